@@ -1,0 +1,1 @@
+"""The intercept library: specification, generator and the C++ that runs in the training process."""

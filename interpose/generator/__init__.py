@@ -1,0 +1,1 @@
+"""Visitors over ``interpose/spec``: C++ wrappers, op tables, version script, coverage table."""

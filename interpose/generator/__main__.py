@@ -1,0 +1,43 @@
+"""``python -m jitc.interpose.generator [--check]``: write, or compare, every generated file.
+
+Called by: the build, developers, CI (``--check``: exit status 1 when a file is out of date).
+Promise: sorted, deterministic output, written only when changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from jitc.interpose.generator import ops_visitor
+
+ROOT = Path(__file__).resolve().parents[2]
+
+#: file (from the repository's root) -> what makes its text
+OUTPUTS: dict[str, Callable[[], str]] = {
+    "interpose/include/jitc/generated_ops.h": ops_visitor.cpp_header,
+    "proxy/generated_ops.py": ops_visitor.python_module,
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m jitc.interpose.generator", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="compare only; exit 1 when a file is out of date")
+    check = parser.parse_args(arguments).check
+    stale = 0
+    for name, make in sorted(OUTPUTS.items()):
+        path, text = ROOT / name, make()
+        if path.exists() and path.read_text() == text:
+            continue
+        stale += 1
+        print(f"{'out of date' if check else 'wrote'}: {name}")
+        if not check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+/* C interface of libjitc_interpose.so for client_shim and for programs without PyTorch.
+ * Everything is thread-safe; no function throws. Streams are cudaStream_t values as the program
+ * has them (our virtual handles). Status values are cudaError_t, or 0x10001 (operator error). */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#define JITC_API __attribute__((visibility("default")))
+
+/* 0: no service or no GPU; 1: software device; 2: cuda. Asks the service once, cheap afterwards. */
+JITC_API int jitc_device_kind(void);
+
+/* One block of device memory that is live at a boundary. */
+typedef struct jitc_live_block {
+  uint64_t address, bytes, ordinal;
+} jitc_live_block;
+
+/* Pre hook / post hook of an optimizer step, on every GPU on which this process has a session.
+ * blocks of all devices may be mixed: each address belongs to one session. blocks == NULL: everything
+ * allocated is live. Without a session both return at once. */
+JITC_API void jitc_step_begin(void);
+JITC_API void jitc_step_end(const jitc_live_block* blocks, size_t count);
+
+/* Phase (0 forward, 1 backward, 2 optimizer) put on ops that the calling thread submits from now on. */
+JITC_API void jitc_set_phase(int phase);
+
+typedef struct jitc_reply {
+  uint8_t* data; /* freed by jitc_reply_free */
+  size_t size;
+  uint32_t status;
+} jitc_reply;
+/* Asynchronous operator_call on a stream of device; the bytes are copied. */
+JITC_API int jitc_operator_call(int device, void* stream, const void* call, size_t size);
+/* Synchronous operator_query; with status 0x10001 data is the operator's error message. */
+JITC_API int jitc_operator_query(int device, void* stream, const void* call, size_t size, jitc_reply* reply);
+JITC_API void jitc_reply_free(jitc_reply* reply);
+
+/* Last error text of this thread, for messages; never NULL. */
+JITC_API const char* jitc_last_message(void);
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,392 @@
+// Generated from interpose/spec/ops.py by `python -m jitc.interpose.generator`; do not edit.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+namespace jitc::ops {
+
+inline constexpr uint32_t kFormatVersion = 1;
+
+/// Every op starts with this; records are little-endian and 8-byte aligned.
+struct OpHeader {
+  uint32_t size{};      // whole record in bytes, header and padding included, a multiple of 8
+  uint16_t op{};        // OpId
+  uint16_t flags{};     // kFlagWait, kPhaseMask
+  uint64_t stream{};    // virtual stream; 0 is the legacy default stream
+  uint64_t sequence{};  // per session, from 1, without gaps
+};
+static_assert(sizeof(OpHeader) == 24);
+inline constexpr uint16_t kFlagWait = 1;         // the client waits for a RESULT
+inline constexpr uint16_t kPhaseShift = 1;       // two bits: Phase
+inline constexpr uint16_t kPhaseMask = 3 << kPhaseShift;
+inline constexpr uint32_t kMaximumRecord = 4u << 20;
+
+enum class OpId : uint16_t {
+  step_begin = 0x0101,
+  boundary = 0x0102,
+  allocate = 0x0201,
+  free = 0x0202,
+  copy_h2d = 0x0203,
+  copy_d2h = 0x0204,
+  copy_d2d = 0x0205,
+  copy_2d = 0x0206,
+  fill = 0x0207,
+  memory_info = 0x0208,
+  stream_create = 0x0301,
+  stream_destroy = 0x0302,
+  stream_synchronize = 0x0303,
+  device_synchronize = 0x0304,
+  event_create = 0x0305,
+  event_destroy = 0x0306,
+  event_record = 0x0307,
+  event_wait = 0x0308,
+  event_synchronize = 0x0309,
+  event_elapsed = 0x030a,
+  operator_call = 0x0401,
+  operator_query = 0x0402,
+  communicator_create = 0x0501,
+  communicator_split = 0x0502,
+  communicator_destroy = 0x0503,
+  collective = 0x0504,
+  matmul = 0x0601,
+};
+
+enum class CollectiveKind : uint32_t { all_reduce = 0, broadcast = 1, reduce = 2, all_gather = 3, reduce_scatter = 4, all_to_all = 5, send = 6, receive = 7 };
+
+enum class Reduction : uint32_t { sum = 0, prod = 1, max = 2, min = 3, avg = 4, premul_sum = 5 };
+
+enum class Phase : uint32_t { forward = 0, backward = 1, optimizer = 2 };
+
+struct LiveBlock {
+  uint64_t address{};  // device address
+  uint64_t bytes{};  // size in bytes
+  uint64_t ordinal{};  // allocation order in the program: equal on equal ranks
+};
+static_assert(sizeof(LiveBlock) == 24 && std::is_trivially_copyable_v<LiveBlock>);
+
+struct CollectiveItem {
+  uint64_t comm{};  // virtual communicator
+  uint32_t kind{};  // CollectiveKind
+  uint32_t dtype{};  // ncclDataType_t value
+  uint32_t reduction{};  // Reduction
+  int32_t peer{};  // root of broadcast and reduce, peer of send and receive; else -1
+  uint64_t count{};  // elements, as the NCCL call of that kind counts them
+  uint64_t send{};  // device address read, or 0
+  uint64_t receive{};  // device address written, or 0
+  double scale{};  // factor of a pre-multiplied sum
+  uint64_t scale_address{};  // device address of that factor (of dtype), or 0: use scale
+};
+static_assert(sizeof(CollectiveItem) == 64 && std::is_trivially_copyable_v<CollectiveItem>);
+
+/// An optimizer step is about to change state (pre hook).
+struct StepBegin {
+  static constexpr OpId kId = OpId::step_begin;
+  OpHeader header{};
+  uint64_t step{};  // steps begun in this session, from 1
+};
+static_assert(sizeof(StepBegin) == 32 && std::is_trivially_copyable_v<StepBegin>);
+
+/// The optimizer step is over (post hook): a boundary, with what is live. Payload: LiveBlock[count], by ordinal.
+struct Boundary {
+  static constexpr OpId kId = OpId::boundary;
+  OpHeader header{};
+  uint64_t boundary{};  // number of the boundary, from 1
+  uint64_t count{};  // live blocks that follow
+};
+static_assert(sizeof(Boundary) == 40 && std::is_trivially_copyable_v<Boundary>);
+
+/// Map memory at an address that the client chose.
+struct Allocate {
+  static constexpr OpId kId = OpId::allocate;
+  OpHeader header{};
+  uint64_t address{};  // inside the session's range, 2 MiB aligned
+  uint64_t bytes{};  // size, a multiple of 4096
+};
+static_assert(sizeof(Allocate) == 40 && std::is_trivially_copyable_v<Allocate>);
+
+/// Unmap an allocation.
+struct Free {
+  static constexpr OpId kId = OpId::free;
+  OpHeader header{};
+  uint64_t address{};  // as given to allocate
+};
+static_assert(sizeof(Free) == 32 && std::is_trivially_copyable_v<Free>);
+
+/// Write the payload to device memory. Payload: bytes.
+struct CopyH2d {
+  static constexpr OpId kId = OpId::copy_h2d;
+  OpHeader header{};
+  uint64_t address{};  // destination
+  uint64_t bytes{};  // payload bytes, at most 1 MiB
+};
+static_assert(sizeof(CopyH2d) == 40 && std::is_trivially_copyable_v<CopyH2d>);
+
+/// Read device memory. Result: bytes.
+struct CopyD2h {
+  static constexpr OpId kId = OpId::copy_d2h;
+  OpHeader header{};
+  uint64_t address{};  // source
+  uint64_t bytes{};  // at most 1 MiB
+};
+static_assert(sizeof(CopyD2h) == 40 && std::is_trivially_copyable_v<CopyD2h>);
+
+/// Copy inside device memory.
+struct CopyD2d {
+  static constexpr OpId kId = OpId::copy_d2d;
+  OpHeader header{};
+  uint64_t destination{};
+  uint64_t source{};
+  uint64_t bytes{};
+};
+static_assert(sizeof(CopyD2d) == 48 && std::is_trivially_copyable_v<CopyD2d>);
+
+/// Copy rows inside device memory.
+struct Copy2d {
+  static constexpr OpId kId = OpId::copy_2d;
+  OpHeader header{};
+  uint64_t destination{};
+  uint64_t destination_pitch{};
+  uint64_t source{};
+  uint64_t source_pitch{};
+  uint64_t width{};  // bytes
+  uint64_t height{};  // rows
+};
+static_assert(sizeof(Copy2d) == 72 && std::is_trivially_copyable_v<Copy2d>);
+
+/// Fill device memory with a repeated value.
+struct Fill {
+  static constexpr OpId kId = OpId::fill;
+  OpHeader header{};
+  uint64_t address{};
+  uint64_t bytes{};  // a multiple of width
+  uint32_t value{};
+  uint32_t width{};  // 1, 2 or 4
+};
+static_assert(sizeof(Fill) == 48 && std::is_trivially_copyable_v<Fill>);
+
+/// Free and total memory. Result: u64 free, u64 total.
+struct MemoryInfo {
+  static constexpr OpId kId = OpId::memory_info;
+  OpHeader header{};
+};
+static_assert(sizeof(MemoryInfo) == 24 && std::is_trivially_copyable_v<MemoryInfo>);
+
+/// Create a stream.
+struct StreamCreate {
+  static constexpr OpId kId = OpId::stream_create;
+  OpHeader header{};
+  uint64_t handle{};  // virtual stream
+  uint32_t flags{};  // cudaStreamCreateWithFlags
+  int32_t priority{};
+};
+static_assert(sizeof(StreamCreate) == 40 && std::is_trivially_copyable_v<StreamCreate>);
+
+/// Destroy a stream once its work is done.
+struct StreamDestroy {
+  static constexpr OpId kId = OpId::stream_destroy;
+  OpHeader header{};
+  uint64_t handle{};
+};
+static_assert(sizeof(StreamDestroy) == 32 && std::is_trivially_copyable_v<StreamDestroy>);
+
+/// Completes when the header's stream has done all before.
+struct StreamSynchronize {
+  static constexpr OpId kId = OpId::stream_synchronize;
+  OpHeader header{};
+};
+static_assert(sizeof(StreamSynchronize) == 24 && std::is_trivially_copyable_v<StreamSynchronize>);
+
+/// Completes when every stream has done all before.
+struct DeviceSynchronize {
+  static constexpr OpId kId = OpId::device_synchronize;
+  OpHeader header{};
+};
+static_assert(sizeof(DeviceSynchronize) == 24 && std::is_trivially_copyable_v<DeviceSynchronize>);
+
+/// Create an event.
+struct EventCreate {
+  static constexpr OpId kId = OpId::event_create;
+  OpHeader header{};
+  uint64_t handle{};  // virtual event
+  uint64_t flags{};
+};
+static_assert(sizeof(EventCreate) == 40 && std::is_trivially_copyable_v<EventCreate>);
+
+/// Destroy an event.
+struct EventDestroy {
+  static constexpr OpId kId = OpId::event_destroy;
+  OpHeader header{};
+  uint64_t handle{};
+};
+static_assert(sizeof(EventDestroy) == 32 && std::is_trivially_copyable_v<EventDestroy>);
+
+/// Record an event on the header's stream.
+struct EventRecord {
+  static constexpr OpId kId = OpId::event_record;
+  OpHeader header{};
+  uint64_t event{};
+};
+static_assert(sizeof(EventRecord) == 32 && std::is_trivially_copyable_v<EventRecord>);
+
+/// The header's stream waits for the event's latest record.
+struct EventWait {
+  static constexpr OpId kId = OpId::event_wait;
+  OpHeader header{};
+  uint64_t event{};
+};
+static_assert(sizeof(EventWait) == 32 && std::is_trivially_copyable_v<EventWait>);
+
+/// Completes when the event's latest record is done.
+struct EventSynchronize {
+  static constexpr OpId kId = OpId::event_synchronize;
+  OpHeader header{};
+  uint64_t event{};
+};
+static_assert(sizeof(EventSynchronize) == 32 && std::is_trivially_copyable_v<EventSynchronize>);
+
+/// Milliseconds between two recorded events. Result: f32 milliseconds.
+struct EventElapsed {
+  static constexpr OpId kId = OpId::event_elapsed;
+  OpHeader header{};
+  uint64_t start{};
+  uint64_t end{};
+};
+static_assert(sizeof(EventElapsed) == 40 && std::is_trivially_copyable_v<EventElapsed>);
+
+/// Run an ATen operator into given outputs (software device). Payload: operator call.
+struct OperatorCall {
+  static constexpr OpId kId = OpId::operator_call;
+  OpHeader header{};
+};
+static_assert(sizeof(OperatorCall) == 24 && std::is_trivially_copyable_v<OperatorCall>);
+
+/// Output metadata, or values, of an ATen operator; changes nothing. Payload: operator call. Result: operator reply.
+struct OperatorQuery {
+  static constexpr OpId kId = OpId::operator_query;
+  OpHeader header{};
+};
+static_assert(sizeof(OperatorQuery) == 24 && std::is_trivially_copyable_v<OperatorQuery>);
+
+/// Join a communicator.
+struct CommunicatorCreate {
+  static constexpr OpId kId = OpId::communicator_create;
+  OpHeader header{};
+  uint64_t handle{};  // virtual communicator
+  int32_t ranks{};
+  int32_t rank{};
+  std::array<uint8_t, 128> unique_id{};  // ncclUniqueId
+};
+static_assert(sizeof(CommunicatorCreate) == 168 && std::is_trivially_copyable_v<CommunicatorCreate>);
+
+/// Split a communicator. Result: i32 ranks, i32 rank.
+struct CommunicatorSplit {
+  static constexpr OpId kId = OpId::communicator_split;
+  OpHeader header{};
+  uint64_t parent{};
+  uint64_t handle{};  // new communicator
+  int32_t color{};  // negative: no part
+  int32_t key{};
+};
+static_assert(sizeof(CommunicatorSplit) == 48 && std::is_trivially_copyable_v<CommunicatorSplit>);
+
+/// Leave a communicator.
+struct CommunicatorDestroy {
+  static constexpr OpId kId = OpId::communicator_destroy;
+  OpHeader header{};
+  uint64_t handle{};
+};
+static_assert(sizeof(CommunicatorDestroy) == 32 && std::is_trivially_copyable_v<CommunicatorDestroy>);
+
+/// A group of collectives on the header's stream, done together. Payload: CollectiveItem[count].
+struct Collective {
+  static constexpr OpId kId = OpId::collective;
+  OpHeader header{};
+  uint64_t count{};  // items
+};
+static_assert(sizeof(Collective) == 32 && std::is_trivially_copyable_v<Collective>);
+
+/// D = alpha * op(A) @ op(B) + beta * C (+ bias), column major, batched (cublasGemm*, cublasLtMatmul).
+struct Matmul {
+  static constexpr OpId kId = OpId::matmul;
+  OpHeader header{};
+  int64_t m{};
+  int64_t n{};
+  int64_t k{};
+  int64_t batch{};  // 1 or more
+  uint64_t a{};
+  int64_t lda{};
+  int64_t stride_a{};  // elements
+  uint64_t b{};
+  int64_t ldb{};
+  int64_t stride_b{};
+  uint64_t c{};
+  int64_t ldc{};
+  int64_t stride_c{};
+  uint64_t d{};
+  int64_t ldd{};
+  int64_t stride_d{};
+  double alpha{};
+  double beta{};
+  uint64_t alpha_address{};  // device scalar of the scale type, or 0
+  uint64_t beta_address{};
+  uint64_t bias{};  // m elements added to every column, or 0
+  uint64_t auxiliary{};  // epilogue's extra buffer, or 0
+  int64_t auxiliary_ld{};
+  uint32_t epilogue{};  // cublasLtEpilogue_t
+  uint32_t transpose_a{};  // cublasOperation_t
+  uint32_t transpose_b{};
+  uint32_t type_a{};  // cudaDataType_t
+  uint32_t type_b{};
+  uint32_t type_c{};
+  uint32_t type_d{};
+  uint32_t type_bias{};
+  uint32_t compute{};  // cublasComputeType_t
+  uint32_t scale_type{};  // cudaDataType_t
+};
+static_assert(sizeof(Matmul) == 248 && std::is_trivially_copyable_v<Matmul>);
+
+/// What a decoder must know of an op before it looks inside.
+struct OpInfo {
+  OpId id;
+  std::string_view name;
+  uint32_t fixed_size;  // header and operands
+  bool has_payload, waits, compared, resource;
+};
+inline constexpr std::array<OpInfo, 27> kOps{{
+    {OpId::step_begin, "step_begin", sizeof(StepBegin), false, false, true, false},
+    {OpId::boundary, "boundary", sizeof(Boundary), true, false, true, false},
+    {OpId::allocate, "allocate", sizeof(Allocate), false, true, true, true},
+    {OpId::free, "free", sizeof(Free), false, false, true, true},
+    {OpId::copy_h2d, "copy_h2d", sizeof(CopyH2d), true, false, true, false},
+    {OpId::copy_d2h, "copy_d2h", sizeof(CopyD2h), false, true, true, false},
+    {OpId::copy_d2d, "copy_d2d", sizeof(CopyD2d), false, false, true, false},
+    {OpId::copy_2d, "copy_2d", sizeof(Copy2d), false, false, true, false},
+    {OpId::fill, "fill", sizeof(Fill), false, false, true, false},
+    {OpId::memory_info, "memory_info", sizeof(MemoryInfo), false, true, false, false},
+    {OpId::stream_create, "stream_create", sizeof(StreamCreate), false, false, true, true},
+    {OpId::stream_destroy, "stream_destroy", sizeof(StreamDestroy), false, false, true, true},
+    {OpId::stream_synchronize, "stream_synchronize", sizeof(StreamSynchronize), false, true, true, false},
+    {OpId::device_synchronize, "device_synchronize", sizeof(DeviceSynchronize), false, true, true, false},
+    {OpId::event_create, "event_create", sizeof(EventCreate), false, false, true, true},
+    {OpId::event_destroy, "event_destroy", sizeof(EventDestroy), false, false, true, true},
+    {OpId::event_record, "event_record", sizeof(EventRecord), false, false, true, false},
+    {OpId::event_wait, "event_wait", sizeof(EventWait), false, false, true, false},
+    {OpId::event_synchronize, "event_synchronize", sizeof(EventSynchronize), false, true, true, false},
+    {OpId::event_elapsed, "event_elapsed", sizeof(EventElapsed), false, true, false, false},
+    {OpId::operator_call, "operator_call", sizeof(OperatorCall), true, false, true, false},
+    {OpId::operator_query, "operator_query", sizeof(OperatorQuery), true, true, true, false},
+    {OpId::communicator_create, "communicator_create", sizeof(CommunicatorCreate), false, true, true, true},
+    {OpId::communicator_split, "communicator_split", sizeof(CommunicatorSplit), false, true, true, true},
+    {OpId::communicator_destroy, "communicator_destroy", sizeof(CommunicatorDestroy), false, false, true, true},
+    {OpId::collective, "collective", sizeof(Collective), true, false, true, false},
+    {OpId::matmul, "matmul", sizeof(Matmul), false, false, true, false},
+}};
+constexpr const OpInfo* find(uint16_t id) {
+  for (const auto& info : kOps)
+    if (static_cast<uint16_t>(info.id) == id) return &info;
+  return nullptr;
+}
+
+}  // namespace jitc::ops

@@ -1,0 +1,49 @@
+/* libjitc_transport.so: gRPC over a unix socket for the training process (decision: libnghttp2).
+ * Opened with dlopen(RTLD_LOCAL) at the first CUDA call that needs the service; only the one symbol
+ * jitc_transport_api is visible. No thread before the first connection, no global constructor.
+ * All functions are thread-safe unless said otherwise; after fork the child must not call any. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct jitc_channel jitc_channel; /* one HTTP/2 connection */
+typedef struct jitc_stream jitc_stream;   /* one bidirectional call on a channel of its own */
+
+typedef struct jitc_metadata { const char* key; const char* value; } jitc_metadata;
+typedef struct jitc_bytes { uint8_t* data; size_t size; } jitc_bytes; /* freed with api->release */
+
+typedef struct jitc_stream_callbacks {
+  void* context;
+  /* One whole gRPC message; called by whichever thread drives the I/O; must not block. */
+  void (*message)(void* context, const uint8_t* data, size_t size);
+  /* The call is over (once): gRPC status (0 OK, 14 UNAVAILABLE when the peer died) and its message. */
+  void (*closed)(void* context, int grpc_status, const char* message);
+} jitc_stream_callbacks;
+
+typedef struct jitc_transport_api {
+  uint32_t version; /* 1 */
+  /* Unary call, blocking. Returns the gRPC status; reply or error text in *out. */
+  int (*unary)(const char* socket_path, const char* method, const void* request, size_t size, int timeout_ms,
+               jitc_bytes* out);
+  /* Opens a call such as "/jitc.v1.Session/Ops". Returns NULL and an error text when it cannot connect. */
+  jitc_stream* (*open)(const char* socket_path, const char* method, const jitc_metadata* metadata, size_t count,
+                       const jitc_stream_callbacks* callbacks, jitc_bytes* error);
+  /* Queues one message (copied: parts are concatenated). Blocks while more than the window is queued (back-pressure);
+   * returns 0, or the gRPC status once closed. */
+  int (*send)(jitc_stream*, const jitc_bytes* parts, size_t count);
+  /* Drives the I/O in the calling thread until done(context) is true, the stream closes or the time
+   * is over (timeout_ms < 0: none). Several threads may wait at once: one drives, the others sleep and are
+   * woken when a message arrives. Returns 1 done, 0 time over, -1 closed. */
+  int (*wait)(jitc_stream*, int (*done)(void*), void* context, int timeout_ms);
+  void (*close)(jitc_stream*); /* cancels, joins, frees */
+  void (*release)(jitc_bytes*);
+} jitc_transport_api;
+
+const jitc_transport_api* jitc_transport_get(void); /* the visible symbol */
+#ifdef __cplusplus
+}
+#endif

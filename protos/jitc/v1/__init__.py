@@ -1,0 +1,1 @@
+"""The gRPC contract, as generated from the .proto files beside it."""

@@ -1,0 +1,1 @@
+"""The proxy server: node service, workers, journal, coordinator, recovery, back ends."""

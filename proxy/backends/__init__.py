@@ -1,0 +1,1 @@
+"""What a back end needs on the Python side (discovery, properties)."""

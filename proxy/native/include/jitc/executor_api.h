@@ -1,0 +1,58 @@
+/* C interface of libjitc_executor.so, used by the worker's Python control plane through ctypes (so it
+ * does not depend on the Python version; ctypes releases the GIL around every call).
+ * Functions that fail return a negative value and leave a text for jitc_executor_message().
+ * Documents are JSON; their keys are those of protos/jitc/v1/worker.proto. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#define JITC_API __attribute__((visibility("default")))
+
+typedef struct jitc_executor jitc_executor; /* one per worker process */
+
+/* What the executor asks of the control plane. Called from executor threads (ctypes takes the GIL);
+ * join may block on a round trip to the node service. */
+typedef struct jitc_control {
+  /* Communicator segment of this epoch: writes its path (NUL-terminated) and size; 0 or negative. */
+  int (*join)(uint64_t session, const uint8_t unique_id[128], uint32_t ranks, uint32_t rank, uint64_t epoch,
+              char* path, size_t path_size, uint64_t* segment_bytes);
+  /* The session cannot go on; it is stopped and waits for Fence. */
+  void (*fault)(uint64_t session, uint64_t sequence, uint32_t status, const char* cause, const char* message);
+  void (*fault_fired)(const char* detail);
+} jitc_control;
+
+/* options: {"device": "software", "memory_limit": bytes, "threads": n, "operators": path of
+ * libjitc_operators.so or ""}. */
+JITC_API jitc_executor* jitc_executor_create(const char* options_json, const jitc_control* control);
+JITC_API void jitc_executor_destroy(jitc_executor*);
+JITC_API const char* jitc_executor_message(void); /* of this thread */
+
+/* OpenSessionRequest as JSON (bytes fields in hex). */
+JITC_API int jitc_session_open(jitc_executor*, const char* request_json);
+JITC_API int jitc_session_close(jitc_executor*, uint64_t session);
+
+/* The client's stream. attach: forgets results up to results_received, queues the ACK and the results
+ * that are still owed; -1 when another stream is attached. submit: one OpBatch message (protobuf bytes);
+ * journals it, then returns; blocks while the journal is full (back-pressure); -1 when malformed: nothing
+ * of the batch was taken, the stream must be closed with the message. poll: one CompletionBatch message
+ * into out, waits up to timeout_ms; 0 when nothing came, -2 when detached. */
+JITC_API int64_t jitc_session_attach(jitc_executor*, uint64_t session, uint64_t results_received);
+JITC_API int jitc_session_submit(jitc_executor*, uint64_t session, const uint8_t* batch, size_t size);
+JITC_API int64_t jitc_session_poll(jitc_executor*, uint64_t session, uint8_t* out, size_t capacity, int timeout_ms);
+JITC_API int jitc_session_detach(jitc_executor*, uint64_t session);
+
+/* Recovery and policy: method is the rpc's name in worker.proto ("Fence", "Rollback", "FinishStep",
+ * "SkipStep", "Export", "Import", "Resume", "Abandon", "BoundaryTable", "SetPolicy", "Arm", "Stats");
+ * request and reply are JSON. The reply is freed with jitc_executor_release. */
+JITC_API int jitc_executor_command(jitc_executor*, const char* method, const char* request_json, char** reply_json);
+JITC_API void jitc_executor_release(char*);
+
+/* Sizes of shared structures, for whoever makes their memory. */
+JITC_API uint64_t jitc_board_bytes(void);
+JITC_API uint64_t jitc_segment_bytes(uint32_t ranks);
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,36 @@
+/* libjitc_operators.so: PyTorch's CPU kernels for the software device. Linked against libtorch_cpu and
+ * opened by the software back end with dlopen; everything else of the executor is free of torch. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct jitc_operator_host {
+  void* context;
+  /* Host pointer of [address, address + bytes), or NULL when that range is not allocated. */
+  void* (*translate)(void* context, uint64_t address, uint64_t bytes);
+} jitc_operator_host;
+
+typedef struct jitc_operator_reply {
+  uint8_t* data; /* result or error message; owned by the library, valid until the thread's next call */
+  size_t size;
+} jitc_operator_reply;
+
+typedef struct jitc_operators {
+  uint32_t version; /* 1 */
+  void (*set_threads)(int threads);
+  /* operator_call / operator_query payloads. 0: done; 1: the operator raised (reply = message);
+   * 2: malformed call or bad address (reply = message). Never throws, never touches memory it was not given. */
+  int (*call)(const jitc_operator_host*, const uint8_t* call, size_t size, jitc_operator_reply*);
+  int (*query)(const jitc_operator_host*, const uint8_t* call, size_t size, jitc_operator_reply*);
+  /* The operands of a matmul op (struct jitc::ops::Matmul, header included). Same return values. */
+  int (*matmul)(const jitc_operator_host*, const void* op, size_t size, jitc_operator_reply*);
+} jitc_operators;
+
+__attribute__((visibility("default"))) const jitc_operators* jitc_operators_get(void);
+#ifdef __cplusplus
+}
+#endif

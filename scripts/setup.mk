@@ -1,0 +1,32 @@
+# Set-up: system packages, virtual environment, gRPC stubs, native build. Included by the Makefile.
+# Each step leaves a stamp in build/stamps and is repeated only when its inputs change.
+STAMPS := build/stamps
+TORCH ?= torch===2.11.0
+
+.PHONY: setup build
+setup: build ## everything that the other targets need
+build: $(STAMPS)/native
+
+$(STAMPS)/system: scripts/system-packages.sh
+	@bash scripts/system-packages.sh
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/venv: pyproject.toml $(STAMPS)/system
+	@echo "== Python environment in $(VENV) (PyTorch's CUDA wheel: about 5 GB, a few minutes)"
+	@test -x $(PY) || python3 -m venv $(VENV)
+	@$(PY) -m pip install --quiet --disable-pip-version-check '$(TORCH)' 'setuptools>=77,<82'
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation -e '.[dev]'
+	@touch $@
+
+$(STAMPS)/protos: $(wildcard protos/jitc/v1/*.proto) $(STAMPS)/venv
+	@echo "== gRPC stubs"
+	@$(PY) -m grpc_tools.protoc -Iprotos --python_out=protos --pyi_out=protos --grpc_python_out=protos protos/jitc/v1/*.proto
+	@touch $@
+
+.PHONY: $(STAMPS)/native
+$(STAMPS)/native: $(STAMPS)/protos
+	@echo "== native build"
+	@$(PY) -m jitc.interpose.generator
+	@$(VENV)/bin/cmake -S . -B build/native -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(VENV))/bin/ninja \
+	  -DJITC_TORCH=$$($(PY) -c 'import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])') > build/cmake.log || { cat build/cmake.log; exit 1; }
+	@$(VENV)/bin/cmake --build build/native
