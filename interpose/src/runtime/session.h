@@ -1,0 +1,108 @@
+// The process's side of one session: front ends hand ops in, results come out.
+//
+// Called by the front ends and client_api.cpp. Promises: ops of all threads form one ordered stream per
+// session with gapless sequence numbers; nothing is lost when the worker dies (unacknowledged ops are
+// kept and sent again); a full pipe blocks submit instead of growing; no lock is held across a wait; no
+// exception leaves; after fork every call in the child returns kInitializationError without touching
+// the parent's connection. A session's address range and handles stay the same for its whole life.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "jitc/generated_ops.h"
+
+namespace jitc::runtime {
+
+inline constexpr uint32_t kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kInitializationError = 3,
+                          kNoDevice = 100, kInvalidDevice = 101, kInvalidHandle = 400, kNotReady = 600,
+                          kNotSupported = 801, kUnknown = 999;
+
+struct Result {
+  uint32_t status = kSuccess;
+  std::vector<std::byte> payload;
+};
+
+class Session {
+ public:
+  /// Receives the result of an op that nobody waits for (device-to-host copy to pinned memory). Called
+  /// once, by whichever thread drives the I/O, before any later progress is visible. Must not block.
+  using Receiver = void (*)(void* context, uint32_t status, std::span<const std::byte> payload);
+
+  virtual ~Session() = default;
+  /// Appends an op (stream set by the caller; size, id, phase and sequence are filled in) and its
+  /// payload (copied). Returns the sequence, or 0 when the session is over (see status()). Blocks only
+  /// for back-pressure.
+  template <class Op>
+  uint64_t submit(Op op, std::span<const std::byte> payload = {}) {
+    op.header.op = static_cast<uint16_t>(Op::kId);
+    return append(&op.header, sizeof(Op), payload, false, nullptr, nullptr);
+  }
+  template <class Op>
+  uint64_t submit_receiving(Op op, Receiver receiver, void* context, std::span<const std::byte> payload = {}) {
+    op.header.op = static_cast<uint16_t>(Op::kId);
+    return append(&op.header, sizeof(Op), payload, true, receiver, context);
+  }
+  /// Submits and waits for the result.
+  template <class Op>
+  Result call(Op op, std::span<const std::byte> payload = {}) {
+    op.header.op = static_cast<uint16_t>(Op::kId);
+    return append_and_wait(&op.header, sizeof(Op), payload);
+  }
+
+  /// Whether the stream has executed everything up to sequence, as far as is known without asking.
+  virtual bool executed(uint64_t stream, uint64_t sequence) const = 0;
+  /// Takes in what has arrived, without waiting, and makes sure that what is queued is on its way.
+  virtual void poll() = 0;
+  /// Sequence of the last op that was submitted to the stream (0: none).
+  virtual uint64_t last_submitted(uint64_t stream) const = 0;
+  /// 0, or the error that ended the session (every later call returns it).
+  virtual uint32_t status() const = 0;
+  /// The service's index of this GPU, and the session's address range.
+  virtual uint32_t gpu() const = 0;
+  virtual uint64_t address_base() const = 0;
+  virtual uint64_t address_bytes() const = 0;
+
+ protected:
+  virtual uint64_t append(ops::OpHeader* op, size_t size, std::span<const std::byte> payload, bool wait,
+                          Receiver receiver, void* context) = 0;
+  virtual Result append_and_wait(ops::OpHeader* op, size_t size, std::span<const std::byte> payload) = 0;
+};
+
+struct GpuInfo {
+  uint32_t index = 0;
+  std::string device, name, uuid;
+  uint64_t memory_total = 0;
+  uint32_t capability_major = 0, capability_minor = 0, multiprocessors = 0;
+};
+
+/// The service as this process sees it. Nothing happens before the first call.
+class Node {
+ public:
+  static Node& instance();
+  /// The node's GPUs, all of them, in the service's order (asked once). Empty, with one message on
+  /// stderr that names the socket and the command that starts the service, when it is not running.
+  virtual const std::vector<GpuInfo>& gpus() = 0;
+  /// The session on a GPU of the service, opened when create is set; nullptr when there is none (error: why).
+  virtual Session* session(uint32_t gpu, bool create, uint32_t* error) = 0;
+  /// The session whose address range holds the address, or nullptr. Lock-free.
+  virtual Session* owner(uint64_t address) = 0;
+  /// All open sessions.
+  virtual std::vector<Session*> sessions() = 0;
+  /// Phase for ops of the calling thread (client_api.h, jitc_set_phase).
+  static void set_phase(ops::Phase phase);
+  /// True in a child made by fork after the first session.
+  virtual bool forked() const = 0;
+
+ protected:
+  ~Node() = default;
+};
+
+/// One line on stderr, prefixed "jitc: ", each distinct text once per process.
+void message_once(const std::string& text);
+/// Text for jitc_last_message() of this thread.
+void set_last_message(std::string text);
+
+}  // namespace jitc::runtime
