@@ -1,0 +1,57 @@
+"""Fixtures for all tests: a workplace per test, reference runs once per session."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Iterator
+
+import pytest
+from toolkit.job import Script
+from toolkit.record import Record
+from toolkit.workplace import Workplace
+
+_FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.failed:
+        item.stash[_FAILED] = True
+    return report
+
+
+def _name(request: pytest.FixtureRequest) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", request.node.nodeid.split("/")[-1])
+
+
+@pytest.fixture
+def workplace(request: pytest.FixtureRequest) -> Iterator[Workplace]:
+    """Services and jobs of this test; nothing may be left of them."""
+    place = Workplace(_name(request))
+    yield place
+    complaints = place.close(request.node.stash.get(_FAILED, False))
+    assert not complaints, "\n".join(complaints)
+
+
+@pytest.fixture(scope="session")
+def reference() -> Callable[[Script, str], list[Record]]:
+    """Records of a script's run without a fault, on "cuda" (its own service) or "cpu"; run once each."""
+    known: dict[tuple[Script, str], list[Record]] = {}
+
+    def records(script: Script, device: str) -> list[Record]:
+        if (script, device) not in known:
+            place = Workplace(f"reference_{script.name}_{device}")
+            failed = True
+            try:
+                service = place.service(script.ranks) if device == "cuda" else None
+                known[script, device] = place.run(script, service).records
+                failed = False
+            finally:
+                complaints = place.close(failed)
+            assert not complaints, "\n".join(complaints)
+        return known[script, device]
+
+    return records

@@ -1,0 +1,104 @@
+"""A training job under torchrun, through a service or on cpu/gloo."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .record import Record, read_records
+from .service import BIN
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PRELOAD = ROOT / "interpose" / "lib" / "libjitc_interpose.so"
+
+
+@dataclass(frozen=True)
+class Script:
+    """One of the example scripts with its arguments."""
+
+    name: str
+    arguments: tuple[str, ...] = ()
+    ranks: int = 2
+
+    def with_arguments(self, *more: str) -> Script:
+        return Script(self.name, (*self.arguments, *more), self.ranks)
+
+
+@dataclass
+class Result:
+    status: int
+    output: str
+    records: list[Record] = field(default_factory=list)
+
+    def successful(self) -> Result:
+        assert self.status == 0, f"the job ended with {self.status}:\n{self.output[-6000:]}"
+        return self
+
+
+class Job:
+    """Started at once; finish() waits for the end. env holds JITC_SOCKET for a job on the service."""
+
+    def __init__(self, script: Script, folder: Path, env: dict[str, str], device: str = "cuda") -> None:
+        self.script, self.folder = script, folder
+        folder.mkdir(parents=True, exist_ok=True)
+        self.log = folder / "job.log"
+        self.env = dict(env)
+        if device == "cuda":
+            self.env["LD_PRELOAD"] = str(PRELOAD)
+        launcher = [str(BIN / "torchrun"), "--standalone", "--nproc-per-node", str(script.ranks)]
+        record = ["--json", str(folder / "record.json")]
+        program = [str(ROOT / "examples" / script.name), "--device", device, *script.arguments, *record]
+        self.command = [*launcher, *program]
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=self.env,
+                start_new_session=True,
+            )  # fmt: skip
+
+    def finish(self, seconds: float = 150.0) -> Result:
+        """Waits; ends the whole job and fails when it takes longer."""
+        try:
+            status = self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"the job took over {seconds:g} s:\n{self.output()[-6000:]}") from None
+        return Result(status, self.output(), read_records(self.folder))
+
+    def kill(self) -> None:
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGTERM)
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                os.killpg(self.process.pid, signal.SIGKILL)
+                self.process.wait()
+
+    def output(self) -> str:
+        return self.log.read_text(errors="replace")
+
+    def steps(self) -> int:
+        """Steps whose line rank 0 has printed."""
+        return sum(line.startswith("step ") for line in self.output().splitlines())
+
+    def replay_command(self, service: list[str] | None) -> str:
+        """What to type to see the same again."""
+        lines = []
+        names = ("LD_PRELOAD", "JITC_SOCKET", "OMP_NUM_THREADS")
+        settings = [f"{name}={self.env[name]}" for name in names if name in self.env]
+        if service is not None:
+            lines.append(shlex.join(service) + " &")
+        lines.append(shlex.join(["env", *settings, *self.command]))
+        return "\n".join(lines)
+
+
+def base_environment(mark: dict[str, str]) -> dict[str, str]:
+    """The tests' own environment without what would leak into a job."""
+    drop = ("LD_PRELOAD", "JITC_SOCKET", "CUDA_VISIBLE_DEVICES", "RANK", "WORLD_SIZE", "LOCAL_RANK")
+    env = {name: value for name, value in os.environ.items() if name not in drop}
+    path = f"{BIN}:{env.get('PATH', '')}"
+    return {**env, **mark, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", "PATH": path, "PYTHON": sys.executable}

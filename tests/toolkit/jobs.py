@@ -1,0 +1,24 @@
+"""The five jobs of the fault matrix, at sizes that take seconds."""
+
+from __future__ import annotations
+
+from .job import Script
+
+STEPS = 5
+_SMALL = ("--steps", str(STEPS), "--layers", "2", "--width", "64")
+
+JOBS: dict[str, Script] = {
+    "gpt": Script("train_gpt.py", _SMALL),
+    "cnn": Script("train_cnn.py", ("--steps", str(STEPS))),
+    "amp": Script("train_amp.py", _SMALL),
+    "accumulate": Script("train_accumulate.py", _SMALL),
+    "fsdp": Script("train_fsdp.py", _SMALL),
+}
+
+#: The same for a comparison with the CPU, whose random numbers differ: without dropout, float32 only.
+COMPARABLE: dict[str, Script] = {
+    "gpt": JOBS["gpt"],
+    "cnn": JOBS["cnn"].with_arguments("--dropout", "0"),
+    "accumulate": JOBS["accumulate"],
+    "fsdp": JOBS["fsdp"],
+}

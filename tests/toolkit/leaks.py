@@ -1,0 +1,46 @@
+"""Finds what a test left behind: processes and files.
+
+Every process that a test starts carries a mark in its environment, which children inherit; so a
+process that changed its parent is found too.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+MARK = "JITC_TEST_MARK"
+
+
+def new_mark() -> str:
+    return secrets.token_hex(8)
+
+
+def marked_processes(mark: str) -> dict[int, str]:
+    """Living processes (not zombies) with the mark: pid -> command line."""
+    wanted = f"{MARK}={mark}".encode()
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            if wanted not in (entry / "environ").read_bytes().split(b"\0"):
+                continue
+            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+            if (entry / "stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
+                continue
+        except OSError:
+            continue  # it ended meanwhile
+        if command:
+            found[int(entry.name)] = command
+    return found
+
+
+def visible_files() -> set[str]:
+    """What lies in the places where nothing may be left."""
+    names = set()
+    for folder in ("/dev/shm", "/var/tmp"):
+        path = Path(folder)
+        names |= {str(one) for one in path.iterdir()} if path.is_dir() else set()
+    return names

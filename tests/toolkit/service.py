@@ -1,0 +1,111 @@
+"""A private jitc-proxyd for a test, driven as a user drives it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import grpc
+
+from jitc.v1 import control_pb2, control_pb2_grpc
+
+from .waiting import until
+
+BIN = Path(sys.executable).parent
+START_SECONDS = 90.0
+STOP_SECONDS = 30.0
+
+
+class Service:
+    """Runs until stop(); its output goes to log."""
+
+    def __init__(self, folder: Path, env: dict[str, str], gpus: int = 2, options: tuple[str, ...] = ()) -> None:
+        self.folder, self.gpus = folder, gpus
+        self.socket = folder / "proxyd.sock"
+        self.log = folder / "proxyd.log"
+        self.env = {**env, "JITC_SOCKET": str(self.socket)}
+        command = [str(BIN / "jitc-proxyd"), "--device", "software", "--gpus", str(gpus)]
+        self.command = [*command, "--socket", str(self.socket), *options]
+        self.process = self._start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        with self.log.open("ab") as log:
+            return subprocess.Popen(
+                self.command, stdout=subprocess.PIPE, stderr=log, env=self.env, start_new_session=True
+            )
+
+    def ready(self) -> Service:
+        """Waits for the ready line."""
+        assert self.process.stdout is not None
+        descriptor = self.process.stdout.fileno()
+        os.set_blocking(descriptor, False)
+        seen = bytearray()
+
+        def line() -> bool:
+            with contextlib.suppress(BlockingIOError):
+                seen.extend(os.read(descriptor, 4096))
+            if self.process.poll() is not None:
+                raise AssertionError(f"jitc-proxyd ended with {self.process.returncode}: {self.log.read_text()}")
+            return b"\n" in seen
+
+        until(line, START_SECONDS, "jitc-proxyd's ready line")
+        return self
+
+    def restart(self) -> Service:
+        """Starts it again after it ended."""
+        assert self.process.poll() is not None
+        self.process = self._start()
+        return self.ready()
+
+    def stop(self) -> int:
+        """SIGTERM, and its exit status; SIGKILL and an error when it does not end."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+            raise AssertionError(f"jitc-proxyd did not end within {STOP_SECONDS:g} s of SIGTERM") from None
+        finally:
+            if self.process.stdout is not None:
+                self.process.stdout.close()
+
+    # ---- what it says ---------------------------------------------------------------------------
+    def _admin(self, method: str, request: Any, timeout: float) -> Any:
+        with grpc.insecure_channel(f"unix:{self.socket}") as channel:
+            stub = control_pb2_grpc.AdminStub(channel)
+            return getattr(stub, method)(request, timeout=timeout)
+
+    def status(self) -> dict[str, Any]:
+        document: dict[str, Any] = json.loads(self._admin("Status", control_pb2.StatusRequest(), 30).json)
+        return document
+
+    def report(self) -> list[dict[str, Any]]:
+        document = json.loads(self._admin("Report", control_pb2.ReportRequest(), 30).json)
+        recoveries: list[dict[str, Any]] = document["recoveries"]
+        return recoveries
+
+    def inject(self, fault: control_pb2.Fault, gpu: int, wait: float = 0.0) -> control_pb2.InjectReply:
+        request = control_pb2.InjectRequest(gpu=gpu, fault=fault, wait_ms=int(wait * 1000))
+        reply: control_pb2.InjectReply = self._admin("Inject", request, wait + 30)
+        return reply
+
+    def worker_pid(self, gpu: int) -> int | None:
+        pid: int | None = self.status()["gpus"][gpu]["worker_pid"]
+        return pid
+
+
+def kill_at(boundary: int, phase: str = "", skip: int = 0, kind: str = "kill-worker") -> control_pb2.Fault:
+    """A fault in the minibatch after this boundary, at the skip-th matching op of the phase."""
+    return control_pb2.Fault(kind=kind, boundary=boundary, armed_at_boundary=True, phase=phase, skip=skip)
+
+
+def kill_at_op(sequence: int, kind: str = "kill-worker") -> control_pb2.Fault:
+    return control_pb2.Fault(kind=kind, sequence=sequence)
