@@ -1,0 +1,192 @@
+"""libjitc_executor.so for Python: a typed ctypes binding of executor_api.h.
+
+Called by: the worker (jitc.proxy.worker) only. Promise: every call releases the GIL while it is in
+the library; a failure is an ExecutorError with the library's own text; callbacks never raise into C.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol, TypedDict
+
+DETACHED = -2
+STREAM_BUFFER = 4 << 20
+
+
+class ExecutorError(Exception):
+    """What the executor says about a call that it refused."""
+
+
+class Options(TypedDict):
+    device: str
+    memory_limit: int
+    threads: int
+    operators: str
+
+
+class Control(Protocol):
+    """What the executor asks of the control plane; called from its threads."""
+
+    def join(self, session: int, unique_id: bytes, ranks: int, rank: int, epoch: int) -> tuple[str, int]: ...
+    def fault(self, session: int, sequence: int, status: int, cause: str, message: str) -> None: ...
+    def fault_fired(self, detail: str) -> None: ...
+
+
+_JOIN = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint8), ctypes.c_uint32, ctypes.c_uint32,
+    ctypes.c_uint64, ctypes.POINTER(ctypes.c_char), ctypes.c_size_t, ctypes.POINTER(ctypes.c_uint64),
+)  # fmt: skip
+_FAULT = ctypes.CFUNCTYPE(
+    None, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_char_p, ctypes.c_char_p
+)  # fmt: skip
+_FIRED = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
+
+
+class _ControlTable(ctypes.Structure):
+    _fields_ = [("join", _JOIN), ("fault", _FAULT), ("fault_fired", _FIRED)]
+
+
+def load(path: Path) -> ctypes.CDLL:
+    """Opens the library and declares its functions."""
+    lib = ctypes.CDLL(str(path))
+    handle, text, u64 = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64
+    signatures: dict[str, tuple[Any, list[Any]]] = {
+        "jitc_executor_create": (handle, [text, ctypes.POINTER(_ControlTable)]),
+        "jitc_executor_destroy": (None, [handle]),
+        "jitc_executor_message": (text, []),
+        "jitc_session_open": (ctypes.c_int, [handle, text]),
+        "jitc_session_close": (ctypes.c_int, [handle, u64]),
+        "jitc_session_attach": (ctypes.c_int64, [handle, u64, u64]),
+        "jitc_session_submit": (ctypes.c_int, [handle, u64, ctypes.c_char_p, ctypes.c_size_t]),
+        "jitc_session_poll": (ctypes.c_int64, [handle, u64, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]),
+        "jitc_session_detach": (ctypes.c_int, [handle, u64]),
+        "jitc_executor_command": (ctypes.c_int, [handle, text, text, ctypes.POINTER(ctypes.c_void_p)]),
+        "jitc_executor_release": (None, [ctypes.c_void_p]),
+        "jitc_board_bytes": (u64, []),
+        "jitc_segment_bytes": (u64, [ctypes.c_uint32]),
+    }
+    for name, (result, arguments) in signatures.items():
+        function = getattr(lib, name)
+        function.restype, function.argtypes = result, arguments
+    return lib
+
+
+class Executor:
+    """One executor; lives as long as the worker process that serves a GPU."""
+
+    def __init__(self, path: Path, options: Options, control: Control) -> None:
+        self._lib = load(path)
+        self._table = _callbacks(control)  # kept: the library holds the pointers
+        handle = self._lib.jitc_executor_create(json.dumps(options).encode(), ctypes.byref(self._table))
+        if not handle:
+            raise ExecutorError(self.message())
+        self._handle = ctypes.c_void_p(handle)
+
+    def message(self) -> str:
+        text: bytes | None = self._lib.jitc_executor_message()
+        return (text or b"").decode(errors="replace")
+
+    def close(self) -> None:
+        handle, self._handle = self._handle, ctypes.c_void_p()
+        if handle:
+            self._lib.jitc_executor_destroy(handle)
+
+    def open_session(self, request: dict[str, object]) -> None:
+        self._check(self._lib.jitc_session_open(self._handle, json.dumps(request).encode()))
+
+    def close_session(self, session: int) -> None:
+        self._check(self._lib.jitc_session_close(self._handle, session))
+
+    def attach(self, session: int, results_received: int) -> None:
+        self._check(self._lib.jitc_session_attach(self._handle, session, results_received))
+
+    def detach(self, session: int) -> None:
+        self._lib.jitc_session_detach(self._handle, session)
+
+    def submit(self, session: int, batch: bytes) -> None:
+        if self._lib.jitc_session_submit(self._handle, session, batch, len(batch)) < 0:
+            raise ExecutorError(self.message())
+
+    def poller(self, session: int, timeout_ms: int) -> Callable[[], bytes | None]:
+        """A function that waits for the next completions: bytes, b"" when none came, None once detached.
+
+        One buffer is used again and again; the returned bytes are the only copy.
+        """
+        buffer = ctypes.create_string_buffer(STREAM_BUFFER)
+        address, poll = ctypes.addressof(buffer), self._lib.jitc_session_poll
+        handle = self._handle
+
+        def next_batch(_keep: object = buffer) -> bytes | None:
+            size: int = poll(handle, session, address, STREAM_BUFFER, timeout_ms)
+            if size >= 0:
+                return ctypes.string_at(address, size) if size else b""
+            if size == DETACHED:
+                return None
+            raise ExecutorError(self.message())
+
+        return next_batch
+
+    def command(self, method: str, request: dict[str, object]) -> dict[str, Any]:
+        """A call of worker.proto, as JSON both ways."""
+        reply = ctypes.c_void_p()
+        code = self._lib.jitc_executor_command(
+            self._handle, method.encode(), json.dumps(request).encode(), ctypes.byref(reply)
+        )
+        try:
+            self._check(code)
+            document = ctypes.string_at(reply).decode() if reply else ""
+        finally:
+            if reply:
+                self._lib.jitc_executor_release(reply)
+        return json.loads(document) if document else {}
+
+    def _check(self, code: int) -> None:
+        if code < 0:
+            raise ExecutorError(self.message())
+
+
+def shared_sizes(path: Path) -> tuple[int, Callable[[int], int]]:
+    """Bytes of the board, and of a communicator segment for so many ranks."""
+    lib = load(path)
+    return int(lib.jitc_board_bytes()), lambda ranks: int(lib.jitc_segment_bytes(ranks))
+
+
+def _callbacks(control: Control) -> _ControlTable:
+    def join(  # noqa: PLR0917 - the C signature
+        session: int, unique_id: Any, ranks: int, rank: int, epoch: int, path: Any, path_size: int, segment_bytes: Any
+    ) -> int:
+        try:
+            where, size = control.join(session, bytes(unique_id[:128]), ranks, rank, epoch)
+            encoded = where.encode() + b"\0"
+            if len(encoded) > path_size:
+                return -1
+            ctypes.memmove(path, encoded, len(encoded))
+            segment_bytes[0] = size
+            return 0
+        except Exception:
+            _report()
+            return -1
+
+    def fault(session: int, sequence: int, status: int, cause: bytes, message: bytes) -> None:
+        try:
+            control.fault(session, sequence, status, cause.decode(), message.decode(errors="replace"))
+        except Exception:
+            _report()
+
+    def fired(detail: bytes) -> None:
+        try:
+            control.fault_fired(detail.decode(errors="replace"))
+        except Exception:
+            _report()
+
+    return _ControlTable(_JOIN(join), _FAULT(fault), _FIRED(fired))
+
+
+def _report() -> None:
+    """An exception must not reach C; it is shown where the service's log is."""
+    traceback.print_exc(file=sys.stderr)

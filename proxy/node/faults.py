@@ -1,0 +1,139 @@
+"""Faults that somebody asked for: armed in workers, told when they fired.
+
+Called by: the Admin service (arm, wait), the Coordinator service (fired), the coordinator (arming again
+in a rebuilt worker). Promise: an armed fault fires once; it survives the death of a worker by another
+fault, and waits for a session when there is none yet.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import grpc
+
+from jitc.v1 import worker_pb2
+
+from .sessions import Registry, Session, SessionState
+
+KINDS = ("kill-worker", "sticky-error")
+PHASES = ("forward", "backward", "optimizer", "collective", "copy", "boundary")
+
+
+@dataclass(eq=False)
+class Armed:
+    """One fault on one GPU."""
+
+    gpu: int
+    fault: Any
+    session: int = 0  # 0: not armed in a worker yet
+    detail: str = ""
+    done: threading.Event = field(default_factory=threading.Event)
+
+    def immediate(self) -> bool:
+        fault = self.fault
+        placed = fault.sequence or fault.operations or fault.boundary or fault.phase or fault.armed_at_boundary
+        return not placed
+
+    def finish(self, detail: str) -> None:
+        self.detail = detail
+        self.done.set()
+
+
+class FaultDesk:
+    """All faults that have not fired."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._lock = threading.Lock()
+        self._armed: list[Armed] = []
+        self._fired_at: dict[int, float] = {}
+
+    def arm(self, gpu: int, fault: Any) -> Armed:
+        armed = Armed(gpu, fault)
+        if armed.immediate() and fault.kind == "kill-worker":
+            armed.finish(self._kill(gpu))
+            return armed
+        with self._lock:
+            self._armed.append(armed)
+        with self._registry.changed:
+            session = self._first_session(gpu)
+        if session is not None:
+            self._send(armed, session)
+        return armed
+
+    def fired(self, gpu: int, detail: str) -> None:
+        """A worker says that a fault fired; the oldest armed one of that kind is meant."""
+        with self._lock:
+            self._fired_at[gpu] = time.monotonic()
+            waiting = [armed for armed in self._armed if armed.gpu == gpu and armed.session]
+            match = next((armed for armed in waiting if armed.fault.kind in detail), None)
+            match = match or next(iter(waiting), None)
+            if match is not None:
+                self._armed.remove(match)
+        if match is not None:
+            match.finish(detail)
+
+    def fired_at(self, gpu: int) -> float | None:
+        """When the newest fault on the GPU fired (monotonic), told once: the start of its detection."""
+        with self._lock:
+            return self._fired_at.pop(gpu, None)
+
+    def session_opened(self, session: Session) -> None:
+        """Arms what waited for a session on this GPU."""
+        with self._lock:
+            waiting = [armed for armed in self._armed if armed.gpu == session.gpu and not armed.session]
+        for armed in waiting:
+            self._send(armed, session)
+
+    def session_rebuilt(self, session: Session) -> None:
+        """Arms again, in the new worker, what had not fired in the lost one."""
+        with self._lock:
+            lost = [armed for armed in self._armed if armed.session == session.number]
+        for armed in lost:
+            self._send(armed, session)
+
+    def session_closed(self, session: Session) -> None:
+        """What had not fired in it waits for the next session of the GPU."""
+        with self._lock:
+            for armed in self._armed:
+                if armed.session == session.number:
+                    armed.session = 0
+
+    def _send(self, armed: Armed, session: Session) -> None:
+        worker = session.worker
+        if worker is None:
+            return
+        armed.session = session.number
+        try:
+            worker.stub.Arm(worker_pb2.ArmRequest(fault=armed.fault, session=session.number), timeout=10)
+        except grpc.RpcError as error:
+            # A worker that died meanwhile is rebuilt, and armed again then.
+            if worker.alive():
+                call: Any = error
+                self._drop(armed, f"refused: {call.details()}")
+
+    def _drop(self, armed: Armed, why: str) -> None:
+        with self._lock:
+            if armed in self._armed:
+                self._armed.remove(armed)
+        print(f"jitc-proxyd: fault {armed.fault.kind} on GPU {armed.gpu} {why}", file=sys.stderr)
+        armed.finish(why)
+
+    def _kill(self, gpu: int) -> str:
+        with self._registry.changed:
+            worker = self._registry.gpus[gpu].worker
+        if worker is None or not worker.alive():
+            return "refused: the GPU has no worker now"
+        with self._lock:
+            self._fired_at[gpu] = time.monotonic()
+        worker.kill()
+        return f"kill-worker fired: process {worker.pid} of GPU {gpu} killed"
+
+    def _first_session(self, gpu: int) -> Session | None:
+        sessions = self._registry.sessions.values()
+        alive = (one for one in sessions if one.gpu == gpu and one.state is not SessionState.OPENING)
+        return next(alive, None)

@@ -1,0 +1,197 @@
+"""The Node service: what training processes ask (Describe, Attach, Detach).
+
+Called by: gRPC threads. Promises: an Attach never waits longer than it was told to; what it answers
+was true a moment ago, and a client that finds it false simply asks again; every refusal says why.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+
+from jitc.v1 import control_pb2, worker_pb2
+
+from ..paths import PROTOCOL_VERSION
+from ..rpc import refuse, version_message
+from .config import ADDRESS_BYTES
+from .faults import FaultDesk
+from .memory import NoSpace
+from .sessions import Full, Gpu, Registry, Session, SessionEvent, SessionState
+from .watch import Watch
+from .workers import Worker
+
+#: A client that asks for more gets UNAVAILABLE after this and asks again.
+LONGEST_WAIT = 30.0
+OPEN_SECONDS = 30.0
+
+
+class NodeService:
+    """Sessions are opened here, and closed when their process is done or dead."""
+
+    def __init__(self, registry: Registry, watch: Watch, faults: FaultDesk, ended: Callable[[Session], None]) -> None:
+        self._registry, self._watch, self._faults, self._ended = registry, watch, faults, ended
+        self.draining = False
+
+    # -- rpcs -------------------------------------------------------------------------------------
+
+    def Describe(self, request: Any, context: Any) -> Any:
+        check_version(request.protocol_version, context)
+        gpus = [self._describe(gpu) for gpu in self._registry.gpus]
+        return control_pb2.DescribeReply(protocol_version=PROTOCOL_VERSION, gpus=gpus)
+
+    def Attach(self, request: Any, context: Any) -> Any:
+        check_version(request.protocol_version, context)
+        deadline = time.monotonic() + min(request.wait_ms / 1000, LONGEST_WAIT)
+        session = self._find(request, context) if request.token else self._open(request, context, deadline)
+        self._wait_reachable(session, context, deadline)
+        worker = session.worker
+        assert worker is not None
+        return control_pb2.AttachReply(
+            session=session.number,
+            token=session.token,
+            worker_socket=worker.socket,
+            address_base=session.address_base,
+            address_bytes=ADDRESS_BYTES,
+        )
+
+    def Detach(self, request: Any, context: Any) -> Any:
+        session = self._registry.by_token(request.token)
+        if session is None:
+            refuse(context, grpc.StatusCode.NOT_FOUND, "unknown session; it may have been closed already")
+        self.close(session)
+        return control_pb2.DetachReply()
+
+    # -- parts ------------------------------------------------------------------------------------
+
+    def close(self, session: Session) -> None:
+        """The process is done with it, or dead. Harmless when called twice."""
+        with self._registry.changed:
+            if session.state is SessionState.CLOSED:
+                return
+            worker = session.worker
+            self._registry.remove(session)
+        if session.process_watch is not None:
+            self._watch.forget(session.process_watch)
+        if worker is not None and worker.alive():
+            try:
+                worker.stub.CloseSession(worker_pb2.SessionRequest(session=session.number), timeout=OPEN_SECONDS)
+            except grpc.RpcError as error:
+                if worker.alive():
+                    print(f"jitc-proxyd: closing session {session.number}: {error}", file=sys.stderr)
+        self._ended(session)
+
+    def _describe(self, gpu: Gpu) -> Any:
+        config = self._registry.config
+        return control_pb2.Gpu(
+            index=gpu.index,
+            device=config.device,
+            name="jitc software device",
+            uuid=hashlib.sha256(f"{config.device}:{config.socket}:{gpu.index}".encode()).hexdigest()[:32],
+            memory_total=config.memory_limit,
+            capability_major=8,
+            capability_minor=0,
+            multiprocessors=config.operator_threads(),
+        )
+
+    def _find(self, request: Any, context: Any) -> Session:
+        session = self._registry.by_token(request.token)
+        if session is None:
+            refuse(context, grpc.StatusCode.NOT_FOUND, "unknown session: it was closed, or the service is another one")
+        return session
+
+    def _open(self, request: Any, context: Any, deadline: float) -> Session:
+        if self.draining:
+            message = "jitc-proxyd is stopping: it takes no new sessions, only serves those that it has to their end"
+            refuse(context, grpc.StatusCode.FAILED_PRECONDITION, message)
+        if request.gpu >= len(self._registry.gpus):
+            have = len(self._registry.gpus)
+            refuse(context, grpc.StatusCode.NOT_FOUND, f"GPU {request.gpu} does not exist; this node has {have}")
+        gpu = self._registry.gpus[request.gpu]
+        while True:
+            worker = self._serving_worker(gpu, context, deadline)
+            session = self._add(request, context)
+            try:
+                worker.stub.OpenSession(open_request(self._registry, session, rebuild=False), timeout=OPEN_SECONDS)
+            except grpc.RpcError as error:
+                self._registry.remove(session)
+                if worker.alive():
+                    call: Any = error
+                    refuse(context, grpc.StatusCode.INTERNAL, f"the worker cannot open a session: {call.details()}")
+                continue
+            if self._opened(session, gpu, worker, context):
+                return session
+
+    def _serving_worker(self, gpu: Gpu, context: Any, deadline: float) -> Worker:
+        changed = self._registry.changed
+        with changed:
+            while not (gpu.state == "ready" and gpu.worker is not None and gpu.worker.alive()):
+                if gpu.state == "failed":
+                    refuse(context, grpc.StatusCode.FAILED_PRECONDITION, f"GPU {gpu.index} has failed: {gpu.failure}")
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    refuse(context, grpc.StatusCode.UNAVAILABLE, f"GPU {gpu.index} is {gpu.state}; ask again")
+                changed.wait(min(left, 1.0))
+            return gpu.worker
+
+    def _add(self, request: Any, context: Any) -> Session:
+        try:
+            return self._registry.add(request)
+        except (Full, NoSpace) as error:
+            refuse(context, grpc.StatusCode.RESOURCE_EXHAUSTED, str(error))
+
+    def _opened(self, session: Session, gpu: Gpu, worker: Worker, context: Any) -> bool:
+        """Enters it as serving; False when the worker was lost meanwhile (then it is opened again)."""
+        with self._registry.changed:
+            if gpu.worker is not worker or not worker.alive():
+                self._registry.remove(session)
+                return False
+            session.worker = worker
+            session.machine.fire(SessionEvent.OPENED)
+        try:
+            session.process_watch = self._watch.process(session.pid, lambda: self._process_ended(session))
+        except (ProcessLookupError, ValueError, OSError):
+            self.close(session)
+            refuse(context, grpc.StatusCode.INVALID_ARGUMENT, f"there is no process {session.pid}")
+        self._faults.session_opened(session)
+        return True
+
+    def _process_ended(self, session: Session) -> None:
+        import threading
+
+        # Closing waits for the worker; the watch thread must not.
+        threading.Thread(target=self.close, args=(session,), name="jitc-close", daemon=True).start()
+
+    def _wait_reachable(self, session: Session, context: Any, deadline: float) -> None:
+        changed = self._registry.changed
+        with changed:
+            while not session.reachable():
+                if session.state is SessionState.FAILED:
+                    refuse(context, grpc.StatusCode.FAILED_PRECONDITION, session.failure)
+                if session.state is SessionState.CLOSED:
+                    refuse(context, grpc.StatusCode.NOT_FOUND, "the session has been closed")
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    refuse(context, grpc.StatusCode.UNAVAILABLE, "the session is being recovered; ask again")
+                changed.wait(min(left, 1.0))
+
+
+def check_version(got: int, context: Any) -> None:
+    if got != PROTOCOL_VERSION:
+        refuse(context, grpc.StatusCode.FAILED_PRECONDITION, version_message(got))
+
+
+def open_request(registry: Registry, session: Session, rebuild: bool) -> Any:
+    memory = session.memory
+    return worker_pb2.OpenSessionRequest(
+        session=session.number, token=session.token, slot=session.slot,
+        journal_path=memory.journal.path, journal_bytes=memory.journal.size,
+        spill_path=memory.spill.path, spill_bytes=registry.config.spill_bytes,
+        snapshot_path=memory.snapshot.path, snapshot_bytes=memory.snapshot.size,
+        board_path=registry.board.path, address_base=session.address_base, address_bytes=ADDRESS_BYTES,
+        rebuild=rebuild, epoch=session.epoch,
+    )  # fmt: skip

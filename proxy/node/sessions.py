@@ -1,0 +1,213 @@
+"""The registry: GPUs of the node and the sessions on them.
+
+Called by: the gRPC services and the coordinator. Promises: everything here is guarded by one lock
+that nobody holds while waiting for another process; a session's state changes only along its table.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from ..machine import Machine
+from .config import ADDRESS_BASE, ADDRESS_BYTES, SLOTS, Config
+from .memory import Communicator, Memory, SessionMemory, shared
+from .watch import Watched
+from .workers import Worker
+
+
+class SessionState(Enum):
+    OPENING = "opening"
+    SERVING = "serving"
+    FENCED = "fenced"  # its worker lives, it executes nothing
+    LOST = "lost"  # its worker is dead
+    HELD = "held"  # a new worker has it, fenced
+    FAILED = "failed"  # given up; the text says why
+    CLOSED = "closed"
+
+
+class SessionEvent(Enum):
+    OPENED = "opened"
+    FENCE = "fence"
+    LOSE = "lose its worker"
+    REBUILD = "rebuild"
+    RESUME = "resume"
+    FAIL = "fail"
+    CLOSE = "close"
+
+
+_S, _E = SessionState, SessionEvent
+SESSION_TABLE = {
+    (_S.OPENING, _E.OPENED): _S.SERVING,
+    (_S.SERVING, _E.FENCE): _S.FENCED,
+    (_S.FENCED, _E.FENCE): _S.FENCED,  # a second fault restarts the recovery
+    (_S.HELD, _E.FENCE): _S.HELD,
+    (_S.FAILED, _E.FENCE): _S.FAILED,
+    (_S.SERVING, _E.LOSE): _S.LOST,
+    (_S.FENCED, _E.LOSE): _S.LOST,
+    (_S.HELD, _E.LOSE): _S.LOST,
+    (_S.LOST, _E.LOSE): _S.LOST,
+    (_S.FAILED, _E.LOSE): _S.FAILED,
+    (_S.LOST, _E.REBUILD): _S.HELD,
+    (_S.FENCED, _E.RESUME): _S.SERVING,
+    (_S.HELD, _E.RESUME): _S.SERVING,
+    **{(state, _E.FAIL): _S.FAILED for state in (_S.SERVING, _S.FENCED, _S.LOST, _S.HELD, _S.FAILED)},
+    **{(state, _E.CLOSE): _S.CLOSED for state in _S},
+}
+#: These take no part in recoveries.
+_OUTSIDE = (SessionState.OPENING, SessionState.FAILED, SessionState.CLOSED)
+#: A training process can connect to the worker in these.
+REACHABLE = (SessionState.SERVING, SessionState.FENCED, SessionState.HELD)
+
+
+@dataclass(eq=False)
+class Session:
+    """A process on a GPU."""
+
+    number: int
+    token: str
+    gpu: int
+    pid: int
+    rank: int
+    world_size: int
+    job: str
+    slot: int
+    memory: SessionMemory
+    worker: Worker | None = None
+    epoch: int = 0
+    failure: str = ""
+    process_watch: Watched | None = None
+    machine: Machine[SessionState, SessionEvent] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.machine = Machine(f"session {self.number}", SESSION_TABLE, SessionState.OPENING)
+
+    @property
+    def state(self) -> SessionState:
+        return self.machine.state
+
+    @property
+    def address_base(self) -> int:
+        return ADDRESS_BASE + self.slot * ADDRESS_BYTES
+
+    def reachable(self) -> bool:
+        return self.state in REACHABLE and self.worker is not None and self.worker.alive()
+
+    def label(self) -> str:
+        return f"rank {self.rank} (pid {self.pid})" if self.rank >= 0 else f"pid {self.pid}"
+
+
+@dataclass(eq=False)
+class Gpu:
+    """A GPU of the node; which worker serves it changes."""
+
+    index: int
+    worker: Worker | None = None
+    state: str = "starting"  # starting, ready, recovering, failed
+    failure: str = ""
+    recoveries: int = 0
+
+
+class Full(Exception):
+    """No room for another session."""
+
+
+class Registry:
+    """GPUs, sessions, communicators, the board."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.changed = threading.Condition()
+        self.gpus = [Gpu(index) for index in range(config.gpus)]
+        self.sessions: dict[int, Session] = {}
+        self.communicators: dict[bytes, Communicator] = {}
+        board_bytes, self.segment_bytes = config.shared_sizes()
+        self.board: Memory = shared("board", board_bytes)
+        self.epoch = 0
+        self._last = 0
+
+    def add(self, request: Any) -> Session:
+        """A new session with its memory, not yet open anywhere. Raises Full or NoSpace."""
+        with self.changed:
+            slot = next(iter(set(range(SLOTS)) - {session.slot for session in self.sessions.values()}), None)
+            if slot is None:
+                raise Full(f"this node has {SLOTS} sessions already; end some first")
+            config = self.config
+            memory = SessionMemory.create(config.journal_bytes, config.snapshot_bytes, config.spill_dir)
+            self._last += 1
+            session = Session(
+                self._last, secrets.token_hex(16), request.gpu, request.pid, request.rank,
+                request.world_size, request.job, slot, memory, epoch=self.epoch,
+            )  # fmt: skip
+            self.sessions[session.number] = session
+            return session
+
+    def remove(self, session: Session) -> None:
+        """Forgets a session and gives its memory back."""
+        with self.changed:
+            if self.sessions.pop(session.number, None) is None:
+                return
+            session.machine.fire(SessionEvent.CLOSE)
+            for unique_id, communicator in list(self.communicators.items()):
+                communicator.members.pop(session.number, None)
+                if not communicator.members:
+                    communicator.close()
+                    del self.communicators[unique_id]
+            session.memory.close()
+            self.changed.notify_all()
+
+    def by_token(self, token: str) -> Session | None:
+        with self.changed:
+            return next((session for session in self.sessions.values() if session.token == token), None)
+
+    def on_worker(self, worker: Worker) -> list[Session]:
+        with self.changed:
+            return [
+                session
+                for session in self.sessions.values()
+                if session.worker is worker and session.state is not SessionState.OPENING
+            ]
+
+    def group(self, seeds: list[Session]) -> list[Session]:
+        """Sessions that must recover together: connected by communicators, or by a worker that is lost."""
+        with self.changed:
+            able = {number for number, one in self.sessions.items() if one.state not in _OUTSIDE}
+            found = {session.number for session in seeds} & able
+            grown = True
+            while grown:
+                grown = False
+                for communicator in self.communicators.values():
+                    members = communicator.members.keys() & able
+                    if members & found and not members <= found:
+                        found |= members
+                        grown = True
+                lost = {id(self.sessions[number].worker) for number in found if not _has_worker(self.sessions[number])}
+                sharing = {number for number in able - found if id(self.sessions[number].worker) in lost}
+                found |= sharing
+                grown = grown or bool(sharing)
+            return [self.sessions[number] for number in sorted(found)]
+
+    def next_epoch(self) -> int:
+        with self.changed:
+            self.epoch += 1
+            return self.epoch
+
+    def renew_communicators(self, sessions: list[Session]) -> None:
+        """The next join of any of them gets a fresh segment."""
+        numbers = {session.number for session in sessions}
+        with self.changed:
+            for communicator in self.communicators.values():
+                if communicator.members.keys() & numbers:
+                    communicator.renew()
+
+    def close(self) -> None:
+        for session in list(self.sessions.values()):
+            self.remove(session)
+        self.board.close()
+
+
+def _has_worker(session: Session) -> bool:
+    return session.worker is not None and session.worker.alive()

@@ -1,0 +1,141 @@
+"""Starts worker processes, keeps spares warm, notices deaths.
+
+Called by: the service at start and end, the coordinator when a GPU needs a new worker. Promises: a
+worker never outlives the service; a death is reported once, within milliseconds; spares that die
+while they start are not retried for ever.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from .config import Config
+from .watch import Watch
+from .workers import Worker, WorkerEvent, WorkerState
+
+#: Starts that fail in a row before no more are tried (until a worker is asked for again).
+FAILED_STARTS = 3
+
+
+class NoWorker(Exception):
+    """No worker could be started; the text says why."""
+
+
+class Supervisor:
+    """All worker processes of the node."""
+
+    def __init__(self, config: Config, watch: Watch, died: Callable[[Worker], None]) -> None:
+        self._config, self._watch, self._died = config, watch, died
+        self._directory: Path = config.private_directory()
+        self._changed = threading.Condition()
+        self._workers: list[Worker] = []
+        self._started = self._failed_starts = 0
+        self._stopping = False
+
+    def start(self, count: int) -> None:
+        for _ in range(count):
+            self._watch.post(self._spawn)
+
+    def take(self, timeout: float) -> Worker:
+        """A warm spare, else one that is being started, waited for."""
+        deadline = time.monotonic() + timeout
+        with self._changed:
+            self._failed_starts = 0
+            while True:
+                for worker in self._workers:
+                    if worker.machine.state is WorkerState.SPARE and worker.alive():
+                        worker.machine.fire(WorkerEvent.ASSIGN)
+                        return worker
+                if self._failed_starts >= FAILED_STARTS or self._stopping:
+                    raise NoWorker("worker processes end while they start; see the service's output above")
+                if not any(worker.machine.state is WorkerState.STARTING for worker in self._workers):
+                    self._watch.post(self._spawn)
+                if not self._changed.wait(max(0.0, min(1.0, deadline - time.monotonic()))):
+                    if time.monotonic() >= deadline:
+                        raise NoWorker(f"no worker process was ready within {timeout:.0f} s")
+
+    def replenish(self) -> None:
+        """Starts what is missing to the wanted number of spares."""
+        with self._changed:
+            waiting = sum(worker.machine.state in (WorkerState.STARTING, WorkerState.SPARE) for worker in self._workers)
+            missing = 0 if self._stopping else self._config.spares - waiting
+        self.start(max(0, missing))
+
+    def spares(self) -> int:
+        with self._changed:
+            return sum(worker.machine.state is WorkerState.SPARE for worker in self._workers)
+
+    def wait_spares(self, timeout: float) -> bool:
+        with self._changed:
+            return self._changed.wait_for(lambda: self.spares() >= self._config.spares, timeout)
+
+    def stop(self) -> None:
+        with self._changed:
+            self._stopping = True
+            workers = list(self._workers)
+        for worker in workers:
+            worker.kill()
+        for worker in workers:
+            worker.process.wait()
+            worker.close()
+
+    def _spawn(self) -> None:
+        """In the watch thread, which lives as long as the service (see watch.py)."""
+        if self._stopping:
+            return
+        self._started += 1
+        socket = str(self._directory / f"w{self._started}")
+        ready_read, ready_write = os.pipe2(os.O_CLOEXEC)
+        command = [
+            *self._config.worker, "--socket", socket, "--service", self._config.socket,
+            "--parent", str(os.getpid()), "--ready-fd", str(ready_write),
+        ]  # fmt: skip
+        try:
+            process = subprocess.Popen(
+                command, pass_fds=[ready_write], stdin=subprocess.DEVNULL, stdout=2, cwd="/",
+                env=self._environment(), start_new_session=True,
+            )  # fmt: skip
+        finally:
+            os.close(ready_write)
+        worker = Worker(process, os.pidfd_open(process.pid), socket)
+        with self._changed:
+            self._workers.append(worker)
+        self._watch.readable(ready_read, lambda: self._ready(worker, ready_read))
+        self._watch.process(process.pid, lambda: self._ended(worker))
+
+    def _environment(self) -> dict[str, str]:
+        threads = str(self._config.operator_threads())
+        kept = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "JITC_SOCKET")}
+        return kept | {"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads, "PYTHONSAFEPATH": "1"}
+
+    def _ready(self, worker: Worker, pipe: int) -> None:
+        if not os.read(pipe, 16):
+            return  # it ended; the process watch says so too
+        with self._changed:
+            if worker.machine.state is WorkerState.STARTING:
+                worker.machine.fire(WorkerEvent.READY)
+                self._failed_starts = 0
+                self._changed.notify_all()
+
+    def _ended(self, worker: Worker) -> None:
+        worker.noticed_dead = time.monotonic()
+        worker.process.wait()
+        with self._changed:
+            before = worker.machine.state
+            worker.machine.fire(WorkerEvent.DIE)
+            self._workers.remove(worker)
+            self._failed_starts += before is WorkerState.STARTING
+            again = self._failed_starts < FAILED_STARTS and not self._stopping
+            self._changed.notify_all()
+        Path(worker.socket).unlink(missing_ok=True)
+        if before is WorkerState.SERVING:
+            self._died(worker)
+            return
+        worker.close()
+        if again:
+            self.replenish()

@@ -1,0 +1,79 @@
+"""A worker process as the service sees it: its process, its socket, its state."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from enum import Enum
+from typing import Any
+
+import grpc
+
+from .. import rpc
+from ..machine import Machine
+from .watch import process_ended
+
+
+class WorkerState(Enum):
+    STARTING = "starting"
+    SPARE = "spare"
+    SERVING = "serving"
+    DEAD = "dead"
+
+
+class WorkerEvent(Enum):
+    READY = "ready"
+    ASSIGN = "assign"
+    DIE = "die"
+
+
+WORKER_TABLE = {
+    (WorkerState.STARTING, WorkerEvent.READY): WorkerState.SPARE,
+    (WorkerState.STARTING, WorkerEvent.DIE): WorkerState.DEAD,
+    (WorkerState.SPARE, WorkerEvent.ASSIGN): WorkerState.SERVING,
+    (WorkerState.SPARE, WorkerEvent.DIE): WorkerState.DEAD,
+    (WorkerState.SERVING, WorkerEvent.DIE): WorkerState.DEAD,
+}
+
+
+class Worker:
+    """Made by the supervisor; the channel to it is opened when first used."""
+
+    def __init__(self, process: subprocess.Popen[bytes], pidfd: int, socket: str) -> None:
+        self.process, self.pidfd, self.socket = process, pidfd, socket
+        self.machine = Machine(f"worker {process.pid}", WORKER_TABLE, WorkerState.STARTING)
+        self.gpu: int | None = None
+        self.noticed_dead = 0.0  # monotonic time
+        self._channel: grpc.Channel | None = None
+        self._stub: Any = None
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def alive(self) -> bool:
+        """Asked of the kernel, so that a death is seen before its notice has been worked on."""
+        return self.pidfd >= 0 and self.machine.state is not WorkerState.DEAD and not process_ended(self.pidfd)
+
+    @property
+    def stub(self) -> Any:
+        if self._stub is None:
+            self._channel = rpc.channel(self.socket)
+            self._stub = rpc.worker(self._channel)
+        return self._stub
+
+    def kill(self) -> None:
+        if self.alive():
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+
+    def close(self) -> None:
+        """After its end: gives back what the service holds for it."""
+        pidfd, self.pidfd = self.pidfd, -1
+        if pidfd >= 0:
+            os.close(pidfd)
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = self._stub = None

@@ -1,0 +1,154 @@
+"""jitc-proxyd: the node service's command. Runs in the foreground, ends cleanly on SIGTERM.
+
+Promises: one line on standard output when ready, and readiness to systemd when NOTIFY_SOCKET is set.
+SIGTERM or SIGINT with sessions alive: no new ones, waits for them; a second signal ends at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import socket
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from . import paths
+
+if TYPE_CHECKING:
+    from .service import Service
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def main(argv: list[str] | None = None) -> int:
+    arguments = _parser().parse_args(argv)
+    signals = _Signals()
+    from .node.config import Config  # after the arguments: --help and mistakes answer at once
+    from .node.memory import NoSpace
+    from .node.sockets import SocketInUse
+    from .node.supervisor import NoWorker
+    from .service import Service
+
+    config = Config(
+        socket=os.path.abspath(arguments.socket or paths.default_socket()),
+        device=arguments.device,
+        gpus=arguments.gpus,
+        memory_limit=arguments.memory_limit,
+        threads=arguments.threads,
+        journal_bytes=arguments.journal_limit,
+        spill_dir=arguments.spill_dir,
+        spares=arguments.spares,
+    )
+    try:
+        service = Service(config)
+    except (SocketInUse, NoSpace, paths.MissingLibrary) as error:
+        return _fail(str(error))
+    try:
+        service.start()
+        print(f"jitc-proxyd ready: {config.gpus} {config.device} GPUs, socket {config.socket}", flush=True)
+        notify("READY=1")
+        signals.first.wait()
+        notify("STOPPING=1")
+        _drain(service, signals)
+    except NoWorker as error:
+        return _fail(str(error))
+    finally:
+        service.stop()
+    return 0
+
+
+class _Signals:
+    """SIGTERM and SIGINT: the first asks for the end, the second insists."""
+
+    def __init__(self) -> None:
+        self.first, self.second = threading.Event(), threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._arrived)
+
+    def _arrived(self, *_: object) -> None:
+        (self.second if self.first.is_set() else self.first).set()
+
+
+def _drain(service: Service, signals: _Signals) -> None:
+    alive = service.drain()
+    if alive:
+        what = "session is" if alive == 1 else "sessions are"
+        print(
+            f"jitc-proxyd: stopping; {alive} {what} still alive and will be served to their end, "
+            "no new ones are taken (signal again to end now)",
+            file=sys.stderr,
+            flush=True,
+        )
+        service.wait_drained(signals.second)
+
+
+def notify(state: str) -> None:
+    """Tells systemd, when it asked (sd_notify protocol)."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if not address:
+        return
+    if address.startswith("@"):
+        address = "\0" + address[1:]
+    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as out:
+        out.sendto(state.encode(), address)
+
+
+def _fail(message: str) -> int:
+    print(f"jitc-proxyd: {message}", file=sys.stderr)
+    return 1
+
+
+def size(text: str) -> int:
+    """Bytes from "4GiB", "512M", "1073741824"."""
+    number = text.strip().removesuffix("B").removesuffix("i")
+    unit = number[-1:].upper() if number[-1:].isalpha() else ""
+    try:
+        value = float(number[: len(number) - len(unit)])
+    except ValueError:
+        value = -1.0
+    if unit not in _UNITS or value <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size; write for example 4GiB")
+    return int(value * _UNITS[unit])
+
+
+def count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 64:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to 64")
+    return int(text)
+
+
+def add_device_options(parser: argparse.ArgumentParser) -> None:
+    """The options that `jitc run` has too."""
+    parser.add_argument("--device", choices=["software"], default="software", help="kind of device (%(default)s)")
+    parser.add_argument("--gpus", type=count, default=1, metavar="N", help="how many GPUs (%(default)s)")
+    parser.add_argument("--memory-limit", type=size, default="4GiB", metavar="SIZE", help="per GPU (%(default)s)")
+    parser.add_argument(
+        "--threads", type=int, default=0, metavar="N",
+        help="threads of one operator; the same number gives the same results (cores divided by GPUs)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--journal-limit", type=size, default="512MiB", metavar="SIZE", help="per session, then it spills (%(default)s)"
+    )
+    parser.add_argument("--spill-dir", default="/var/tmp", metavar="DIR", help="for spilled journals (%(default)s)")
+    parser.add_argument("--spares", type=int, default=1, metavar="N", help="warm spare workers (%(default)s)")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="jitc-proxyd",
+        description="The jitc node service: owns the GPUs, serves training processes that run with the "
+        "interposer preloaded, and recovers them from faults.",
+    )
+    add_device_options(parser)
+    parser.add_argument(
+        "--socket", metavar="PATH",
+        help="unix socket ($JITC_SOCKET, $XDG_RUNTIME_DIR/jitc/proxyd.sock or /run/jitc/proxyd.sock)",
+    )  # fmt: skip
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,137 @@
+"""The job coordinator of one node: takes what happens, runs one recovery at a time, writes reports.
+
+Called by: the service (start, stop), the supervisor (a worker died), the Coordinator service (a fault
+was reported), the Node service (a session closed). Promise: all of it runs in one thread, so that two
+recoveries never mix.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+import traceback
+from typing import Any
+
+from ..node.faults import FaultDesk
+from ..node.sessions import Registry, Session, SessionState
+from ..node.supervisor import NoWorker, Supervisor
+from ..node.workers import Worker
+from .events import FaultReported, Happening, Happenings, SessionClosed, WorkerDied
+from .limits import Limits
+from .policy import Policies
+from .report import Reports
+from .run import Recovery, rebuild_gpu
+from .trouble import Trouble
+
+IDLE_SECONDS = 0.25
+
+
+class Coordinator:
+    """See above."""
+
+    def __init__(self, registry: Registry, faults: FaultDesk) -> None:
+        self._registry, self._faults = registry, faults
+        self._happenings = Happenings()
+        self._limits = Limits()
+        self._policies = Policies(registry)
+        self.reports = Reports()
+        self._supervisor: Supervisor | None = None
+        self._thread = threading.Thread(target=self._loop, name="jitc-coordinator", daemon=True)
+
+    def start(self, supervisor: Supervisor) -> None:
+        self._supervisor = supervisor
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._happenings.stop()
+        if self._thread.is_alive():
+            self._thread.join(30)
+
+    # -- what happens (any thread) ------------------------------------------------------------------
+
+    def worker_died(self, worker: Worker) -> None:
+        self._happenings.put(WorkerDied(worker, worker.noticed_dead))
+        with self._registry.changed:
+            self._registry.changed.notify_all()
+
+    def fault_reported(self, request: Any) -> None:
+        with self._registry.changed:
+            session = self._registry.sessions.get(request.session)
+        if session is not None:
+            self._happenings.put(
+                FaultReported(
+                    session, request.sequence, request.status, request.cause, request.message, session.epoch
+                )  # fmt: skip
+            )
+
+    def session_closed(self, session: Session) -> None:
+        self._happenings.put(SessionClosed(session))
+
+    # -- the thread -------------------------------------------------------------------------------
+
+    def _loop(self) -> None:
+        while not self._happenings.stopped:
+            happening = self._happenings.next(IDLE_SECONDS)
+            try:
+                if happening is not None:
+                    self._handle(happening)
+                else:
+                    self._policies.tick()
+            except Exception:
+                # A defect of ours must not end the thread that all jobs depend on.
+                traceback.print_exc(file=sys.stderr)
+
+    def _handle(self, happening: Happening) -> None:
+        if isinstance(happening, WorkerDied):
+            self._worker_lost(happening)
+        elif isinstance(happening, FaultReported):
+            if happening.session.state not in (SessionState.CLOSED, SessionState.FAILED):
+                self._recover(happening, [happening.session], happening.noticed)
+        else:
+            self._limits.forget(happening.session.number)
+            self._policies.forget(happening.session)
+            self._faults.session_closed(happening.session)
+
+    def _worker_lost(self, death: WorkerDied) -> None:
+        worker = death.worker
+        sessions = self._registry.on_worker(worker)
+        if any(session.state is not SessionState.FAILED for session in sessions):
+            self._recover(death, sessions, death.noticed)
+        elif worker.gpu is not None and self._registry.gpus[worker.gpu].worker is worker:
+            self._replace(worker)
+        worker.close()
+
+    def _replace(self, worker: Worker) -> None:
+        """Nobody used it: a new one, and no recovery to report."""
+        assert worker.gpu is not None and self._supervisor is not None
+        gpu = self._registry.gpus[worker.gpu]
+        print(f"jitc-proxyd: worker {worker.pid} of GPU {gpu.index} ended; starting another", file=sys.stderr)
+        try:
+            rebuild_gpu(self._registry, self._supervisor, gpu)
+        except NoWorker as error:
+            print(f"jitc-proxyd: GPU {gpu.index} has failed: {error}", file=sys.stderr)
+            return
+        with self._registry.changed:
+            gpu.state = "ready"
+            self._registry.changed.notify_all()
+        self._supervisor.replenish()
+
+    def _recover(self, first: Happening, sessions: list[Session], noticed: float) -> None:
+        assert self._supervisor is not None
+        fired = [self._faults.fired_at(gpu) for gpu in sorted({session.gpu for session in sessions})]
+        since = min([noticed, *(when for when in fired if when is not None)])
+        trouble = Trouble(detect_seconds=max(0.0, time.monotonic() - since))
+        trouble.add(first, self._limits)
+        trouble.involve(sessions)
+        trouble.kill_unusable()
+        recovery = Recovery(
+            self._registry, self._supervisor, self._faults, self._policies, self._limits, self._happenings, trouble
+        )
+        recovery.run()
+        if recovery.group or recovery.failure:
+            self.reports.add(recovery)
+            with self._registry.changed:
+                for gpu in trouble.gpus:
+                    self._registry.gpus[gpu].recoveries += 1
+        self._supervisor.replenish()

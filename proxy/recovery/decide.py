@@ -1,0 +1,56 @@
+"""One decision per recovery, the same for all ranks: roll back, or roll forward.
+
+Called by: recovery runs. Pure: positions and the copying policy in, decision out, so that every case
+can be tested without a process.
+
+Numbers: boundary n follows optimizer step n; after boundary n the next step to begin is n + 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Kind(Enum):
+    ROLL_BACK = "roll-back"
+    ROLL_FORWARD = "roll-forward"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a rank stands (Position of worker.proto), and whether its memory is gone."""
+
+    prepared: int
+    begun: int
+    lost: bool
+    executed: int = 0
+    received: int = 0
+    committed: int = 0
+    reached: int = 0
+
+
+@dataclass(frozen=True)
+class Decision:
+    kind: Kind
+    boundary: int  # back to it, or forward to it
+
+    def text(self) -> str:
+        return f"{self.kind.value} to boundary {self.boundary}"
+
+
+def decide(standings: Mapping[int, Standing], peer_mode: bool, forward_failed: bool = False) -> Decision:
+    """The newest boundary whose copies every rank has is always there to go back to.
+
+    In peer mode the state of boundary n is on healthy peers only as long as none of them has begun to
+    change it. Once one has, boundary n exists nowhere as a whole, but every gradient has been reduced:
+    the healthy ones finish the step and the lost one takes boundary n + 1 from them. forward_failed:
+    that was tried and a rank could not; roll back serves when there are copies after all.
+    """
+    prepared = min(standing.prepared for standing in standings.values())
+    begun = any(standing.begun > prepared for standing in standings.values())
+    healthy = any(not standing.lost for standing in standings.values())
+    if peer_mode and begun and healthy and not forward_failed:
+        return Decision(Kind.ROLL_FORWARD, prepared + 1)
+    return Decision(Kind.ROLL_BACK, prepared)

@@ -1,0 +1,92 @@
+"""What the coordinator is told, and its queue."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ..node.sessions import Session
+from ..node.workers import Worker
+
+
+@dataclass(frozen=True)
+class WorkerDied:
+    worker: Worker
+    noticed: float
+
+
+@dataclass(frozen=True)
+class FaultReported:
+    """A session says that it cannot go on (ReportFault)."""
+
+    session: Session
+    sequence: int
+    status: int
+    cause: str
+    message: str
+    epoch: int  # of the session when it was reported
+    noticed: float = field(default_factory=time.monotonic)
+
+
+@dataclass(frozen=True)
+class SessionClosed:
+    session: Session
+
+
+Happening = WorkerDied | FaultReported | SessionClosed
+
+
+class Happenings:
+    """A queue that can be looked through: a recovery must see a second fault, and leave what is not its own."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._queue: list[Happening] = []
+        self._stopped = False
+
+    def put(self, happening: Happening) -> None:
+        with self._changed:
+            self._queue.append(happening)
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+
+    def poke(self, *_: object) -> None:
+        """Something that a waiter looks at may have changed."""
+        with self._changed:
+            self._changed.notify_all()
+
+    @property
+    def stopped(self) -> bool:
+        return self._stopped
+
+    def next(self, timeout: float) -> Happening | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._queue or self._stopped, timeout)
+            return self._queue.pop(0) if self._queue and not self._stopped else None
+
+    def take(self, mine: Callable[[Happening], bool]) -> list[Happening]:
+        """Takes out what is mine; the rest keeps its order."""
+        with self._changed:
+            taken = [one for one in self._queue if mine(one)]
+            self._queue = [one for one in self._queue if not any(one is other for other in taken)]
+            return taken
+
+    def any(self, wanted: Callable[[Happening], bool]) -> bool:
+        with self._changed:
+            return any(wanted(one) for one in self._queue)
+
+    def wait(self, done: Callable[[], bool], broken: Callable[[Happening], bool], timeout: float) -> bool:
+        """Until done() (True), or something in the queue breaks it, the time is over, or all stops (False)."""
+
+        def over() -> bool:
+            return done() or self._stopped or any(broken(one) for one in self._queue)
+
+        with self._changed:
+            self._changed.wait_for(over, timeout)
+        return done()

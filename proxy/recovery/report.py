@@ -1,0 +1,60 @@
+"""Reports of recoveries: what `jitc report` shows, and one line in the service's output."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .run import Recovery
+
+#: Older ones are dropped, so that a long-lived service stays small.
+KEPT = 1000
+
+
+class Reports:
+    """The newest recoveries, oldest first."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._documents: list[dict[str, Any]] = []
+
+    def add(self, recovery: Recovery) -> None:
+        document = describe(recovery)
+        with self._lock:
+            self._documents = [*self._documents[-KEPT + 1 :], document]
+        print(f"jitc-proxyd: {line(document)}", file=sys.stderr, flush=True)
+
+    def documents(self) -> list[dict[str, Any]]:
+        with self._lock:
+            return list(self._documents)
+
+
+def describe(recovery: Recovery) -> dict[str, Any]:
+    trouble = recovery.trouble
+    decision = recovery.decision
+    return {
+        "time": time.time(),
+        "cause": ", ".join(trouble.causes) or "unknown",
+        "message": "; ".join(trouble.messages),
+        "gpu": trouble.gpus[0] if trouble.gpus else None,
+        "gpus": trouble.gpus,
+        "decision": decision.kind.value if decision else "none",
+        "boundary": decision.boundary if decision else None,
+        "seconds": round(recovery.timeline.total(), 6),
+        "phases": {name: round(seconds, 6) for name, seconds in recovery.timeline.seconds.items()},
+        "bytes_restored": recovery.bytes_restored,
+        "sessions": [session.label() for session in recovery.group],
+        "attempts": recovery.attempts,
+        "outcome": "given up: " + recovery.failure if recovery.failure else "recovered",
+    }
+
+
+def line(document: dict[str, Any]) -> str:
+    phases = ", ".join(f"{name} {seconds * 1000:.0f} ms" for name, seconds in document["phases"].items())
+    return (
+        f"GPU {document['gpu']}: {document['cause']}; {document['decision']} to boundary {document['boundary']}, "
+        f"{document['bytes_restored']} bytes restored, {document['outcome']} in {document['seconds']:.2f} s ({phases})"
+    )

@@ -1,0 +1,110 @@
+"""Brings the group's memory to one boundary: copies where a rank has them, a peer's bytes where not.
+
+Called by: recovery runs, between decide and resume. Promise: afterwards every rank of the group is at
+the same boundary, or CannotRestore says which blocks are missing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jitc.v1 import worker_pb2
+
+from ..node.memory import NoSpace, shared
+from ..node.sessions import Registry, Session
+from .blocks import Block, Pair, plan
+from .calls import Calls
+
+#: A healthy rank finishes its step in less; else the group goes back instead.
+STEP_MS = 20_000
+
+
+class CannotRestore(Exception):
+    """State that no rank and no copy holds any more."""
+
+
+class Restore:
+    """Of one attempt of a recovery."""
+
+    def __init__(self, calls: Calls, registry: Registry, group: list[Session], lost: set[int], epoch: int) -> None:
+        self._calls, self._registry, self._group, self._lost, self._epoch = calls, registry, group, lost, epoch
+        self.bytes = 0
+
+    def back(self, boundary: int) -> None:
+        replies = self._calls.all("Rollback", [(one, self._recover(one, boundary)) for one in self._group])
+        incomplete = {number: reply for number, reply in replies.items() if not reply.complete and not reply.missing}
+        if incomplete:
+            raise CannotRestore("; ".join(reply.message or "roll-back failed" for reply in incomplete.values()))
+        self._serve(replies, boundary)
+
+    def forward(self, boundary: int) -> bool:
+        """False when a rank cannot get there; then nothing of value has been lost that copies do not hold."""
+        requests = [(one, self._recover(one, boundary, STEP_MS)) for one in self._group]
+        healthy = [(one, request) for one, request in requests if one.number not in self._lost]
+        lost = [(one, request) for one, request in requests if one.number in self._lost]
+        skipped = self._calls.all_of({"SkipStep": lost, "FinishStep": healthy}, STEP_MS / 1000 + 5)
+        if not all(reply.complete or reply.missing for reply in skipped.values()):
+            return False
+        self._serve(skipped, boundary)
+        return True
+
+    def _serve(self, replies: dict[int, Any], boundary: int) -> None:
+        """What a rank misses comes from a rank that misses nothing."""
+        self.bytes += sum(reply.bytes for reply in replies.values())
+        peers = [one for one in self._group if not replies[one.number].missing and one.number not in self._lost]
+        tables: dict[int, list[Block]] = {}
+        for session in self._group:
+            missing = [_block(row) for row in replies[session.number].missing]
+            for peer in peers if missing else []:
+                if peer.number not in tables:
+                    tables[peer.number] = self._table(peer, boundary)
+                missing = self._transfer(session, peer, missing, tables[peer.number], boundary)
+                if not missing:
+                    break
+            if missing:
+                total = sum(block.bytes for block in missing)
+                raise CannotRestore(
+                    f"{len(missing)} blocks ({total} bytes) of {session.label()} on GPU {session.gpu} are held by no "
+                    f"other rank and by no copy at boundary {boundary}"
+                )
+
+    def _table(self, peer: Session, boundary: int) -> list[Block]:
+        request = worker_pb2.BoundaryTableRequest(session=peer.number, boundary=boundary)
+        return [_block(row) for row in self._calls.one(peer, "BoundaryTable", request).rows]
+
+    def _transfer(
+        self, session: Session, peer: Session, missing: list[Block], table: list[Block], boundary: int
+    ) -> list[Block]:
+        served = plan(missing, table)
+        if not served.pairs:
+            return served.unserved
+        try:
+            memory = shared("transfer", served.bytes)
+        except NoSpace as error:
+            raise CannotRestore(str(error)) from None
+        try:
+            out = _transfer_request(peer, boundary, memory.path, [(one.source, one) for one in served.pairs])
+            self._calls.one(peer, "Export", out)
+            into = _transfer_request(session, boundary, memory.path, [(one.target, one) for one in served.pairs])
+            reply = self._calls.one(session, "Import", into)
+        finally:
+            memory.close()
+        self.bytes += reply.bytes or sum(one.target.bytes for one in served.pairs)
+        return served.unserved
+
+    def _recover(self, session: Session, boundary: int, timeout_ms: int = 30_000) -> Any:
+        return worker_pb2.RecoverRequest(
+            session=session.number, epoch=self._epoch, boundary=boundary, timeout_ms=timeout_ms
+        )
+
+
+def _block(row: Any) -> Block:
+    return Block(row.address, row.bytes, row.ordinal, row.hash)
+
+
+def _transfer_request(session: Session, boundary: int, path: str, blocks: list[tuple[Block, Pair]]) -> Any:
+    transfers = [
+        worker_pb2.Transfer(address=block.address, bytes=block.bytes, offset=pair.offset, hash=block.hash)
+        for block, pair in blocks
+    ]
+    return worker_pb2.TransferRequest(session=session.number, boundary=boundary, path=path, blocks=transfers)

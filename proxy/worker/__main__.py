@@ -1,0 +1,81 @@
+"""Entry point of a worker process: `python -m jitc.proxy.worker --socket PATH --service PATH ...`.
+
+Started by jitc-proxyd (never by hand). Order matters: first tie the life to the service's, then load
+what is slow, then listen, then say so on the ready pipe. A worker that said so is a warm spare.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import faulthandler
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import grpc
+
+from .. import paths, rpc
+from ..executor import Executor, Options
+from .control import Calls, WorkerControl
+from .stream import SessionHandler
+from .warm import load_operators
+
+_PR_SET_PDEATHSIG = 1
+#: Streams hold a thread each for as long as they live; control calls need a few more.
+THREADS = 128
+
+
+def main() -> int:
+    arguments = _parse()
+    if not _die_with(arguments.parent):
+        return 0
+    faulthandler.enable()
+    os.umask(0o177)
+    sys.setswitchinterval(0.0005)
+    library = paths.executor_library()
+    ctypes.CDLL(str(library))
+    operators = load_operators(paths.operators_library())
+    control = WorkerControl(_maker(library), operators, Calls(arguments.service))
+    server = grpc.server(
+        ThreadPoolExecutor(THREADS, "jitc-rpc"),
+        handlers=(SessionHandler(control.executor, control.owners), control.handler()),
+        options=rpc.SERVER_OPTIONS,
+        compression=grpc.Compression.NoCompression,
+    )
+    server.add_insecure_port(f"unix:{arguments.socket}")
+    server.start()
+    os.write(arguments.ready_fd, b"ready\n")
+    os.close(arguments.ready_fd)
+    threading.Event().wait()
+    return 0
+
+
+def _maker(library: Path) -> Callable[[Options, Calls], Executor]:
+    def make(options: Options, calls: Calls) -> Executor:
+        return Executor(library, options, calls)
+
+    return make
+
+
+def _die_with(parent: int) -> bool:
+    """The kernel kills this process when the service's supervisor is gone; False when it already is."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    return os.getppid() == parent
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="jitc.proxy.worker", description="A worker of jitc-proxyd.")
+    parser.add_argument("--socket", required=True)
+    parser.add_argument("--service", required=True)
+    parser.add_argument("--parent", type=int, required=True)
+    parser.add_argument("--ready-fd", type=int, required=True)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,126 @@
+"""The Worker service: what the node service asks of a worker, handed to the executor.
+
+Called by: jitc-proxyd over the worker's socket. Promises: one executor per process, made by Assign;
+a refusal of the executor becomes FAILED_PRECONDITION with its text.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+
+from jitc.v1 import control_pb2, worker_pb2
+
+from .. import rpc
+from ..documents import from_document, to_document
+from ..executor import Executor, ExecutorError, Options
+from ..rpc import refuse
+from .stream import Owners
+
+_SERVICE = worker_pb2.DESCRIPTOR.services_by_name["Worker"]
+
+
+class Calls:
+    """The executor's questions, carried to the node service's coordinator."""
+
+    def __init__(self, service: str) -> None:
+        self._stub = rpc.coordinator(rpc.channel(service))
+        self.gpu = 0
+
+    def join(self, session: int, unique_id: bytes, ranks: int, rank: int, epoch: int) -> tuple[str, int]:
+        request = control_pb2.JoinRequest(session=session, unique_id=unique_id, ranks=ranks, rank=rank, epoch=epoch)
+        reply = self._stub.JoinCommunicator(request, timeout=30)
+        return reply.segment_path, reply.segment_bytes
+
+    def fault(self, session: int, sequence: int, status: int, cause: str, message: str) -> None:
+        request = control_pb2.ReportFaultRequest(
+            session=session, sequence=sequence, status=status, cause=cause, message=message
+        )
+        self._stub.ReportFault(request, timeout=30)
+
+    def fault_fired(self, detail: str) -> None:
+        self._stub.FaultFired(control_pb2.FaultFiredRequest(gpu=self.gpu, detail=detail), timeout=5)
+
+
+class WorkerControl:
+    """State of the worker: no executor (a spare), or one."""
+
+    def __init__(self, make: Callable[[Options, Calls], Executor], operators: str, calls: Calls) -> None:
+        self._make = make
+        self._operators = operators
+        self._calls = calls
+        self.owners = Owners()
+        self._executor: Executor | None = None
+
+    def executor(self) -> Executor | None:
+        return self._executor
+
+    def handler(self) -> Any:
+        """The methods that change this process are here, all others go straight to the executor."""
+        own = {"Assign": self._assign, "OpenSession": self._open, "CloseSession": self._close}
+        methods = {}
+        for method in _SERVICE.methods:
+            request = GetMessageClass(method.input_type)
+            reply = GetMessageClass(method.output_type)
+            act = own.get(method.name) or self._forward(method.name, reply)
+            methods[method.name] = grpc.unary_unary_rpc_method_handler(
+                _guarded(act), request_deserializer=request.FromString, response_serializer=reply.SerializeToString
+            )
+        return grpc.method_handlers_generic_handler(_SERVICE.full_name, methods)
+
+    def _assign(self, request: Any) -> Message:
+        if self._executor is not None:
+            raise ExecutorError("this worker already serves a GPU")
+        self._calls.gpu = request.gpu
+        options = Options(
+            device=request.device,
+            memory_limit=request.memory_limit,
+            threads=request.threads,
+            operators=self._operators,
+        )
+        self._executor = self._make(options, self._calls)
+        return worker_pb2.AssignReply(pid=os.getpid())
+
+    def _open(self, request: Any) -> Message:
+        self._serving().open_session(to_document(request))
+        self.owners.add(request.token, request.session)
+        return worker_pb2.OpenSessionReply()
+
+    def _close(self, request: Any) -> Message:
+        self.owners.remove(request.session)
+        self._serving().close_session(request.session)
+        return worker_pb2.Empty()
+
+    def _forward(self, name: str, reply: type[Message]) -> Callable[[Any], Message]:
+        def act(request: Any) -> Message:
+            document = self._serving().command(name, to_document(request))
+            message = reply()
+            if isinstance(message, worker_pb2.StatsReply):
+                import json
+
+                message.json = json.dumps(document)
+            else:
+                from_document(document, message)
+            return message
+
+        return act
+
+    def _serving(self) -> Executor:
+        if self._executor is None:
+            raise ExecutorError("this worker is a spare: it has no GPU yet")
+        return self._executor
+
+
+def _guarded(act: Callable[[Any], Message]) -> Callable[[Any, Any], Message]:
+    def handle(request: Any, context: Any) -> Message:
+        try:
+            return act(request)
+        except ExecutorError as error:
+            refuse(context, grpc.StatusCode.FAILED_PRECONDITION, str(error))
+
+    return handle

@@ -1,0 +1,32 @@
+"""Loads what a worker needs before it is needed, so that a spare takes over in milliseconds.
+
+PyTorch's C++ libraries are opened from where the torch package lies, without importing it: importing
+would cost seconds and memory, and would initialise CUDA's Python side for nothing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+#: In dependency order; found by their names when libjitc_operators.so is opened.
+_TORCH_LIBRARIES = ("libc10.so", "libtorch_cpu.so")
+
+
+def load_operators(library: Path | None) -> str:
+    """Path for the executor's options, or "" when there are no operators. Loads it and its dependencies."""
+    if library is None:
+        return ""
+    spec = find_spec("torch")
+    folders = list(spec.submodule_search_locations or []) if spec is not None else []
+    if not folders:
+        print("jitc worker: PyTorch is not installed; operators of the software device are off", file=sys.stderr)
+        return ""
+    for name in _TORCH_LIBRARIES:
+        ctypes.CDLL(str(Path(folders[0]) / "lib" / name))
+    operators = ctypes.CDLL(str(library))
+    operators.jitc_operators_get.restype = ctypes.c_void_p
+    operators.jitc_operators_get()
+    return str(library)
