@@ -3,10 +3,42 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 VENV ?= .venv
 PY := $(VENV)/bin/python
+PYTEST := $(PY) -m pytest
 .DEFAULT_GOAL := help
 
 include scripts/setup.mk
+include scripts/check.mk
 
-.PHONY: help demo test check check-quick generate
+.PHONY: help demo test test-native test-python test-all bench gpu-check clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+demo: build ## trains a small GPT, kills a GPU's proxy server twice, shows that nothing changed
+	@$(VENV)/bin/jitc demo $(DEMO)
+
+test: test-native test-python ## native unit tests and the quick Python tests
+
+test-native: build
+	@echo "== native unit tests"
+	@$(VENV)/bin/ctest --test-dir build/native --output-on-failure --no-tests=error --timeout 120
+
+test-python: build
+	@echo "== Python tests (evidence of failures: tests/evidence)"
+	@$(PYTEST) -q -m "not slow and not gpu" $(TESTS)
+
+test-all: test-native ## all tests, also the full fault matrix and the soak (hours on a small machine)
+	@$(PYTEST) -q -m "not gpu" $(TESTS)
+
+bench: build ## measures overhead, call cost, recovery time, journal, import; JSON in build/bench
+	@mkdir -p build/bench
+	@for one in import_cost call_cost journal_cost step_overhead recovery_time; do \
+	  echo "== $$one"; $(PY) bench/$$one.py --json build/bench/$$one.json; done
+
+gpu-check: ## checks on a real NVIDIA GPU
+	@echo "The cuda back end is not there yet: nothing of jitc runs on a real GPU so far, so there is nothing to check." >&2
+	@echo "What has been shown on which device is in docs/ledger.md." >&2
+	@exit 1
+
+clean: ## removes what the build made (keeps $(VENV))
+	rm -rf build interpose/lib proxy/lib client_shim/lib tests/evidence
+	rm -f protos/jitc/v1/*_pb2.py protos/jitc/v1/*_pb2.pyi protos/jitc/v1/*_pb2_grpc.py

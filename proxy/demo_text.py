@@ -80,7 +80,7 @@ def timeline(recovery: dict[str, Any]) -> list[str]:
 
 def table(runs: Sequence[Shown], steps: int) -> list[str]:
     head = ("run", "losses", "weights", "optimizer", "recovery", "steps lost")
-    rows = [head]
+    rows: list[tuple[str, ...]] = [head]
     for run in runs:
         words = [("identical" if run.same(runs[0], what) else "DIFFER") for what in ("losses", "weights", "optimizer")]
         if run is runs[0]:

@@ -11,22 +11,26 @@ $(STAMPS)/system: scripts/system-packages.sh
 	@bash scripts/system-packages.sh
 	@mkdir -p $(STAMPS) && touch $@
 
+# `===` takes the CUDA wheel also where an index offers a local (+cpu) build of the same version.
 $(STAMPS)/venv: pyproject.toml $(STAMPS)/system
-	@echo "== Python environment in $(VENV) (PyTorch's CUDA wheel: about 5 GB, a few minutes)"
 	@test -x $(PY) || python3 -m venv $(VENV)
+	@$(PY) -c 'import importlib.metadata as m; assert m.version("torch") == "$(subst torch===,,$(TORCH))"' 2>/dev/null \
+	  || echo "== Python environment in $(VENV): PyTorch's CUDA wheel takes about 5 GB and some minutes"
 	@$(PY) -m pip install --quiet --disable-pip-version-check '$(TORCH)' 'setuptools>=77,<82'
 	@$(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation -e '.[dev]'
 	@touch $@
 
 $(STAMPS)/protos: $(wildcard protos/jitc/v1/*.proto) $(STAMPS)/venv
 	@echo "== gRPC stubs"
-	@$(PY) -m grpc_tools.protoc -Iprotos --python_out=protos --pyi_out=protos --grpc_python_out=protos protos/jitc/v1/*.proto
+	@$(PY) -m grpc_tools.protoc -Iprotos --python_out=protos --pyi_out=protos --grpc_python_out=protos $(wildcard protos/jitc/v1/*.proto)
 	@touch $@
 
+# Always asked: ninja knows what is out of date.
 .PHONY: $(STAMPS)/native
 $(STAMPS)/native: $(STAMPS)/protos
-	@echo "== native build"
 	@$(PY) -m jitc.interpose.generator
+	@test -f build/native/build.ninja || echo "== native build (a few minutes the first time)"
 	@$(VENV)/bin/cmake -S . -B build/native -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(VENV))/bin/ninja \
-	  -DJITC_TORCH=$$($(PY) -c 'import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])') > build/cmake.log || { cat build/cmake.log; exit 1; }
-	@$(VENV)/bin/cmake --build build/native
+	  -DJITC_TORCH=$$($(PY) -c 'import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])') \
+	  > build/cmake.log 2>&1 || { cat build/cmake.log >&2; exit 1; }
+	@$(VENV)/bin/cmake --build build/native > build/native.log 2>&1 || { tail -n 60 build/native.log >&2; exit 1; }

@@ -1,0 +1,25 @@
+# Format, lint, types, generated code, layers. Included by the Makefile.
+CXX_FILES = $(shell git ls-files '*.h' '*.cpp' | grep -v '/generated_')
+
+.PHONY: check check-quick check-format check-types check-generated
+check-quick: check-format check-types check-generated ## format, lint, types, generated code: a minute
+check: check-quick test ## everything of check-quick, then the tests
+
+check-format: build
+	@echo "== format and lint"
+	@$(VENV)/bin/ruff format --check --quiet .
+	@$(VENV)/bin/ruff check --quiet .
+	@$(VENV)/bin/clang-format --dry-run -Werror $(CXX_FILES)
+
+# The packages lie in folders that are not named as they are imported; mypy sees them through links.
+check-types: build
+	@echo "== types"
+	@mkdir -p build/types/jitc
+	@for one in proxy interpose client_shim; do ln -sfn ../../../$$one build/types/jitc/$$one; done
+	@ln -sfn ../../../protos/jitc/v1 build/types/jitc/v1
+	@$(VENV)/bin/mypy build/types/jitc
+
+check-generated: build
+	@echo "== generated code, layers"
+	@$(PY) -m jitc.interpose.generator --check
+	@$(PYTEST) -q tests/unit/test_layers.py
