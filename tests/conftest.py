@@ -36,6 +36,16 @@ def workplace(request: pytest.FixtureRequest) -> Iterator[Workplace]:
     assert not complaints, "\n".join(complaints)
 
 
+@pytest.fixture(scope="module")
+def shared_workplace(request: pytest.FixtureRequest) -> Iterator[Workplace]:
+    """One for all tests of a module, where each of them leaves its service as it found it."""
+    before = request.session.testsfailed
+    place = Workplace(_name(request))
+    yield place
+    complaints = place.close(request.session.testsfailed > before)
+    assert not complaints, "\n".join(complaints)
+
+
 @pytest.fixture(scope="session")
 def reference() -> Callable[[Script, str], list[Record]]:
     """Records of a script's run without a fault, on "cuda" (its own service) or "cpu"; run once each."""

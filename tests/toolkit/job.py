@@ -102,3 +102,10 @@ def base_environment(mark: dict[str, str]) -> dict[str, str]:
     env = {name: value for name, value in os.environ.items() if name not in drop}
     path = f"{BIN}:{env.get('PATH', '')}"
     return {**env, **mark, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", "PATH": path, "PYTHON": sys.executable}
+
+
+def run_command(
+    command: list[str], env: dict[str, str] | None = None, timeout: float = 60
+) -> subprocess.CompletedProcess[str]:
+    """Runs a command in the checkout, to its end, whatever its exit status."""
+    return subprocess.run(command, check=False, cwd=ROOT, env=env, capture_output=True, text=True, timeout=timeout)

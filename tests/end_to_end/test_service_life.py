@@ -1,0 +1,71 @@
+"""The service's own start and end, with jobs on it."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+
+import grpc
+import pytest
+from toolkit.client import attach
+from toolkit.job import Script, run_command
+from toolkit.jobs import JOBS
+from toolkit.record import Record, assert_identical, read_records
+from toolkit.service import BIN, kill_at
+from toolkit.waiting import until
+from toolkit.workplace import Workplace
+
+Reference = Callable[[Script, str], list[Record]]
+
+
+def test_sigterm_during_training_drains(workplace: Workplace, reference: Reference) -> None:
+    """The job that runs is served to its end, faults included; new ones are refused; then the service ends."""
+    expected = reference(JOBS["gpt"], "cuda")
+    service = workplace.service(2)
+    service.inject(kill_at(3, "backward"), 1)
+    job = workplace.job(JOBS["gpt"], service)
+    until(lambda: job.steps() >= 1 or job.process.poll() is not None, 90, "the first step")
+    service.process.send_signal(signal.SIGTERM)
+
+    def refused() -> bool:
+        try:
+            attach(service.socket, 0)
+        except grpc.RpcError as error:
+            return error.code() is grpc.StatusCode.FAILED_PRECONDITION
+        return False
+
+    until(refused, 20, "new sessions are refused")
+    result = job.finish().successful()
+    assert service.process.wait(30) == 0
+    assert_identical(result.records, expected)
+
+
+def test_job_that_is_killed_leaves_nothing(workplace: Workplace) -> None:
+    """SIGKILL of a whole job: its sessions end, the memory is free, the next job works."""
+    service = workplace.service(2)
+    first = workplace.job(JOBS["gpt"].with_arguments("--steps", "500"), service)
+    until(lambda: first.steps() >= 2 or first.process.poll() is not None, 90, "two steps")
+    first.kill()
+    until(lambda: all(not gpu["sessions"] for gpu in service.status()["gpus"]), 30, "the sessions ended")
+    assert [gpu["memory_used"] for gpu in service.status()["gpus"]] == [0, 0]
+    workplace.run(JOBS["gpt"], service)
+
+
+def test_run_with_a_private_service(workplace: Workplace, reference: Reference) -> None:
+    """`jitc run`: output and exit status come through, nothing is left."""
+    expected = reference(JOBS["gpt"], "cuda")
+    folder = workplace.folder / "run"
+    folder.mkdir()
+    script = JOBS["gpt"].with_arguments("--json", str(folder / "record.json"))
+    launcher = ["torchrun", "--standalone", "--nproc-per-node", "2", f"examples/{script.name}", *script.arguments]
+    command = [str(BIN / "jitc"), "run", "--device", "software", "--gpus", "2", "--", *launcher]
+    done = run_command(command, env=workplace.env, timeout=150)
+    assert done.returncode == 0, done.stderr
+    assert "step 5/5" in done.stdout
+    assert_identical(read_records(folder), expected)
+
+
+@pytest.mark.parametrize("status", [0, 3])
+def test_run_passes_the_exit_status(status: int, workplace: Workplace) -> None:
+    command = [str(BIN / "jitc"), "run", "--device", "software", "--gpus", "1", "--", "sh", "-c", f"exit {status}"]
+    assert run_command(command, env=workplace.env, timeout=120).returncode == status
