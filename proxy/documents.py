@@ -40,7 +40,7 @@ def from_document(document: dict[str, Any], message: Message) -> None:
             setattr(message, field.name, _scalar(field, value))
 
 
-def _fill_repeated(field: FieldDescriptor, values: list[Any], target: Any) -> None:
+def _fill_repeated(field: Any, values: list[Any], target: Any) -> None:
     for value in values:
         if field.type == FieldDescriptor.TYPE_MESSAGE:
             from_document(value, target.add())
@@ -48,7 +48,7 @@ def _fill_repeated(field: FieldDescriptor, values: list[Any], target: Any) -> No
             target.append(_scalar(field, value))
 
 
-def _scalar(field: FieldDescriptor, value: Any) -> Any:
+def _scalar(field: Any, value: Any) -> Any:
     return bytes.fromhex(value) if field.type == FieldDescriptor.TYPE_BYTES else value
 
 

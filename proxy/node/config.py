@@ -19,6 +19,13 @@ def worker_command() -> list[str]:
     return [sys.executable, "-m", "jitc.proxy.worker"]
 
 
+def _library_sizes() -> tuple[int, Callable[[int], int]]:
+    from ..executor import shared_sizes
+    from ..paths import executor_library
+
+    return shared_sizes(executor_library())
+
+
 @dataclass(frozen=True)
 class Config:
     """All of it is fixed for the service's life."""
@@ -35,7 +42,7 @@ class Config:
     spares: int = 1
     worker: list[str] = field(default_factory=worker_command)
     #: Bytes of the board, and of a communicator's segment for so many ranks.
-    shared_sizes: Callable[[], tuple[int, Callable[[int], int]]] = field(default=lambda: _library_sizes())
+    shared_sizes: Callable[[], tuple[int, Callable[[int], int]]] = _library_sizes
 
     def operator_threads(self) -> int:
         return self.threads or max(1, len(os.sched_getaffinity(0)) // self.gpus)
@@ -43,10 +50,3 @@ class Config:
     def private_directory(self) -> Path:
         """Workers' sockets lie here; also the lock that says that the service lives."""
         return Path(self.socket + ".d")
-
-
-def _library_sizes() -> tuple[int, Callable[[int], int]]:
-    from ..executor import shared_sizes
-    from ..paths import executor_library
-
-    return shared_sizes(executor_library())

@@ -94,7 +94,7 @@ class Session:
         return ADDRESS_BASE + self.slot * ADDRESS_BYTES
 
     def reachable(self) -> bool:
-        return self.state in REACHABLE and self.worker is not None and self.worker.alive()
+        return self.state in REACHABLE and self.worker is not None and self.worker.listens()
 
     def label(self) -> str:
         return f"rank {self.rank} (pid {self.pid})" if self.rank >= 0 else f"pid {self.pid}"

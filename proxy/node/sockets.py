@@ -55,7 +55,7 @@ class Place:
         if not stat.S_ISSOCK(mode):
             self.release(keep_socket=True)
             raise SocketInUse(f"{self.path} exists and is no socket; remove it or give another one with --socket")
-        if _alive(self.path):
+        if alive(self.path):
             self.release(keep_socket=True)
             raise SocketInUse(f"something else listens on {self.path}; give another one with --socket")
         os.unlink(self.path)
@@ -81,7 +81,7 @@ def _make_parent(parent: Path) -> None:
         raise SocketInUse(f"others can write to {parent}; give a directory of your own with --socket")
 
 
-def _alive(path: str) -> bool:
+def alive(path: str) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:
             probe.connect(path)

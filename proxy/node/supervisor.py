@@ -55,9 +55,10 @@ class Supervisor:
                     raise NoWorker("worker processes end while they start; see the service's output above")
                 if not any(worker.machine.state is WorkerState.STARTING for worker in self._workers):
                     self._watch.post(self._spawn)
-                if not self._changed.wait(max(0.0, min(1.0, deadline - time.monotonic()))):
-                    if time.monotonic() >= deadline:
-                        raise NoWorker(f"no worker process was ready within {timeout:.0f} s")
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise NoWorker(f"no worker process was ready within {timeout:.0f} s")
+                self._changed.wait(min(1.0, left))
 
     def replenish(self) -> None:
         """Starts what is missing to the wanted number of spares."""

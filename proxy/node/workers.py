@@ -13,6 +13,7 @@ import grpc
 
 from .. import rpc
 from ..machine import Machine
+from . import sockets
 from .watch import process_ended
 
 
@@ -56,6 +57,10 @@ class Worker:
     def alive(self) -> bool:
         """Asked of the kernel, so that a death is seen before its notice has been worked on."""
         return self.pidfd >= 0 and self.machine.state is not WorkerState.DEAD and not process_ended(self.pidfd)
+
+    def listens(self) -> bool:
+        """Asked of its socket: a dying process has closed that before the kernel counts it as ended."""
+        return self.alive() and sockets.alive(self.socket)
 
     @property
     def stub(self) -> Any:

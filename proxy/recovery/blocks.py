@@ -15,7 +15,7 @@ class Block:
     """A live block (BlockRow of worker.proto)."""
 
     address: int
-    bytes: int
+    size: int
     ordinal: int
     hash: bytes = b""
 
@@ -33,7 +33,7 @@ class Pair:
 class Plan:
     pairs: list[Pair]
     unserved: list[Block]
-    bytes: int
+    total: int
 
 
 ALIGNMENT = 4096
@@ -45,16 +45,16 @@ def plan(missing: Iterable[Block], peer: Iterable[Block], start: int = 0) -> Pla
     by_hash: dict[tuple[bytes, int], Block] = {}
     for row in reversed(rows):
         if row.hash:
-            by_hash[row.hash, row.bytes] = row
-    by_place = {(row.ordinal, row.bytes): row for row in rows}
+            by_hash[row.hash, row.size] = row
+    by_place = {(row.ordinal, row.size): row for row in rows}
     pairs: list[Pair] = []
     unserved: list[Block] = []
     offset = start
     for block in missing:
-        source = by_hash.get((block.hash, block.bytes)) if block.hash else by_place.get((block.ordinal, block.bytes))
+        source = by_hash.get((block.hash, block.size)) if block.hash else by_place.get((block.ordinal, block.size))
         if source is None:
             unserved.append(block)
             continue
         pairs.append(Pair(source, block, offset))
-        offset += -(-block.bytes // ALIGNMENT) * ALIGNMENT
+        offset += -(-block.size // ALIGNMENT) * ALIGNMENT
     return Plan(pairs, unserved, offset)

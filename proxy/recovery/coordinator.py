@@ -60,9 +60,7 @@ class Coordinator:
             session = self._registry.sessions.get(request.session)
         if session is not None:
             self._happenings.put(
-                FaultReported(
-                    session, request.sequence, request.status, request.cause, request.message, session.epoch
-                )  # fmt: skip
+                FaultReported(session, request.sequence, request.status, request.cause, request.message, session.epoch)
             )
 
     def session_closed(self, session: Session) -> None:
@@ -126,12 +124,19 @@ class Coordinator:
         trouble.involve(sessions)
         trouble.kill_unusable()
         recovery = Recovery(
-            self._registry, self._supervisor, self._faults, self._policies, self._limits, self._happenings, trouble
+            self._registry,
+            self._supervisor,
+            trouble,
+            faults=self._faults,
+            policies=self._policies,
+            limits=self._limits,
+            happenings=self._happenings,
         )
         recovery.run()
-        if recovery.group or recovery.failure:
+        if recovery.group or recovery.failure or recovery.handed_over:
             self.reports.add(recovery)
             with self._registry.changed:
                 for gpu in trouble.gpus:
                     self._registry.gpus[gpu].recoveries += 1
+                self._registry.changed.notify_all()
         self._supervisor.replenish()

@@ -48,8 +48,16 @@ def describe(recovery: Recovery) -> dict[str, Any]:
         "bytes_restored": recovery.bytes_restored,
         "sessions": [session.label() for session in recovery.group],
         "attempts": recovery.attempts,
-        "outcome": "given up: " + recovery.failure if recovery.failure else "recovered",
+        "outcome": _outcome(recovery),
     }
+
+
+def _outcome(recovery: Recovery) -> str:
+    if recovery.failure:
+        return f"given up: {recovery.failure}"
+    if recovery.handed_over:
+        return "the program's own error, handed to it: " + "; ".join(recovery.handed_over)
+    return "recovered"
 
 
 def line(document: dict[str, Any]) -> str:

@@ -62,7 +62,7 @@ class Restore:
                 if not missing:
                     break
             if missing:
-                total = sum(block.bytes for block in missing)
+                total = sum(block.size for block in missing)
                 raise CannotRestore(
                     f"{len(missing)} blocks ({total} bytes) of {session.label()} on GPU {session.gpu} are held by no "
                     f"other rank and by no copy at boundary {boundary}"
@@ -79,7 +79,7 @@ class Restore:
         if not served.pairs:
             return served.unserved
         try:
-            memory = shared("transfer", served.bytes)
+            memory = shared("transfer", served.total)
         except NoSpace as error:
             raise CannotRestore(str(error)) from None
         try:
@@ -89,7 +89,7 @@ class Restore:
             reply = self._calls.one(session, "Import", into)
         finally:
             memory.close()
-        self.bytes += reply.bytes or sum(one.target.bytes for one in served.pairs)
+        self.bytes += reply.bytes or sum(one.target.size for one in served.pairs)
         return served.unserved
 
     def _recover(self, session: Session, boundary: int, timeout_ms: int = 30_000) -> Any:
@@ -104,7 +104,7 @@ def _block(row: Any) -> Block:
 
 def _transfer_request(session: Session, boundary: int, path: str, blocks: list[tuple[Block, Pair]]) -> Any:
     transfers = [
-        worker_pb2.Transfer(address=block.address, bytes=block.bytes, offset=pair.offset, hash=block.hash)
+        worker_pb2.Transfer(address=block.address, bytes=block.size, offset=pair.offset, hash=block.hash)
         for block, pair in blocks
     ]
     return worker_pb2.TransferRequest(session=session.number, boundary=boundary, path=path, blocks=transfers)

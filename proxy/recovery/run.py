@@ -17,7 +17,7 @@ from ..node.sessions import Gpu, Registry, Session, SessionEvent, SessionState
 from ..node.supervisor import NoWorker, Supervisor
 from .calls import CALL_SECONDS, Calls, Interrupted
 from .decide import Decision, Kind, Standing, decide
-from .events import Happenings
+from .events import Happening, Happenings
 from .limits import Limits
 from .policy import Policies
 from .restore import CannotRestore, Restore
@@ -41,9 +41,16 @@ class Recovery:
     """Lives from the first fault of a group until its replay has caught up."""
 
     def __init__(
-        self, registry: Registry, supervisor: Supervisor, faults: FaultDesk, policies: Policies, limits: Limits,
-        happenings: Happenings, trouble: Trouble,
-    ) -> None:  # fmt: skip
+        self,
+        registry: Registry,
+        supervisor: Supervisor,
+        trouble: Trouble,
+        *,
+        faults: FaultDesk,
+        policies: Policies,
+        limits: Limits,
+        happenings: Happenings,
+    ) -> None:
         self._registry, self._supervisor, self._faults = registry, supervisor, faults
         self._policies, self._limits, self._happenings = policies, limits, happenings
         self.trouble = trouble
@@ -53,6 +60,7 @@ class Recovery:
         self.bytes_restored = 0
         self.attempts = 0
         self.failure = ""
+        self.handed_over: list[str] = []  # errors given to programs
         self._positions: dict[int, Any] = {}
         self._lost: set[int] = set()
         self._calls = Calls(happenings, self._concerns)
@@ -145,6 +153,7 @@ class Recovery:
         for session, fault in self.trouble.own_faults():
             if session in self.group and session.state is not SessionState.FAILED:
                 self._abandon(session, fault.status, fault.message)
+                self.handed_over.append(f"{session.label()}: {fault.message}")
         self.group = [session for session in self.group if session.state is not SessionState.FAILED]
 
     def _resume(self, epoch: int) -> None:
@@ -181,11 +190,11 @@ class Recovery:
         if position is None or session.worker is None or session.state is SessionState.CLOSED:
             return True
         target = position.received if session.number in self._lost else position.executed
-        return self._policies.executed(session) >= target
+        return self._policies.executed(session) >= int(target)
 
     # -- interruptions ----------------------------------------------------------------------------
 
-    def _concerns(self, happening: object) -> bool:
+    def _concerns(self, happening: Happening) -> bool:
         replaying = self.timeline.machine.state is Phase.RESUMED
         return self.trouble.concerns(happening, self.group, replaying)
 

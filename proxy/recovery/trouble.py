@@ -54,7 +54,7 @@ class Trouble:
             worker.kill()
             worker.process.wait()
 
-    def concerns(self, happening: object, group: list[Session], replaying: bool) -> bool:
+    def concerns(self, happening: Happening, group: list[Session], replaying: bool) -> bool:
         """Whether a recovery of this group has to start again because of it."""
         if isinstance(happening, WorkerDied):
             known = (SessionState.LOST, SessionState.FAILED, SessionState.CLOSED)

@@ -15,7 +15,6 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import grpc
 
@@ -31,19 +30,30 @@ THREADS = 128
 
 
 def main() -> int:
+    library = paths.executor_library()
+
+    def load() -> str:
+        ctypes.CDLL(str(library))
+        return load_operators(paths.operators_library())
+
+    def make(options: Options, calls: Calls) -> Executor:
+        return Executor(library, options, calls)
+
+    return serve(load, make)
+
+
+def serve(load: Callable[[], str], make: Callable[[Options, Calls], Executor]) -> int:
+    """The worker's life. load: opens what is slow, returns the operators' path; make: the executor."""
     arguments = _parse()
     if not _die_with(arguments.parent):
         return 0
     faulthandler.enable()
     os.umask(0o177)
     sys.setswitchinterval(0.0005)
-    library = paths.executor_library()
-    ctypes.CDLL(str(library))
-    operators = load_operators(paths.operators_library())
-    control = WorkerControl(_maker(library), operators, Calls(arguments.service))
+    control = WorkerControl(make, load(), Calls(arguments.service))
     server = grpc.server(
         ThreadPoolExecutor(THREADS, "jitc-rpc"),
-        handlers=(SessionHandler(control.executor, control.owners), control.handler()),
+        handlers=[SessionHandler(control.executor, control.owners), control.handler()],
         options=rpc.SERVER_OPTIONS,
         compression=grpc.Compression.NoCompression,
     )
@@ -53,13 +63,6 @@ def main() -> int:
     os.close(arguments.ready_fd)
     threading.Event().wait()
     return 0
-
-
-def _maker(library: Path) -> Callable[[Options, Calls], Executor]:
-    def make(options: Options, calls: Calls) -> Executor:
-        return Executor(library, options, calls)
-
-    return make
 
 
 def _die_with(parent: int) -> bool:

@@ -112,7 +112,7 @@ class OpStream:
             self.end()
 
 
-class SessionHandler(grpc.GenericRpcHandler):
+class SessionHandler(grpc.GenericRpcHandler):  # type: ignore[type-arg]
     """Serves the one method; everything else is left to the other handlers."""
 
     def __init__(self, executor: Callable[[], Executor | None], owners: Owners) -> None:

@@ -1,0 +1,191 @@
+"""A worker whose executor is a stand-in in Python: real processes, sockets and shared memory, no device.
+
+Run by the service under test in place of `python -m jitc.proxy.worker`. An op is a JSON line {"seq", "op", ...};
+the device's whole state is one number. Ops: add (value), get (answers the number), step, boundary (copies
+the number), fail (sticky error, always). The journal is in the session's shared memory, so it outlives this process.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import queue
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from jitc.proxy.executor import ExecutorError
+from jitc.proxy.worker.__main__ import serve
+
+SIZE = 1 << 20
+
+
+class Shared:
+    """A JSON document in shared memory."""
+
+    def __init__(self, path: str) -> None:
+        fd = os.open(path, os.O_RDWR)
+        self._map = mmap.mmap(fd, SIZE)
+        os.close(fd)
+
+    def load(self) -> Any:
+        size = int.from_bytes(self._map[:8], "little")
+        return json.loads(self._map[8 : 8 + size]) if size else {}
+
+    def store(self, document: Any) -> None:
+        data = json.dumps(document).encode()
+        self._map[: 8 + len(data)] = len(data).to_bytes(8, "little") + data
+
+
+class StandinSession:
+    def __init__(self, request: dict[str, Any]) -> None:
+        self.number = request["session"]
+        self.journal, self.snapshot = Shared(request["journal_path"]), Shared(request["snapshot_path"])
+        self.ops: list[dict[str, Any]] = self.journal.load().get("ops", []) if request["rebuild"] else []
+        self.fenced = request["rebuild"]
+        self.broken = False
+        self.cursor = len(self.ops)  # ops executed
+        self.value, self.lost = 0, bool(request["rebuild"])
+        self.attached = False
+        self.out: queue.Queue[bytes | None] = queue.Queue()
+
+    def received(self) -> int:
+        return int(self.ops[-1]["seq"]) if self.ops else 0
+
+    def boundary(self) -> int:
+        return int(self.snapshot.load().get("boundary", 0))
+
+
+class StandinExecutor:
+    def __init__(self, options: Any, control: Any) -> None:
+        self.control = control
+        self.sessions: dict[int, StandinSession] = {}
+        self.armed: list[dict[str, Any]] = []
+        self.lock = threading.RLock()
+
+    def open_session(self, request: dict[str, Any]) -> None:
+        self.sessions[request["session"]] = StandinSession(request)
+
+    def close_session(self, session: int) -> None:
+        self.sessions.pop(session, None)
+
+    def attach(self, session: int, received: int) -> None:
+        one = self.sessions[session]
+        one.attached, one.out = True, queue.Queue()
+        one.out.put(json.dumps({"ack": one.received()}).encode())
+
+    def detach(self, session: int) -> None:
+        if session in self.sessions:
+            self.sessions[session].attached = False
+            self.sessions[session].out.put(None)
+
+    def poller(self, session: int, timeout_ms: int) -> Callable[[], bytes | None]:
+        out = self.sessions[session].out
+        return out.get
+
+    def submit(self, session: int, batch: bytes) -> None:
+        with self.lock:
+            one = self.sessions[session]
+            try:
+                op = json.loads(batch)
+            except ValueError:
+                raise ExecutorError("malformed batch") from None
+            if op["seq"] <= one.received():
+                return
+            one.ops.append(op)
+            one.journal.store({"ops": one.ops})
+            self.execute(one)
+
+    def execute(self, one: StandinSession) -> None:
+        while not one.fenced and not one.broken and one.cursor < len(one.ops):
+            op = one.ops[one.cursor]
+            if self.fires(one, op):
+                return
+            one.cursor += 1
+            if op["op"] == "add":
+                one.value += op["value"]
+            elif op["op"] == "boundary":
+                one.snapshot.store({"boundary": one.boundary() + 1, "value": one.value, "cursor": one.cursor})
+            elif op["op"] == "get":
+                one.out.put(json.dumps({"seq": op["seq"], "value": one.value}).encode())
+            elif op["op"] == "join":
+                path, size = self.control.join(one.number, bytes(128), 2, op["rank"], self.epoch)
+                one.out.put(json.dumps({"seq": op["seq"], "path": path, "size": size}).encode())
+
+    def fires(self, one: StandinSession, op: dict[str, Any]) -> bool:
+        if op["op"] == "fail":
+            self.fault(one, op, "operator-error")
+            return True
+        if not self.armed:
+            return False
+        fault = self.armed.pop(0)
+        self.control.fault_fired(f"{fault['kind']} at op {op['seq']}")
+        if fault["kind"] == "kill-worker":
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.fault(one, op, fault["kind"])
+        return True
+
+    def fault(self, one: StandinSession, op: dict[str, Any], cause: str) -> None:
+        one.broken = True
+        threading.Thread(target=self.control.fault, args=(one.number, op["seq"], 700, cause, "it failed")).start()
+
+    epoch = 0
+
+    def command(self, method: str, request: dict[str, Any]) -> dict[str, Any]:
+        with self.lock:
+            return getattr(self, f"do_{method.lower()}")(request)
+
+    def do_stats(self, _: Any) -> dict[str, Any]:
+        return {
+            "memory_used": 7,
+            "sessions": [
+                {"session": n, "executed": one.cursor, "boundary": one.boundary(), "journal_bytes": len(one.ops)}
+                for n, one in self.sessions.items()
+            ],
+        }
+
+    def do_arm(self, request: Any) -> dict[str, Any]:
+        self.armed.append(request["fault"])
+        return {}
+
+    def do_fence(self, request: Any) -> dict[str, Any]:
+        one = self.sessions[request["session"]]
+        one.fenced = True
+        return {"prepared": one.boundary(), "executed": one.cursor, "received": one.received()}
+
+    def do_rollback(self, request: Any) -> dict[str, Any]:
+        one = self.sessions[request["session"]]
+        saved = one.snapshot.load()
+        assert saved.get("boundary", 0) == request["boundary"]
+        one.value, one.cursor, one.lost = saved.get("value", 0), saved.get("cursor", 0), False
+        return {"complete": True, "bytes": 8, "missing": []}
+
+    def do_resume(self, request: Any) -> dict[str, Any]:
+        one = self.sessions[request["session"]]
+        assert not one.lost
+        self.epoch = request["epoch"]
+        one.fenced = one.broken = False
+        threading.Thread(target=self.resumed, args=(one,)).start()
+        return {}
+
+    def resumed(self, one: StandinSession) -> None:
+        with self.lock:
+            self.execute(one)
+
+    def do_abandon(self, request: Any) -> dict[str, Any]:
+        one = self.sessions[request["session"]]
+        one.out.put(json.dumps({"fault": request["status"], "message": request["message"]}).encode())
+        return {}
+
+    def do_setpolicy(self, _: Any) -> dict[str, Any]:
+        return {}
+
+    def do_boundarytable(self, _: Any) -> dict[str, Any]:
+        raise ExecutorError("not measured")
+
+
+if __name__ == "__main__":
+    sys.exit(serve(lambda: "", StandinExecutor))  # type: ignore[arg-type]

@@ -1,0 +1,93 @@
+"""Recoveries end to end, with stand-in workers: real deaths, real resending."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from conftest import Client, wait_until
+
+from jitc.proxy.service import Service
+from jitc.v1 import control_pb2
+
+
+def report(service: Service, client: Client, count: int) -> list[dict[str, Any]]:
+    """The recoveries, once there are so many: a report is written when the replay has caught up."""
+    wait_until(service, lambda: sum(gpu.recoveries for gpu in service.registry.gpus) >= count)
+    documents: list[dict[str, Any]] = json.loads(client.admin.Report(control_pb2.ReportRequest()).json)["recoveries"]
+    return documents
+
+
+def inject(client: Client, kind: str, **where: int) -> Any:
+    fault = control_pb2.Fault(kind=kind, **where)
+    return client.admin.Inject(control_pb2.InjectRequest(gpu=0, fault=fault, wait_ms=0), timeout=30)
+
+
+def train(client: Client) -> None:
+    client.send("add", value=5)
+    client.send("boundary")
+    client.send("add", value=3)
+
+
+def test_worker_death_rolls_back_and_replays(service: Service) -> None:
+    client = Client(service)
+    train(client)
+    assert client.call("get")["value"] == 8
+    assert inject(client, "kill-worker").fired
+    client.send("add", value=1)
+    assert client.call("get")["value"] == 9
+    (one,) = report(service, client, 1)
+    assert (one["cause"], one["decision"], one["boundary"], one["gpu"]) == ("worker-death", "roll-back", 1, 0)
+    assert set(one["phases"]) == {"detect", "fence", "rebuild", "decide", "restore", "resume", "replay"}
+    assert one["outcome"] == "recovered"
+    client.close()
+
+
+@pytest.mark.parametrize("kind", ["kill-worker", "sticky-error"])
+def test_fault_at_an_op(service: Service, kind: str) -> None:
+    client = Client(service)
+    train(client)
+    inject(client, kind, operations=1)
+    assert client.call("get")["value"] == 8
+    (one,) = report(service, client, 1)
+    assert one["cause"] == ("worker-death" if kind == "kill-worker" else kind)
+    client.close()
+
+
+def test_fault_that_returns_is_the_programs(service: Service) -> None:
+    client = Client(service)
+    train(client)
+    answer = client.call("fail")
+    assert (answer["fault"], answer["message"]) == (700, "it failed")
+    last = report(service, client, 1)[-1]
+    assert last["cause"] == "operator-error"
+    assert last["outcome"].startswith("the program's own error")
+    client.close()
+
+
+def test_communicator_joins_two_sessions_in_one_recovery(service: Service) -> None:
+    first, second = Client(service, 0), Client(service, 1)
+    paths = [one.call("join", rank=rank)["path"] for rank, one in enumerate((first, second))]
+    assert paths[0] == paths[1]
+    train(first)
+    train(second)
+    inject(first, "kill-worker")
+    assert [one.call("get")["value"] for one in (first, second)] == [8, 8]
+    (one,) = report(service, first, 1)
+    assert len(one["sessions"]) == 2
+    first.close()
+    second.close()
+
+
+def test_three_deaths_in_a_row(service: Service) -> None:
+    client = Client(service)
+    expected = 0
+    for value in range(3):
+        client.send("add", value=value)
+        client.send("boundary")
+        inject(client, "kill-worker")
+        expected += value
+        assert client.call("get")["value"] == expected
+    assert len(report(service, client, 3)) == 3
+    client.close()
