@@ -1,0 +1,115 @@
+// Cost of one CUDA runtime call in the calling thread, and of a bare gRPC stream round trip.
+//
+// Compiled and run by call_cost.py with the interposer linked in and JITC_SOCKET set.
+// Arguments: rounds, path of libjitc_transport.so, socket of an echo server. Prints one line per
+// kind: name, then nanoseconds of each call. Kinds alternate, so that a slow moment hits all.
+#include <dlfcn.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "jitc/transport.h"
+
+extern "C" {
+int cudaMalloc(void** address, size_t bytes);
+int cudaMemsetAsync(void* address, int value, size_t bytes, void* stream);
+int cudaMemcpyAsync(void* to, const void* from, size_t bytes, int kind, void* stream);
+int cudaStreamSynchronize(void* stream);
+int cudaEventCreateWithFlags(void** event, unsigned flags);
+int cudaEventRecord(void* event, void* stream);
+}
+
+namespace {
+using Clock = std::chrono::steady_clock;
+constexpr int kBurst = 32;       // asynchronous calls between two synchronizations
+constexpr size_t kMessage = 40;  // bytes of an echoed message: about one op
+constexpr int kDeviceToDevice = 3;
+
+void require(bool good, const char* what) {
+  if (good) return;
+  std::fprintf(stderr, "call_cost: %s failed\n", what);
+  std::exit(1);
+}
+
+template <class F>
+long long nanoseconds(F&& call) {
+  const auto start = Clock::now();
+  call();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
+}
+
+struct Samples {
+  const char* name;
+  std::vector<long long> values;
+  void print() const {
+    std::printf("%s", name);
+    for (const long long value : values) std::printf(" %lld", value);
+    std::printf("\n");
+  }
+};
+
+/// A stream to the echo server; one message out, the same back.
+class Echo {
+ public:
+  Echo(const jitc_transport_api* api, const char* socket) : api_(api) {
+    jitc_stream_callbacks callbacks{this, &Echo::message, &Echo::closed};
+    jitc_bytes error{};
+    stream_ = api->open(socket, "/bench.Echo/Stream", nullptr, 0, &callbacks, &error);
+    require(stream_ != nullptr, "opening the echo stream");
+  }
+  ~Echo() { api_->close(stream_); }
+  void round_trip() {
+    uint8_t data[kMessage] = {};
+    jitc_bytes part{data, sizeof data};
+    wanted_ = ++sent_;
+    require(api_->send(stream_, &part, 1) == 0, "send");
+    require(api_->wait(stream_, &Echo::done, this, 5000) == 1, "echo");
+  }
+
+ private:
+  static void message(void* self, const uint8_t*, size_t) { ++static_cast<Echo*>(self)->received_; }
+  static void closed(void*, int, const char*) {}
+  static int done(void* self) {
+    return static_cast<Echo*>(self)->received_ >= static_cast<Echo*>(self)->wanted_;
+  }
+  const jitc_transport_api* api_;
+  jitc_stream* stream_ = nullptr;
+  long sent_ = 0, received_ = 0, wanted_ = 0;
+};
+
+const jitc_transport_api* transport(const char* path) {
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  require(library != nullptr, path);
+  auto get = reinterpret_cast<const jitc_transport_api* (*)()>(dlsym(library, "jitc_transport_get"));
+  require(get != nullptr, "jitc_transport_get");
+  return get();
+}
+}  // namespace
+
+int main(int argc, char** argv) {
+  require(argc == 4, "arguments: rounds, transport library, echo socket;");
+  const int rounds = std::atoi(argv[1]);
+  Echo echo(transport(argv[2]), argv[3]);
+  void *memory = nullptr, *event = nullptr;
+  require(cudaMalloc(&memory, 1 << 20) == 0, "cudaMalloc");
+  require(cudaEventCreateWithFlags(&event, 2) == 0, "cudaEventCreate");
+  Samples fill{"memset", {}}, copy{"copy", {}}, record{"record", {}}, wait{"synchronize", {}},
+      bare{"echo", {}};
+  char* base = static_cast<char*>(memory);
+  for (int round = 0; round < rounds; ++round) {
+    for (int call = 0; call < kBurst; ++call) {
+      fill.values.push_back(nanoseconds([&] { cudaMemsetAsync(base, call, 64, nullptr); }));
+      copy.values.push_back(
+          nanoseconds([&] { cudaMemcpyAsync(base + 4096, base, 64, kDeviceToDevice, nullptr); }));
+      record.values.push_back(nanoseconds([&] { cudaEventRecord(event, nullptr); }));
+    }
+    require(cudaStreamSynchronize(nullptr) == 0, "cudaStreamSynchronize");
+    wait.values.push_back(nanoseconds([&] { cudaStreamSynchronize(nullptr); }));
+    bare.values.push_back(nanoseconds([&] { echo.round_trip(); }));
+  }
+  for (const Samples* one : {&fill, &copy, &record, &wait, &bare}) one->print();
+  return 0;
+}

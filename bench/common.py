@@ -1,0 +1,68 @@
+"""What the benchmarks share: the test toolkit's private services and jobs, medians, JSON output.
+
+Every benchmark measures both sides of its comparison in one run, interleaved, and reports medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import platform
+import statistics
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+if TYPE_CHECKING:
+    from toolkit.workplace import Workplace
+
+
+@contextlib.contextmanager
+def workplace(name: str) -> Iterator[Workplace]:
+    """Services and jobs of a benchmark; ended whatever happens."""
+    from toolkit.workplace import Workplace
+
+    place = Workplace(f"bench_{name}")
+    failed = True
+    try:
+        yield place
+        failed = False
+    finally:
+        for complaint in place.close(failed):
+            print(f"warning: {complaint}", file=sys.stderr)
+
+
+def parser(doc: str | None) -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(description=(doc or "").split("\n")[0])
+    made.add_argument("--json", metavar="FILE", help="also write the figures to FILE")
+    return made
+
+
+def summary(values: Sequence[float]) -> dict[str, float]:
+    ordered = sorted(values)
+    return {
+        "median": statistics.median(ordered),
+        "low": ordered[len(ordered) // 10],
+        "high": ordered[len(ordered) * 9 // 10],
+        "count": len(ordered),
+    }
+
+
+def finish(args: argparse.Namespace, figures: dict[str, Any], met: dict[str, bool]) -> int:
+    """Prints and writes the figures; 0 when every goal is met."""
+    machine = {
+        "cores": len(os.sched_getaffinity(0)),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+    }
+    document = {"figures": figures, "goals_met": met, "machine": machine}
+    for goal, good in met.items():
+        print(f"{'met   ' if good else 'MISSED'}  {goal}")
+    if args.json:
+        Path(args.json).write_text(json.dumps(document, indent=1) + "\n")
+    return 0 if all(met.values()) else 1
