@@ -25,6 +25,8 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 def main(argv: list[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
+    if arguments.die_with_parent:
+        _die_with_parent()
     signals = _Signals()
     from .node.config import Config  # after the arguments: --help and mistakes answer at once
     from .node.memory import NoSpace
@@ -147,7 +149,15 @@ def _parser() -> argparse.ArgumentParser:
         "--socket", metavar="PATH",
         help="unix socket ($JITC_SOCKET, $XDG_RUNTIME_DIR/jitc/proxyd.sock or /run/jitc/proxyd.sock)",
     )  # fmt: skip
+    parser.add_argument("--die-with-parent", action="store_true", help=argparse.SUPPRESS)
     return parser
+
+
+def _die_with_parent() -> None:
+    """`jitc run` was killed: nobody else would end us. Its program may still train, so drain."""
+    import ctypes
+
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)  # PR_SET_PDEATHSIG
 
 
 if __name__ == "__main__":

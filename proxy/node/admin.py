@@ -6,6 +6,7 @@ The JSON documents' form is given in docs/cli.md and is kept stable.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -47,7 +48,11 @@ class AdminService:
             known = ", ".join(PHASES)
             refuse(context, grpc.StatusCode.INVALID_ARGUMENT, f"unknown phase {fault.phase!r}; known: {known}")
         armed = self._faults.arm(request.gpu, fault)
-        fired = armed.done.wait(request.wait_ms / 1000)
+        deadline = time.monotonic() + request.wait_ms / 1000
+        while not armed.done.wait(min(0.5, max(0.0, deadline - time.monotonic()))):
+            if time.monotonic() >= deadline or not context.is_active():
+                break
+        fired = armed.done.is_set()
         if armed.detail.startswith("refused"):
             refuse(context, grpc.StatusCode.FAILED_PRECONDITION, armed.detail)
         return control_pb2.InjectReply(fired=fired, detail=armed.detail or "armed")

@@ -1,0 +1,50 @@
+"""The jitc command's documents for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def status(document: dict[str, Any]) -> str:
+    lines = []
+    for gpu in document["gpus"]:
+        used, total = _size(gpu["memory_used"]), _size(gpu["memory_total"])
+        recoveries = "1 recovery" if gpu["recoveries"] == 1 else f"{gpu['recoveries']} recoveries"
+        lines.append(
+            f"GPU {gpu['index']}  {gpu['device']}  {gpu['state']}  worker {gpu['worker_pid'] or 'none'}  "
+            f"memory {used} of {total}  {recoveries}"
+        )
+        for session in gpu["sessions"]:
+            rank = f"rank {session['rank']} of {session['world_size']}" if session["rank"] >= 0 else "no rank"
+            lines.append(
+                f"    pid {session['pid']}  {rank}  boundary {session['boundary']}  "
+                f"journal {_size(session['journal_bytes'])}  {session['ops_executed']} ops"
+            )
+    return "\n".join(lines)
+
+
+def report(document: dict[str, Any]) -> str:
+    if not document["recoveries"]:
+        return "no recoveries so far"
+    return "\n".join(_recovery(number, one) for number, one in enumerate(document["recoveries"], 1))
+
+
+def _recovery(number: int, one: dict[str, Any]) -> str:
+    lines = [
+        f"{number}. GPU {one['gpu']}: {one['cause']}, {one['outcome']}",
+        f"   {one['decision']} to boundary {one['boundary']}, {_size(one['bytes_restored'])} restored, "
+        f"{one['seconds']:.3f} s",
+        "   " + ", ".join(f"{name} {seconds * 1000:.1f} ms" for name, seconds in one["phases"].items()),
+    ]
+    if one["message"]:
+        lines.append(f"   {one['message']}")
+    return "\n".join(lines)
+
+
+def _size(count: int) -> str:
+    value = float(count)
+    for unit in ("B", "KiB", "MiB"):
+        if value < 1024:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1024
+    return f"{value:.1f} GiB"
