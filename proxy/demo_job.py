@@ -37,11 +37,11 @@ def service(folder: Path, gpus: int) -> Iterator[str]:
     """A jitc-proxyd of our own; yields its socket."""
     socket = str(folder / "proxyd.sock")
     log = folder / "proxyd.log"
-    command = [sys.executable, "-m", "jitc.proxy.proxyd", "--device", "software", "--gpus", str(gpus)]
+    options = ["--die-with-parent", "--device", "software", "--gpus", str(gpus), "--socket", socket]
+    command = [sys.executable, "-m", "jitc.proxy.proxyd", *options]
+    env = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "NOTIFY_SOCKET")}
     with log.open("wb") as output:
-        process = subprocess.Popen(
-            [*command, "--socket", socket], stdout=subprocess.PIPE, stderr=output, start_new_session=True
-        )
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=output, env=env, start_new_session=True)
     try:
         _wait_ready(process, log)
         yield socket
