@@ -31,7 +31,7 @@ class ExecutionSink {
 
 /// What is alive, with what is needed to make it again. Kept by the core from the resource ops.
 struct Resources {
-  struct Allocation { uint64_t address, bytes; };
+  struct Allocation { uint64_t address, bytes, sequence = 0; };  // sequence: of its allocate op, 0: unknown
   struct Stream { uint64_t handle; uint32_t flags; int32_t priority; };
   struct Event { uint64_t handle, flags; };
   struct Communicator { uint64_t handle; int32_t ranks, rank; std::array<uint8_t, 128> unique_id; };

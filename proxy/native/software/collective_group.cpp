@@ -1,0 +1,107 @@
+// See collective_group.h.
+#include "collective_group.h"
+
+#include <algorithm>
+
+#include "error.h"
+
+namespace jitc::software {
+namespace {
+constexpr int64_t kSleep = 100'000;        // microseconds; the doorbell wakes earlier
+constexpr int64_t kSleepOnMany = 300;      // a futex waits for one doorbell only
+constexpr int kSpins = 64;
+}  // namespace
+
+Group::Group(const ops::Collective& op) : op_(op) {
+  const uint64_t room = (op.header.size - sizeof op) / sizeof(ops::CollectiveItem);
+  if (op.count > room) refuse_value("the payload is shorter than its collectives");
+  items_ = {reinterpret_cast<const ops::CollectiveItem*>(&op + 1), op.count};
+}
+
+void Group::take_tickets() {
+  for (const auto& communicator : communicators_) {
+    const auto same = [&](const Turn& turn) { return turn.communicator == communicator.get(); };
+    if (std::none_of(turns_.begin(), turns_.end(), same))
+      turns_.push_back({communicator.get(), communicator->collectives.ticket()});
+  }
+}
+
+bool Group::Lane::advance() {
+  if (done()) return false;
+  const bool advanced = runs[at]->advance();
+  if (runs[at]->done()) ++at;
+  return advanced;
+}
+
+void Group::wait_turn(Rendezvous& rendezvous, WaitHub& hub) {
+  for (const Turn& turn : turns_) {
+    turn.communicator->wait_known(hub);
+    if (!turn.communicator->collectives.wait(hub, turn.ticket)) throw Abandoned{};
+    turn.communicator->join(rendezvous);
+    turn.communicator->check_aborted();
+  }
+}
+
+Group::Lane& Group::lane_of(const Call& call, const Communicator& communicator) {
+  const uint32_t kind = call.point_to_point() ? call.item.kind : 0;
+  const int32_t peer = call.point_to_point() ? call.item.peer : -1;
+  for (Lane& lane : lanes_)
+    if (lane.communicator == &communicator && lane.kind == kind && lane.peer == peer) return lane;
+  return lanes_.emplace_back(Lane{&communicator, kind, peer, {}});
+}
+
+void Group::make_lanes(const Memory& memory) {
+  for (size_t i = 0; i < items_.size(); ++i) {
+    const Communicator& communicator = *communicators_[i];
+    const Call call = check_call(op_.header, items_[i], communicator.ranks(), communicator.rank(), memory);
+    lane_of(call, communicator).runs.push_back(make_run(call, communicator));
+  }
+}
+
+/// Gives this rank's contributions. Receives wait until the injection point has passed.
+void Group::post() {
+  for (Lane& lane : lanes_)
+    if (lane.kind != static_cast<uint32_t>(ops::CollectiveKind::receive)) lane.advance();
+}
+
+bool Group::advance() {
+  bool advanced = false;
+  for (Lane& lane : lanes_) advanced |= lane.advance();
+  return advanced;
+}
+
+bool Group::done() const {
+  return std::all_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.done(); });
+}
+
+void Group::sleep(uint32_t seen) const {
+  const Communicator& first = *turns_.front().communicator;
+  for (int i = 0; i < kSpins; ++i) {
+    if (first.doorbell() != seen) return;
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+  first.segment().sleep(seen, turns_.size() == 1 ? kSleep : kSleepOnMany);
+}
+
+void Group::finish() {
+  while (!done()) {
+    const uint32_t seen = turns_.front().communicator->doorbell();
+    for (const Turn& turn : turns_) turn.communicator->check_aborted();
+    if (!advance()) sleep(seen);
+  }
+}
+
+void Group::run(const Memory& memory, ExecutionSink& sink, Rendezvous& rendezvous, WaitHub& hub) {
+  if (items_.empty()) return;
+  wait_turn(rendezvous, hub);
+  make_lanes(memory);
+  post();
+  sink.injection_point(op_.header, "collective");
+  finish();
+  lanes_.clear();
+  for (const Turn& turn : turns_) turn.communicator->collectives.pass(hub);
+}
+
+}  // namespace jitc::software

@@ -1,0 +1,57 @@
+// A collective op: one or more collectives that are done together.
+//
+// Placed by the dispatcher (communicators looked up, order on them fixed), run by a stream's thread.
+// Items that would wait for each other (crossing sends and receives) make progress side by side; those that
+// share the boxes of a communicator or a direction to a peer go in the order given.
+#pragma once
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "collective_run.h"
+#include "communicator.h"
+
+namespace jitc::software {
+
+class Group {
+ public:
+  explicit Group(const ops::Collective& op);  // throws OpError
+  std::span<const ops::CollectiveItem> items() const { return items_; }
+  /// Of the next item.
+  void add(std::shared_ptr<Communicator> communicator) { communicators_.push_back(std::move(communicator)); }
+  void take_tickets();
+  void run(const Memory& memory, ExecutionSink& sink, Rendezvous& rendezvous, WaitHub& hub);
+
+ private:
+  struct Turn {
+    Communicator* communicator;
+    uint64_t ticket;
+  };
+  /// Collectives that must go one after the other.
+  struct Lane {
+    const Communicator* communicator;
+    uint32_t kind;  // send, receive, or 0 for all that use the boxes
+    int32_t peer;
+    std::vector<std::unique_ptr<Run>> runs;
+    size_t at = 0;
+    bool advance();
+    bool done() const { return at == runs.size(); }
+  };
+
+  void wait_turn(Rendezvous& rendezvous, WaitHub& hub);
+  void make_lanes(const Memory& memory);
+  Lane& lane_of(const Call& call, const Communicator& communicator);
+  void finish();
+  void sleep(uint32_t seen) const;
+  void post();
+  bool advance();
+  bool done() const;
+
+  const ops::Collective& op_;
+  std::span<const ops::CollectiveItem> items_;
+  std::vector<std::shared_ptr<Communicator>> communicators_;  // by item
+  std::vector<Turn> turns_;                                   // each communicator once
+  std::vector<Lane> lanes_;
+};
+
+}  // namespace jitc::software

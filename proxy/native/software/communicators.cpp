@@ -1,0 +1,227 @@
+// See communicators.h.
+#include "communicators.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "collective_group.h"
+#include "error.h"
+
+namespace jitc::software {
+namespace {
+constexpr int32_t kMostRanks = 1024;
+
+/// Unique id of a split communicator. Equal on its members, never used twice: it holds the sequence of the
+/// split op on the parent's first rank, and so it is the same again when the op is replayed.
+std::array<uint8_t, 128> derived_id(const Identity& parent, uint64_t sequence, int32_t color) {
+  std::array<uint8_t, 128 + sizeof sequence + sizeof color> source;
+  std::memcpy(source.data(), parent.unique_id.data(), 128);
+  std::memcpy(source.data() + 128, &sequence, sizeof sequence);
+  std::memcpy(source.data() + 128 + sizeof sequence, &color, sizeof color);
+  std::array<uint8_t, 128> id;
+  for (size_t part = 0; part < id.size() / 16; ++part) {
+    const XXH128_hash_t hash = XXH3_128bits_withSeed(source.data(), source.size(), part);
+    std::memcpy(id.data() + part * 16, &hash, sizeof hash);
+  }
+  return id;
+}
+
+struct Member {
+  int32_t key;
+  int32_t rank;  // in the parent
+};
+
+std::vector<std::byte> split_result(int32_t ranks, int32_t rank) {
+  std::vector<std::byte> payload(8);
+  std::memcpy(payload.data(), &ranks, 4);
+  std::memcpy(payload.data() + 4, &rank, 4);
+  return payload;
+}
+
+/// The identity that the split gives to this rank. The parent's round is complete.
+Identity split_identity(const Communicator& parent, const Rounds& rounds, uint64_t handle, int32_t color) {
+  std::vector<Member> members;
+  for (uint32_t rank = 0; rank < parent.ranks(); ++rank)
+    if (rounds.descriptor(rank).color == color)
+      members.push_back({rounds.descriptor(rank).key, static_cast<int32_t>(rank)});
+  std::stable_sort(members.begin(), members.end(), [](const Member& a, const Member& b) { return a.key < b.key; });
+  const auto self = std::find_if(members.begin(), members.end(),
+                                 [&](const Member& member) { return member.rank == parent.identity().rank; });
+  return {handle, static_cast<int32_t>(members.size()), static_cast<int32_t>(self - members.begin()),
+          derived_id(parent.identity(), rounds.descriptor(0).sequence, color)};
+}
+}  // namespace
+
+Communicators::~Communicators() {
+  abort();
+  for (Helper& helper : helpers_) helper.thread.join();
+}
+
+Communicators::Pointer Communicators::add(const Identity& identity, bool known) {
+  const std::lock_guard lock(mutex_);
+  if (table_.contains(identity.handle)) refuse_handle("communicator " + hex(identity.handle) + " exists already");
+  auto communicator = std::make_shared<Communicator>(identity, known);
+  table_.emplace(identity.handle, communicator);
+  std::erase_if(all_, [](const auto& other) { return other.expired(); });
+  all_.push_back(communicator);
+  return communicator;
+}
+
+Communicators::Pointer Communicators::get(uint64_t handle) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = table_.find(handle);
+  if (found == table_.end()) refuse_handle("communicator " + hex(handle) + " does not exist");
+  return found->second;
+}
+
+void Communicators::remove(const Pointer& communicator) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(table_, [&](const auto& entry) { return entry.second == communicator; });
+}
+
+bool Communicators::find(uint64_t handle, Identity& out) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = table_.find(handle);
+  if (found == table_.end() || !found->second->known()) return false;
+  out = found->second->identity();
+  out.handle = handle;
+  return true;
+}
+
+void Communicators::create(const ops::CommunicatorCreate& op) {
+  if (op.ranks < 1 || op.ranks > kMostRanks || op.rank < 0 || op.rank >= op.ranks)
+    refuse_value("rank " + std::to_string(op.rank) + " of " + std::to_string(op.ranks));
+  auto communicator = add({op.handle, op.ranks, op.rank, op.unique_id}, true);
+  if (op.ranks == 1) return sink_.result(op.header.sequence, kSuccess, {});
+  start(op.header.sequence, communicator, [this, communicator] {
+    communicator->join(rendezvous_);
+    communicator->wait_joined();
+    return std::vector<std::byte>{};
+  });
+}
+
+void Communicators::split(const ops::CommunicatorSplit& op) {
+  const Pointer parent = get(op.parent);
+  auto child = add({op.handle, 0, -1, {}}, false);
+  const uint64_t ticket = parent->splits.ticket();
+  start(op.header.sequence, child,
+        [this, op, parent, ticket, child] { return join_split(op, *parent, ticket, child); });
+}
+
+std::vector<std::byte> Communicators::join_split(const ops::CommunicatorSplit& op, Communicator& parent,
+                                                 uint64_t ticket, const Pointer& child) {
+  parent.wait_known(hub_);
+  if (!parent.splits.wait(hub_, ticket)) throw Abandoned{};
+  parent.join(rendezvous_);
+  parent.check_aborted();  // a helper of before a fence must leave the new epoch's segment alone
+  Rounds rounds(parent, kSplits);
+  rounds.publish({.color = op.color, .key = op.key, .sequence = op.header.sequence});
+  while (true) {
+    const uint32_t seen = parent.doorbell();
+    parent.check_aborted();
+    if (rounds.complete()) break;
+    parent.segment().sleep(seen, 100'000);
+  }
+  const Identity identity = split_identity(parent, rounds, op.handle, op.color);
+  parent.splits.pass(hub_);
+  if (op.color < 0) {
+    child->fail(hub_);
+    remove(child);
+    return split_result(0, -1);
+  }
+  child->become(identity, hub_);
+  child->join(rendezvous_);
+  child->wait_joined();
+  return split_result(identity.ranks, identity.rank);
+}
+
+void Communicators::destroy(const ops::CommunicatorDestroy& op) { remove(get(op.handle)); }
+
+std::shared_ptr<Group> Communicators::group(const ops::Collective& op) {
+  auto group = std::make_shared<Group>(op);
+  for (const ops::CollectiveItem& item : group->items()) group->add(get(item.comm));
+  group->take_tickets();
+  return group;
+}
+
+void Communicators::run(Group& group, const Memory& memory) { group.run(memory, sink_, rendezvous_, hub_); }
+
+void Communicators::start(uint64_t sequence, Pointer communicator, Work work) {
+  for (auto helper = helpers_.begin(); helper != helpers_.end();) {
+    if (!helper->over->load()) {
+      ++helper;
+      continue;
+    }
+    helper->thread.join();
+    helper = helpers_.erase(helper);
+  }
+  working_.fetch_add(1);
+  const auto over = std::make_shared<std::atomic<bool>>(false);
+  uint64_t generation;
+  {
+    const std::lock_guard lock(delivering_);
+    generation = generation_;
+  }
+  helpers_.push_back({std::thread([=, this, communicator = std::move(communicator), work = std::move(work)] {
+                        help(generation, sequence, communicator, work);
+                        over->store(true);
+                      }),
+                      over});
+}
+
+void Communicators::help(uint64_t generation, uint64_t sequence, const Pointer& communicator, const Work& work) {
+  const auto failed = [&](uint32_t status, const std::string& message) {
+    communicator->fail(hub_);
+    remove(communicator);
+    deliver(generation, sequence, status, std::as_bytes(std::span(message)));
+  };
+  try {
+    deliver(generation, sequence, kSuccess, work());
+  } catch (const OpError& error) {
+    failed(error.status, error.message);
+  } catch (const Abandoned&) {
+  } catch (const std::exception& error) {
+    failed(kSystemFailure, error.what());
+  }
+  working_.fetch_sub(1);
+  hub_.changed();
+}
+
+void Communicators::deliver(uint64_t generation, uint64_t sequence, uint32_t status,
+                            std::span<const std::byte> payload) {
+  const std::lock_guard lock(delivering_);
+  if (generation == generation_) sink_.result(sequence, status, payload);
+}
+
+void Communicators::abort() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& weak : all_)
+    if (const Pointer communicator = weak.lock()) communicator->abort();
+}
+
+void Communicators::renew() {
+  std::vector<Identity> same;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [handle, communicator] : table_)
+      if (communicator->known()) same.push_back(communicator->identity());
+  }
+  restore(same);
+}
+
+void Communicators::restore(const std::vector<Identity>& wanted) {
+  {
+    const std::lock_guard lock(delivering_);
+    ++generation_;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    table_.clear();
+  }
+  for (const Identity& identity : wanted) add(identity, true);
+}
+
+}  // namespace jitc::software

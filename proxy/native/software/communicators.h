@@ -1,0 +1,76 @@
+// The communicators of one session: table, creation, splits.
+//
+// Creating and splitting wait for other ranks, so each has a short-lived thread of its own; neither the
+// dispatcher nor a stream waits for it. After restore a communicator is joined by its first collective.
+// Called by: Device.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "communicator.h"
+#include "memory.h"
+
+namespace jitc::software {
+
+class Group;
+
+class Communicators {
+ public:
+  Communicators(ExecutionSink& sink, Rendezvous& rendezvous, WaitHub& hub)
+      : sink_(sink), rendezvous_(rendezvous), hub_(hub) {}
+  ~Communicators();
+
+  // In sequence order. Throw OpError.
+  void create(const ops::CommunicatorCreate& op);
+  void split(const ops::CommunicatorSplit& op);
+  void destroy(const ops::CommunicatorDestroy& op);
+  std::shared_ptr<Group> group(const ops::Collective& op);
+
+  /// Runs a group, on a stream's thread. Throws OpError, Abandoned.
+  void run(Group& group, const Memory& memory);
+
+  bool find(uint64_t handle, Identity& out) const;
+  /// Releases every wait. Later ops need renew() or restore() first.
+  void abort();
+  /// After an abort: same communicators, not joined yet; results of earlier ops will not be given.
+  void renew();
+  void restore(const std::vector<Identity>& wanted);
+  bool quiet() const { return working_.load() == 0; }
+
+ private:
+  using Pointer = std::shared_ptr<Communicator>;
+  struct Helper {
+    std::thread thread;
+    std::shared_ptr<std::atomic<bool>> over;
+  };
+  /// work gives the result's payload.
+  using Work = std::function<std::vector<std::byte>()>;
+
+  Pointer add(const Identity& identity, bool known);
+  Pointer get(uint64_t handle) const;
+  void remove(const Pointer& communicator);
+  void start(uint64_t sequence, Pointer communicator, Work work);
+  void help(uint64_t generation, uint64_t sequence, const Pointer& communicator, const Work& work);
+  void deliver(uint64_t generation, uint64_t sequence, uint32_t status, std::span<const std::byte> payload);
+  std::vector<std::byte> join_split(const ops::CommunicatorSplit& op, Communicator& parent, uint64_t ticket,
+                                    const Pointer& child);
+
+  ExecutionSink& sink_;
+  Rendezvous& rendezvous_;
+  WaitHub& hub_;
+  mutable std::mutex mutex_;  // table_, all_
+  std::unordered_map<uint64_t, Pointer> table_;
+  std::vector<std::weak_ptr<Communicator>> all_;  // destroyed ones too, while ops use them
+  std::mutex delivering_;                         // generation_
+  uint64_t generation_ = 0;
+  std::atomic<int> working_{0};
+  std::list<Helper> helpers_;
+};
+
+}  // namespace jitc::software

@@ -1,0 +1,216 @@
+// Life of the device: taking ops, running them, failing, fencing, restoring. See device.h.
+#include "device.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <cstring>
+#include <functional>
+
+#include "copy.h"
+#include "table.h"
+
+namespace jitc::software {
+namespace {
+std::atomic<uint32_t> broken{0};
+
+std::string describe(const ops::OpHeader& op, const ops::OpInfo* info, const std::string& message) {
+  std::string text = "op ";
+  text += info ? std::string(info->name) : "id " + hex(op.op);
+  return text + " (sequence " + std::to_string(op.sequence) + "): " + message;
+}
+
+void check_record(const ops::OpHeader& op, const ops::OpInfo* info) {
+  if (!info) refuse(kNotSupported, "unknown-op", "this worker does not know the op: update the worker");
+  if (op.size < info->fixed_size) refuse_value("the record is truncated");
+  if (const uint32_t status = broken.load()) refuse(status, "sticky-error", "the device is broken");
+}
+}  // namespace
+
+void break_device(uint32_t status) { broken.store(status); }
+
+Device::Device(const BackendOptions& options, ExecutionSink& sink, Rendezvous& rendezvous)
+    : sink_(sink),
+      memory_(options.address_base, options.address_bytes, Accountant::of(options.memory_limit)),
+      legacy_(std::make_shared<Stream>(0, 0, *this)),
+      communicators_(sink, rendezvous, hub_) {}
+
+Device::~Device() { fence(); }
+
+bool Device::open(const BackendOptions& options, std::string& error) {
+  operators_ = Operators::open(options.operators_path, options.threads, error);
+  return operators_ && memory_.reserve(error);
+}
+
+/// Runs work for the op; whatever goes wrong becomes the op's result or the device's fault.
+void Device::guarded(const ops::OpHeader& op, const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const OpError& error) {
+    fail(op, error);
+  } catch (const Abandoned&) {
+  } catch (const std::exception& error) {
+    fail(op, {kMemoryAllocation, "host-error", std::string("the worker failed: ") + error.what()});
+  }
+}
+
+void Device::fail(const ops::OpHeader& op, const OpError& error) {
+  const ops::OpInfo* const info = ops::find(op.op);
+  // What an operator says goes to the program as it is.
+  const bool verbatim = error.cause == std::string_view("operator-error");
+  const std::string message = verbatim ? error.message : describe(op, info, error.message);
+  const bool sticky = error.cause == std::string_view("sticky-error");
+  if (info && info->waits && !sticky)
+    return sink_.result(op.sequence, error.status, std::as_bytes(std::span(message)));
+  State expected = State::running;
+  if (!state_.compare_exchange_strong(expected, State::faulted)) return;
+  give_up();
+  sink_.fault(op.sequence, error.status, error.cause, message);
+}
+
+void Device::give_up() {
+  hub_.give_up();
+  communicators_.abort();
+}
+
+void Device::enqueue(const ops::OpHeader& op) {
+  const std::lock_guard lock(mutex_);
+  if (!running()) return;
+  guarded(op, [&] {
+    check_record(op, ops::find(op.op));
+    (this->*Table::find(static_cast<ops::OpId>(op.op))->place)(op);
+  });
+}
+
+void Device::over() {
+  pending_.fetch_sub(1);
+  hub_.changed();
+}
+
+void Device::drop(const Task& task) {
+  if (task.record && task.op->op == static_cast<uint16_t>(ops::OpId::event_record)) task.record->finish();
+}
+
+void Device::wait_for(const Task& task) {
+  for (const After& after : task.after)
+    if (!hub_.wait([&] { return after.finished->load() >= after.tickets; })) throw Abandoned{};
+}
+
+void Device::run(const Task& task) {
+  guarded(*task.op, [&] {
+    wait_for(task);
+    run_op(task);
+  });
+  if (!running()) drop(task);
+}
+
+void Device::run_op(const Task& task) {
+  using ops::OpId;
+  const ops::OpHeader& op = *task.op;
+  const auto result = [&](std::span<const std::byte> payload) { sink_.result(op.sequence, kSuccess, payload); };
+  switch (static_cast<OpId>(op.op)) {
+    case OpId::copy_h2d: return copy_h2d(memory_, sink_, reinterpret_cast<const ops::CopyH2d&>(op));
+    case OpId::copy_d2h: return result(copy_d2h(memory_, sink_, reinterpret_cast<const ops::CopyD2h&>(op)));
+    case OpId::copy_d2d: return copy_d2d(memory_, sink_, reinterpret_cast<const ops::CopyD2d&>(op));
+    case OpId::copy_2d: return copy_2d(memory_, sink_, reinterpret_cast<const ops::Copy2d&>(op));
+    case OpId::fill: return fill(memory_, reinterpret_cast<const ops::Fill&>(op));
+    case OpId::operator_call: return operators_->call(memory_, op);
+    case OpId::operator_query: return result(operators_->query(memory_, op));
+    case OpId::matmul: return operators_->matmul(memory_, op);
+    case OpId::collective: return communicators_.run(*task.group, memory_);
+    case OpId::event_record: return finish(*task.record);
+    case OpId::event_wait:
+      if (!hub_.wait([&] { return task.record->done(); })) throw Abandoned{};
+      return;
+    case OpId::stream_synchronize: return result({});
+    case OpId::device_synchronize:
+      if (task.join->remaining.fetch_sub(1) == 1) result({});
+      return;
+    default: return;
+  }
+}
+
+bool Device::idle() {
+  return hub_.wait([this] { return pending_ == 0 && communicators_.quiet(); }) && running();
+}
+
+void Device::fence() {
+  state_.store(State::fenced);
+  give_up();
+  const std::lock_guard lock(mutex_);  // an enqueue in progress still pushes; the next one does not
+  hub_.wait_always([this] { return pending_ == 0; });
+  communicators_.renew();
+  reap_streams();
+}
+
+void Device::unfence() {
+  const std::lock_guard lock(mutex_);
+  hub_.reset();
+  state_.store(State::running);
+}
+
+bool Device::restore(const Resources& resources, std::string& error) {
+  const std::lock_guard lock(mutex_);
+  if (state_ != State::fenced) return error = "restore needs a fence first", false;
+  std::unordered_map<uint64_t, StreamPointer> streams;
+  streams.swap(streams_);
+  blocking_.clear();
+  retired_.clear();
+  for (const auto& wanted : resources.streams) add_stream(wanted.handle, wanted.flags);
+  std::unordered_map<uint64_t, Event> events;
+  events.swap(events_);
+  for (const auto& wanted : resources.events) {
+    // Whether it was recorded is not known any more; all work before is done, so it may count as recorded.
+    const auto old = events.find(wanted.handle);
+    auto record = old == events.end() || !old->second.latest ? std::make_shared<Record>() : old->second.latest;
+    if (!record->done()) record->finish();
+    events_[wanted.handle] = {wanted.flags, std::move(record)};
+  }
+  try {
+    communicators_.restore(resources.communicators);
+  } catch (const OpError& failure) {
+    return error = failure.message, false;
+  }
+  return memory_.restore(resources.allocations, error);
+}
+
+void Device::commit() {
+  const std::lock_guard lock(mutex_);
+  memory_.commit(pending_ == 0);
+}
+
+bool Device::communicator(uint64_t handle, Resources::Communicator& out) const {
+  return communicators_.find(handle, out);
+}
+
+bool Device::read(uint64_t address, std::span<std::byte> out) const {
+  const void* const from = memory_.find(address, out.size(), UINT64_MAX);
+  if (from && !out.empty()) std::memcpy(out.data(), from, out.size());
+  return from != nullptr;
+}
+
+bool Device::write(uint64_t address, std::span<const std::byte> data) {
+  void* const to = memory_.find(address, data.size(), UINT64_MAX);
+  if (to && !data.empty()) std::memcpy(to, data.data(), data.size());
+  return to != nullptr;
+}
+
+bool Device::hash(uint64_t address, uint64_t bytes, std::array<uint8_t, 16>& out) const {
+  const void* const from = memory_.find(address, bytes, UINT64_MAX);
+  if (!from) return false;
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, XXH3_128bits(from, bytes));
+  std::memcpy(out.data(), canonical.digest, out.size());
+  return true;
+}
+
+}  // namespace jitc::software
+
+namespace jitc {
+std::unique_ptr<Backend> make_software_backend(const BackendOptions& options, ExecutionSink& sink,
+                                               Rendezvous& rendezvous, std::string& error) {
+  auto device = std::make_unique<software::Device>(options, sink, rendezvous);
+  if (!device->open(options, error)) return nullptr;
+  return device;
+}
+}  // namespace jitc

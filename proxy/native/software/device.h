@@ -1,0 +1,116 @@
+// The software device: one virtual GPU in host memory.
+//
+// Called by: the core, through Backend. Two steps per op: *placing* (in enqueue, in sequence order: looks up
+// handles, puts the op on its stream or does it at once) and *running* (on the stream's thread, or at once).
+// State: running -> faulted (an op failed) or fenced -> running (unfence). Only running executes ops.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "../core/backend.h"
+#include "communicators.h"
+#include "error.h"
+#include "event.h"
+#include "memory.h"
+#include "operators.h"
+#include "stream.h"
+#include "wait_hub.h"
+
+namespace jitc::software {
+
+/// From now on every op of every session in this process fails with the status (0: works again). For tests
+/// and injected faults: what a GPU does after a sticky error.
+void break_device(uint32_t status);
+
+class Device final : public Backend, public Runner {
+ public:
+  Device(const BackendOptions& options, ExecutionSink& sink, Rendezvous& rendezvous);
+  ~Device() override;
+  bool open(const BackendOptions& options, std::string& error);
+
+  void enqueue(const ops::OpHeader& op) override;
+  bool idle() override;
+  void fence() override;
+  void unfence() override;
+  bool restore(const Resources& resources, std::string& error) override;
+  void commit() override;
+  bool communicator(uint64_t handle, Resources::Communicator& out) const override;
+  bool read(uint64_t address, std::span<std::byte> out) const override;
+  bool write(uint64_t address, std::span<const std::byte> data) override;
+  bool hash(uint64_t address, uint64_t bytes, std::array<uint8_t, 16>& out) const override;
+  uint64_t memory_used() const override { return memory_.used(); }
+  uint64_t memory_total() const override { return memory_.accountant().limit(); }
+
+ private:
+  friend struct Table;
+  using StreamPointer = std::shared_ptr<Stream>;
+  enum class State { running, faulted, fenced };
+
+  // Runner
+  bool running() const override { return state_.load() == State::running; }
+  void run(const Task& task) override;
+  void drop(const Task& task) override;
+  void report(uint64_t stream, uint64_t sequence) override { sink_.progress(stream, sequence); }
+  void over() override;
+
+  // Failures
+  void guarded(const ops::OpHeader& op, const std::function<void()>& work);
+  void fail(const ops::OpHeader& op, const OpError& error);
+  void give_up();
+
+  // Placing (place.cpp); all with mutex_ held
+  void place_allocate(const ops::OpHeader&);
+  void place_free(const ops::OpHeader&);
+  void place_memory_info(const ops::OpHeader&);
+  void place_stream_create(const ops::OpHeader&);
+  void place_stream_destroy(const ops::OpHeader&);
+  void place_stream_synchronize(const ops::OpHeader&);
+  void place_device_synchronize(const ops::OpHeader&);
+  void place_event_create(const ops::OpHeader&);
+  void place_event_destroy(const ops::OpHeader&);
+  void place_event_record(const ops::OpHeader&);
+  void place_event_wait(const ops::OpHeader&);
+  void place_event_synchronize(const ops::OpHeader&);
+  void place_event_elapsed(const ops::OpHeader&);
+  void place_communicator_create(const ops::OpHeader&);
+  void place_communicator_split(const ops::OpHeader&);
+  void place_communicator_destroy(const ops::OpHeader&);
+  void place_collective(const ops::OpHeader&);
+  void place_on_stream(const ops::OpHeader&);
+  void place_nowhere(const ops::OpHeader&);
+
+  Stream& stream_of(const ops::OpHeader& op);
+  Event& event_of(uint64_t handle);
+  std::vector<After> legacy_order(Stream& stream);
+  bool can_run_now(const Stream& stream, const std::vector<After>& after) const;
+  void push(Stream& stream, Task task);
+  void done_in_place(const ops::OpHeader& op);
+  void add_stream(uint64_t handle, uint32_t flags);
+  void retire_stream(std::unordered_map<uint64_t, StreamPointer>::iterator found);
+  void reap_streams();
+  void finish(Record& record);
+
+  // Running, on the stream's thread
+  void wait_for(const Task& task);
+  void run_op(const Task& task);
+
+  ExecutionSink& sink_;
+  WaitHub hub_;
+  Memory memory_;
+  std::shared_ptr<const Operators> operators_;
+  std::atomic<State> state_{State::running};
+  std::atomic<uint64_t> pending_{0};  // tasks on streams
+  std::mutex mutex_;                  // tables below; held while placing
+  StreamPointer legacy_;
+  std::unordered_map<uint64_t, StreamPointer> streams_;  // without the legacy default stream
+  std::vector<StreamPointer> blocking_;                  // those that the legacy stream waits for
+  std::vector<StreamPointer> retired_;                   // destroyed, work not done yet
+  std::unordered_map<uint64_t, Event> events_;
+  Communicators communicators_;
+};
+
+}  // namespace jitc::software

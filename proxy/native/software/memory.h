@@ -1,0 +1,90 @@
+// Memory of one virtual GPU: blocks at addresses that the client chose, in a reserved address range.
+//
+// Promises: an address that is not allocated is never touched; blocks freed since the last commit keep
+// their content and can come back (restore); the cap counts live blocks of all sessions of the process.
+// Called by: Device (changes, one thread at a time) and stream threads (look-ups, any number).
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "../core/backend.h"
+
+namespace jitc::software {
+
+/// Bytes in use on one GPU. Sessions of a process that were given the same limit share one.
+class Accountant {
+ public:
+  explicit Accountant(uint64_t limit) : limit_(limit) {}
+  static std::shared_ptr<Accountant> of(uint64_t limit);
+  bool take(uint64_t bytes);
+  void give(uint64_t bytes) { used_.fetch_sub(bytes); }
+  uint64_t used() const { return used_.load(); }
+  uint64_t limit() const { return limit_; }
+
+ private:
+  const uint64_t limit_;
+  std::atomic<uint64_t> used_{0};
+};
+
+class Memory {
+ public:
+  Memory(uint64_t base, uint64_t bytes, std::shared_ptr<Accountant> accountant);
+  ~Memory();
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  /// Reserves the range; false with the reason.
+  bool reserve(std::string& error);
+
+  /// Whether a block that was freed and may still be in use by queued ops lies in the range.
+  bool overlaps_freed(uint64_t address, uint64_t bytes) const;
+  /// A cudaError_t; content is zero. Overlapping freed blocks are put aside: nothing may use them any more.
+  uint32_t allocate(uint64_t address, uint64_t bytes, uint64_t sequence);
+  uint32_t free(uint64_t address, uint64_t sequence);
+  /// Freed blocks go; quiet: no queued op can still use them (else they go at the next quiet commit).
+  void commit(bool quiet);
+  bool restore(const std::vector<Resources::Allocation>& wanted, std::string& error);
+
+  /// Host pointer of the range for the op with that sequence, or nullptr: inside one block that is alive,
+  /// or was when the op was given.
+  void* find(uint64_t address, uint64_t bytes, uint64_t sequence) const;
+  uint64_t used() const { return used_.load(); }
+  const Accountant& accountant() const { return *accountant_; }
+
+ private:
+  struct Block {
+    uint64_t address, bytes;
+    uint64_t born;       // sequence of its allocate op
+    uint64_t freed = 0;  // sequence of its free op
+    std::byte* aside = nullptr;  // where its pages are when another block took its addresses
+  };
+  using Blocks = std::map<uint64_t, Block>;
+
+  uint32_t check(uint64_t address, uint64_t bytes) const;
+  bool map(uint64_t address, uint64_t bytes);
+  void unmap(uint64_t address, uint64_t bytes);
+  bool put_aside(uint64_t address, uint64_t bytes);
+  void forget(Block& block);
+  bool revive(Block& block);
+  void kill(Blocks::iterator block, uint64_t sequence);
+  bool is_wanted(const Block& block, const Resources::Allocation& wanted) const;
+  std::vector<Block>::iterator find_freed(const Resources::Allocation& wanted);
+  bool make(const Resources::Allocation& wanted, std::string& error);
+
+  const uint64_t base_, bytes_;
+  bool reserved_ = false;
+  const std::shared_ptr<Accountant> accountant_;
+  std::atomic<uint64_t> used_{0};
+  mutable std::shared_mutex mutex_;
+  Blocks live_;
+  std::vector<Block> freed_;       // since the last commit
+  std::vector<Block> condemned_;   // before it, but maybe still in use by queued ops
+};
+
+}  // namespace jitc::software
