@@ -1,0 +1,241 @@
+"""What the service and a worker refuse, and that nobody else is disturbed by it."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from conftest import Client, config, stream, wait_until
+from jitc.proxy import rpc
+from jitc.proxy.node.sockets import SocketInUse
+from jitc.proxy.service import Service
+from jitc.v1 import control_pb2
+
+
+def refusal(call: Any, *arguments: Any, **options: Any) -> tuple[grpc.StatusCode, str]:
+    with pytest.raises(grpc.RpcError) as caught:
+        result = call(*arguments, **options)
+        for _ in result if hasattr(result, "__next__") else []:
+            pass
+    return rpc.status_of(caught.value)
+
+
+def attach(service: Service, **changes: Any) -> tuple[grpc.StatusCode, str]:
+    values = {"protocol_version": 1, "gpu": 0, "pid": os.getpid(), "wait_ms": 5000} | changes
+    with rpc.channel(service.config.socket) as link:
+        return refusal(rpc.node(link).Attach, control_pb2.AttachRequest(**values), timeout=20)
+
+
+def test_describe(service: Service) -> None:
+    with rpc.channel(service.config.socket) as link:
+        reply = rpc.node(link).Describe(control_pb2.DescribeRequest(protocol_version=1), timeout=10)
+        assert [gpu.index for gpu in reply.gpus] == [0, 1]
+        assert len({gpu.uuid for gpu in reply.gpus}) == 2
+        assert all(len(gpu.uuid) == 32 and gpu.memory_total == 4 << 30 for gpu in reply.gpus)
+        code, text = refusal(rpc.node(link).Describe, control_pb2.DescribeRequest(protocol_version=2), timeout=10)
+    assert code is grpc.StatusCode.FAILED_PRECONDITION
+    assert "version 2" in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "words"),
+    [
+        ({"protocol_version": 7}, grpc.StatusCode.FAILED_PRECONDITION, "version 7"),
+        ({"gpu": 2}, grpc.StatusCode.NOT_FOUND, "GPU 2 does not exist"),
+        ({"token": "0" * 32}, grpc.StatusCode.NOT_FOUND, "unknown session"),
+        ({"pid": 0x3FFFFF}, grpc.StatusCode.INVALID_ARGUMENT, "no process"),
+    ],
+)
+def test_attach_is_refused(service: Service, changes: Any, code: grpc.StatusCode, words: str) -> None:
+    client = Client(service)
+    assert attach(service, **changes)[0] is code
+    assert words in attach(service, **changes)[1]
+    client.send("add", value=2)
+    assert client.call("get")["value"] == 2
+    client.close()
+    assert not service.registry.sessions
+
+
+def test_sessions_have_ranges_of_their_own(service: Service) -> None:
+    clients = [Client(service, gpu) for gpu in (0, 0, 1)]
+    bases = [client.reply.address_base for client in clients]
+    assert bases == [0x2000_0000_0000 + slot * 2**38 for slot in range(3)]
+    assert clients[0].reply.worker_socket == clients[1].reply.worker_socket != clients[2].reply.worker_socket
+    for client in clients:
+        client.close()
+
+
+def test_second_owner_is_refused(service: Service) -> None:
+    client = Client(service)
+    with rpc.channel(client.reply.worker_socket) as link:
+        code, text = refusal(stream, link, iter([]), client.reply.token)
+    assert code is grpc.StatusCode.ALREADY_EXISTS
+    assert "another process" in text
+    client.send("add", value=2)
+    assert client.call("get")["value"] == 2
+    client.close()
+
+
+def test_same_client_comes_back(service: Service) -> None:
+    client = Client(service)
+    client.send("add", value=2)
+    for _ in range(5):
+        client.reconnect()
+    assert client.call("get")["value"] == 2
+    client.close()
+
+
+@pytest.mark.parametrize(
+    ("token", "metadata", "code"),
+    [
+        ("0" * 32, {}, grpc.StatusCode.NOT_FOUND),
+        ("", {"jitc_protocol": "9"}, grpc.StatusCode.FAILED_PRECONDITION),
+        ("", {"jitc_protocol": "1", "jitc_results_received": "x"}, grpc.StatusCode.INVALID_ARGUMENT),
+    ],
+)
+def test_stream_is_refused(service: Service, token: str, metadata: dict[str, str], code: grpc.StatusCode) -> None:
+    client = Client(service)
+    client.close_stream()
+    with rpc.channel(client.reply.worker_socket) as link:
+        got = refusal(stream, link, iter([]), token or client.reply.token, **metadata)
+    assert got[0] is code, got
+    client.reconnect()
+    client.close()
+
+
+def test_malformed_batch_ends_its_own_stream_only(service: Service) -> None:
+    bad, good = Client(service), Client(service)
+    bad.out.put(b"\xff not an op")
+    with pytest.raises(grpc.RpcError) as caught:
+        next(bad.replies)
+    assert rpc.status_of(caught.value) == (grpc.StatusCode.INVALID_ARGUMENT, "malformed batch")
+    good.send("add", value=4)
+    assert good.call("get")["value"] == 4
+    bad.reconnect()
+    bad.send("add", value=1)
+    assert bad.call("get")["value"] == 1
+    bad.close()
+    good.close()
+
+
+def test_dead_process_is_detached(service: Service) -> None:
+    process = subprocess.Popen(["sleep", "1000"])
+    client = Client(service, pid=process.pid)
+    assert len(service.registry.sessions) == 1
+    process.kill()
+    process.wait()
+    wait_until(service, lambda: not service.registry.sessions)
+    client.close_stream()
+    client.link.close()
+
+
+def test_idle_worker_that_dies_is_replaced(service: Service) -> None:
+    before = service.registry.gpus[0].worker
+    assert before is not None
+    before.kill()
+    wait_until(service, lambda: service.registry.gpus[0].worker is not before and service.registry.gpus[0].state == "ready")
+    client = Client(service)
+    client.close()
+
+
+def test_status_document(service: Service) -> None:
+    client = Client(service, rank=1, world_size=2)
+    document = json.loads(client.admin.Status(control_pb2.StatusRequest()).json)
+    assert [gpu["index"] for gpu in document["gpus"]] == [0, 1]
+    gpu = document["gpus"][0]
+    keys = {"index", "device", "state", "worker_pid", "memory_used", "memory_total", "sessions", "recoveries"}
+    assert keys <= gpu.keys()
+    assert (gpu["device"], gpu["state"], gpu["recoveries"]) == ("software", "ready", 0)
+    (session,) = gpu["sessions"]
+    assert {"pid", "rank", "world_size", "boundary", "journal_bytes", "ops_executed"} <= session.keys()
+    assert (session["pid"], session["rank"], session["world_size"]) == (os.getpid(), 1, 2)
+    client.close()
+
+
+@pytest.mark.parametrize(
+    ("gpu", "fault", "code"),
+    [
+        (9, {"kind": "kill-worker"}, grpc.StatusCode.NOT_FOUND),
+        (0, {"kind": "meteor"}, grpc.StatusCode.INVALID_ARGUMENT),
+        (0, {"kind": "kill-worker", "phase": "lunch"}, grpc.StatusCode.INVALID_ARGUMENT),
+    ],
+)
+def test_inject_is_refused(service: Service, gpu: int, fault: dict[str, str], code: grpc.StatusCode) -> None:
+    with rpc.channel(service.config.socket) as link:
+        request = control_pb2.InjectRequest(gpu=gpu, fault=control_pb2.Fault(**fault))
+        assert refusal(rpc.admin(link).Inject, request, timeout=10)[0] is code
+
+
+def test_fault_waits_for_a_session(service: Service) -> None:
+    with rpc.channel(service.config.socket) as link:
+        request = control_pb2.InjectRequest(gpu=0, fault=control_pb2.Fault(kind="kill-worker", operations=1), wait_ms=15000)
+        waiting = rpc.admin(link).Inject.future(request, timeout=20)
+        client = Client(service)
+        client.send("add", value=2)
+        while not waiting.done():
+            assert client.call("get")["value"] == 2
+        assert waiting.result().fired
+        client.close()
+
+
+def test_socket_is_private_and_not_shared(service: Service) -> None:
+    path = Path(service.config.socket)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert Path(f"{path}.d").stat().st_mode & 0o777 == 0o700
+    with pytest.raises(SocketInUse, match="already serves"):
+        Service(service.config)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
+def test_other_user_is_refused(service: Service) -> None:
+    path = Path(service.config.socket)
+    for parent in path.parents:
+        if parent != Path("/"):
+            parent.chmod(parent.stat().st_mode | 0o011)  # so that only the socket's own mode protects it
+    program = f"import os, socket; os.setuid(65534); socket.socket(socket.AF_UNIX).connect({str(path)!r})"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert "PermissionError" in done.stderr, done.stderr
+
+
+def test_stale_socket_is_replaced(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(tmp_path / "s"))
+    (tmp_path / "s.d").mkdir()
+    (tmp_path / "s.d" / "w1").touch()
+    one = Service(config(tmp_path))
+    one.stop()
+    assert not list(tmp_path.iterdir())
+
+
+def test_foreign_file_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "s").write_text("mine")
+    with pytest.raises(SocketInUse, match="is no socket"):
+        Service(config(tmp_path))
+    assert (tmp_path / "s").read_text() == "mine"
+
+
+def test_foreign_listener_is_left_alone(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(tmp_path / "s"))
+        other.listen()
+        with pytest.raises(SocketInUse, match="something else listens"):
+            Service(config(tmp_path))
+    assert (tmp_path / "s").exists()
+
+
+def test_no_descriptor_is_leaked(service: Service) -> None:
+    def descriptors() -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    Client(service).close()
+    before = descriptors()
+    for _ in range(5):
+        Client(service).close()
+    assert descriptors() <= before + 2

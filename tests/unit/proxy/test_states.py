@@ -1,0 +1,115 @@
+"""State machines, decisions, matching, limits: no process, every case."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jitc.proxy.machine import ImpossibleEvent, Machine
+from jitc.proxy.node.sessions import SESSION_TABLE, SessionEvent, SessionState
+from jitc.proxy.node.workers import WORKER_TABLE, WorkerEvent, WorkerState
+from jitc.proxy.recovery.blocks import ALIGNMENT, Block, plan
+from jitc.proxy.recovery.decide import Decision, Kind, Standing, decide
+from jitc.proxy.recovery.limits import LOSSES_WITHOUT_PROGRESS, REPLAYS_OF_A_FAULT, Limits
+from jitc.proxy.recovery.states import TABLE, Event, Phase, Timeline
+
+
+@pytest.mark.parametrize(
+    ("table", "states", "events"),
+    [(TABLE, Phase, Event), (SESSION_TABLE, SessionState, SessionEvent), (WORKER_TABLE, WorkerState, WorkerEvent)],
+)
+def test_tables_refuse_what_they_do_not_list(table: dict, states: type, events: type) -> None:  # type: ignore[type-arg]
+    reached = {next(iter(states))} | set(table.values())
+    assert reached == set(states), "a state that nothing leads to"
+    for state, event in itertools.product(states, events):
+        machine: Machine = Machine("test", table, state)  # type: ignore[type-arg]
+        if (state, event) in table:
+            assert machine.fire(event) is table[state, event]
+        else:
+            with pytest.raises(ImpossibleEvent):
+                machine.fire(event)
+            assert machine.state is state
+
+
+def test_a_dead_worker_stays_dead() -> None:
+    assert not [key for key in WORKER_TABLE if key[0] is WorkerState.DEAD]
+
+
+def test_timeline_follows_the_phases() -> None:
+    timeline = Timeline(0.25)
+    for event in (Event.FENCE, Event.REBUILD, Event.FAULT, Event.FENCE, Event.REBUILD, Event.DECIDE):
+        timeline.fire(event)
+    with pytest.raises(ImpossibleEvent):
+        timeline.fire(Event.RESUME)
+    for event in (Event.RESTORE, Event.RESUME, Event.REPLAY):
+        timeline.fire(event)
+    assert timeline.machine.state is Phase.DONE
+    assert timeline.total() >= 0.25
+
+
+def standing(prepared: int, begun: int, lost: bool = False) -> Standing:
+    return Standing(prepared=prepared, begun=begun, lost=lost)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "peer_mode", "failed", "expected"),
+    [
+        ([standing(4, 4), standing(4, 4, True)], True, False, Decision(Kind.ROLL_BACK, 4)),
+        ([standing(4, 5), standing(4, 4, True)], True, False, Decision(Kind.ROLL_FORWARD, 5)),
+        ([standing(4, 4), standing(4, 5, True)], True, False, Decision(Kind.ROLL_FORWARD, 5)),
+        ([standing(5, 5), standing(4, 5, True)], True, False, Decision(Kind.ROLL_FORWARD, 5)),
+        ([standing(5, 5), standing(4, 5, True)], False, False, Decision(Kind.ROLL_BACK, 4)),
+        ([standing(4, 5), standing(4, 4, True)], True, True, Decision(Kind.ROLL_BACK, 4)),
+        ([standing(4, 5, True), standing(4, 5, True)], True, False, Decision(Kind.ROLL_BACK, 4)),
+        ([standing(0, 0, True)], False, False, Decision(Kind.ROLL_BACK, 0)),
+    ],
+)
+def test_decision(ranks: list[Standing], peer_mode: bool, failed: bool, expected: Decision) -> None:
+    assert decide(dict(enumerate(ranks)), peer_mode, failed) == expected
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 1), st.booleans()), min_size=1, max_size=4))
+def test_copies_always_allow_going_back(ranks: list[tuple[int, int, bool]]) -> None:
+    standings = {n: standing(prepared, prepared + ahead, lost) for n, (prepared, ahead, lost) in enumerate(ranks)}
+    decision = decide(standings, peer_mode=False)
+    assert decision.kind is Kind.ROLL_BACK
+    assert all(decision.boundary <= one.prepared for one in standings.values())
+
+
+def test_blocks_are_matched_by_hash_then_place() -> None:
+    peer = [Block(100, 10, 1, b"a"), Block(200, 10, 2, b"b"), Block(300, 5000, 3, b"c")]
+    missing = [Block(1, 10, 7, b"b"), Block(2, 5000, 3), Block(3, 10, 1, b"x"), Block(4, 11, 1)]
+    result = plan(missing, peer)
+    assert [(pair.source.address, pair.target.address) for pair in result.pairs] == [(200, 1), (300, 2)]
+    assert [block.address for block in result.unserved] == [3, 4]
+    assert [pair.offset for pair in result.pairs] == [0, ALIGNMENT]
+    assert result.total == 3 * ALIGNMENT
+
+
+@given(st.lists(st.integers(1, 20000), max_size=20))
+def test_transfers_never_overlap(sizes: list[int]) -> None:
+    rows = [Block(index, size, index) for index, size in enumerate(sizes)]
+    result = plan(rows, rows)
+    assert not result.unserved
+    ends = [pair.offset + pair.target.size for pair in result.pairs]
+    assert all(end <= pair.offset for end, pair in zip(ends, result.pairs[1:], strict=False))
+    assert result.total >= max(ends, default=0)
+
+
+def test_a_fault_that_returns_is_handed_over() -> None:
+    limits = Limits()
+    assert [limits.fault(1, 50) for _ in range(REPLAYS_OF_A_FAULT + 1)] == [False] * REPLAYS_OF_A_FAULT + [True]
+    assert not limits.fault(1, 51)
+    assert not limits.fault(1, 50)
+
+
+def test_losses_count_only_without_progress() -> None:
+    limits = Limits()
+    for executed in range(20):
+        assert not limits.loss(1, (1, executed, executed))
+    given_up = [limits.loss(1, (1, 19, 19)) for _ in range(LOSSES_WITHOUT_PROGRESS)]
+    assert given_up == [False] * (LOSSES_WITHOUT_PROGRESS - 1) + [True]
+    limits.forget(1)
+    assert not limits.loss(1, (1, 19, 19))
