@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from conftest import Client, wait_until
+from standin_client import Client, wait_until
 
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2

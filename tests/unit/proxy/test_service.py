@@ -12,7 +12,8 @@ from typing import Any
 
 import grpc
 import pytest
-from conftest import Client, config, stream, wait_until
+from standin_client import Client, config, stream, wait_until
+
 from jitc.proxy import rpc
 from jitc.proxy.node.sockets import SocketInUse
 from jitc.proxy.service import Service
@@ -137,10 +138,11 @@ def test_dead_process_is_detached(service: Service) -> None:
 
 
 def test_idle_worker_that_dies_is_replaced(service: Service) -> None:
-    before = service.registry.gpus[0].worker
+    gpu = service.registry.gpus[0]
+    before = gpu.worker
     assert before is not None
     before.kill()
-    wait_until(service, lambda: service.registry.gpus[0].worker is not before and service.registry.gpus[0].state == "ready")
+    wait_until(service, lambda: gpu.worker is not before and gpu.state == "ready")
     client = Client(service)
     client.close()
 
@@ -175,7 +177,8 @@ def test_inject_is_refused(service: Service, gpu: int, fault: dict[str, str], co
 
 def test_fault_waits_for_a_session(service: Service) -> None:
     with rpc.channel(service.config.socket) as link:
-        request = control_pb2.InjectRequest(gpu=0, fault=control_pb2.Fault(kind="kill-worker", operations=1), wait_ms=15000)
+        fault = control_pb2.Fault(kind="kill-worker", operations=1)
+        request = control_pb2.InjectRequest(gpu=0, fault=fault, wait_ms=15000)
         waiting = rpc.admin(link).Inject.future(request, timeout=20)
         client = Client(service)
         client.send("add", value=2)

@@ -7,6 +7,7 @@ import itertools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from jitc.proxy.machine import ImpossibleEvent, Machine
 from jitc.proxy.node.sessions import SESSION_TABLE, SessionEvent, SessionState
 from jitc.proxy.node.workers import WORKER_TABLE, WorkerEvent, WorkerState

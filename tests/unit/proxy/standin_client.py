@@ -1,0 +1,107 @@
+"""A training process and a service's configuration for tests with stand-in workers."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import grpc
+
+from jitc.proxy import rpc
+from jitc.proxy.node.config import Config
+from jitc.proxy.service import Service
+from jitc.v1 import control_pb2
+
+STANDIN = Path(__file__).with_name("standin.py")
+
+
+def config(directory: Path, **changes: Any) -> Config:
+    values: dict[str, Any] = {
+        "socket": str(directory / "s"),
+        "gpus": 2,
+        "journal_bytes": 1 << 20,
+        "snapshot_bytes": 1 << 20,
+        "worker": [sys.executable, str(STANDIN)],
+        "shared_sizes": lambda: (4096, lambda ranks: 4096 * ranks),
+    }
+    return Config(**(values | changes))
+
+
+class Client:
+    """A training process as the service and a worker see it: attaches, sends ops, sends again after a loss."""
+
+    def __init__(self, service: Service, gpu: int = 0, **changes: Any) -> None:
+        self.link = rpc.channel(service.config.socket)
+        self.node, self.admin = rpc.node(self.link), rpc.admin(self.link)
+        self.sent: list[dict[str, Any]] = []
+        values = {"protocol_version": 1, "gpu": gpu, "pid": os.getpid(), "rank": -1, "wait_ms": 20000} | changes
+        self.request = control_pb2.AttachRequest(**values)
+        self.reply = self.node.Attach(self.request, timeout=30)
+        self.request.token = self.reply.token
+        self.connect()
+
+    def connect(self) -> None:
+        self.out: SimpleQueue[bytes | None] = SimpleQueue()
+        self.channel = rpc.channel(self.reply.worker_socket)
+        self.replies = stream(self.channel, iter(self.out.get, None), self.reply.token)
+        acked = json.loads(next(self.replies))["ack"]
+        for op in self.sent:
+            if op["seq"] > acked:
+                self.out.put(json.dumps(op).encode())
+
+    def send(self, op: str, **fields: Any) -> int:
+        self.sent.append({"seq": len(self.sent) + 1, "op": op} | fields)
+        self.out.put(json.dumps(self.sent[-1]).encode())
+        return len(self.sent)
+
+    def call(self, op: str, **fields: Any) -> dict[str, Any]:
+        """The answer, however often the worker is lost meanwhile."""
+        sequence = self.send(op, **fields)
+        while True:
+            try:
+                for message in self.replies:
+                    document: dict[str, Any] = json.loads(message)
+                    if document.get("seq") == sequence or "fault" in document:
+                        return document
+            except grpc.RpcError as error:
+                call: Any = error
+                assert call.code() == grpc.StatusCode.UNAVAILABLE, error
+            self.reconnect()
+
+    def reconnect(self) -> None:
+        """Until it stands: what Attach answers may have died a moment later."""
+        while True:
+            self.close_stream()
+            self.reply = self.node.Attach(self.request, timeout=30)
+            try:
+                return self.connect()
+            except grpc.RpcError as error:
+                call: Any = error
+                assert call.code() == grpc.StatusCode.UNAVAILABLE, error
+
+    def close_stream(self) -> None:
+        self.out.put(None)
+        self.replies.cancel()
+        self.channel.close()
+
+    def close(self) -> None:
+        self.close_stream()
+        self.node.Detach(control_pb2.DetachRequest(token=self.reply.token), timeout=30)
+        self.link.close()
+
+
+def stream(channel: grpc.Channel, batches: Any, token: str, **metadata: str) -> Any:
+    method: Any = channel.stream_stream("/jitc.v1.Session/Ops")
+    pairs = {"jitc-protocol": "1", "jitc-session": token, "jitc-results-received": "0"}
+    pairs |= {name.replace("_", "-"): value for name, value in metadata.items()}
+    return method(batches, metadata=list(pairs.items()))
+
+
+def wait_until(service: Service, condition: Any) -> None:
+    """Waits for a change of the service's state, at most 20 s."""
+    with service.registry.changed:
+        assert service.registry.changed.wait_for(condition, 20)

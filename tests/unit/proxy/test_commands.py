@@ -1,0 +1,198 @@
+"""jitc-proxyd and jitc as a user runs them: lines, exit codes, signals, JSON, nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from standin_client import Client
+
+from jitc.proxy import cli, proxyd, rpc
+from jitc.v1 import control_pb2
+
+COMMAND = [sys.executable, str(Path(__file__).with_name("standin_proxyd.py"))]
+
+
+class Proxyd:
+    """The command in a process of its own; also stands for a Service where only its socket is wanted."""
+
+    def __init__(self, folder: Path, *options: str, **environ: str) -> None:
+        self.socket = str(folder / "s")
+        self.process = subprocess.Popen(
+            [*COMMAND, "--gpus", "2", "--journal-limit", "1MiB", "--socket", self.socket, *options],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | environ, start_new_session=True,
+        )  # fmt: skip
+
+    @property
+    def config(self) -> Proxyd:
+        return self
+
+    def ready(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline()
+
+    def end(self) -> tuple[int, str]:
+        _, errors = self.process.communicate(timeout=30)
+        return self.process.returncode, errors
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[Proxyd]:
+    one = Proxyd(tmp_path)
+    assert one.ready()
+    yield one
+    if one.process.poll() is None:
+        one.process.kill()
+    one.process.communicate()
+
+
+def test_ready_line_and_clean_stop(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notified:
+        notified.bind(str(tmp_path / "n"))
+        notified.settimeout(30)
+        one = Proxyd(tmp_path, NOTIFY_SOCKET=str(tmp_path / "n"))
+        assert one.ready() == f"jitc-proxyd ready: 2 software GPUs, socket {one.socket}\n"
+        assert notified.recv(100) == b"READY=1"
+        one.process.terminate()
+        assert notified.recv(100) == b"STOPPING=1"
+        assert one.end() == (0, "")
+    assert [path.name for path in tmp_path.iterdir()] == ["n"]
+
+
+def test_sigterm_drains(daemon: Proxyd) -> None:
+    client = Client(daemon)  # type: ignore[arg-type]
+    daemon.process.terminate()
+    assert daemon.process.stderr is not None
+    assert "1 session is still alive" in daemon.process.stderr.readline()
+    with pytest.raises(grpc.RpcError) as caught:
+        Client(daemon)  # type: ignore[arg-type]
+    code, text = rpc.status_of(caught.value)
+    assert code is grpc.StatusCode.FAILED_PRECONDITION
+    assert "stopping" in text
+    client.send("add", value=6)
+    assert client.call("get")["value"] == 6
+    client.close()
+    assert daemon.end()[0] == 0
+    assert not Path(daemon.socket).exists()
+
+
+def test_second_signal_ends_at_once(daemon: Proxyd) -> None:
+    client = Client(daemon)  # type: ignore[arg-type]
+    daemon.process.terminate()
+    assert daemon.process.stderr is not None
+    assert "still alive" in daemon.process.stderr.readline()
+    daemon.process.send_signal(signal.SIGINT)
+    assert daemon.end()[0] == 0
+    client.close_stream()
+    client.link.close()
+
+
+def test_killed_service_takes_its_workers_along(daemon: Proxyd) -> None:
+    with rpc.channel(daemon.socket) as link:
+        document = json.loads(rpc.admin(link).Status(control_pb2.StatusRequest(), timeout=10).json)
+    workers = [os.pidfd_open(gpu["worker_pid"]) for gpu in document["gpus"]]
+    daemon.process.kill()
+    daemon.process.wait()
+    import select
+
+    for worker in workers:
+        assert select.select([worker], [], [], 20)[0]
+        os.close(worker)
+    again = Proxyd(Path(daemon.socket).parent)
+    assert again.ready().startswith("jitc-proxyd ready")
+    again.process.terminate()
+    assert again.end()[0] == 0
+
+
+def test_second_service_on_a_socket(daemon: Proxyd) -> None:
+    code, text = Proxyd(Path(daemon.socket).parent).end()
+    assert code == 1
+    assert f"already serves {daemon.socket}" in text
+    assert len(text.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "options", [["--gpus", "0"], ["--memory-limit", "lots"], ["--device", "abacus"], ["--spares", "x"]]
+)
+def test_wrong_options(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        proxyd.main(options)
+    assert caught.value.code == 2
+    assert options[0] in capsys.readouterr().err
+
+
+def test_sizes() -> None:
+    assert [proxyd.size(text) for text in ("4GiB", "512M", "1k", "10", "1.5G")] == [
+        4 << 30,
+        512 << 20,
+        1024,
+        10,
+        3 << 29,
+    ]
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = cli.main(list(words))
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_status_report_inject(daemon: Proxyd, capsys: pytest.CaptureFixture[str]) -> None:
+    at = ("--socket", daemon.socket)
+    client = Client(daemon, rank=0, world_size=1)  # type: ignore[arg-type]
+    client.send("add", value=6)
+    assert client.call("get")["value"] == 6
+    code, out, _ = run(capsys, "status", "--json", *at)
+    assert code == 0
+    assert json.loads(out)["gpus"][0]["sessions"][0]["ops_executed"] == 2
+    assert run(capsys, "report", *at)[:2] == (0, "no recoveries so far\n")
+    code, out, _ = run(capsys, "inject", "kill-worker", "--gpu", "0", *at)
+    assert code == 0
+    assert "fired" in out
+    assert client.call("get")["value"] == 6
+    recoveries: list[dict[str, Any]] = []
+    while not recoveries:
+        recoveries = json.loads(run(capsys, "report", "--json", *at)[1])["recoveries"]
+    assert {"cause", "decision", "gpu", "seconds", "phases", "bytes_restored"} <= recoveries[0].keys()
+    assert "worker-death" in run(capsys, "report", *at)[1]
+    assert "1 recovery" in run(capsys, "status", *at)[1]
+    client.close()
+
+
+def test_errors_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    missing = str(tmp_path / "none")
+    for words in (["status", "--socket", missing], ["report", "--socket", missing]):
+        code, out, err = run(capsys, *words)
+        assert (code, out) == (3, "")
+        assert missing in err
+        assert "jitc-proxyd --device software" in err
+        assert len(err.splitlines()) == 1
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(tmp_path / "dead"))
+    code, _, err = run(capsys, "status", "--socket", str(tmp_path / "dead"))
+    assert (code, len(err.splitlines())) == (3, 1)
+
+
+def test_wrong_fault_is_told(daemon: Proxyd, capsys: pytest.CaptureFixture[str]) -> None:
+    at = ("--socket", daemon.socket)
+    assert run(capsys, "inject", "meteor", "--gpu", "0", *at)[0] == 2
+    assert run(capsys, "inject", "kill-worker", "--gpu", "5", *at)[0] == 2
+    code, _, err = run(capsys, "inject", "kill-worker", "--gpu", "0", "--at", "noon", *at)
+    assert (code, "boundary=12" in err) == (2, True)
+
+
+def test_places() -> None:
+    fault = cli.place("kill-worker", "boundary=0,phase=backward,skip=5")
+    assert (fault.boundary, fault.armed_at_boundary, fault.phase, fault.skip) == (0, True, "backward", 5)
+    assert cli.place("sticky-error", "op=1234").sequence == 1234
+    assert cli.place("sticky-error", "after=100").operations == 100
+    assert not cli.place("sticky-error", None).armed_at_boundary
