@@ -114,7 +114,8 @@ def main() -> int:
         feed.run([feed.batch([(STEP_BEGIN, struct.pack("<Q", step), 0), (BOUNDARY, end, 0)])])
     figures = {"op_us": summary(tiny), "h2d_mb_per_s": summary(copies), "plain_copy_mb_per_s": summary(floor)}
     print(
-        f"{figures['op_us']['median']:.2f} us per small op; host-to-device copies {figures['h2d_mb_per_s']['median']:.0f} MB/s"
+        f"{figures['op_us']['median']:.2f} us per small op; "
+        f"host-to-device copies {figures['h2d_mb_per_s']['median']:.0f} MB/s"
     )
     print(f"(a plain copy of the same bytes: {figures['plain_copy_mb_per_s']['median']:.0f} MB/s)")
     executor.detach(1)

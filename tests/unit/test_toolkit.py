@@ -1,0 +1,87 @@
+"""The test toolkit notices what it is there to notice."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from toolkit import workplace as workplaces
+from toolkit.job import Script
+from toolkit.leaks import MARK, marked_processes, new_mark
+from toolkit.record import Record, assert_close, assert_identical
+from toolkit.waiting import until
+from toolkit.workplace import Workplace
+
+HASHES = (("data", "a"), ("weights", "b"))
+ONE = Record(0, ((1.5).hex(), (0.25).hex()), HASHES)
+
+
+def test_identical_accepts_the_same() -> None:
+    assert_identical([ONE], [ONE])
+
+
+@pytest.mark.parametrize(
+    ("other", "what"),
+    [
+        (Record(0, ((1.5).hex(), (0.25 + 2**-50).hex()), HASHES), "step 2"),
+        (Record(0, ((1.5).hex(),), HASHES), "number of steps"),
+        (Record(0, ONE.losses, (("data", "a"), ("weights", "x"))), "weights"),
+    ],
+)
+def test_identical_names_the_difference(other: Record, what: str) -> None:
+    with pytest.raises(AssertionError, match=what):
+        assert_identical([other], [ONE])
+
+
+def test_no_records_are_not_identical() -> None:
+    with pytest.raises(AssertionError):
+        assert_identical([], [])
+
+
+def test_close_is_relative() -> None:
+    near, far = (Record(0, (value.hex(), (0.25).hex()), HASHES) for value in (1.5 + 1e-5, 1.5 + 1e-4))
+    assert_close([near], [ONE], 1e-5)
+    with pytest.raises(AssertionError, match="step 1"):
+        assert_close([far], [ONE], 1e-5)
+
+
+def test_until_has_a_limit() -> None:
+    with pytest.raises(AssertionError, match="pigs fly"):
+        until(lambda: False, 0.05, "pigs fly")
+
+
+def test_a_process_that_changed_its_parent_is_found() -> None:
+    mark = new_mark()
+    code = "import subprocess, sys; print(subprocess.Popen(['sleep', '60']).pid)"
+    done = subprocess.run([sys.executable, "-c", code], env={MARK: mark}, check=True, capture_output=True, text=True)
+    pid = int(done.stdout)
+    assert marked_processes(mark) == {pid: "sleep 60"}
+    subprocess.run(["kill", str(pid)], check=True)
+    until(lambda: not marked_processes(mark), 10, "the process ended")
+
+
+def test_evidence_of_a_failure_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(workplaces, "EVIDENCE", tmp_path)
+    place = Workplace("failing")
+    job = place.job(Script("no_such_script.py"), None)
+    assert job.finish(60).status != 0
+    place.note("a note")
+    assert place.close(failed=True) == []
+    kept = tmp_path / "failing"
+    assert "no_such_script.py" in (kept / "job0" / "job.log").read_text()
+    replay = (kept / "replay.txt").read_text()
+    assert "a note" in replay
+    assert "torchrun" in replay
+    assert not place.folder.exists()
+
+
+def test_file_left_behind_is_a_complaint() -> None:
+    place = Workplace("leaking")
+    with tempfile.NamedTemporaryFile(dir="/dev/shm", prefix="jitc-test-leak-") as left:
+        assert place.close(failed=False) == [f"file left: {left.name}"]
+    kept = workplaces.EVIDENCE / "leaking"
+    (kept / "replay.txt").unlink()
+    kept.rmdir()
