@@ -55,7 +55,7 @@ def test_until_has_a_limit() -> None:
 
 def test_a_process_that_changed_its_parent_is_found() -> None:
     mark = new_mark()
-    code = "import subprocess as s; print(s.Popen(['sleep', '60'], stdout=s.DEVNULL).pid)"
+    code = "import subprocess as s; print(s.Popen(['sleep', '60'], stdout=-3, stderr=-3).pid)"
     done = subprocess.run([sys.executable, "-c", code], env={MARK: mark}, check=True, capture_output=True, text=True)
     pid = int(done.stdout)
     assert marked_processes(mark) == {pid: "sleep 60"}
