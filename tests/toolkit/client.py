@@ -95,6 +95,10 @@ class OpStream:
     def send_raw(self, message: bytes) -> None:
         self._queue.put(message)
 
+    def finish(self) -> None:
+        """Sends nothing more; the worker ends the stream when it has read everything."""
+        self._queue.put(None)
+
     def receive(self, kind: int, sequence: int = 0) -> Completion:
         """The next completion of the kind (of this op or a later one); others are passed over."""
         for message in self.call:
