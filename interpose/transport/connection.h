@@ -1,0 +1,43 @@
+// A call on a socket: moves bytes between the call's state machine and the kernel, never blocks.
+//
+// Called by: stream.cpp (under its lock), api.cpp (unary calls). Promise: when the peer is gone, what it
+// sent before is delivered first and then the call ends as UNAVAILABLE.
+#pragma once
+#include <chrono>
+#include <memory>
+
+#include "call.h"
+#include "socket.h"
+
+namespace jitc::transport {
+
+using Clock = std::chrono::steady_clock;
+
+class Connection {
+ public:
+  Connection(Descriptor socket, Request request, const jitc_stream_callbacks& callbacks);
+  ~Connection();
+  Call& call() { return call_; }
+  int fd() const { return socket_.get(); }
+  /// Sends what there is and fits; true when something was sent.
+  bool pump_out();
+  /// Takes in what has arrived; true when whole messages were delivered or the call ended.
+  bool pump_in();
+  /// The socket took no more: call pump_out once it is writable.
+  bool blocked() const { return blocked_; }
+  /// Both sides learn that it is over, also where a forked child still holds the socket.
+  void shut_down();
+  Clock::time_point last_heard() const { return last_heard_; }
+
+ private:
+  bool flush();
+
+  Descriptor socket_;
+  Call call_;
+  Outgoing out_;
+  std::unique_ptr<uint8_t[]> in_;
+  bool blocked_ = false, broken_ = false;
+  Clock::time_point last_heard_ = Clock::now();
+};
+
+}  // namespace jitc::transport
