@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import grpc
 
@@ -58,6 +59,10 @@ class Service:
                 gpu.state = "ready"
         self._listen()
 
+    def recoveries(self) -> list[dict[str, Any]]:
+        """The documents of `jitc report`."""
+        return self._coordinator.reports.documents()
+
     def drain(self) -> int:
         """No new sessions from now on. Returns how many there still are."""
         with self.registry.changed:
@@ -86,7 +91,7 @@ class Service:
             compression=grpc.Compression.NoCompression,
         )
         rpc.add_node(self._node, server)
-        rpc.add_admin(AdminService(self.registry, self._faults, self._coordinator.reports.documents), server)
+        rpc.add_admin(AdminService(self.registry, self._faults, self.recoveries), server)
         rpc.add_coordinator(
             CoordinatorService(self.registry, self._faults, self._coordinator.fault_reported), server
         )  # fmt: skip

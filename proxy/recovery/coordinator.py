@@ -25,6 +25,8 @@ from .run import Recovery, rebuild_gpu
 from .trouble import Trouble
 
 IDLE_SECONDS = 0.25
+#: Between looks at a group that is being measured: two boundaries in a row must be caught.
+MEASURING_SECONDS = 0.02
 
 
 class Coordinator:
@@ -70,7 +72,8 @@ class Coordinator:
 
     def _loop(self) -> None:
         while not self._happenings.stopped:
-            happening = self._happenings.next(IDLE_SECONDS)
+            pause = MEASURING_SECONDS if self._policies.busy() else IDLE_SECONDS
+            happening = self._happenings.next(pause)
             try:
                 if happening is not None:
                     self._handle(happening)

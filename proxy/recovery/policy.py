@@ -1,9 +1,46 @@
-"""How blocks are kept at boundaries: copies of all of them, or only of what peers cannot give back."""
+"""How each group's blocks are kept: copies of all, or only of what peers cannot give back.
+
+Called by: the coordinator (tick, while nothing happens) and recoveries, all in the coordinator's thread.
+Promises: a group starts with copies of everything, so that going back is always possible; it changes to
+peer mode only after several measured boundaries agree, is measured again now and then, and goes back to
+copies at anything odd, saying why.
+"""
 
 from __future__ import annotations
 
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+import grpc
+
+from jitc.v1 import worker_pb2
+
 from ..node.admin import worker_stats
-from ..node.sessions import Registry, Session
+from ..node.sessions import Registry, Session, SessionState
+from .classes import Classes, Finding, Row, Table, classify
+
+#: Findings in a row that must agree before peers are relied on.
+AGREEING = 3
+#: Boundaries between measurements in peer mode.
+MEASURE_EVERY = 50
+#: Findings with an obstacle before measuring is given up for the group (it costs time each step).
+OBSTACLES = 5
+CALL_SECONDS = 10.0
+
+
+@dataclass(eq=False)
+class GroupPolicy:
+    """What is known of one group."""
+
+    members: tuple[int, ...]
+    #: Ranks wait for each other before a step, and shadows are taken; on for all before peers are relied on.
+    barrier: bool = False
+    peer: bool = False
+    settled: bool = False  # no more measuring: copies of everything, for good
+    classes: dict[int, Classes] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    tables: dict[int, dict[int, Table]] = field(default_factory=dict)  # boundary -> session -> table
 
 
 class Policies:
@@ -11,25 +48,173 @@ class Policies:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
+        self._groups: dict[int, GroupPolicy] = {}  # by session
 
     def peer_mode(self, group: list[Session]) -> bool:
-        return False
+        return all(one.number in self._groups and self._groups[one.number].peer for one in group)
 
     def restore(self, sessions: list[Session]) -> None:
         """Tells rebuilt workers what their predecessors knew."""
-
-    def tick(self) -> None:
-        """Now and then, while nothing happens: measures, and changes policies."""
+        for session in sessions:
+            policy = self._groups.get(session.number)
+            if policy is not None:
+                self._send(session, policy)
 
     def forget(self, session: Session) -> None:
-        """It was closed."""
+        """It was closed; the rest of its group starts anew."""
+        self._groups.pop(session.number, None)
 
     def executed(self, session: Session) -> int:
         """Highest op executed, asked now."""
-        worker = session.worker
-        if worker is None:
-            return 0
-        for one in worker_stats(worker).get("sessions", []):
-            if one.get("session") == session.number:
-                return int(one.get("executed", 0))
-        return 0
+        return int(_stats(session).get("executed", 0))
+
+    def busy(self) -> bool:
+        """Whether a group is being measured; then ticks must come fast."""
+        return any(not policy.settled and not policy.peer for policy in self._groups.values())
+
+    def tick(self) -> None:
+        for group in self._grouped():
+            policy = self._policy(group)
+            if policy is None or policy.settled:
+                continue
+            try:
+                self._measure(group, policy)
+            except grpc.RpcError:
+                continue  # a dying worker; the coordinator hears of it
+
+    # -- groups -----------------------------------------------------------------------------------
+
+    def _grouped(self) -> list[list[Session]]:
+        """Groups of two or more whose communicators are complete."""
+        registry, groups, seen = self._registry, [], set[int]()
+        with registry.changed:
+            for number, session in registry.sessions.items():
+                if number in seen or session.state is not SessionState.SERVING:
+                    continue
+                group = registry.group([session])
+                seen |= {one.number for one in group}
+                numbers = {one.number for one in group}
+                inside = [one for one in registry.communicators.values() if one.members.keys() & numbers]
+                complete = all(len(one.members) == one.ranks for one in inside)
+                serving = all(one.state is SessionState.SERVING for one in group)
+                if len(group) > 1 and complete and serving:
+                    groups.append(group)
+        return groups
+
+    def _policy(self, group: list[Session]) -> GroupPolicy | None:
+        """The group's policy; None when it was only now begun."""
+        members = tuple(session.number for session in group)
+        policies = {id(self._groups.get(number)): self._groups.get(number) for number in members}
+        policy = next(iter(policies.values()))
+        if len(policies) == 1 and policy is not None and policy.members == members:
+            return policy
+        fresh = GroupPolicy(members)
+        for session in group:
+            self._groups[session.number] = fresh
+            self._send(session, fresh)
+        return None
+
+    # -- measuring --------------------------------------------------------------------------------
+
+    def _measure(self, group: list[Session], policy: GroupPolicy) -> None:
+        newest = min(int(_stats(session).get("boundary", 0)) for session in group)
+        for boundary in (newest - 1, newest):
+            if boundary > 0 and boundary not in policy.tables:
+                tables = self._tables(group, boundary)
+                if tables is not None:
+                    policy.tables[boundary] = tables
+        for boundary in [old for old in policy.tables if old < newest - 1]:
+            del policy.tables[boundary]
+        earlier, later = policy.tables.get(newest - 1), policy.tables.get(newest)
+        if earlier is not None and later is not None:
+            del policy.tables[newest - 1]
+            self._found(group, policy, classify(earlier, later))
+
+    def _found(self, group: list[Session], policy: GroupPolicy, finding: Finding) -> None:
+        policy.findings.append(finding)
+        if policy.peer:
+            if finding.obstacle or not _covered(finding.classes, policy.classes):
+                self._change(group, policy, peer=False, why=finding.obstacle or "blocks have changed their class")
+            return
+        if finding.obstacle:
+            if len(policy.findings) >= OBSTACLES:
+                policy.settled = True
+                self._change(group, policy, peer=False, why=finding.obstacle)
+            return
+        last = policy.findings[-AGREEING:]
+        if len(last) == AGREEING and all(one.classes == finding.classes for one in last):
+            if policy.barrier and policy.classes == finding.classes:
+                self._change(group, policy, peer=True, why="replicas agree")
+            else:
+                # First the barrier everywhere, for a whole step; only then may copies be left out.
+                policy.classes, policy.barrier = dict(finding.classes), True
+                self._send_all(group, policy)
+
+    def _change(self, group: list[Session], policy: GroupPolicy, peer: bool, why: str) -> None:
+        policy.peer = policy.barrier = peer
+        policy.findings.clear()
+        policy.tables.clear()
+        how = "peers give back what they hold" if peer else "copies of all blocks"
+        print(
+            f"jitc-proxyd: sessions {', '.join(map(str, policy.members))}: {how} ({why})", file=sys.stderr, flush=True
+        )
+        self._send_all(group, policy)
+
+    def _send_all(self, group: list[Session], policy: GroupPolicy) -> None:
+        for session in group:
+            self._send(session, policy)
+
+    def _tables(self, group: list[Session], boundary: int) -> dict[int, Table] | None:
+        """None when a rank no longer, or not yet, has it."""
+        tables: dict[int, Table] = {}
+        for session in group:
+            if session.worker is None:
+                return None
+            request = worker_pb2.BoundaryTableRequest(session=session.number, boundary=boundary)
+            try:
+                reply = session.worker.stub.BoundaryTable(request, timeout=CALL_SECONDS)
+            except grpc.RpcError:
+                return None
+            if reply.boundary != boundary or not all(row.hash for row in reply.rows):
+                return None
+            rows = tuple(Row(row.ordinal, row.bytes, row.hash, row.hash_before_step) for row in reply.rows)
+            tables[session.number] = Table(rows, reply.step_has_waits, reply.step_has_collectives)
+        return tables
+
+    def _send(self, session: Session, policy: GroupPolicy) -> None:
+        classes = policy.classes.get(session.number) if policy.barrier else None
+        request = worker_pb2.Policy(
+            session=session.number,
+            copy_all=not policy.peer,
+            barrier=policy.barrier,
+            volatile_ordinals=sorted(classes.volatile) if classes else [],
+            unique_ordinals=sorted(classes.unique) if classes else [],
+            measure_every=0 if policy.settled else MEASURE_EVERY if policy.peer else 1,
+        )
+        try:
+            if session.worker is not None:
+                session.worker.stub.SetPolicy(request, timeout=CALL_SECONDS)
+        except grpc.RpcError as error:
+            if session.worker is not None and session.worker.alive():
+                print(f"jitc-proxyd: policy of session {session.number}: {error}", file=sys.stderr)
+
+
+def _covered(found: Any, relied_on: dict[int, Classes]) -> bool:
+    """Whether what is copied now still holds all that has to be."""
+    return all(
+        number in relied_on
+        and classes.volatile <= relied_on[number].volatile
+        and classes.unique <= relied_on[number].unique
+        for number, classes in found.items()
+    )
+
+
+def _stats(session: Session) -> dict[str, Any]:
+    """The session's counters; empty when its worker is dying."""
+    if session.worker is None:
+        return {}
+    for one in worker_stats(session.worker).get("sessions", []):
+        if one.get("session") == session.number:
+            found: dict[str, Any] = one
+            return found
+    return {}

@@ -45,7 +45,10 @@ class Restore:
         skipped = self._calls.all_of({"SkipStep": lost, "FinishStep": healthy}, STEP_MS / 1000 + 5)
         if not all(reply.complete or reply.missing for reply in skipped.values()):
             return False
-        self._serve(skipped, boundary)
+        try:
+            self._serve(skipped, boundary)
+        except CannotRestore:
+            return False
         return True
 
     def _serve(self, replies: dict[int, Any], boundary: int) -> None:
