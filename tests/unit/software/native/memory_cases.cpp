@@ -1,0 +1,248 @@
+// Memory, copies, fills, limits, restore of the software device.
+#include <thread>
+
+#include "harness.h"
+#include "software/device.h"
+
+namespace jitc::test {
+namespace {
+ops::CopyD2d d2d(uint64_t to, uint64_t from, uint64_t bytes) {
+  ops::CopyD2d op;
+  op.destination = to;
+  op.source = from;
+  op.bytes = bytes;
+  return op;
+}
+ops::Fill fill(uint64_t address, uint64_t bytes, uint32_t value, uint32_t width) {
+  ops::Fill op;
+  op.address = address;
+  op.bytes = bytes;
+  op.value = value;
+  op.width = width;
+  return op;
+}
+ops::Free free_of(uint64_t address) {
+  ops::Free op;
+  op.address = address;
+  return op;
+}
+uint32_t try_allocate(Session& session, uint64_t address, uint64_t bytes) {
+  ops::Allocate op;
+  op.address = address;
+  op.bytes = bytes;
+  return session.ask(op).status;
+}
+}  // namespace
+
+CASE(memory_copies_round_trip) {
+  Session s;
+  std::vector<uint8_t> data(1000);
+  for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<uint8_t>(i * 7);
+  const uint64_t a = s.allocate(4096), b = s.allocate(4096);
+  ops::CopyH2d up;
+  up.address = a + 8;
+  up.bytes = data.size();
+  s.give(up, 0, data.data(), data.size());
+  s.give(d2d(b, a + 8, data.size()));
+  ops::CopyD2h down;
+  down.address = b;
+  down.bytes = data.size();
+  const Reply reply = s.ask(down);
+  CHECK_EQUAL(reply.status, 0u);
+  CHECK(std::memcmp(reply.payload.data(), data.data(), data.size()) == 0 && reply.payload.size() == data.size());
+}
+
+CASE(memory_overlapping_copies_are_memmove) {
+  Session s;
+  std::vector<uint32_t> data(1000);
+  for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<uint32_t>(i);
+  for (const auto& [to, from] : {std::pair{0, 333}, {333, 0}, {1, 0}, {0, 1}}) {
+    const uint64_t a = s.upload(data);
+    auto expected = data;
+    std::memmove(expected.data() + to, expected.data() + from, 600 * 4);
+    s.give(d2d(a + static_cast<uint64_t>(to) * 4, a + static_cast<uint64_t>(from) * 4, 2400));
+    s.synchronize();
+    CHECK(s.download<uint32_t>(a, data.size()) == expected);
+  }
+}
+
+CASE(memory_fill_and_2d) {
+  Session s;
+  const uint64_t a = s.allocate(4096), b = s.allocate(4096);
+  s.give(fill(a, 4096, 0x01020304, 4));
+  s.give(fill(a + 100, 10, 0xabcd, 2));
+  s.give(fill(a + 7, 1, 0xff, 1));
+  ops::Copy2d rows;
+  rows.destination = b;
+  rows.destination_pitch = 16;
+  rows.source = a;
+  rows.source_pitch = 50;
+  rows.width = 12;
+  rows.height = 3;
+  s.give(rows);
+  s.synchronize();
+  const auto from = s.download<uint8_t>(a, 4096), to = s.download<uint8_t>(b, 4096);
+  CHECK_EQUAL(int{from[7]}, 0xff);
+  CHECK_EQUAL(int{from[100]}, 0xcd);
+  CHECK_EQUAL(int{from[109]}, 0xab);
+  for (size_t row = 0; row < 3; ++row)
+    for (size_t i = 0; i < 16; ++i) CHECK_EQUAL(int{to[row * 16 + i]}, i < 12 ? int{from[row * 50 + i]} : 0);
+}
+
+CASE(memory_limit_is_shared_and_reported) {
+  Session first(nullptr, 0, 8 * kBlock), second(nullptr, 1, 8 * kBlock);
+  CHECK_EQUAL(try_allocate(first, first.base, 5 * kBlock), 0u);
+  CHECK_EQUAL(try_allocate(second, second.base, 4 * kBlock), 2u);
+  CHECK_EQUAL(try_allocate(second, second.base, 3 * kBlock), 0u);
+  CHECK_EQUAL(try_allocate(second, second.base + 3 * kBlock, 4096), 2u);
+  CHECK_EQUAL(second.ask(ops::MemoryInfo{}).value<uint64_t>(), 0u);
+  first.give(free_of(first.base));
+  CHECK_EQUAL(second.ask(ops::MemoryInfo{}).value<uint64_t>(), 5 * kBlock);
+  CHECK_EQUAL(second.ask(ops::MemoryInfo{}).value<uint64_t>(8), 8 * kBlock);
+  CHECK_EQUAL(try_allocate(second, second.base + 3 * kBlock, 5 * kBlock), 0u);
+  CHECK_EQUAL(second.backend->memory_used(), 8 * kBlock);
+  CHECK(first.sink.faults().empty() && second.sink.faults().empty());
+}
+
+CASE(memory_bad_allocations_are_refused) {
+  Session s;
+  CHECK_EQUAL(try_allocate(s, s.base, kBlock), 0u);
+  const std::pair<uint64_t, uint64_t> bad[] = {{s.base, 4096},
+                                               {s.base + kBlock, 0},
+                                               {s.base + kBlock, 100},
+                                               {s.base + kBlock + 4096, 4096},
+                                               {s.base - kBlock, 2 * kBlock},
+                                               {0, 4096},
+                                               {s.base + kBlock, ~uint64_t{4095}},
+                                               {UINT64_MAX - kBlock + 1, kBlock},
+                                               {s.base + (uint64_t{8} << 30) - kBlock, 2 * kBlock}};
+  for (const auto& [address, bytes] : bad) CHECK_EQUAL(try_allocate(s, address, bytes), 1u);
+  CHECK_EQUAL(try_allocate(s, s.base + 2 * kBlock, kBlock), 0u);
+  CHECK_EQUAL(try_allocate(s, s.base + kBlock, 2 * kBlock), 1u);  // reaches into the next block
+  CHECK_EQUAL(try_allocate(s, s.base + kBlock, kBlock), 0u);
+}
+
+CASE(memory_bad_address_is_a_fault_that_names_it) {
+  Session s;
+  const uint64_t a = s.allocate(4096);
+  const uint64_t sequence = s.give(d2d(a, a + 8192, 16));
+  const auto fault = s.sink.wait_fault();
+  CHECK_EQUAL(fault.sequence, sequence);
+  CHECK_EQUAL(fault.status, 700u);
+  CHECK(fault.message.find("copy_d2d") != std::string::npos);
+  CHECK(fault.message.find("0x") != std::string::npos);
+  CHECK(!s.backend->idle());
+  s.give(fill(a, 16, 1, 1));  // nothing runs any more
+  s.backend->fence();
+  s.backend->unfence();
+  CHECK_EQUAL(int{s.download<uint8_t>(a, 1)[0]}, 0);
+  s.give(fill(a, 16, 1, 1));
+  CHECK(s.backend->idle());
+  CHECK_EQUAL(int{s.download<uint8_t>(a, 1)[0]}, 1);
+  CHECK_EQUAL(s.sink.faults().size(), 1u);
+}
+
+CASE(memory_free_waits_for_work_before_it) {
+  Session s;
+  const uint64_t a = s.allocate(kBlock), b = s.allocate(kBlock);
+  Gate gate;
+  s.sink.on_injection = [&](const ops::OpHeader&, std::string_view) { gate.pass(); };
+  s.give(d2d(b, a, 16));
+  s.give(d2d(b, a, 16));
+  s.give(free_of(a));
+  s.give(d2d(b + 64, b, 16));
+  std::thread opener([&] { gate.open(); });
+  CHECK_EQUAL(try_allocate(s, a, kBlock), 0u);  // same place: comes after the copies
+  opener.join();
+  s.synchronize();
+  CHECK(s.sink.faults().empty());
+  s.give(d2d(b, a + 2 * kBlock, 16));
+  CHECK_EQUAL(s.sink.wait_fault().status, 700u);
+}
+
+CASE(memory_restore_undoes_frees_and_allocations) {
+  Session s;
+  const uint64_t a = s.upload(std::vector<int>{1, 2, 3}), b = s.upload(std::vector<int>{4});
+  s.backend->commit();
+  s.give(free_of(a));
+  CHECK_EQUAL(try_allocate(s, a, 4096), 0u);  // another one at the same place, of the same size
+  CHECK_EQUAL(s.download<int>(a, 1)[0], 0);
+  s.give(fill(a, 4096, 9, 1));
+  s.give(free_of(a));
+  CHECK_EQUAL(try_allocate(s, a, kBlock), 0u);
+  const uint64_t c = s.allocate(4096);
+  s.backend->fence();
+  std::string error;
+  CHECK(s.backend->restore({.allocations = {{a, 4096}, {b, 4096}}}, error));
+  s.backend->unfence();
+  CHECK((s.download<int>(a, 3) == std::vector<int>{1, 2, 3}));
+  CHECK_EQUAL(s.download<int>(b, 1)[0], 4);
+  std::byte byte;
+  CHECK(!s.backend->read(c, {&byte, 1}));
+  CHECK_EQUAL(s.backend->memory_used(), 8192u);
+  s.give(fill(a, 4096, 7, 1));
+  s.synchronize();
+  CHECK_EQUAL(int{s.download<uint8_t>(a, 1)[0]}, 7);
+}
+
+CASE(memory_restore_takes_the_block_of_the_given_sequence) {
+  Session s;
+  const uint64_t a = s.upload(std::vector<int>{1});  // sequence 1
+  s.give(free_of(a));
+  CHECK_EQUAL(try_allocate(s, a, 4096), 0u);  // sequence 3
+  s.give(fill(a, 4096, 5, 4));
+  s.synchronize();
+  std::string error;
+  s.backend->fence();
+  CHECK(s.backend->restore({.allocations = {{a, 4096, 3}}}, error));
+  CHECK_EQUAL(s.download<int>(a, 1)[0], 5);
+  CHECK(s.backend->restore({.allocations = {{a, 4096, 1}}}, error));
+  CHECK_EQUAL(s.download<int>(a, 1)[0], 1);
+}
+
+CASE(memory_commit_lets_freed_memory_go) {
+  Session s;
+  const uint64_t a = s.upload(std::vector<int>{1});
+  s.give(free_of(a));
+  s.backend->commit();
+  s.backend->fence();
+  std::string error;
+  CHECK(s.backend->restore({.allocations = {{a, 4096}}}, error));
+  CHECK_EQUAL(s.download<int>(a, 1)[0], 0);  // made again, content gone
+}
+
+CASE(memory_restore_over_the_limit_fails) {
+  Session s(nullptr, 0, 4 * kBlock);
+  s.backend->fence();
+  std::string error;
+  CHECK(!s.backend->restore({.allocations = {{s.base, 3 * kBlock}, {s.base + 3 * kBlock, 2 * kBlock}}}, error));
+  CHECK(error.find("limit") != std::string::npos);
+  CHECK(!s.backend->restore({.allocations = {{s.base + 1, 4096}}}, error));
+}
+
+CASE(memory_hash_is_of_the_content) {
+  Session s;
+  const uint64_t a = s.upload(std::vector<int>(5000, 3)), b = s.upload(std::vector<int>(5000, 3));
+  std::array<uint8_t, 16> first{}, second{};
+  CHECK(s.backend->hash(a, 20000, first) && s.backend->hash(b, 20000, second));
+  CHECK(first == second);
+  CHECK(s.backend->hash(a, 19999, second) && first != second);
+  s.give(fill(b + 10000, 1, 4, 1));
+  s.synchronize();
+  CHECK(s.backend->hash(b, 20000, second) && first != second);
+  CHECK(!s.backend->hash(a, 1u << 20, second));
+}
+
+CASE(device_broken_stays_broken) {
+  Session s;
+  const uint64_t a = s.allocate(4096);
+  software::break_device(214);
+  s.give(fill(a, 16, 1, 1));
+  CHECK_EQUAL(s.sink.wait_fault().status, 214u);
+  s.backend->fence();
+  s.backend->unfence();
+  s.give(ops::DeviceSynchronize{});
+  software::break_device(0);
+  CHECK_EQUAL(s.sink.faults().size(), 2u);
+}
+}  // namespace jitc::test
