@@ -56,7 +56,12 @@ class StandinSession:
         return int(self.ops[-1]["seq"]) if self.ops else 0
 
     def boundary(self) -> int:
-        return int(self.snapshot.load().get("boundary", 0))
+        return max(map(int, self.snapshot.load()), default=0)
+
+    def prepare(self) -> None:
+        """A boundary: copies of all of them are kept."""
+        copies = self.snapshot.load()
+        self.snapshot.store(copies | {str(self.boundary() + 1): {"value": self.value, "cursor": self.cursor}})
 
 
 class StandinExecutor:
@@ -108,7 +113,7 @@ class StandinExecutor:
             if op["op"] == "add":
                 one.value += op["value"]
             elif op["op"] == "boundary":
-                one.snapshot.store({"boundary": one.boundary() + 1, "value": one.value, "cursor": one.cursor})
+                one.prepare()
             elif op["op"] == "get":
                 one.out.put(json.dumps({"seq": op["seq"], "value": one.value}).encode())
             elif op["op"] == "join":
@@ -158,9 +163,10 @@ class StandinExecutor:
 
     def do_rollback(self, request: Any) -> dict[str, Any]:
         one = self.sessions[request["session"]]
-        saved = one.snapshot.load()
-        assert saved.get("boundary", 0) == request["boundary"]
-        one.value, one.cursor, one.lost = saved.get("value", 0), saved.get("cursor", 0), False
+        copies = one.snapshot.load()
+        saved = copies.get(str(request["boundary"]), {"value": 0, "cursor": 0})
+        one.snapshot.store({number: copy for number, copy in copies.items() if int(number) <= request["boundary"]})
+        one.value, one.cursor, one.lost = saved["value"], saved["cursor"], False
         return {"complete": True, "bytes": 8, "missing": []}
 
     def do_resume(self, request: Any) -> dict[str, Any]:
