@@ -46,8 +46,8 @@ def shared(name: str, size: int) -> Memory:
     return _sized(fd, name, size)
 
 
-def spill_file(directory: str) -> Memory:
-    """A file without a name: it goes with the service, however that ends."""
+def spill_file(directory: str, size: int) -> Memory:
+    """A sparse file without a name: it goes with the service, however that ends."""
     try:
         fd = os.open(directory, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
     except OSError:
@@ -56,7 +56,7 @@ def spill_file(directory: str) -> Memory:
             os.unlink(path)
         except OSError as error:
             raise NoSpace(f"no spill file in {directory}: {error.strerror}; choose another with --spill-dir") from None
-    return Memory(fd, 0)
+    return _sized(fd, f"spilled journals in {directory}", size)
 
 
 def _sized(fd: int, name: str, size: int) -> Memory:
@@ -64,7 +64,7 @@ def _sized(fd: int, name: str, size: int) -> Memory:
         os.ftruncate(fd, size)
     except OSError as error:
         os.close(fd)
-        raise NoSpace(f"no {size >> 20} MiB of shared memory for {name}: {error.strerror}") from None
+        raise NoSpace(f"no {size >> 20} MiB of room for {name}: {error.strerror}") from None
     return Memory(fd, size)
 
 
@@ -77,12 +77,12 @@ class SessionMemory:
     spill: Memory
 
     @classmethod
-    def create(cls, journal_bytes: int, snapshot_bytes: int, spill_dir: str) -> SessionMemory:
+    def create(cls, journal_bytes: int, snapshot_bytes: int, spill_dir: str, spill_bytes: int) -> SessionMemory:
         made: list[Memory] = []
         try:
             made.append(shared("journal", journal_bytes))
             made.append(shared("snapshot", snapshot_bytes))
-            made.append(spill_file(spill_dir))
+            made.append(spill_file(spill_dir, spill_bytes))
         except NoSpace:
             for memory in made:
                 memory.close()

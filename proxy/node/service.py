@@ -132,7 +132,7 @@ class NodeService:
             while not (gpu.state == "ready" and gpu.worker is not None and gpu.worker.alive()):
                 if gpu.state == "failed":
                     refuse(context, grpc.StatusCode.FAILED_PRECONDITION, f"GPU {gpu.index} has failed: {gpu.failure}")
-                left = deadline - time.monotonic()
+                left = deadline - time.monotonic() if context.is_active() else 0.0
                 if left <= 0:
                     refuse(context, grpc.StatusCode.UNAVAILABLE, f"GPU {gpu.index} is {gpu.state}; ask again")
                 changed.wait(min(left, 1.0))
@@ -174,7 +174,7 @@ class NodeService:
                     refuse(context, grpc.StatusCode.FAILED_PRECONDITION, session.failure)
                 if session.state is SessionState.CLOSED:
                     refuse(context, grpc.StatusCode.NOT_FOUND, "the session has been closed")
-                left = deadline - time.monotonic()
+                left = deadline - time.monotonic() if context.is_active() else 0.0
                 if left <= 0:
                     refuse(context, grpc.StatusCode.UNAVAILABLE, "the session is being recovered; ask again")
                 changed.wait(min(left, 1.0))
@@ -190,7 +190,7 @@ def open_request(registry: Registry, session: Session, rebuild: bool) -> Any:
     return worker_pb2.OpenSessionRequest(
         session=session.number, token=session.token, slot=session.slot,
         journal_path=memory.journal.path, journal_bytes=memory.journal.size,
-        spill_path=memory.spill.path, spill_bytes=registry.config.spill_bytes,
+        spill_path=memory.spill.path, spill_bytes=memory.spill.size,
         snapshot_path=memory.snapshot.path, snapshot_bytes=memory.snapshot.size,
         board_path=registry.board.path, address_base=session.address_base, address_bytes=ADDRESS_BYTES,
         rebuild=rebuild, epoch=session.epoch,

@@ -136,7 +136,9 @@ class Registry:
             if slot is None:
                 raise Full(f"this node has {SLOTS} sessions already; end some first")
             config = self.config
-            memory = SessionMemory.create(config.journal_bytes, config.snapshot_bytes, config.spill_dir)
+            memory = SessionMemory.create(
+                config.journal_bytes, config.snapshot_bytes, config.spill_dir, config.spill_bytes
+            )
             self._last += 1
             session = Session(
                 self._last, secrets.token_hex(16), request.gpu, request.pid, request.rank,

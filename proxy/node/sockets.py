@@ -83,6 +83,7 @@ def _make_parent(parent: Path) -> None:
 
 def alive(path: str) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1)
         try:
             probe.connect(path)
         except OSError:

@@ -136,6 +136,8 @@ class Coordinator:
             happenings=self._happenings,
         )
         recovery.run()
+        for worker in trouble.dead:
+            worker.close()
         if recovery.group or recovery.failure or recovery.handed_over:
             self.reports.add(recovery)
             with self._registry.changed:

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field
 
 from ..node.sessions import Session, SessionState
+from ..node.workers import Worker
 from .events import FaultReported, Happening, SessionClosed, WorkerDied
 from .limits import Limits
 
@@ -22,11 +23,13 @@ class Trouble:
     causes: list[str] = field(default_factory=list)
     gpus: list[int] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
+    dead: list[Worker] = field(default_factory=list)
     _sessions: list[Session] = field(default_factory=list)
     _faults: list[tuple[FaultReported, bool]] = field(default_factory=list)
 
     def add(self, happening: Happening, limits: Limits) -> None:
         if isinstance(happening, WorkerDied):
+            self.dead.append(happening.worker)
             if happening.worker.gpu is not None:
                 self._note("worker-death", happening.worker.gpu, "")
         elif isinstance(happening, FaultReported):
