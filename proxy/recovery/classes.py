@@ -55,12 +55,11 @@ def classify(earlier: Mapping[int, Table], later: Mapping[int, Table]) -> Findin
     replicated = replicas(later)
     classes: dict[int, Classes] = {}
     for rank, table in later.items():
-        known = {row.ordinal for row in earlier[rank].rows}
-        if known != {row.ordinal for row in table.rows}:
-            return Finding(obstacle=f"rank {rank} has other live blocks from one step to the next")
-        unique = frozenset(row.ordinal for row in table.rows if row.ordinal not in replicated[rank])
+        own = {row.ordinal for row in table.rows} - replicated[rank]
+        # Blocks that come and go (a prefetched batch) are nobody's class: workers copy what they do not know.
+        unique = frozenset(own & {row.ordinal for row in earlier[rank].rows})
         classes[rank] = Classes(_volatile(earlier[rank], table) | unique, unique)
-        changed = [row for row in table.rows if row.ordinal in unique and row.changed_in_step()]
+        changed = [row for row in table.rows if row.ordinal in own and row.changed_in_step()]
         if changed:
             size = sum(row.size for row in changed)
             return Finding(obstacle=f"rank {rank} has {size} bytes of its own that its optimizer step changes")
@@ -98,5 +97,6 @@ def _volatile(earlier: Table, later: Table) -> frozenset[int]:
     return frozenset(
         row.ordinal
         for row in earlier.rows
-        if not row.hash or begun[row.ordinal].size != row.size or begun[row.ordinal].before != row.hash
+        if row.ordinal in begun
+        and (not row.hash or begun[row.ordinal].size != row.size or begun[row.ordinal].before != row.hash)
     )

@@ -42,7 +42,9 @@ def test_steps_that_cannot_be_finished_alone(what: str, words: str) -> None:
 
 def test_live_blocks_that_come_and_go() -> None:
     later = LATER | {10: table(*LATER[10].rows[:3], row(9, "batch2-10"))}
-    assert "other live blocks" in classify(EARLIER, later).obstacle
+    assert classify(EARLIER, later).classes[10] == Classes(volatile=frozenset({3}), unique=frozenset())
+    later = LATER | {10: table(*LATER[10].rows[:3], row(9, "made in the step", ""))}
+    assert "64 bytes of its own" in classify(EARLIER, later).obstacle
 
 
 def test_what_was_not_measured_is_volatile_and_changed() -> None:
