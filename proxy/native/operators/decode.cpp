@@ -1,0 +1,220 @@
+#include "operators/decode.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/List.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_strided.h>
+
+#include <cstring>
+
+#include "operators/random.h"
+#include "operators/tensors.h"
+
+namespace jitc::operators {
+namespace {
+
+using wire::Tag;
+
+class Decoder {
+ public:
+  Decoder(const jitc_operator_host& host, std::span<const uint8_t> bytes, bool query)
+      : reader_(bytes), maker_(host), query_(query) {}
+  Call run();
+
+ private:
+  c10::IValue value();
+  at::Tensor tensor(Tag tag);
+  at::Tensor device_tensor();
+  at::Tensor cpu_tensor();
+  at::Tensor same_tensor();
+  Shape shape(uint8_t dimensions, bool strides);
+  c10::IValue tensor_list();
+  c10::IValue optional_tensor_list();
+  c10::IValue scalar_list();
+  at::Scalar scalar(Tag tag);
+  uint32_t count();
+  Output output();
+
+  Reader reader_;
+  TensorMaker maker_;
+  bool query_, written_ = false;
+  Call call_;
+};
+
+Shape Decoder::shape(uint8_t dimensions, bool strides) {
+  if (dimensions > wire::kMostDimensions) throw Malformed("tensor with too many dimensions");
+  Shape made{reader_.list<int64_t>(dimensions), {}};
+  if (strides) made.strides = reader_.list<int64_t>(dimensions);
+  return made;
+}
+
+at::Tensor Decoder::device_tensor() {
+  const auto head = reader_.take<wire::TensorHead>();
+  const auto address = reader_.take<uint64_t>();
+  const auto form = shape(head.dimensions, true);
+  Extent extent;
+  void* memory = nullptr;
+  auto made = maker_.make(head, address, form, &extent, &memory);
+  if (!query_ || !written_) {
+    call_.before.emplace_back();
+    return made;
+  }
+  auto copy = at::empty_strided(form.sizes, form.strides, made.options());
+  if (extent.bytes) std::memcpy(copy.mutable_data_ptr(), memory, extent.bytes);
+  copy._set_conj(made.is_conj());
+  copy._set_neg(made.is_neg());
+  call_.before.push_back(made);
+  return copy;
+}
+
+at::Tensor Decoder::cpu_tensor() {
+  const auto head = reader_.take<wire::TensorHead>();
+  const auto bytes = reader_.take<uint64_t>();
+  auto form = shape(head.dimensions, false);
+  const auto dtype = checked_dtype(head.dtype);
+  form.strides.assign(form.sizes.size(), 1);
+  for (size_t i = form.sizes.size(); i-- > 1;)
+    if (__builtin_mul_overflow(form.strides[i], std::max<int64_t>(form.sizes[i], 1), &form.strides[i - 1]))
+      throw Malformed("tensor whose extent overflows");
+  if (extent_bytes(form.sizes, form.strides, c10::elementSize(dtype)) != bytes)
+    throw Malformed("inline tensor whose size is not that of its data");
+  const auto data = reader_.bytes(bytes);
+  auto made = at::empty(form.sizes, at::TensorOptions().dtype(dtype));
+  if (bytes) std::memcpy(made.mutable_data_ptr(), data.data(), bytes);
+  if (head.flags & wire::kWrappedNumber) made.unsafeGetTensorImpl()->set_wrapped_number(form.sizes.empty());
+  call_.before.emplace_back();
+  return made;
+}
+
+at::Tensor Decoder::same_tensor() {
+  const auto number = reader_.take<uint16_t>();
+  if (number >= call_.tensors.size()) throw Malformed("operator call that refers to a tensor that it does not have");
+  call_.before.push_back(call_.before[number]);
+  return call_.tensors[number];
+}
+
+at::Tensor Decoder::tensor(Tag tag) {
+  at::Tensor made;
+  switch (tag) {
+    case Tag::tensor: made = device_tensor(); break;
+    case Tag::cpu_tensor: made = cpu_tensor(); break;
+    case Tag::same_tensor: made = same_tensor(); break;
+    case Tag::undefined: return {};
+    default: throw Malformed("operator call with another value where a tensor belongs");
+  }
+  call_.tensors.push_back(made);
+  return made;
+}
+
+uint32_t Decoder::count() {
+  const auto items = reader_.take<uint32_t>();
+  if (items > wire::kMostItems) throw Malformed("operator call with too long a list");
+  return items;
+}
+
+c10::IValue Decoder::tensor_list() {
+  c10::List<at::Tensor> list;
+  for (auto left = count(); left; --left) list.push_back(tensor(reader_.take<Tag>()));
+  return list;
+}
+
+c10::IValue Decoder::optional_tensor_list() {
+  c10::List<std::optional<at::Tensor>> list;
+  for (auto left = count(); left; --left) {
+    const auto tag = reader_.take<Tag>();
+    list.push_back(tag == Tag::none ? std::nullopt : std::optional<at::Tensor>(tensor(tag)));
+  }
+  return list;
+}
+
+at::Scalar Decoder::scalar(Tag tag) {
+  switch (tag) {
+    case Tag::boolean: return reader_.take<uint8_t>() != 0;
+    case Tag::integer: return reader_.take<int64_t>();
+    case Tag::real: return reader_.take<double>();
+    case Tag::complex: {
+      const auto real = reader_.take<double>();
+      return c10::complex<double>(real, reader_.take<double>());
+    }
+    default: throw Malformed("operator call with another value where a number belongs");
+  }
+}
+
+c10::IValue Decoder::scalar_list() {
+  c10::impl::GenericList list(c10::NumberType::get());
+  for (auto left = count(); left; --left) list.push_back(scalar(reader_.take<Tag>()));
+  return list;
+}
+
+c10::IValue Decoder::value() {
+  const auto tag = reader_.take<Tag>();
+  switch (tag) {
+    case Tag::none: return {};
+    case Tag::tensor:
+    case Tag::cpu_tensor:
+    case Tag::same_tensor:
+    case Tag::undefined: return tensor(tag);
+    case Tag::boolean:
+    case Tag::integer:
+    case Tag::real:
+    case Tag::complex: return scalar(tag);
+    case Tag::text: return std::string(reader_.text(count()));
+    case Tag::integers: return reader_.list<int64_t>(count());
+    case Tag::reals: return reader_.list<double>(count());
+    case Tag::booleans: {
+      c10::List<bool> list;
+      for (auto left = count(); left; --left) list.push_back(reader_.take<uint8_t>() != 0);
+      return list;
+    }
+    case Tag::tensors: return tensor_list();
+    case Tag::optional_tensors: return optional_tensor_list();
+    case Tag::scalars: return scalar_list();
+    case Tag::device: return c10::Device(c10::DeviceType::CPU);
+    case Tag::generator: return make_generator(call_.header.seed, call_.header.offset);
+    default: throw Malformed("operator call with a value of unknown kind " + std::to_string(static_cast<int>(tag)));
+  }
+}
+
+Output Decoder::output() {
+  const auto tag = reader_.take<Tag>();
+  if (tag == Tag::none) return {};
+  if (tag != Tag::tensor) throw Malformed("operator call with an output that is not a tensor");
+  const auto head = reader_.take<wire::TensorHead>();
+  const auto address = reader_.take<uint64_t>();
+  const auto form = shape(head.dimensions, true);
+  Output made;
+  Extent extent;
+  made.tensor = maker_.make(head, address, form, &extent, &made.memory);
+  made.bytes = extent.bytes;
+  return made;
+}
+
+Call Decoder::run() {
+  call_.header = reader_.take<wire::CallHeader>();
+  if (call_.header.version != wire::kVersion)
+    throw Malformed("operator call of format " + std::to_string(call_.header.version) + "; this worker reads " +
+                    std::to_string(wire::kVersion));
+  checked_dtype(call_.header.default_dtype);
+  call_.op = &find_operator(reader_.text(call_.header.name_size));
+  if (call_.header.arguments != call_.op->written.size()) throw Malformed("operator call with a wrong number of arguments");
+  for (const bool written : call_.op->written) {
+    written_ = written;
+    call_.stack.push_back(value());
+  }
+  const auto outputs = reader_.take<uint16_t>();
+  for (uint16_t i = 0; i < outputs; ++i) call_.outputs.push_back(output());
+  if (!reader_.empty()) throw Malformed("operator call with bytes after its end");
+  return std::move(call_);
+}
+
+}  // namespace
+
+Call decode(const jitc_operator_host& host, std::span<const uint8_t> bytes, bool query) {
+  try {
+    return Decoder(host, bytes, query).run();
+  } catch (const c10::Error& error) {
+    throw Malformed(error.what_without_backtrace());
+  }
+}
+
+}  // namespace jitc::operators

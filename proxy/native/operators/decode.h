@@ -1,0 +1,38 @@
+// From the bytes of an operator call to the arguments of a PyTorch operator.
+//
+// Called by run.cpp for every call and query. Promise: every device address is translated by the host for
+// exactly the extent that sizes and strides reach; anything that does not fit the operator's schema or the
+// format throws Malformed before a kernel sees it.
+#pragma once
+#include <ATen/core/Tensor.h>
+#include <ATen/core/stack.h>
+
+#include <string>
+#include <vector>
+
+#include "jitc/operators_api.h"
+#include "operators/operator.h"
+#include "operators/reader.h"
+#include "operators/wire.h"
+
+namespace jitc::operators {
+
+struct Output {
+  at::Tensor tensor;  // undefined: the result is dropped
+  void* memory = nullptr;
+  uint64_t bytes = 0;
+};
+
+struct Call {
+  wire::CallHeader header;
+  const Operator* op = nullptr;
+  torch::jit::Stack stack;
+  std::vector<at::Tensor> tensors;  // numbered as in wire.h
+  std::vector<at::Tensor> before;   // query: the tensor itself where tensors holds a copy of it, else undefined
+  std::vector<Output> outputs;
+};
+
+/// query: arguments that the operator writes to are copies.
+Call decode(const jitc_operator_host& host, std::span<const uint8_t> bytes, bool query);
+
+}  // namespace jitc::operators

@@ -1,0 +1,55 @@
+#include "operators/operator.h"
+
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <unordered_map>
+
+#include "operators/reader.h"
+
+namespace jitc::operators {
+namespace {
+
+struct TextHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+};
+using Table = std::unordered_map<std::string, Operator, TextHash, std::equal_to<>>;
+
+Operator look_up(std::string_view name) {
+  constexpr std::string_view kSpace = "aten::";
+  const auto dot = name.find('.');
+  const std::string base(name.substr(0, dot));
+  const std::string overload(dot == name.npos ? "" : name.substr(dot + 1));
+  if (!name.starts_with(kSpace)) throw Malformed("operator outside aten");
+  const auto found = c10::Dispatcher::singleton().findSchema({base, overload});
+  if (!found) throw Malformed("unknown operator");
+  return {*found, find_composed(name)};
+}
+
+}  // namespace
+
+Operator::Operator(const c10::OperatorHandle& found, Composed composed_or_null)
+    : handle(found), composed(composed_or_null) {
+  for (const auto& argument : found.schema().arguments()) {
+    written.push_back(argument.alias_info() && argument.alias_info()->isWrite());
+    const auto type = argument.type();
+    if (type->str().find("Generator") != std::string::npos) takes_generator = true;
+  }
+  for (const auto& one : found.schema().returns())
+    returns_written.push_back(one.alias_info() && one.alias_info()->isWrite());
+}
+
+const Operator& find_operator(std::string_view name) {
+  static std::shared_mutex mutex;
+  static Table& table = *new Table;  // outlives threads that still run at exit
+  {
+    const std::shared_lock lock(mutex);
+    if (const auto found = table.find(name); found != table.end()) return found->second;
+  }
+  auto made = look_up(name);
+  const std::unique_lock lock(mutex);
+  return table.try_emplace(std::string(name), std::move(made)).first->second;
+}
+
+}  // namespace jitc::operators

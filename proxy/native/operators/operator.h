@@ -1,0 +1,28 @@
+// What this library knows of a PyTorch operator: its dispatcher entry, and what of its schema every call needs.
+#pragma once
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+
+#include <string_view>
+#include <vector>
+
+namespace jitc::operators {
+
+using Composed = void (*)(torch::jit::Stack&);
+
+struct Operator {
+  Operator(const c10::OperatorHandle& found, Composed composed_or_null);
+  c10::OperatorHandle handle;
+  Composed composed;                  // made from other operators: it has no CPU kernel; or null
+  std::vector<bool> written;          // per argument: the operator writes to it
+  std::vector<bool> returns_written;  // per return: it is a written argument
+  bool takes_generator = false;
+};
+
+/// By "aten::name.overload"; throws Malformed for unknown ones. The reference stays valid.
+const Operator& find_operator(std::string_view name);
+
+/// Replacement for an operator that PyTorch has on CUDA only (composed.cpp), or null.
+Composed find_composed(std::string_view name);
+
+}  // namespace jitc::operators

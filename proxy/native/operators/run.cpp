@@ -1,0 +1,119 @@
+#include "operators/run.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <c10/core/DefaultDtype.h>
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+
+#include "operators/decode.h"
+#include "operators/placement.h"
+#include "operators/random.h"
+#include "operators/reply.h"
+
+namespace jitc::operators {
+namespace {
+
+std::atomic<int> wanted_threads{1};
+
+/// Settings of the training process that change what an operator computes.
+void apply_settings(const wire::CallHeader& header) {
+  const auto dtype = c10::scalarTypeToTypeMeta(static_cast<c10::ScalarType>(header.default_dtype));
+  if (c10::get_default_dtype() != dtype) c10::set_default_dtype(dtype);
+  const bool deterministic = header.flags & wire::kDeterministic;
+  if (at::globalContext().deterministicAlgorithms() != deterministic)
+    at::globalContext().setDeterministicAlgorithms(deterministic, true);
+}
+
+void invoke(Call& call) {
+  use_threads();
+  apply_settings(call.header);
+  const at::AutoDispatchBelowADInplaceOrView below_autograd;
+  const c10::AutoGradMode no_gradients(false);
+  std::optional<DefaultGenerator> random;
+  if ((call.header.flags & wire::kRandom) && !call.op->takes_generator)
+    random.emplace(call.header.seed, call.header.offset);
+  if (call.op->composed)
+    call.op->composed(call.stack);
+  else
+    call.op->handle.callBoxed(&call.stack);
+}
+
+/// Results that are new tensors, in the order of the call's outputs.
+std::vector<at::Tensor> new_results(const Call& call) {
+  std::vector<at::Tensor> results;
+  for (size_t i = 0; i < call.stack.size(); ++i) {
+    const auto& value = call.stack[i];
+    if (call.op->returns_written[i]) continue;
+    if (value.isTensor())
+      results.push_back(value.toTensor());
+    else if (value.isTensorList())
+      for (const at::Tensor& one : value.toTensorVector()) results.push_back(one);
+  }
+  return results;
+}
+
+bool in_place(const at::Tensor& result, const Output& output) {
+  return result.const_data_ptr() == output.memory && result.strides() == output.tensor.strides() &&
+         !result.is_conj() && !result.is_neg();
+}
+
+void check_output(const at::Tensor& result, const at::Tensor& output) {
+  TORCH_CHECK(result.defined(), "the operator gave no tensor where one was expected");
+  TORCH_CHECK(result.sizes() == output.sizes() && result.scalar_type() == output.scalar_type(),
+              "the operator gave a tensor of shape ", result.sizes(), " and type ", result.scalar_type(),
+              " where its earlier calls gave ", output.sizes(), " and ", output.scalar_type());
+}
+
+void store(std::vector<at::Tensor>& results, std::vector<Output>& outputs, const std::vector<Slot>& slots) {
+  if (results.size() != outputs.size()) throw Malformed("operator call with a wrong number of outputs");
+  const c10::AutoGradMode no_gradients(false);
+  // A result in the memory of another output must leave it before anything is written there.
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!outputs[i].tensor.defined()) continue;
+    check_output(results[i], outputs[i].tensor);
+    const auto* begin = results[i].storage().data();
+    const bool placed = std::any_of(slots.begin(), slots.end(), [&](const Slot& one) { return one.used && one.address == begin; });
+    if (placed && !in_place(results[i], outputs[i])) results[i] = results[i].clone();
+  }
+  for (size_t i = 0; i < results.size(); ++i)
+    if (outputs[i].tensor.defined() && outputs[i].bytes && !in_place(results[i], outputs[i]))
+      outputs[i].tensor.copy_(results[i]);
+}
+
+}  // namespace
+
+void set_threads(int threads) { wanted_threads = std::max(threads, 1); }
+
+void use_threads() {
+  thread_local int applied = 0;
+  const int wanted = wanted_threads.load(std::memory_order_relaxed);
+  if (applied == wanted) return;
+  at::set_num_threads(wanted);
+  applied = wanted;
+}
+
+void run_call(const jitc_operator_host& host, std::span<const uint8_t> bytes) {
+  auto call = decode(host, bytes, false);
+  std::vector<Slot> slots;
+  for (const Output& one : call.outputs)
+    if (one.bytes) slots.push_back({one.memory, one.bytes, false});
+  {
+    const Placement placement(slots);
+    invoke(call);
+  }
+  auto results = new_results(call);
+  store(results, call.outputs, slots);
+}
+
+void run_query(const jitc_operator_host& host, std::span<const uint8_t> bytes, std::vector<uint8_t>& reply) {
+  auto call = decode(host, bytes, true);
+  invoke(call);
+  write_reply(call, reply);
+}
+
+}  // namespace jitc::operators

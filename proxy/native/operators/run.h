@@ -1,0 +1,22 @@
+// Runs decoded calls and writes replies.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "jitc/operators_api.h"
+
+namespace jitc::operators {
+
+void set_threads(int threads);
+/// Intra-operator threads are a property of the calling thread: applies set_threads() to it.
+void use_threads();
+
+void run_call(const jitc_operator_host& host, std::span<const uint8_t> bytes);
+/// The reply of wire.h.
+void run_query(const jitc_operator_host& host, std::span<const uint8_t> bytes, std::vector<uint8_t>& reply);
+
+/// The operands of a matmul op (struct ops::Matmul).
+void run_matmul(const jitc_operator_host& host, std::span<const uint8_t> bytes);
+
+}  // namespace jitc::operators
