@@ -1,8 +1,8 @@
 """The Python side of a training process: step boundaries, and PyTorch on the software device.
 
 Called by: PyTorch, which calls autoload() at the end of `import torch` (entry point group
-``torch.backends``). Promise: without the interposer in the process nothing happens, and nothing but
-this file is imported.
+``torch.backends``). Promise: without the interposer in the process nothing happens; with it nothing
+happens before the program first uses CUDA.
 """
 
 from __future__ import annotations
@@ -15,11 +15,15 @@ _SOFTWARE, _CUDA = 1, 2
 
 
 def autoload() -> None:
-    """Prepares PyTorch for the device that the interposer serves; does nothing without an interposer."""
-    try:
-        device_kind = ctypes.CDLL(None).jitc_device_kind
-    except AttributeError:
-        return
+    """Has PyTorch prepared for the device that the interposer serves; does nothing without an interposer."""
+    if hasattr(ctypes.CDLL(None), "jitc_device_kind"):
+        import torch
+
+        torch.cuda._lazy_call(_prepare)  # type: ignore[no-untyped-call]
+
+
+def _prepare() -> None:
+    device_kind = ctypes.CDLL(None).jitc_device_kind
     device_kind.restype = ctypes.c_int
     kind = device_kind()
     if kind in (_SOFTWARE, _CUDA):

@@ -1,0 +1,132 @@
+#include "boundary.h"
+
+#include <c10/cuda/CUDACachingAllocator.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "jitc/client_api.h"
+
+namespace torch::autograd {
+TORCH_API int get_current_graph_task_id();  // -1 outside the autograd engine; its header costs seconds
+}
+
+namespace jitc::torch_device {
+namespace {
+
+constexpr size_t kMostDevices = 64;
+constexpr uint32_t kNone = UINT32_MAX;
+
+enum Phase : int { kForward = 0, kBackward = 1, kOptimizer = 2 };
+
+/// The live blocks of one device in allocation order: a doubly linked list in a vector, so that allocation and
+/// release cost a hash look-up and a boundary costs one walk.
+class LiveBlocks {
+ public:
+  void add(uint64_t address, uint64_t bytes) {
+    const uint32_t index = slot();
+    blocks_[index] = {{address, bytes, next_ordinal_++}, last_, kNone};
+    (last_ == kNone ? first_ : blocks_[last_].next) = index;
+    last_ = index;
+    by_address_[address] = index;
+  }
+  void remove(uint64_t address) {
+    const auto found = by_address_.find(address);
+    if (found == by_address_.end()) return;
+    const uint32_t index = found->second;
+    by_address_.erase(found);
+    const Block& block = blocks_[index];
+    (block.previous == kNone ? first_ : blocks_[block.previous].next) = block.next;
+    (block.next == kNone ? last_ : blocks_[block.next].previous) = block.previous;
+    free_.push_back(index);
+  }
+  void list(std::vector<jitc_live_block>& out) const {
+    for (uint32_t i = first_; i != kNone; i = blocks_[i].next) out.push_back(blocks_[i].live);
+  }
+
+ private:
+  struct Block {
+    jitc_live_block live;
+    uint32_t previous, next;
+  };
+  uint32_t slot() {
+    if (!free_.empty()) {
+      const uint32_t index = free_.back();
+      free_.pop_back();
+      return index;
+    }
+    blocks_.emplace_back();
+    return static_cast<uint32_t>(blocks_.size() - 1);
+  }
+
+  std::vector<Block> blocks_;
+  std::vector<uint32_t> free_;
+  std::unordered_map<uint64_t, uint32_t> by_address_;
+  uint32_t first_ = kNone, last_ = kNone;
+  uint64_t next_ordinal_ = 1;
+};
+
+struct Tracked {
+  std::mutex mutex;
+  std::array<LiveBlocks, kMostDevices> devices;
+};
+Tracked& tracked() {
+  static Tracked& one = *new Tracked;  // the allocator may outlive static destruction
+  return one;
+}
+
+// Called under the allocator's lock: must not call PyTorch.
+void follow(const c10::cuda::CUDACachingAllocator::TraceEntry& entry) {
+  using Entry = c10::cuda::CUDACachingAllocator::TraceEntry;
+  if (entry.action_ != Entry::ALLOC && entry.action_ != Entry::FREE_COMPLETED) return;
+  if (entry.device_ < 0 || static_cast<size_t>(entry.device_) >= kMostDevices) return;
+  auto& all = tracked();
+  const std::lock_guard lock(all.mutex);
+  auto& blocks = all.devices[static_cast<size_t>(entry.device_)];
+  if (entry.action_ == Entry::ALLOC)
+    blocks.add(entry.addr_, entry.size_);
+  else
+    blocks.remove(entry.addr_);
+}
+
+thread_local bool in_step = false;
+thread_local int phase = kForward;
+
+void set_phase(int wanted) {
+  if (wanted == phase) return;
+  phase = wanted;
+  jitc_set_phase(wanted);
+}
+
+}  // namespace
+
+void track_allocations() { c10::cuda::CUDACachingAllocator::attachAllocatorTraceTracker(&follow); }
+
+void step_begin() {
+  in_step = true;
+  set_phase(kOptimizer);
+  jitc_step_begin();
+}
+
+void step_end() {
+  thread_local std::vector<jitc_live_block> live;
+  live.clear();
+  {
+    auto& all = tracked();
+    const std::lock_guard lock(all.mutex);
+    for (const auto& device : all.devices) device.list(live);
+  }
+  jitc_step_end(live.data(), live.size());
+  in_step = false;
+  set_phase(kForward);
+}
+
+void update_phase() {
+  set_phase(in_step ? kOptimizer : torch::autograd::get_current_graph_task_id() != -1 ? kBackward : kForward);
+}
+
+}  // namespace jitc::torch_device

@@ -1,0 +1,123 @@
+#include "copy.h"
+
+#include <ATen/Context.h>
+#include <ATen/core/CachingHostAllocator.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+
+#include "boundary.h"
+#include "redirect.h"
+
+namespace jitc::torch_device {
+namespace {
+
+/// Both on one device: an operator like any other, but one whose result needs no question.
+void copy_on_device(const at::Tensor& to, const at::Tensor& from) {
+  static const EncodeRules rules{.name = "aten::copy_"};
+  EncoderLease encoder;
+  encoder->begin("aten::copy_", rules, 3);
+  encoder->argument(to);
+  encoder->argument(from);
+  encoder->argument(false);
+  encoder->finish_arguments();
+  encoder->begin_outputs(0);
+  const c10::cuda::CUDAGuard guard(encoder->device());
+  submit(*encoder);
+}
+
+void move(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, c10::DeviceIndex device) {
+  const c10::cuda::CUDAGuard guard(device);
+  C10_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, kind, c10::cuda::getCurrentCUDAStream(device)));
+}
+
+void wait(c10::DeviceIndex device) {
+  const c10::cuda::CUDAGuard guard(device);
+  C10_CUDA_CHECK(cudaStreamSynchronize(c10::cuda::getCurrentCUDAStream(device)));
+}
+
+at::Tensor plain(const at::Tensor& tensor) { return tensor.resolve_conj().resolve_neg(); }
+
+bool same_dense_layout(const at::Tensor& one, const at::Tensor& other) {
+  return one.strides() == other.strides() && one.is_non_overlapping_and_dense() && !one.is_conj() && !one.is_neg();
+}
+
+/// The bytes of pageable and pinned memory alike are taken during the call, so nothing waits.
+void copy_to_device(const at::Tensor& to, const at::Tensor& given) {
+  const at::Tensor from = plain(given).to(to.scalar_type()).expand_as(to);
+  if (same_dense_layout(to, from))
+    return move(to.mutable_data_ptr(), from.const_data_ptr(), to.nbytes(), cudaMemcpyHostToDevice, to.get_device());
+  const at::Tensor packed = from.contiguous();
+  if (to.is_contiguous() && !to.is_conj() && !to.is_neg())
+    return move(to.mutable_data_ptr(), packed.const_data_ptr(), to.nbytes(), cudaMemcpyHostToDevice, to.get_device());
+  const at::Tensor staged = at::empty(to.sizes(), to.options());
+  move(staged.mutable_data_ptr(), packed.const_data_ptr(), staged.nbytes(), cudaMemcpyHostToDevice, to.get_device());
+  copy_on_device(to, staged);
+}
+
+void copy_to_host(const at::Tensor& to, const at::Tensor& given, bool non_blocking) {
+  at::Tensor from = plain(given).expand_as(to);
+  const auto device = from.get_device();
+  const bool direct = to.scalar_type() == from.scalar_type() && to.is_non_overlapping_and_dense() && !to.is_conj() && !to.is_neg();
+  if (direct && (to.is_contiguous() || to.strides() == from.strides())) {
+    if (to.strides() != from.strides()) from = from.contiguous();
+    move(to.mutable_data_ptr(), from.const_data_ptr(), to.nbytes(), cudaMemcpyDeviceToHost, device);
+    if (!non_blocking || !to.is_pinned()) return wait(device);
+    at::getHostAllocator(at::kCUDA)->record_event(to.mutable_data_ptr(), to.storage().data_ptr().get_context(),
+                                                  c10::cuda::getCurrentCUDAStream(device).unwrap());
+    return;
+  }
+  from = from.contiguous();
+  const at::Tensor staged = at::empty(from.sizes(), from.options().device(at::kCPU));
+  move(staged.mutable_data_ptr(), from.const_data_ptr(), staged.nbytes(), cudaMemcpyDeviceToHost, device);
+  wait(device);
+  to.copy_(staged);
+}
+
+void copy(const at::Tensor& to, const at::Tensor& from, bool non_blocking) {
+  TORCH_CHECK(to.defined() && from.defined(), "copy_: a tensor is not defined");
+  if (to.is_same(from)) return;
+  const at::Tensor spread = from.expand_as(to);  // raises when the shapes do not fit
+  if (to.numel() == 0) return;
+  if (to.is_cuda() && from.is_cuda()) {
+    if (to.device() == from.device()) return copy_on_device(to, spread);
+    return copy_to_device(to, plain(spread).cpu());  // GPUs may be in different workers
+  }
+  if (to.is_cuda() && from.is_cpu()) return copy_to_device(to, spread);
+  if (from.is_cuda() && to.is_cpu()) return copy_to_host(to, spread, non_blocking);
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "copy_ from ", from.device(), " to ", to.device(), " is not supported on the software device");
+}
+
+bool together(const std::vector<at::Tensor>& to, const std::vector<at::Tensor>& from) {
+  for (size_t i = 0; i < to.size(); ++i)
+    if (!to[i].is_cuda() || to[i].device() != to[0].device() || to[i].device() != from[i].device()) return false;
+  return true;
+}
+
+}  // namespace
+
+void Copy::operator()(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack* stack) {
+  update_phase();
+  const auto arguments = torch::jit::last(*stack, 3);
+  at::Tensor to = arguments[0].toTensor();
+  copy(to, arguments[1].toTensor(), arguments[2].toBool());
+  torch::jit::drop(*stack, 3);
+  stack->push_back(std::move(to));
+}
+
+ForeachCopy::ForeachCopy() : together_(std::make_unique<Redirect>()) {}
+ForeachCopy::~ForeachCopy() = default;
+
+void ForeachCopy::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  const auto arguments = torch::jit::last(*stack, 3);
+  const auto to = arguments[0].toTensorVector(), from = arguments[1].toTensorVector();
+  TORCH_CHECK(to.size() == from.size(), "Tensor lists must have the same number of tensors, got ", to.size(), " and ", from.size());
+  if (together(to, from)) return (*together_)(op, keys, stack);
+  const bool non_blocking = arguments[2].toBool();
+  for (size_t i = 0; i < to.size(); ++i) to[i].copy_(from[i], non_blocking);
+  torch::jit::drop(*stack, 3);
+}
+
+}  // namespace jitc::torch_device

@@ -1,0 +1,86 @@
+// Turns the arguments of an operator into the bytes of a call (operators/wire.h) and, in the same pass, into
+// the key under which what is learned of its outputs is kept.
+//
+// Called by redirect.cpp, one Encoder per call in progress. The key holds what a kernel's output metadata can
+// depend on: types, sizes and strides of tensors, integers, booleans, texts. It does not hold addresses, the
+// data of CPU tensors, or floating point numbers: those change from step to step.
+#pragma once
+#include <ATen/core/Generator.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "operators/wire.h"
+
+namespace jitc::torch_device {
+
+/// What may differ between operators in how their arguments are put down.
+struct EncodeRules {
+  bool random = false;           // takes random numbers
+  bool numbers_matter = false;   // output shapes depend on floating point numbers (arange)
+  bool cpu_tensors = false;      // takes CPU tensors of any size (indices, lengths)
+  const char* name = "";         // for messages
+};
+
+class Encoder {
+ public:
+  void begin(std::string_view name, const EncodeRules& rules, size_t arguments);
+  void argument(const c10::IValue& value);
+  /// An argument of type Generator, which may be None.
+  void random_argument(const c10::IValue& value);
+  /// Draws (seed, offset) from the generator of the call, when the operator takes random numbers. After the
+  /// last argument.
+  void finish_arguments();
+  void begin_outputs(uint16_t count) { put(count); }
+  void dropped_output() { put(wire::Tag::none); }
+  void output(const at::Tensor& tensor);
+
+  const std::vector<uint8_t>& bytes() const { return call_; }
+  std::string_view key() const { return key_; }
+  /// Tensors of the arguments, numbered as in wire.h.
+  const std::vector<at::Tensor>& tensors() const { return tensors_; }
+  c10::DeviceIndex device() const { return device_; }
+  /// An index tensor of booleans: the size of the result depends on data.
+  bool has_mask() const { return has_mask_; }
+  /// Forgets the tensors, keeps the memory.
+  void clear();
+
+ private:
+  template <class T>
+  void put(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    const auto* begin = reinterpret_cast<const uint8_t*>(&value);
+    call_.insert(call_.end(), begin, begin + sizeof(T));
+  }
+  template <class T>
+  void put_both(const T& value) {
+    put(value);
+    key_.append(reinterpret_cast<const char*>(&value), sizeof(T));
+  }
+  void put_bytes(const void* data, size_t size);
+  void list_head(wire::Tag tag, size_t count);
+  void tensor(const at::Tensor& tensor);
+  void device_tensor(const at::Tensor& tensor);
+  void cpu_tensor(const at::Tensor& tensor);
+  bool same_as_earlier(const at::Tensor& tensor);
+  void list(const c10::IValue& value);
+  void real(double value);
+  void generator(const c10::IValue& value);
+  void use_device(const at::Tensor& tensor);
+  wire::CallHeader& header() { return *reinterpret_cast<wire::CallHeader*>(call_.data()); }
+
+  std::vector<uint8_t> call_;
+  std::string key_;
+  std::vector<at::Tensor> tensors_;
+  EncodeRules rules_;
+  c10::DeviceIndex device_ = -1;
+  bool has_mask_ = false;
+  std::optional<at::Generator> generator_;
+};
+
+}  // namespace jitc::torch_device

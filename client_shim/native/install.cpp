@@ -1,0 +1,103 @@
+// libjitc_torch.so: registers the redirected operators; C functions for client_shim/torch_device.py.
+#include <ATen/Context.h>
+#include <ATen/core/boxing/BoxedKernel.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <torch/library.h>
+
+#include <string>
+#include <unordered_set>
+
+#include "boundary.h"
+#include "copy.h"
+#include "jitc/client_api.h"
+#include "redirect.h"
+
+namespace jitc::torch_device {
+namespace {
+
+/// Operators that PyTorch's own CUDA code serves: they only allocate, change metadata or look at settings, or
+/// (matrix products) call cuBLAS, which the interposer carries to the worker.
+const std::unordered_set<std::string>& native_operators() {
+  static const std::unordered_set<std::string> names{
+      "empty", "empty_strided", "as_strided", "view", "_reshape_alias", "unfold", "view_as_real", "view_as_complex",
+      "resize_", "set_", "record_stream", "is_set_to", "_local_scalar_dense", "_pin_memory", "_efficientzerotensor",
+      "_nested_view_from_buffer", "_use_cudnn_ctc_loss", "_use_miopen_ctc_loss",
+      "mm", "addmm", "addmm_", "bmm", "baddbmm", "baddbmm_"};
+  return names;
+}
+
+/// Attention goes through the plain kernel: the fused ones exist for real GPUs only.
+struct PlainAttention final : c10::OperatorKernel {
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+    torch::jit::drop(*stack, op.schema().arguments().size());
+    stack->emplace_back(int64_t{0});  // sdp::SDPBackend::math
+  }
+};
+
+template <class Kernel>
+torch::CppFunction boxed() {
+  return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Kernel>());
+}
+
+/// PyTorch warns for every kernel that is replaced; replacing them is what this is for.
+struct Silence final : c10::WarningHandler {
+  void process(const c10::Warning&) override {}
+};
+
+void redirect_operators() {
+  Silence silence;
+  const c10::WarningUtils::WarningHandlerGuard guard(&silence);
+  auto& library = *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::CUDA, __FILE__, __LINE__);
+  const auto registered = c10::Dispatcher::singleton().getRegistrationsForDispatchKey(c10::DispatchKey::CUDA);
+  for (const auto& one : registered) {
+    constexpr std::string_view kSpace = "aten::";
+    if (!std::string_view(one.name).starts_with(kSpace)) continue;
+    const auto base = one.name.substr(kSpace.size());
+    if (native_operators().contains(base) || base == "_fused_sdp_choice" || base == "_foreach_copy_") continue;
+    const auto full = one.overload_name.empty() ? one.name : one.name + "." + one.overload_name;
+    library.impl(full.c_str(), boxed<Redirect>());
+  }
+  // Made of CUDA kernels below the dispatcher, or for cuDNN: taken as a whole.
+  for (const char* name : {"aten::convolution", "aten::_convolution"}) library.impl(name, boxed<Redirect>());
+  library.impl("aten::copy_", boxed<Copy>());
+  library.impl("aten::_foreach_copy_", boxed<ForeachCopy>());
+  library.impl("aten::_fused_sdp_choice", boxed<PlainAttention>());
+}
+
+void choose_plain_kernels() {
+  auto& context = at::globalContext();
+  context.setUserEnabledCuDNN(false);
+  context.setSDPUseFlash(false);
+  context.setSDPUseMemEfficient(false);
+  context.setSDPUseCuDNN(false);
+}
+
+}  // namespace
+}  // namespace jitc::torch_device
+
+using namespace jitc::torch_device;
+
+/// 0, or -1 with a message in jitc_torch_message().
+namespace {
+std::string last_error;
+}
+
+extern "C" {
+JITC_API const char* jitc_torch_message(void) { return last_error.c_str(); }
+
+JITC_API int jitc_torch_install(int redirect) {
+  try {
+    track_allocations();
+    if (redirect) {
+      choose_plain_kernels();
+      redirect_operators();
+    }
+    return 0;
+  } catch (const std::exception& error) {
+    last_error = error.what();
+    return -1;
+  }
+}
+JITC_API void jitc_torch_step_begin(void) { step_begin(); }
+JITC_API void jitc_torch_step_end(void) { step_end(); }
+}

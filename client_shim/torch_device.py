@@ -1,0 +1,73 @@
+"""Makes PyTorch work on a device that jitc serves.
+
+Called by: autoload() (through PyTorch, once CUDA is first used). Promise: step boundaries are announced
+after every optimizer step; on the software device the operators of CUDA tensors run in the worker.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+LIBRARY = Path(__file__).parent / "lib" / "libjitc_torch.so"
+
+
+def install(redirect: bool) -> None:
+    """Loads the native part and registers the optimizer hooks. redirect: the software device."""
+    native = _load()
+    if native.jitc_torch_install(int(redirect)):
+        raise RuntimeError(f"jitc: PyTorch cannot be prepared: {native.jitc_torch_message().decode()}")
+    hooks = StepHooks(native)
+    register_optimizer_step_pre_hook(hooks.before)
+    register_optimizer_step_post_hook(hooks.after)
+
+
+def _load() -> ctypes.CDLL:
+    if not LIBRARY.is_file():
+        raise RuntimeError(f"jitc: {LIBRARY} is missing; run 'make build' with this PyTorch ({torch.__version__})")
+    try:
+        native = ctypes.CDLL(str(LIBRARY))
+    except OSError as error:
+        raise RuntimeError(
+            f"jitc: {LIBRARY} does not load ({error}); it belongs to the PyTorch that it was built for: "
+            f"run 'make build' with this one ({torch.__version__})"
+        ) from error
+    native.jitc_torch_message.restype = ctypes.c_char_p
+    return native
+
+
+class StepHooks:
+    """Turns optimizer steps into step_begin and step_end; a step inside another one is part of it."""
+
+    def __init__(self, native: Any) -> None:
+        self._begin = native.jitc_torch_step_begin
+        self._end = native.jitc_torch_step_end
+        self._outermost: torch.optim.Optimizer | None = None
+
+    def before(self, optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
+        outer = self._outermost
+        # A step that raised has no post hook: only one that is still running counts.
+        if outer is not None and outer is not optimizer and _is_stepping(outer):
+            return
+        self._outermost = optimizer
+        self._begin()
+
+    def after(self, optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
+        if self._outermost is optimizer:
+            self._outermost = None
+            self._end()
+
+
+def _is_stepping(optimizer: torch.optim.Optimizer) -> bool:
+    """Whether a step() of the optimizer is on the call stack."""
+    frame = sys._getframe(2).f_back  # above the caller's own step()
+    while frame is not None:
+        if frame.f_code.co_name in ("step", "wrapper") and any(value is optimizer for value in frame.f_locals.values()):
+            return True
+        frame = frame.f_back
+    return False
