@@ -19,11 +19,15 @@ enum Epilogue : uint32_t { kDefault = 1, kRelu = 2, kBias = 4, kReluBias = 6, kG
 
 uint64_t width(uint32_t type) {
   switch (type) {
-    case kFloat: return 4;
-    case kDouble: return 8;
+    case kFloat:
+      return 4;
+    case kDouble:
+      return 8;
     case kHalf:
-    case kBFloat: return 2;
-    default: refuse(kNotSupported, "not-supported", "data type " + std::to_string(type) + " in a matrix product");
+    case kBFloat:
+      return 2;
+    default:
+      refuse(kNotSupported, "not-supported", "data type " + std::to_string(type) + " in a matrix product");
   }
 }
 
@@ -36,10 +40,14 @@ T at(const std::byte* base, uint64_t index) {
 
 double load(uint32_t type, const std::byte* base, uint64_t index) {
   switch (type) {
-    case kFloat: return at<float>(base, index);
-    case kDouble: return at<double>(base, index);
-    case kHalf: return to_float(at<Half>(base, index));
-    default: return to_float(at<BFloat>(base, index));
+    case kFloat:
+      return at<float>(base, index);
+    case kDouble:
+      return at<double>(base, index);
+    case kHalf:
+      return to_float(at<Half>(base, index));
+    default:
+      return to_float(at<BFloat>(base, index));
   }
 }
 
@@ -50,10 +58,14 @@ void put(std::byte* base, uint64_t index, T value) {
 
 void store(uint32_t type, std::byte* base, uint64_t index, double value) {
   switch (type) {
-    case kFloat: return put(base, index, static_cast<float>(value));
-    case kDouble: return put(base, index, value);
-    case kHalf: return put(base, index, to_half(static_cast<float>(value)));
-    default: return put(base, index, to_bfloat(static_cast<float>(value)));
+    case kFloat:
+      return put(base, index, static_cast<float>(value));
+    case kDouble:
+      return put(base, index, value);
+    case kHalf:
+      return put(base, index, to_half(static_cast<float>(value)));
+    default:
+      return put(base, index, to_bfloat(static_cast<float>(value)));
   }
 }
 
@@ -64,8 +76,9 @@ struct Matrix {
   bool transposed = false;
   double get(int64_t batch, int64_t row, int64_t column) const {
     if (transposed) std::swap(row, column);
-    return load(type, data, static_cast<uint64_t>(batch) * stride + static_cast<uint64_t>(column) * ld +
-                                static_cast<uint64_t>(row));
+    return load(type, data,
+                static_cast<uint64_t>(batch) * stride + static_cast<uint64_t>(column) * ld +
+                    static_cast<uint64_t>(row));
   }
 };
 
@@ -80,15 +93,17 @@ Matrix matrix(const Memory& memory, const ops::Matmul& op, const char* name, uin
   if (transpose) std::swap(shape.rows, shape.columns);
   if (shape.ld < shape.rows || shape.stride < 0)
     refuse_value(std::string("leading dimension or stride of ") + name + " is too small");
-  Matrix result{type, nullptr, static_cast<uint64_t>(shape.ld), static_cast<uint64_t>(shape.stride), transpose != 0};
+  Matrix result{type, nullptr, static_cast<uint64_t>(shape.ld), static_cast<uint64_t>(shape.stride),
+                transpose != 0};
   const uint64_t item = width(type);
   if (shape.rows == 0 || shape.columns == 0) return result;
   uint64_t columns = 0, batches = 0, items = 0, bytes = 0;
-  const bool overflow = __builtin_mul_overflow(static_cast<uint64_t>(shape.columns - 1), result.ld, &columns) ||
-                        __builtin_mul_overflow(static_cast<uint64_t>(op.batch - 1), result.stride, &batches) ||
-                        __builtin_add_overflow(columns, batches, &items) ||
-                        __builtin_add_overflow(items, static_cast<uint64_t>(shape.rows), &items) ||
-                        __builtin_mul_overflow(items, item, &bytes);
+  const bool overflow =
+      __builtin_mul_overflow(static_cast<uint64_t>(shape.columns - 1), result.ld, &columns) ||
+      __builtin_mul_overflow(static_cast<uint64_t>(op.batch - 1), result.stride, &batches) ||
+      __builtin_add_overflow(columns, batches, &items) ||
+      __builtin_add_overflow(items, static_cast<uint64_t>(shape.rows), &items) ||
+      __builtin_mul_overflow(items, item, &bytes);
   if (overflow) refuse_value(std::string("size of ") + name + " overflows");
   result.data = operand(memory, op.header, name, address, bytes);
   return result;
@@ -102,7 +117,8 @@ double scalar(const Memory& memory, const ops::Matmul& op, const char* name, uin
 
 double activation(uint32_t epilogue, double value) {
   if (epilogue & kRelu) return value > 0 ? value : 0;
-  if (epilogue & kGelu) return 0.5 * value * (1 + std::tanh(0.7978845608028654 * (value + 0.044715 * value * value * value)));
+  if (epilogue & kGelu)
+    return 0.5 * value * (1 + std::tanh(0.7978845608028654 * (value + 0.044715 * value * value * value)));
   return value;
 }
 
@@ -118,8 +134,11 @@ void check(const ops::Matmul& op) {
     case kBias:
     case kReluBias:
     case kGelu:
-    case kGeluBias: return;
-    default: refuse(kNotSupported, "not-supported", "epilogue " + std::to_string(op.epilogue) + " of a matrix product");
+    case kGeluBias:
+      return;
+    default:
+      refuse(kNotSupported, "not-supported",
+             "epilogue " + std::to_string(op.epilogue) + " of a matrix product");
   }
 }
 
@@ -137,8 +156,10 @@ void plain_matmul(const Memory& memory, const ops::Matmul& op) {
   if (op.m == 0 || op.n == 0) return;
   const double alpha = scalar(memory, op, "alpha", op.alpha_address, op.alpha);
   const double beta = scalar(memory, op, "beta", op.beta_address, op.beta);
-  const Matrix a = matrix(memory, op, "A", op.a, op.type_a, {op.m, op.k, op.lda, op.stride_a}, op.transpose_a);
-  const Matrix b = matrix(memory, op, "B", op.b, op.type_b, {op.k, op.n, op.ldb, op.stride_b}, op.transpose_b);
+  const Matrix a =
+      matrix(memory, op, "A", op.a, op.type_a, {op.m, op.k, op.lda, op.stride_a}, op.transpose_a);
+  const Matrix b =
+      matrix(memory, op, "B", op.b, op.type_b, {op.k, op.n, op.ldb, op.stride_b}, op.transpose_b);
   const Matrix d = matrix(memory, op, "D", op.d, op.type_d, {op.m, op.n, op.ldd, op.stride_d}, 0);
   Matrix c;
   if (beta != 0) c = matrix(memory, op, "C", op.c, op.type_c, {op.m, op.n, op.ldc, op.stride_c}, 0);
@@ -154,7 +175,8 @@ void plain_matmul(const Memory& memory, const ops::Matmul& op) {
         if (beta != 0) value += beta * c.get(batch, row, column);
         if (bias) value += load(op.type_bias, bias, static_cast<uint64_t>(row));
         store(d.type, d.data,
-              static_cast<uint64_t>(batch) * d.stride + static_cast<uint64_t>(column) * d.ld + static_cast<uint64_t>(row),
+              static_cast<uint64_t>(batch) * d.stride + static_cast<uint64_t>(column) * d.ld +
+                  static_cast<uint64_t>(row),
               activation(op.epilogue, value));
       }
 }

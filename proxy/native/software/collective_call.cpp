@@ -18,24 +18,33 @@ struct Extent {
 Extent extent(const ops::CollectiveItem& item, uint32_t ranks, uint32_t rank) {
   const bool root = item.peer == static_cast<int32_t>(rank);
   switch (static_cast<CollectiveKind>(item.kind)) {
-    case CollectiveKind::all_reduce: return {1, 1};
-    case CollectiveKind::broadcast: return root ? Extent{1, item.receive ? 1u : 0u} : Extent{0, 1};
-    case CollectiveKind::reduce: return {1, root ? 1u : 0u};
-    case CollectiveKind::all_gather: return {1, ranks};
-    case CollectiveKind::reduce_scatter: return {ranks, 1};
-    case CollectiveKind::all_to_all: return {ranks, ranks};
-    case CollectiveKind::send: return {1, 0};
-    default: return {0, 1};
+    case CollectiveKind::all_reduce:
+      return {1, 1};
+    case CollectiveKind::broadcast:
+      return root ? Extent{1, item.receive ? 1u : 0u} : Extent{0, 1};
+    case CollectiveKind::reduce:
+      return {1, root ? 1u : 0u};
+    case CollectiveKind::all_gather:
+      return {1, ranks};
+    case CollectiveKind::reduce_scatter:
+      return {ranks, 1};
+    case CollectiveKind::all_to_all:
+      return {ranks, ranks};
+    case CollectiveKind::send:
+      return {1, 0};
+    default:
+      return {0, 1};
   }
 }
 
 bool has_reduction(CollectiveKind kind) {
-  return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce || kind == CollectiveKind::reduce_scatter;
+  return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce ||
+         kind == CollectiveKind::reduce_scatter;
 }
 
 bool has_peer(CollectiveKind kind) {
-  return kind == CollectiveKind::broadcast || kind == CollectiveKind::reduce || kind == CollectiveKind::send ||
-         kind == CollectiveKind::receive;
+  return kind == CollectiveKind::broadcast || kind == CollectiveKind::reduce ||
+         kind == CollectiveKind::send || kind == CollectiveKind::receive;
 }
 
 void check_item(const ops::CollectiveItem& item, uint32_t ranks) {
@@ -45,7 +54,8 @@ void check_item(const ops::CollectiveItem& item, uint32_t ranks) {
   if (element_width(item.dtype) == 0) refuse_value("collective data type " + std::to_string(item.dtype));
   if (has_reduction(kind) && !reducible(item.dtype))
     refuse(kNotSupported, "not-supported",
-           std::string("the software device does not reduce ") + dtype_name(item.dtype) + ": use bfloat16 or float32");
+           std::string("the software device does not reduce ") + dtype_name(item.dtype) +
+               ": use bfloat16 or float32");
   if (has_reduction(kind) && item.reduction > static_cast<uint32_t>(ops::Reduction::premul_sum))
     refuse_value("reduction " + std::to_string(item.reduction));
   if (has_peer(kind) && (item.peer < 0 || item.peer >= static_cast<int32_t>(ranks)))
@@ -76,7 +86,8 @@ Call check_call(const ops::OpHeader& op, const ops::CollectiveItem& item, uint32
   const Extent times = extent(item, ranks, rank);
   Call call{item, width};
   call.send = operand(memory, op, "send buffer", item.send, size_of(item.count, width, times.send));
-  call.receive = operand(memory, op, "receive buffer", item.receive, size_of(item.count, width, times.receive));
+  call.receive =
+      operand(memory, op, "receive buffer", item.receive, size_of(item.count, width, times.receive));
   if (has_reduction(call.kind()) && item.scale_address)
     call.factor = operand(memory, op, "scale", item.scale_address, width);
   if (!has_reduction(call.kind())) call.item.reduction = 0;

@@ -7,8 +7,8 @@
 
 namespace jitc::software {
 namespace {
-constexpr int64_t kSleep = 100'000;        // microseconds; the doorbell wakes earlier
-constexpr int64_t kSleepOnMany = 300;      // a futex waits for one doorbell only
+constexpr int64_t kSleep = 100'000;    // microseconds; the doorbell wakes earlier
+constexpr int64_t kSleepOnMany = 300;  // a futex waits for one doorbell only
 constexpr int kSpins = 64;
 }  // namespace
 

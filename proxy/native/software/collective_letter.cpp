@@ -19,8 +19,11 @@ struct Head {
 class LetterRun : public Run {
  public:
   LetterRun(const Call& call, const Communicator& communicator, uint32_t from, uint32_t to)
-      : call_(call), communicator_(communicator), segment_(communicator.segment()),
-        mailbox_(segment_.mailbox(from, to)), letters_(segment_.letters(mailbox_)),
+      : call_(call),
+        communicator_(communicator),
+        segment_(communicator.segment()),
+        mailbox_(segment_.mailbox(from, to)),
+        letters_(segment_.letters(mailbox_)),
         bytes_(call.item.count * call.width) {}
   bool done() const final { return headed_ && moved_ == bytes_; }
 
@@ -28,7 +31,8 @@ class LetterRun : public Run {
   /// Calls copy(part of the ring, offset, bytes) for up to bytes from position on, around the ring's end.
   template <class Copy>
   void around(uint64_t position, uint64_t bytes, Copy copy) const {
-    const uint64_t size = segment_.mailbox_size(), at = position % size, straight = std::min(bytes, size - at);
+    const uint64_t size = segment_.mailbox_size(), at = position % size,
+                   straight = std::min(bytes, size - at);
     copy(letters_ + at, uint64_t{0}, straight);
     if (straight < bytes) copy(letters_, straight, bytes - straight);
   }
@@ -73,7 +77,8 @@ class Send final : public LetterRun {
 
  private:
   void write(uint64_t position, const std::byte* from, uint64_t bytes) const {
-    around(position, bytes, [&](std::byte* ring, uint64_t at, uint64_t part) { std::memcpy(ring, from + at, part); });
+    around(position, bytes,
+           [&](std::byte* ring, uint64_t at, uint64_t part) { std::memcpy(ring, from + at, part); });
   }
 };
 
@@ -103,14 +108,15 @@ class Receive final : public LetterRun {
 
  private:
   void read(uint64_t position, std::byte* to, uint64_t bytes) const {
-    around(position, bytes, [&](std::byte* ring, uint64_t at, uint64_t part) { std::memcpy(to + at, ring, part); });
+    around(position, bytes,
+           [&](std::byte* ring, uint64_t at, uint64_t part) { std::memcpy(to + at, ring, part); });
   }
   void compare(const Head& head) const {
     if (head.count == call_.item.count && head.dtype == call_.item.dtype) return;
     refuse(kLaunchFailure, "collective-mismatch",
-           "rank " + std::to_string(communicator_.rank()) + " receives " + std::to_string(call_.item.count) + " " +
-               dtype_name(call_.item.dtype) + " from rank " + std::to_string(call_.item.peer) + ", which sends " +
-               std::to_string(head.count) + " " + dtype_name(head.dtype));
+           "rank " + std::to_string(communicator_.rank()) + " receives " + std::to_string(call_.item.count) +
+               " " + dtype_name(call_.item.dtype) + " from rank " + std::to_string(call_.item.peer) +
+               ", which sends " + std::to_string(head.count) + " " + dtype_name(head.dtype));
   }
 };
 }  // namespace

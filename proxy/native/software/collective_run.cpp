@@ -14,9 +14,12 @@
 namespace jitc::software {
 namespace {
 using ops::CollectiveKind;
-constexpr uint64_t kSmall = 16384;  // up to here an all-reduce takes one round, and every rank reduces all of it
+constexpr uint64_t kSmall =
+    16384;  // up to here an all-reduce takes one round, and every rank reduces all of it
 
-uint64_t rounds_for(uint64_t count, uint64_t chunk) { return std::max<uint64_t>(1, (count + chunk - 1) / chunk); }
+uint64_t rounds_for(uint64_t count, uint64_t chunk) {
+  return std::max<uint64_t>(1, (count + chunk - 1) / chunk);
+}
 
 class RoundRun : public Run {
  public:
@@ -71,7 +74,8 @@ class RoundRun : public Run {
 
  private:
   Descriptor descriptor() const {
-    return {call_.item.kind, call_.item.dtype, call_.item.reduction, call_.item.peer, call_.item.count, step_};
+    return {call_.item.kind, call_.item.dtype, call_.item.reduction,
+            call_.item.peer, call_.item.count, step_};
   }
   uint64_t step_ = 0;
   bool published_ = false;
@@ -79,7 +83,8 @@ class RoundRun : public Run {
 
 class SmallAllReduce final : public RoundRun {
  public:
-  SmallAllReduce(const Call& call, const Communicator& communicator) : RoundRun(call, communicator, kSmall, 1) {}
+  SmallAllReduce(const Call& call, const Communicator& communicator)
+      : RoundRun(call, communicator, kSmall, 1) {}
   void fill(uint64_t, std::byte* box) override { call_.contribute(box, 0, call_.item.count); }
   void drain(uint64_t) override { reduce_boxes(0, call_.item.count, call_.receive); }
 };
@@ -150,14 +155,17 @@ class Scatter : public RoundRun {
                  rounds_for(call.item.count, chunk / communicator.ranks())) {}
   void fill(uint64_t step, std::byte* box) final {
     for (uint32_t other = 0; other < ranks(); ++other)
-      call_.contribute(box + other * size(step) * call_.width, other * call_.item.count + first(step), size(step));
+      call_.contribute(box + other * size(step) * call_.width, other * call_.item.count + first(step),
+                       size(step));
   }
 };
 
 class ReduceScatter final : public Scatter {
  public:
   using Scatter::Scatter;
-  void drain(uint64_t step) override { reduce_boxes(rank() * size(step), size(step), receive_at(first(step))); }
+  void drain(uint64_t step) override {
+    reduce_boxes(rank() * size(step), size(step), receive_at(first(step)));
+  }
 };
 
 class AllToAll final : public Scatter {
@@ -195,11 +203,16 @@ std::unique_ptr<Run> make_run(const Call& call, const Communicator& communicator
     case CollectiveKind::all_reduce:
       if (call.item.count * call.width <= kSmall) return std::make_unique<SmallAllReduce>(call, communicator);
       return std::make_unique<AllReduce>(call, communicator, chunk);
-    case CollectiveKind::broadcast: return std::make_unique<Broadcast>(call, communicator, chunk);
-    case CollectiveKind::reduce: return std::make_unique<Reduce>(call, communicator, chunk);
-    case CollectiveKind::all_gather: return std::make_unique<AllGather>(call, communicator, chunk);
-    case CollectiveKind::reduce_scatter: return std::make_unique<ReduceScatter>(call, communicator, chunk);
-    default: return std::make_unique<AllToAll>(call, communicator, chunk);
+    case CollectiveKind::broadcast:
+      return std::make_unique<Broadcast>(call, communicator, chunk);
+    case CollectiveKind::reduce:
+      return std::make_unique<Reduce>(call, communicator, chunk);
+    case CollectiveKind::all_gather:
+      return std::make_unique<AllGather>(call, communicator, chunk);
+    case CollectiveKind::reduce_scatter:
+      return std::make_unique<ReduceScatter>(call, communicator, chunk);
+    default:
+      return std::make_unique<AllToAll>(call, communicator, chunk);
   }
 }
 

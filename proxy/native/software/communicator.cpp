@@ -7,8 +7,8 @@
 namespace jitc::software {
 namespace {
 constexpr int64_t kSleep = 100'000;  // microseconds; only a safety net, the doorbell wakes
-constexpr std::array<const char*, 8> kKinds{"all_reduce", "broadcast", "reduce", "all_gather",
-                                            "reduce_scatter", "all_to_all", "send", "receive"};
+constexpr std::array<const char*, 8> kKinds{"all_reduce",     "broadcast",  "reduce", "all_gather",
+                                            "reduce_scatter", "all_to_all", "send",   "receive"};
 constexpr std::array<const char*, 6> kReductions{"sum", "prod", "max", "min", "avg", "premul_sum"};
 }  // namespace
 
@@ -83,15 +83,16 @@ void Rounds::compare(const Descriptor& own) const {
     if (descriptor(rank).agrees(own)) continue;
     refuse(kLaunchFailure, "collective-mismatch",
            "the ranks of a communicator do not call the same collective: rank " +
-               std::to_string(communicator_.rank()) + " calls " + describe(own) + ", rank " + std::to_string(rank) +
-               " calls " + describe(descriptor(rank)));
+               std::to_string(communicator_.rank()) + " calls " + describe(own) + ", rank " +
+               std::to_string(rank) + " calls " + describe(descriptor(rank)));
   }
 }
 
 std::string describe(const Descriptor& descriptor) {
   std::string text = descriptor.kind < kKinds.size() ? kKinds[descriptor.kind] : "collective";
   text += " of " + std::to_string(descriptor.count) + " " + dtype_name(descriptor.dtype);
-  if (descriptor.reduction < kReductions.size()) text += std::string(", ") + kReductions[descriptor.reduction];
+  if (descriptor.reduction < kReductions.size())
+    text += std::string(", ") + kReductions[descriptor.reduction];
   if (descriptor.root >= 0) text += ", root " + std::to_string(descriptor.root);
   return text;
 }

@@ -76,11 +76,15 @@ class Communicator {
 class Rounds {
  public:
   Rounds(const Communicator& communicator, Turn turn)
-      : communicator_(communicator), segment_(communicator.segment()), turn_(turn),
+      : communicator_(communicator),
+        segment_(communicator.segment()),
+        turn_(turn),
         round_(segment_.own().rounds[turn].load()) {}
   std::byte* own_box() const { return segment_.box(communicator_.rank(), round_); }
   const std::byte* box(uint32_t rank, uint64_t back = 0) const { return segment_.box(rank, round_ - back); }
-  const Descriptor& descriptor(uint32_t rank) const { return segment_.area(rank).descriptors[turn_][round_ % 2]; }
+  const Descriptor& descriptor(uint32_t rank) const {
+    return segment_.area(rank).descriptors[turn_][round_ % 2];
+  }
   void publish(const Descriptor& descriptor);
   bool complete() const;
   /// Throws OpError when another rank's descriptor does not agree. Only when complete.

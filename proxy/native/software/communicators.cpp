@@ -47,7 +47,8 @@ Identity split_identity(const Communicator& parent, const Rounds& rounds, uint64
   for (uint32_t rank = 0; rank < parent.ranks(); ++rank)
     if (rounds.descriptor(rank).color == color)
       members.push_back({rounds.descriptor(rank).key, static_cast<int32_t>(rank)});
-  std::stable_sort(members.begin(), members.end(), [](const Member& a, const Member& b) { return a.key < b.key; });
+  std::stable_sort(members.begin(), members.end(),
+                   [](const Member& a, const Member& b) { return a.key < b.key; });
   const auto self = std::find_if(members.begin(), members.end(),
                                  [&](const Member& member) { return member.rank == parent.identity().rank; });
   return {handle, static_cast<int32_t>(members.size()), static_cast<int32_t>(self - members.begin()),
@@ -62,7 +63,8 @@ Communicators::~Communicators() {
 
 Communicators::Pointer Communicators::add(const Identity& identity, bool known) {
   const std::lock_guard lock(mutex_);
-  if (table_.contains(identity.handle)) refuse_handle("communicator " + hex(identity.handle) + " exists already");
+  if (table_.contains(identity.handle))
+    refuse_handle("communicator " + hex(identity.handle) + " exists already");
   auto communicator = std::make_shared<Communicator>(identity, known);
   table_.emplace(identity.handle, communicator);
   std::erase_if(all_, [](const auto& other) { return other.expired(); });
@@ -172,7 +174,8 @@ void Communicators::start(uint64_t sequence, Pointer communicator, Work work) {
                       over});
 }
 
-void Communicators::help(uint64_t generation, uint64_t sequence, const Pointer& communicator, const Work& work) {
+void Communicators::help(uint64_t generation, uint64_t sequence, const Pointer& communicator,
+                         const Work& work) {
   const auto failed = [&](uint32_t status, const std::string& message) {
     communicator->fail(hub_);
     remove(communicator);

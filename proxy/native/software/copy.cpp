@@ -11,7 +11,8 @@ constexpr uint64_t kLargestResult = 1u << 20;
 
 const std::byte* payload(const ops::CopyH2d& op) { return reinterpret_cast<const std::byte*>(&op + 1); }
 
-void copy_halves(ExecutionSink& sink, const ops::OpHeader& op, std::byte* to, const std::byte* from, uint64_t bytes) {
+void copy_halves(ExecutionSink& sink, const ops::OpHeader& op, std::byte* to, const std::byte* from,
+                 uint64_t bytes) {
   const uint64_t half = bytes / 2;
   const bool backwards = to > from;  // as memmove: each half is read before the other one overwrites it
   const uint64_t first = backwards ? half : 0, second = backwards ? 0 : half;
@@ -39,8 +40,9 @@ std::byte* operand(const Memory& memory, const ops::OpHeader& op, const char* na
                    uint64_t bytes) {
   if (bytes == 0) return nullptr;
   if (void* const found = memory.find(address, bytes, op.sequence)) return static_cast<std::byte*>(found);
-  refuse(kIllegalAddress, "illegal-address",
-         std::string(name) + " of " + std::to_string(bytes) + " bytes at " + hex(address) + " is not allocated");
+  refuse(
+      kIllegalAddress, "illegal-address",
+      std::string(name) + " of " + std::to_string(bytes) + " bytes at " + hex(address) + " is not allocated");
 }
 
 void copy_h2d(const Memory& memory, ExecutionSink& sink, const ops::CopyH2d& op) {
@@ -78,7 +80,8 @@ void copy_2d(const Memory& memory, ExecutionSink& sink, const ops::Copy2d& op) {
 
 void fill(const Memory& memory, const ops::Fill& op) {
   const bool known = op.width == 1 || op.width == 2 || op.width == 4;
-  if (!known || op.bytes % op.width != 0) refuse_value("the fill's size is not a multiple of its width 1, 2 or 4");
+  if (!known || op.bytes % op.width != 0)
+    refuse_value("the fill's size is not a multiple of its width 1, 2 or 4");
   std::byte* const to = operand(memory, op.header, "destination", op.address, op.bytes);
   if (op.bytes == 0) return;
   if (op.width == 1)

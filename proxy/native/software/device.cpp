@@ -107,26 +107,40 @@ void Device::run(const Task& task) {
 void Device::run_op(const Task& task) {
   using ops::OpId;
   const ops::OpHeader& op = *task.op;
-  const auto result = [&](std::span<const std::byte> payload) { sink_.result(op.sequence, kSuccess, payload); };
+  const auto result = [&](std::span<const std::byte> payload) {
+    sink_.result(op.sequence, kSuccess, payload);
+  };
   switch (static_cast<OpId>(op.op)) {
-    case OpId::copy_h2d: return copy_h2d(memory_, sink_, reinterpret_cast<const ops::CopyH2d&>(op));
-    case OpId::copy_d2h: return result(copy_d2h(memory_, sink_, reinterpret_cast<const ops::CopyD2h&>(op)));
-    case OpId::copy_d2d: return copy_d2d(memory_, sink_, reinterpret_cast<const ops::CopyD2d&>(op));
-    case OpId::copy_2d: return copy_2d(memory_, sink_, reinterpret_cast<const ops::Copy2d&>(op));
-    case OpId::fill: return fill(memory_, reinterpret_cast<const ops::Fill&>(op));
-    case OpId::operator_call: return operators_->call(memory_, op);
-    case OpId::operator_query: return result(operators_->query(memory_, op));
-    case OpId::matmul: return operators_->matmul(memory_, op);
-    case OpId::collective: return communicators_.run(*task.group, memory_);
-    case OpId::event_record: return finish(*task.record);
+    case OpId::copy_h2d:
+      return copy_h2d(memory_, sink_, reinterpret_cast<const ops::CopyH2d&>(op));
+    case OpId::copy_d2h:
+      return result(copy_d2h(memory_, sink_, reinterpret_cast<const ops::CopyD2h&>(op)));
+    case OpId::copy_d2d:
+      return copy_d2d(memory_, sink_, reinterpret_cast<const ops::CopyD2d&>(op));
+    case OpId::copy_2d:
+      return copy_2d(memory_, sink_, reinterpret_cast<const ops::Copy2d&>(op));
+    case OpId::fill:
+      return fill(memory_, reinterpret_cast<const ops::Fill&>(op));
+    case OpId::operator_call:
+      return operators_->call(memory_, op);
+    case OpId::operator_query:
+      return result(operators_->query(memory_, op));
+    case OpId::matmul:
+      return operators_->matmul(memory_, op);
+    case OpId::collective:
+      return communicators_.run(*task.group, memory_);
+    case OpId::event_record:
+      return finish(*task.record);
     case OpId::event_wait:
       if (!hub_.wait([&] { return task.record->done(); })) throw Abandoned{};
       return;
-    case OpId::stream_synchronize: return result({});
+    case OpId::stream_synchronize:
+      return result({});
     case OpId::device_synchronize:
       if (task.join->remaining.fetch_sub(1) == 1) result({});
       return;
-    default: return;
+    default:
+      return;
   }
 }
 
@@ -162,7 +176,8 @@ bool Device::restore(const Resources& resources, std::string& error) {
   for (const auto& wanted : resources.events) {
     // Whether it was recorded is not known any more; all work before is done, so it may count as recorded.
     const auto old = events.find(wanted.handle);
-    auto record = old == events.end() || !old->second.latest ? std::make_shared<Record>() : old->second.latest;
+    auto record =
+        old == events.end() || !old->second.latest ? std::make_shared<Record>() : old->second.latest;
     if (!record->done()) record->finish();
     events_[wanted.handle] = {wanted.flags, std::move(record)};
   }

@@ -17,7 +17,8 @@ inline float to_float(BFloat value) { return std::bit_cast<float>(static_cast<ui
 
 inline BFloat to_bfloat(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
-  if ((bits & 0x7fffffffu) > 0x7f800000u) return {static_cast<uint16_t>(bits >> 16 | 0x40u)};  // NaN stays one
+  if ((bits & 0x7fffffffu) > 0x7f800000u)
+    return {static_cast<uint16_t>(bits >> 16 | 0x40u)};  // NaN stays one
   return {static_cast<uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16)};
 }
 

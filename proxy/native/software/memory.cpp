@@ -89,15 +89,17 @@ bool Memory::overlaps_freed(uint64_t address, uint64_t bytes) const {
   const auto hit = [&](const Block& block) {
     return !block.aside && bytes <= bytes_ && overlap(address, bytes, block.address, block.bytes);
   };
-  return std::any_of(freed_.begin(), freed_.end(), hit) || std::any_of(condemned_.begin(), condemned_.end(), hit);
+  return std::any_of(freed_.begin(), freed_.end(), hit) ||
+         std::any_of(condemned_.begin(), condemned_.end(), hit);
 }
 
 bool Memory::put_aside(uint64_t address, uint64_t bytes) {
   for (auto* blocks : {&freed_, &condemned_}) {
     for (Block& block : *blocks) {
       if (block.aside || !overlap(address, bytes, block.address, block.bytes)) continue;
-      void* const moved = mremap(pointer(block.address), block.bytes, block.bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
-                                 mmap(nullptr, block.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+      void* const moved =
+          mremap(pointer(block.address), block.bytes, block.bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+                 mmap(nullptr, block.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
       if (moved == MAP_FAILED) return false;
       block.aside = static_cast<std::byte*>(moved);
       unmap(block.address, block.bytes);
@@ -171,7 +173,8 @@ bool Memory::is_wanted(const Block& block, const Resources::Allocation& wanted) 
 
 /// Of several blocks that had the same place and size the oldest is meant: restore goes back in time.
 std::vector<Memory::Block>::iterator Memory::find_freed(const Resources::Allocation& wanted) {
-  return std::find_if(freed_.begin(), freed_.end(), [&](const Block& block) { return is_wanted(block, wanted); });
+  return std::find_if(freed_.begin(), freed_.end(),
+                      [&](const Block& block) { return is_wanted(block, wanted); });
 }
 
 bool Memory::revive(Block& block) {

@@ -60,8 +60,8 @@ class Memory {
  private:
   struct Block {
     uint64_t address, bytes;
-    uint64_t born;       // sequence of its allocate op
-    uint64_t freed = 0;  // sequence of its free op
+    uint64_t born;               // sequence of its allocate op
+    uint64_t freed = 0;          // sequence of its free op
     std::byte* aside = nullptr;  // where its pages are when another block took its addresses
   };
   using Blocks = std::map<uint64_t, Block>;
@@ -83,8 +83,8 @@ class Memory {
   std::atomic<uint64_t> used_{0};
   mutable std::shared_mutex mutex_;
   Blocks live_;
-  std::vector<Block> freed_;       // since the last commit
-  std::vector<Block> condemned_;   // before it, but maybe still in use by queued ops
+  std::vector<Block> freed_;      // since the last commit
+  std::vector<Block> condemned_;  // before it, but maybe still in use by queued ops
 };
 
 }  // namespace jitc::software

@@ -31,9 +31,10 @@ std::string text(const jitc_operator_reply& reply) {
 }
 
 void refuse_missing() {
-  refuse(kNotSupported, "not-supported",
-         "this worker was started without the operator library (libjitc_operators.so): PyTorch operators cannot "
-         "run on the software device");
+  refuse(
+      kNotSupported, "not-supported",
+      "this worker was started without the operator library (libjitc_operators.so): PyTorch operators cannot "
+      "run on the software device");
 }
 
 const jitc_operators* load(const std::string& path, std::string& error) {

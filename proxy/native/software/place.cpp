@@ -83,12 +83,14 @@ void Device::place_allocate(const ops::OpHeader& op) {
   const auto& allocate = as<ops::Allocate>(op);
   // Ops given before a free may still use the old block: its pages can be moved aside only after them. Rare:
   // programs synchronize before they free.
-  if (memory_.overlaps_freed(allocate.address, allocate.bytes) && !hub_.wait([this] { return pending_ == 0; }))
+  if (memory_.overlaps_freed(allocate.address, allocate.bytes) &&
+      !hub_.wait([this] { return pending_ == 0; }))
     throw Abandoned{};
   if (const uint32_t status = memory_.allocate(allocate.address, allocate.bytes, op.sequence))
     refuse(status, status == kMemoryAllocation ? "out-of-memory" : "invalid-value",
            std::to_string(allocate.bytes) + " bytes at " + hex(allocate.address) +
-               (status == kMemoryAllocation ? ": the memory limit is reached" : ": not free or not in the range"));
+               (status == kMemoryAllocation ? ": the memory limit is reached"
+                                            : ": not free or not in the range"));
   done_in_place(op);
   sink_.result(op.sequence, kSuccess, {});
 }
@@ -123,7 +125,8 @@ void Device::place_stream_create(const ops::OpHeader& op) {
 
 void Device::retire_stream(std::unordered_map<uint64_t, StreamPointer>::iterator found) {
   if (!found->second->dry()) retired_.push_back(found->second);
-  std::erase_if(blocking_, [&](const StreamPointer& stream) { return stream == found->second && stream->dry(); });
+  std::erase_if(blocking_,
+                [&](const StreamPointer& stream) { return stream == found->second && stream->dry(); });
   streams_.erase(found);
 }
 
@@ -136,7 +139,8 @@ void Device::reap_streams() {
 
 void Device::place_stream_destroy(const ops::OpHeader& op) {
   const auto found = streams_.find(as<ops::StreamDestroy>(op).handle);
-  if (found == streams_.end()) refuse_handle("stream " + hex(as<ops::StreamDestroy>(op).handle) + " does not exist");
+  if (found == streams_.end())
+    refuse_handle("stream " + hex(as<ops::StreamDestroy>(op).handle) + " does not exist");
   done_in_place(op);
   retire_stream(found);
   reap_streams();

@@ -20,9 +20,18 @@ struct TypeInfo {
   size_t width;
 };
 // By ncclDataType_t.
-constexpr std::array<TypeInfo, 12> kTypes{{{"int8", 1}, {"uint8", 1}, {"int32", 4}, {"uint32", 4}, {"int64", 8},
-                                           {"uint64", 8}, {"float16", 2}, {"float32", 4}, {"float64", 8},
-                                           {"bfloat16", 2}, {"float8e4m3", 1}, {"float8e5m2", 1}}};
+constexpr std::array<TypeInfo, 12> kTypes{{{"int8", 1},
+                                           {"uint8", 1},
+                                           {"int32", 4},
+                                           {"uint32", 4},
+                                           {"int64", 8},
+                                           {"uint64", 8},
+                                           {"float16", 2},
+                                           {"float32", 4},
+                                           {"float64", 8},
+                                           {"bfloat16", 2},
+                                           {"float8e4m3", 1},
+                                           {"float8e5m2", 1}}};
 constexpr uint32_t kFirstFp8 = 10;
 
 template <class T>
@@ -32,14 +41,19 @@ using Sum = std::conditional_t<is_short<T>, float, T>;
 
 template <class T>
 Sum<T> widen(T value) {
-  if constexpr (is_short<T>) return to_float(value);
-  else return value;
+  if constexpr (is_short<T>)
+    return to_float(value);
+  else
+    return value;
 }
 template <class T>
 T narrow(Sum<T> value) {
-  if constexpr (std::is_same_v<T, Half>) return to_half(value);
-  else if constexpr (std::is_same_v<T, BFloat>) return to_bfloat(value);
-  else return value;
+  if constexpr (std::is_same_v<T, Half>)
+    return to_half(value);
+  else if constexpr (std::is_same_v<T, BFloat>)
+    return to_bfloat(value);
+  else
+    return value;
 }
 
 /// Integers wrap around, as on a GPU.
@@ -55,18 +69,25 @@ S wrapping(S a, S b, F f) {
 template <class S>
 S combine(Reduction reduction, S a, S b) {
   switch (reduction) {
-    case Reduction::prod: return wrapping(a, b, [](auto x, auto y) { return x * y; });
-    case Reduction::max: return b > a || a != a ? b : a;
-    case Reduction::min: return b < a || a != a ? b : a;
-    default: return wrapping(a, b, [](auto x, auto y) { return x + y; });
+    case Reduction::prod:
+      return wrapping(a, b, [](auto x, auto y) { return x * y; });
+    case Reduction::max:
+      return b > a || a != a ? b : a;
+    case Reduction::min:
+      return b < a || a != a ? b : a;
+    default:
+      return wrapping(a, b, [](auto x, auto y) { return x + y; });
   }
 }
 
 template <class S>
 S divided(S sum, size_t ranks) {
-  if constexpr (std::is_floating_point_v<S>) return sum / static_cast<S>(ranks);
-  else if constexpr (std::is_signed_v<S>) return static_cast<S>(int64_t{sum} / static_cast<int64_t>(ranks));
-  else return static_cast<S>(uint64_t{sum} / ranks);
+  if constexpr (std::is_floating_point_v<S>)
+    return sum / static_cast<S>(ranks);
+  else if constexpr (std::is_signed_v<S>)
+    return static_cast<S>(int64_t{sum} / static_cast<int64_t>(ranks));
+  else
+    return static_cast<S>(uint64_t{sum} / ranks);
 }
 
 /// Values outside of the type's range become its nearest one.
@@ -124,17 +145,28 @@ void scale_as(const std::byte* address, double value, const std::byte* in, std::
 template <class F>
 void with_type(uint32_t dtype, F f) {
   switch (dtype) {
-    case 0: return f(int8_t{});
-    case 1: return f(uint8_t{});
-    case 2: return f(int32_t{});
-    case 3: return f(uint32_t{});
-    case 4: return f(int64_t{});
-    case 5: return f(uint64_t{});
-    case 6: return f(Half{});
-    case 7: return f(float{});
-    case 8: return f(double{});
-    case 9: return f(BFloat{});
-    default: return;
+    case 0:
+      return f(int8_t{});
+    case 1:
+      return f(uint8_t{});
+    case 2:
+      return f(int32_t{});
+    case 3:
+      return f(uint32_t{});
+    case 4:
+      return f(int64_t{});
+    case 5:
+      return f(uint64_t{});
+    case 6:
+      return f(Half{});
+    case 7:
+      return f(float{});
+    case 8:
+      return f(double{});
+    case 9:
+      return f(BFloat{});
+    default:
+      return;
   }
 }
 }  // namespace
@@ -147,11 +179,16 @@ void reduce(uint32_t dtype, uint32_t reduction, std::span<const std::byte* const
             size_t count) {
   with_type(dtype, [&]<class T>(T) {
     switch (static_cast<Reduction>(reduction)) {
-      case Reduction::prod: return reduce_as<T, Reduction::prod>(inputs, out, count);
-      case Reduction::max: return reduce_as<T, Reduction::max>(inputs, out, count);
-      case Reduction::min: return reduce_as<T, Reduction::min>(inputs, out, count);
-      case Reduction::avg: return reduce_as<T, Reduction::avg>(inputs, out, count);
-      default: return reduce_as<T, Reduction::sum>(inputs, out, count);
+      case Reduction::prod:
+        return reduce_as<T, Reduction::prod>(inputs, out, count);
+      case Reduction::max:
+        return reduce_as<T, Reduction::max>(inputs, out, count);
+      case Reduction::min:
+        return reduce_as<T, Reduction::min>(inputs, out, count);
+      case Reduction::avg:
+        return reduce_as<T, Reduction::avg>(inputs, out, count);
+      default:
+        return reduce_as<T, Reduction::sum>(inputs, out, count);
     }
   });
 }

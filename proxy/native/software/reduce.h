@@ -15,8 +15,10 @@ bool reducible(uint32_t dtype);
 const char* dtype_name(uint32_t dtype);
 
 /// reduction: ops::Reduction; premul_sum adds what is already scaled.
-void reduce(uint32_t dtype, uint32_t reduction, std::span<const std::byte* const> inputs, std::byte* out, size_t count);
+void reduce(uint32_t dtype, uint32_t reduction, std::span<const std::byte* const> inputs, std::byte* out,
+            size_t count);
 /// out = in * factor. address: of a factor of dtype, or null: use value.
-void scale(uint32_t dtype, const std::byte* address, double value, const std::byte* in, std::byte* out, size_t count);
+void scale(uint32_t dtype, const std::byte* address, double value, const std::byte* in, std::byte* out,
+           size_t count);
 
 }  // namespace jitc::software

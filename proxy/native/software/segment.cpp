@@ -27,7 +27,9 @@ uint64_t Segment::letters_of(uint32_t ranks) {
   const uint64_t pairs = std::max<uint64_t>(1, uint64_t{ranks} * ranks);
   return std::clamp(std::bit_floor(std::max<uint64_t>(1, kMailboxes / pairs)), kSmallest, kLargest);
 }
-uint64_t Segment::boxes_at(uint32_t ranks) { return (uint64_t{ranks} * sizeof(RankArea) + 4095) / 4096 * 4096; }
+uint64_t Segment::boxes_at(uint32_t ranks) {
+  return (uint64_t{ranks} * sizeof(RankArea) + 4095) / 4096 * 4096;
+}
 uint64_t Segment::mailboxes_at(uint32_t ranks) { return boxes_at(ranks) + uint64_t{ranks} * 2 * kBox; }
 uint64_t Segment::bytes(uint32_t ranks) {
   return mailboxes_at(ranks) + uint64_t{ranks} * ranks * (sizeof(Mailbox) + letters_of(ranks));
@@ -39,7 +41,8 @@ std::byte* Segment::box(uint32_t rank, uint64_t round) const {
 
 Mailbox& Segment::mailbox(uint32_t from, uint32_t to) const {
   const uint64_t index = uint64_t{from} * ranks_ + to;
-  return *reinterpret_cast<Mailbox*>(base_ + mailboxes_at(ranks_) + index * (sizeof(Mailbox) + letters_of(ranks_)));
+  return *reinterpret_cast<Mailbox*>(base_ + mailboxes_at(ranks_) +
+                                     index * (sizeof(Mailbox) + letters_of(ranks_)));
 }
 
 bool Segment::map(const std::string& path, uint64_t size, std::string& error) {
@@ -47,7 +50,8 @@ bool Segment::map(const std::string& path, uint64_t size, std::string& error) {
   int file = -1;
   if (!path.empty()) {
     file = open(path.c_str(), O_RDWR | O_CLOEXEC);
-    if (file < 0) return error = "cannot open the communicator's segment: " + std::string(std::strerror(errno)), false;
+    if (file < 0)
+      return error = "cannot open the communicator's segment: " + std::string(std::strerror(errno)), false;
     if (lseek(file, 0, SEEK_END) < static_cast<off_t>(bytes(ranks_))) {
       close(file);
       return error = "the communicator's segment is shorter than announced", false;
@@ -57,7 +61,8 @@ bool Segment::map(const std::string& path, uint64_t size, std::string& error) {
   void* const got = mmap(nullptr, bytes(ranks_), PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, file, 0);
   const int reason = errno;
   if (file >= 0) close(file);
-  if (got == MAP_FAILED) return error = "cannot map the communicator's segment: " + std::string(std::strerror(reason)), false;
+  if (got == MAP_FAILED)
+    return error = "cannot map the communicator's segment: " + std::string(std::strerror(reason)), false;
   base_ = static_cast<std::byte*>(got);
   return true;
 }
@@ -69,7 +74,8 @@ Segment::~Segment() {
 void Segment::ring(uint32_t rank) const {
   RankArea& other = area(rank);
   other.doorbell.fetch_add(1);
-  if (other.waiting.load() != 0) syscall(SYS_futex, &other.doorbell, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  if (other.waiting.load() != 0)
+    syscall(SYS_futex, &other.doorbell, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
 void Segment::ring_all() const {

@@ -17,9 +17,9 @@ struct Descriptor {
   uint32_t kind = 0, dtype = 0, reduction = 0;
   int32_t root = -1;
   uint64_t count = 0;
-  uint64_t step = 0;             // round inside the collective
-  int32_t color = 0, key = 0;    // contribution to a split
-  uint64_t sequence = 0;         // of the split op
+  uint64_t step = 0;           // round inside the collective
+  int32_t color = 0, key = 0;  // contribution to a split
+  uint64_t sequence = 0;       // of the split op
   bool agrees(const Descriptor& other) const {
     return kind == other.kind && dtype == other.dtype && reduction == other.reduction && root == other.root &&
            count == other.count && step == other.step;

@@ -39,7 +39,7 @@ struct Task {
   std::vector<After> after;
   std::shared_ptr<Record> record;  // event_record: to finish; event_wait: to wait for
   std::shared_ptr<Join> join;
-  std::shared_ptr<Group> group;    // collective
+  std::shared_ptr<Group> group;  // collective
 };
 
 /// What a stream needs of its device. Called from the stream's thread.

@@ -24,7 +24,9 @@ class WaitHub {
   }
   void changed() {
     if (waiters_.load() == 0) return;
-    { const std::lock_guard lock(mutex_); }
+    {
+      const std::lock_guard lock(mutex_);
+    }
     condition_.notify_all();
   }
   void give_up() {

@@ -39,7 +39,8 @@ std::vector<std::byte> content(Session& s, uint64_t address, size_t bytes) {
   return s.download<std::byte>(address, bytes);
 }
 
-void expect_equal(const std::vector<std::byte>& got, const std::vector<std::byte>& wanted, const std::string& what) {
+void expect_equal(const std::vector<std::byte>& got, const std::vector<std::byte>& wanted,
+                  const std::string& what) {
   if (got == wanted) return;
   const auto at = std::mismatch(got.begin(), got.end(), wanted.begin()).first - got.begin();
   throw Failure{what + ": first difference at byte " + std::to_string(at)};
@@ -73,9 +74,12 @@ void check_all_kinds(int ranks, const std::vector<uint32_t>& dtypes, const std::
     for (const uint32_t dtype : dtypes)
       for (const uint64_t count : counts) {
         for (uint32_t kind = 0; kind <= static_cast<uint32_t>(CollectiveKind::all_to_all); ++kind)
-          check_one(s, comm, {static_cast<CollectiveKind>(kind), dtype, Reduction::sum, ranks, rank, ranks - 1, count});
+          check_one(
+              s, comm,
+              {static_cast<CollectiveKind>(kind), dtype, Reduction::sum, ranks, rank, ranks - 1, count});
         for (uint32_t reduction = 1; reduction <= 5; ++reduction)
-          for (const auto kind : {CollectiveKind::all_reduce, CollectiveKind::reduce, CollectiveKind::reduce_scatter})
+          for (const auto kind :
+               {CollectiveKind::all_reduce, CollectiveKind::reduce, CollectiveKind::reduce_scatter})
             check_one(s, comm, {kind, dtype, static_cast<Reduction>(reduction), ranks, rank, 0, count});
       }
     CHECK(s.sink.faults().empty());
@@ -130,7 +134,8 @@ CASE(collective_sums_in_rank_order_on_every_rank) {
   segments.make(unique_id(1), ranks);
   // Values whose sum depends on the order of additions.
   const auto value = [](int rank, size_t i) {
-    return static_cast<float>(std::sin(static_cast<double>(i) * 12.9898 + rank * 78.233) * std::pow(10.0, rank * 3));
+    return static_cast<float>(std::sin(static_cast<double>(i) * 12.9898 + rank * 78.233) *
+                              std::pow(10.0, rank * 3));
   };
   run_ranks(ranks, [&](int rank) {
     Session s(&segments);
@@ -192,7 +197,8 @@ CASE(collective_group_of_crossing_sends) {
       std::vector<std::pair<uint64_t, int>> received;
       for (int peer = 0; peer < ranks; ++peer) {  // to itself, too
         const int32_t value = rank * 10 + peer;
-        items.push_back(item(comm, CollectiveKind::send, 2, count, s.upload(std::vector<int32_t>(count, value)), 0));
+        items.push_back(
+            item(comm, CollectiveKind::send, 2, count, s.upload(std::vector<int32_t>(count, value)), 0));
         items.back().peer = peer;
         received.push_back({s.allocate(count * 4 + 1), peer});
         items.push_back(item(comm, CollectiveKind::receive, 2, count, 0, received.back().first));
@@ -257,7 +263,8 @@ CASE(collective_receive_of_another_size) {
     Session s(&segments);
     const uint64_t comm = s.communicator(1, 2, rank);
     const uint64_t data = s.upload(std::vector<float>(8, 1.0f));
-    CollectiveItem op = item(comm, rank ? CollectiveKind::receive : CollectiveKind::send, 7, rank ? 4 : 8, data, data);
+    CollectiveItem op =
+        item(comm, rank ? CollectiveKind::receive : CollectiveKind::send, 7, rank ? 4 : 8, data, data);
     op.peer = 1 - rank;
     give_group(s, {op});
     if (rank == 0) return s.synchronize();
@@ -289,7 +296,8 @@ CASE(collective_fence_gives_up_a_missing_peer) {
   CHECK(!s.backend->idle());
   CHECK(!s.sink.has_result(created) && !s.sink.has_result(waiting));
   std::string error;
-  CHECK(s.backend->restore({.allocations = {{data, 4096}}, .communicators = {{5, 2, 0, unique_id(2)}}}, error));
+  CHECK(
+      s.backend->restore({.allocations = {{data, 4096}}, .communicators = {{5, 2, 0, unique_id(2)}}}, error));
   s.backend->unfence();
   // The peer is there in the next epoch.
   Session peer(&segments, 1);
@@ -297,7 +305,8 @@ CASE(collective_fence_gives_up_a_missing_peer) {
   give_group(s, {item(5, CollectiveKind::all_reduce, 7, 8, data, data)});
   std::string none;
   peer.backend->fence();
-  CHECK(peer.backend->restore({.allocations = {{other, 4096}}, .communicators = {{6, 2, 1, unique_id(2)}}}, none));
+  CHECK(peer.backend->restore({.allocations = {{other, 4096}}, .communicators = {{6, 2, 1, unique_id(2)}}},
+                              none));
   peer.backend->unfence();
   give_group(peer, {item(6, CollectiveKind::all_reduce, 7, 8, other, other)});
   CHECK(s.backend->idle() && peer.backend->idle());

@@ -1,5 +1,5 @@
-// See collective_reference.h. Values are kept as small doubles and packed by type; the 16-bit types are packed
-// with the compiler's own arithmetic, independent of the device's conversions.
+// See collective_reference.h. Values are kept as small doubles and packed by type; the 16-bit types are
+// packed with the compiler's own arithmetic, independent of the device's conversions.
 #include "collective_reference.h"
 
 #include <bit>
@@ -43,23 +43,35 @@ void append(std::vector<std::byte>& out, T value) {
 
 void append(std::vector<std::byte>& out, uint32_t dtype, double value) {
   switch (dtype) {
-    case 0: return append(out, static_cast<int8_t>(value));
-    case 1: return append(out, static_cast<uint8_t>(value));
-    case 2: return append(out, static_cast<int32_t>(value));
-    case 3: return append(out, static_cast<uint32_t>(value));
-    case 4: return append(out, static_cast<int64_t>(value));
-    case 5: return append(out, static_cast<uint64_t>(value));
-    case 6: return append(out, half_bits(value));
-    case 7: return append(out, static_cast<float>(value));
-    case 8: return append(out, value);
-    default: return append(out, bfloat_bits(value));
+    case 0:
+      return append(out, static_cast<int8_t>(value));
+    case 1:
+      return append(out, static_cast<uint8_t>(value));
+    case 2:
+      return append(out, static_cast<int32_t>(value));
+    case 3:
+      return append(out, static_cast<uint32_t>(value));
+    case 4:
+      return append(out, static_cast<int64_t>(value));
+    case 5:
+      return append(out, static_cast<uint64_t>(value));
+    case 6:
+      return append(out, half_bits(value));
+    case 7:
+      return append(out, static_cast<float>(value));
+    case 8:
+      return append(out, value);
+    default:
+      return append(out, bfloat_bits(value));
   }
 }
 
 bool is_integer(uint32_t dtype) { return dtype <= 5; }
 
 /// Input element of a rank: small, different by rank and place, at most 3.
-double element(int rank, uint64_t index) { return static_cast<double>((index * 5 + static_cast<uint64_t>(rank) * 3 + index / 7) % 4); }
+double element(int rank, uint64_t index) {
+  return static_cast<double>((index * 5 + static_cast<uint64_t>(rank) * 3 + index / 7) % 4);
+}
 
 double reduced(const Setup& setup, uint64_t index) {
   const auto input = [&](int rank) {
@@ -67,14 +79,19 @@ double reduced(const Setup& setup, uint64_t index) {
   };
   double value = input(0);
   for (int rank = 1; rank < setup.ranks; ++rank) {
-    if (setup.reduction == Reduction::prod) value *= input(rank);
-    else if (setup.reduction == Reduction::max) value = std::fmax(value, input(rank));
-    else if (setup.reduction == Reduction::min) value = std::fmin(value, input(rank));
-    else value += input(rank);
+    if (setup.reduction == Reduction::prod)
+      value *= input(rank);
+    else if (setup.reduction == Reduction::max)
+      value = std::fmax(value, input(rank));
+    else if (setup.reduction == Reduction::min)
+      value = std::fmin(value, input(rank));
+    else
+      value += input(rank);
   }
   if (setup.reduction != Reduction::avg) return value;
   if (is_integer(setup.dtype)) return std::trunc(value / setup.ranks);
-  return setup.dtype == 8 ? value / setup.ranks : static_cast<double>(static_cast<float>(value) / static_cast<float>(setup.ranks));
+  return setup.dtype == 8 ? value / setup.ranks
+                          : static_cast<double>(static_cast<float>(value) / static_cast<float>(setup.ranks));
 }
 
 uint64_t input_elements(const Setup& setup) {
@@ -90,20 +107,26 @@ uint64_t output_elements(const Setup& setup) {
 double output(const Setup& setup, uint64_t index) {
   const uint64_t own = static_cast<uint64_t>(setup.rank) * setup.count;
   switch (setup.kind) {
-    case CollectiveKind::broadcast: return element(setup.root, index);
-    case CollectiveKind::reduce: return setup.rank == setup.root ? reduced(setup, index) : 0;  // untouched
-    case CollectiveKind::all_gather: return element(static_cast<int>(index / setup.count), index % setup.count);
-    case CollectiveKind::reduce_scatter: return reduced(setup, own + index);
-    case CollectiveKind::all_to_all: return element(static_cast<int>(index / setup.count), own + index % setup.count);
-    default: return reduced(setup, index);
+    case CollectiveKind::broadcast:
+      return element(setup.root, index);
+    case CollectiveKind::reduce:
+      return setup.rank == setup.root ? reduced(setup, index) : 0;  // untouched
+    case CollectiveKind::all_gather:
+      return element(static_cast<int>(index / setup.count), index % setup.count);
+    case CollectiveKind::reduce_scatter:
+      return reduced(setup, own + index);
+    case CollectiveKind::all_to_all:
+      return element(static_cast<int>(index / setup.count), own + index % setup.count);
+    default:
+      return reduced(setup, index);
   }
 }
 }  // namespace
 
 std::string describe(const Setup& setup) {
   return "kind " + std::to_string(static_cast<int>(setup.kind)) + " type " + std::to_string(setup.dtype) +
-         " reduction " + std::to_string(static_cast<int>(setup.reduction)) + " ranks " + std::to_string(setup.ranks) +
-         " count " + std::to_string(setup.count);
+         " reduction " + std::to_string(static_cast<int>(setup.reduction)) + " ranks " +
+         std::to_string(setup.ranks) + " count " + std::to_string(setup.count);
 }
 
 std::vector<std::byte> make_input(const Setup& setup) {

@@ -122,7 +122,6 @@ void Segments::make_spares(uint32_t ranks, size_t count) {
 std::string Segments::join(const std::array<uint8_t, 128>& id, uint32_t ranks, uint32_t, uint64_t& bytes,
                            std::string& error) {
   bytes = software::software_segment_bytes(ranks);
-  ++joins;
   if (const auto found = known_.find(id); found != known_.end()) return found->second;
   std::string path;
   if (table_) {
@@ -145,10 +144,11 @@ std::array<uint8_t, 128> unique_id(uint8_t value) {
   return id;
 }
 
-Session::Session(Rendezvous* rendezvous, uint64_t slot, uint64_t limit)
+Session::Session(Rendezvous* rendezvous, uint64_t slot, uint64_t limit, const std::string& operators)
     : base(kBase + slot * kRange), next_(base) {
   std::string error;
-  backend = make_software_backend({base, kRange, limit, 1, ""}, sink, rendezvous ? *rendezvous : no_segments, error);
+  backend = make_software_backend({base, kRange, limit, 1, operators}, sink,
+                                  rendezvous ? *rendezvous : no_segments, error);
   if (!backend) throw Failure{error};
 }
 

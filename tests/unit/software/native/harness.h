@@ -21,19 +21,20 @@ struct Failure {
   std::string message;
 };
 
-#define CHECK(condition)                                                                                  \
-  do {                                                                                                    \
-    if (!(condition)) throw ::jitc::test::Failure{std::string(__FILE__ ":") + std::to_string(__LINE__) + ": " #condition}; \
+#define CHECK(condition)                                                                                   \
+  do {                                                                                                     \
+    if (!(condition))                                                                                      \
+      throw ::jitc::test::Failure{std::string(__FILE__ ":") + std::to_string(__LINE__) + ": " #condition}; \
   } while (false)
-#define CHECK_EQUAL(a, b)                                                                                 \
-  do {                                                                                                    \
-    const auto left = (a);                                                                                \
-    const auto right = (b);                                                                               \
-    if (!(left == right)) {                                                                               \
-      std::ostringstream text;                                                                            \
-      text << __FILE__ ":" << __LINE__ << ": " #a " == " #b ": " << left << " and " << right;             \
-      throw ::jitc::test::Failure{text.str()};                                                            \
-    }                                                                                                     \
+#define CHECK_EQUAL(a, b)                                                                     \
+  do {                                                                                        \
+    const auto left = (a);                                                                    \
+    const auto right = (b);                                                                   \
+    if (!(left == right)) {                                                                   \
+      std::ostringstream text;                                                                \
+      text << __FILE__ ":" << __LINE__ << ": " #a " == " #b ": " << left << " and " << right; \
+      throw ::jitc::test::Failure{text.str()};                                                \
+    }                                                                                         \
   } while (false)
 
 struct Reply {
@@ -102,7 +103,6 @@ class Segments final : public Rendezvous {
   /// For ids that nobody knows before: spare segments, taken by the first who asks, found again through a
   /// shared table.
   void make_spares(uint32_t ranks, size_t count);
-  int joins = 0;
 
  private:
   struct Entry {
@@ -123,7 +123,8 @@ constexpr uint64_t kBlock = 2u << 20;
 /// A session: device, sink, and the ops it was given.
 class Session {
  public:
-  explicit Session(Rendezvous* rendezvous = nullptr, uint64_t slot = 0, uint64_t limit = 1u << 30);
+  explicit Session(Rendezvous* rendezvous = nullptr, uint64_t slot = 0, uint64_t limit = 1u << 30,
+                   const std::string& operators = "");
   ~Session();
 
   /// Fills in the header and gives the op to the device; returns its sequence.
@@ -131,7 +132,8 @@ class Session {
   uint64_t give(Op op, uint64_t stream = 0, const void* payload = nullptr, size_t bytes = 0) {
     return give_record(&op, sizeof op, static_cast<uint16_t>(Op::kId), stream, payload, bytes);
   }
-  uint64_t give_record(const void* op, size_t fixed, uint16_t id, uint64_t stream, const void* payload, size_t bytes);
+  uint64_t give_record(const void* op, size_t fixed, uint16_t id, uint64_t stream, const void* payload,
+                       size_t bytes);
   template <class Op>
   Reply ask(Op op, uint64_t stream = 0) {
     return sink.wait_result(give(op, stream));
@@ -169,9 +171,9 @@ class Session {
 struct Case {
   Case(const char* name, std::function<void()> run);
 };
-#define CASE(name)                                           \
-  static void name();                                        \
-  static const ::jitc::test::Case case_##name(#name, name);  \
+#define CASE(name)                                          \
+  static void name();                                       \
+  static const ::jitc::test::Case case_##name(#name, name); \
   static void name()
 
 /// Runs body(rank) in one process per rank; throws when one fails or takes too long.

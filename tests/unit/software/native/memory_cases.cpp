@@ -49,7 +49,8 @@ CASE(memory_copies_round_trip) {
   down.bytes = data.size();
   const Reply reply = s.ask(down);
   CHECK_EQUAL(reply.status, 0u);
-  CHECK(std::memcmp(reply.payload.data(), data.data(), data.size()) == 0 && reply.payload.size() == data.size());
+  CHECK(std::memcmp(reply.payload.data(), data.data(), data.size()) == 0 &&
+        reply.payload.size() == data.size());
 }
 
 CASE(memory_overlapping_copies_are_memmove) {
@@ -215,7 +216,8 @@ CASE(memory_restore_over_the_limit_fails) {
   Session s(nullptr, 0, 4 * kBlock);
   s.backend->fence();
   std::string error;
-  CHECK(!s.backend->restore({.allocations = {{s.base, 3 * kBlock}, {s.base + 3 * kBlock, 2 * kBlock}}}, error));
+  CHECK(
+      !s.backend->restore({.allocations = {{s.base, 3 * kBlock}, {s.base + 3 * kBlock, 2 * kBlock}}}, error));
   CHECK(error.find("limit") != std::string::npos);
   CHECK(!s.backend->restore({.allocations = {{s.base + 1, 4096}}}, error));
 }
