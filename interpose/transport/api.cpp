@@ -57,7 +57,8 @@ void finish_call(Connection& connection, int timeout_ms) {
   }
 }
 
-int unary(const char* path, const char* method, const void* request, size_t size, int timeout_ms, jitc_bytes* out) {
+int unary(const char* path, const char* method, const void* request, size_t size, int timeout_ms,
+          jitc_bytes* out) {
   *out = {};
   try {
     int error = 0;

@@ -22,7 +22,9 @@ nghttp2_nv header(std::string_view name, std::string_view value) {
   return {bytes(name), bytes(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE};
 }
 
-std::string_view view(const uint8_t* data, size_t size) { return {reinterpret_cast<const char*>(data), size}; }
+std::string_view view(const uint8_t* data, size_t size) {
+  return {reinterpret_cast<const char*>(data), size};
+}
 
 }  // namespace
 
@@ -41,7 +43,8 @@ struct Call::Callbacks {
 
   static int on_header(nghttp2_session*, const nghttp2_frame* frame, const uint8_t* name, size_t name_size,
                        const uint8_t* value, size_t value_size, uint8_t, void* user) noexcept {
-    if (frame->hd.stream_id == call(user).stream_) call(user).on_header(view(name, name_size), view(value, value_size));
+    if (frame->hd.stream_id == call(user).stream_)
+      call(user).on_header(view(name, name_size), view(value, value_size));
     return 0;
   }
 
@@ -64,7 +67,8 @@ struct Call::Callbacks {
     if (frame->hd.type == NGHTTP2_SETTINGS) self.greeted_ = true;
     const bool content = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
     // The server's last word ends the call; whether our direction is still open does not matter.
-    if (content && frame->hd.stream_id == self.stream_ && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM)) self.finish(0);
+    if (content && frame->hd.stream_id == self.stream_ && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
+      self.finish(0);
     return 0;
   }
 
@@ -73,8 +77,8 @@ struct Call::Callbacks {
     return 0;
   }
 
-  static ssize_t read(nghttp2_session*, int32_t, uint8_t*, size_t length, uint32_t* flags, nghttp2_data_source*,
-                      void* user) noexcept {
+  static ssize_t read(nghttp2_session*, int32_t, uint8_t*, size_t length, uint32_t* flags,
+                      nghttp2_data_source*, void* user) noexcept {
     Call& self = call(user);
     if (self.left_ == 0 && !self.fetch()) {
       self.deferred_ = true;
@@ -86,8 +90,8 @@ struct Call::Callbacks {
     return static_cast<ssize_t>(size);
   }
 
-  static int send_data(nghttp2_session*, nghttp2_frame*, const uint8_t* head, size_t length, nghttp2_data_source*,
-                       void* user) noexcept {
+  static int send_data(nghttp2_session*, nghttp2_frame*, const uint8_t* head, size_t length,
+                       nghttp2_data_source*, void* user) noexcept {
     Call& self = call(user);
     if (self.out_->room() < kFrameHeader + length) return NGHTTP2_ERR_WOULDBLOCK;
     self.out_->append(head, kFrameHeader);
@@ -120,13 +124,11 @@ bool Call::start() {
                                              {NGHTTP2_SETTINGS_MAX_FRAME_SIZE, kFrame}};
   nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings, std::size(settings));
   nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0, kWindow);
-  std::vector<nghttp2_nv> headers = {header(":method", "POST"),
-                                     header(":scheme", "http"),
-                                     header(":path", request_.method),
-                                     header(":authority", "localhost"),
-                                     header("te", "trailers"),
-                                     header("content-type", "application/grpc"),
-                                     header("user-agent", "jitc")};
+  std::vector<nghttp2_nv> headers = {
+      header(":method", "POST"),        header(":scheme", "http"),
+      header(":path", request_.method), header(":authority", "localhost"),
+      header("te", "trailers"),         header("content-type", "application/grpc"),
+      header("user-agent", "jitc")};
   for (const auto& [key, value] : request_.metadata) headers.push_back(header(key, value));
   nghttp2_data_provider provider{};
   provider.read_callback = Callbacks::read;
@@ -221,7 +223,8 @@ void Call::finish(uint32_t error_code) {
   if (closed_) return;
   if (grpc_status_ >= 0) return fail(grpc_status_, grpc_message_);
   if (http_status_ != 0 && http_status_ != 200)
-    return fail(status_of_http(http_status_), "the server answered with HTTP status " + std::to_string(http_status_));
+    return fail(status_of_http(http_status_),
+                "the server answered with HTTP status " + std::to_string(http_status_));
   if (error_code == 0) return fail(kInternal, "the server ended the call without a status");
   fail(status_of_reset(error_code), std::string("the call was reset: ") + nghttp2_http2_strerror(error_code));
 }
@@ -240,7 +243,8 @@ void Call::fail(int status, const std::string& message) {
 }
 
 std::string Call::end_text() const {
-  return greeted_ ? "the server closed the connection" : "the server does not speak gRPC (no HTTP/2 greeting came)";
+  return greeted_ ? "the server closed the connection"
+                  : "the server does not speak gRPC (no HTTP/2 greeting came)";
 }
 
 }  // namespace jitc::transport

@@ -65,7 +65,8 @@ bool Connection::pump_in() {
     } else if (size < 0 && (errno == EAGAIN || errno == EINTR)) {
       break;
     } else {
-      call_.fail(kUnavailable, size == 0 ? call_.end_text() : std::string("connection lost: ") + std::strerror(errno));
+      call_.fail(kUnavailable,
+                 size == 0 ? call_.end_text() : std::string("connection lost: ") + std::strerror(errno));
     }
   }
   return call_.closed() || call_.delivered() != before;

@@ -35,24 +35,34 @@ std::string percent_decode(std::string_view text) {
 
 int status_of_http(int http_status) {
   switch (http_status) {
-    case 400: return kInternal;
-    case 401: return 16;  // UNAUTHENTICATED
-    case 403: return 7;   // PERMISSION_DENIED
-    case 404: return kUnimplemented;
+    case 400:
+      return kInternal;
+    case 401:
+      return 16;  // UNAUTHENTICATED
+    case 403:
+      return 7;  // PERMISSION_DENIED
+    case 404:
+      return kUnimplemented;
     case 429:
     case 502:
     case 503:
-    case 504: return kUnavailable;
-    default: return kUnknownStatus;
+    case 504:
+      return kUnavailable;
+    default:
+      return kUnknownStatus;
   }
 }
 
 int status_of_reset(uint32_t error_code) {
   switch (error_code) {
-    case 0x7: return kUnavailable;        // REFUSED_STREAM
-    case 0x8: return kCancelled;          // CANCEL
-    case 0xb: return kResourceExhausted;  // ENHANCE_YOUR_CALM
-    default: return kInternal;
+    case 0x7:
+      return kUnavailable;  // REFUSED_STREAM
+    case 0x8:
+      return kCancelled;  // CANCEL
+    case 0xb:
+      return kResourceExhausted;  // ENHANCE_YOUR_CALM
+    default:
+      return kInternal;
   }
 }
 

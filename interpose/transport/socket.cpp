@@ -76,7 +76,8 @@ Descriptor connect_unix(const std::string& path, int* error) {
   ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
   ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer);
   // A unix socket connects at once or says EAGAIN while the listener's queue is full.
-  for (int attempt = 0; ::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0; ++attempt) {
+  for (int attempt = 0; ::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0;
+       ++attempt) {
     if (errno == EINTR) continue;
     if (errno != EAGAIN || attempt == 100) return *error = -errno, Descriptor();
     const timespec pause{0, 10'000'000};

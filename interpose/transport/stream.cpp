@@ -130,8 +130,8 @@ bool Stream::background_sleep(const timespec* limit) {
     uint64_t rings = 0;
     if (events[count].data.fd != bell_.get())
       ready = true;
-    else
-      [[maybe_unused]] const ssize_t taken = ::read(bell_.get(), &rings, sizeof rings);
+    else [[maybe_unused]]
+      const ssize_t taken = ::read(bell_.get(), &rings, sizeof rings);
   }
   return ready;
 }
@@ -161,7 +161,8 @@ void Stream::watch_socket() {
 
 int Stream::send(const jitc_bytes* parts, size_t count) {
   std::vector<uint8_t> message;
-  for (size_t i = 0; i < count; ++i) message.insert(message.end(), parts[i].data, parts[i].data + parts[i].size);
+  for (size_t i = 0; i < count; ++i)
+    message.insert(message.end(), parts[i].data, parts[i].data + parts[i].size);
   Lock lock(io_);
   if (connection_.call().closed()) return connection_.call().status();
   connection_.call().queue(std::move(message));

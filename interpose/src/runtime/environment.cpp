@@ -1,0 +1,50 @@
+#include "environment.h"
+
+#include <cstdlib>
+#include <initializer_list>
+
+namespace jitc::runtime {
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+/// The first of the variables that holds a number; otherwise fallback.
+long first_number(std::initializer_list<const char*> names, long fallback) {
+  for (const char* name : names) {
+    const std::string text = variable(name);
+    char* end = nullptr;
+    const long value = std::strtol(text.c_str(), &end, 10);
+    if (!text.empty() && *end == 0 && value >= 0 && value < 1'000'000'000) return value;
+  }
+  return fallback;
+}
+
+}  // namespace
+
+std::string service_socket() {
+  if (std::string named = variable("JITC_SOCKET"); !named.empty()) return named;
+  if (const std::string runtime = variable("XDG_RUNTIME_DIR"); !runtime.empty())
+    return runtime + "/jitc/proxyd.sock";
+  return "/run/jitc/proxyd.sock";
+}
+
+uint32_t service_timeout_seconds() {
+  return static_cast<uint32_t>(first_number({"JITC_SERVICE_TIMEOUT"}, 120));
+}
+
+Place place_in_job() {
+  Place place;
+  place.rank = static_cast<int32_t>(first_number({"RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}, -1));
+  place.world_size =
+      static_cast<int32_t>(first_number({"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"}, 0));
+  place.job = variable("TORCHELASTIC_RUN_ID");
+  if (place.job == "none") place.job.clear();  // torchrun's default says nothing
+  const std::string master = variable("MASTER_ADDR");
+  if (place.job.empty() && !master.empty()) place.job = master + ":" + variable("MASTER_PORT");
+  return place;
+}
+
+}  // namespace jitc::runtime

@@ -1,0 +1,66 @@
+// One op stream to one worker.
+//
+// Called by: session_client.cpp. A session has at most one; when it breaks, the session makes another. The
+// last owner closes it, which joins the transport's thread: so never from one of its callbacks.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "jitc/transport.h"
+
+namespace jitc::runtime {
+
+class Link;
+
+/// Whom a link's events go to. All are called under the transport's I/O lock and must not block.
+class LinkOwner {
+ public:
+  virtual void on_completions(Link& link, std::span<const std::byte> records) = 0;
+  virtual void on_closed(Link& link, int grpc_status, const char* text) = 0;
+  /// Spans of op records to send now, as one batch; 0 when there is nothing.
+  virtual size_t on_ready(Link& link, std::span<const std::byte>* records, size_t capacity,
+                          uint64_t* results_received) = 0;
+
+ protected:
+  ~LinkOwner() = default;
+};
+
+class Link {
+ public:
+  explicit Link(LinkOwner& owner) : owner_(owner) {}
+  ~Link();
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+
+  /// Connects; false and a text when the worker is not there. Events may come before it returns.
+  bool open(const std::string& socket, const std::string& token, uint64_t results_received,
+            std::string* error);
+  bool asleep() const { return api_->asleep(stream_) != 0; }
+  void wake() { api_->wake(stream_); }
+  int wait(int (*done)(void*), void* context, int timeout_ms) {
+    return api_->wait(stream_, done, context, timeout_ms);
+  }
+
+  // Kept by the session, under its lock.
+  bool opened = false;  // open has returned: the functions above may be called
+  bool acknowledged = false;
+  bool closed = false;
+  int closed_status = 0;
+  std::string closed_text;
+
+ private:
+  static void message(void* self, const uint8_t* data, size_t size);
+  static void ended(void* self, int status, const char* text);
+  static size_t next(void* self, jitc_bytes* parts, size_t capacity);
+
+  LinkOwner& owner_;
+  const jitc_transport_api* api_ = nullptr;
+  jitc_stream* stream_ = nullptr;
+  // Around the records of the batch that is being sent.
+  uint8_t head_[16] = {}, tail_[16] = {};
+};
+
+}  // namespace jitc::runtime

@@ -1,0 +1,52 @@
+// What the user and the program are told: lines on stderr, jitc_last_message().
+#include "message.h"
+
+#include <unistd.h>
+
+#include <mutex>
+#include <set>
+
+#include "session.h"
+
+namespace jitc::runtime {
+namespace {
+
+// Programs that run for weeks must not grow by what they were told.
+constexpr size_t kRemembered = 1000;
+
+struct Told {
+  std::mutex mutex;
+  std::set<std::string> texts;
+};
+
+Told& told() {
+  static auto* const instance = new Told;  // threads may speak while the process exits
+  return *instance;
+}
+
+std::string& last_text() {
+  thread_local std::string text;
+  return text;
+}
+
+}  // namespace
+
+void say(const std::string& text) {
+  const std::string line = "jitc: " + text + "\n";
+  // One write, so that lines of several ranks do not mix.
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+void message_once(const std::string& text) {
+  {
+    Told& state = told();
+    const std::lock_guard lock(state.mutex);
+    if (state.texts.size() >= kRemembered || !state.texts.insert(text).second) return;
+  }
+  say(text);
+}
+
+void set_last_message(std::string text) { last_text() = std::move(text); }
+const char* last_message() { return last_text().c_str(); }
+
+}  // namespace jitc::runtime

@@ -1,0 +1,71 @@
+// Ops on their way to the worker, and those that it has not acknowledged.
+//
+// Called by: session_client.cpp, always under the session's lock. Promises: no I/O; sequence numbers
+// without gaps; an op stays here until it is acknowledged, so that it can be sent again to the next
+// worker; bytes that were handed out for sending stay where they are until they are acknowledged.
+//
+// Records lie back to back in chunks. Sending is a cursor over them: a batch is what lies between the
+// cursor and the end. Acknowledged chunks are used again, so steady traffic touches the same memory.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "jitc/generated_ops.h"
+
+namespace jitc::runtime {
+
+class Outbox {
+ public:
+  struct Chunk {
+    explicit Chunk(size_t size) : bytes(std::make_unique_for_overwrite<std::byte[]>(size)), capacity(size) {}
+    std::unique_ptr<std::byte[]> bytes;
+    size_t capacity, size = 0;
+    uint64_t first = 0, last = 0;  // sequences; first 0: empty
+  };
+  enum class Acknowledged { good, unknown_op, lost_op };
+
+  /// Records from this size on come in a chunk of their own, filled outside the lock.
+  static constexpr size_t kLarge = size_t{64} << 10;
+
+  static size_t record_size(size_t op, size_t payload) { return (op + payload + 7) & ~size_t{7}; }
+  /// Writes a record: the op's header gets its size; the sequence is filled in by append.
+  static void write_record(std::byte* out, const ops::OpHeader* op, size_t op_size,
+                           std::span<const std::byte> payload);
+
+  /// Appends a small record; returns its sequence.
+  uint64_t append(const ops::OpHeader* op, size_t op_size, std::span<const std::byte> payload);
+  /// A chunk for one large record: fill it with write_record (without the lock), then append it.
+  std::unique_ptr<Chunk> large_chunk(size_t record);
+  uint64_t append(std::unique_ptr<Chunk> chunk);
+
+  /// The next batch as spans of records, which counts as sent; 0 when everything was sent.
+  size_t next(std::span<const std::byte>* parts, size_t capacity);
+  bool pending() const { return last_ != sent_; }
+
+  /// The worker has everything up to sequence.
+  Acknowledged acknowledge(uint64_t sequence);
+  /// A new worker has everything up to sequence: what follows is sent (again).
+  Acknowledged restart(uint64_t sequence);
+
+  uint64_t last() const { return last_; }
+  /// Bytes that are kept.
+  size_t bytes() const { return bytes_; }
+
+ private:
+  Chunk& room_for(size_t record);
+  uint64_t number(std::byte* record, Chunk& chunk);
+  void recycle(std::unique_ptr<Chunk> chunk);
+
+  std::deque<std::unique_ptr<Chunk>> chunks_;
+  std::vector<std::unique_ptr<Chunk>> free_;
+  bool open_ = false;                        // the last chunk takes more records
+  size_t cursor_chunk_ = 0, cursor_at_ = 0;  // first record that was not sent
+  uint64_t last_ = 0, sent_ = 0, acknowledged_ = 0;
+  size_t bytes_ = 0;
+};
+
+}  // namespace jitc::runtime

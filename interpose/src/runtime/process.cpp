@@ -1,0 +1,50 @@
+#include "process.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <atomic>
+#include <cerrno>
+
+namespace jitc::runtime {
+namespace {
+
+constexpr size_t kStackBytes = size_t{256} << 10;
+
+std::atomic<bool> is_child{false};
+
+void mark_child() { is_child.store(true, std::memory_order_relaxed); }
+
+int create(pthread_t* thread, size_t stack, void* (*body)(void*), void* argument) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  if (stack != 0) pthread_attr_setstacksize(&attributes, stack);
+  const int error = pthread_create(thread, &attributes, body, argument);
+  pthread_attr_destroy(&attributes);
+  return error;
+}
+
+}  // namespace
+
+void watch_forks() {
+  static const int once = pthread_atfork(nullptr, nullptr, mark_child);
+  (void)once;
+}
+
+bool forked() { return is_child.load(std::memory_order_relaxed); }
+
+bool start_thread(const char* name, void* (*body)(void*), void* argument) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited by the new thread
+  pthread_t thread{};
+  int error = create(&thread, kStackBytes, body, argument);
+  // Thread-local data of a big program may not fit on a small stack.
+  if (error == EINVAL) error = create(&thread, 0, body, argument);
+  if (error == 0) pthread_setname_np(thread, name);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return error == 0;
+}
+
+}  // namespace jitc::runtime
