@@ -79,8 +79,8 @@ class Service:
         if self._server is not None:
             self._server.stop(0.5).wait()
         self._coordinator.stop()
+        self._watch.stop()  # first: it starts workers
         self._supervisor.stop()
-        self._watch.stop()
         self.registry.close()
         self._place.release()
 

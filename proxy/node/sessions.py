@@ -59,8 +59,8 @@ SESSION_TABLE = {
 }
 #: These take no part in recoveries.
 _OUTSIDE = (SessionState.OPENING, SessionState.FAILED, SessionState.CLOSED)
-#: A training process can connect to the worker in these.
-REACHABLE = (SessionState.SERVING, SessionState.FENCED, SessionState.HELD)
+#: A training process can connect to the worker in these, if that lives (a failed session tells its error there).
+REACHABLE = (SessionState.SERVING, SessionState.FENCED, SessionState.HELD, SessionState.FAILED)
 
 
 @dataclass(eq=False)

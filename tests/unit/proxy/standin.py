@@ -2,7 +2,8 @@
 
 Run by the service under test in place of `python -m jitc.proxy.worker`. An op is a JSON line {"seq", "op", ...};
 the device's whole state is one number. Ops: add (value), get (answers the number), step, boundary (copies
-the number), fail (sticky error, always). The journal is in the session's shared memory, so it outlives this process.
+the number), fail (an error, always), join (a communicator). An op with "traps" makes that many recoveries lose
+the worker again. The journal is in the session's shared memory, so it outlives this process.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class StandinSession:
         self.broken = False
         self.cursor = len(self.ops)  # ops executed
         self.value, self.lost = 0, bool(request["rebuild"])
-        self.attached = False
+        self.over: bytes | None = None
         self.out: queue.Queue[bytes | None] = queue.Queue()
 
     def received(self) -> int:
@@ -79,12 +80,13 @@ class StandinExecutor:
 
     def attach(self, session: int, received: int) -> None:
         one = self.sessions[session]
-        one.attached, one.out = True, queue.Queue()
+        one.out = queue.Queue()
         one.out.put(json.dumps({"ack": one.received()}).encode())
+        if one.over is not None:
+            one.out.put(one.over)
 
     def detach(self, session: int) -> None:
         if session in self.sessions:
-            self.sessions[session].attached = False
             self.sessions[session].out.put(None)
 
     def poller(self, session: int, timeout_ms: int) -> Callable[[], bytes | None]:
@@ -101,7 +103,7 @@ class StandinExecutor:
             if op["seq"] <= one.received():
                 return
             one.ops.append(op)
-            one.journal.store({"ops": one.ops})
+            one.journal.store(one.journal.load() | {"ops": one.ops})
             self.execute(one)
 
     def execute(self, one: StandinSession) -> None:
@@ -163,11 +165,20 @@ class StandinExecutor:
 
     def do_rollback(self, request: Any) -> dict[str, Any]:
         one = self.sessions[request["session"]]
+        self.trap(one)
         copies = one.snapshot.load()
         saved = copies.get(str(request["boundary"]), {"value": 0, "cursor": 0})
         one.snapshot.store({number: copy for number, copy in copies.items() if int(number) <= request["boundary"]})
         one.value, one.cursor, one.lost = saved["value"], saved["cursor"], False
         return {"complete": True, "bytes": 8, "missing": []}
+
+    def trap(self, one: StandinSession) -> None:
+        """Dies during this many recoveries, if an op said so."""
+        document = one.journal.load()
+        traps = document.get("traps", sum(op.get("traps", 0) for op in one.ops))
+        if traps:
+            one.journal.store(document | {"traps": traps - 1})
+            os.kill(os.getpid(), signal.SIGKILL)
 
     def do_resume(self, request: Any) -> dict[str, Any]:
         one = self.sessions[request["session"]]
@@ -183,7 +194,8 @@ class StandinExecutor:
 
     def do_abandon(self, request: Any) -> dict[str, Any]:
         one = self.sessions[request["session"]]
-        one.out.put(json.dumps({"fault": request["status"], "message": request["message"]}).encode())
+        one.over = json.dumps({"fault": request["status"], "message": request["message"]}).encode()
+        one.out.put(one.over)
         return {}
 
     def do_setpolicy(self, _: Any) -> dict[str, Any]:

@@ -80,6 +80,46 @@ def test_communicator_joins_two_sessions_in_one_recovery(service: Service) -> No
     second.close()
 
 
+@pytest.mark.parametrize("traps", [1, 2])
+def test_second_fault_during_a_recovery_restarts_it(service: Service, traps: int) -> None:
+    client = Client(service)
+    client.send("add", value=5, traps=traps)
+    assert client.call("get")["value"] == 5
+    inject(client, "kill-worker")
+    assert client.call("get")["value"] == 5
+    (one,) = report(service, client, 1)
+    assert (one["attempts"], one["outcome"]) == (traps + 1, "recovered")
+    client.close()
+
+
+def test_losses_without_end_are_given_up(service: Service) -> None:
+    client = Client(service)
+    client.send("add", value=5, traps=100)
+    assert client.call("get")["value"] == 5
+    inject(client, "kill-worker")
+    answer = client.call("get")
+    assert answer["fault"] == 46
+    assert "again and again" in answer["message"]
+    assert report(service, client, 1)[0]["outcome"].startswith("given up")
+    client.close()
+    again = Client(service)
+    again.send("add", value=1)
+    assert again.call("get")["value"] == 1
+    again.close()
+
+
+def test_process_that_ends_during_its_recovery(service: Service) -> None:
+    client, other = Client(service), Client(service)
+    other.send("add", value=3)
+    assert other.call("get")["value"] == 3
+    inject(client, "kill-worker")
+    client.node.Detach(control_pb2.DetachRequest(token=client.reply.token), timeout=30)
+    assert other.call("get")["value"] == 3
+    client.close_stream()
+    client.link.close()
+    other.close()
+
+
 def test_three_deaths_in_a_row(service: Service) -> None:
     client = Client(service)
     expected = 0
