@@ -50,7 +50,7 @@ class StandinSession:
         self.broken = False
         self.cursor = len(self.ops)  # ops executed
         self.value, self.lost = 0, bool(request["rebuild"])
-        self.over: bytes | None = None
+        self.owed: list[bytes] = []  # results and errors, told again to a client that comes back
         self.out: queue.Queue[bytes | None] = queue.Queue()
 
     def received(self) -> int:
@@ -58,6 +58,11 @@ class StandinSession:
 
     def boundary(self) -> int:
         return max(map(int, self.snapshot.load()), default=0)
+
+    def tell(self, document: dict[str, Any]) -> None:
+        message = json.dumps(document).encode()
+        self.owed.append(message)
+        self.out.put(message)
 
     def prepare(self) -> None:
         """A boundary: copies of all of them are kept."""
@@ -79,11 +84,11 @@ class StandinExecutor:
         self.sessions.pop(session, None)
 
     def attach(self, session: int, received: int) -> None:
-        one = self.sessions[session]
-        one.out = queue.Queue()
-        one.out.put(json.dumps({"ack": one.received()}).encode())
-        if one.over is not None:
-            one.out.put(one.over)
+        with self.lock:
+            one = self.sessions[session]
+            one.out = queue.Queue()
+            for message in (json.dumps({"ack": one.received()}).encode(), *one.owed):
+                one.out.put(message)
 
     def detach(self, session: int) -> None:
         if session in self.sessions:
@@ -117,10 +122,10 @@ class StandinExecutor:
             elif op["op"] == "boundary":
                 one.prepare()
             elif op["op"] == "get":
-                one.out.put(json.dumps({"seq": op["seq"], "value": one.value}).encode())
+                one.tell({"seq": op["seq"], "value": one.value})
             elif op["op"] == "join":
                 path, size = self.control.join(one.number, bytes(128), 2, op["rank"], self.epoch)
-                one.out.put(json.dumps({"seq": op["seq"], "path": path, "size": size}).encode())
+                one.tell({"seq": op["seq"], "path": path, "size": size})
 
     def fires(self, one: StandinSession, op: dict[str, Any]) -> bool:
         if op["op"] == "fail":
@@ -194,8 +199,7 @@ class StandinExecutor:
 
     def do_abandon(self, request: Any) -> dict[str, Any]:
         one = self.sessions[request["session"]]
-        one.over = json.dumps({"fault": request["status"], "message": request["message"]}).encode()
-        one.out.put(one.over)
+        one.tell({"fault": request["status"], "message": request["message"]})
         return {}
 
     def do_setpolicy(self, _: Any) -> dict[str, Any]:
