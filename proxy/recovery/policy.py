@@ -175,9 +175,10 @@ class Policies:
                 reply = session.worker.stub.BoundaryTable(request, timeout=CALL_SECONDS)
             except grpc.RpcError:
                 return None
-            if reply.boundary != boundary or not all(row.hash for row in reply.rows):
+            filled = [row for row in reply.rows if row.bytes]
+            if reply.boundary != boundary or not all(row.hash for row in filled):
                 return None
-            rows = tuple(Row(row.ordinal, row.bytes, row.hash, row.hash_before_step) for row in reply.rows)
+            rows = tuple(Row(row.ordinal, row.bytes, row.hash, row.hash_before_step) for row in filled)
             tables[session.number] = Table(rows, reply.step_has_waits, reply.step_has_collectives)
         return tables
 
