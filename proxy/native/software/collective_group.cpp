@@ -33,11 +33,11 @@ bool Group::Lane::advance() {
   return advanced;
 }
 
-void Group::wait_turn(Rendezvous& rendezvous, WaitHub& hub) {
+void Group::wait_turn(WaitHub& hub) {
   for (const Turn& turn : turns_) {
     turn.communicator->wait_known(hub);
     if (!turn.communicator->collectives.wait(hub, turn.ticket)) throw Abandoned{};
-    turn.communicator->join(rendezvous);
+    turn.communicator->wait_mapped(hub);
     turn.communicator->check_aborted();
   }
 }
@@ -93,9 +93,9 @@ void Group::finish() {
   }
 }
 
-void Group::run(const Memory& memory, ExecutionSink& sink, Rendezvous& rendezvous, WaitHub& hub) {
+void Group::run(const Memory& memory, ExecutionSink& sink, WaitHub& hub) {
   if (items_.empty()) return;
-  wait_turn(rendezvous, hub);
+  wait_turn(hub);
   make_lanes(memory);
   post();
   sink.injection_point(op_.header, "collective");

@@ -20,7 +20,7 @@ class Group {
   /// Of the next item.
   void add(std::shared_ptr<Communicator> communicator) { communicators_.push_back(std::move(communicator)); }
   void take_tickets();
-  void run(const Memory& memory, ExecutionSink& sink, Rendezvous& rendezvous, WaitHub& hub);
+  void run(const Memory& memory, ExecutionSink& sink, WaitHub& hub);
 
  private:
   struct Turn {
@@ -38,7 +38,7 @@ class Group {
     bool done() const { return at == runs.size(); }
   };
 
-  void wait_turn(Rendezvous& rendezvous, WaitHub& hub);
+  void wait_turn(WaitHub& hub);
   void make_lanes(const Memory& memory);
   Lane& lane_of(const Call& call, const Communicator& communicator);
   void finish();

@@ -14,7 +14,7 @@ constexpr std::array<const char*, 6> kReductions{"sum", "prod", "max", "min", "a
 
 void Communicator::wait_known(WaitHub& hub) const {
   if (!hub.wait([this] { return known_.load() || failed_.load(); })) throw Abandoned{};
-  if (!known_) refuse(kSystemFailure, "communicator", "the communicator could not be made");
+  if (!known_) refuse(kSystemFailure, "communicator", reason_);
 }
 
 void Communicator::become(const Identity& identity, WaitHub& hub) {
@@ -23,12 +23,18 @@ void Communicator::become(const Identity& identity, WaitHub& hub) {
   hub.changed();
 }
 
-void Communicator::fail(WaitHub& hub) {
+void Communicator::fail(const std::string& reason, WaitHub& hub) {
+  reason_ = reason;
   failed_.store(true);
   hub.changed();
 }
 
-void Communicator::join(Rendezvous& rendezvous) {
+void Communicator::wait_mapped(WaitHub& hub) const {
+  if (!hub.wait([this] { return segment_.load() || failed_.load(); })) throw Abandoned{};
+  if (!segment_.load()) refuse(kSystemFailure, "communicator", reason_);
+}
+
+void Communicator::join(Rendezvous& rendezvous, WaitHub& hub) {
   const std::lock_guard lock(joining_);
   if (segment_.load()) return;
   auto segment = std::make_unique<Segment>(ranks(), rank());
@@ -43,6 +49,7 @@ void Communicator::join(Rendezvous& rendezvous) {
   segment_.store(mapped_.get());
   mapped_->own().joined.store(1);
   mapped_->ring_all();
+  hub.changed();
 }
 
 void Communicator::wait_joined() const {

@@ -46,9 +46,13 @@ class Communicator {
   /// Waits until the identity is known. Throws when that is given up or failed.
   void wait_known(WaitHub& hub) const;
   void become(const Identity& identity, WaitHub& hub);
-  void fail(WaitHub& hub);
-  /// Maps the segment if that is not done yet. Throws OpError.
-  void join(Rendezvous& rendezvous);
+  void fail(const std::string& reason, WaitHub& hub);
+  /// True once: the caller sees to it that join() is called.
+  bool claim_join() { return !claimed_.exchange(true); }
+  /// Maps the segment if that is not done yet. May wait for the node service. Throws OpError.
+  void join(Rendezvous& rendezvous, WaitHub& hub);
+  /// Waits until somebody's join() is done. Throws when that is given up or failed.
+  void wait_mapped(WaitHub& hub) const;
   /// Until every rank has joined. Throws Abandoned.
   void wait_joined() const;
   void abort();
@@ -65,7 +69,8 @@ class Communicator {
 
  private:
   Identity identity_;
-  std::atomic<bool> known_, failed_{false}, aborted_{false};
+  std::atomic<bool> known_, claimed_{false}, failed_{false}, aborted_{false};
+  std::string reason_;  // of failed_
   std::mutex joining_;
   std::unique_ptr<Segment> mapped_;
   std::atomic<Segment*> segment_{nullptr};

@@ -13,6 +13,7 @@
 namespace jitc::software {
 namespace {
 constexpr int32_t kMostRanks = 1024;
+constexpr uint64_t kNoResult = 0;  // sequences start at 1
 
 /// Unique id of a split communicator. Equal on its members, never used twice: it holds the sequence of the
 /// split op on the parent's first rank, and so it is the same again when the op is replayed.
@@ -98,8 +99,9 @@ void Communicators::create(const ops::CommunicatorCreate& op) {
     refuse_value("rank " + std::to_string(op.rank) + " of " + std::to_string(op.ranks));
   auto communicator = add({op.handle, op.ranks, op.rank, op.unique_id}, true);
   if (op.ranks == 1) return sink_.result(op.header.sequence, kSuccess, {});
+  communicator->claim_join();
   start(op.header.sequence, communicator, [this, communicator] {
-    communicator->join(rendezvous_);
+    communicator->join(rendezvous_, hub_);
     communicator->wait_joined();
     return std::vector<std::byte>{};
   });
@@ -108,6 +110,7 @@ void Communicators::create(const ops::CommunicatorCreate& op) {
 void Communicators::split(const ops::CommunicatorSplit& op) {
   const Pointer parent = get(op.parent);
   auto child = add({op.handle, 0, -1, {}}, false);
+  child->claim_join();
   const uint64_t ticket = parent->splits.ticket();
   start(op.header.sequence, child,
         [this, op, parent, ticket, child] { return join_split(op, *parent, ticket, child); });
@@ -117,7 +120,7 @@ std::vector<std::byte> Communicators::join_split(const ops::CommunicatorSplit& o
                                                  uint64_t ticket, const Pointer& child) {
   parent.wait_known(hub_);
   if (!parent.splits.wait(hub_, ticket)) throw Abandoned{};
-  parent.join(rendezvous_);
+  parent.join(rendezvous_, hub_);
   parent.check_aborted();  // a helper of before a fence must leave the new epoch's segment alone
   Rounds rounds(parent, kSplits);
   rounds.publish({.color = op.color, .key = op.key, .sequence = op.header.sequence});
@@ -130,12 +133,12 @@ std::vector<std::byte> Communicators::join_split(const ops::CommunicatorSplit& o
   const Identity identity = split_identity(parent, rounds, op.handle, op.color);
   parent.splits.pass(hub_);
   if (op.color < 0) {
-    child->fail(hub_);
+    child->fail("this rank has no part in the split communicator", hub_);
     remove(child);
     return split_result(0, -1);
   }
   child->become(identity, hub_);
-  child->join(rendezvous_);
+  child->join(rendezvous_, hub_);
   child->wait_joined();
   return split_result(identity.ranks, identity.rank);
 }
@@ -145,11 +148,22 @@ void Communicators::destroy(const ops::CommunicatorDestroy& op) { remove(get(op.
 std::shared_ptr<Group> Communicators::group(const ops::Collective& op) {
   auto group = std::make_shared<Group>(op);
   for (const ops::CollectiveItem& item : group->items()) group->add(get(item.comm));
+  for (const ops::CollectiveItem& item : group->items()) start_join(get(item.comm));
   group->take_tickets();
   return group;
 }
 
-void Communicators::run(Group& group, const Memory& memory) { group.run(memory, sink_, rendezvous_, hub_); }
+void Communicators::run(Group& group, const Memory& memory) { group.run(memory, sink_, hub_); }
+
+/// After restore: the first op on a communicator has it joined. Not on the stream's thread, which a fence
+/// would have to wait for.
+void Communicators::start_join(const Pointer& communicator) {
+  if (!communicator->claim_join()) return;
+  start(kNoResult, communicator, [this, communicator] {
+    communicator->join(rendezvous_, hub_);
+    return std::vector<std::byte>{};
+  });
+}
 
 void Communicators::start(uint64_t sequence, Pointer communicator, Work work) {
   for (auto helper = helpers_.begin(); helper != helpers_.end();) {
@@ -177,7 +191,7 @@ void Communicators::start(uint64_t sequence, Pointer communicator, Work work) {
 void Communicators::help(uint64_t generation, uint64_t sequence, const Pointer& communicator,
                          const Work& work) {
   const auto failed = [&](uint32_t status, const std::string& message) {
-    communicator->fail(hub_);
+    communicator->fail(message, hub_);
     remove(communicator);
     deliver(generation, sequence, status, std::as_bytes(std::span(message)));
   };
@@ -196,7 +210,7 @@ void Communicators::help(uint64_t generation, uint64_t sequence, const Pointer& 
 void Communicators::deliver(uint64_t generation, uint64_t sequence, uint32_t status,
                             std::span<const std::byte> payload) {
   const std::lock_guard lock(delivering_);
-  if (generation == generation_) sink_.result(sequence, status, payload);
+  if (generation == generation_ && sequence != kNoResult) sink_.result(sequence, status, payload);
 }
 
 void Communicators::abort() {

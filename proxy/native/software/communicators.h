@@ -55,6 +55,7 @@ class Communicators {
   Pointer add(const Identity& identity, bool known);
   Pointer get(uint64_t handle) const;
   void remove(const Pointer& communicator);
+  void start_join(const Pointer& communicator);
   void start(uint64_t sequence, Pointer communicator, Work work);
   void help(uint64_t generation, uint64_t sequence, const Pointer& communicator, const Work& work);
   void deliver(uint64_t generation, uint64_t sequence, uint32_t status, std::span<const std::byte> payload);

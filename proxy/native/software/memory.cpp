@@ -121,19 +121,15 @@ uint32_t Memory::allocate(uint64_t address, uint64_t bytes, uint64_t sequence) {
   return kSuccess;
 }
 
-void Memory::kill(Blocks::iterator block, uint64_t sequence) {
-  block->second.freed = sequence;
-  accountant_->give(block->second.bytes);
-  used_ -= block->second.bytes;
-  freed_.push_back(block->second);
-  live_.erase(block);
-}
-
 uint32_t Memory::free(uint64_t address, uint64_t sequence) {
   const std::unique_lock lock(mutex_);
   const auto found = live_.find(address);
   if (found == live_.end()) return kInvalidValue;
-  kill(found, sequence);
+  found->second.freed = sequence;
+  accountant_->give(found->second.bytes);
+  used_ -= found->second.bytes;
+  freed_.push_back(found->second);
+  live_.erase(found);
   return kSuccess;
 }
 
@@ -227,7 +223,12 @@ bool Memory::restore(const std::vector<Resources::Allocation>& wanted, std::stri
     const auto found = by_address.find(current->first);
     const bool keep = found != by_address.end() && is_wanted(current->second, *found->second) &&
                       (found->second->sequence != 0 || find_freed(*found->second) == freed_.end());
-    if (!keep) kill(current, 0);
+    if (keep) continue;
+    // It was made after the state that comes back, so nothing will ask for it again.
+    accountant_->give(current->second.bytes);
+    used_ -= current->second.bytes;
+    forget(current->second);
+    live_.erase(current);
   }
   for (const auto& [address, allocation] : by_address)
     if (!live_.contains(address) && !make(*allocation, error)) return false;

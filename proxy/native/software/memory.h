@@ -72,7 +72,6 @@ class Memory {
   bool put_aside(uint64_t address, uint64_t bytes);
   void forget(Block& block);
   bool revive(Block& block);
-  void kill(Blocks::iterator block, uint64_t sequence);
   bool is_wanted(const Block& block, const Resources::Allocation& wanted) const;
   std::vector<Block>::iterator find_freed(const Resources::Allocation& wanted);
   bool make(const Resources::Allocation& wanted, std::string& error);

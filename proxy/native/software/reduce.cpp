@@ -107,22 +107,29 @@ void load_block(const std::byte* from, size_t at, size_t count, std::array<T, kB
   std::memcpy(block.data(), from + at * sizeof(T), count * sizeof(T));
 }
 
+template <class T>
+void store_block(std::byte* to, size_t at, size_t count, const std::array<T, kBlock>& block) {
+  std::memcpy(to + at * sizeof(T), block.data(), count * sizeof(T));
+}
+
+// The loops always take whole blocks, whatever is in the unused part of the last one: a fixed number of turns
+// is what lets the compiler use vector instructions.
 template <class T, Reduction kReduction>
 void reduce_as(std::span<const std::byte* const> inputs, std::byte* out, size_t count) {
   std::array<Sum<T>, kBlock> sums;
-  std::array<T, kBlock> block;
+  std::array<T, kBlock> block{};
   for (size_t at = 0; at < count; at += kBlock) {
     const size_t size = std::min(kBlock, count - at);
     load_block(inputs[0], at, size, block);
-    for (size_t i = 0; i < size; ++i) sums[i] = widen(block[i]);
+    for (size_t i = 0; i < kBlock; ++i) sums[i] = widen(block[i]);
     for (const std::byte* const input : inputs.subspan(1)) {
       load_block(input, at, size, block);
-      for (size_t i = 0; i < size; ++i) sums[i] = combine(kReduction, sums[i], widen(block[i]));
+      for (size_t i = 0; i < kBlock; ++i) sums[i] = combine(kReduction, sums[i], widen(block[i]));
     }
     if constexpr (kReduction == Reduction::avg)
-      for (size_t i = 0; i < size; ++i) sums[i] = divided(sums[i], inputs.size());
-    for (size_t i = 0; i < size; ++i) block[i] = narrow<T>(sums[i]);
-    std::memcpy(out + at * sizeof(T), block.data(), size * sizeof(T));
+      for (size_t i = 0; i < kBlock; ++i) sums[i] = divided(sums[i], inputs.size());
+    for (size_t i = 0; i < kBlock; ++i) block[i] = narrow<T>(sums[i]);
+    store_block(out, at, size, block);
   }
 }
 
@@ -131,13 +138,13 @@ void scale_as(const std::byte* address, double value, const std::byte* in, std::
   T given = narrow<T>(from_double<Sum<T>>(value));
   if (address) std::memcpy(&given, address, sizeof given);
   const Sum<T> factor = widen(given);
-  std::array<T, kBlock> block;
+  std::array<T, kBlock> block{};
   for (size_t at = 0; at < count; at += kBlock) {
     const size_t size = std::min(kBlock, count - at);
     load_block(in, at, size, block);
-    for (size_t i = 0; i < size; ++i)
+    for (size_t i = 0; i < kBlock; ++i)
       block[i] = narrow<T>(combine<Sum<T>>(Reduction::prod, widen(block[i]), factor));
-    std::memcpy(out + at * sizeof(T), block.data(), size * sizeof(T));
+    store_block(out, at, size, block);
   }
 }
 

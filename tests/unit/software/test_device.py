@@ -39,7 +39,8 @@ def program() -> Path:
         f"-DCMAKE_MAKE_PROGRAM={tools / 'ninja'}",
     ]
     options = ["-DJITC_PARTS=tests/unit/software/native", f"-DJITC_SANITIZE={SANITIZE}"]
-    for command in ([*configure, *options], [tools / "cmake", "--build", build, "-j", "2"]):
+    commands: list[list[str | Path]] = [[*configure, *options], [tools / "cmake", "--build", build, "-j", "2"]]
+    for command in commands:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     return build / "tests" / "unit" / "software" / "native" / "jitc_software_test"
