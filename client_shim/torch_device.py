@@ -17,10 +17,13 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 LIBRARY = Path(__file__).parent / "lib" / "libjitc_torch.so"
 
 
-def install(redirect: bool) -> None:
-    """Loads the native part and registers the optimizer hooks. redirect: the software device."""
+def install(redirect: bool, matrix_products: bool = False) -> None:
+    """Loads the native part and registers the optimizer hooks.
+
+    redirect: operators run in the worker (software device); matrix_products: these too, without cuBLAS.
+    """
     native = _load()
-    if native.jitc_torch_install(int(redirect)):
+    if native.jitc_torch_install(redirect + (redirect and matrix_products)):
         raise RuntimeError(f"jitc: PyTorch cannot be prepared: {native.jitc_torch_message().decode()}")
     hooks = StepHooks(native)
     register_optimizer_step_pre_hook(hooks.before)

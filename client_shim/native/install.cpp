@@ -15,14 +15,18 @@
 namespace jitc::torch_device {
 namespace {
 
-/// Operators that PyTorch's own CUDA code serves: they only allocate, change metadata or look at settings, or
-/// (matrix products) call cuBLAS, which the interposer carries to the worker.
+/// Operators that PyTorch's own CUDA code serves: they only allocate, change metadata or look at settings.
 const std::unordered_set<std::string>& native_operators() {
   static const std::unordered_set<std::string> names{
       "empty", "empty_strided", "as_strided", "view", "_reshape_alias", "unfold", "view_as_real", "view_as_complex",
       "resize_", "set_", "record_stream", "is_set_to", "_local_scalar_dense", "_pin_memory", "_efficientzerotensor",
-      "_nested_view_from_buffer", "_use_cudnn_ctc_loss", "_use_miopen_ctc_loss",
-      "mm", "addmm", "addmm_", "bmm", "baddbmm", "baddbmm_"};
+      "_nested_view_from_buffer", "_use_cudnn_ctc_loss", "_use_miopen_ctc_loss"};
+  return names;
+}
+
+/// These call cuBLAS, which the interposer carries to the worker.
+const std::unordered_set<std::string>& matrix_products() {
+  static const std::unordered_set<std::string> names{"mm", "addmm", "addmm_", "bmm", "baddbmm", "baddbmm_"};
   return names;
 }
 
@@ -44,7 +48,7 @@ struct Silence final : c10::WarningHandler {
   void process(const c10::Warning&) override {}
 };
 
-void redirect_operators() {
+void redirect_operators(bool with_matrix_products) {
   Silence silence;
   const c10::WarningUtils::WarningHandlerGuard guard(&silence);
   auto& library = *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::CUDA, __FILE__, __LINE__);
@@ -54,6 +58,7 @@ void redirect_operators() {
     if (!std::string_view(one.name).starts_with(kSpace)) continue;
     const auto base = one.name.substr(kSpace.size());
     if (native_operators().contains(base) || base == "_fused_sdp_choice" || base == "_foreach_copy_") continue;
+    if (!with_matrix_products && matrix_products().contains(base)) continue;
     const auto full = one.overload_name.empty() ? one.name : one.name + "." + one.overload_name;
     library.impl(full.c_str(), boxed<Redirect>());
   }
@@ -77,20 +82,21 @@ void choose_plain_kernels() {
 
 using namespace jitc::torch_device;
 
-/// 0, or -1 with a message in jitc_torch_message().
 namespace {
 std::string last_error;
 }
 
 extern "C" {
+/// Why jitc_torch_install() gave -1.
 JITC_API const char* jitc_torch_message(void) { return last_error.c_str(); }
 
+/// redirect: 0 boundaries only (a real GPU), 1 operators too, 2 also matrix products (no cuBLAS to be had).
 JITC_API int jitc_torch_install(int redirect) {
   try {
     track_allocations();
     if (redirect) {
       choose_plain_kernels();
-      redirect_operators();
+      redirect_operators(redirect == 2);
     }
     return 0;
   } catch (const std::exception& error) {

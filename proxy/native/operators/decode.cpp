@@ -201,8 +201,8 @@ Call Decoder::run() {
     written_ = written;
     call_.stack.push_back(value());
   }
-  const auto outputs = reader_.take<uint16_t>();
-  for (uint16_t i = 0; i < outputs; ++i) call_.outputs.push_back(output());
+  if (!query_)
+    for (auto left = reader_.take<uint16_t>(); left; --left) call_.outputs.push_back(output());
   if (!reader_.empty()) throw Malformed("operator call with bytes after its end");
   return std::move(call_);
 }

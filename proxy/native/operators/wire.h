@@ -5,7 +5,7 @@
 // new kVersion; the first byte of a call and of a reply is always the version.
 //
 // Call:   CallHeader, operator name ("aten::add.Tensor"), one value per schema argument, then
-//         u16 outputs and per output a value (tensor: write there; none: drop it).
+//         u16 outputs and per output a value (tensor: write there; none: drop it). A query has no outputs part.
 // Reply:  u8 kVersion, u16 resized, per resized argument {u16 tensor, tensor metadata},
 //         u16 results, one value per schema return (a list of tensors is one value).
 //
