@@ -9,9 +9,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from jitc.interpose.generator import ops_visitor
+from jitc.interpose.generator import coverage_visitor, device_visitor, ops_visitor, wrappers_visitor
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -19,6 +20,17 @@ ROOT = Path(__file__).resolve().parents[2]
 OUTPUTS: dict[str, Callable[[], str]] = {
     "interpose/include/jitc/generated_ops.h": ops_visitor.cpp_header,
     "proxy/generated_ops.py": ops_visitor.python_module,
+    "docs/coverage.md": coverage_visitor.document,
+    "interpose/src/generated_device.h": device_visitor.tables,
+    "interpose/src/generated_exports.map": wrappers_visitor.exports,
+    "interpose/src/generated_front.h": wrappers_visitor.front_header,
+    "interpose/src/generated_symbols.cpp": wrappers_visitor.symbols,
+    "tests/unit/interpose/check/generated_header_check.cpp": wrappers_visitor.header_check,
+    "tests/unit/interpose/check/generated_layout_check.cpp": device_visitor.layout_check,
+    **{
+        f"interpose/src/generated_{api.key}.cpp": partial(wrappers_visitor.wrappers, api)
+        for api in wrappers_visitor.APIS
+    },
 }
 
 

@@ -1,0 +1,39 @@
+// The structures that cross the API by value or are filled in as a whole, as the C ABI has them.
+//
+// Included by the generated wrappers and the front ends. Promise: same size and layout as NVIDIA's own
+// types of CUDA 13 and NCCL 2.28 (proved by tests/unit/interpose/check); nothing of NVIDIA's headers is needed.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace jitc::front {
+
+struct Dim3 { uint32_t x, y, z; };
+struct UniqueId { uint8_t bytes[128]; };
+struct Uuid { uint8_t bytes[16]; };
+
+struct PointerAttributes {
+  int32_t type;  // MemoryType
+  int32_t device;
+  void* device_pointer;
+  void* host_pointer;
+  int64_t reserved[8];
+};
+enum MemoryType : int32_t { kUnregistered = 0, kHost = 1, kDevice = 2 };
+
+struct FuncAttributes {
+  size_t shared_bytes, const_bytes, local_bytes;
+  int32_t max_threads, registers, ptx_version, binary_version, cache_mode, max_dynamic_shared, carveout;
+  int32_t rest[22];
+};
+
+struct Algorithm { uint64_t data[8]; };
+struct Heuristic {
+  Algorithm algorithm;
+  size_t workspace;
+  int32_t state;
+  float waves;
+  int32_t reserved[4];
+};
+
+}  // namespace jitc::front

@@ -1,0 +1,201 @@
+// Generated from interpose/spec by `python -m jitc.interpose.generator`; do not edit.
+#include "generated_front.h"
+#include "guard.h"
+
+using namespace jitc::front;
+
+// CUDA driver: libcuda.so.1
+JITC_EXPORT int32_t cuCtxDisablePeerAccess(uint64_t peer) { return guard_driver<false>([&] { return ::jitc::front::cuCtxDisablePeerAccess(peer); }); }
+JITC_EXPORT int32_t cuCtxEnablePeerAccess(uint64_t peer, uint32_t flags) { return guard_driver<false>([&] { return ::jitc::front::cuCtxEnablePeerAccess(peer, flags); }); }
+JITC_EXPORT int32_t cuCtxGetApiVersion(uint64_t context, uint32_t* version) { return guard_driver<false>([&] { return ::jitc::front::cuCtxGetApiVersion(context, version); }); }
+JITC_EXPORT int32_t cuCtxGetCurrent(uint64_t* context) { return guard_driver<false>([&] { return ::jitc::front::cuCtxGetCurrent(context); }); }
+JITC_EXPORT int32_t cuCtxGetDevice(int32_t* device) { return guard_driver<false>([&] { return ::jitc::front::cuCtxGetDevice(device); }); }
+JITC_EXPORT int32_t cuCtxGetFlags(uint32_t* flags) { return guard_driver<false>([&] { return ::jitc::front::cudaGetDeviceFlags(flags); }); }
+JITC_EXPORT int32_t cuCtxGetLimit(size_t* value, int32_t limit) { return guard_driver<false>([&] { return ::jitc::front::cudaDeviceGetLimit(value, limit); }); }
+JITC_EXPORT int32_t cuCtxGetStreamPriorityRange(int32_t* least, int32_t* greatest) { return guard_driver<false>([&] { return ::jitc::front::cudaDeviceGetStreamPriorityRange(least, greatest); }); }
+JITC_EXPORT int32_t cuCtxPopCurrent_v2(uint64_t* context) { return guard_driver<false>([&] { return ::jitc::front::cuCtxPopCurrent_v2(context); }); }
+JITC_EXPORT int32_t cuCtxPushCurrent_v2(uint64_t context) { return guard_driver<false>([&] { return ::jitc::front::cuCtxPushCurrent_v2(context); }); }
+JITC_EXPORT int32_t cuCtxSetCurrent(uint64_t context) { return guard_driver<false>([&] { return ::jitc::front::cuCtxSetCurrent(context); }); }
+JITC_EXPORT int32_t cuCtxSetLimit(int32_t limit, size_t value) { return guard_driver<false>([&] { return ::jitc::front::cudaDeviceSetLimit(limit, value); }); }
+JITC_EXPORT int32_t cuCtxSynchronize() { return guard_driver<true>([&] { return ::jitc::front::cudaDeviceSynchronize(); }); }
+JITC_EXPORT int32_t cuDeviceCanAccessPeer(int32_t* answer, int32_t device, int32_t peer) { return guard_driver<false>([&] { return ::jitc::front::cudaDeviceCanAccessPeer(answer, device, peer); }); }
+JITC_EXPORT int32_t cuDeviceComputeCapability(int32_t* major, int32_t* minor, int32_t device) { return guard_driver<false>([&] { return ::jitc::front::cuDeviceComputeCapability(major, minor, device); }); }
+JITC_EXPORT int32_t cuDeviceGet(int32_t* device, int32_t ordinal) { return guard_driver<false>([&] { return ::jitc::front::cuDeviceGet(device, ordinal); }); }
+JITC_EXPORT int32_t cuDeviceGetAttribute(int32_t* value, int32_t attribute, int32_t device) { return guard_driver<false>([&] { return ::jitc::front::cudaDeviceGetAttribute(value, attribute, device); }); }
+JITC_EXPORT int32_t cuDeviceGetByPCIBusId(int32_t* device, const char* text) { return guard_driver<false>([&] { return ::jitc::front::cudaDeviceGetByPCIBusId(device, text); }); }
+JITC_EXPORT int32_t cuDeviceGetCount(int32_t* count) { return guard_driver<false>([&] { return ::jitc::front::cuDeviceGetCount(count); }); }
+JITC_EXPORT int32_t cuDeviceGetName(uint8_t* name, int32_t length, int32_t device) { return guard_driver<false>([&] { return ::jitc::front::cuDeviceGetName(name, length, device); }); }
+JITC_EXPORT int32_t cuDeviceGetP2PAttribute(int32_t* value, int32_t attribute, int32_t source, int32_t destination) { return guard_driver<false>([&] { return ::jitc::front::cudaDeviceGetP2PAttribute(value, attribute, source, destination); }); }
+JITC_EXPORT int32_t cuDeviceGetPCIBusId(uint8_t* text, int32_t length, int32_t device) { return guard_driver<false>([&] { return ::jitc::front::cudaDeviceGetPCIBusId(text, length, device); }); }
+JITC_EXPORT int32_t cuDeviceGetUuid(Uuid* uuid, int32_t device) { return guard_driver<false>([&] { return ::jitc::front::cuDeviceGetUuid(uuid, device); }); }
+JITC_EXPORT int32_t cuDeviceGetUuid_v2(Uuid* uuid, int32_t device) { return guard_driver<false>([&] { return ::jitc::front::cuDeviceGetUuid(uuid, device); }); }
+JITC_EXPORT int32_t cuDevicePrimaryCtxGetState(int32_t device, uint32_t* flags, int32_t* active) { return guard_driver<false>([&] { return ::jitc::front::cuDevicePrimaryCtxGetState(device, flags, active); }); }
+JITC_EXPORT int32_t cuDevicePrimaryCtxRelease_v2(int32_t device) { return guard_driver<false>([&] { return ::jitc::front::cuDevicePrimaryCtxRelease_v2(device); }); }
+JITC_EXPORT int32_t cuDevicePrimaryCtxRetain(uint64_t* context, int32_t device) { return guard_driver<false>([&] { return ::jitc::front::cuDevicePrimaryCtxRetain(context, device); }); }
+JITC_EXPORT int32_t cuDevicePrimaryCtxSetFlags_v2(int32_t device, uint32_t flags) { return guard_driver<false>([&] { return ::jitc::front::cuDevicePrimaryCtxSetFlags_v2(device, flags); }); }
+JITC_EXPORT int32_t cuDeviceTotalMem_v2(size_t* bytes, int32_t device) { return guard_driver<false>([&] { return ::jitc::front::cuDeviceTotalMem_v2(bytes, device); }); }
+JITC_EXPORT int32_t cuDriverGetVersion(int32_t* version) { return guard_driver<false>([&] { return ::jitc::front::cudaDriverGetVersion(version); }); }
+JITC_EXPORT int32_t cuEventCreate(uint64_t* event, uint32_t flags) { return guard_driver<true>([&] { return ::jitc::front::cudaEventCreateWithFlags(event, flags); }); }
+JITC_EXPORT int32_t cuEventDestroy_v2(uint64_t event) { return guard_driver<true>([&] { return ::jitc::front::cudaEventDestroy(event); }); }
+JITC_EXPORT int32_t cuEventElapsedTime_v2(float* milliseconds, uint64_t start, uint64_t end) { return guard_driver<true>([&] { return ::jitc::front::cudaEventElapsedTime(milliseconds, start, end); }); }
+JITC_EXPORT int32_t cuEventQuery(uint64_t event) { return guard_driver<false>([&] { return ::jitc::front::cudaEventQuery(event); }); }
+JITC_EXPORT int32_t cuEventRecord(uint64_t event, uint64_t stream) { return guard_driver<true>([&] { return ::jitc::front::cudaEventRecord(event, stream); }); }
+JITC_EXPORT int32_t cuEventRecordWithFlags(uint64_t event, uint64_t stream, uint32_t flags) { return guard_driver<true>([&] { return ::jitc::front::cudaEventRecordWithFlags(event, stream, flags); }); }
+JITC_EXPORT int32_t cuEventSynchronize(uint64_t event) { return guard_driver<true>([&] { return ::jitc::front::cudaEventSynchronize(event); }); }
+JITC_EXPORT int32_t cuGetErrorName(int32_t error, const char** text) { return guard_driver<false>([&] { return ::jitc::front::cuGetErrorName(error, text); }); }
+JITC_EXPORT int32_t cuGetErrorString(int32_t error, const char** text) { return guard_driver<false>([&] { return ::jitc::front::cuGetErrorString(error, text); }); }
+JITC_EXPORT int32_t cuGetProcAddress(const char* symbol, void** function, int32_t version, uint64_t flags) { return guard_driver<false>([&] { return ::jitc::front::cuGetProcAddress(symbol, function, version, flags); }); }
+JITC_EXPORT int32_t cuGetProcAddress_v2(const char* symbol, void** function, int32_t version, uint64_t flags, int32_t* status) { return guard_driver<false>([&] { return ::jitc::front::cuGetProcAddress_v2(symbol, function, version, flags, status); }); }
+JITC_EXPORT int32_t cuInit(uint32_t flags) { return guard_driver<false>([&] { return ::jitc::front::cuInit(flags); }); }
+JITC_EXPORT int32_t cuLaunchHostFunc(uint64_t stream, void* function, void* data) { return guard_driver<true>([&] { return ::jitc::front::cudaLaunchHostFunc(stream, function, data); }); }
+JITC_EXPORT int32_t cuMemAllocAsync(uint64_t* address, size_t bytes, uint64_t stream) { return guard_driver<true>([&] { return ::jitc::front::cudaMallocAsync(address, bytes, stream); }); }
+JITC_EXPORT int32_t cuMemAllocHost_v2(void** pointer, size_t bytes) { return guard_driver<false>([&] { return ::jitc::front::cudaMallocHost(pointer, bytes); }); }
+JITC_EXPORT int32_t cuMemAlloc_v2(uint64_t* address, size_t bytes) { return guard_driver<true>([&] { return ::jitc::front::cudaMalloc(address, bytes); }); }
+JITC_EXPORT int32_t cuMemFreeAsync(uint64_t address, uint64_t stream) { return guard_driver<true>([&] { return ::jitc::front::cudaFreeAsync(address, stream); }); }
+JITC_EXPORT int32_t cuMemFreeHost(void* pointer) { return guard_driver<true>([&] { return ::jitc::front::cudaFreeHost(pointer); }); }
+JITC_EXPORT int32_t cuMemFree_v2(uint64_t address) { return guard_driver<true>([&] { return ::jitc::front::cudaFree(address); }); }
+JITC_EXPORT int32_t cuMemGetAddressRange_v2(uint64_t* base, size_t* bytes, uint64_t address) { return guard_driver<false>([&] { return ::jitc::front::cuMemGetAddressRange_v2(base, bytes, address); }); }
+JITC_EXPORT int32_t cuMemGetInfo_v2(size_t* free, size_t* total) { return guard_driver<true>([&] { return ::jitc::front::cudaMemGetInfo(free, total); }); }
+JITC_EXPORT int32_t cuMemHostAlloc(void** pointer, size_t bytes, uint32_t flags) { return guard_driver<false>([&] { return ::jitc::front::cudaHostAlloc(pointer, bytes, flags); }); }
+JITC_EXPORT int32_t cuMemHostGetDevicePointer_v2(uint64_t* device_pointer, void* pointer, uint32_t flags) { return guard_driver<false>([&] { return ::jitc::front::cudaHostGetDevicePointer(device_pointer, pointer, flags); }); }
+JITC_EXPORT int32_t cuMemHostGetFlags(uint32_t* flags, void* pointer) { return guard_driver<false>([&] { return ::jitc::front::cudaHostGetFlags(flags, pointer); }); }
+JITC_EXPORT int32_t cuMemHostRegister_v2(void* pointer, size_t bytes, uint32_t flags) { return guard_driver<false>([&] { return ::jitc::front::cudaHostRegister(pointer, bytes, flags); }); }
+JITC_EXPORT int32_t cuMemHostUnregister(void* pointer) { return guard_driver<true>([&] { return ::jitc::front::cudaHostUnregister(pointer); }); }
+JITC_EXPORT int32_t cuMemcpy(uint64_t dst, uint64_t src, size_t count) { return guard_driver<true>([&] { return ::jitc::front::cuMemcpy(dst, src, count); }); }
+JITC_EXPORT int32_t cuMemcpyAsync(uint64_t dst, uint64_t src, size_t count, uint64_t stream) { return guard_driver<true>([&] { return ::jitc::front::cuMemcpyAsync(dst, src, count, stream); }); }
+JITC_EXPORT int32_t cuMemcpyDtoDAsync_v2(uint64_t dst, uint64_t src, size_t count, uint64_t stream) { return guard_driver<true>([&] { return ::jitc::front::cuMemcpyAsync(dst, src, count, stream); }); }
+JITC_EXPORT int32_t cuMemcpyDtoD_v2(uint64_t dst, uint64_t src, size_t count) { return guard_driver<true>([&] { return ::jitc::front::cuMemcpy(dst, src, count); }); }
+JITC_EXPORT int32_t cuMemcpyDtoHAsync_v2(uint64_t dst, uint64_t src, size_t count, uint64_t stream) { return guard_driver<true>([&] { return ::jitc::front::cuMemcpyAsync(dst, src, count, stream); }); }
+JITC_EXPORT int32_t cuMemcpyDtoH_v2(uint64_t dst, uint64_t src, size_t count) { return guard_driver<true>([&] { return ::jitc::front::cuMemcpy(dst, src, count); }); }
+JITC_EXPORT int32_t cuMemcpyHtoDAsync_v2(uint64_t dst, uint64_t src, size_t count, uint64_t stream) { return guard_driver<true>([&] { return ::jitc::front::cuMemcpyAsync(dst, src, count, stream); }); }
+JITC_EXPORT int32_t cuMemcpyHtoD_v2(uint64_t dst, uint64_t src, size_t count) { return guard_driver<true>([&] { return ::jitc::front::cuMemcpy(dst, src, count); }); }
+JITC_EXPORT int32_t cuMemcpyPeer(uint64_t dst, uint64_t dst_context, uint64_t src, uint64_t src_context, size_t count) { return guard_driver<true>([&] { return ::jitc::front::cuMemcpyPeer(dst, dst_context, src, src_context, count); }); }
+JITC_EXPORT int32_t cuMemcpyPeerAsync(uint64_t dst, uint64_t dst_context, uint64_t src, uint64_t src_context, size_t count, uint64_t stream) { return guard_driver<true>([&] { return ::jitc::front::cuMemcpyPeerAsync(dst, dst_context, src, src_context, count, stream); }); }
+JITC_EXPORT int32_t cuMemsetD16Async(uint64_t address, uint16_t value, size_t count, uint64_t stream) { return guard_driver<true>([&] { return ::jitc::front::cuMemsetD16Async(address, value, count, stream); }); }
+JITC_EXPORT int32_t cuMemsetD16_v2(uint64_t address, uint16_t value, size_t count) { return guard_driver<true>([&] { return ::jitc::front::cuMemsetD16_v2(address, value, count); }); }
+JITC_EXPORT int32_t cuMemsetD32Async(uint64_t address, uint32_t value, size_t count, uint64_t stream) { return guard_driver<true>([&] { return ::jitc::front::cuMemsetD32Async(address, value, count, stream); }); }
+JITC_EXPORT int32_t cuMemsetD32_v2(uint64_t address, uint32_t value, size_t count) { return guard_driver<true>([&] { return ::jitc::front::cuMemsetD32_v2(address, value, count); }); }
+JITC_EXPORT int32_t cuMemsetD8Async(uint64_t address, uint8_t value, size_t count, uint64_t stream) { return guard_driver<true>([&] { return ::jitc::front::cuMemsetD8Async(address, value, count, stream); }); }
+JITC_EXPORT int32_t cuMemsetD8_v2(uint64_t address, uint8_t value, size_t count) { return guard_driver<true>([&] { return ::jitc::front::cuMemsetD8_v2(address, value, count); }); }
+JITC_EXPORT int32_t cuModuleGetLoadingMode(int32_t* mode) { return guard_driver<false>([&] { return ::jitc::front::cuModuleGetLoadingMode(mode); }); }
+JITC_EXPORT int32_t cuPointerGetAttribute(void* data, int32_t attribute, uint64_t address) { return guard_driver<false>([&] { return ::jitc::front::cuPointerGetAttribute(data, attribute, address); }); }
+JITC_EXPORT int32_t cuPointerGetAttributes(uint32_t count, const int32_t* attributes, void** data, uint64_t address) { return guard_driver<false>([&] { return ::jitc::front::cuPointerGetAttributes(count, attributes, data, address); }); }
+JITC_EXPORT int32_t cuProfilerStart() { return guard_driver<false>([&] { return ::jitc::front::cudaProfilerStart(); }); }
+JITC_EXPORT int32_t cuProfilerStop() { return guard_driver<false>([&] { return ::jitc::front::cudaProfilerStop(); }); }
+JITC_EXPORT int32_t cuStreamCreate(uint64_t* stream, uint32_t flags) { return guard_driver<true>([&] { return ::jitc::front::cudaStreamCreateWithFlags(stream, flags); }); }
+JITC_EXPORT int32_t cuStreamCreateWithPriority(uint64_t* stream, uint32_t flags, int32_t priority) { return guard_driver<true>([&] { return ::jitc::front::cudaStreamCreateWithPriority(stream, flags, priority); }); }
+JITC_EXPORT int32_t cuStreamDestroy_v2(uint64_t stream) { return guard_driver<true>([&] { return ::jitc::front::cudaStreamDestroy(stream); }); }
+JITC_EXPORT int32_t cuStreamGetCtx(uint64_t stream, uint64_t* context) { return guard_driver<false>([&] { return ::jitc::front::cuStreamGetCtx(stream, context); }); }
+JITC_EXPORT int32_t cuStreamGetDevice(uint64_t stream, int32_t* device) { return guard_driver<false>([&] { return ::jitc::front::cudaStreamGetDevice(stream, device); }); }
+JITC_EXPORT int32_t cuStreamGetFlags(uint64_t stream, uint32_t* flags) { return guard_driver<false>([&] { return ::jitc::front::cudaStreamGetFlags(stream, flags); }); }
+JITC_EXPORT int32_t cuStreamGetId(uint64_t stream, uint64_t* id) { return guard_driver<false>([&] { return ::jitc::front::cudaStreamGetId(stream, id); }); }
+JITC_EXPORT int32_t cuStreamGetPriority(uint64_t stream, int32_t* priority) { return guard_driver<false>([&] { return ::jitc::front::cudaStreamGetPriority(stream, priority); }); }
+JITC_EXPORT int32_t cuStreamIsCapturing(uint64_t stream, int32_t* status) { return guard_driver<false>([&] { return ::jitc::front::cudaStreamIsCapturing(stream, status); }); }
+JITC_EXPORT int32_t cuStreamQuery(uint64_t stream) { return guard_driver<false>([&] { return ::jitc::front::cudaStreamQuery(stream); }); }
+JITC_EXPORT int32_t cuStreamSynchronize(uint64_t stream) { return guard_driver<true>([&] { return ::jitc::front::cudaStreamSynchronize(stream); }); }
+JITC_EXPORT int32_t cuStreamWaitEvent(uint64_t stream, uint64_t event, uint32_t flags) { return guard_driver<true>([&] { return ::jitc::front::cudaStreamWaitEvent(stream, event, flags); }); }
+JITC_EXPORT int32_t cuThreadExchangeStreamCaptureMode(int32_t* mode) { return guard_driver<false>([&] { return ::jitc::front::cudaThreadExchangeStreamCaptureMode(mode); }); }
+
+namespace {
+constexpr const char* kAdvice0 = "CUDA graphs are not recorded yet: run without them";
+constexpr const char* kAdvice1 = "contexts of your own are not supported: use the primary context";
+constexpr const char* kAdvice2 = "device memory cannot be shared between processes: use another sharing strategy (CPU tensors)";
+constexpr const char* kAdvice3 = "kernels are not run on the software device; PyTorch operators are redirected by jitc's client_shim";
+constexpr const char* kAdvice4 = "managed memory is not supported: use cuMemAlloc or pinned memory";
+constexpr const char* kAdvice5 = "mapping device memory by hand is not supported: unset expandable_segments and symmetric memory";
+constexpr const char* kAdvice6 = "not served through the proxy";
+}  // namespace
+
+JITC_EXPORT int32_t cuCtxCreate_v4() { return refuse_driver("cuCtxCreate_v4", kAdvice1); }
+JITC_EXPORT int32_t cuCtxDestroy_v2() { return refuse_driver("cuCtxDestroy_v2", kAdvice1); }
+JITC_EXPORT int32_t cuCtxFromGreenCtx() { return refuse_driver("cuCtxFromGreenCtx", kAdvice1); }
+JITC_EXPORT int32_t cuDevResourceGenerateDesc() { return refuse_driver("cuDevResourceGenerateDesc", kAdvice1); }
+JITC_EXPORT int32_t cuDevSmResourceSplitByCount() { return refuse_driver("cuDevSmResourceSplitByCount", kAdvice1); }
+JITC_EXPORT int32_t cuDeviceGetDevResource() { return refuse_driver("cuDeviceGetDevResource", kAdvice1); }
+JITC_EXPORT int32_t cuDevicePrimaryCtxReset_v2() { return refuse_driver("cuDevicePrimaryCtxReset_v2", kAdvice1); }
+JITC_EXPORT int32_t cuFuncGetAttribute() { return refuse_driver("cuFuncGetAttribute", kAdvice3); }
+JITC_EXPORT int32_t cuFuncGetModule() { return refuse_driver("cuFuncGetModule", kAdvice3); }
+JITC_EXPORT int32_t cuFuncGetName() { return refuse_driver("cuFuncGetName", kAdvice3); }
+JITC_EXPORT int32_t cuFuncGetParamInfo() { return refuse_driver("cuFuncGetParamInfo", kAdvice3); }
+JITC_EXPORT int32_t cuFuncSetAttribute() { return refuse_driver("cuFuncSetAttribute", kAdvice3); }
+JITC_EXPORT int32_t cuFuncSetCacheConfig() { return refuse_driver("cuFuncSetCacheConfig", kAdvice3); }
+JITC_EXPORT int32_t cuGetExportTable() { return refuse_driver("cuGetExportTable", kAdvice6); }
+JITC_EXPORT int32_t cuGraphCreate() { return refuse_driver("cuGraphCreate", kAdvice0); }
+JITC_EXPORT int32_t cuGraphDestroy() { return refuse_driver("cuGraphDestroy", kAdvice0); }
+JITC_EXPORT int32_t cuGraphExecDestroy() { return refuse_driver("cuGraphExecDestroy", kAdvice0); }
+JITC_EXPORT int32_t cuGraphInstantiateWithFlags() { return refuse_driver("cuGraphInstantiateWithFlags", kAdvice0); }
+JITC_EXPORT int32_t cuGraphLaunch() { return refuse_driver("cuGraphLaunch", kAdvice0); }
+JITC_EXPORT int32_t cuGreenCtxCreate() { return refuse_driver("cuGreenCtxCreate", kAdvice1); }
+JITC_EXPORT int32_t cuGreenCtxDestroy() { return refuse_driver("cuGreenCtxDestroy", kAdvice1); }
+JITC_EXPORT int32_t cuGreenCtxStreamCreate() { return refuse_driver("cuGreenCtxStreamCreate", kAdvice1); }
+JITC_EXPORT int32_t cuIpcCloseMemHandle() { return refuse_driver("cuIpcCloseMemHandle", kAdvice2); }
+JITC_EXPORT int32_t cuIpcGetEventHandle() { return refuse_driver("cuIpcGetEventHandle", kAdvice2); }
+JITC_EXPORT int32_t cuIpcGetMemHandle() { return refuse_driver("cuIpcGetMemHandle", kAdvice2); }
+JITC_EXPORT int32_t cuIpcOpenEventHandle() { return refuse_driver("cuIpcOpenEventHandle", kAdvice2); }
+JITC_EXPORT int32_t cuIpcOpenMemHandle_v2() { return refuse_driver("cuIpcOpenMemHandle_v2", kAdvice2); }
+JITC_EXPORT int32_t cuKernelGetAttribute() { return refuse_driver("cuKernelGetAttribute", kAdvice3); }
+JITC_EXPORT int32_t cuKernelGetFunction() { return refuse_driver("cuKernelGetFunction", kAdvice3); }
+JITC_EXPORT int32_t cuKernelSetAttribute() { return refuse_driver("cuKernelSetAttribute", kAdvice3); }
+JITC_EXPORT int32_t cuLaunchCooperativeKernel() { return refuse_driver("cuLaunchCooperativeKernel", kAdvice3); }
+JITC_EXPORT int32_t cuLaunchKernel() { return refuse_driver("cuLaunchKernel", kAdvice3); }
+JITC_EXPORT int32_t cuLaunchKernelEx() { return refuse_driver("cuLaunchKernelEx", kAdvice3); }
+JITC_EXPORT int32_t cuLibraryGetGlobal() { return refuse_driver("cuLibraryGetGlobal", kAdvice3); }
+JITC_EXPORT int32_t cuLibraryGetKernel() { return refuse_driver("cuLibraryGetKernel", kAdvice3); }
+JITC_EXPORT int32_t cuLibraryGetModule() { return refuse_driver("cuLibraryGetModule", kAdvice3); }
+JITC_EXPORT int32_t cuLibraryLoadData() { return refuse_driver("cuLibraryLoadData", kAdvice3); }
+JITC_EXPORT int32_t cuLibraryLoadFromFile() { return refuse_driver("cuLibraryLoadFromFile", kAdvice3); }
+JITC_EXPORT int32_t cuLibraryUnload() { return refuse_driver("cuLibraryUnload", kAdvice3); }
+JITC_EXPORT int32_t cuLinkAddData_v2() { return refuse_driver("cuLinkAddData_v2", kAdvice3); }
+JITC_EXPORT int32_t cuLinkAddFile_v2() { return refuse_driver("cuLinkAddFile_v2", kAdvice3); }
+JITC_EXPORT int32_t cuLinkComplete() { return refuse_driver("cuLinkComplete", kAdvice3); }
+JITC_EXPORT int32_t cuLinkCreate_v2() { return refuse_driver("cuLinkCreate_v2", kAdvice3); }
+JITC_EXPORT int32_t cuLinkDestroy() { return refuse_driver("cuLinkDestroy", kAdvice3); }
+JITC_EXPORT int32_t cuMemAddressFree() { return refuse_driver("cuMemAddressFree", kAdvice5); }
+JITC_EXPORT int32_t cuMemAddressReserve() { return refuse_driver("cuMemAddressReserve", kAdvice5); }
+JITC_EXPORT int32_t cuMemAdvise_v2() { return refuse_driver("cuMemAdvise_v2", kAdvice4); }
+JITC_EXPORT int32_t cuMemAllocManaged() { return refuse_driver("cuMemAllocManaged", kAdvice4); }
+JITC_EXPORT int32_t cuMemCreate() { return refuse_driver("cuMemCreate", kAdvice5); }
+JITC_EXPORT int32_t cuMemExportToShareableHandle() { return refuse_driver("cuMemExportToShareableHandle", kAdvice5); }
+JITC_EXPORT int32_t cuMemGetAllocationGranularity() { return refuse_driver("cuMemGetAllocationGranularity", kAdvice5); }
+JITC_EXPORT int32_t cuMemGetAllocationPropertiesFromHandle() { return refuse_driver("cuMemGetAllocationPropertiesFromHandle", kAdvice5); }
+JITC_EXPORT int32_t cuMemGetHandleForAddressRange() { return refuse_driver("cuMemGetHandleForAddressRange", kAdvice5); }
+JITC_EXPORT int32_t cuMemImportFromShareableHandle() { return refuse_driver("cuMemImportFromShareableHandle", kAdvice5); }
+JITC_EXPORT int32_t cuMemMap() { return refuse_driver("cuMemMap", kAdvice5); }
+JITC_EXPORT int32_t cuMemPrefetchAsync_v2() { return refuse_driver("cuMemPrefetchAsync_v2", kAdvice4); }
+JITC_EXPORT int32_t cuMemRelease() { return refuse_driver("cuMemRelease", kAdvice5); }
+JITC_EXPORT int32_t cuMemRetainAllocationHandle() { return refuse_driver("cuMemRetainAllocationHandle", kAdvice5); }
+JITC_EXPORT int32_t cuMemSetAccess() { return refuse_driver("cuMemSetAccess", kAdvice5); }
+JITC_EXPORT int32_t cuMemUnmap() { return refuse_driver("cuMemUnmap", kAdvice5); }
+JITC_EXPORT int32_t cuMemcpy2DAsync_v2() { return refuse_driver("cuMemcpy2DAsync_v2", kAdvice6); }
+JITC_EXPORT int32_t cuMemcpy2D_v2() { return refuse_driver("cuMemcpy2D_v2", kAdvice6); }
+JITC_EXPORT int32_t cuMemcpy3DAsync_v2() { return refuse_driver("cuMemcpy3DAsync_v2", kAdvice6); }
+JITC_EXPORT int32_t cuMemcpy3D_v2() { return refuse_driver("cuMemcpy3D_v2", kAdvice6); }
+JITC_EXPORT int32_t cuModuleGetFunction() { return refuse_driver("cuModuleGetFunction", kAdvice3); }
+JITC_EXPORT int32_t cuModuleGetGlobal_v2() { return refuse_driver("cuModuleGetGlobal_v2", kAdvice3); }
+JITC_EXPORT int32_t cuModuleLoad() { return refuse_driver("cuModuleLoad", kAdvice3); }
+JITC_EXPORT int32_t cuModuleLoadData() { return refuse_driver("cuModuleLoadData", kAdvice3); }
+JITC_EXPORT int32_t cuModuleLoadDataEx() { return refuse_driver("cuModuleLoadDataEx", kAdvice3); }
+JITC_EXPORT int32_t cuModuleLoadFatBinary() { return refuse_driver("cuModuleLoadFatBinary", kAdvice3); }
+JITC_EXPORT int32_t cuModuleUnload() { return refuse_driver("cuModuleUnload", kAdvice3); }
+JITC_EXPORT int32_t cuMulticastAddDevice() { return refuse_driver("cuMulticastAddDevice", kAdvice5); }
+JITC_EXPORT int32_t cuMulticastBindAddr() { return refuse_driver("cuMulticastBindAddr", kAdvice5); }
+JITC_EXPORT int32_t cuMulticastBindMem() { return refuse_driver("cuMulticastBindMem", kAdvice5); }
+JITC_EXPORT int32_t cuMulticastCreate() { return refuse_driver("cuMulticastCreate", kAdvice5); }
+JITC_EXPORT int32_t cuMulticastGetGranularity() { return refuse_driver("cuMulticastGetGranularity", kAdvice5); }
+JITC_EXPORT int32_t cuMulticastUnbind() { return refuse_driver("cuMulticastUnbind", kAdvice5); }
+JITC_EXPORT int32_t cuOccupancyAvailableDynamicSMemPerBlock() { return refuse_driver("cuOccupancyAvailableDynamicSMemPerBlock", kAdvice3); }
+JITC_EXPORT int32_t cuOccupancyMaxActiveBlocksPerMultiprocessor() { return refuse_driver("cuOccupancyMaxActiveBlocksPerMultiprocessor", kAdvice3); }
+JITC_EXPORT int32_t cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags() { return refuse_driver("cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", kAdvice3); }
+JITC_EXPORT int32_t cuOccupancyMaxActiveClusters() { return refuse_driver("cuOccupancyMaxActiveClusters", kAdvice3); }
+JITC_EXPORT int32_t cuOccupancyMaxPotentialBlockSize() { return refuse_driver("cuOccupancyMaxPotentialBlockSize", kAdvice3); }
+JITC_EXPORT int32_t cuPointerSetAttribute() { return refuse_driver("cuPointerSetAttribute", kAdvice6); }
+JITC_EXPORT int32_t cuStreamBatchMemOp_v2() { return refuse_driver("cuStreamBatchMemOp_v2", kAdvice6); }
+JITC_EXPORT int32_t cuStreamBeginCapture_v2() { return refuse_driver("cuStreamBeginCapture_v2", kAdvice0); }
+JITC_EXPORT int32_t cuStreamEndCapture() { return refuse_driver("cuStreamEndCapture", kAdvice0); }
+JITC_EXPORT int32_t cuStreamGetCaptureInfo_v3() { return refuse_driver("cuStreamGetCaptureInfo_v3", kAdvice0); }
+JITC_EXPORT int32_t cuStreamWaitValue32_v2() { return refuse_driver("cuStreamWaitValue32_v2", kAdvice6); }
+JITC_EXPORT int32_t cuStreamWaitValue64_v2() { return refuse_driver("cuStreamWaitValue64_v2", kAdvice6); }
+JITC_EXPORT int32_t cuStreamWriteValue32_v2() { return refuse_driver("cuStreamWriteValue32_v2", kAdvice6); }
+JITC_EXPORT int32_t cuStreamWriteValue64_v2() { return refuse_driver("cuStreamWriteValue64_v2", kAdvice6); }
+JITC_EXPORT int32_t cuTensorMapEncodeIm2col() { return refuse_driver("cuTensorMapEncodeIm2col", kAdvice3); }
+JITC_EXPORT int32_t cuTensorMapEncodeTiled() { return refuse_driver("cuTensorMapEncodeTiled", kAdvice3); }

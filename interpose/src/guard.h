@@ -1,0 +1,54 @@
+// What stands between an exported symbol and the hand-written function behind it.
+//
+// Included by the generated wrappers only. Promises: no exception leaves; the runtime API's last error
+// is kept per thread; in a child made by fork nothing that needs the service is tried.
+#pragma once
+#include <exception>
+#include <new>
+
+#include "front.h"
+
+#define JITC_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace jitc::front {
+
+/// Status of a call, whatever it throws. The numbers are cudaError_t's.
+template <bool kNeedsService, class Call>
+Status run_guarded(Call&& call, Status in_child, Status no_memory, Status unknown) noexcept {
+  try {
+    if (kNeedsService && forked()) return in_child;
+    return call();
+  } catch (const std::bad_alloc&) {
+    return no_memory;
+  } catch (...) {
+    return unknown;
+  }
+}
+
+template <bool kNeedsService, class Call>
+Status guard_cudart(Call&& call) noexcept {
+  return keep_error(run_guarded<kNeedsService>(call, kInitializationError, kOutOfMemory, kUnknown));
+}
+template <bool kNeedsService, class Call>
+Status guard_driver(Call&& call) noexcept {
+  return run_guarded<kNeedsService>(call, kInitializationError, kOutOfMemory, kUnknown);
+}
+template <bool kNeedsService, class Call>
+Status guard_nccl(Call&& call) noexcept {
+  return run_guarded<kNeedsService>(call, kNcclUnhandledCudaError, kNcclSystemError, kNcclInternalError);
+}
+template <bool kNeedsService, class Call>
+Status guard_cublas(Call&& call) noexcept {
+  return run_guarded<kNeedsService>(call, kBlasNotInitialized, kBlasAllocFailed, kBlasInternalError);
+}
+template <bool kNeedsService, class Call>
+Status guard_cublaslt(Call&& call) noexcept { return guard_cublas<kNeedsService>(call); }
+
+/// A function that the spec refuses: says once what to do, returns the API's not-supported error.
+Status refuse_cudart(const char* name, const char* advice) noexcept;
+Status refuse_driver(const char* name, const char* advice) noexcept;
+Status refuse_nccl(const char* name, const char* advice) noexcept;
+Status refuse_cublas(const char* name, const char* advice) noexcept;
+Status refuse_cublaslt(const char* name, const char* advice) noexcept;
+
+}  // namespace jitc::front

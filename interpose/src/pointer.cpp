@@ -1,0 +1,75 @@
+// What kind of memory a pointer points to: cudaPointerGetAttributes and the driver's form of it.
+#include "memory.h"
+
+namespace jitc::front {
+namespace {
+
+struct Pointer {
+  int32_t type = kUnregistered, device = -2;
+  Block block;
+};
+
+Pointer describe(uint64_t address) {
+  Pointer out;
+  if (Session* session = Node::instance().owner(address)) {
+    if (!addresses_of(*session).find(address, 0, &out.block)) return out;
+    out.type = kDevice;
+    out.device = device_of(session);
+  } else if (is_pinned(address, 1)) {
+    out.type = kHost;
+    out.device = current_device();
+  }
+  return out;
+}
+
+/// CU_POINTER_ATTRIBUTE_*: writes the attribute, of the type that the driver's documentation gives it.
+Status write_attribute(void* data, int32_t attribute, const Pointer& pointer, uint64_t address) {
+  auto* number = static_cast<int32_t*>(data);
+  auto* wide = static_cast<uint64_t*>(data);
+  switch (attribute) {
+    case 1: *wide = context_of(pointer.device); return kSuccess;
+    case 2: *number = pointer.type == kDevice ? 2 : 1; return kSuccess;
+    case 3: case 4: *wide = address; return kSuccess;
+    case 7: *wide = pointer.block.ordinal + 1; return kSuccess;
+    case 8: case 10: case 15: case 16: case 21: *static_cast<uint32_t*>(data) = 0; return kSuccess;
+    case 9: *number = pointer.device; return kSuccess;
+    case 11: case 19: *wide = pointer.block.address; return kSuccess;
+    case 12: case 18: *wide = pointer.block.bytes; return kSuccess;
+    case 13: *number = 1; return kSuccess;
+    default: return kInvalidValue;
+  }
+}
+
+}  // namespace
+
+int32_t cudaPointerGetAttributes(PointerAttributes* attributes, uint64_t address) {
+  if (!attributes) return kInvalidValue;
+  const Pointer pointer = describe(address);
+  *attributes = {};
+  attributes->type = pointer.type;
+  attributes->device = pointer.device;
+  auto* as_given = reinterpret_cast<void*>(address);
+  if (pointer.type != kUnregistered) attributes->device_pointer = as_given;
+  if (pointer.type != kDevice) attributes->host_pointer = as_given;
+  return kSuccess;
+}
+
+int32_t cuPointerGetAttribute(void* data, int32_t attribute, uint64_t address) {
+  if (!data) return kInvalidValue;
+  const Pointer pointer = describe(address);
+  return pointer.type == kUnregistered ? kInvalidValue : write_attribute(data, attribute, pointer, address);
+}
+
+int32_t cuPointerGetAttributes(uint32_t count, const int32_t* attributes, void** data, uint64_t address) {
+  if (!attributes || !data) return kInvalidValue;
+  const Pointer pointer = describe(address);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!data[i]) return kInvalidValue;
+    const bool known = pointer.type != kUnregistered && !write_attribute(data[i], attributes[i], pointer, address);
+    // The driver zeroes what it does not know. An attribute is at least an int.
+    if (!known) *static_cast<int32_t*>(data[i]) = 0;
+  }
+  return kSuccess;
+}
+
+}  // namespace jitc::front

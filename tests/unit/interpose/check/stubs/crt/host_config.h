@@ -1,0 +1,2 @@
+// See host_defines.h.
+#pragma once

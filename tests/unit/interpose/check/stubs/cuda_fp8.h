@@ -1,0 +1,2 @@
+// No checked signature uses these types.
+#pragma once

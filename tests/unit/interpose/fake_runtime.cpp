@@ -1,0 +1,227 @@
+// The runtime's interface without a service: records what the front ends submit, and carries out enough
+// of it (memory, results) to answer. Driven by the jitc_fake_* functions from pytest.
+//
+// Linked with the front ends into libjitc_interpose_fake.so; never shipped.
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "runtime/session.h"
+
+#define FAKE_API extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+using namespace jitc;
+using runtime::GpuInfo;
+using runtime::Result;
+
+constexpr uint64_t kBase = 0x200000000000, kBytes = uint64_t{1} << 38, kMemory = 1u << 30;
+
+struct Controls {
+  bool hold = false;           // nothing is executed before the next wait
+  uint32_t over = 0;           // the session's error
+  std::map<uint16_t, uint32_t> next_status;  // op id -> status of its next result
+  std::vector<std::byte> recorded;
+  bool forked = false;
+};
+Controls& controls() {
+  static auto& out = *new Controls;
+  return out;
+}
+
+struct Later {
+  std::vector<std::byte> record;
+  bool wait;
+  runtime::Session::Receiver receiver;
+  void* context;
+};
+
+class FakeSession final : public runtime::Session {
+ public:
+  explicit FakeSession(uint32_t gpu) : gpu_(gpu) {}
+  bool executed(uint64_t, uint64_t sequence) const override { return sequence <= executed_; }
+  void poll() override {
+    if (!controls().hold) run_all();
+  }
+  uint64_t last_submitted(uint64_t stream) const override {
+    const auto found = last_.find(stream);
+    return found == last_.end() ? 0 : found->second;
+  }
+  uint32_t status() const override { return controls().over; }
+  uint32_t gpu() const override { return gpu_; }
+  uint64_t address_base() const override { return kBase + gpu_ * kBytes; }
+  uint64_t address_bytes() const override { return kBytes; }
+
+ protected:
+  uint64_t append(ops::OpHeader* op, size_t size, std::span<const std::byte> payload, bool wait, Receiver receiver,
+                  void* context) override {
+    if (controls().over) return 0;
+    op->size = static_cast<uint32_t>((size + payload.size() + 7) / 8 * 8);
+    op->flags = wait ? ops::kFlagWait : 0;
+    op->sequence = ++sequence_;
+    last_[op->stream] = op->sequence;
+    std::vector<std::byte> record(op->size);
+    std::memcpy(record.data(), op, size);
+    if (!payload.empty()) std::memcpy(record.data() + size, payload.data(), payload.size());
+    controls().recorded.insert(controls().recorded.end(), record.begin(), record.end());
+    later_.push_back({std::move(record), wait, receiver, context});
+    return op->sequence;
+  }
+  Result append_and_wait(ops::OpHeader* op, size_t size, std::span<const std::byte> payload) override {
+    if (!append(op, size, payload, true, nullptr, nullptr)) return {controls().over, {}};
+    return run_all();
+  }
+
+ private:
+  template <class Op>
+  static const Op& as(const std::vector<std::byte>& record) { return *reinterpret_cast<const Op*>(record.data()); }
+
+  Result run_all() {
+    Result last;
+    for (auto& later : std::exchange(later_, {})) {
+      last = run(later.record);
+      executed_ = reinterpret_cast<const ops::OpHeader*>(later.record.data())->sequence;
+      if (later.receiver) later.receiver(later.context, last.status, last.payload);
+    }
+    return last;
+  }
+
+  Result run(const std::vector<std::byte>& record) {
+    const auto id = reinterpret_cast<const ops::OpHeader*>(record.data())->op;
+    Result out;
+    if (const auto planned = controls().next_status.find(id); planned != controls().next_status.end()) {
+      out.status = planned->second;
+      controls().next_status.erase(planned);
+      return out;
+    }
+    switch (static_cast<ops::OpId>(id)) {
+      case ops::OpId::allocate: memory_[as<ops::Allocate>(record).address].resize(as<ops::Allocate>(record).bytes); break;
+      case ops::OpId::free: memory_.erase(as<ops::Free>(record).address); break;
+      case ops::OpId::copy_h2d: {
+        const auto& op = as<ops::CopyH2d>(record);
+        std::memcpy(at(op.address), record.data() + sizeof op, op.bytes);
+        break;
+      }
+      case ops::OpId::copy_d2h: {
+        const auto& op = as<ops::CopyD2h>(record);
+        out.payload.assign(at(op.address), at(op.address) + op.bytes);
+        break;
+      }
+      case ops::OpId::copy_d2d: {
+        const auto& op = as<ops::CopyD2d>(record);
+        std::memmove(at(op.destination), at(op.source), op.bytes);
+        break;
+      }
+      case ops::OpId::fill: {
+        const auto& op = as<ops::Fill>(record);
+        std::memset(at(op.address), static_cast<int>(op.value), op.bytes);
+        break;
+      }
+      case ops::OpId::memory_info: {
+        const uint64_t numbers[] = {kMemory / 2, kMemory};
+        out.payload.assign(reinterpret_cast<const std::byte*>(numbers), reinterpret_cast<const std::byte*>(numbers + 2));
+        break;
+      }
+      case ops::OpId::event_elapsed: {
+        const float milliseconds = 1.5f;
+        out.payload.assign(reinterpret_cast<const std::byte*>(&milliseconds),
+                           reinterpret_cast<const std::byte*>(&milliseconds + 1));
+        break;
+      }
+      case ops::OpId::communicator_split: {
+        const int32_t numbers[] = {2, 1};
+        out.payload.assign(reinterpret_cast<const std::byte*>(numbers), reinterpret_cast<const std::byte*>(numbers + 2));
+        break;
+      }
+      case ops::OpId::operator_query:  // echoes the call
+        out.payload.assign(record.begin() + sizeof(ops::OperatorQuery), record.end());
+        break;
+      default: break;
+    }
+    return out;
+  }
+
+  std::byte* at(uint64_t address) {
+    auto after = memory_.upper_bound(address);
+    if (after == memory_.begin()) std::abort();  // a front end let a bad address through
+    auto& [start, bytes] = *std::prev(after);
+    if (address - start >= bytes.size()) std::abort();
+    return bytes.data() + (address - start);
+  }
+
+  uint32_t gpu_;
+  uint64_t sequence_ = 0, executed_ = 0;
+  std::map<uint64_t, uint64_t> last_;
+  std::vector<Later> later_;
+  std::map<uint64_t, std::vector<std::byte>> memory_;
+};
+
+class FakeNode final : public runtime::Node {
+ public:
+  FakeNode() {
+    const char* count = std::getenv("JITC_FAKE_GPUS");
+    for (uint32_t i = 0; i < static_cast<uint32_t>(count ? std::atoi(count) : 2); ++i) {
+      GpuInfo gpu;
+      gpu.index = i;
+      gpu.device = "software";
+      gpu.name = "jitc software device";
+      gpu.uuid = std::string("0123456789abcdef0123456789abcde") + std::to_string(i);
+      gpu.memory_total = kMemory;
+      gpu.capability_major = 9;
+      gpu.multiprocessors = 4;
+      gpus_.push_back(gpu);
+      sessions_.push_back(nullptr);
+    }
+  }
+  const std::vector<GpuInfo>& gpus() override { return gpus_; }
+  runtime::Session* session(uint32_t gpu, bool create, uint32_t* error) override {
+    if (gpu >= gpus_.size()) return *error = 101, nullptr;
+    if (!sessions_[gpu] && create) sessions_[gpu] = new FakeSession(gpu);
+    return sessions_[gpu];
+  }
+  runtime::Session* owner(uint64_t address) override {
+    const uint64_t slot = (address - kBase) / kBytes;
+    return address >= kBase && slot < sessions_.size() ? sessions_[slot] : nullptr;
+  }
+  std::vector<runtime::Session*> sessions() override {
+    std::vector<runtime::Session*> out;
+    for (auto* session : sessions_)
+      if (session) out.push_back(session);
+    return out;
+  }
+  bool forked() const override { return controls().forked; }
+
+ private:
+  std::vector<GpuInfo> gpus_;
+  std::vector<FakeSession*> sessions_;
+};
+
+thread_local int phase = 0;
+
+}  // namespace
+
+namespace jitc::runtime {
+Node& Node::instance() {
+  static auto& node = *new FakeNode;
+  return node;
+}
+void Node::set_phase(ops::Phase to) { phase = static_cast<int>(to); }
+}  // namespace jitc::runtime
+
+/// Moves what was recorded since the last call into out; returns the bytes, or the need when out is too small.
+FAKE_API size_t jitc_fake_take(void* out, size_t capacity) {
+  auto& recorded = controls().recorded;
+  const size_t size = recorded.size();
+  if (size > capacity) return size;
+  if (size) std::memcpy(out, recorded.data(), size);
+  recorded.clear();
+  return size;
+}
+FAKE_API void jitc_fake_hold(int on) { controls().hold = on; }
+FAKE_API void jitc_fake_over(uint32_t status) { controls().over = status; }
+FAKE_API void jitc_fake_forked(int on) { controls().forked = on; }
+FAKE_API void jitc_fake_next_status(uint32_t op, uint32_t status) { controls().next_status[static_cast<uint16_t>(op)] = status; }
+FAKE_API int jitc_fake_phase(void) { return phase; }
