@@ -3,7 +3,7 @@
 set -euo pipefail
 need=()
 have() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'ok installed'; }
-for package in g++ make pkg-config libnghttp2-dev libxxhash-dev python3-venv python3-dev; do
+for package in g++ make pkg-config libnghttp2-dev libxxhash-dev nlohmann-json3-dev python3-venv python3-dev; do
   case $package in
     g++) command -v g++ >/dev/null || need+=("$package") ;;
     make|pkg-config) command -v "$package" >/dev/null || need+=("$package") ;;

@@ -1,0 +1,80 @@
+#include "board.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "checksum.h"
+
+namespace jitc {
+
+void Board::join(uint32_t slot_index, const std::array<uint8_t, 128>& unique_id) const {
+  const Hash hash = hash_bytes(std::as_bytes(std::span(unique_id)));
+  uint64_t key = 0;
+  for (int i = 0; i < 8; ++i) key = key << 8 | hash[i];
+  BoardSlot& own = slot(slot_index);
+  const uint32_t count = std::min<uint32_t>(own.communicators.load(), own.keys.size());
+  for (uint32_t i = 0; i < count; ++i)
+    if (own.keys[i].load() == key) return;
+  if (count == own.keys.size()) return;  // more would hardly connect anybody new
+  own.keys[count].store(key);
+  own.communicators.store(count + 1);
+}
+
+std::vector<uint32_t> Board::group(uint32_t slot_index, const std::vector<uint32_t>& named) const {
+  std::vector<uint32_t> found{slot_index};
+  for (const uint32_t one : named)
+    if (one < kSlots && one != slot_index && slot(one).session.load()) found.push_back(one);
+  std::vector<uint64_t> keys;
+  for (size_t done = 0; done < found.size(); ++done) {
+    const BoardSlot& one = slot(found[done]);
+    const uint32_t count = std::min<uint32_t>(one.communicators.load(), one.keys.size());
+    for (uint32_t i = 0; i < count; ++i) {
+      const uint64_t key = one.keys[i].load();
+      if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
+      keys.push_back(key);
+      for (uint32_t other = 0; other < kSlots; ++other) {
+        const BoardSlot& candidate = slot(other);
+        if (!candidate.session.load() || std::find(found.begin(), found.end(), other) != found.end()) continue;
+        const uint32_t its = std::min<uint32_t>(candidate.communicators.load(), candidate.keys.size());
+        for (uint32_t k = 0; k < its; ++k)
+          if (candidate.keys[k].load() == key) {
+            found.push_back(other);
+            break;
+          }
+      }
+    }
+  }
+  return found;
+}
+
+uint64_t Board::least(const std::vector<uint32_t>& chosen, std::atomic<uint64_t> BoardSlot::*counter) const {
+  uint64_t least = UINT64_MAX;
+  for (const uint32_t one : chosen) least = std::min(least, (slot(one).*counter).load());
+  return least;
+}
+
+void Board::clear(uint32_t slot_index) const {
+  BoardSlot& own = slot(slot_index);
+  own.session.store(0);
+  own.communicators.store(0);
+  for (auto* const counter : {&own.epoch, &own.prepared, &own.reached, &own.begun}) counter->store(0);
+  ring();
+}
+
+uint32_t Board::bell() const { return bell_word().load(); }
+
+void Board::ring() const {
+  bell_word().fetch_add(1);
+  syscall(SYS_futex, &bell_word(), FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+}
+
+void Board::wait(uint32_t seen, int milliseconds) const {
+  const timespec time{milliseconds / 1000, (milliseconds % 1000) * 1'000'000L};
+  syscall(SYS_futex, &bell_word(), FUTEX_WAIT, seen, &time, nullptr, 0);
+}
+
+}  // namespace jitc

@@ -1,0 +1,58 @@
+// The node's board: one slot per session, in memory that all workers share. Through it the sessions of a
+// group agree on which boundary everybody has, and wait for each other before an optimizer step.
+//
+// All fields are atomics; whoever changes something that others wait for rings the bell (a futex).
+// Groups: sessions that share a communicator, directly or through others, and those that Resume names.
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "shared_map.h"
+
+namespace jitc {
+
+struct alignas(64) BoardSlot {
+  std::atomic<uint64_t> session;  // 0: free
+  std::atomic<uint64_t> epoch;
+  std::atomic<uint64_t> prepared;  // newest boundary whose copies are complete
+  std::atomic<uint64_t> reached;   // optimizer steps whose begin is reached, shadows done
+  std::atomic<uint64_t> begun;     // optimizer steps that have changed state
+  std::atomic<uint32_t> communicators;
+  uint32_t reserved;
+  std::array<std::atomic<uint64_t>, 26> keys;  // of the communicators with more than one rank
+};
+static_assert(sizeof(BoardSlot) == 256);
+
+class Board {
+ public:
+  static constexpr uint32_t kSlots = 256;
+  static constexpr uint64_t kBytes = kSlots * sizeof(BoardSlot) + 4096;
+
+  explicit Board(const std::string& path) : map_(path, kBytes) {}
+
+  BoardSlot& slot(uint32_t index) const { return slots()[index]; }
+  /// Notes that the slot's session is in the communicator.
+  void join(uint32_t slot, const std::array<uint8_t, 128>& unique_id) const;
+  /// Slots of the group that the slot belongs to, itself included.
+  std::vector<uint32_t> group(uint32_t slot, const std::vector<uint32_t>& named) const;
+  /// Smallest value of a counter over the slots.
+  uint64_t least(const std::vector<uint32_t>& slots, std::atomic<uint64_t> BoardSlot::*counter) const;
+  void clear(uint32_t slot) const;
+
+  /// Read the bell before looking at slots; wait returns when it was rung since, or after the time.
+  uint32_t bell() const;
+  void ring() const;
+  void wait(uint32_t seen, int milliseconds) const;
+
+ private:
+  BoardSlot* slots() const { return reinterpret_cast<BoardSlot*>(map_.data()); }
+  std::atomic<uint32_t>& bell_word() const {
+    return *reinterpret_cast<std::atomic<uint32_t>*>(map_.data() + kSlots * sizeof(BoardSlot));
+  }
+  SharedMap map_;
+};
+
+}  // namespace jitc

@@ -1,0 +1,51 @@
+// What is kept of a boundary (and of the begin of an optimizer step): enough to go back to it.
+// Packed into the journal as it is made, unpacked by the worker that takes over.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "backend.h"
+#include "checksum.h"
+#include "jitc/generated_ops.h"
+#include "snapshot.h"
+
+namespace jitc {
+
+/// One live block, and what is known of its content.
+struct LiveRow {
+  ops::LiveBlock block;
+  Hash hash{};    // at the boundary (in a StepState: at the step's begin); zeros: not measured
+  Hash before{};  // at the begin of the step before the boundary
+  uint64_t copy = Snapshot::kNone;  // extent in the arena
+
+  bool copied() const { return copy != Snapshot::kNone; }
+  bool same_place(const LiveRow& other) const {
+    return block.address == other.block.address && block.bytes == other.block.bytes;
+  }
+};
+
+struct BoundaryState {
+  uint64_t number = 0;
+  uint64_t sequence = 0;  // of the boundary op: all ops up to it are in the state
+  uint64_t position = 0;  // of its record in the journal
+  // What happened between the step's begin and this boundary:
+  uint32_t step_waits = 0, step_collectives = 0, step_allocations = 0;
+  uint32_t reserved = 0;
+  Resources resources;
+  std::vector<LiveRow> rows;
+
+  std::vector<std::byte> pack() const;
+  static BoundaryState unpack(std::span<const std::byte> bytes);
+};
+
+/// Copies made when all ops before an optimizer step had run. A row without a copy: as at the boundary before.
+struct StepState {
+  uint64_t step = 0;
+  std::vector<LiveRow> rows;
+
+  std::vector<std::byte> pack() const;
+  static StepState unpack(std::span<const std::byte> bytes);
+};
+
+}  // namespace jitc

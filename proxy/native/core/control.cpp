@@ -1,0 +1,128 @@
+// Commands that only look, or change how a session is kept: tables, policy, faults, counters, transfers.
+#include <algorithm>
+#include <cstring>
+
+#include "error.h"
+#include "session.h"
+
+namespace jitc {
+namespace {
+uint64_t end_of(const std::vector<Transfer>& blocks) {
+  uint64_t end = 0;
+  for (const Transfer& block : blocks) {
+    if (block.bytes > UINT64_MAX - block.offset) throw Error("a transfer's offset is out of range");
+    end = std::max(end, block.offset + block.bytes);
+  }
+  return end;
+}
+
+[[noreturn]] void refuse(const Transfer& block, const char* why) {
+  throw Error("block of " + std::to_string(block.bytes) + " bytes at address " + std::to_string(block.address) + " " + why);
+}
+
+void check(const Transfer& block, std::span<const std::byte> bytes) {
+  if (block.hash != kNoHash && hash_bytes(bytes) != block.hash) refuse(block, "has other content than was asked for");
+}
+}  // namespace
+
+uint64_t Session::export_blocks(const std::string& path, const std::vector<Transfer>& blocks) {
+  const std::lock_guard lock(mutex_);
+  require_fenced("Export");
+  if (blocks.empty()) return 0;
+  const SharedMap map(path, end_of(blocks));
+  uint64_t bytes = 0;
+  for (const Transfer& block : blocks) {
+    const std::span<std::byte> into(map.data() + block.offset, block.bytes);
+    if (!backend_->read(block.address, into)) refuse(block, "is not allocated");
+    check(block, into);
+    bytes += block.bytes;
+  }
+  return bytes;
+}
+
+uint64_t Session::import_blocks(const std::string& path, const std::vector<Transfer>& blocks) {
+  const std::lock_guard lock(mutex_);
+  require_fenced("Import");
+  if (blocks.empty()) return 0;
+  const SharedMap map(path, end_of(blocks));
+  uint64_t bytes = 0;
+  for (const Transfer& block : blocks) {
+    const std::span<const std::byte> from(map.data() + block.offset, block.bytes);
+    check(block, from);
+    if (!backend_->write(block.address, from)) refuse(block, "is not allocated");
+    bytes += block.bytes;
+  }
+  return bytes;
+}
+
+BoundaryState Session::boundary_table(uint64_t boundary) {
+  const std::lock_guard lock(mutex_);
+  const BoundaryState* const state =
+      boundary ? find_boundary(boundary) : (boundaries_.empty() ? nullptr : &boundaries_.back());
+  if (!state) throw Error("boundary " + std::to_string(boundary) + " is not kept here");
+  BoundaryState table = *state;
+  if (state_ != State::fenced || dispatched_ != state->sequence) return table;
+  // Memory stands at this boundary: hashes that were not taken then can be taken now.
+  for (LiveRow& row : table.rows) {
+    const auto [address, bytes, ordinal] = row.block;
+    if (row.hash != kNoHash || !bytes) continue;
+    if (row.copied())
+      row.hash = hash_bytes(snapshot_.bytes(row.copy, bytes));
+    else if (!backend_->hash(address, bytes, row.hash))
+      row.hash = kNoHash;
+  }
+  return table;
+}
+
+void Session::set_policy(Policy policy) {
+  const std::lock_guard lock(mutex_);
+  if (!boundaries_.empty())
+    for (const LiveRow& row : boundaries_.back().rows) policy.known_ordinals.insert(row.block.ordinal);
+  policy_ = std::make_shared<Policy>(std::move(policy));
+}
+
+void Session::arm(const Fault& fault) {
+  Injector::check(fault);
+  if (fault.at_once())
+    host_.fire(fault, Injector::describe(fault, nullptr, last_boundary_));
+  else
+    injector_.arm(fault);
+}
+
+SessionStats Session::stats() {
+  SessionStats stats{};
+  stats.session = request_.session;
+  stats.ops_executed = ops_executed_;
+  stats.executed = executed();
+  stats.received = received_;
+  stats.journal_bytes = journal_.bytes();
+  stats.memory_used = backend_->memory_used();
+  stats.memory_total = backend_->memory_total();
+  stats.boundary = last_boundary_;
+  stats.committed = committed_;
+  stats.protected_ = protected_;
+  const std::lock_guard lock(mutex_);
+  stats.snapshot_bytes = snapshot_.used();
+  stats.state = name_of(state_);
+  stats.policy = policy_->copy_all ? "copy" : "peer";
+  return stats;
+}
+
+void Session::break_device(uint32_t status, std::string_view cause, std::string_view message) {
+  fault(dispatched_ + 1, status, cause, message);
+}
+
+void Session::leave() {
+  detach();
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+    accepting_ = false;
+    if (state_ == State::running) state_ = State::fenced;
+    work_.notify_all();
+    changed_.notify_all();
+  }
+  board_.clear(request_.slot);
+}
+
+}  // namespace jitc

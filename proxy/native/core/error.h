@@ -1,0 +1,13 @@
+// The core's one exception: a text for the user. It never leaves the library (api.cpp catches it).
+#pragma once
+#include <stdexcept>
+#include <string>
+
+namespace jitc {
+
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace jitc

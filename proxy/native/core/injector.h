@@ -1,0 +1,48 @@
+// Faults that somebody asked for, waiting for their place. Called by Session at every op (one flag when
+// nothing is armed), by the back end's threads at named points. A fault fires once.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jitc/generated_ops.h"
+
+namespace jitc {
+
+/// Fault of control.proto.
+struct Fault {
+  std::string kind;
+  uint64_t sequence = 0, operations = 0, boundary = 0, skip = 0;
+  std::string phase;
+  bool armed_at_boundary = false;
+
+  bool at_once() const { return !sequence && !operations && !boundary && phase.empty() && !armed_at_boundary; }
+};
+
+class Injector {
+ public:
+  /// Throws Error when kind or phase is unknown.
+  void arm(const Fault& fault);
+  /// boundary: the newest one that this op comes after. A fault that fires here is returned, and gone.
+  std::optional<Fault> at_op(const ops::OpHeader& op, uint64_t boundary) {
+    return armed_.load(std::memory_order_relaxed) ? match(op, "", boundary) : std::nullopt;
+  }
+  /// phase: "collective", "copy" or "boundary".
+  std::optional<Fault> at_point(const ops::OpHeader& op, std::string_view phase, uint64_t boundary) {
+    return armed_.load(std::memory_order_relaxed) ? match(op, phase, boundary) : std::nullopt;
+  }
+  static void check(const Fault& fault);
+  static std::string describe(const Fault& fault, const ops::OpHeader* op, uint64_t boundary);
+
+ private:
+  std::optional<Fault> match(const ops::OpHeader& op, std::string_view point, uint64_t boundary);
+  std::atomic<bool> armed_{false};
+  std::mutex mutex_;
+  std::vector<Fault> faults_;
+};
+
+}  // namespace jitc

@@ -1,0 +1,54 @@
+// Completions on their way to the client: results and faults at once, acks and progress coalesced.
+//
+// Called by: Session (puts), the stream's thread (poll). Promises: a result is out before any progress
+// that was made after it; only the newest ack, and the newest progress per stream, is kept; these alone
+// wake the poller at most once per kLazy.
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "jitc/completion.h"
+
+namespace jitc {
+
+class Outbox {
+ public:
+  using Bytes = std::span<const std::byte>;
+  static constexpr std::chrono::milliseconds kLazy{1};
+  static constexpr int64_t kDetached = -2;
+  /// Longest payload that fits into one message.
+  static constexpr size_t kMaximumPayload = (4u << 20) - 4096;
+
+  /// False when a stream is attached already. Starts with nothing to send.
+  bool attach();
+  void detach();
+  bool attached() const;
+
+  void completion(CompletionKind kind, uint32_t status, uint64_t sequence, Bytes payload = {});
+  void progress(uint64_t stream, uint64_t sequence);
+  void ack(uint64_t sequence, bool at_once = false);
+
+  /// One CompletionBatch message; 0 after the time without one, kDetached, or -1: capacity is too small.
+  int64_t poll(std::span<std::byte> out, int timeout_ms);
+
+ private:
+  bool lazy_pending() const { return ack_ > ack_sent_ || !progress_.empty(); }
+  int64_t compose(std::span<std::byte> out);
+  void wake_lazily();
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  bool attached_ = false, waiting_without_end_ = false, at_once_ = false;
+  std::deque<std::vector<std::byte>> urgent_;
+  std::map<uint64_t, uint64_t> progress_;
+  uint64_t ack_ = 0, ack_sent_ = 0;
+  std::chrono::steady_clock::time_point last_sent_{};
+};
+
+}  // namespace jitc

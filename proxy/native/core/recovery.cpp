@@ -1,0 +1,353 @@
+// What the coordinator asks of a session in a recovery: stop, go back to a boundary, or on to the next one.
+//
+// All of it runs in control threads while the dispatcher is parked (fence makes it so).
+#include <algorithm>
+#include <chrono>
+
+#include "error.h"
+#include "session.h"
+#include "wire.h"
+
+namespace jitc {
+namespace {
+/// A healthy rank inside an optimizer step finishes what it was given; such a step waits for nobody.
+constexpr auto kSettleTime = std::chrono::seconds(10);
+constexpr std::byte kPoison{0xcb};
+}  // namespace
+
+// -- fence -------------------------------------------------------------------------------------------
+
+Position Session::fence(uint64_t epoch) {
+  Lock lock(mutex_);
+  if (state_ == State::over) throw Error("the session has been given up: " + over_message_);
+  if (state_ == State::running) stop_dispatcher(lock);
+  if (state_ == State::faulted) {
+    quiet_ = false;
+    hold(lock);
+  }
+  epoch_ = epoch;
+  BoardSlot& slot = board_.slot(request_.slot);
+  slot.epoch.store(epoch);
+  Position position{committed_, last_boundary_, slot.reached, slot.begun, 0, received_};
+  lock.unlock();
+  position.executed = executed();
+  return position;
+}
+
+/// running -> fenced. Inside an optimizer step that needs nobody else, what was given runs to its end.
+void Session::stop_dispatcher(Lock& lock) {
+  state_ = State::fenced;
+  board_.ring();
+  changed_.notify_all();
+  drain_ = in_step_ && !step_collectives_;
+  if (drain_) {
+    // The dispatcher may be asleep with work still on the streams: it settles when it is woken.
+    work_.notify_one();
+    changed_.wait_for(lock, kSettleTime, [this] { return parked_ && !drain_; });
+    drain_ = false;
+  }
+  hold(lock);
+}
+
+/// -> fenced: when this returns the dispatcher is parked and nothing runs any more.
+void Session::hold(Lock& lock) {
+  stop_backend(lock);
+  changed_.wait(lock, [this] { return parked_; });
+  restored_ = quiet_;
+}
+
+void Session::stop_backend(Lock& lock) {
+  accepting_ = false;
+  state_ = State::fenced;
+  changed_.notify_all();
+  lock.unlock();  // the back end's threads may be about to report a fault
+  backend_->fence();
+  lock.lock();
+}
+
+void Session::require_fenced(const char* what) const {
+  if (state_ != State::fenced) throw Error(std::string(what) + " needs a fenced session, this one is " + name_of(state_));
+}
+
+// -- back ----------------------------------------------------------------------------------------------
+
+const BoundaryState* Session::find_boundary(uint64_t number) const {
+  for (const BoundaryState& state : boundaries_)
+    if (state.number == number) return &state;
+  return nullptr;
+}
+
+RecoverReply Session::roll_back(uint64_t boundary) {
+  Lock lock(mutex_);
+  require_fenced("Rollback");
+  if (boundary == 0) {
+    if (journal_.head() != 0)
+      return {false, "the start of the session is not in the journal any more", 0, {}};
+    forget_after(0);
+    return restore_to(nullptr);
+  }
+  const BoundaryState* const state = find_boundary(boundary);
+  if (!state) {
+    std::string has;
+    for (const BoundaryState& one : boundaries_) has += " " + std::to_string(one.number);
+    return {false, "boundary " + std::to_string(boundary) + " is not kept here (kept:" + has + ")", 0, {}};
+  }
+  forget_after(boundary);
+  return restore_to(state);
+}
+
+/// Later boundaries never happened. The journal says so first, for the worker that may have to take over.
+void Session::forget_after(uint64_t boundary) {
+  boundary_to_make_.reset();
+  const bool later = (!boundaries_.empty() && boundaries_.back().number > boundary) || step_;
+  if (later && !journal_.append(RecordKind::rollback, boundary, {}))
+    throw Error("the journal is full: the roll-back cannot be noted");
+  while (!boundaries_.empty() && boundaries_.back().number > boundary) {
+    drop_boundary(boundaries_.back());
+    boundaries_.pop_back();
+  }
+  drop_step();
+  last_boundary_ = boundary;
+}
+
+RecoverReply Session::restore_to(const BoundaryState* state) {
+  static const BoundaryState kStart;
+  if (!state) state = &kStart;
+  RecoverReply reply;
+  std::string error;
+  if (!backend_->restore(state->resources, error)) return {false, error, 0, {}};
+  table_.reset(state->resources);
+  std::vector<LiveRow> kept;
+  for (const LiveRow& row : state->rows)
+    if (!row.copied()) restore_row(row, reply, kept);
+  if (options_.poison) poison(state->resources, kept);
+  for (const LiveRow& row : state->rows)
+    if (row.copied()) restore_row(row, reply, kept);
+
+  in_step_ = false;
+  quiet_ = restored_ = true;
+  before_step_.clear();
+  uint64_t position = state->position;
+  cursor_ = state->number ? Journal::after(*journal_.at(position)) : journal_.head();
+  dispatched_ = state->sequence;
+  {
+    const std::lock_guard lock(progress_mutex_);
+    floor_ = state->sequence;
+    streams_.clear();
+    streams_[0] = {floor_, floor_};
+    for (const auto& stream : state->resources.streams) streams_[stream.handle] = {floor_, floor_};
+  }
+  for (const auto& stream : state->resources.streams) outbox_.progress(stream.handle, state->sequence);
+  outbox_.progress(0, state->sequence);
+  BoardSlot& slot = board_.slot(request_.slot);
+  for (auto* const counter : {&slot.prepared, &slot.reached, &slot.begun}) counter->store(state->number);
+  committed_ = std::min(committed_.load(), state->number);
+  reply.complete = reply.missing.empty();
+  if (!reply.complete) reply.message = std::to_string(reply.missing.size()) + " blocks must come from a peer";
+  return reply;
+}
+
+void Session::restore_row(const LiveRow& row, RecoverReply& reply, std::vector<LiveRow>& kept) {
+  const auto [address, bytes, ordinal] = row.block;
+  if (row.copied()) {
+    if (backend_->write(address, snapshot_.bytes(row.copy, bytes)))
+      reply.bytes += bytes;
+    else
+      reply.missing.push_back(row);
+    return;
+  }
+  if (!bytes) return;
+  // Never copied: what a healthy rank still has is as good as its hash says.
+  Hash now;
+  const bool same = !memory_lost_ && backend_->hash(address, bytes, now) && (row.hash == kNoHash || now == row.hash);
+  (same ? kept : reply.missing).push_back(row);
+}
+
+/// Everything that is allocated and is not to be kept gets a pattern, so that replay cannot lean on it.
+void Session::poison(const Resources& resources, const std::vector<LiveRow>& kept) {
+  std::vector<std::byte> pattern(1u << 20, kPoison);
+  for (const auto& allocation : resources.allocations) {
+    uint64_t at = allocation.address;
+    const uint64_t end = allocation.address + allocation.bytes;
+    while (at < end) {
+      uint64_t until = end, next = end;
+      for (const LiveRow& row : kept) {
+        const uint64_t from = row.block.address, to = from + row.block.bytes;
+        if (to <= at || from >= until) continue;
+        until = std::max(from, at);
+        next = to;
+      }
+      for (; at < until; at += std::min<uint64_t>(pattern.size(), until - at))
+        backend_->write(at, {pattern.data(), std::min<uint64_t>(pattern.size(), until - at)});
+      at = std::max(until, next);
+    }
+  }
+}
+
+// -- on ------------------------------------------------------------------------------------------------
+
+RecoverReply Session::finish_step(uint64_t boundary, uint32_t timeout_ms) {
+  Lock lock(mutex_);
+  require_fenced("FinishStep");
+  if (find_boundary(boundary)) {
+    lock.unlock();
+    return roll_back(boundary);
+  }
+  if (boundary != last_boundary_ + 1) return {false, "this rank is at boundary " + std::to_string(last_boundary_), 0, {}};
+  if (!quiet_ || board_.slot(request_.slot).reached < boundary)
+    return {false, "this rank was stopped in the middle of its work", 0, {}};
+  hold_at_ = boundary;
+  start();
+  const auto done = [this] { return state_ != State::running && parked_; };
+  if (!changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms), done)) stop_dispatcher(lock);
+  hold_at_ = 0;
+  if (last_boundary_ < boundary) return {false, "the step did not get to its end in time", 0, {}};
+  restored_ = true;
+  return {};
+}
+
+/// fenced -> running, with mutex_ held.
+void Session::start() {
+  backend_->unfence();
+  accepting_ = true;
+  state_ = State::running;
+  work_.notify_one();
+  changed_.notify_all();
+}
+
+RecoverReply Session::skip_step(uint64_t boundary, uint32_t timeout_ms) {
+  if (boundary == 0) throw Error("SkipStep needs a boundary");
+  {
+    const std::lock_guard lock(mutex_);
+    require_fenced("SkipStep");
+  }
+  if (find_boundary(boundary)) return roll_back(boundary);
+  if (boundary - 1 != 0 && !find_boundary(boundary - 1))
+    return {false, "boundary " + std::to_string(boundary - 1) + " is not kept here", 0, {}};
+  uint64_t op_position = 0;
+  const ops::Boundary* const op = wait_for_boundary_op(boundary, timeout_ms, op_position);
+  if (!op) return {false, "the program did not get to boundary " + std::to_string(boundary) + " in time", 0, {}};
+
+  Lock lock(mutex_);
+  require_fenced("SkipStep");
+  const std::optional<StepState> step = step_;
+  const BoundaryState* const base = find_boundary(boundary - 1);
+  RecoverReply reply = restore_to(base);
+  ResourceTable table = table_;
+  std::string why;
+  if (!skip_ops(cursor_, op_position, table, why)) return {false, why, 0, {}};
+  std::string error;
+  const Resources resources = table.list(*backend_);
+  if (!backend_->restore(resources, error)) return {false, error, 0, {}};
+  table_ = table;
+  reply = {};
+  const auto* const blocks = reinterpret_cast<const ops::LiveBlock*>(op + 1);
+  for (uint64_t i = 0; i < op->count; ++i) {
+    const LiveRow wanted{blocks[i]};
+    if (!wanted.block.bytes) continue;
+    const LiveRow* const copy = copy_for(wanted, base, step && step->step == boundary ? &*step : nullptr);
+    if (copy && backend_->write(wanted.block.address, snapshot_.bytes(copy->copy, copy->block.bytes)))
+      reply.bytes += wanted.block.bytes;
+    else
+      reply.missing.push_back(wanted);
+  }
+  cursor_ = Journal::after(*reinterpret_cast<const RecordHeader*>(reinterpret_cast<const std::byte*>(op) -
+                                                                  sizeof(RecordHeader)));
+  settle_progress(op->header);
+  {
+    const std::lock_guard progress(progress_mutex_);
+    floor_ = op->header.sequence;
+  }
+  for (const auto& stream : resources.streams) outbox_.progress(stream.handle, op->header.sequence);
+  boundary_to_make_ = op_position;
+  reply.complete = reply.missing.empty();
+  return reply;
+}
+
+/// The bytes that this rank alone knows: as they were when the step was about to begin.
+const LiveRow* Session::copy_for(const LiveRow& wanted, const BoundaryState* base, const StepState* step) const {
+  const auto find = [&](const std::vector<LiveRow>& rows) -> const LiveRow* {
+    const auto found = std::find_if(rows.begin(), rows.end(), [&](const LiveRow& row) { return row.same_place(wanted); });
+    return found == rows.end() ? nullptr : &*found;
+  };
+  const LiveRow* const before = step ? find(step->rows) : nullptr;
+  if (!before) return nullptr;
+  if (before->copied()) return before;
+  const LiveRow* const kept = base ? find(base->rows) : nullptr;
+  return kept && kept->copied() ? kept : nullptr;
+}
+
+const ops::Boundary* Session::wait_for_boundary_op(uint64_t boundary, uint32_t timeout_ms, uint64_t& position) {
+  {
+    Lock lock(mutex_);
+    const auto there = [&] { return boundary_received_ >= boundary || stop_; };
+    waiting_for_ops_ = true;
+    changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms), there);
+    waiting_for_ops_ = false;
+  }
+  position = journal_.head();
+  while (const RecordHeader* const record = journal_.at(position)) {
+    if (record->kind == RecordKind::op) {
+      const auto& op = *reinterpret_cast<const ops::OpHeader*>(record->payload().data());
+      const bool is_boundary = op.op == static_cast<uint16_t>(ops::OpId::boundary);
+      if (is_boundary && wire::as<ops::Boundary>(op).boundary == boundary) return &wire::as<ops::Boundary>(op);
+    }
+    position = Journal::after(*record);
+  }
+  return nullptr;
+}
+
+bool Session::skip_ops(uint64_t from, uint64_t to, ResourceTable& table, std::string& why) {
+  for (uint64_t position = from; const RecordHeader* const record = journal_.at(position);) {
+    if (position >= to) return true;
+    position = Journal::after(*record);
+    if (record->kind != RecordKind::op) continue;
+    const auto& op = *reinterpret_cast<const ops::OpHeader*>(record->payload().data());
+    const ops::OpInfo& info = *ops::find(op.op);
+    if (info.waits && !skip_result(op)) {
+      why = wire::op_name(op.op) + " (sequence " + std::to_string(op.sequence) + ") waits for a result that only running it gives";
+      return false;
+    }
+    if (info.resource) table.apply(op, results_.status(op.sequence).value_or(0));
+  }
+  return true;
+}
+
+/// False when the op's result is not known and cannot be told without running it.
+bool Session::skip_result(const ops::OpHeader& op) {
+  using ops::OpId;
+  if (results_.known(op.sequence)) return true;
+  switch (static_cast<OpId>(op.op)) {
+    case OpId::allocate:
+    case OpId::stream_synchronize:
+    case OpId::device_synchronize:
+    case OpId::event_synchronize: give_result(op.sequence, 0, {}); return true;
+    default: return false;
+  }
+}
+
+void Session::resume(uint64_t epoch, const std::vector<uint32_t>& slots) {
+  Lock lock(mutex_);
+  require_fenced("Resume");
+  if (!restored_) throw Error("Resume needs Rollback, FinishStep or SkipStep first: this session stopped in the middle");
+  memory_lost_ = false;
+  epoch_ = epoch;
+  peers_ = slots;
+  board_.slot(request_.slot).epoch.store(epoch);
+  start();
+}
+
+void Session::abandon(uint32_t status, const std::string& message) {
+  Lock lock(mutex_);
+  if (state_ == State::running) stop_dispatcher(lock);
+  if (state_ == State::faulted) hold(lock);
+  state_ = State::over;
+  over_status_ = status;
+  over_message_ = message;
+  changed_.notify_all();
+  lock.unlock();
+  board_.clear(request_.slot);
+  outbox_.completion(CompletionKind::fault, status, 0, std::as_bytes(std::span(message)));
+}
+
+}  // namespace jitc

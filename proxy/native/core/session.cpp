@@ -1,0 +1,327 @@
+// The client's side of a session: taking ops in, handing results out; opening an existing journal.
+#include "session.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "error.h"
+#include "wire.h"
+
+namespace jitc {
+namespace {
+/// How far a client may run ahead of execution: about what a launch queue holds, and then some.
+constexpr uint64_t kMostOpsAhead = 65536;
+constexpr uint64_t kMostBytesAhead = 64u << 20;
+constexpr auto kLookAgain = std::chrono::milliseconds(50);
+/// A boundary that is under way may free the journal; how long to wait for it before giving protection up.
+constexpr auto kPatience = std::chrono::seconds(10);
+}  // namespace
+
+const char* name_of(Session::State state) {
+  switch (state) {
+    case Session::State::running: return "running";
+    case Session::State::fenced: return "fenced";
+    case Session::State::faulted: return "faulted";
+    case Session::State::over: return "over";
+  }
+  return "?";
+}
+
+Session::Session(const SessionRequest& request, const DeviceOptions& options, Host& host)
+    : request_(request),
+      options_(options),
+      host_(host),
+      journal_(request.journal, request.spill, request.rebuild),
+      snapshot_(request.snapshot_path, request.snapshot_bytes),
+      board_(request.board_path),
+      epoch_(request.epoch),
+      state_(request.rebuild ? State::fenced : State::running) {
+  if (request.slot >= Board::kSlots) throw Error("the board has no slot " + std::to_string(request.slot));
+  BackendOptions device{request.address_base, request.address_bytes, options.memory_limit, options.threads,
+                        options.operators_path};
+  std::string error;
+  backend_ = make_software_backend(device, *this, *this, error);
+  if (!backend_) throw Error("the software device cannot be made: " + error);
+  if (request.rebuild) {
+    backend_->fence();
+    restored_ = false;
+    memory_lost_ = true;
+    load();
+  } else {
+    board_.clear(request.slot);
+  }
+  board_.slot(request.slot).session.store(request.session);
+  board_.slot(request.slot).epoch.store(request.epoch);
+  accepting_ = !request.rebuild;
+  dispatcher_ = std::thread([this] { dispatch_loop(); });
+}
+
+Session::~Session() {
+  detach();
+  {
+    Lock lock(mutex_);
+    stop_ = true;
+    if (state_ != State::over) state_ = State::fenced;
+    accepting_ = false;
+    work_.notify_all();
+    changed_.notify_all();
+  }
+  board_.ring();
+  backend_->fence();
+  if (dispatcher_.joinable()) dispatcher_.join();
+  backend_.reset();  // its threads call this object
+}
+
+// -- an existing journal ---------------------------------------------------------------------------
+
+void Session::load() {
+  std::vector<std::byte> parts;
+  uint64_t position = journal_.head();
+  while (const RecordHeader* const record = journal_.at(position)) {
+    load_record(*record, parts);
+    position = Journal::after(*record);
+  }
+  claim_extents();
+  // Until it is known where to go on from, nothing is to be executed.
+  cursor_ = journal_.tail();
+  dispatched_ = received_.load();
+  if (!boundaries_.empty()) last_boundary_ = boundaries_.back().number;
+  BoardSlot& slot = board_.slot(request_.slot);
+  slot.prepared.store(last_boundary_);
+  committed_ = boundaries_.empty() ? 0 : boundaries_.front().number;
+}
+
+void Session::load_record(const RecordHeader& record, std::vector<std::byte>& parts) {
+  const auto payload = record.payload();
+  switch (record.kind) {
+    case RecordKind::op: {
+      received_ = record.sequence;
+      const auto& op = *reinterpret_cast<const ops::OpHeader*>(payload.data());
+      if (op.op == static_cast<uint16_t>(ops::OpId::boundary))
+        boundary_received_ = wire::as<ops::Boundary>(op).boundary;
+      return;
+    }
+    case RecordKind::result: {
+      Unpacker unpacker(payload);
+      const auto known = unpacker.get<Results::Record>();
+      results_.add(record.sequence, known, payload.subspan(sizeof(known)), record.position);
+      return;
+    }
+    case RecordKind::rollback:
+      while (!boundaries_.empty() && boundaries_.back().number > record.sequence) boundaries_.pop_back();
+      step_.reset();
+      return;
+    case RecordKind::boundary:
+    case RecordKind::step:
+      if (record.part == 0) parts.clear();
+      parts.insert(parts.end(), payload.begin(), payload.end());
+      if (record.part + 1 != record.parts) return;
+      if (record.kind == RecordKind::step) {
+        step_ = StepState::unpack(parts);
+        return;
+      }
+      {
+        BoundaryState state = BoundaryState::unpack(parts);
+        // A later record of the same boundary replaces the earlier one.
+        while (!boundaries_.empty() && boundaries_.back().number >= state.number) boundaries_.pop_back();
+        if (state.position >= journal_.head()) boundaries_.push_back(std::move(state));
+        step_.reset();
+      }
+      return;
+    default: return;
+  }
+}
+
+void Session::claim_extents() {
+  const auto claim = [this](const LiveRow& row) {
+    if (row.copied() && !snapshot_.claim(row.copy, row.block.bytes))
+      throw Error("the journal is damaged: copies of boundaries overlap");
+  };
+  for (const BoundaryState& state : boundaries_)
+    for (const LiveRow& row : state.rows) claim(row);
+  if (step_)
+    for (const LiveRow& row : step_->rows) claim(row);
+}
+
+// -- the stream ------------------------------------------------------------------------------------
+
+uint64_t Session::attach(uint64_t results_received) {
+  const std::lock_guard delivery(delivery_mutex_);
+  if (!outbox_.attach()) throw Error("another stream is attached to this session");
+  results_.received(results_received);
+  outbox_.ack(received_, true);
+  for (const Results::Owed& owed : results_.owed())
+    outbox_.completion(CompletionKind::result, owed.status, owed.sequence, owed.payload);
+  {
+    const std::lock_guard lock(progress_mutex_);
+    for (const auto& [stream, reached] : streams_) outbox_.progress(stream, std::max(reached.done, floor_));
+    if (!streams_.contains(0) && floor_) outbox_.progress(0, floor_);
+  }
+  const std::lock_guard lock(mutex_);
+  if (!notice_.empty()) outbox_.completion(CompletionKind::notice, 0, 0, std::as_bytes(std::span(notice_)));
+  notice_.clear();
+  if (state_ == State::over)
+    outbox_.completion(CompletionKind::fault, over_status_, 0, std::as_bytes(std::span(over_message_)));
+  return received_;
+}
+
+void Session::detach() {
+  outbox_.detach();
+  const std::lock_guard lock(mutex_);
+  changed_.notify_all();
+}
+
+void Session::submit(std::span<const std::byte> message) {
+  const wire::Batch batch = wire::parse_batch(message);
+  const std::lock_guard lock(submit_mutex_);
+  if (!outbox_.attached()) throw Error("no stream is attached to this session");
+  if (!batch.ops.empty() && batch.ops.front().header.sequence > received_ + 1)
+    throw Error("op " + std::to_string(received_ + 1) + " is missing: the stream goes on with op " +
+                std::to_string(batch.ops.front().header.sequence));
+  if (!batch.ops.empty() && batch.ops.front().header.sequence == 0) throw Error("an op has sequence 0");
+  if (batch.results_received) {
+    results_.received(*batch.results_received);
+    truncate();
+  }
+  if (state_ == State::over) return;  // the client learns from its FAULT
+  for (const wire::OpView& op : batch.ops)
+    if (op.header.sequence > received_) store(op.header.sequence, op.header.op, op.record);
+  outbox_.ack(received_);
+  wake_dispatcher();
+}
+
+void Session::store(uint64_t sequence, uint16_t id, std::span<const std::byte> record) {
+  wait_for_room();
+  const auto asked = std::chrono::steady_clock::now();
+  while (!journal_.append(RecordKind::op, sequence, {record})) {
+    wake_dispatcher();
+    Lock lock(mutex_);
+    if (!outbox_.attached() || stop_) throw Error("the stream was detached");
+    if (state_ == State::over) return;
+    const bool may_commit = boundary_received_ > committed_ && std::chrono::steady_clock::now() - asked < kPatience;
+    if (runs() && !may_commit) {
+      shed_wanted_ = true;
+      work_.notify_one();
+    }
+    changed_.wait_for(lock, kLookAgain);
+  }
+  received_ = sequence;
+  if (id == static_cast<uint16_t>(ops::OpId::boundary)) {
+    ops::Boundary boundary;
+    std::memcpy(&boundary, record.data(), sizeof(boundary));
+    boundary_received_ = boundary.boundary;
+  }
+  if (waiting_for_ops_) {
+    const std::lock_guard lock(mutex_);
+    changed_.notify_all();
+  }
+}
+
+void Session::wait_for_room() {
+  const auto ahead = [this] {
+    return received_ - dispatched_ > kMostOpsAhead || journal_.tail() - cursor_ > kMostBytesAhead ||
+           received_ - executed() > 2 * kMostOpsAhead;
+  };
+  if (received_ % 64 && journal_.tail() - cursor_ <= kMostBytesAhead) return;  // looked at now and then
+  while (ahead()) {
+    wake_dispatcher();
+    Lock lock(mutex_);
+    if (!outbox_.attached() || stop_) throw Error("the stream was detached");
+    if (state_ == State::over) return;
+    changed_.wait_for(lock, kLookAgain);
+  }
+}
+
+void Session::wake_dispatcher() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (!asleep_.load(std::memory_order_relaxed)) return;
+  const std::lock_guard lock(mutex_);
+  work_.notify_one();
+}
+
+void Session::notice(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (outbox_.attached())
+    outbox_.completion(CompletionKind::notice, 0, 0, std::as_bytes(std::span(text)));
+  else
+    notice_ = text;
+}
+
+// -- what the back end reports -----------------------------------------------------------------------
+
+void Session::result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload) {
+  if (!accepting_) return;
+  if (payload.size() > Outbox::kMaximumPayload)
+    return fault(sequence, 1, "result-too-large", "an op's result does not fit into one message (4 MiB)");
+  const Hash hash = Results::hash_of(status, payload);
+  if (const auto known = results_.known(sequence)) {
+    if (*known != hash) report_mismatch(sequence);
+    return;
+  }
+  give_result(sequence, status, payload);
+}
+
+void Session::give_result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload) {
+  const Results::Record record{status, 0, Results::hash_of(status, payload)};
+  uint64_t position = 0;
+  const std::lock_guard lock(delivery_mutex_);
+  if (!journal_.append(RecordKind::result, sequence, {std::as_bytes(std::span(&record, 1)), payload}, 0, 1, &position)) {
+    position = journal_.tail();  // still owed from memory, as long as this worker lives
+    shed_wanted_ = true;
+  }
+  results_.add(sequence, record, payload, position);
+  outbox_.completion(CompletionKind::result, status, sequence, payload);
+}
+
+/// A result that is known differs from what its replay gave.
+void Session::report_mismatch(uint64_t sequence) {
+  uint64_t position = journal_.head();
+  while (const RecordHeader* const record = journal_.at(position)) {
+    position = Journal::after(*record);
+    if (record->kind != RecordKind::op || record->sequence != sequence) continue;
+    const auto& op = *reinterpret_cast<const ops::OpHeader*>(record->payload().data());
+    if (!ops::find(op.op)->compared) return;
+    return fault(sequence, 999, "replay-mismatch",
+                 wire::op_name(op.op) + " (sequence " + std::to_string(sequence) +
+                     ") gave another result in replay than before: this job is not deterministic, or its memory was "
+                     "not restored as it was");
+  }
+}
+
+void Session::progress(uint64_t stream, uint64_t sequence) {
+  if (!accepting_) return;
+  {
+    const std::lock_guard lock(progress_mutex_);
+    uint64_t& done = streams_[stream].done;
+    done = std::max(done, sequence);
+  }
+  outbox_.progress(stream, sequence);
+}
+
+void Session::fault(uint64_t sequence, uint32_t status, std::string_view cause, std::string_view message) {
+  if (!accepting_) return;  // before the lock: a fence that waits for this thread may hold it
+  {
+    const std::lock_guard lock(mutex_);
+    if (!runs() || !accepting_) return;
+    accepting_ = false;
+    state_ = State::faulted;
+    changed_.notify_all();
+  }
+  board_.ring();
+  host_.report_fault(request_.session, sequence, status, std::string(cause), std::string(message));
+}
+
+uint64_t Session::executed() const {
+  const std::lock_guard lock(progress_mutex_);
+  uint64_t executed = dispatched_;
+  for (const auto& [stream, reached] : streams_)
+    if (reached.done < reached.given) executed = std::min(executed, reached.done);
+  return std::max(executed, floor_);
+}
+
+std::string Session::join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank, uint64_t& bytes,
+                          std::string& error) {
+  return host_.join(request_.session, unique_id, ranks, rank, epoch_, bytes, error);
+}
+
+}  // namespace jitc

@@ -1,0 +1,271 @@
+// One session: a training process on a GPU. Takes its ops into the journal, executes them from there, and
+// goes back to a boundary when told to.
+//
+// Threads: the stream's reader (submit), its writer (poll), the dispatcher (own), back end threads (sink),
+// control threads (commands; one at a time). Live execution and replay are the same: the dispatcher has a
+// cursor in the journal. What the dispatcher alone may touch, commands may touch while it is parked.
+//
+// Life: fenced (a rebuilt session starts so) <-> running -> faulted -> fenced; any -> over (given up).
+// Only running executes ops; faulted waits for Fence. Files: session.cpp (client's side), dispatch.cpp,
+// boundary.cpp, recovery.cpp, transfer.cpp.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "backend.h"
+#include "board.h"
+#include "boundary_state.h"
+#include "injector.h"
+#include "journal.h"
+#include "outbox.h"
+#include "resources.h"
+#include "results.h"
+#include "snapshot.h"
+
+namespace jitc {
+
+/// What a session asks of the process that it lives in.
+class Host {
+ public:
+  virtual ~Host() = default;
+  /// Path of the segment, or empty with the reason.
+  virtual std::string join(uint64_t session, const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank,
+                           uint64_t epoch, uint64_t& bytes, std::string& error) = 0;
+  /// Told to the node service by another thread: does not block.
+  virtual void report_fault(uint64_t session, uint64_t sequence, uint32_t status, std::string cause,
+                            std::string message) = 0;
+  /// Carries out an injected fault; does not return when that kills the process.
+  virtual void fire(const Fault& fault, const std::string& detail) = 0;
+};
+
+struct SessionRequest {
+  uint64_t session = 0;
+  uint32_t slot = 0;
+  Journal::Place journal, spill;
+  std::string snapshot_path, board_path;
+  uint64_t snapshot_bytes = 0, address_base = 0, address_bytes = 0, epoch = 0;
+  bool rebuild = false;
+};
+
+struct DeviceOptions {
+  uint64_t memory_limit = 0;
+  int threads = 1;
+  std::string operators_path;
+  bool poison = false;  // fill what is not restored with a pattern, so that its use shows
+};
+
+struct Policy {
+  bool copy_all = true, barrier = false;
+  std::set<uint64_t> volatile_ordinals, unique_ordinals;
+  std::set<uint64_t> known_ordinals;  // of the live set when the policy was made: others are copied always
+  uint64_t measure_every = 0;
+};
+
+struct Position {
+  uint64_t committed = 0, prepared = 0, reached = 0, begun = 0, executed = 0, received = 0;
+};
+
+struct RecoverReply {
+  bool complete = true;
+  std::string message;
+  uint64_t bytes = 0;
+  std::vector<LiveRow> missing;
+};
+
+struct Transfer {
+  uint64_t address = 0, bytes = 0, offset = 0;
+  Hash hash{};  // zeros: not checked
+};
+
+struct SessionStats {
+  uint64_t session, ops_executed, executed, received, journal_bytes, boundary, committed, memory_used, memory_total,
+      snapshot_bytes;
+  std::string state, policy;
+  bool protected_;
+};
+
+class Session final : public ExecutionSink, public Rendezvous {
+ public:
+  enum class State { running, fenced, faulted, over };
+
+  Session(const SessionRequest& request, const DeviceOptions& options, Host& host);
+  ~Session() override;
+
+  // The client's stream (executor_api.h).
+  uint64_t attach(uint64_t results_received);
+  void detach();
+  void submit(std::span<const std::byte> message);
+  int64_t poll(std::span<std::byte> out, int timeout_ms) { return outbox_.poll(out, timeout_ms); }
+
+  // Recovery and policy (worker.proto). Each throws Error with what is wrong.
+  Position fence(uint64_t epoch);
+  RecoverReply roll_back(uint64_t boundary);
+  RecoverReply finish_step(uint64_t boundary, uint32_t timeout_ms);
+  RecoverReply skip_step(uint64_t boundary, uint32_t timeout_ms);
+  uint64_t export_blocks(const std::string& path, const std::vector<Transfer>& blocks);
+  uint64_t import_blocks(const std::string& path, const std::vector<Transfer>& blocks);
+  void resume(uint64_t epoch, const std::vector<uint32_t>& slots);
+  void abandon(uint32_t status, const std::string& message);
+  BoundaryState boundary_table(uint64_t boundary);
+  void set_policy(Policy policy);
+  void arm(const Fault& fault);
+  SessionStats stats();
+  /// The device is unusable for every session of this process.
+  void break_device(uint32_t status, std::string_view cause, std::string_view message);
+  /// The process is done with the session: its slot is free again.
+  void leave();
+
+  // ExecutionSink, Rendezvous
+  void result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload) override;
+  void progress(uint64_t stream, uint64_t sequence) override;
+  void fault(uint64_t sequence, uint32_t status, std::string_view cause, std::string_view message) override;
+  void injection_point(const ops::OpHeader& op, std::string_view phase) override;
+  std::string join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank, uint64_t& bytes,
+                   std::string& error) override;
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  // session.cpp
+  void load();
+  void load_record(const RecordHeader& record, std::vector<std::byte>& parts);
+  void claim_extents();
+  void store(uint64_t sequence, uint16_t id, std::span<const std::byte> record);
+  void wait_for_room();
+  void give_result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload);
+  void report_mismatch(uint64_t sequence);
+  void notice(const std::string& text);
+  uint64_t executed() const;
+  void wake_dispatcher();
+
+  // dispatch.cpp
+  void dispatch_loop();
+  void run_ops();
+  bool has_work() const;
+  bool runs() const { return state_.load(std::memory_order_acquire) == State::running; }
+  bool dispatch(const RecordHeader& record);
+  void hold_here();
+  void enqueue(const ops::OpHeader& op);
+  void note_window(const ops::OpHeader& op);
+  void inject(const std::optional<Fault>& fault, const ops::OpHeader& op);
+  void shed();
+  void settle();
+
+  // boundary.cpp
+  bool at_step_begin(const ops::StepBegin& op);
+  bool at_boundary(const ops::Boundary& op, uint64_t position);
+  bool make_boundary(const ops::Boundary& op, uint64_t position);
+  bool keep_rows(const ops::Boundary& op, BoundaryState& state);
+  bool keep_row(LiveRow& row, bool copy, bool hash, uint64_t sequence);
+  void publish_boundary(BoundaryState state);
+  bool make_imported_boundary();
+  void settle_progress(const ops::OpHeader& op);
+  void measure_before_step();
+  bool copy_before_step(uint64_t step);
+  bool wait_for_group(uint64_t step);
+  bool copy_rest_of_boundary();
+  void commit_known();
+  void truncate();
+  void drop_boundary(const BoundaryState& state);
+  void drop_step();
+  template <class Rows>
+  void drop_copies(const Rows& rows);
+  bool wants_copy(uint64_t ordinal) const;
+  bool wants_step_copy(uint64_t ordinal) const;
+  bool measures(uint64_t boundary) const;
+  std::shared_ptr<const Policy> policy() const;
+
+  // recovery.cpp
+  void stop_dispatcher(Lock& lock);
+  void hold(Lock& lock);
+  void stop_backend(Lock& lock);
+  void start();
+  void require_fenced(const char* what) const;
+  const BoundaryState* find_boundary(uint64_t number) const;
+  RecoverReply restore_to(const BoundaryState* state);
+  void restore_row(const LiveRow& row, RecoverReply& reply, std::vector<LiveRow>& kept);
+  void poison(const Resources& resources, const std::vector<LiveRow>& kept);
+  void forget_after(uint64_t boundary);
+  const ops::Boundary* wait_for_boundary_op(uint64_t boundary, uint32_t timeout_ms, uint64_t& position);
+  bool skip_ops(uint64_t from, uint64_t to, ResourceTable& table, std::string& why);
+  bool skip_result(const ops::OpHeader& op);
+  const LiveRow* copy_for(const LiveRow& wanted, const BoundaryState* base, const StepState* step) const;
+
+  const SessionRequest request_;
+  const DeviceOptions options_;
+  Host& host_;
+  Journal journal_;
+  Snapshot snapshot_;
+  Board board_;
+  std::unique_ptr<Backend> backend_;
+  Results results_;
+  Outbox outbox_;
+  Injector injector_;
+
+  std::mutex delivery_mutex_;  // a result is added and queued, or listed at attach: never half
+  std::mutex submit_mutex_;
+  std::atomic<uint64_t> received_{0};           // newest op in the journal
+  std::atomic<uint64_t> boundary_received_{0};  // newest boundary op in the journal
+  std::atomic<uint64_t> epoch_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;  // state, parked, room, boundaries
+  std::condition_variable work_;     // for the dispatcher
+  std::atomic<State> state_;
+  std::atomic<bool> accepting_{false};  // results and progress of the back end count
+  std::atomic<bool> asleep_{false};     // the dispatcher waits for work
+  std::atomic<bool> shed_wanted_{false};
+  std::atomic<bool> protected_{true};
+  std::atomic<bool> waiting_for_ops_{false};
+  bool parked_ = false, stop_ = false, drain_ = false;
+  bool restored_ = true;      // memory and cursor fit together: Resume may go on
+  bool memory_lost_ = false;  // this worker never had the session's memory
+  std::atomic<uint64_t> hold_at_{0};  // stop after this boundary (FinishStep)
+  bool hold_reached_ = false;         // the dispatcher's
+  uint32_t over_status_ = 0;
+  std::string over_message_;
+  std::string notice_;  // told at the next attach when nobody was there
+
+  std::shared_ptr<const Policy> policy_ = std::make_shared<Policy>();
+
+  // The dispatcher's.
+  std::atomic<uint64_t> cursor_{0};
+  std::atomic<uint64_t> dispatched_{0};  // newest op given to the back end
+  std::atomic<uint64_t> ops_executed_{0};
+  bool quiet_ = true;   // everything dispatched has run: FinishStep can go on from the cursor
+  bool in_step_ = false;  // between an optimizer step's begin and its boundary
+  uint32_t step_waits_ = 0, step_collectives_ = 0, step_allocations_ = 0;
+  ResourceTable table_;
+  std::shared_ptr<const Policy> plan_ = policy_;  // what the step or boundary under way goes by
+  std::vector<LiveRow> before_step_;  // hashes at the newest step begin, when measured
+  std::optional<StepState> step_;
+  std::optional<uint64_t> boundary_to_make_;  // position of a boundary op whose state was imported (SkipStep)
+
+  // Changed by the dispatcher, with mutex_ held; read by commands.
+  std::deque<BoundaryState> boundaries_;  // oldest first: those that can be gone back to
+  std::atomic<uint64_t> last_boundary_{0};
+  std::atomic<uint64_t> committed_{0};
+  std::vector<uint32_t> peers_;
+
+  struct Reached {
+    uint64_t given = 0, done = 0;
+  };
+  mutable std::mutex progress_mutex_;
+  std::unordered_map<uint64_t, Reached> streams_;
+  uint64_t floor_ = 0;  // all ops up to it had run when this state was restored
+
+  std::thread dispatcher_;
+};
+
+const char* name_of(Session::State state);
+
+}  // namespace jitc

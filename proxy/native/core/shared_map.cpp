@@ -1,0 +1,65 @@
+#include "shared_map.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "error.h"
+
+namespace jitc {
+namespace {
+[[noreturn]] void fail(int fd, const std::string& what, const std::string& path) {
+  const int code = errno;
+  if (fd >= 0) close(fd);
+  throw Error(what + " " + path + ": " + std::strerror(code));
+}
+}  // namespace
+
+SharedMap::SharedMap(const std::string& path, uint64_t bytes) : size_(bytes) {
+  const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0) fail(fd, "cannot open", path);
+  struct stat status{};
+  if (fstat(fd, &status) != 0) fail(fd, "cannot look at", path);
+  if (static_cast<uint64_t>(status.st_size) < bytes && ftruncate(fd, static_cast<off_t>(bytes)) != 0)
+    fail(fd, "cannot enlarge", path);
+  void* const map = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  if (map == MAP_FAILED) fail(fd, "cannot map " + std::to_string(bytes) + " bytes of", path);
+  fd_ = fd;
+  data_ = static_cast<std::byte*>(map);
+}
+
+SharedMap::SharedMap(SharedMap&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)),
+      data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)) {}
+
+SharedMap& SharedMap::operator=(SharedMap&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+SharedMap::~SharedMap() {
+  if (data_) munmap(data_, size_);
+  if (fd_ >= 0) close(fd_);
+}
+
+bool SharedMap::reserve(uint64_t offset, uint64_t bytes) const {
+  // Without this a full disk would be a SIGBUS at the write. A file system that cannot: let it be tried.
+  int code;
+  do code = fallocate(fd_, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  while (code != 0 && errno == EINTR);
+  return code == 0 || errno == EOPNOTSUPP;
+}
+
+void SharedMap::release(uint64_t offset, uint64_t bytes) const {
+  fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+}
+
+}  // namespace jitc

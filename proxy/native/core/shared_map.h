@@ -1,0 +1,31 @@
+// A mapped file or memfd that another process keeps. Sparse: only what is written takes memory.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace jitc {
+
+class SharedMap {
+ public:
+  SharedMap() = default;
+  /// Opens and maps `bytes` of path, making the file that long when it is shorter. Throws Error.
+  SharedMap(const std::string& path, uint64_t bytes);
+  SharedMap(SharedMap&& other) noexcept;
+  SharedMap& operator=(SharedMap&& other) noexcept;
+  ~SharedMap();
+
+  std::byte* data() const { return data_; }
+  uint64_t size() const { return size_; }
+  /// Makes sure that the range can be written; false when there is no space left.
+  bool reserve(uint64_t offset, uint64_t bytes) const;
+  /// Gives the range's memory back to the system; it reads as zeros afterwards.
+  void release(uint64_t offset, uint64_t bytes) const;
+
+ private:
+  int fd_ = -1;
+  std::byte* data_ = nullptr;
+  uint64_t size_ = 0;
+};
+
+}  // namespace jitc

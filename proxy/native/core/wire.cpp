@@ -1,0 +1,172 @@
+#include "wire.h"
+
+#include <cstdio>
+#include <cstring>
+
+#include "error.h"
+
+namespace jitc::wire {
+namespace {
+
+constexpr uint16_t kKnownFlags = ops::kFlagWait | ops::kPhaseMask;
+
+/// Reads protobuf fields; every function throws Error at the end of the message.
+class Reader {
+ public:
+  explicit Reader(Bytes message) : rest_(message) {}
+  bool done() const { return rest_.empty(); }
+  Bytes take(uint64_t size) {
+    if (size > rest_.size()) throw Error("the message is truncated");
+    const Bytes part = rest_.first(size);
+    rest_ = rest_.subspan(size);
+    return part;
+  }
+  uint64_t varint() {
+    uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      const auto byte = static_cast<uint8_t>(take(1)[0]);
+      value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+      if (!(byte & 0x80)) return value;
+    }
+    throw Error("the message holds a number that is too long");
+  }
+  uint64_t fixed64() {
+    uint64_t value;
+    std::memcpy(&value, take(8).data(), 8);
+    return value;
+  }
+  void skip(uint64_t wire_type) {
+    switch (wire_type) {
+      case 0: varint(); return;
+      case 1: take(8); return;
+      case 2: take(varint()); return;
+      case 5: take(4); return;
+      default: throw Error("the message is no OpBatch");
+    }
+  }
+
+ private:
+  Bytes rest_;
+};
+
+[[noreturn]] void refuse(const OpView& op, const std::string& why) {
+  throw Error(op_name(op.header.op) + " (sequence " + std::to_string(op.header.sequence) + ") " + why);
+}
+
+template <class Op>
+Op operands(const OpView& op) {
+  Op copy;
+  std::memcpy(&copy, op.record.data(), sizeof(Op));
+  return copy;
+}
+
+/// The payload must be what the operands say; `left` is what the record has after them.
+void check_payload(const OpView& op, uint64_t left) {
+  using ops::OpId;
+  switch (static_cast<OpId>(op.header.op)) {
+    case OpId::boundary:
+      if (left % sizeof(ops::LiveBlock) || operands<ops::Boundary>(op).count != left / sizeof(ops::LiveBlock))
+        refuse(op, "does not hold as many live blocks as it says");
+      return;
+    case OpId::collective: {
+      const uint64_t count = operands<ops::Collective>(op).count;
+      if (count == 0 || left % sizeof(ops::CollectiveItem) || count != left / sizeof(ops::CollectiveItem))
+        refuse(op, "does not hold as many items as it says");
+      return;
+    }
+    case OpId::copy_h2d: {
+      const uint64_t bytes = operands<ops::CopyH2d>(op).bytes;
+      if (bytes > kMaximumCopy) refuse(op, "copies more than 1 MiB at once");
+      if (left != (bytes + 7) / 8 * 8) refuse(op, "does not hold as many bytes as it copies");
+      return;
+    }
+    case OpId::copy_d2h:
+      if (operands<ops::CopyD2h>(op).bytes > kMaximumCopy) refuse(op, "copies more than 1 MiB at once");
+      return;
+    default: return;
+  }
+}
+
+OpView parse_op(Bytes records) {
+  OpView op;
+  if (records.size() < sizeof(op.header)) throw Error("an op is truncated");
+  std::memcpy(&op.header, records.data(), sizeof(op.header));
+  const uint32_t size = op.header.size;
+  const ops::OpInfo* const info = ops::find(op.header.op);
+  if (!info) refuse(op, "is not known to this worker: client and service are of different versions");
+  if (size > ops::kMaximumRecord) refuse(op, "is larger than a record may be");
+  if (size % 8 || size < info->fixed_size) refuse(op, "has a wrong size");
+  if (size > records.size()) refuse(op, "is truncated");
+  if (!info->has_payload && size != info->fixed_size) refuse(op, "has a wrong size");
+  if (op.header.flags & ~kKnownFlags || (op.header.flags & ops::kPhaseMask) == ops::kPhaseMask)
+    refuse(op, "has unknown flags");
+  op.record = records.first(size);
+  check_payload(op, size - info->fixed_size);
+  return op;
+}
+
+void parse_records(Bytes records, std::vector<OpView>& out) {
+  while (!records.empty()) {
+    out.push_back(parse_op(records));
+    records = records.subspan(out.back().record.size());
+    if (out.size() > 1 && out.back().header.sequence != out[out.size() - 2].header.sequence + 1)
+      refuse(out.back(), "does not follow the op before it");
+  }
+}
+
+}  // namespace
+
+Batch parse_batch(Bytes message) {
+  if (message.size() > kMaximumBatch) throw Error("the message is larger than 64 MiB");
+  Batch batch;
+  Reader reader(message);
+  bool has_records = false;
+  while (!reader.done()) {
+    const uint64_t tag = reader.varint();
+    if (tag == (1 << 3 | 2)) {
+      if (has_records) throw Error("the message holds its records twice");
+      has_records = true;
+      parse_records(reader.take(reader.varint()), batch.ops);
+    } else if (tag == (2 << 3 | 1)) {
+      batch.results_received = reader.fixed64();
+    } else if (tag >> 3 == 0 || tag >> 3 == 1 || tag >> 3 == 2) {
+      throw Error("the message is no OpBatch");
+    } else {
+      reader.skip(tag & 7);
+    }
+  }
+  return batch;
+}
+
+void append_completion(std::vector<std::byte>& out, CompletionKind kind, uint32_t status, uint64_t stream,
+                       uint64_t sequence, Bytes payload) {
+  const size_t size = (sizeof(CompletionHeader) + payload.size() + 7) / 8 * 8;
+  CompletionHeader header;
+  header.size = static_cast<uint32_t>(size);
+  header.kind = static_cast<uint16_t>(kind);
+  header.padding = static_cast<uint16_t>(size - sizeof(header) - payload.size());
+  header.status = status;
+  header.stream = stream;
+  header.sequence = sequence;
+  const size_t at = out.size();
+  out.resize(at + size);
+  std::memcpy(out.data() + at, &header, sizeof(header));
+  if (!payload.empty()) std::memcpy(out.data() + at + sizeof(header), payload.data(), payload.size());
+}
+
+size_t write_prefix(std::byte* out, size_t size) {
+  size_t length = 0;
+  out[length++] = std::byte{1 << 3 | 2};
+  for (; size >= 0x80; size >>= 7) out[length++] = static_cast<std::byte>((size & 0x7f) | 0x80);
+  out[length++] = static_cast<std::byte>(size);
+  return length;
+}
+
+std::string op_name(uint16_t id) {
+  if (const ops::OpInfo* const info = ops::find(id)) return "op " + std::string(info->name);
+  char text[16];
+  std::snprintf(text, sizeof(text), "op 0x%04x", id);
+  return text;
+}
+
+}  // namespace jitc::wire

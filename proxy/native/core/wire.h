@@ -1,0 +1,53 @@
+// The bytes on the op stream: taking OpBatch messages apart, putting CompletionBatch messages together.
+//
+// Protobuf by hand: one bytes field and one fixed64 field do not need a library, and the records are used
+// where they lie. Nothing from the stream is trusted. Called by Session. Pure: no state.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "jitc/completion.h"
+#include "jitc/generated_ops.h"
+
+namespace jitc::wire {
+
+using Bytes = std::span<const std::byte>;
+
+inline constexpr size_t kMaximumBatch = 64u << 20;
+inline constexpr uint64_t kMaximumCopy = 1u << 20;
+
+/// An op inside a batch: its record may lie unaligned there.
+struct OpView {
+  ops::OpHeader header;
+  Bytes record;
+};
+
+struct Batch {
+  std::vector<OpView> ops;
+  std::optional<uint64_t> results_received;
+};
+
+/// Takes a whole batch apart. Throws Error, in words for the user, when any part of it is malformed.
+Batch parse_batch(Bytes message);
+
+/// One completion record, with its padding.
+void append_completion(std::vector<std::byte>& out, CompletionKind kind, uint32_t status, uint64_t stream,
+                       uint64_t sequence, Bytes payload = {});
+/// Tag and length before `size` bytes of completion records; returns its own length (at most kPrefix).
+inline constexpr size_t kPrefix = 6;
+size_t write_prefix(std::byte* out, size_t size);
+
+/// Name for messages; "op 0x1234" when unknown.
+std::string op_name(uint16_t id);
+
+/// The operands of an op whose id and size have been checked.
+template <class Op>
+const Op& as(const ops::OpHeader& op) {
+  return reinterpret_cast<const Op&>(op);
+}
+
+}  // namespace jitc::wire
