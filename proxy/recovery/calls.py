@@ -25,6 +25,10 @@ class Interrupted(Exception):
     """The group has changed: another fault, a closed session. The recovery starts again."""
 
 
+class Refused(Exception):
+    """A worker says that what is asked for cannot be had; asking again will not help."""
+
+
 class Calls:
     """Of one recovery."""
 
@@ -89,4 +93,7 @@ class Calls:
                 file=sys.stderr,
             )
             worker.kill()
+            worker.process.wait()
+            if method == "OpenSession" and code is grpc.StatusCode.FAILED_PRECONDITION:
+                raise Refused(f"session {session.number} cannot be opened again: {future.details()}")
         raise Interrupted(f"{method} of session {session.number} failed")

@@ -15,7 +15,7 @@ from ..node.faults import FaultDesk
 from ..node.service import open_request
 from ..node.sessions import Gpu, Registry, Session, SessionEvent, SessionState
 from ..node.supervisor import NoWorker, Supervisor
-from .calls import CALL_SECONDS, Calls, Interrupted
+from .calls import CALL_SECONDS, Calls, Interrupted, Refused
 from .decide import Decision, Kind, Standing, decide
 from .events import Happening, Happenings
 from .limits import Limits
@@ -74,7 +74,7 @@ class Recovery:
             except Interrupted as interruption:
                 if self._happenings.stopped or not self._again(str(interruption)):
                     return
-            except (GivenUp, CannotRestore, NoWorker) as error:
+            except (GivenUp, CannotRestore, Refused, NoWorker) as error:
                 self._give_up(str(error))
                 return
 
@@ -98,7 +98,7 @@ class Recovery:
             self._lost = set()
             for session in self.group:
                 session.epoch = epoch
-                lost = session.worker is None or not session.worker.alive()
+                lost = session.state is SessionState.LOST or session.worker is None or not session.worker.alive()
                 session.machine.fire(SessionEvent.LOSE if lost else SessionEvent.FENCE)
                 if lost:
                     self._lost.add(session.number)

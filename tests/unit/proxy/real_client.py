@@ -1,0 +1,139 @@
+"""A training process with real device ops, for tests against the real executor: encodes, attaches, resends."""
+
+from __future__ import annotations
+
+import os
+import struct
+from queue import SimpleQueue
+from typing import Any
+
+import grpc
+from standin_client import stream
+
+from jitc.proxy import rpc
+from jitc.proxy.generated_ops import FORMATS, IDS
+from jitc.proxy.service import Service
+from jitc.v1 import control_pb2, session_pb2
+
+HEADER = struct.Struct("<IHHQQ")
+COMPLETION = struct.Struct("<IHHIIQQ")
+RESULT, ACK, PROGRESS, FAULT = 1, 2, 3, 4
+WAITS = ("allocate", "copy_d2h", "device_synchronize", "memory_info", "communicator_create")
+ALLOCATION = 2 << 20
+
+
+class RealClient:
+    """One session. Results are kept by sequence; a lost worker is followed to its successor."""
+
+    def __init__(self, service: Service, gpu: int = 0, rank: int = -1, world_size: int = 0) -> None:
+        self.link = rpc.channel(service.config.socket)
+        self.node, self.admin = rpc.node(self.link), rpc.admin(self.link)
+        self.request = control_pb2.AttachRequest(
+            protocol_version=1, gpu=gpu, pid=os.getpid(), rank=rank, world_size=world_size, wait_ms=20000
+        )
+        self.reply = self.node.Attach(self.request, timeout=30)
+        self.request.token = self.reply.token
+        self.sequence = self.boundaries = 0
+        self.unacknowledged: list[tuple[int, bytes]] = []
+        self.results: dict[int, tuple[int, bytes]] = {}
+        self.fault: tuple[int, str] | None = None
+        self.connect()
+
+    @property
+    def base(self) -> int:
+        return int(self.reply.address_base)
+
+    def connect(self) -> None:
+        self.out: SimpleQueue[bytes | None] = SimpleQueue()
+        self.channel = rpc.channel(self.reply.worker_socket)
+        received = max(self.results, default=0)
+        self.replies = stream(
+            self.channel, iter(self.out.get, None), self.reply.token, jitc_results_received=str(received)
+        )
+        self.take(next(self.replies))
+        for _, batch in self.unacknowledged:
+            self.out.put(batch)
+
+    def send(self, name: str, *operands: Any, payload: bytes = b"") -> int:
+        self.sequence += 1
+        body = struct.pack(FORMATS[name], *operands) + payload
+        body += bytes(-len(body) % 8)
+        header = HEADER.pack(HEADER.size + len(body), IDS[name], name in WAITS, 0, self.sequence)
+        batch = session_pb2.OpBatch(
+            records=header + body, results_received=max(self.results, default=0)
+        ).SerializeToString()
+        self.unacknowledged.append((self.sequence, batch))
+        self.out.put(batch)
+        return self.sequence
+
+    def call(self, name: str, *operands: Any, payload: bytes = b"") -> bytes:
+        return self.wait(self.send(name, *operands, payload=payload))
+
+    def wait(self, sequence: int) -> bytes:
+        while sequence not in self.results and self.fault is None:
+            try:
+                self.take(next(self.replies))
+            except grpc.RpcError as error:
+                assert rpc.status_of(error)[0] is grpc.StatusCode.UNAVAILABLE, error
+                self.reconnect()
+        assert self.fault is None, self.fault
+        status, payload = self.results[sequence]
+        assert status == 0, (sequence, status, payload)
+        return payload
+
+    def reconnect(self) -> None:
+        while True:
+            self.close_stream()
+            self.reply = self.node.Attach(self.request, timeout=30)
+            try:
+                return self.connect()
+            except grpc.RpcError as error:
+                assert rpc.status_of(error)[0] is grpc.StatusCode.UNAVAILABLE, error
+
+    def take(self, message: bytes) -> None:
+        records = session_pb2.CompletionBatch.FromString(message).records
+        at = 0
+        while at < len(records):
+            size, kind, padding, status, _, _, sequence = COMPLETION.unpack_from(records, at)
+            payload = records[at + COMPLETION.size : at + size - padding]
+            if kind == RESULT:
+                assert sequence not in self.results, "a result came twice"
+                self.results[sequence] = status, payload
+            elif kind == ACK:
+                self.unacknowledged = [one for one in self.unacknowledged if one[0] > sequence]
+            elif kind == FAULT:
+                self.fault = status, payload.decode()
+            at += size
+
+    # -- a tiny training job ------------------------------------------------------------------------
+
+    def start(self) -> None:
+        self.call("allocate", self.base, ALLOCATION)
+        self.write(0, bytes(64))
+
+    def write(self, offset: int, data: bytes) -> None:
+        self.send("copy_h2d", self.base + offset, len(data), payload=data)
+
+    def read(self, offset: int, size: int) -> bytes:
+        return self.call("copy_d2h", self.base + offset, size)
+
+    def step(self, *live: tuple[int, int]) -> None:
+        """Shifts the state by one byte inside an optimizer step."""
+        self.write(128, self.boundaries.to_bytes(8, "little"))
+        self.send("step_begin", self.boundaries + 1)
+        self.send("copy_d2d", self.base + 64, self.base, 56)
+        self.send("copy_d2d", self.base + 8, self.base + 64, 56)
+        self.send("copy_d2d", self.base, self.base + 128, 8)
+        self.boundaries += 1
+        rows = b"".join(struct.pack("<QQQ", self.base + at, size, n) for n, (at, size) in enumerate(live))
+        self.send("boundary", self.boundaries, len(live), payload=rows)
+
+    def close_stream(self) -> None:
+        self.out.put(None)
+        self.replies.cancel()
+        self.channel.close()
+
+    def close(self) -> None:
+        self.close_stream()
+        self.node.Detach(control_pb2.DetachRequest(token=self.reply.token), timeout=30)
+        self.link.close()

@@ -1,0 +1,112 @@
+"""Service, worker and real executor together: ops in, memory back after every kind of loss."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from real_client import RealClient
+from standin_client import wait_until
+
+from jitc.proxy import paths
+from jitc.proxy.node.config import Config
+from jitc.proxy.service import Service
+from jitc.v1 import control_pb2
+
+pytestmark = pytest.mark.skipif(
+    not (Path(paths.__file__).parent / "lib" / "libjitc_executor.so").exists(), reason="needs the native build"
+)
+STATE = (0, 64)
+
+
+@pytest.fixture
+def real(tmp_path: Path) -> Iterator[Service]:
+    one = Service(Config(socket=str(tmp_path / "s"), gpus=2, journal_bytes=64 << 20, snapshot_bytes=1 << 30, threads=1))
+    try:
+        one.start()
+        yield one
+    finally:
+        one.stop()
+    assert not list(tmp_path.iterdir())
+
+
+def expected(steps: int) -> bytes:
+    return b"".join(number.to_bytes(8, "little") for number in reversed(range(steps)))[:64].ljust(64, b"\0")
+
+
+def inject(client: RealClient, kind: str, wait: float = 0, **where: Any) -> Any:
+    fault = control_pb2.Fault(kind=kind, **where)
+    request = control_pb2.InjectRequest(gpu=client.request.gpu, fault=fault, wait_ms=int(wait * 1000))
+    return client.admin.Inject(request, timeout=30)
+
+
+def test_ops_run(real: Service) -> None:
+    client = RealClient(real)
+    client.start()
+    for _ in range(3):
+        client.step(STATE)
+    assert client.read(*STATE) == expected(3)
+    client.close()
+
+
+@pytest.mark.parametrize("kind", ["kill-worker", "sticky-error"])
+@pytest.mark.parametrize(
+    "where",
+    [{}, {"boundary": 2, "phase": "boundary"}, {"boundary": 2, "phase": "forward", "skip": 3}, {"sequence": 6},
+     {"boundary": 0, "armed_at_boundary": True}],
+    ids=["now", "at-boundary", "in-step", "at-op", "before-first-boundary"],
+)  # fmt: skip
+def test_state_comes_back(real: Service, kind: str, where: dict[str, Any]) -> None:
+    client = RealClient(real)
+    if where:
+        inject(client, kind, **where)
+    client.start()
+    for number in range(5):
+        client.step(STATE)
+        if number == 2 and not where:
+            assert client.read(*STATE) == expected(3)
+            assert inject(client, kind, wait=10).fired
+    assert client.read(*STATE) == expected(5)
+    wait_until(real, lambda: sum(gpu.recoveries for gpu in real.registry.gpus) == 1)
+    (one,) = real.recoveries()
+    assert (one["decision"], one["outcome"]) == ("roll-back", "recovered"), one
+    client.close()
+
+
+def test_malformed_batch_names_the_fault(real: Service) -> None:
+    client = RealClient(real)
+    client.start()
+    client.out.put(b"\x0a\x05abcde")
+    with pytest.raises(Exception, match="INVALID_ARGUMENT"):
+        while True:
+            client.take(next(client.replies))
+    client.reconnect()
+    client.step(STATE)
+    assert client.read(*STATE) == expected(1)
+    client.close()
+
+
+def test_many_losses(real: Service) -> None:
+    client = RealClient(real)
+    client.start()
+    for steps in range(1, 9):
+        client.step(STATE)
+        if steps % 2:
+            inject(client, "kill-worker", operations=2)
+        assert client.read(*STATE) == expected(steps)
+    client.close()
+    descriptors = len(os.listdir("/proc/self/fd"))
+    assert descriptors < 120, descriptors
+
+
+def test_workers_do_not_import_torch(real: Service) -> None:
+    for gpu in real.registry.gpus:
+        assert gpu.worker is not None
+        maps = Path(f"/proc/{gpu.worker.pid}/maps").read_text()
+        assert "libjitc_executor.so" in maps
+        assert "libtorch_python" not in maps
+    assert "torch" not in sys.modules
