@@ -1,0 +1,234 @@
+"""A rig for the executor's tests: shared memory as the node service gives it, ops as a client packs them.
+
+Called by: the tests of this folder, also from child processes that are killed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import struct
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from jitc.proxy import executor as binding
+from jitc.proxy import generated_ops as ops
+from jitc.proxy.paths import executor_library
+
+MIB = 1 << 20
+BASE = 0x2000_0000_0000
+RANGE = 1 << 38
+#: Kinds of completions (completion.h).
+RESULT, ACK, PROGRESS, FAULT, NOTICE = range(1, 6)
+HEADER = struct.Struct("<IHHQQ")
+COMPLETION = struct.Struct("<IHHIIQQ")
+
+
+def pack(name: str, sequence: int, *operands: Any, payload: bytes = b"", stream: int = 0, phase: int = 0) -> bytes:
+    """One op's record."""
+    body = struct.pack(ops.FORMATS[name], *operands) + payload
+    body += bytes(-len(body) % 8)
+    return HEADER.pack(HEADER.size + len(body), ops.IDS[name], phase << 1, stream, sequence) + body
+
+
+def varint(value: int) -> bytes:
+    out = b""
+    while value >= 0x80:
+        out += bytes([value & 0x7F | 0x80])
+        value >>= 7
+    return out + bytes([value])
+
+
+def batch(records: bytes, received: int | None = None) -> bytes:
+    """An OpBatch message."""
+    message = b"\x0a" + varint(len(records)) + records if records else b""
+    return message + (b"\x11" + struct.pack("<Q", received) if received is not None else b"")
+
+
+@dataclass(frozen=True)
+class Completion:
+    kind: int
+    status: int
+    stream: int
+    sequence: int
+    payload: bytes
+
+
+def completions(message: bytes) -> Iterator[Completion]:
+    """What a CompletionBatch holds."""
+    if not message:
+        return
+    assert message[0] == 0x0A
+    at, shift, size = 1, 0, 0
+    while True:
+        byte = message[at]
+        at += 1
+        size |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            break
+    assert at + size == len(message)
+    while at < len(message):
+        length, kind, padding, status, _, stream, sequence = COMPLETION.unpack_from(message, at)
+        assert length % 8 == 0 and length >= COMPLETION.size + padding
+        yield Completion(kind, status, stream, sequence, message[at + COMPLETION.size : at + length - padding])
+        at += length
+
+
+class Shared:
+    """Memory of one session (and a board), held by this process as the node service would."""
+
+    def __init__(self, journal: int = 64 * MIB, spill: int = 0, snapshot: int = 256 * MIB) -> None:
+        lib = binding.load(executor_library())
+        self.sizes = {"journal": journal, "snapshot": snapshot, "spill": spill, "board": int(lib.jitc_board_bytes())}
+        self.fds = {name: os.memfd_create(f"test-{name}") for name in self.sizes}
+        for name, size in self.sizes.items():
+            os.ftruncate(self.fds[name], size)
+
+    def path(self, name: str) -> str:
+        return f"/proc/{os.getpid()}/fd/{self.fds[name]}"
+
+    def used(self, name: str) -> int:
+        return os.fstat(self.fds[name]).st_blocks * 512
+
+    def close(self) -> None:
+        for fd in self.fds.values():
+            os.close(fd)
+
+    def request(
+        self, session: int = 1, slot: int = 0, rebuild: bool = False, epoch: int = 0, board: Shared | None = None
+    ) -> dict[str, object]:
+        return {
+            "session": session, "token": "t", "slot": slot, "rebuild": rebuild, "epoch": epoch,
+            "journal_path": self.path("journal"), "journal_bytes": self.sizes["journal"],
+            "spill_path": self.path("spill") if self.sizes["spill"] else "", "spill_bytes": self.sizes["spill"],
+            "snapshot_path": self.path("snapshot"), "snapshot_bytes": self.sizes["snapshot"],
+            "board_path": (board or self).path("board"),
+            "address_base": BASE + slot * RANGE, "address_bytes": RANGE,
+        }  # fmt: skip
+
+
+class Control:
+    """Notes what the executor tells the control plane."""
+
+    def __init__(self) -> None:
+        self.faults: list[tuple[int, int, int, str, str]] = []
+        self.fired: list[str] = []
+
+    def join(self, session: int, unique_id: bytes, ranks: int, rank: int, epoch: int) -> tuple[str, int]:
+        raise AssertionError("nobody is to join here")
+
+    def fault(self, session: int, sequence: int, status: int, cause: str, message: str) -> None:
+        self.faults.append((session, sequence, status, cause, message))
+
+    def fault_fired(self, detail: str) -> None:
+        self.fired.append(detail)
+
+
+def make_executor(control: Control | None = None, poison: bool = True, memory_limit: int = 512 * MIB) -> binding.Executor:
+    options: Any = {
+        "device": "software", "memory_limit": memory_limit, "threads": 1, "operators": "", "poison": poison,
+    }  # fmt: skip
+    return binding.Executor(executor_library(), options, control or Control())
+
+
+@dataclass
+class Client:
+    """A training process: numbers its ops, keeps what is not acknowledged, collects results."""
+
+    executor: binding.Executor
+    session: int = 1
+    base: int = BASE
+    sequence: int = 0
+    steps: int = 0
+    boundaries: int = 0
+    received: int = 0
+    kept: dict[int, bytes] = field(default_factory=dict)
+    results: dict[int, Completion] = field(default_factory=dict)
+    seen: list[Completion] = field(default_factory=list)
+    acked: int = 0
+    queued: list[int] = field(default_factory=list)
+    attached: bool = False
+
+    def attach(self) -> None:
+        self.executor.attach(self.session, self.received)
+        self.attached = True
+        self._next = self.executor.poller(self.session, 50)
+
+    def reconnect(self, executor: binding.Executor) -> None:
+        """As a client does after its worker was lost: attach, then send on from the ACK."""
+        self.executor = executor
+        self.seen.append(Completion(0, 0, 0, 0, b""))
+        self.attach()
+        mark = len(self.seen)
+        self.wait(lambda: any(one.kind == ACK for one in self.seen[mark:]))
+        acked = next(one.sequence for one in self.seen[mark:] if one.kind == ACK)
+        self.queued = [one for one in sorted(self.kept) if one > acked]
+        self.flush()
+
+    def op(self, name: str, *operands: Any, payload: bytes = b"", stream: int = 0, phase: int = 0) -> int:
+        self.sequence += 1
+        self.kept[self.sequence] = pack(name, self.sequence, *operands, payload=payload, stream=stream, phase=phase)
+        self.queued.append(self.sequence)
+        return self.sequence
+
+    def flush(self) -> None:
+        queued, self.queued = self.queued, []
+        self.executor.submit(self.session, batch(b"".join(self.kept[one] for one in queued), self.received))
+
+    def call(self, name: str, *operands: Any, **more: Any) -> Completion:
+        """An op that waits; its result."""
+        sequence = self.op(name, *operands, **more)
+        self.flush()
+        self.wait(lambda: sequence in self.results)
+        return self.results[sequence]
+
+    def step_begin(self) -> int:
+        self.steps += 1
+        return self.op("step_begin", self.steps)
+
+    def boundary(self, blocks: list[tuple[int, int, int]]) -> int:
+        self.boundaries += 1
+        payload = b"".join(struct.pack("<QQQ", *block) for block in blocks)
+        return self.op("boundary", self.boundaries, len(blocks), payload=payload)
+
+    def poll(self) -> bool:
+        message = self._next()
+        if message is None:
+            self.attached = False
+            return False
+        for one in completions(message):
+            self.seen.append(one)
+            if one.kind == RESULT:
+                assert one.sequence not in self.results, f"result of op {one.sequence} came twice"
+                self.results[one.sequence] = one
+                self.received = max(self.received, one.sequence)
+            elif one.kind == ACK:
+                self.acked = max(self.acked, one.sequence)
+                for sequence in [kept for kept in self.kept if kept <= one.sequence]:
+                    del self.kept[sequence]
+        return bool(message)
+
+    def wait(self, condition: Any, seconds: float = 30) -> None:
+        wait_for(lambda: self.poll() is None or condition(), seconds)
+
+    def drain(self) -> None:
+        """Until everything sent has run."""
+        self.call("device_synchronize")
+
+
+def wait_for(condition: Any, seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    for attempt in itertools.count():
+        if condition():
+            return
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(min(0.001 * attempt, 0.02))
+
+
+def stats(executor: binding.Executor, session: int = 1) -> dict[str, Any]:
+    document = executor.command("Stats", {})
+    found: dict[str, Any] = next(one for one in document["sessions"] if one["session"] == session)
+    return found
