@@ -203,7 +203,8 @@ Call Decoder::run() {
   }
   if (!query_)
     for (auto left = reader_.take<uint16_t>(); left; --left) call_.outputs.push_back(output());
-  if (!reader_.empty()) throw Malformed("operator call with bytes after its end");
+  // The record that carried the call is padded to 8 bytes.
+  if (reader_.left() >= 8) throw Malformed("operator call with bytes after its end");
   return std::move(call_);
 }
 
