@@ -315,6 +315,65 @@ CASE(collective_fence_gives_up_a_missing_peer) {
   CHECK(s.sink.faults().empty());
 }
 
+CASE(collective_group_on_two_communicators) {
+  Segments segments;
+  segments.make(unique_id(1), 2);
+  segments.make(unique_id(2), 2);
+  run_ranks(2, [&](int rank) {
+    Session s(&segments);
+    const uint64_t first = s.communicator(1, 2, rank, 5), second = s.communicator(2, 2, 1 - rank, 6);
+    const uint64_t count = 500000;
+    const uint64_t a = s.upload(std::vector<float>(count, 1.0f)),
+                   b = s.upload(std::vector<float>(count, 2.0f));
+    auto items = std::vector{item(first, CollectiveKind::all_reduce, 7, count, a, a),
+                             item(second, CollectiveKind::all_reduce, 7, count, b, b)};
+    if (rank == 1)
+      std::swap(items[0], items[1]);  // the order between communicators does not matter in a group
+    give_group(s, items);
+    s.synchronize();
+    CHECK(s.download<float>(a, count) == std::vector<float>(count, 2.0f));
+    CHECK(s.download<float>(b, count) == std::vector<float>(count, 4.0f));
+  });
+}
+
+CASE(collective_is_released_by_a_fault_elsewhere) {
+  Segments segments;
+  segments.make(unique_id(1), 2);
+  Session s(&segments);
+  ops::CommunicatorCreate create;
+  create.handle = 5;
+  create.ranks = 2;
+  create.unique_id = unique_id(1);
+  s.give(create);  // the peer never comes
+  const uint64_t data = s.upload(std::vector<float>(8, 1.0f));
+  ops::StreamCreate stream;
+  stream.handle = 0x10;
+  stream.flags = 1;
+  s.give(stream);
+  give_group(s, {item(5, CollectiveKind::all_reduce, 7, 8, data, data)}, 0x10);
+  ops::CopyD2d bad;
+  bad.bytes = 8;
+  s.give(bad);
+  CHECK_EQUAL(s.sink.wait_fault().status, 700u);
+  CHECK(!s.backend->idle());
+  CHECK_EQUAL(s.sink.faults().size(), 1u);
+}
+
+CASE(collective_on_a_communicator_that_cannot_be_joined) {
+  Segments segments;  // knows nothing
+  Session s(&segments);
+  const uint64_t data = s.upload(std::vector<float>(8, 1.0f));
+  s.backend->fence();
+  std::string error;
+  CHECK(
+      s.backend->restore({.allocations = {{data, 4096}}, .communicators = {{5, 2, 0, unique_id(1)}}}, error));
+  s.backend->unfence();
+  give_group(s, {item(5, CollectiveKind::all_reduce, 7, 8, data, data)});
+  const auto fault = s.sink.wait_fault();
+  CHECK_EQUAL(fault.status, 999u);
+  CHECK(fault.message.find("nobody knows this communicator") != std::string::npos);
+}
+
 CASE(collective_split_by_color_and_key) {
   const int ranks = 4;
   Segments segments;
