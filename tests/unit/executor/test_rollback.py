@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import random
 import struct
 from collections.abc import Iterator
 
 import pytest
+from executor_job import BLOCK, BLOCKS, Job, digest, undisturbed
 from executor_rig import BASE, MIB, RESULT, Client, Control, Shared, make_executor, stats, wait_for
 
 from jitc.proxy.executor import Executor
-
-BLOCK = 64 << 10
-BLOCKS = 8
 
 
 @pytest.fixture
@@ -32,52 +29,17 @@ def executors() -> Iterator[list[Executor]]:
         one.close()
 
 
-def live(count: int = BLOCKS) -> list[tuple[int, int, int]]:
-    return [(BASE + i * BLOCK, BLOCK, i) for i in range(count)]
-
-
-def minibatch(client: Client, rng: random.Random, reads: list[int] | None = None) -> None:
-    """Input, work that depends on all that came before, a result, a step, a boundary."""
-    for _ in range(6):
-        a, b = rng.sample(range(BLOCKS), 2)
-        client.op("copy_h2d", BASE + a * BLOCK + 64, 256, payload=rng.randbytes(256))
-        client.op("copy_d2d", BASE + b * BLOCK + 1024, BASE + a * BLOCK, 4096, phase=1)
-        client.op("fill", BASE + BLOCKS * BLOCK, BLOCK, rng.randrange(256), 1)  # not live at boundaries
-    sequence = client.op("copy_d2h", BASE + rng.randrange(BLOCKS) * BLOCK, 2048)
-    if reads is not None:
-        reads.append(sequence)
-    client.step_begin()
-    client.op("copy_d2d", BASE, BASE + BLOCK + 1024, 4096, phase=2)
-    client.boundary(live())
-    client.flush()
-
-
 def start(executor: Executor, shared: Shared) -> Client:
     executor.open_session(shared.request())
     client = Client(executor)
     client.attach()
-    assert client.call("allocate", BASE, 2 * MIB).status == 0
+    Job(0).begin(client)
     return client
 
 
-def digest(client: Client) -> str:
-    hashes = hashlib.sha256()
-    for address, size, _ in live():
-        hashes.update(client.call("copy_d2h", address, size).payload)
-    return hashes.hexdigest()
-
-
-def undisturbed(steps: int, seed: int) -> tuple[str, list[bytes]]:
-    memory, executor, reads = Shared(), make_executor(), []
-    try:
-        client, rng = start(executor, memory), random.Random(seed)
-        for _ in range(steps):
-            minibatch(client, rng, reads)
-        final = digest(client)
-        return final, [client.results[one].payload for one in reads]
-    finally:
-        executor.close()
-        memory.close()
+def minibatch(client: Client, job: Job) -> None:
+    job.minibatch(client)
+    client.flush()
 
 
 def rebuild(shared: Shared, executors: list[Executor], client: Client, boundary: int, epoch: int = 1) -> Executor:
@@ -98,9 +60,9 @@ def rebuild(shared: Shared, executors: list[Executor], client: Client, boundary:
 def test_another_worker_takes_over(shared: Shared, executors: list[Executor], boundary: int) -> None:
     _, values = undisturbed(boundary + 2, seed=1)
     first = make_executor()
-    client, rng, reads = start(first, shared), random.Random(1), []
+    client, job = start(first, shared), Job(1)
     for _ in range(boundary):
-        minibatch(client, rng, reads)
+        minibatch(client, job)
     wait_for(lambda: stats(first)["boundary"] == boundary)
     minibatch_without_end(client, random.Random(7))
     client.flush()
@@ -111,11 +73,10 @@ def test_another_worker_takes_over(shared: Shared, executors: list[Executor], bo
     executor = rebuild(shared, executors, client, boundary)
     wait_for(lambda: stats(executor)["executed"] >= executed)
     # What was in the journal has run again; the program goes on.
-    minibatch(client, rng, reads)
-    minibatch(client, rng, reads)
-    assert values[:boundary] == [client.results[one].payload for one in reads[:boundary]]
-    assert stats(executor)["boundary"] <= boundary + 2
+    minibatch(client, job)
+    minibatch(client, job)
     client.drain()
+    assert values[:boundary] == job.values(client)[:boundary]
     assert stats(executor)["boundary"] == boundary + 2
 
 
@@ -130,20 +91,20 @@ def test_bit_identical_after_losing_the_worker_at_any_op(
 ) -> None:
     """Three minibatches, the worker is lost after some of the ops were sent; twice."""
     expected, values = undisturbed(4, seed)
-    rng, reads = random.Random(seed), []
+    job = Job(seed)
     place = random.Random(seed + 100)
     executors.append(make_executor())
     client = start(executors[-1], shared)
     losses = {place.randrange(4), place.randrange(4)}
     for step in range(4):
-        minibatch(client, rng, reads)
+        minibatch(client, job)
         if step in losses:
             executors.pop().close()
             boundary = prepared(shared, executors, client)
             assert boundary <= step + 1
     final = digest(client)
     assert final == expected
-    assert [client.results[one].payload for one in reads] == values
+    assert job.values(client) == values
 
 
 def prepared(shared: Shared, executors: list[Executor], client: Client) -> int:
@@ -162,17 +123,17 @@ def test_roll_back_in_place(shared: Shared, executors: list[Executor]) -> None:
     expected, values = undisturbed(3, seed=5)
     executor = make_executor()
     executors.append(executor)
-    client, rng, reads = start(executor, shared), random.Random(5), []
-    minibatch(client, rng, reads)
-    minibatch(client, rng, reads)
+    client, job = start(executor, shared), Job(5)
+    minibatch(client, job)
+    minibatch(client, job)
     for epoch in (1, 2):
         position = executor.command("Fence", {"session": 1, "epoch": epoch})
         reply = executor.command("Rollback", {"session": 1, "boundary": position["prepared"]})
         assert reply["complete"]
         executor.command("Resume", {"session": 1, "epoch": epoch, "slots": [0]})
-    minibatch(client, rng, reads)
+    minibatch(client, job)
     assert digest(client) == expected
-    assert [client.results[one].payload for one in reads] == values
+    assert job.values(client) == values
     delivered = [one.sequence for one in client.seen if one.kind == RESULT]
     assert len(delivered) == len(set(delivered))
 
@@ -241,7 +202,7 @@ def test_commands_in_the_wrong_state_are_refused(shared: Shared, executors: list
     for method in ("Rollback", "Resume", "FinishStep", "SkipStep", "Export", "Import"):
         with pytest.raises(Exception, match="needs a fenced session"):
             executor.command(method, {"session": 1, "boundary": 1, "path": "/x"})
-    minibatch(client, random.Random(1))
+    minibatch(client, Job(1))
     executor.command("Fence", {"session": 1, "epoch": 1})
     reply = executor.command("Rollback", {"session": 1, "boundary": 77})
     assert not reply["complete"] and "77" in reply["message"]
@@ -250,7 +211,7 @@ def test_commands_in_the_wrong_state_are_refused(shared: Shared, executors: list
 def test_a_rebuilt_session_does_not_run_before_it_is_restored(shared: Shared, executors: list[Executor]) -> None:
     first = make_executor()
     client = start(first, shared)
-    minibatch(client, random.Random(1))
+    minibatch(client, Job(1))
     client.drain()
     first.close()
     executor = make_executor()

@@ -1,0 +1,68 @@
+"""A job for tests: ops that follow from a seed, each minibatch depending on all memory before it."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+
+from executor_rig import BASE, MIB, Client, Shared, make_executor
+
+BLOCK = 64 << 10
+BLOCKS = 8
+
+
+def live(count: int = BLOCKS) -> list[tuple[int, int, int]]:
+    return [(BASE + i * BLOCK, BLOCK, i) for i in range(count)]
+
+
+class Job:
+    """The same seed gives the same ops."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.reads: list[int] = []
+
+    def begin(self, client: Client) -> None:
+        client.op("allocate", BASE, 2 * MIB)
+
+    def forward(self, client: Client) -> None:
+        for _ in range(6):
+            a, b = self.rng.sample(range(BLOCKS), 2)
+            client.op("copy_h2d", BASE + a * BLOCK + 64, 256, payload=self.rng.randbytes(256))
+            client.op("copy_d2d", BASE + b * BLOCK + 1024, BASE + a * BLOCK, 4096, phase=1)
+            client.op("fill", BASE + BLOCKS * BLOCK, BLOCK, self.rng.randrange(256), 1)  # not live at boundaries
+        self.reads.append(client.op("copy_d2h", BASE + self.rng.randrange(BLOCKS) * BLOCK, 2048))
+
+    def minibatch(self, client: Client) -> None:
+        self.forward(client)
+        client.step_begin()
+        client.op("copy_d2d", BASE, BASE + BLOCK + 1024, 4096, phase=2)
+        client.boundary(live())
+
+    def values(self, client: Client) -> list[bytes]:
+        return [client.results[one].payload for one in self.reads]
+
+
+def digest(client: Client, blocks: list[tuple[int, int, int]] | None = None) -> str:
+    hashes = hashlib.sha256()
+    for address, size, _ in blocks or live():
+        hashes.update(client.call("copy_d2h", address, size).payload)
+    return hashes.hexdigest()
+
+
+def undisturbed(steps: int, seed: int) -> tuple[str, list[bytes]]:
+    """Memory and results of a run without a fault."""
+    memory, executor, job = Shared(), make_executor(), Job(seed)
+    try:
+        executor.open_session(memory.request())
+        client = Client(executor)
+        client.attach()
+        job.begin(client)
+        for _ in range(steps):
+            job.minibatch(client)
+        client.flush()
+        final = digest(client)
+        return final, job.values(client)
+    finally:
+        executor.close()
+        memory.close()
