@@ -98,6 +98,6 @@ def header_check() -> str:
     return "\n".join([*lines, "}  // namespace jitc::front", ""])
 
 
-#: Declared elsewhere or only in older headers.
+#: Declared elsewhere, only in older headers, or overloaded in C++ (the last two).
 _NOT_IN_HEADERS = {"cudaProfilerStart", "cudaProfilerStop", "cuProfilerStart", "cuProfilerStop", "cuDeviceGetUuid",
-                   "cuGetProcAddress"}
+                   "cuGetProcAddress", "cublasGemmEx", "cublasGemmStridedBatchedEx"}

@@ -244,8 +244,6 @@ JITC_CHECK(cublasDgemmStridedBatched, int32_t(uint64_t, int32_t, int32_t, int32_
 JITC_CHECK(cublasDgemm_v2, int32_t(uint64_t, int32_t, int32_t, int32_t, int32_t, int32_t, const double*, uint64_t, int32_t, uint64_t, int32_t, const double*, uint64_t, int32_t));
 JITC_CHECK(cublasDgemv_v2, int32_t(uint64_t, int32_t, int32_t, int32_t, const double*, uint64_t, int32_t, uint64_t, int32_t, const double*, uint64_t, int32_t));
 JITC_CHECK(cublasDotEx, int32_t(uint64_t, int32_t, uint64_t, int32_t, int32_t, uint64_t, int32_t, int32_t, void*, int32_t, int32_t));
-JITC_CHECK(cublasGemmEx, int32_t(uint64_t, int32_t, int32_t, int32_t, int32_t, int32_t, const void*, uint64_t, int32_t, int32_t, uint64_t, int32_t, int32_t, const void*, uint64_t, int32_t, int32_t, int32_t, int32_t));
-JITC_CHECK(cublasGemmStridedBatchedEx, int32_t(uint64_t, int32_t, int32_t, int32_t, int32_t, int32_t, const void*, uint64_t, int32_t, int32_t, int64_t, uint64_t, int32_t, int32_t, int64_t, const void*, uint64_t, int32_t, int32_t, int64_t, int32_t, int32_t, int32_t));
 JITC_CHECK(cublasGetAtomicsMode, int32_t(uint64_t, int32_t*));
 JITC_CHECK(cublasGetMathMode, int32_t(uint64_t, int32_t*));
 JITC_CHECK(cublasGetPointerMode_v2, int32_t(uint64_t, int32_t*));

@@ -1,0 +1,83 @@
+"""The front ends over a recording runtime (``fake_runtime.cpp``), called through ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jitc.interpose.spec import ops
+from jitc.proxy import generated_ops
+
+ROOT = Path(__file__).resolve().parents[3]
+HEADER = struct.Struct("<IHHQQ")
+
+
+def fake_library() -> Path:
+    """The newest build of the front ends with the recording runtime."""
+    built = sorted(ROOT.glob("build/*/tests/libjitc_interpose_fake.so"), key=lambda path: path.stat().st_mtime)
+    assert built, "libjitc_interpose_fake.so is not built: run `make build`"
+    return built[-1]
+
+
+@dataclass
+class Recorded:
+    """One op that a front end submitted."""
+
+    name: str
+    stream: int
+    fields: dict[str, Any]
+    payload: bytes
+
+
+def _parse(data: bytes) -> Iterator[Recorded]:
+    offset = 0
+    while offset < len(data):
+        size, op_id, _, stream, _ = HEADER.unpack_from(data, offset)
+        name = generated_ops.NAMES[op_id]
+        layout = struct.Struct(generated_ops.FORMATS[name])
+        values = layout.unpack_from(data, offset + HEADER.size)
+        names = [field for field, _, _ in ops.BY_NAME[name].fields]
+        start = offset + HEADER.size + layout.size
+        yield Recorded(name, stream, dict(zip(names, values, strict=False)), data[start : offset + size])
+        offset += size
+
+
+class Cuda:
+    """The library's functions as attributes, and what they recorded."""
+
+    def __init__(self, path: Path) -> None:
+        self.library = ctypes.CDLL(str(path))
+        self.library.jitc_fake_take.restype = ctypes.c_size_t
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.library, name)
+
+    def take(self) -> list[Recorded]:
+        size = self.library.jitc_fake_take(None, ctypes.c_size_t(0))
+        data = ctypes.create_string_buffer(max(size, 1))
+        size = self.library.jitc_fake_take(data, ctypes.c_size_t(size))
+        return list(_parse(data.raw[:size]))
+
+    def ok(self, name: str, *args: Any) -> None:
+        assert getattr(self.library, name)(*args) == 0, name
+
+    def make(self, name: str, *args: Any) -> int:
+        """Calls a function whose first argument receives a handle or an address."""
+        out = ctypes.c_uint64()
+        self.ok(name, ctypes.byref(out), *args)
+        return out.value
+
+    def malloc(self, size: int) -> int:
+        return self.make("cudaMalloc", ctypes.c_size_t(size))
+
+    def reset(self) -> None:
+        self.library.jitc_fake_hold(0)
+        self.library.jitc_fake_over(0)
+        self.library.jitc_fake_forked(0)
+        self.library.cudaSetDevice(0)
+        self.library.cudaGetLastError()
+        self.take()

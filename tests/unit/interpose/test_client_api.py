@@ -1,0 +1,77 @@
+"""The C interface for client_shim: boundaries, phases, operator calls."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import byref, c_size_t, c_uint32, c_uint64, c_void_p
+
+from interpose_fake import Cuda
+from interpose_types import LiveBlock
+
+
+class Reply(ctypes.Structure):
+    _fields_ = (("data", ctypes.POINTER(ctypes.c_uint8)), ("size", c_size_t), ("status", c_uint32))
+
+
+def test_the_device_kind_is_told(cuda: Cuda) -> None:
+    assert cuda.jitc_device_kind() == 1
+
+
+def test_steps_and_boundaries_are_numbered_per_session(cuda: Cuda) -> None:
+    a = cuda.malloc(4096)
+    cuda.ok("cudaSetDevice", 1)
+    b = cuda.malloc(4096)
+    cuda.take()
+    blocks = (LiveBlock * 3)(LiveBlock(a + 512, 64, 9), LiveBlock(b, 128, 4), LiveBlock(a, 256, 2))
+    numbers = []
+    for _ in range(2):
+        cuda.jitc_step_begin()
+        cuda.jitc_step_end(blocks, c_size_t(3))
+        begun = [op for op in cuda.take() if op.name in ("step_begin", "boundary")]
+        assert [op.name for op in begun] == ["step_begin", "step_begin", "boundary", "boundary"]
+        numbers.append([op.fields.get("step", op.fields.get("boundary")) for op in begun])
+        live = [[LiveBlock.from_buffer_copy(op.payload[i : i + 24]) for i in range(0, len(op.payload), 24)] for op in begun[2:]]
+        assert [(block.address, block.bytes) for block in live[0]] == [(a, 256), (a + 512, 64)]  # by ordinal
+        assert [(block.address, block.bytes) for block in live[1]] == [(b, 128)]
+    assert [second - first for first, second in zip(*numbers, strict=True)] == [1, 1, 1, 1]
+
+
+def test_without_a_list_everything_allocated_is_live(cuda: Cuda) -> None:
+    kept, freed = cuda.malloc(4096), cuda.malloc(4096)
+    cuda.ok("cudaFree", c_uint64(freed))
+    cuda.take()
+    cuda.jitc_step_end(None, c_size_t(0))
+    (boundary,) = [op for op in cuda.take() if kept.to_bytes(8, "little") in op.payload]
+    addresses = [LiveBlock.from_buffer_copy(boundary.payload[i : i + 24]).address for i in range(0, len(boundary.payload), 24)]
+    assert kept in addresses and freed not in addresses and len(addresses) == boundary.fields["count"]
+
+
+def test_operator_calls_and_queries(cuda: Cuda) -> None:
+    stream = cuda.make("cudaStreamCreateWithFlags", 1)
+    cuda.take()
+    assert cuda.jitc_operator_call(0, c_void_p(stream), b"call", c_size_t(4)) == 0
+    assert cuda.jitc_operator_call(1, c_void_p(0), b"call", c_size_t(4)) == 0
+    first, second = cuda.take()
+    assert (first.name, first.stream, first.payload[:4], second.stream) == ("operator_call", stream, b"call", 0)
+    reply = Reply()
+    assert cuda.jitc_operator_query(0, c_void_p(stream), b"question", c_size_t(8), byref(reply)) == 0
+    assert ctypes.string_at(reply.data, 8) == b"question" and reply.status == 0
+    cuda.jitc_reply_free(byref(reply))
+    assert not reply.data
+
+
+def test_an_operators_error_comes_as_it_is(cuda: Cuda) -> None:
+    cuda.jitc_fake_next_status(0x0402, 0x10001)
+    reply = Reply()
+    assert cuda.jitc_operator_query(0, c_void_p(0), b"x", c_size_t(1), byref(reply)) == 0x10001
+    assert reply.status == 0x10001
+    cuda.jitc_reply_free(byref(reply))
+    assert cuda.jitc_operator_call(0, c_void_p(0x123456), b"x", c_size_t(1)) == 400
+
+
+def test_the_phase_reaches_the_runtime(cuda: Cuda) -> None:
+    for phase in (2, 1, 0):
+        cuda.jitc_set_phase(phase)
+        assert cuda.jitc_fake_phase() == phase
+    cuda.jitc_set_phase(7)
+    assert cuda.jitc_fake_phase() == 0

@@ -1,0 +1,185 @@
+"""Allocation, copies, fills and pointers, as ops and as bytes."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p
+
+import pytest
+from interpose_fake import Cuda
+from interpose_types import PointerAttributes
+
+MIB = 1 << 20
+DEFAULT = c_int(4)  # cudaMemcpyDefault
+INVALID, OUT_OF_MEMORY, INVALID_HANDLE = 1, 2, 400
+
+
+def upload(cuda: Cuda, data: bytes) -> int:
+    address = cuda.malloc(len(data))
+    cuda.ok("cudaMemcpy", c_void_p(address), data, c_size_t(len(data)), DEFAULT)
+    return address
+
+
+def download(cuda: Cuda, address: int, size: int) -> bytes:
+    out = ctypes.create_string_buffer(size)
+    cuda.ok("cudaMemcpy", out, c_void_p(address), c_size_t(size), DEFAULT)
+    return out.raw
+
+
+def test_addresses_are_aligned_and_unreadable_in_the_process(cuda: Cuda) -> None:
+    first, second = cuda.malloc(100), cuda.malloc(3 * MIB)
+    assert first % (2 * MIB) == 0 and second == first + 2 * MIB
+    allocate = cuda.take()[-2]
+    assert (allocate.name, allocate.fields["address"], allocate.fields["bytes"]) == ("allocate", first, 4096)
+    with open("/proc/self/maps") as maps:
+        inside = [line for line in maps if int(line.split("-")[0], 16) <= first < int(line.split()[0].split("-")[1], 16)]
+    assert [line.split()[1] for line in inside] == ["---p"]
+
+
+def test_out_of_memory_leaves_no_allocation(cuda: Cuda) -> None:
+    cuda.jitc_fake_next_status(0x0201, OUT_OF_MEMORY)
+    out = c_uint64(1)
+    assert cuda.cudaMalloc(byref(out), c_size_t(MIB)) == OUT_OF_MEMORY
+    assert out.value == 0
+    assert cuda.cudaGetLastError() == OUT_OF_MEMORY and cuda.cudaGetLastError() == 0
+    address = cuda.take()[-1].fields["address"]
+    assert cuda.cudaFree(c_uint64(address)) == INVALID
+
+
+def test_nothing_is_allocated_for_zero_bytes(cuda: Cuda) -> None:
+    assert cuda.malloc(0) == 0
+    cuda.ok("cudaFree", c_uint64(0))
+    assert cuda.take() == []
+
+
+def test_a_freed_range_rests_for_two_boundaries(cuda: Cuda) -> None:
+    size = 7 * MIB
+    address = cuda.malloc(size)
+    cuda.ok("cudaFree", c_uint64(address))
+    cuda.jitc_step_end(None, c_size_t(0))
+    assert cuda.malloc(size) != address
+    cuda.jitc_step_end(None, c_size_t(0))
+    assert cuda.malloc(size) == address
+    assert cuda.malloc(size) != address
+
+
+def test_free_of_what_is_not_allocated_is_refused(cuda: Cuda) -> None:
+    address = cuda.malloc(MIB)
+    assert cuda.cudaFree(c_uint64(address + 4096)) == INVALID
+    cuda.ok("cudaFree", c_uint64(address))
+    assert cuda.cudaFree(c_uint64(address)) == INVALID
+
+
+@pytest.mark.parametrize("size", [1, 4096, MIB, 3 * MIB + 5])
+def test_bytes_come_back_whatever_their_number(cuda: Cuda, size: int) -> None:
+    data = bytes(i * 7 % 251 for i in range(size))
+    address = upload(cuda, data)
+    pieces = [op for op in cuda.take() if op.name == "copy_h2d"]
+    assert sum(op.fields["bytes"] for op in pieces) == size and max(op.fields["bytes"] for op in pieces) <= MIB
+    assert download(cuda, address, size) == data
+
+
+def test_copy_to_pinned_memory_does_not_wait_and_to_other_memory_does(cuda: Cuda) -> None:
+    data = b"0123456789abcdef"
+    address = upload(cuda, data)
+    pinned = cuda.make("cudaHostAlloc", c_size_t(4096), c_int(0))
+    stream = cuda.make("cudaStreamCreateWithFlags", c_int(1))
+    cuda.jitc_fake_hold(1)
+    cuda.ok("cudaMemcpyAsync", c_void_p(pinned), c_void_p(address), c_size_t(16), DEFAULT, c_uint64(stream))
+    assert ctypes.string_at(pinned, 16) == bytes(16)
+    cuda.ok("cudaStreamSynchronize", c_uint64(stream))
+    assert ctypes.string_at(pinned, 16) == data
+    out = ctypes.create_string_buffer(16)
+    cuda.ok("cudaMemcpyAsync", out, c_void_p(address), c_size_t(16), DEFAULT, c_uint64(stream))
+    assert out.raw == data
+    cuda.ok("cudaFreeHost", c_void_p(pinned))
+
+
+def test_pinned_memory_is_not_given_back_while_a_copy_writes_to_it(cuda: Cuda) -> None:
+    address = upload(cuda, b"x" * 64)
+    pinned = cuda.make("cudaHostAlloc", c_size_t(4096), c_int(0))
+    cuda.jitc_fake_hold(1)
+    cuda.ok("cudaMemcpyAsync", c_void_p(pinned), c_void_p(address), c_size_t(64), DEFAULT, c_uint64(0))
+    cuda.take()
+    cuda.ok("cudaFreeHost", c_void_p(pinned))
+    assert [op.name for op in cuda.take()] == ["stream_synchronize"]
+
+
+def test_out_and_in_through_pinned_memory_keeps_the_order(cuda: Cuda) -> None:
+    source, target = upload(cuda, b"new content here"), upload(cuda, b"old content here")
+    pinned = cuda.make("cudaHostAlloc", c_size_t(16), c_int(0))
+    cuda.jitc_fake_hold(1)
+    cuda.ok("cudaMemcpyAsync", c_void_p(pinned), c_void_p(source), c_size_t(16), DEFAULT, c_uint64(0))
+    cuda.ok("cudaMemcpyAsync", c_void_p(target), c_void_p(pinned), c_size_t(16), DEFAULT, c_uint64(0))
+    assert download(cuda, target, 16) == b"new content here"
+
+
+def test_a_copy_outside_an_allocation_is_refused_here(cuda: Cuda) -> None:
+    address = cuda.malloc(4096)
+    cuda.take()
+    for target, size in ((address, 4097), (address + 4000, 97), (address + 2 * MIB, 1)):
+        assert cuda.cudaMemcpy(c_void_p(target), bytes(size), c_size_t(size), DEFAULT) == INVALID
+    assert cuda.cudaMemset(c_uint64(address), c_int(0), c_size_t(4097)) == INVALID
+    assert cuda.take() == []
+
+
+def test_device_to_device_and_fill_are_single_ops(cuda: Cuda) -> None:
+    a, b = cuda.malloc(MIB), cuda.malloc(MIB)
+    cuda.take()
+    cuda.ok("cudaMemsetAsync", c_uint64(a), c_int(0x1FF), c_size_t(MIB), c_uint64(0))
+    cuda.ok("cudaMemcpyAsync", c_void_p(b), c_void_p(a), c_size_t(MIB), c_int(3), c_uint64(0))
+    fill, copy = cuda.take()
+    assert (fill.name, fill.fields["value"], fill.fields["width"]) == ("fill", 0xFF, 1)
+    assert (copy.name, copy.fields["destination"], copy.fields["source"]) == ("copy_d2d", b, a)
+    assert download(cuda, b, 2) == b"\xff\xff"
+
+
+def test_copy_between_gpus_is_staged_and_done_on_return(cuda: Cuda) -> None:
+    data = bytes(range(256)) * 8192  # 2 MiB: several pieces
+    source = upload(cuda, data)
+    cuda.ok("cudaSetDevice", 1)
+    target = cuda.malloc(len(data))
+    cuda.ok("cudaMemcpyPeerAsync", c_void_p(target), 1, c_void_p(source), 0, c_size_t(len(data)), c_uint64(0))
+    assert download(cuda, target, len(data)) == data
+
+
+def test_rows_are_copied_by_pitch(cuda: Cuda) -> None:
+    address = cuda.malloc(64)
+    cuda.ok("cudaMemset", c_uint64(address), 0, c_size_t(64))
+    rows = b"aaaabbbbcccc"
+    pitch, width, height = c_size_t(16), c_size_t(4), c_size_t(3)
+    cuda.ok("cudaMemcpy2D", c_void_p(address), pitch, rows, c_size_t(4), width, height, DEFAULT)
+    assert download(cuda, address, 36)[::16] + download(cuda, address + 32, 4) == b"abccccc"
+    assert cuda.cudaMemcpy2D(c_void_p(address), c_size_t(2), rows, c_size_t(4), width, height, DEFAULT) == 12
+
+
+def test_a_pointer_says_what_it_is(cuda: Cuda) -> None:
+    address = cuda.malloc(4096)
+    pinned = cuda.make("cudaMallocHost", c_size_t(4096))
+    other = ctypes.create_string_buffer(8)
+    seen = []
+    for pointer in (address + 100, pinned + 100, ctypes.addressof(other)):
+        attributes = PointerAttributes()
+        cuda.ok("cudaPointerGetAttributes", byref(attributes), c_uint64(pointer))
+        seen.append((attributes.type, attributes.device))
+    assert seen == [(2, 0), (1, 0), (0, -2)]
+    base, size = c_uint64(), c_size_t()
+    cuda.ok("cuMemGetAddressRange_v2", byref(base), byref(size), c_uint64(address + 100))
+    assert (base.value, size.value) == (address, 4096)
+    cuda.ok("cudaFreeHost", c_void_p(pinned))
+
+
+def test_registered_memory_counts_as_pinned(cuda: Cuda) -> None:
+    memory = ctypes.create_string_buffer(8192)
+    pointer = c_void_p(ctypes.addressof(memory))
+    cuda.ok("cudaHostRegister", pointer, c_size_t(8192), 0)
+    assert cuda.cudaHostRegister(pointer, c_size_t(16), 0) == 712
+    assert cuda.cudaFreeHost(pointer) == INVALID
+    cuda.ok("cudaHostUnregister", pointer)
+    assert cuda.cudaHostUnregister(pointer) == 713
+
+
+def test_memory_information_comes_from_the_device(cuda: Cuda) -> None:
+    free, total = c_size_t(), c_size_t()
+    cuda.ok("cudaMemGetInfo", byref(free), byref(total))
+    assert (free.value, total.value) == (1 << 29, 1 << 30)
