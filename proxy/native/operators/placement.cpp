@@ -21,6 +21,12 @@ Slot* take(size_t bytes) {
   return nullptr;
 }
 
+void release(void* address) {
+  for (const Slot& slot : *wanted)
+    if (slot.address == address) return;
+  base->raw_deleter()(address);
+}
+
 class PlacingAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
@@ -28,8 +34,8 @@ class PlacingAllocator final : public c10::Allocator {
       return {slot->address, slot->address, &keep, c10::Device(c10::DeviceType::CPU)};
     return base->allocate(bytes);
   }
-  // Without a raw deleter nobody may use raw_allocate(): its memory could be a slot, which is not ours to free.
-  c10::DeleterFnPtr raw_deleter() const override { return wanted ? nullptr : base->raw_deleter(); }
+  // Some kernels (oneDNN's) use raw_allocate(); what they get may be a slot, which is not theirs to free.
+  c10::DeleterFnPtr raw_deleter() const override { return wanted ? &release : base->raw_deleter(); }
   void copy_data(void* destination, const void* source, size_t bytes) const override {
     default_copy_data(destination, source, bytes);
   }

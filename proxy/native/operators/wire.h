@@ -13,6 +13,7 @@
 // cpu_tensor and same_tensor count, undefined ones do not).
 #pragma once
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 namespace jitc::wire {
@@ -20,6 +21,7 @@ namespace jitc::wire {
 static_assert(std::endian::native == std::endian::little);
 
 inline constexpr uint8_t kVersion = 1;
+inline constexpr size_t kAlignment = 8;  // a call may be followed by fewer bytes than this, which pad its record
 inline constexpr uint32_t kMostDimensions = 64;
 inline constexpr uint32_t kMostItems = 1 << 20;  // of a list, text or name
 
