@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import struct
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ pytestmark = pytest.mark.skipif(
     not (Path(paths.__file__).parent / "lib" / "libjitc_executor.so").exists(), reason="needs the native build"
 )
 STATE = (0, 64)
+COUNTER = (256, 4)
 
 
 @pytest.fixture
@@ -110,3 +113,36 @@ def test_workers_do_not_import_torch(real: Service) -> None:
         assert "libjitc_executor.so" in maps
         assert "libtorch_python" not in maps
     assert "torch" not in sys.modules
+
+
+def test_ranks_of_a_communicator_go_back_together(real: Service) -> None:
+    ranks = [RealClient(real, gpu, rank=gpu, world_size=2) for gpu in (0, 1)]
+    for client in ranks:
+        client.start()
+    joins = [client.send("communicator_create", 7, 2, n, b"u" * 128) for n, client in enumerate(ranks)]
+    for client, sequence in zip(ranks, joins, strict=True):
+        client.wait(sequence)
+    for number in range(4):
+        for client in ranks:
+            reduce(client)
+            client.step(STATE, COUNTER)
+        if number == 2:
+            inject(ranks[1], "kill-worker")
+    with ThreadPoolExecutor(2) as together:  # each rank's work needs the other's
+        assert list(together.map(lambda client: client.read(*STATE), ranks)) == [expected(4)] * 2
+        assert list(together.map(lambda client: client.read(*COUNTER), ranks)) == [(2**4).to_bytes(4, "little")] * 2
+    wait_until(real, lambda: sum(gpu.recoveries for gpu in real.registry.gpus) == 1)
+    (one,) = real.recoveries()
+    assert len(one["sessions"]) == 2, one
+    assert one["outcome"] == "recovered", one
+    for client in ranks:
+        client.close()
+
+
+def reduce(client: RealClient) -> None:
+    """Doubles a counter by an all-reduce (sum of int32) over two ranks that hold the same."""
+    if not client.boundaries:
+        client.write(256, (1).to_bytes(4, "little"))
+    at = client.base + 256
+    item = struct.pack("<QIIIiQQQdQ", 7, 0, 2, 0, -1, 1, at, at, 1.0, 0)
+    client.send("collective", 1, payload=item)
