@@ -22,17 +22,11 @@ std::shared_ptr<const Policy> Session::policy() const {
   return policy_;
 }
 
-bool Session::measures(uint64_t boundary) const {
-  return plan_->measure_every && boundary % plan_->measure_every == 0;
-}
-
-bool Session::wants_copy(uint64_t ordinal) const {
-  return plan_->copy_all || !plan_->known_ordinals.contains(ordinal) || plan_->volatile_ordinals.contains(ordinal) ||
-         plan_->unique_ordinals.contains(ordinal);
-}
-
-bool Session::wants_step_copy(uint64_t ordinal) const {
-  return !plan_->known_ordinals.contains(ordinal) || plan_->unique_ordinals.contains(ordinal);
+/// What the rank alone knows. Of a block that nobody has classified: only when it is seen to live through a
+/// step unchanged, else its copy would not be what it is after the step.
+bool Session::wants_step_copy(const LiveRow& row) const {
+  if (plan_->known(row.block.ordinal)) return plan_->unique_ordinals.contains(row.block.ordinal);
+  return row.hash != kNoHash && row.hash == row.before;
 }
 
 // -- before a step -----------------------------------------------------------------------------------
@@ -40,12 +34,12 @@ bool Session::wants_step_copy(uint64_t ordinal) const {
 bool Session::at_step_begin(const ops::StepBegin& op) {
   const uint64_t step = last_boundary_ + 1;
   plan_ = policy();
-  const bool peer_mode = plan_->barrier || !plan_->copy_all;
-  if (peer_mode || measures(step)) {
+  if (plan_->peer_mode() || plan_->measures(step)) {
     if (!backend_->idle()) return false;
     quiet_ = true;
-    if (measures(step)) measure_before_step();
-    if (!plan_->copy_all && !copy_before_step(step)) return false;
+    before_step_.clear();
+    if (plan_->measures(step)) measure_before_step();
+    if (plan_->peer_mode() && !copy_before_step(step)) return false;
   }
   commit_known();
   board_.slot(request_.slot).reached.store(step);
@@ -65,19 +59,18 @@ bool Session::at_step_begin(const ops::StepBegin& op) {
 }
 
 void Session::measure_before_step() {
-  before_step_.clear();
   if (boundaries_.empty()) return;
-  before_step_ = boundaries_.back().rows;
-  std::erase_if(before_step_, [this](LiveRow& row) {
-    return !backend_->hash(row.block.address, row.block.bytes, row.before);
-  });
+  for (const LiveRow& row : boundaries_.back().rows) {
+    Content content{row.block.bytes, {}};
+    if (backend_->hash(row.block.address, row.block.bytes, content.hash)) before_step_[row.block.address] = content;
+  }
 }
 
 bool Session::copy_before_step(uint64_t step) {
   if (boundaries_.empty() || (step_ && step_->step == step)) return true;
   StepState state{step, {}};
   for (const LiveRow& row : boundaries_.back().rows) {
-    if (!wants_step_copy(row.block.ordinal)) continue;
+    if (!wants_step_copy(row)) continue;
     LiveRow kept = row;
     kept.copy = Snapshot::kNone;
     if (!backend_->hash(row.block.address, row.block.bytes, kept.hash)) continue;  // freed meanwhile
@@ -86,6 +79,7 @@ bool Session::copy_before_step(uint64_t step) {
       drop_copies(state.rows);
       return false;
     }
+    before_step_[row.block.address] = {row.block.bytes, kept.hash};
     state.rows.push_back(kept);
   }
   if (!journal_.append_parts(RecordKind::step, step, state.pack())) {
@@ -185,6 +179,7 @@ bool Session::make_boundary(const ops::Boundary& op, uint64_t position) {
   state.step_waits = step_waits_;
   state.step_collectives = step_collectives_;
   state.step_allocations = step_allocations_;
+  state.policy = *plan_;
   state.resources = table_.list(*backend_);
   if (!keep_rows(op, state)) {
     drop_copies(state.rows);
@@ -205,20 +200,25 @@ bool Session::make_boundary(const ops::Boundary& op, uint64_t position) {
 
 bool Session::keep_rows(const ops::Boundary& op, BoundaryState& state) {
   const auto* const blocks = reinterpret_cast<const ops::LiveBlock*>(&op + 1);
-  const bool measured = measures(op.boundary) || measures(op.boundary + 1);
+  const bool measured = plan_->measures(op.boundary) || plan_->measures(op.boundary + 1) || plan_->peer_mode();
   state.rows.reserve(op.count);
   for (uint64_t i = 0; i < op.count; ++i) {
     if (i == op.count / 2) injection_point(op.header, "boundary");
     if (!runs()) return false;
     LiveRow row{blocks[i]};
-    const bool copy = wants_copy(row.block.ordinal) || !protected_;
     // In peer mode what is not copied is known by its hash, and so is what may need a copy before the step.
-    if (!keep_row(row, copy, measured || !plan_->copy_all, op.header.sequence)) return false;
-    for (const LiveRow& before : before_step_)
-      if (before.same_place(row)) row.before = before.before;
+    const bool copy = plan_->wants_copy(row.block.ordinal) || !protected_;
+    if (!keep_row(row, copy, measured, op.header.sequence)) return false;
+    row.before = before_of(row);
     state.rows.push_back(row);
   }
   return true;
+}
+
+/// What was at the row's place when the step began, as far as anybody looked.
+Hash Session::before_of(const LiveRow& row) const {
+  const auto found = before_step_.find(row.block.address);
+  return found != before_step_.end() && found->second.bytes == row.block.bytes ? found->second.hash : kNoHash;
 }
 
 bool Session::keep_row(LiveRow& row, bool copy, bool hash, uint64_t sequence) {

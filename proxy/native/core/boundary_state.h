@@ -8,6 +8,7 @@
 #include "backend.h"
 #include "checksum.h"
 #include "jitc/generated_ops.h"
+#include "policy.h"
 #include "snapshot.h"
 
 namespace jitc {
@@ -16,7 +17,7 @@ namespace jitc {
 struct LiveRow {
   ops::LiveBlock block;
   Hash hash{};    // at the boundary (in a StepState: at the step's begin); zeros: not measured
-  Hash before{};  // at the begin of the step before the boundary
+  Hash before{};  // of its place at the begin of the step before the boundary; zeros: not measured
   uint64_t copy = Snapshot::kNone;  // extent in the arena
 
   bool copied() const { return copy != Snapshot::kNone; }
@@ -32,6 +33,7 @@ struct BoundaryState {
   // What happened between the step's begin and this boundary:
   uint32_t step_waits = 0, step_collectives = 0, step_allocations = 0;
   uint32_t reserved = 0;
+  Policy policy;  // that it was made by
   Resources resources;
   std::vector<LiveRow> rows;
 

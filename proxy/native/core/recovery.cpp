@@ -246,6 +246,8 @@ RecoverReply Session::skip_step(uint64_t boundary, uint32_t timeout_ms) {
     const LiveRow wanted{blocks[i]};
     if (!wanted.block.bytes) continue;
     const LiveRow* const copy = copy_for(wanted, base, step && step->step == boundary ? &*step : nullptr);
+    if (!copy && !policy_->known(wanted.block.ordinal))
+      return {false, "a block of " + std::to_string(wanted.block.bytes) + " bytes is new since the classes were made, and has no copy from before the step", 0, {}};
     if (copy && backend_->write(wanted.block.address, snapshot_.bytes(copy->copy, copy->block.bytes)))
       reply.bytes += wanted.block.bytes;
     else

@@ -85,7 +85,10 @@ void Session::load() {
   // Until it is known where to go on from, nothing is to be executed.
   cursor_ = journal_.tail();
   dispatched_ = received_.load();
-  if (!boundaries_.empty()) last_boundary_ = boundaries_.back().number;
+  if (!boundaries_.empty()) {
+    last_boundary_ = boundaries_.back().number;
+    policy_ = plan_ = std::make_shared<Policy>(boundaries_.back().policy);
+  }
   BoardSlot& slot = board_.slot(request_.slot);
   slot.prepared.store(last_boundary_);
   committed_ = boundaries_.empty() ? 0 : boundaries_.front().number;

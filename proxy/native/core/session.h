@@ -12,6 +12,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -61,13 +62,6 @@ struct DeviceOptions {
   int threads = 1;
   std::string operators_path;
   bool poison = false;  // fill what is not restored with a pattern, so that its use shows
-};
-
-struct Policy {
-  bool copy_all = true, barrier = false;
-  std::set<uint64_t> volatile_ordinals, unique_ordinals;
-  std::set<uint64_t> known_ordinals;  // of the live set when the policy was made: others are copied always
-  uint64_t measure_every = 0;
 };
 
 struct Position {
@@ -170,6 +164,7 @@ class Session final : public ExecutionSink, public Rendezvous {
   bool make_imported_boundary();
   void settle_progress(const ops::OpHeader& op);
   void measure_before_step();
+  Hash before_of(const LiveRow& row) const;
   bool copy_before_step(uint64_t step);
   bool wait_for_group(uint64_t step);
   bool copy_rest_of_boundary();
@@ -179,9 +174,7 @@ class Session final : public ExecutionSink, public Rendezvous {
   void drop_step();
   template <class Rows>
   void drop_copies(const Rows& rows);
-  bool wants_copy(uint64_t ordinal) const;
-  bool wants_step_copy(uint64_t ordinal) const;
-  bool measures(uint64_t boundary) const;
+  bool wants_step_copy(const LiveRow& row) const;
   std::shared_ptr<const Policy> policy() const;
 
   // recovery.cpp
@@ -236,6 +229,7 @@ class Session final : public ExecutionSink, public Rendezvous {
   std::string notice_;  // told at the next attach when nobody was there
 
   std::shared_ptr<const Policy> policy_ = std::make_shared<Policy>();
+  std::map<uint64_t, std::set<uint64_t>> tables_told_;  // ordinals, by boundary: what the policy is made of
 
   // The dispatcher's.
   std::atomic<uint64_t> cursor_{0};
@@ -246,7 +240,11 @@ class Session final : public ExecutionSink, public Rendezvous {
   uint32_t step_waits_ = 0, step_collectives_ = 0, step_allocations_ = 0;
   ResourceTable table_;
   std::shared_ptr<const Policy> plan_ = policy_;  // what the step or boundary under way goes by
-  std::vector<LiveRow> before_step_;  // hashes at the newest step begin, when measured
+  struct Content {
+    uint64_t bytes;
+    Hash hash;
+  };
+  std::unordered_map<uint64_t, Content> before_step_;  // by address: at the newest step begin, as far as measured
   std::optional<StepState> step_;
   std::optional<uint64_t> boundary_to_make_;  // position of a boundary op whose state was imported (SkipStep)
 

@@ -11,6 +11,7 @@ import struct
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from jitc.proxy import executor as binding
@@ -24,6 +25,11 @@ RANGE = 1 << 38
 RESULT, ACK, PROGRESS, FAULT, NOTICE = range(1, 6)
 HEADER = struct.Struct("<IHHQQ")
 COMPLETION = struct.Struct("<IHHIIQQ")
+
+
+def library() -> Path:
+    """JITC_TEST_EXECUTOR names another build, such as one with a sanitizer."""
+    return Path(os.environ.get("JITC_TEST_EXECUTOR") or executor_library())
 
 
 def pack(name: str, sequence: int, *operands: Any, payload: bytes = b"", stream: int = 0, phase: int = 0) -> bytes:
@@ -81,7 +87,7 @@ class Shared:
     """Memory of one session (and a board), held by this process as the node service would."""
 
     def __init__(self, journal: int = 64 * MIB, spill: int = 0, snapshot: int = 256 * MIB) -> None:
-        lib = binding.load(executor_library())
+        lib = binding.load(library())
         self.sizes = {"journal": journal, "snapshot": snapshot, "spill": spill, "board": int(lib.jitc_board_bytes())}
         self.fds = {name: os.memfd_create(f"test-{name}") for name in self.sizes}
         for name, size in self.sizes.items():
@@ -131,7 +137,7 @@ def make_executor(control: Control | None = None, poison: bool = True, memory_li
     options: Any = {
         "device": "software", "memory_limit": memory_limit, "threads": 1, "operators": "", "poison": poison,
     }  # fmt: skip
-    return binding.Executor(executor_library(), options, control or Control())
+    return binding.Executor(library(), options, control or Control())
 
 
 @dataclass

@@ -1,0 +1,33 @@
+// How a session's live blocks are kept: all copied at every boundary, or only what peers cannot give back.
+// Set by the node service (worker.proto, Policy); kept with each boundary for a worker that takes over.
+#pragma once
+#include <cstdint>
+#include <set>
+
+namespace jitc {
+
+class Packer;
+class Unpacker;
+
+struct Policy {
+  bool copy_all = true;  // else peer mode
+  bool barrier = false;  // no rank begins a step before all have reached it; pre-step copies are made
+  std::set<uint64_t> volatile_ordinals;  // change before the step: copied at every boundary
+  std::set<uint64_t> unique_ordinals;    // no peer has them: copied at every boundary, and before the step
+  /// Blocks that the classes speak of: those in all tables that the service has looked at. Others may be
+  /// new since: nothing is known of them, so they are treated as volatile and unique.
+  std::set<uint64_t> known_ordinals;
+  uint64_t measure_every = 0;  // boundaries between measurements, 0: none
+
+  bool peer_mode() const { return barrier || !copy_all; }
+  bool measures(uint64_t boundary) const { return measure_every && boundary % measure_every == 0; }
+  bool known(uint64_t ordinal) const { return known_ordinals.contains(ordinal); }
+  bool wants_copy(uint64_t ordinal) const {
+    return copy_all || !known(ordinal) || volatile_ordinals.contains(ordinal) || unique_ordinals.contains(ordinal);
+  }
+
+  void pack(Packer& packer) const;
+  static Policy unpack(Unpacker& unpacker);
+};
+
+}  // namespace jitc
