@@ -199,8 +199,10 @@ void Call::produce(Outgoing& out) {
     const ssize_t size = nghttp2_session_mem_send(session_, &data);
     if (size < 0) return fail(kInternal, std::string("HTTP/2: ") + nghttp2_strerror(static_cast<int>(size)));
     if (size > 0) out.append(data, static_cast<size_t>(size));
-    if (out.size() == before) return;
+    if (out.size() == before) break;
   }
+  // After an error of the peer's, nghttp2 sends GOAWAY and then wants nothing more.
+  if (!nghttp2_session_want_read(session_) && !nghttp2_session_want_write(session_)) fail(kInternal, end_text());
 }
 
 void Call::receive(const uint8_t* data, size_t size) {
@@ -233,6 +235,8 @@ void Call::ping() { nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, nullptr); }
 
 void Call::cancel() {
   if (!closed_) nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream_, NGHTTP2_CANCEL);
+  closed_ = true;
+  status_ = kCancelled;
 }
 
 void Call::fail(int status, const std::string& message) {

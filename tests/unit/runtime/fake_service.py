@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import grpc
-from jitc.v1 import control_pb2, control_pb2_grpc, session_pb2
 from toolkit.waiting import until
+
+from jitc.v1 import control_pb2, control_pb2_grpc, session_pb2
 
 HEADER = struct.Struct("<IHHQQ")  # OpHeader
 COMPLETION = struct.Struct("<IHHIIQQ")  # CompletionHeader
@@ -84,15 +85,20 @@ class Script:
     attach: Callable[[Any, Any], None] = lambda request, context: None  # may abort
     describe: Callable[[Any, Any], None] = lambda request, context: None
     extra: Callable[[list[Record]], bytes] = lambda batch: b""  # completions to add
+    withhold_results: bool = False
     journal_part: Callable[[list[Record]], list[Record]] = lambda batch: batch
-    results_first: bool = True  # results before progress
 
 
 @dataclass
-class Owed:
-    """Results that the client has not confirmed."""
+class Session:
+    """What outlives a worker."""
 
-    results: dict[int, bytes] = field(default_factory=dict)
+    journal: list[Record] = field(default_factory=list)
+    owed: dict[int, bytes] = field(default_factory=dict)  # results that the client has not confirmed
+
+    def forget(self, received: int) -> None:
+        for sequence in [sequence for sequence in self.owed if sequence <= received]:
+            del self.owed[sequence]
 
 
 class Node(control_pb2_grpc.NodeServicer):  # type: ignore[misc]
@@ -102,9 +108,8 @@ class Node(control_pb2_grpc.NodeServicer):  # type: ignore[misc]
         self.folder, self.gpus = folder, gpus
         self.socket = str(folder / "proxyd.sock")
         self.script = Script()
-        self.journal: list[Record] = []
+        self.sessions: dict[str, Session] = {}
         self.batches: list[int] = []  # sizes in records
-        self.owed: dict[int, bytes] = {}
         self.attached: list[Any] = []
         self.detached: list[str] = []
         self.opened: list[dict[str, str]] = []
@@ -114,6 +119,16 @@ class Node(control_pb2_grpc.NodeServicer):  # type: ignore[misc]
         self.worker_socket = ""
         self._service: grpc.Server | None = None
         self._worker: grpc.Server | None = None
+
+    @property
+    def only(self) -> Session:
+        """The session of a test that has one."""
+        (session,) = self.sessions.values()
+        return session
+
+    @property
+    def journal(self) -> list[Record]:
+        return self.only.journal
 
     # -- life -------------------------------------------------------------------------------------
 
@@ -153,12 +168,12 @@ class Node(control_pb2_grpc.NodeServicer):  # type: ignore[misc]
         self.stop_service()
 
     def wait_journal(self, count: int, seconds: float = 20) -> list[Record]:
-        until(lambda: len(self.journal) >= count, seconds, f"{count} ops in the journal ({len(self.journal)})")
+        until(lambda: len(self.journal) >= count, seconds, f"{count} ops in the journal")
         return self.journal
 
     # -- rpcs of Node -----------------------------------------------------------------------------
 
-    def Describe(self, request: Any, context: Any) -> Any:  # noqa: N802
+    def Describe(self, request: Any, context: Any) -> Any:
         self.described += 1
         self.script.describe(request, context)
         gpus = [
@@ -170,15 +185,17 @@ class Node(control_pb2_grpc.NodeServicer):  # type: ignore[misc]
         ]  # fmt: skip
         return control_pb2.DescribeReply(protocol_version=1, gpus=gpus)
 
-    def Attach(self, request: Any, context: Any) -> Any:  # noqa: N802
+    def Attach(self, request: Any, context: Any) -> Any:
         self.attached.append(request)
         self.script.attach(request, context)
+        token = request.token or f"{len(self.sessions) + 1:032x}"
+        self.sessions.setdefault(token, Session())
         return control_pb2.AttachReply(
-            session=7 + request.gpu, token=request.token or f"{request.gpu + 1:032x}", worker_socket=self.worker_socket,
+            session=int(token, 16), token=token, worker_socket=self.worker_socket,
             address_base=BASE + (request.gpu << 38), address_bytes=1 << 38,
         )  # fmt: skip
 
-    def Detach(self, request: Any, context: Any) -> Any:  # noqa: N802
+    def Detach(self, request: Any, context: Any) -> Any:
         self.detached.append(request.token)
         return control_pb2.DetachReply()
 
@@ -197,29 +214,28 @@ class _Worker(grpc.GenericRpcHandler):
         metadata = {str(key): str(value) for key, value in context.invocation_metadata()}
         node.opened.append(metadata)
         script.on_open(context)
-        received = int(metadata["jitc-results-received"])
-        self._forget(received)
-        owed = b"".join(completion(RESULT, 0, sequence, 0, node.owed[sequence]) for sequence in sorted(node.owed))
-        yield _batch(completion(ACK, sequence=len(node.journal)) + owed)
+        session = node.sessions[metadata["jitc-session"]]
+        self._confirm(session, int(metadata["jitc-results-received"]))
+        owed = b"".join(completion(RESULT, 0, number, 0, result) for number, result in sorted(session.owed.items()))
+        yield _batch(completion(ACK, sequence=len(session.journal)) + owed)
         out: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        reader = threading.Thread(target=self._read, args=(batches, script, out), daemon=True)
+        reader = threading.Thread(target=self._read, args=(batches, session, out), daemon=True)
         reader.start()
         while (message := out.get()) is not None:
             yield message
         if context.is_active():
             context.abort(grpc.StatusCode.UNAVAILABLE, "cut by the test")
 
-    def _forget(self, received: int) -> None:
+    def _confirm(self, session: Session, received: int) -> None:
         self._node.confirmed.append(received)
-        for sequence in [sequence for sequence in self._node.owed if sequence <= received]:
-            del self._node.owed[sequence]
+        session.forget(received)
 
-    def _read(self, batches: Iterator[bytes], script: Script, out: queue.SimpleQueue[bytes | None]) -> None:
+    def _read(self, batches: Iterator[bytes], session: Session, out: queue.SimpleQueue[bytes | None]) -> None:
         try:
             for message in batches:
                 parsed = session_pb2.OpBatch.FromString(message)
-                self._forget(parsed.results_received)
-                self._take(records(parsed.records), script, out)
+                self._confirm(session, parsed.results_received)
+                self._take(records(parsed.records), session, out)
         except (Cut, grpc.RpcError):
             pass
         except Exception as error:
@@ -228,28 +244,29 @@ class _Worker(grpc.GenericRpcHandler):
         finally:
             out.put(None)
 
-    def _take(self, batch: list[Record], script: Script, out: queue.SimpleQueue[bytes | None]) -> None:
-        node = self._node
+    def _take(self, batch: list[Record], session: Session, out: queue.SimpleQueue[bytes | None]) -> None:
+        node, script = self._node, self._node.script
         script.on_batch(batch)
         node.batches.append(len(batch))
         part = script.journal_part(batch)
         for record in part:
-            assert record.sequence == len(node.journal) + 1, f"op {record.sequence} after {len(node.journal)}"
-            node.journal.append(record)
+            last = len(session.journal)
+            assert record.sequence == last + 1, f"op {record.sequence} after {last}"
+            session.journal.append(record)
             if record.flags & WAITS:
-                node.owed[record.sequence] = answer_of(record)
+                session.owed[record.sequence] = answer_of(record)
         if len(part) < len(batch):
             raise Cut
         script.on_journaled(batch)
         out.put(_batch(completion(ACK, sequence=batch[-1].sequence)))
         script.on_completions(batch)
         results = b"".join(
-            completion(RESULT, record.stream, record.sequence, 0, node.owed[record.sequence])
+            completion(RESULT, record.stream, record.sequence, 0, session.owed[record.sequence])
             for record in batch
-            if record.flags & WAITS
+            if record.flags & WAITS and not script.withhold_results
         )
-        last = {record.stream: record.sequence for record in batch}
-        progress = b"".join(completion(PROGRESS, stream, sequence) for stream, sequence in last.items())
+        last_of = {record.stream: record.sequence for record in batch}
+        progress = b"".join(completion(PROGRESS, stream, sequence) for stream, sequence in last_of.items())
         out.put(_batch(results + progress + script.extra(batch)))
         script.on_sent(batch)
 

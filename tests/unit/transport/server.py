@@ -14,7 +14,12 @@ from typing import Any
 import grpc
 
 ERROR_TEXT = "no such thing: 100 % \u00e4\u00f6 \u2713, two\nlines"
-LIMIT = [("grpc.max_receive_message_length", 64 << 20), ("grpc.max_send_message_length", 64 << 20)]
+OPTIONS = [
+    ("grpc.max_receive_message_length", 64 << 20),
+    ("grpc.max_send_message_length", 64 << 20),
+    ("grpc.http2.min_ping_interval_without_data_ms", 10),  # as the worker's: PINGs are welcome
+    ("grpc.http2.max_ping_strikes", 0),
+]
 
 
 class Handler(grpc.GenericRpcHandler):
@@ -64,7 +69,7 @@ class Handler(grpc.GenericRpcHandler):
 
 
 def serve(path: str) -> grpc.Server:
-    server = grpc.server(ThreadPoolExecutor(8), handlers=[Handler()], options=LIMIT)
+    server = grpc.server(ThreadPoolExecutor(8), handlers=[Handler()], options=OPTIONS)
     assert server.add_insecure_port(f"unix:{path}")
     server.start()
     return server
