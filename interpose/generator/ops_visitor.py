@@ -49,9 +49,7 @@ def cpp_header() -> str:
         "namespace jitc::ops {\n",
         f"inline constexpr uint32_t kFormatVersion = {ops.FORMAT_VERSION};\n",
         _HEADER_STRUCT,
-        "enum class OpId : uint16_t {\n"
-        + "".join(f"  {op.name} = 0x{op.id:04x},\n" for op in ops.OPS)
-        + "};\n",
+        "enum class OpId : uint16_t {\n" + "".join(f"  {op.name} = 0x{op.id:04x},\n" for op in ops.OPS) + "};\n",
     ]
     for name, values in ops.ENUMS.items():
         body = ", ".join(f"{value} = {i}" for i, value in enumerate(values))
@@ -112,7 +110,14 @@ constexpr const OpInfo* find(uint16_t id) {{
 
 def python_module() -> str:
     """The text of ``proxy/generated_ops.py``: names, ids and struct formats."""
-    lines = [f'"""{_BANNER}"""', "", "from __future__ import annotations", "", f"FORMAT_VERSION = {ops.FORMAT_VERSION}", ""]
+    lines = [
+        f'"""{_BANNER}"""',
+        "",
+        "from __future__ import annotations",
+        "",
+        f"FORMAT_VERSION = {ops.FORMAT_VERSION}",
+        "",
+    ]
     lines.append("#: op name -> id")
     lines.append("IDS: dict[str, int] = {")
     lines += [f'    "{op.name}": 0x{op.id:04X},' for op in ops.OPS]

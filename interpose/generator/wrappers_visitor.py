@@ -72,7 +72,7 @@ def symbols() -> str:
     """The driver's symbols by name, for cuGetProcAddress and cudaGetDriverEntryPoint."""
     names = sorted(f.name for f in driver.API.functions)
     lines = [_BANNER, '#include "symbols.h"', "", "#include <cstdint>", "", 'extern "C" {']
-    lines += [f"extern int32_t jitc_symbol_{n}() __asm__(\"{n}\");" for n in names]
+    lines += [f'extern int32_t jitc_symbol_{n}() __asm__("{n}");' for n in names]
     lines += ["}", "", "namespace jitc::front {", "// sorted by name", "const Symbol kDriverSymbols[] = {"]
     lines += [f'    {{"{n}", reinterpret_cast<void*>(&jitc_symbol_{n})}},' for n in names]
     lines += ["};", f"const unsigned kDriverSymbolCount = {len(names)};", "", "}  // namespace jitc::front", ""]
@@ -99,5 +99,13 @@ def header_check() -> str:
 
 
 #: Declared elsewhere, only in older headers, or overloaded in C++ (the last two).
-_NOT_IN_HEADERS = {"cudaProfilerStart", "cudaProfilerStop", "cuProfilerStart", "cuProfilerStop", "cuDeviceGetUuid",
-                   "cuGetProcAddress", "cublasGemmEx", "cublasGemmStridedBatchedEx"}
+_NOT_IN_HEADERS = {
+    "cudaProfilerStart",
+    "cudaProfilerStop",
+    "cuProfilerStart",
+    "cuProfilerStop",
+    "cuDeviceGetUuid",
+    "cuGetProcAddress",
+    "cublasGemmEx",
+    "cublasGemmStridedBatchedEx",
+}

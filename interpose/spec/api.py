@@ -26,24 +26,62 @@ from jitc.interpose.spec import ops as device_ops
 #: type -> C++ type. Handles and addresses travel as 64-bit numbers: the ABI is that of a pointer.
 TYPES: dict[str, str] = {
     # numbers
-    "int": "int32_t", "uint": "uint32_t", "enum": "int32_t", "u8": "uint8_t", "u16": "uint16_t",
-    "size": "size_t", "i64": "int64_t", "u64": "uint64_t", "float": "float", "double": "double",
+    "int": "int32_t",
+    "uint": "uint32_t",
+    "enum": "int32_t",
+    "u8": "uint8_t",
+    "u16": "uint16_t",
+    "size": "size_t",
+    "i64": "int64_t",
+    "u64": "uint64_t",
+    "float": "float",
+    "double": "double",
     # handles that this library hands out
-    "stream": "uint64_t", "event": "uint64_t", "context": "uint64_t", "pool": "uint64_t", "kernel": "uint64_t",
-    "comm": "uint64_t", "blas": "uint64_t", "lt": "uint64_t", "layout": "uint64_t", "matmul_desc": "uint64_t",
-    "preference": "uint64_t", "device": "int32_t", "registration": "uint64_t", "reduction": "int32_t",
+    "stream": "uint64_t",
+    "event": "uint64_t",
+    "context": "uint64_t",
+    "pool": "uint64_t",
+    "kernel": "uint64_t",
+    "comm": "uint64_t",
+    "blas": "uint64_t",
+    "lt": "uint64_t",
+    "layout": "uint64_t",
+    "matmul_desc": "uint64_t",
+    "preference": "uint64_t",
+    "device": "int32_t",
+    "registration": "uint64_t",
+    "reduction": "int32_t",
     "handle": "uint64_t",
     # memory
-    "address": "uint64_t", "host": "void*", "string": "const char*", "text": "char*",
+    "address": "uint64_t",
+    "host": "void*",
+    "string": "const char*",
+    "text": "char*",
     # passed by value or filled in as a whole
-    "dim3": "Dim3", "unique_id": "UniqueId", "uuid": "Uuid", "callback": "void*", "function": "void*",
-    "device_prop": "void", "pointer_attributes": "PointerAttributes", "func_attributes": "FuncAttributes",
-    "launch_config": "void", "nccl_config": "void", "sim_info": "void", "algorithm": "Algorithm",
-    "heuristic": "Heuristic", "opaque": "void",
-    "memory": "void", "bytes": "void",
+    "dim3": "Dim3",
+    "unique_id": "UniqueId",
+    "uuid": "Uuid",
+    "callback": "void*",
+    "function": "void*",
+    "device_prop": "void",
+    "pointer_attributes": "PointerAttributes",
+    "func_attributes": "FuncAttributes",
+    "launch_config": "void",
+    "nccl_config": "void",
+    "sim_info": "void",
+    "algorithm": "Algorithm",
+    "heuristic": "Heuristic",
+    "opaque": "void",
+    "memory": "void",
+    "bytes": "void",
 }
 RETURNS: dict[str, str] = {
-    "status": "int32_t", "none": "void", "text": "const char*", "size": "size_t", "fatbin": "void**", "uint": "uint32_t",
+    "status": "int32_t",
+    "none": "void",
+    "text": "const char*",
+    "size": "size_t",
+    "fatbin": "void**",
+    "uint": "uint32_t",
     "error": "int32_t",  # a status that is itself the answer, not the outcome of the call
 }
 
@@ -88,13 +126,21 @@ class Function:
     like: str
     note: str
 
-    def __init__(self, name: str, *args: str, ops: str = "", returns: str = "status", like: str = "", note: str = "") -> None:
+    def __init__(
+        self, name: str, *args: str, ops: str = "", returns: str = "status", like: str = "", note: str = ""
+    ) -> None:
         lowered = tuple(ops.split())
         unknown = [op for op in lowered if op not in device_ops.BY_NAME]
         if unknown or returns not in RETURNS:
             raise ValueError(f"{name}: unknown op or result {unknown} {returns}")
-        for key, value in {"name": name, "args": tuple(map(argument, args)), "ops": lowered, "returns": returns,
-                           "like": like, "note": note}.items():
+        for key, value in {
+            "name": name,
+            "args": tuple(map(argument, args)),
+            "ops": lowered,
+            "returns": returns,
+            "like": like,
+            "note": note,
+        }.items():
             object.__setattr__(self, key, value)
 
     @property

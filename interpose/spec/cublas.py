@@ -26,20 +26,63 @@ _SHAPE = ("transpose_a: enum", "transpose_b: enum", "m: int", "n: int", "k: int"
 
 
 def _gemm(name: str, scalar: str) -> Function:
-    return Op(name, "handle: blas", *_SHAPE, f"in alpha: {scalar}", "a: address", "lda: int", "b: address", "ldb: int",
-              f"in beta: {scalar}", "c: address", "ldc: int", ops="matmul")
+    return Op(
+        name,
+        "handle: blas",
+        *_SHAPE,
+        f"in alpha: {scalar}",
+        "a: address",
+        "lda: int",
+        "b: address",
+        "ldb: int",
+        f"in beta: {scalar}",
+        "c: address",
+        "ldc: int",
+        ops="matmul",
+    )
 
 
 def _batched(name: str, scalar: str) -> Function:
-    return Op(name, "handle: blas", *_SHAPE, f"in alpha: {scalar}", "a: address", "lda: int", "stride_a: i64",
-              "b: address", "ldb: int", "stride_b: i64", f"in beta: {scalar}", "c: address", "ldc: int",
-              "stride_c: i64", "batch: int", ops="matmul")
+    return Op(
+        name,
+        "handle: blas",
+        *_SHAPE,
+        f"in alpha: {scalar}",
+        "a: address",
+        "lda: int",
+        "stride_a: i64",
+        "b: address",
+        "ldb: int",
+        "stride_b: i64",
+        f"in beta: {scalar}",
+        "c: address",
+        "ldc: int",
+        "stride_c: i64",
+        "batch: int",
+        ops="matmul",
+    )
 
 
 def _ex(name: str) -> Function:
-    return Op(name, "handle: blas", *_SHAPE, "in alpha: opaque", "a: address", "type_a: enum", "lda: int", "b: address",
-              "type_b: enum", "ldb: int", "in beta: opaque", "c: address", "type_c: enum", "ldc: int", "compute: enum",
-              "algorithm: enum", ops="matmul")
+    return Op(
+        name,
+        "handle: blas",
+        *_SHAPE,
+        "in alpha: opaque",
+        "a: address",
+        "type_a: enum",
+        "lda: int",
+        "b: address",
+        "type_b: enum",
+        "ldb: int",
+        "in beta: opaque",
+        "c: address",
+        "type_c: enum",
+        "ldc: int",
+        "compute: enum",
+        "algorithm: enum",
+        ops="matmul",
+    )
 
 
 _PRODUCTS: tuple[Function, ...] = (
@@ -50,32 +93,115 @@ _PRODUCTS: tuple[Function, ...] = (
     _batched("cublasDgemmStridedBatched", "double"),
     _batched("cublasHgemmStridedBatched", "u16"),
     _ex("cublasGemmEx"),
-    Op("cublasSgemmEx", "handle: blas", *_SHAPE, "in alpha: float", "a: address", "type_a: enum", "lda: int", "b: address",
-       "type_b: enum", "ldb: int", "in beta: float", "c: address", "type_c: enum", "ldc: int", ops="matmul"),
-    Op("cublasGemmStridedBatchedEx", "handle: blas", *_SHAPE, "in alpha: opaque", "a: address", "type_a: enum",
-       "lda: int", "stride_a: i64", "b: address", "type_b: enum", "ldb: int", "stride_b: i64", "in beta: opaque",
-       "c: address", "type_c: enum", "ldc: int", "stride_c: i64", "batch: int", "compute: enum", "algorithm: enum",
-       ops="matmul"),
-    *(Op(f"cublas{letter}gemv_v2", "handle: blas", "transpose: enum", "m: int", "n: int", f"in alpha: {scalar}",
-         "a: address", "lda: int", "x: address", "incx: int", f"in beta: {scalar}", "y: address", "incy: int",
-         ops="matmul") for letter, scalar in (("S", "float"), ("D", "double"))),
-    *(Custom(f"cublas{letter}dot_v2", "handle: blas", "n: int", "x: address", "incx: int", "y: address", "incy: int",
-             f"out result: {scalar}", ops="matmul", note="result in device memory only")
-      for letter, scalar in (("S", "float"), ("D", "double"))),
-    Custom("cublasDotEx", "handle: blas", "n: int", "x: address", "type_x: enum", "incx: int", "y: address",
-           "type_y: enum", "incy: int", "out result: opaque", "type_result: enum", "type_compute: enum", ops="matmul",
-           note="result in device memory only"),
+    Op(
+        "cublasSgemmEx",
+        "handle: blas",
+        *_SHAPE,
+        "in alpha: float",
+        "a: address",
+        "type_a: enum",
+        "lda: int",
+        "b: address",
+        "type_b: enum",
+        "ldb: int",
+        "in beta: float",
+        "c: address",
+        "type_c: enum",
+        "ldc: int",
+        ops="matmul",
+    ),
+    Op(
+        "cublasGemmStridedBatchedEx",
+        "handle: blas",
+        *_SHAPE,
+        "in alpha: opaque",
+        "a: address",
+        "type_a: enum",
+        "lda: int",
+        "stride_a: i64",
+        "b: address",
+        "type_b: enum",
+        "ldb: int",
+        "stride_b: i64",
+        "in beta: opaque",
+        "c: address",
+        "type_c: enum",
+        "ldc: int",
+        "stride_c: i64",
+        "batch: int",
+        "compute: enum",
+        "algorithm: enum",
+        ops="matmul",
+    ),
+    *(
+        Op(
+            f"cublas{letter}gemv_v2",
+            "handle: blas",
+            "transpose: enum",
+            "m: int",
+            "n: int",
+            f"in alpha: {scalar}",
+            "a: address",
+            "lda: int",
+            "x: address",
+            "incx: int",
+            f"in beta: {scalar}",
+            "y: address",
+            "incy: int",
+            ops="matmul",
+        )
+        for letter, scalar in (("S", "float"), ("D", "double"))
+    ),
+    *(
+        Custom(
+            f"cublas{letter}dot_v2",
+            "handle: blas",
+            "n: int",
+            "x: address",
+            "incx: int",
+            "y: address",
+            "incy: int",
+            f"out result: {scalar}",
+            ops="matmul",
+            note="result in device memory only",
+        )
+        for letter, scalar in (("S", "float"), ("D", "double"))
+    ),
+    Custom(
+        "cublasDotEx",
+        "handle: blas",
+        "n: int",
+        "x: address",
+        "type_x: enum",
+        "incx: int",
+        "y: address",
+        "type_y: enum",
+        "incy: int",
+        "out result: opaque",
+        "type_result: enum",
+        "type_compute: enum",
+        ops="matmul",
+        note="result in device memory only",
+    ),
 )
 
 _USE_GEMM = "only matrix products (gemm, gemv, dot) of real numbers are served: let PyTorch's own operator do it"
 _REFUSED = (
-    *unsupported("batches given as arrays of pointers are not served: use the strided form", """
+    *unsupported(
+        "batches given as arrays of pointers are not served: use the strided form",
+        """
     cublasCgemmBatched cublasDgemmBatched cublasSgemmBatched cublasZgemmBatched cublasHgemmBatched
-    cublasGemmBatchedEx cublasGemmGroupedBatchedEx cublasSgemmGroupedBatched cublasDgemmGroupedBatched"""),
-    *unsupported("complex products are not served on the software device: use real numbers or the CPU", """
+    cublasGemmBatchedEx cublasGemmGroupedBatchedEx cublasSgemmGroupedBatched cublasDgemmGroupedBatched""",
+    ),
+    *unsupported(
+        "complex products are not served on the software device: use real numbers or the CPU",
+        """
     cublasCgemm_v2 cublasCgemmStridedBatched cublasCgemv_v2 cublasCdotc_v2 cublasCdotu_v2
-    cublasZgemm_v2 cublasZgemmStridedBatched cublasZgemv_v2 cublasZdotc_v2 cublasZdotu_v2"""),
-    *unsupported(_USE_GEMM, """
+    cublasZgemm_v2 cublasZgemmStridedBatched cublasZgemv_v2 cublasZdotc_v2 cublasZdotu_v2""",
+    ),
+    *unsupported(
+        _USE_GEMM,
+        """
     cublasCaxpy_v2 cublasCcopy_v2 cublasCgelsBatched cublasCgeqrfBatched cublasCgerc_v2 cublasCgeru_v2
     cublasCgetrfBatched cublasCgetrsBatched cublasChemm_v2 cublasChemv_v2 cublasCher2_v2 cublasCher2k_v2
     cublasCher_v2 cublasCherk_v2 cublasCrot_v2 cublasCrotg_v2 cublasCscal_v2 cublasCsrot_v2 cublasCsscal_v2
@@ -95,10 +221,14 @@ _REFUSED = (
     cublasZhemm_v2 cublasZhemv_v2 cublasZher2_v2 cublasZher2k_v2 cublasZher_v2 cublasZherk_v2 cublasZrot_v2
     cublasZrotg_v2 cublasZscal_v2 cublasZswap_v2 cublasZsymm_v2 cublasZsymv_v2 cublasZsyr2_v2 cublasZsyr2k_v2
     cublasZsyr_v2 cublasZsyrk_v2 cublasZtrmm_v2 cublasZtrmv_v2 cublasZtrsmBatched cublasZtrsm_v2 cublasZtrsv_v2
-    cublasAxpyEx cublasNrm2Ex cublasScalEx cublasRotEx cublasDotcEx"""),
-    *unsupported("copy with cudaMemcpyAsync or cudaMemcpy2DAsync", """
+    cublasAxpyEx cublasNrm2Ex cublasScalEx cublasRotEx cublasDotcEx""",
+    ),
+    *unsupported(
+        "copy with cudaMemcpyAsync or cudaMemcpy2DAsync",
+        """
     cublasGetMatrix cublasGetMatrixAsync cublasGetVector cublasGetVectorAsync cublasSetMatrix
-    cublasSetMatrixAsync cublasSetVector cublasSetVectorAsync"""),
+    cublasSetMatrixAsync cublasSetVector cublasSetVectorAsync""",
+    ),
 )
 
 API = Api("cuBLAS", "cublas", "libcublas.so.13", "cublas_v2.h", 15, (*_HANDLE, *_PRODUCTS, *_REFUSED))

@@ -22,12 +22,24 @@ _DEVICE: tuple[Function, ...] = (
     Local("cuDeviceGetPCIBusId", "out text: u8", "length: int", "device: device", like="cudaDeviceGetPCIBusId"),
     Local("cuDeviceGetByPCIBusId", "out device: device", "text: string", like="cudaDeviceGetByPCIBusId"),
     Local("cuDeviceCanAccessPeer", "out answer: int", "device: device", "peer: device", like="cudaDeviceCanAccessPeer"),
-    Local("cuDeviceGetP2PAttribute", "out value: int", "attribute: enum", "source: device", "destination: device",
-          like="cudaDeviceGetP2PAttribute"),
+    Local(
+        "cuDeviceGetP2PAttribute",
+        "out value: int",
+        "attribute: enum",
+        "source: device",
+        "destination: device",
+        like="cudaDeviceGetP2PAttribute",
+    ),
     Local("cuGetErrorString", "error: enum", "out text: string"),
     Local("cuGetErrorName", "error: enum", "out text: string"),
-    Local("cuGetProcAddress_v2", "symbol: string", "out function: function", "version: int", "flags: u64",
-          "out status: enum"),
+    Local(
+        "cuGetProcAddress_v2",
+        "symbol: string",
+        "out function: function",
+        "version: int",
+        "flags: u64",
+        "out status: enum",
+    ),
     Local("cuGetProcAddress", "symbol: string", "out function: function", "version: int", "flags: u64"),
     Local("cuProfilerStart", like="cudaProfilerStart"),
     Local("cuProfilerStop", like="cudaProfilerStop"),
@@ -47,7 +59,9 @@ _CONTEXT: tuple[Function, ...] = (
     Local("cuCtxGetApiVersion", "context: context", "out version: uint"),
     Local("cuCtxGetLimit", "out value: size", "limit: enum", like="cudaDeviceGetLimit"),
     Local("cuCtxSetLimit", "limit: enum", "value: size", like="cudaDeviceSetLimit"),
-    Local("cuCtxGetStreamPriorityRange", "out least: int", "out greatest: int", like="cudaDeviceGetStreamPriorityRange"),
+    Local(
+        "cuCtxGetStreamPriorityRange", "out least: int", "out greatest: int", like="cudaDeviceGetStreamPriorityRange"
+    ),
     Local("cuCtxEnablePeerAccess", "peer: context", "flags: uint"),
     Local("cuCtxDisablePeerAccess", "peer: context"),
     Sync("cuCtxSynchronize", ops="device_synchronize", like="cudaDeviceSynchronize"),
@@ -55,7 +69,14 @@ _CONTEXT: tuple[Function, ...] = (
 
 _MEMORY: tuple[Function, ...] = (
     Sync("cuMemAlloc_v2", "out address: address", "bytes: size", ops="allocate", like="cudaMalloc"),
-    Sync("cuMemAllocAsync", "out address: address", "bytes: size", "stream: stream", ops="allocate", like="cudaMallocAsync"),
+    Sync(
+        "cuMemAllocAsync",
+        "out address: address",
+        "bytes: size",
+        "stream: stream",
+        ops="allocate",
+        like="cudaMallocAsync",
+    ),
     Op("cuMemFree_v2", "address: address", ops="free", like="cudaFree"),
     Op("cuMemFreeAsync", "address: address", "stream: stream", ops="free", like="cudaFreeAsync"),
     Local("cuMemAllocHost_v2", "out pointer: host", "bytes: size", like="cudaMallocHost"),
@@ -63,27 +84,74 @@ _MEMORY: tuple[Function, ...] = (
     Custom("cuMemFreeHost", "pointer: host", ops="device_synchronize", like="cudaFreeHost"),
     Local("cuMemHostRegister_v2", "pointer: host", "bytes: size", "flags: uint", like="cudaHostRegister"),
     Custom("cuMemHostUnregister", "pointer: host", ops="device_synchronize", like="cudaHostUnregister"),
-    Local("cuMemHostGetDevicePointer_v2", "out device_pointer: address", "pointer: host", "flags: uint",
-          like="cudaHostGetDevicePointer"),
+    Local(
+        "cuMemHostGetDevicePointer_v2",
+        "out device_pointer: address",
+        "pointer: host",
+        "flags: uint",
+        like="cudaHostGetDevicePointer",
+    ),
     Local("cuMemHostGetFlags", "out flags: uint", "pointer: host", like="cudaHostGetFlags"),
     Sync("cuMemGetInfo_v2", "out free: size", "out total: size", ops="memory_info", like="cudaMemGetInfo"),
     Local("cuMemGetAddressRange_v2", "out base: address", "out bytes: size", "address: address"),
     Custom("cuMemcpy", "dst: address", "src: address", "count: size", ops="copy_h2d copy_d2h copy_d2d"),
-    Custom("cuMemcpyAsync", "dst: address", "src: address", "count: size", "stream: stream",
-           ops="copy_h2d copy_d2h copy_d2d"),
+    Custom(
+        "cuMemcpyAsync",
+        "dst: address",
+        "src: address",
+        "count: size",
+        "stream: stream",
+        ops="copy_h2d copy_d2h copy_d2d",
+    ),
     Op("cuMemcpyHtoD_v2", "dst: address", "src: address", "count: size", ops="copy_h2d", like="cuMemcpy"),
-    Op("cuMemcpyHtoDAsync_v2", "dst: address", "src: address", "count: size", "stream: stream", ops="copy_h2d",
-       like="cuMemcpyAsync"),
+    Op(
+        "cuMemcpyHtoDAsync_v2",
+        "dst: address",
+        "src: address",
+        "count: size",
+        "stream: stream",
+        ops="copy_h2d",
+        like="cuMemcpyAsync",
+    ),
     Sync("cuMemcpyDtoH_v2", "dst: address", "src: address", "count: size", ops="copy_d2h", like="cuMemcpy"),
-    Custom("cuMemcpyDtoHAsync_v2", "dst: address", "src: address", "count: size", "stream: stream", ops="copy_d2h",
-           like="cuMemcpyAsync"),
+    Custom(
+        "cuMemcpyDtoHAsync_v2",
+        "dst: address",
+        "src: address",
+        "count: size",
+        "stream: stream",
+        ops="copy_d2h",
+        like="cuMemcpyAsync",
+    ),
     Op("cuMemcpyDtoD_v2", "dst: address", "src: address", "count: size", ops="copy_d2d", like="cuMemcpy"),
-    Op("cuMemcpyDtoDAsync_v2", "dst: address", "src: address", "count: size", "stream: stream", ops="copy_d2d",
-       like="cuMemcpyAsync"),
-    Custom("cuMemcpyPeer", "dst: address", "dst_context: context", "src: address", "src_context: context", "count: size",
-           ops="copy_d2h copy_h2d"),
-    Custom("cuMemcpyPeerAsync", "dst: address", "dst_context: context", "src: address", "src_context: context",
-           "count: size", "stream: stream", ops="copy_d2h copy_h2d"),
+    Op(
+        "cuMemcpyDtoDAsync_v2",
+        "dst: address",
+        "src: address",
+        "count: size",
+        "stream: stream",
+        ops="copy_d2d",
+        like="cuMemcpyAsync",
+    ),
+    Custom(
+        "cuMemcpyPeer",
+        "dst: address",
+        "dst_context: context",
+        "src: address",
+        "src_context: context",
+        "count: size",
+        ops="copy_d2h copy_h2d",
+    ),
+    Custom(
+        "cuMemcpyPeerAsync",
+        "dst: address",
+        "dst_context: context",
+        "src: address",
+        "src_context: context",
+        "count: size",
+        "stream: stream",
+        ops="copy_d2h copy_h2d",
+    ),
     Op("cuMemsetD8_v2", "address: address", "value: u8", "count: size", ops="fill"),
     Op("cuMemsetD16_v2", "address: address", "value: u16", "count: size", ops="fill"),
     Op("cuMemsetD32_v2", "address: address", "value: uint", "count: size", ops="fill"),
@@ -96,37 +164,69 @@ _MEMORY: tuple[Function, ...] = (
 
 _STREAM: tuple[Function, ...] = (
     Op("cuStreamCreate", "out stream: stream", "flags: uint", ops="stream_create", like="cudaStreamCreateWithFlags"),
-    Op("cuStreamCreateWithPriority", "out stream: stream", "flags: uint", "priority: int", ops="stream_create",
-       like="cudaStreamCreateWithPriority"),
+    Op(
+        "cuStreamCreateWithPriority",
+        "out stream: stream",
+        "flags: uint",
+        "priority: int",
+        ops="stream_create",
+        like="cudaStreamCreateWithPriority",
+    ),
     Op("cuStreamDestroy_v2", "stream: stream", ops="stream_destroy", like="cudaStreamDestroy"),
     Local("cuStreamGetPriority", "stream: stream", "out priority: int", like="cudaStreamGetPriority"),
     Local("cuStreamGetFlags", "stream: stream", "out flags: uint", like="cudaStreamGetFlags"),
     Local("cuStreamGetId", "stream: stream", "out id: u64", like="cudaStreamGetId"),
     Local("cuStreamGetCtx", "stream: stream", "out context: context"),
     Local("cuStreamGetDevice", "stream: stream", "out device: device", like="cudaStreamGetDevice"),
-    Op("cuStreamWaitEvent", "stream: stream", "event: event", "flags: uint", ops="event_wait event_synchronize",
-       like="cudaStreamWaitEvent"),
+    Op(
+        "cuStreamWaitEvent",
+        "stream: stream",
+        "event: event",
+        "flags: uint",
+        ops="event_wait event_synchronize",
+        like="cudaStreamWaitEvent",
+    ),
     Local("cuStreamQuery", "stream: stream", like="cudaStreamQuery"),
     Sync("cuStreamSynchronize", "stream: stream", ops="stream_synchronize", like="cudaStreamSynchronize"),
     Local("cuStreamIsCapturing", "stream: stream", "out status: enum", like="cudaStreamIsCapturing"),
     Local("cuThreadExchangeStreamCaptureMode", "inout mode: enum", like="cudaThreadExchangeStreamCaptureMode"),
-    Sync("cuLaunchHostFunc", "stream: stream", "function: callback", "data: host", ops="stream_synchronize",
-         like="cudaLaunchHostFunc"),
+    Sync(
+        "cuLaunchHostFunc",
+        "stream: stream",
+        "function: callback",
+        "data: host",
+        ops="stream_synchronize",
+        like="cudaLaunchHostFunc",
+    ),
     Op("cuEventCreate", "out event: event", "flags: uint", ops="event_create", like="cudaEventCreateWithFlags"),
     Op("cuEventDestroy_v2", "event: event", ops="event_destroy", like="cudaEventDestroy"),
     Op("cuEventRecord", "event: event", "stream: stream", ops="event_record", like="cudaEventRecord"),
-    Op("cuEventRecordWithFlags", "event: event", "stream: stream", "flags: uint", ops="event_record",
-       like="cudaEventRecordWithFlags"),
+    Op(
+        "cuEventRecordWithFlags",
+        "event: event",
+        "stream: stream",
+        "flags: uint",
+        ops="event_record",
+        like="cudaEventRecordWithFlags",
+    ),
     Local("cuEventQuery", "event: event", like="cudaEventQuery"),
     Sync("cuEventSynchronize", "event: event", ops="event_synchronize", like="cudaEventSynchronize"),
-    Sync("cuEventElapsedTime_v2", "out milliseconds: float", "start: event", "end: event", ops="event_elapsed",
-         like="cudaEventElapsedTime"),
+    Sync(
+        "cuEventElapsedTime_v2",
+        "out milliseconds: float",
+        "start: event",
+        "end: event",
+        ops="event_elapsed",
+        like="cudaEventElapsedTime",
+    ),
 )
 
 _KERNELS = "kernels are not run on the software device; PyTorch operators are redirected by jitc's client_shim"
 _MODULE: tuple[Function, ...] = (
     Local("cuModuleGetLoadingMode", "out mode: enum"),
-    *unsupported(_KERNELS, """
+    *unsupported(
+        _KERNELS,
+        """
     cuFuncGetAttribute cuFuncGetModule cuFuncGetName cuFuncGetParamInfo cuFuncSetAttribute cuFuncSetCacheConfig
     cuKernelGetAttribute cuKernelGetFunction cuKernelSetAttribute cuLaunchCooperativeKernel cuLaunchKernel
     cuLaunchKernelEx cuLibraryGetGlobal cuLibraryGetKernel cuLibraryGetModule cuLibraryLoadData
@@ -134,30 +234,54 @@ _MODULE: tuple[Function, ...] = (
     cuLinkDestroy cuModuleGetFunction cuModuleGetGlobal_v2 cuModuleLoad cuModuleLoadData cuModuleLoadDataEx
     cuModuleLoadFatBinary cuModuleUnload cuOccupancyAvailableDynamicSMemPerBlock cuOccupancyMaxActiveClusters
     cuOccupancyMaxActiveBlocksPerMultiprocessor cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
-    cuOccupancyMaxPotentialBlockSize cuTensorMapEncodeIm2col cuTensorMapEncodeTiled"""),
+    cuOccupancyMaxPotentialBlockSize cuTensorMapEncodeIm2col cuTensorMapEncodeTiled""",
+    ),
 )
 
 _REFUSED = (
-    *unsupported("mapping device memory by hand is not supported: unset expandable_segments and symmetric memory", """
+    *unsupported(
+        "mapping device memory by hand is not supported: unset expandable_segments and symmetric memory",
+        """
     cuMemAddressFree cuMemAddressReserve cuMemCreate cuMemExportToShareableHandle cuMemGetAllocationGranularity
     cuMemGetAllocationPropertiesFromHandle cuMemGetHandleForAddressRange cuMemImportFromShareableHandle cuMemMap
     cuMemRelease cuMemRetainAllocationHandle cuMemSetAccess cuMemUnmap cuMulticastAddDevice cuMulticastBindAddr
-    cuMulticastBindMem cuMulticastCreate cuMulticastGetGranularity cuMulticastUnbind"""),
-    *unsupported("managed memory is not supported: use cuMemAlloc or pinned memory",
-                 "cuMemAllocManaged cuMemAdvise_v2 cuMemPrefetchAsync_v2"),
-    *unsupported("device memory cannot be shared between processes: use another sharing strategy (CPU tensors)", """
-    cuIpcCloseMemHandle cuIpcGetEventHandle cuIpcGetMemHandle cuIpcOpenEventHandle cuIpcOpenMemHandle_v2"""),
-    *unsupported("contexts of your own are not supported: use the primary context", """
+    cuMulticastBindMem cuMulticastCreate cuMulticastGetGranularity cuMulticastUnbind""",
+    ),
+    *unsupported(
+        "managed memory is not supported: use cuMemAlloc or pinned memory",
+        "cuMemAllocManaged cuMemAdvise_v2 cuMemPrefetchAsync_v2",
+    ),
+    *unsupported(
+        "device memory cannot be shared between processes: use another sharing strategy (CPU tensors)",
+        """
+    cuIpcCloseMemHandle cuIpcGetEventHandle cuIpcGetMemHandle cuIpcOpenEventHandle cuIpcOpenMemHandle_v2""",
+    ),
+    *unsupported(
+        "contexts of your own are not supported: use the primary context",
+        """
     cuCtxCreate_v4 cuCtxDestroy_v2 cuCtxFromGreenCtx cuDevicePrimaryCtxReset_v2 cuDevResourceGenerateDesc
-    cuDevSmResourceSplitByCount cuDeviceGetDevResource cuGreenCtxCreate cuGreenCtxDestroy cuGreenCtxStreamCreate"""),
-    *unsupported("CUDA graphs are not recorded yet: run without them", """
+    cuDevSmResourceSplitByCount cuDeviceGetDevResource cuGreenCtxCreate cuGreenCtxDestroy cuGreenCtxStreamCreate""",
+    ),
+    *unsupported(
+        "CUDA graphs are not recorded yet: run without them",
+        """
     cuGraphCreate cuGraphDestroy cuGraphExecDestroy cuGraphInstantiateWithFlags cuGraphLaunch
-    cuStreamBeginCapture_v2 cuStreamEndCapture cuStreamGetCaptureInfo_v3"""),
-    *unsupported("not served through the proxy", """
+    cuStreamBeginCapture_v2 cuStreamEndCapture cuStreamGetCaptureInfo_v3""",
+    ),
+    *unsupported(
+        "not served through the proxy",
+        """
     cuGetExportTable cuMemcpy2DAsync_v2 cuMemcpy2D_v2 cuMemcpy3DAsync_v2 cuMemcpy3D_v2 cuPointerSetAttribute
     cuStreamBatchMemOp_v2 cuStreamWaitValue32_v2 cuStreamWaitValue64_v2 cuStreamWriteValue32_v2
-    cuStreamWriteValue64_v2"""),
+    cuStreamWriteValue64_v2""",
+    ),
 )
 
-API = Api("CUDA driver", "driver", "libcuda.so.1", "cuda.h", 801,
-          (*_DEVICE, *_CONTEXT, *_MEMORY, *_STREAM, *_MODULE, *_REFUSED))
+API = Api(
+    "CUDA driver",
+    "driver",
+    "libcuda.so.1",
+    "cuda.h",
+    801,
+    (*_DEVICE, *_CONTEXT, *_MEMORY, *_STREAM, *_MODULE, *_REFUSED),
+)

@@ -14,13 +14,37 @@ _COMMUNICATOR: tuple[Function, ...] = (
     Local("ncclGetLastError", "comm: comm", returns="text"),
     Local("ncclResetDebugInit", returns="none"),
     Sync("ncclCommInitRank", "out comm: comm", "ranks: int", "id: unique_id", "rank: int", ops="communicator_create"),
-    Sync("ncclCommInitRankConfig", "out comm: comm", "ranks: int", "id: unique_id", "rank: int",
-         "inout config: nccl_config", ops="communicator_create", note="always blocking"),
-    Sync("ncclCommInitRankScalable", "out comm: comm", "ranks: int", "rank: int", "ids_count: int",
-         "inout ids: unique_id", "inout config: nccl_config", ops="communicator_create", note="uses the first id"),
+    Sync(
+        "ncclCommInitRankConfig",
+        "out comm: comm",
+        "ranks: int",
+        "id: unique_id",
+        "rank: int",
+        "inout config: nccl_config",
+        ops="communicator_create",
+        note="always blocking",
+    ),
+    Sync(
+        "ncclCommInitRankScalable",
+        "out comm: comm",
+        "ranks: int",
+        "rank: int",
+        "ids_count: int",
+        "inout ids: unique_id",
+        "inout config: nccl_config",
+        ops="communicator_create",
+        note="uses the first id",
+    ),
     Sync("ncclCommInitAll", "out comms: comm", "count: int", "in devices: int", ops="communicator_create"),
-    Sync("ncclCommSplit", "comm: comm", "color: int", "key: int", "out new_comm: comm", "inout config: nccl_config",
-         ops="communicator_split"),
+    Sync(
+        "ncclCommSplit",
+        "comm: comm",
+        "color: int",
+        "key: int",
+        "out new_comm: comm",
+        "inout config: nccl_config",
+        ops="communicator_split",
+    ),
     Local("ncclCommFinalize", "comm: comm"),
     Op("ncclCommDestroy", "comm: comm", ops="communicator_destroy"),
     Op("ncclCommAbort", "comm: comm", ops="communicator_destroy"),
@@ -28,13 +52,25 @@ _COMMUNICATOR: tuple[Function, ...] = (
     Local("ncclCommCount", "comm: comm", "out count: int"),
     Local("ncclCommCuDevice", "comm: comm", "out device: int"),
     Local("ncclCommUserRank", "comm: comm", "out rank: int"),
-    Local("ncclCommRegister", "comm: comm", "buffer: address", "bytes: size", "out registration: registration",
-          note="accepted, no effect"),
+    Local(
+        "ncclCommRegister",
+        "comm: comm",
+        "buffer: address",
+        "bytes: size",
+        "out registration: registration",
+        note="accepted, no effect",
+    ),
     Local("ncclCommDeregister", "comm: comm", "registration: registration"),
     Sync("ncclMemAlloc", "out address: address", "bytes: size", ops="allocate"),
     Op("ncclMemFree", "address: address", ops="free"),
-    Custom("ncclRedOpCreatePreMulSum", "out reduction: reduction", "in scalar: memory[1]", "dtype: enum",
-           "residence: enum", "comm: comm"),
+    Custom(
+        "ncclRedOpCreatePreMulSum",
+        "out reduction: reduction",
+        "in scalar: memory[1]",
+        "dtype: enum",
+        "residence: enum",
+        "comm: comm",
+    ),
     Local("ncclRedOpDestroy", "reduction: reduction", "comm: comm"),
 )
 
@@ -55,9 +91,13 @@ _COLLECTIVE: tuple[Function, ...] = (
 )
 
 _REFUSED = (
-    *unsupported("make a new communicator with ncclCommInitRank or ncclCommSplit instead", "ncclCommRevoke ncclCommShrink"),
-    *unsupported("device-side communication needs kernels: unset symmetric memory",
-                 "ncclCommWindowDeregister ncclCommWindowRegister ncclDevCommCreate ncclDevCommDestroy"),
+    *unsupported(
+        "make a new communicator with ncclCommInitRank or ncclCommSplit instead", "ncclCommRevoke ncclCommShrink"
+    ),
+    *unsupported(
+        "device-side communication needs kernels: unset symmetric memory",
+        "ncclCommWindowDeregister ncclCommWindowRegister ncclDevCommCreate ncclDevCommDestroy",
+    ),
     *unsupported("groups are not simulated: time them instead", "ncclGroupSimulateEnd"),
 )
 

@@ -1,16 +1,23 @@
 // The structures that cross the API by value or are filled in as a whole, as the C ABI has them.
 //
 // Included by the generated wrappers and the front ends. Promise: same size and layout as NVIDIA's own
-// types of CUDA 13 and NCCL 2.28 (proved by tests/unit/interpose/check); nothing of NVIDIA's headers is needed.
+// types of CUDA 13 and NCCL 2.28 (proved by tests/unit/interpose/check); nothing of NVIDIA's headers is
+// needed.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 namespace jitc::front {
 
-struct Dim3 { uint32_t x, y, z; };
-struct UniqueId { uint8_t bytes[128]; };
-struct Uuid { uint8_t bytes[16]; };
+struct Dim3 {
+  uint32_t x, y, z;
+};
+struct UniqueId {
+  uint8_t bytes[128];
+};
+struct Uuid {
+  uint8_t bytes[16];
+};
 
 struct PointerAttributes {
   int32_t type;  // MemoryType
@@ -27,7 +34,9 @@ struct FuncAttributes {
   int32_t rest[22];
 };
 
-struct Algorithm { uint64_t data[8]; };
+struct Algorithm {
+  uint64_t data[8];
+};
 struct Heuristic {
   Algorithm algorithm;
   size_t workspace;

@@ -9,10 +9,12 @@ namespace jitc::front {
 
 AddressSpace::AddressSpace(uint64_t base, uint64_t bytes) : base_(base), end_(base + bytes), next_(base) {
   void* wanted = reinterpret_cast<void*>(base);
-  void* got = mmap(wanted, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  void* got = mmap(wanted, bytes, PROT_NONE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   if (got == wanted) return;
   if (got != MAP_FAILED) munmap(got, bytes);
-  runtime::message_once("the address range of this GPU is taken in this process: device and host memory may be confused");
+  runtime::message_once(
+      "the address range of this GPU is taken in this process: device and host memory may be confused");
 }
 
 uint64_t AddressSpace::reuse(uint64_t bytes) {

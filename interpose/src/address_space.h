@@ -36,13 +36,15 @@ class AddressSpace {
  private:
   static constexpr uint64_t kGranule = 2u << 20;
   static uint64_t rounded(uint64_t bytes) { return (bytes + kGranule - 1) / kGranule * kGranule; }
-  struct Resting { uint64_t address, bytes, freed_after; };
+  struct Resting {
+    uint64_t address, bytes, freed_after;
+  };
   uint64_t reuse(uint64_t bytes);
 
   mutable std::shared_mutex mutex_;
   uint64_t base_, end_, next_, ordinal_ = 0, boundaries_ = 0;
-  std::map<uint64_t, Block> live_;                      // by address
-  std::map<uint64_t, std::deque<uint64_t>> free_;       // by rounded size, oldest first
+  std::map<uint64_t, Block> live_;                 // by address
+  std::map<uint64_t, std::deque<uint64_t>> free_;  // by rounded size, oldest first
   std::deque<Resting> resting_;
 };
 

@@ -17,6 +17,15 @@ bool scale_type_of(uint32_t compute, uint32_t* scale_type);
 Status set_scalars(ops::Matmul* op, const void* alpha, const void* beta, bool on_device);
 /// Checks shapes and addresses (they must lie in one session's memory), then submits.
 Status submit_matmul(const StreamRef& stream, ops::Matmul op);
+/// What a cuBLAS handle stands for.
+struct Blas {
+  int device = 0;
+  uint64_t stream = 0;
+  int32_t pointer_mode = 0, math_mode = 0, atomics = 0;
+};
+bool find_blas(uint64_t handle, Blas* out);
+/// Where the handle's work goes: its stream, or the default stream of its device.
+Status blas_stream(uint64_t handle, Blas* blas, StreamRef* out);
 /// The cuBLAS handle's stream and the like; also accepted where a cuBLASLt handle is asked for.
 bool is_blas_handle(uint64_t handle);
 

@@ -43,7 +43,8 @@ std::vector<ops::LiveBlock> live_blocks(Session& session, const jitc_live_block*
       if (Node::instance().owner(blocks[i].address) == &session)
         out.push_back({blocks[i].address, blocks[i].bytes, blocks[i].ordinal});
   } else {
-    for (const Block& block : addresses_of(session).blocks()) out.push_back({block.address, block.bytes, block.ordinal});
+    for (const Block& block : addresses_of(session).blocks())
+      out.push_back({block.address, block.bytes, block.ordinal});
   }
   std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
     return a.ordinal != b.ordinal ? a.ordinal < b.ordinal : a.address < b.address;
@@ -81,7 +82,9 @@ int guarded(Body&& body) noexcept {
   }
 }
 
-std::span<const std::byte> bytes_of(const void* call, size_t size) { return {static_cast<const std::byte*>(call), size}; }
+std::span<const std::byte> bytes_of(const void* call, size_t size) {
+  return {static_cast<const std::byte*>(call), size};
+}
 
 }  // namespace
 }  // namespace jitc::front
@@ -127,7 +130,8 @@ int jitc_operator_call(int device, void* stream, const void* call, size_t size) 
   return guarded([&] {
     StreamRef ref;
     if (const Status status = stream_on(device, stream, &ref)) return status;
-    return submitted(*ref.session, ref.session->submit(on_stream<ops::OperatorCall>(ref.id), bytes_of(call, size)));
+    return submitted(*ref.session,
+                     ref.session->submit(on_stream<ops::OperatorCall>(ref.id), bytes_of(call, size)));
   });
 }
 
@@ -135,8 +139,10 @@ int jitc_operator_query(int device, void* stream, const void* call, size_t size,
   return guarded([&] {
     *reply = {nullptr, 0, static_cast<uint32_t>(kUnknown)};
     StreamRef ref;
-    if (const Status status = stream_on(device, stream, &ref)) return static_cast<int>(reply->status = status);
-    const runtime::Result result = ref.session->call(on_stream<ops::OperatorQuery>(ref.id), bytes_of(call, size));
+    if (const Status status = stream_on(device, stream, &ref))
+      return static_cast<int>(reply->status = status);
+    const runtime::Result result =
+        ref.session->call(on_stream<ops::OperatorQuery>(ref.id), bytes_of(call, size));
     reply->status = result.status;
     reply->size = result.payload.size();
     reply->data = static_cast<uint8_t*>(std::malloc(std::max<size_t>(reply->size, 1)));

@@ -66,14 +66,29 @@ void extents(const Call& call, const Communicator& comm, uint64_t* read, uint64_
   const bool root = call.peer == comm.rank;
   *read = *written = call.count;
   switch (call.kind) {
-    case Kind::all_reduce: break;
-    case Kind::broadcast: *read = root ? call.count : 0; break;
-    case Kind::reduce: *written = root ? call.count : 0; break;
-    case Kind::all_gather: *written = call.count * ranks; break;
-    case Kind::reduce_scatter: *read = call.count * ranks; break;
-    case Kind::all_to_all: *read = *written = call.count * ranks; break;
-    case Kind::send: *written = 0; break;
-    case Kind::receive: *read = 0; break;
+    case Kind::all_reduce:
+      break;
+    case Kind::broadcast:
+      *read = root ? call.count : 0;
+      break;
+    case Kind::reduce:
+      *written = root ? call.count : 0;
+      break;
+    case Kind::all_gather:
+      *written = call.count * ranks;
+      break;
+    case Kind::reduce_scatter:
+      *read = call.count * ranks;
+      break;
+    case Kind::all_to_all:
+      *read = *written = call.count * ranks;
+      break;
+    case Kind::send:
+      *written = 0;
+      break;
+    case Kind::receive:
+      *read = 0;
+      break;
   }
 }
 
@@ -91,7 +106,8 @@ Status fill_reduction(int32_t reduction, ops::CollectiveItem* item) {
 }
 
 Status checked(const Call& call, Communicator* comm, ops::CollectiveItem* item) {
-  if (!find_communicator(call.comm, comm) || call.dtype < 0 || call.dtype >= kTypes) return kNcclInvalidArgument;
+  if (!find_communicator(call.comm, comm) || call.dtype < 0 || call.dtype >= kTypes)
+    return kNcclInvalidArgument;
   const bool rooted = call.peer >= 0;
   if (rooted ? call.peer >= comm->ranks : call.peer != -1) return kNcclInvalidArgument;
   uint64_t read = 0, written = 0;
@@ -169,12 +185,12 @@ int32_t ncclGroupEnd() {
   return first;
 }
 
-int32_t ncclAllReduce(uint64_t send, uint64_t receive, size_t count, int32_t dtype, int32_t reduction, uint64_t comm,
-                      uint64_t stream) {
+int32_t ncclAllReduce(uint64_t send, uint64_t receive, size_t count, int32_t dtype, int32_t reduction,
+                      uint64_t comm, uint64_t stream) {
   return issue({K::all_reduce, send, receive, count, dtype, reduction, -1, comm, stream});
 }
-int32_t ncclReduce(uint64_t send, uint64_t receive, size_t count, int32_t dtype, int32_t reduction, int32_t root,
-                   uint64_t comm, uint64_t stream) {
+int32_t ncclReduce(uint64_t send, uint64_t receive, size_t count, int32_t dtype, int32_t reduction,
+                   int32_t root, uint64_t comm, uint64_t stream) {
   if (root < 0) return noted(kNcclInvalidArgument);
   return issue({K::reduce, send, receive, count, dtype, reduction, root, comm, stream});
 }
@@ -182,25 +198,29 @@ int32_t ncclReduceScatter(uint64_t send, uint64_t receive, size_t count, int32_t
                           uint64_t comm, uint64_t stream) {
   return issue({K::reduce_scatter, send, receive, count, dtype, reduction, -1, comm, stream});
 }
-int32_t ncclBroadcast(uint64_t send, uint64_t receive, size_t count, int32_t dtype, int32_t root, uint64_t comm,
-                      uint64_t stream) {
+int32_t ncclBroadcast(uint64_t send, uint64_t receive, size_t count, int32_t dtype, int32_t root,
+                      uint64_t comm, uint64_t stream) {
   if (root < 0) return noted(kNcclInvalidArgument);
   return issue({K::broadcast, send, receive, count, dtype, 0, root, comm, stream});
 }
-int32_t ncclBcast(uint64_t buffer, size_t count, int32_t dtype, int32_t root, uint64_t comm, uint64_t stream) {
+int32_t ncclBcast(uint64_t buffer, size_t count, int32_t dtype, int32_t root, uint64_t comm,
+                  uint64_t stream) {
   return ncclBroadcast(buffer, buffer, count, dtype, root, comm, stream);
 }
-int32_t ncclAllGather(uint64_t send, uint64_t receive, size_t count, int32_t dtype, uint64_t comm, uint64_t stream) {
+int32_t ncclAllGather(uint64_t send, uint64_t receive, size_t count, int32_t dtype, uint64_t comm,
+                      uint64_t stream) {
   return issue({K::all_gather, send, receive, count, dtype, 0, -1, comm, stream});
 }
-int32_t ncclAlltoAll(uint64_t send, uint64_t receive, size_t count, int32_t dtype, uint64_t comm, uint64_t stream) {
+int32_t ncclAlltoAll(uint64_t send, uint64_t receive, size_t count, int32_t dtype, uint64_t comm,
+                     uint64_t stream) {
   return issue({K::all_to_all, send, receive, count, dtype, 0, -1, comm, stream});
 }
 int32_t ncclSend(uint64_t send, size_t count, int32_t dtype, int32_t peer, uint64_t comm, uint64_t stream) {
   if (peer < 0) return noted(kNcclInvalidArgument);
   return issue({K::send, send, 0, count, dtype, 0, peer, comm, stream});
 }
-int32_t ncclRecv(uint64_t receive, size_t count, int32_t dtype, int32_t peer, uint64_t comm, uint64_t stream) {
+int32_t ncclRecv(uint64_t receive, size_t count, int32_t dtype, int32_t peer, uint64_t comm,
+                 uint64_t stream) {
   if (peer < 0) return noted(kNcclInvalidArgument);
   return issue({K::receive, 0, receive, count, dtype, 0, peer, comm, stream});
 }
@@ -212,7 +232,8 @@ int32_t ncclGather(uint64_t send, uint64_t receive, size_t count, int32_t dtype,
   return grouped([&] {
     Status status = ncclSend(send, count, dtype, root, comm, stream);
     for (int32_t from = 0; !status && root == found.rank && from < found.ranks; ++from)
-      status = ncclRecv(receive + static_cast<uint64_t>(from) * count * kTypeBytes[dtype], count, dtype, from, comm, stream);
+      status = ncclRecv(receive + static_cast<uint64_t>(from) * count * kTypeBytes[dtype], count, dtype, from,
+                        comm, stream);
     return status;
   });
 }
@@ -223,7 +244,8 @@ int32_t ncclScatter(uint64_t send, uint64_t receive, size_t count, int32_t dtype
   return grouped([&] {
     Status status = kSuccess;
     for (int32_t to = 0; !status && root == found.rank && to < found.ranks; ++to)
-      status = ncclSend(send + static_cast<uint64_t>(to) * count * kTypeBytes[dtype], count, dtype, to, comm, stream);
+      status = ncclSend(send + static_cast<uint64_t>(to) * count * kTypeBytes[dtype], count, dtype, to, comm,
+                        stream);
     return status ? status : ncclRecv(receive, count, dtype, root, comm, stream);
   });
 }

@@ -2,6 +2,8 @@
 //
 // Promises: a communicator is blocking (its creation waits for all ranks); an asynchronous error is only
 // reported when the session itself is over, because faults are repaired underneath.
+#include "communicator.h"
+
 #include <sys/random.h>
 
 #include <array>
@@ -10,7 +12,6 @@
 #include <memory>
 #include <mutex>
 
-#include "communicator.h"
 #include "handles.h"
 #include "memory.h"
 #include "runtime/message.h"
@@ -39,16 +40,26 @@ PremulSums& premul_sums() {
 
 double scalar_of(const void* from, int32_t dtype) {
   switch (dtype) {
-    case 0: return read_as<int8_t>(from);
-    case 1: return read_as<uint8_t>(from);
-    case 2: return read_as<int32_t>(from);
-    case 3: return read_as<uint32_t>(from);
-    case 4: return read_as<int64_t>(from);
-    case 5: return read_as<uint64_t>(from);
-    case 6: return half_to_double(static_cast<uint16_t>(read_as<uint16_t>(from)));
-    case 7: return read_as<float>(from);
-    case 8: return read_as<double>(from);
-    default: return bfloat16_to_double(static_cast<uint16_t>(read_as<uint16_t>(from)));
+    case 0:
+      return read_as<int8_t>(from);
+    case 1:
+      return read_as<uint8_t>(from);
+    case 2:
+      return read_as<int32_t>(from);
+    case 3:
+      return read_as<uint32_t>(from);
+    case 4:
+      return read_as<int64_t>(from);
+    case 5:
+      return read_as<uint64_t>(from);
+    case 6:
+      return half_to_double(static_cast<uint16_t>(read_as<uint16_t>(from)));
+    case 7:
+      return read_as<float>(from);
+    case 8:
+      return read_as<double>(from);
+    default:
+      return bfloat16_to_double(static_cast<uint16_t>(read_as<uint16_t>(from)));
   }
 }
 
@@ -75,9 +86,14 @@ Status start_join(uint64_t* comm, int32_t ranks, const UniqueId& id, int32_t ran
   return join_or_collect([=] { return join(comm, ranks, id, rank, device); });
 }
 
-const char* const kResultText[] = {
-    "no error", "unhandled cuda error", "unhandled system error", "internal error", "invalid argument",
-    "invalid usage", "remote process exited or there was a network error", "NCCL operation in progress"};
+const char* const kResultText[] = {"no error",
+                                   "unhandled cuda error",
+                                   "unhandled system error",
+                                   "internal error",
+                                   "invalid argument",
+                                   "invalid usage",
+                                   "remote process exited or there was a network error",
+                                   "NCCL operation in progress"};
 
 }  // namespace
 
@@ -122,7 +138,8 @@ int32_t ncclCommInitRank(uint64_t* comm, int32_t ranks, UniqueId id, int32_t ran
 int32_t ncclCommInitRankConfig(uint64_t* comm, int32_t ranks, UniqueId id, int32_t rank, void*) {
   return start_join(comm, ranks, id, rank, current_device());
 }
-int32_t ncclCommInitRankScalable(uint64_t* comm, int32_t ranks, int32_t rank, int32_t count, UniqueId* ids, void*) {
+int32_t ncclCommInitRankScalable(uint64_t* comm, int32_t ranks, int32_t rank, int32_t count, UniqueId* ids,
+                                 void*) {
   return count < 1 || !ids ? kNcclInvalidArgument : start_join(comm, ranks, ids[0], rank, current_device());
 }
 int32_t ncclCommInitAll(uint64_t* comms, int32_t count, const int32_t* devices) {
@@ -162,7 +179,9 @@ int32_t ncclCommSplit(uint64_t comm, int32_t color, int32_t key, uint64_t* new_c
   });
 }
 
-int32_t ncclCommFinalize(uint64_t comm) { return communicators().contains(comm) ? kSuccess : kNcclInvalidArgument; }
+int32_t ncclCommFinalize(uint64_t comm) {
+  return communicators().contains(comm) ? kSuccess : kNcclInvalidArgument;
+}
 int32_t ncclCommDestroy(uint64_t comm) {
   if (!comm) return kSuccess;
   Communicator gone;
@@ -212,9 +231,11 @@ int32_t ncclCommDeregister(uint64_t comm, uint64_t) {
 int32_t ncclMemAlloc(uint64_t* address, size_t bytes) { return to_nccl(cudaMalloc(address, bytes)); }
 int32_t ncclMemFree(uint64_t address) { return to_nccl(cudaFree(address)); }
 
-int32_t ncclRedOpCreatePreMulSum(int32_t* op, const void* scalar, int32_t dtype, int32_t residence, uint64_t comm) {
+int32_t ncclRedOpCreatePreMulSum(int32_t* op, const void* scalar, int32_t dtype, int32_t residence,
+                                 uint64_t comm) {
   constexpr int32_t kOnDevice = 0, kOnHost = 1;
-  if (!op || !scalar || dtype < 0 || dtype >= kTypes || !communicators().contains(comm)) return kNcclInvalidArgument;
+  if (!op || !scalar || dtype < 0 || dtype >= kTypes || !communicators().contains(comm))
+    return kNcclInvalidArgument;
   PremulSum made;
   if (residence == kOnHost) {
     made.scale = scalar_of(scalar, dtype);

@@ -224,23 +224,27 @@ int32_t cudaMemcpyPeer(void* dst, int32_t, const void* src, int32_t, size_t coun
 int32_t cudaMemcpyPeerAsync(void* dst, int32_t, const void* src, int32_t, size_t count, uint64_t stream) {
   return copy_on(address(dst), address(src), count, stream, false);
 }
-int32_t cuMemcpyPeer(uint64_t dst, uint64_t, uint64_t src, uint64_t, size_t count) { return cuMemcpy(dst, src, count); }
+int32_t cuMemcpyPeer(uint64_t dst, uint64_t, uint64_t src, uint64_t, size_t count) {
+  return cuMemcpy(dst, src, count);
+}
 int32_t cuMemcpyPeerAsync(uint64_t dst, uint64_t, uint64_t src, uint64_t, size_t count, uint64_t stream) {
   return cuMemcpyAsync(dst, src, count, stream);
 }
-int32_t cudaMemcpy2DAsync(void* dst, size_t dst_pitch, const void* src, size_t src_pitch, size_t width, size_t height,
-                          int32_t kind, uint64_t stream) {
+int32_t cudaMemcpy2DAsync(void* dst, size_t dst_pitch, const void* src, size_t src_pitch, size_t width,
+                          size_t height, int32_t kind, uint64_t stream) {
   StreamRef ref;
   if (bad_kind(kind)) return 21;
   const Status status = resolve_stream(stream, &ref);
-  return status ? status : copy_rows(address(dst), dst_pitch, address(src), src_pitch, width, height, ref, false);
+  return status ? status
+                : copy_rows(address(dst), dst_pitch, address(src), src_pitch, width, height, ref, false);
 }
-int32_t cudaMemcpy2D(void* dst, size_t dst_pitch, const void* src, size_t src_pitch, size_t width, size_t height,
-                     int32_t kind) {
+int32_t cudaMemcpy2D(void* dst, size_t dst_pitch, const void* src, size_t src_pitch, size_t width,
+                     size_t height, int32_t kind) {
   StreamRef ref;
   if (bad_kind(kind)) return 21;
   const Status status = resolve_stream(0, &ref);
-  return status ? status : copy_rows(address(dst), dst_pitch, address(src), src_pitch, width, height, ref, true);
+  return status ? status
+                : copy_rows(address(dst), dst_pitch, address(src), src_pitch, width, height, ref, true);
 }
 
 }  // namespace jitc::front

@@ -1,4 +1,4 @@
-// Devices: count, properties, limits, contexts. Everything here is answered in the process.
+// Devices: count, properties, limits, peers. Everything here is answered in the process.
 //
 // Promise: no round trip after the service was asked once what GPUs there are.
 #include <cstdio>
@@ -11,16 +11,19 @@ namespace jitc::front {
 namespace {
 
 constexpr int kDriverVersion = 13000;
-thread_local bool context_set = false;
-thread_local std::vector<int> context_stack;
 
 int attribute_value(const Attribute& attribute, const GpuInfo& gpu) {
   switch (attribute.source) {
-    case Source::fixed: return attribute.value;
-    case Source::k_multiprocessors: return static_cast<int>(gpu.multiprocessors);
-    case Source::k_pci_bus: return static_cast<int>(gpu.index) + 1;
-    case Source::k_capability_major: return static_cast<int>(gpu.capability_major);
-    case Source::k_capability_minor: return static_cast<int>(gpu.capability_minor);
+    case Source::fixed:
+      return attribute.value;
+    case Source::k_multiprocessors:
+      return static_cast<int>(gpu.multiprocessors);
+    case Source::k_pci_bus:
+      return static_cast<int>(gpu.index) + 1;
+    case Source::k_capability_major:
+      return static_cast<int>(gpu.capability_major);
+    case Source::k_capability_minor:
+      return static_cast<int>(gpu.capability_minor);
   }
   return 0;
 }
@@ -87,11 +90,11 @@ int32_t cudaGetDevice(int32_t* device) {
 }
 int32_t cudaSetDevice(int32_t device) {
   if (forked()) return kInitializationError;
-  const Status status = set_current_device(device);
-  if (status == kSuccess) context_set = true;
-  return status;
+  return set_current_device(device);
 }
-int32_t cudaInitDevice(int32_t device, uint32_t, uint32_t) { return visible_gpu(device) ? kSuccess : bad_device(); }
+int32_t cudaInitDevice(int32_t device, uint32_t, uint32_t) {
+  return visible_gpu(device) ? kSuccess : bad_device();
+}
 int32_t cudaChooseDevice(int32_t* device, const void*) {
   if (!device) return kInvalidValue;
   *device = 0;
@@ -198,63 +201,14 @@ int32_t cudaDeviceCanAccessPeer(int32_t* answer, int32_t device, int32_t peer) {
   *answer = 0;
   return kSuccess;
 }
-int32_t cudaDeviceEnablePeerAccess(int32_t peer, uint32_t) { return visible_gpu(peer) ? kSuccess : bad_device(); }
-int32_t cudaDeviceDisablePeerAccess(int32_t peer) { return visible_gpu(peer) ? kSuccess : bad_device(); }
-int32_t cuCtxEnablePeerAccess(uint64_t peer, uint32_t) {
-  return device_of_context(peer) >= 0 ? kSuccess : kInvalidContext;
+int32_t cudaDeviceEnablePeerAccess(int32_t peer, uint32_t) {
+  return visible_gpu(peer) ? kSuccess : bad_device();
 }
-int32_t cuCtxDisablePeerAccess(uint64_t peer) { return device_of_context(peer) >= 0 ? kSuccess : kInvalidContext; }
+int32_t cudaDeviceDisablePeerAccess(int32_t peer) { return visible_gpu(peer) ? kSuccess : bad_device(); }
 int32_t cudaDeviceGetP2PAttribute(int32_t* value, int32_t, int32_t source, int32_t destination) {
   return cudaDeviceCanAccessPeer(value, source, destination);
 }
 int32_t cudaProfilerStart() { return kSuccess; }
 int32_t cudaProfilerStop() { return kSuccess; }
-
-int32_t cuDevicePrimaryCtxRetain(uint64_t* context, int32_t device) {
-  if (!context) return kInvalidValue;
-  if (!visible_gpu(device)) return bad_device();
-  *context = context_of(device);
-  return kSuccess;
-}
-int32_t cuDevicePrimaryCtxRelease_v2(int32_t device) { return visible_gpu(device) ? kSuccess : bad_device(); }
-int32_t cuDevicePrimaryCtxSetFlags_v2(int32_t device, uint32_t) { return visible_gpu(device) ? kSuccess : bad_device(); }
-int32_t cuDevicePrimaryCtxGetState(int32_t device, uint32_t* flags, int32_t* active) {
-  if (!flags || !active) return kInvalidValue;
-  if (!visible_gpu(device)) return bad_device();
-  *flags = 0;
-  *active = has_session(device);
-  return kSuccess;
-}
-int32_t cuCtxGetCurrent(uint64_t* context) {
-  if (!context) return kInvalidValue;
-  const int device = current_device();
-  *context = context_set || has_session(device) ? context_of(device) : 0;
-  return kSuccess;
-}
-int32_t cuCtxSetCurrent(uint64_t context) {
-  context_set = context != 0;
-  if (!context) return kSuccess;
-  const int device = device_of_context(context);
-  return device < 0 ? kInvalidContext : set_current_device(device);
-}
-int32_t cuCtxPushCurrent_v2(uint64_t context) {
-  context_stack.push_back(current_device());
-  const Status status = cuCtxSetCurrent(context);
-  if (status) context_stack.pop_back();
-  return status;
-}
-int32_t cuCtxPopCurrent_v2(uint64_t* context) {
-  if (context_stack.empty()) return kInvalidContext;
-  if (context) *context = context_of(current_device());
-  const int device = context_stack.back();
-  context_stack.pop_back();
-  return set_current_device(device);
-}
-int32_t cuCtxGetDevice(int32_t* device) { return cudaGetDevice(device); }
-int32_t cuCtxGetApiVersion(uint64_t, uint32_t* version) {
-  if (!version) return kInvalidValue;
-  *version = kDriverVersion;
-  return kSuccess;
-}
 
 }  // namespace jitc::front

@@ -17,8 +17,9 @@ enum : int32_t { kFound = 0, kSymbolNotFound = 1 };
 
 void* exactly(std::string_view name) {
   const Symbol* end = kDriverSymbols + kDriverSymbolCount;
-  const Symbol* at = std::lower_bound(kDriverSymbols, end, name,
-                                      [](const Symbol& symbol, std::string_view wanted) { return symbol.name < wanted; });
+  const Symbol* at =
+      std::lower_bound(kDriverSymbols, end, name,
+                       [](const Symbol& symbol, std::string_view wanted) { return symbol.name < wanted; });
   return at != end && at->name == name ? at->address : nullptr;
 }
 
@@ -46,7 +47,8 @@ int32_t cuGetProcAddress_v2(const char* symbol, void** function, int32_t, uint64
 int32_t cuGetProcAddress(const char* symbol, void** function, int32_t version, uint64_t flags) {
   return cuGetProcAddress_v2(symbol, function, version, flags, nullptr);
 }
-int32_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, uint32_t, uint64_t, int32_t* found) {
+int32_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, uint32_t, uint64_t,
+                                         int32_t* found) {
   if (!symbol || !function) return kInvalidValue;
   *function = newest(symbol);
   if (found) *found = *function ? kFound : kSymbolNotFound;

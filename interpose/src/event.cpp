@@ -82,7 +82,9 @@ int32_t cudaEventRecordWithFlags(uint64_t handle, uint64_t stream, uint32_t) {
   });
   return kSuccess;
 }
-int32_t cudaEventRecord(uint64_t handle, uint64_t stream) { return cudaEventRecordWithFlags(handle, stream, 0); }
+int32_t cudaEventRecord(uint64_t handle, uint64_t stream) {
+  return cudaEventRecordWithFlags(handle, stream, 0);
+}
 
 int32_t cudaEventQuery(uint64_t handle) {
   Event event;
@@ -114,7 +116,8 @@ int32_t cudaEventElapsedTime(float* milliseconds, uint64_t start, uint64_t end) 
   Event first, second;
   if (!milliseconds) return kInvalidValue;
   if (!events().get(start, &first) || !events().get(end, &second)) return kInvalidHandle;
-  if (((first.flags | second.flags) & kDisableTiming) || !first.sequence || !second.sequence) return kInvalidHandle;
+  if (((first.flags | second.flags) & kDisableTiming) || !first.sequence || !second.sequence)
+    return kInvalidHandle;
   if (first.session != second.session) return kInvalidHandle;
   if (!done(first, true) || !done(second, true)) {
     const uint32_t over = first.session->status();

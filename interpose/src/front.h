@@ -15,15 +15,15 @@ using runtime::GpuInfo;
 using runtime::Node;
 using runtime::Session;
 
-inline constexpr Status kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kInitializationError = 3, kInvalidPitch = 12,
-                        kInvalidDevicePointer = 17, kNoDevice = 100, kInvalidDevice = 101, kInvalidContext = 201,
-                        kInvalidHandle = 400, kNotFound = 500, kNotReady = 600, kPeerAccessAlreadyEnabled = 704,
-                        kPeerAccessNotEnabled = 705, kAlreadyRegistered = 712, kNotRegistered = 713,
-                        kNotSupported = 801, kUnknown = 999;
+inline constexpr Status kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kInitializationError = 3,
+                        kInvalidPitch = 12, kInvalidDevicePointer = 17, kNoDevice = 100, kInvalidDevice = 101,
+                        kInvalidContext = 201, kInvalidHandle = 400, kNotFound = 500, kNotReady = 600,
+                        kPeerAccessAlreadyEnabled = 704, kPeerAccessNotEnabled = 705,
+                        kAlreadyRegistered = 712, kNotRegistered = 713, kNotSupported = 801, kUnknown = 999;
 inline constexpr Status kNcclUnhandledCudaError = 1, kNcclSystemError = 2, kNcclInternalError = 3,
                         kNcclInvalidArgument = 4, kNcclInvalidUsage = 5;
-inline constexpr Status kBlasNotInitialized = 1, kBlasAllocFailed = 3, kBlasInvalidValue = 7, kBlasExecutionFailed = 13,
-                        kBlasInternalError = 14, kBlasNotSupported = 15;
+inline constexpr Status kBlasNotInitialized = 1, kBlasAllocFailed = 3, kBlasInvalidValue = 7,
+                        kBlasExecutionFailed = 13, kBlasInternalError = 14, kBlasNotSupported = 15;
 
 /// True in a child made by fork after CUDA was used: it may not use CUDA.
 bool forked();
@@ -39,6 +39,9 @@ const GpuInfo* visible_gpu(int device);
 /// The calling thread's device.
 int current_device();
 Status set_current_device(int device);
+/// Whether the thread has made a device (a context) current by hand.
+bool has_chosen_device();
+void forget_chosen_device();
 /// The session of a visible device, opened on first use; nullptr with the reason in *error.
 Session* session_of(int device, Status* error);
 inline Session* current_session(Status* error) { return session_of(current_device(), error); }

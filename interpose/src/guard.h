@@ -42,7 +42,9 @@ Status guard_cublas(Call&& call) noexcept {
   return run_guarded<kNeedsService>(call, kBlasNotInitialized, kBlasAllocFailed, kBlasInternalError);
 }
 template <bool kNeedsService, class Call>
-Status guard_cublaslt(Call&& call) noexcept { return guard_cublas<kNeedsService>(call); }
+Status guard_cublaslt(Call&& call) noexcept {
+  return guard_cublas<kNeedsService>(call);
+}
 
 /// A function that the spec refuses: says once what to do, returns the API's not-supported error.
 Status refuse_cudart(const char* name, const char* advice) noexcept;

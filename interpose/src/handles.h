@@ -85,7 +85,8 @@ class HandleTable {
   }
   const Slot* find(uint64_t handle) const {
     const auto slot = static_cast<uint32_t>(handle >> 16) & 0xffffff;
-    if (slot >= slots_.size() || !slots_[slot].live || make(slot, slots_[slot].generation) != handle) return nullptr;
+    if (slot >= slots_.size() || !slots_[slot].live || make(slot, slots_[slot].generation) != handle)
+      return nullptr;
     return &slots_[slot];
   }
 

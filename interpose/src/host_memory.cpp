@@ -88,7 +88,8 @@ int32_t cudaHostRegister(void* pointer, size_t bytes, uint32_t flags) {
   HostTable& host = table();
   std::unique_lock lock(host.mutex);
   const auto next = host.ranges.lower_bound(address);
-  if (find(host, address, 1) || (next != host.ranges.end() && next->first < address + bytes)) return kAlreadyRegistered;
+  if (find(host, address, 1) || (next != host.ranges.end() && next->first < address + bytes))
+    return kAlreadyRegistered;
   host.ranges[address] = {bytes, flags, false};
   return kSuccess;
 }

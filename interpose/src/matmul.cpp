@@ -10,11 +10,16 @@ namespace {
 
 double scalar_of(const void* from, uint32_t type) {
   switch (type) {
-    case kF64: return read_as<double>(from);
-    case kF16: return half_to_double(static_cast<uint16_t>(read_as<uint16_t>(from)));
-    case kBf16: return bfloat16_to_double(static_cast<uint16_t>(read_as<uint16_t>(from)));
-    case kI32: return read_as<int32_t>(from);
-    default: return read_as<float>(from);
+    case kF64:
+      return read_as<double>(from);
+    case kF16:
+      return half_to_double(static_cast<uint16_t>(read_as<uint16_t>(from)));
+    case kBf16:
+      return bfloat16_to_double(static_cast<uint16_t>(read_as<uint16_t>(from)));
+    case kI32:
+      return read_as<int32_t>(from);
+    default:
+      return read_as<float>(from);
   }
 }
 
@@ -50,21 +55,46 @@ bool scalar_fits(const Session* session, uint64_t address, uint32_t type) {
 
 uint64_t type_bytes(uint32_t type) {
   switch (type) {
-    case kF64: return 8;
-    case kF32: case kI32: return 4;
-    case kF16: case kBf16: return 2;
-    case kI8: return 1;
-    default: return 0;
+    case kF64:
+      return 8;
+    case kF32:
+    case kI32:
+      return 4;
+    case kF16:
+    case kBf16:
+      return 2;
+    case kI8:
+      return 1;
+    default:
+      return 0;
   }
 }
 
 bool scale_type_of(uint32_t compute, uint32_t* scale_type) {
   switch (compute) {
-    case 64: case 65: *scale_type = kF16; return true;
-    case 68: case 69: case 74: case 75: case 77: case 78: *scale_type = kF32; return true;
-    case 70: case 71: case 79: *scale_type = kF64; return true;
-    case 72: case 73: *scale_type = kI32; return true;
-    default: return false;
+    case 64:
+    case 65:
+      *scale_type = kF16;
+      return true;
+    case 68:
+    case 69:
+    case 74:
+    case 75:
+    case 77:
+    case 78:
+      *scale_type = kF32;
+      return true;
+    case 70:
+    case 71:
+    case 79:
+      *scale_type = kF64;
+      return true;
+    case 72:
+    case 73:
+      *scale_type = kI32;
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -76,7 +106,8 @@ Status set_scalars(ops::Matmul* op, const void* alpha, const void* beta, bool on
     return kSuccess;
   }
   // PyTorch leaves the pointer mode alone and passes host scalars; a device address here is a mistake.
-  if (Node::instance().owner(reinterpret_cast<uint64_t>(alpha)) || Node::instance().owner(reinterpret_cast<uint64_t>(beta)))
+  if (Node::instance().owner(reinterpret_cast<uint64_t>(alpha)) ||
+      Node::instance().owner(reinterpret_cast<uint64_t>(beta)))
     return kBlasInvalidValue;
   op->alpha = scalar_of(alpha, op->scale_type);
   op->beta = scalar_of(beta, op->scale_type);
@@ -84,9 +115,11 @@ Status set_scalars(ops::Matmul* op, const void* alpha, const void* beta, bool on
 }
 
 Status submit_matmul(const StreamRef& stream, ops::Matmul op) {
-  if (op.m < 0 || op.n < 0 || op.k < 0 || op.batch < 0 || op.transpose_a > 2 || op.transpose_b > 2) return kBlasInvalidValue;
+  if (op.m < 0 || op.n < 0 || op.k < 0 || op.batch < 0 || op.transpose_a > 2 || op.transpose_b > 2)
+    return kBlasInvalidValue;
   if (!type_bytes(op.type_a) || !type_bytes(op.type_b) || !type_bytes(op.type_c) || !type_bytes(op.type_d)) {
-    runtime::message_once("cuBLAS: this element type is not served on the software device: use fp32, fp64, fp16 or bf16");
+    runtime::message_once(
+        "cuBLAS: this element type is not served on the software device: use fp32, fp64, fp16 or bf16");
     return kBlasNotSupported;
   }
   if (op.m == 0 || op.n == 0 || op.batch == 0) return kSuccess;

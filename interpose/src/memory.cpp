@@ -138,8 +138,11 @@ int32_t cuMemGetAddressRange_v2(uint64_t* base, size_t* bytes, uint64_t address)
 int32_t cudaMemsetAsync(uint64_t address, int32_t value, size_t count, uint64_t stream) {
   return fill(address, count, static_cast<uint8_t>(value), 1, stream);
 }
-int32_t cudaMemset(uint64_t address, int32_t value, size_t count) { return cudaMemsetAsync(address, value, count, 0); }
-int32_t cudaMemset2DAsync(uint64_t address, size_t pitch, int32_t value, size_t width, size_t height, uint64_t stream) {
+int32_t cudaMemset(uint64_t address, int32_t value, size_t count) {
+  return cudaMemsetAsync(address, value, count, 0);
+}
+int32_t cudaMemset2DAsync(uint64_t address, size_t pitch, int32_t value, size_t width, size_t height,
+                          uint64_t stream) {
   if (width > pitch) return kInvalidPitch;
   if (pitch == width) return cudaMemsetAsync(address, value, width * height, stream);
   Status status = kSuccess;
@@ -159,9 +162,15 @@ int32_t cuMemsetD16Async(uint64_t address, uint16_t value, size_t count, uint64_
 int32_t cuMemsetD32Async(uint64_t address, uint32_t value, size_t count, uint64_t stream) {
   return fill(address, count * 4, value, 4, stream);
 }
-int32_t cuMemsetD8_v2(uint64_t address, uint8_t value, size_t count) { return fill(address, count, value, 1, 0); }
-int32_t cuMemsetD16_v2(uint64_t address, uint16_t value, size_t count) { return fill(address, count * 2, value, 2, 0); }
-int32_t cuMemsetD32_v2(uint64_t address, uint32_t value, size_t count) { return fill(address, count * 4, value, 4, 0); }
+int32_t cuMemsetD8_v2(uint64_t address, uint8_t value, size_t count) {
+  return fill(address, count, value, 1, 0);
+}
+int32_t cuMemsetD16_v2(uint64_t address, uint16_t value, size_t count) {
+  return fill(address, count * 2, value, 2, 0);
+}
+int32_t cuMemsetD32_v2(uint64_t address, uint32_t value, size_t count) {
+  return fill(address, count * 4, value, 4, 0);
+}
 
 // The default pool: memory that is freed goes back at once, so there is nothing to trim or to set.
 int32_t cudaDeviceGetDefaultMemPool(uint64_t* pool, int32_t device) {
@@ -170,7 +179,9 @@ int32_t cudaDeviceGetDefaultMemPool(uint64_t* pool, int32_t device) {
   *pool = kDefaultPool + static_cast<uint64_t>(device);
   return kSuccess;
 }
-int32_t cudaDeviceGetMemPool(uint64_t* pool, int32_t device) { return cudaDeviceGetDefaultMemPool(pool, device); }
+int32_t cudaDeviceGetMemPool(uint64_t* pool, int32_t device) {
+  return cudaDeviceGetDefaultMemPool(pool, device);
+}
 int32_t cudaDeviceSetMemPool(int32_t device, uint64_t pool) {
   return visible_gpu(device) && is_pool(pool) ? kSuccess : kInvalidValue;
 }
@@ -184,6 +195,8 @@ int32_t cudaMemPoolGetAttribute(uint64_t pool, int32_t attribute, uint64_t* valu
 int32_t cudaMemPoolSetAttribute(uint64_t pool, int32_t, const uint64_t* value) {
   return value && is_pool(pool) ? kSuccess : kInvalidValue;
 }
-int32_t cudaMemPoolSetAccess(uint64_t pool, const void*, size_t) { return is_pool(pool) ? kSuccess : kInvalidValue; }
+int32_t cudaMemPoolSetAccess(uint64_t pool, const void*, size_t) {
+  return is_pool(pool) ? kSuccess : kInvalidValue;
+}
 
 }  // namespace jitc::front

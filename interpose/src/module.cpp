@@ -41,10 +41,11 @@ const char* kernel_name(const void* function) {
 
 Status refuse_launch(const void* function) {
   const char* name = kernel_name(function);
-  runtime::message_once(
-      std::string("the software device cannot run the GPU kernel ") + (name ? name : "(not registered)") +
-      ": PyTorch operators are redirected when jitc's client_shim is installed (pip install jitc) and the operator has"
-      " a CPU kernel; other kernels need the cuda device");
+  runtime::message_once(std::string("the software device cannot run the GPU kernel ") +
+                        (name ? name : "(not registered)") +
+                        ": PyTorch operators are redirected when jitc's client_shim is installed (pip "
+                        "install jitc) and the operator has"
+                        " a CPU kernel; other kernels need the cuda device");
   return kNotSupported;
 }
 
@@ -78,8 +79,8 @@ void __cudaUnregisterFatBinary(void** handle) {
     return;
   }
 }
-void __cudaRegisterFunction(void** handle, const uint8_t* function, char*, const char* name, int32_t, void*, void*,
-                            Dim3*, Dim3*, int32_t*) {
+void __cudaRegisterFunction(void** handle, const uint8_t* function, char*, const char* name, int32_t, void*,
+                            void*, Dim3*, Dim3*, int32_t*) {
   if (!handle) return;
   std::lock_guard lock(registry().mutex);
   reinterpret_cast<FatBinary*>(handle)->functions.push_back({function, name});
@@ -139,8 +140,8 @@ int32_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int32_t* blocks, const voi
   *blocks = kThreadsPerMultiprocessor / block;
   return kSuccess;
 }
-int32_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int32_t* blocks, const void* function, int32_t block,
-                                                               size_t shared, uint32_t) {
+int32_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int32_t* blocks, const void* function,
+                                                               int32_t block, size_t shared, uint32_t) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, block, shared);
 }
 int32_t cuModuleGetLoadingMode(int32_t* mode) {

@@ -27,16 +27,42 @@ Status write_attribute(void* data, int32_t attribute, const Pointer& pointer, ui
   auto* number = static_cast<int32_t*>(data);
   auto* wide = static_cast<uint64_t*>(data);
   switch (attribute) {
-    case 1: *wide = context_of(pointer.device); return kSuccess;
-    case 2: *number = pointer.type == kDevice ? 2 : 1; return kSuccess;
-    case 3: case 4: *wide = address; return kSuccess;
-    case 7: *wide = pointer.block.ordinal + 1; return kSuccess;
-    case 8: case 10: case 15: case 16: case 21: *static_cast<uint32_t*>(data) = 0; return kSuccess;
-    case 9: *number = pointer.device; return kSuccess;
-    case 11: case 19: *wide = pointer.block.address; return kSuccess;
-    case 12: case 18: *wide = pointer.block.bytes; return kSuccess;
-    case 13: *number = 1; return kSuccess;
-    default: return kInvalidValue;
+    case 1:
+      *wide = context_of(pointer.device);
+      return kSuccess;
+    case 2:
+      *number = pointer.type == kDevice ? 2 : 1;
+      return kSuccess;
+    case 3:
+    case 4:
+      *wide = address;
+      return kSuccess;
+    case 7:
+      *wide = pointer.block.ordinal + 1;
+      return kSuccess;
+    case 8:
+    case 10:
+    case 15:
+    case 16:
+    case 21:
+      *static_cast<uint32_t*>(data) = 0;
+      return kSuccess;
+    case 9:
+      *number = pointer.device;
+      return kSuccess;
+    case 11:
+    case 19:
+      *wide = pointer.block.address;
+      return kSuccess;
+    case 12:
+    case 18:
+      *wide = pointer.block.bytes;
+      return kSuccess;
+    case 13:
+      *number = 1;
+      return kSuccess;
+    default:
+      return kInvalidValue;
   }
 }
 
@@ -65,7 +91,8 @@ int32_t cuPointerGetAttributes(uint32_t count, const int32_t* attributes, void**
   const Pointer pointer = describe(address);
   for (uint32_t i = 0; i < count; ++i) {
     if (!data[i]) return kInvalidValue;
-    const bool known = pointer.type != kUnregistered && !write_attribute(data[i], attributes[i], pointer, address);
+    const bool known =
+        pointer.type != kUnregistered && !write_attribute(data[i], attributes[i], pointer, address);
     // The driver zeroes what it does not know. An attribute is at least an int.
     if (!known) *static_cast<int32_t*>(data[i]) = 0;
   }

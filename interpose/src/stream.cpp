@@ -175,7 +175,8 @@ int32_t cudaStreamIsCapturing(uint64_t stream, int32_t* status) {
   if (!status) return kInvalidValue;
   return read_stream(stream, [&](const Stream&) { return *status = 0, kSuccess; });
 }
-int32_t cudaStreamGetCaptureInfo(uint64_t stream, int32_t* status, uint64_t*, uint64_t*, uint64_t*, uint64_t*, size_t*) {
+int32_t cudaStreamGetCaptureInfo(uint64_t stream, int32_t* status, uint64_t*, uint64_t*, uint64_t*, uint64_t*,
+                                 size_t*) {
   return cudaStreamIsCapturing(stream, status);
 }
 

@@ -15,6 +15,7 @@ namespace jitc::front {
 namespace {
 
 thread_local int thread_device = 0;
+thread_local bool thread_chose = false;
 std::array<std::atomic<Session*>, kMaxDevices> sessions;
 // A context is only ever compared: the address of its byte names it.
 std::array<char, kMaxDevices> contexts;
@@ -79,10 +80,13 @@ const GpuInfo* visible_gpu(int device) {
 }
 
 int current_device() { return thread_device; }
+bool has_chosen_device() { return thread_chose; }
+void forget_chosen_device() { thread_chose = false; }
 Status set_current_device(int device) {
   if (visible_count() == 0) return kNoDevice;
   if (!visible_gpu(device)) return kInvalidDevice;
   thread_device = device;
+  thread_chose = true;
   return kSuccess;
 }
 

@@ -21,8 +21,8 @@ using runtime::Result;
 constexpr uint64_t kBase = 0x200000000000, kBytes = uint64_t{1} << 38, kMemory = 1u << 30;
 
 struct Controls {
-  bool hold = false;           // nothing is executed before the next wait
-  uint32_t over = 0;           // the session's error
+  bool hold = false;                         // nothing is executed before the next wait
+  uint32_t over = 0;                         // the session's error
   std::map<uint16_t, uint32_t> next_status;  // op id -> status of its next result
   std::vector<std::byte> recorded;
   bool forked = false;
@@ -56,8 +56,8 @@ class FakeSession final : public runtime::Session {
   uint64_t address_bytes() const override { return kBytes; }
 
  protected:
-  uint64_t append(ops::OpHeader* op, size_t size, std::span<const std::byte> payload, bool wait, Receiver receiver,
-                  void* context) override {
+  uint64_t append(ops::OpHeader* op, size_t size, std::span<const std::byte> payload, bool wait,
+                  Receiver receiver, void* context) override {
     if (controls().over) return 0;
     op->size = static_cast<uint32_t>((size + payload.size() + 7) / 8 * 8);
     op->flags = wait ? ops::kFlagWait : 0;
@@ -77,7 +77,9 @@ class FakeSession final : public runtime::Session {
 
  private:
   template <class Op>
-  static const Op& as(const std::vector<std::byte>& record) { return *reinterpret_cast<const Op*>(record.data()); }
+  static const Op& as(const std::vector<std::byte>& record) {
+    return *reinterpret_cast<const Op*>(record.data());
+  }
 
   Result run_all() {
     Result last;
@@ -98,8 +100,12 @@ class FakeSession final : public runtime::Session {
       return out;
     }
     switch (static_cast<ops::OpId>(id)) {
-      case ops::OpId::allocate: memory_[as<ops::Allocate>(record).address].resize(as<ops::Allocate>(record).bytes); break;
-      case ops::OpId::free: memory_.erase(as<ops::Free>(record).address); break;
+      case ops::OpId::allocate:
+        memory_[as<ops::Allocate>(record).address].resize(as<ops::Allocate>(record).bytes);
+        break;
+      case ops::OpId::free:
+        memory_.erase(as<ops::Free>(record).address);
+        break;
       case ops::OpId::copy_h2d: {
         const auto& op = as<ops::CopyH2d>(record);
         std::memcpy(at(op.address), record.data() + sizeof op, op.bytes);
@@ -122,7 +128,8 @@ class FakeSession final : public runtime::Session {
       }
       case ops::OpId::memory_info: {
         const uint64_t numbers[] = {kMemory / 2, kMemory};
-        out.payload.assign(reinterpret_cast<const std::byte*>(numbers), reinterpret_cast<const std::byte*>(numbers + 2));
+        out.payload.assign(reinterpret_cast<const std::byte*>(numbers),
+                           reinterpret_cast<const std::byte*>(numbers + 2));
         break;
       }
       case ops::OpId::event_elapsed: {
@@ -133,13 +140,15 @@ class FakeSession final : public runtime::Session {
       }
       case ops::OpId::communicator_split: {
         const int32_t numbers[] = {2, 1};
-        out.payload.assign(reinterpret_cast<const std::byte*>(numbers), reinterpret_cast<const std::byte*>(numbers + 2));
+        out.payload.assign(reinterpret_cast<const std::byte*>(numbers),
+                           reinterpret_cast<const std::byte*>(numbers + 2));
         break;
       }
       case ops::OpId::operator_query:  // echoes the call
         out.payload.assign(record.begin() + sizeof(ops::OperatorQuery), record.end());
         break;
-      default: break;
+      default:
+        break;
     }
     return out;
   }
@@ -211,7 +220,8 @@ Node& Node::instance() {
 void Node::set_phase(ops::Phase to) { phase = static_cast<int>(to); }
 }  // namespace jitc::runtime
 
-/// Moves what was recorded since the last call into out; returns the bytes, or the need when out is too small.
+/// Moves what was recorded since the last call into out; returns the bytes, or the need when out is too
+/// small.
 FAKE_API size_t jitc_fake_take(void* out, size_t capacity) {
   auto& recorded = controls().recorded;
   const size_t size = recorded.size();
@@ -223,5 +233,7 @@ FAKE_API size_t jitc_fake_take(void* out, size_t capacity) {
 FAKE_API void jitc_fake_hold(int on) { controls().hold = on; }
 FAKE_API void jitc_fake_over(uint32_t status) { controls().over = status; }
 FAKE_API void jitc_fake_forked(int on) { controls().forked = on; }
-FAKE_API void jitc_fake_next_status(uint32_t op, uint32_t status) { controls().next_status[static_cast<uint16_t>(op)] = status; }
+FAKE_API void jitc_fake_next_status(uint32_t op, uint32_t status) {
+  controls().next_status[static_cast<uint16_t>(op)] = status;
+}
 FAKE_API int jitc_fake_phase(void) { return phase; }

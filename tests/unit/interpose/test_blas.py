@@ -30,14 +30,36 @@ def test_sgemm_carries_shape_types_and_host_scalars(cuda: Cuda) -> None:
     cuda.ok("cublasSetStream_v2", c_uint64(handle), c_uint64(stream))
     cuda.take()
     cuda.ok(
-        "cublasSgemm_v2", c_uint64(handle), 1, 0, 4, 5, 6, byref(HALF_F), c_uint64(a), 6, c_uint64(b), 6, byref(ONE), c_uint64(c), 4
+        "cublasSgemm_v2",
+        c_uint64(handle),
+        1,
+        0,
+        4,
+        5,
+        6,
+        byref(HALF_F),
+        c_uint64(a),
+        6,
+        c_uint64(b),
+        6,
+        byref(ONE),
+        c_uint64(c),
+        4,
     )
     (op,) = cuda.take()
     fields = op.fields
     assert op.stream == stream
     assert chosen(fields, "m", "n", "k", "batch", "transpose_a", "transpose_b") == (4, 5, 6, 1, 1, 0)
     assert chosen(fields, "a", "lda", "b", "ldb", "c", "ldc", "d", "ldd") == (a, 6, b, 6, c, 4, c, 4)
-    assert chosen(fields, "alpha", "beta", "compute", "scale_type", "type_a", "type_d", "epilogue") == (0.5, 1, 68, 0, 0, 0, 1)
+    assert chosen(fields, "alpha", "beta", "compute", "scale_type", "type_a", "type_d", "epilogue") == (
+        0.5,
+        1,
+        68,
+        0,
+        0,
+        0,
+        1,
+    )
 
 
 def test_scalars_in_device_memory_stay_there(cuda: Cuda) -> None:
@@ -46,7 +68,17 @@ def test_scalars_in_device_memory_stay_there(cuda: Cuda) -> None:
     cuda.ok("cublasSetPointerMode_v2", c_uint64(handle), 1)
     cuda.take()
     cuda.ok(
-        "cublasDgemm_v2", c_uint64(handle), *args, c_void_p(a), c_uint64(a), 4, c_uint64(a), 4, c_void_p(a + 8), c_uint64(a + 4096), 4
+        "cublasDgemm_v2",
+        c_uint64(handle),
+        *args,
+        c_void_p(a),
+        c_uint64(a),
+        4,
+        c_uint64(a),
+        4,
+        c_void_p(a + 8),
+        c_uint64(a + 4096),
+        4,
     )
     assert chosen(only_op(cuda), "alpha_address", "beta_address", "scale_type", "compute") == (a, a + 8, F64, 70)
 
@@ -56,17 +88,57 @@ def test_half_precision_with_single_precision_scalars_and_batches(cuda: Cuda) ->
     cuda.take()
     for dtype in (F16, BF16):
         cuda.ok(
-            "cublasGemmStridedBatchedEx", c_uint64(handle), 0, 0, 8, 8, 8, byref(HALF_F), c_uint64(a), dtype, 8, c_longlong(64),
-            c_uint64(a), dtype, 8, c_longlong(0), byref(c_float(0)), c_uint64(a + 4096), dtype, 8, c_longlong(64), 3, 68, -1,
-        )  # fmt: skip
+            "cublasGemmStridedBatchedEx",
+            c_uint64(handle),
+            0,
+            0,
+            8,
+            8,
+            8,
+            byref(HALF_F),
+            c_uint64(a),
+            dtype,
+            8,
+            c_longlong(64),
+            c_uint64(a),
+            dtype,
+            8,
+            c_longlong(0),
+            byref(c_float(0)),
+            c_uint64(a + 4096),
+            dtype,
+            8,
+            c_longlong(64),
+            3,
+            68,
+            -1,
+        )
         fields = only_op(cuda)
         assert chosen(fields, "batch", "stride_a", "stride_b", "stride_c", "stride_d") == (3, 64, 0, 64, 64)
         assert chosen(fields, "type_a", "type_c", "scale_type", "alpha", "beta") == (dtype, dtype, F32, 0.5, 0)
     one_half = c_uint16(0x3800)
     cuda.ok(
-        "cublasGemmEx", c_uint64(handle), 0, 0, 8, 8, 8, byref(one_half), c_uint64(a), F16, 8, c_uint64(a), F16, 8, byref(one_half),
-        c_uint64(a + 4096), F16, 8, 64, -1,
-    )  # fmt: skip
+        "cublasGemmEx",
+        c_uint64(handle),
+        0,
+        0,
+        8,
+        8,
+        8,
+        byref(one_half),
+        c_uint64(a),
+        F16,
+        8,
+        c_uint64(a),
+        F16,
+        8,
+        byref(one_half),
+        c_uint64(a + 4096),
+        F16,
+        8,
+        64,
+        -1,
+    )
     assert chosen(only_op(cuda), "alpha", "beta", "scale_type") == (0.5, 0.5, F16)
 
 
@@ -93,7 +165,19 @@ def test_matrix_vector_and_dot_are_products_of_rows(cuda: Cuda) -> None:
     x, y = a + 0x4000, a + 0x8000
     cuda.take()
     cuda.ok(
-        "cublasSgemv_v2", c_uint64(handle), 0, 6, 5, byref(ONE), c_uint64(a), 6, c_uint64(x), 2, byref(ONE), c_uint64(y), 3
+        "cublasSgemv_v2",
+        c_uint64(handle),
+        0,
+        6,
+        5,
+        byref(ONE),
+        c_uint64(a),
+        6,
+        c_uint64(x),
+        2,
+        byref(ONE),
+        c_uint64(y),
+        3,
     )
     fields = only_op(cuda)
     # y' (1 x 6) = x' (1 x 5) * A' (5 x 6)
@@ -111,7 +195,9 @@ def layout(cuda: Cuda, rows: int, columns: int, dtype: int = F32) -> int:
 def describe(cuda: Cuda, **attributes: tuple[int, Any]) -> int:
     desc = cuda.make("cublasLtMatmulDescCreate", 68, F32)
     for attribute, value in attributes.values():
-        cuda.ok("cublasLtMatmulDescSetAttribute", c_uint64(desc), attribute, byref(value), c_size_t(ctypes.sizeof(value)))
+        cuda.ok(
+            "cublasLtMatmulDescSetAttribute", c_uint64(desc), attribute, byref(value), c_size_t(ctypes.sizeof(value))
+        )
     return desc
 
 
@@ -123,14 +209,38 @@ def test_lt_product_with_bias_and_activation(cuda: Cuda) -> None:
     preference = cuda.make("cublasLtMatmulPreferenceCreate")
     results, count = (Heuristic * 4)(), c_int()
     shapes = tuple(map(c_uint64, (la, lb, lc, lc)))
-    cuda.ok("cublasLtMatmulAlgoGetHeuristic", c_uint64(handle), c_uint64(desc), *shapes, c_uint64(preference), 4, results, byref(count))
+    cuda.ok(
+        "cublasLtMatmulAlgoGetHeuristic",
+        c_uint64(handle),
+        c_uint64(desc),
+        *shapes,
+        c_uint64(preference),
+        4,
+        results,
+        byref(count),
+    )
     assert (count.value, results[0].state, results[0].workspace) == (1, 0, 0)
     cuda.take()
     zero = c_float(0)
     cuda.ok(
-        "cublasLtMatmul", c_uint64(handle), c_uint64(desc), byref(ONE), c_uint64(a), shapes[0], c_uint64(a), shapes[1], byref(zero),
-        c_uint64(a + 4096), shapes[2], c_uint64(a + 4096), shapes[3], byref(results[0]), c_uint64(0), c_size_t(0), c_uint64(0),
-    )  # fmt: skip
+        "cublasLtMatmul",
+        c_uint64(handle),
+        c_uint64(desc),
+        byref(ONE),
+        c_uint64(a),
+        shapes[0],
+        c_uint64(a),
+        shapes[1],
+        byref(zero),
+        c_uint64(a + 4096),
+        shapes[2],
+        c_uint64(a + 4096),
+        shapes[3],
+        byref(results[0]),
+        c_uint64(0),
+        c_size_t(0),
+        c_uint64(0),
+    )
     fields = only_op(cuda)
     assert chosen(fields, "m", "n", "k", "transpose_a", "epilogue", "bias", "type_bias") == (4, 5, 6, 1, 36, bias, F32)
 
@@ -142,7 +252,11 @@ def test_lt_refuses_what_would_change_the_result(cuda: Cuda) -> None:
     results, count = (Heuristic * 1)(), c_int(9)
 
     def ask(desc: int, of: tuple[c_uint64, ...] = shapes) -> int:
-        return int(cuda.cublasLtMatmulAlgoGetHeuristic(c_uint64(handle), c_uint64(desc), *of, preference, 1, results, byref(count)))
+        return int(
+            cuda.cublasLtMatmulAlgoGetHeuristic(
+                c_uint64(handle), c_uint64(desc), *of, preference, 1, results, byref(count)
+            )
+        )
 
     assert ask(describe(cuda, scale=(17, c_uint64(1)))) == NOT_SUPPORTED  # a scale for the A operand
     assert ask(describe(cuda, epilogue=(7, c_int32(152)))) == NOT_SUPPORTED
@@ -159,7 +273,20 @@ def test_double_precision_scalars(cuda: Cuda) -> None:
     handle, a = cuda.make("cublasCreate_v2"), cuda.malloc(8192)
     cuda.take()
     cuda.ok(
-        "cublasDgemm_v2", c_uint64(handle), 0, 0, 4, 4, 4, byref(c_double(1 / 3)), c_uint64(a), 4, c_uint64(a), 4, byref(c_double(0)),
-        c_uint64(a + 4096), 4,
-    )  # fmt: skip
+        "cublasDgemm_v2",
+        c_uint64(handle),
+        0,
+        0,
+        4,
+        4,
+        4,
+        byref(c_double(1 / 3)),
+        c_uint64(a),
+        4,
+        c_uint64(a),
+        4,
+        byref(c_double(0)),
+        c_uint64(a + 4096),
+        4,
+    )
     assert only_op(cuda)["alpha"] == 1 / 3

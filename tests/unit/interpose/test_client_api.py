@@ -30,7 +30,10 @@ def test_steps_and_boundaries_are_numbered_per_session(cuda: Cuda) -> None:
         begun = [op for op in cuda.take() if op.name in ("step_begin", "boundary")]
         assert [op.name for op in begun] == ["step_begin", "step_begin", "boundary", "boundary"]
         numbers.append([op.fields.get("step", op.fields.get("boundary")) for op in begun])
-        live = [[LiveBlock.from_buffer_copy(op.payload[i : i + 24]) for i in range(0, len(op.payload), 24)] for op in begun[2:]]
+        live = [
+            [LiveBlock.from_buffer_copy(op.payload[i : i + 24]) for i in range(0, len(op.payload), 24)]
+            for op in begun[2:]
+        ]
         assert [(block.address, block.bytes) for block in live[0]] == [(a, 256), (a + 512, 64)]  # by ordinal
         assert [(block.address, block.bytes) for block in live[1]] == [(b, 128)]
     assert [second - first for first, second in zip(*numbers, strict=True)] == [1, 1, 1, 1]
@@ -42,7 +45,9 @@ def test_without_a_list_everything_allocated_is_live(cuda: Cuda) -> None:
     cuda.take()
     cuda.jitc_step_end(None, c_size_t(0))
     (boundary,) = [op for op in cuda.take() if kept.to_bytes(8, "little") in op.payload]
-    addresses = [LiveBlock.from_buffer_copy(boundary.payload[i : i + 24]).address for i in range(0, len(boundary.payload), 24)]
+    addresses = [
+        LiveBlock.from_buffer_copy(boundary.payload[i : i + 24]).address for i in range(0, len(boundary.payload), 24)
+    ]
     assert kept in addresses and freed not in addresses and len(addresses) == boundary.fields["count"]
 
 

@@ -88,7 +88,11 @@ def test_extents_follow_the_kind(cuda: Cuda) -> None:
     assert cuda.ncclAllGather(c_uint64(a), c_uint64(small + 4), *args, *end) == INVALID_ARGUMENT
     # Only the root reads what is broadcast; the others' send address means nothing.
     cuda.ok("ncclBroadcast", c_uint64(0), c_uint64(small), *args, 3, *end)
-    assert [KINDS[item.kind] for op in cuda.take() for item in items(op)] == ["all_gather", "reduce_scatter", "broadcast"]
+    assert [KINDS[item.kind] for op in cuda.take() for item in items(op)] == [
+        "all_gather",
+        "reduce_scatter",
+        "broadcast",
+    ]
 
 
 def test_a_group_is_one_op_per_stream_and_nests(cuda: Cuda) -> None:

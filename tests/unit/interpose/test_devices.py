@@ -57,18 +57,33 @@ def test_contexts_are_per_device(cuda: Cuda) -> None:
 
 @pytest.mark.parametrize(
     ("variable", "expected"),
-    [("1", [1]), ("1,0", [1, 0]), ("0,7,1", [0]), ("", []), ("-1", []), ("0,0", []), ("GPU-01234567-89ab-cdef-0123-456789abcde1", [1])],
+    [
+        ("1", [1]),
+        ("1,0", [1, 0]),
+        ("0,7,1", [0]),
+        ("", []),
+        ("-1", []),
+        ("0,0", []),
+        ("GPU-01234567-89ab-cdef-0123-456789abcde1", [1]),
+    ],
 )
 def test_visible_devices(variable: str, expected: list[int]) -> None:
     program = (
         "import ctypes, sys\n"
         "lib = ctypes.CDLL(sys.argv[1]); n = ctypes.c_int(); lib.cudaGetDeviceCount(ctypes.byref(n))\n"
         "text = ctypes.create_string_buffer(32)\n"
-        "for i in range(n.value): lib.cudaDeviceGetPCIBusId(text, 32, i); print(int(text.value.split(b':')[1], 16) - 1)\n"
+        "for i in range(n.value):\n"
+        "    lib.cudaDeviceGetPCIBusId(text, 32, i)\n"
+        "    print(int(text.value.split(b':')[1], 16) - 1)\n"
     )
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": variable}
     out = subprocess.run(
-        [sys.executable, "-c", program, str(fake_library())], env=environment, capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", program, str(fake_library())],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
     assert [int(line) for line in out.stdout.split()] == expected
 

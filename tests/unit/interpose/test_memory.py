@@ -32,7 +32,9 @@ def test_addresses_are_aligned_and_unreadable_in_the_process(cuda: Cuda) -> None
     allocate = cuda.take()[-2]
     assert (allocate.name, allocate.fields["address"], allocate.fields["bytes"]) == ("allocate", first, 4096)
     with open("/proc/self/maps") as maps:
-        inside = [line for line in maps if int(line.split("-")[0], 16) <= first < int(line.split()[0].split("-")[1], 16)]
+        inside = [
+            line for line in maps if int(line.split("-")[0], 16) <= first < int(line.split()[0].split("-")[1], 16)
+        ]
     assert [line.split()[1] for line in inside] == ["---p"]
 
 

@@ -18,7 +18,9 @@ from jitc.interpose.spec.api import Function, Local, argument
 
 LIBRARY = ROOT / "interpose" / "lib" / "libjitc_interpose.so"
 FUNCTIONS = {f.name: f for api in APIS for f in api.functions}
-CLIENT_API = set(re.findall(r"JITC_API [\w ]+?\*? ?(jitc_\w+)\(", (ROOT / "interpose/include/jitc/client_api.h").read_text()))
+CLIENT_API = set(
+    re.findall(r"JITC_API [\w ]+?\*? ?(jitc_\w+)\(", (ROOT / "interpose/include/jitc/client_api.h").read_text())
+)
 
 
 def defined(library: Path) -> set[str]:
@@ -48,19 +50,29 @@ def test_everything_that_pytorch_needs_is_there() -> None:
 
 def test_driver_symbols_that_pytorch_looks_up_by_name_are_there() -> None:
     names = {name.removesuffix(suffix) for name in FUNCTIONS for suffix in ("", "_v2", "_v3", "_v4")}
-    wanted = """cuCtxFromGreenCtx cuCtxGetCurrent cuCtxPopCurrent cuCtxPushCurrent cuCtxSetCurrent cuDevResourceGenerateDesc
-    cuDevSmResourceSplitByCount cuDeviceGet cuDeviceGetAttribute cuDeviceGetDevResource cuGetErrorString cuGreenCtxCreate
-    cuGreenCtxDestroy cuGreenCtxStreamCreate cuMemAddressFree cuMemAddressReserve cuMemCreate cuMemExportToShareableHandle
-    cuMemGetAllocationGranularity cuMemGetAllocationPropertiesFromHandle cuMemImportFromShareableHandle cuMemMap cuMemRelease
-    cuMemRetainAllocationHandle cuMemSetAccess cuMemUnmap cuMemsetD32Async cuMulticastAddDevice cuMulticastBindMem
-    cuMulticastCreate cuMulticastUnbind cuStreamWriteValue32""".split()
-    assert set(wanted) <= names
+    wanted = (
+        "cuCtxFromGreenCtx cuCtxGetCurrent cuCtxPopCurrent cuCtxPushCurrent cuCtxSetCurrent "
+        "cuDevResourceGenerateDesc cuDevSmResourceSplitByCount cuDeviceGet cuDeviceGetAttribute "
+        "cuDeviceGetDevResource cuGetErrorString cuGreenCtxCreate cuGreenCtxDestroy cuGreenCtxStreamCreate "
+        "cuMemAddressFree cuMemAddressReserve cuMemCreate cuMemExportToShareableHandle "
+        "cuMemGetAllocationGranularity cuMemGetAllocationPropertiesFromHandle cuMemImportFromShareableHandle "
+        "cuMemMap cuMemRelease cuMemRetainAllocationHandle cuMemSetAccess cuMemUnmap cuMemsetD32Async "
+        "cuMulticastAddDevice cuMulticastBindMem cuMulticastCreate cuMulticastUnbind cuStreamWriteValue32 "
+    )
+    assert set(wanted.split()) <= names
 
 
 def test_nothing_heavy_is_linked() -> None:
     out = subprocess.run(["readelf", "-d", str(LIBRARY)], capture_output=True, text=True, check=True).stdout
     needed = set(re.findall(r"\(NEEDED\).*\[(.+?)\]", out))
-    assert needed <= {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+    assert needed <= {
+        "libc.so.6",
+        "libm.so.6",
+        "libdl.so.2",
+        "libpthread.so.0",
+        "ld-linux-x86-64.so.2",
+        "ld-linux-aarch64.so.1",
+    }
     assert "Library soname: [libcuda.so.1]" in out
 
 
@@ -101,7 +113,9 @@ def test_generated_files_are_up_to_date_and_do_not_change() -> None:
         assert make() == make()
 
 
-def test_check_notices_an_edited_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_notices_an_edited_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(generator, "ROOT", tmp_path)
     assert generator.main([]) == 0
     capsys.readouterr()
@@ -124,7 +138,12 @@ def test_the_fake_exports_the_same_functions() -> None:
 
 def run_preloaded(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command, env={**os.environ, "LD_PRELOAD": str(LIBRARY), **environment}, capture_output=True, text=True, timeout=120, check=False
+        command,
+        env={**os.environ, "LD_PRELOAD": str(LIBRARY), **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
 
 
@@ -132,7 +151,8 @@ def test_a_program_without_cuda_does_not_notice(tmp_path: Path) -> None:
     socket = tmp_path / "no.sock"
     program = (
         "import os\n"
-        "links = [os.readlink(f'/proc/self/fd/{fd}') for fd in os.listdir('/proc/self/fd') if os.path.lexists(f'/proc/self/fd/{fd}')]\n"
+        "folder = '/proc/self/fd/'\n"
+        "links = [os.readlink(folder + fd) for fd in os.listdir(folder) if os.path.lexists(folder + fd)]\n"
         "maps = open('/proc/self/maps').read()\n"
         "print(len(os.listdir('/proc/self/task')), sum(link.startswith('socket') for link in links),"
         " 'libjitc_transport' in maps, 'libjitc_interpose' in maps)\n"

@@ -125,8 +125,8 @@ def test_elapsed_time_needs_two_timed_records(cuda: Cuda) -> None:
 
 
 def test_host_functions_run_after_the_stream(cuda: Cuda) -> None:
-    ran = []
-    callback = CFUNCTYPE(None, c_void_p)(lambda data: ran.append(data))
+    ran: list[int] = []
+    callback = CFUNCTYPE(None, c_void_p)(ran.append)
     address = cuda.malloc(64)
     cuda.jitc_fake_hold(1)
     cuda.ok("cudaMemsetAsync", c_uint64(address), 0, c_size_t(64), c_uint64(0))

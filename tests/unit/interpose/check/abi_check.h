@@ -45,10 +45,12 @@ struct SameAbi<A(Ps...), B(Qs...)> {
 static_assert(sizeof(PointerAttributes) == sizeof(cudaPointerAttributes));
 static_assert(offsetof(PointerAttributes, device_pointer) == offsetof(cudaPointerAttributes, devicePointer));
 static_assert(sizeof(FuncAttributes) == sizeof(cudaFuncAttributes));
-static_assert(offsetof(FuncAttributes, max_dynamic_shared) == offsetof(cudaFuncAttributes, maxDynamicSharedSizeBytes));
+static_assert(offsetof(FuncAttributes, max_dynamic_shared) ==
+              offsetof(cudaFuncAttributes, maxDynamicSharedSizeBytes));
 static_assert(sizeof(Heuristic) == sizeof(cublasLtMatmulHeuristicResult_t));
 static_assert(offsetof(Heuristic, waves) == offsetof(cublasLtMatmulHeuristicResult_t, wavesCount));
-static_assert(sizeof(UniqueId) == sizeof(ncclUniqueId) && sizeof(Dim3) == sizeof(dim3) && sizeof(Uuid) == sizeof(CUuuid));
+static_assert(sizeof(UniqueId) == sizeof(ncclUniqueId) && sizeof(Dim3) == sizeof(dim3) &&
+              sizeof(Uuid) == sizeof(CUuuid));
 static_assert(NCCL_VERSION_CODE / 100 >= 228 && ncclNumTypes == 12 && ncclAvg == 4);
 
 }  // namespace jitc::front

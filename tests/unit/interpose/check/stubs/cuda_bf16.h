@@ -1,3 +1,5 @@
 // The type's size is all that a signature needs.
 #pragma once
-struct __nv_bfloat16 { unsigned short bits; };
+struct __nv_bfloat16 {
+  unsigned short bits;
+};
