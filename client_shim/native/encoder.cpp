@@ -12,6 +12,7 @@ namespace {
 using wire::Tag;
 
 constexpr size_t kCompared = 8;  // tensors looked at for being the same object
+constexpr size_t kMostInlined = 64 << 10;  // bytes of a CPU tensor inside a call; larger ones are copied to the device
 constexpr uint64_t kOffsetStep = 4;  // Philox offsets are multiples of four
 
 [[noreturn]] void mixed_devices(c10::Device one, c10::Device other, const char* name) {
@@ -119,7 +120,10 @@ void Encoder::tensor(const at::Tensor& tensor) {
   if (tensor.is_cuda()) return device_tensor(tensor);
   const bool inlined = tensor.is_cpu() && (tensor.dim() == 0 || rules_.cpu_tensors);
   if (!inlined) mixed_devices(c10::Device(c10::DeviceType::CUDA, std::max<c10::DeviceIndex>(device_, 0)), tensor.device(), rules_.name);
-  cpu_tensor(tensor);
+  if (tensor.nbytes() > kMostInlined)
+    device_tensor(tensor.to(c10::Device(c10::DeviceType::CUDA, std::max<c10::DeviceIndex>(device_, 0))));
+  else
+    cpu_tensor(tensor);
 }
 
 void Encoder::list_head(Tag tag, size_t count) {

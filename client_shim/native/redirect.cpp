@@ -1,5 +1,6 @@
 #include "redirect.h"
 
+#include <ATen/EmptyTensor.h>
 #include <ATen/ops/as_strided.h>
 #include <c10/cuda/CUDAGuard.h>
 
@@ -38,8 +39,12 @@ void resize(const Encoder& encoder, const Plan& plan) {
                  ". This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless "
                  "they have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero "
                  "elements with t.resize_(0).");
+    const c10::IntArrayRef strides(form.strides);
+    const auto bytes = at::detail::computeStorageNbytes(form.sizes, strides, out.itemsize(), out.storage_offset());
     out.resize_(form.sizes);
-    if (out.strides() != c10::IntArrayRef(form.strides)) out.as_strided_(form.sizes, form.strides);
+    if (out.strides() == strides) continue;
+    if (out.storage().nbytes() < bytes) out.resize_({static_cast<int64_t>(bytes / out.itemsize())});
+    out.as_strided_(form.sizes, strides);
   }
 }
 

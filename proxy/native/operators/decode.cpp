@@ -48,6 +48,16 @@ Shape Decoder::shape(uint8_t dimensions, bool strides) {
   return made;
 }
 
+/// With the same strides, also where elements overlap.
+at::Tensor copy_of(const at::Tensor& tensor) {
+  auto copy = at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options());
+  const uint64_t bytes = extent_bytes(tensor.sizes(), tensor.strides(), tensor.itemsize());
+  if (bytes) std::memcpy(copy.mutable_data_ptr(), tensor.const_data_ptr(), bytes);
+  copy._set_conj(tensor.is_conj());
+  copy._set_neg(tensor.is_neg());
+  return copy;
+}
+
 at::Tensor Decoder::device_tensor() {
   const auto head = reader_.take<wire::TensorHead>();
   const auto address = reader_.take<uint64_t>();
@@ -59,12 +69,8 @@ at::Tensor Decoder::device_tensor() {
     call_.before.emplace_back();
     return made;
   }
-  auto copy = at::empty_strided(form.sizes, form.strides, made.options());
-  if (extent.bytes) std::memcpy(copy.mutable_data_ptr(), memory, extent.bytes);
-  copy._set_conj(made.is_conj());
-  copy._set_neg(made.is_neg());
   call_.before.push_back(made);
-  return copy;
+  return copy_of(made);
 }
 
 at::Tensor Decoder::cpu_tensor() {
@@ -89,8 +95,13 @@ at::Tensor Decoder::cpu_tensor() {
 at::Tensor Decoder::same_tensor() {
   const auto number = reader_.take<uint16_t>();
   if (number >= call_.tensors.size()) throw Malformed("operator call that refers to a tensor that it does not have");
-  call_.before.push_back(call_.before[number]);
-  return call_.tensors[number];
+  const at::Tensor same = call_.tensors[number], before = call_.before[number];
+  if (query_ && written_ && !before.defined()) {  // read as one argument, written as another: x.logical_not_()
+    call_.before.push_back(same);
+    return copy_of(same);
+  }
+  call_.before.push_back(before);
+  return same;
 }
 
 at::Tensor Decoder::tensor(Tag tag) {

@@ -11,6 +11,14 @@ c10::Allocator* base = nullptr;
 
 void keep(void*) {}
 
+/// For memory from raw_allocate(), which may have come from a slot.
+void release(void* address) {
+  if (wanted)
+    for (const Slot& slot : *wanted)
+      if (slot.address == address) return;
+  base->raw_deleter()(address);
+}
+
 Slot* take(size_t bytes) {
   if (!wanted || !bytes) return nullptr;
   for (Slot& slot : *wanted)
