@@ -39,7 +39,8 @@ void Session::stop_dispatcher(Lock& lock) {
   state_ = State::fenced;
   board_.ring();
   changed_.notify_all();
-  drain_ = in_step_ && !step_collectives_;
+  // Only behind the barrier: without it the dispatcher is ahead of streams that may wait for a lost peer.
+  drain_ = in_step_ && !step_collectives_ && policy_->peer_mode();
   if (drain_) {
     // The dispatcher may be asleep with work still on the streams: it settles when it is woken.
     work_.notify_one();
