@@ -24,8 +24,8 @@ from .paths import MissingLibrary
 
 SCRIPT = Path(__file__).resolve().parent.parent / "examples" / "train_gpt.py"
 GPU = 1
-#: Ops of the phase that go by before the kill: well inside it.
-BACKWARD_SKIP, OPTIMIZER_SKIP = 60, 60
+#: Ops of the phase that go by before the kill: well inside it (a fused or foreach step is a dozen ops).
+BACKWARD_SKIP, OPTIMIZER_SKIP = 60, 6
 FEWEST_STEPS = 3
 
 
