@@ -29,12 +29,6 @@ Slot* take(size_t bytes) {
   return nullptr;
 }
 
-void release(void* address) {
-  for (const Slot& slot : *wanted)
-    if (slot.address == address) return;
-  base->raw_deleter()(address);
-}
-
 class PlacingAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
@@ -43,7 +37,7 @@ class PlacingAllocator final : public c10::Allocator {
     return base->allocate(bytes);
   }
   // Some kernels (oneDNN's) use raw_allocate(); what they get may be a slot, which is not theirs to free.
-  c10::DeleterFnPtr raw_deleter() const override { return wanted ? &release : base->raw_deleter(); }
+  c10::DeleterFnPtr raw_deleter() const override { return &release; }
   void copy_data(void* destination, const void* source, size_t bytes) const override {
     default_copy_data(destination, source, bytes);
   }
