@@ -202,7 +202,8 @@ void Call::produce(Outgoing& out) {
     if (out.size() == before) break;
   }
   // After an error of the peer's, nghttp2 sends GOAWAY and then wants nothing more.
-  if (!nghttp2_session_want_read(session_) && !nghttp2_session_want_write(session_)) fail(kInternal, end_text());
+  if (!nghttp2_session_want_read(session_) && !nghttp2_session_want_write(session_))
+    fail(kInternal, end_text());
 }
 
 void Call::receive(const uint8_t* data, size_t size) {

@@ -1,7 +1,7 @@
 """A fake service per test, and client programs in processes of their own.
 
 The runtime keeps one session per GPU for the life of its process, so each test that opens one runs its client
-in a child process: a program text over the names of binding.py. The service stays in the test.
+in a child process: a program text over the names of runtime_binding.py. The service stays in the test.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import pytest
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from fake_service import Node  # noqa: E402
+from fake_node import Node  # noqa: E402
 
 _PRELUDE = f"""
 import os, sys, threading
 sys.path[:0] = [{str(HERE.parents[1])!r}, {str(HERE)!r}]
-from binding import *
+from runtime_binding import *
 from toolkit.waiting import until
 def told(text):
     print(text, flush=True)
@@ -42,7 +42,8 @@ class Client:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, **environment},
+            # A sanitizer's runtime must come first in the client, and would only disturb the service here.
+            env={**os.environ, "LD_PRELOAD": os.environ.get("JITC_TEST_PRELOAD", ""), **environment},
         )
 
     def hear(self) -> str:

@@ -13,8 +13,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import binding
-import server
+import raw_server as server
+import transport_binding as binding
 
 
 @pytest.fixture

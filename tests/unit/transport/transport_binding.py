@@ -92,7 +92,7 @@ class OpenError(Exception):
 class Stream:
     """One call. Messages and the end are kept; ready supplies messages in pull mode."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0917
         self,
         path: str,
         method: str = "/test.Test/Echo",
@@ -109,7 +109,7 @@ class Stream:
         self._kept: object = None
         self._hooks = (MESSAGE(self._message), CLOSED(self._closed), NEXT(self._next) if ready else NEXT(0))
         callbacks = Callbacks(None, *self._hooks, ping_after_ms, dead_after_ms)
-        pairs = [(key.encode(), value.encode()) for key, value in metadata]
+        pairs = [Metadata(key.encode(), value.encode()) for key, value in metadata]
         error = Bytes()
         self.handle = self.api.open(
             path.encode(), method.encode(), (Metadata * len(pairs))(*pairs), len(pairs),
@@ -164,7 +164,8 @@ class Stream:
 
     def background_end(self) -> tuple[int, str]:
         """The end as the background thread notices it, with nobody waiting in the transport."""
-        return until(lambda: self.ended, 20, "the stream ends")
+        end: tuple[int, str] = until(lambda: self.ended, 20, "the stream ends")
+        return end
 
     def close(self) -> None:
         handle, self.handle = self.handle, None

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from binding import Stream, unary
 from toolkit.waiting import until
+from transport_binding import Stream, unary
 
 Make = Callable[..., Stream]
 UNAVAILABLE, INTERNAL = 14, 13

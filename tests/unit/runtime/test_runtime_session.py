@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from fake_service import BASE, Node, Script, completion
+from fake_node import BASE, Node, Record, completion
 
 Start = Callable[..., Any]
 
@@ -167,7 +168,7 @@ for gpu in (2, 63, 64, 2**31):
         ({"SLURM_PROCID": "5", "SLURM_NTASKS": "6", "RANK": "junk"}, 5, 6, ""),
     ],
 )  # fmt: skip
-def test_service_is_told_the_place_in_the_job(
+def test_service_is_told_the_place_in_the_job(  # noqa: PLR0917
     node: Node, client: Start, environment: dict[str, str], rank: int, world: int, job: str
 ) -> None:
     running = client("Session(1)", **environment)
@@ -183,10 +184,12 @@ def test_results_are_confirmed(node: Node, client: Start) -> None:
 
 
 def test_back_pressure_blocks_and_loses_nothing(node: Node, client: Start) -> None:
-    import threading
-
     gate = threading.Event()
-    node.script = Script(on_batch=lambda batch: None if gate.wait(60) else None)
+
+    def hold(batch: list[Record]) -> None:
+        assert gate.wait(60)
+
+    node.script.on_batch = hold
     running = client("""
 import time
 s = Session()

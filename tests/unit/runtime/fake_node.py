@@ -101,7 +101,7 @@ class Session:
             del self.owed[sequence]
 
 
-class Node(control_pb2_grpc.NodeServicer):  # type: ignore[misc]
+class Node(control_pb2_grpc.NodeServicer):
     """Serves Node and, on a socket of its own, Session."""
 
     def __init__(self, folder: Path, gpus: int = 2) -> None:
@@ -200,7 +200,7 @@ class Node(control_pb2_grpc.NodeServicer):  # type: ignore[misc]
         return control_pb2.DetachReply()
 
 
-class _Worker(grpc.GenericRpcHandler):
+class _Worker(grpc.GenericRpcHandler):  # type: ignore[type-arg]
     def __init__(self, node: Node) -> None:
         self._node = node
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import grpc
 import pytest
-from fake_service import Node, Record, completion
+from fake_node import Node, Record, completion
 
 Start = Callable[..., Any]
 OPEN = """

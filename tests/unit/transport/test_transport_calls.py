@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from binding import OpenError, Stream, unary
-from server import ERROR_TEXT
+from raw_server import ERROR_TEXT
 from toolkit.waiting import until
+from transport_binding import OpenError, Stream, unary
 
 Make = Callable[..., Stream]
 SIZES = [0, 1, 7, 1000, 16379, 16384, 65536, 1 << 20, (4 << 20) + 3]

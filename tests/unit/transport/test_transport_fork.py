@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 PROGRAM = """
 import os, signal, sys, threading
 sys.path[:0] = [{tests!r}, {here!r}]
-from binding import Stream, unary
+from transport_binding import Stream, unary
 echo = Stream({path!r})
 echo.send(b"before"); echo.wait_for(1)
 stop = threading.Event()
@@ -72,7 +72,7 @@ def test_child_does_not_hold_the_connection(process: Any) -> None:
     program = f"""
 import os, sys
 sys.path[:0] = [{str(HERE.parents[1])!r}, {str(HERE)!r}]
-from binding import Stream
+from transport_binding import Stream
 before = set(os.listdir("/proc/self/fd"))
 echo = Stream({process.path!r})
 echo.send(b"x"); echo.wait_for(1)
@@ -92,7 +92,7 @@ def test_nothing_is_left_open(process: Any) -> None:
     program = f"""
 import os, sys, threading
 sys.path[:0] = [{str(HERE.parents[1])!r}, {str(HERE)!r}]
-from binding import Stream, unary
+from transport_binding import Stream, unary
 count = lambda: (len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task")))
 unary({process.path!r}, "/test.Test/Unary", b"")
 before = count()
