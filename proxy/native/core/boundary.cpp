@@ -272,6 +272,7 @@ void Session::commit_known() {
   Lock lock(mutex_);
   const uint64_t committed = board_.least(board_.group(request_.slot, peers_), &BoardSlot::prepared);
   if (committed <= committed_ || boundaries_.empty()) return;
+  journal_.set_first_boundary(std::min(committed, boundaries_.back().number));
   while (boundaries_.size() > 1 && boundaries_.front().number < committed) {
     drop_boundary(boundaries_.front());
     boundaries_.pop_front();

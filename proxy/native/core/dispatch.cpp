@@ -130,6 +130,7 @@ void Session::shed() {
            " MiB with its spill file): until the next boundary a fault cannot be recovered. "
            "Give the service more with jitc-proxyd --journal-limit");
   Lock lock(mutex_);
+  journal_.set_first_boundary(last_boundary_ + 1);
   for (const BoundaryState& state : boundaries_) drop_boundary(state);
   boundaries_.clear();
   drop_step();

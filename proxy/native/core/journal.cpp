@@ -46,6 +46,7 @@ void Journal::create() {
   made.spill_chunks = spill_chunks_;
   made.head.store(0);
   made.tail.store(0);
+  made.first_boundary.store(0);
   made.magic = kMagic;
 }
 

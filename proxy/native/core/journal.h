@@ -72,6 +72,9 @@ class Journal {
   uint64_t head() const { return header().head.load(std::memory_order_acquire); }
   uint64_t tail() const { return header().tail.load(std::memory_order_acquire); }
   uint64_t bytes() const { return tail() - head(); }
+  /// Boundaries before this one are gone, also where their records still are. Before their copies are reused.
+  void set_first_boundary(uint64_t number) { header().first_boundary.store(number, std::memory_order_release); }
+  uint64_t first_boundary() const { return header().first_boundary.load(std::memory_order_acquire); }
   uint64_t capacity() const { return chunks() * kChunkBytes; }
 
  private:
@@ -80,6 +83,7 @@ class Journal {
     uint32_t format, op_format;
     uint64_t chunk_bytes, memory_chunks, spill_chunks;
     std::atomic<uint64_t> head, tail;
+    std::atomic<uint64_t> first_boundary;  // records of boundaries before this one are void
   };  // then a ring: physical chunk of list entry n at n % chunks
   static_assert(std::atomic<uint64_t>::is_always_lock_free);
 

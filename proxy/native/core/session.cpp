@@ -127,7 +127,7 @@ void Session::load_record(const RecordHeader& record, std::vector<std::byte>& pa
         BoundaryState state = BoundaryState::unpack(parts);
         // A later record of the same boundary replaces the earlier one.
         while (!boundaries_.empty() && boundaries_.back().number >= state.number) boundaries_.pop_back();
-        if (state.position >= journal_.head()) boundaries_.push_back(std::move(state));
+        if (state.number >= journal_.first_boundary()) boundaries_.push_back(std::move(state));
         step_.reset();
       }
       return;
@@ -149,12 +149,14 @@ void Session::claim_extents() {
 // -- the stream ------------------------------------------------------------------------------------
 
 uint64_t Session::attach(uint64_t results_received) {
-  const std::lock_guard delivery(delivery_mutex_);
-  if (!outbox_.attach()) throw Error("another stream is attached to this session");
-  results_.received(results_received);
-  outbox_.ack(received_, true);
-  for (const Results::Owed& owed : results_.owed())
-    outbox_.completion(CompletionKind::result, owed.status, owed.sequence, owed.payload);
+  {
+    const std::lock_guard delivery(delivery_mutex_);
+    if (!outbox_.attach()) throw Error("another stream is attached to this session");
+    results_.received(results_received);
+    outbox_.ack(received_, true);
+    for (const Results::Owed& owed : results_.owed())
+      outbox_.completion(CompletionKind::result, owed.status, owed.sequence, owed.payload);
+  }
   {
     const std::lock_guard lock(progress_mutex_);
     for (const auto& [stream, reached] : streams_) outbox_.progress(stream, std::max(reached.done, floor_));

@@ -3,6 +3,7 @@
 // Called by Session (one thread at a time). Freed extents keep their memory for the next boundary, which
 // needs about the same again; what exceeds that is given back, so that memory stays flat.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -33,7 +34,7 @@ class Snapshot {
   static uint64_t rounded(uint64_t bytes) { return (bytes + 4095) / 4096 * 4096; }
   SharedMap map_;
   std::map<uint64_t, uint64_t> free_;  // offset -> bytes, neighbours merged
-  uint64_t used_ = 0;
+  std::atomic<uint64_t> used_{0};  // read by anybody
   uint64_t touched_ = 0;  // memory beyond this offset was never written, or has been given back
 };
 

@@ -1,0 +1,374 @@
+"""Two ranks: the group's boundaries, the barrier before a step, and restoring a lost rank from its peer.
+
+Each rank has parameters (equal on both, changed by the optimizer step), statistics (its own, changed in
+the forward pass) and a batch (its own, new in every minibatch). The tests play the coordinator.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from executor_job import digest
+from executor_rig import BASE, MIB, NOTICE, RANGE, Client, Control, Shared, make_executor, stats, wait_for
+
+from jitc.proxy.executor import Executor, ExecutorError
+
+BLOCK = 64 << 10
+PARAMETERS, STATISTICS, BATCH, GRADIENTS = 0, BLOCK, 2 * BLOCK, 3 * BLOCK
+UNIQUE_ID = b"world".ljust(128, b"\0")
+ITEM = struct.Struct("<QIIIiQQQdQ")
+
+
+@dataclass(eq=False)
+class Rank:
+    """A training process and its worker."""
+
+    rank: int
+    shared: Shared
+    board: Shared
+    control: Control
+    executor: Executor
+    client: Client
+
+    @classmethod
+    def start(cls, rank: int, board: Shared | None, control: Control) -> Rank:
+        shared = Shared()
+        executor = make_executor(control)
+        executor.open_session(shared.request(session=rank + 1, slot=rank, board=board or shared))
+        client = Client(executor, session=rank + 1, base=BASE + rank * RANGE)
+        client.attach()
+        client.op("allocate", client.base, 2 * MIB)
+        client.op("communicator_create", 5, 2, rank, UNIQUE_ID)
+        client.op("fill", client.base, BLOCK, 1, 4)  # the same on both
+        client.op("fill", client.base + STATISTICS, BLOCK, rank + 7, 4)
+        client.flush()
+        return cls(rank, shared, board or shared, control, executor, client)
+
+    def blocks(self) -> list[tuple[int, int, int]]:
+        step, base = self.client.boundaries + 1, self.client.base
+        return [(base, BLOCK, 0), (base + STATISTICS, BLOCK, 1), (base + BATCH, 4096, 10 + step)]
+
+    def forward(self) -> None:
+        client, base, step = self.client, self.client.base, self.client.steps + 1
+        client.op("copy_h2d", base + BATCH, 4096, payload=bytes([step * 16 + self.rank]) * 4096)
+        client.op("copy_d2d", base + STATISTICS + 4096, base + BATCH, 4096)  # statistics see the batch
+        client.op("copy_d2d", base + GRADIENTS, base + BATCH, 4096)
+        item = ITEM.pack(5, 0, 7, 0, -1, 1024, base + GRADIENTS, base + GRADIENTS, 1.0, 0)  # all-reduce of floats
+        client.op("collective", 1, payload=item)
+        client.flush()
+
+    def step(self) -> None:
+        self.client.step_begin()
+        self.update()
+
+    def update(self) -> None:
+        client, base = self.client, self.client.base
+        client.op("copy_d2d", base + 4096 * (1 + client.steps % 4), base + GRADIENTS, 4096, phase=2)
+        client.flush()
+
+    def finish(self) -> None:
+        self.client.boundary(self.blocks())
+        self.client.flush()
+
+    def command(self, method: str, **fields: Any) -> dict[str, Any]:
+        return self.executor.command(method, {"session": self.rank + 1, **fields})
+
+    def stats(self) -> dict[str, Any]:
+        return stats(self.executor, self.rank + 1)
+
+    def lose(self) -> None:
+        """The worker is gone. Its slot on the board is not: a killed process clears nothing."""
+        slot = os.pread(self.board.fds["board"], 256, 256 * self.rank)
+        self.executor.close()
+        os.pwrite(self.board.fds["board"], slot, 256 * self.rank)
+
+    def rebuild(self, epoch: int) -> None:
+        self.executor = make_executor(self.control)
+        request = self.shared.request(session=self.rank + 1, slot=self.rank, board=self.board, rebuild=True, epoch=epoch)
+        self.executor.open_session(request)
+        self.client.reconnect(self.executor)
+
+    def content(self) -> str:
+        base = self.client.base
+        return digest(self.client, [(base, BLOCK, 0), (base + STATISTICS, BLOCK, 1), (base + BATCH, 4096, 2)])
+
+
+@pytest.fixture
+def ranks() -> Iterator[list[Rank]]:
+    control = Control()
+    first = Rank.start(0, None, control)
+    made = [first, Rank.start(1, first.shared, control)]
+    yield made
+    for one in made:
+        one.executor.close()
+    for one in made:
+        one.shared.close()
+    control.close()
+
+
+def minibatch(ranks: list[Rank]) -> None:
+    for one in ranks:
+        one.forward()
+        one.step()
+        one.finish()
+    for one in ranks:
+        wait_for(lambda one=one: one.stats()["boundary"] == one.client.boundaries)  # type: ignore[misc]
+
+
+def contents(ranks: list[Rank]) -> list[str]:
+    return [one.content() for one in ranks]
+
+
+@pytest.fixture
+def expected() -> list[list[str]]:
+    """Contents after each of six minibatches without a fault."""
+    control = Control()
+    first = Rank.start(0, None, control)
+    ranks = [first, Rank.start(1, first.shared, control)]
+    found = []
+    for _ in range(6):
+        minibatch(ranks)
+        found.append(contents(ranks))
+    for one in ranks:
+        one.executor.close()
+    for one in ranks:
+        one.shared.close()
+    control.close()
+    return found
+
+
+def peer_mode(ranks: list[Rank]) -> None:
+    """As the node service does: measure some boundaries, then rely on peers for what is equal."""
+    for one in ranks:
+        one.command("SetPolicy", copy_all=True, barrier=True, unique_ordinals=[1], volatile_ordinals=[1], measure_every=1)
+    for _ in range(2):
+        minibatch(ranks)
+        tables = [one.command("BoundaryTable", boundary=one.client.boundaries)["rows"] for one in ranks]
+    assert tables[0][0]["hash"] == tables[1][0]["hash"] != ""
+    assert tables[0][1]["hash"] != tables[1][1]["hash"]
+    assert tables[0][0]["hash_before_step"] not in ("", tables[0][0]["hash"])  # the step changed it
+    assert tables[0][1]["hash_before_step"] == tables[0][1]["hash"]  # only the forward pass did
+    for one in ranks:
+        one.command("SetPolicy", copy_all=False, barrier=True, unique_ordinals=[1], volatile_ordinals=[1])
+        assert one.stats()["policy"] == "peer"
+    minibatch(ranks)
+    rows = ranks[0].command("BoundaryTable", boundary=3)["rows"]
+    assert [row["copied"] for row in rows] == [False, True, True]
+
+
+def fence(ranks: list[Rank], epoch: int) -> list[dict[str, Any]]:
+    return [one.command("Fence", epoch=epoch) for one in ranks]
+
+
+def transfer(source: Rank, target: Rank, missing: list[dict[str, Any]], boundary: int) -> None:
+    fd = os.memfd_create("test-transfer")
+    path = f"/proc/{os.getpid()}/fd/{fd}"
+    table = {row["ordinal"]: row for row in source.command("BoundaryTable", boundary=boundary)["rows"]}
+    out, into = [], []
+    for index, row in enumerate(missing):
+        held = table[row["ordinal"]]
+        assert held["bytes"] == row["bytes"] and row["hash"] in ("", held["hash"])
+        place = {"bytes": row["bytes"], "offset": index * BLOCK, "hash": held["hash"]}
+        out.append({"address": held["address"], **place})
+        into.append({"address": row["address"], **place})
+    assert source.command("Export", boundary=boundary, path=path, blocks=out)["bytes"] == BLOCK * len(missing)
+    assert target.command("Import", boundary=boundary, path=path, blocks=into)["bytes"] == BLOCK * len(missing)
+    os.close(fd)
+
+
+def resume(ranks: list[Rank], epoch: int) -> None:
+    for one in ranks:
+        one.command("Resume", epoch=epoch, slots=[0, 1])
+
+
+def test_a_minibatch_is_kept_until_every_rank_has_the_next(ranks: list[Rank]) -> None:
+    minibatch(ranks)
+    minibatch(ranks)
+    for one in ranks:
+        one.forward()
+        one.step()
+    ranks[0].finish()
+    wait_for(lambda: ranks[0].stats()["boundary"] == 3)
+    position = ranks[0].command("Fence", epoch=1)
+    assert (position["prepared"], position["committed"]) == (3, 2)
+    ranks[1].command("Fence", epoch=1)
+    for one in ranks:
+        assert one.command("Rollback", boundary=2)["complete"]
+    resume(ranks, 1)
+    ranks[1].finish()
+    for one in ranks:
+        wait_for(lambda one=one: one.stats()["boundary"] == 3)  # type: ignore[misc]
+
+
+def test_nobody_begins_a_step_before_all_have_reached_it(expected: list[list[str]], ranks: list[Rank]) -> None:
+    peer_mode(ranks)
+    for one in ranks:
+        one.forward()
+    ranks[0].step()
+    ranks[0].finish()
+    begun_by_other = ranks[1].command("Fence", epoch=1)
+    position = ranks[0].command("Fence", epoch=1)
+    assert (position["prepared"], position["begun"], begun_by_other["begun"]) == (3, 3, 3)
+    # Nobody has begun: memory is as it was, and both go back in place without a copy of the parameters.
+    for one in ranks:
+        reply = one.command("Rollback", boundary=3)
+        assert reply["complete"] and reply["bytes"] == BLOCK + 4096
+    resume(ranks, 1)
+    ranks[1].step()
+    ranks[1].finish()
+    for one in ranks:
+        wait_for(lambda one=one: one.stats()["boundary"] == 4)  # type: ignore[misc]
+    assert contents(ranks) == expected[3]
+
+
+def test_a_lost_rank_gets_from_its_peer_what_has_no_copy(expected: list[list[str]], ranks: list[Rank]) -> None:
+    peer_mode(ranks)
+    for one in ranks:
+        one.forward()
+    ranks[1].client.drain()
+    ranks[1].lose()
+    ranks[0].command("Fence", epoch=1)
+    ranks[1].rebuild(1)
+    assert ranks[1].command("Fence", epoch=1)["prepared"] == 3
+    assert ranks[0].command("Rollback", boundary=3)["complete"]
+    reply = ranks[1].command("Rollback", boundary=3)
+    assert not reply["complete"] and [row["ordinal"] for row in reply["missing"]] == [0]
+    assert reply["missing"][0]["hash"]
+    transfer(ranks[0], ranks[1], reply["missing"], 3)
+    resume(ranks, 1)
+    for one in ranks:
+        one.step()
+        one.finish()
+    assert contents(ranks) == expected[3]
+    minibatch(ranks)
+    assert contents(ranks) == expected[4]
+
+
+@pytest.mark.parametrize("healthy_is_done", [False, True])
+def test_a_rank_lost_inside_the_step_rolls_forward(
+    expected: list[list[str]], ranks: list[Rank], healthy_is_done: bool
+) -> None:
+    peer_mode(ranks)
+    for one in ranks:
+        one.forward()
+        one.step()
+    if healthy_is_done:
+        ranks[0].finish()
+        wait_for(lambda: ranks[0].stats()["boundary"] == 4)
+        ranks[0].client.op("fill", ranks[0].client.base + STATISTICS, 4096, 0, 1)  # the next forward pass
+        ranks[0].client.flush()
+    wait_for(lambda: ranks[1].stats()["executed"] == ranks[1].client.sequence)
+    ranks[1].lose()
+    position = ranks[0].command("Fence", epoch=1)
+    assert position["begun"] == 4 and position["prepared"] == (4 if healthy_is_done else 3)
+    ranks[1].rebuild(1)
+    assert ranks[1].command("Fence", epoch=1)["begun"] == 4
+    # Both programs go on by themselves: they know nothing of it.
+    if not healthy_is_done:
+        ranks[0].finish()
+    ranks[1].finish()
+    assert ranks[0].command("FinishStep", boundary=4, timeout_ms=20_000)["complete"]
+    reply = ranks[1].command("SkipStep", boundary=4, timeout_ms=20_000)
+    assert [row["ordinal"] for row in reply["missing"]] == [0], reply
+    transfer(ranks[0], ranks[1], reply["missing"], 4)
+    resume(ranks, 1)
+    for one in ranks:
+        wait_for(lambda one=one: one.stats()["boundary"] == 4)  # type: ignore[misc]
+    if healthy_is_done:
+        assert ranks[1].content() == expected[3][1]
+        return
+    assert contents(ranks) == expected[3]
+    # It can be lost again at once: its boundary is whole.
+    ranks[1].lose()
+    ranks[0].command("Fence", epoch=2)
+    ranks[1].rebuild(2)
+    assert ranks[1].command("Fence", epoch=2)["prepared"] == 4
+    assert ranks[0].command("Rollback", boundary=4)["complete"]
+    missing = ranks[1].command("Rollback", boundary=4)["missing"]
+    transfer(ranks[0], ranks[1], missing, 4)
+    resume(ranks, 2)
+    minibatch(ranks)
+    assert contents(ranks) == expected[4]
+
+
+def test_skipping_a_step_that_waits_for_a_value_is_refused(ranks: list[Rank]) -> None:
+    peer_mode(ranks)
+    for one in ranks:
+        one.forward()
+        one.step()
+    wait_for(lambda: ranks[1].stats()["executed"] == ranks[1].client.sequence)
+    ranks[1].lose()
+    ranks[0].command("Fence", epoch=1)
+    ranks[1].rebuild(1)
+    ranks[1].command("Fence", epoch=1)
+    read = ranks[1].client.op("copy_d2h", ranks[1].client.base, 8)
+    ranks[1].finish()
+    reply = ranks[1].command("SkipStep", boundary=4, timeout_ms=20_000)
+    assert not reply["complete"] and not reply["missing"]
+    assert "copy_d2h" in reply["message"] and str(read) in reply["message"]
+
+
+def test_a_program_that_does_not_get_there_is_waited_for_only_so_long(ranks: list[Rank]) -> None:
+    peer_mode(ranks)
+    for one in ranks:
+        one.forward()
+        one.step()
+    for one in ranks:
+        wait_for(lambda one=one: one.stats()["executed"] == one.client.sequence)  # type: ignore[misc]
+    ranks[1].lose()
+    ranks[0].command("Fence", epoch=1)
+    ranks[1].rebuild(1)
+    ranks[1].command("Fence", epoch=1)
+    reply = ranks[1].command("SkipStep", boundary=4, timeout_ms=50)
+    assert not reply["complete"] and "did not get to boundary 4" in reply["message"]
+    reply = ranks[0].command("FinishStep", boundary=4, timeout_ms=50)
+    assert not reply["complete"] and "in time" in reply["message"]
+    assert ranks[0].stats()["state"] == "fenced"
+
+
+def test_a_block_with_other_content_is_not_taken(ranks: list[Rank]) -> None:
+    peer_mode(ranks)
+    fence(ranks, 1)
+    for one in ranks:
+        one.command("Rollback", boundary=3)
+    fd = os.memfd_create("test-transfer")
+    path = f"/proc/{os.getpid()}/fd/{fd}"
+    block = {"address": ranks[0].client.base, "bytes": BLOCK, "offset": 0, "hash": "11" * 16}
+    with pytest.raises(ExecutorError, match="other content"):
+        ranks[0].command("Export", boundary=3, path=path, blocks=[block])
+    with pytest.raises(ExecutorError, match="other content"):
+        ranks[1].command("Import", boundary=3, path=path, blocks=[block])
+    with pytest.raises(ExecutorError, match="not allocated"):
+        ranks[0].command("Export", boundary=3, path=path, blocks=[{**block, "address": 4096}])
+    os.close(fd)
+
+
+def test_policies_survive_the_worker(ranks: list[Rank]) -> None:
+    peer_mode(ranks)
+    ranks[1].client.drain()
+    ranks[1].lose()
+    ranks[1].rebuild(1)
+    assert ranks[1].stats()["policy"] == "peer"
+
+
+def test_a_group_that_does_not_gather_goes_on_with_copies(ranks: list[Rank]) -> None:
+    """The escape: slower than any step, but not for ever, and said aloud."""
+    peer_mode(ranks)
+    for one in ranks:
+        one.forward()
+    ranks[0].step()
+    ranks[0].finish()
+    client = ranks[0].client
+    client.wait(lambda: any(one.kind == NOTICE for one in client.seen), seconds=60)
+    wait_for(lambda: ranks[0].stats()["boundary"] == 4)
+    assert ranks[0].stats()["policy"] == "copy"
+    assert ranks[0].command("BoundaryTable", boundary=3)["rows"][0]["copied"]
+    ranks[0].command("Fence", epoch=1)
+    ranks[1].command("Fence", epoch=1)
+    for one in ranks:
+        assert one.command("Rollback", boundary=3)["complete"]
