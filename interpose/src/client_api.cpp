@@ -57,7 +57,9 @@ void make_boundary(Session& session, const jitc_live_block* blocks, size_t count
   ops::Boundary op;
   op.boundary = next_boundary(&session);
   op.count = live.size();
-  session.submit(op, std::as_bytes(std::span(live)));
+  if (!session.submit(op, std::as_bytes(std::span(live))) && !session.status())
+    runtime::message_once("no boundary: " + std::to_string(live.size()) +
+                          " live blocks are too many for one record; a fault from here on goes back further");
   addresses_of(session).boundary();
 }
 

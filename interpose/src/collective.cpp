@@ -129,6 +129,7 @@ Status issue(const Call& call) {
   Communicator comm;
   ops::CollectiveItem item;
   if (const Status status = checked(call, &comm, &item)) return noted(status);
+  if (!call.count) return kSuccess;  // on every rank alike
   StreamRef stream{comm.session, 0, comm.device};
   if (call.stream > 2) {  // 0, 1, 2: the default stream of the communicator's device
     if (const Status status = resolve_stream(call.stream, &stream)) return noted(to_nccl(status));

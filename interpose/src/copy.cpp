@@ -63,7 +63,7 @@ Status submit_d2h(uint64_t destination, uint64_t source, uint64_t bytes, const S
   Piece* context = piece.release();
   if (stream.session->submit_receiving(op, receive_piece, context)) return kSuccess;
   receive_piece(context, kUnknown, {});  // nothing was queued: it stays ours
-  return from_result(stream.session->status());
+  return not_submitted(*stream.session);
 }
 
 Status copy_d2h(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait) {
@@ -94,7 +94,7 @@ Status copy_h2d(uint64_t destination, uint64_t source, uint64_t count, const Str
     op.address = destination + done;
     op.bytes = std::min(kPiece, count - done);
     const std::span bytes(reinterpret_cast<const std::byte*>(source + done), op.bytes);
-    if (!stream.session->submit(op, bytes)) return from_result(stream.session->status());
+    if (!stream.session->submit(op, bytes)) return not_submitted(*stream.session);
     done += op.bytes;
   }
   return kSuccess;

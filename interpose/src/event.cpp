@@ -75,7 +75,7 @@ int32_t cudaEventRecordWithFlags(uint64_t handle, uint64_t stream, uint32_t) {
   auto op = on_stream<ops::EventRecord>(ref.id);
   op.event = handle;
   const uint64_t sequence = ref.session->submit(op);
-  if (!sequence) return from_result(ref.session->status());
+  if (!sequence) return not_submitted(*ref.session);
   events().update(handle, [&](Event& e) {
     // Two threads may record at once: the later record counts.
     if (sequence > e.sequence) e.stream = ref.id, e.sequence = sequence;

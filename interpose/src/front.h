@@ -65,9 +65,13 @@ Status resolve_stream(uint64_t stream, StreamRef* out);
 /// Waits until the stream has done everything submitted so far.
 Status synchronize(const StreamRef& stream);
 
-/// After a submit: the sequence, or 0 when the session is over.
+/// Why a submit gave no sequence: the session is over, or the op was larger than the protocol allows.
+inline Status not_submitted(const Session& session) {
+  const uint32_t over = session.status();
+  return over ? from_result(over) : kInvalidValue;
+}
 inline Status submitted(const Session& session, uint64_t sequence) {
-  return sequence ? kSuccess : from_result(session.status());
+  return sequence ? kSuccess : not_submitted(session);
 }
 template <class Op>
 Op on_stream(uint64_t stream) {

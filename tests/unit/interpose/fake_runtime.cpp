@@ -2,6 +2,7 @@
 // of it (memory, results) to answer. Driven by the jitc_fake_* functions from pytest.
 //
 // Linked with the front ends into libjitc_interpose_fake.so; never shipped.
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -47,6 +48,7 @@ class FakeSession final : public runtime::Session {
     if (!controls().hold) run_all();
   }
   uint64_t last_submitted(uint64_t stream) const override {
+    const std::lock_guard lock(mutex_);
     const auto found = last_.find(stream);
     return found == last_.end() ? 0 : found->second;
   }
@@ -58,7 +60,8 @@ class FakeSession final : public runtime::Session {
  protected:
   uint64_t append(ops::OpHeader* op, size_t size, std::span<const std::byte> payload, bool wait,
                   Receiver receiver, void* context) override {
-    if (controls().over) return 0;
+    const std::lock_guard lock(mutex_);
+    if (controls().over || size + payload.size() > ops::kMaximumRecord) return 0;
     op->size = static_cast<uint32_t>((size + payload.size() + 7) / 8 * 8);
     op->flags = wait ? ops::kFlagWait : 0;
     op->sequence = ++sequence_;
@@ -71,6 +74,7 @@ class FakeSession final : public runtime::Session {
     return op->sequence;
   }
   Result append_and_wait(ops::OpHeader* op, size_t size, std::span<const std::byte> payload) override {
+    const std::lock_guard lock(mutex_);
     if (!append(op, size, payload, true, nullptr, nullptr)) return {controls().over, {}};
     return run_all();
   }
@@ -82,6 +86,7 @@ class FakeSession final : public runtime::Session {
   }
 
   Result run_all() {
+    const std::lock_guard lock(mutex_);
     Result last;
     for (auto& later : std::exchange(later_, {})) {
       last = run(later.record);
@@ -162,7 +167,9 @@ class FakeSession final : public runtime::Session {
   }
 
   uint32_t gpu_;
-  uint64_t sequence_ = 0, executed_ = 0;
+  mutable std::recursive_mutex mutex_;
+  uint64_t sequence_ = 0;
+  std::atomic<uint64_t> executed_{0};
   std::map<uint64_t, uint64_t> last_;
   std::vector<Later> later_;
   std::map<uint64_t, std::vector<std::byte>> memory_;

@@ -80,3 +80,8 @@ def test_the_phase_reaches_the_runtime(cuda: Cuda) -> None:
         assert cuda.jitc_fake_phase() == phase
     cuda.jitc_set_phase(7)
     assert cuda.jitc_fake_phase() == 0
+
+
+def test_a_record_larger_than_the_protocol_is_an_error(cuda: Cuda) -> None:
+    call = bytes(5 << 20)
+    assert cuda.jitc_operator_call(0, c_void_p(0), call, c_size_t(len(call))) == 1

@@ -163,3 +163,10 @@ def test_version_and_texts(cuda: Cuda) -> None:
     cuda.ok("ncclGetVersion", byref(version))
     cuda.ncclGetErrorString.restype = ctypes.c_char_p
     assert version.value == 22809 and cuda.ncclGetErrorString(4) == b"invalid argument"
+
+
+def test_a_collective_of_nothing_is_no_op(cuda: Cuda) -> None:
+    comm = communicator(cuda)
+    cuda.take()
+    cuda.ok("ncclAllReduce", c_uint64(0), c_uint64(0), c_size_t(0), FLOAT, 0, c_uint64(comm), c_uint64(0))
+    assert cuda.take() == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from ctypes import CFUNCTYPE, byref, c_float, c_int, c_size_t, c_uint64, c_void_p
 
 import pytest
@@ -165,3 +166,30 @@ def test_a_forked_child_may_not_use_cuda(cuda: Cuda) -> None:
     assert cuda.cudaGetDeviceCount(byref(c_int())) == 3
     assert cuda.cudaDeviceSynchronize() == 3
     assert cuda.take() == []
+
+
+def test_threads_do_not_disturb_each_other(cuda: Cuda) -> None:
+    failures: list[str] = []
+
+    def work() -> None:
+        stream = cuda.make("cudaStreamCreateWithFlags", c_int(NON_BLOCKING))
+        for _ in range(200):
+            event = c_uint64(cuda.make("cudaEventCreateWithFlags", c_int(NO_TIMING)))
+            for name, args in (
+                ("cudaEventRecord", (event, c_uint64(stream))),
+                ("cudaEventSynchronize", (event,)),
+                ("cudaEventQuery", (event,)),
+                ("cudaStreamWaitEvent", (c_uint64(stream), event, 0)),
+                ("cudaEventDestroy", (event,)),
+            ):
+                if getattr(cuda, name)(*args):
+                    failures.append(name)
+            if cuda.cudaEventQuery(event) != INVALID_HANDLE:
+                failures.append("stale")
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert failures == []
