@@ -8,6 +8,7 @@ FORMAT_VERSION = 1
 IDS: dict[str, int] = {
     "step_begin": 0x0101,
     "boundary": 0x0102,
+    "live_set": 0x0103,
     "allocate": 0x0201,
     "free": 0x0202,
     "copy_h2d": 0x0203,
@@ -42,6 +43,7 @@ NAMES: dict[int, str] = {number: name for name, number in IDS.items()}
 FORMATS: dict[str, str] = {
     "step_begin": "<Q",
     "boundary": "<QQ",
+    "live_set": "<Q",
     "allocate": "<QQ",
     "free": "<Q",
     "copy_h2d": "<QQ",

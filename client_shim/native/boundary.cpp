@@ -102,6 +102,15 @@ void set_phase(int wanted) {
   jitc_set_phase(wanted);
 }
 
+const std::vector<jitc_live_block>& live_blocks() {
+  thread_local std::vector<jitc_live_block> live;
+  live.clear();
+  auto& all = tracked();
+  const std::lock_guard lock(all.mutex);
+  for (const auto& device : all.devices) device.list(live);
+  return live;
+}
+
 }  // namespace
 
 void track_allocations() { c10::cuda::CUDACachingAllocator::attachAllocatorTraceTracker(&follow); }
@@ -109,17 +118,12 @@ void track_allocations() { c10::cuda::CUDACachingAllocator::attachAllocatorTrace
 void step_begin() {
   in_step = true;
   set_phase(kOptimizer);
-  jitc_step_begin();
+  const auto& live = live_blocks();
+  jitc_step_begin_live(live.data(), live.size());
 }
 
 void step_end() {
-  thread_local std::vector<jitc_live_block> live;
-  live.clear();
-  {
-    auto& all = tracked();
-    const std::lock_guard lock(all.mutex);
-    for (const auto& device : all.devices) device.list(live);
-  }
+  const auto& live = live_blocks();
   jitc_step_end(live.data(), live.size());
   in_step = false;
   set_phase(kForward);

@@ -90,6 +90,8 @@ OPS: tuple[Op, ...] = (
     Op(CONTROL, 2, "boundary", "The optimizer step is over (post hook): a boundary, with what is live.",
        (("boundary", "u64", "number of the boundary, from 1"), ("count", "u64", "live blocks that follow")),
        payload="LiveBlock[count], by ordinal"),
+    Op(CONTROL, 3, "live_set", "What is live as the optimizer step begins; comes right before step_begin.",
+       (("count", "u64", "live blocks that follow"),), payload="LiveBlock[count], by ordinal"),
     Op(MEMORY, 1, "allocate", "Map memory at an address that the client chose.",
        (("address", "u64", "inside the session's range, 2 MiB aligned"), ("bytes", "u64", "size, a multiple of 4096")),
        waits=True, resource=True),

@@ -63,6 +63,12 @@ void make_boundary(Session& session, const jitc_live_block* blocks, size_t count
   addresses_of(session).boundary();
 }
 
+void begin_step(Session& session) {
+  ops::StepBegin op;
+  op.step = next_step(&session);
+  session.submit(op);
+}
+
 /// The stream of an operator call: the default stream means that of the given device.
 Status stream_on(int device, void* stream, StreamRef* out) {
   const auto handle = reinterpret_cast<uint64_t>(stream);
@@ -108,10 +114,19 @@ int jitc_device_kind(void) {
 
 void jitc_step_begin(void) {
   guarded([] {
+    for (Session* session : Node::instance().sessions()) begin_step(*session);
+    return kSuccess;
+  });
+}
+
+void jitc_step_begin_live(const jitc_live_block* blocks, size_t count) {
+  guarded([&] {
     for (Session* session : Node::instance().sessions()) {
-      ops::StepBegin op;
-      op.step = next_step(session);
-      session->submit(op);
+      const std::vector<ops::LiveBlock> live = live_blocks(*session, blocks, count);
+      ops::LiveSet op;
+      op.count = live.size();
+      session->submit(op, std::as_bytes(std::span(live)));
+      begin_step(*session);
     }
     return kSuccess;
   });

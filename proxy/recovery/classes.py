@@ -63,6 +63,9 @@ def classify(earlier: Mapping[int, Table], later: Mapping[int, Table]) -> Findin
         if changed:
             size = sum(row.size for row in changed)
             return Finding(obstacle=f"rank {rank} has {size} bytes of its own that its optimizer step changes")
+        passing = {row.ordinal for row in table.rows} - {row.ordinal for row in earlier[rank].rows}
+        if any(row.ordinal in passing and row.changed_in_step() for row in table.rows):
+            return Finding(obstacle=f"the optimizer step of rank {rank} changes blocks that are new in each step")
         if table.waits or table.collectives:
             what = "waits for results" if table.waits else "runs collectives"
             return Finding(obstacle=f"the optimizer step of rank {rank} {what}")

@@ -22,6 +22,9 @@ typedef struct jitc_live_block {
  * blocks of all devices may be mixed: each address belongs to one session. blocks == NULL: everything
  * allocated is live. Without a session both return at once. */
 JITC_API void jitc_step_begin(void);
+/* The same with the blocks that are live now: what no other rank has of them can then survive a fault
+ * inside the step. */
+JITC_API void jitc_step_begin_live(const jitc_live_block* blocks, size_t count);
 JITC_API void jitc_step_end(const jitc_live_block* blocks, size_t count);
 
 /* Phase (0 forward, 1 backward, 2 optimizer) put on ops that the calling thread submits from now on. */

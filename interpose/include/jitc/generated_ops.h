@@ -26,6 +26,7 @@ inline constexpr uint32_t kMaximumRecord = 4u << 20;
 enum class OpId : uint16_t {
   step_begin = 0x0101,
   boundary = 0x0102,
+  live_set = 0x0103,
   allocate = 0x0201,
   free = 0x0202,
   copy_h2d = 0x0203,
@@ -96,6 +97,14 @@ struct Boundary {
   uint64_t count{};  // live blocks that follow
 };
 static_assert(sizeof(Boundary) == 40 && std::is_trivially_copyable_v<Boundary>);
+
+/// What is live as the optimizer step begins; comes right before step_begin. Payload: LiveBlock[count], by ordinal.
+struct LiveSet {
+  static constexpr OpId kId = OpId::live_set;
+  OpHeader header{};
+  uint64_t count{};  // live blocks that follow
+};
+static_assert(sizeof(LiveSet) == 32 && std::is_trivially_copyable_v<LiveSet>);
 
 /// Map memory at an address that the client chose.
 struct Allocate {
@@ -354,9 +363,10 @@ struct OpInfo {
   uint32_t fixed_size;  // header and operands
   bool has_payload, waits, compared, resource;
 };
-inline constexpr std::array<OpInfo, 27> kOps{{
+inline constexpr std::array<OpInfo, 28> kOps{{
     {OpId::step_begin, "step_begin", sizeof(StepBegin), false, false, true, false},
     {OpId::boundary, "boundary", sizeof(Boundary), true, false, true, false},
+    {OpId::live_set, "live_set", sizeof(LiveSet), true, false, true, false},
     {OpId::allocate, "allocate", sizeof(Allocate), false, true, true, true},
     {OpId::free, "free", sizeof(Free), false, false, true, true},
     {OpId::copy_h2d, "copy_h2d", sizeof(CopyH2d), true, false, true, false},

@@ -22,11 +22,30 @@ std::shared_ptr<const Policy> Session::policy() const {
   return policy_;
 }
 
-/// What the rank alone knows. Of a block that nobody has classified: only when it is seen to live through a
-/// step unchanged, else its copy would not be what it is after the step.
+/// What the rank alone may know: blocks of that class, and blocks that come and go (activations, gradients),
+/// which nobody has classified. The service makes sure that a step does not change the latter.
 bool Session::wants_step_copy(const LiveRow& row) const {
-  if (plan_->known(row.block.ordinal)) return plan_->unique_ordinals.contains(row.block.ordinal);
-  return row.hash != kNoHash && row.hash == row.before;
+  return !plan_->known(row.block.ordinal) || plan_->unique_ordinals.contains(row.block.ordinal);
+}
+
+/// Notes what is live; the step_begin that follows looks at it.
+bool Session::at_live_set(const ops::LiveSet& op) {
+  const auto* const blocks = reinterpret_cast<const ops::LiveBlock*>(&op + 1);
+  live_before_step_.clear();
+  for (uint64_t i = 0; i < op.count; ++i)
+    if (blocks[i].bytes) live_before_step_.push_back(LiveRow{blocks[i]});
+  enqueue(op.header);
+  return true;
+}
+
+/// The boundary's row of a block that is live before the step, or nullptr.
+const LiveRow* Session::row_at_boundary(const LiveRow& live) const {
+  if (boundaries_.empty()) return nullptr;
+  const auto& rows = boundaries_.back().rows;
+  const auto found = std::lower_bound(rows.begin(), rows.end(), live, [](const LiveRow& a, const LiveRow& b) {
+    return a.block.ordinal < b.block.ordinal;
+  });
+  return found != rows.end() && found->same_place(live) ? &*found : nullptr;
 }
 
 // -- before a step -----------------------------------------------------------------------------------
@@ -59,8 +78,7 @@ bool Session::at_step_begin(const ops::StepBegin& op) {
 }
 
 void Session::measure_before_step() {
-  if (boundaries_.empty()) return;
-  for (const LiveRow& row : boundaries_.back().rows) {
+  for (const LiveRow& row : live_before_step_) {
     Content content{row.block.bytes, {}};
     if (backend_->hash(row.block.address, row.block.bytes, content.hash)) before_step_[row.block.address] = content;
   }
@@ -69,12 +87,12 @@ void Session::measure_before_step() {
 bool Session::copy_before_step(uint64_t step) {
   if (boundaries_.empty() || (step_ && step_->step == step)) return true;
   StepState state{step, {}};
-  for (const LiveRow& row : boundaries_.back().rows) {
-    if (!wants_step_copy(row)) continue;
-    LiveRow kept = row;
-    kept.copy = Snapshot::kNone;
-    if (!backend_->hash(row.block.address, row.block.bytes, kept.hash)) continue;  // freed meanwhile
-    const bool changed = !row.copied() || row.hash == kNoHash || kept.hash != row.hash;
+  for (LiveRow kept : live_before_step_) {
+    if (!wants_step_copy(kept)) continue;
+    const LiveRow& row = kept;
+    if (!backend_->hash(row.block.address, row.block.bytes, kept.hash)) continue;  // not allocated here
+    const LiveRow* const old = row_at_boundary(row);
+    const bool changed = !old || !old->copied() || old->hash == kNoHash || kept.hash != old->hash;
     if (changed && !keep_row(kept, true, false, 0)) {
       drop_copies(state.rows);
       return false;

@@ -63,6 +63,7 @@ bool Session::dispatch(const RecordHeader& record) {
   inject(injector_.at_op(op, last_boundary_), op);
   if (!runs()) return false;
   switch (static_cast<OpId>(op.op)) {
+    case OpId::live_set: return at_live_set(wire::as<ops::LiveSet>(op));
     case OpId::step_begin: return at_step_begin(wire::as<ops::StepBegin>(op));
     case OpId::boundary: return at_boundary(wire::as<ops::Boundary>(op), record.position);
     default: enqueue(op); return true;

@@ -155,6 +155,8 @@ class Session final : public ExecutionSink, public Rendezvous {
   void settle();
 
   // boundary.cpp
+  bool at_live_set(const ops::LiveSet& op);
+  const LiveRow* row_at_boundary(const LiveRow& live) const;
   bool at_step_begin(const ops::StepBegin& op);
   bool at_boundary(const ops::Boundary& op, uint64_t position);
   bool make_boundary(const ops::Boundary& op, uint64_t position);
@@ -246,6 +248,7 @@ class Session final : public ExecutionSink, public Rendezvous {
   };
   std::unordered_map<uint64_t, Content> before_step_;  // by address: at the newest step begin, as far as measured
   std::optional<StepState> step_;
+  std::vector<LiveRow> live_before_step_;  // as the program told right before the step
   std::optional<uint64_t> boundary_to_make_;  // position of a boundary op whose state was imported (SkipStep)
 
   // Changed by the dispatcher, with mutex_ held; read by commands.

@@ -60,14 +60,18 @@ Op operands(const OpView& op) {
   return copy;
 }
 
+template <class Op>
+void check_live_blocks(const OpView& op, uint64_t left) {
+  if (left % sizeof(ops::LiveBlock) || operands<Op>(op).count != left / sizeof(ops::LiveBlock))
+    refuse(op, "does not hold as many live blocks as it says");
+}
+
 /// The payload must be what the operands say; `left` is what the record has after them.
 void check_payload(const OpView& op, uint64_t left) {
   using ops::OpId;
   switch (static_cast<OpId>(op.header.op)) {
-    case OpId::boundary:
-      if (left % sizeof(ops::LiveBlock) || operands<ops::Boundary>(op).count != left / sizeof(ops::LiveBlock))
-        refuse(op, "does not hold as many live blocks as it says");
-      return;
+    case OpId::boundary: return check_live_blocks<ops::Boundary>(op, left);
+    case OpId::live_set: return check_live_blocks<ops::LiveSet>(op, left);
     case OpId::collective: {
       const uint64_t count = operands<ops::Collective>(op).count;
       if (count == 0 || left % sizeof(ops::CollectiveItem) || count != left / sizeof(ops::CollectiveItem))

@@ -10,6 +10,7 @@ const Table* Table::find(ops::OpId id) {
   static constexpr std::array<Table, ops::kOps.size()> kTable{{
       {OpId::step_begin, &Device::place_nowhere},
       {OpId::boundary, &Device::place_nowhere},
+      {OpId::live_set, &Device::place_nowhere},
       {OpId::allocate, &Device::place_allocate},
       {OpId::free, &Device::place_free},
       {OpId::copy_h2d, &Device::place_on_stream},

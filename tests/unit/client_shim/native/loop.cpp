@@ -25,7 +25,7 @@ thread_local int current_device = 0;
 thread_local std::string message;
 std::atomic<long> calls, queries, begins, ends;
 std::atomic<size_t> live_blocks, live_bytes;
-std::atomic<int> phases[3];
+std::atomic<int> phases[3], events_held;
 
 const jitc_operators* operators() {
   static const jitc_operators* table = [] {
@@ -53,7 +53,7 @@ const jitc_operator_host host{nullptr, &translate};
 }  // namespace
 
 LOOP int jitc_device_kind(void) { return 1; }
-LOOP void jitc_step_begin(void) { ++begins; }
+LOOP void jitc_step_begin_live(const jitc_live_block*, size_t) { ++begins; }
 LOOP void jitc_step_end(const jitc_live_block* blocks, size_t count) {
   ++ends;
   live_blocks = count;
@@ -173,7 +173,9 @@ LOOP cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
 LOOP cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
 LOOP cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
 LOOP cudaError_t cudaEventRecordWithFlags(cudaEvent_t, cudaStream_t, unsigned) { return cudaSuccess; }
-LOOP cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
+/// While set, no event is done.
+LOOP void loop_hold_events(int hold) { events_held = hold; }
+LOOP cudaError_t cudaEventQuery(cudaEvent_t) { return events_held ? cudaErrorNotReady : cudaSuccess; }
 LOOP cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
 LOOP cudaError_t cudaHostAlloc(void** address, size_t bytes, unsigned) {
   return *address = malloc(bytes), cudaSuccess;
