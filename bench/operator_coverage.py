@@ -22,7 +22,9 @@ STAND_IN = ROOT / "build" / "lib" / "libjitc_loop.so"
 SHARD = Path(__file__).with_name("operator_shard.py")
 
 
-def shard(numbers: list[int], env: dict[str, str], options: list[str], limit: float) -> tuple[list[dict[str, Any]], int]:
+def shard(
+    numbers: list[int], env: dict[str, str], options: list[str], limit: float
+) -> tuple[list[dict[str, Any]], int]:
     """Results of these entries up to the first that ends the process or takes longer than limit."""
     command = [sys.executable, str(SHARD), *options, *map(str, numbers)]
     process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -56,7 +58,9 @@ def shard(numbers: list[int], env: dict[str, str], options: list[str], limit: fl
     status = process.wait()
     reader.join(10)
     if running is not None:
-        why = f"no result after {limit:.0f} s" if late else f"process ended with {status}: {''.join(errors[-3:]).strip()}"
+        why = (
+            f"no result after {limit:.0f} s" if late else f"process ended with {status}: {''.join(errors[-3:]).strip()}"
+        )
         results.append({"entry": running, "name": f"entry {running}", "result": "failed", "why": why})
     elif status and not results:
         raise SystemExit(f"the comparison does not start:\n{''.join(errors[-20:])}")
@@ -82,7 +86,9 @@ def report(results: list[dict[str, Any]]) -> dict[str, Any]:
         if one["result"] != "passed":
             print(f"{one['result']:<8} {one['name']:<44} {one['why']}")
     counts = {kind: sum(one["result"] == kind for one in results) for kind in ("passed", "failed", "skipped")}
-    print(f"{counts['passed']} of {len(results)} entries pass, {counts['failed']} fail, {counts['skipped']} have nothing to compare")
+    print(
+        f"{counts['passed']} of {len(results)} entries pass, {counts['failed']} fail, {counts['skipped']} have nothing to compare"
+    )
     return {**counts, "entries": len(results), "results": results}
 
 

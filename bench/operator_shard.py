@@ -62,8 +62,12 @@ def run(op: Any, sample: Any, device: str, seed: int) -> tuple[list[Any], list[t
     """Outputs and gradients."""
     arguments, keywords = moved((sample.input, *sample.args), device), moved(sample.kwargs, device)
     outputs = tree_flatten(seeded(seed, lambda: op(*arguments, **keywords)))[0]
-    leaves = [one for one in tree_flatten((arguments, keywords))[0] if isinstance(one, torch.Tensor) and one.requires_grad]
-    roots = [one for one in outputs if isinstance(one, torch.Tensor) and one.requires_grad and one.dtype.is_floating_point]
+    leaves = [
+        one for one in tree_flatten((arguments, keywords))[0] if isinstance(one, torch.Tensor) and one.requires_grad
+    ]
+    roots = [
+        one for one in outputs if isinstance(one, torch.Tensor) and one.requires_grad and one.dtype.is_floating_point
+    ]
     if not leaves or not roots:
         return outputs, []
     weights = [torch.linspace(0.5, 1.5, max(one.numel(), 1))[: one.numel()].reshape(one.shape).to(one) for one in roots]

@@ -14,20 +14,26 @@ from typing import Any
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
+_installed = False
 LIBRARY = Path(__file__).parent / "lib" / "libjitc_torch.so"
 
 
 def install(redirect: bool, matrix_products: bool = False) -> None:
-    """Loads the native part and registers the optimizer hooks.
+    """Loads the native part and registers the optimizer hooks, once per process.
 
     redirect: operators run in the worker (software device); matrix_products: these too, without cuBLAS.
     """
+    global _installed
+    if _installed:
+        return
     native = _load()
     if native.jitc_torch_install(redirect + (redirect and matrix_products)):
         raise RuntimeError(f"jitc: PyTorch cannot be prepared: {native.jitc_torch_message().decode()}")
+    torch.cuda._lazy_call(native.jitc_torch_track)  # type: ignore[no-untyped-call]
     hooks = StepHooks(native)
     register_optimizer_step_pre_hook(hooks.before)
     register_optimizer_step_post_hook(hooks.after)
+    _installed = True
 
 
 def _load() -> ctypes.CDLL:
@@ -51,24 +57,26 @@ class StepHooks:
         self._begin = native.jitc_torch_step_begin
         self._end = native.jitc_torch_step_end
         self._outermost: torch.optim.Optimizer | None = None
+        self._nested = False
 
     def before(self, optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
-        outer = self._outermost
         # A step that raised has no post hook: only one that is still running counts.
-        if outer is not None and outer is not optimizer and _is_stepping(outer):
+        if self._outermost is not None and _is_stepping(self._outermost):
+            self._nested = True
             return
-        self._outermost = optimizer
+        self._outermost, self._nested = optimizer, False
         self._begin()
 
-    def after(self, optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
-        if self._outermost is optimizer:
-            self._outermost = None
-            self._end()
+    def after(self, _optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
+        if self._outermost is None or (self._nested and _is_stepping(self._outermost)):
+            return
+        self._outermost = None
+        self._end()
 
 
 def _is_stepping(optimizer: torch.optim.Optimizer) -> bool:
-    """Whether a step() of the optimizer is on the call stack."""
-    frame = sys._getframe(2).f_back  # above the caller's own step()
+    """Whether a step() of the optimizer is on the call stack, beside the one that calls the hook."""
+    frame = sys._getframe(2).f_back
     while frame is not None:
         if frame.f_code.co_name in ("step", "wrapper") and any(value is optimizer for value in frame.f_locals.values()):
             return True

@@ -90,10 +90,9 @@ extern "C" {
 /// Why jitc_torch_install() gave -1.
 JITC_API const char* jitc_torch_message(void) { return last_error.c_str(); }
 
-/// redirect: 0 boundaries only (a real GPU), 1 operators too, 2 also matrix products (no cuBLAS to be had).
+/// redirect: 0 not (a real GPU), 1 operators, 2 also matrix products (no cuBLAS to be had).
 JITC_API int jitc_torch_install(int redirect) {
   try {
-    track_allocations();
     if (redirect) {
       choose_plain_kernels();
       redirect_operators(redirect == 2);
@@ -104,6 +103,8 @@ JITC_API int jitc_torch_install(int redirect) {
     return -1;
   }
 }
+/// From now on allocations are followed. PyTorch's allocator must be set up: after the CUDA initialization.
+JITC_API void jitc_torch_track(void) { track_allocations(); }
 JITC_API void jitc_torch_step_begin(void) { step_begin(); }
 JITC_API void jitc_torch_step_end(void) { step_end(); }
 }

@@ -1,0 +1,249 @@
+"""Runs inside a process with the stand-in runtime: every check_* function is one test of test_device.py.
+
+Prints one JSON line per check: {"name": ..., "wrong": null or text}.
+"""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+import json
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from jitc.client_shim import torch_device
+
+LOOP = ctypes.CDLL(None)
+CALLS, QUERIES, BEGINS, ENDS, LIVE_BLOCKS, LIVE_BYTES, BACKWARD = range(7)
+
+
+def count(what: int) -> int:
+    return int(LOOP.loop_count(what))
+
+
+def same(one: torch.Tensor, other: torch.Tensor) -> None:
+    torch.testing.assert_close(one.cpu(), other, rtol=0, atol=0)
+
+
+def raised(kind: type[BaseException], action: Callable[[], Any]) -> str:
+    try:
+        action()
+    except kind as error:
+        return str(error)
+    raise AssertionError(f"no {kind.__name__}")
+
+
+def check_second_call_of_a_signature_asks_nothing() -> None:
+    x = torch.randn(7, 3, device="cuda")
+    _ = x * 1.5
+    before = count(QUERIES), count(CALLS)
+    for factor in (2.0, 3.5, -1.0):  # numbers are not part of a signature
+        _ = x * factor
+    assert (count(QUERIES), count(CALLS)) == (before[0], before[1] + 3)
+
+
+def check_other_shape_type_or_number_kind_is_another_signature() -> None:
+    x = torch.arange(6, device="cuda").reshape(2, 3)
+    assert (x * 2).dtype == torch.int64
+    assert (x * 2.0).dtype == torch.float32
+    assert (x.t() * 2).stride() == (1, 3)
+    assert (x[:1] * 2).shape == (1, 3)
+
+
+def check_results_that_depend_on_data() -> None:
+    x = torch.tensor([0, 3, 0, 5], device="cuda")
+    same(x.nonzero(), torch.tensor([[1], [3]]))
+    same(x[x > 0], torch.tensor([3, 5]))
+    x[0] = 9
+    same(x[x > 0], torch.tensor([9, 3, 5]))
+    same(torch.unique(x), torch.tensor([0, 3, 5, 9]))
+    assert torch.equal(x, x.clone())
+    assert not torch.equal(x, x + 1)
+
+
+def check_in_place_once_also_the_first_time() -> None:
+    x = torch.tensor([1.0, 2.0], device="cuda")
+    x.mul_(3)
+    same(x, torch.tensor([3.0, 6.0]))
+    flags = torch.tensor([True, False], device="cuda").logical_not_()  # reads and writes the same tensor
+    same(flags, torch.tensor([False, True]))
+    x.narrow(0, 1, 1).mul_(2)
+    same(x, torch.tensor([3.0, 12.0]))
+
+
+def check_out_is_resized() -> None:
+    out = torch.empty(0, device="cuda")
+    torch.add(torch.ones(4, device="cuda"), 1, out=out)
+    same(out, torch.full((4,), 2.0))
+    same(torch.arange(0, 10, 3, device="cuda"), torch.arange(0, 10, 3))
+    same(torch.arange(0, 5, 0.5, device="cuda"), torch.arange(0, 5, 0.5))
+
+
+def check_errors_are_those_of_the_cpu() -> None:
+    x = torch.ones(2, 3, device="cuda")
+    assert "must match the size" in raised(RuntimeError, lambda: x + torch.ones(4, device="cuda"))
+    raised(IndexError, lambda: x[torch.tensor([5], device="cuda")])
+    raised(IndexError, lambda: x.sum(dim=7))
+    assert "expanded size" in raised(RuntimeError, lambda: x.copy_(torch.ones(5, device="cuda")))
+    same(x, torch.ones(2, 3))
+
+
+def check_mixed_devices_are_refused() -> None:
+    x = torch.ones(2, 3, device="cuda")
+    text = raised(RuntimeError, lambda: x + torch.ones(2, 3))
+    assert "Expected all tensors to be on the same device" in text, text
+    assert "cuda:0" in text, text
+    assert "cpu" in text, text
+    other = torch.ones(2, 3, device="cuda:1")
+    assert "cuda:1" in raised(RuntimeError, lambda: x * other)
+    same(x + torch.tensor(2.0), torch.full((2, 3), 3.0))  # a scalar on the CPU is allowed
+    same(x[torch.tensor([1])], torch.ones(1, 3))  # so are indices
+
+
+def check_copies() -> None:
+    host = torch.arange(12.0).reshape(3, 4)
+    there = host.to("cuda")
+    same(there, host)
+    same(host.t().to("cuda"), host.t())
+    same(there.t(), host.t())
+    same(there.to(torch.float16), host.to(torch.float16))
+    same(torch.zeros(3, 4, device="cuda", dtype=torch.int32).copy_(host), host.to(torch.int32))
+    same(torch.zeros(3, 4).copy_(there.t().contiguous().t()), host)
+    half = torch.zeros(3, 4, dtype=torch.float64)
+    half.copy_(there)
+    same(half, host.double())
+    same(torch.zeros(2, 3, 4, device="cuda").copy_(host), host.expand(2, 3, 4))
+    strided = torch.zeros(3, 8, device="cuda")
+    strided[:, ::2] = host
+    same(strided[:, ::2], host)
+    same(there.to("cuda:1"), host)
+    pinned = torch.empty(3, 4, pin_memory=True)
+    pinned.copy_(there, non_blocking=True)
+    torch.cuda.synchronize()
+    same(pinned, host)
+    number = torch.tensor([1 + 2j], device="cuda")
+    same(number.conj().cpu().resolve_conj(), torch.tensor([1 - 2j]))
+    same(number.conj() * 2, torch.tensor([2 - 4j]))
+
+
+def check_lists_of_copies() -> None:
+    to = [torch.zeros(2, device="cuda"), torch.zeros(3, device="cuda")]
+    torch._foreach_copy_(to, [torch.ones(2), torch.ones(3)])
+    torch._foreach_add_(to, [torch.ones(2, device="cuda"), torch.ones(3, device="cuda")])
+    same(to[1], torch.full((3,), 2.0))
+
+
+def check_random_numbers_follow_from_the_seed() -> None:
+    def draw() -> list[torch.Tensor]:
+        x = torch.randn(50, device="cuda")
+        y = torch.nn.functional.dropout(torch.ones(200, device="cuda"), 0.5)
+        return [x.cpu(), y.cpu(), torch.rand(9, device="cuda").cpu(), torch.randperm(20, device="cuda").cpu()]
+
+    torch.cuda.manual_seed(3)
+    first = draw()
+    state = torch.cuda.get_rng_state()
+    second = draw()
+    torch.cuda.set_rng_state(state)
+    again = draw()
+    torch.cuda.manual_seed(3)
+    third = draw()
+    for one, two, repeated, start in zip(first, second, again, third, strict=True):
+        assert not torch.equal(one, two)
+        assert torch.equal(two, repeated)
+        assert torch.equal(one, start)
+    generator = torch.Generator(device="cuda").manual_seed(5)
+    mine = torch.rand(5, device="cuda", generator=generator)
+    same(torch.rand(5, device="cuda", generator=generator.manual_seed(5)), mine.cpu())
+
+
+def check_training_equals_the_cpu() -> None:
+    torch.manual_seed(0)
+    nn = torch.nn
+    layers = (nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Flatten(), nn.Linear(8 * 36, 4))
+    model, batch = nn.Sequential(*layers), torch.randn(5, 3, 8, 8)
+    losses = {}
+    for device in ("cpu", "cuda"):
+        mine = copy.deepcopy(model).to(device)
+        optimizer = torch.optim.AdamW(mine.parameters(), lr=1e-2)
+        losses[device] = []
+        for _ in range(4):
+            loss = mine(batch.to(device)).square().mean()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(mine.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+            losses[device].append(loss.item())
+    torch.testing.assert_close(torch.tensor(losses["cuda"]), torch.tensor(losses["cpu"]), rtol=1e-6, atol=0)
+
+
+def check_recurrent_cells_equal_the_cpu() -> None:
+    for kind in (torch.nn.LSTM, torch.nn.GRU):
+        torch.manual_seed(1)
+        net, x = kind(4, 5, num_layers=2), torch.randn(3, 2, 4)
+        results = []
+        for device in ("cpu", "cuda"):
+            mine = copy.deepcopy(net).to(device)
+            out = mine(x.to(device))[0]
+            out.square().sum().backward()
+            results.append([out.detach().cpu(), *(one.grad.cpu() for one in mine.parameters())])
+        for one, other in zip(*results, strict=True):
+            torch.testing.assert_close(one, other)
+
+
+def check_step_boundaries() -> None:
+    weight = torch.nn.Parameter(torch.ones(1000, device="cuda"))
+    optimizer = torch.optim.SGD([weight], lr=0.1, momentum=0.9)
+    begins, ends = count(BEGINS), count(ENDS)
+    weight.square().sum().backward()
+    optimizer.step()
+    assert (count(BEGINS), count(ENDS)) == (begins + 1, ends + 1)
+    assert count(BACKWARD) > 0  # told once by each thread that runs backward
+    blocks, size = count(LIVE_BLOCKS), count(LIVE_BYTES)
+    extra = torch.empty(5000, device="cuda")
+    optimizer.step()
+    assert (count(LIVE_BLOCKS), count(LIVE_BYTES)) == (blocks + 1, size + 20000)
+    del extra
+    optimizer.step()
+    assert (count(LIVE_BLOCKS), count(LIVE_BYTES)) == (blocks, size)
+
+
+def check_memory_in_use_by_another_stream_stays_live() -> None:
+    weight = torch.nn.Parameter(torch.ones(8, device="cuda"))
+    weight.grad = torch.ones_like(weight)
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+    optimizer.step()
+    before = count(LIVE_BYTES)
+    LOOP.loop_hold_events(1)
+    lent = torch.empty(3000, device="cuda")
+    lent.record_stream(torch.cuda.Stream())
+    del lent
+    optimizer.step()
+    assert count(LIVE_BYTES) == before + 12000
+    LOOP.loop_hold_events(0)
+    _ = torch.empty(1, device="cuda")  # the allocator looks at its events when it is asked for memory
+    del _
+    optimizer.step()
+    assert count(LIVE_BYTES) == before
+
+
+def main() -> None:
+    torch_device.install(redirect=True, matrix_products=True)
+    warnings.simplefilter("ignore")
+    for name, check in sorted(globals().items()):
+        if not name.startswith("check_"):
+            continue
+        wrong = None
+        try:
+            check()
+        except Exception:
+            wrong = traceback.format_exc()
+        print(json.dumps({"name": name, "wrong": wrong}), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
