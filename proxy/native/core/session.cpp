@@ -13,6 +13,7 @@ namespace {
 constexpr uint64_t kMostOpsAhead = 65536;
 constexpr uint64_t kMostBytesAhead = 64u << 20;
 constexpr auto kLookAgain = std::chrono::milliseconds(50);
+constexpr auto kFenceTime = std::chrono::seconds(5);
 /// A boundary that is under way may free the journal; how long to wait for it before giving protection up.
 constexpr auto kPatience = std::chrono::seconds(10);
 }  // namespace
@@ -326,7 +327,13 @@ uint64_t Session::executed() const {
 
 std::string Session::join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank, uint64_t& bytes,
                           std::string& error) {
-  return host_.join(request_.session, unique_id, ranks, rank, epoch_, bytes, error);
+  std::string path = host_.join(request_.session, unique_id, ranks, rank, epoch_, bytes, error);
+  if (!path.empty()) return path;
+  // The service refuses when a recovery has begun that this session has not heard of yet: then the fence is
+  // on its way, and the program must not see an error.
+  Lock lock(mutex_);
+  changed_.wait_for(lock, kFenceTime, [this] { return !runs() || stop_; });
+  return path;
 }
 
 }  // namespace jitc

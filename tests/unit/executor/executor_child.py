@@ -1,6 +1,7 @@
 """A worker process for tests that kill it: runs the job of executor_job in memory that the test holds.
 
-Started as: python executor_child.py REQUEST_JSON SEED STEPS. Writes one byte to stdout per minibatch sent.
+Started as: python executor_child.py REQUEST_JSON SEED STEPS [FAULT_JSON]. Writes one byte to stdout per
+minibatch sent; to stderr, which fault fired.
 """
 
 from __future__ import annotations
@@ -10,13 +11,20 @@ import os
 import sys
 
 from executor_job import Job
-from executor_rig import Client, make_executor
+from executor_rig import Client, Control, make_executor
+
+
+class Telling(Control):
+    def fault_fired(self, detail: str) -> None:
+        os.write(2, detail.encode() + b"\n")
 
 
 def main() -> None:
     request, seed, steps = json.loads(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    executor = make_executor()
+    executor = make_executor(Telling())
     executor.open_session(request)
+    for fault in sys.argv[4:]:
+        executor.command("Arm", {"session": 1, "fault": json.loads(fault)})
     client = Client(executor)
     client.attach()
     job = Job(seed)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import os
 import struct
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -123,12 +124,14 @@ class Control:
         self.faults: list[tuple[int, int, int, str, str]] = []
         self.fired: list[str] = []
         self.segments: dict[tuple[bytes, int], int] = {}
+        self.lock = threading.Lock()
 
     def join(self, session: int, unique_id: bytes, ranks: int, rank: int, epoch: int) -> tuple[str, int]:
         size = int(binding.load(library()).jitc_segment_bytes(ranks))
-        if (unique_id, epoch) not in self.segments:
-            fd = self.segments[unique_id, epoch] = os.memfd_create("test-segment")
-            os.ftruncate(fd, size)
+        with self.lock:
+            if (unique_id, epoch) not in self.segments:
+                fd = self.segments[unique_id, epoch] = os.memfd_create("test-segment")
+                os.ftruncate(fd, size)
         return f"/proc/{os.getpid()}/fd/{self.segments[unique_id, epoch]}", size
 
     def close(self) -> None:
