@@ -33,14 +33,19 @@ int done(Work work) {
   return guarded([&] { return work(), 0; });
 }
 
-std::span<const std::byte> bytes(const void* data, size_t size) { return {static_cast<const std::byte*>(data), size}; }
+std::span<const std::byte> bytes(const void* data, size_t size) {
+  return {static_cast<const std::byte*>(data), size};
+}
 }  // namespace
 
 extern "C" {
 
 jitc_executor* jitc_executor_create(const char* options_json, const jitc_control* control) {
   jitc_executor* made = nullptr;
-  done([&] { made = new jitc_executor{jitc::Executor(options_json ? options_json : "", control ? *control : jitc_control{})}; });
+  done([&] {
+    made = new jitc_executor{
+        jitc::Executor(options_json ? options_json : "", control ? *control : jitc_control{})};
+  });
   return made;
 }
 
@@ -59,16 +64,19 @@ int jitc_session_close(jitc_executor* executor, uint64_t session) {
 }
 
 int64_t jitc_session_attach(jitc_executor* executor, uint64_t session, uint64_t results_received) {
-  return guarded([&] { return static_cast<int64_t>(executor->executor.find(session)->attach(results_received)); });
+  return guarded(
+      [&] { return static_cast<int64_t>(executor->executor.find(session)->attach(results_received)); });
 }
 
 int jitc_session_submit(jitc_executor* executor, uint64_t session, const uint8_t* batch, size_t size) {
   return done([&] { executor->executor.find(session)->submit(bytes(batch, size)); });
 }
 
-int64_t jitc_session_poll(jitc_executor* executor, uint64_t session, uint8_t* out, size_t capacity, int timeout_ms) {
+int64_t jitc_session_poll(jitc_executor* executor, uint64_t session, uint8_t* out, size_t capacity,
+                          int timeout_ms) {
   return guarded([&]() -> int64_t {
-    const int64_t size = executor->executor.find(session)->poll({reinterpret_cast<std::byte*>(out), capacity}, timeout_ms);
+    const int64_t size =
+        executor->executor.find(session)->poll({reinterpret_cast<std::byte*>(out), capacity}, timeout_ms);
     if (size == -1) throw jitc::Error("the buffer is too small for the next completion");
     return size;
   });
@@ -78,7 +86,8 @@ int jitc_session_detach(jitc_executor* executor, uint64_t session) {
   return done([&] { executor->executor.find(session)->detach(); });
 }
 
-int jitc_executor_command(jitc_executor* executor, const char* method, const char* request_json, char** reply_json) {
+int jitc_executor_command(jitc_executor* executor, const char* method, const char* request_json,
+                          char** reply_json) {
   return done([&] {
     *reply_json = nullptr;
     const std::string reply = executor->executor.command(method, request_json);

@@ -38,7 +38,8 @@ std::vector<uint32_t> Board::group(uint32_t slot_index, const std::vector<uint32
       keys.push_back(key);
       for (uint32_t other = 0; other < kSlots; ++other) {
         const BoardSlot& candidate = slot(other);
-        if (!candidate.session.load() || std::find(found.begin(), found.end(), other) != found.end()) continue;
+        if (!candidate.session.load() || std::find(found.begin(), found.end(), other) != found.end())
+          continue;
         const uint32_t its = std::min<uint32_t>(candidate.communicators.load(), candidate.keys.size());
         for (uint32_t k = 0; k < its; ++k)
           if (candidate.keys[k].load() == key) {
@@ -51,7 +52,7 @@ std::vector<uint32_t> Board::group(uint32_t slot_index, const std::vector<uint32
   return found;
 }
 
-uint64_t Board::least(const std::vector<uint32_t>& chosen, std::atomic<uint64_t> BoardSlot::*counter) const {
+uint64_t Board::least(const std::vector<uint32_t>& chosen, std::atomic<uint64_t> BoardSlot::* counter) const {
   uint64_t least = UINT64_MAX;
   for (const uint32_t one : chosen) least = std::min(least, (slot(one).*counter).load());
   return least;

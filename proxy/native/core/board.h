@@ -39,7 +39,7 @@ class Board {
   /// Slots of the group that the slot belongs to, itself included.
   std::vector<uint32_t> group(uint32_t slot, const std::vector<uint32_t>& named) const;
   /// Smallest value of a counter over the slots.
-  uint64_t least(const std::vector<uint32_t>& slots, std::atomic<uint64_t> BoardSlot::*counter) const;
+  uint64_t least(const std::vector<uint32_t>& slots, std::atomic<uint64_t> BoardSlot::* counter) const;
   void clear(uint32_t slot) const;
 
   /// Read the bell before looking at slots; wait returns when it was rung since, or after the time.

@@ -80,7 +80,8 @@ bool Session::at_step_begin(const ops::StepBegin& op) {
 void Session::measure_before_step() {
   for (const LiveRow& row : live_before_step_) {
     Content content{row.block.bytes, {}};
-    if (backend_->hash(row.block.address, row.block.bytes, content.hash)) before_step_[row.block.address] = content;
+    if (backend_->hash(row.block.address, row.block.bytes, content.hash))
+      before_step_[row.block.address] = content;
   }
 }
 
@@ -154,7 +155,8 @@ bool Session::copy_rest_of_boundary() {
 bool Session::at_boundary(const ops::Boundary& op, uint64_t position) {
   if (op.boundary != last_boundary_ + 1) {
     fault(op.header.sequence, 1, "bad-boundary",
-          "boundary " + std::to_string(op.boundary) + " does not follow boundary " + std::to_string(last_boundary_));
+          "boundary " + std::to_string(op.boundary) + " does not follow boundary " +
+              std::to_string(last_boundary_));
     return false;
   }
   if (!backend_->idle()) return false;
@@ -218,7 +220,8 @@ bool Session::make_boundary(const ops::Boundary& op, uint64_t position) {
 
 bool Session::keep_rows(const ops::Boundary& op, BoundaryState& state) {
   const auto* const blocks = reinterpret_cast<const ops::LiveBlock*>(&op + 1);
-  const bool measured = plan_->measures(op.boundary) || plan_->measures(op.boundary + 1) || plan_->peer_mode();
+  const bool measured =
+      plan_->measures(op.boundary) || plan_->measures(op.boundary + 1) || plan_->peer_mode();
   state.rows.reserve(op.count);
   for (uint64_t i = 0; i < op.count; ++i) {
     if (i == op.count / 2) injection_point(op.header, "boundary");
@@ -259,14 +262,15 @@ bool Session::keep_row(LiveRow& row, bool copy, bool hash, uint64_t sequence) {
     row.copy = Snapshot::kNone;
   }
   fault(sequence, 1, "bad-live-block",
-        "the boundary names a live block that is not allocated: " + std::to_string(bytes) + " bytes at address " +
-            std::to_string(address));
+        "the boundary names a live block that is not allocated: " + std::to_string(bytes) +
+            " bytes at address " + std::to_string(address));
   return false;
 }
 
 void Session::publish_boundary(BoundaryState state) {
   const uint64_t number = state.number;
   before_step_.clear();
+  live_before_step_.clear();
   {
     const std::lock_guard lock(mutex_);
     drop_step();

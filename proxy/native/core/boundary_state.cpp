@@ -17,8 +17,10 @@ std::vector<std::byte> BoundaryState::pack() const {
 BoundaryState BoundaryState::unpack(std::span<const std::byte> bytes) {
   Unpacker unpacker(bytes);
   BoundaryState state;
-  for (uint64_t* const value : {&state.number, &state.sequence, &state.position}) *value = unpacker.get<uint64_t>();
-  for (uint32_t* const value : {&state.step_waits, &state.step_collectives, &state.step_allocations, &state.reserved})
+  for (uint64_t* const value : {&state.number, &state.sequence, &state.position})
+    *value = unpacker.get<uint64_t>();
+  for (uint32_t* const value :
+       {&state.step_waits, &state.step_collectives, &state.step_allocations, &state.reserved})
     *value = unpacker.get<uint32_t>();
   state.policy = Policy::unpack(unpacker);
   state.resources = unpack_resources(unpacker);

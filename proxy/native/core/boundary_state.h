@@ -41,7 +41,8 @@ struct BoundaryState {
   static BoundaryState unpack(std::span<const std::byte> bytes);
 };
 
-/// Copies made when all ops before an optimizer step had run. A row without a copy: as at the boundary before.
+/// Copies made when all ops before an optimizer step had run. A row without a copy: as at the boundary
+/// before.
 struct StepState {
   uint64_t step = 0;
   std::vector<LiveRow> rows;

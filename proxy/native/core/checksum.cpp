@@ -25,7 +25,8 @@ constexpr std::array<uint32_t, 256> make_table() {
 constexpr auto kTable = make_table();
 
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) uint32_t crc32c_instruction(uint32_t value, std::span<const std::byte> data) {
+__attribute__((target("sse4.2"))) uint32_t crc32c_instruction(uint32_t value,
+                                                              std::span<const std::byte> data) {
   const std::byte* at = data.data();
   size_t left = data.size();
   uint64_t crc = ~value;

@@ -20,11 +20,13 @@ uint64_t end_of(const std::vector<Transfer>& blocks) {
 }
 
 [[noreturn]] void refuse(const Transfer& block, const char* why) {
-  throw Error("block of " + std::to_string(block.bytes) + " bytes at address " + std::to_string(block.address) + " " + why);
+  throw Error("block of " + std::to_string(block.bytes) + " bytes at address " +
+              std::to_string(block.address) + " " + why);
 }
 
 void check(const Transfer& block, std::span<const std::byte> bytes) {
-  if (block.hash != kNoHash && hash_bytes(bytes) != block.hash) refuse(block, "has other content than was asked for");
+  if (block.hash != kNoHash && hash_bytes(bytes) != block.hash)
+    refuse(block, "has other content than was asked for");
 }
 }  // namespace
 
@@ -88,7 +90,8 @@ void Session::set_policy(Policy policy) {
     for (const auto& [boundary, ordinals] : tables_told_)
       std::erase_if(policy.known_ordinals, [&](uint64_t one) { return !ordinals.contains(one); });
   } else {
-    policy.known_ordinals = policy_->known_ordinals;  // the same classes again, told to a worker that took over
+    policy.known_ordinals =
+        policy_->known_ordinals;  // the same classes again, told to a worker that took over
   }
   policy_ = std::make_shared<Policy>(std::move(policy));
 }

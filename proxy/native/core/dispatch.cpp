@@ -1,4 +1,6 @@
 // The dispatcher: reads ops at the cursor in the journal and gives them to the back end.
+#include <utility>
+
 #include "error.h"
 #include "session.h"
 #include "wire.h"
@@ -11,7 +13,8 @@ void Session::dispatch_loop() {
     parked_ = true;
     changed_.notify_all();
     asleep_.store(true);
-    std::atomic_thread_fence(std::memory_order_seq_cst);  // with wake_dispatcher: one of the two sees the other
+    std::atomic_thread_fence(
+        std::memory_order_seq_cst);  // with wake_dispatcher: one of the two sees the other
     work_.wait(lock, [this] { return stop_ || drain_ || (runs() && has_work()); });
     asleep_.store(false);
     if (stop_) return;
@@ -63,19 +66,25 @@ bool Session::dispatch(const RecordHeader& record) {
   inject(injector_.at_op(op, last_boundary_), op);
   if (!runs()) return false;
   switch (static_cast<OpId>(op.op)) {
-    case OpId::live_set: return at_live_set(wire::as<ops::LiveSet>(op));
-    case OpId::step_begin: return at_step_begin(wire::as<ops::StepBegin>(op));
-    case OpId::boundary: return at_boundary(wire::as<ops::Boundary>(op), record.position);
-    default: enqueue(op); return true;
+    case OpId::live_set:
+      return at_live_set(wire::as<ops::LiveSet>(op));
+    case OpId::step_begin:
+      return at_step_begin(wire::as<ops::StepBegin>(op));
+    case OpId::boundary:
+      return at_boundary(wire::as<ops::Boundary>(op), record.position);
+    default:
+      enqueue(op);
+      return true;
   }
 }
 
 void Session::enqueue(const ops::OpHeader& op) {
   using ops::OpId;
   if (in_step_) note_window(op);
+  uint64_t given_before;
   {
     const std::lock_guard lock(progress_mutex_);
-    streams_[op.stream].given = op.sequence;
+    given_before = std::exchange(streams_[op.stream].given, op.sequence);
   }
   dispatched_ = op.sequence;
   ++ops_executed_;
@@ -86,6 +95,11 @@ void Session::enqueue(const ops::OpHeader& op) {
   if (failed_before) return progress(op.stream, op.sequence);
   backend_->enqueue(op);
   const ops::OpInfo* const info = ops::find(op.op);
+  if (info->waits && results_.status(op.sequence).value_or(0) != 0) {
+    // Refused where it was placed, so it is on no stream: no progress will tell of it.
+    const std::lock_guard lock(progress_mutex_);
+    streams_[op.stream].given = given_before;
+  }
   if (!info->resource) return;
   // Allocations are answered in place; other resource ops cannot fail without a fault.
   table_.apply(op, id == OpId::allocate ? results_.status(op.sequence).value_or(0) : 0);
@@ -100,14 +114,21 @@ void Session::note_window(const ops::OpHeader& op) {
   switch (static_cast<OpId>(op.op)) {
     case OpId::collective:
     case OpId::communicator_create:
-    case OpId::communicator_split: ++step_collectives_; return;
+    case OpId::communicator_split:
+      ++step_collectives_;
+      return;
     case OpId::allocate:
-    case OpId::free: ++step_allocations_; return;
+    case OpId::free:
+      ++step_allocations_;
+      return;
     case OpId::copy_d2h:
     case OpId::operator_query:
     case OpId::memory_info:
-    case OpId::event_elapsed: ++step_waits_; return;
-    default: return;  // synchronizations return nothing but a status
+    case OpId::event_elapsed:
+      ++step_waits_;
+      return;
+    default:
+      return;  // synchronizations return nothing but a status
   }
 }
 

@@ -129,11 +129,16 @@ using Command = std::function<Json(Session&, const Json&)>;
 const std::map<std::string, Command>& commands() {
   static const std::map<std::string, Command> kCommands{
       {"Fence", [](Session& s, const Json& r) { return document(s.fence(get<uint64_t>(r, "epoch"))); }},
-      {"Rollback", [](Session& s, const Json& r) { return document(s.roll_back(get<uint64_t>(r, "boundary"))); }},
+      {"Rollback",
+       [](Session& s, const Json& r) { return document(s.roll_back(get<uint64_t>(r, "boundary"))); }},
       {"FinishStep",
-       [](Session& s, const Json& r) { return document(s.finish_step(get<uint64_t>(r, "boundary"), timeout(r))); }},
+       [](Session& s, const Json& r) {
+         return document(s.finish_step(get<uint64_t>(r, "boundary"), timeout(r)));
+       }},
       {"SkipStep",
-       [](Session& s, const Json& r) { return document(s.skip_step(get<uint64_t>(r, "boundary"), timeout(r))); }},
+       [](Session& s, const Json& r) {
+         return document(s.skip_step(get<uint64_t>(r, "boundary"), timeout(r)));
+       }},
       {"Export",
        [](Session& s, const Json& r) {
          return document(s.export_blocks(get<std::string>(r, "path"), get_all(r, "blocks", transfer)));
@@ -224,8 +229,8 @@ std::string stats_document(const std::vector<SessionStats>& sessions) {
     journal += one.journal_bytes;
     boundary = std::max(boundary, one.boundary);
   }
-  return Json{{"ops_executed", executed}, {"journal_bytes", journal}, {"boundary", boundary}, {"memory_used", used},
-              {"memory_total", total},    {"sessions", list}}
+  return Json{{"ops_executed", executed}, {"journal_bytes", journal}, {"boundary", boundary},
+              {"memory_used", used},      {"memory_total", total},    {"sessions", list}}
       .dump();
 }
 

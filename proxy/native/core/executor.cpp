@@ -1,7 +1,8 @@
 #include "executor.h"
 
-#include <csignal>
 #include <unistd.h>
+
+#include <csignal>
 
 #include "documents.h"
 #include "error.h"
@@ -31,7 +32,8 @@ void Executor::open(const std::string& document) {
   const SessionRequest request = parse_session(document);
   {
     const std::lock_guard lock(mutex_);
-    if (sessions_.contains(request.session)) throw Error("session " + std::to_string(request.session) + " is open already");
+    if (sessions_.contains(request.session))
+      throw Error("session " + std::to_string(request.session) + " is open already");
   }
   auto session = std::make_shared<Session>(request, options_, *this);
   const std::lock_guard lock(mutex_);
@@ -66,10 +68,11 @@ std::string Executor::command(const std::string& method, const std::string& requ
   return stats_document(stats);
 }
 
-std::string Executor::join(uint64_t session, const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank,
-                           uint64_t epoch, uint64_t& bytes, std::string& error) {
+std::string Executor::join(uint64_t session, const std::array<uint8_t, 128>& unique_id, uint32_t ranks,
+                           uint32_t rank, uint64_t epoch, uint64_t& bytes, std::string& error) {
   char path[4096] = "";
-  if (control_.join && control_.join(session, unique_id.data(), ranks, rank, epoch, path, sizeof(path), &bytes) == 0)
+  if (control_.join &&
+      control_.join(session, unique_id.data(), ranks, rank, epoch, path, sizeof(path), &bytes) == 0)
     return path;
   error = "the node service did not let this rank join the communicator";
   return {};
@@ -79,7 +82,8 @@ void Executor::report_fault(uint64_t session, uint64_t sequence, uint32_t status
                             std::string message) {
   const std::lock_guard lock(mutex_);
   if (stop_ || !control_.fault) return;
-  reports_.push_back([=, this] { control_.fault(session, sequence, status, cause.c_str(), message.c_str()); });
+  reports_.push_back(
+      [=, this] { control_.fault(session, sequence, status, cause.c_str(), message.c_str()); });
   wake_.notify_one();
 }
 
@@ -103,7 +107,8 @@ void Executor::fire(const Fault& fault, const std::string& detail) {
     for (;;) pause();
   }
   for (const auto& session : all())
-    session->break_device(kIllegalAddress, "sticky-error", "an illegal memory access was encountered (injected fault)");
+    session->break_device(kIllegalAddress, "sticky-error",
+                          "an illegal memory access was encountered (injected fault)");
 }
 
 }  // namespace jitc

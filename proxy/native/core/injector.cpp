@@ -37,9 +37,11 @@ bool reached(Fault& fault, const ops::OpHeader& op, std::string_view point, uint
 }  // namespace
 
 void Injector::check(const Fault& fault) {
-  if (!contains(kKinds, fault.kind)) throw Error("unknown fault \"" + fault.kind + "\": kill-worker or sticky-error");
+  if (!contains(kKinds, fault.kind))
+    throw Error("unknown fault \"" + fault.kind + "\": kill-worker or sticky-error");
   if (!fault.phase.empty() && !contains(kPhases, fault.phase) && !contains(kPoints, fault.phase))
-    throw Error("unknown phase \"" + fault.phase + "\": forward, backward, optimizer, collective, copy or boundary");
+    throw Error("unknown phase \"" + fault.phase +
+                "\": forward, backward, optimizer, collective, copy or boundary");
 }
 
 void Injector::arm(const Fault& fault) {

@@ -20,7 +20,9 @@ struct Fault {
   std::string phase;
   bool armed_at_boundary = false;
 
-  bool at_once() const { return !sequence && !operations && !boundary && phase.empty() && !armed_at_boundary; }
+  bool at_once() const {
+    return !sequence && !operations && !boundary && phase.empty() && !armed_at_boundary;
+  }
 };
 
 class Injector {

@@ -26,8 +26,8 @@ Journal::Journal(const Place& memory, const Place& spill, bool existing) {
   const uint64_t most = (memory.bytes + spill.bytes) / kChunkBytes;
   data_offset_ = round_up(sizeof(Header) + most * sizeof(std::atomic<uint32_t>), kPage);
   if (memory.bytes < data_offset_ + 2 * kChunkBytes)
-    throw Error("the journal needs at least " + std::to_string(data_offset_ + 2 * kChunkBytes) + " bytes, not " +
-                std::to_string(memory.bytes));
+    throw Error("the journal needs at least " + std::to_string(data_offset_ + 2 * kChunkBytes) +
+                " bytes, not " + std::to_string(memory.bytes));
   memory_chunks_ = (memory.bytes - data_offset_) / kChunkBytes;
   spill_chunks_ = spill.path.empty() ? 0 : spill.bytes / kChunkBytes;
   memory_ = SharedMap(memory.path, memory.bytes);
@@ -54,17 +54,20 @@ void Journal::open() {
   const Header& found = header();
   if (found.magic != kMagic) throw Error("this is no journal");
   if (found.format != kFormat || found.op_format != ops::kFormatVersion)
-    throw Error("the journal has format " + std::to_string(found.format) + "." + std::to_string(found.op_format) +
-                ", this worker reads " + std::to_string(kFormat) + "." + std::to_string(ops::kFormatVersion));
+    throw Error("the journal has format " + std::to_string(found.format) + "." +
+                std::to_string(found.op_format) + ", this worker reads " + std::to_string(kFormat) + "." +
+                std::to_string(ops::kFormatVersion));
   if (found.chunk_bytes != kChunkBytes || found.memory_chunks != memory_chunks_ ||
       found.spill_chunks != spill_chunks_)
     throw Error("the journal was made with other sizes than those given");
   if (head() > tail()) throw Error("the journal is damaged: its head lies after its tail");
   listed_ = (tail() + kChunkBytes - 1) / kChunkBytes;
-  if (listed_ - head() / kChunkBytes > chunks()) throw Error("the journal is damaged: it lists too many chunks");
+  if (listed_ - head() / kChunkBytes > chunks())
+    throw Error("the journal is damaged: it lists too many chunks");
   for (uint64_t number = head() / kChunkBytes; number < listed_; ++number) {
     const uint32_t physical = chunk_of(number).load();
-    if (physical >= chunks() || !free_[physical]) throw Error("the journal is damaged: its list of chunks is wrong");
+    if (physical >= chunks() || !free_[physical])
+      throw Error("the journal is damaged: its list of chunks is wrong");
     free_[physical] = false;
   }
   for (uint32_t physical = 0; physical < chunks(); ++physical)
@@ -139,7 +142,8 @@ bool Journal::append_parts(RecordKind kind, uint64_t sequence, Bytes document) {
   const auto parts = static_cast<uint16_t>(std::max<size_t>(1, (document.size() + kPart - 1) / kPart));
   for (uint16_t part = 0; part < parts; ++part) {
     const size_t from = part * kPart;
-    if (!append(kind, sequence, {document.subspan(from, std::min(kPart, document.size() - from))}, part, parts))
+    if (!append(kind, sequence, {document.subspan(from, std::min(kPart, document.size() - from))}, part,
+                parts))
       return false;
   }
   return true;
@@ -149,9 +153,9 @@ const RecordHeader* Journal::at(uint64_t& position) const {
   const uint64_t end = tail();
   if (position >= end) return nullptr;
   // A chunk starts with a record whenever it is listed, so one step leads to the next record.
-  const bool ends = position % kChunkBytes && (position % kChunkBytes + sizeof(RecordHeader) > kChunkBytes ||
-                                               reinterpret_cast<const RecordHeader*>(address(position))->kind ==
-                                                   RecordKind::chunk_end);
+  const bool ends = position % kChunkBytes &&
+                    (position % kChunkBytes + sizeof(RecordHeader) > kChunkBytes ||
+                     reinterpret_cast<const RecordHeader*>(address(position))->kind == RecordKind::chunk_end);
   if (ends) position = round_up(position, kChunkBytes);
   return position < end ? reinterpret_cast<const RecordHeader*>(address(position)) : nullptr;
 }

@@ -73,7 +73,9 @@ class Journal {
   uint64_t tail() const { return header().tail.load(std::memory_order_acquire); }
   uint64_t bytes() const { return tail() - head(); }
   /// Boundaries before this one are gone, also where their records still are. Before their copies are reused.
-  void set_first_boundary(uint64_t number) { header().first_boundary.store(number, std::memory_order_release); }
+  void set_first_boundary(uint64_t number) {
+    header().first_boundary.store(number, std::memory_order_release);
+  }
   uint64_t first_boundary() const { return header().first_boundary.load(std::memory_order_acquire); }
   uint64_t capacity() const { return chunks() * kChunkBytes; }
 

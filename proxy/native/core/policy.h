@@ -23,7 +23,8 @@ struct Policy {
   bool measures(uint64_t boundary) const { return measure_every && boundary % measure_every == 0; }
   bool known(uint64_t ordinal) const { return known_ordinals.contains(ordinal); }
   bool wants_copy(uint64_t ordinal) const {
-    return copy_all || !known(ordinal) || volatile_ordinals.contains(ordinal) || unique_ordinals.contains(ordinal);
+    return copy_all || !known(ordinal) || volatile_ordinals.contains(ordinal) ||
+           unique_ordinals.contains(ordinal);
   }
 
   void pack(Packer& packer) const;

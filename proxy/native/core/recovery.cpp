@@ -67,7 +67,8 @@ void Session::stop_backend(Lock& lock) {
 }
 
 void Session::require_fenced(const char* what) const {
-  if (state_ != State::fenced) throw Error(std::string(what) + " needs a fenced session, this one is " + name_of(state_));
+  if (state_ != State::fenced)
+    throw Error(std::string(what) + " needs a fenced session, this one is " + name_of(state_));
 }
 
 // -- back ----------------------------------------------------------------------------------------------
@@ -128,6 +129,7 @@ RecoverReply Session::restore_to(const BoundaryState* state) {
   in_step_ = false;
   quiet_ = restored_ = true;
   before_step_.clear();
+  live_before_step_.clear();
   uint64_t position = state->position;
   cursor_ = state->number ? Journal::after(*journal_.at(position)) : journal_.head();
   dispatched_ = state->sequence;
@@ -160,7 +162,8 @@ void Session::restore_row(const LiveRow& row, RecoverReply& reply, std::vector<L
   if (!bytes) return;
   // Never copied: what a healthy rank still has is as good as its hash says.
   Hash now;
-  const bool same = !memory_lost_ && backend_->hash(address, bytes, now) && (row.hash == kNoHash || now == row.hash);
+  const bool same =
+      !memory_lost_ && backend_->hash(address, bytes, now) && (row.hash == kNoHash || now == row.hash);
   (same ? kept : reply.missing).push_back(row);
 }
 
@@ -194,7 +197,8 @@ RecoverReply Session::finish_step(uint64_t boundary, uint32_t timeout_ms) {
     lock.unlock();
     return roll_back(boundary);
   }
-  if (boundary != last_boundary_ + 1) return {false, "this rank is at boundary " + std::to_string(last_boundary_), 0, {}};
+  if (boundary != last_boundary_ + 1)
+    return {false, "this rank is at boundary " + std::to_string(last_boundary_), 0, {}};
   if (!quiet_ || board_.slot(request_.slot).reached < boundary)
     return {false, "this rank was stopped in the middle of its work", 0, {}};
   hold_at_ = boundary;
@@ -227,7 +231,8 @@ RecoverReply Session::skip_step(uint64_t boundary, uint32_t timeout_ms) {
     return {false, "boundary " + std::to_string(boundary - 1) + " is not kept here", 0, {}};
   uint64_t op_position = 0;
   const ops::Boundary* const op = wait_for_boundary_op(boundary, timeout_ms, op_position);
-  if (!op) return {false, "the program did not get to boundary " + std::to_string(boundary) + " in time", 0, {}};
+  if (!op)
+    return {false, "the program did not get to boundary " + std::to_string(boundary) + " in time", 0, {}};
 
   Lock lock(mutex_);
   require_fenced("SkipStep");
@@ -248,14 +253,18 @@ RecoverReply Session::skip_step(uint64_t boundary, uint32_t timeout_ms) {
     if (!wanted.block.bytes) continue;
     const LiveRow* const copy = copy_for(wanted, base, step && step->step == boundary ? &*step : nullptr);
     if (!copy && !policy_->known(wanted.block.ordinal))
-      return {false, "a block of " + std::to_string(wanted.block.bytes) + " bytes is new since the classes were made, and has no copy from before the step", 0, {}};
+      return {false,
+              "a block of " + std::to_string(wanted.block.bytes) +
+                  " bytes is new since the classes were made, and has no copy from before the step",
+              0,
+              {}};
     if (copy && backend_->write(wanted.block.address, snapshot_.bytes(copy->copy, copy->block.bytes)))
       reply.bytes += wanted.block.bytes;
     else
       reply.missing.push_back(wanted);
   }
-  cursor_ = Journal::after(*reinterpret_cast<const RecordHeader*>(reinterpret_cast<const std::byte*>(op) -
-                                                                  sizeof(RecordHeader)));
+  cursor_ = Journal::after(
+      *reinterpret_cast<const RecordHeader*>(reinterpret_cast<const std::byte*>(op) - sizeof(RecordHeader)));
   settle_progress(op->header);
   {
     const std::lock_guard progress(progress_mutex_);
@@ -268,9 +277,11 @@ RecoverReply Session::skip_step(uint64_t boundary, uint32_t timeout_ms) {
 }
 
 /// The bytes that this rank alone knows: as they were when the step was about to begin.
-const LiveRow* Session::copy_for(const LiveRow& wanted, const BoundaryState* base, const StepState* step) const {
+const LiveRow* Session::copy_for(const LiveRow& wanted, const BoundaryState* base,
+                                 const StepState* step) const {
   const auto find = [&](const std::vector<LiveRow>& rows) -> const LiveRow* {
-    const auto found = std::find_if(rows.begin(), rows.end(), [&](const LiveRow& row) { return row.same_place(wanted); });
+    const auto found =
+        std::find_if(rows.begin(), rows.end(), [&](const LiveRow& row) { return row.same_place(wanted); });
     return found == rows.end() ? nullptr : &*found;
   };
   const LiveRow* const before = step ? find(step->rows) : nullptr;
@@ -280,7 +291,8 @@ const LiveRow* Session::copy_for(const LiveRow& wanted, const BoundaryState* bas
   return kept && kept->copied() ? kept : nullptr;
 }
 
-const ops::Boundary* Session::wait_for_boundary_op(uint64_t boundary, uint32_t timeout_ms, uint64_t& position) {
+const ops::Boundary* Session::wait_for_boundary_op(uint64_t boundary, uint32_t timeout_ms,
+                                                   uint64_t& position) {
   {
     Lock lock(mutex_);
     const auto there = [&] { return boundary_received_ >= boundary || stop_; };
@@ -293,7 +305,8 @@ const ops::Boundary* Session::wait_for_boundary_op(uint64_t boundary, uint32_t t
     if (record->kind == RecordKind::op) {
       const auto& op = *reinterpret_cast<const ops::OpHeader*>(record->payload().data());
       const bool is_boundary = op.op == static_cast<uint16_t>(ops::OpId::boundary);
-      if (is_boundary && wire::as<ops::Boundary>(op).boundary == boundary) return &wire::as<ops::Boundary>(op);
+      if (is_boundary && wire::as<ops::Boundary>(op).boundary == boundary)
+        return &wire::as<ops::Boundary>(op);
     }
     position = Journal::after(*record);
   }
@@ -308,7 +321,8 @@ bool Session::skip_ops(uint64_t from, uint64_t to, ResourceTable& table, std::st
     const auto& op = *reinterpret_cast<const ops::OpHeader*>(record->payload().data());
     const ops::OpInfo& info = *ops::find(op.op);
     if (info.waits && !skip_result(op)) {
-      why = wire::op_name(op.op) + " (sequence " + std::to_string(op.sequence) + ") waits for a result that only running it gives";
+      why = wire::op_name(op.op) + " (sequence " + std::to_string(op.sequence) +
+            ") waits for a result that only running it gives";
       return false;
     }
     if (info.resource) table.apply(op, results_.status(op.sequence).value_or(0));
@@ -324,15 +338,19 @@ bool Session::skip_result(const ops::OpHeader& op) {
     case OpId::allocate:
     case OpId::stream_synchronize:
     case OpId::device_synchronize:
-    case OpId::event_synchronize: give_result(op.sequence, 0, {}); return true;
-    default: return false;
+    case OpId::event_synchronize:
+      give_result(op.sequence, 0, {});
+      return true;
+    default:
+      return false;
   }
 }
 
 void Session::resume(uint64_t epoch, const std::vector<uint32_t>& slots) {
   Lock lock(mutex_);
   require_fenced("Resume");
-  if (!restored_) throw Error("Resume needs Rollback, FinishStep or SkipStep first: this session stopped in the middle");
+  if (!restored_)
+    throw Error("Resume needs Rollback, FinishStep or SkipStep first: this session stopped in the middle");
   memory_lost_ = false;
   epoch_ = epoch;
   peers_ = slots;

@@ -38,19 +38,25 @@ void ResourceTable::apply(const ops::OpHeader& op, uint32_t status) {
       allocations_[made.address] = {made.address, made.bytes, op.sequence};
       return;
     }
-    case OpId::free: allocations_.erase(wire::as<ops::Free>(op).address); return;
+    case OpId::free:
+      allocations_.erase(wire::as<ops::Free>(op).address);
+      return;
     case OpId::stream_create: {
       const auto& made = wire::as<ops::StreamCreate>(op);
       streams_[made.handle] = {made.handle, made.flags, made.priority};
       return;
     }
-    case OpId::stream_destroy: streams_.erase(wire::as<ops::StreamDestroy>(op).handle); return;
+    case OpId::stream_destroy:
+      streams_.erase(wire::as<ops::StreamDestroy>(op).handle);
+      return;
     case OpId::event_create: {
       const auto& made = wire::as<ops::EventCreate>(op);
       events_[made.handle] = {made.handle, made.flags};
       return;
     }
-    case OpId::event_destroy: events_.erase(wire::as<ops::EventDestroy>(op).handle); return;
+    case OpId::event_destroy:
+      events_.erase(wire::as<ops::EventDestroy>(op).handle);
+      return;
     case OpId::communicator_create: {
       const auto& made = wire::as<ops::CommunicatorCreate>(op);
       communicators_[made.handle] = {made.handle, made.ranks, made.rank, made.unique_id};
@@ -61,8 +67,11 @@ void ResourceTable::apply(const ops::OpHeader& op, uint32_t status) {
       if (made.color >= 0) communicators_[made.handle] = {made.handle, 0, 0, {}};
       return;
     }
-    case OpId::communicator_destroy: communicators_.erase(wire::as<ops::CommunicatorDestroy>(op).handle); return;
-    default: return;
+    case OpId::communicator_destroy:
+      communicators_.erase(wire::as<ops::CommunicatorDestroy>(op).handle);
+      return;
+    default:
+      return;
   }
 }
 

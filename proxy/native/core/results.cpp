@@ -34,7 +34,8 @@ void Results::add(uint64_t sequence, const Record& record, Bytes payload, uint64
 void Results::received(uint64_t sequence) {
   const std::lock_guard lock(mutex_);
   if (sequence <= received_) return;
-  for (auto entry = entries_.upper_bound(received_); entry != entries_.end() && entry->first <= sequence; ++entry)
+  for (auto entry = entries_.upper_bound(received_); entry != entries_.end() && entry->first <= sequence;
+       ++entry)
     std::vector<std::byte>().swap(entry->second.payload);
   received_ = sequence;
 }

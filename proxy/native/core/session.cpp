@@ -20,10 +20,14 @@ constexpr auto kPatience = std::chrono::seconds(10);
 
 const char* name_of(Session::State state) {
   switch (state) {
-    case Session::State::running: return "running";
-    case Session::State::fenced: return "fenced";
-    case Session::State::faulted: return "faulted";
-    case Session::State::over: return "over";
+    case Session::State::running:
+      return "running";
+    case Session::State::fenced:
+      return "fenced";
+    case Session::State::faulted:
+      return "faulted";
+    case Session::State::over:
+      return "over";
   }
   return "?";
 }
@@ -132,7 +136,8 @@ void Session::load_record(const RecordHeader& record, std::vector<std::byte>& pa
         step_.reset();
       }
       return;
-    default: return;
+    default:
+      return;
   }
 }
 
@@ -204,7 +209,8 @@ void Session::store(uint64_t sequence, uint16_t id, std::span<const std::byte> r
     Lock lock(mutex_);
     if (!outbox_.attached() || stop_) throw Error("the stream was detached");
     if (state_ == State::over) return;
-    const bool may_commit = boundary_received_ > committed_ && std::chrono::steady_clock::now() - asked < kPatience;
+    const bool may_commit =
+        boundary_received_ > committed_ && std::chrono::steady_clock::now() - asked < kPatience;
     if (runs() && !may_commit) {
       shed_wanted_ = true;
       work_.notify_one();
@@ -271,7 +277,8 @@ void Session::give_result(uint64_t sequence, uint32_t status, std::span<const st
   const Results::Record record{status, 0, Results::hash_of(status, payload)};
   uint64_t position = 0;
   const std::lock_guard lock(delivery_mutex_);
-  if (!journal_.append(RecordKind::result, sequence, {std::as_bytes(std::span(&record, 1)), payload}, 0, 1, &position)) {
+  if (!journal_.append(RecordKind::result, sequence, {std::as_bytes(std::span(&record, 1)), payload}, 0, 1,
+                       &position)) {
     position = journal_.tail();  // still owed from memory, as long as this worker lives
     shed_wanted_ = true;
   }
@@ -287,10 +294,11 @@ void Session::report_mismatch(uint64_t sequence) {
     if (record->kind != RecordKind::op || record->sequence != sequence) continue;
     const auto& op = *reinterpret_cast<const ops::OpHeader*>(record->payload().data());
     if (!ops::find(op.op)->compared) return;
-    return fault(sequence, 999, "replay-mismatch",
-                 wire::op_name(op.op) + " (sequence " + std::to_string(sequence) +
-                     ") gave another result in replay than before: this job is not deterministic, or its memory was "
-                     "not restored as it was");
+    return fault(
+        sequence, 999, "replay-mismatch",
+        wire::op_name(op.op) + " (sequence " + std::to_string(sequence) +
+            ") gave another result in replay than before: this job is not deterministic, or its memory was "
+            "not restored as it was");
   }
 }
 
@@ -325,8 +333,8 @@ uint64_t Session::executed() const {
   return std::max(executed, floor_);
 }
 
-std::string Session::join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank, uint64_t& bytes,
-                          std::string& error) {
+std::string Session::join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank,
+                          uint64_t& bytes, std::string& error) {
   std::string path = host_.join(request_.session, unique_id, ranks, rank, epoch_, bytes, error);
   if (!path.empty()) return path;
   // The service refuses when a recovery has begun that this session has not heard of yet: then the fence is

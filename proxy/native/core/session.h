@@ -39,8 +39,8 @@ class Host {
  public:
   virtual ~Host() = default;
   /// Path of the segment, or empty with the reason.
-  virtual std::string join(uint64_t session, const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank,
-                           uint64_t epoch, uint64_t& bytes, std::string& error) = 0;
+  virtual std::string join(uint64_t session, const std::array<uint8_t, 128>& unique_id, uint32_t ranks,
+                           uint32_t rank, uint64_t epoch, uint64_t& bytes, std::string& error) = 0;
   /// Told to the node service by another thread: does not block.
   virtual void report_fault(uint64_t session, uint64_t sequence, uint32_t status, std::string cause,
                             std::string message) = 0;
@@ -81,8 +81,8 @@ struct Transfer {
 };
 
 struct SessionStats {
-  uint64_t session, ops_executed, executed, received, journal_bytes, boundary, committed, memory_used, memory_total,
-      snapshot_bytes;
+  uint64_t session, ops_executed, executed, received, journal_bytes, boundary, committed, memory_used,
+      memory_total, snapshot_bytes;
   std::string state, policy;
   bool protected_;
 };
@@ -222,8 +222,8 @@ class Session final : public ExecutionSink, public Rendezvous {
   std::atomic<bool> protected_{true};
   std::atomic<bool> waiting_for_ops_{false};
   bool parked_ = false, stop_ = false, drain_ = false;
-  bool restored_ = true;      // memory and cursor fit together: Resume may go on
-  bool memory_lost_ = false;  // this worker never had the session's memory
+  bool restored_ = true;              // memory and cursor fit together: Resume may go on
+  bool memory_lost_ = false;          // this worker never had the session's memory
   std::atomic<uint64_t> hold_at_{0};  // stop after this boundary (FinishStep)
   bool hold_reached_ = false;         // the dispatcher's
   uint32_t over_status_ = 0;
@@ -237,7 +237,7 @@ class Session final : public ExecutionSink, public Rendezvous {
   std::atomic<uint64_t> cursor_{0};
   std::atomic<uint64_t> dispatched_{0};  // newest op given to the back end
   std::atomic<uint64_t> ops_executed_{0};
-  bool quiet_ = true;   // everything dispatched has run: FinishStep can go on from the cursor
+  bool quiet_ = true;     // everything dispatched has run: FinishStep can go on from the cursor
   bool in_step_ = false;  // between an optimizer step's begin and its boundary
   uint32_t step_waits_ = 0, step_collectives_ = 0, step_allocations_ = 0;
   ResourceTable table_;
@@ -246,9 +246,10 @@ class Session final : public ExecutionSink, public Rendezvous {
     uint64_t bytes;
     Hash hash;
   };
-  std::unordered_map<uint64_t, Content> before_step_;  // by address: at the newest step begin, as far as measured
+  std::unordered_map<uint64_t, Content>
+      before_step_;  // by address: at the newest step begin, as far as measured
   std::optional<StepState> step_;
-  std::vector<LiveRow> live_before_step_;  // as the program told right before the step
+  std::vector<LiveRow> live_before_step_;     // as the program told right before the step
   std::optional<uint64_t> boundary_to_make_;  // position of a boundary op whose state was imported (SkipStep)
 
   // Changed by the dispatcher, with mutex_ held; read by commands.

@@ -59,7 +59,8 @@ bool SharedMap::reserve(uint64_t offset, uint64_t bytes) const {
 }
 
 void SharedMap::release(uint64_t offset, uint64_t bytes) const {
-  fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+            static_cast<off_t>(bytes));
 }
 
 }  // namespace jitc

@@ -34,8 +34,8 @@ class Snapshot {
   static uint64_t rounded(uint64_t bytes) { return (bytes + 4095) / 4096 * 4096; }
   SharedMap map_;
   std::map<uint64_t, uint64_t> free_;  // offset -> bytes, neighbours merged
-  std::atomic<uint64_t> used_{0};  // read by anybody
-  uint64_t touched_ = 0;  // memory beyond this offset was never written, or has been given back
+  std::atomic<uint64_t> used_{0};      // read by anybody
+  uint64_t touched_ = 0;               // memory beyond this offset was never written, or has been given back
 };
 
 }  // namespace jitc

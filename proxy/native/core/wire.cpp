@@ -37,11 +37,20 @@ class Reader {
   }
   void skip(uint64_t wire_type) {
     switch (wire_type) {
-      case 0: varint(); return;
-      case 1: take(8); return;
-      case 2: take(varint()); return;
-      case 5: take(4); return;
-      default: throw Error("the message is no OpBatch");
+      case 0:
+        varint();
+        return;
+      case 1:
+        take(8);
+        return;
+      case 2:
+        take(varint());
+        return;
+      case 5:
+        take(4);
+        return;
+      default:
+        throw Error("the message is no OpBatch");
     }
   }
 
@@ -70,8 +79,10 @@ void check_live_blocks(const OpView& op, uint64_t left) {
 void check_payload(const OpView& op, uint64_t left) {
   using ops::OpId;
   switch (static_cast<OpId>(op.header.op)) {
-    case OpId::boundary: return check_live_blocks<ops::Boundary>(op, left);
-    case OpId::live_set: return check_live_blocks<ops::LiveSet>(op, left);
+    case OpId::boundary:
+      return check_live_blocks<ops::Boundary>(op, left);
+    case OpId::live_set:
+      return check_live_blocks<ops::LiveSet>(op, left);
     case OpId::collective: {
       const uint64_t count = operands<ops::Collective>(op).count;
       if (count == 0 || left % sizeof(ops::CollectiveItem) || count != left / sizeof(ops::CollectiveItem))
@@ -87,7 +98,8 @@ void check_payload(const OpView& op, uint64_t left) {
     case OpId::copy_d2h:
       if (operands<ops::CopyD2h>(op).bytes > kMaximumCopy) refuse(op, "copies more than 1 MiB at once");
       return;
-    default: return;
+    default:
+      return;
   }
 }
 

@@ -145,7 +145,9 @@ class Control:
         self.fired.append(detail)
 
 
-def make_executor(control: Control | None = None, poison: bool = True, memory_limit: int = 512 * MIB) -> binding.Executor:
+def make_executor(
+    control: Control | None = None, poison: bool = True, memory_limit: int = 512 * MIB
+) -> binding.Executor:
     options: Any = {
         "device": "software", "memory_limit": memory_limit, "threads": 1, "operators": "", "poison": poison,
     }  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -65,8 +66,6 @@ def case() -> Iterator[Case]:
     ],
 )
 def test_places(case: Case, fault: dict[str, Any], text: str) -> None:
-    import re
-
     case.arm(**fault)
     case.run(4)
     assert re.search("sticky-error fired at .*" + text, case.fired()), case.control.fired

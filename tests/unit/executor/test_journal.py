@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -173,8 +174,6 @@ def test_protection_comes_back_with_the_next_boundary(executors: list[Executor])
 
 
 def test_a_journal_of_another_format_is_refused(executors: list[Executor]) -> None:
-    import os
-
     shared = Shared()
     try:
         executor = make_executor()

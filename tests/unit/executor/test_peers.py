@@ -63,6 +63,8 @@ class Rank:
         client.flush()
 
     def step(self) -> None:
+        blocks = [*self.blocks(), (self.client.base + GRADIENTS, 4096, 1000 + self.client.steps)]
+        self.client.op("live_set", len(blocks), payload=b"".join(struct.pack("<QQQ", *one) for one in blocks))
         self.client.step_begin()
         self.update()
 
@@ -89,7 +91,7 @@ class Rank:
 
     def rebuild(self, epoch: int) -> None:
         self.executor = make_executor(self.control)
-        request = self.shared.request(session=self.rank + 1, slot=self.rank, board=self.board, rebuild=True, epoch=epoch)
+        request = self.shared.request(self.rank + 1, self.rank, rebuild=True, epoch=epoch, board=self.board)
         self.executor.open_session(request)
         self.client.reconnect(self.executor)
 
@@ -117,7 +119,7 @@ def minibatch(ranks: list[Rank]) -> None:
         one.step()
         one.finish()
     for one in ranks:
-        wait_for(lambda one=one: one.stats()["boundary"] == one.client.boundaries)  # type: ignore[misc]
+        wait_for(lambda one=one: one.stats()["boundary"] == one.client.boundaries)
 
 
 def contents(ranks: list[Rank]) -> list[str]:
@@ -144,8 +146,9 @@ def expected() -> list[list[str]]:
 
 def peer_mode(ranks: list[Rank]) -> None:
     """As the node service does: measure some boundaries, then rely on peers for what is equal."""
+    own = {"unique_ordinals": [1], "volatile_ordinals": [1]}
     for one in ranks:
-        one.command("SetPolicy", copy_all=True, barrier=True, unique_ordinals=[1], volatile_ordinals=[1], measure_every=1)
+        one.command("SetPolicy", copy_all=True, barrier=True, measure_every=1, **own)
     for _ in range(2):
         minibatch(ranks)
         tables = [one.command("BoundaryTable", boundary=one.client.boundaries)["rows"] for one in ranks]
@@ -154,7 +157,7 @@ def peer_mode(ranks: list[Rank]) -> None:
     assert tables[0][0]["hash_before_step"] not in ("", tables[0][0]["hash"])  # the step changed it
     assert tables[0][1]["hash_before_step"] == tables[0][1]["hash"]  # only the forward pass did
     for one in ranks:
-        one.command("SetPolicy", copy_all=False, barrier=True, unique_ordinals=[1], volatile_ordinals=[1])
+        one.command("SetPolicy", copy_all=False, barrier=True, **own)
         assert one.stats()["policy"] == "peer"
     minibatch(ranks)
     rows = ranks[0].command("BoundaryTable", boundary=3)["rows"]
@@ -202,7 +205,7 @@ def test_a_minibatch_is_kept_until_every_rank_has_the_next(ranks: list[Rank]) ->
     resume(ranks, 1)
     ranks[1].finish()
     for one in ranks:
-        wait_for(lambda one=one: one.stats()["boundary"] == 3)  # type: ignore[misc]
+        wait_for(lambda one=one: one.stats()["boundary"] == 3)
 
 
 def test_nobody_begins_a_step_before_all_have_reached_it(expected: list[list[str]], ranks: list[Rank]) -> None:
@@ -222,7 +225,7 @@ def test_nobody_begins_a_step_before_all_have_reached_it(expected: list[list[str
     ranks[1].step()
     ranks[1].finish()
     for one in ranks:
-        wait_for(lambda one=one: one.stats()["boundary"] == 4)  # type: ignore[misc]
+        wait_for(lambda one=one: one.stats()["boundary"] == 4)
     assert contents(ranks) == expected[3]
 
 
@@ -278,7 +281,7 @@ def test_a_rank_lost_inside_the_step_rolls_forward(
     transfer(ranks[0], ranks[1], reply["missing"], 4)
     resume(ranks, 1)
     for one in ranks:
-        wait_for(lambda one=one: one.stats()["boundary"] == 4)  # type: ignore[misc]
+        wait_for(lambda one=one: one.stats()["boundary"] == 4)
     if healthy_is_done:
         assert ranks[1].content() == expected[3][1]
         return
@@ -319,7 +322,7 @@ def test_a_program_that_does_not_get_there_is_waited_for_only_so_long(ranks: lis
         one.forward()
         one.step()
     for one in ranks:
-        wait_for(lambda one=one: one.stats()["executed"] == one.client.sequence)  # type: ignore[misc]
+        wait_for(lambda one=one: one.stats()["executed"] == one.client.sequence)
     ranks[1].lose()
     ranks[0].command("Fence", epoch=1)
     ranks[1].rebuild(1)
