@@ -29,7 +29,10 @@ def install(redirect: bool, matrix_products: bool = False) -> None:
     native = _load()
     if native.jitc_torch_install(redirect + (redirect and matrix_products)):
         raise RuntimeError(f"jitc: PyTorch cannot be prepared: {native.jitc_torch_message().decode()}")
-    torch.cuda._lazy_call(native.jitc_torch_track)  # type: ignore[no-untyped-call]
+    if hasattr(torch.cuda._tls, "is_initializing"):
+        native.jitc_torch_track()  # PyTorch calls us with the lock that _lazy_call takes
+    else:
+        torch.cuda._lazy_call(native.jitc_torch_track)  # type: ignore[no-untyped-call]
     hooks = StepHooks(native)
     register_optimizer_step_pre_hook(hooks.before)
     register_optimizer_step_post_hook(hooks.after)
