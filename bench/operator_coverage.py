@@ -86,9 +86,7 @@ def report(results: list[dict[str, Any]]) -> dict[str, Any]:
         if one["result"] != "passed":
             print(f"{one['result']:<8} {one['name']:<44} {one['why']}")
     counts = {kind: sum(one["result"] == kind for one in results) for kind in ("passed", "failed", "skipped")}
-    print(
-        f"{counts['passed']} of {len(results)} entries pass, {counts['failed']} fail, {counts['skipped']} have nothing to compare"
-    )
+    print(f"{counts['passed']} of {len(results)} pass, {counts['failed']} fail, {counts['skipped']} skipped")
     return {**counts, "entries": len(results), "results": results}
 
 

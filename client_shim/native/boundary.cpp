@@ -23,8 +23,8 @@ constexpr uint32_t kNone = UINT32_MAX;
 
 enum Phase : int { kForward = 0, kBackward = 1, kOptimizer = 2 };
 
-/// The live blocks of one device in allocation order: a doubly linked list in a vector, so that allocation and
-/// release cost a hash look-up and a boundary costs one walk.
+/// The live blocks of one device in allocation order: a doubly linked list in a vector, so that allocation
+/// and release cost a hash look-up and a boundary costs one walk.
 class LiveBlocks {
  public:
   void add(uint64_t address, uint64_t bytes) {

@@ -41,31 +41,37 @@ void wait(c10::DeviceIndex device) {
 at::Tensor plain(const at::Tensor& tensor) { return tensor.resolve_conj().resolve_neg(); }
 
 bool same_dense_layout(const at::Tensor& one, const at::Tensor& other) {
-  return one.strides() == other.strides() && one.is_non_overlapping_and_dense() && !one.is_conj() && !one.is_neg();
+  return one.strides() == other.strides() && one.is_non_overlapping_and_dense() && !one.is_conj() &&
+         !one.is_neg();
 }
 
 /// The bytes of pageable and pinned memory alike are taken during the call, so nothing waits.
 void copy_to_device(const at::Tensor& to, const at::Tensor& given) {
   const at::Tensor from = plain(given).to(to.scalar_type()).expand_as(to);
   if (same_dense_layout(to, from))
-    return move(to.mutable_data_ptr(), from.const_data_ptr(), to.nbytes(), cudaMemcpyHostToDevice, to.get_device());
+    return move(to.mutable_data_ptr(), from.const_data_ptr(), to.nbytes(), cudaMemcpyHostToDevice,
+                to.get_device());
   const at::Tensor packed = from.contiguous();
   if (to.is_contiguous() && !to.is_conj() && !to.is_neg())
-    return move(to.mutable_data_ptr(), packed.const_data_ptr(), to.nbytes(), cudaMemcpyHostToDevice, to.get_device());
+    return move(to.mutable_data_ptr(), packed.const_data_ptr(), to.nbytes(), cudaMemcpyHostToDevice,
+                to.get_device());
   const at::Tensor staged = at::empty(to.sizes(), to.options());
-  move(staged.mutable_data_ptr(), packed.const_data_ptr(), staged.nbytes(), cudaMemcpyHostToDevice, to.get_device());
+  move(staged.mutable_data_ptr(), packed.const_data_ptr(), staged.nbytes(), cudaMemcpyHostToDevice,
+       to.get_device());
   copy_on_device(to, staged);
 }
 
 void copy_to_host(const at::Tensor& to, const at::Tensor& given, bool non_blocking) {
   at::Tensor from = plain(given).expand_as(to);
   const auto device = from.get_device();
-  const bool direct = to.scalar_type() == from.scalar_type() && to.is_non_overlapping_and_dense() && !to.is_conj() && !to.is_neg();
+  const bool direct = to.scalar_type() == from.scalar_type() && to.is_non_overlapping_and_dense() &&
+                      !to.is_conj() && !to.is_neg();
   if (direct && (to.is_contiguous() || to.strides() == from.strides())) {
     if (to.strides() != from.strides()) from = from.contiguous();
     move(to.mutable_data_ptr(), from.const_data_ptr(), to.nbytes(), cudaMemcpyDeviceToHost, device);
     if (!non_blocking || !to.is_pinned()) return wait(device);
-    at::getHostAllocator(at::kCUDA)->record_event(to.mutable_data_ptr(), to.storage().data_ptr().get_context(),
+    at::getHostAllocator(at::kCUDA)->record_event(to.mutable_data_ptr(),
+                                                  to.storage().data_ptr().get_context(),
                                                   c10::cuda::getCurrentCUDAStream(device).unwrap());
     return;
   }
@@ -87,12 +93,14 @@ void copy(const at::Tensor& to, const at::Tensor& from, bool non_blocking) {
   }
   if (to.is_cuda() && from.is_cpu()) return copy_to_device(to, spread);
   if (from.is_cuda() && to.is_cpu()) return copy_to_host(to, spread, non_blocking);
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "copy_ from ", from.device(), " to ", to.device(), " is not supported on the software device");
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "copy_ from ", from.device(), " to ", to.device(),
+                              " is not supported on the software device");
 }
 
 bool together(const std::vector<at::Tensor>& to, const std::vector<at::Tensor>& from) {
   for (size_t i = 0; i < to.size(); ++i)
-    if (!to[i].is_cuda() || to[i].device() != to[0].device() || to[i].device() != from[i].device()) return false;
+    if (!to[i].is_cuda() || to[i].device() != to[0].device() || to[i].device() != from[i].device())
+      return false;
   return true;
 }
 
@@ -110,10 +118,12 @@ void Copy::operator()(const c10::OperatorHandle&, c10::DispatchKeySet, torch::ji
 ForeachCopy::ForeachCopy() : together_(std::make_unique<Redirect>()) {}
 ForeachCopy::~ForeachCopy() = default;
 
-void ForeachCopy::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+void ForeachCopy::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                             torch::jit::Stack* stack) {
   const auto arguments = torch::jit::last(*stack, 3);
   const auto to = arguments[0].toTensorVector(), from = arguments[1].toTensorVector();
-  TORCH_CHECK(to.size() == from.size(), "Tensor lists must have the same number of tensors, got ", to.size(), " and ", from.size());
+  TORCH_CHECK(to.size() == from.size(), "Tensor lists must have the same number of tensors, got ", to.size(),
+              " and ", from.size());
   if (together(to, from)) return (*together_)(op, keys, stack);
   const bool non_blocking = arguments[2].toBool();
   for (size_t i = 0; i < to.size(); ++i) to[i].copy_(from[i], non_blocking);

@@ -12,12 +12,13 @@ namespace {
 using wire::Tag;
 
 constexpr size_t kCompared = 8;  // tensors looked at for being the same object
-constexpr size_t kMostInlined = 64 << 10;  // bytes of a CPU tensor inside a call; larger ones are copied to the device
+constexpr size_t kMostInlined =
+    64 << 10;  // bytes of a CPU tensor inside a call; larger ones are copied to the device
 constexpr uint64_t kOffsetStep = 4;  // Philox offsets are multiples of four
 
 [[noreturn]] void mixed_devices(c10::Device one, c10::Device other, const char* name) {
-  TORCH_CHECK(false, "Expected all tensors to be on the same device, but found at least two devices, ", one, " and ",
-              other, "! (in ", name, ")");
+  TORCH_CHECK(false, "Expected all tensors to be on the same device, but found at least two devices, ", one,
+              " and ", other, "! (in ", name, ")");
   __builtin_unreachable();
 }
 
@@ -30,7 +31,8 @@ uint8_t tensor_flags(const at::Tensor& tensor) {
 }
 
 wire::TensorHead head_of(const at::Tensor& tensor) {
-  return {static_cast<int8_t>(tensor.scalar_type()), static_cast<uint8_t>(tensor.dim()), tensor_flags(tensor)};
+  return {static_cast<int8_t>(tensor.scalar_type()), static_cast<uint8_t>(tensor.dim()),
+          tensor_flags(tensor)};
 }
 
 }  // namespace
@@ -115,11 +117,14 @@ void Encoder::cpu_tensor(const at::Tensor& given) {
 void Encoder::tensor(const at::Tensor& tensor) {
   if (!tensor.defined()) return put_both(Tag::undefined);
   TORCH_CHECK_NOT_IMPLEMENTED(tensor.layout() == c10::kStrided && tensor.has_storage(), rules_.name,
-                              " with a tensor of layout ", tensor.layout(), " is not supported on the software device");
+                              " with a tensor of layout ", tensor.layout(),
+                              " is not supported on the software device");
   if (same_as_earlier(tensor)) return;
   if (tensor.is_cuda()) return device_tensor(tensor);
   const bool inlined = tensor.is_cpu() && (tensor.dim() == 0 || rules_.cpu_tensors);
-  if (!inlined) mixed_devices(c10::Device(c10::DeviceType::CUDA, std::max<c10::DeviceIndex>(device_, 0)), tensor.device(), rules_.name);
+  if (!inlined)
+    mixed_devices(c10::Device(c10::DeviceType::CUDA, std::max<c10::DeviceIndex>(device_, 0)), tensor.device(),
+                  rules_.name);
   if (tensor.nbytes() > kMostInlined)
     device_tensor(tensor.to(c10::Device(c10::DeviceType::CUDA, std::max<c10::DeviceIndex>(device_, 0))));
   else
@@ -174,7 +179,8 @@ void Encoder::list(const c10::IValue& value) {
         continue;
       }
       const auto& index = one.toTensor();
-      if (index.defined() && (index.scalar_type() == c10::kBool || index.scalar_type() == c10::kByte)) has_mask_ = true;
+      if (index.defined() && (index.scalar_type() == c10::kBool || index.scalar_type() == c10::kByte))
+        has_mask_ = true;
       tensor(index);
     }
   } else {  // of numbers, or of SymInts that are plain numbers

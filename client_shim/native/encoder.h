@@ -21,10 +21,10 @@ namespace jitc::torch_device {
 
 /// What may differ between operators in how their arguments are put down.
 struct EncodeRules {
-  bool random = false;           // takes random numbers
-  bool numbers_matter = false;   // output shapes depend on floating point numbers (arange)
-  bool cpu_tensors = false;      // takes CPU tensors of any size (indices, lengths)
-  const char* name = "";         // for messages
+  bool random = false;          // takes random numbers
+  bool numbers_matter = false;  // output shapes depend on floating point numbers (arange)
+  bool cpu_tensors = false;     // takes CPU tensors of any size (indices, lengths)
+  const char* name = "";        // for messages
 };
 
 class Encoder {

@@ -17,10 +17,24 @@ namespace {
 
 /// Operators that PyTorch's own CUDA code serves: they only allocate, change metadata or look at settings.
 const std::unordered_set<std::string>& native_operators() {
-  static const std::unordered_set<std::string> names{
-      "empty", "empty_strided", "as_strided", "view", "_reshape_alias", "unfold", "view_as_real", "view_as_complex",
-      "resize_", "set_", "record_stream", "is_set_to", "_local_scalar_dense", "_pin_memory", "_efficientzerotensor",
-      "_nested_view_from_buffer", "_use_cudnn_ctc_loss", "_use_miopen_ctc_loss"};
+  static const std::unordered_set<std::string> names{"empty",
+                                                     "empty_strided",
+                                                     "as_strided",
+                                                     "view",
+                                                     "_reshape_alias",
+                                                     "unfold",
+                                                     "view_as_real",
+                                                     "view_as_complex",
+                                                     "resize_",
+                                                     "set_",
+                                                     "record_stream",
+                                                     "is_set_to",
+                                                     "_local_scalar_dense",
+                                                     "_pin_memory",
+                                                     "_efficientzerotensor",
+                                                     "_nested_view_from_buffer",
+                                                     "_use_cudnn_ctc_loss",
+                                                     "_use_miopen_ctc_loss"};
   return names;
 }
 
@@ -51,13 +65,15 @@ struct Silence final : c10::WarningHandler {
 void redirect_operators(bool with_matrix_products) {
   Silence silence;
   const c10::WarningUtils::WarningHandlerGuard guard(&silence);
-  auto& library = *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::CUDA, __FILE__, __LINE__);
+  auto& library =
+      *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::CUDA, __FILE__, __LINE__);
   const auto registered = c10::Dispatcher::singleton().getRegistrationsForDispatchKey(c10::DispatchKey::CUDA);
   for (const auto& one : registered) {
     constexpr std::string_view kSpace = "aten::";
     if (!std::string_view(one.name).starts_with(kSpace)) continue;
     const auto base = one.name.substr(kSpace.size());
-    if (native_operators().contains(base) || base == "_fused_sdp_choice" || base == "_foreach_copy_") continue;
+    if (native_operators().contains(base) || base == "_fused_sdp_choice" || base == "_foreach_copy_")
+      continue;
     if (!with_matrix_products && matrix_products().contains(base)) continue;
     const auto full = one.overload_name.empty() ? one.name : one.name + "." + one.overload_name;
     library.impl(full.c_str(), boxed<Redirect>());

@@ -45,9 +45,14 @@ ResultPlan ReplyReader::result() {
   made.tag = take<Tag>();
   switch (made.tag) {
     case Tag::none:
-    case Tag::undefined: break;
-    case Tag::metadata: made.form = form(); break;
-    case Tag::same_tensor: made.tensor = take<uint16_t>(); break;
+    case Tag::undefined:
+      break;
+    case Tag::metadata:
+      made.form = form();
+      break;
+    case Tag::same_tensor:
+      made.tensor = take<uint16_t>();
+      break;
     case Tag::alias:
       made.tensor = take<uint16_t>();
       made.byte_offset = take<int64_t>();
@@ -56,15 +61,22 @@ ResultPlan ReplyReader::result() {
     case Tag::tensors:
       for (auto left = take<uint32_t>(); left; --left) made.items.push_back(result());
       break;
-    case Tag::boolean: made.value = take<uint8_t>() != 0; break;
-    case Tag::integer: made.value = take<int64_t>(); break;
-    case Tag::real: made.value = take<double>(); break;
+    case Tag::boolean:
+      made.value = take<uint8_t>() != 0;
+      break;
+    case Tag::integer:
+      made.value = take<int64_t>();
+      break;
+    case Tag::real:
+      made.value = take<double>();
+      break;
     case Tag::complex: {
       const auto real = take<double>();
       made.value = c10::complex<double>(real, take<double>());
       break;
     }
-    default: TORCH_CHECK(false, "jitc: the worker's answer to an operator query has an unknown part");
+    default:
+      TORCH_CHECK(false, "jitc: the worker's answer to an operator query has an unknown part");
   }
   return made;
 }
@@ -130,7 +142,8 @@ std::shared_ptr<const Plan> parse_reply(std::span<const uint8_t> reply) {
 std::shared_ptr<const Plan> query(const Encoder& call) {
   Reply reply;
   const auto& bytes = call.bytes();
-  const int status = jitc_operator_query(call.device(), current_stream(call), bytes.data(), bytes.size(), &reply);
+  const int status =
+      jitc_operator_query(call.device(), current_stream(call), bytes.data(), bytes.size(), &reply);
   const auto seen = status ? static_cast<uint32_t>(status) : reply.status;
   if (seen == kOperatorRaised) raise_operator_error({reinterpret_cast<const char*>(reply.data), reply.size});
   check(seen);
@@ -139,12 +152,14 @@ std::shared_ptr<const Plan> query(const Encoder& call) {
 
 void submit(const Encoder& call) {
   const auto& bytes = call.bytes();
-  check(static_cast<uint32_t>(jitc_operator_call(call.device(), current_stream(call), bytes.data(), bytes.size())));
+  check(static_cast<uint32_t>(
+      jitc_operator_call(call.device(), current_stream(call), bytes.data(), bytes.size())));
 }
 
 at::Tensor make_tensor(const TensorForm& form) {
-  at::Tensor made = at::detail::empty_strided_generic(form.sizes, form.strides, c10::cuda::CUDACachingAllocator::get(),
-                                                      c10::DispatchKeySet(c10::DispatchKey::CUDA), form.dtype);
+  at::Tensor made =
+      at::detail::empty_strided_generic(form.sizes, form.strides, c10::cuda::CUDACachingAllocator::get(),
+                                        c10::DispatchKeySet(c10::DispatchKey::CUDA), form.dtype);
   if (form.flags & wire::kConjugate) made._set_conj(true);
   if (form.flags & wire::kNegative) made._set_neg(true);
   return made;

@@ -24,11 +24,11 @@ struct TensorForm {
 
 struct ResultPlan {
   wire::Tag tag = wire::Tag::none;
-  TensorForm form;              // metadata, alias
-  uint16_t tensor = 0;          // same_tensor, alias: which argument
-  int64_t byte_offset = 0;      // alias: from that argument's first element
+  TensorForm form;                // metadata, alias
+  uint16_t tensor = 0;            // same_tensor, alias: which argument
+  int64_t byte_offset = 0;        // alias: from that argument's first element
   std::vector<ResultPlan> items;  // tensors
-  c10::IValue value;            // boolean, integer, real, complex
+  c10::IValue value;              // boolean, integer, real, complex
 };
 
 struct Plan {

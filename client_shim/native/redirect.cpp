@@ -27,20 +27,25 @@ bool starts_with_any(std::string_view name, std::initializer_list<std::string_vi
   return false;
 }
 
-bool is_write(const c10::Argument& argument) { return argument.alias_info() && argument.alias_info()->isWrite(); }
+bool is_write(const c10::Argument& argument) {
+  return argument.alias_info() && argument.alias_info()->isWrite();
+}
 
 /// Gives the arguments of an out= call the size that the result will have.
 void resize(const Encoder& encoder, const Plan& plan) {
   for (const auto& [tensor, form] : plan.resized) {
     const at::Tensor& out = encoder.tensors().at(tensor);
     if (out.numel() != 0)
-      TORCH_WARN("An output with one or more elements was resized since it had shape ", out.sizes(),
-                 ", which does not match the required output shape ", c10::IntArrayRef(form.sizes),
-                 ". This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless "
-                 "they have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero "
-                 "elements with t.resize_(0).");
+      TORCH_WARN(
+          "An output with one or more elements was resized since it had shape ", out.sizes(),
+          ", which does not match the required output shape ", c10::IntArrayRef(form.sizes),
+          ". This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless "
+          "they have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to "
+          "zero "
+          "elements with t.resize_(0).");
     const c10::IntArrayRef strides(form.strides);
-    const auto bytes = at::detail::computeStorageNbytes(form.sizes, strides, out.itemsize(), out.storage_offset());
+    const auto bytes =
+        at::detail::computeStorageNbytes(form.sizes, strides, out.itemsize(), out.storage_offset());
     out.resize_(form.sizes);
     if (out.strides() == strides) continue;
     if (out.storage().nbytes() < bytes) out.resize_({static_cast<int64_t>(bytes / out.itemsize())});
@@ -62,16 +67,23 @@ c10::IValue make_result(const ResultPlan& result, Encoder& encoder) {
       encoder.output(made);
       return made;
     }
-    case Tag::undefined: encoder.dropped_output(); return at::Tensor();
-    case Tag::same_tensor: encoder.dropped_output(); return encoder.tensors().at(result.tensor);
-    case Tag::alias: encoder.dropped_output(); return alias_of(encoder.tensors().at(result.tensor), result);
+    case Tag::undefined:
+      encoder.dropped_output();
+      return at::Tensor();
+    case Tag::same_tensor:
+      encoder.dropped_output();
+      return encoder.tensors().at(result.tensor);
+    case Tag::alias:
+      encoder.dropped_output();
+      return alias_of(encoder.tensors().at(result.tensor), result);
     case Tag::tensors: {
       c10::List<at::Tensor> list;
       list.reserve(result.items.size());
       for (const auto& one : result.items) list.push_back(make_result(one, encoder).toTensor());
       return list;
     }
-    default: return result.value;
+    default:
+      return result.value;
   }
 }
 
@@ -103,13 +115,16 @@ void Redirect::read_schema(const c10::OperatorHandle& op) {
     int same = -1;
     if (is_write(one))
       for (size_t i = 0; i < arguments_; ++i)
-        if (is_write(schema.arguments()[i]) && *schema.arguments()[i].alias_info() == *one.alias_info()) same = static_cast<int>(i);
+        if (is_write(schema.arguments()[i]) && *schema.arguments()[i].alias_info() == *one.alias_info())
+          same = static_cast<int>(i);
     returns_argument_.push_back(same);
     gives_values = gives_values || one.type()->str().find("Tensor") == std::string::npos;
   }
   const std::string_view plain = std::string_view(name_).substr(std::string_view("aten::").size());
-  indexes_ = starts_with_any(plain, {"index.", "_unsafe_index.", "index_put", "_index_put_impl_", "_unsafe_index_put"});
-  depends_on_data_ = gives_values || op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output);
+  indexes_ = starts_with_any(
+      plain, {"index.", "_unsafe_index.", "index_put", "_index_put_impl_", "_unsafe_index_put"});
+  depends_on_data_ =
+      gives_values || op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output);
   rules_.name = name_.c_str();
   rules_.random = generator_ >= 0 || op.hasTag(at::Tag::nondeterministic_seeded);
   rules_.numbers_matter = starts_with_any(plain, {"arange", "range", "linspace", "logspace"});
@@ -158,7 +173,8 @@ std::vector<c10::IValue> Redirect::run(Encoder& encoder, c10::ArrayRef<c10::IVal
   std::vector<c10::IValue> results;
   results.reserve(returns_argument_.size());
   for (size_t i = 0; i < returns_argument_.size(); ++i)
-    results.push_back(returns_argument_[i] >= 0 ? arguments[returns_argument_[i]] : make_result(plan->results[i], encoder));
+    results.push_back(returns_argument_[i] >= 0 ? arguments[returns_argument_[i]]
+                                                : make_result(plan->results[i], encoder));
   if (plan->outputs || writes_ || results.empty()) submit(encoder);
   return results;
 }

@@ -1,7 +1,7 @@
 // One boxed function per ATen operator of CUDA tensors: the call goes to the worker instead of to a kernel.
 //
-// Registered by install.cpp; called by PyTorch's dispatcher from any thread, below autograd. The first call of
-// a signature waits for the worker to say what the results look like; later ones do not wait, except for
+// Registered by install.cpp; called by PyTorch's dispatcher from any thread, below autograd. The first call
+// of a signature waits for the worker to say what the results look like; later ones do not wait, except for
 // operators whose results depend on data.
 #pragma once
 #include <ATen/core/boxing/OperatorKernel.h>
@@ -54,7 +54,7 @@ class Redirect final : public c10::OperatorKernel {
   std::string name_;
   EncodeRules rules_;
   size_t arguments_ = 0;
-  int generator_ = -1;                // argument
+  int generator_ = -1;                 // argument
   std::vector<int> returns_argument_;  // per return: the argument that it is, or -1
   bool writes_ = false;                // to an argument
   bool depends_on_data_ = false, indexes_ = false;

@@ -1,7 +1,7 @@
 // Operators that PyTorch has for CUDA only, put together from ones that have a CPU kernel.
 //
-// Recurrent cells, RMS norm and the parts of synchronized batch norm. Each takes and leaves a boxed stack, with
-// the same results (and workspaces that only the matching backward reads) as the CUDA operator.
+// Recurrent cells, RMS norm and the parts of synchronized batch norm. Each takes and leaves a boxed stack,
+// with the same results (and workspaces that only the matching backward reads) as the CUDA operator.
 #include <ATen/ATen.h>
 #include <ATen/OpMathType.h>
 
@@ -31,7 +31,9 @@ Tensor plus(const Tensor& sum, const c10::IValue& bias) {
   return given.defined() ? sum + given : sum;
 }
 
-Tensor or_zeros(const Tensor& given, const Tensor& like) { return given.defined() ? given : at::zeros_like(like); }
+Tensor or_zeros(const Tensor& given, const Tensor& like) {
+  return given.defined() ? given : at::zeros_like(like);
+}
 
 Tensor sigmoid_slope(const Tensor& y) { return y * (1 - y); }
 Tensor tanh_slope(const Tensor& y) { return 1 - y * y; }
@@ -41,7 +43,8 @@ void lstm_cell(Stack& stack) {
   const auto in = take(stack);
   const Tensor gates = plus(plus(in[0].toTensor() + in[1].toTensor(), in[3]), in[4]);
   const auto parts = gates.chunk(4, 1);
-  const Tensor input = parts[0].sigmoid(), forget = parts[1].sigmoid(), cell = parts[2].tanh(), output = parts[3].sigmoid();
+  const Tensor input = parts[0].sigmoid(), forget = parts[1].sigmoid(), cell = parts[2].tanh(),
+               output = parts[3].sigmoid();
   const Tensor cy = forget * in[2].toTensor() + input * cell;
   const Tensor hy = output * cy.tanh();
   give(stack, hy, cy, at::cat({input, forget, cell, output}, 1));
@@ -50,15 +53,18 @@ void lstm_cell(Stack& stack) {
 /// (gradient of the gates, gradient of cx, gradient of the bias).
 void lstm_cell_backward(Stack& stack) {
   const auto in = take(stack);
-  if (!optional(in[0]).defined() && !optional(in[1]).defined()) return give(stack, Tensor(), Tensor(), Tensor());
+  if (!optional(in[0]).defined() && !optional(in[1]).defined())
+    return give(stack, Tensor(), Tensor(), Tensor());
   const Tensor cx = in[2].toTensor(), cy = in[3].toTensor();
   const Tensor grad_hy = or_zeros(optional(in[0]), cy);
   const auto parts = in[4].toTensor().chunk(4, 1);
   const Tensor &input = parts[0], &forget = parts[1], &cell = parts[2], &output = parts[3];
   const Tensor bent = cy.tanh();
   const Tensor grad_cell = grad_hy * output * tanh_slope(bent) + or_zeros(optional(in[1]), cy);
-  const Tensor gates = at::cat({grad_cell * cell * sigmoid_slope(input), grad_cell * cx * sigmoid_slope(forget),
-                                grad_cell * input * tanh_slope(cell), grad_hy * bent * sigmoid_slope(output)}, 1);
+  const Tensor gates =
+      at::cat({grad_cell * cell * sigmoid_slope(input), grad_cell * cx * sigmoid_slope(forget),
+               grad_cell * input * tanh_slope(cell), grad_hy * bent * sigmoid_slope(output)},
+              1);
   const Tensor bias = in[5].toBool() ? gates.sum(0) : Tensor();
   give(stack, gates, grad_cell * forget, bias);
 }
@@ -66,9 +72,11 @@ void lstm_cell_backward(Stack& stack) {
 /// (hy, workspace of reset, update, new, hx, hidden part of new).
 void gru_cell(Stack& stack) {
   const auto in = take(stack);
-  const auto from_input = plus(in[0].toTensor(), in[3]).chunk(3, 1), from_hidden = plus(in[1].toTensor(), in[4]).chunk(3, 1);
+  const auto from_input = plus(in[0].toTensor(), in[3]).chunk(3, 1),
+             from_hidden = plus(in[1].toTensor(), in[4]).chunk(3, 1);
   const Tensor hx = in[2].toTensor();
-  const Tensor reset = (from_input[0] + from_hidden[0]).sigmoid(), update = (from_input[1] + from_hidden[1]).sigmoid();
+  const Tensor reset = (from_input[0] + from_hidden[0]).sigmoid(),
+               update = (from_input[1] + from_hidden[1]).sigmoid();
   const Tensor fresh = (from_input[2] + reset * from_hidden[2]).tanh();
   give(stack, (hx - fresh) * update + fresh, at::cat({reset, update, fresh, hx, from_hidden[2]}, 1));
 }
@@ -85,7 +93,8 @@ void gru_cell_backward(Stack& stack) {
   const Tensor input_gates = at::cat({grad_reset, grad_update, grad_fresh}, 1);
   const Tensor hidden_gates = at::cat({grad_reset, grad_update, grad_fresh * reset}, 1);
   const bool bias = in[2].toBool();
-  give(stack, input_gates, hidden_gates, grad * update, bias ? input_gates.sum(0) : Tensor(), bias ? hidden_gates.sum(0) : Tensor());
+  give(stack, input_gates, hidden_gates, grad * update, bias ? input_gates.sum(0) : Tensor(),
+       bias ? hidden_gates.sum(0) : Tensor());
 }
 
 std::vector<int64_t> last_dimensions(const Tensor& tensor, size_t count) {
@@ -120,7 +129,9 @@ void rms_norm_backward(Stack& stack) {
   const Tensor scaled = weight.defined() ? grad * wide(weight) : grad, normal = x * rstd;
   const auto mask = in[5].toBoolList();
   Tensor input_grad, weight_grad;
-  if (mask[0]) input_grad = (rstd * (scaled - normal * (scaled * normal).mean(dimensions, true))).to(input.scalar_type());
+  if (mask[0])
+    input_grad =
+        (rstd * (scaled - normal * (scaled * normal).mean(dimensions, true))).to(input.scalar_type());
   if (mask[1] && weight.defined()) {
     const int64_t rows = input.dim() - static_cast<int64_t>(dimensions.size());
     weight_grad = rows ? at::sum_to(grad * normal, weight.sizes()) : grad * normal;
@@ -166,7 +177,8 @@ void batch_norm_gather(Stack& stack) {
   const Tensor counts = in[7].toTensor().to(means.scalar_type()).reshape({-1, 1}), total = counts.sum();
   const Tensor mean = (means * counts).sum(0) / total;
   const Tensor squares = ((invstds.pow(-2) - eps + (means - mean).pow(2)) * counts).sum(0);
-  if (Tensor running = optional(in[3]); running.defined()) running.mul_(1 - momentum).add_(mean.to(running.scalar_type()), momentum);
+  if (Tensor running = optional(in[3]); running.defined())
+    running.mul_(1 - momentum).add_(mean.to(running.scalar_type()), momentum);
   if (Tensor running = optional(in[4]); running.defined())
     running.mul_(1 - momentum).add_((squares / (total - 1)).to(running.scalar_type()), momentum);
   give(stack, mean, (squares / total + eps).rsqrt());
@@ -188,13 +200,15 @@ void batch_norm_backward_reduce(Stack& stack) {
 void batch_norm_backward_elemt(Stack& stack) {
   const auto in = take(stack);
   const Tensor mean = in[2].toTensor(), invstd = in[3].toTensor(), weight = optional(in[4]);
-  const Tensor input = in[1].toTensor(), grad = in[0].toTensor().to(mean.scalar_type()), x = input.to(mean.scalar_type());
+  const Tensor input = in[1].toTensor(), grad = in[0].toTensor().to(mean.scalar_type()),
+               x = input.to(mean.scalar_type());
   const Tensor count = in[7].toTensor().sum().to(mean.scalar_type());
   const Tensor slope = (in[6].toTensor() / count) * invstd * invstd;
   Tensor scale = invstd;
   if (weight.defined()) scale = scale * weight.to(mean.scalar_type());
   const Tensor centred = (x - per_channel(mean, x)) * per_channel(slope, x);
-  give(stack, ((grad - per_channel(in[5].toTensor() / count, x) - centred) * per_channel(scale, x)).to(input.scalar_type()));
+  give(stack, ((grad - per_channel(in[5].toTensor() / count, x) - centred) * per_channel(scale, x))
+                  .to(input.scalar_type()));
 }
 
 void masked_scale(Stack& stack) {

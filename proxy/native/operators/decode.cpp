@@ -94,9 +94,11 @@ at::Tensor Decoder::cpu_tensor() {
 
 at::Tensor Decoder::same_tensor() {
   const auto number = reader_.take<uint16_t>();
-  if (number >= call_.tensors.size()) throw Malformed("operator call that refers to a tensor that it does not have");
+  if (number >= call_.tensors.size())
+    throw Malformed("operator call that refers to a tensor that it does not have");
   const at::Tensor same = call_.tensors[number], before = call_.before[number];
-  if (query_ && written_ && !before.defined()) {  // read as one argument, written as another: x.logical_not_()
+  if (query_ && written_ &&
+      !before.defined()) {  // read as one argument, written as another: x.logical_not_()
     call_.before.push_back(same);
     return copy_of(same);
   }
@@ -107,11 +109,19 @@ at::Tensor Decoder::same_tensor() {
 at::Tensor Decoder::tensor(Tag tag) {
   at::Tensor made;
   switch (tag) {
-    case Tag::tensor: made = device_tensor(); break;
-    case Tag::cpu_tensor: made = cpu_tensor(); break;
-    case Tag::same_tensor: made = same_tensor(); break;
-    case Tag::undefined: return {};
-    default: throw Malformed("operator call with another value where a tensor belongs");
+    case Tag::tensor:
+      made = device_tensor();
+      break;
+    case Tag::cpu_tensor:
+      made = cpu_tensor();
+      break;
+    case Tag::same_tensor:
+      made = same_tensor();
+      break;
+    case Tag::undefined:
+      return {};
+    default:
+      throw Malformed("operator call with another value where a tensor belongs");
   }
   call_.tensors.push_back(made);
   return made;
@@ -140,14 +150,18 @@ c10::IValue Decoder::optional_tensor_list() {
 
 at::Scalar Decoder::scalar(Tag tag) {
   switch (tag) {
-    case Tag::boolean: return reader_.take<uint8_t>() != 0;
-    case Tag::integer: return reader_.take<int64_t>();
-    case Tag::real: return reader_.take<double>();
+    case Tag::boolean:
+      return reader_.take<uint8_t>() != 0;
+    case Tag::integer:
+      return reader_.take<int64_t>();
+    case Tag::real:
+      return reader_.take<double>();
     case Tag::complex: {
       const auto real = reader_.take<double>();
       return c10::complex<double>(real, reader_.take<double>());
     }
-    default: throw Malformed("operator call with another value where a number belongs");
+    default:
+      throw Malformed("operator call with another value where a number belongs");
   }
 }
 
@@ -160,29 +174,41 @@ c10::IValue Decoder::scalar_list() {
 c10::IValue Decoder::value() {
   const auto tag = reader_.take<Tag>();
   switch (tag) {
-    case Tag::none: return {};
+    case Tag::none:
+      return {};
     case Tag::tensor:
     case Tag::cpu_tensor:
     case Tag::same_tensor:
-    case Tag::undefined: return tensor(tag);
+    case Tag::undefined:
+      return tensor(tag);
     case Tag::boolean:
     case Tag::integer:
     case Tag::real:
-    case Tag::complex: return scalar(tag);
-    case Tag::text: return std::string(reader_.text(count()));
-    case Tag::integers: return reader_.list<int64_t>(count());
-    case Tag::reals: return reader_.list<double>(count());
+    case Tag::complex:
+      return scalar(tag);
+    case Tag::text:
+      return std::string(reader_.text(count()));
+    case Tag::integers:
+      return reader_.list<int64_t>(count());
+    case Tag::reals:
+      return reader_.list<double>(count());
     case Tag::booleans: {
       c10::List<bool> list;
       for (auto left = count(); left; --left) list.push_back(reader_.take<uint8_t>() != 0);
       return list;
     }
-    case Tag::tensors: return tensor_list();
-    case Tag::optional_tensors: return optional_tensor_list();
-    case Tag::scalars: return scalar_list();
-    case Tag::device: return c10::Device(c10::DeviceType::CPU);
-    case Tag::generator: return make_generator(call_.header.seed, call_.header.offset);
-    default: throw Malformed("operator call with a value of unknown kind " + std::to_string(static_cast<int>(tag)));
+    case Tag::tensors:
+      return tensor_list();
+    case Tag::optional_tensors:
+      return optional_tensor_list();
+    case Tag::scalars:
+      return scalar_list();
+    case Tag::device:
+      return c10::Device(c10::DeviceType::CPU);
+    case Tag::generator:
+      return make_generator(call_.header.seed, call_.header.offset);
+    default:
+      throw Malformed("operator call with a value of unknown kind " + std::to_string(static_cast<int>(tag)));
   }
 }
 
@@ -203,11 +229,12 @@ Output Decoder::output() {
 Call Decoder::run() {
   call_.header = reader_.take<wire::CallHeader>();
   if (call_.header.version != wire::kVersion)
-    throw Malformed("operator call of format " + std::to_string(call_.header.version) + "; this worker reads " +
-                    std::to_string(wire::kVersion));
+    throw Malformed("operator call of format " + std::to_string(call_.header.version) +
+                    "; this worker reads " + std::to_string(wire::kVersion));
   checked_dtype(call_.header.default_dtype);
   call_.op = &find_operator(reader_.text(call_.header.name_size));
-  if (call_.header.arguments != call_.op->written.size()) throw Malformed("operator call with a wrong number of arguments");
+  if (call_.header.arguments != call_.op->written.size())
+    throw Malformed("operator call with a wrong number of arguments");
   for (const bool written : call_.op->written) {
     written_ = written;
     call_.stack.push_back(value());

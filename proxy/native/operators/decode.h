@@ -28,7 +28,8 @@ struct Call {
   const Operator* op = nullptr;
   torch::jit::Stack stack;
   std::vector<at::Tensor> tensors;  // numbered as in wire.h
-  std::vector<at::Tensor> before;   // query: the tensor itself where tensors holds a copy of it, else undefined
+  std::vector<at::Tensor>
+      before;  // query: the tensor itself where tensors holds a copy of it, else undefined
   std::vector<Output> outputs;
 };
 

@@ -1,8 +1,8 @@
 // The matmul op on PyTorch's CPU kernels.
 //
-// cuBLAS is column major. A column-major m x n matrix is a row-major n x m one, so D = op(A) op(B) is computed
-// as D' = op(B)' op(A)', which is the very call that PyTorch's CPU code makes for the same program: results are
-// those of a run on the CPU.
+// cuBLAS is column major. A column-major m x n matrix is a row-major n x m one, so D = op(A) op(B) is
+// computed as D' = op(B)' op(A)', which is the very call that PyTorch's CPU code makes for the same program:
+// results are those of a run on the CPU.
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/addmm.h>
@@ -19,16 +19,29 @@
 namespace jitc::operators {
 namespace {
 
-enum Epilogue : uint32_t { kNone = 0, kDefault = 1, kRelu = 2, kBias = 4, kReluBias = 6, kGelu = 32, kGeluBias = 36 };
+enum Epilogue : uint32_t {
+  kNone = 0,
+  kDefault = 1,
+  kRelu = 2,
+  kBias = 4,
+  kReluBias = 6,
+  kGelu = 32,
+  kGeluBias = 36
+};
 
 c10::ScalarType data_type(uint32_t cuda_type) {
   switch (cuda_type) {  // cudaDataType_t
-    case 0: return c10::ScalarType::Float;
-    case 1: return c10::ScalarType::Double;
-    case 2: return c10::ScalarType::Half;
-    case 14: return c10::ScalarType::BFloat16;
-    default: throw Malformed("matrix product of cudaDataType " + std::to_string(cuda_type) +
-                             ", which the software device does not compute (it does fp32, fp64, fp16 and bf16)");
+    case 0:
+      return c10::ScalarType::Float;
+    case 1:
+      return c10::ScalarType::Double;
+    case 2:
+      return c10::ScalarType::Half;
+    case 14:
+      return c10::ScalarType::BFloat16;
+    default:
+      throw Malformed("matrix product of cudaDataType " + std::to_string(cuda_type) +
+                      ", which the software device does not compute (it does fp32, fp64, fp16 and bf16)");
   }
 }
 
@@ -49,7 +62,8 @@ class Product {
   double scalar(double value, uint64_t address);
   at::Tensor bias();
   void check() const;
-  void multiply(at::Tensor& d, const at::Tensor& left, const at::Tensor& right, double beta, double alpha) const;
+  void multiply(at::Tensor& d, const at::Tensor& left, const at::Tensor& right, double beta,
+                double alpha) const;
   void finish(at::Tensor& d) const;
 
   const jitc_operator_host& host_;
@@ -69,7 +83,8 @@ at::Tensor Product::view(const Matrix& matrix, bool input) {
     shape.sizes.insert(shape.sizes.begin(), op_.batch);
     shape.strides.insert(shape.strides.begin(), matrix.batch_stride);
   }
-  const wire::TensorHead head{static_cast<int8_t>(data_type(matrix.type)), static_cast<uint8_t>(shape.sizes.size()), 0};
+  const wire::TensorHead head{static_cast<int8_t>(data_type(matrix.type)),
+                              static_cast<uint8_t>(shape.sizes.size()), 0};
   Extent extent;
   void* memory = nullptr;
   auto made = maker_.make(head, matrix.address, shape, &extent, &memory);
@@ -94,15 +109,25 @@ at::Tensor Product::bias() {
 }
 
 void Product::check() const {
-  if (op_.m < 0 || op_.n < 0 || op_.k < 0 || op_.batch < 1) throw Malformed("matrix product with a negative size");
+  if (op_.m < 0 || op_.n < 0 || op_.k < 0 || op_.batch < 1)
+    throw Malformed("matrix product with a negative size");
   switch (op_.epilogue) {
-    case kNone: case kDefault: case kRelu: case kBias: case kReluBias: case kGelu: case kGeluBias: return;
-    default: throw Malformed("matrix product with cublasLt epilogue " + std::to_string(op_.epilogue) +
-                             ", which the software device does not compute");
+    case kNone:
+    case kDefault:
+    case kRelu:
+    case kBias:
+    case kReluBias:
+    case kGelu:
+    case kGeluBias:
+      return;
+    default:
+      throw Malformed("matrix product with cublasLt epilogue " + std::to_string(op_.epilogue) +
+                      ", which the software device does not compute");
   }
 }
 
-void Product::multiply(at::Tensor& d, const at::Tensor& left, const at::Tensor& right, double beta, double alpha) const {
+void Product::multiply(at::Tensor& d, const at::Tensor& left, const at::Tensor& right, double beta,
+                       double alpha) const {
   const bool batched = op_.batch > 1;
   if (beta == 0 && alpha == 1) {  // also: C may hold anything, NaN included
     batched ? at::bmm_out(d, left, right) : at::mm_out(d, left, right);
@@ -123,7 +148,8 @@ void Product::run() {
   auto d = view({op_.d, op_.m, op_.n, op_.ldd, op_.stride_d, op_.type_d}, false);
   const auto left = view({op_.b, op_.k, op_.n, op_.ldb, op_.stride_b, op_.type_b, op_.transpose_b}, true);
   const auto right = view({op_.a, op_.m, op_.k, op_.lda, op_.stride_a, op_.type_a, op_.transpose_a}, true);
-  if (beta != 0 && (op_.c != op_.d || op_.ldc != op_.ldd || op_.stride_c != op_.stride_d || op_.type_c != op_.type_d))
+  if (beta != 0 &&
+      (op_.c != op_.d || op_.ldc != op_.ldd || op_.stride_c != op_.stride_d || op_.type_c != op_.type_d))
     d.copy_(view({op_.c, op_.m, op_.n, op_.ldc, op_.stride_c, op_.type_c}, false));
   const bool biased = op_.epilogue & kBias;
   if (biased && beta == 0) {

@@ -1,4 +1,5 @@
-// What this library knows of a PyTorch operator: its dispatcher entry, and what of its schema every call needs.
+// What this library knows of a PyTorch operator: its dispatcher entry, and what of its schema every call
+// needs.
 #pragma once
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>

@@ -6,12 +6,13 @@ namespace {
 using wire::Tag;
 
 void write_metadata(const at::Tensor& tensor, std::vector<uint8_t>& out) {
-  TORCH_CHECK_NOT_IMPLEMENTED(tensor.layout() == c10::kStrided && tensor.has_storage(),
-                              "a result of layout ", tensor.layout(), " is not supported on the software device");
+  TORCH_CHECK_NOT_IMPLEMENTED(tensor.layout() == c10::kStrided && tensor.has_storage(), "a result of layout ",
+                              tensor.layout(), " is not supported on the software device");
   uint8_t flags = 0;
   if (tensor.is_conj()) flags |= wire::kConjugate;
   if (tensor.is_neg()) flags |= wire::kNegative;
-  append(out, wire::TensorHead{static_cast<int8_t>(tensor.scalar_type()), static_cast<uint8_t>(tensor.dim()), flags});
+  append(out, wire::TensorHead{static_cast<int8_t>(tensor.scalar_type()), static_cast<uint8_t>(tensor.dim()),
+                               flags});
   for (const int64_t size : tensor.sizes()) append(out, size);
   for (const int64_t stride : tensor.strides()) append(out, stride);
 }
@@ -27,7 +28,8 @@ bool write_as_argument(const Call& call, const at::Tensor& tensor, std::vector<u
     if (!tensor.has_storage() || !tensor.storage().data() || !tensor.is_alias_of(argument)) continue;
     append(out, Tag::alias);
     append(out, static_cast<uint16_t>(i));
-    append(out, (tensor.storage_offset() - argument.storage_offset()) * static_cast<int64_t>(tensor.itemsize()));
+    append(out,
+           (tensor.storage_offset() - argument.storage_offset()) * static_cast<int64_t>(tensor.itemsize()));
     write_metadata(tensor, out);
     return true;
   }
@@ -64,7 +66,8 @@ void write_value(const Call& call, const c10::IValue& value, std::vector<uint8_t
   } else if (value.isNone()) {
     append(out, Tag::undefined);
   } else {
-    TORCH_CHECK_NOT_IMPLEMENTED(false, "a result of type ", value.tagKind(), " is not supported on the software device");
+    TORCH_CHECK_NOT_IMPLEMENTED(false, "a result of type ", value.tagKind(),
+                                " is not supported on the software device");
   }
 }
 

@@ -77,7 +77,8 @@ void store(std::vector<at::Tensor>& results, std::vector<Output>& outputs, const
     if (!outputs[i].tensor.defined()) continue;
     check_output(results[i], outputs[i].tensor);
     const auto* begin = results[i].storage().data();
-    const bool placed = std::any_of(slots.begin(), slots.end(), [&](const Slot& one) { return one.used && one.address == begin; });
+    const bool placed = std::any_of(slots.begin(), slots.end(),
+                                    [&](const Slot& one) { return one.used && one.address == begin; });
     if (placed && !in_place(results[i], outputs[i])) results[i] = results[i].clone();
   }
   for (size_t i = 0; i < results.size(); ++i)

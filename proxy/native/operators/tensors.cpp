@@ -7,7 +7,8 @@
 namespace jitc::operators {
 namespace {
 
-constexpr size_t kSearched = 32;  // tensors looked at for overlap; lists of parameters are longer and do not overlap
+constexpr size_t kSearched =
+    32;  // tensors looked at for overlap; lists of parameters are longer and do not overlap
 
 void keep(void*) {}
 
@@ -25,7 +26,8 @@ uint64_t extent_bytes(std::span<const int64_t> sizes, std::span<const int64_t> s
     if (sizes[i] < 0 || strides[i] < 0) throw Malformed("tensor with a negative size or stride");
     if (sizes[i] == 0) empty = true;
     uint64_t step = 0;
-    if (sizes[i] > 1 && (__builtin_mul_overflow(static_cast<uint64_t>(sizes[i] - 1), static_cast<uint64_t>(strides[i]), &step) ||
+    if (sizes[i] > 1 && (__builtin_mul_overflow(static_cast<uint64_t>(sizes[i] - 1),
+                                                static_cast<uint64_t>(strides[i]), &step) ||
                          __builtin_add_overflow(last, step, &last)))
       throw Malformed("tensor whose extent overflows");
     if (sizes[i] > 0 && __builtin_mul_overflow(count, static_cast<uint64_t>(sizes[i]), &count))
@@ -33,7 +35,8 @@ uint64_t extent_bytes(std::span<const int64_t> sizes, std::span<const int64_t> s
   }
   if (count > INT64_MAX / 16) throw Malformed("tensor with too many elements");
   uint64_t bytes = 0;
-  if (__builtin_add_overflow(last, 1, &last) || __builtin_mul_overflow(last, item, &bytes) || bytes > INT64_MAX)
+  if (__builtin_add_overflow(last, 1, &last) || __builtin_mul_overflow(last, item, &bytes) ||
+      bytes > INT64_MAX)
     throw Malformed("tensor whose extent overflows");
   return empty ? 0 : bytes;
 }
@@ -43,13 +46,15 @@ c10::ScalarType checked_dtype(int8_t dtype) {
   // Quantized and packed types need more than sizes and strides.
   if (dtype < 0 || dtype >= static_cast<int8_t>(c10::ScalarType::NumOptions) || c10::isQIntType(type) ||
       type == c10::ScalarType::Undefined || c10::isBitsType(type) || c10::elementSize(type) == 0)
-    throw Malformed("tensor of data type " + std::to_string(dtype) + ", which the software device does not know");
+    throw Malformed("tensor of data type " + std::to_string(dtype) +
+                    ", which the software device does not know");
   return type;
 }
 
-at::Tensor make_tensor(const c10::Storage& storage, int64_t offset, const Shape& shape, c10::ScalarType dtype) {
-  auto tensor = at::detail::make_tensor<c10::TensorImpl>(c10::Storage(storage), c10::DispatchKeySet(c10::DispatchKey::CPU),
-                                                         c10::scalarTypeToTypeMeta(dtype));
+at::Tensor make_tensor(const c10::Storage& storage, int64_t offset, const Shape& shape,
+                       c10::ScalarType dtype) {
+  auto tensor = at::detail::make_tensor<c10::TensorImpl>(
+      c10::Storage(storage), c10::DispatchKeySet(c10::DispatchKey::CPU), c10::scalarTypeToTypeMeta(dtype));
   tensor.unsafeGetTensorImpl()->set_sizes_and_strides(shape.sizes, shape.strides, offset);
   return tensor;
 }
@@ -66,7 +71,9 @@ c10::Storage TensorMaker::storage_for(const Extent& extent, uint64_t item, int64
   const size_t searched = std::min(known_.size(), kSearched);
   for (size_t i = 0; i < searched; ++i) {
     Known& one = known_[i];
-    if (extent.address + extent.bytes <= one.extent.address || one.extent.address + one.extent.bytes <= extent.address) continue;
+    if (extent.address + extent.bytes <= one.extent.address ||
+        one.extent.address + one.extent.bytes <= extent.address)
+      continue;
     if (extent.address < one.extent.address || (extent.address - one.extent.address) % item) continue;
     if (extent.address + extent.bytes > one.extent.address + one.extent.bytes) {
       const Extent wider{one.extent.address, extent.address + extent.bytes - one.extent.address};
@@ -81,7 +88,8 @@ c10::Storage TensorMaker::storage_for(const Extent& extent, uint64_t item, int64
   return known_.back().storage;
 }
 
-at::Tensor TensorMaker::make(const wire::TensorHead& head, uint64_t address, const Shape& shape, Extent* extent, void** memory) {
+at::Tensor TensorMaker::make(const wire::TensorHead& head, uint64_t address, const Shape& shape,
+                             Extent* extent, void** memory) {
   const auto dtype = checked_dtype(head.dtype);
   const uint64_t item = c10::elementSize(dtype);
   *extent = {address, extent_bytes(shape.sizes, shape.strides, item)};
@@ -96,7 +104,8 @@ at::Tensor TensorMaker::make(const wire::TensorHead& head, uint64_t address, con
     tensor._set_conj(true);
   }
   if (head.flags & wire::kNegative) tensor._set_neg(true);
-  if (head.flags & wire::kWrappedNumber) tensor.unsafeGetTensorImpl()->set_wrapped_number(head.dimensions == 0);
+  if (head.flags & wire::kWrappedNumber)
+    tensor.unsafeGetTensorImpl()->set_wrapped_number(head.dimensions == 0);
   return tensor;
 }
 

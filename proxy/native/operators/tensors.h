@@ -23,14 +23,16 @@ struct Shape {
 /// Bytes from the first to the last element; throws Malformed when they overflow or a size is negative.
 uint64_t extent_bytes(std::span<const int64_t> sizes, std::span<const int64_t> strides, uint64_t item);
 c10::ScalarType checked_dtype(int8_t dtype);
-at::Tensor make_tensor(const c10::Storage& storage, int64_t offset, const Shape& shape, c10::ScalarType dtype);
+at::Tensor make_tensor(const c10::Storage& storage, int64_t offset, const Shape& shape,
+                       c10::ScalarType dtype);
 
 /// Makes the tensors of one call. Tensors that overlap in memory share a storage, as they do for the
 /// program, so that kernels see it (overlap checks, in-place operations on views).
 class TensorMaker {
  public:
   explicit TensorMaker(const jitc_operator_host& host) : host_(host) {}
-  at::Tensor make(const wire::TensorHead& head, uint64_t address, const Shape& shape, Extent* extent, void** memory);
+  at::Tensor make(const wire::TensorHead& head, uint64_t address, const Shape& shape, Extent* extent,
+                  void** memory);
 
  private:
   struct Known {

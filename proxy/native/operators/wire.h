@@ -5,7 +5,8 @@
 // new kVersion; the first byte of a call and of a reply is always the version.
 //
 // Call:   CallHeader, operator name ("aten::add.Tensor"), one value per schema argument, then
-//         u16 outputs and per output a value (tensor: write there; none: drop it). A query has no outputs part.
+//         u16 outputs and per output a value (tensor: write there; none: drop it). A query has no outputs
+//         part.
 // Reply:  u8 kVersion, u16 resized, per resized argument {u16 tensor, tensor metadata},
 //         u16 results, one value per schema return (a list of tensors is one value).
 //
@@ -21,25 +22,26 @@ namespace jitc::wire {
 static_assert(std::endian::native == std::endian::little);
 
 inline constexpr uint8_t kVersion = 1;
-inline constexpr size_t kAlignment = 8;  // a call may be followed by fewer bytes than this, which pad its record
+inline constexpr size_t kAlignment =
+    8;  // a call may be followed by fewer bytes than this, which pad its record
 inline constexpr uint32_t kMostDimensions = 64;
 inline constexpr uint32_t kMostItems = 1 << 20;  // of a list, text or name
 
 enum class Tag : uint8_t {
   none = 0,
-  tensor = 1,        // TensorHead, u64 address, i64 sizes[], i64 strides[]
-  cpu_tensor = 2,    // TensorHead, u64 bytes, i64 sizes[], contiguous data
-  same_tensor = 3,   // u16 number of an earlier tensor: the same object
-  undefined = 4,     // a tensor that is not defined
-  boolean = 5,       // u8
-  integer = 6,       // i64
-  real = 7,          // f64
-  complex = 8,       // f64, f64
-  text = 9,          // u32 size, bytes
-  integers = 10,     // u32 count, i64[]
-  reals = 11,        // u32 count, f64[]
-  booleans = 12,     // u32 count, u8[]
-  tensors = 13,      // u32 count, values
+  tensor = 1,             // TensorHead, u64 address, i64 sizes[], i64 strides[]
+  cpu_tensor = 2,         // TensorHead, u64 bytes, i64 sizes[], contiguous data
+  same_tensor = 3,        // u16 number of an earlier tensor: the same object
+  undefined = 4,          // a tensor that is not defined
+  boolean = 5,            // u8
+  integer = 6,            // i64
+  real = 7,               // f64
+  complex = 8,            // f64, f64
+  text = 9,               // u32 size, bytes
+  integers = 10,          // u32 count, i64[]
+  reals = 11,             // u32 count, f64[]
+  booleans = 12,          // u32 count, u8[]
+  tensors = 13,           // u32 count, values
   optional_tensors = 14,  // u32 count, values (none: absent)
   scalars = 15,           // u32 count, values
   device = 16,            // the device of the call
@@ -54,8 +56,8 @@ enum CallFlags : uint8_t { kRandom = 1, kDeterministic = 2 };
 #pragma pack(push, 1)
 struct CallHeader {
   uint8_t version = kVersion;
-  uint8_t flags = 0;          // CallFlags
-  int8_t default_dtype = 6;   // c10::ScalarType of new floating point tensors
+  uint8_t flags = 0;         // CallFlags
+  int8_t default_dtype = 6;  // c10::ScalarType of new floating point tensors
   uint8_t reserved = 0;
   uint16_t name_size = 0;
   uint16_t arguments = 0;

@@ -41,7 +41,8 @@ void* translate(void*, uint64_t address, uint64_t bytes) {
   auto after = allocations.upper_bound(address);
   if (after == allocations.begin()) return nullptr;
   --after;
-  if (address - after->first > after->second || bytes > after->second - (address - after->first)) return nullptr;
+  if (address - after->first > after->second || bytes > after->second - (address - after->first))
+    return nullptr;
   return reinterpret_cast<void*>(address);
 }
 
@@ -83,16 +84,24 @@ LOOP int jitc_operator_query(int, void*, const void* call, size_t size, jitc_rep
   return static_cast<int>(out->status);
 }
 
-/// For the tests: calls, queries, steps begun, steps ended, live blocks, live bytes, times backward was entered.
+/// For the tests: calls, queries, steps begun, steps ended, live blocks, live bytes, times backward was
+/// entered.
 LOOP long loop_count(int what) {
   switch (what) {
-    case 0: return calls;
-    case 1: return queries;
-    case 2: return begins;
-    case 3: return ends;
-    case 4: return static_cast<long>(live_blocks);
-    case 5: return static_cast<long>(live_bytes);
-    default: return phases[1];
+    case 0:
+      return calls;
+    case 1:
+      return queries;
+    case 2:
+      return begins;
+    case 3:
+      return ends;
+    case 4:
+      return static_cast<long>(live_blocks);
+    case 5:
+      return static_cast<long>(live_bytes);
+    default:
+      return phases[1];
   }
 }
 
@@ -188,19 +197,29 @@ LOOP cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, con
   attributes->devicePointer = ours ? const_cast<void*>(address) : nullptr;
   return cudaSuccess;
 }
-LOOP cudaError_t cudaStreamGetCaptureInfo(cudaStream_t, cudaStreamCaptureStatus* status, unsigned long long*, cudaGraph_t*,
-                                          const cudaGraphNode_t**, const cudaGraphEdgeData**, size_t*) {
+LOOP cudaError_t cudaStreamGetCaptureInfo(cudaStream_t, cudaStreamCaptureStatus* status, unsigned long long*,
+                                          cudaGraph_t*, const cudaGraphNode_t**, const cudaGraphEdgeData**,
+                                          size_t*) {
   *status = cudaStreamCaptureStatusNone;
   return cudaSuccess;
 }
-LOOP cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned, unsigned long long,
+LOOP cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned,
+                                                  unsigned long long,
                                                   cudaDriverEntryPointQueryResult* found) {
   const bool state = !strcmp(symbol, "cuDevicePrimaryCtxGetState");
   *function = state ? reinterpret_cast<void*>(&primary_context_state) : reinterpret_cast<void*>(&no_driver);
   if (found) *found = cudaDriverEntryPointSuccess;
   return cudaSuccess;
 }
-LOOP cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t) { return cudaErrorNotSupported; }
-LOOP cudaError_t __cudaLaunchKernel(cudaKernel_t, dim3, dim3, void**, size_t, cudaStream_t) { return cudaErrorNotSupported; }
-LOOP cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t*, const void*, void**) { return cudaErrorNotSupported; }
-LOOP const char* cudaGetErrorString(cudaError_t error) { return error == cudaErrorNotSupported ? "operation not supported" : "error"; }
+LOOP cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t) {
+  return cudaErrorNotSupported;
+}
+LOOP cudaError_t __cudaLaunchKernel(cudaKernel_t, dim3, dim3, void**, size_t, cudaStream_t) {
+  return cudaErrorNotSupported;
+}
+LOOP cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t*, const void*, void**) {
+  return cudaErrorNotSupported;
+}
+LOOP const char* cudaGetErrorString(cudaError_t error) {
+  return error == cudaErrorNotSupported ? "operation not supported" : "error";
+}
