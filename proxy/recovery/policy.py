@@ -37,6 +37,12 @@ class GroupPolicy:
     #: Ranks wait for each other before a step, and shadows are taken; on for all before peers are relied on.
     barrier: bool = False
     peer: bool = False
+    #: In peer mode: the newest boundary of when measuring began again, or when it was last done.
+    measuring: bool = True
+    measured_at: int = 0
+    #: Peer mode ends: copies of all blocks are made from the boundary after this one on. Until every rank
+    #: has one, recoveries must still take boundary n for one that only peers hold.
+    leaving_at: int | None = None
     settled: bool = False  # no more measuring: copies of everything, for good
     classes: dict[int, Classes] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
@@ -51,7 +57,9 @@ class Policies:
         self._groups: dict[int, GroupPolicy] = {}  # by session
 
     def peer_mode(self, group: list[Session]) -> bool:
-        return all(one.number in self._groups and self._groups[one.number].peer for one in group)
+        """Whether the newest boundary may lack copies that only peers can give."""
+        policies = [self._groups.get(one.number) for one in group]
+        return any(policy is not None and (policy.peer or policy.leaving_at is not None) for policy in policies)
 
     def restore(self, sessions: list[Session]) -> None:
         """Tells rebuilt workers what their predecessors knew."""
@@ -70,15 +78,21 @@ class Policies:
 
     def busy(self) -> bool:
         """Whether a group is being measured; then ticks must come fast."""
-        return any(not policy.settled and not policy.peer for policy in self._groups.values())
+        return any(
+            policy.leaving_at is not None or (not policy.settled and policy.measuring)
+            for policy in self._groups.values()
+        )
 
     def tick(self) -> None:
         for group in self._grouped():
             policy = self._policy(group)
-            if policy is None or policy.settled:
+            if policy is None or (policy.settled and policy.leaving_at is None):
                 continue
             try:
-                self._measure(group, policy)
+                if policy.leaving_at is None:
+                    self._measure(group, policy)
+                else:
+                    self._leave(group, policy)
             except grpc.RpcError:
                 continue  # a dying worker; the coordinator hears of it
 
@@ -118,7 +132,14 @@ class Policies:
 
     def _measure(self, group: list[Session], policy: GroupPolicy) -> None:
         newest = min(int(_stats(session).get("boundary", 0)) for session in group)
-        for boundary in (newest - 1, newest):
+        if not policy.measuring:
+            if newest - policy.measured_at >= MEASURE_EVERY:
+                policy.measuring, policy.measured_at = True, newest
+                self._send_all(group, policy)
+            return
+        # What was made before the workers were told to measure has no hashes of the step's begin.
+        first = policy.measured_at + 2 if policy.peer else 0
+        for boundary in (one for one in (newest - 1, newest) if one >= first):
             if boundary > 0 and boundary not in policy.tables:
                 tables = self._tables(group, boundary)
                 if tables is not None:
@@ -133,8 +154,12 @@ class Policies:
     def _found(self, group: list[Session], policy: GroupPolicy, finding: Finding) -> None:
         policy.findings.append(finding)
         if policy.peer:
+            policy.measuring, policy.measured_at = False, max(policy.tables, default=policy.measured_at)
+            policy.tables.clear()
             if finding.obstacle or not _covered(finding.classes, policy.classes):
                 self._change(group, policy, peer=False, why=finding.obstacle or "blocks have changed their class")
+            else:
+                self._send_all(group, policy)
             return
         if finding.obstacle:
             if len(policy.findings) >= OBSTACLES:
@@ -151,7 +176,13 @@ class Policies:
                 self._send_all(group, policy)
 
     def _change(self, group: list[Session], policy: GroupPolicy, peer: bool, why: str) -> None:
-        policy.peer = policy.barrier = peer
+        if policy.peer and not peer:
+            # The barrier stays until every rank has a boundary with copies of all blocks.
+            policy.leaving_at = max(int(_stats(session).get("boundary", 0)) for session in group) + 1
+        elif not peer:
+            policy.barrier = False
+        policy.peer, policy.measuring = peer, not peer
+        policy.measured_at = max(policy.tables, default=0)
         policy.findings.clear()
         policy.tables.clear()
         how = "peers give back what they hold" if peer else "copies of all blocks"
@@ -159,6 +190,13 @@ class Policies:
             f"jitc-proxyd: sessions {', '.join(map(str, policy.members))}: {how} ({why})", file=sys.stderr, flush=True
         )
         self._send_all(group, policy)
+
+    def _leave(self, group: list[Session], policy: GroupPolicy) -> None:
+        """The end of peer mode, once no boundary is left that lacks copies."""
+        assert policy.leaving_at is not None
+        if min(int(_stats(session).get("committed", 0)) for session in group) > policy.leaving_at:
+            policy.leaving_at, policy.barrier = None, False
+            self._send_all(group, policy)
 
     def _send_all(self, group: list[Session], policy: GroupPolicy) -> None:
         for session in group:
@@ -190,7 +228,7 @@ class Policies:
             barrier=policy.barrier,
             volatile_ordinals=sorted(classes.volatile) if classes else [],
             unique_ordinals=sorted(classes.unique) if classes else [],
-            measure_every=0 if policy.settled else MEASURE_EVERY if policy.peer else 1,
+            measure_every=1 if policy.measuring and not policy.settled else 0,
         )
         try:
             if session.worker is not None:
