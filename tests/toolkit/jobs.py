@@ -15,6 +15,9 @@ JOBS: dict[str, Script] = {
     "fsdp": Script("train_fsdp.py", _SMALL),
 }
 
+#: Ops that every run of the job surely reaches (the exact number varies a little with the watchdog's timing).
+OPS: dict[str, int] = {"gpt": 1500, "cnn": 780, "amp": 1900, "accumulate": 3200, "fsdp": 1850}
+
 #: The same for a comparison with the CPU, whose random numbers differ: without dropout, float32 only.
 COMPARABLE: dict[str, Script] = {
     "gpt": JOBS["gpt"],
