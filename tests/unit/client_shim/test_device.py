@@ -55,7 +55,8 @@ def test_nothing_is_loaded_before_cuda_is_used() -> None:
 
 
 def test_nothing_happens_without_the_interposer() -> None:
-    program = "import torch, jitc.client_shim as s; s.autoload()\nc = torch.cuda; print(c.is_available(), len(c._queued_calls))"
+    program = "import torch, jitc.client_shim as s; s.autoload()\n"
+    program += "c = torch.cuda; print(c.is_available(), len(c._queued_calls))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
     available, queued = done.stdout.split()
     with_it = with_stand_in("-c", program.replace("; s.autoload()", ""))
