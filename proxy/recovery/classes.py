@@ -40,6 +40,8 @@ class Classes:
 
     volatile: frozenset[int]
     unique: frozenset[int]
+    #: Blocks that the classes speak of: they outlive a minibatch. Others come and go.
+    known: frozenset[int] = field(default=frozenset(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,8 @@ def classify(earlier: Mapping[int, Table], later: Mapping[int, Table]) -> Findin
         own = {row.ordinal for row in table.rows} - replicated[rank]
         # Blocks that come and go (a prefetched batch) are nobody's class: workers copy what they do not know.
         unique = frozenset(own & {row.ordinal for row in earlier[rank].rows})
-        classes[rank] = Classes(_volatile(earlier[rank], table) | unique, unique)
+        known = frozenset({row.ordinal for row in table.rows} & {row.ordinal for row in earlier[rank].rows})
+        classes[rank] = Classes(_volatile(earlier[rank], table) | unique, unique, known)
         changed = [row for row in table.rows if row.ordinal in own and row.changed_in_step()]
         if changed:
             size = sum(row.size for row in changed)

@@ -9,7 +9,7 @@ copies at anything odd, saying why.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import grpc
@@ -172,7 +172,7 @@ class Policies:
                 self._change(group, policy, peer=True, why="replicas agree")
             else:
                 # First the barrier everywhere, for a whole step; only then may copies be left out.
-                policy.classes, policy.barrier = dict(finding.classes), True
+                policy.classes, policy.barrier = _agreed(last), True
                 self._send_all(group, policy)
 
     def _change(self, group: list[Session], policy: GroupPolicy, peer: bool, why: str) -> None:
@@ -228,6 +228,7 @@ class Policies:
             barrier=policy.barrier,
             volatile_ordinals=sorted(classes.volatile) if classes else [],
             unique_ordinals=sorted(classes.unique) if classes else [],
+            known_ordinals=sorted(classes.known) if classes else [],
             measure_every=1 if policy.measuring and not policy.settled else 0,
         )
         try:
@@ -236,6 +237,17 @@ class Policies:
         except grpc.RpcError as error:
             if session.worker is not None and session.worker.alive():
                 print(f"jitc-proxyd: policy of session {session.number}: {error}", file=sys.stderr)
+
+
+def _agreed(findings: list[Finding]) -> dict[int, Classes]:
+    """The classes of findings that are equal; known is what all of them know."""
+    newest = findings[-1].classes
+    return {
+        number: replace(
+            classes, known=frozenset.intersection(*(frozenset(one.classes[number].known) for one in findings))
+        )
+        for number, classes in newest.items()
+    }
 
 
 def _covered(found: Any, relied_on: dict[int, Classes]) -> bool:

@@ -22,10 +22,14 @@ std::shared_ptr<const Policy> Session::policy() const {
   return policy_;
 }
 
-/// What the rank alone may know: blocks of that class, and blocks that come and go (activations, gradients),
-/// which nobody has classified. The service makes sure that a step does not change the latter.
+/// What the rank alone may know: blocks of that class, and blocks that nobody has classified. Of these only
+/// the ones whose copy is sure to be right after the step: made in this minibatch (activations, gradients: the
+/// service has seen that steps do not change them), or unchanged by the step before. Without a copy of a
+/// block SkipStep refuses, rather than restore what may be old.
 bool Session::wants_step_copy(const LiveRow& row) const {
-  return !plan_->known(row.block.ordinal) || plan_->unique_ordinals.contains(row.block.ordinal);
+  if (plan_->known(row.block.ordinal)) return plan_->unique_ordinals.contains(row.block.ordinal);
+  const LiveRow* const old = row_at_boundary(row);
+  return !old || (old->hash != kNoHash && old->hash == old->before);
 }
 
 /// Notes what is live; the step_begin that follows looks at it.

@@ -7,8 +7,6 @@
 
 namespace jitc {
 namespace {
-/// Tables that a policy is made of: at least the two that were compared last.
-constexpr size_t kTablesKept = 4;
 
 uint64_t end_of(const std::vector<Transfer>& blocks) {
   uint64_t end = 0;
@@ -66,10 +64,6 @@ BoundaryState Session::boundary_table(uint64_t boundary) {
       boundary ? find_boundary(boundary) : (boundaries_.empty() ? nullptr : &boundaries_.back());
   if (!state) throw Error("boundary " + std::to_string(boundary) + " is not kept here");
   BoundaryState table = *state;
-  auto& told = tables_told_[table.number];
-  told.clear();
-  for (const LiveRow& row : table.rows) told.insert(row.block.ordinal);
-  if (tables_told_.size() > kTablesKept) tables_told_.erase(tables_told_.begin());
   if (state_ != State::fenced || dispatched_ != state->sequence) return table;
   // Memory stands at this boundary: hashes that were not taken then can be taken now.
   for (LiveRow& row : table.rows) {
@@ -85,14 +79,6 @@ BoundaryState Session::boundary_table(uint64_t boundary) {
 
 void Session::set_policy(Policy policy) {
   const std::lock_guard lock(mutex_);
-  if (tables_told_.size() > 1) {
-    policy.known_ordinals = tables_told_.begin()->second;
-    for (const auto& [boundary, ordinals] : tables_told_)
-      std::erase_if(policy.known_ordinals, [&](uint64_t one) { return !ordinals.contains(one); });
-  } else {
-    policy.known_ordinals =
-        policy_->known_ordinals;  // the same classes again, told to a worker that took over
-  }
   policy_ = std::make_shared<Policy>(std::move(policy));
 }
 

@@ -14,8 +14,7 @@ struct Policy {
   bool barrier = false;  // no rank begins a step before all have reached it; pre-step copies are made
   std::set<uint64_t> volatile_ordinals;  // change before the step: copied at every boundary
   std::set<uint64_t> unique_ordinals;    // no peer has them: copied at every boundary, and before the step
-  /// Blocks that the classes speak of: those in all tables that the service has looked at. Others may be
-  /// new since: nothing is known of them, so they are treated as volatile and unique.
+  /// Blocks that the classes speak of. Nothing is known of others: they are treated as volatile and unique.
   std::set<uint64_t> known_ordinals;
   uint64_t measure_every = 0;  // boundaries between measurements, 0: none
 

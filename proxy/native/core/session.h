@@ -231,7 +231,6 @@ class Session final : public ExecutionSink, public Rendezvous {
   std::string notice_;  // told at the next attach when nobody was there
 
   std::shared_ptr<const Policy> policy_ = std::make_shared<Policy>();
-  std::map<uint64_t, std::set<uint64_t>> tables_told_;  // ordinals, by boundary: what the policy is made of
 
   // The dispatcher's.
   std::atomic<uint64_t> cursor_{0};

@@ -146,7 +146,7 @@ def expected() -> list[list[str]]:
 
 def peer_mode(ranks: list[Rank]) -> None:
     """As the node service does: measure some boundaries, then rely on peers for what is equal."""
-    own = {"unique_ordinals": [1], "volatile_ordinals": [1]}
+    own = {"unique_ordinals": [1], "volatile_ordinals": [1], "known_ordinals": [0, 1]}
     for one in ranks:
         one.command("SetPolicy", copy_all=True, barrier=True, measure_every=1, **own)
     for _ in range(2):
