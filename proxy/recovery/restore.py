@@ -6,6 +6,7 @@ the same boundary, or CannotRestore says which blocks are missing.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from jitc.v1 import worker_pb2
@@ -43,11 +44,14 @@ class Restore:
         healthy = [(one, request) for one, request in requests if one.number not in self._lost]
         lost = [(one, request) for one, request in requests if one.number in self._lost]
         skipped = self._calls.all_of({"SkipStep": lost, "FinishStep": healthy}, STEP_MS / 1000 + 5)
-        if not all(reply.complete or reply.missing for reply in skipped.values()):
+        refused = [reply.message for reply in skipped.values() if not reply.complete and not reply.missing]
+        if refused:
+            print(f"jitc-proxyd: no roll-forward to boundary {boundary}: {'; '.join(refused)}", file=sys.stderr)
             return False
         try:
             self._serve(skipped, boundary)
-        except CannotRestore:
+        except CannotRestore as error:
+            print(f"jitc-proxyd: no roll-forward to boundary {boundary}: {error}", file=sys.stderr)
             return False
         return True
 

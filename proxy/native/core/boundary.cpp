@@ -62,6 +62,7 @@ bool Session::at_step_begin(const ops::StepBegin& op) {
     quiet_ = true;
     before_step_.clear();
     if (plan_->measures(step)) measure_before_step();
+    if (plan_->peer_mode()) learn_volatile();
     if (plan_->peer_mode() && !copy_before_step(step)) return false;
   }
   commit_known();
@@ -87,6 +88,24 @@ void Session::measure_before_step() {
     if (backend_->hash(row.block.address, row.block.bytes, content.hash))
       before_step_[row.block.address] = content;
   }
+}
+
+/// A block that was taken for stable has changed before the step (averages that are updated every tenth
+/// step): from now on it is copied at every boundary. Until the next one a roll-back would be refused.
+void Session::learn_volatile() {
+  if (boundaries_.empty()) return;
+  std::vector<uint64_t> changed;
+  for (const LiveRow& row : boundaries_.back().rows) {
+    if (row.copied() || row.hash == kNoHash || !row.block.bytes) continue;
+    Hash now;
+    if (!backend_->hash(row.block.address, row.block.bytes, now) || now == row.hash) continue;
+    if (plan_->known(row.block.ordinal)) changed.push_back(row.block.ordinal);
+  }
+  if (changed.empty()) return;
+  const std::lock_guard lock(mutex_);
+  auto wiser = std::make_shared<Policy>(*policy_);
+  wiser->volatile_ordinals.insert(changed.begin(), changed.end());
+  policy_ = plan_ = std::move(wiser);
 }
 
 bool Session::copy_before_step(uint64_t step) {
@@ -232,7 +251,7 @@ bool Session::keep_rows(const ops::Boundary& op, BoundaryState& state) {
     if (!runs()) return false;
     LiveRow row{blocks[i]};
     // In peer mode what is not copied is known by its hash, and so is what may need a copy before the step.
-    const bool copy = plan_->wants_copy(row.block.ordinal) || !protected_;
+    const bool copy = plan_->wants_copy(row.block.ordinal, row.block.bytes) || !protected_;
     if (!keep_row(row, copy, measured, op.header.sequence)) return false;
     row.before = before_of(row);
     state.rows.push_back(row);

@@ -79,6 +79,9 @@ BoundaryState Session::boundary_table(uint64_t boundary) {
 
 void Session::set_policy(Policy policy) {
   const std::lock_guard lock(mutex_);
+  // What was learned here stays learned: more is copied than needed at worst.
+  if (policy.peer_mode() && policy_->peer_mode())
+    for (const uint64_t one : policy_->volatile_ordinals) policy.volatile_ordinals.insert(one);
   policy_ = std::make_shared<Policy>(std::move(policy));
 }
 

@@ -21,8 +21,10 @@ struct Policy {
   bool peer_mode() const { return barrier || !copy_all; }
   bool measures(uint64_t boundary) const { return measure_every && boundary % measure_every == 0; }
   bool known(uint64_t ordinal) const { return known_ordinals.contains(ordinal); }
-  bool wants_copy(uint64_t ordinal) const {
-    return copy_all || !known(ordinal) || volatile_ordinals.contains(ordinal) ||
+  /// Small blocks are always copied: it costs next to nothing, and loss scales change only now and then.
+  static constexpr uint64_t kSmall = 1024;
+  bool wants_copy(uint64_t ordinal, uint64_t bytes) const {
+    return copy_all || bytes <= kSmall || !known(ordinal) || volatile_ordinals.contains(ordinal) ||
            unique_ordinals.contains(ordinal);
   }
 

@@ -155,6 +155,7 @@ class Session final : public ExecutionSink, public Rendezvous {
   void settle();
 
   // boundary.cpp
+  void learn_volatile();
   bool at_live_set(const ops::LiveSet& op);
   const LiveRow* row_at_boundary(const LiveRow& live) const;
   bool at_step_begin(const ops::StepBegin& op);
