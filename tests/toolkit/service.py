@@ -30,7 +30,7 @@ class Service:
         self.socket = folder / "proxyd.sock"
         self.log = folder / "proxyd.log"
         self.env = {**env, "JITC_SOCKET": str(self.socket)}
-        command = [str(BIN / "jitc-proxyd"), "--device", "software", "--gpus", str(gpus)]
+        command = [str(BIN / "jitc-proxyd"), "--device", "software", "--gpus", str(gpus), "--die-with-parent"]
         self.command = [*command, "--socket", str(self.socket), *options]
         self.process = self._start()
 
