@@ -74,7 +74,11 @@ def test_includes(folder: str) -> None:
     wrong = []
     for path in files:
         for name in re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', path.read_text(), re.MULTILINE):
-            wrong += [f"{path.relative_to(ROOT)} includes {name}" for bad in FORBIDDEN_INCLUDES[folder] if name.startswith(bad)]
+            wrong += [
+                f"{path.relative_to(ROOT)} includes {name}"
+                for bad in FORBIDDEN_INCLUDES[folder]
+                if name.startswith(bad)
+            ]
     assert not wrong, "\n".join(wrong)
 
 

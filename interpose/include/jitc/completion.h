@@ -14,8 +14,8 @@ enum class CompletionKind : uint16_t {
 };
 
 struct CompletionHeader {
-  uint32_t size{};  // record with header and padding, a multiple of 8
-  uint16_t kind{};  // CompletionKind
+  uint32_t size{};     // record with header and padding, a multiple of 8
+  uint16_t kind{};     // CompletionKind
   uint16_t padding{};  // bytes of padding at the record's end, 0 to 7
   uint32_t status{};   // cudaError_t value, or kStatusOperator
   uint32_t reserved{};

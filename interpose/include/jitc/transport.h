@@ -10,10 +10,16 @@
 extern "C" {
 #endif
 
-typedef struct jitc_stream jitc_stream;   /* one bidirectional call on a channel of its own */
+typedef struct jitc_stream jitc_stream; /* one bidirectional call on a channel of its own */
 
-typedef struct jitc_metadata { const char* key; const char* value; } jitc_metadata;
-typedef struct jitc_bytes { uint8_t* data; size_t size; } jitc_bytes; /* freed with api->release */
+typedef struct jitc_metadata {
+  const char* key;
+  const char* value;
+} jitc_metadata;
+typedef struct jitc_bytes {
+  uint8_t* data;
+  size_t size;
+} jitc_bytes; /* freed with api->release */
 
 typedef struct jitc_stream_callbacks {
   void* context;
@@ -32,14 +38,15 @@ typedef struct jitc_stream_callbacks {
 
 typedef struct jitc_transport_api {
   uint32_t version; /* 1 */
-  /* Unary call, blocking. Returns the gRPC status, or -errno when it cannot connect; reply or error text in *out. */
+  /* Unary call, blocking. Returns the gRPC status, or -errno when it cannot connect; reply or error text in
+   * *out. */
   int (*unary)(const char* socket_path, const char* method, const void* request, size_t size, int timeout_ms,
                jitc_bytes* out);
   /* Opens a call such as "/jitc.v1.Session/Ops". Returns NULL and an error text when it cannot connect. */
-  jitc_stream* (*open)(const char* socket_path, const char* method, const jitc_metadata* metadata, size_t count,
-                       const jitc_stream_callbacks* callbacks, jitc_bytes* error);
-  /* Queues one message (copied: parts are concatenated). Blocks while more than the window is queued (back-pressure);
-   * returns 0, or the gRPC status once closed. */
+  jitc_stream* (*open)(const char* socket_path, const char* method, const jitc_metadata* metadata,
+                       size_t count, const jitc_stream_callbacks* callbacks, jitc_bytes* error);
+  /* Queues one message (copied: parts are concatenated). Blocks while more than the window is queued
+   * (back-pressure); returns 0, or the gRPC status once closed. */
   int (*send)(jitc_stream*, const jitc_bytes* parts, size_t count);
   /* For callbacks.next: whether the stream sleeps until wake is called (one atomic load; ask it after, or
    * in, the critical section in which the message became available), and waking it. */
@@ -47,7 +54,8 @@ typedef struct jitc_transport_api {
   void (*wake)(jitc_stream*);
   /* Drives the I/O in the calling thread until done(context) is true, the stream closes or the time
    * is over (timeout_ms < 0: none). Several threads may wait at once: one drives, the others sleep and are
-   * woken when a message arrives. timeout_ms 0: one turn without waiting. Returns 1 done, 0 time over, -1 closed. */
+   * woken when a message arrives. timeout_ms 0: one turn without waiting. Returns 1 done, 0 time over, -1
+   * closed. */
   int (*wait)(jitc_stream*, int (*done)(void*), void* context, int timeout_ms);
   /* Cancels, joins, frees. Not from a callback, and not while another thread is in a call on the stream. */
   void (*close)(jitc_stream*);

@@ -41,7 +41,8 @@ class Session {
     return append(&op.header, sizeof(Op), payload, false, nullptr, nullptr);
   }
   template <class Op>
-  uint64_t submit_receiving(Op op, Receiver receiver, void* context, std::span<const std::byte> payload = {}) {
+  uint64_t submit_receiving(Op op, Receiver receiver, void* context,
+                            std::span<const std::byte> payload = {}) {
     op.header.op = static_cast<uint16_t>(Op::kId);
     return append(&op.header, sizeof(Op), payload, true, receiver, context);
   }

@@ -24,17 +24,31 @@ class ExecutionSink {
   /// stream has executed everything up to sequence.
   virtual void progress(uint64_t stream, uint64_t sequence) = 0;
   /// The device is unusable from this op on (sticky). The back end executes nothing more until reset.
-  virtual void fault(uint64_t sequence, uint32_t status, std::string_view cause, std::string_view message) = 0;
-  /// Called at named points so that injected faults can fire there (may not return). phase: "copy", "collective".
+  virtual void fault(uint64_t sequence, uint32_t status, std::string_view cause,
+                     std::string_view message) = 0;
+  /// Called at named points so that injected faults can fire there (may not return). phase: "copy",
+  /// "collective".
   virtual void injection_point(const ops::OpHeader& op, std::string_view phase) = 0;
 };
 
 /// What is alive, with what is needed to make it again. Kept by the core from the resource ops.
 struct Resources {
-  struct Allocation { uint64_t address, bytes, sequence = 0; };  // sequence: of its allocate op, 0: unknown
-  struct Stream { uint64_t handle; uint32_t flags; int32_t priority; };
-  struct Event { uint64_t handle, flags; };
-  struct Communicator { uint64_t handle; int32_t ranks, rank; std::array<uint8_t, 128> unique_id; };
+  struct Allocation {
+    uint64_t address, bytes, sequence = 0;
+  };  // sequence: of its allocate op, 0: unknown
+  struct Stream {
+    uint64_t handle;
+    uint32_t flags;
+    int32_t priority;
+  };
+  struct Event {
+    uint64_t handle, flags;
+  };
+  struct Communicator {
+    uint64_t handle;
+    int32_t ranks, rank;
+    std::array<uint8_t, 128> unique_id;
+  };
   std::vector<Allocation> allocations;
   std::vector<Stream> streams;
   std::vector<Event> events;
@@ -85,6 +99,7 @@ struct BackendOptions {
   int threads;                 // of one operator; fixed per job so that results do not change
   std::string operators_path;  // libjitc_operators.so or empty
 };
-std::unique_ptr<Backend> make_software_backend(const BackendOptions&, ExecutionSink&, Rendezvous&, std::string& error);
+std::unique_ptr<Backend> make_software_backend(const BackendOptions&, ExecutionSink&, Rendezvous&,
+                                               std::string& error);
 
 }  // namespace jitc

@@ -23,8 +23,8 @@ std::shared_ptr<const Policy> Session::policy() const {
 }
 
 /// What the rank alone may know: blocks of that class, and blocks that nobody has classified. Of these only
-/// the ones whose copy is sure to be right after the step: made in this minibatch (activations, gradients: the
-/// service has seen that steps do not change them), or unchanged by the step before. Without a copy of a
+/// the ones whose copy is sure to be right after the step: made in this minibatch (activations, gradients:
+/// the service has seen that steps do not change them), or unchanged by the step before. Without a copy of a
 /// block SkipStep refuses, rather than restore what may be old.
 bool Session::wants_step_copy(const LiveRow& row) const {
   if (plan_->known(row.block.ordinal)) return plan_->unique_ordinals.contains(row.block.ordinal);

@@ -86,9 +86,7 @@ def minibatch_without_end(client: Client, rng: random.Random) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_bit_identical_after_losing_the_worker_at_any_op(
-    shared: Shared, executors: list[Executor], seed: int
-) -> None:
+def test_bit_identical_after_losing_the_worker_at_any_op(shared: Shared, executors: list[Executor], seed: int) -> None:
     """Three minibatches, the worker is lost after some of the ops were sent; twice."""
     expected, values = undisturbed(4, seed)
     job = Job(seed)

@@ -41,13 +41,15 @@ JITC_API int jitc_session_close(jitc_executor*, uint64_t session);
  * into out, waits up to timeout_ms; 0 when nothing came, -2 when detached. */
 JITC_API int64_t jitc_session_attach(jitc_executor*, uint64_t session, uint64_t results_received);
 JITC_API int jitc_session_submit(jitc_executor*, uint64_t session, const uint8_t* batch, size_t size);
-JITC_API int64_t jitc_session_poll(jitc_executor*, uint64_t session, uint8_t* out, size_t capacity, int timeout_ms);
+JITC_API int64_t jitc_session_poll(jitc_executor*, uint64_t session, uint8_t* out, size_t capacity,
+                                   int timeout_ms);
 JITC_API int jitc_session_detach(jitc_executor*, uint64_t session);
 
 /* Recovery and policy: method is the rpc's name in worker.proto ("Fence", "Rollback", "FinishStep",
  * "SkipStep", "Export", "Import", "Resume", "Abandon", "BoundaryTable", "SetPolicy", "Arm", "Stats");
  * request and reply are JSON. The reply is freed with jitc_executor_release. */
-JITC_API int jitc_executor_command(jitc_executor*, const char* method, const char* request_json, char** reply_json);
+JITC_API int jitc_executor_command(jitc_executor*, const char* method, const char* request_json,
+                                   char** reply_json);
 JITC_API void jitc_executor_release(char*);
 
 /* Sizes of shared structures, for whoever makes their memory. */
