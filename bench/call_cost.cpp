@@ -17,6 +17,7 @@ extern "C" {
 int cudaMalloc(void** address, size_t bytes);
 int cudaMemsetAsync(void* address, int value, size_t bytes, void* stream);
 int cudaMemcpyAsync(void* to, const void* from, size_t bytes, int kind, void* stream);
+int cudaMemcpy(void* to, const void* from, size_t bytes, int kind);
 int cudaStreamSynchronize(void* stream);
 int cudaEventCreateWithFlags(void** event, unsigned flags);
 int cudaEventRecord(void* event, void* stream);
@@ -26,7 +27,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr int kBurst = 32;       // asynchronous calls between two synchronizations
 constexpr size_t kMessage = 40;  // bytes of an echoed message: about one op
-constexpr int kDeviceToDevice = 3;
+constexpr int kDeviceToHost = 2, kDeviceToDevice = 3;
 
 void require(bool good, const char* what) {
   if (good) return;
@@ -96,20 +97,25 @@ int main(int argc, char** argv) {
   void *memory = nullptr, *event = nullptr;
   require(cudaMalloc(&memory, 1 << 20) == 0, "cudaMalloc");
   require(cudaEventCreateWithFlags(&event, 2) == 0, "cudaEventCreate");
-  Samples fill{"memset", {}}, copy{"copy", {}}, record{"record", {}}, wait{"synchronize", {}},
-      bare{"echo", {}};
-  char* base = static_cast<char*>(memory);
+  Samples fill{"memset", {}}, copy{"copy", {}}, record{"record", {}};
+  Samples read{"read", {}}, wait{"synchronize", {}}, bare{"echo", {}};
+  char *base = static_cast<char*>(memory), back[8] = {};
+  int failed = 0;
   for (int round = 0; round < rounds; ++round) {
     for (int call = 0; call < kBurst; ++call) {
-      fill.values.push_back(nanoseconds([&] { cudaMemsetAsync(base, call, 64, nullptr); }));
+      fill.values.push_back(nanoseconds([&] { failed |= cudaMemsetAsync(base, call, 64, nullptr); }));
       copy.values.push_back(
-          nanoseconds([&] { cudaMemcpyAsync(base + 4096, base, 64, kDeviceToDevice, nullptr); }));
-      record.values.push_back(nanoseconds([&] { cudaEventRecord(event, nullptr); }));
+          nanoseconds([&] { failed |= cudaMemcpyAsync(base + 4096, base, 64, kDeviceToDevice, nullptr); }));
+      record.values.push_back(nanoseconds([&] { failed |= cudaEventRecord(event, nullptr); }));
     }
-    require(cudaStreamSynchronize(nullptr) == 0, "cudaStreamSynchronize");
-    wait.values.push_back(nanoseconds([&] { cudaStreamSynchronize(nullptr); }));
+    failed |= cudaStreamSynchronize(nullptr);
+    read.values.push_back(nanoseconds([&] { failed |= cudaMemcpy(back, base + 4096, 8, kDeviceToHost); }));
+    require(back[7] == kBurst - 1, "reading back what was written");
+    failed |= cudaMemsetAsync(base, round, 64, nullptr);  // else there is nothing to wait for
+    wait.values.push_back(nanoseconds([&] { failed |= cudaStreamSynchronize(nullptr); }));
     bare.values.push_back(nanoseconds([&] { echo.round_trip(); }));
   }
-  for (const Samples* one : {&fill, &copy, &record, &wait, &bare}) one->print();
+  require(failed == 0, "a CUDA call");
+  for (const Samples* one : {&fill, &copy, &record, &read, &wait, &bare}) one->print();
   return 0;
 }
