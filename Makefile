@@ -9,24 +9,18 @@ PYTEST := $(PY) -m pytest
 include scripts/setup.mk
 include scripts/check.mk
 
-.PHONY: help demo test test-native test-python test-all bench gpu-check clean
+.PHONY: help demo test test-all bench gpu-check clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
 demo: build ## trains a small GPT, kills a GPU's proxy server twice, shows that nothing changed
 	@$(VENV)/bin/jitc demo $(DEMO)
 
-test: test-native test-python ## native unit tests and the quick Python tests
-
-test-native: build
-	@echo "== native unit tests"
-	@$(VENV)/bin/ctest --test-dir build/native --output-on-failure --no-tests=error --timeout 120
-
-test-python: build
-	@echo "== Python tests (evidence of failures: tests/evidence)"
+test: build ## the quick tests; those of the native parts are driven from Python too
+	@echo "== tests (evidence of failures: tests/evidence)"
 	@$(PYTEST) -q -m "not slow and not gpu" $(TESTS)
 
-test-all: test-native ## all tests, also the full fault matrix and the soak (hours on a small machine)
+test-all: build ## all tests, also the full fault matrix and the soak (hours on a small machine)
 	@$(PYTEST) -q -m "not gpu" $(TESTS)
 
 bench: build ## measures overhead, call cost, recovery time, journal, import; JSON in build/bench
