@@ -1,0 +1,82 @@
+"""Faults after the service has measured which blocks replicas share: state then comes from a peer.
+
+In the first steps of a job copies of everything are made; the fault matrix there is test_faults.py. Here each
+test waits until the service says how it keeps the job's blocks, and only then arms its fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from toolkit.job import Job, Script
+from toolkit.jobs import JOBS
+from toolkit.record import Record, assert_identical
+from toolkit.service import Service, kill_at
+from toolkit.waiting import until
+from toolkit.workplace import Workplace
+
+Reference = Callable[[Script, str], list[Record]]
+STEPS = 200
+GPU = 1
+PHASES = ("forward", "backward", "collective", "optimizer", "boundary", "copy")
+QUICK = {("gpt", "optimizer"), ("cnn", "backward")}
+PEERS, COPIES = "peers give back what they hold", "copies of all blocks"
+#: Jobs whose state replicas share, and why the others keep copies.
+SHARED = ("gpt", "cnn", "accumulate")
+ALONE = {"fsdp": "bytes of its own", "amp": "waits for results"}
+
+
+def longer(job: str) -> Script:
+    return JOBS[job].with_arguments("--steps", str(STEPS))
+
+
+def boundary_of(service: Service) -> int:
+    return max((one["boundary"] for gpu in service.status()["gpus"] for one in gpu["sessions"]), default=0)
+
+
+def kill_once_settled(workplace: Workplace, service: Service, job: Job, line: str, phase: str) -> None:
+    """Arms the fault three boundaries after the service has said how it keeps the blocks."""
+    until(lambda: line in service.log.read_text() or job.process.poll() is not None, 100, f"the service says: {line}")
+    assert job.process.poll() is None, f"the job ended before the service said: {line}\n{service.log.read_text()}"
+    boundary = boundary_of(service) + 3
+    skip = 0 if phase in ("collective", "boundary", "copy") else 3
+    workplace.note(f"fault on GPU {GPU} after boundary {boundary}, phase {phase}, skip {skip}")
+    service.inject(kill_at(boundary, phase, skip), GPU)
+
+
+def run_and_check(workplace: Workplace, reference: Reference, job: str, line: str, phase: str) -> dict[str, Any]:
+    expected = reference(longer(job), "cuda")
+    service = workplace.service(2)
+    running = workplace.job(longer(job), service)
+    kill_once_settled(workplace, service, running, line, phase)
+    records = running.finish().successful().records
+    report = service.report()
+    assert len(report) == 1, report
+    assert_identical(records, expected)
+    found: dict[str, Any] = report[0]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("job", "phase"),
+    [
+        pytest.param(job, phase, marks=() if (job, phase) in QUICK else pytest.mark.slow)
+        for job in SHARED
+        for phase in PHASES
+    ],
+)
+def test_state_comes_from_a_peer(job: str, phase: str, workplace: Workplace, reference: Reference) -> None:
+    recovery = run_and_check(workplace, reference, job, PEERS, phase)
+    assert recovery["bytes_restored"] > 0
+    if phase in ("forward", "backward"):  # nobody can have begun its step
+        assert recovery["decision"] == "roll-back"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("phase", ["backward", "optimizer"])
+@pytest.mark.parametrize("job", ALONE)
+def test_state_that_no_peer_has_is_copied(job: str, phase: str, workplace: Workplace, reference: Reference) -> None:
+    recovery = run_and_check(workplace, reference, job, f"{COPIES} (", phase)
+    assert recovery["decision"] == "roll-back"
