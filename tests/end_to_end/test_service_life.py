@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import grpc
 import pytest
-from toolkit.client import attach
+from toolkit.client import attach, detach
 from toolkit.job import Script, run_command
 from toolkit.jobs import JOBS
 from toolkit.record import Record, assert_identical, read_records
@@ -29,9 +29,10 @@ def test_sigterm_during_training_drains(workplace: Workplace, reference: Referen
 
     def refused() -> bool:
         try:
-            attach(service.socket, 0)
+            admitted = attach(service.socket, 0)
         except grpc.RpcError as error:
             return error.code() is grpc.StatusCode.FAILED_PRECONDITION
+        detach(service.socket, admitted.token)  # before the signal was heard; it must not keep the service
         return False
 
     until(refused, 20, "new sessions are refused")
