@@ -51,12 +51,6 @@ def node(socket: Path) -> tuple[grpc.Channel, Any]:
     return channel, control_pb2_grpc.NodeStub(channel)
 
 
-def detach(socket: Path, token: str) -> None:
-    channel, stub = node(socket)
-    with channel:
-        stub.Detach(control_pb2.DetachRequest(token=token), timeout=SECONDS)
-
-
 def attach(socket: Path, gpu: int = 0, version: int = VERSION, token: str = "") -> control_pb2.AttachReply:
     channel, stub = node(socket)
     with channel:
