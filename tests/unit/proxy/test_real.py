@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import struct
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -112,7 +111,6 @@ def test_workers_do_not_import_torch(real: Service) -> None:
         maps = Path(f"/proc/{gpu.worker.pid}/maps").read_text()
         assert "libjitc_executor.so" in maps
         assert "libtorch_python" not in maps
-    assert "torch" not in sys.modules
 
 
 def test_ranks_of_a_communicator_go_back_together(real: Service) -> None:
