@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
+#: How long a signal may go unnoticed.
+SIGNAL_SECONDS = 0.2
+
+
 def main(argv: list[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     if arguments.die_with_parent:
@@ -52,7 +56,9 @@ def main(argv: list[str] | None = None) -> int:
         service.start()
         print(f"jitc-proxyd ready: {config.gpus} {config.device} GPUs, socket {config.socket}", flush=True)
         notify("READY=1")
-        signals.first.wait()
+        # With a time limit: a signal may arrive in another thread, and Python runs handlers in this one only.
+        while not signals.first.wait(SIGNAL_SECONDS):
+            pass
         notify("STOPPING=1")
         _drain(service, signals)
     except NoWorker as error:
