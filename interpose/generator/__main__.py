@@ -12,21 +12,35 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from jitc.interpose.generator import coverage_visitor, device_visitor, ops_visitor, wrappers_visitor
+from jitc.interpose.generator import (
+    blas_visitor,
+    coverage_visitor,
+    device_visitor,
+    lt_visitor,
+    ops_visitor,
+    wrappers_visitor,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 
 #: file (from the repository's root) -> what makes its text
 OUTPUTS: dict[str, Callable[[], str]] = {
     "interpose/include/jitc/generated_ops.h": ops_visitor.cpp_header,
+    "interpose/include/jitc/generated_lt.h": lt_visitor.header,
     "proxy/generated_ops.py": ops_visitor.python_module,
     "docs/coverage.md": coverage_visitor.document,
+    "interpose/src/generated_blas_client.cpp": blas_visitor.client_source,
+    "interpose/src/generated_blas_client.h": blas_visitor.client_header,
     "interpose/src/generated_device.h": device_visitor.tables,
     "interpose/src/generated_exports.map": wrappers_visitor.exports,
     "interpose/src/generated_front.h": wrappers_visitor.front_header,
     "interpose/src/generated_symbols.cpp": wrappers_visitor.symbols,
     "tests/unit/interpose/check/generated_header_check.cpp": wrappers_visitor.header_check,
-    "tests/unit/interpose/check/generated_layout_check.cpp": device_visitor.layout_check,
+    "tests/unit/interpose/check/generated_header12_check.cpp": wrappers_visitor.header12_check,
+    "proxy/native/cuda/generated_blas_worker.cpp": blas_visitor.worker_table,
+    "tests/unit/interpose/check/generated_lt_check.cpp": lt_visitor.check,
+    "tests/unit/interpose/check/generated_layout_check.cpp": partial(device_visitor.layout_check, 13),
+    "tests/unit/interpose/check/generated_layout12_check.cpp": partial(device_visitor.layout_check, 12),
     **{
         f"interpose/src/generated_{api.key}.cpp": partial(wrappers_visitor.wrappers, api)
         for api in wrappers_visitor.APIS

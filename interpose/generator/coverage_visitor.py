@@ -6,7 +6,11 @@ Called by ``jitc.interpose.generator``. Promise: every exported function is in i
 from __future__ import annotations
 
 from jitc.interpose.generator.wrappers_visitor import APIS, refused, served
-from jitc.interpose.spec.api import Api
+from jitc.interpose.spec.api import Api, Function
+from jitc.interpose.spec.ops_kernels import KERNEL_OPS
+
+_NEEDS_KERNELS = {op.name for op in KERNEL_OPS}
+_SOFTWARE_ONLY = {"matmul"}  # elsewhere the library's own call is made
 
 _HEAD = """\
 # Coverage
@@ -16,7 +20,11 @@ Generated from `interpose/spec` by `python -m jitc.interpose.generator`; do not 
 Every function that `libjitc_interpose.so` exports, by what a call means to record and replay:
 **Op** goes into the stream of device ops and does not wait; **Sync** waits for an answer of the
 device; **Local** is answered in the process; **Custom** decides by its arguments; **Unsupported**
-returns the API's own not-supported error and says once what to do instead.
+returns the API's own not-supported error and says once what to do instead. The columns *software* and
+*cuda* name the device ops that a call can become on either kind of device (none: it is answered in the
+process); *refused*: that kind refuses it like an unsupported function.
+
+cuDNN is not served: `client_shim` turns it off, and PyTorch's own kernels take its place.
 """
 
 
@@ -27,18 +35,32 @@ def document() -> str:
 
 def _summary() -> list[str]:
     policies = ("Op", "Sync", "Local", "Custom", "Unsupported")
-    lines = ["| API | replaces | " + " | ".join(policies) + " |", "|---|---|" + "---:|" * len(policies)]
+    lines = ["| API | replaces | " + " | ".join(policies) + " | *cuda* only |", "|---|---|" + "---:|" * 6]
     for api in APIS:
         counts = [sum(f.policy == policy for f in api.functions) for policy in policies]
+        counts.append(sum(bool(f.kernels) for f in api.functions))
         lines.append(f"| {api.title} | `{api.library}` | " + " | ".join(map(str, counts)) + " |")
     return [*lines, ""]
 
 
+def _row(f: Function) -> str:
+    software = "*refused*" if f.kernels else ", ".join(op for op in f.ops if op not in _NEEDS_KERNELS)
+    cuda = ", ".join(op for op in f.ops if op not in _SOFTWARE_ONLY)
+    return f"| `{f.name}` | {f.policy} | {software} | {cuda} | {f.note} |"
+
+
+def _by_advice(functions: list[tuple[str, str]]) -> list[str]:
+    """Names, grouped by the advice that goes with them."""
+    return [
+        f"- {advice}: " + ", ".join(f"`{name}`" for name, its in functions if its == advice)
+        for advice in sorted({advice for _, advice in functions})
+    ]
+
+
 def _api(api: Api) -> list[str]:
-    lines = [f"## {api.title}", "", "| function | policy | device ops | remarks |", "|---|---|---|---|"]
-    lines += [f"| `{f.name}` | {f.policy} | {', '.join(f.ops)} | {f.note} |" for f in served(api)]
-    lines += ["", f"### Refused by {api.title}", ""]
-    for advice in sorted({f.note for f in refused(api)}):
-        names = ", ".join(f"`{f.name}`" for f in refused(api) if f.note == advice)
-        lines += [f"- {advice}: {names}"]
+    lines = [f"## {api.title}", "", "| function | policy | software | cuda | remarks |", "|---|---|---|---|---|"]
+    lines += [_row(f) for f in served(api)]
+    lines += ["", f"### Refused by {api.title}", "", *_by_advice([(f.name, f.note) for f in refused(api)])]
+    if needing := [(f.name, f.kernels) for f in served(api) if f.kernels]:
+        lines += ["", f"### Refused by {api.title} on the software device", "", *_by_advice(needing)]
     return [*lines, ""]

@@ -6,7 +6,7 @@ the offsets are those of the real header.
 
 from __future__ import annotations
 
-from jitc.interpose.spec import device, errors
+from jitc.interpose.spec import device, device_prop, errors
 
 _BANNER = "// Generated from interpose/spec by `python -m jitc.interpose.generator`; do not edit."
 _SOURCES = ("multiprocessors", "pci_bus", "capability_major", "capability_minor")
@@ -24,18 +24,20 @@ def tables() -> str:
     for number, (note, value) in sorted(device.ATTRIBUTES.items()):
         source, fixed = ("fixed", value) if isinstance(value, int) else (f"k_{value}", 0)
         lines.append(f"    {{{number}, Source::{source}, {fixed}}},  // {note}")
+    withheld = ", ".join(map(str, sorted(device.WITHHELD)))
     lines += [
         "};",
+        "/// What a real GPU has and the proxy does not serve.",
+        f"inline constexpr int32_t kWithheld[] = {{{withheld}}};",
         "",
         "struct PropField { uint16_t offset; uint8_t bytes; int32_t attribute; };",
-        f"inline constexpr size_t kDevicePropBytes = {device.DEVICE_PROP_BYTES};",
-        "inline constexpr PropField kDeviceProp[] = {",
     ]
-    lines += [
-        f"    {{{offset}, {size}, {attribute}}},  // {name}" for name, offset, size, attribute in device.DEVICE_PROP
-    ]
-    lines += ["};"]
-    lines += [f"inline constexpr size_t kDeviceProp_{name} = {offset};" for name, offset in device.DEVICE_PROP_BY_HAND]
+    lines += _prop_table("kDeviceProp", device_prop.layout(13)) + _prop_table("kDeviceProp12", device_prop.layout(12))
+    for name in device_prop.BY_HAND:
+        offset = device_prop.layout(13).offset(name)
+        if offset != device_prop.layout(12).offset(name):
+            raise ValueError(f"{name} is written by hand in both layouts")
+        lines.append(f"inline constexpr size_t kDeviceProp_{name} = {offset};")
     lines += [
         "",
         "struct ErrorText { int32_t code; const char *runtime, *driver, *text; };",
@@ -47,15 +49,34 @@ def tables() -> str:
     return "\n".join([*lines, "};", "", "}  // namespace jitc::front", ""])
 
 
-def layout_check() -> str:
-    """Static assertions on the real ``cudaDeviceProp``."""
+def _prop_table(name: str, layout: device_prop.Layout) -> list[str]:
+    rows = [
+        f"    {{{member.offset + at * member.bytes}, {member.bytes}, {attribute}}},  // {member.name}"
+        for member in layout.members
+        for at, attribute in enumerate(member.attributes)
+    ]
+    return [
+        f"inline constexpr size_t {name}Bytes = {layout.bytes};",
+        f"inline constexpr PropField {name}[] = {{",
+        *rows,
+        "};",
+    ]
+
+
+def layout_check(version: int) -> str:
+    """Static assertions on the real ``cudaDeviceProp`` of a CUDA version."""
+    layout = device_prop.layout(version)
     lines = [_BANNER, "#include <cstddef>", "#include <cuda_runtime_api.h>", ""]
-    lines.append(f"static_assert(sizeof(cudaDeviceProp) == {device.DEVICE_PROP_BYTES});")
-    for name, offset in device.DEVICE_PROP_BY_HAND:
-        lines.append(f"static_assert(offsetof(cudaDeviceProp, {name}) == {offset});")
-    for name, offset, size, _ in device.DEVICE_PROP:
-        lines.append(
-            f"static_assert(offsetof(cudaDeviceProp, {name}) == {offset} && "
-            f"sizeof(static_cast<cudaDeviceProp*>(nullptr)->{name}) == {size});"
+    lines.append(f"static_assert(CUDART_VERSION / 1000 == {version});")
+    lines.append(f"static_assert(sizeof(cudaDeviceProp) == {layout.bytes});")
+    for member in layout.members:
+        if member.name == "reserved":
+            continue  # shrinks as members are added behind the others
+        end = member.offset + member.bytes * max(1, len(member.attributes))
+        size = (
+            ""
+            if not member.attributes
+            else (f" && sizeof(static_cast<cudaDeviceProp*>(nullptr)->{member.name}) == {end - member.offset}")
         )
+        lines.append(f"static_assert(offsetof(cudaDeviceProp, {member.name}) == {member.offset}{size});")
     return "\n".join([*lines, ""])

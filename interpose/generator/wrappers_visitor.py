@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from jitc.interpose.spec import cublas, cublaslt, cudart, driver, nccl
 from jitc.interpose.spec.api import RETURNS, Api, Function
+from jitc.interpose.spec.cudart_12 import CUDA12, PER_THREAD_SUFFIXES
 
 APIS: tuple[Api, ...] = (cudart.API, driver.API, nccl.API, cublas.API, cublaslt.API)
 _BANNER = "// Generated from interpose/spec by `python -m jitc.interpose.generator`; do not edit."
-_PLAIN = {"none", "text", "size", "fatbin", "uint", "error"}  # results that are no status: no guard
+_PLAIN = {"none", "text", "size", "fatbin", "uint", "channel", "error"}  # results that are no status: no guard
 
 
 def served(api: Api) -> list[Function]:
@@ -27,12 +28,18 @@ def _parameters(function: Function) -> str:
     return ", ".join(f"{a.cpp} {a.name}" for a in function.args)
 
 
+def _is_forwarded(function: Function) -> bool:
+    """Whether a device with kernels gets the call as it is, by generated code (``blas_visitor``)."""
+    return "blas_call" in function.ops
+
+
 def front_header() -> str:
     """Declarations of the hand-written functions, so that a missing one is a link error."""
     lines = [_BANNER, "#pragma once", '#include "abi_types.h"', "", "namespace jitc::front {", ""]
     for api in APIS:
         lines.append(f"// {api.title}")
-        lines += [f"{RETURNS[f.returns]} {f.name}({_parameters(f)});" for f in served(api) if not f.like]
+        by_hand = [f for f in served(api) if not f.like and not (f.kernels and _is_forwarded(f))]
+        lines += [f"{RETURNS[f.returns]} {f.name}({_parameters(f)});" for f in by_hand]
         lines.append("")
     return "\n".join([*lines, "}  // namespace jitc::front", ""])
 
@@ -40,23 +47,34 @@ def front_header() -> str:
 def wrappers(api: Api) -> str:
     """The exported functions of one API."""
     lines = [_BANNER, '#include "generated_front.h"', '#include "guard.h"', "", "using namespace jitc::front;", ""]
+    if any(map(_is_forwarded, api.functions)):
+        lines.insert(1, '#include "generated_blas_client.h"')
     lines.append(f"// {api.title}: {api.library}")
-    lines += [_served_wrapper(api, f) for f in served(api)]
-    advice = sorted({f.note for f in refused(api)})
-    lines += ["", "namespace {"]
+    advice = sorted({f.note for f in refused(api)} | {f.kernels for f in served(api) if f.kernels})
+    lines += ["namespace {"]
     lines += [f'constexpr const char* kAdvice{i} = "{text}";' for i, text in enumerate(advice)]
     lines += ["}  // namespace", ""]
+    lines += [*(_served_wrapper(api, f, advice) for f in served(api)), ""]
     for f in refused(api):
-        body = f'return refuse_{api.key}("{f.name}", kAdvice{advice.index(f.note)});'
-        lines.append(f"JITC_EXPORT int32_t {f.name}() {{ {body} }}")
+        lines.append(f"JITC_EXPORT int32_t {f.name}() {{ return {_refusal(api, f, f.note, advice)}; }}")
     return "\n".join([*lines, ""])
 
 
-def _served_wrapper(api: Api, f: Function) -> str:
+def _refusal(api: Api, f: Function, text: str, advice: list[str]) -> str:
+    return f'refuse_{api.key}("{f.name}", kAdvice{advice.index(text)})'
+
+
+def _served_wrapper(api: Api, f: Function, advice: list[str]) -> str:
     call = f"::jitc::front::{f.served_by}({', '.join(a.name for a in f.args)})"
     head = f"JITC_EXPORT {RETURNS[f.returns]} {f.name}({_parameters(f)})"
     if f.returns in _PLAIN:
         return f"{head} {{ return {call}; }}"
+    if _is_forwarded(f):
+        forward = call.replace("jitc::front::", "jitc::front::forward::")
+        other = _refusal(api, f, f.kernels, advice) if f.kernels else call
+        call = f"runs_kernels() ? {forward} : {other}"
+    elif f.kernels:
+        call = f"runs_kernels() ? {call} : {_refusal(api, f, f.kernels, advice)}"
     needs = "false" if f.policy == "Local" else "true"
     return f"{head} {{ return guard_{api.key}<{needs}>([&] {{ return {call}; }}); }}"
 
@@ -80,32 +98,50 @@ def symbols() -> str:
 
 
 def header_check() -> str:
-    """A translation unit that compiles only when the spec agrees with the real headers.
+    """A translation unit that compiles only when the spec agrees with the real headers (CUDA 13).
 
-    Only functions that the headers declare are compared; what they leave out is listed in the test.
+    Only functions that the headers declare are compared; what they leave out is listed below.
     """
     lines = [_BANNER]
     lines += [f"#include <{api.header}>" for api in APIS]
     lines += ['#include "abi_check.h"', "", "namespace jitc::front {", ""]
     for api in APIS:
         lines.append(f"// {api.title}")
-        for f in served(api):
-            if f.name.startswith("__") or f.name in _NOT_IN_HEADERS:
-                continue
-            types = ", ".join(a.cpp for a in f.args)
-            lines.append(f"JITC_CHECK({f.name}, {RETURNS[f.returns]}({types}));")
+        lines += [_check(f) for f in served(api) if _declared(f) and f.name not in CUDA12]
         lines.append("")
     return "\n".join([*lines, "}  // namespace jitc::front", ""])
 
 
-#: Declared elsewhere, only in older headers, or overloaded in C++ (the last two).
+def header12_check() -> str:
+    """The same for the runtime API of CUDA 12, with what only its headers declare.
+
+    cudaStreamGetCaptureInfo is a macro there, for a function under its own name.
+    """
+    lines = [_BANNER, f"#include <{cudart.API.header}>", '#include "abi_check_function.h"', ""]
+    lines += ["namespace jitc::front {", ""]
+    lines += [_check(f) for f in served(cudart.API) if _declared(f) and f.name != "cudaStreamGetCaptureInfo"]
+    return "\n".join([*lines, "", "}  // namespace jitc::front", ""])
+
+
+def _check(f: Function) -> str:
+    return f"JITC_CHECK({f.name}, {RETURNS[f.returns]}({', '.join(a.cpp for a in f.args)}));"
+
+
+def _declared(f: Function) -> bool:
+    return not f.name.startswith("__") and not f.name.endswith(PER_THREAD_SUFFIXES) and f.name not in _NOT_IN_HEADERS
+
+
+#: Declared elsewhere, only in older headers, or overloaded in C++ (the last three).
 _NOT_IN_HEADERS = {
+    "cuEventElapsedTime",
+    "cuStreamGetCaptureInfo_v2",
     "cudaProfilerStart",
     "cudaProfilerStop",
     "cuProfilerStart",
     "cuProfilerStop",
     "cuDeviceGetUuid",
     "cuGetProcAddress",
+    "cublasGemmBatchedEx",
     "cublasGemmEx",
     "cublasGemmStridedBatchedEx",
 }

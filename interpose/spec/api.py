@@ -19,6 +19,7 @@ says so once.
 from __future__ import annotations
 
 import re
+from copy import copy
 from dataclasses import dataclass
 
 from jitc.interpose.spec import ops as device_ops
@@ -36,12 +37,23 @@ TYPES: dict[str, str] = {
     "u64": "uint64_t",
     "float": "float",
     "double": "double",
+    # what cuBLAS takes by pointer, from the host or the device as the handle's pointer mode says; the
+    # type of a "scalar" is told by the argument in brackets
+    "half": "uint16_t",
+    "complex": "void",
+    "double_complex": "void",
+    "scalar": "void",
+    "info": "int32_t",  # status that cuBLAS writes on the host at once
     # handles that this library hands out
     "stream": "uint64_t",
     "event": "uint64_t",
     "context": "uint64_t",
     "pool": "uint64_t",
     "kernel": "uint64_t",
+    "module": "uint64_t",
+    "library": "uint64_t",
+    "graph": "uint64_t",
+    "executable": "uint64_t",
     "comm": "uint64_t",
     "blas": "uint64_t",
     "lt": "uint64_t",
@@ -71,6 +83,7 @@ TYPES: dict[str, str] = {
     "sim_info": "void",
     "algorithm": "Algorithm",
     "heuristic": "Heuristic",
+    "channel": "ChannelDesc",
     "opaque": "void",
     "memory": "void",
     "bytes": "void",
@@ -82,6 +95,7 @@ RETURNS: dict[str, str] = {
     "size": "size_t",
     "fatbin": "void**",
     "uint": "uint32_t",
+    "channel": "ChannelDesc",
     "error": "int32_t",  # a status that is itself the answer, not the outcome of the call
 }
 
@@ -117,7 +131,8 @@ def argument(text: str) -> Argument:
 @dataclass(frozen=True, init=False)
 class Function:
     """One API function. ``ops``: the device ops it can become; ``like``: a function with the same
-    meaning and the same ABI that serves it; ``note``: what differs from the real API."""
+    meaning and the same ABI that serves it; ``note``: what differs from the real API; ``kernels``: it is
+    served only by a device that runs kernels, elsewhere it is refused with this advice."""
 
     name: str
     args: tuple[Argument, ...]
@@ -125,9 +140,17 @@ class Function:
     returns: str
     like: str
     note: str
+    kernels: str
 
     def __init__(
-        self, name: str, *args: str, ops: str = "", returns: str = "status", like: str = "", note: str = ""
+        self,
+        name: str,
+        *args: str,
+        ops: str = "",
+        returns: str = "status",
+        like: str = "",
+        note: str = "",
+        kernels: str = "",
     ) -> None:
         lowered = tuple(ops.split())
         unknown = [op for op in lowered if op not in device_ops.BY_NAME]
@@ -140,8 +163,17 @@ class Function:
             "returns": returns,
             "like": like,
             "note": note,
+            "kernels": kernels,
         }.items():
             object.__setattr__(self, key, value)
+
+    def alias(self, name: str) -> Function:
+        """The same function under another name of the same API."""
+        out = copy(self)
+        object.__setattr__(out, "name", name)
+        if self.policy != "Unsupported":
+            object.__setattr__(out, "like", self.served_by)
+        return out
 
     @property
     def policy(self) -> str:

@@ -1,8 +1,11 @@
-"""The CUDA runtime API (libcudart.so.13): see ``api.py`` for how to read it."""
+"""The CUDA runtime API (libcudart.so.13, and what libcudart.so.12 has beside it): see ``api.py`` for how to read it."""
 
 from __future__ import annotations
 
 from jitc.interpose.spec.api import Api, Custom, Function, Local, Op, Sync
+from jitc.interpose.spec.cudart_12 import cuda12, per_thread
+from jitc.interpose.spec.cudart_graphs import GRAPHS
+from jitc.interpose.spec.cudart_kernels import KERNELS
 from jitc.interpose.spec.cudart_refused import REFUSED
 
 _DEVICE: tuple[Function, ...] = (
@@ -183,18 +186,6 @@ _STREAM: tuple[Function, ...] = (
         ops="stream_synchronize",
         note="the function runs in the calling thread, once the stream is done",
     ),
-    Local("cudaThreadExchangeStreamCaptureMode", "inout mode: enum"),
-    Local("cudaStreamIsCapturing", "stream: stream", "out status: enum"),
-    Local(
-        "cudaStreamGetCaptureInfo",
-        "stream: stream",
-        "out status: enum",
-        "out id: u64",
-        "out graph: handle",
-        "out dependencies: handle",
-        "out edges: handle",
-        "out count: size",
-    ),
 )
 
 _EVENT: tuple[Function, ...] = (
@@ -208,129 +199,8 @@ _EVENT: tuple[Function, ...] = (
     Sync("cudaEventElapsedTime", "out milliseconds: float", "start: event", "end: event", ops="event_elapsed"),
 )
 
-_MODULE: tuple[Function, ...] = (
-    Local("__cudaRegisterFatBinary", "inout image: opaque", returns="fatbin"),
-    Local("__cudaRegisterFatBinaryEnd", "inout fatbin: host", returns="none"),
-    Local("__cudaUnregisterFatBinary", "inout fatbin: host", returns="none"),
-    Local(
-        "__cudaRegisterFunction",
-        "inout fatbin: host",
-        "in host_function: u8",
-        "device_function: text",
-        "name: string",
-        "thread_limit: int",
-        "inout thread_id: opaque",
-        "inout block_id: opaque",
-        "inout block_dim: dim3",
-        "inout grid_dim: dim3",
-        "inout warp_size: int",
-        returns="none",
-    ),
-    Local(
-        "__cudaRegisterVar",
-        "inout fatbin: host",
-        "host_variable: text",
-        "device_address: text",
-        "name: string",
-        "external: int",
-        "bytes: size",
-        "constant: int",
-        "global: int",
-        returns="none",
-    ),
-    Local(
-        "__cudaRegisterManagedVar",
-        "inout fatbin: host",
-        "inout host_variable: host",
-        "device_address: text",
-        "name: string",
-        "external: int",
-        "bytes: size",
-        "constant: int",
-        "global: int",
-        returns="none",
-    ),
-    Local("__cudaInitModule", "inout fatbin: host", returns="uint"),
-    Local("__cudaPushCallConfiguration", "grid: dim3", "block: dim3", "shared: size", "stream: stream", returns="uint"),
-    Local("__cudaPopCallConfiguration", "out grid: dim3", "out block: dim3", "out shared: size", "out stream: stream"),
-    Local("__cudaGetKernel", "out kernel: kernel", "in host_function: opaque"),
-    Local("cudaGetKernel", "out kernel: kernel", "in host_function: opaque", like="__cudaGetKernel"),
-    Local("cudaGetFuncBySymbol", "out function: kernel", "in host_function: opaque", like="__cudaGetKernel"),
-    Custom(
-        "__cudaLaunchKernel",
-        "kernel: kernel",
-        "grid: dim3",
-        "block: dim3",
-        "inout arguments: host",
-        "shared: size",
-        "stream: stream",
-        note="refused on the software device, naming the kernel",
-    ),
-    Custom(
-        "cudaLaunchKernel",
-        "function: kernel",
-        "grid: dim3",
-        "block: dim3",
-        "inout arguments: host",
-        "shared: size",
-        "stream: stream",
-        like="__cudaLaunchKernel",
-        note="refused on the software device, naming the kernel",
-    ),
-    Custom(
-        "cudaLaunchCooperativeKernel",
-        "function: kernel",
-        "grid: dim3",
-        "block: dim3",
-        "inout arguments: host",
-        "shared: size",
-        "stream: stream",
-        like="__cudaLaunchKernel",
-        note="refused on the software device, naming the kernel",
-    ),
-    Custom(
-        "cudaLaunchKernelExC",
-        "in config: launch_config",
-        "function: kernel",
-        "inout arguments: host",
-        note="refused on the software device, naming the kernel",
-    ),
-    Local(
-        "cudaFuncGetAttributes",
-        "out attributes: func_attributes",
-        "in function: opaque",
-        note="limits of the device; the kernel's own figures are not known",
-    ),
-    Local("cudaFuncSetAttribute", "in function: opaque", "attribute: enum", "value: int", note="accepted, no effect"),
-    Local("cudaFuncSetCacheConfig", "in function: opaque", "config: enum", note="accepted, no effect"),
-    Local("cudaFuncGetName", "out name: string", "in function: opaque"),
-    Local(
-        "cudaOccupancyMaxActiveBlocksPerMultiprocessor",
-        "out blocks: int",
-        "in function: opaque",
-        "block: int",
-        "shared: size",
-        note="from the device's limits",
-    ),
-    Local(
-        "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
-        "out blocks: int",
-        "in function: opaque",
-        "block: int",
-        "shared: size",
-        "flags: uint",
-        note="from the device's limits",
-    ),
-    Local("cudaGetDriverEntryPoint", "symbol: string", "out function: function", "flags: u64", "out found: enum"),
-    Local(
-        "cudaGetDriverEntryPointByVersion",
-        "symbol: string",
-        "out function: function",
-        "version: uint",
-        "flags: u64",
-        "out found: enum",
-    ),
-)
+_OWN = (*_DEVICE, *_MEMORY, *_STREAM, *_EVENT, *KERNELS, *GRAPHS, *REFUSED)
+_ALL = (*_OWN, *cuda12(_OWN))
 
 API = Api(
     "CUDA runtime",
@@ -338,5 +208,5 @@ API = Api(
     "libcudart.so.13",
     "cuda_runtime_api.h",
     801,
-    (*_DEVICE, *_MEMORY, *_STREAM, *_EVENT, *_MODULE, *REFUSED),
+    (*_ALL, *per_thread(_ALL)),
 )

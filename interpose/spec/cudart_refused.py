@@ -6,35 +6,34 @@ from jitc.interpose.spec.api import Function, unsupported
 
 REFUSED: tuple[Function, ...] = (
     *unsupported(
-        "CUDA graphs are not recorded yet: run without them (torch.compile: mode without cudagraphs)",
+        "a CUDA graph can only be made by capturing a stream (torch.cuda.graph, torch.compile)",
         """
     cudaDeviceGetGraphMemAttribute cudaDeviceGraphMemTrim cudaDeviceSetGraphMemAttribute cudaGraphAddChildGraphNode
     cudaGraphAddDependencies cudaGraphAddEmptyNode cudaGraphAddEventRecordNode cudaGraphAddEventWaitNode
     cudaGraphAddExternalSemaphoresSignalNode cudaGraphAddExternalSemaphoresWaitNode cudaGraphAddHostNode
     cudaGraphAddKernelNode cudaGraphAddMemAllocNode cudaGraphAddMemFreeNode cudaGraphAddMemcpyNode
     cudaGraphAddMemcpyNode1D cudaGraphAddMemcpyNodeFromSymbol cudaGraphAddMemcpyNodeToSymbol cudaGraphAddMemsetNode
-    cudaGraphAddNode cudaGraphChildGraphNodeGetGraph cudaGraphClone cudaGraphConditionalHandleCreate cudaGraphCreate
-    cudaGraphDebugDotPrint cudaGraphDestroy cudaGraphDestroyNode cudaGraphEventRecordNodeGetEvent
+    cudaGraphAddNode cudaGraphChildGraphNodeGetGraph cudaGraphClone cudaGraphConditionalHandleCreate
+    cudaGraphCreate cudaGraphDebugDotPrint cudaGraphDestroyNode cudaGraphEventRecordNodeGetEvent
     cudaGraphEventRecordNodeSetEvent cudaGraphEventWaitNodeGetEvent cudaGraphEventWaitNodeSetEvent
-    cudaGraphExecChildGraphNodeSetParams cudaGraphExecDestroy cudaGraphExecEventRecordNodeSetEvent
-    cudaGraphExecEventWaitNodeSetEvent cudaGraphExecExternalSemaphoresSignalNodeSetParams
-    cudaGraphExecExternalSemaphoresWaitNodeSetParams cudaGraphExecGetFlags cudaGraphExecHostNodeSetParams
-    cudaGraphExecKernelNodeSetParams cudaGraphExecMemcpyNodeSetParams cudaGraphExecMemcpyNodeSetParams1D
-    cudaGraphExecMemcpyNodeSetParamsFromSymbol cudaGraphExecMemcpyNodeSetParamsToSymbol
-    cudaGraphExecMemsetNodeSetParams cudaGraphExecNodeSetParams cudaGraphExecUpdate
-    cudaGraphExternalSemaphoresSignalNodeGetParams cudaGraphExternalSemaphoresSignalNodeSetParams
-    cudaGraphExternalSemaphoresWaitNodeGetParams cudaGraphExternalSemaphoresWaitNodeSetParams cudaGraphGetEdges
-    cudaGraphGetNodes cudaGraphGetRootNodes cudaGraphHostNodeGetParams cudaGraphHostNodeSetParams
-    cudaGraphInstantiate cudaGraphInstantiateWithFlags cudaGraphInstantiateWithParams
-    cudaGraphKernelNodeCopyAttributes cudaGraphKernelNodeGetAttribute cudaGraphKernelNodeGetParams
-    cudaGraphKernelNodeSetAttribute cudaGraphKernelNodeSetParams cudaGraphLaunch cudaGraphMemAllocNodeGetParams
-    cudaGraphMemFreeNodeGetParams cudaGraphMemcpyNodeGetParams cudaGraphMemcpyNodeSetParams
-    cudaGraphMemcpyNodeSetParams1D cudaGraphMemcpyNodeSetParamsFromSymbol cudaGraphMemcpyNodeSetParamsToSymbol
-    cudaGraphMemsetNodeGetParams cudaGraphMemsetNodeSetParams cudaGraphNodeFindInClone cudaGraphNodeGetDependencies
+    cudaGraphExecChildGraphNodeSetParams cudaGraphExecEventRecordNodeSetEvent cudaGraphExecEventWaitNodeSetEvent
+    cudaGraphExecExternalSemaphoresSignalNodeSetParams cudaGraphExecExternalSemaphoresWaitNodeSetParams
+    cudaGraphExecGetFlags cudaGraphExecHostNodeSetParams cudaGraphExecKernelNodeSetParams
+    cudaGraphExecMemcpyNodeSetParams cudaGraphExecMemcpyNodeSetParams1D cudaGraphExecMemcpyNodeSetParamsFromSymbol
+    cudaGraphExecMemcpyNodeSetParamsToSymbol cudaGraphExecMemsetNodeSetParams cudaGraphExecNodeSetParams
+    cudaGraphExecUpdate cudaGraphExternalSemaphoresSignalNodeGetParams
+    cudaGraphExternalSemaphoresSignalNodeSetParams cudaGraphExternalSemaphoresWaitNodeGetParams
+    cudaGraphExternalSemaphoresWaitNodeSetParams cudaGraphGetEdges cudaGraphGetRootNodes cudaGraphHostNodeGetParams
+    cudaGraphHostNodeSetParams cudaGraphInstantiateWithParams cudaGraphKernelNodeCopyAttributes
+    cudaGraphKernelNodeGetAttribute cudaGraphKernelNodeGetParams cudaGraphKernelNodeSetAttribute
+    cudaGraphKernelNodeSetParams cudaGraphMemAllocNodeGetParams cudaGraphMemFreeNodeGetParams
+    cudaGraphMemcpyNodeGetParams cudaGraphMemcpyNodeSetParams cudaGraphMemcpyNodeSetParams1D
+    cudaGraphMemcpyNodeSetParamsFromSymbol cudaGraphMemcpyNodeSetParamsToSymbol cudaGraphMemsetNodeGetParams
+    cudaGraphMemsetNodeSetParams cudaGraphNodeFindInClone cudaGraphNodeGetDependencies
     cudaGraphNodeGetDependentNodes cudaGraphNodeGetEnabled cudaGraphNodeGetType cudaGraphNodeSetEnabled
     cudaGraphNodeSetParams cudaGraphReleaseUserObject cudaGraphRemoveDependencies cudaGraphRetainUserObject
-    cudaGraphUpload cudaStreamBeginCapture cudaStreamBeginCaptureToGraph cudaStreamEndCapture
-    cudaStreamUpdateCaptureDependencies cudaUserObjectCreate cudaUserObjectRelease cudaUserObjectRetain""",
+    cudaStreamBeginCaptureToGraph cudaStreamUpdateCaptureDependencies cudaUserObjectCreate cudaUserObjectRelease
+    cudaUserObjectRetain""",
     ),
     *unsupported(
         "device memory cannot be shared between processes: use another sharing strategy (CPU tensors)",
@@ -80,18 +79,9 @@ REFUSED: tuple[Function, ...] = (
     cudaMemcpyBatchAsync cudaMemset3D cudaMemset3DAsync""",
     ),
     *unsupported(
-        "device variables live in kernels, which the software device does not run",
+        "kernels and variables of a library are found by their names: cudaLibraryGetKernel, cudaLibraryGetGlobal",
         """
-    cudaGetSymbolAddress cudaGetSymbolSize cudaMemcpyFromSymbol cudaMemcpyFromSymbolAsync cudaMemcpyToSymbol
-    cudaMemcpyToSymbolAsync""",
-    ),
-    *unsupported(
-        "kernels are not run on the software device; PyTorch operators are redirected by jitc's client_shim",
-        """
-    cudaFuncGetParamInfo cudaKernelSetAttributeForDevice cudaLibraryEnumerateKernels cudaLibraryGetGlobal
-    cudaLibraryGetKernel cudaLibraryGetKernelCount cudaLibraryGetManaged cudaLibraryGetUnifiedFunction
-    cudaLibraryLoadData cudaLibraryLoadFromFile cudaLibraryUnload cudaOccupancyAvailableDynamicSMemPerBlock
-    cudaOccupancyMaxActiveClusters cudaOccupancyMaxPotentialClusterSize""",
+    cudaLibraryEnumerateKernels cudaLibraryGetKernelCount cudaLibraryGetManaged cudaLibraryGetUnifiedFunction""",
     ),
     *unsupported(
         "not served through the proxy",

@@ -1,8 +1,8 @@
-"""What the software device says of itself: device attributes and the layout of ``cudaDeviceProp``.
+"""What the software device says of itself, and which attributes of a real GPU are not passed on.
 
-Numbers are those of a small GPU of today; name, memory, compute capability and multiprocessors come
-from the service. Called by: ``generator/device_visitor.py``; the layout is proved against the real
-header where there is one.
+The software device's numbers are those of a small GPU of today; name, memory, compute capability and
+multiprocessors come from the service. A device of kind cuda says everything itself, through the service.
+Called by: ``generator/device_visitor.py``.
 """
 
 from __future__ import annotations
@@ -52,47 +52,47 @@ ATTRIBUTES: dict[int, tuple[str, int | str]] = {
     111: ("reserved shared memory per block", 1024),
 }
 
-#: Size of ``cudaDeviceProp`` in CUDA 13 and its fields that are not zero: name, offset, bytes, attribute.
-#: ``name``, ``uuid`` and ``totalGlobalMem`` are written by hand.
-DEVICE_PROP_BYTES = 1008
-DEVICE_PROP: tuple[tuple[str, int, int, int], ...] = (
-    ("sharedMemPerBlock", 296, 8, 8),
-    ("regsPerBlock", 304, 4, 12),
-    ("warpSize", 308, 4, 10),
-    ("memPitch", 312, 8, 11),
-    ("maxThreadsPerBlock", 320, 4, 1),
-    ("maxThreadsDim[0]", 324, 4, 2),
-    ("maxThreadsDim[1]", 328, 4, 3),
-    ("maxThreadsDim[2]", 332, 4, 4),
-    ("maxGridSize[0]", 336, 4, 5),
-    ("maxGridSize[1]", 340, 4, 6),
-    ("maxGridSize[2]", 344, 4, 7),
-    ("totalConstMem", 352, 8, 9),
-    ("major", 360, 4, 75),
-    ("minor", 364, 4, 76),
-    ("textureAlignment", 368, 8, 14),
-    ("texturePitchAlignment", 376, 8, 51),
-    ("multiProcessorCount", 384, 4, 16),
-    ("canMapHostMemory", 392, 4, 19),
-    ("surfaceAlignment", 552, 8, 30),
-    ("concurrentKernels", 560, 4, 31),
-    ("pciBusID", 568, 4, 33),
-    ("asyncEngineCount", 584, 4, 40),
-    ("unifiedAddressing", 588, 4, 41),
-    ("memoryBusWidth", 592, 4, 37),
-    ("l2CacheSize", 596, 4, 38),
-    ("maxThreadsPerMultiProcessor", 604, 4, 39),
-    ("streamPrioritiesSupported", 608, 4, 78),
-    ("globalL1CacheSupported", 612, 4, 79),
-    ("localL1CacheSupported", 616, 4, 80),
-    ("sharedMemPerMultiprocessor", 624, 8, 81),
-    ("regsPerMultiprocessor", 632, 4, 82),
-    ("computePreemptionSupported", 660, 4, 90),
-    ("cooperativeLaunch", 668, 4, 95),
-    ("sharedMemPerBlockOptin", 672, 8, 97),
-    ("maxBlocksPerMultiProcessor", 688, 4, 106),
-    ("reservedSharedMemPerBlock", 696, 8, 111),
-    ("hostRegisterSupported", 704, 4, 99),
-)
-#: Of the fields written by hand: name, offset.
-DEVICE_PROP_BY_HAND: tuple[tuple[str, int], ...] = (("name", 0), ("uuid", 256), ("totalGlobalMem", 288))
+#: What a real GPU has and the proxy does not serve: programs are told that it is not there.
+WITHHELD: dict[int, str] = {
+    19: "kernels do not reach the process's memory",
+    83: "managed memory",
+    86: "atomics on the process's memory",
+    88: "kernels do not reach the process's memory",
+    89: "managed memory",
+    91: "kernels do not reach the process's memory",
+    92: "stream memory operations",
+    93: "stream memory operations",
+    94: "stream memory operations",
+    96: "launches over several devices",
+    98: "stream memory operations",
+    100: "kernels do not reach the process's memory",
+    101: "managed memory",
+    102: "mapping device memory by hand",
+    103: "sharing memory between processes",
+    104: "sharing memory between processes",
+    105: "sharing memory between processes",
+    110: "other devices do not reach device memory",
+    112: "arrays",
+    113: "kernels do not reach the process's memory",
+    114: "semaphores of other APIs",
+    116: "other devices do not reach device memory",
+    117: "other devices do not reach device memory",
+    118: "other devices do not reach device memory",
+    119: "sharing memory between processes",
+    121: "arrays",
+    122: "stream memory operations",
+    123: "stream memory operations",
+    124: "other devices do not reach device memory",
+    125: "sharing events between processes",
+    127: "tensor maps",
+    128: "sharing memory between processes",
+    132: "multicast memory",
+    135: "other APIs' contexts",
+    138: "other APIs' contexts",
+    141: "mapping memory by hand",
+    142: "pools of one's own",
+    143: "sharing memory between processes",
+    144: "pools of one's own",
+    145: "mapping memory by hand",
+    146: "other devices do not reach device memory",
+}

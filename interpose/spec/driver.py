@@ -7,6 +7,8 @@ for an answer, so only what is served, or must be refused with a reason, is list
 from __future__ import annotations
 
 from jitc.interpose.spec.api import Api, Custom, Function, Local, Op, Sync, unsupported
+from jitc.interpose.spec.driver_graphs import GRAPHS
+from jitc.interpose.spec.driver_kernels import KERNELS
 
 _DEVICE: tuple[Function, ...] = (
     Local("cuInit", "flags: uint"),
@@ -188,8 +190,6 @@ _STREAM: tuple[Function, ...] = (
     ),
     Local("cuStreamQuery", "stream: stream", like="cudaStreamQuery"),
     Sync("cuStreamSynchronize", "stream: stream", ops="stream_synchronize", like="cudaStreamSynchronize"),
-    Local("cuStreamIsCapturing", "stream: stream", "out status: enum", like="cudaStreamIsCapturing"),
-    Local("cuThreadExchangeStreamCaptureMode", "inout mode: enum", like="cudaThreadExchangeStreamCaptureMode"),
     Sync(
         "cuLaunchHostFunc",
         "stream: stream",
@@ -219,22 +219,13 @@ _STREAM: tuple[Function, ...] = (
         ops="event_elapsed",
         like="cudaEventElapsedTime",
     ),
-)
-
-_KERNELS = "kernels are not run on the software device; PyTorch operators are redirected by jitc's client_shim"
-_MODULE: tuple[Function, ...] = (
-    Local("cuModuleGetLoadingMode", "out mode: enum"),
-    *unsupported(
-        _KERNELS,
-        """
-    cuFuncGetAttribute cuFuncGetModule cuFuncGetName cuFuncGetParamInfo cuFuncSetAttribute cuFuncSetCacheConfig
-    cuKernelGetAttribute cuKernelGetFunction cuKernelSetAttribute cuLaunchCooperativeKernel cuLaunchKernel
-    cuLaunchKernelEx cuLibraryGetGlobal cuLibraryGetKernel cuLibraryGetModule cuLibraryLoadData
-    cuLibraryLoadFromFile cuLibraryUnload cuLinkAddData_v2 cuLinkAddFile_v2 cuLinkComplete cuLinkCreate_v2
-    cuLinkDestroy cuModuleGetFunction cuModuleGetGlobal_v2 cuModuleLoad cuModuleLoadData cuModuleLoadDataEx
-    cuModuleLoadFatBinary cuModuleUnload cuOccupancyAvailableDynamicSMemPerBlock cuOccupancyMaxActiveClusters
-    cuOccupancyMaxActiveBlocksPerMultiprocessor cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
-    cuOccupancyMaxPotentialBlockSize cuTensorMapEncodeIm2col cuTensorMapEncodeTiled""",
+    Sync(
+        "cuEventElapsedTime",
+        "out milliseconds: float",
+        "start: event",
+        "end: event",
+        ops="event_elapsed",
+        like="cudaEventElapsedTime",
     ),
 )
 
@@ -249,7 +240,7 @@ _REFUSED = (
     ),
     *unsupported(
         "managed memory is not supported: use cuMemAlloc or pinned memory",
-        "cuMemAllocManaged cuMemAdvise_v2 cuMemPrefetchAsync_v2",
+        "cuMemAllocManaged cuMemAdvise cuMemAdvise_v2 cuMemPrefetchAsync cuMemPrefetchAsync_v2",
     ),
     *unsupported(
         "device memory cannot be shared between processes: use another sharing strategy (CPU tensors)",
@@ -261,12 +252,6 @@ _REFUSED = (
         """
     cuCtxCreate_v4 cuCtxDestroy_v2 cuCtxFromGreenCtx cuDevicePrimaryCtxReset_v2 cuDevResourceGenerateDesc
     cuDevSmResourceSplitByCount cuDeviceGetDevResource cuGreenCtxCreate cuGreenCtxDestroy cuGreenCtxStreamCreate""",
-    ),
-    *unsupported(
-        "CUDA graphs are not recorded yet: run without them",
-        """
-    cuGraphCreate cuGraphDestroy cuGraphExecDestroy cuGraphInstantiateWithFlags cuGraphLaunch
-    cuStreamBeginCapture_v2 cuStreamEndCapture cuStreamGetCaptureInfo_v3""",
     ),
     *unsupported(
         "not served through the proxy",
@@ -283,5 +268,5 @@ API = Api(
     "libcuda.so.1",
     "cuda.h",
     801,
-    (*_DEVICE, *_CONTEXT, *_MEMORY, *_STREAM, *_MODULE, *_REFUSED),
+    (*_DEVICE, *_CONTEXT, *_MEMORY, *_STREAM, *KERNELS, *GRAPHS, *_REFUSED),
 )

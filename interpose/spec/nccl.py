@@ -92,10 +92,11 @@ _COLLECTIVE: tuple[Function, ...] = (
 
 _REFUSED = (
     *unsupported(
-        "make a new communicator with ncclCommInitRank or ncclCommSplit instead", "ncclCommRevoke ncclCommShrink"
+        "ranks that fail are repaired underneath the program: keep the communicator, or split it",
+        "ncclCommRevoke ncclCommShrink",
     ),
     *unsupported(
-        "device-side communication needs kernels: unset symmetric memory",
+        "symmetric memory is not made again after a fault: use collectives without it",
         "ncclCommWindowDeregister ncclCommWindowRegister ncclDevCommCreate ncclDevCommDestroy",
     ),
     *unsupported("groups are not simulated: time them instead", "ncclGroupSimulateEnd"),

@@ -11,50 +11,12 @@ changed layout is a new op with a new number.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from jitc.interpose.spec.op import BLAS, COLLECTIVE, CONTROL, LAUNCH, MEMORY, STREAM, TYPES, Op
+from jitc.interpose.spec.ops_kernels import KERNEL_ENUMS, KERNEL_OPS, KERNEL_RECORDS
+
+__all__ = ["BY_NAME", "ENUMS", "FORMAT_VERSION", "OPS", "RECORDS", "TYPES", "Op"]
 
 FORMAT_VERSION = 1
-
-#: Fixed-size operand types: name -> (C++ type, struct format, bytes).
-TYPES: dict[str, tuple[str, str, int]] = {
-    "u64": ("uint64_t", "Q", 8),
-    "i64": ("int64_t", "q", 8),
-    "u32": ("uint32_t", "I", 4),
-    "i32": ("int32_t", "i", 4),
-    "f64": ("double", "d", 8),
-    "f32": ("float", "f", 4),
-    "bytes128": ("std::array<uint8_t, 128>", "128s", 128),
-}
-
-
-@dataclass(frozen=True)
-class Op:
-    """One device op: a packed record of operands, then an optional payload.
-
-    ``waits``: the client blocks (or registers a receiver) until the op's RESULT completion.
-    ``payload``: name of what follows the operands up to the record's size, or "" for nothing.
-    ``result``: what the RESULT payload holds, or "" for a bare status.
-    ``compared``: the result must be the same when the op is replayed (times and free memory are not).
-    ``resource``: the op changes the resource table (it is applied even where work is skipped).
-    """
-
-    family: int
-    number: int
-    name: str
-    doc: str
-    fields: tuple[tuple[str, str, str], ...] = field(default=())
-    payload: str = ""
-    waits: bool = False
-    result: str = ""
-    compared: bool = True
-    resource: bool = False
-
-    @property
-    def id(self) -> int:
-        return self.family << 8 | self.number
-
-
-CONTROL, MEMORY, STREAM, LAUNCH, COLLECTIVE, BLAS, MODULE, GRAPH = range(1, 9)
 
 #: Records that repeat inside a payload, packed like ops but without a header.
 RECORDS: dict[str, tuple[tuple[str, str, str], ...]] = {
@@ -75,6 +37,7 @@ RECORDS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("scale", "f64", "factor of a pre-multiplied sum"),
         ("scale_address", "u64", "device address of that factor (of dtype), or 0: use scale"),
     ),
+    **KERNEL_RECORDS,
 }
 
 ENUMS: dict[str, tuple[str, ...]] = {
@@ -91,9 +54,10 @@ ENUMS: dict[str, tuple[str, ...]] = {
     ),
     "Reduction": ("sum", "prod", "max", "min", "avg", "premul_sum"),  # first five = ncclRedOp_t
     "Phase": ("forward", "backward", "optimizer"),
+    **KERNEL_ENUMS,
 }
 
-OPS: tuple[Op, ...] = (
+_OPS: tuple[Op, ...] = (
     Op(
         CONTROL,
         1,
@@ -320,4 +284,6 @@ OPS: tuple[Op, ...] = (
 )
 
 
+#: By id, so that the generated tables are sorted.
+OPS: tuple[Op, ...] = tuple(sorted((*_OPS, *KERNEL_OPS), key=lambda op: op.id))
 BY_NAME: dict[str, Op] = {op.name: op for op in OPS}

@@ -5,6 +5,12 @@
 using namespace jitc::front;
 
 // cuBLASLt: libcublasLt.so.13
+namespace {
+constexpr const char* kAdvice0 = "copy or transpose with the framework's own operators";
+constexpr const char* kAdvice1 = "create the object with its ...Create function";
+constexpr const char* kAdvice2 = "use cublasLtMatmulAlgoGetHeuristic: there is one algorithm";
+}  // namespace
+
 JITC_EXPORT int32_t cublasLtCreate(uint64_t* handle) { return guard_cublaslt<false>([&] { return ::jitc::front::cublasLtCreate(handle); }); }
 JITC_EXPORT int32_t cublasLtDestroy(uint64_t handle) { return guard_cublaslt<false>([&] { return ::jitc::front::cublasLtDestroy(handle); }); }
 JITC_EXPORT size_t cublasLtGetCudartVersion() { return ::jitc::front::cublasLtGetCudartVersion(); }
@@ -12,7 +18,7 @@ JITC_EXPORT const char* cublasLtGetStatusName(int32_t status) { return ::jitc::f
 JITC_EXPORT const char* cublasLtGetStatusString(int32_t status) { return ::jitc::front::cublasGetStatusString(status); }
 JITC_EXPORT size_t cublasLtGetVersion() { return ::jitc::front::cublasLtGetVersion(); }
 JITC_EXPORT int32_t cublasLtMatmul(uint64_t handle, uint64_t desc, const void* alpha, uint64_t a, uint64_t layout_a, uint64_t b, uint64_t layout_b, const void* beta, uint64_t c, uint64_t layout_c, uint64_t d, uint64_t layout_d, const Algorithm* algorithm, uint64_t workspace, size_t workspace_bytes, uint64_t stream) { return guard_cublaslt<true>([&] { return ::jitc::front::cublasLtMatmul(handle, desc, alpha, a, layout_a, b, layout_b, beta, c, layout_c, d, layout_d, algorithm, workspace, workspace_bytes, stream); }); }
-JITC_EXPORT int32_t cublasLtMatmulAlgoGetHeuristic(uint64_t handle, uint64_t desc, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t preference, int32_t requested, Heuristic* results, int32_t* count) { return guard_cublaslt<false>([&] { return ::jitc::front::cublasLtMatmulAlgoGetHeuristic(handle, desc, a, b, c, d, preference, requested, results, count); }); }
+JITC_EXPORT int32_t cublasLtMatmulAlgoGetHeuristic(uint64_t handle, uint64_t desc, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t preference, int32_t requested, Heuristic* results, int32_t* count) { return guard_cublaslt<true>([&] { return ::jitc::front::cublasLtMatmulAlgoGetHeuristic(handle, desc, a, b, c, d, preference, requested, results, count); }); }
 JITC_EXPORT int32_t cublasLtMatmulDescCreate(uint64_t* desc, int32_t compute, int32_t scale_type) { return guard_cublaslt<false>([&] { return ::jitc::front::cublasLtMatmulDescCreate(desc, compute, scale_type); }); }
 JITC_EXPORT int32_t cublasLtMatmulDescDestroy(uint64_t desc) { return guard_cublaslt<false>([&] { return ::jitc::front::cublasLtMatmulDescDestroy(desc); }); }
 JITC_EXPORT int32_t cublasLtMatmulDescGetAttribute(uint64_t desc, int32_t attribute, void* value, size_t size, size_t* written) { return guard_cublaslt<false>([&] { return ::jitc::front::cublasLtMatmulDescGetAttribute(desc, attribute, value, size, written); }); }
@@ -24,12 +30,6 @@ JITC_EXPORT int32_t cublasLtMatrixLayoutCreate(uint64_t* layout, int32_t type, u
 JITC_EXPORT int32_t cublasLtMatrixLayoutDestroy(uint64_t layout) { return guard_cublaslt<false>([&] { return ::jitc::front::cublasLtMatrixLayoutDestroy(layout); }); }
 JITC_EXPORT int32_t cublasLtMatrixLayoutGetAttribute(uint64_t layout, int32_t attribute, void* value, size_t size, size_t* written) { return guard_cublaslt<false>([&] { return ::jitc::front::cublasLtMatrixLayoutGetAttribute(layout, attribute, value, size, written); }); }
 JITC_EXPORT int32_t cublasLtMatrixLayoutSetAttribute(uint64_t layout, int32_t attribute, const void* value, size_t size) { return guard_cublaslt<false>([&] { return ::jitc::front::cublasLtMatrixLayoutSetAttribute(layout, attribute, value, size); }); }
-
-namespace {
-constexpr const char* kAdvice0 = "copy or transpose with the framework's own operators";
-constexpr const char* kAdvice1 = "create the object with its ...Create function";
-constexpr const char* kAdvice2 = "use cublasLtMatmulAlgoGetHeuristic: there is one algorithm";
-}  // namespace
 
 JITC_EXPORT int32_t cublasLtMatmulAlgoCapGetAttribute() { return refuse_cublaslt("cublasLtMatmulAlgoCapGetAttribute", kAdvice2); }
 JITC_EXPORT int32_t cublasLtMatmulAlgoCheck() { return refuse_cublaslt("cublasLtMatmulAlgoCheck", kAdvice2); }

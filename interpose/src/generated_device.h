@@ -52,6 +52,8 @@ inline constexpr Attribute kAttributes[] = {
     {106, Source::fixed, 16},  // blocks per multiprocessor
     {111, Source::fixed, 1024},  // reserved shared memory per block
 };
+/// What a real GPU has and the proxy does not serve.
+inline constexpr int32_t kWithheld[] = {19, 83, 86, 88, 89, 91, 92, 93, 94, 96, 98, 100, 101, 102, 103, 104, 105, 110, 112, 113, 114, 116, 117, 118, 119, 121, 122, 123, 124, 125, 127, 128, 132, 135, 138, 141, 142, 143, 144, 145, 146};
 
 struct PropField { uint16_t offset; uint8_t bytes; int32_t attribute; };
 inline constexpr size_t kDevicePropBytes = 1008;
@@ -61,38 +63,227 @@ inline constexpr PropField kDeviceProp[] = {
     {308, 4, 10},  // warpSize
     {312, 8, 11},  // memPitch
     {320, 4, 1},  // maxThreadsPerBlock
-    {324, 4, 2},  // maxThreadsDim[0]
-    {328, 4, 3},  // maxThreadsDim[1]
-    {332, 4, 4},  // maxThreadsDim[2]
-    {336, 4, 5},  // maxGridSize[0]
-    {340, 4, 6},  // maxGridSize[1]
-    {344, 4, 7},  // maxGridSize[2]
+    {324, 4, 2},  // maxThreadsDim
+    {328, 4, 3},  // maxThreadsDim
+    {332, 4, 4},  // maxThreadsDim
+    {336, 4, 5},  // maxGridSize
+    {340, 4, 6},  // maxGridSize
+    {344, 4, 7},  // maxGridSize
     {352, 8, 9},  // totalConstMem
     {360, 4, 75},  // major
     {364, 4, 76},  // minor
     {368, 8, 14},  // textureAlignment
     {376, 8, 51},  // texturePitchAlignment
     {384, 4, 16},  // multiProcessorCount
+    {388, 4, 18},  // integrated
     {392, 4, 19},  // canMapHostMemory
+    {396, 4, 21},  // maxTexture1D
+    {400, 4, 77},  // maxTexture1DMipmap
+    {404, 4, 22},  // maxTexture2D
+    {408, 4, 23},  // maxTexture2D
+    {412, 4, 73},  // maxTexture2DMipmap
+    {416, 4, 74},  // maxTexture2DMipmap
+    {420, 4, 70},  // maxTexture2DLinear
+    {424, 4, 71},  // maxTexture2DLinear
+    {428, 4, 72},  // maxTexture2DLinear
+    {432, 4, 45},  // maxTexture2DGather
+    {436, 4, 46},  // maxTexture2DGather
+    {440, 4, 24},  // maxTexture3D
+    {444, 4, 25},  // maxTexture3D
+    {448, 4, 26},  // maxTexture3D
+    {452, 4, 47},  // maxTexture3DAlt
+    {456, 4, 48},  // maxTexture3DAlt
+    {460, 4, 49},  // maxTexture3DAlt
+    {464, 4, 52},  // maxTextureCubemap
+    {468, 4, 42},  // maxTexture1DLayered
+    {472, 4, 43},  // maxTexture1DLayered
+    {476, 4, 27},  // maxTexture2DLayered
+    {480, 4, 28},  // maxTexture2DLayered
+    {484, 4, 29},  // maxTexture2DLayered
+    {488, 4, 53},  // maxTextureCubemapLayered
+    {492, 4, 54},  // maxTextureCubemapLayered
+    {496, 4, 55},  // maxSurface1D
+    {500, 4, 56},  // maxSurface2D
+    {504, 4, 57},  // maxSurface2D
+    {508, 4, 58},  // maxSurface3D
+    {512, 4, 59},  // maxSurface3D
+    {516, 4, 60},  // maxSurface3D
+    {520, 4, 61},  // maxSurface1DLayered
+    {524, 4, 62},  // maxSurface1DLayered
+    {528, 4, 63},  // maxSurface2DLayered
+    {532, 4, 64},  // maxSurface2DLayered
+    {536, 4, 65},  // maxSurface2DLayered
+    {540, 4, 66},  // maxSurfaceCubemap
+    {544, 4, 67},  // maxSurfaceCubemapLayered
+    {548, 4, 68},  // maxSurfaceCubemapLayered
     {552, 8, 30},  // surfaceAlignment
     {560, 4, 31},  // concurrentKernels
+    {564, 4, 32},  // ECCEnabled
     {568, 4, 33},  // pciBusID
+    {572, 4, 34},  // pciDeviceID
+    {576, 4, 50},  // pciDomainID
+    {580, 4, 35},  // tccDriver
     {584, 4, 40},  // asyncEngineCount
     {588, 4, 41},  // unifiedAddressing
     {592, 4, 37},  // memoryBusWidth
     {596, 4, 38},  // l2CacheSize
+    {600, 4, 108},  // persistingL2CacheMaxSize
     {604, 4, 39},  // maxThreadsPerMultiProcessor
     {608, 4, 78},  // streamPrioritiesSupported
     {612, 4, 79},  // globalL1CacheSupported
     {616, 4, 80},  // localL1CacheSupported
     {624, 8, 81},  // sharedMemPerMultiprocessor
     {632, 4, 82},  // regsPerMultiprocessor
+    {636, 4, 83},  // managedMemory
+    {640, 4, 84},  // isMultiGpuBoard
+    {644, 4, 85},  // multiGpuBoardGroupID
+    {648, 4, 86},  // hostNativeAtomicSupported
+    {652, 4, 88},  // pageableMemoryAccess
+    {656, 4, 89},  // concurrentManagedAccess
     {660, 4, 90},  // computePreemptionSupported
+    {664, 4, 91},  // canUseHostPointerForRegisteredMem
     {668, 4, 95},  // cooperativeLaunch
     {672, 8, 97},  // sharedMemPerBlockOptin
+    {680, 4, 100},  // pageableMemoryAccessUsesHostPageTables
+    {684, 4, 101},  // directManagedMemAccessFromHost
     {688, 4, 106},  // maxBlocksPerMultiProcessor
+    {692, 4, 109},  // accessPolicyMaxWindowSize
     {696, 8, 111},  // reservedSharedMemPerBlock
     {704, 4, 99},  // hostRegisterSupported
+    {708, 4, 112},  // sparseCudaArraySupported
+    {712, 4, 113},  // hostRegisterReadOnlySupported
+    {716, 4, 114},  // timelineSemaphoreInteropSupported
+    {720, 4, 115},  // memoryPoolsSupported
+    {724, 4, 116},  // gpuDirectRDMASupported
+    {728, 4, 117},  // gpuDirectRDMAFlushWritesOptions
+    {732, 4, 118},  // gpuDirectRDMAWritesOrdering
+    {736, 4, 119},  // memoryPoolSupportedHandleTypes
+    {740, 4, 121},  // deferredMappingCudaArraySupported
+    {744, 4, 125},  // ipcEventSupported
+    {748, 4, 120},  // clusterLaunch
+    {752, 4, 129},  // unifiedFunctionPointers
+    {756, 4, 130},  // deviceNumaConfig
+    {760, 4, 131},  // deviceNumaId
+    {764, 4, 133},  // mpsEnabled
+    {768, 4, 134},  // hostNumaId
+    {772, 4, 139},  // gpuPciDeviceID
+    {776, 4, 140},  // gpuPciSubsystemID
+    {780, 4, 143},  // hostNumaMultinodeIpcSupported
+};
+inline constexpr size_t kDeviceProp12Bytes = 1032;
+inline constexpr PropField kDeviceProp12[] = {
+    {296, 8, 8},  // sharedMemPerBlock
+    {304, 4, 12},  // regsPerBlock
+    {308, 4, 10},  // warpSize
+    {312, 8, 11},  // memPitch
+    {320, 4, 1},  // maxThreadsPerBlock
+    {324, 4, 2},  // maxThreadsDim
+    {328, 4, 3},  // maxThreadsDim
+    {332, 4, 4},  // maxThreadsDim
+    {336, 4, 5},  // maxGridSize
+    {340, 4, 6},  // maxGridSize
+    {344, 4, 7},  // maxGridSize
+    {348, 4, 13},  // clockRate
+    {352, 8, 9},  // totalConstMem
+    {360, 4, 75},  // major
+    {364, 4, 76},  // minor
+    {368, 8, 14},  // textureAlignment
+    {376, 8, 51},  // texturePitchAlignment
+    {384, 4, 15},  // deviceOverlap
+    {388, 4, 16},  // multiProcessorCount
+    {392, 4, 17},  // kernelExecTimeoutEnabled
+    {396, 4, 18},  // integrated
+    {400, 4, 19},  // canMapHostMemory
+    {404, 4, 20},  // computeMode
+    {408, 4, 21},  // maxTexture1D
+    {412, 4, 77},  // maxTexture1DMipmap
+    {416, 4, 69},  // maxTexture1DLinear
+    {420, 4, 22},  // maxTexture2D
+    {424, 4, 23},  // maxTexture2D
+    {428, 4, 73},  // maxTexture2DMipmap
+    {432, 4, 74},  // maxTexture2DMipmap
+    {436, 4, 70},  // maxTexture2DLinear
+    {440, 4, 71},  // maxTexture2DLinear
+    {444, 4, 72},  // maxTexture2DLinear
+    {448, 4, 45},  // maxTexture2DGather
+    {452, 4, 46},  // maxTexture2DGather
+    {456, 4, 24},  // maxTexture3D
+    {460, 4, 25},  // maxTexture3D
+    {464, 4, 26},  // maxTexture3D
+    {468, 4, 47},  // maxTexture3DAlt
+    {472, 4, 48},  // maxTexture3DAlt
+    {476, 4, 49},  // maxTexture3DAlt
+    {480, 4, 52},  // maxTextureCubemap
+    {484, 4, 42},  // maxTexture1DLayered
+    {488, 4, 43},  // maxTexture1DLayered
+    {492, 4, 27},  // maxTexture2DLayered
+    {496, 4, 28},  // maxTexture2DLayered
+    {500, 4, 29},  // maxTexture2DLayered
+    {504, 4, 53},  // maxTextureCubemapLayered
+    {508, 4, 54},  // maxTextureCubemapLayered
+    {512, 4, 55},  // maxSurface1D
+    {516, 4, 56},  // maxSurface2D
+    {520, 4, 57},  // maxSurface2D
+    {524, 4, 58},  // maxSurface3D
+    {528, 4, 59},  // maxSurface3D
+    {532, 4, 60},  // maxSurface3D
+    {536, 4, 61},  // maxSurface1DLayered
+    {540, 4, 62},  // maxSurface1DLayered
+    {544, 4, 63},  // maxSurface2DLayered
+    {548, 4, 64},  // maxSurface2DLayered
+    {552, 4, 65},  // maxSurface2DLayered
+    {556, 4, 66},  // maxSurfaceCubemap
+    {560, 4, 67},  // maxSurfaceCubemapLayered
+    {564, 4, 68},  // maxSurfaceCubemapLayered
+    {568, 8, 30},  // surfaceAlignment
+    {576, 4, 31},  // concurrentKernels
+    {580, 4, 32},  // ECCEnabled
+    {584, 4, 33},  // pciBusID
+    {588, 4, 34},  // pciDeviceID
+    {592, 4, 50},  // pciDomainID
+    {596, 4, 35},  // tccDriver
+    {600, 4, 40},  // asyncEngineCount
+    {604, 4, 41},  // unifiedAddressing
+    {608, 4, 36},  // memoryClockRate
+    {612, 4, 37},  // memoryBusWidth
+    {616, 4, 38},  // l2CacheSize
+    {620, 4, 108},  // persistingL2CacheMaxSize
+    {624, 4, 39},  // maxThreadsPerMultiProcessor
+    {628, 4, 78},  // streamPrioritiesSupported
+    {632, 4, 79},  // globalL1CacheSupported
+    {636, 4, 80},  // localL1CacheSupported
+    {640, 8, 81},  // sharedMemPerMultiprocessor
+    {648, 4, 82},  // regsPerMultiprocessor
+    {652, 4, 83},  // managedMemory
+    {656, 4, 84},  // isMultiGpuBoard
+    {660, 4, 85},  // multiGpuBoardGroupID
+    {664, 4, 86},  // hostNativeAtomicSupported
+    {668, 4, 87},  // singleToDoublePrecisionPerfRatio
+    {672, 4, 88},  // pageableMemoryAccess
+    {676, 4, 89},  // concurrentManagedAccess
+    {680, 4, 90},  // computePreemptionSupported
+    {684, 4, 91},  // canUseHostPointerForRegisteredMem
+    {688, 4, 95},  // cooperativeLaunch
+    {692, 4, 96},  // cooperativeMultiDeviceLaunch
+    {696, 8, 97},  // sharedMemPerBlockOptin
+    {704, 4, 100},  // pageableMemoryAccessUsesHostPageTables
+    {708, 4, 101},  // directManagedMemAccessFromHost
+    {712, 4, 106},  // maxBlocksPerMultiProcessor
+    {716, 4, 109},  // accessPolicyMaxWindowSize
+    {720, 8, 111},  // reservedSharedMemPerBlock
+    {728, 4, 99},  // hostRegisterSupported
+    {732, 4, 112},  // sparseCudaArraySupported
+    {736, 4, 113},  // hostRegisterReadOnlySupported
+    {740, 4, 114},  // timelineSemaphoreInteropSupported
+    {744, 4, 115},  // memoryPoolsSupported
+    {748, 4, 116},  // gpuDirectRDMASupported
+    {752, 4, 117},  // gpuDirectRDMAFlushWritesOptions
+    {756, 4, 118},  // gpuDirectRDMAWritesOrdering
+    {760, 4, 119},  // memoryPoolSupportedHandleTypes
+    {764, 4, 121},  // deferredMappingCudaArraySupported
+    {768, 4, 125},  // ipcEventSupported
+    {772, 4, 120},  // clusterLaunch
+    {776, 4, 129},  // unifiedFunctionPointers
 };
 inline constexpr size_t kDeviceProp_name = 0;
 inline constexpr size_t kDeviceProp_uuid = 256;

@@ -5,6 +5,19 @@
 using namespace jitc::front;
 
 // CUDA driver: libcuda.so.1
+namespace {
+constexpr const char* kAdvice0 = "CUDA graphs are not recorded yet: run without them";
+constexpr const char* kAdvice1 = "a CUDA graph can only be made by capturing a stream";
+constexpr const char* kAdvice2 = "contexts of your own are not supported: use the primary context";
+constexpr const char* kAdvice3 = "device memory cannot be shared between processes: use another sharing strategy (CPU tensors)";
+constexpr const char* kAdvice4 = "kernels are not run on the software device; PyTorch operators are redirected by jitc's client_shim";
+constexpr const char* kAdvice5 = "linking is not served through the proxy: link with nvcc or nvJitLink and load the result";
+constexpr const char* kAdvice6 = "managed memory is not supported: use cuMemAlloc or pinned memory";
+constexpr const char* kAdvice7 = "mapping device memory by hand is not supported: unset expandable_segments and symmetric memory";
+constexpr const char* kAdvice8 = "not served through the proxy";
+constexpr const char* kAdvice9 = "the layout of a tensor map is NVIDIA's own: use kernels without them (tensor memory accelerator)";
+}  // namespace
+
 JITC_EXPORT int32_t cuCtxDisablePeerAccess(uint64_t peer) { return guard_driver<false>([&] { return ::jitc::front::cuCtxDisablePeerAccess(peer); }); }
 JITC_EXPORT int32_t cuCtxEnablePeerAccess(uint64_t peer, uint32_t flags) { return guard_driver<false>([&] { return ::jitc::front::cuCtxEnablePeerAccess(peer, flags); }); }
 JITC_EXPORT int32_t cuCtxGetApiVersion(uint64_t context, uint32_t* version) { return guard_driver<false>([&] { return ::jitc::front::cuCtxGetApiVersion(context, version); }); }
@@ -37,17 +50,44 @@ JITC_EXPORT int32_t cuDeviceTotalMem_v2(size_t* bytes, int32_t device) { return 
 JITC_EXPORT int32_t cuDriverGetVersion(int32_t* version) { return guard_driver<false>([&] { return ::jitc::front::cudaDriverGetVersion(version); }); }
 JITC_EXPORT int32_t cuEventCreate(uint64_t* event, uint32_t flags) { return guard_driver<true>([&] { return ::jitc::front::cudaEventCreateWithFlags(event, flags); }); }
 JITC_EXPORT int32_t cuEventDestroy_v2(uint64_t event) { return guard_driver<true>([&] { return ::jitc::front::cudaEventDestroy(event); }); }
+JITC_EXPORT int32_t cuEventElapsedTime(float* milliseconds, uint64_t start, uint64_t end) { return guard_driver<true>([&] { return ::jitc::front::cudaEventElapsedTime(milliseconds, start, end); }); }
 JITC_EXPORT int32_t cuEventElapsedTime_v2(float* milliseconds, uint64_t start, uint64_t end) { return guard_driver<true>([&] { return ::jitc::front::cudaEventElapsedTime(milliseconds, start, end); }); }
 JITC_EXPORT int32_t cuEventQuery(uint64_t event) { return guard_driver<false>([&] { return ::jitc::front::cudaEventQuery(event); }); }
 JITC_EXPORT int32_t cuEventRecord(uint64_t event, uint64_t stream) { return guard_driver<true>([&] { return ::jitc::front::cudaEventRecord(event, stream); }); }
 JITC_EXPORT int32_t cuEventRecordWithFlags(uint64_t event, uint64_t stream, uint32_t flags) { return guard_driver<true>([&] { return ::jitc::front::cudaEventRecordWithFlags(event, stream, flags); }); }
 JITC_EXPORT int32_t cuEventSynchronize(uint64_t event) { return guard_driver<true>([&] { return ::jitc::front::cudaEventSynchronize(event); }); }
+JITC_EXPORT int32_t cuFuncGetAttribute(int32_t* value, int32_t attribute, uint64_t kernel) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cuFuncGetAttribute(value, attribute, kernel) : refuse_driver("cuFuncGetAttribute", kAdvice4); }); }
+JITC_EXPORT int32_t cuFuncGetName(const char** name, uint64_t kernel) { return guard_driver<false>([&] { return runs_kernels() ? ::jitc::front::cuFuncGetName(name, kernel) : refuse_driver("cuFuncGetName", kAdvice4); }); }
+JITC_EXPORT int32_t cuFuncGetParamInfo(uint64_t kernel, size_t index, size_t* offset, size_t* bytes) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cuFuncGetParamInfo(kernel, index, offset, bytes) : refuse_driver("cuFuncGetParamInfo", kAdvice4); }); }
+JITC_EXPORT int32_t cuFuncSetAttribute(uint64_t kernel, int32_t attribute, int32_t value) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cuFuncSetAttribute(kernel, attribute, value) : refuse_driver("cuFuncSetAttribute", kAdvice4); }); }
+JITC_EXPORT int32_t cuFuncSetCacheConfig(uint64_t kernel, int32_t config) { return guard_driver<false>([&] { return runs_kernels() ? ::jitc::front::cuFuncSetCacheConfig(kernel, config) : refuse_driver("cuFuncSetCacheConfig", kAdvice4); }); }
 JITC_EXPORT int32_t cuGetErrorName(int32_t error, const char** text) { return guard_driver<false>([&] { return ::jitc::front::cuGetErrorName(error, text); }); }
 JITC_EXPORT int32_t cuGetErrorString(int32_t error, const char** text) { return guard_driver<false>([&] { return ::jitc::front::cuGetErrorString(error, text); }); }
 JITC_EXPORT int32_t cuGetProcAddress(const char* symbol, void** function, int32_t version, uint64_t flags) { return guard_driver<false>([&] { return ::jitc::front::cuGetProcAddress(symbol, function, version, flags); }); }
 JITC_EXPORT int32_t cuGetProcAddress_v2(const char* symbol, void** function, int32_t version, uint64_t flags, int32_t* status) { return guard_driver<false>([&] { return ::jitc::front::cuGetProcAddress_v2(symbol, function, version, flags, status); }); }
+JITC_EXPORT int32_t cuGraphDestroy(uint64_t graph) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cudaGraphDestroy(graph) : refuse_driver("cuGraphDestroy", kAdvice0); }); }
+JITC_EXPORT int32_t cuGraphExecDestroy(uint64_t executable) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cudaGraphExecDestroy(executable) : refuse_driver("cuGraphExecDestroy", kAdvice0); }); }
+JITC_EXPORT int32_t cuGraphGetNodes(uint64_t graph, uint64_t* nodes, size_t* count) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cudaGraphGetNodes(graph, nodes, count) : refuse_driver("cuGraphGetNodes", kAdvice0); }); }
+JITC_EXPORT int32_t cuGraphInstantiateWithFlags(uint64_t* executable, uint64_t graph, uint64_t flags) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cudaGraphInstantiate(executable, graph, flags) : refuse_driver("cuGraphInstantiateWithFlags", kAdvice0); }); }
+JITC_EXPORT int32_t cuGraphLaunch(uint64_t executable, uint64_t stream) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cudaGraphLaunch(executable, stream) : refuse_driver("cuGraphLaunch", kAdvice0); }); }
+JITC_EXPORT int32_t cuGraphUpload(uint64_t executable, uint64_t stream) { return guard_driver<false>([&] { return runs_kernels() ? ::jitc::front::cudaGraphUpload(executable, stream) : refuse_driver("cuGraphUpload", kAdvice0); }); }
 JITC_EXPORT int32_t cuInit(uint32_t flags) { return guard_driver<false>([&] { return ::jitc::front::cuInit(flags); }); }
+JITC_EXPORT int32_t cuKernelGetAttribute(int32_t* value, int32_t attribute, uint64_t kernel, int32_t device) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cuKernelGetAttribute(value, attribute, kernel, device) : refuse_driver("cuKernelGetAttribute", kAdvice4); }); }
+JITC_EXPORT int32_t cuKernelGetFunction(uint64_t* function, uint64_t kernel) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cuKernelGetFunction(function, kernel) : refuse_driver("cuKernelGetFunction", kAdvice4); }); }
+JITC_EXPORT int32_t cuKernelGetName(const char** name, uint64_t kernel) { return guard_driver<false>([&] { return runs_kernels() ? ::jitc::front::cuFuncGetName(name, kernel) : refuse_driver("cuKernelGetName", kAdvice4); }); }
+JITC_EXPORT int32_t cuKernelGetParamInfo(uint64_t kernel, size_t index, size_t* offset, size_t* bytes) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cuFuncGetParamInfo(kernel, index, offset, bytes) : refuse_driver("cuKernelGetParamInfo", kAdvice4); }); }
+JITC_EXPORT int32_t cuKernelSetAttribute(int32_t attribute, int32_t value, uint64_t kernel, int32_t device) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cuKernelSetAttribute(attribute, value, kernel, device) : refuse_driver("cuKernelSetAttribute", kAdvice4); }); }
+JITC_EXPORT int32_t cuKernelSetCacheConfig(uint64_t kernel, int32_t config, int32_t device) { return guard_driver<false>([&] { return runs_kernels() ? ::jitc::front::cuKernelSetCacheConfig(kernel, config, device) : refuse_driver("cuKernelSetCacheConfig", kAdvice4); }); }
+JITC_EXPORT int32_t cuLaunchCooperativeKernel(uint64_t kernel, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z, uint32_t block_x, uint32_t block_y, uint32_t block_z, uint32_t shared, uint64_t stream, void** arguments) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cuLaunchCooperativeKernel(kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, arguments) : refuse_driver("cuLaunchCooperativeKernel", kAdvice4); }); }
 JITC_EXPORT int32_t cuLaunchHostFunc(uint64_t stream, void* function, void* data) { return guard_driver<true>([&] { return ::jitc::front::cudaLaunchHostFunc(stream, function, data); }); }
+JITC_EXPORT int32_t cuLaunchKernel(uint64_t kernel, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z, uint32_t block_x, uint32_t block_y, uint32_t block_z, uint32_t shared, uint64_t stream, void** arguments, void** extra) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cuLaunchKernel(kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, arguments, extra) : refuse_driver("cuLaunchKernel", kAdvice4); }); }
+JITC_EXPORT int32_t cuLaunchKernelEx(const void* config, uint64_t kernel, void** arguments, void** extra) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cuLaunchKernelEx(config, kernel, arguments, extra) : refuse_driver("cuLaunchKernelEx", kAdvice4); }); }
+JITC_EXPORT int32_t cuLibraryGetGlobal(uint64_t* address, size_t* bytes, uint64_t library, const char* name) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cuLibraryGetGlobal(address, bytes, library, name) : refuse_driver("cuLibraryGetGlobal", kAdvice4); }); }
+JITC_EXPORT int32_t cuLibraryGetKernel(uint64_t* kernel, uint64_t library, const char* name) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cuLibraryGetKernel(kernel, library, name) : refuse_driver("cuLibraryGetKernel", kAdvice4); }); }
+JITC_EXPORT int32_t cuLibraryGetModule(uint64_t* module, uint64_t library) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cuLibraryGetModule(module, library) : refuse_driver("cuLibraryGetModule", kAdvice4); }); }
+JITC_EXPORT int32_t cuLibraryLoadData(uint64_t* library, const void* image, int32_t* jit_options, void** jit_values, uint32_t jit_count, int32_t* options, void** values, uint32_t count) { return guard_driver<false>([&] { return runs_kernels() ? ::jitc::front::cuLibraryLoadData(library, image, jit_options, jit_values, jit_count, options, values, count) : refuse_driver("cuLibraryLoadData", kAdvice4); }); }
+JITC_EXPORT int32_t cuLibraryLoadFromFile(uint64_t* library, const char* path, int32_t* jit_options, void** jit_values, uint32_t jit_count, int32_t* options, void** values, uint32_t count) { return guard_driver<false>([&] { return runs_kernels() ? ::jitc::front::cuLibraryLoadFromFile(library, path, jit_options, jit_values, jit_count, options, values, count) : refuse_driver("cuLibraryLoadFromFile", kAdvice4); }); }
+JITC_EXPORT int32_t cuLibraryUnload(uint64_t library) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cuLibraryUnload(library) : refuse_driver("cuLibraryUnload", kAdvice4); }); }
 JITC_EXPORT int32_t cuMemAllocAsync(uint64_t* address, size_t bytes, uint64_t stream) { return guard_driver<true>([&] { return ::jitc::front::cudaMallocAsync(address, bytes, stream); }); }
 JITC_EXPORT int32_t cuMemAllocHost_v2(void** pointer, size_t bytes) { return guard_driver<false>([&] { return ::jitc::front::cudaMallocHost(pointer, bytes); }); }
 JITC_EXPORT int32_t cuMemAlloc_v2(uint64_t* address, size_t bytes) { return guard_driver<true>([&] { return ::jitc::front::cudaMalloc(address, bytes); }); }
@@ -77,14 +117,30 @@ JITC_EXPORT int32_t cuMemsetD32Async(uint64_t address, uint32_t value, size_t co
 JITC_EXPORT int32_t cuMemsetD32_v2(uint64_t address, uint32_t value, size_t count) { return guard_driver<true>([&] { return ::jitc::front::cuMemsetD32_v2(address, value, count); }); }
 JITC_EXPORT int32_t cuMemsetD8Async(uint64_t address, uint8_t value, size_t count, uint64_t stream) { return guard_driver<true>([&] { return ::jitc::front::cuMemsetD8Async(address, value, count, stream); }); }
 JITC_EXPORT int32_t cuMemsetD8_v2(uint64_t address, uint8_t value, size_t count) { return guard_driver<true>([&] { return ::jitc::front::cuMemsetD8_v2(address, value, count); }); }
+JITC_EXPORT int32_t cuModuleGetFunction(uint64_t* kernel, uint64_t module, const char* name) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cuModuleGetFunction(kernel, module, name) : refuse_driver("cuModuleGetFunction", kAdvice4); }); }
+JITC_EXPORT int32_t cuModuleGetGlobal_v2(uint64_t* address, size_t* bytes, uint64_t module, const char* name) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cuModuleGetGlobal_v2(address, bytes, module, name) : refuse_driver("cuModuleGetGlobal_v2", kAdvice4); }); }
 JITC_EXPORT int32_t cuModuleGetLoadingMode(int32_t* mode) { return guard_driver<false>([&] { return ::jitc::front::cuModuleGetLoadingMode(mode); }); }
+JITC_EXPORT int32_t cuModuleLoad(uint64_t* module, const char* path) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cuModuleLoad(module, path) : refuse_driver("cuModuleLoad", kAdvice4); }); }
+JITC_EXPORT int32_t cuModuleLoadData(uint64_t* module, const void* image) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cuModuleLoadData(module, image) : refuse_driver("cuModuleLoadData", kAdvice4); }); }
+JITC_EXPORT int32_t cuModuleLoadDataEx(uint64_t* module, const void* image, uint32_t count, int32_t* options, void** values) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cuModuleLoadDataEx(module, image, count, options, values) : refuse_driver("cuModuleLoadDataEx", kAdvice4); }); }
+JITC_EXPORT int32_t cuModuleLoadFatBinary(uint64_t* module, const void* image) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cuModuleLoadData(module, image) : refuse_driver("cuModuleLoadFatBinary", kAdvice4); }); }
+JITC_EXPORT int32_t cuModuleUnload(uint64_t module) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cuModuleUnload(module) : refuse_driver("cuModuleUnload", kAdvice4); }); }
+JITC_EXPORT int32_t cuOccupancyAvailableDynamicSMemPerBlock(size_t* shared, uint64_t kernel, int32_t blocks, int32_t block) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cuOccupancyAvailableDynamicSMemPerBlock(shared, kernel, blocks, block) : refuse_driver("cuOccupancyAvailableDynamicSMemPerBlock", kAdvice4); }); }
+JITC_EXPORT int32_t cuOccupancyMaxActiveBlocksPerMultiprocessor(int32_t* blocks, uint64_t kernel, int32_t block, size_t shared) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, block, shared) : refuse_driver("cuOccupancyMaxActiveBlocksPerMultiprocessor", kAdvice4); }); }
+JITC_EXPORT int32_t cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int32_t* blocks, uint64_t kernel, int32_t block, size_t shared, uint32_t flags) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, kernel, block, shared, flags) : refuse_driver("cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", kAdvice4); }); }
+JITC_EXPORT int32_t cuOccupancyMaxActiveClusters(int32_t* answer, uint64_t kernel, const void* config) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cuOccupancyMaxActiveClusters(answer, kernel, config) : refuse_driver("cuOccupancyMaxActiveClusters", kAdvice4); }); }
+JITC_EXPORT int32_t cuOccupancyMaxPotentialClusterSize(int32_t* answer, uint64_t kernel, const void* config) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cuOccupancyMaxPotentialClusterSize(answer, kernel, config) : refuse_driver("cuOccupancyMaxPotentialClusterSize", kAdvice4); }); }
 JITC_EXPORT int32_t cuPointerGetAttribute(void* data, int32_t attribute, uint64_t address) { return guard_driver<false>([&] { return ::jitc::front::cuPointerGetAttribute(data, attribute, address); }); }
 JITC_EXPORT int32_t cuPointerGetAttributes(uint32_t count, const int32_t* attributes, void** data, uint64_t address) { return guard_driver<false>([&] { return ::jitc::front::cuPointerGetAttributes(count, attributes, data, address); }); }
 JITC_EXPORT int32_t cuProfilerStart() { return guard_driver<false>([&] { return ::jitc::front::cudaProfilerStart(); }); }
 JITC_EXPORT int32_t cuProfilerStop() { return guard_driver<false>([&] { return ::jitc::front::cudaProfilerStop(); }); }
+JITC_EXPORT int32_t cuStreamBeginCapture_v2(uint64_t stream, int32_t mode) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cudaStreamBeginCapture(stream, mode) : refuse_driver("cuStreamBeginCapture_v2", kAdvice0); }); }
 JITC_EXPORT int32_t cuStreamCreate(uint64_t* stream, uint32_t flags) { return guard_driver<true>([&] { return ::jitc::front::cudaStreamCreateWithFlags(stream, flags); }); }
 JITC_EXPORT int32_t cuStreamCreateWithPriority(uint64_t* stream, uint32_t flags, int32_t priority) { return guard_driver<true>([&] { return ::jitc::front::cudaStreamCreateWithPriority(stream, flags, priority); }); }
 JITC_EXPORT int32_t cuStreamDestroy_v2(uint64_t stream) { return guard_driver<true>([&] { return ::jitc::front::cudaStreamDestroy(stream); }); }
+JITC_EXPORT int32_t cuStreamEndCapture(uint64_t stream, uint64_t* graph) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cudaStreamEndCapture(stream, graph) : refuse_driver("cuStreamEndCapture", kAdvice0); }); }
+JITC_EXPORT int32_t cuStreamGetCaptureInfo_v2(uint64_t stream, int32_t* status, uint64_t* id, uint64_t* graph, uint64_t* dependencies, size_t* count) { return guard_driver<false>([&] { return ::jitc::front::cudaStreamGetCaptureInfo_v2(stream, status, id, graph, dependencies, count); }); }
+JITC_EXPORT int32_t cuStreamGetCaptureInfo_v3(uint64_t stream, int32_t* status, uint64_t* id, uint64_t* graph, uint64_t* dependencies, uint64_t* edges, size_t* count) { return guard_driver<false>([&] { return ::jitc::front::cudaStreamGetCaptureInfo(stream, status, id, graph, dependencies, edges, count); }); }
 JITC_EXPORT int32_t cuStreamGetCtx(uint64_t stream, uint64_t* context) { return guard_driver<false>([&] { return ::jitc::front::cuStreamGetCtx(stream, context); }); }
 JITC_EXPORT int32_t cuStreamGetDevice(uint64_t stream, int32_t* device) { return guard_driver<false>([&] { return ::jitc::front::cudaStreamGetDevice(stream, device); }); }
 JITC_EXPORT int32_t cuStreamGetFlags(uint64_t stream, uint32_t* flags) { return guard_driver<false>([&] { return ::jitc::front::cudaStreamGetFlags(stream, flags); }); }
@@ -96,106 +152,68 @@ JITC_EXPORT int32_t cuStreamSynchronize(uint64_t stream) { return guard_driver<t
 JITC_EXPORT int32_t cuStreamWaitEvent(uint64_t stream, uint64_t event, uint32_t flags) { return guard_driver<true>([&] { return ::jitc::front::cudaStreamWaitEvent(stream, event, flags); }); }
 JITC_EXPORT int32_t cuThreadExchangeStreamCaptureMode(int32_t* mode) { return guard_driver<false>([&] { return ::jitc::front::cudaThreadExchangeStreamCaptureMode(mode); }); }
 
-namespace {
-constexpr const char* kAdvice0 = "CUDA graphs are not recorded yet: run without them";
-constexpr const char* kAdvice1 = "contexts of your own are not supported: use the primary context";
-constexpr const char* kAdvice2 = "device memory cannot be shared between processes: use another sharing strategy (CPU tensors)";
-constexpr const char* kAdvice3 = "kernels are not run on the software device; PyTorch operators are redirected by jitc's client_shim";
-constexpr const char* kAdvice4 = "managed memory is not supported: use cuMemAlloc or pinned memory";
-constexpr const char* kAdvice5 = "mapping device memory by hand is not supported: unset expandable_segments and symmetric memory";
-constexpr const char* kAdvice6 = "not served through the proxy";
-}  // namespace
-
-JITC_EXPORT int32_t cuCtxCreate_v4() { return refuse_driver("cuCtxCreate_v4", kAdvice1); }
-JITC_EXPORT int32_t cuCtxDestroy_v2() { return refuse_driver("cuCtxDestroy_v2", kAdvice1); }
-JITC_EXPORT int32_t cuCtxFromGreenCtx() { return refuse_driver("cuCtxFromGreenCtx", kAdvice1); }
-JITC_EXPORT int32_t cuDevResourceGenerateDesc() { return refuse_driver("cuDevResourceGenerateDesc", kAdvice1); }
-JITC_EXPORT int32_t cuDevSmResourceSplitByCount() { return refuse_driver("cuDevSmResourceSplitByCount", kAdvice1); }
-JITC_EXPORT int32_t cuDeviceGetDevResource() { return refuse_driver("cuDeviceGetDevResource", kAdvice1); }
-JITC_EXPORT int32_t cuDevicePrimaryCtxReset_v2() { return refuse_driver("cuDevicePrimaryCtxReset_v2", kAdvice1); }
-JITC_EXPORT int32_t cuFuncGetAttribute() { return refuse_driver("cuFuncGetAttribute", kAdvice3); }
-JITC_EXPORT int32_t cuFuncGetModule() { return refuse_driver("cuFuncGetModule", kAdvice3); }
-JITC_EXPORT int32_t cuFuncGetName() { return refuse_driver("cuFuncGetName", kAdvice3); }
-JITC_EXPORT int32_t cuFuncGetParamInfo() { return refuse_driver("cuFuncGetParamInfo", kAdvice3); }
-JITC_EXPORT int32_t cuFuncSetAttribute() { return refuse_driver("cuFuncSetAttribute", kAdvice3); }
-JITC_EXPORT int32_t cuFuncSetCacheConfig() { return refuse_driver("cuFuncSetCacheConfig", kAdvice3); }
-JITC_EXPORT int32_t cuGetExportTable() { return refuse_driver("cuGetExportTable", kAdvice6); }
-JITC_EXPORT int32_t cuGraphCreate() { return refuse_driver("cuGraphCreate", kAdvice0); }
-JITC_EXPORT int32_t cuGraphDestroy() { return refuse_driver("cuGraphDestroy", kAdvice0); }
-JITC_EXPORT int32_t cuGraphExecDestroy() { return refuse_driver("cuGraphExecDestroy", kAdvice0); }
-JITC_EXPORT int32_t cuGraphInstantiateWithFlags() { return refuse_driver("cuGraphInstantiateWithFlags", kAdvice0); }
-JITC_EXPORT int32_t cuGraphLaunch() { return refuse_driver("cuGraphLaunch", kAdvice0); }
-JITC_EXPORT int32_t cuGreenCtxCreate() { return refuse_driver("cuGreenCtxCreate", kAdvice1); }
-JITC_EXPORT int32_t cuGreenCtxDestroy() { return refuse_driver("cuGreenCtxDestroy", kAdvice1); }
-JITC_EXPORT int32_t cuGreenCtxStreamCreate() { return refuse_driver("cuGreenCtxStreamCreate", kAdvice1); }
-JITC_EXPORT int32_t cuIpcCloseMemHandle() { return refuse_driver("cuIpcCloseMemHandle", kAdvice2); }
-JITC_EXPORT int32_t cuIpcGetEventHandle() { return refuse_driver("cuIpcGetEventHandle", kAdvice2); }
-JITC_EXPORT int32_t cuIpcGetMemHandle() { return refuse_driver("cuIpcGetMemHandle", kAdvice2); }
-JITC_EXPORT int32_t cuIpcOpenEventHandle() { return refuse_driver("cuIpcOpenEventHandle", kAdvice2); }
-JITC_EXPORT int32_t cuIpcOpenMemHandle_v2() { return refuse_driver("cuIpcOpenMemHandle_v2", kAdvice2); }
-JITC_EXPORT int32_t cuKernelGetAttribute() { return refuse_driver("cuKernelGetAttribute", kAdvice3); }
-JITC_EXPORT int32_t cuKernelGetFunction() { return refuse_driver("cuKernelGetFunction", kAdvice3); }
-JITC_EXPORT int32_t cuKernelSetAttribute() { return refuse_driver("cuKernelSetAttribute", kAdvice3); }
-JITC_EXPORT int32_t cuLaunchCooperativeKernel() { return refuse_driver("cuLaunchCooperativeKernel", kAdvice3); }
-JITC_EXPORT int32_t cuLaunchKernel() { return refuse_driver("cuLaunchKernel", kAdvice3); }
-JITC_EXPORT int32_t cuLaunchKernelEx() { return refuse_driver("cuLaunchKernelEx", kAdvice3); }
-JITC_EXPORT int32_t cuLibraryGetGlobal() { return refuse_driver("cuLibraryGetGlobal", kAdvice3); }
-JITC_EXPORT int32_t cuLibraryGetKernel() { return refuse_driver("cuLibraryGetKernel", kAdvice3); }
-JITC_EXPORT int32_t cuLibraryGetModule() { return refuse_driver("cuLibraryGetModule", kAdvice3); }
-JITC_EXPORT int32_t cuLibraryLoadData() { return refuse_driver("cuLibraryLoadData", kAdvice3); }
-JITC_EXPORT int32_t cuLibraryLoadFromFile() { return refuse_driver("cuLibraryLoadFromFile", kAdvice3); }
-JITC_EXPORT int32_t cuLibraryUnload() { return refuse_driver("cuLibraryUnload", kAdvice3); }
-JITC_EXPORT int32_t cuLinkAddData_v2() { return refuse_driver("cuLinkAddData_v2", kAdvice3); }
-JITC_EXPORT int32_t cuLinkAddFile_v2() { return refuse_driver("cuLinkAddFile_v2", kAdvice3); }
-JITC_EXPORT int32_t cuLinkComplete() { return refuse_driver("cuLinkComplete", kAdvice3); }
-JITC_EXPORT int32_t cuLinkCreate_v2() { return refuse_driver("cuLinkCreate_v2", kAdvice3); }
-JITC_EXPORT int32_t cuLinkDestroy() { return refuse_driver("cuLinkDestroy", kAdvice3); }
-JITC_EXPORT int32_t cuMemAddressFree() { return refuse_driver("cuMemAddressFree", kAdvice5); }
-JITC_EXPORT int32_t cuMemAddressReserve() { return refuse_driver("cuMemAddressReserve", kAdvice5); }
-JITC_EXPORT int32_t cuMemAdvise_v2() { return refuse_driver("cuMemAdvise_v2", kAdvice4); }
-JITC_EXPORT int32_t cuMemAllocManaged() { return refuse_driver("cuMemAllocManaged", kAdvice4); }
-JITC_EXPORT int32_t cuMemCreate() { return refuse_driver("cuMemCreate", kAdvice5); }
-JITC_EXPORT int32_t cuMemExportToShareableHandle() { return refuse_driver("cuMemExportToShareableHandle", kAdvice5); }
-JITC_EXPORT int32_t cuMemGetAllocationGranularity() { return refuse_driver("cuMemGetAllocationGranularity", kAdvice5); }
-JITC_EXPORT int32_t cuMemGetAllocationPropertiesFromHandle() { return refuse_driver("cuMemGetAllocationPropertiesFromHandle", kAdvice5); }
-JITC_EXPORT int32_t cuMemGetHandleForAddressRange() { return refuse_driver("cuMemGetHandleForAddressRange", kAdvice5); }
-JITC_EXPORT int32_t cuMemImportFromShareableHandle() { return refuse_driver("cuMemImportFromShareableHandle", kAdvice5); }
-JITC_EXPORT int32_t cuMemMap() { return refuse_driver("cuMemMap", kAdvice5); }
-JITC_EXPORT int32_t cuMemPrefetchAsync_v2() { return refuse_driver("cuMemPrefetchAsync_v2", kAdvice4); }
-JITC_EXPORT int32_t cuMemRelease() { return refuse_driver("cuMemRelease", kAdvice5); }
-JITC_EXPORT int32_t cuMemRetainAllocationHandle() { return refuse_driver("cuMemRetainAllocationHandle", kAdvice5); }
-JITC_EXPORT int32_t cuMemSetAccess() { return refuse_driver("cuMemSetAccess", kAdvice5); }
-JITC_EXPORT int32_t cuMemUnmap() { return refuse_driver("cuMemUnmap", kAdvice5); }
-JITC_EXPORT int32_t cuMemcpy2DAsync_v2() { return refuse_driver("cuMemcpy2DAsync_v2", kAdvice6); }
-JITC_EXPORT int32_t cuMemcpy2D_v2() { return refuse_driver("cuMemcpy2D_v2", kAdvice6); }
-JITC_EXPORT int32_t cuMemcpy3DAsync_v2() { return refuse_driver("cuMemcpy3DAsync_v2", kAdvice6); }
-JITC_EXPORT int32_t cuMemcpy3D_v2() { return refuse_driver("cuMemcpy3D_v2", kAdvice6); }
-JITC_EXPORT int32_t cuModuleGetFunction() { return refuse_driver("cuModuleGetFunction", kAdvice3); }
-JITC_EXPORT int32_t cuModuleGetGlobal_v2() { return refuse_driver("cuModuleGetGlobal_v2", kAdvice3); }
-JITC_EXPORT int32_t cuModuleLoad() { return refuse_driver("cuModuleLoad", kAdvice3); }
-JITC_EXPORT int32_t cuModuleLoadData() { return refuse_driver("cuModuleLoadData", kAdvice3); }
-JITC_EXPORT int32_t cuModuleLoadDataEx() { return refuse_driver("cuModuleLoadDataEx", kAdvice3); }
-JITC_EXPORT int32_t cuModuleLoadFatBinary() { return refuse_driver("cuModuleLoadFatBinary", kAdvice3); }
-JITC_EXPORT int32_t cuModuleUnload() { return refuse_driver("cuModuleUnload", kAdvice3); }
-JITC_EXPORT int32_t cuMulticastAddDevice() { return refuse_driver("cuMulticastAddDevice", kAdvice5); }
-JITC_EXPORT int32_t cuMulticastBindAddr() { return refuse_driver("cuMulticastBindAddr", kAdvice5); }
-JITC_EXPORT int32_t cuMulticastBindMem() { return refuse_driver("cuMulticastBindMem", kAdvice5); }
-JITC_EXPORT int32_t cuMulticastCreate() { return refuse_driver("cuMulticastCreate", kAdvice5); }
-JITC_EXPORT int32_t cuMulticastGetGranularity() { return refuse_driver("cuMulticastGetGranularity", kAdvice5); }
-JITC_EXPORT int32_t cuMulticastUnbind() { return refuse_driver("cuMulticastUnbind", kAdvice5); }
-JITC_EXPORT int32_t cuOccupancyAvailableDynamicSMemPerBlock() { return refuse_driver("cuOccupancyAvailableDynamicSMemPerBlock", kAdvice3); }
-JITC_EXPORT int32_t cuOccupancyMaxActiveBlocksPerMultiprocessor() { return refuse_driver("cuOccupancyMaxActiveBlocksPerMultiprocessor", kAdvice3); }
-JITC_EXPORT int32_t cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags() { return refuse_driver("cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", kAdvice3); }
-JITC_EXPORT int32_t cuOccupancyMaxActiveClusters() { return refuse_driver("cuOccupancyMaxActiveClusters", kAdvice3); }
-JITC_EXPORT int32_t cuOccupancyMaxPotentialBlockSize() { return refuse_driver("cuOccupancyMaxPotentialBlockSize", kAdvice3); }
-JITC_EXPORT int32_t cuPointerSetAttribute() { return refuse_driver("cuPointerSetAttribute", kAdvice6); }
-JITC_EXPORT int32_t cuStreamBatchMemOp_v2() { return refuse_driver("cuStreamBatchMemOp_v2", kAdvice6); }
-JITC_EXPORT int32_t cuStreamBeginCapture_v2() { return refuse_driver("cuStreamBeginCapture_v2", kAdvice0); }
-JITC_EXPORT int32_t cuStreamEndCapture() { return refuse_driver("cuStreamEndCapture", kAdvice0); }
-JITC_EXPORT int32_t cuStreamGetCaptureInfo_v3() { return refuse_driver("cuStreamGetCaptureInfo_v3", kAdvice0); }
-JITC_EXPORT int32_t cuStreamWaitValue32_v2() { return refuse_driver("cuStreamWaitValue32_v2", kAdvice6); }
-JITC_EXPORT int32_t cuStreamWaitValue64_v2() { return refuse_driver("cuStreamWaitValue64_v2", kAdvice6); }
-JITC_EXPORT int32_t cuStreamWriteValue32_v2() { return refuse_driver("cuStreamWriteValue32_v2", kAdvice6); }
-JITC_EXPORT int32_t cuStreamWriteValue64_v2() { return refuse_driver("cuStreamWriteValue64_v2", kAdvice6); }
-JITC_EXPORT int32_t cuTensorMapEncodeIm2col() { return refuse_driver("cuTensorMapEncodeIm2col", kAdvice3); }
-JITC_EXPORT int32_t cuTensorMapEncodeTiled() { return refuse_driver("cuTensorMapEncodeTiled", kAdvice3); }
+JITC_EXPORT int32_t cuCtxCreate_v4() { return refuse_driver("cuCtxCreate_v4", kAdvice2); }
+JITC_EXPORT int32_t cuCtxDestroy_v2() { return refuse_driver("cuCtxDestroy_v2", kAdvice2); }
+JITC_EXPORT int32_t cuCtxFromGreenCtx() { return refuse_driver("cuCtxFromGreenCtx", kAdvice2); }
+JITC_EXPORT int32_t cuDevResourceGenerateDesc() { return refuse_driver("cuDevResourceGenerateDesc", kAdvice2); }
+JITC_EXPORT int32_t cuDevSmResourceSplitByCount() { return refuse_driver("cuDevSmResourceSplitByCount", kAdvice2); }
+JITC_EXPORT int32_t cuDeviceGetDevResource() { return refuse_driver("cuDeviceGetDevResource", kAdvice2); }
+JITC_EXPORT int32_t cuDevicePrimaryCtxReset_v2() { return refuse_driver("cuDevicePrimaryCtxReset_v2", kAdvice2); }
+JITC_EXPORT int32_t cuFuncGetModule() { return refuse_driver("cuFuncGetModule", kAdvice8); }
+JITC_EXPORT int32_t cuGetExportTable() { return refuse_driver("cuGetExportTable", kAdvice8); }
+JITC_EXPORT int32_t cuGraphCreate() { return refuse_driver("cuGraphCreate", kAdvice1); }
+JITC_EXPORT int32_t cuGraphDebugDotPrint() { return refuse_driver("cuGraphDebugDotPrint", kAdvice1); }
+JITC_EXPORT int32_t cuGraphExecUpdate_v2() { return refuse_driver("cuGraphExecUpdate_v2", kAdvice1); }
+JITC_EXPORT int32_t cuGreenCtxCreate() { return refuse_driver("cuGreenCtxCreate", kAdvice2); }
+JITC_EXPORT int32_t cuGreenCtxDestroy() { return refuse_driver("cuGreenCtxDestroy", kAdvice2); }
+JITC_EXPORT int32_t cuGreenCtxStreamCreate() { return refuse_driver("cuGreenCtxStreamCreate", kAdvice2); }
+JITC_EXPORT int32_t cuIpcCloseMemHandle() { return refuse_driver("cuIpcCloseMemHandle", kAdvice3); }
+JITC_EXPORT int32_t cuIpcGetEventHandle() { return refuse_driver("cuIpcGetEventHandle", kAdvice3); }
+JITC_EXPORT int32_t cuIpcGetMemHandle() { return refuse_driver("cuIpcGetMemHandle", kAdvice3); }
+JITC_EXPORT int32_t cuIpcOpenEventHandle() { return refuse_driver("cuIpcOpenEventHandle", kAdvice3); }
+JITC_EXPORT int32_t cuIpcOpenMemHandle_v2() { return refuse_driver("cuIpcOpenMemHandle_v2", kAdvice3); }
+JITC_EXPORT int32_t cuLinkAddData_v2() { return refuse_driver("cuLinkAddData_v2", kAdvice5); }
+JITC_EXPORT int32_t cuLinkAddFile_v2() { return refuse_driver("cuLinkAddFile_v2", kAdvice5); }
+JITC_EXPORT int32_t cuLinkComplete() { return refuse_driver("cuLinkComplete", kAdvice5); }
+JITC_EXPORT int32_t cuLinkCreate_v2() { return refuse_driver("cuLinkCreate_v2", kAdvice5); }
+JITC_EXPORT int32_t cuLinkDestroy() { return refuse_driver("cuLinkDestroy", kAdvice5); }
+JITC_EXPORT int32_t cuMemAddressFree() { return refuse_driver("cuMemAddressFree", kAdvice7); }
+JITC_EXPORT int32_t cuMemAddressReserve() { return refuse_driver("cuMemAddressReserve", kAdvice7); }
+JITC_EXPORT int32_t cuMemAdvise() { return refuse_driver("cuMemAdvise", kAdvice6); }
+JITC_EXPORT int32_t cuMemAdvise_v2() { return refuse_driver("cuMemAdvise_v2", kAdvice6); }
+JITC_EXPORT int32_t cuMemAllocManaged() { return refuse_driver("cuMemAllocManaged", kAdvice6); }
+JITC_EXPORT int32_t cuMemCreate() { return refuse_driver("cuMemCreate", kAdvice7); }
+JITC_EXPORT int32_t cuMemExportToShareableHandle() { return refuse_driver("cuMemExportToShareableHandle", kAdvice7); }
+JITC_EXPORT int32_t cuMemGetAllocationGranularity() { return refuse_driver("cuMemGetAllocationGranularity", kAdvice7); }
+JITC_EXPORT int32_t cuMemGetAllocationPropertiesFromHandle() { return refuse_driver("cuMemGetAllocationPropertiesFromHandle", kAdvice7); }
+JITC_EXPORT int32_t cuMemGetHandleForAddressRange() { return refuse_driver("cuMemGetHandleForAddressRange", kAdvice7); }
+JITC_EXPORT int32_t cuMemImportFromShareableHandle() { return refuse_driver("cuMemImportFromShareableHandle", kAdvice7); }
+JITC_EXPORT int32_t cuMemMap() { return refuse_driver("cuMemMap", kAdvice7); }
+JITC_EXPORT int32_t cuMemPrefetchAsync() { return refuse_driver("cuMemPrefetchAsync", kAdvice6); }
+JITC_EXPORT int32_t cuMemPrefetchAsync_v2() { return refuse_driver("cuMemPrefetchAsync_v2", kAdvice6); }
+JITC_EXPORT int32_t cuMemRelease() { return refuse_driver("cuMemRelease", kAdvice7); }
+JITC_EXPORT int32_t cuMemRetainAllocationHandle() { return refuse_driver("cuMemRetainAllocationHandle", kAdvice7); }
+JITC_EXPORT int32_t cuMemSetAccess() { return refuse_driver("cuMemSetAccess", kAdvice7); }
+JITC_EXPORT int32_t cuMemUnmap() { return refuse_driver("cuMemUnmap", kAdvice7); }
+JITC_EXPORT int32_t cuMemcpy2DAsync_v2() { return refuse_driver("cuMemcpy2DAsync_v2", kAdvice8); }
+JITC_EXPORT int32_t cuMemcpy2D_v2() { return refuse_driver("cuMemcpy2D_v2", kAdvice8); }
+JITC_EXPORT int32_t cuMemcpy3DAsync_v2() { return refuse_driver("cuMemcpy3DAsync_v2", kAdvice8); }
+JITC_EXPORT int32_t cuMemcpy3D_v2() { return refuse_driver("cuMemcpy3D_v2", kAdvice8); }
+JITC_EXPORT int32_t cuMulticastAddDevice() { return refuse_driver("cuMulticastAddDevice", kAdvice7); }
+JITC_EXPORT int32_t cuMulticastBindAddr() { return refuse_driver("cuMulticastBindAddr", kAdvice7); }
+JITC_EXPORT int32_t cuMulticastBindMem() { return refuse_driver("cuMulticastBindMem", kAdvice7); }
+JITC_EXPORT int32_t cuMulticastCreate() { return refuse_driver("cuMulticastCreate", kAdvice7); }
+JITC_EXPORT int32_t cuMulticastGetGranularity() { return refuse_driver("cuMulticastGetGranularity", kAdvice7); }
+JITC_EXPORT int32_t cuMulticastUnbind() { return refuse_driver("cuMulticastUnbind", kAdvice7); }
+JITC_EXPORT int32_t cuOccupancyMaxPotentialBlockSize() { return refuse_driver("cuOccupancyMaxPotentialBlockSize", kAdvice8); }
+JITC_EXPORT int32_t cuPointerSetAttribute() { return refuse_driver("cuPointerSetAttribute", kAdvice8); }
+JITC_EXPORT int32_t cuStreamBatchMemOp_v2() { return refuse_driver("cuStreamBatchMemOp_v2", kAdvice8); }
+JITC_EXPORT int32_t cuStreamBeginCaptureToGraph() { return refuse_driver("cuStreamBeginCaptureToGraph", kAdvice1); }
+JITC_EXPORT int32_t cuStreamUpdateCaptureDependencies() { return refuse_driver("cuStreamUpdateCaptureDependencies", kAdvice1); }
+JITC_EXPORT int32_t cuStreamUpdateCaptureDependencies_v2() { return refuse_driver("cuStreamUpdateCaptureDependencies_v2", kAdvice1); }
+JITC_EXPORT int32_t cuStreamWaitValue32_v2() { return refuse_driver("cuStreamWaitValue32_v2", kAdvice8); }
+JITC_EXPORT int32_t cuStreamWaitValue64_v2() { return refuse_driver("cuStreamWaitValue64_v2", kAdvice8); }
+JITC_EXPORT int32_t cuStreamWriteValue32_v2() { return refuse_driver("cuStreamWriteValue32_v2", kAdvice8); }
+JITC_EXPORT int32_t cuStreamWriteValue64_v2() { return refuse_driver("cuStreamWriteValue64_v2", kAdvice8); }
+JITC_EXPORT int32_t cuTensorMapEncodeIm2col() { return refuse_driver("cuTensorMapEncodeIm2col", kAdvice9); }
+JITC_EXPORT int32_t cuTensorMapEncodeTiled() { return refuse_driver("cuTensorMapEncodeTiled", kAdvice9); }

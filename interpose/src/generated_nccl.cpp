@@ -5,6 +5,12 @@
 using namespace jitc::front;
 
 // NCCL: libnccl.so.2
+namespace {
+constexpr const char* kAdvice0 = "groups are not simulated: time them instead";
+constexpr const char* kAdvice1 = "ranks that fail are repaired underneath the program: keep the communicator, or split it";
+constexpr const char* kAdvice2 = "symmetric memory is not made again after a fault: use collectives without it";
+}  // namespace
+
 JITC_EXPORT int32_t ncclAllGather(uint64_t send, uint64_t receive, size_t count, int32_t dtype, uint64_t comm, uint64_t stream) { return guard_nccl<true>([&] { return ::jitc::front::ncclAllGather(send, receive, count, dtype, comm, stream); }); }
 JITC_EXPORT int32_t ncclAllReduce(uint64_t send, uint64_t receive, size_t count, int32_t dtype, int32_t reduction, uint64_t comm, uint64_t stream) { return guard_nccl<true>([&] { return ::jitc::front::ncclAllReduce(send, receive, count, dtype, reduction, comm, stream); }); }
 JITC_EXPORT int32_t ncclAlltoAll(uint64_t send, uint64_t receive, size_t count, int32_t dtype, uint64_t comm, uint64_t stream) { return guard_nccl<true>([&] { return ::jitc::front::ncclAlltoAll(send, receive, count, dtype, comm, stream); }); }
@@ -42,16 +48,10 @@ JITC_EXPORT void ncclResetDebugInit() { return ::jitc::front::ncclResetDebugInit
 JITC_EXPORT int32_t ncclScatter(uint64_t send, uint64_t receive, size_t count, int32_t dtype, int32_t root, uint64_t comm, uint64_t stream) { return guard_nccl<true>([&] { return ::jitc::front::ncclScatter(send, receive, count, dtype, root, comm, stream); }); }
 JITC_EXPORT int32_t ncclSend(uint64_t send, size_t count, int32_t dtype, int32_t peer, uint64_t comm, uint64_t stream) { return guard_nccl<true>([&] { return ::jitc::front::ncclSend(send, count, dtype, peer, comm, stream); }); }
 
-namespace {
-constexpr const char* kAdvice0 = "device-side communication needs kernels: unset symmetric memory";
-constexpr const char* kAdvice1 = "groups are not simulated: time them instead";
-constexpr const char* kAdvice2 = "make a new communicator with ncclCommInitRank or ncclCommSplit instead";
-}  // namespace
-
-JITC_EXPORT int32_t ncclCommRevoke() { return refuse_nccl("ncclCommRevoke", kAdvice2); }
-JITC_EXPORT int32_t ncclCommShrink() { return refuse_nccl("ncclCommShrink", kAdvice2); }
-JITC_EXPORT int32_t ncclCommWindowDeregister() { return refuse_nccl("ncclCommWindowDeregister", kAdvice0); }
-JITC_EXPORT int32_t ncclCommWindowRegister() { return refuse_nccl("ncclCommWindowRegister", kAdvice0); }
-JITC_EXPORT int32_t ncclDevCommCreate() { return refuse_nccl("ncclDevCommCreate", kAdvice0); }
-JITC_EXPORT int32_t ncclDevCommDestroy() { return refuse_nccl("ncclDevCommDestroy", kAdvice0); }
-JITC_EXPORT int32_t ncclGroupSimulateEnd() { return refuse_nccl("ncclGroupSimulateEnd", kAdvice1); }
+JITC_EXPORT int32_t ncclCommRevoke() { return refuse_nccl("ncclCommRevoke", kAdvice1); }
+JITC_EXPORT int32_t ncclCommShrink() { return refuse_nccl("ncclCommShrink", kAdvice1); }
+JITC_EXPORT int32_t ncclCommWindowDeregister() { return refuse_nccl("ncclCommWindowDeregister", kAdvice2); }
+JITC_EXPORT int32_t ncclCommWindowRegister() { return refuse_nccl("ncclCommWindowRegister", kAdvice2); }
+JITC_EXPORT int32_t ncclDevCommCreate() { return refuse_nccl("ncclDevCommCreate", kAdvice2); }
+JITC_EXPORT int32_t ncclDevCommDestroy() { return refuse_nccl("ncclDevCommDestroy", kAdvice2); }
+JITC_EXPORT int32_t ncclGroupSimulateEnd() { return refuse_nccl("ncclGroupSimulateEnd", kAdvice0); }

@@ -43,6 +43,7 @@ extern int32_t jitc_symbol_cuDeviceTotalMem_v2() __asm__("cuDeviceTotalMem_v2");
 extern int32_t jitc_symbol_cuDriverGetVersion() __asm__("cuDriverGetVersion");
 extern int32_t jitc_symbol_cuEventCreate() __asm__("cuEventCreate");
 extern int32_t jitc_symbol_cuEventDestroy_v2() __asm__("cuEventDestroy_v2");
+extern int32_t jitc_symbol_cuEventElapsedTime() __asm__("cuEventElapsedTime");
 extern int32_t jitc_symbol_cuEventElapsedTime_v2() __asm__("cuEventElapsedTime_v2");
 extern int32_t jitc_symbol_cuEventQuery() __asm__("cuEventQuery");
 extern int32_t jitc_symbol_cuEventRecord() __asm__("cuEventRecord");
@@ -60,10 +61,14 @@ extern int32_t jitc_symbol_cuGetExportTable() __asm__("cuGetExportTable");
 extern int32_t jitc_symbol_cuGetProcAddress() __asm__("cuGetProcAddress");
 extern int32_t jitc_symbol_cuGetProcAddress_v2() __asm__("cuGetProcAddress_v2");
 extern int32_t jitc_symbol_cuGraphCreate() __asm__("cuGraphCreate");
+extern int32_t jitc_symbol_cuGraphDebugDotPrint() __asm__("cuGraphDebugDotPrint");
 extern int32_t jitc_symbol_cuGraphDestroy() __asm__("cuGraphDestroy");
 extern int32_t jitc_symbol_cuGraphExecDestroy() __asm__("cuGraphExecDestroy");
+extern int32_t jitc_symbol_cuGraphExecUpdate_v2() __asm__("cuGraphExecUpdate_v2");
+extern int32_t jitc_symbol_cuGraphGetNodes() __asm__("cuGraphGetNodes");
 extern int32_t jitc_symbol_cuGraphInstantiateWithFlags() __asm__("cuGraphInstantiateWithFlags");
 extern int32_t jitc_symbol_cuGraphLaunch() __asm__("cuGraphLaunch");
+extern int32_t jitc_symbol_cuGraphUpload() __asm__("cuGraphUpload");
 extern int32_t jitc_symbol_cuGreenCtxCreate() __asm__("cuGreenCtxCreate");
 extern int32_t jitc_symbol_cuGreenCtxDestroy() __asm__("cuGreenCtxDestroy");
 extern int32_t jitc_symbol_cuGreenCtxStreamCreate() __asm__("cuGreenCtxStreamCreate");
@@ -75,7 +80,10 @@ extern int32_t jitc_symbol_cuIpcOpenEventHandle() __asm__("cuIpcOpenEventHandle"
 extern int32_t jitc_symbol_cuIpcOpenMemHandle_v2() __asm__("cuIpcOpenMemHandle_v2");
 extern int32_t jitc_symbol_cuKernelGetAttribute() __asm__("cuKernelGetAttribute");
 extern int32_t jitc_symbol_cuKernelGetFunction() __asm__("cuKernelGetFunction");
+extern int32_t jitc_symbol_cuKernelGetName() __asm__("cuKernelGetName");
+extern int32_t jitc_symbol_cuKernelGetParamInfo() __asm__("cuKernelGetParamInfo");
 extern int32_t jitc_symbol_cuKernelSetAttribute() __asm__("cuKernelSetAttribute");
+extern int32_t jitc_symbol_cuKernelSetCacheConfig() __asm__("cuKernelSetCacheConfig");
 extern int32_t jitc_symbol_cuLaunchCooperativeKernel() __asm__("cuLaunchCooperativeKernel");
 extern int32_t jitc_symbol_cuLaunchHostFunc() __asm__("cuLaunchHostFunc");
 extern int32_t jitc_symbol_cuLaunchKernel() __asm__("cuLaunchKernel");
@@ -93,6 +101,7 @@ extern int32_t jitc_symbol_cuLinkCreate_v2() __asm__("cuLinkCreate_v2");
 extern int32_t jitc_symbol_cuLinkDestroy() __asm__("cuLinkDestroy");
 extern int32_t jitc_symbol_cuMemAddressFree() __asm__("cuMemAddressFree");
 extern int32_t jitc_symbol_cuMemAddressReserve() __asm__("cuMemAddressReserve");
+extern int32_t jitc_symbol_cuMemAdvise() __asm__("cuMemAdvise");
 extern int32_t jitc_symbol_cuMemAdvise_v2() __asm__("cuMemAdvise_v2");
 extern int32_t jitc_symbol_cuMemAllocAsync() __asm__("cuMemAllocAsync");
 extern int32_t jitc_symbol_cuMemAllocHost_v2() __asm__("cuMemAllocHost_v2");
@@ -115,6 +124,7 @@ extern int32_t jitc_symbol_cuMemHostRegister_v2() __asm__("cuMemHostRegister_v2"
 extern int32_t jitc_symbol_cuMemHostUnregister() __asm__("cuMemHostUnregister");
 extern int32_t jitc_symbol_cuMemImportFromShareableHandle() __asm__("cuMemImportFromShareableHandle");
 extern int32_t jitc_symbol_cuMemMap() __asm__("cuMemMap");
+extern int32_t jitc_symbol_cuMemPrefetchAsync() __asm__("cuMemPrefetchAsync");
 extern int32_t jitc_symbol_cuMemPrefetchAsync_v2() __asm__("cuMemPrefetchAsync_v2");
 extern int32_t jitc_symbol_cuMemRelease() __asm__("cuMemRelease");
 extern int32_t jitc_symbol_cuMemRetainAllocationHandle() __asm__("cuMemRetainAllocationHandle");
@@ -159,17 +169,20 @@ extern int32_t jitc_symbol_cuOccupancyMaxActiveBlocksPerMultiprocessor() __asm__
 extern int32_t jitc_symbol_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags() __asm__("cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags");
 extern int32_t jitc_symbol_cuOccupancyMaxActiveClusters() __asm__("cuOccupancyMaxActiveClusters");
 extern int32_t jitc_symbol_cuOccupancyMaxPotentialBlockSize() __asm__("cuOccupancyMaxPotentialBlockSize");
+extern int32_t jitc_symbol_cuOccupancyMaxPotentialClusterSize() __asm__("cuOccupancyMaxPotentialClusterSize");
 extern int32_t jitc_symbol_cuPointerGetAttribute() __asm__("cuPointerGetAttribute");
 extern int32_t jitc_symbol_cuPointerGetAttributes() __asm__("cuPointerGetAttributes");
 extern int32_t jitc_symbol_cuPointerSetAttribute() __asm__("cuPointerSetAttribute");
 extern int32_t jitc_symbol_cuProfilerStart() __asm__("cuProfilerStart");
 extern int32_t jitc_symbol_cuProfilerStop() __asm__("cuProfilerStop");
 extern int32_t jitc_symbol_cuStreamBatchMemOp_v2() __asm__("cuStreamBatchMemOp_v2");
+extern int32_t jitc_symbol_cuStreamBeginCaptureToGraph() __asm__("cuStreamBeginCaptureToGraph");
 extern int32_t jitc_symbol_cuStreamBeginCapture_v2() __asm__("cuStreamBeginCapture_v2");
 extern int32_t jitc_symbol_cuStreamCreate() __asm__("cuStreamCreate");
 extern int32_t jitc_symbol_cuStreamCreateWithPriority() __asm__("cuStreamCreateWithPriority");
 extern int32_t jitc_symbol_cuStreamDestroy_v2() __asm__("cuStreamDestroy_v2");
 extern int32_t jitc_symbol_cuStreamEndCapture() __asm__("cuStreamEndCapture");
+extern int32_t jitc_symbol_cuStreamGetCaptureInfo_v2() __asm__("cuStreamGetCaptureInfo_v2");
 extern int32_t jitc_symbol_cuStreamGetCaptureInfo_v3() __asm__("cuStreamGetCaptureInfo_v3");
 extern int32_t jitc_symbol_cuStreamGetCtx() __asm__("cuStreamGetCtx");
 extern int32_t jitc_symbol_cuStreamGetDevice() __asm__("cuStreamGetDevice");
@@ -179,6 +192,8 @@ extern int32_t jitc_symbol_cuStreamGetPriority() __asm__("cuStreamGetPriority");
 extern int32_t jitc_symbol_cuStreamIsCapturing() __asm__("cuStreamIsCapturing");
 extern int32_t jitc_symbol_cuStreamQuery() __asm__("cuStreamQuery");
 extern int32_t jitc_symbol_cuStreamSynchronize() __asm__("cuStreamSynchronize");
+extern int32_t jitc_symbol_cuStreamUpdateCaptureDependencies() __asm__("cuStreamUpdateCaptureDependencies");
+extern int32_t jitc_symbol_cuStreamUpdateCaptureDependencies_v2() __asm__("cuStreamUpdateCaptureDependencies_v2");
 extern int32_t jitc_symbol_cuStreamWaitEvent() __asm__("cuStreamWaitEvent");
 extern int32_t jitc_symbol_cuStreamWaitValue32_v2() __asm__("cuStreamWaitValue32_v2");
 extern int32_t jitc_symbol_cuStreamWaitValue64_v2() __asm__("cuStreamWaitValue64_v2");
@@ -231,6 +246,7 @@ const Symbol kDriverSymbols[] = {
     {"cuDriverGetVersion", reinterpret_cast<void*>(&jitc_symbol_cuDriverGetVersion)},
     {"cuEventCreate", reinterpret_cast<void*>(&jitc_symbol_cuEventCreate)},
     {"cuEventDestroy_v2", reinterpret_cast<void*>(&jitc_symbol_cuEventDestroy_v2)},
+    {"cuEventElapsedTime", reinterpret_cast<void*>(&jitc_symbol_cuEventElapsedTime)},
     {"cuEventElapsedTime_v2", reinterpret_cast<void*>(&jitc_symbol_cuEventElapsedTime_v2)},
     {"cuEventQuery", reinterpret_cast<void*>(&jitc_symbol_cuEventQuery)},
     {"cuEventRecord", reinterpret_cast<void*>(&jitc_symbol_cuEventRecord)},
@@ -248,10 +264,14 @@ const Symbol kDriverSymbols[] = {
     {"cuGetProcAddress", reinterpret_cast<void*>(&jitc_symbol_cuGetProcAddress)},
     {"cuGetProcAddress_v2", reinterpret_cast<void*>(&jitc_symbol_cuGetProcAddress_v2)},
     {"cuGraphCreate", reinterpret_cast<void*>(&jitc_symbol_cuGraphCreate)},
+    {"cuGraphDebugDotPrint", reinterpret_cast<void*>(&jitc_symbol_cuGraphDebugDotPrint)},
     {"cuGraphDestroy", reinterpret_cast<void*>(&jitc_symbol_cuGraphDestroy)},
     {"cuGraphExecDestroy", reinterpret_cast<void*>(&jitc_symbol_cuGraphExecDestroy)},
+    {"cuGraphExecUpdate_v2", reinterpret_cast<void*>(&jitc_symbol_cuGraphExecUpdate_v2)},
+    {"cuGraphGetNodes", reinterpret_cast<void*>(&jitc_symbol_cuGraphGetNodes)},
     {"cuGraphInstantiateWithFlags", reinterpret_cast<void*>(&jitc_symbol_cuGraphInstantiateWithFlags)},
     {"cuGraphLaunch", reinterpret_cast<void*>(&jitc_symbol_cuGraphLaunch)},
+    {"cuGraphUpload", reinterpret_cast<void*>(&jitc_symbol_cuGraphUpload)},
     {"cuGreenCtxCreate", reinterpret_cast<void*>(&jitc_symbol_cuGreenCtxCreate)},
     {"cuGreenCtxDestroy", reinterpret_cast<void*>(&jitc_symbol_cuGreenCtxDestroy)},
     {"cuGreenCtxStreamCreate", reinterpret_cast<void*>(&jitc_symbol_cuGreenCtxStreamCreate)},
@@ -263,7 +283,10 @@ const Symbol kDriverSymbols[] = {
     {"cuIpcOpenMemHandle_v2", reinterpret_cast<void*>(&jitc_symbol_cuIpcOpenMemHandle_v2)},
     {"cuKernelGetAttribute", reinterpret_cast<void*>(&jitc_symbol_cuKernelGetAttribute)},
     {"cuKernelGetFunction", reinterpret_cast<void*>(&jitc_symbol_cuKernelGetFunction)},
+    {"cuKernelGetName", reinterpret_cast<void*>(&jitc_symbol_cuKernelGetName)},
+    {"cuKernelGetParamInfo", reinterpret_cast<void*>(&jitc_symbol_cuKernelGetParamInfo)},
     {"cuKernelSetAttribute", reinterpret_cast<void*>(&jitc_symbol_cuKernelSetAttribute)},
+    {"cuKernelSetCacheConfig", reinterpret_cast<void*>(&jitc_symbol_cuKernelSetCacheConfig)},
     {"cuLaunchCooperativeKernel", reinterpret_cast<void*>(&jitc_symbol_cuLaunchCooperativeKernel)},
     {"cuLaunchHostFunc", reinterpret_cast<void*>(&jitc_symbol_cuLaunchHostFunc)},
     {"cuLaunchKernel", reinterpret_cast<void*>(&jitc_symbol_cuLaunchKernel)},
@@ -281,6 +304,7 @@ const Symbol kDriverSymbols[] = {
     {"cuLinkDestroy", reinterpret_cast<void*>(&jitc_symbol_cuLinkDestroy)},
     {"cuMemAddressFree", reinterpret_cast<void*>(&jitc_symbol_cuMemAddressFree)},
     {"cuMemAddressReserve", reinterpret_cast<void*>(&jitc_symbol_cuMemAddressReserve)},
+    {"cuMemAdvise", reinterpret_cast<void*>(&jitc_symbol_cuMemAdvise)},
     {"cuMemAdvise_v2", reinterpret_cast<void*>(&jitc_symbol_cuMemAdvise_v2)},
     {"cuMemAllocAsync", reinterpret_cast<void*>(&jitc_symbol_cuMemAllocAsync)},
     {"cuMemAllocHost_v2", reinterpret_cast<void*>(&jitc_symbol_cuMemAllocHost_v2)},
@@ -303,6 +327,7 @@ const Symbol kDriverSymbols[] = {
     {"cuMemHostUnregister", reinterpret_cast<void*>(&jitc_symbol_cuMemHostUnregister)},
     {"cuMemImportFromShareableHandle", reinterpret_cast<void*>(&jitc_symbol_cuMemImportFromShareableHandle)},
     {"cuMemMap", reinterpret_cast<void*>(&jitc_symbol_cuMemMap)},
+    {"cuMemPrefetchAsync", reinterpret_cast<void*>(&jitc_symbol_cuMemPrefetchAsync)},
     {"cuMemPrefetchAsync_v2", reinterpret_cast<void*>(&jitc_symbol_cuMemPrefetchAsync_v2)},
     {"cuMemRelease", reinterpret_cast<void*>(&jitc_symbol_cuMemRelease)},
     {"cuMemRetainAllocationHandle", reinterpret_cast<void*>(&jitc_symbol_cuMemRetainAllocationHandle)},
@@ -347,17 +372,20 @@ const Symbol kDriverSymbols[] = {
     {"cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", reinterpret_cast<void*>(&jitc_symbol_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)},
     {"cuOccupancyMaxActiveClusters", reinterpret_cast<void*>(&jitc_symbol_cuOccupancyMaxActiveClusters)},
     {"cuOccupancyMaxPotentialBlockSize", reinterpret_cast<void*>(&jitc_symbol_cuOccupancyMaxPotentialBlockSize)},
+    {"cuOccupancyMaxPotentialClusterSize", reinterpret_cast<void*>(&jitc_symbol_cuOccupancyMaxPotentialClusterSize)},
     {"cuPointerGetAttribute", reinterpret_cast<void*>(&jitc_symbol_cuPointerGetAttribute)},
     {"cuPointerGetAttributes", reinterpret_cast<void*>(&jitc_symbol_cuPointerGetAttributes)},
     {"cuPointerSetAttribute", reinterpret_cast<void*>(&jitc_symbol_cuPointerSetAttribute)},
     {"cuProfilerStart", reinterpret_cast<void*>(&jitc_symbol_cuProfilerStart)},
     {"cuProfilerStop", reinterpret_cast<void*>(&jitc_symbol_cuProfilerStop)},
     {"cuStreamBatchMemOp_v2", reinterpret_cast<void*>(&jitc_symbol_cuStreamBatchMemOp_v2)},
+    {"cuStreamBeginCaptureToGraph", reinterpret_cast<void*>(&jitc_symbol_cuStreamBeginCaptureToGraph)},
     {"cuStreamBeginCapture_v2", reinterpret_cast<void*>(&jitc_symbol_cuStreamBeginCapture_v2)},
     {"cuStreamCreate", reinterpret_cast<void*>(&jitc_symbol_cuStreamCreate)},
     {"cuStreamCreateWithPriority", reinterpret_cast<void*>(&jitc_symbol_cuStreamCreateWithPriority)},
     {"cuStreamDestroy_v2", reinterpret_cast<void*>(&jitc_symbol_cuStreamDestroy_v2)},
     {"cuStreamEndCapture", reinterpret_cast<void*>(&jitc_symbol_cuStreamEndCapture)},
+    {"cuStreamGetCaptureInfo_v2", reinterpret_cast<void*>(&jitc_symbol_cuStreamGetCaptureInfo_v2)},
     {"cuStreamGetCaptureInfo_v3", reinterpret_cast<void*>(&jitc_symbol_cuStreamGetCaptureInfo_v3)},
     {"cuStreamGetCtx", reinterpret_cast<void*>(&jitc_symbol_cuStreamGetCtx)},
     {"cuStreamGetDevice", reinterpret_cast<void*>(&jitc_symbol_cuStreamGetDevice)},
@@ -367,6 +395,8 @@ const Symbol kDriverSymbols[] = {
     {"cuStreamIsCapturing", reinterpret_cast<void*>(&jitc_symbol_cuStreamIsCapturing)},
     {"cuStreamQuery", reinterpret_cast<void*>(&jitc_symbol_cuStreamQuery)},
     {"cuStreamSynchronize", reinterpret_cast<void*>(&jitc_symbol_cuStreamSynchronize)},
+    {"cuStreamUpdateCaptureDependencies", reinterpret_cast<void*>(&jitc_symbol_cuStreamUpdateCaptureDependencies)},
+    {"cuStreamUpdateCaptureDependencies_v2", reinterpret_cast<void*>(&jitc_symbol_cuStreamUpdateCaptureDependencies_v2)},
     {"cuStreamWaitEvent", reinterpret_cast<void*>(&jitc_symbol_cuStreamWaitEvent)},
     {"cuStreamWaitValue32_v2", reinterpret_cast<void*>(&jitc_symbol_cuStreamWaitValue32_v2)},
     {"cuStreamWaitValue64_v2", reinterpret_cast<void*>(&jitc_symbol_cuStreamWaitValue64_v2)},
@@ -376,6 +406,6 @@ const Symbol kDriverSymbols[] = {
     {"cuTensorMapEncodeTiled", reinterpret_cast<void*>(&jitc_symbol_cuTensorMapEncodeTiled)},
     {"cuThreadExchangeStreamCaptureMode", reinterpret_cast<void*>(&jitc_symbol_cuThreadExchangeStreamCaptureMode)},
 };
-const unsigned kDriverSymbolCount = 183;
+const unsigned kDriverSymbolCount = 198;
 
 }  // namespace jitc::front

@@ -47,11 +47,32 @@ enum class OpId : uint16_t {
   event_elapsed = 0x030a,
   operator_call = 0x0401,
   operator_query = 0x0402,
+  kernel_launch = 0x0403,
   communicator_create = 0x0501,
   communicator_split = 0x0502,
   communicator_destroy = 0x0503,
   collective = 0x0504,
   matmul = 0x0601,
+  blas_create = 0x0602,
+  blas_destroy = 0x0603,
+  blas_set = 0x0604,
+  blas_call = 0x0605,
+  lt_heuristic = 0x0606,
+  lt_matmul = 0x0607,
+  image_query = 0x0701,
+  image_part = 0x0702,
+  module_load = 0x0703,
+  module_unload = 0x0704,
+  function_get = 0x0705,
+  function_set = 0x0706,
+  function_query = 0x0707,
+  variable_get = 0x0708,
+  capture_begin = 0x0801,
+  capture_end = 0x0802,
+  graph_destroy = 0x0803,
+  graph_instantiate = 0x0804,
+  graph_launch = 0x0805,
+  executable_destroy = 0x0806,
 };
 
 enum class CollectiveKind : uint32_t { all_reduce = 0, broadcast = 1, reduce = 2, all_gather = 3, reduce_scatter = 4, all_to_all = 5, send = 6, receive = 7 };
@@ -59,6 +80,14 @@ enum class CollectiveKind : uint32_t { all_reduce = 0, broadcast = 1, reduce = 2
 enum class Reduction : uint32_t { sum = 0, prod = 1, max = 2, min = 3, avg = 4, premul_sum = 5 };
 
 enum class Phase : uint32_t { forward = 0, backward = 1, optimizer = 2 };
+
+enum class OccupancyKind : uint32_t { active_blocks = 0, available_shared = 1, potential_cluster = 2, active_clusters = 3 };
+
+enum class BlasField : uint32_t { math_mode = 0, pointer_mode = 1, atomics_mode = 2, workspace = 3 };
+
+enum class BlasSlotKind : uint32_t { number = 0, address = 1, scalar = 2 };
+
+enum class LtKind : uint32_t { descriptor = 0, layout = 1, preference = 2 };
 
 struct LiveBlock {
   uint64_t address{};  // device address
@@ -80,6 +109,61 @@ struct CollectiveItem {
   uint64_t scale_address{};  // device address of that factor (of dtype), or 0: use scale
 };
 static_assert(sizeof(CollectiveItem) == 64 && std::is_trivially_copyable_v<CollectiveItem>);
+
+struct FunctionInfo {
+  int32_t max_threads{};  // CUfunction_attribute 0
+  int32_t static_shared{};  // 1
+  int32_t constant{};  // 2
+  int32_t local{};  // 3
+  int32_t registers{};  // 4
+  int32_t ptx_version{};  // 5
+  int32_t binary_version{};  // 6
+  int32_t cache_mode{};  // 7
+  int32_t max_dynamic_shared{};  // 8
+  int32_t carveout{};  // 9
+  int32_t cluster_size_set{};  // 10
+  int32_t cluster_width{};  // 11
+  int32_t cluster_height{};  // 12
+  int32_t cluster_depth{};  // 13
+  int32_t cluster_size_free{};  // 14
+  int32_t cluster_policy{};  // 15
+  uint64_t parameters{};  // parameters that follow
+};
+static_assert(sizeof(FunctionInfo) == 72 && std::is_trivially_copyable_v<FunctionInfo>);
+
+struct FunctionParameter {
+  uint32_t offset{};  // in the parameter buffer
+  uint32_t bytes{};
+};
+static_assert(sizeof(FunctionParameter) == 8 && std::is_trivially_copyable_v<FunctionParameter>);
+
+struct LaunchAttribute {
+  uint32_t id{};  // CUlaunchAttributeID
+  uint32_t reserved{};
+  std::array<uint8_t, 64> value{};  // CUlaunchAttributeValue
+};
+static_assert(sizeof(LaunchAttribute) == 72 && std::is_trivially_copyable_v<LaunchAttribute>);
+
+struct BlasSlot {
+  std::array<uint8_t, 16> value{};  // number (i64), address, or the scalar itself, from its first byte
+  uint32_t kind{};  // BlasSlotKind
+  uint32_t bytes{};  // used of value
+};
+static_assert(sizeof(BlasSlot) == 24 && std::is_trivially_copyable_v<BlasSlot>);
+
+struct LtObject {
+  uint32_t kind{};  // LtKind
+  uint32_t attributes{};  // that follow, by number
+  std::array<uint8_t, 64> create{};  // arguments of its ...Create function, as i64 each
+};
+static_assert(sizeof(LtObject) == 72 && std::is_trivially_copyable_v<LtObject>);
+
+struct LtAttribute {
+  uint32_t attribute{};
+  uint32_t bytes{};  // used of value
+  std::array<uint8_t, 64> value{};
+};
+static_assert(sizeof(LtAttribute) == 72 && std::is_trivially_copyable_v<LtAttribute>);
 
 /// An optimizer step is about to change state (pre hook).
 struct StepBegin {
@@ -278,6 +362,23 @@ struct OperatorQuery {
 };
 static_assert(sizeof(OperatorQuery) == 24 && std::is_trivially_copyable_v<OperatorQuery>);
 
+/// Launch a kernel on the header's stream. Payload: LaunchAttribute[attributes], parameter buffer.
+struct KernelLaunch {
+  static constexpr OpId kId = OpId::kernel_launch;
+  OpHeader header{};
+  uint64_t function{};  // virtual function
+  uint32_t grid_x{};
+  uint32_t grid_y{};
+  uint32_t grid_z{};
+  uint32_t block_x{};
+  uint32_t block_y{};
+  uint32_t block_z{};
+  uint32_t shared{};  // dynamic shared memory in bytes
+  uint32_t attributes{};  // launch attributes that follow
+  uint64_t parameters{};  // bytes of the parameter buffer that follows them
+};
+static_assert(sizeof(KernelLaunch) == 72 && std::is_trivially_copyable_v<KernelLaunch>);
+
 /// Join a communicator.
 struct CommunicatorCreate {
   static constexpr OpId kId = OpId::communicator_create;
@@ -356,6 +457,201 @@ struct Matmul {
 };
 static_assert(sizeof(Matmul) == 248 && std::is_trivially_copyable_v<Matmul>);
 
+/// Create a cuBLAS handle.
+struct BlasCreate {
+  static constexpr OpId kId = OpId::blas_create;
+  OpHeader header{};
+  uint64_t handle{};  // virtual handle
+};
+static_assert(sizeof(BlasCreate) == 32 && std::is_trivially_copyable_v<BlasCreate>);
+
+/// Destroy a cuBLAS handle.
+struct BlasDestroy {
+  static constexpr OpId kId = OpId::blas_destroy;
+  OpHeader header{};
+  uint64_t handle{};
+};
+static_assert(sizeof(BlasDestroy) == 32 && std::is_trivially_copyable_v<BlasDestroy>);
+
+/// Change the state of a cuBLAS handle.
+struct BlasSet {
+  static constexpr OpId kId = OpId::blas_set;
+  OpHeader header{};
+  uint64_t handle{};
+  uint32_t field{};  // BlasField
+  int32_t mode{};  // of a mode field
+  uint64_t address{};  // of the workspace
+  uint64_t bytes{};  // of it; 0 without an address: the library's own; all ones: none at all
+};
+static_assert(sizeof(BlasSet) == 56 && std::is_trivially_copyable_v<BlasSet>);
+
+/// Call a cuBLAS function on the header's stream. Scalars as values or as addresses: the pointer mode. Payload: BlasSlot[slots].
+struct BlasCall {
+  static constexpr OpId kId = OpId::blas_call;
+  OpHeader header{};
+  uint64_t handle{};  // virtual handle
+  uint32_t function{};  // FNV-1a, 32 bit, of its name
+  uint32_t slots{};  // arguments that follow: all but the handle and statuses on the host
+};
+static_assert(sizeof(BlasCall) == 40 && std::is_trivially_copyable_v<BlasCall>);
+
+/// Ask cuBLASLt for algorithms. Payload: description: LtObject and LtAttribute[attributes] of descriptor, A, B, C, D, preference. Result: i32 status, u32 count, cublasLtMatmulHeuristicResult_t[count].
+struct LtHeuristic {
+  static constexpr OpId kId = OpId::lt_heuristic;
+  OpHeader header{};
+  uint64_t bytes{};  // of the description
+  uint32_t requested{};  // algorithms wanted
+  uint32_t reserved{};  // padding, zero
+};
+static_assert(sizeof(LtHeuristic) == 40 && std::is_trivially_copyable_v<LtHeuristic>);
+
+/// cublasLtMatmul on the header's stream. Payload: alpha and beta (BlasSlot each), cublasLtMatmulAlgo_t (64 bytes), description without preference.
+struct LtMatmul {
+  static constexpr OpId kId = OpId::lt_matmul;
+  OpHeader header{};
+  uint64_t a{};  // device address
+  uint64_t b{};
+  uint64_t c{};
+  uint64_t d{};
+  uint64_t workspace{};  // device address
+  uint64_t workspace_bytes{};
+  uint64_t bytes{};  // of the description
+  uint32_t algorithm{};  // 1: the algorithm is given; 0: it is left to the library
+  uint32_t reserved{};  // padding, zero
+};
+static_assert(sizeof(LtMatmul) == 88 && std::is_trivially_copyable_v<LtMatmul>);
+
+/// Whether the node has a module image. Result: u32 present.
+struct ImageQuery {
+  static constexpr OpId kId = OpId::image_query;
+  OpHeader header{};
+  std::array<uint8_t, 16> hash{};  // XXH3 128 bit of the image, canonical form
+  uint64_t bytes{};  // its size
+};
+static_assert(sizeof(ImageQuery) == 48 && std::is_trivially_copyable_v<ImageQuery>);
+
+/// A part of a module image; it is complete when all its bytes have come. Payload: bytes.
+struct ImagePart {
+  static constexpr OpId kId = OpId::image_part;
+  OpHeader header{};
+  std::array<uint8_t, 16> hash{};  // XXH3 128 bit of the image, canonical form
+  uint64_t total{};  // bytes of the image
+  uint64_t offset{};
+  uint64_t bytes{};  // payload bytes
+};
+static_assert(sizeof(ImagePart) == 64 && std::is_trivially_copyable_v<ImagePart>);
+
+/// Load a module from an image that the node has.
+struct ModuleLoad {
+  static constexpr OpId kId = OpId::module_load;
+  OpHeader header{};
+  uint64_t module{};  // virtual module
+  std::array<uint8_t, 16> hash{};  // XXH3 128 bit of the image, canonical form
+  uint64_t bytes{};  // size of the image
+};
+static_assert(sizeof(ModuleLoad) == 56 && std::is_trivially_copyable_v<ModuleLoad>);
+
+/// Unload a module.
+struct ModuleUnload {
+  static constexpr OpId kId = OpId::module_unload;
+  OpHeader header{};
+  uint64_t module{};
+};
+static_assert(sizeof(ModuleUnload) == 32 && std::is_trivially_copyable_v<ModuleUnload>);
+
+/// Find a kernel of a module. Payload: name. Result: FunctionInfo, then FunctionParameter[parameters].
+struct FunctionGet {
+  static constexpr OpId kId = OpId::function_get;
+  OpHeader header{};
+  uint64_t module{};
+  uint64_t function{};  // virtual function
+  uint64_t bytes{};  // length of the name
+};
+static_assert(sizeof(FunctionGet) == 48 && std::is_trivially_copyable_v<FunctionGet>);
+
+/// Set an attribute of a kernel (CUfunction_attribute).
+struct FunctionSet {
+  static constexpr OpId kId = OpId::function_set;
+  OpHeader header{};
+  uint64_t function{};
+  int32_t attribute{};
+  int32_t value{};
+};
+static_assert(sizeof(FunctionSet) == 40 && std::is_trivially_copyable_v<FunctionSet>);
+
+/// Ask for the occupancy of a kernel. Result: u64.
+struct FunctionQuery {
+  static constexpr OpId kId = OpId::function_query;
+  OpHeader header{};
+  uint64_t function{};
+  uint64_t shared{};  // dynamic shared memory per block
+  uint32_t kind{};  // OccupancyKind
+  uint32_t block{};  // threads per block
+  uint32_t flags{};  // CUoccupancy_flags
+  uint32_t cluster{};  // blocks per cluster, or 0
+};
+static_assert(sizeof(FunctionQuery) == 56 && std::is_trivially_copyable_v<FunctionQuery>);
+
+/// Find a device variable of a module. Its address must be the same after a rebuild. Payload: name. Result: u64 address, u64 bytes.
+struct VariableGet {
+  static constexpr OpId kId = OpId::variable_get;
+  OpHeader header{};
+  uint64_t module{};
+  uint64_t bytes{};  // length of the name
+};
+static_assert(sizeof(VariableGet) == 40 && std::is_trivially_copyable_v<VariableGet>);
+
+/// Begin to capture the header's stream.
+struct CaptureBegin {
+  static constexpr OpId kId = OpId::capture_begin;
+  OpHeader header{};
+  uint32_t mode{};  // CUstreamCaptureMode
+  uint32_t reserved{};  // padding, zero
+};
+static_assert(sizeof(CaptureBegin) == 32 && std::is_trivially_copyable_v<CaptureBegin>);
+
+/// End it; the ops since capture_begin are the graph. Result: u64 nodes.
+struct CaptureEnd {
+  static constexpr OpId kId = OpId::capture_end;
+  OpHeader header{};
+  uint64_t graph{};  // virtual graph
+};
+static_assert(sizeof(CaptureEnd) == 32 && std::is_trivially_copyable_v<CaptureEnd>);
+
+/// Destroy a graph.
+struct GraphDestroy {
+  static constexpr OpId kId = OpId::graph_destroy;
+  OpHeader header{};
+  uint64_t graph{};
+};
+static_assert(sizeof(GraphDestroy) == 32 && std::is_trivially_copyable_v<GraphDestroy>);
+
+/// Make a graph executable.
+struct GraphInstantiate {
+  static constexpr OpId kId = OpId::graph_instantiate;
+  OpHeader header{};
+  uint64_t graph{};
+  uint64_t executable{};  // virtual executable graph
+  uint64_t flags{};
+};
+static_assert(sizeof(GraphInstantiate) == 48 && std::is_trivially_copyable_v<GraphInstantiate>);
+
+/// Launch it on the header's stream.
+struct GraphLaunch {
+  static constexpr OpId kId = OpId::graph_launch;
+  OpHeader header{};
+  uint64_t executable{};
+};
+static_assert(sizeof(GraphLaunch) == 32 && std::is_trivially_copyable_v<GraphLaunch>);
+
+/// Destroy an executable graph.
+struct ExecutableDestroy {
+  static constexpr OpId kId = OpId::executable_destroy;
+  OpHeader header{};
+  uint64_t executable{};
+};
+static_assert(sizeof(ExecutableDestroy) == 32 && std::is_trivially_copyable_v<ExecutableDestroy>);
+
 /// What a decoder must know of an op before it looks inside.
 struct OpInfo {
   OpId id;
@@ -363,7 +659,7 @@ struct OpInfo {
   uint32_t fixed_size;  // header and operands
   bool has_payload, waits, compared, resource;
 };
-inline constexpr std::array<OpInfo, 28> kOps{{
+inline constexpr std::array<OpInfo, 49> kOps{{
     {OpId::step_begin, "step_begin", sizeof(StepBegin), false, false, true, false},
     {OpId::boundary, "boundary", sizeof(Boundary), true, false, true, false},
     {OpId::live_set, "live_set", sizeof(LiveSet), true, false, true, false},
@@ -387,11 +683,32 @@ inline constexpr std::array<OpInfo, 28> kOps{{
     {OpId::event_elapsed, "event_elapsed", sizeof(EventElapsed), false, true, false, false},
     {OpId::operator_call, "operator_call", sizeof(OperatorCall), true, false, true, false},
     {OpId::operator_query, "operator_query", sizeof(OperatorQuery), true, true, true, false},
+    {OpId::kernel_launch, "kernel_launch", sizeof(KernelLaunch), true, false, true, false},
     {OpId::communicator_create, "communicator_create", sizeof(CommunicatorCreate), false, true, true, true},
     {OpId::communicator_split, "communicator_split", sizeof(CommunicatorSplit), false, true, true, true},
     {OpId::communicator_destroy, "communicator_destroy", sizeof(CommunicatorDestroy), false, false, true, true},
     {OpId::collective, "collective", sizeof(Collective), true, false, true, false},
     {OpId::matmul, "matmul", sizeof(Matmul), false, false, true, false},
+    {OpId::blas_create, "blas_create", sizeof(BlasCreate), false, false, true, true},
+    {OpId::blas_destroy, "blas_destroy", sizeof(BlasDestroy), false, false, true, true},
+    {OpId::blas_set, "blas_set", sizeof(BlasSet), false, false, true, true},
+    {OpId::blas_call, "blas_call", sizeof(BlasCall), true, false, true, false},
+    {OpId::lt_heuristic, "lt_heuristic", sizeof(LtHeuristic), true, true, false, false},
+    {OpId::lt_matmul, "lt_matmul", sizeof(LtMatmul), true, false, true, false},
+    {OpId::image_query, "image_query", sizeof(ImageQuery), false, true, false, false},
+    {OpId::image_part, "image_part", sizeof(ImagePart), true, false, true, false},
+    {OpId::module_load, "module_load", sizeof(ModuleLoad), false, true, true, true},
+    {OpId::module_unload, "module_unload", sizeof(ModuleUnload), false, false, true, true},
+    {OpId::function_get, "function_get", sizeof(FunctionGet), true, true, false, true},
+    {OpId::function_set, "function_set", sizeof(FunctionSet), false, true, true, true},
+    {OpId::function_query, "function_query", sizeof(FunctionQuery), false, true, true, false},
+    {OpId::variable_get, "variable_get", sizeof(VariableGet), true, true, true, true},
+    {OpId::capture_begin, "capture_begin", sizeof(CaptureBegin), false, false, true, false},
+    {OpId::capture_end, "capture_end", sizeof(CaptureEnd), false, true, true, true},
+    {OpId::graph_destroy, "graph_destroy", sizeof(GraphDestroy), false, false, true, true},
+    {OpId::graph_instantiate, "graph_instantiate", sizeof(GraphInstantiate), false, true, true, true},
+    {OpId::graph_launch, "graph_launch", sizeof(GraphLaunch), false, false, true, false},
+    {OpId::executable_destroy, "executable_destroy", sizeof(ExecutableDestroy), false, false, true, true},
 }};
 constexpr const OpInfo* find(uint16_t id) {
   for (const auto& info : kOps)

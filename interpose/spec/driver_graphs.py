@@ -1,0 +1,97 @@
+"""Stream capture and graphs of the CUDA driver API. Part of ``driver.py``."""
+
+from __future__ import annotations
+
+from jitc.interpose.spec.api import Custom, Function, Local, Op, Sync, unsupported
+
+_NO_GRAPHS = "CUDA graphs are not recorded yet: run without them"
+
+GRAPHS: tuple[Function, ...] = (
+    Local("cuThreadExchangeStreamCaptureMode", "inout mode: enum", like="cudaThreadExchangeStreamCaptureMode"),
+    Local("cuStreamIsCapturing", "stream: stream", "out status: enum", like="cudaStreamIsCapturing"),
+    Local(
+        "cuStreamGetCaptureInfo_v2",
+        "stream: stream",
+        "out status: enum",
+        "out id: u64",
+        "out graph: graph",
+        "out dependencies: handle",
+        "out count: size",
+        like="cudaStreamGetCaptureInfo_v2",
+    ),
+    Local(
+        "cuStreamGetCaptureInfo_v3",
+        "stream: stream",
+        "out status: enum",
+        "out id: u64",
+        "out graph: graph",
+        "out dependencies: handle",
+        "out edges: handle",
+        "out count: size",
+        like="cudaStreamGetCaptureInfo",
+    ),
+    Op(
+        "cuStreamBeginCapture_v2",
+        "stream: stream",
+        "mode: enum",
+        ops="capture_begin",
+        like="cudaStreamBeginCapture",
+        kernels=_NO_GRAPHS,
+    ),
+    Sync(
+        "cuStreamEndCapture",
+        "stream: stream",
+        "out graph: graph",
+        ops="capture_end",
+        like="cudaStreamEndCapture",
+        kernels=_NO_GRAPHS,
+    ),
+    Sync(
+        "cuGraphInstantiateWithFlags",
+        "out executable: executable",
+        "graph: graph",
+        "flags: u64",
+        ops="graph_instantiate",
+        like="cudaGraphInstantiate",
+        kernels=_NO_GRAPHS,
+    ),
+    Op(
+        "cuGraphLaunch",
+        "executable: executable",
+        "stream: stream",
+        ops="graph_launch",
+        like="cudaGraphLaunch",
+        kernels=_NO_GRAPHS,
+    ),
+    Local(
+        "cuGraphUpload",
+        "executable: executable",
+        "stream: stream",
+        like="cudaGraphUpload",
+        note="accepted, no effect",
+        kernels=_NO_GRAPHS,
+    ),
+    Op("cuGraphDestroy", "graph: graph", ops="graph_destroy", like="cudaGraphDestroy", kernels=_NO_GRAPHS),
+    Op(
+        "cuGraphExecDestroy",
+        "executable: executable",
+        ops="executable_destroy",
+        like="cudaGraphExecDestroy",
+        kernels=_NO_GRAPHS,
+    ),
+    Custom(
+        "cuGraphGetNodes",
+        "graph: graph",
+        "out nodes: handle",
+        "inout count: size",
+        like="cudaGraphGetNodes",
+        note="their number; handles of nodes are not given out",
+        kernels=_NO_GRAPHS,
+    ),
+    *unsupported(
+        "a CUDA graph can only be made by capturing a stream",
+        """
+    cuGraphCreate cuGraphDebugDotPrint cuGraphExecUpdate_v2 cuStreamBeginCaptureToGraph
+    cuStreamUpdateCaptureDependencies cuStreamUpdateCaptureDependencies_v2""",
+    ),
+)
