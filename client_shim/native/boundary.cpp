@@ -71,6 +71,8 @@ class LiveBlocks {
 };
 
 struct Tracked {
+  std::atomic<bool> following{
+      false};  // no: the allocator in use does not tell, all allocations count as live
   std::mutex mutex;
   std::array<LiveBlocks, kMostDevices> devices;
 };
@@ -113,24 +115,34 @@ const std::vector<jitc_live_block>& live_blocks() {
 
 }  // namespace
 
-void track_allocations() { c10::cuda::CUDACachingAllocator::attachAllocatorTraceTracker(&follow); }
+void track_allocations() {
+  c10::cuda::CUDACachingAllocator::attachAllocatorTraceTracker(&follow);
+  tracked().following = true;
+}
 
 void step_begin() {
   in_step = true;
-  set_phase(kOptimizer);
+  update_phase();
+  if (!tracked().following) return jitc_step_begin();
   const auto& live = live_blocks();
   jitc_step_begin_live(live.data(), live.size());
 }
 
 void step_end() {
-  const auto& live = live_blocks();
-  jitc_step_end(live.data(), live.size());
+  if (tracked().following) {
+    const auto& live = live_blocks();
+    jitc_step_end(live.data(), live.size());
+  } else {
+    jitc_step_end(nullptr, 0);
+  }
   in_step = false;
-  set_phase(kForward);
+  update_phase();
 }
 
-void update_phase() {
-  set_phase(in_step ? kOptimizer : torch::autograd::get_current_graph_task_id() != -1 ? kBackward : kForward);
+int current_phase() {
+  return in_step ? kOptimizer : torch::autograd::get_current_graph_task_id() != -1 ? kBackward : kForward;
 }
+
+void update_phase() { set_phase(current_phase()); }
 
 }  // namespace jitc::torch_device

@@ -85,12 +85,17 @@ void redirect_operators(bool with_matrix_products) {
   library.impl("aten::_fused_sdp_choice", boxed<PlainAttention>());
 }
 
-void choose_plain_kernels() {
+/// libcudnn reaches the driver by itself, past the interposer; PyTorch has kernels of its own for all of it.
+void leave_out_cudnn() {
   auto& context = at::globalContext();
   context.setUserEnabledCuDNN(false);
+  context.setSDPUseCuDNN(false);
+}
+
+void choose_plain_kernels() {
+  auto& context = at::globalContext();
   context.setSDPUseFlash(false);
   context.setSDPUseMemEfficient(false);
-  context.setSDPUseCuDNN(false);
 }
 
 }  // namespace
@@ -109,9 +114,12 @@ JITC_API const char* jitc_torch_message(void) { return last_error.c_str(); }
 /// redirect: 0 not (a real GPU), 1 operators, 2 also matrix products (no cuBLAS to be had).
 JITC_API int jitc_torch_install(int redirect) {
   try {
+    leave_out_cudnn();
     if (redirect) {
       choose_plain_kernels();
       redirect_operators(redirect == 2);
+    } else {
+      jitc_set_phase_source(&current_phase);
     }
     return 0;
   } catch (const std::exception& error) {
@@ -120,7 +128,14 @@ JITC_API int jitc_torch_install(int redirect) {
   }
 }
 /// From now on allocations are followed. PyTorch's allocator must be set up: after the CUDA initialization.
-JITC_API void jitc_torch_track(void) { track_allocations(); }
+JITC_API int jitc_torch_track(void) {
+  try {
+    return track_allocations(), 0;
+  } catch (const std::exception& error) {
+    last_error = error.what();
+    return -1;
+  }
+}
 JITC_API void jitc_torch_step_begin(void) { step_begin(); }
 JITC_API void jitc_torch_step_end(void) { step_end(); }
 }

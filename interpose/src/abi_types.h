@@ -19,6 +19,10 @@ struct Uuid {
   uint8_t bytes[16];
 };
 
+struct ChannelDesc {
+  int32_t x, y, z, w, kind;
+};
+
 struct PointerAttributes {
   int32_t type;  // MemoryType
   int32_t device;
@@ -31,7 +35,24 @@ enum MemoryType : int32_t { kUnregistered = 0, kHost = 1, kDevice = 2 };
 struct FuncAttributes {
   size_t shared_bytes, const_bytes, local_bytes;
   int32_t max_threads, registers, ptx_version, binary_version, cache_mode, max_dynamic_shared, carveout;
-  int32_t rest[22];
+  int32_t cluster_size_set, cluster_width, cluster_height, cluster_depth, cluster_policy, cluster_size_free;
+  int32_t reserved[16];
+};
+
+/// cudaLaunchConfig_t and CUlaunchConfig; their attributes are ops::LaunchAttribute records.
+struct RuntimeLaunchConfig {
+  Dim3 grid, block;
+  size_t shared;
+  uint64_t stream;
+  const void* attributes;
+  uint32_t count;
+};
+struct DriverLaunchConfig {
+  Dim3 grid, block;
+  uint32_t shared;
+  uint64_t stream;
+  const void* attributes;
+  uint32_t count;
 };
 
 struct Algorithm {

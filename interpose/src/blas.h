@@ -19,13 +19,21 @@ Status set_scalars(ops::Matmul* op, const void* alpha, const void* beta, bool on
 Status submit_matmul(const StreamRef& stream, ops::Matmul op);
 /// What a cuBLAS handle stands for.
 struct Blas {
+  struct Workspace {
+    uint64_t address = 0, bytes = 0;  // as in the op blas_set
+    bool operator==(const Workspace&) const = default;
+  };
   int device = 0;
+  Session* session = nullptr;  // where the worker has the handle too; null on a device without kernels
   uint64_t stream = 0;
   int32_t pointer_mode = 0, math_mode = 0, atomics = 0;
+  Workspace workspace, sent;  // as the program sees it, as the worker has it
 };
 bool find_blas(uint64_t handle, Blas* out);
 /// Where the handle's work goes: its stream, or the default stream of its device.
 Status blas_stream(uint64_t handle, Blas* blas, StreamRef* out);
+/// Tells the worker of the handle's workspace, where it has another.
+Status send_workspace(uint64_t handle);
 /// The cuBLAS handle's stream and the like; also accepted where a cuBLASLt handle is asked for.
 bool is_blas_handle(uint64_t handle);
 

@@ -1,9 +1,10 @@
 // cuBLASLt: a product becomes a matmul op with its epilogue.
 //
-// Promise: what would change the result and is not served makes the heuristic and the product say
-// NOT_SUPPORTED, so that a caller with another way takes it.
+// On a device with kernels lt_call.cpp has them both. Promise: what would change the result and is not served
+// makes the heuristic and the product say NOT_SUPPORTED, so that a caller with another way takes it.
 #include "blaslt.h"
 
+#include "lt_call.h"
 #include "memory.h"
 
 namespace jitc::front {
@@ -66,6 +67,7 @@ int32_t cublasLtMatmulAlgoGetHeuristic(uint64_t handle, uint64_t desc, uint64_t 
   if (!is_lt_handle(handle)) return kBlasNotInitialized;
   if (!results || !count || requested < 1 || !is_preference(preference)) return kBlasInvalidValue;
   *count = 0;
+  if (runs_kernels()) return ask_heuristic({handle, desc, a, b, c, d, preference}, requested, results, count);
   Operands operands;
   if (const Status status = look_up(desc, a, b, c, d, &operands)) return status;
   if (!shapes_agree(operands)) return kBlasInvalidValue;
@@ -78,8 +80,12 @@ int32_t cublasLtMatmulAlgoGetHeuristic(uint64_t handle, uint64_t desc, uint64_t 
 
 int32_t cublasLtMatmul(uint64_t handle, uint64_t desc, const void* alpha, uint64_t a, uint64_t layout_a,
                        uint64_t b, uint64_t layout_b, const void* beta, uint64_t c, uint64_t layout_c,
-                       uint64_t d, uint64_t layout_d, const Algorithm*, uint64_t, size_t, uint64_t stream) {
+                       uint64_t d, uint64_t layout_d, const Algorithm* algorithm, uint64_t workspace,
+                       size_t workspace_bytes, uint64_t stream) {
   if (!is_lt_handle(handle)) return kBlasNotInitialized;
+  if (runs_kernels())
+    return submit_lt_matmul({handle, desc, layout_a, layout_b, layout_c, layout_d, 0},
+                            {alpha, beta, a, b, c, d, algorithm, workspace, workspace_bytes, stream});
   Operands operands;
   if (const Status status = look_up(desc, layout_a, layout_b, layout_c, layout_d, &operands)) return status;
   if (!shapes_agree(operands)) return kBlasInvalidValue;

@@ -1,7 +1,8 @@
 // cuBLASLt objects: handles, layouts, descriptors, preferences; all local.
 //
-// Promise: an attribute that would change the result and is not served is remembered as such
-// (Desc::unserved).
+// Every object is kept twice: as the software device needs it (an attribute that would change the result and
+// is not served there is remembered as such, Desc::unserved), and as the record that a device with kernels
+// gets. Which of them says whether an attribute is served is decided by the thread's device.
 #include <cstring>
 
 #include "blaslt.h"
@@ -11,7 +12,9 @@ namespace jitc::front {
 namespace {
 
 struct Lt {};
-struct Preference {};
+struct Preference {
+  LtRecord record;
+};
 
 template <class T, Kind kKind>
 HandleTable<T, kKind>& table() {
@@ -103,6 +106,11 @@ Status give(const T& from, void* value, size_t size, size_t* written) {
 }
 
 template <class Table>
+bool append(Table& table, uint64_t handle, std::vector<std::byte>& out) {
+  return table.visit(handle, [&](const auto& object) { object.record.append_to(out); });
+}
+
+template <class Table>
 Status destroy(Table& table, uint64_t handle) {
   typename std::remove_reference_t<decltype(table)>::Value gone;
   return table.remove(handle, &gone) ? kSuccess : kBlasInvalidValue;
@@ -114,6 +122,16 @@ bool is_lt_handle(uint64_t handle) { return lts().contains(handle) || is_blas_ha
 bool is_preference(uint64_t handle) { return preferences().contains(handle); }
 bool find_layout(uint64_t handle, Layout* out) { return layouts().get(handle, out); }
 bool find_desc(uint64_t handle, Desc* out) { return descs().get(handle, out); }
+bool copy_desc_record(uint64_t handle, LtRecord* out) {
+  return descs().visit(handle, [&](const Desc& desc) { *out = desc.record; });
+}
+bool append_desc_record(uint64_t handle, std::vector<std::byte>& out) { return append(descs(), handle, out); }
+bool append_layout_record(uint64_t handle, std::vector<std::byte>& out) {
+  return append(layouts(), handle, out);
+}
+bool append_preference_record(uint64_t handle, std::vector<std::byte>& out) {
+  return append(preferences(), handle, out);
+}
 
 int32_t cublasLtCreate(uint64_t* handle) {
   if (!handle) return kBlasInvalidValue;
@@ -129,19 +147,27 @@ int32_t cublasLtMatrixLayoutCreate(uint64_t* layout, int32_t type, uint64_t rows
   if (!layout) return kBlasInvalidValue;
   Layout made;
   made.type = static_cast<uint32_t>(type), made.rows = rows, made.columns = columns, made.ld = ld;
+  made.record =
+      LtRecord(ops::LtKind::layout, {type, static_cast<int64_t>(rows), static_cast<int64_t>(columns), ld});
   *layout = layouts().add(made);
   return kSuccess;
 }
 int32_t cublasLtMatrixLayoutDestroy(uint64_t layout) { return destroy(layouts(), layout); }
 int32_t cublasLtMatrixLayoutSetAttribute(uint64_t layout, int32_t attribute, const void* value, size_t size) {
   Status status = kBlasInvalidValue;
-  if (value) layouts().update(layout, [&](Layout& l) { status = set_layout(l, attribute, value, size); });
+  const bool kernels = runs_kernels();
+  if (value)
+    layouts().update(layout, [&](Layout& l) {
+      const Status typed = set_layout(l, attribute, value, size);
+      status = kernels ? l.record.set(attribute, value, size) : typed;
+    });
   return status;
 }
 int32_t cublasLtMatrixLayoutGetAttribute(uint64_t layout, int32_t attribute, void* value, size_t size,
                                          size_t* written) {
   Layout l;
   if (!layouts().get(layout, &l)) return kBlasInvalidValue;
+  if (l.record.has(attribute)) return l.record.get(attribute, value, size, written);
   switch (attribute) {
     case kType:
       return give(l.type, value, size, written);
@@ -166,19 +192,26 @@ int32_t cublasLtMatmulDescCreate(uint64_t* desc, int32_t compute, int32_t scale_
   if (!desc) return kBlasInvalidValue;
   Desc made;
   made.compute = static_cast<uint32_t>(compute), made.scale_type = static_cast<uint32_t>(scale_type);
+  made.record = LtRecord(ops::LtKind::descriptor, {compute, scale_type});
   *desc = descs().add(made);
   return kSuccess;
 }
 int32_t cublasLtMatmulDescDestroy(uint64_t desc) { return destroy(descs(), desc); }
 int32_t cublasLtMatmulDescSetAttribute(uint64_t desc, int32_t attribute, const void* value, size_t size) {
   Status status = kBlasInvalidValue;
-  if (value) descs().update(desc, [&](Desc& d) { status = set_desc(d, attribute, value, size); });
+  const bool kernels = runs_kernels();
+  if (value)
+    descs().update(desc, [&](Desc& d) {
+      const Status typed = set_desc(d, attribute, value, size);
+      status = kernels ? d.record.set(attribute, value, size) : typed;
+    });
   return status;
 }
 int32_t cublasLtMatmulDescGetAttribute(uint64_t desc, int32_t attribute, void* value, size_t size,
                                        size_t* written) {
   Desc d;
   if (!descs().get(desc, &d)) return kBlasInvalidValue;
+  if (d.record.has(attribute)) return d.record.get(attribute, value, size, written);
   switch (attribute) {
     case kCompute:
       return give(d.compute, value, size, written);
@@ -203,12 +236,19 @@ int32_t cublasLtMatmulDescGetAttribute(uint64_t desc, int32_t attribute, void* v
 
 int32_t cublasLtMatmulPreferenceCreate(uint64_t* preference) {
   if (!preference) return kBlasInvalidValue;
-  *preference = preferences().add({});
+  *preference = preferences().add({LtRecord(ops::LtKind::preference, {})});
   return kSuccess;
 }
 int32_t cublasLtMatmulPreferenceDestroy(uint64_t preference) { return destroy(preferences(), preference); }
-int32_t cublasLtMatmulPreferenceSetAttribute(uint64_t preference, int32_t, const void* value, size_t) {
-  return value && preferences().contains(preference) ? kSuccess : kBlasInvalidValue;
+int32_t cublasLtMatmulPreferenceSetAttribute(uint64_t preference, int32_t attribute, const void* value,
+                                             size_t size) {
+  Status status = kBlasInvalidValue;
+  const bool kernels = runs_kernels();
+  if (value)
+    preferences().update(preference, [&](Preference& p) {
+      status = kernels ? p.record.set(attribute, value, size) : kSuccess;
+    });
+  return status;
 }
 
 }  // namespace jitc::front

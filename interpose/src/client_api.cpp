@@ -10,9 +10,11 @@
 #include <new>
 #include <unordered_map>
 
+#include "capture.h"
 #include "jitc/generated_ops.h"
 #include "memory.h"
 #include "runtime/message.h"
+#include "variables.h"
 
 namespace jitc::front {
 namespace {
@@ -35,7 +37,8 @@ uint64_t next_boundary(const Session* session) {
   return ++counters().by_session[session].second;
 }
 
-/// The program's blocks that lie in the session, or, without a list, everything that is allocated.
+/// The program's blocks that lie in the session, or, without a list, everything that is allocated; and the
+/// device variables, which are state like memory.
 std::vector<ops::LiveBlock> live_blocks(Session& session, const jitc_live_block* blocks, size_t count) {
   std::vector<ops::LiveBlock> out;
   if (blocks) {
@@ -46,6 +49,7 @@ std::vector<ops::LiveBlock> live_blocks(Session& session, const jitc_live_block*
     for (const Block& block : addresses_of(session).blocks())
       out.push_back({block.address, block.bytes, block.ordinal});
   }
+  add_variables(session, &out);
   std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
     return a.ordinal != b.ordinal ? a.ordinal < b.ordinal : a.address < b.address;
   });
@@ -67,6 +71,16 @@ void begin_step(Session& session) {
   ops::StepBegin op;
   op.step = next_step(&session);
   session.submit(op);
+}
+
+/// A step that is being captured does not happen now.
+bool is_captured(const Session& session) {
+  if (!any_capture(session)) return false;
+  runtime::message_once(
+      "an optimizer step inside a CUDA graph is no boundary: call jitc_step_begin and jitc_step_end around "
+      "the "
+      "graph's launch, or keep the step outside the graph");
+  return true;
 }
 
 /// The stream of an operator call: the default stream means that of the given device.
@@ -114,7 +128,8 @@ int jitc_device_kind(void) {
 
 void jitc_step_begin(void) {
   guarded([] {
-    for (Session* session : Node::instance().sessions()) begin_step(*session);
+    for (Session* session : Node::instance().sessions())
+      if (!is_captured(*session)) begin_step(*session);
     return kSuccess;
   });
 }
@@ -122,6 +137,7 @@ void jitc_step_begin(void) {
 void jitc_step_begin_live(const jitc_live_block* blocks, size_t count) {
   guarded([&] {
     for (Session* session : Node::instance().sessions()) {
+      if (is_captured(*session)) continue;
       const std::vector<ops::LiveBlock> live = live_blocks(*session, blocks, count);
       ops::LiveSet op;
       op.count = live.size();
@@ -134,7 +150,8 @@ void jitc_step_begin_live(const jitc_live_block* blocks, size_t count) {
 
 void jitc_step_end(const jitc_live_block* blocks, size_t count) {
   guarded([&] {
-    for (Session* session : Node::instance().sessions()) make_boundary(*session, blocks, count);
+    for (Session* session : Node::instance().sessions())
+      if (!is_captured(*session)) make_boundary(*session, blocks, count);
     return kSuccess;
   });
 }
@@ -142,6 +159,8 @@ void jitc_step_end(const jitc_live_block* blocks, size_t count) {
 void jitc_set_phase(int phase) {
   if (phase >= 0 && phase <= 2) Node::set_phase(static_cast<ops::Phase>(phase));
 }
+
+void jitc_set_phase_source(jitc_phase_source source) { Node::set_phase_source(source); }
 
 int jitc_operator_call(int device, void* stream, const void* call, size_t size) {
   return guarded([&] {
@@ -164,7 +183,7 @@ int jitc_operator_query(int device, void* stream, const void* call, size_t size,
     reply->size = result.payload.size();
     reply->data = static_cast<uint8_t*>(std::malloc(std::max<size_t>(reply->size, 1)));
     if (!reply->data) throw std::bad_alloc();
-    std::memcpy(reply->data, result.payload.data(), reply->size);
+    if (reply->size) std::memcpy(reply->data, result.payload.data(), reply->size);
     return static_cast<int>(result.status);
   });
 }

@@ -1,11 +1,7 @@
-// Collectives and groups: each call becomes one item; what one group holds for a stream is one op.
+// Collectives: each call becomes one item of a collective op; see collective_group.cpp for groups.
 //
-// Promises: arguments are checked here, so that a wrong one fails its call and not the device; groups
-// nest and belong to the calling thread.
-#include <algorithm>
+// Promise: arguments are checked here, so that a wrong one fails its call and not the device.
 #include <iterator>
-#include <thread>
-#include <utility>
 
 #include "communicator.h"
 #include "memory.h"
@@ -13,44 +9,9 @@
 namespace jitc::front {
 namespace {
 
-constexpr uint64_t kTypeBytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};  // by ncclDataType_t, without fp8
-constexpr int32_t kTypes = std::size(kTypeBytes);
+constexpr uint64_t kTypeBytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};  // by ncclDataType_t
+constexpr int32_t kTypes = std::size(kTypeBytes), kFirstFloat8 = 10;
 constexpr int32_t kAverage = 4;
-
-struct StreamItems {
-  Session* session;
-  uint64_t stream;
-  std::vector<ops::CollectiveItem> items;
-};
-struct Group {
-  int depth = 0;
-  Status first_error = kSuccess;
-  std::vector<StreamItems> streams;  // in order of first use
-  std::vector<std::function<Status()>> joins;
-};
-thread_local Group group;
-
-Status submit_items(Session* session, uint64_t stream, const std::vector<ops::CollectiveItem>& items) {
-  auto op = on_stream<ops::Collective>(stream);
-  op.count = items.size();
-  return to_nccl(submitted(*session, session->submit(op, std::as_bytes(std::span(items)))));
-}
-
-/// All at once: every join waits for the others, and those of one group may belong to one communicator.
-Status run_joins(const std::vector<std::function<Status()>>& joins) {
-  if (joins.size() == 1) return joins.front()();
-  std::vector<Status> results(joins.size(), kNcclInternalError);
-  std::vector<std::thread> threads;
-  for (size_t i = 0; i < joins.size(); ++i) threads.emplace_back([&, i] { results[i] = joins[i](); });
-  for (auto& thread : threads) thread.join();
-  const auto failed = std::find_if(results.begin(), results.end(), [](Status s) { return s != kSuccess; });
-  return failed == results.end() ? kSuccess : *failed;
-}
-
-Status noted(Status status) {
-  if (group.depth && status && !group.first_error) group.first_error = status;
-  return status;
-}
 
 struct Call {
   ops::CollectiveKind kind;
@@ -92,6 +53,11 @@ void extents(const Call& call, const Communicator& comm, uint64_t* read, uint64_
   }
 }
 
+bool reduces(ops::CollectiveKind kind) {
+  using Kind = ops::CollectiveKind;
+  return kind == Kind::all_reduce || kind == Kind::reduce || kind == Kind::reduce_scatter;
+}
+
 Status fill_reduction(int32_t reduction, ops::CollectiveItem* item) {
   if (reduction >= 0 && reduction <= kAverage) {
     item->reduction = static_cast<uint32_t>(reduction);
@@ -107,6 +73,9 @@ Status fill_reduction(int32_t reduction, ops::CollectiveItem* item) {
 
 Status checked(const Call& call, Communicator* comm, ops::CollectiveItem* item) {
   if (!find_communicator(call.comm, comm) || call.dtype < 0 || call.dtype >= kTypes)
+    return kNcclInvalidArgument;
+  // The software device moves 8-bit floats, but does not add them.
+  if (call.dtype >= kFirstFloat8 && reduces(call.kind) && !visible_gpu(comm->device)->runs_kernels())
     return kNcclInvalidArgument;
   const bool rooted = call.peer >= 0;
   if (rooted ? call.peer >= comm->ranks : call.peer != -1) return kNcclInvalidArgument;
@@ -128,14 +97,14 @@ Status checked(const Call& call, Communicator* comm, ops::CollectiveItem* item) 
 Status issue(const Call& call) {
   Communicator comm;
   ops::CollectiveItem item;
-  if (const Status status = checked(call, &comm, &item)) return noted(status);
+  if (const Status status = checked(call, &comm, &item)) return note_error(status);
   if (!call.count) return kSuccess;  // on every rank alike
   StreamRef stream{comm.session, 0, comm.device};
   if (call.stream > 2) {  // 0, 1, 2: the default stream of the communicator's device
-    if (const Status status = resolve_stream(call.stream, &stream)) return noted(to_nccl(status));
-    if (stream.session != comm.session) return noted(kNcclInvalidArgument);
+    if (const Status status = resolve_stream(call.stream, &stream)) return note_error(to_nccl(status));
+    if (stream.session != comm.session) return note_error(kNcclInvalidArgument);
   }
-  return noted(submit_or_collect(comm.session, stream.id, item));
+  return note_error(submit_or_collect(comm.session, stream.id, item));
 }
 
 using K = ops::CollectiveKind;
@@ -151,48 +120,13 @@ Status grouped(Body&& body) {
 
 }  // namespace
 
-Status submit_or_collect(Session* session, uint64_t stream, const ops::CollectiveItem& item) {
-  if (!group.depth) return submit_items(session, stream, {item});
-  for (auto& one : group.streams) {
-    if (one.session != session || one.stream != stream) continue;
-    one.items.push_back(item);
-    return kSuccess;
-  }
-  group.streams.push_back({session, stream, {item}});
-  return kSuccess;
-}
-Status join_or_collect(std::function<Status()> join) {
-  if (!group.depth) return join();
-  group.joins.push_back(std::move(join));
-  return kSuccess;
-}
-
-int32_t ncclGroupStart() {
-  ++group.depth;
-  return kSuccess;
-}
-int32_t ncclGroupEnd() {
-  if (!group.depth) return kNcclInvalidUsage;
-  if (--group.depth) return kSuccess;
-  const Group whole = std::exchange(group, {});
-  if (whole.first_error) return whole.first_error;  // as NCCL does: nothing of a wrong group is started
-  if (!whole.joins.empty())
-    if (const Status status = run_joins(whole.joins)) return status;
-  Status first = kSuccess;
-  for (const auto& one : whole.streams) {
-    const Status status = submit_items(one.session, one.stream, one.items);
-    if (!first) first = status;
-  }
-  return first;
-}
-
 int32_t ncclAllReduce(uint64_t send, uint64_t receive, size_t count, int32_t dtype, int32_t reduction,
                       uint64_t comm, uint64_t stream) {
   return issue({K::all_reduce, send, receive, count, dtype, reduction, -1, comm, stream});
 }
 int32_t ncclReduce(uint64_t send, uint64_t receive, size_t count, int32_t dtype, int32_t reduction,
                    int32_t root, uint64_t comm, uint64_t stream) {
-  if (root < 0) return noted(kNcclInvalidArgument);
+  if (root < 0) return note_error(kNcclInvalidArgument);
   return issue({K::reduce, send, receive, count, dtype, reduction, root, comm, stream});
 }
 int32_t ncclReduceScatter(uint64_t send, uint64_t receive, size_t count, int32_t dtype, int32_t reduction,
@@ -201,7 +135,7 @@ int32_t ncclReduceScatter(uint64_t send, uint64_t receive, size_t count, int32_t
 }
 int32_t ncclBroadcast(uint64_t send, uint64_t receive, size_t count, int32_t dtype, int32_t root,
                       uint64_t comm, uint64_t stream) {
-  if (root < 0) return noted(kNcclInvalidArgument);
+  if (root < 0) return note_error(kNcclInvalidArgument);
   return issue({K::broadcast, send, receive, count, dtype, 0, root, comm, stream});
 }
 int32_t ncclBcast(uint64_t buffer, size_t count, int32_t dtype, int32_t root, uint64_t comm,
@@ -217,19 +151,20 @@ int32_t ncclAlltoAll(uint64_t send, uint64_t receive, size_t count, int32_t dtyp
   return issue({K::all_to_all, send, receive, count, dtype, 0, -1, comm, stream});
 }
 int32_t ncclSend(uint64_t send, size_t count, int32_t dtype, int32_t peer, uint64_t comm, uint64_t stream) {
-  if (peer < 0) return noted(kNcclInvalidArgument);
+  if (peer < 0) return note_error(kNcclInvalidArgument);
   return issue({K::send, send, 0, count, dtype, 0, peer, comm, stream});
 }
 int32_t ncclRecv(uint64_t receive, size_t count, int32_t dtype, int32_t peer, uint64_t comm,
                  uint64_t stream) {
-  if (peer < 0) return noted(kNcclInvalidArgument);
+  if (peer < 0) return note_error(kNcclInvalidArgument);
   return issue({K::receive, 0, receive, count, dtype, 0, peer, comm, stream});
 }
 
 int32_t ncclGather(uint64_t send, uint64_t receive, size_t count, int32_t dtype, int32_t root, uint64_t comm,
                    uint64_t stream) {
   Communicator found;
-  if (!find_communicator(comm, &found) || dtype < 0 || dtype >= kTypes) return noted(kNcclInvalidArgument);
+  if (!find_communicator(comm, &found) || dtype < 0 || dtype >= kTypes)
+    return note_error(kNcclInvalidArgument);
   return grouped([&] {
     Status status = ncclSend(send, count, dtype, root, comm, stream);
     for (int32_t from = 0; !status && root == found.rank && from < found.ranks; ++from)
@@ -241,7 +176,8 @@ int32_t ncclGather(uint64_t send, uint64_t receive, size_t count, int32_t dtype,
 int32_t ncclScatter(uint64_t send, uint64_t receive, size_t count, int32_t dtype, int32_t root, uint64_t comm,
                     uint64_t stream) {
   Communicator found;
-  if (!find_communicator(comm, &found) || dtype < 0 || dtype >= kTypes) return noted(kNcclInvalidArgument);
+  if (!find_communicator(comm, &found) || dtype < 0 || dtype >= kTypes)
+    return note_error(kNcclInvalidArgument);
   return grouped([&] {
     Status status = kSuccess;
     for (int32_t to = 0; !status && root == found.rank && to < found.ranks; ++to)

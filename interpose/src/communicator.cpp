@@ -27,7 +27,7 @@ Communicators& communicators() {
 }
 
 constexpr int kNcclVersion = 22809;
-constexpr int32_t kFirstOwnReduction = 5, kTypes = 10;
+constexpr int32_t kFirstOwnReduction = 5, kTypes = 10;  // of factors: no 8-bit floats
 struct PremulSums {
   std::mutex mutex;
   std::map<int32_t, PremulSum> by_op;
@@ -135,6 +135,8 @@ int32_t ncclGetUniqueId(UniqueId* id) {
 int32_t ncclCommInitRank(uint64_t* comm, int32_t ranks, UniqueId id, int32_t rank) {
   return start_join(comm, ranks, id, rank, current_device());
 }
+// A blocking answer is allowed where the program asked for a non-blocking communicator, and what else a
+// config says are hints for performance.
 int32_t ncclCommInitRankConfig(uint64_t* comm, int32_t ranks, UniqueId id, int32_t rank, void*) {
   return start_join(comm, ranks, id, rank, current_device());
 }
@@ -219,7 +221,7 @@ int32_t ncclCommUserRank(uint64_t comm, int32_t* rank) {
   return kSuccess;
 }
 
-// Registration only makes copies faster on a GPU; there is nothing to make faster here.
+// Registration only makes copies faster, and would have to be made again after a fault.
 int32_t ncclCommRegister(uint64_t comm, uint64_t buffer, size_t, uint64_t* registration) {
   if (!registration || !communicators().contains(comm)) return kNcclInvalidArgument;
   *registration = buffer;

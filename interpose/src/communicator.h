@@ -23,6 +23,8 @@ struct PremulSum {
 };
 bool find_premul_sum(int32_t op, PremulSum* out);
 
+/// Inside ncclGroupStart/End: an error fails the whole group. Returns the status.
+Status note_error(Status status);
 /// Inside ncclGroupStart/End: keep for the end. Outside: do it now.
 Status submit_or_collect(Session* session, uint64_t stream, const ops::CollectiveItem& item);
 /// The same for joining a communicator (waits for the other ranks).

@@ -8,6 +8,7 @@
 #include <list>
 #include <memory>
 
+#include "capture.h"
 #include "jitc/generated_ops.h"
 #include "memory.h"
 
@@ -130,6 +131,18 @@ Status copy_peer(Session* to, uint64_t destination, Session* from, uint64_t sour
   return synchronize(in);
 }
 
+/// A graph's copy would read or write host memory at every launch; ours travel with the call.
+Status refuse_host_copy(Session* session, const StreamRef& stream, uint64_t host, uint64_t count) {
+  if (!session) return kSuccess;
+  const StreamRef where = stream_in(session, stream);
+  if (is_pinned(host, count))
+    return refuse_in_capture(where,
+                             "a copy to or from pinned memory would have to be made at every launch: copy "
+                             "before and after the graph");
+  return refuse_in_capture(where,
+                           "pageable memory cannot be copied to or from: copy before and after the graph");
+}
+
 Status copy_rows(uint64_t dst, size_t dst_pitch, uint64_t src, size_t src_pitch, size_t width, size_t height,
                  const StreamRef& stream, bool wait) {
   if (width > dst_pitch || width > src_pitch) return kInvalidPitch;
@@ -187,14 +200,16 @@ Status settle_host_range(uint64_t address, uint64_t bytes) {
 Status copy(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait) {
   if (!count) return kSuccess;
   if (!destination || !source) return kInvalidValue;
-  Session* to = Node::instance().owner(destination);
-  Session* from = Node::instance().owner(source);
+  Session* to = device_owner(destination);
+  Session* from = device_owner(source);
   if ((to && device_range(destination, count) != to) || (from && device_range(source, count) != from))
     return kInvalidValue;
   if (to && from) {
     if (to != from) return copy_peer(to, destination, from, source, count, stream);
     return copy_d2d(destination, source, count, stream_in(to, stream));
   }
+  if (const Status status = refuse_host_copy(to ? to : from, stream, to ? source : destination, count))
+    return status;
   if (to) return copy_h2d(destination, source, count, stream_in(to, stream));
   if (from) {
     const bool blocking = wait || !is_pinned(destination, count);

@@ -1,8 +1,13 @@
 // Devices: count, properties, limits, peers. Everything here is answered in the process.
 //
 // Promise: no round trip after the service was asked once what GPUs there are.
+#include <dlfcn.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
+#include <span>
 
 #include "front.h"
 #include "generated_device.h"
@@ -11,6 +16,7 @@ namespace jitc::front {
 namespace {
 
 constexpr int kDriverVersion = 13000;
+enum : int32_t { kPciBus = 33, kPciDevice = 34, kPciDomain = 50 };  // CUdevice_attribute
 
 int attribute_value(const Attribute& attribute, const GpuInfo& gpu) {
   switch (attribute.source) {
@@ -28,8 +34,16 @@ int attribute_value(const Attribute& attribute, const GpuInfo& gpu) {
   return 0;
 }
 
+/// What the driver says of a real GPU, as far as it is served.
+int real_attribute(int32_t number, const GpuInfo& gpu) {
+  if (std::binary_search(std::begin(kWithheld), std::end(kWithheld), number)) return 0;
+  const auto found = gpu.attributes.find(number);
+  return found == gpu.attributes.end() ? 0 : found->second;
+}
+
 /// 0 for what the device does not have.
 int attribute_of(int32_t number, const GpuInfo& gpu) {
+  if (gpu.runs_kernels()) return real_attribute(number, gpu);
   for (const auto& attribute : kAttributes)
     if (attribute.number == number) return attribute_value(attribute, gpu);
   return 0;
@@ -46,7 +60,41 @@ Uuid parse_uuid(const std::string& text) {
   return out;
 }
 
+/// Of the runtime that the program was built with: asked of that library, which the program has loaded beside
+/// us and which answers this without a driver.
+int runtime_version() {
+  int version = kDriverVersion;
+  for (const char* name : {"libcudart.so.13", "libcudart.so.12"}) {
+    void* library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+    if (!library) continue;
+    const auto ask = reinterpret_cast<int32_t (*)(int32_t*)>(dlsym(library, "cudaRuntimeGetVersion"));
+    if (!ask || ask == &cudaRuntimeGetVersion || ask(&version)) version = kDriverVersion;
+    dlclose(library);
+    break;
+  }
+  return version;
+}
+
 Status bad_device() { return visible_count() ? kInvalidDevice : kNoDevice; }
+
+/// cudaDeviceProp in the layout of one CUDA version.
+Status properties(void* prop, size_t size, std::span<const PropField> fields, int32_t device) {
+  const GpuInfo* gpu = visible_gpu(device);
+  if (!prop) return kInvalidValue;
+  if (!gpu) return bad_device();
+  auto* bytes = static_cast<char*>(prop);
+  std::memset(bytes, 0, size);
+  std::snprintf(bytes + kDeviceProp_name, 256, "%s", gpu->name.c_str());
+  const Uuid uuid = parse_uuid(gpu->uuid);
+  std::memcpy(bytes + kDeviceProp_uuid, &uuid, sizeof uuid);
+  const size_t total = gpu->memory_total;
+  std::memcpy(bytes + kDeviceProp_totalGlobalMem, &total, sizeof total);
+  for (const auto& field : fields) {
+    const int64_t value = attribute_of(field.attribute, *gpu);
+    std::memcpy(bytes + field.offset, &value, field.bytes);  // little-endian: the low bytes
+  }
+  return kSuccess;
+}
 
 void copy_text(uint8_t* out, int32_t length, const char* text) {
   std::snprintf(reinterpret_cast<char*>(out), static_cast<size_t>(length), "%s", text);
@@ -63,7 +111,15 @@ int32_t cudaDriverGetVersion(int32_t* version) {
   *version = kDriverVersion;
   return kSuccess;
 }
-int32_t cudaRuntimeGetVersion(int32_t* version) { return cudaDriverGetVersion(version); }
+int32_t cudaRuntimeGetVersion(int32_t* version) {
+  static const int known = runtime_version();
+  if (!version) return kInvalidValue;
+  *version = known;
+  return kSuccess;
+}
+ChannelDesc cudaCreateChannelDesc(int32_t x, int32_t y, int32_t z, int32_t w, int32_t kind) {
+  return {x, y, z, w, kind};
+}
 
 int32_t cudaGetDeviceCount(int32_t* count) {
   if (!count) return kInvalidValue;
@@ -109,21 +165,10 @@ int32_t cudaGetDeviceFlags(uint32_t* flags) {
 }
 
 int32_t cudaGetDeviceProperties(void* prop, int32_t device) {
-  const GpuInfo* gpu = visible_gpu(device);
-  if (!prop) return kInvalidValue;
-  if (!gpu) return bad_device();
-  auto* bytes = static_cast<char*>(prop);
-  std::memset(bytes, 0, kDevicePropBytes);
-  std::snprintf(bytes + kDeviceProp_name, 256, "%s", gpu->name.c_str());
-  const Uuid uuid = parse_uuid(gpu->uuid);
-  std::memcpy(bytes + kDeviceProp_uuid, &uuid, sizeof uuid);
-  const size_t total = gpu->memory_total;
-  std::memcpy(bytes + kDeviceProp_totalGlobalMem, &total, sizeof total);
-  for (const auto& field : kDeviceProp) {
-    const int64_t value = attribute_of(field.attribute, *gpu);
-    std::memcpy(bytes + field.offset, &value, field.bytes);  // little-endian: the low bytes
-  }
-  return kSuccess;
+  return properties(prop, kDevicePropBytes, kDeviceProp, device);
+}
+int32_t cudaGetDeviceProperties_v2(void* prop, int32_t device) {
+  return properties(prop, kDeviceProp12Bytes, kDeviceProp12, device);
 }
 int32_t cudaDeviceGetAttribute(int32_t* value, int32_t attribute, int32_t device) {
   if (!value) return kInvalidValue;
@@ -163,15 +208,21 @@ int32_t cudaDeviceGetPCIBusId(uint8_t* text, int32_t length, int32_t device) {
   if (!text || length <= 0) return kInvalidValue;
   if (!gpu) return bad_device();
   char id[32];
-  std::snprintf(id, sizeof id, "00000000:%02X:00.0", gpu->index + 1);
+  const auto part = [&](int32_t attribute) { return static_cast<unsigned>(attribute_of(attribute, *gpu)); };
+  std::snprintf(id, sizeof id, "%08X:%02X:%02X.0", part(kPciDomain), part(kPciBus), part(kPciDevice));
   copy_text(text, length, id);
   return kSuccess;
 }
 int32_t cudaDeviceGetByPCIBusId(int32_t* device, const char* text) {
-  unsigned domain = 0, bus = 0;
-  if (!device || !text || std::sscanf(text, "%x:%x", &domain, &bus) != 2) return kInvalidValue;
-  for (int i = 0; i < visible_count(); ++i)
-    if (visible_gpu(i)->index + 1 == bus) return *device = i, kSuccess;
+  unsigned domain = 0, bus = 0, slot = 0;
+  if (!device || !text || std::sscanf(text, "%x:%x:%x", &domain, &bus, &slot) < 2) return kInvalidValue;
+  for (int i = 0; i < visible_count(); ++i) {
+    const auto part = [&](int32_t attribute) {
+      return static_cast<unsigned>(attribute_of(attribute, *visible_gpu(i)));
+    };
+    if (part(kPciDomain) == domain && part(kPciBus) == bus && part(kPciDevice) == slot)
+      return *device = i, kSuccess;
+  }
   return kInvalidDevice;
 }
 
@@ -180,7 +231,12 @@ int32_t cudaDeviceGetLimit(size_t* value, int32_t) {
   *value = 0;
   return kSuccess;
 }
-int32_t cudaDeviceSetLimit(int32_t, size_t) { return kSuccess; }
+int32_t cudaDeviceSetLimit(int32_t limit, size_t) {
+  if (runs_kernels())
+    runtime::message_once("cudaDeviceSetLimit(" + std::to_string(limit) +
+                          ") has no effect: the device keeps its default limits");
+  return kSuccess;
+}
 int32_t cudaDeviceGetCacheConfig(int32_t* config) {
   if (!config) return kInvalidValue;
   *config = 0;

@@ -23,8 +23,10 @@ void* exactly(std::string_view name) {
   return at != end && at->name == name ? at->address : nullptr;
 }
 
-/// Programs ask for the name without a version and mean the newest.
-void* newest(const std::string& name) {
+/// Programs ask for the name without a version and mean the newest that their CUDA version (0: any) has.
+void* newest(const std::string& name, uint32_t version) {
+  constexpr uint32_t kWithEdges = 12030;  // the one function here whose arguments changed
+  if (name == "cuStreamGetCaptureInfo" && version && version < kWithEdges) return exactly(name + "_v2");
   for (const char* suffix : {"_v4", "_v3", "_v2", ""})
     if (void* address = exactly(name + suffix)) return address;
   return nullptr;
@@ -38,19 +40,19 @@ const ErrorText* error_text(int32_t code) {
 
 }  // namespace
 
-int32_t cuGetProcAddress_v2(const char* symbol, void** function, int32_t, uint64_t, int32_t* status) {
+int32_t cuGetProcAddress_v2(const char* symbol, void** function, int32_t version, uint64_t, int32_t* status) {
   if (!symbol || !function) return kInvalidValue;
-  *function = newest(symbol);
+  *function = newest(symbol, static_cast<uint32_t>(version));
   if (status) *status = *function ? kFound : kSymbolNotFound;
   return *function ? kSuccess : kNotFound;
 }
 int32_t cuGetProcAddress(const char* symbol, void** function, int32_t version, uint64_t flags) {
   return cuGetProcAddress_v2(symbol, function, version, flags, nullptr);
 }
-int32_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, uint32_t, uint64_t,
+int32_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, uint32_t version, uint64_t,
                                          int32_t* found) {
   if (!symbol || !function) return kInvalidValue;
-  *function = newest(symbol);
+  *function = newest(symbol, version);
   if (found) *found = *function ? kFound : kSymbolNotFound;
   // Without a place for the answer, the call itself must say it.
   return *function || found ? kSuccess : kNotFound;

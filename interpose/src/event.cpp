@@ -4,9 +4,10 @@
 // arrived; watchdog threads ask all the time.
 #include <cstring>
 
-#include "front.h"
+#include "capture.h"
 #include "handles.h"
 #include "jitc/generated_ops.h"
+#include "stream.h"
 
 namespace jitc::front {
 namespace {
@@ -15,6 +16,7 @@ struct Event {
   Session* session = nullptr;
   uint64_t stream = 0, sequence = 0;  // of the latest record; sequence 0: never recorded
   uint32_t flags = 0;
+  uint64_t capture = 0;  // in which the latest record was captured; 0: it was not
 };
 using Events = HandleTable<Event, Kind::event>;
 Events& events() {
@@ -22,6 +24,7 @@ Events& events() {
   return out;
 }
 constexpr uint32_t kDisableTiming = 2, kKnownFlags = 7;
+constexpr uint32_t kExternal = 1;  // of a record or a wait in a capture: not a part of the graph's order
 
 /// Known to be done; looks at what has arrived when asked to.
 bool done(const Event& event, bool look) {
@@ -32,11 +35,23 @@ bool done(const Event& event, bool look) {
 }
 
 Status wait_for(uint64_t handle, const Event& event) {
+  if (event.capture) return kCapturedEvent;
   if (const uint32_t over = event.session->status()) return from_result(over);
   if (done(event, false)) return kSuccess;
   auto op = on_stream<ops::EventSynchronize>(event.stream);
   op.event = handle;
   return from_result(event.session->call(op).status);
+}
+
+/// A wait that a capture takes part in, on either side.
+Status wait_in_capture(const StreamRef& ref, uint64_t stream, const Event& event, uint32_t flags) {
+  if (flags & kExternal)
+    if (const Status status = refuse_in_capture(ref, "events of the outside cannot be waited for"))
+      return status;
+  if (event.capture) return join_capture(ref, event.capture, is_blocking(stream));
+  if (!event.sequence) return kSuccess;
+  invalidate_capture(capture_of(ref).id);
+  return kCaptureIsolation;
 }
 
 }  // namespace
@@ -47,7 +62,7 @@ int32_t cudaEventCreateWithFlags(uint64_t* handle, uint32_t flags) {
   if (!session) return status;
   if (!handle || (flags & ~kKnownFlags)) return kInvalidValue;
   ops::EventCreate op;
-  op.handle = events().add({session, 0, 0, flags});
+  op.handle = events().add({session, 0, 0, flags, 0});
   op.flags = flags;
   *handle = op.handle;
   return submitted(*session, session->submit(op));
@@ -62,7 +77,7 @@ int32_t cudaEventDestroy(uint64_t handle) {
   return submitted(*gone.session, gone.session->submit(op));
 }
 
-int32_t cudaEventRecordWithFlags(uint64_t handle, uint64_t stream, uint32_t) {
+int32_t cudaEventRecordWithFlags(uint64_t handle, uint64_t stream, uint32_t flags) {
   StreamRef ref;
   if (const Status status = resolve_stream(stream, &ref)) return status;
   Event event;
@@ -72,13 +87,18 @@ int32_t cudaEventRecordWithFlags(uint64_t handle, uint64_t stream, uint32_t) {
     if (ref.id) return kInvalidHandle;
     ref = {event.session, 0, device_of(event.session)};
   }
+  const uint64_t capture = capture_of(ref).id;
+  if (flags & kExternal)
+    if (const Status status = refuse_in_capture(ref, "events cannot be recorded for the outside"))
+      return status;
   auto op = on_stream<ops::EventRecord>(ref.id);
   op.event = handle;
   const uint64_t sequence = ref.session->submit(op);
   if (!sequence) return not_submitted(*ref.session);
   events().update(handle, [&](Event& e) {
+    e.capture = capture;
     // Two threads may record at once: the later record counts.
-    if (sequence > e.sequence) e.stream = ref.id, e.sequence = sequence;
+    if (!capture && sequence > e.sequence) e.stream = ref.id, e.sequence = sequence;
   });
   return kSuccess;
 }
@@ -90,6 +110,7 @@ int32_t cudaEventQuery(uint64_t handle) {
   Event event;
   if (forked()) return kInitializationError;
   if (!events().get(handle, &event)) return kInvalidHandle;
+  if (event.capture) return kCapturedEvent;
   const bool known = done(event, true);
   if (const uint32_t over = event.session->status()) return from_result(over);
   return known ? kSuccess : kNotReady;
@@ -99,12 +120,17 @@ int32_t cudaEventSynchronize(uint64_t handle) {
   return events().get(handle, &event) ? wait_for(handle, event) : kInvalidHandle;
 }
 
-int32_t cudaStreamWaitEvent(uint64_t stream, uint64_t handle, uint32_t) {
+int32_t cudaStreamWaitEvent(uint64_t stream, uint64_t handle, uint32_t flags) {
   StreamRef ref;
   if (const Status status = resolve_stream(stream, &ref)) return status;
   Event event;
   if (!events().get(handle, &event)) return kInvalidHandle;
-  if (!event.sequence) return kSuccess;
+  if (event.capture || capture_of(ref).id) {
+    const Status status = wait_in_capture(ref, stream, event, flags);
+    if (status || !(event.capture || event.sequence)) return status;
+  } else if (!event.sequence) {
+    return kSuccess;
+  }
   // An event of another GPU: its work is submitted already, so that waiting here ends.
   if (ref.session != event.session) return wait_for(handle, event);
   auto op = on_stream<ops::EventWait>(ref.id);
@@ -116,6 +142,7 @@ int32_t cudaEventElapsedTime(float* milliseconds, uint64_t start, uint64_t end) 
   Event first, second;
   if (!milliseconds) return kInvalidValue;
   if (!events().get(start, &first) || !events().get(end, &second)) return kInvalidHandle;
+  if (first.capture || second.capture) return kCapturedEvent;
   if (((first.flags | second.flags) & kDisableTiming) || !first.sequence || !second.sequence)
     return kInvalidHandle;
   if (first.session != second.session) return kInvalidHandle;

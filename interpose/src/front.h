@@ -36,6 +36,8 @@ Status from_result(uint32_t status);
 int visible_count();
 /// What the service says of a visible device; nullptr when there is no such device.
 const GpuInfo* visible_gpu(int device);
+/// Whether the thread's device runs kernels (kind cuda) or is in plain host memory (kind software).
+bool runs_kernels();
 /// The calling thread's device.
 int current_device();
 Status set_current_device(int device);

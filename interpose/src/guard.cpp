@@ -1,5 +1,9 @@
-// Refusals and the last error: the part of guard.h that is not a template.
+// Refusals, the last error, numbers for new things: the parts of guard.h and handles.h that are no templates.
 #include "guard.h"
+
+#include <atomic>
+
+#include "handles.h"
 
 namespace jitc::front {
 namespace {
@@ -15,6 +19,12 @@ void say_refused(const char* name, const char* advice) noexcept {
 }
 
 }  // namespace
+
+uint64_t new_handle(Kind kind) {
+  static std::atomic<uint64_t> last{0};
+  constexpr uint64_t kNoAddress = uint64_t{1} << 62;
+  return kNoAddress | ++last << 16 | uint64_t{static_cast<uint8_t>(kind)} << 8;
+}
 
 Status keep_error(Status status) {
   if (status != kSuccess && status != kNotReady) last_error = status;

@@ -13,7 +13,27 @@
 
 namespace jitc::front {
 
-enum class Kind : uint8_t { stream = 1, event, comm, blas, lt, layout, matmul_desc, preference };
+enum class Kind : uint8_t {
+  stream = 1,
+  event,
+  comm,
+  blas,
+  lt,
+  layout,
+  matmul_desc,
+  preference,
+  module = 32,
+  function,
+  kernel,
+  library,
+  graph,
+  executable,
+  group_event = 64,
+};
+
+/// A number for something that is not in a table of this kind: never given out twice, and no address of the
+/// program's, so that it can be told from one.
+uint64_t new_handle(Kind kind);
 
 template <class T, Kind kKind>
 class HandleTable {
@@ -42,6 +62,15 @@ class HandleTable {
     if (!slot) return false;
     *out = slot->value;
     return true;
+  }
+
+  /// Calls read(const T&) under the table's lock.
+  template <class Read>
+  bool visit(uint64_t handle, Read&& read) const {
+    std::shared_lock lock(mutex_);
+    const Slot* slot = find(handle);
+    if (slot) read(slot->value);
+    return slot != nullptr;
   }
 
   /// Calls change(T&) under the table's lock.

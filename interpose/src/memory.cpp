@@ -7,12 +7,16 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "capture.h"
 #include "jitc/generated_ops.h"
+#include "variables.h"
 
 namespace jitc::front {
 namespace {
 
 constexpr uint64_t kPage = 4096, kPitch = 512;
+constexpr const char* kNoPool =
+    "memory of a stream's pool cannot be taken or given back in it: use cudaMalloc before";
 // The default pool of device d is this plus d; pools are only ever handed back to us.
 constexpr uint64_t kDefaultPool = 0x4a495443'706f6f00;
 
@@ -57,9 +61,15 @@ AddressSpace& addresses_of(Session& session) {
   return *space;
 }
 
-Session* device_range(uint64_t address, uint64_t bytes) {
+Session* device_owner(uint64_t address) {
   Session* session = Node::instance().owner(address);
-  return session && addresses_of(*session).find(address, bytes, nullptr) ? session : nullptr;
+  return session ? session : variable_range(address, 0, nullptr);
+}
+
+Session* device_range(uint64_t address, uint64_t bytes, Block* block) {
+  Session* session = Node::instance().owner(address);
+  if (!session) return variable_range(address, bytes, block);
+  return addresses_of(*session).find(address, bytes, block) ? session : nullptr;
 }
 
 Status allocate(Session& session, uint64_t bytes, uint64_t* address) {
@@ -97,7 +107,8 @@ int32_t cudaMalloc(uint64_t* address, size_t bytes) {
 }
 int32_t cudaMallocAsync(uint64_t* address, size_t bytes, uint64_t stream) {
   StreamRef ref;
-  const Status status = resolve_stream(stream, &ref);
+  Status status = resolve_stream(stream, &ref);
+  if (!status) status = refuse_in_capture(ref, kNoPool);
   return status ? status : allocate(*ref.session, bytes, address);
 }
 int32_t cudaMallocPitch(uint64_t* address, size_t* pitch, size_t width, size_t height) {
@@ -109,7 +120,8 @@ int32_t cudaMallocPitch(uint64_t* address, size_t* pitch, size_t width, size_t h
 int32_t cudaFree(uint64_t address) { return release(address, 0); }
 int32_t cudaFreeAsync(uint64_t address, uint64_t stream) {
   StreamRef ref;
-  const Status status = resolve_stream(stream, &ref);
+  Status status = resolve_stream(stream, &ref);
+  if (!status) status = refuse_in_capture(ref, kNoPool);
   return status ? status : release(address, ref.id);
 }
 int32_t cudaMemGetInfo(size_t* free, size_t* total) {
@@ -128,8 +140,7 @@ int32_t cudaMemGetInfo(size_t* free, size_t* total) {
 }
 int32_t cuMemGetAddressRange_v2(uint64_t* base, size_t* bytes, uint64_t address) {
   Block block;
-  Session* session = Node::instance().owner(address);
-  if (!session || !addresses_of(*session).find(address, 0, &block)) return kNotFound;
+  if (!device_range(address, 0, &block)) return kNotFound;
   if (base) *base = block.address;
   if (bytes) *bytes = block.bytes;
   return kSuccess;

@@ -9,8 +9,10 @@ namespace jitc::front {
 
 /// The session's addresses (made on first use, never destroyed).
 AddressSpace& addresses_of(Session& session);
-/// The address's session, when [address, address + bytes) lies in one allocation; else nullptr.
-Session* device_range(uint64_t address, uint64_t bytes);
+/// The session in whose address range, or in whose device variable, the address lies; nullptr: host memory.
+Session* device_owner(uint64_t address);
+/// The address's session, when [address, address + bytes) lies in one allocation or variable; else nullptr.
+Session* device_range(uint64_t address, uint64_t bytes, Block* block = nullptr);
 
 Status allocate(Session& session, uint64_t bytes, uint64_t* address);
 Status release(uint64_t address, uint64_t stream);

@@ -11,8 +11,9 @@ struct Pointer {
 
 Pointer describe(uint64_t address) {
   Pointer out;
-  if (Session* session = Node::instance().owner(address)) {
-    if (!addresses_of(*session).find(address, 0, &out.block)) return out;
+  if (device_owner(address)) {
+    Session* session = device_range(address, 0, &out.block);
+    if (!session) return out;
     out.type = kDevice;
     out.device = device_of(session);
   } else if (is_pinned(address, 1)) {

@@ -3,11 +3,12 @@
 // Promises: a query is answered from what has already arrived; synchronize asks only when it must. The
 // legacy default stream is op stream 0; the per-thread one is served by it too, which orders more than
 // asked, never less.
+#include "stream.h"
+
 #include <array>
 #include <atomic>
-#include <utility>
 
-#include "front.h"
+#include "capture.h"
 #include "handles.h"
 #include "jitc/generated_ops.h"
 
@@ -65,7 +66,7 @@ using HostFunction = void (*)(void*);
 
 }  // namespace
 
-Status resolve_stream(uint64_t stream, StreamRef* out) {
+Status find_stream(uint64_t stream, StreamRef* out) {
   Status status = kSuccess;
   if (is_default(stream)) {
     out->device = current_device();
@@ -79,7 +80,23 @@ Status resolve_stream(uint64_t stream, StreamRef* out) {
   return kSuccess;
 }
 
+bool is_known_stream(uint64_t stream) { return is_default(stream) || streams().contains(stream); }
+
+bool is_blocking(uint64_t stream) {
+  Stream found;
+  return streams().get(stream, &found) && !(found.flags & kNonBlocking);
+}
+
+Status resolve_stream(uint64_t stream, StreamRef* out) {
+  const Status status = find_stream(stream, out);
+  return status ? status : check_capture(*out);
+}
+
 Status synchronize(const StreamRef& stream) {
+  if (const Status status = refuse_in_capture(stream,
+                                              "the process cannot wait for a stream in it (nor run a "
+                                              "function of its own or stage a copy)"))
+    return status;
   if (const uint32_t over = stream.session->status()) return from_result(over);
   if (known_done(stream)) return kSuccess;
   return from_result(stream.session->call(on_stream<ops::StreamSynchronize>(stream.id)).status);
@@ -88,7 +105,9 @@ Status synchronize(const StreamRef& stream) {
 int32_t cudaDeviceSynchronize() {
   Status status = kSuccess;
   Session* session = current_session(&status);
-  return session ? from_result(session->call(ops::DeviceSynchronize{}).status) : status;
+  if (!session) return status;
+  status = refuse_in_any_capture(*session, "the process cannot wait for the device");
+  return status ? status : from_result(session->call(ops::DeviceSynchronize{}).status);
 }
 int32_t cudaDeviceReset() { return has_session(current_device()) ? cudaDeviceSynchronize() : kSuccess; }
 
@@ -99,6 +118,9 @@ int32_t cudaStreamCreateWithPriority(uint64_t* stream, uint32_t flags, int32_t p
 }
 int32_t cudaStreamDestroy(uint64_t stream) {
   Stream gone;
+  if (!streams().get(stream, &gone)) return kInvalidHandle;
+  if (const Status status = refuse_in_capture({gone.session, stream, gone.device}, "its streams must stay"))
+    return status;
   if (!streams().remove(stream, &gone)) return kInvalidHandle;
   if (!(gone.flags & kNonBlocking)) --blocking_streams[static_cast<size_t>(gone.device)];
   ops::StreamDestroy op;
@@ -108,6 +130,8 @@ int32_t cudaStreamDestroy(uint64_t stream) {
 int32_t cudaStreamQuery(uint64_t stream) {
   StreamRef ref;
   if (const Status status = resolve_stream(stream, &ref)) return status;
+  if (const Status status = refuse_in_capture(ref, "its streams cannot be asked whether they are done"))
+    return status;
   if (known_done(ref)) return from_result(ref.session->status());
   ref.session->poll();
   if (const uint32_t over = ref.session->status()) return from_result(over);
@@ -162,22 +186,6 @@ int32_t cudaLaunchHostFunc(uint64_t stream, void* function, void* data) {
   if (const Status status = cudaStreamSynchronize(stream)) return status;
   reinterpret_cast<HostFunction>(function)(data);
   return kSuccess;
-}
-
-// No capture is ever under way: cudaStreamBeginCapture is refused.
-int32_t cudaThreadExchangeStreamCaptureMode(int32_t* mode) {
-  thread_local int32_t current = 0;
-  if (!mode || *mode < 0 || *mode > 2) return kInvalidValue;
-  std::swap(current, *mode);
-  return kSuccess;
-}
-int32_t cudaStreamIsCapturing(uint64_t stream, int32_t* status) {
-  if (!status) return kInvalidValue;
-  return read_stream(stream, [&](const Stream&) { return *status = 0, kSuccess; });
-}
-int32_t cudaStreamGetCaptureInfo(uint64_t stream, int32_t* status, uint64_t*, uint64_t*, uint64_t*, uint64_t*,
-                                 size_t*) {
-  return cudaStreamIsCapturing(stream, status);
 }
 
 }  // namespace jitc::front

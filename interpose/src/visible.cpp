@@ -79,6 +79,11 @@ const GpuInfo* visible_gpu(int device) {
   return device >= 0 && device < visible_count() ? visible()[device] : nullptr;
 }
 
+bool runs_kernels() {
+  const GpuInfo* gpu = visible_gpu(thread_device);
+  return gpu && gpu->runs_kernels();
+}
+
 int current_device() { return thread_device; }
 bool has_chosen_device() { return thread_chose; }
 void forget_chosen_device() { thread_chose = false; }

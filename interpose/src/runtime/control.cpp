@@ -36,6 +36,18 @@ Answer damaged(const char* method) {
 std::string text(std::string_view bytes) { return std::string(bytes); }
 uint32_t word(const wire::Reader& reader) { return static_cast<uint32_t>(reader.number()); }
 
+/// One entry of a map<int32, int32>: key and value are fields 1 and 2, left out when they are 0.
+bool read_attribute(std::string_view bytes, std::map<int32_t, int32_t>* attributes) {
+  wire::Reader reader(bytes);
+  int32_t key = 0, value = 0;
+  while (reader.next()) {
+    if (reader.field() == 1) key = static_cast<int32_t>(reader.number());
+    if (reader.field() == 2) value = static_cast<int32_t>(reader.number());
+  }
+  (*attributes)[key] = value;
+  return reader.good();
+}
+
 bool read_gpu(std::string_view bytes, GpuInfo* gpu) {
   wire::Reader reader(bytes);
   while (reader.next()) {
@@ -63,6 +75,9 @@ bool read_gpu(std::string_view bytes, GpuInfo* gpu) {
         break;
       case 8:
         gpu->multiprocessors = word(reader);
+        break;
+      case 9:
+        if (!read_attribute(reader.bytes(), &gpu->attributes)) return false;
         break;
       default:
         break;

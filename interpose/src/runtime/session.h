@@ -8,6 +8,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -77,6 +78,8 @@ struct GpuInfo {
   std::string device, name, uuid;
   uint64_t memory_total = 0;
   uint32_t capability_major = 0, capability_minor = 0, multiprocessors = 0;
+  std::map<int32_t, int32_t> attributes;  // by CUdevice_attribute; of kind cuda
+  bool runs_kernels() const { return device == "cuda"; }
 };
 
 /// The service as this process sees it. Nothing happens before the first call.
@@ -94,6 +97,8 @@ class Node {
   virtual std::vector<Session*> sessions() = 0;
   /// Phase for ops of the calling thread (client_api.h, jitc_set_phase).
   static void set_phase(ops::Phase phase);
+  /// Asked instead, at every op (jitc_set_phase_source).
+  static void set_phase_source(int (*source)());
   /// True in a child made by fork after the first session.
   virtual bool forked() const = 0;
 

@@ -1,0 +1,180 @@
+#include "launch.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace jitc::front {
+namespace {
+
+constexpr Status kMissingConfiguration = 52, kInvalidConfiguration = 9, kOutOfResources = 701;
+constexpr LaunchErrors kRuntimeErrors{kInvalidDeviceFunction, kInvalidConfiguration};
+constexpr uint32_t kCooperative = 2;
+
+/// CUlaunchAttributeID: what their values mean does not depend on the process, or only tells how to be fast.
+constexpr uint32_t kCarried[] = {kCooperative, 4, 5, 6, 8, 9, 10, 11, 14};
+constexpr uint32_t kHints[] = {0, 1, 3, 16};
+
+bool contains(std::span<const uint32_t> all, uint32_t one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
+}
+
+Status refuse_launch(uint64_t kernel) {
+  const char* name = registered_name(reinterpret_cast<const void*>(kernel));
+  runtime::message_once(std::string("the software device cannot run the GPU kernel ") +
+                        (name ? name : "(not registered)") +
+                        ": PyTorch operators are redirected when jitc's client_shim is installed (pip "
+                        "install jitc) and the operator has"
+                        " a CPU kernel; other kernels need the cuda device");
+  return kNotSupported;
+}
+
+/// Room for attributes and parameters of a launch: on the stack unless there are unusually many.
+class Payload {
+ public:
+  explicit Payload(size_t size) : size_(size) {
+    if (size > sizeof small_) large_ = std::make_unique<std::byte[]>(size);
+  }
+  std::byte* data() { return large_ ? large_.get() : small_; }
+  std::span<const std::byte> bytes() { return {data(), size_}; }
+
+ private:
+  size_t size_;
+  std::unique_ptr<std::byte[]> large_;
+  std::byte small_[5120];
+};
+
+bool within(uint32_t value, uint32_t most) { return value - 1 < most; }
+
+Status check(const Function& function, const Shape& shape, Status bad_shape) {
+  const auto& [blocks, threads] = std::pair(function.most_blocks, function.most_threads);
+  if (!within(shape.grid.x, blocks[0]) || !within(shape.grid.y, blocks[1]) ||
+      !within(shape.grid.z, blocks[2]))
+    return bad_shape;
+  if (!within(shape.block.x, threads[0]) || !within(shape.block.y, threads[1]) ||
+      !within(shape.block.z, threads[2]))
+    return bad_shape;
+  const uint64_t in_block = uint64_t{shape.block.x} * shape.block.y * shape.block.z;
+  if (in_block > function.most_threads_in_block) return bad_shape;
+  if (in_block > static_cast<uint64_t>(function.attributes[Function::kMaxThreads])) return kOutOfResources;
+  const auto most = static_cast<uint64_t>(function.attributes[Function::kMaxDynamicShared]);
+  return shape.shared > most ? kInvalidValue : kSuccess;
+}
+
+/// Writes buffer_bytes. What lies between parameters is zero: no bytes of this process leave it unasked.
+Status pack(const Function& function, const Arguments& arguments, std::byte* out) {
+  if (!arguments.buffer.empty()) {
+    if (arguments.buffer.size() < function.buffer_bytes) return kInvalidValue;
+    if (function.buffer_bytes) std::memcpy(out, arguments.buffer.data(), function.buffer_bytes);
+    return kSuccess;
+  }
+  if (function.parameters.empty()) return kSuccess;
+  if (!arguments.pointers) return kInvalidValue;
+  std::memset(out, 0, function.buffer_bytes);
+  for (size_t i = 0; i < function.parameters.size(); ++i)
+    std::memcpy(out + function.parameters[i].offset, arguments.pointers[i], function.parameters[i].bytes);
+  return kSuccess;
+}
+
+Status submit(const Function& function, const Shape& shape, const Arguments& arguments, uint64_t stream,
+              LaunchAttributes attributes) {
+  Payload payload(attributes.size_bytes() + function.buffer_bytes);
+  if (!attributes.empty()) std::memcpy(payload.data(), attributes.data(), attributes.size_bytes());
+  if (const Status status = pack(function, arguments, payload.data() + attributes.size_bytes()))
+    return status;
+  auto op = on_stream<ops::KernelLaunch>(stream);
+  op.function = function.handle;
+  op.grid_x = shape.grid.x;
+  op.grid_y = shape.grid.y;
+  op.grid_z = shape.grid.z;
+  op.block_x = shape.block.x;
+  op.block_y = shape.block.y;
+  op.block_z = shape.block.z;
+  op.shared = static_cast<uint32_t>(shape.shared);
+  op.attributes = static_cast<uint32_t>(attributes.size());
+  op.parameters = function.buffer_bytes;
+  return submitted(*function.session, function.session->submit(op, payload.bytes()));
+}
+
+struct CallConfiguration {
+  Shape shape;
+  uint64_t stream;
+};
+thread_local std::vector<CallConfiguration> configurations;
+
+}  // namespace
+
+ops::LaunchAttribute cooperative_attribute() {
+  ops::LaunchAttribute out;
+  out.id = kCooperative;
+  out.value[0] = 1;
+  return out;
+}
+
+Status AttributeList::read(const void* attributes, uint32_t count) {
+  if (count && !attributes) return kInvalidValue;
+  for (uint32_t i = 0; i < count; ++i) {
+    const auto& one = static_cast<const ops::LaunchAttribute*>(attributes)[i];
+    if (contains(kHints, one.id)) continue;
+    if (!contains(kCarried, one.id)) {
+      runtime::message_once(
+          "launch attribute " + std::to_string(one.id) +
+          " (CUlaunchAttributeID) is not supported: events can be recorded behind the launch, "
+          "graphs captured again");
+      return kNotSupported;
+    }
+    if (size_ == kMost) return kInvalidValue;
+    items_[size_] = one;
+    items_[size_++].reserved = 0;
+  }
+  return kSuccess;
+}
+
+Status launch(uint64_t kernel, const Shape& shape, const Arguments& arguments, uint64_t stream,
+              LaunchAttributes attributes, const LaunchErrors& errors) {
+  StreamRef ref;
+  Status status = resolve_stream(stream, &ref);
+  if (status) return status;
+  Kernel* known = find_kernel(kernel);
+  if (!known) return errors.unknown_kernel;
+  const Function* function = known->on(*ref.session, ref.device, &status);
+  if (!function) return status;
+  status = check(*function, shape, errors.bad_shape);
+  return status ? status : submit(*function, shape, arguments, ref.id, attributes);
+}
+
+int32_t __cudaLaunchKernel(uint64_t kernel, Dim3 grid, Dim3 block, void** arguments, size_t shared,
+                           uint64_t stream) {
+  if (!runs_kernels()) return refuse_launch(kernel);
+  return launch(kernel, {grid, block, shared}, {arguments, {}}, stream, {}, kRuntimeErrors);
+}
+int32_t cudaLaunchCooperativeKernel(uint64_t kernel, Dim3 grid, Dim3 block, void** arguments, size_t shared,
+                                    uint64_t stream) {
+  if (!runs_kernels()) return refuse_launch(kernel);
+  const auto cooperative = cooperative_attribute();
+  return launch(kernel, {grid, block, shared}, {arguments, {}}, stream, {&cooperative, 1}, kRuntimeErrors);
+}
+int32_t cudaLaunchKernelExC(const void* config, uint64_t kernel, void** arguments) {
+  if (!runs_kernels()) return refuse_launch(kernel);
+  if (!config) return kInvalidValue;
+  const auto& c = *static_cast<const RuntimeLaunchConfig*>(config);
+  AttributeList attributes;
+  if (const Status status = attributes.read(c.attributes, c.count)) return status;
+  return launch(kernel, {c.grid, c.block, c.shared}, {arguments, {}}, c.stream, attributes, kRuntimeErrors);
+}
+
+uint32_t __cudaPushCallConfiguration(Dim3 grid, Dim3 block, size_t shared, uint64_t stream) {
+  configurations.push_back({{grid, block, shared}, stream});
+  return 0;
+}
+int32_t __cudaPopCallConfiguration(Dim3* grid, Dim3* block, size_t* shared, uint64_t* stream) {
+  if (configurations.empty()) return kMissingConfiguration;
+  const CallConfiguration& top = configurations.back();
+  if (grid) *grid = top.shape.grid;
+  if (block) *block = top.shape.block;
+  if (shared) *shared = top.shape.shared;
+  if (stream) *stream = top.stream;
+  configurations.pop_back();
+  return kSuccess;
+}
+
+}  // namespace jitc::front
