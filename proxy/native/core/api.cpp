@@ -100,6 +100,13 @@ void jitc_executor_release(char* document) { std::free(document); }
 
 uint64_t jitc_board_bytes(void) { return jitc::Board::kBytes; }
 
+int jitc_board_clear(const char* path, uint32_t slot) {
+  return done([&] {
+    if (slot >= jitc::Board::kSlots) throw jitc::Error("the board has no slot " + std::to_string(slot));
+    jitc::Board(path).clear(slot);
+  });
+}
+
 uint64_t jitc_segment_bytes(uint32_t ranks) { return jitc::segment_bytes(ranks); }
 
 }  // extern "C"

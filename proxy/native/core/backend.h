@@ -1,10 +1,12 @@
 // The back end's side of the waist: executes device ops on one virtual GPU (one session).
 //
 // The core (journal, dispatcher, boundaries, recovery) calls it from one dispatcher thread; the back
-// end calls the sink from any thread. Implementations: software/ (host memory), later cuda/.
+// end calls the sink from any thread. Implementations: software/ (host memory), cuda/ (an NVIDIA GPU).
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,6 +16,8 @@
 #include "jitc/generated_ops.h"
 
 namespace jitc {
+
+using ImageHash = std::array<uint8_t, 16>;
 
 /// Where a back end reports. All functions may be called from any thread and never block for long.
 class ExecutionSink {
@@ -49,10 +53,66 @@ struct Resources {
     int32_t ranks, rank;
     std::array<uint8_t, 128> unique_id;
   };
+  struct Module {
+    uint64_t handle;
+    ImageHash hash;
+    uint64_t bytes;
+  };
+  struct Function {
+    uint64_t handle, module;
+    std::string name;
+    std::map<int32_t, int32_t> attributes;  // as set, by CUfunction_attribute
+  };
+  struct Variable {
+    uint64_t module;
+    std::string name;
+    uint64_t address, bytes;
+  };
+  /// What a graph consists of: the ops between capture_begin and capture_end that can be in a graph, on
+  /// whatever stream, records as they came; capture_begin is the first, capture_end the last.
+  struct Content {
+    std::vector<std::vector<std::byte>> ops;
+    ImageHash kept{};  // name of its packed form among the images, zeros: not there
+    uint64_t kept_bytes = 0;
+  };
+  using Captured = std::shared_ptr<const Content>;
+  struct Graph {
+    uint64_t handle;
+    Captured ops;
+  };
+  struct Executable {
+    uint64_t handle, flags;
+    Captured ops;  // of its graph, which may be gone
+  };
+  /// A capture that has not ended: its content so far.
+  struct Capture {
+    uint64_t stream;
+    Captured ops;
+  };
+  struct Blas {
+    uint64_t handle;
+    int32_t math_mode, pointer_mode, atomics_mode;
+    uint64_t workspace, workspace_bytes;
+  };
   std::vector<Allocation> allocations;
   std::vector<Stream> streams;
   std::vector<Event> events;
   std::vector<Communicator> communicators;  // a split one is kept with its derived unique id
+  std::vector<Module> modules;
+  std::vector<Function> functions;
+  std::vector<Variable> variables;
+  std::vector<Graph> graphs;
+  std::vector<Executable> executables;
+  std::vector<Capture> captures;
+  std::vector<Blas> blas;
+};
+
+/// Module images that the node keeps (core/images.h).
+class ImageSource {
+ public:
+  virtual ~ImageSource() = default;
+  /// The whole image, valid as long as a module of it may have to be loaded; empty with the reason in error.
+  virtual std::span<const std::byte> image(const ImageHash& hash, uint64_t bytes, std::string& error) = 0;
 };
 
 /// Obtains the shared segment of a communicator (round trip to the node service).
@@ -70,8 +130,11 @@ class Backend {
   /// Takes the next op in sequence order; returns at once (queues it on its stream). The record stays
   /// valid and unchanged until idle() or fence(). Operands are not trusted: a bad handle, address or
   /// size gives a result or fault with the CUDA error, never a crash. Ops that wait give a result;
-  /// others give a fault when they fail. allocate is executed in place (out of memory: result 2).
+  /// others give a fault when they fail. Ops that make a resource and wait are answered in place, that is
+  /// before enqueue returns (allocate out of memory: result 2); communicators alone are not.
   virtual void enqueue(const ops::OpHeader& op) = 0;
+  /// Nothing more is there to enqueue for now: what has been put off (marks of progress) is due.
+  virtual void flush() {}
   /// Waits until everything enqueued has run; false when a fence or fault came first.
   virtual bool idle() = 0;
   /// Stops: waits inside ops (events, collectives) are given up, queued ops dropped. When it returns no
@@ -92,14 +155,32 @@ class Backend {
   virtual bool hash(uint64_t address, uint64_t bytes, std::array<uint8_t, 16>& out) const = 0;
   virtual uint64_t memory_used() const = 0;
   virtual uint64_t memory_total() const = 0;
+  /// Why the device cannot be made to fail in this way ("illegal-access", "endless-kernel",
+  /// "hung-collective"); empty: it can.
+  virtual std::string cannot_inject(std::string_view kind) const {
+    return "this device cannot be made to fail by " + std::string(kind);
+  }
+  /// Makes it fail in this way at the op, which is the next one that it is given. False with the reason.
+  virtual bool inject(std::string_view kind, const ops::OpHeader&, std::string& error) {
+    error = cannot_inject(kind);
+    return false;
+  }
 };
 
 struct BackendOptions {
   uint64_t address_base, address_bytes, memory_limit;
   int threads;                 // of one operator; fixed per job so that results do not change
   std::string operators_path;  // libjitc_operators.so or empty
+  // Of the cuda device. Libraries are opened at run time; an empty path means: not there.
+  std::string driver_path, nccl_path, cublas_path, cublaslt_path;
+  int ordinal = 0;          // of the driver
+  double hang_seconds = 0;  // work that makes no progress for so long is a fault; 0: never
 };
 std::unique_ptr<Backend> make_software_backend(const BackendOptions&, ExecutionSink&, Rendezvous&,
                                                std::string& error);
+/// What sessions on a GPU share, kept open while the pointer lives; nullptr with the reason.
+std::shared_ptr<void> open_cuda_gpu(const std::string& driver_path, int ordinal, std::string& error);
+std::unique_ptr<Backend> make_cuda_backend(const BackendOptions&, ExecutionSink&, Rendezvous&, ImageSource&,
+                                           std::string& error);
 
 }  // namespace jitc

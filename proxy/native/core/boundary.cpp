@@ -1,179 +1,20 @@
-// Boundaries: what is copied, hashed and published when an optimizer step begins and when it is over.
+// Boundaries: what is copied, hashed and published when an optimizer step is over.
 //
 // Order at boundary n: everything before has run; copies; the boundary's record; then the slot on the
 // board says "prepared n". It is committed when the slots of the whole group say so: then the minibatch
-// before it is forgotten. Before step n + 1 changes anything in peer mode: pre-step copies; their record;
-// "reached n + 1"; wait for the group; "begun n + 1".
+// before it is forgotten. step.cpp has what comes before the step.
 #include <algorithm>
-#include <chrono>
 
 #include "error.h"
 #include "session.h"
 #include "wire.h"
 
 namespace jitc {
-namespace {
-/// A group that does not gather in this time is no group: go on, with copies of everything.
-constexpr auto kGatherTime = std::chrono::seconds(10);
-}  // namespace
 
 std::shared_ptr<const Policy> Session::policy() const {
   const std::lock_guard lock(mutex_);
   return policy_;
 }
-
-/// What the rank alone may know: blocks of that class, and blocks that nobody has classified. Of these only
-/// the ones whose copy is sure to be right after the step: made in this minibatch (activations, gradients:
-/// the service has seen that steps do not change them), or unchanged by the step before. Without a copy of a
-/// block SkipStep refuses, rather than restore what may be old.
-bool Session::wants_step_copy(const LiveRow& row) const {
-  if (plan_->known(row.block.ordinal)) return plan_->unique_ordinals.contains(row.block.ordinal);
-  const LiveRow* const old = row_at_boundary(row);
-  return !old || (old->hash != kNoHash && old->hash == old->before);
-}
-
-/// Notes what is live; the step_begin that follows looks at it.
-bool Session::at_live_set(const ops::LiveSet& op) {
-  const auto* const blocks = reinterpret_cast<const ops::LiveBlock*>(&op + 1);
-  live_before_step_.clear();
-  for (uint64_t i = 0; i < op.count; ++i)
-    if (blocks[i].bytes) live_before_step_.push_back(LiveRow{blocks[i]});
-  enqueue(op.header);
-  return true;
-}
-
-/// The boundary's row of a block that is live before the step, or nullptr.
-const LiveRow* Session::row_at_boundary(const LiveRow& live) const {
-  if (boundaries_.empty()) return nullptr;
-  const auto& rows = boundaries_.back().rows;
-  const auto found = std::lower_bound(rows.begin(), rows.end(), live, [](const LiveRow& a, const LiveRow& b) {
-    return a.block.ordinal < b.block.ordinal;
-  });
-  return found != rows.end() && found->same_place(live) ? &*found : nullptr;
-}
-
-// -- before a step -----------------------------------------------------------------------------------
-
-bool Session::at_step_begin(const ops::StepBegin& op) {
-  const uint64_t step = last_boundary_ + 1;
-  plan_ = policy();
-  if (plan_->peer_mode() || plan_->measures(step)) {
-    if (!backend_->idle()) return false;
-    quiet_ = true;
-    before_step_.clear();
-    if (plan_->measures(step)) measure_before_step();
-    if (plan_->peer_mode()) learn_volatile();
-    if (plan_->peer_mode() && !copy_before_step(step)) return false;
-  }
-  commit_known();
-  board_.slot(request_.slot).reached.store(step);
-  board_.ring();
-  if (plan_->barrier && !hold_at_ && !wait_for_group(step)) return false;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!runs()) return false;
-    in_step_ = true;
-    step_waits_ = step_collectives_ = step_allocations_ = 0;
-    board_.slot(request_.slot).begun.store(step);
-  }
-  const bool was_quiet = quiet_;
-  enqueue(op.header);
-  quiet_ = was_quiet;
-  return true;
-}
-
-void Session::measure_before_step() {
-  for (const LiveRow& row : live_before_step_) {
-    Content content{row.block.bytes, {}};
-    if (backend_->hash(row.block.address, row.block.bytes, content.hash))
-      before_step_[row.block.address] = content;
-  }
-}
-
-/// A block that was taken for stable has changed before the step (averages that are updated every tenth
-/// step): from now on it is copied at every boundary. Until the next one a roll-back would be refused.
-void Session::learn_volatile() {
-  if (boundaries_.empty()) return;
-  std::vector<uint64_t> changed;
-  for (const LiveRow& row : boundaries_.back().rows) {
-    if (row.copied() || row.hash == kNoHash || !row.block.bytes) continue;
-    Hash now;
-    if (!backend_->hash(row.block.address, row.block.bytes, now) || now == row.hash) continue;
-    if (plan_->known(row.block.ordinal)) changed.push_back(row.block.ordinal);
-  }
-  if (changed.empty()) return;
-  const std::lock_guard lock(mutex_);
-  auto wiser = std::make_shared<Policy>(*policy_);
-  wiser->volatile_ordinals.insert(changed.begin(), changed.end());
-  policy_ = plan_ = std::move(wiser);
-}
-
-bool Session::copy_before_step(uint64_t step) {
-  if (boundaries_.empty() || (step_ && step_->step == step)) return true;
-  StepState state{step, {}};
-  for (LiveRow kept : live_before_step_) {
-    if (!wants_step_copy(kept)) continue;
-    const LiveRow& row = kept;
-    if (!backend_->hash(row.block.address, row.block.bytes, kept.hash)) continue;  // not allocated here
-    const LiveRow* const old = row_at_boundary(row);
-    const bool changed = !old || !old->copied() || old->hash == kNoHash || kept.hash != old->hash;
-    if (changed && !keep_row(kept, true, false, 0)) {
-      drop_copies(state.rows);
-      return false;
-    }
-    before_step_[row.block.address] = {row.block.bytes, kept.hash};
-    state.rows.push_back(kept);
-  }
-  if (!journal_.append_parts(RecordKind::step, step, state.pack())) {
-    drop_copies(state.rows);
-    shed_wanted_ = true;
-    return true;
-  }
-  step_ = std::move(state);
-  return true;
-}
-
-bool Session::wait_for_group(uint64_t step) {
-  const auto started = std::chrono::steady_clock::now();
-  for (;;) {
-    const uint32_t seen = board_.bell();
-    std::vector<uint32_t> peers;
-    {
-      const std::lock_guard lock(mutex_);
-      if (!runs()) return false;
-      peers = peers_;
-    }
-    if (board_.least(board_.group(request_.slot, peers), &BoardSlot::reached) >= step) return true;
-    if (std::chrono::steady_clock::now() - started > kGatherTime) return copy_rest_of_boundary();
-    board_.wait(seen, 200);
-  }
-}
-
-/// Nothing has changed what is stable yet: copied now, the boundary can be gone back to without peers.
-bool Session::copy_rest_of_boundary() {
-  notice("another rank did not reach this optimizer step in " + std::to_string(kGatherTime.count()) +
-         " s: from now on this GPU keeps copies of all live memory at every boundary");
-  if (!boundaries_.empty()) {
-    BoundaryState state = boundaries_.back();
-    std::vector<LiveRow> made;
-    for (LiveRow& row : state.rows) {
-      if (row.copied()) continue;
-      if (!keep_row(row, true, false, 0)) return drop_copies(made), false;
-      made.push_back(row);
-    }
-    if (!journal_.append_parts(RecordKind::boundary, state.number, state.pack())) drop_copies(made);
-    const std::lock_guard lock(mutex_);
-    boundaries_.back() = std::move(state);
-  }
-  auto safer = std::make_shared<Policy>(*plan_);
-  safer->copy_all = true;
-  safer->barrier = false;
-  const std::lock_guard lock(mutex_);
-  policy_ = plan_ = std::move(safer);
-  return true;
-}
-
-// -- after a step --------------------------------------------------------------------------------------
 
 bool Session::at_boundary(const ops::Boundary& op, uint64_t position) {
   if (op.boundary != last_boundary_ + 1) {
@@ -207,11 +48,11 @@ void Session::settle_progress(const ops::OpHeader& op) {
   {
     const std::lock_guard lock(progress_mutex_);
     for (auto& [stream, reached] : streams_) reached.done = std::max(reached.done, reached.given);
-    streams_[op.stream] = {op.sequence, op.sequence};
+    streams_[wire::stream_of(op)] = {op.sequence, op.sequence};
   }
   dispatched_ = op.sequence;
   ++ops_executed_;
-  outbox_.progress(op.stream, op.sequence);
+  outbox_.progress(wire::stream_of(op), op.sequence);
 }
 
 bool Session::make_boundary(const ops::Boundary& op, uint64_t position) {
@@ -224,9 +65,14 @@ bool Session::make_boundary(const ops::Boundary& op, uint64_t position) {
   state.step_allocations = step_allocations_;
   state.policy = *plan_;
   state.resources = table_.list(*backend_);
-  if (!keep_rows(op, state)) {
-    drop_copies(state.rows);
-    return false;
+  switch (find_room(op, state)) {
+    case Kept::all:
+      break;
+    case Kept::stopped:
+      return false;
+    case Kept::no_room:
+      pass_boundary(op.boundary);
+      return true;
   }
   const auto packed = state.pack();
   if (!journal_.append_parts(RecordKind::boundary, state.number, packed)) {
@@ -239,6 +85,47 @@ bool Session::make_boundary(const ops::Boundary& op, uint64_t position) {
   }
   publish_boundary(std::move(state));
   return true;
+}
+
+/// Copies that do not fit beside those of older boundaries are tried again without them.
+Session::Kept Session::find_room(const ops::Boundary& op, BoundaryState& state) {
+  for (const bool alone : {false, true}) {
+    try {
+      if (keep_rows(op, state) && keep_variables(state)) return Kept::all;
+      drop_copies(state.rows);
+      return Kept::stopped;
+    } catch (const SnapshotFull&) {
+      drop_copies(state.rows);
+      state.rows.clear();
+    }
+    if (!alone) forget_all("the memory for copies of boundaries is full", "--copies-limit");
+    if (!runs()) return Kept::stopped;
+  }
+  return Kept::no_room;
+}
+
+/// The job goes on, but there is nothing to go back to: the boundary is one in name only.
+void Session::pass_boundary(uint64_t number) {
+  before_step_.clear();
+  live_before_step_.clear();
+  {
+    const std::lock_guard lock(mutex_);
+    drop_step();
+    last_boundary_ = number;
+    in_step_ = false;
+    changed_.notify_all();
+  }
+  quiet_ = true;
+  announce(number);
+}
+
+/// On the board: this rank is past boundary number.
+void Session::announce(uint64_t number) {
+  BoardSlot& slot = board_.slot(request_.slot);
+  slot.reached.store(std::max(slot.reached.load(), number));
+  slot.begun.store(std::max(slot.begun.load(), number));
+  slot.prepared.store(number);
+  board_.ring();
 }
 
 bool Session::keep_rows(const ops::Boundary& op, BoundaryState& state) {
@@ -259,12 +146,29 @@ bool Session::keep_rows(const ops::Boundary& op, BoundaryState& state) {
   return true;
 }
 
+/// Variables of modules that the program has asked for: a module that is loaded again has them as they were
+/// at first. A kernel's own variables, which nobody asked for, are out of sight. Throws SnapshotFull.
+bool Session::keep_variables(BoundaryState& state) {
+  const size_t blocks = state.rows.size();
+  for (const auto& variable : state.resources.variables) {
+    if (!variable.bytes) continue;
+    LiveRow row{{variable.address, variable.bytes, LiveRow::kVariable | variable.address}};
+    if (const LiveRow* const old = row_at_boundary(row)) row.before = old->hash;
+    if (!keep_row(row, true, true, state.sequence)) return false;
+    state.rows.push_back(row);
+  }
+  std::sort(state.rows.begin() + static_cast<ptrdiff_t>(blocks), state.rows.end(),
+            [](const LiveRow& a, const LiveRow& b) { return a.block.ordinal < b.block.ordinal; });
+  return true;
+}
+
 /// What was at the row's place when the step began, as far as anybody looked.
 Hash Session::before_of(const LiveRow& row) const {
   const auto found = before_step_.find(row.block.address);
   return found != before_step_.end() && found->second.bytes == row.block.bytes ? found->second.hash : kNoHash;
 }
 
+/// Throws SnapshotFull.
 bool Session::keep_row(LiveRow& row, bool copy, bool hash, uint64_t sequence) {
   const auto [address, bytes, ordinal] = row.block;
   if (!copy || !bytes) {
@@ -272,10 +176,7 @@ bool Session::keep_row(LiveRow& row, bool copy, bool hash, uint64_t sequence) {
     if (bytes == 0 || backend_->hash(address, bytes, row.hash)) return true;
   } else {
     row.copy = snapshot_.take(bytes);
-    if (row.copy == Snapshot::kNone) {
-      fault(sequence, 2, "snapshot-full", "the memory for copies of boundaries is full");
-      return false;
-    }
+    if (row.copy == Snapshot::kNone) throw SnapshotFull();
     const auto into = snapshot_.bytes(row.copy, bytes);
     if (backend_->read(address, into)) {
       if (hash) row.hash = hash_bytes(into);
@@ -303,11 +204,7 @@ void Session::publish_boundary(BoundaryState state) {
     changed_.notify_all();
   }
   quiet_ = true;
-  BoardSlot& slot = board_.slot(request_.slot);
-  slot.reached.store(std::max(slot.reached.load(), number));
-  slot.begun.store(std::max(slot.begun.load(), number));
-  slot.prepared.store(number);
-  board_.ring();
+  announce(number);
   if (!protected_.exchange(true)) notice("a boundary is complete: faults of this GPU can be recovered again");
   commit_known();
 }
@@ -326,6 +223,7 @@ void Session::commit_known() {
   if (committed_ == last_boundary_) snapshot_.trim();
   lock.unlock();
   truncate();
+  release_unused_images(boundaries_.front().sequence);
   if (committed_ == last_boundary_ && dispatched_ == boundaries_.back().sequence) backend_->commit();
 }
 
@@ -347,8 +245,7 @@ void Session::truncate() {
   changed_.notify_all();
 }
 
-template <class Rows>
-void Session::drop_copies(const Rows& rows) {
+void Session::drop_copies(const std::vector<LiveRow>& rows) {
   for (const LiveRow& row : rows)
     if (row.copied()) snapshot_.give_back(row.copy, row.block.bytes);
 }

@@ -14,7 +14,7 @@ std::vector<std::byte> BoundaryState::pack() const {
   return packer.bytes();
 }
 
-BoundaryState BoundaryState::unpack(std::span<const std::byte> bytes) {
+BoundaryState BoundaryState::unpack(std::span<const std::byte> bytes, ImageStore& images) {
   Unpacker unpacker(bytes);
   BoundaryState state;
   for (uint64_t* const value : {&state.number, &state.sequence, &state.position})
@@ -23,7 +23,7 @@ BoundaryState BoundaryState::unpack(std::span<const std::byte> bytes) {
        {&state.step_waits, &state.step_collectives, &state.step_allocations, &state.reserved})
     *value = unpacker.get<uint32_t>();
   state.policy = Policy::unpack(unpacker);
-  state.resources = unpack_resources(unpacker);
+  state.resources = unpack_resources(unpacker, images);
   state.rows = unpacker.get_all<LiveRow>();
   return state;
 }

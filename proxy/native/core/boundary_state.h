@@ -7,6 +7,7 @@
 
 #include "backend.h"
 #include "checksum.h"
+#include "images.h"
 #include "jitc/generated_ops.h"
 #include "policy.h"
 #include "snapshot.h"
@@ -21,6 +22,10 @@ struct LiveRow {
   uint64_t copy = Snapshot::kNone;  // extent in the arena
 
   bool copied() const { return copy != Snapshot::kNone; }
+  /// Device variables are kept like blocks, always with a copy, behind all of them; `before` is the hash at
+  /// the boundary before. Nobody outside of the executor sees them.
+  static constexpr uint64_t kVariable = uint64_t{1} << 63;
+  bool variable() const { return block.ordinal & kVariable; }
   bool same_place(const LiveRow& other) const {
     return block.address == other.block.address && block.bytes == other.block.bytes;
   }
@@ -38,7 +43,7 @@ struct BoundaryState {
   std::vector<LiveRow> rows;
 
   std::vector<std::byte> pack() const;
-  static BoundaryState unpack(std::span<const std::byte> bytes);
+  static BoundaryState unpack(std::span<const std::byte> bytes, ImageStore& images);
 };
 
 /// Copies made when all ops before an optimizer step had run. A row without a copy: as at the boundary

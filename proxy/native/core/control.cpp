@@ -64,6 +64,7 @@ BoundaryState Session::boundary_table(uint64_t boundary) {
       boundary ? find_boundary(boundary) : (boundaries_.empty() ? nullptr : &boundaries_.back());
   if (!state) throw Error("boundary " + std::to_string(boundary) + " is not kept here");
   BoundaryState table = *state;
+  std::erase_if(table.rows, [](const LiveRow& row) { return row.variable(); });
   if (state_ != State::fenced || dispatched_ != state->sequence) return table;
   // Memory stands at this boundary: hashes that were not taken then can be taken now.
   for (LiveRow& row : table.rows) {
@@ -87,10 +88,19 @@ void Session::set_policy(Policy policy) {
 
 void Session::arm(const Fault& fault) {
   Injector::check(fault);
+  if (fault.of_device()) return arm_device(fault);
   if (fault.at_once())
     host_.fire(fault, Injector::describe(fault, nullptr, last_boundary_));
   else
     injector_.arm(fault);
+}
+
+/// It fires between ops: at once means at the next one.
+void Session::arm_device(Fault fault) {
+  const std::string why = backend_->cannot_inject(fault.kind);
+  if (!why.empty()) throw Error(why);
+  if (fault.at_once()) fault.skip = 0, fault.operations = fault.kind == "hung-collective" ? 0 : 1;
+  injector_.arm(fault);
 }
 
 SessionStats Session::stats() {

@@ -40,7 +40,7 @@ void Session::run_ops() {
     if (shed_wanted_) shed();
     uint64_t position = cursor_;
     const RecordHeader* const record = journal_.at(position);
-    if (!record) return;
+    if (!record) return backend_->flush();
     if (record->kind == RecordKind::op) {
       try {
         if (!dispatch(*record)) return;  // not done: it comes again when the session goes on
@@ -72,6 +72,11 @@ bool Session::dispatch(const RecordHeader& record) {
       return at_step_begin(wire::as<ops::StepBegin>(op));
     case OpId::boundary:
       return at_boundary(wire::as<ops::Boundary>(op), record.position);
+    case OpId::image_query:
+    case OpId::image_part:
+      if (!serve_image(op)) return false;
+      enqueue(op);
+      return true;
     default:
       enqueue(op);
       return true;
@@ -81,32 +86,94 @@ bool Session::dispatch(const RecordHeader& record) {
 void Session::enqueue(const ops::OpHeader& op) {
   using ops::OpId;
   if (in_step_) note_window(op);
-  uint64_t given_before;
-  {
+  // On a stream that does not exist nothing runs, so that no progress can tell of it.
+  const uint64_t stream = wire::stream_of(op);
+  const bool counts = stream == 0 || table_.streams().contains(stream);
+  uint64_t given_before = 0;
+  if (counts) {
     const std::lock_guard lock(progress_mutex_);
-    given_before = std::exchange(streams_[op.stream].given, op.sequence);
+    given_before = std::exchange(streams_[stream].given, op.sequence);
   }
   dispatched_ = op.sequence;
   ++ops_executed_;
   quiet_ = false;
-  const auto id = static_cast<OpId>(op.op);
-  // An allocation that failed was answered as failed: in replay there must be no memory either.
-  const bool failed_before = id == OpId::allocate && results_.status(op.sequence).value_or(0) != 0;
-  if (failed_before) return progress(op.stream, op.sequence);
-  backend_->enqueue(op);
   const ops::OpInfo* const info = ops::find(op.op);
-  if (info->waits && results_.status(op.sequence).value_or(0) != 0) {
+  answer_ = {answered_in_place(*info) ? op.sequence : 0, {}, {}};
+  if (failed_before(op)) return skip(op);
+  backend_->enqueue(op);
+  if (counts && info->waits && results_.status(op.sequence).value_or(0) != 0) {
     // Refused where it was placed, so it is on no stream: no progress will tell of it.
     const std::lock_guard lock(progress_mutex_);
-    streams_[op.stream].given = given_before;
+    streams_[stream].given = given_before;
   }
-  if (!info->resource) return;
-  // Allocations are answered in place; other resource ops cannot fail without a fault.
-  table_.apply(op, id == OpId::allocate ? results_.status(op.sequence).value_or(0) : 0);
-  if (id == OpId::communicator_create) {
-    const auto& made = wire::as<ops::CommunicatorCreate>(op);
-    if (made.ranks > 1) board_.join(request_.slot, made.unique_id);
+  note_resource(op, *info);
+}
+
+/// In its place the back end gets an op that does nothing: progress passes it when it is its turn.
+void Session::skip(const ops::OpHeader& op) {
+  ops::LiveSet nothing;
+  nothing.header = {sizeof(nothing), static_cast<uint16_t>(ops::OpId::live_set), 0, op.stream, op.sequence};
+  backend_->enqueue(nothing.header);
+}
+
+/// What could not be made was answered so: in replay it must not be there either. The end of a capture that
+/// failed is no such case, it has to come.
+bool Session::failed_before(const ops::OpHeader& op) const {
+  const bool makes =
+      answered_in_place(*ops::find(op.op)) && static_cast<ops::OpId>(op.op) != ops::OpId::capture_end;
+  return makes && results_.status(op.sequence).value_or(0) != 0;
+}
+
+void Session::note_resource(const ops::OpHeader& op, const ops::OpInfo& info) {
+  using ops::OpId;
+  // Without an answer in its place the op was dropped or ended in a fault.
+  constexpr uint32_t kDropped = 999;
+  table_.apply(op, answered_in_place(info) ? answer_.status.value_or(kDropped) : 0, answer_.payload);
+  if (table_.overflown())
+    fault(op.sequence, 801, "capture-too-large",
+          wire::op_name(op.op) + ": a graph of more than 256 MiB of ops");
+  if (info.id == OpId::module_load || info.id == OpId::module_unload || info.id == OpId::graph_destroy ||
+      info.id == OpId::executable_destroy || info.id == OpId::capture_end)
+    images_used_ = op.sequence;
+  if (info.id != OpId::communicator_create) return;
+  const auto& made = wire::as<ops::CommunicatorCreate>(op);
+  if (made.ranks > 1) board_.join(request_.slot, made.unique_id);
+}
+
+/// Module images are the node's, not the device's: whatever executes, they are taken and found here.
+bool Session::serve_image(const ops::OpHeader& op) {
+  images_used_ = op.sequence;
+  try {
+    if (static_cast<ops::OpId>(op.op) == ops::OpId::image_part) {
+      const auto& part = wire::as<ops::ImagePart>(op);
+      images_.part(part.hash, part.total, part.offset,
+                   {reinterpret_cast<const std::byte*>(&part + 1), part.bytes});
+      return true;
+    }
+    if (!images_.enabled()) throw ImageError(801, "this service keeps no module images");
+    const uint32_t present = has_image(wire::as<ops::ImageQuery>(op));
+    result(op.sequence, 0, std::as_bytes(std::span(&present, 1)));
+    return true;
+  } catch (const ImageError& error) {
+    const std::string text =
+        wire::op_name(op.op) + " (sequence " + std::to_string(op.sequence) + "): " + error.what();
+    if (ops::find(op.op)->waits)
+      return result(op.sequence, error.status, std::as_bytes(std::span(text))), true;
+    fault(op.sequence, error.status, "bad-image", text);
+    return false;
   }
+}
+
+uint32_t Session::has_image(const ops::ImageQuery& query) { return images_.hold(query.hash, query.bytes); }
+
+/// All ops up to sequence are over for good: images that only they needed can go.
+void Session::release_unused_images(uint64_t sequence) {
+  if (!images_used_ || sequence < images_used_) return;
+  images_used_ = 0;
+  std::set<ImageHash> needed;
+  add_images(table_.list(*backend_), needed);
+  for (const BoundaryState& state : boundaries_) add_images(state.resources, needed);
+  images_.hold_only(needed);
 }
 
 void Session::note_window(const ops::OpHeader& op) {
@@ -117,6 +184,9 @@ void Session::note_window(const ops::OpHeader& op) {
     case OpId::communicator_split:
       ++step_collectives_;
       return;
+    case OpId::graph_launch:
+      if (table_.has_collectives(wire::as<ops::GraphLaunch>(op).executable)) ++step_collectives_;
+      return;
     case OpId::allocate:
     case OpId::free:
       ++step_allocations_;
@@ -125,6 +195,14 @@ void Session::note_window(const ops::OpHeader& op) {
     case OpId::operator_query:
     case OpId::memory_info:
     case OpId::event_elapsed:
+    case OpId::module_load:
+    case OpId::function_get:
+    case OpId::function_set:
+    case OpId::function_query:
+    case OpId::variable_get:
+    case OpId::capture_end:
+    case OpId::graph_instantiate:
+    case OpId::lt_heuristic:
       ++step_waits_;
       return;
     default:
@@ -133,7 +211,10 @@ void Session::note_window(const ops::OpHeader& op) {
 }
 
 void Session::inject(const std::optional<Fault>& fault, const ops::OpHeader& op) {
-  if (fault) host_.fire(*fault, Injector::describe(*fault, &op, last_boundary_));
+  if (!fault) return;
+  std::string detail = Injector::describe(*fault, &op, last_boundary_), error;
+  if (fault->of_device() && !backend_->inject(fault->kind, op, error)) detail = "refused: " + error;
+  host_.fire(*fault, detail);
 }
 
 void Session::injection_point(const ops::OpHeader& op, std::string_view phase) {
@@ -143,14 +224,20 @@ void Session::injection_point(const ops::OpHeader& op, std::string_view phase) {
 /// Runs what was given to the back end, so that a step can be finished later from exactly here.
 void Session::settle() { quiet_ = backend_->idle(); }
 
-/// The journal is full and no boundary will free it: it becomes a mere queue, and the job goes on without
-/// anything to go back to. Loudly, and until the next boundary.
+/// The journal is full and no boundary will free it: it becomes a mere queue.
 void Session::shed() {
+  forget_all("the journal of this GPU is full (" + std::to_string(journal_.capacity() >> 20) +
+                 " MiB with its spill file)",
+             "--journal-limit");
+}
+
+/// The job goes on without anything to go back to. Loudly, and until the next boundary.
+void Session::forget_all(const std::string& why, const std::string& option) {
   if (!backend_->idle()) return;
   if (protected_.exchange(false))
-    notice("the journal of this GPU is full (" + std::to_string(journal_.capacity() >> 20) +
-           " MiB with its spill file): until the next boundary a fault cannot be recovered. "
-           "Give the service more with jitc-proxyd --journal-limit");
+    notice(why +
+           ": until the next boundary a fault cannot be recovered. Give the service more with jitc-proxyd " +
+           option);
   Lock lock(mutex_);
   journal_.set_first_boundary(last_boundary_ + 1);
   for (const BoundaryState& state : boundaries_) drop_boundary(state);

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "devices.h"
 #include "error.h"
 
 namespace jitc {
@@ -24,6 +25,8 @@ T get(const Json& json, const char* key, T absent = T{}) {
   bool fits;
   if constexpr (std::is_same_v<T, bool>)
     fits = found->is_boolean();
+  else if constexpr (std::is_floating_point_v<T>)
+    fits = found->is_number();
   else if constexpr (std::is_integral_v<T>)
     fits = found->is_number_unsigned() || (std::is_signed_v<T> && found->is_number_integer());
   else
@@ -117,6 +120,7 @@ Fault fault(const Json& request) {
   fault.phase = get<std::string>(*found, "phase");
   fault.skip = get<uint64_t>(*found, "skip");
   fault.armed_at_boundary = get<bool>(*found, "armed_at_boundary");
+  fault.number = get<uint64_t>(*found, "number");
   return fault;
 }
 
@@ -172,11 +176,20 @@ const std::map<std::string, Command>& commands() {
 DeviceOptions parse_options(const std::string& text) {
   const Json json = parse(text);
   const auto device = get<std::string>(json, "device");
-  if (device != "software") throw Error("this build has no \"" + device + "\" device, only \"software\"");
+  if (!has_device(device))
+    throw Error("there is no \"" + device + "\" device, only \"software\" and \"cuda\"");
   DeviceOptions options;
+  options.device = device;
   options.memory_limit = get<uint64_t>(json, "memory_limit");
   options.threads = std::max(1, get<int>(json, "threads", 1));
   options.operators_path = get<std::string>(json, "operators");
+  options.driver_path = get<std::string>(json, "driver");
+  options.nccl_path = get<std::string>(json, "nccl");
+  options.cublas_path = get<std::string>(json, "cublas");
+  options.cublaslt_path = get<std::string>(json, "cublaslt");
+  options.ordinal = get<int>(json, "ordinal");
+  options.hang_seconds = get<double>(json, "hang_seconds");
+  options.images = {get<std::string>(json, "images"), get<uint64_t>(json, "images_limit")};
   const char* const poison = std::getenv("JITC_POISON");
   options.poison = get<bool>(json, "poison") || (poison && std::string_view(poison) == "1");
   return options;

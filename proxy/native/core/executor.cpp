@@ -4,6 +4,7 @@
 
 #include <csignal>
 
+#include "devices.h"
 #include "documents.h"
 #include "error.h"
 
@@ -13,7 +14,12 @@ constexpr uint32_t kIllegalAddress = 700;  // cudaErrorIllegalAddress
 }
 
 Executor::Executor(const std::string& options, const jitc_control& control)
-    : options_(parse_options(options)), control_(control), reporter_([this] { report_loop(); }) {}
+    : options_(parse_options(options)), control_(control) {
+  std::string error;
+  if (!open_device(options_.device, options_.driver_path, options_.ordinal, device_, error))
+    throw Error("the " + options_.device + " device cannot be opened: " + error);
+  reporter_ = std::thread([this] { report_loop(); });
+}
 
 Executor::~Executor() {
   for (const auto& session : all()) session->leave();
@@ -43,6 +49,7 @@ void Executor::open(const std::string& document) {
 void Executor::close(uint64_t number) {
   std::shared_ptr<Session> session = find(number);
   session->leave();
+  session->release_images();
   const std::lock_guard lock(mutex_);
   sessions_.erase(number);
 }
@@ -101,7 +108,12 @@ void Executor::report_loop() {
 }
 
 void Executor::fire(const Fault& fault, const std::string& detail) {
-  if (control_.fault_fired) control_.fault_fired(detail.c_str());
+  if (control_.fault_fired) control_.fault_fired(fault.number, detail.c_str());
+  if (fault.of_device() || fault.kind == "xid") return;  // the device, the service
+  if (fault.kind == "stop-worker") {
+    kill(getpid(), SIGSTOP);
+    return;
+  }
   if (fault.kind == "kill-worker") {
     kill(getpid(), SIGKILL);
     for (;;) pause();

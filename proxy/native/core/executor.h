@@ -37,6 +37,7 @@ class Executor final : public Host {
 
   const DeviceOptions options_;
   const jitc_control control_;
+  std::shared_ptr<void> device_;  // stays open between sessions
   mutable std::mutex mutex_;
   std::map<uint64_t, std::shared_ptr<Session>> sessions_;
   std::condition_variable wake_;

@@ -19,7 +19,10 @@ struct Fault {
   uint64_t sequence = 0, operations = 0, boundary = 0, skip = 0;
   std::string phase;
   bool armed_at_boundary = false;
+  uint64_t number = 0;  // the service's name for it
 
+  /// The device itself is to fail, not this process: Backend::inject.
+  bool of_device() const;
   bool at_once() const {
     return !sequence && !operations && !boundary && phase.empty() && !armed_at_boundary;
   }

@@ -246,6 +246,12 @@ RecoverReply Session::skip_step(uint64_t boundary, uint32_t timeout_ms) {
   const Resources resources = table.list(*backend_);
   if (!backend_->restore(resources, error)) return {false, error, 0, {}};
   table_ = table;
+  if (const Resources::Variable* const variable = unsettled_variable(resources, base))
+    return {false,
+            "the device variable " + variable->name +
+                " is new or changes: only running the step gives its content",
+            0,
+            {}};
   reply = {};
   const auto* const blocks = reinterpret_cast<const ops::LiveBlock*>(op + 1);
   for (uint64_t i = 0; i < op->count; ++i) {
@@ -274,6 +280,21 @@ RecoverReply Session::skip_step(uint64_t boundary, uint32_t timeout_ms) {
   boundary_to_make_ = op_position;
   reply.complete = reply.missing.empty();
   return reply;
+}
+
+/// A variable whose content after the step cannot be told: it was not the same at the last two boundaries.
+const Resources::Variable* Session::unsettled_variable(const Resources& resources,
+                                                       const BoundaryState* base) {
+  for (const auto& one : resources.variables) {
+    const auto is_it = [&](const LiveRow& row) {
+      return row.block.ordinal == (LiveRow::kVariable | one.address) && row.block.bytes == one.bytes;
+    };
+    if (!one.bytes) continue;
+    if (!base) return &one;
+    const auto row = std::find_if(base->rows.begin(), base->rows.end(), is_it);
+    if (row == base->rows.end() || row->hash == kNoHash || row->hash != row->before) return &one;
+  }
+  return nullptr;
 }
 
 /// The bytes that this rank alone knows: as they were when the step was about to begin.
@@ -325,7 +346,10 @@ bool Session::skip_ops(uint64_t from, uint64_t to, ResourceTable& table, std::st
             ") waits for a result that only running it gives";
       return false;
     }
-    if (info.resource) table.apply(op, results_.status(op.sequence).value_or(0));
+    if (info.id == ops::OpId::image_part && !serve_image(op))
+      return why = "a module image did not come whole", false;
+    table.apply(op, results_.status(op.sequence).value_or(0),
+                info.id == ops::OpId::variable_get ? known_payload(op.sequence) : std::vector<std::byte>{});
   }
   return true;
 }
@@ -335,6 +359,11 @@ bool Session::skip_result(const ops::OpHeader& op) {
   using ops::OpId;
   if (results_.known(op.sequence)) return true;
   switch (static_cast<OpId>(op.op)) {
+    case OpId::image_query: {
+      const uint32_t present = has_image(wire::as<ops::ImageQuery>(op));
+      give_result(op.sequence, 0, std::as_bytes(std::span(&present, 1)));
+      return true;
+    }
     case OpId::allocate:
     case OpId::stream_synchronize:
     case OpId::device_synchronize:
@@ -344,6 +373,18 @@ bool Session::skip_result(const ops::OpHeader& op) {
     default:
       return false;
   }
+}
+
+/// The result of an op that is in the journal with it: in memory it goes when the client has it.
+std::vector<std::byte> Session::known_payload(uint64_t sequence) const {
+  uint64_t position = journal_.head();
+  while (const RecordHeader* const record = journal_.at(position)) {
+    position = Journal::after(*record);
+    if (record->kind != RecordKind::result || record->sequence != sequence) continue;
+    const auto payload = record->payload().subspan(sizeof(Results::Record));
+    return {payload.begin(), payload.end()};
+  }
+  return {};
 }
 
 void Session::resume(uint64_t epoch, const std::vector<uint32_t>& slots) {

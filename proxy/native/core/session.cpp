@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "devices.h"
 #include "error.h"
 #include "wire.h"
 
@@ -39,14 +40,17 @@ Session::Session(const SessionRequest& request, const DeviceOptions& options, Ho
       journal_(request.journal, request.spill, request.rebuild),
       snapshot_(request.snapshot_path, request.snapshot_bytes),
       board_(request.board_path),
+      images_(options.images, request.session, request.rebuild),
       epoch_(request.epoch),
       state_(request.rebuild ? State::fenced : State::running) {
   if (request.slot >= Board::kSlots) throw Error("the board has no slot " + std::to_string(request.slot));
-  BackendOptions device{request.address_base, request.address_bytes, options.memory_limit, options.threads,
-                        options.operators_path};
+  const BackendOptions device{request.address_base, request.address_bytes,  options.memory_limit,
+                              options.threads,      options.operators_path, options.driver_path,
+                              options.nccl_path,    options.cublas_path,    options.cublaslt_path,
+                              options.ordinal,      options.hang_seconds};
   std::string error;
-  backend_ = make_software_backend(device, *this, *this, error);
-  if (!backend_) throw Error("the software device cannot be made: " + error);
+  backend_ = make_backend(options.device, device, *this, *this, images_, error);
+  if (!backend_) throw Error("the " + options.device + " device cannot be made: " + error);
   if (request.rebuild) {
     backend_->fence();
     restored_ = false;
@@ -89,14 +93,16 @@ void Session::load() {
   claim_extents();
   // Until it is known where to go on from, nothing is to be executed.
   cursor_ = journal_.tail();
-  dispatched_ = received_.load();
+  dispatched_ = images_used_ = received_.load();
   if (!boundaries_.empty()) {
     last_boundary_ = boundaries_.back().number;
     policy_ = plan_ = std::make_shared<Policy>(boundaries_.back().policy);
   }
   BoardSlot& slot = board_.slot(request_.slot);
   slot.prepared.store(last_boundary_);
-  committed_ = boundaries_.empty() ? 0 : boundaries_.front().number;
+  // The oldest boundary here need not be committed: before the first one is, the start is what is gone back
+  // to.
+  committed_ = boundaries_.empty() ? 0 : std::min(journal_.first_boundary(), boundaries_.front().number);
 }
 
 void Session::load_record(const RecordHeader& record, std::vector<std::byte>& parts) {
@@ -129,7 +135,7 @@ void Session::load_record(const RecordHeader& record, std::vector<std::byte>& pa
         return;
       }
       {
-        BoundaryState state = BoundaryState::unpack(parts);
+        BoundaryState state = BoundaryState::unpack(parts, images_);
         // A later record of the same boundary replaces the earlier one.
         while (!boundaries_.empty() && boundaries_.back().number >= state.number) boundaries_.pop_back();
         if (state.number >= journal_.first_boundary()) boundaries_.push_back(std::move(state));
@@ -263,6 +269,10 @@ void Session::notice(const std::string& text) {
 
 void Session::result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload) {
   if (!accepting_) return;
+  if (std::this_thread::get_id() == dispatcher_.get_id() && sequence == answer_.sequence) {
+    answer_.status = status;
+    answer_.payload.assign(payload.begin(), payload.end());
+  }
   if (payload.size() > Outbox::kMaximumPayload)
     return fault(sequence, 1, "result-too-large", "an op's result does not fit into one message (4 MiB)");
   const Hash hash = Results::hash_of(status, payload);

@@ -7,7 +7,7 @@
 //
 // Life: fenced (a rebuilt session starts so) <-> running -> faulted -> fenced; any -> over (given up).
 // Only running executes ops; faulted waits for Fence. Files: session.cpp (client's side), dispatch.cpp,
-// boundary.cpp, recovery.cpp, transfer.cpp.
+// step.cpp, boundary.cpp, recovery.cpp, control.cpp.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -25,6 +25,7 @@
 #include "backend.h"
 #include "board.h"
 #include "boundary_state.h"
+#include "images.h"
 #include "injector.h"
 #include "journal.h"
 #include "outbox.h"
@@ -44,7 +45,7 @@ class Host {
   /// Told to the node service by another thread: does not block.
   virtual void report_fault(uint64_t session, uint64_t sequence, uint32_t status, std::string cause,
                             std::string message) = 0;
-  /// Carries out an injected fault; does not return when that kills the process.
+  /// Carries out an injected fault, unless the device does; does not return when that kills the process.
   virtual void fire(const Fault& fault, const std::string& detail) = 0;
 };
 
@@ -58,9 +59,14 @@ struct SessionRequest {
 };
 
 struct DeviceOptions {
+  std::string device;  // "software" or "cuda"
   uint64_t memory_limit = 0;
   int threads = 1;
   std::string operators_path;
+  std::string driver_path, nccl_path, cublas_path, cublaslt_path;  // of the cuda device
+  int ordinal = 0;
+  double hang_seconds = 0;
+  ImageStore::Place images;
   bool poison = false;  // fill what is not restored with a pattern, so that its use shows
 };
 
@@ -117,6 +123,8 @@ class Session final : public ExecutionSink, public Rendezvous {
   void break_device(uint32_t status, std::string_view cause, std::string_view message);
   /// The process is done with the session: its slot is free again.
   void leave();
+  /// The program is over: nothing that it held on this node is needed any more.
+  void release_images() { images_.close(); }
 
   // ExecutionSink, Rendezvous
   void result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload) override;
@@ -149,35 +157,51 @@ class Session final : public ExecutionSink, public Rendezvous {
   bool dispatch(const RecordHeader& record);
   void hold_here();
   void enqueue(const ops::OpHeader& op);
+  bool failed_before(const ops::OpHeader& op) const;
+  void skip(const ops::OpHeader& op);
+  void note_resource(const ops::OpHeader& op, const ops::OpInfo& info);
+  bool serve_image(const ops::OpHeader& op);
+  uint32_t has_image(const ops::ImageQuery& query);
+  void release_unused_images(uint64_t sequence);
   void note_window(const ops::OpHeader& op);
   void inject(const std::optional<Fault>& fault, const ops::OpHeader& op);
+  void arm_device(Fault fault);
   void shed();
+  void forget_all(const std::string& why, const std::string& option);
   void settle();
 
-  // boundary.cpp
-  void learn_volatile();
+  // step.cpp
   bool at_live_set(const ops::LiveSet& op);
-  const LiveRow* row_at_boundary(const LiveRow& live) const;
   bool at_step_begin(const ops::StepBegin& op);
+  bool wants_step_copy(const LiveRow& row) const;
+  const LiveRow* row_at_boundary(const LiveRow& live) const;
+  void measure_before_step();
+  void learn_volatile();
+  bool copy_before_step(uint64_t step);
+  bool copy_changed_rows(StepState& state);
+  bool wait_for_group(uint64_t step);
+  bool copy_rest_of_boundary();
+  bool copy_rest(BoundaryState& state);
+
+  // boundary.cpp
+  enum class Kept { all, stopped, no_room };
+  Kept find_room(const ops::Boundary& op, BoundaryState& state);
+  void pass_boundary(uint64_t number);
+  void announce(uint64_t number);
   bool at_boundary(const ops::Boundary& op, uint64_t position);
   bool make_boundary(const ops::Boundary& op, uint64_t position);
   bool keep_rows(const ops::Boundary& op, BoundaryState& state);
+  bool keep_variables(BoundaryState& state);
   bool keep_row(LiveRow& row, bool copy, bool hash, uint64_t sequence);
   void publish_boundary(BoundaryState state);
   bool make_imported_boundary();
   void settle_progress(const ops::OpHeader& op);
-  void measure_before_step();
   Hash before_of(const LiveRow& row) const;
-  bool copy_before_step(uint64_t step);
-  bool wait_for_group(uint64_t step);
-  bool copy_rest_of_boundary();
   void commit_known();
   void truncate();
   void drop_boundary(const BoundaryState& state);
   void drop_step();
-  template <class Rows>
-  void drop_copies(const Rows& rows);
-  bool wants_step_copy(const LiveRow& row) const;
+  void drop_copies(const std::vector<LiveRow>& rows);
   std::shared_ptr<const Policy> policy() const;
 
   // recovery.cpp
@@ -194,6 +218,8 @@ class Session final : public ExecutionSink, public Rendezvous {
   const ops::Boundary* wait_for_boundary_op(uint64_t boundary, uint32_t timeout_ms, uint64_t& position);
   bool skip_ops(uint64_t from, uint64_t to, ResourceTable& table, std::string& why);
   bool skip_result(const ops::OpHeader& op);
+  static const Resources::Variable* unsettled_variable(const Resources& resources, const BoundaryState* base);
+  std::vector<std::byte> known_payload(uint64_t sequence) const;
   const LiveRow* copy_for(const LiveRow& wanted, const BoundaryState* base, const StepState* step) const;
 
   const SessionRequest request_;
@@ -202,6 +228,7 @@ class Session final : public ExecutionSink, public Rendezvous {
   Journal journal_;
   Snapshot snapshot_;
   Board board_;
+  ImageStore images_;
   std::unique_ptr<Backend> backend_;
   Results results_;
   Outbox outbox_;
@@ -240,7 +267,14 @@ class Session final : public ExecutionSink, public Rendezvous {
   bool quiet_ = true;     // everything dispatched has run: FinishStep can go on from the cursor
   bool in_step_ = false;  // between an optimizer step's begin and its boundary
   uint32_t step_waits_ = 0, step_collectives_ = 0, step_allocations_ = 0;
-  ResourceTable table_;
+  ResourceTable table_{images_};
+  uint64_t images_used_ = 0;  // newest op that made an image needed, or not needed any more; 0: none
+  struct Answer {
+    uint64_t sequence = 0;  // of the op that is being given to the back end
+    std::optional<uint32_t> status;
+    std::vector<std::byte> payload;
+  };
+  Answer answer_;                                 // to an op that is answered in place
   std::shared_ptr<const Policy> plan_ = policy_;  // what the step or boundary under way goes by
   struct Content {
     uint64_t bytes;

@@ -13,6 +13,9 @@
 
 namespace jitc {
 
+/// The arena has no room for a copy.
+struct SnapshotFull {};
+
 class Snapshot {
  public:
   static constexpr uint64_t kNone = UINT64_MAX;

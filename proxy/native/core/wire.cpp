@@ -8,6 +8,8 @@
 namespace jitc::wire {
 namespace {
 
+/// Of lt_matmul, before the description: alpha, beta, algorithm.
+constexpr uint64_t kLtFixed = 2 * sizeof(ops::BlasSlot) + 64;
 constexpr uint16_t kKnownFlags = ops::kFlagWait | ops::kPhaseMask;
 
 /// Reads protobuf fields; every function throws Error at the end of the message.
@@ -75,6 +77,71 @@ void check_live_blocks(const OpView& op, uint64_t left) {
     refuse(op, "does not hold as many live blocks as it says");
 }
 
+/// Whether what is left of a record, which is padded to 8, are so many bytes.
+constexpr bool holds(uint64_t left, uint64_t bytes) { return bytes <= left && left - bytes < 8; }
+
+void check_image_size(const OpView& op, uint64_t bytes) {
+  if (bytes == 0 || bytes > kMaximumImage) refuse(op, "names an image of no size, or of more than 2 GiB");
+}
+
+void check_image_part(const OpView& op, uint64_t left) {
+  const auto part = operands<ops::ImagePart>(op);
+  check_image_size(op, part.total);
+  if (part.bytes == 0 || part.bytes > kMaximumCopy) refuse(op, "brings nothing, or more than 1 MiB at once");
+  if (!holds(left, part.bytes)) refuse(op, "does not hold as many bytes as it brings");
+  if (part.offset > part.total || part.bytes > part.total - part.offset)
+    refuse(op, "lies outside of its image");
+}
+
+template <class Op>
+void check_name(const OpView& op, uint64_t left) {
+  const uint64_t bytes = operands<Op>(op).bytes;
+  if (bytes == 0 || bytes > kMaximumName) refuse(op, "has no name, or one of more than 64 KiB");
+  if (!holds(left, bytes)) refuse(op, "does not hold a name as long as it says");
+  if (std::memchr(op.record.data() + sizeof(Op), 0, bytes)) refuse(op, "has a name with a zero in it");
+}
+
+void check_launch(const OpView& op, uint64_t left) {
+  const auto launch = operands<ops::KernelLaunch>(op);
+  if (launch.attributes > kMaximumAttributes) refuse(op, "has more than 64 launch attributes");
+  if (launch.parameters > kMaximumParameters) refuse(op, "has more than 32 KiB of parameters");
+  if (!holds(left, launch.attributes * sizeof(ops::LaunchAttribute) + launch.parameters))
+    refuse(op, "does not hold as many attributes and parameters as it says");
+}
+
+/// The payload of an op for devices with kernels.
+void check_kernel_payload(const OpView& op, uint64_t left) {
+  using ops::OpId;
+  switch (static_cast<OpId>(op.header.op)) {
+    case OpId::image_query:
+      return check_image_size(op, operands<ops::ImageQuery>(op).bytes);
+    case OpId::image_part:
+      return check_image_part(op, left);
+    case OpId::module_load:
+      return check_image_size(op, operands<ops::ModuleLoad>(op).bytes);
+    case OpId::function_get:
+      return check_name<ops::FunctionGet>(op, left);
+    case OpId::variable_get:
+      return check_name<ops::VariableGet>(op, left);
+    case OpId::kernel_launch:
+      return check_launch(op, left);
+    case OpId::blas_call:
+      if (left != operands<ops::BlasCall>(op).slots * uint64_t{sizeof(ops::BlasSlot)})
+        refuse(op, "does not hold as many arguments as it says");
+      return;
+    case OpId::lt_heuristic:
+      if (!holds(left, operands<ops::LtHeuristic>(op).bytes))
+        refuse(op, "does not hold a description as long as it says");
+      return;
+    case OpId::lt_matmul:
+      if (left < kLtFixed || !holds(left - kLtFixed, operands<ops::LtMatmul>(op).bytes))
+        refuse(op, "does not hold a description as long as it says");
+      return;
+    default:
+      return;
+  }
+}
+
 /// The payload must be what the operands say; `left` is what the record has after them.
 void check_payload(const OpView& op, uint64_t left) {
   using ops::OpId;
@@ -92,14 +159,14 @@ void check_payload(const OpView& op, uint64_t left) {
     case OpId::copy_h2d: {
       const uint64_t bytes = operands<ops::CopyH2d>(op).bytes;
       if (bytes > kMaximumCopy) refuse(op, "copies more than 1 MiB at once");
-      if (left != (bytes + 7) / 8 * 8) refuse(op, "does not hold as many bytes as it copies");
+      if (!holds(left, bytes)) refuse(op, "does not hold as many bytes as it copies");
       return;
     }
     case OpId::copy_d2h:
       if (operands<ops::CopyD2h>(op).bytes > kMaximumCopy) refuse(op, "copies more than 1 MiB at once");
       return;
     default:
-      return;
+      return check_kernel_payload(op, left);
   }
 }
 

@@ -19,6 +19,10 @@ using Bytes = std::span<const std::byte>;
 
 inline constexpr size_t kMaximumBatch = 64u << 20;
 inline constexpr uint64_t kMaximumCopy = 1u << 20;
+inline constexpr uint64_t kMaximumImage = 2ull << 30;
+inline constexpr uint64_t kMaximumName = 64u << 10;
+inline constexpr uint64_t kMaximumParameters = 32u << 10;
+inline constexpr uint32_t kMaximumAttributes = 64;
 
 /// An op inside a batch: its record may lie unaligned there.
 struct OpView {
@@ -43,6 +47,16 @@ size_t write_prefix(std::byte* out, size_t size);
 
 /// Name for messages; "op 0x1234" when unknown.
 std::string op_name(uint16_t id);
+
+/// The text that follows the operands of function_get and variable_get.
+template <class Op>
+std::string name_of(const Op& op) {
+  return {reinterpret_cast<const char*>(&op + 1), op.bytes};
+}
+
+/// The stream that the op's progress is told of: 1 and 2 are names of the default one (cudaStreamLegacy,
+/// cudaStreamPerThread).
+inline uint64_t stream_of(const ops::OpHeader& op) { return op.stream <= 2 ? 0 : op.stream; }
 
 /// The operands of an op whose id and size have been checked.
 template <class Op>
