@@ -1,10 +1,33 @@
 // Joins the core to the devices that this library is built with. See core/devices.h.
 #include "core/devices.h"
 
+#include <algorithm>
+
+#include "cuda/meeting.h"
 #include "software/segment.h"
 
 namespace jitc {
 
-uint64_t segment_bytes(uint32_t ranks) { return software::Segment::bytes(ranks); }
+bool has_device(const std::string& name) { return name == "software" || name == "cuda"; }
+
+bool open_device(const std::string& name, const std::string& driver_path, int ordinal,
+                 std::shared_ptr<void>& open, std::string& error) {
+  if (name != "cuda") return true;
+  open = open_cuda_gpu(driver_path, ordinal, error);
+  return open != nullptr;
+}
+
+std::unique_ptr<Backend> make_backend(const std::string& name, const BackendOptions& options,
+                                      ExecutionSink& sink, Rendezvous& rendezvous, ImageSource& images,
+                                      std::string& error) {
+  if (name == "software") return make_software_backend(options, sink, rendezvous, error);
+  if (name == "cuda") return make_cuda_backend(options, sink, rendezvous, images, error);
+  error = "there is no such device";
+  return nullptr;
+}
+
+uint64_t segment_bytes(uint32_t ranks) {
+  return std::max(software::Segment::bytes(ranks), cuda::Meeting::bytes(ranks));
+}
 
 }  // namespace jitc

@@ -35,9 +35,15 @@ Device::Device(const BackendOptions& options, ExecutionSink& sink, Rendezvous& r
       legacy_(std::make_shared<Stream>(0, 0, *this)),
       communicators_(sink, rendezvous, hub_) {}
 
-Device::~Device() { fence(); }
+Device::~Device() {
+  hang_watch_.reset();
+  fence();
+}
 
 bool Device::open(const BackendOptions& options, std::string& error) {
+  watch(legacy_);
+  hang_watch_ = std::make_unique<HangWatch>(
+      options.hang_seconds, [this] { return oldest_running(); }, [this](auto op) { hung(op); });
   operators_ = Operators::open(options.operators_path, options.threads, error);
   return operators_ && memory_.reserve(error);
 }
@@ -78,7 +84,11 @@ void Device::enqueue(const ops::OpHeader& op) {
   if (!running()) return;
   guarded(op, [&] {
     check_record(op, ops::find(op.op));
-    (this->*Table::find(static_cast<ops::OpId>(op.op))->place)(op);
+    const uint64_t stalled = stall_at_.load(std::memory_order_relaxed);
+    if (stalled && op.sequence == stalled) stall(op);
+    const Table* const entry = Table::find(static_cast<ops::OpId>(op.op));
+    if (!entry) refuse(kNotSupported, "unknown-op", "the software device does not run kernels");
+    (this->*entry->place)(op);
   });
 }
 
@@ -151,6 +161,10 @@ bool Device::idle() {
 void Device::fence() {
   state_.store(State::fenced);
   give_up();
+  {
+    const std::lock_guard told(watch_mutex_);  // hung() is over, or will find that nothing runs
+  }
+  stall_at_.store(0);
   const std::lock_guard lock(mutex_);  // an enqueue in progress still pushes; the next one does not
   hub_.wait_always([this] { return pending_ == 0; });
   communicators_.renew();
@@ -160,6 +174,7 @@ void Device::fence() {
 void Device::unfence() {
   const std::lock_guard lock(mutex_);
   hub_.reset();
+  hang_watch_->restart();
   state_.store(State::running);
 }
 

@@ -44,6 +44,8 @@ class Device final : public Backend, public Runner {
   bool hash(uint64_t address, uint64_t bytes, std::array<uint8_t, 16>& out) const override;
   uint64_t memory_used() const override { return memory_.used(); }
   uint64_t memory_total() const override { return memory_.accountant().limit(); }
+  std::string cannot_inject(std::string_view kind) const override;
+  bool inject(std::string_view kind, const ops::OpHeader& op, std::string& error) override;
 
  private:
   friend struct Table;
@@ -61,6 +63,12 @@ class Device final : public Backend, public Runner {
   void guarded(const ops::OpHeader& op, const std::function<void()>& work);
   void fail(const ops::OpHeader& op, const OpError& error);
   void give_up();
+
+  // Hangs (hangs.cpp)
+  void stall(const ops::OpHeader& op);
+  std::optional<HangWatch::Running> oldest_running();
+  void hung(HangWatch::Running op);
+  void watch(const StreamPointer& stream);
 
   // Placing (place.cpp); all with mutex_ held
   void place_allocate(const ops::OpHeader&);
@@ -111,6 +119,11 @@ class Device final : public Backend, public Runner {
   std::vector<StreamPointer> retired_;                   // destroyed, work not done yet
   std::unordered_map<uint64_t, Event> events_;
   Communicators communicators_;
+  std::atomic<uint64_t> stall_at_{0};  // injected: this op never ends
+  std::mutex watch_mutex_;
+  std::vector<std::weak_ptr<Stream>> watched_;
+  std::optional<HangWatch::Running> stalled_;
+  std::unique_ptr<HangWatch> hang_watch_;
 };
 
 }  // namespace jitc::software

@@ -110,6 +110,7 @@ void Device::place_memory_info(const ops::OpHeader& op) {
 
 void Device::add_stream(uint64_t handle, uint32_t flags) {
   auto stream = std::make_shared<Stream>(handle, flags, *this);
+  watch(stream);
   if (stream->blocking()) blocking_.push_back(stream);
   streams_.emplace(handle, std::move(stream));
 }

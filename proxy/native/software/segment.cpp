@@ -14,8 +14,6 @@
 #include <climits>
 #include <cstring>
 
-#include "collectives.h"
-
 namespace jitc::software {
 namespace {
 constexpr uint64_t kMailboxes = 64u << 20;  // of one communicator together, as far as possible
@@ -89,7 +87,5 @@ void Segment::sleep(uint32_t seen, int64_t microseconds) const {
   syscall(SYS_futex, &own().doorbell, FUTEX_WAIT, seen, &time, nullptr, 0);
   own().waiting.fetch_sub(1);
 }
-
-uint64_t software_segment_bytes(uint32_t ranks) { return Segment::bytes(ranks); }
 
 }  // namespace jitc::software

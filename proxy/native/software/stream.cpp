@@ -75,10 +75,13 @@ void Stream::run_batch(const std::vector<Task>& batch) {
   for (size_t i = 0; i < batch.size(); ++i) {
     const Task& task = batch[i];
     const uint64_t sequence = task.op->sequence;
+    const bool collective = task.op->op == static_cast<uint16_t>(ops::OpId::collective);
+    running_.store(sequence << 1 | (collective ? 1 : 0), std::memory_order_relaxed);
     if (runner_.running())
       runner_.run(task);
     else
       runner_.drop(task);
+    running_.store(0, std::memory_order_relaxed);
     const bool last = i + 1 == batch.size();
     const bool event = task.op->op == static_cast<uint16_t>(ops::OpId::event_record);
     if (last)

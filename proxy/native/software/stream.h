@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "event.h"
+#include "hang_watch.h"
 #include "jitc/generated_ops.h"
 
 namespace jitc::software {
@@ -72,6 +74,12 @@ class Stream {
   uint64_t given() const { return given_; }  // only for the thread that pushes
   bool dry() const { return given_ == finished_->load(); }
   After after_all() const { return {finished_, given_}; }
+  /// What runs now, waiting included; any thread.
+  std::optional<HangWatch::Running> running() const {
+    const uint64_t packed = running_.load(std::memory_order_relaxed);
+    if (!packed) return std::nullopt;
+    return HangWatch::Running{packed >> 1, (packed & 1) != 0};
+  }
 
   // How far the legacy default stream has looked at this one and the other way around: Device's notes.
   uint64_t legacy_seen = 0, seen_by_legacy = 0;
@@ -93,6 +101,7 @@ class Stream {
   std::vector<Task> queue_;
   bool asleep_ = false, busy_ = false, closing_ = false;
   uint64_t noted_ = 0;
+  std::atomic<uint64_t> running_{0};  // sequence of the task that runs, shifted; bit 0: a collective
   std::thread thread_;
 };
 

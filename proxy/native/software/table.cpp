@@ -1,13 +1,12 @@
-// See table.h. Ops that need nothing looked up go straight to their stream.
+// See table.h. Ops that are not here need a device that runs kernels. Ops that need nothing looked up go
+// straight to their stream.
 #include "table.h"
-
-#include <array>
 
 namespace jitc::software {
 
 const Table* Table::find(ops::OpId id) {
   using ops::OpId;
-  static constexpr std::array<Table, ops::kOps.size()> kTable{{
+  static constexpr Table kTable[] = {
       {OpId::step_begin, &Device::place_nowhere},
       {OpId::boundary, &Device::place_nowhere},
       {OpId::live_set, &Device::place_nowhere},
@@ -36,7 +35,9 @@ const Table* Table::find(ops::OpId id) {
       {OpId::communicator_destroy, &Device::place_communicator_destroy},
       {OpId::collective, &Device::place_collective},
       {OpId::matmul, &Device::place_on_stream},
-  }};
+      {OpId::image_query, &Device::place_nowhere},  // the core has seen to them
+      {OpId::image_part, &Device::place_nowhere},
+  };
   for (const Table& entry : kTable)
     if (entry.id == id) return &entry;
   return nullptr;

@@ -7,6 +7,7 @@ namespace jitc::software {
 struct Table {
   ops::OpId id;
   void (Device::*place)(const ops::OpHeader&);
+  /// nullptr: this device does not execute the op.
   static const Table* find(ops::OpId id);
 };
 

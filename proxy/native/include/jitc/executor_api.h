@@ -21,11 +21,13 @@ typedef struct jitc_control {
               char* path, size_t path_size, uint64_t* segment_bytes);
   /* The session cannot go on; it is stopped and waits for Fence. */
   void (*fault)(uint64_t session, uint64_t sequence, uint32_t status, const char* cause, const char* message);
-  void (*fault_fired)(const char* detail);
+  /* An armed fault fired; number is its own (Fault in control.proto). */
+  void (*fault_fired)(uint64_t number, const char* detail);
 } jitc_control;
 
 /* options: {"device": "software", "memory_limit": bytes, "threads": n, "operators": path of
- * libjitc_operators.so or ""}. */
+ * libjitc_operators.so or ""}, or {"device": "cuda", "memory_limit": bytes or 0 for all of it, "threads": n,
+ * "driver", "nccl", "cublas", "cublaslt": paths of the libraries, "ordinal": n, "hang_seconds": s or 0}. */
 JITC_API jitc_executor* jitc_executor_create(const char* options_json, const jitc_control* control);
 JITC_API void jitc_executor_destroy(jitc_executor*);
 JITC_API const char* jitc_executor_message(void); /* of this thread */
@@ -52,8 +54,10 @@ JITC_API int jitc_executor_command(jitc_executor*, const char* method, const cha
                                    char** reply_json);
 JITC_API void jitc_executor_release(char*);
 
-/* Sizes of shared structures, for whoever makes their memory. */
+/* Shared structures, for whoever makes their memory. A slot of the board is cleared by its session's worker
+ * when the session is closed; by the service, where that worker is dead. */
 JITC_API uint64_t jitc_board_bytes(void);
+JITC_API int jitc_board_clear(const char* path, uint32_t slot);
 JITC_API uint64_t jitc_segment_bytes(uint32_t ranks);
 #ifdef __cplusplus
 }

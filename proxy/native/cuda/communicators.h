@@ -1,0 +1,60 @@
+// The communicators of one session: table, creation, splits, collectives, fence and restore.
+//
+// Creating and splitting wait for other ranks in the communicators' keepers; the dispatcher never waits for
+// them, but for a collective on a communicator that is not ready: only in replay, and right after a restore.
+// Called by: Device; all but interrupt(), find(), quiet() and wait_quiet() by one thread at a time.
+#pragma once
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "communicator.h"
+
+namespace jitc::cuda {
+
+class Communicators {
+ public:
+  Communicators(std::string nccl_path, ExecutionSink& sink, Rendezvous& rendezvous, CommunicatorHost& host,
+                double hang_seconds);
+  ~Communicators();
+
+  // In sequence order. Throw OpError, Abandoned.
+  void create(const ops::CommunicatorCreate& op);
+  void split(const ops::CommunicatorSplit& op);
+  void destroy(const ops::CommunicatorDestroy& op);
+  /// Returns when the collectives lie on the stream.
+  void collective(const ops::Collective& op, NcclStream stream);
+
+  bool find(uint64_t handle, Identity& out) const;
+  /// No op owes a result any more.
+  bool quiet() const;
+  /// Waits until that is so, or until interrupt().
+  void wait_quiet();
+
+  /// Ends the waits of collective() until resume(). Any thread.
+  void interrupt();
+  /// Aborts everything of NCCL. False when something does not come back in time: then the process must go.
+  /// Afterwards the same communicators are there, not joined.
+  bool fence(std::chrono::milliseconds limit);
+  /// While fenced.
+  void restore(const std::vector<Identity>& wanted);
+  /// The restored communicators may be joined.
+  void resume();
+
+ private:
+  using Pointer = std::shared_ptr<Communicator>;
+  void check_new(uint64_t handle) const;
+  void add(uint64_t handle, const Pointer& communicator);
+  Pointer get(uint64_t handle) const;
+  void reap();
+
+  CommunicatorContext context_;
+  mutable std::mutex mutex_;  // what follows
+  std::unordered_map<uint64_t, Pointer> table_;
+  std::vector<Pointer> gone_;     // out of the table, their keepers maybe not at their end
+  std::vector<Pointer> waiting_;  // restored, not started
+};
+
+}  // namespace jitc::cuda

@@ -1,0 +1,182 @@
+// See graphs.h.
+#include "graphs.h"
+
+#include <algorithm>
+
+namespace jitc::cuda {
+namespace {
+/// CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH, ..._USE_NODE_PRIORITY. Uploading needs a stream that the
+/// op does not have, launching from the GPU is out of reach of a replay.
+constexpr uint64_t kKnownFlags = 1 | 8;
+}  // namespace
+
+Graph::~Graph() {
+  if (context_->bind() == 0) context_->driver().cuGraphDestroy(real_);
+}
+
+uint64_t Graph::nodes() const {
+  size_t count = 0;
+  const Driver& driver = context_->driver();
+  check(driver, "cuGraphGetNodes", driver.cuGraphGetNodes(real_, nullptr, &count));
+  return count;
+}
+
+Executable::Executable(std::shared_ptr<Context> context, const Graph& graph, uint64_t flags)
+    : context_(std::move(context)) {
+  if (flags & ~kKnownFlags)
+    refuse(kNotSupported, "graph-flags",
+           "flags " + hex(flags) + " of cudaGraphInstantiate: only automatic freeing and node priorities");
+  const Driver& driver = context_->driver();
+  check(driver, "cuGraphInstantiateWithFlags",
+        driver.cuGraphInstantiateWithFlags(&real_, graph.real(), flags));
+}
+
+Executable::~Executable() {
+  if (real_ && context_->bind() == 0) context_->driver().cuGraphExecDestroy(real_);
+}
+
+// -- capture -------------------------------------------------------------------------------------------
+
+/// A stream that stands in for one of the program's.
+class Capture::Place {
+ public:
+  Place(std::shared_ptr<Context> context, Stream& stream) : context_(std::move(context)) {
+    const Driver& driver = context_->driver();
+    check(driver, "cuStreamCreateWithPriority",
+          driver.cuStreamCreateWithPriority(&real_, abi::kStreamNonBlocking, stream.priority()));
+    stream.divert(real_);
+  }
+  ~Place() {
+    if (context_->bind() == 0) context_->driver().cuStreamDestroy(real_);
+  }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+  abi::CUstream real() const { return real_; }
+
+ private:
+  const std::shared_ptr<Context> context_;
+  abi::CUstream real_ = nullptr;
+};
+
+/// Relaxed whatever the program asked for: what it may not do meanwhile its own runtime has refused, and
+/// calls of ours are no part of the program.
+Capture::Capture(std::shared_ptr<Context> context, uint64_t handle, Stream& origin)
+    : context_(std::move(context)), origin_(handle) {
+  first_ = &member(origin);
+  const Driver& driver = context_->driver();
+  const auto status = driver.cuStreamBeginCapture(first_->real(), abi::kCaptureModeRelaxed);
+  if (status == 0) return;
+  origin.divert(nullptr);
+  throw error_of(driver, "cuStreamBeginCapture", status);
+}
+
+Capture::~Capture() {
+  if (first_ && context_->bind() == 0)
+    if (const abi::CUgraph graph = stop()) context_->driver().cuGraphDestroy(graph);
+  set_aside();
+}
+
+Capture::Place& Capture::member(Stream& stream) {
+  const auto found = members_.find(&stream);
+  if (found != members_.end()) return *found->second;
+  return *members_.emplace(&stream, std::make_unique<Place>(context_, stream)).first->second;
+}
+
+void Capture::record(uint64_t event, const Stream& stream) {
+  auto& made = events_[event];
+  if (!made) made = std::make_unique<Event>(context_, abi::kEventDisableTiming);
+  const Driver& driver = context_->driver();
+  check(driver, "cuEventRecord", driver.cuEventRecord(made->real(), stream.real()));
+}
+
+void Capture::wait(uint64_t event, Stream& stream) {
+  const abi::CUstream into = member(stream).real();
+  const Driver& driver = context_->driver();
+  check(driver, "cuStreamWaitEvent", driver.cuStreamWaitEvent(into, events_.at(event)->real(), 0));
+}
+
+void Capture::forget_stream(Stream& stream) {
+  const auto found = members_.find(&stream);
+  if (found == members_.end()) return;
+  stream.divert(nullptr);
+  left_.push_back(std::move(found->second));
+  members_.erase(found);
+}
+
+void Capture::spoil(const OpError& reason) {
+  if (!spoiled_) spoiled_ = reason;
+}
+
+/// Ends it with the driver; the graph, or null when the driver gives none.
+abi::CUgraph Capture::stop() {
+  abi::CUgraph graph = nullptr;
+  const Driver& driver = context_->driver();
+  const auto status = driver.cuStreamEndCapture(first_->real(), &graph);
+  first_ = nullptr;
+  set_aside();
+  if (status == 0) return graph;
+  spoil(error_of(driver, "cuStreamEndCapture", status));
+  return nullptr;
+}
+
+std::unique_ptr<Graph> Capture::end() {
+  const abi::CUgraph real = stop();
+  auto graph = real ? std::make_unique<Graph>(context_, real) : nullptr;
+  if (spoiled_) throw *spoiled_;
+  if (!graph) refuse(kCaptureInvalidated, "capture-invalidated", "the driver gave no graph");
+  return graph;
+}
+
+void Capture::set_aside() {
+  for (const auto& [stream, place] : members_) stream->divert(nullptr);
+}
+
+void Capture::take_up() {
+  for (const auto& [stream, place] : members_) stream->divert(place->real());
+}
+
+// -- by handle -----------------------------------------------------------------------------------------
+
+void Graphs::add(uint64_t handle, std::shared_ptr<Graph> graph) {
+  graphs_[handle] = {std::move(graph), nullptr};
+}
+
+void Graphs::require_free(uint64_t handle) const {
+  if (executables_.contains(handle)) refuse_handle("executable graph " + hex(handle) + " exists already");
+}
+
+void Graphs::add(uint64_t handle, std::shared_ptr<Executable> executable, uint64_t flags) {
+  executables_[handle] = {std::move(executable), nullptr, flags};
+}
+
+Graphs::GraphEntry& Graphs::graph(uint64_t handle) {
+  const auto found = graphs_.find(handle);
+  if (found == graphs_.end()) refuse_handle("graph " + hex(handle) + " does not exist");
+  return found->second;
+}
+
+Graphs::ExecutableEntry& Graphs::executable(uint64_t handle) {
+  const auto found = executables_.find(handle);
+  if (found == executables_.end()) refuse_handle("executable graph " + hex(handle) + " does not exist");
+  return found->second;
+}
+
+void Graphs::destroy_graph(uint64_t handle) {
+  graph(handle);
+  graphs_.erase(handle);
+}
+
+void Graphs::destroy_executable(uint64_t handle) {
+  if (auto& real = executable(handle).real) destroyed_.push_back(std::move(real));
+  executables_.erase(handle);
+}
+
+void Graphs::restore(const Resources& wanted) {
+  graphs_.clear();
+  executables_.clear();
+  destroyed_.clear();
+  for (const auto& one : wanted.graphs) graphs_[one.handle] = {nullptr, one.ops};
+  for (const auto& one : wanted.executables) executables_[one.handle] = {nullptr, one.ops, one.flags};
+}
+
+}  // namespace jitc::cuda

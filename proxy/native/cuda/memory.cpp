@@ -1,0 +1,301 @@
+// See memory.h. The addresses are reserved once; physical memory comes and goes under them.
+#include "memory.h"
+
+#include <algorithm>
+
+#include "error.h"
+
+namespace jitc::cuda {
+namespace {
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kAlignment = 2u << 20;  // the client's, and the GPU's
+
+bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes) {
+  return a < b + b_bytes && b < a + a_bytes;
+}
+
+bool is_wanted(uint64_t address, uint64_t bytes, uint64_t born, const Resources::Allocation& wanted) {
+  return address == wanted.address && bytes == wanted.bytes &&
+         (wanted.sequence == 0 || born == wanted.sequence);
+}
+}  // namespace
+
+Memory::Memory(uint64_t base, uint64_t bytes, uint64_t limit) : base_(base), bytes_(bytes), limit_(limit) {}
+
+Memory::~Memory() {
+  if (!context_) return;
+  context_->bind();
+  for (auto& [address, block] : live_) {
+    context_->used -= block.size;
+    release(block);
+  }
+  for (auto* blocks : {&condemned_, &freed_})
+    for (Block& block : *blocks) release(block);
+  if (reserved_) context_->driver().cuMemAddressFree(base_, bytes_);
+}
+
+bool Memory::reserve(std::shared_ptr<Context> context, std::string& error) {
+  context_ = std::move(context);
+  const Driver& driver = context_->driver();
+  properties_.type = abi::kAllocationPinned;
+  properties_.location = {abi::kLocationDevice, context_->ordinal()};
+  properties_.allocFlags.gpuDirectRDMACapable = context_->attribute(abi::kAttributeDirectRdma) != 0;
+  size_t granularity = 0;
+  const auto asked =
+      driver.cuMemGetAllocationGranularity(&granularity, &properties_, abi::kGranularityMinimum);
+  if (asked != 0) return error = "cuMemGetAllocationGranularity: " + driver.describe(asked), false;
+  if (!granularity || kAlignment % granularity != 0)
+    return error = "this GPU maps memory in units of " + std::to_string(granularity) + " bytes", false;
+  granularity_ = granularity;
+  abi::CUdeviceptr got = 0;
+  const auto status = driver.cuMemAddressReserve(&got, bytes_, kAlignment, base_, 0);
+  if (status != 0) {
+    error = "cannot reserve the session's address range: cuMemAddressReserve: " + driver.describe(status);
+    return false;
+  }
+  if (got == base_) return reserved_ = true;
+  driver.cuMemAddressFree(got, bytes_);
+  error =
+      "cannot reserve the session's address range: the driver gave " + hex(got) + " instead of " + hex(base_);
+  return false;
+}
+
+// -- one block -----------------------------------------------------------------------------------------
+
+bool Memory::overlaps(const Block& block, uint64_t address, uint64_t bytes) const {
+  return block.mapped && overlap(address, rounded(bytes), block.address, block.size);
+}
+
+uint32_t Memory::check_range(uint64_t address, uint64_t bytes) const {
+  if (bytes == 0 || bytes % kPage != 0 || address % kAlignment != 0) return kInvalidValue;
+  if (bytes > bytes_ || address < base_) return kInvalidValue;
+  const uint64_t size = rounded(bytes);
+  if (size > bytes_ || address - base_ > bytes_ - size) return kInvalidValue;
+  const auto next = live_.lower_bound(address);
+  if (next != live_.end() && overlaps(next->second, address, bytes)) return kInvalidValue;
+  if (next == live_.begin()) return kSuccess;
+  return overlaps(std::prev(next)->second, address, bytes) ? kInvalidValue : kSuccess;
+}
+
+bool Memory::take(uint64_t size) {
+  uint64_t used = context_->used.load();
+  do {
+    if (size > total() || used > total() - size) return false;
+  } while (!context_->used.compare_exchange_weak(used, used + size));
+  return true;
+}
+
+/// Takes physical memory; not mapped yet.
+uint32_t Memory::create(Block& block) {
+  block.size = rounded(block.bytes);
+  // The limit is for what is held back too: other virtual GPUs may live on the same one.
+  if (context_->held + block.size > total() || !take(block.size)) return kMemoryAllocation;
+  const Driver& driver = context_->driver();
+  const auto status = driver.cuMemCreate(&block.memory, block.size, &properties_, 0);
+  if (status == 0) return context_->held += block.size, kSuccess;
+  context_->used -= block.size;
+  if (status == kMemoryAllocation) return kMemoryAllocation;
+  throw error_of(driver, "cuMemCreate", status);
+}
+
+void Memory::map(Block& block) {
+  const Driver& driver = context_->driver();
+  check(driver, "cuMemMap", driver.cuMemMap(block.address, block.size, 0, block.memory, 0));
+  block.mapped = true;
+  const abi::CUmemAccessDesc access{properties_.location, abi::kAccessReadWrite};
+  check(driver, "cuMemSetAccess", driver.cuMemSetAccess(block.address, block.size, &access, 1));
+}
+
+void Memory::unmap(Block& block) {
+  if (block.mapped) context_->driver().cuMemUnmap(block.address, block.size);
+  block.mapped = false;
+}
+
+void Memory::release(Block& block) {
+  unmap(block);
+  if (!block.memory) return;
+  context_->driver().cuMemRelease(block.memory);
+  context_->held -= block.size;
+  block.memory = 0;
+}
+
+/// Freed blocks in the range give up their addresses, not their content.
+void Memory::put_aside(uint64_t address, uint64_t bytes) {
+  for (auto* blocks : {&condemned_, &freed_})
+    for (Block& block : *blocks)
+      if (overlaps(block, address, bytes)) unmap(block);
+}
+
+// -- ops -----------------------------------------------------------------------------------------------
+
+bool Memory::overlaps_freed(uint64_t address, uint64_t bytes) const {
+  if (bytes > bytes_) return false;
+  const std::lock_guard lock(mutex_);
+  const auto hit = [&](const Block& block) { return overlaps(block, address, bytes); };
+  return std::any_of(condemned_.begin(), condemned_.end(), hit) ||
+         std::any_of(freed_.begin(), freed_.end(), hit);
+}
+
+uint32_t Memory::allocate(uint64_t address, uint64_t bytes, uint64_t sequence) {
+  const std::lock_guard lock(mutex_);
+  if (const uint32_t status = check_range(address, bytes)) return status;
+  Block block{address, bytes, 0, 0, sequence};
+  if (const uint32_t status = create(block)) return status;
+  try {
+    put_aside(address, bytes);
+    map(block);
+  } catch (...) {
+    context_->used -= block.size;
+    release(block);
+    throw;
+  }
+  used_ += block.size;
+  live_.emplace(address, block);
+  return kSuccess;
+}
+
+uint32_t Memory::free(uint64_t address) {
+  const std::lock_guard lock(mutex_);
+  const auto found = live_.find(address);
+  if (found == live_.end()) return kInvalidValue;
+  context_->used -= found->second.size;
+  used_ -= found->second.size;
+  freed_.push_back(found->second);
+  live_.erase(found);
+  return kSuccess;
+}
+
+bool Memory::fits(uint64_t bytes) const {
+  const uint64_t used = context_->used.load();
+  return bytes <= bytes_ && used <= total() && rounded(bytes) <= total() - used;
+}
+
+bool Memory::shrink() {
+  const std::lock_guard lock(mutex_);
+  for (auto* blocks : {&condemned_, &freed_}) {
+    if (blocks->empty()) continue;
+    release(blocks->front());
+    blocks->erase(blocks->begin());
+    return true;
+  }
+  return false;
+}
+
+void Memory::commit(bool at_rest) {
+  const std::lock_guard lock(mutex_);
+  condemned_.insert(condemned_.end(), freed_.begin(), freed_.end());
+  freed_.clear();
+  if (!at_rest) return;
+  for (Block& block : condemned_) release(block);
+  condemned_.clear();
+}
+
+bool Memory::contains(uint64_t address, uint64_t bytes) const {
+  const auto inside = [&](uint64_t start, uint64_t size) {
+    return address >= start && bytes <= size && address - start <= size - bytes;
+  };
+  const std::lock_guard lock(mutex_);
+  const auto next = live_.upper_bound(address);
+  if (next != live_.begin() && inside(std::prev(next)->first, std::prev(next)->second.bytes)) return true;
+  const auto other = adopted_.upper_bound(address);
+  return other != adopted_.begin() && inside(std::prev(other)->first, std::prev(other)->second);
+}
+
+void Memory::adopt(uint64_t address, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  adopted_[address] = bytes;
+}
+
+void Memory::disown(uint64_t address) {
+  const std::lock_guard lock(mutex_);
+  adopted_.erase(address);
+}
+
+uint64_t Memory::total() const { return limit_ ? std::min(limit_, context_->total()) : context_->total(); }
+
+/// What the driver has, and what we hold back for a roll-back and would give up for an allocation.
+uint64_t Memory::available() const {
+  const Driver& driver = context_->driver();
+  size_t free = 0, total = 0;
+  check(driver, "cuMemGetInfo", driver.cuMemGetInfo(&free, &total));
+  const std::lock_guard lock(mutex_);
+  uint64_t available = free;
+  for (const auto* blocks : {&freed_, &condemned_})
+    for (const Block& block : *blocks) available += block.size;
+  const uint64_t used = std::min(context_->used.load(), this->total());
+  return std::min(available, this->total() - used);
+}
+
+// -- restore -------------------------------------------------------------------------------------------
+
+/// Of several blocks that had the same place and size the oldest is meant: restore goes back in time.
+std::vector<Memory::Block>::iterator Memory::find_freed(const Resources::Allocation& wanted) {
+  return std::find_if(freed_.begin(), freed_.end(), [&](const Block& block) {
+    return is_wanted(block.address, block.bytes, block.born, wanted);
+  });
+}
+
+/// Blocks that were made after the state that comes back: nothing will ask for them again.
+void Memory::drop_unwanted(const std::map<uint64_t, const Resources::Allocation*>& wanted) {
+  for (auto next = live_.begin(); next != live_.end();) {
+    const auto block = next++;
+    const auto found = wanted.find(block->first);
+    const bool keep = found != wanted.end() &&
+                      is_wanted(block->first, block->second.bytes, block->second.born, *found->second) &&
+                      (found->second->sequence != 0 || find_freed(*found->second) == freed_.end());
+    if (keep) continue;
+    context_->used -= block->second.size;
+    used_ -= block->second.size;
+    release(block->second);
+    live_.erase(block);
+  }
+}
+
+void Memory::make(const Resources::Allocation& wanted) {
+  Block block{wanted.address, wanted.bytes, 0, 0, wanted.sequence};
+  if (check_range(wanted.address, wanted.bytes))
+    refuse_value("an allocation to restore is outside of the range or overlaps another");
+  const auto freed = find_freed(wanted);
+  if (freed != freed_.end()) {
+    block = *freed;
+    freed_.erase(freed);
+    context_->used += block.size;  // it was part of this state, so it is within the limit
+  } else {
+    while (create(block) != kSuccess) {
+      auto& oldest = condemned_.empty() ? freed_ : condemned_;
+      if (oldest.empty())
+        refuse(kMemoryAllocation, "out-of-memory", "the GPU has no memory for all allocations to restore");
+      release(oldest.front());
+      oldest.erase(oldest.begin());
+    }
+  }
+  try {
+    put_aside(block.address, block.bytes);
+    if (!block.mapped) map(block);
+  } catch (...) {
+    context_->used -= block.size;
+    release(block);
+    throw;
+  }
+  used_ += block.size;
+  live_.emplace(block.address, block);
+}
+
+bool Memory::restore(const std::vector<Resources::Allocation>& wanted, std::string& error) {
+  const std::lock_guard lock(mutex_);
+  std::map<uint64_t, const Resources::Allocation*> by_address;
+  for (const auto& allocation : wanted) by_address[allocation.address] = &allocation;
+  try {
+    drop_unwanted(by_address);
+    // What is still there first: making others may need the memory of what is not wanted back.
+    for (const auto& [address, allocation] : by_address)
+      if (!live_.contains(address) && find_freed(*allocation) != freed_.end()) make(*allocation);
+    for (const auto& [address, allocation] : by_address)
+      if (!live_.contains(address)) make(*allocation);
+  } catch (const OpError& failure) {
+    return error = failure.message, false;
+  }
+  return true;
+}
+
+}  // namespace jitc::cuda

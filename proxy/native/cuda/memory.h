@@ -1,0 +1,90 @@
+// Memory of one session on the GPU: blocks at addresses that the client chose, in a reserved address range.
+//
+// Promises: a block freed since the last commit keeps its content and comes back with restore(), unless the
+// memory was needed in between (shrink); nothing that is mapped is unmapped but by calls that say so, and
+// then the device must be at rest. Called by: Device; look-ups from any thread.
+#pragma once
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "../core/backend.h"
+#include "context.h"
+
+namespace jitc::cuda {
+
+class Memory {
+ public:
+  Memory(uint64_t base, uint64_t bytes, uint64_t limit);
+  ~Memory();
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  /// Reserves the range; false with the reason.
+  bool reserve(std::shared_ptr<Context> context, std::string& error);
+
+  /// Whether a freed block that is still mapped lies in the range: then allocate() needs a device at rest.
+  bool overlaps_freed(uint64_t address, uint64_t bytes) const;
+  /// A cudaError_t, 0 or kInvalidValue or kMemoryAllocation; throws OpError when the driver says else.
+  uint32_t allocate(uint64_t address, uint64_t bytes, uint64_t sequence);
+  /// A cudaError_t. The memory stays as it is.
+  uint32_t free(uint64_t address);
+  /// Whether the limit allows so much, once what is held back is given up.
+  bool fits(uint64_t bytes) const;
+  /// Gives the freed block that was freed first back to the driver; false when there is none. At rest only.
+  bool shrink();
+  /// What was freed may go; it does when the device is at rest, else at the next commit or shrink.
+  void commit(bool at_rest);
+  /// At rest only.
+  bool restore(const std::vector<Resources::Allocation>& wanted, std::string& error);
+
+  /// Whether the range lies inside one block that is alive.
+  bool contains(uint64_t address, uint64_t bytes) const;
+  /// Ranges that the driver chose, such as variables of modules: contains() knows them from then on.
+  void adopt(uint64_t address, uint64_t bytes);
+  void disown(uint64_t address);
+
+  uint64_t used() const { return used_.load(); }
+  uint64_t total() const;
+  /// Bytes that a program can still get.
+  uint64_t available() const;
+
+ private:
+  struct Block {
+    uint64_t address = 0, bytes = 0;  // as asked for
+    uint64_t size = 0;                // of its physical memory
+    abi::CUmemGenericAllocationHandle memory = 0;
+    uint64_t born = 0;  // sequence of its allocate op
+    bool mapped = false;
+  };
+  using Blocks = std::map<uint64_t, Block>;
+
+  // All with mutex_ held.
+  uint32_t check_range(uint64_t address, uint64_t bytes) const;
+  uint64_t rounded(uint64_t bytes) const { return (bytes + granularity_ - 1) / granularity_ * granularity_; }
+  bool overlaps(const Block& block, uint64_t address, uint64_t bytes) const;
+  bool take(uint64_t size);
+  uint32_t create(Block& block);
+  void map(Block& block);
+  void unmap(Block& block);
+  void release(Block& block);
+  void put_aside(uint64_t address, uint64_t size);
+  void make(const Resources::Allocation& wanted);
+  void drop_unwanted(const std::map<uint64_t, const Resources::Allocation*>& wanted);
+  std::vector<Block>::iterator find_freed(const Resources::Allocation& wanted);
+
+  const uint64_t base_, bytes_, limit_;
+  std::shared_ptr<Context> context_;
+  abi::CUmemAllocationProp properties_{};
+  uint64_t granularity_ = 0;
+  bool reserved_ = false;
+  std::atomic<uint64_t> used_{0};
+  mutable std::mutex mutex_;
+  Blocks live_;
+  std::vector<Block> condemned_;  // freed before the last commit
+  std::vector<Block> freed_;      // since, oldest first
+  std::map<uint64_t, uint64_t> adopted_;
+};
+
+}  // namespace jitc::cuda

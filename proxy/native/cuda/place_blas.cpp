@@ -1,0 +1,70 @@
+// Placing of cuBLAS and cuBLASLt ops. See device.h. A library that reports an error may only pass on that the
+// GPU is lost: the driver is asked.
+#include "device.h"
+#include "place.h"
+
+namespace jitc::cuda {
+namespace {
+
+/// What follows an op's operands.
+template <class Op>
+std::span<const std::byte> payload_of(const Op& op) {
+  return {reinterpret_cast<const std::byte*>(&op + 1), op.header.size - sizeof op};
+}
+
+}  // namespace
+
+template <class Call>
+void Device::library_call(Stream& stream, Call&& call) {
+  try {
+    call();
+  } catch (const OpError& error) {
+    if (stream.diverted()) throw;
+    const auto status = driver().cuStreamQuery(stream.real());
+    if (!sticky_cause(status)) throw;
+    throw error_of(driver(), error.message.c_str(), status);
+  }
+}
+
+void Device::place_blas_create(const ops::OpHeader& op) {
+  library_call(*legacy_, [&] { blas_.create(as<ops::BlasCreate>(op).handle); });
+  done_in_place(op);
+}
+
+void Device::place_blas_destroy(const ops::OpHeader& op) {
+  blas_.destroy(as<ops::BlasDestroy>(op).handle);
+  done_in_place(op);
+}
+
+void Device::place_blas_set(const ops::OpHeader& op) {
+  blas_.set(as<ops::BlasSet>(op));
+  done_in_place(op);
+}
+
+void Device::place_blas_call(const ops::OpHeader& op) {
+  const auto& call = as<ops::BlasCall>(op);
+  Stream& stream = stream_of(op);
+  const auto payload = payload_of(call);
+  if (call.slots > payload.size() / sizeof(ops::BlasSlot))
+    refuse_value("the payload is shorter than its slots");
+  const std::span slots(reinterpret_cast<const ops::BlasSlot*>(payload.data()), call.slots);
+  library_call(stream, [&] { blas_.call(call, slots, stream.real()); });
+  submitted(stream, op);
+}
+
+void Device::place_lt_heuristic(const ops::OpHeader& op) {
+  const auto& heuristic = as<ops::LtHeuristic>(op);
+  std::vector<std::byte> found;
+  library_call(*legacy_, [&] { found = lt_.heuristic(heuristic, payload_of(heuristic)); });
+  done_in_place(op);
+  answer(op, found);
+}
+
+void Device::place_lt_matmul(const ops::OpHeader& op) {
+  const auto& product = as<ops::LtMatmul>(op);
+  Stream& stream = stream_of(op);
+  library_call(stream, [&] { lt_.matmul(product, payload_of(product), stream.real()); });
+  submitted(stream, op);
+}
+
+}  // namespace jitc::cuda

@@ -1,0 +1,146 @@
+// Placing of memory ops. See device.h. Sizes come from the client: each product and sum is checked before it
+// is used, each range before the driver sees it.
+#include <algorithm>
+#include <cstring>
+
+#include "device.h"
+#include "place.h"
+
+namespace jitc::cuda {
+namespace {
+constexpr uint64_t kLargestResult = PinnedPool::kLargest;
+
+/// Bytes from the first to the last byte of a pitched block.
+uint64_t extent(const char* name, uint64_t pitch, uint64_t width, uint64_t height) {
+  uint64_t bytes = 0;
+  if (pitch < width && height > 1) refuse_value(std::string(name) + " pitch is smaller than the width");
+  if (__builtin_mul_overflow(pitch, height - 1, &bytes) || __builtin_add_overflow(bytes, width, &bytes))
+    refuse_value(std::string(name) + " size overflows");
+  return bytes;
+}
+}  // namespace
+
+void Device::place_allocate(const ops::OpHeader& op) {
+  const auto& allocate = as<ops::Allocate>(op);
+  // Ops given before a free may still use the old block: its addresses can be taken only after them. Rare:
+  // the client lets addresses rest, and programs synchronize before they free.
+  if (memory_.overlaps_freed(allocate.address, allocate.bytes)) come_to_rest();
+  uint32_t status = memory_.allocate(allocate.address, allocate.bytes, op.sequence);
+  if (status == kMemoryAllocation && memory_.fits(allocate.bytes)) {
+    come_to_rest();
+    // What was freed is held back for a roll-back; the program needs it more. A roll-back finds another
+    // content then, and takes it from a copy or a peer.
+    while (status == kMemoryAllocation && memory_.shrink())
+      status = memory_.allocate(allocate.address, allocate.bytes, op.sequence);
+  }
+  if (status != kSuccess)
+    refuse(status, status == kMemoryAllocation ? "out-of-memory" : "invalid-value",
+           std::to_string(allocate.bytes) + " bytes at " + hex(allocate.address) +
+               (status == kMemoryAllocation ? ": out of memory" : ": not free or not in the range"));
+  done_in_place(op);
+  answer(op);
+}
+
+void Device::place_free(const ops::OpHeader& op) {
+  const uint64_t address = as<ops::Free>(op).address;
+  if (memory_.free(address) != kSuccess) refuse_value(hex(address) + " is not an allocation");
+  done_in_place(op);
+}
+
+void Device::place_memory_info(const ops::OpHeader& op) {
+  const uint64_t available = memory_.available(), total = memory_.total();
+  done_in_place(op);
+  answer(op, packed(available, total));
+}
+
+/// The record is pageable memory, which the driver would copy on its own terms: it goes through pinned
+/// memory.
+void Device::place_copy_h2d(const ops::OpHeader& op) {
+  const auto& copy = as<ops::CopyH2d>(op);
+  Stream& stream = stream_of(op);
+  if (copy.bytes > op.size - sizeof copy) refuse_value("the payload is shorter than the copy");
+  require("destination", copy.address, copy.bytes);
+  if (stream.diverted()) refuse_capture("a copy from the host");
+  const auto* const payload = reinterpret_cast<const std::byte*>(&copy + 1);
+  std::vector<Pinned> pieces;
+  for (uint64_t at = 0; at < copy.bytes;) {
+    const size_t size = std::min<uint64_t>(PinnedPool::kLargest, copy.bytes - at);
+    Pinned piece = staging(size);
+    std::memcpy(piece.data(), payload + at, size);
+    check("cuMemcpyHtoDAsync",
+          driver().cuMemcpyHtoDAsync(copy.address + at, piece.data(), size, stream.real()));
+    pieces.push_back(std::move(piece));
+    at += size;
+  }
+  submitted(stream, op);
+  for (Pinned& piece : pieces) completer_->keep(stream.track(), std::move(piece));
+  sink_.injection_point(op, "copy");
+}
+
+void Device::place_copy_d2h(const ops::OpHeader& op) {
+  const auto& copy = as<ops::CopyD2h>(op);
+  Stream& stream = stream_of(op);
+  if (copy.bytes > kLargestResult) refuse_value("more than 1 MiB in one copy to the host");
+  require("source", copy.address, copy.bytes);
+  if (stream.diverted()) refuse_capture("a copy to the host");
+  Pinned landing = staging(copy.bytes);
+  if (copy.bytes)
+    check("cuMemcpyDtoHAsync",
+          driver().cuMemcpyDtoHAsync(landing.data(), copy.address, copy.bytes, stream.real()));
+  submitted_with_result(stream, op, std::move(landing), copy.bytes);
+  sink_.injection_point(op, "copy");
+}
+
+void Device::place_copy_d2d(const ops::OpHeader& op) {
+  const auto& copy = as<ops::CopyD2d>(op);
+  Stream& stream = stream_of(op);
+  require("destination", copy.destination, copy.bytes);
+  require("source", copy.source, copy.bytes);
+  if (copy.bytes)
+    check("cuMemcpyDtoDAsync",
+          driver().cuMemcpyDtoDAsync(copy.destination, copy.source, copy.bytes, stream.real()));
+  submitted(stream, op);
+  sink_.injection_point(op, "copy");
+}
+
+void Device::place_copy_2d(const ops::OpHeader& op) {
+  const auto& copy = as<ops::Copy2d>(op);
+  Stream& stream = stream_of(op);
+  if (copy.width && copy.height) {
+    require("destination", copy.destination,
+            extent("destination", copy.destination_pitch, copy.width, copy.height));
+    require("source", copy.source, extent("source", copy.source_pitch, copy.width, copy.height));
+    abi::CUDA_MEMCPY2D rows{};
+    rows.srcMemoryType = rows.dstMemoryType = abi::kMemoryTypeDevice;
+    rows.srcDevice = copy.source;
+    rows.srcPitch = copy.source_pitch;
+    rows.dstDevice = copy.destination;
+    rows.dstPitch = copy.destination_pitch;
+    rows.WidthInBytes = copy.width;
+    rows.Height = copy.height;
+    check("cuMemcpy2DAsync", driver().cuMemcpy2DAsync(&rows, stream.real()));
+  }
+  submitted(stream, op);
+  sink_.injection_point(op, "copy");
+}
+
+void Device::place_fill(const ops::OpHeader& op) {
+  const auto& fill = as<ops::Fill>(op);
+  Stream& stream = stream_of(op);
+  const uint32_t width = fill.width;
+  if ((width != 1 && width != 2 && width != 4) || fill.bytes % width != 0 || fill.address % width != 0)
+    refuse_value("the fill's address and size are not multiples of its width 1, 2 or 4");
+  require("destination", fill.address, fill.bytes);
+  if (fill.bytes && width == 1)
+    check("cuMemsetD8Async", driver().cuMemsetD8Async(fill.address, static_cast<uint8_t>(fill.value),
+                                                      fill.bytes, stream.real()));
+  else if (fill.bytes && width == 2)
+    check("cuMemsetD16Async", driver().cuMemsetD16Async(fill.address, static_cast<uint16_t>(fill.value),
+                                                        fill.bytes / 2, stream.real()));
+  else if (fill.bytes)
+    check("cuMemsetD32Async",
+          driver().cuMemsetD32Async(fill.address, fill.value, fill.bytes / 4, stream.real()));
+  submitted(stream, op);
+}
+
+}  // namespace jitc::cuda

@@ -1,0 +1,49 @@
+// See split.h.
+#include "split.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace jitc::cuda {
+namespace {
+/// Equal on all members, never used twice: it holds the sequence of the split op on the parent's first rank,
+/// and so it is the same again when the op is replayed.
+std::array<uint8_t, 128> derived_id(const std::array<uint8_t, 128>& parent, uint64_t sequence,
+                                    int32_t color) {
+  std::array<uint8_t, 128 + sizeof sequence + sizeof color> source;
+  std::memcpy(source.data(), parent.data(), 128);
+  std::memcpy(source.data() + 128, &sequence, sizeof sequence);
+  std::memcpy(source.data() + 128 + sizeof sequence, &color, sizeof color);
+  std::array<uint8_t, 128> id;
+  for (size_t part = 0; part < id.size() / 16; ++part) {
+    const XXH128_hash_t hash = XXH3_128bits_withSeed(source.data(), source.size(), part);
+    std::memcpy(id.data() + part * 16, &hash, sizeof hash);
+  }
+  return id;
+}
+}  // namespace
+
+Resources::Communicator split_identity(const Resources::Communicator& parent,
+                                       const std::vector<SplitPost>& posts, uint64_t handle, int32_t color) {
+  std::vector<int32_t> members;  // ranks in the parent
+  for (size_t rank = 0; rank < posts.size(); ++rank)
+    if (posts[rank].color == color) members.push_back(static_cast<int32_t>(rank));
+  std::stable_sort(members.begin(), members.end(), [&](int32_t a, int32_t b) {
+    return posts[static_cast<size_t>(a)].key < posts[static_cast<size_t>(b)].key;
+  });
+  const auto self = std::find(members.begin(), members.end(), parent.rank);
+  return {handle, static_cast<int32_t>(members.size()), static_cast<int32_t>(self - members.begin()),
+          derived_id(parent.unique_id, posts.front().sequence, color)};
+}
+
+std::vector<std::byte> split_result(const Resources::Communicator& identity) {
+  std::vector<std::byte> payload(8);
+  std::memcpy(payload.data(), &identity.ranks, 4);
+  std::memcpy(payload.data() + 4, &identity.rank, 4);
+  return payload;
+}
+
+}  // namespace jitc::cuda
