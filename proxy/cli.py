@@ -190,7 +190,10 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("--json", action="store_true", help="as a JSON document (docs/cli.md)")
 
     inject = _asking(commands, "inject", "make a fault happen, to see the recovery", _inject)
-    inject.add_argument("fault", metavar="FAULT", help="kill-worker or sticky-error")
+    inject.add_argument(
+        "fault", metavar="FAULT",
+        help="kill-worker, stop-worker, sticky-error, illegal-access, endless-kernel, hung-collective or xid",
+    )  # fmt: skip
     inject.add_argument("--gpu", type=int, required=True, metavar="N", help="on which GPU")
     inject.add_argument(
         "--at", metavar="PLACE",

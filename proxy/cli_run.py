@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from . import paths
+from .proxyd import device_words
 
 #: How long the service may take to be ready, and to end.
 START_SECONDS, STOP_SECONDS = 120, 20
@@ -52,10 +53,7 @@ def private_service(arguments: argparse.Namespace, directory: str) -> Iterator[s
     socket = f"{directory}/s"
     command = [
         sys.executable, "-m", "jitc.proxy.proxyd", "--socket", socket, "--die-with-parent",
-        "--device", arguments.device, "--gpus", str(arguments.gpus),
-        "--memory-limit", str(arguments.memory_limit), "--threads", str(arguments.threads),
-        "--journal-limit", str(arguments.journal_limit), "--spill-dir", arguments.spill_dir,
-        "--spares", str(arguments.spares),
+        *device_words(arguments),
     ]  # fmt: skip
     kept = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "NOTIFY_SOCKET")}
     service = subprocess.Popen(

@@ -11,6 +11,7 @@ import json
 import sys
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypedDict
 
@@ -23,10 +24,20 @@ class ExecutorError(Exception):
 
 
 class Options(TypedDict):
+    """What the executor is made with; a device takes what concerns it."""
+
     device: str
     memory_limit: int
     threads: int
     operators: str
+    ordinal: int
+    driver: str
+    nccl: str
+    cublas: str
+    cublaslt: str
+    images: str
+    images_limit: int
+    hang_seconds: float
 
 
 class Control(Protocol):
@@ -34,7 +45,7 @@ class Control(Protocol):
 
     def join(self, session: int, unique_id: bytes, ranks: int, rank: int, epoch: int) -> tuple[str, int]: ...
     def fault(self, session: int, sequence: int, status: int, cause: str, message: str) -> None: ...
-    def fault_fired(self, detail: str) -> None: ...
+    def fault_fired(self, number: int, detail: str) -> None: ...
 
 
 _JOIN = ctypes.CFUNCTYPE(
@@ -44,7 +55,7 @@ _JOIN = ctypes.CFUNCTYPE(
 _FAULT = ctypes.CFUNCTYPE(
     None, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_char_p, ctypes.c_char_p
 )  # fmt: skip
-_FIRED = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
+_FIRED = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_char_p)
 
 
 class _ControlTable(ctypes.Structure):
@@ -68,6 +79,7 @@ def load(path: Path) -> ctypes.CDLL:
         "jitc_executor_command": (ctypes.c_int, [handle, text, text, ctypes.POINTER(ctypes.c_void_p)]),
         "jitc_executor_release": (None, [ctypes.c_void_p]),
         "jitc_board_bytes": (u64, []),
+        "jitc_board_clear": (ctypes.c_int, [text, ctypes.c_uint32]),
         "jitc_segment_bytes": (u64, [ctypes.c_uint32]),
     }
     for name, (result, arguments) in signatures.items():
@@ -150,10 +162,26 @@ class Executor:
             raise ExecutorError(self.message())
 
 
-def shared_sizes(path: Path) -> tuple[int, Callable[[int], int]]:
-    """Bytes of the board, and of a communicator segment for so many ranks."""
+@dataclass(frozen=True)
+class Shared:
+    """What the service must know of structures that workers share."""
+
+    board_bytes: int
+    #: Of a communicator with so many ranks.
+    segment_bytes: Callable[[int], int]
+    #: Path of the board, slot: nobody has it any more.
+    clear_slot: Callable[[str, int], None]
+
+
+def shared(path: Path) -> Shared:
+    """Of the library at path. clear_slot raises ExecutorError."""
     lib = load(path)
-    return int(lib.jitc_board_bytes()), lambda ranks: int(lib.jitc_segment_bytes(ranks))
+
+    def clear_slot(board: str, slot: int) -> None:
+        if lib.jitc_board_clear(board.encode(), slot) < 0:
+            raise ExecutorError((lib.jitc_executor_message() or b"").decode(errors="replace"))
+
+    return Shared(int(lib.jitc_board_bytes()), lambda ranks: int(lib.jitc_segment_bytes(ranks)), clear_slot)
 
 
 def _callbacks(control: Control) -> _ControlTable:
@@ -178,9 +206,9 @@ def _callbacks(control: Control) -> _ControlTable:
         except Exception:
             _report()
 
-    def fired(detail: bytes) -> None:
+    def fired(number: int, detail: bytes) -> None:
         try:
-            control.fault_fired(detail.decode(errors="replace"))
+            control.fault_fired(number, detail.decode(errors="replace"))
         except Exception:
             _report()
 

@@ -16,6 +16,8 @@ import threading
 from typing import TYPE_CHECKING
 
 from . import paths
+from .backends import DEVICES
+from .node.config import HANG_SECONDS
 
 if TYPE_CHECKING:
     from .service import Service
@@ -32,6 +34,7 @@ def main(argv: list[str] | None = None) -> int:
     if arguments.die_with_parent:
         _die_with_parent()
     signals = _Signals()
+    from .backends.base import NoDevice
     from .node.config import Config  # after the arguments: --help and mistakes answer at once
     from .node.memory import NoSpace
     from .node.sockets import SocketInUse
@@ -42,19 +45,28 @@ def main(argv: list[str] | None = None) -> int:
         socket=os.path.abspath(arguments.socket or paths.default_socket()),
         device=arguments.device,
         gpus=arguments.gpus,
+        workers_per_gpu=arguments.workers_per_gpu,
+        hang_seconds=arguments.hang_seconds,
+        driver=arguments.driver,
+        nccl=arguments.nccl,
+        cublas=arguments.cublas,
+        cublaslt=arguments.cublaslt,
         memory_limit=arguments.memory_limit,
         threads=arguments.threads,
         journal_bytes=arguments.journal_limit,
+        snapshot_bytes=arguments.copies_limit,
         spill_dir=arguments.spill_dir,
         spares=arguments.spares,
     )
     try:
         service = Service(config)
-    except (SocketInUse, NoSpace, paths.MissingLibrary) as error:
+    except (NoDevice, SocketInUse, NoSpace, paths.MissingLibrary) as error:
         return _fail(str(error))
     try:
         service.start()
-        print(f"jitc-proxyd ready: {config.gpus} {config.device} GPUs, socket {config.socket}", flush=True)
+        print(
+            f"jitc-proxyd ready: {len(service.registry.gpus)} {config.device} GPUs, socket {config.socket}", flush=True
+        )
         notify("READY=1")
         # With a time limit: a signal may arrive in another thread, and Python runs handlers in this one only.
         while not signals.first.wait(SIGNAL_SECONDS):
@@ -128,11 +140,42 @@ def count(text: str) -> int:
     return int(text)
 
 
+def seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e9:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds; 0 turns it off")
+    return value
+
+
 def add_device_options(parser: argparse.ArgumentParser) -> None:
     """The options that `jitc run` has too."""
-    parser.add_argument("--device", choices=["software"], default="software", help="kind of device (%(default)s)")
-    parser.add_argument("--gpus", type=count, default=1, metavar="N", help="how many GPUs (%(default)s)")
-    parser.add_argument("--memory-limit", type=size, default="4GiB", metavar="SIZE", help="per GPU (%(default)s)")
+    parser.add_argument("--device", choices=DEVICES, default="software", help="kind of device (%(default)s)")
+    parser.add_argument(
+        "--gpus", type=count, default=0, metavar="N", help="how many GPUs (software: 1; cuda: all that are visible)"
+    )
+    parser.add_argument(
+        "--workers-per-gpu", type=count, default=1, metavar="K",
+        help="cuda: serve each physical GPU as K GPUs, a worker and a share of the memory each (%(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--memory-limit", type=size, default=0, metavar="SIZE", help="per GPU (software: 4GiB; cuda: all, divided by K)"
+    )
+    parser.add_argument(
+        "--hang-seconds", type=seconds, default=HANG_SECONDS, metavar="S",
+        help="a worker that says nothing or work that makes no progress for so long is a fault; 0: never (%(default)s)",
+    )  # fmt: skip
+    for name, library in (
+        ("driver", "libcuda.so.1"), ("nccl", "libnccl.so.2"), ("cublas", "libcublas"), ("cublaslt", "libcublasLt"),
+    ):  # fmt: skip
+        parser.add_argument(
+            f"--{name}",
+            default="",
+            metavar="PATH",
+            help=f"cuda: {library} to use (wheels on the import path, then the system's)",
+        )
     parser.add_argument(
         "--threads", type=int, default=0, metavar="N",
         help="threads of one operator; the same number gives the same results (cores divided by GPUs)",
@@ -140,8 +183,21 @@ def add_device_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--journal-limit", type=size, default="512MiB", metavar="SIZE", help="per session, then it spills (%(default)s)"
     )
+    parser.add_argument(
+        "--copies-limit", type=size, default="64GiB", metavar="SIZE",
+        help="per session, host memory for copies of live device memory, taken as needed (%(default)s)",
+    )  # fmt: skip
     parser.add_argument("--spill-dir", default="/var/tmp", metavar="DIR", help="for spilled journals (%(default)s)")
     parser.add_argument("--spares", type=int, default=1, metavar="N", help="warm spare workers (%(default)s)")
+
+
+def device_words(arguments: argparse.Namespace) -> list[str]:
+    """The options of add_device_options again, for a service that is to be started with them."""
+    parser = argparse.ArgumentParser(add_help=False)
+    add_device_options(parser)
+    names = vars(parser.parse_args([]))
+    changed = {name: getattr(arguments, name) for name in names if getattr(arguments, name) != parser.get_default(name)}
+    return [word for name, value in changed.items() for word in (f"--{name.replace('_', '-')}", str(value))]
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -14,49 +14,59 @@ from typing import Any
 import grpc
 
 from . import rpc
+from .backends import open_backend
+from .backends.base import Watcher
 from .node.admin import AdminService, CoordinatorService
 from .node.config import Config
 from .node.faults import FaultDesk
+from .node.heartbeat import Heartbeat
 from .node.service import NodeService
 from .node.sessions import Registry
 from .node.sockets import Place
 from .node.supervisor import Supervisor
 from .node.watch import Watch
 from .recovery.coordinator import Coordinator
-from .recovery.run import rebuild_gpu
+from .recovery.rebuild import rebuild_gpu
 
 #: Attach and Inject calls may wait, one thread each.
 THREADS = 256
 
 
 class Service:
-    """One node service."""
+    """One node service. Raises NoDevice, SocketInUse or NoSpace when it cannot be."""
 
     def __init__(self, config: Config) -> None:
         self.config = config
+        self.backend = open_backend(config)
         self._place = Place(config.socket, config.private_directory())
         self._place.claim()
         try:
-            self.registry = Registry(config)
+            config.images_directory().mkdir(mode=0o700)
+            self.registry = Registry(config, self.backend)
         except BaseException:
             self._place.release()
             raise
         self._watch = Watch()
         self._faults = FaultDesk(self.registry)
         self._coordinator = Coordinator(self.registry, self._faults)
+        self._faults.unwell = self._coordinator.gpu_unwell
         self._supervisor = Supervisor(config, self._watch, self._coordinator.worker_died)
+        self._heartbeat = Heartbeat(self._supervisor.workers, config.hang_seconds)
+        self._health: Watcher | None = None
         self._node = NodeService(self.registry, self._watch, self._faults, self._coordinator.session_closed)
         self._server: grpc.Server | None = None
 
     def start(self) -> None:
         """Raises NoWorker or OSError; stop() cleans up in any case."""
         self._watch.start()
-        self._supervisor.start(self.config.gpus + self.config.spares)
+        self._supervisor.start(len(self.registry.gpus) + self.config.spares)
         self._coordinator.start(self._supervisor)
         for gpu in self.registry.gpus:
             rebuild_gpu(self.registry, self._supervisor, gpu)
             with self.registry.changed:
                 gpu.state = "ready"
+        self._heartbeat.start()
+        self._health = self.backend.watch(self._coordinator.gpu_unwell)
         self._listen()
 
     def recoveries(self) -> list[dict[str, Any]]:
@@ -78,6 +88,9 @@ class Service:
     def stop(self) -> None:
         if self._server is not None:
             self._server.stop(0.5).wait()
+        if self._health is not None:
+            self._health.stop()
+        self._heartbeat.stop()
         self._coordinator.stop()
         self._watch.stop()  # first: it starts workers
         self._supervisor.stop()

@@ -65,12 +65,14 @@ class AdminService:
         of_session = {one.get("session"): one for one in stats.get("sessions", [])}
         return {
             "index": gpu.index,
-            "device": self._registry.config.device,
+            "device": self._registry.backend.device,
+            "name": gpu.facts.name,
+            "physical": gpu.facts.physical,
             "state": gpu.state,
             "worker_pid": worker.pid if worker is not None else None,
             "memory_used": sum(int(one.get("memory_used", 0)) for one in of_session.values())
             or int(stats.get("memory_used", 0)),
-            "memory_total": self._registry.config.memory_limit,
+            "memory_total": gpu.facts.memory_total,
             "sessions": [_session(one, of_session.get(one.number, {})) for one in sessions],
             "recoveries": gpu.recoveries,
         }
@@ -131,7 +133,7 @@ class CoordinatorService:
             return control_pb2.JoinReply(segment_path=segment.path, segment_bytes=segment.size)
 
     def FaultFired(self, request: Any, context: Any) -> Any:
-        self._faults.fired(request.gpu, request.detail)
+        self._faults.fired(request.gpu, request.number, request.detail)
         return control_pb2.FaultFiredReply()
 
     def _join(self, request: Any) -> Communicator:
@@ -142,6 +144,6 @@ class CoordinatorService:
         if communicator.ranks != request.ranks:
             raise ValueError(f"this communicator has {communicator.ranks} ranks, not {request.ranks}")
         if communicator.segment is None:
-            communicator.segment = shared("communicator", registry.segment_bytes(request.ranks))
+            communicator.segment = shared("communicator", registry.shared.segment_bytes(request.ranks))
         communicator.members[request.session] = request.rank
         return communicator

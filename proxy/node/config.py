@@ -8,7 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..executor import Shared, shared
+from ..paths import executor_library
+
 GIB = 1 << 30
+#: Less than half of what PyTorch's own watchdog waits for a collective (600 s), so that a recovery fits before it.
+HANG_SECONDS = 240.0
 #: First address of all sessions' ranges, and the size of one: a session's range follows from its slot.
 ADDRESS_BASE = 0x2000_0000_0000
 ADDRESS_BYTES = 1 << 38
@@ -19,11 +24,8 @@ def worker_command() -> list[str]:
     return [sys.executable, "-m", "jitc.proxy.worker"]
 
 
-def _library_sizes() -> tuple[int, Callable[[int], int]]:
-    from ..executor import shared_sizes
-    from ..paths import executor_library
-
-    return shared_sizes(executor_library())
+def _library_shared() -> Shared:
+    return shared(executor_library())
 
 
 @dataclass(frozen=True)
@@ -32,9 +34,16 @@ class Config:
 
     socket: str
     device: str = "software"
-    gpus: int = 1
-    memory_limit: int = 4 * GIB
+    gpus: int = 0  # physical ones; 0: one software device, all NVIDIA GPUs
+    workers_per_gpu: int = 1  # virtual GPUs, each with a worker of its own, on one physical GPU
+    memory_limit: int = 0  # of a virtual GPU; 0: the device's own, divided
     threads: int = 0  # of one operator; 0: cores divided by GPUs
+    hang_seconds: float = HANG_SECONDS  # nothing heard, no progress for so long: a fault; 0: never
+    driver: str = ""  # paths of NVIDIA's libraries; empty: looked for
+    nccl: str = ""
+    cublas: str = ""
+    cublaslt: str = ""
+    images_limit: int = 4 * GIB  # module images kept for all sessions
     journal_bytes: int = GIB // 2
     snapshot_bytes: int = 64 * GIB  # virtual: only what is written takes memory
     spill_bytes: int = 8 * GIB
@@ -42,11 +51,15 @@ class Config:
     spares: int = 1
     worker: list[str] = field(default_factory=worker_command)
     #: Bytes of the board, and of a communicator's segment for so many ranks.
-    shared_sizes: Callable[[], tuple[int, Callable[[int], int]]] = _library_sizes
+    shared: Callable[[], Shared] = _library_shared
 
     def operator_threads(self) -> int:
-        return self.threads or max(1, len(os.sched_getaffinity(0)) // self.gpus)
+        return self.threads or max(1, len(os.sched_getaffinity(0)) // max(1, self.gpus))
 
     def private_directory(self) -> Path:
         """Workers' sockets lie here; also the lock that says that the service lives."""
         return Path(self.socket + ".d")
+
+    def images_directory(self) -> Path:
+        """Module images that programs sent; gone with the service."""
+        return self.private_directory() / "images"

@@ -7,9 +7,12 @@ fault, and waits for a session when there is none yet.
 
 from __future__ import annotations
 
+import itertools
+import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,9 +20,15 @@ import grpc
 
 from jitc.v1 import worker_pb2
 
+from .. import rpc
+from ..backends.base import HealthEvent
 from .sessions import Registry, Session, SessionState
 
-KINDS = ("kill-worker", "sticky-error")
+KINDS = (
+    "kill-worker", "stop-worker", "sticky-error", "illegal-access", "endless-kernel", "hung-collective", "xid",
+)  # fmt: skip
+#: What needs no session when no place is named.
+_SIGNALS = {"kill-worker": signal.SIGKILL, "stop-worker": signal.SIGSTOP}
 PHASES = ("forward", "backward", "optimizer", "collective", "copy", "boundary")
 
 
@@ -48,14 +57,20 @@ class FaultDesk:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
+        self.unwell: Callable[[HealthEvent], None] = lambda event: None  # set by the service
         self._lock = threading.Lock()
         self._armed: list[Armed] = []
+        self._numbers = itertools.count(1)
         self._fired_at: dict[int, float] = {}
 
     def arm(self, gpu: int, fault: Any) -> Armed:
+        fault.number = next(self._numbers)
         armed = Armed(gpu, fault)
-        if armed.immediate() and fault.kind == "kill-worker":
-            armed.finish(self._kill(gpu))
+        if armed.immediate() and fault.kind in _SIGNALS:
+            armed.finish(self._signal(gpu, fault.kind))
+            return armed
+        if armed.immediate() and fault.kind == "xid":
+            armed.finish(self._xid(gpu))
             return armed
         with self._lock:
             self._armed.append(armed)
@@ -65,16 +80,16 @@ class FaultDesk:
             self._send(armed, session)
         return armed
 
-    def fired(self, gpu: int, detail: str) -> None:
-        """A worker says that a fault fired; the oldest armed one of that kind is meant."""
+    def fired(self, gpu: int, number: int, detail: str) -> None:
+        """A worker says that a fault fired."""
         with self._lock:
             self._fired_at[gpu] = time.monotonic()
-            waiting = [armed for armed in self._armed if armed.gpu == gpu and armed.session]
-            match = next((armed for armed in waiting if armed.fault.kind in detail), None)
-            match = match or next(iter(waiting), None)
+            match = next((armed for armed in self._armed if armed.fault.number == number), None)
             if match is not None:
                 self._armed.remove(match)
         if match is not None:
+            if match.fault.kind == "xid":
+                self._xid(gpu)
             match.finish(detail)
 
     def fired_at(self, gpu: int) -> float | None:
@@ -111,10 +126,9 @@ class FaultDesk:
         try:
             worker.stub.Arm(worker_pb2.ArmRequest(fault=armed.fault, session=session.number), timeout=10)
         except grpc.RpcError as error:
-            # A worker that died meanwhile is rebuilt, and armed again then.
-            if worker.alive():
-                call: Any = error
-                self._drop(armed, f"refused: {call.details()}")
+            # A worker that is dying is rebuilt, and armed again then.
+            if rpc.answered(error):
+                self._drop(armed, f"refused: {rpc.status_of(error)[1]}")
 
     def _drop(self, armed: Armed, why: str) -> None:
         with self._lock:
@@ -123,15 +137,22 @@ class FaultDesk:
         print(f"jitc-proxyd: fault {armed.fault.kind} on GPU {armed.gpu} {why}", file=sys.stderr)
         armed.finish(why)
 
-    def _kill(self, gpu: int) -> str:
+    def _signal(self, gpu: int, kind: str) -> str:
         with self._registry.changed:
             worker = self._registry.gpus[gpu].worker
         if worker is None or not worker.alive():
             return "refused: the GPU has no worker now"
         with self._lock:
             self._fired_at[gpu] = time.monotonic()
-        worker.kill()
-        return f"kill-worker fired: process {worker.pid} of GPU {gpu} killed"
+        worker.send(_SIGNALS[kind])
+        return f"{kind} fired: process {worker.pid} of GPU {gpu}"
+
+    def _xid(self, gpu: int) -> str:
+        """As if NVML had said so: all that use the physical GPU are concerned."""
+        with self._lock:
+            self._fired_at[gpu] = time.monotonic()
+        self.unwell(HealthEvent(self._registry.gpus[gpu].facts.physical, "xid", "Xid (injected)"))
+        return f"xid fired on GPU {gpu}"
 
     def _first_session(self, gpu: int) -> Session | None:
         sessions = self._registry.sessions.values()

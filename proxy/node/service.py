@@ -6,7 +6,6 @@ was true a moment ago, and a client that finds it false simply asks again; every
 
 from __future__ import annotations
 
-import hashlib
 import sys
 import time
 from collections.abc import Callable
@@ -16,6 +15,7 @@ import grpc
 
 from jitc.v1 import control_pb2, worker_pb2
 
+from .. import rpc
 from ..paths import PROTOCOL_VERSION
 from ..rpc import refuse, version_message
 from .config import ADDRESS_BYTES
@@ -28,6 +28,8 @@ from .workers import Worker
 #: A client that asks for more gets UNAVAILABLE after this and asks again.
 LONGEST_WAIT = 30.0
 OPEN_SECONDS = 30.0
+#: How long a worker that did not answer may take to be seen as dead.
+DYING_SECONDS = 2.0
 
 
 class NodeService:
@@ -81,21 +83,24 @@ class NodeService:
             try:
                 worker.stub.CloseSession(worker_pb2.SessionRequest(session=session.number), timeout=OPEN_SECONDS)
             except grpc.RpcError as error:
-                if worker.alive():
+                if rpc.answered(error) or not worker.ends_within(DYING_SECONDS):  # it may still use the slot
                     print(f"jitc-proxyd: closing session {session.number}: {error}", file=sys.stderr)
+                    return self._ended(session)
+        self._registry.free_slot(session)
         self._ended(session)
 
     def _describe(self, gpu: Gpu) -> Any:
-        config = self._registry.config
+        facts = gpu.facts
         return control_pb2.Gpu(
             index=gpu.index,
-            device=config.device,
-            name="jitc software device",
-            uuid=hashlib.sha256(f"{config.device}:{config.socket}:{gpu.index}".encode()).hexdigest()[:32],
-            memory_total=config.memory_limit,
-            capability_major=8,
-            capability_minor=0,
-            multiprocessors=config.operator_threads(),
+            device=self._registry.backend.device,
+            name=facts.name,
+            uuid=facts.uuid,
+            memory_total=facts.memory_total,
+            capability_major=facts.capability[0],
+            capability_minor=facts.capability[1],
+            multiprocessors=facts.multiprocessors,
+            attributes=dict(facts.attributes),
         )
 
     def _find(self, request: Any, context: Any) -> Session:
@@ -119,9 +124,11 @@ class NodeService:
                 worker.stub.OpenSession(open_request(self._registry, session, rebuild=False), timeout=OPEN_SECONDS)
             except grpc.RpcError as error:
                 self._registry.remove(session)
-                if worker.alive():
-                    call: Any = error
-                    refuse(context, grpc.StatusCode.INTERNAL, f"the worker cannot open a session: {call.details()}")
+                self._registry.free_slot(session)
+                if rpc.answered(error):
+                    why = rpc.status_of(error)[1]
+                    refuse(context, grpc.StatusCode.INTERNAL, f"the worker cannot open a session: {why}")
+                worker.ends_within(DYING_SECONDS)
                 continue
             if self._opened(session, gpu, worker, context):
                 return session
@@ -149,6 +156,7 @@ class NodeService:
         with self._registry.changed:
             if gpu.worker is not worker or not worker.alive():
                 self._registry.remove(session)
+                self._registry.free_slot(session)
                 return False
             session.worker = worker
             session.machine.fire(SessionEvent.OPENED)

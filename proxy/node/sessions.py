@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from ..backends.base import Backend, GpuFacts
 from ..machine import Machine
 from .config import ADDRESS_BASE, ADDRESS_BYTES, SLOTS, Config
 from .memory import Communicator, Memory, SessionMemory, shared
@@ -105,9 +106,11 @@ class Gpu:
     """A GPU of the node; which worker serves it changes."""
 
     index: int
+    facts: GpuFacts
     worker: Worker | None = None
     state: str = "starting"  # starting, ready, recovering, failed
     failure: str = ""
+    lost: str = ""  # why the physical GPU cannot be used any more
     recoveries: int = 0
 
 
@@ -118,21 +121,22 @@ class Full(Exception):
 class Registry:
     """GPUs, sessions, communicators, the board."""
 
-    def __init__(self, config: Config) -> None:
-        self.config = config
+    def __init__(self, config: Config, backend: Backend) -> None:
+        self.config, self.backend = config, backend
         self.changed = threading.Condition()
-        self.gpus = [Gpu(index) for index in range(config.gpus)]
+        self.gpus = [Gpu(index, facts) for index, facts in enumerate(backend.gpus)]
         self.sessions: dict[int, Session] = {}
         self.communicators: dict[bytes, Communicator] = {}
-        board_bytes, self.segment_bytes = config.shared_sizes()
-        self.board: Memory = shared("board", board_bytes)
+        self.shared = config.shared()
+        self.board: Memory = shared("board", self.shared.board_bytes)
+        self._slots: set[int] = set()  # of the board, in use
         self.epoch = 0
         self._last = 0
 
     def add(self, request: Any) -> Session:
         """A new session with its memory, not yet open anywhere. Raises Full or NoSpace."""
         with self.changed:
-            slot = next(iter(set(range(SLOTS)) - {session.slot for session in self.sessions.values()}), None)
+            slot = next(iter(set(range(SLOTS)) - self._slots), None)
             if slot is None:
                 raise Full(f"this node has {SLOTS} sessions already; end some first")
             config = self.config
@@ -140,6 +144,7 @@ class Registry:
                 config.journal_bytes, config.snapshot_bytes, config.spill_dir, config.spill_bytes
             )
             self._last += 1
+            self._slots.add(slot)
             session = Session(
                 self._last, secrets.token_hex(16), request.gpu, request.pid, request.rank,
                 request.world_size, request.job, slot, memory, epoch=self.epoch,
@@ -148,7 +153,7 @@ class Registry:
             return session
 
     def remove(self, session: Session) -> None:
-        """Forgets a session and gives its memory back."""
+        """Forgets a session and gives its memory back; free_slot is the last step."""
         with self.changed:
             if self.sessions.pop(session.number, None) is None:
                 return
@@ -160,6 +165,13 @@ class Registry:
                     del self.communicators[unique_id]
             session.memory.close()
             self.changed.notify_all()
+
+    def free_slot(self, session: Session) -> None:
+        """No worker touches the session's slot any more: the next session may have it."""
+        with self.changed:
+            if session.slot in self._slots and self.board.fd >= 0:
+                self.shared.clear_slot(self.board.path, session.slot)
+                self._slots.discard(session.slot)
 
     def by_token(self, token: str) -> Session | None:
         with self.changed:

@@ -32,22 +32,37 @@ class Place:
         if len(os.fsencode(self.path)) > PATH_LIMIT:
             raise SocketInUse(f"the socket path is longer than {PATH_LIMIT} bytes: {self.path}; choose a shorter one")
         _make_parent(Path(self.path).parent)
+        while not self._locked():
+            pass  # the service before this one was just ending, and took its directory away
+        self._clear()
+
+    def _locked(self) -> bool:
+        """False when the lock is on a directory that is no longer there. Raises SocketInUse."""
         self.directory.mkdir(mode=0o700, exist_ok=True)
-        self._lock = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            os.close(self._lock)
-            self._lock = -1
+            os.close(lock)
             raise SocketInUse(
                 f"a jitc-proxyd already serves {self.path}; stop it or give another one with --socket"
             ) from None
-        self._clear()
+        if not _is(self.directory, lock):
+            os.close(lock)
+            return False
+        self._lock = lock
+        return True
 
     def _clear(self) -> None:
         """Takes away what a killed service left; refuses anything that is not a dead socket."""
         for left in self.directory.iterdir():
-            left.unlink()
+            if left.is_dir() and not left.is_symlink():
+                shutil.rmtree(left)
+            else:
+                left.unlink()
         try:
             mode = os.lstat(self.path).st_mode
         except FileNotFoundError:
@@ -68,6 +83,14 @@ class Place:
         shutil.rmtree(self.directory, ignore_errors=True)
         os.close(self._lock)
         self._lock = -1
+
+
+def _is(path: Path, descriptor: int) -> bool:
+    """Whether the path still names what the descriptor has open."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 def _make_parent(parent: Path) -> None:

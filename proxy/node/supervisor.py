@@ -67,6 +67,10 @@ class Supervisor:
             missing = 0 if self._stopping else self._config.spares - waiting
         self.start(max(0, missing))
 
+    def workers(self) -> list[Worker]:
+        with self._changed:
+            return list(self._workers)
+
     def spares(self) -> int:
         with self._changed:
             return sum(worker.machine.state is WorkerState.SPARE for worker in self._workers)
@@ -93,7 +97,7 @@ class Supervisor:
         socket = str(self._directory / f"w{self._started}")
         ready_read, ready_write = os.pipe2(os.O_CLOEXEC)
         command = [
-            *self._config.worker, "--socket", socket, "--service", self._config.socket,
+            *self._config.worker, "--device", self._config.device, "--socket", socket, "--service", self._config.socket,
             "--parent", str(os.getpid()), "--ready-fd", str(ready_write),
         ]  # fmt: skip
         try:

@@ -115,5 +115,11 @@ def _guard(function: Callable[[], None]) -> None:
 
 def process_ended(pidfd: int) -> bool:
     """Whether the process behind a pidfd is gone, asked now."""
-    ready, _, _ = select.select([pidfd], [], [], 0)
-    return bool(ready)
+    return ends_within(pidfd, 0)
+
+
+def ends_within(pidfd: int, seconds: float) -> bool:
+    """Waits for the end of the process behind a pidfd."""
+    watch = select.poll()
+    watch.register(pidfd, select.POLLIN)
+    return bool(watch.poll(seconds * 1000))

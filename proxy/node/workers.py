@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import threading
 from enum import Enum
 from typing import Any
 
@@ -14,7 +15,7 @@ import grpc
 from .. import rpc
 from ..machine import Machine
 from . import sockets
-from .watch import process_ended
+from .watch import ends_within, process_ended
 
 
 class WorkerState(Enum):
@@ -47,6 +48,9 @@ class Worker:
         self.machine = Machine(f"worker {process.pid}", WORKER_TABLE, WorkerState.STARTING)
         self.gpu: int | None = None
         self.noticed_dead = 0.0  # monotonic time
+        self.cause = "worker-death"
+        self.unwell_since = 0.0  # monotonic time, where we killed it for what it did not do
+        self._opening = threading.Lock()
         self._channel: grpc.Channel | None = None
         self._stub: Any = None
 
@@ -62,17 +66,30 @@ class Worker:
         """Asked of its socket: a dying process has closed that before the kernel counts it as ended."""
         return self.alive() and sockets.alive(self.socket)
 
+    def ends_within(self, seconds: float) -> bool:
+        """Waits for a process that seems to be dying."""
+        return not self.alive() or ends_within(self.pidfd, seconds)
+
     @property
     def stub(self) -> Any:
-        if self._stub is None:
-            self._channel = rpc.channel(self.socket)
-            self._stub = rpc.worker(self._channel)
-        return self._stub
+        with self._opening:
+            if self._stub is None:
+                self._channel = rpc.channel(self.socket)
+                self._stub = rpc.worker(self._channel)
+            return self._stub
 
     def kill(self) -> None:
+        self.send(signal.SIGKILL)
+
+    def send(self, number: signal.Signals) -> None:
         if self.alive():
             with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+                signal.pidfd_send_signal(self.pidfd, number)
+
+    def condemn(self, cause: str, since: float) -> None:
+        """Kills it for a cause that its death alone would not tell."""
+        self.cause, self.unwell_since = cause, since
+        self.kill()
 
     def close(self) -> None:
         """After its end: gives back what the service holds for it."""

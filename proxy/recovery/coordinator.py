@@ -13,15 +13,17 @@ import time
 import traceback
 from typing import Any
 
+from ..backends.base import HealthEvent
 from ..node.faults import FaultDesk
 from ..node.sessions import Registry, Session, SessionState
 from ..node.supervisor import NoWorker, Supervisor
 from ..node.workers import Worker
-from .events import FaultReported, Happening, Happenings, SessionClosed, WorkerDied
+from .events import FaultReported, GpuUnwell, Happening, Happenings, SessionClosed, WorkerDied
 from .limits import Limits
 from .policy import Policies
+from .rebuild import rebuild_gpu
 from .report import Reports
-from .run import Recovery, rebuild_gpu
+from .run import Recovery
 from .trouble import Trouble
 
 IDLE_SECONDS = 0.25
@@ -53,7 +55,7 @@ class Coordinator:
     # -- what happens (any thread) ------------------------------------------------------------------
 
     def worker_died(self, worker: Worker) -> None:
-        self._happenings.put(WorkerDied(worker, worker.noticed_dead))
+        self._happenings.put(WorkerDied(worker, worker.unwell_since or worker.noticed_dead))
         with self._registry.changed:
             self._registry.changed.notify_all()
 
@@ -64,6 +66,18 @@ class Coordinator:
             self._happenings.put(
                 FaultReported(session, request.sequence, request.status, request.cause, request.message, session.epoch)
             )
+
+    def gpu_unwell(self, event: HealthEvent) -> None:
+        """All virtual GPUs of the physical one are concerned; a lost one is of no use from now on."""
+        with self._registry.changed:
+            gpus = [gpu for gpu in self._registry.gpus if gpu.facts.physical == event.physical]
+            for gpu in gpus:
+                if event.lost:
+                    gpu.lost = f"{event.message}; reset the GPU, then start jitc-proxyd again"
+            unwell = [(gpu, gpu.worker) for gpu in gpus if gpu.worker is not None]
+        print(f"jitc-proxyd: physical GPU {event.physical}: {event.message}", file=sys.stderr, flush=True)
+        for gpu, worker in unwell:
+            self._happenings.put(GpuUnwell(gpu, worker, event.cause, event.message))
 
     def session_closed(self, session: Session) -> None:
         self._happenings.put(SessionClosed(session))
@@ -86,6 +100,8 @@ class Coordinator:
     def _handle(self, happening: Happening) -> None:
         if isinstance(happening, WorkerDied):
             self._worker_lost(happening)
+        elif isinstance(happening, GpuUnwell):
+            self._gpu_unwell(happening)
         elif isinstance(happening, FaultReported):
             if happening.session.state not in (SessionState.CLOSED, SessionState.FAILED):
                 self._recover(happening, [happening.session], happening.noticed)
@@ -102,6 +118,16 @@ class Coordinator:
         elif worker.gpu is not None and self._registry.gpus[worker.gpu].worker is worker:
             self._replace(worker)
         worker.close()
+
+    def _gpu_unwell(self, unwell: GpuUnwell) -> None:
+        worker = unwell.worker
+        if unwell.gpu.worker is not worker or not worker.alive():
+            return  # it has been replaced since, for another sign of the same trouble
+        sessions = self._registry.on_worker(worker)
+        if any(session.state is not SessionState.FAILED for session in sessions):
+            self._recover(unwell, sessions, unwell.noticed)
+        else:
+            worker.condemn(unwell.cause, unwell.noticed)  # its death brings another one
 
     def _replace(self, worker: Worker) -> None:
         """Nobody used it: a new one, and no recovery to report."""

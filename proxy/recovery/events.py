@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ..node.sessions import Session
+from ..node.sessions import Gpu, Session
 from ..node.workers import Worker
 
 
@@ -31,11 +31,22 @@ class FaultReported:
 
 
 @dataclass(frozen=True)
+class GpuUnwell:
+    """The device's own monitoring says so (Xid, ECC); told for each worker that uses the GPU."""
+
+    gpu: Gpu
+    worker: Worker
+    cause: str
+    message: str
+    noticed: float = field(default_factory=time.monotonic)
+
+
+@dataclass(frozen=True)
 class SessionClosed:
     session: Session
 
 
-Happening = WorkerDied | FaultReported | SessionClosed
+Happening = WorkerDied | FaultReported | GpuUnwell | SessionClosed
 
 
 class Happenings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def describe(recovery: Recovery) -> dict[str, Any]:
         "phases": {name: round(seconds, 6) for name, seconds in recovery.timeline.seconds.items()},
         "bytes_restored": recovery.bytes_restored,
         "sessions": [session.label() for session in recovery.group],
+        "standings": [{"session": number, **asdict(one)} for number, one in sorted(recovery.standings().items())],
         "attempts": recovery.attempts,
         "outcome": _outcome(recovery),
     }

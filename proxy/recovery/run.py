@@ -13,18 +13,18 @@ from jitc.v1 import worker_pb2
 
 from ..node.faults import FaultDesk
 from ..node.service import open_request
-from ..node.sessions import Gpu, Registry, Session, SessionEvent, SessionState
+from ..node.sessions import Registry, Session, SessionEvent, SessionState
 from ..node.supervisor import NoWorker, Supervisor
 from .calls import CALL_SECONDS, Calls, Interrupted, Refused
 from .decide import Decision, Kind, Standing, decide
 from .events import Happening, Happenings
 from .limits import Limits
 from .policy import Policies
+from .rebuild import rebuild_gpu
 from .restore import CannotRestore, Restore
 from .states import Event, Phase, Timeline
 from .trouble import Trouble
 
-SPARE_SECONDS = 60.0
 #: Restarts of one recovery; each needs another fault, or a worker that cannot do its part.
 ATTEMPTS = 8
 #: How often the replay's progress is asked for.
@@ -136,12 +136,12 @@ class Recovery:
 
     def _decide_and_restore(self, restore: Restore) -> None:
         peer_mode = self._policies.peer_mode(self.group)
-        decision = decide(self._standings(), peer_mode)
+        decision = decide(self.standings(), peer_mode)
         self.decision = decision
         self.timeline.fire(Event.DECIDE)
         if decision.kind is Kind.ROLL_FORWARD and not restore.forward(decision.boundary):
             self.timeline.fire(Event.FORWARD_FAILED)
-            decision = self.decision = decide(self._standings(), peer_mode, forward_failed=True)
+            decision = self.decision = decide(self.standings(), peer_mode, forward_failed=True)
             self.timeline.fire(Event.DECIDE)
         if decision.kind is Kind.ROLL_BACK:
             restore.back(decision.boundary)
@@ -251,7 +251,8 @@ class Recovery:
         request = worker_pb2.AbandonRequest(session=session.number, status=status, message=message)
         session.worker.stub.Abandon.future(request, timeout=CALL_SECONDS).exception()
 
-    def _standings(self) -> dict[int, Standing]:
+    def standings(self) -> dict[int, Standing]:
+        """Where each rank was found at the fence, by session."""
         return {
             number: Standing(
                 prepared=one.prepared, begun=one.begun, lost=number in self._lost, executed=one.executed,
@@ -259,36 +260,6 @@ class Recovery:
             )
             for number, one in self._positions.items()
         }  # fmt: skip
-
-
-def rebuild_gpu(registry: Registry, supervisor: Supervisor, gpu: Gpu) -> None:
-    """Gives the GPU a worker from the spares. Raises NoWorker, then the GPU has failed."""
-    if gpu.worker is not None and gpu.worker.alive():
-        return
-    config = registry.config
-    request = worker_pb2.AssignRequest(
-        gpu=gpu.index, device=config.device, memory_limit=config.memory_limit, threads=config.operator_threads()
-    )
-    while True:
-        try:
-            worker = supervisor.take(SPARE_SECONDS)
-        except NoWorker as error:
-            with registry.changed:
-                gpu.state, gpu.failure = "failed", str(error)
-                registry.changed.notify_all()
-            raise
-        failure = worker.stub.Assign.future(request, timeout=CALL_SECONDS).exception()
-        if failure is None:
-            break
-        if worker.alive():
-            with registry.changed:
-                gpu.state, gpu.failure = "failed", failure.details()
-                registry.changed.notify_all()
-            worker.kill()
-            raise NoWorker(f"a worker cannot serve GPU {gpu.index}: {failure.details()}")
-    with registry.changed:
-        worker.gpu, gpu.worker = gpu.index, worker
-        registry.changed.notify_all()
 
 
 def wait_end(session: Session) -> None:

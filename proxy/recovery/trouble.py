@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 
 from ..node.sessions import Session, SessionState
 from ..node.workers import Worker
-from .events import FaultReported, Happening, SessionClosed, WorkerDied
+from .events import FaultReported, GpuUnwell, Happening, SessionClosed, WorkerDied
 from .limits import Limits
 
 #: After these the device's context is of no use: its worker is replaced, as a process would be on a GPU.
-RESTART_CAUSES = ("sticky-error", "device-lost", "ecc-error", "xid")
+#: Not "hung-collective": every rank of the communicator reports that, and replacing all of them would lose the state
+#: that they have of each other. The fence gives their collectives up; a worker whose device does not come to rest
+#: then ends itself, and the rank that really hangs is found by its kernel or its silence.
+RESTART_CAUSES = ("sticky-error", "device-lost", "ecc-error", "xid", "hung-kernel")
 
 
 @dataclass(eq=False)
@@ -24,6 +27,7 @@ class Trouble:
     gpus: list[int] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
     dead: list[Worker] = field(default_factory=list)
+    _unwell: list[Worker] = field(default_factory=list)
     _sessions: list[Session] = field(default_factory=list)
     _faults: list[tuple[FaultReported, bool]] = field(default_factory=list)
 
@@ -31,7 +35,10 @@ class Trouble:
         if isinstance(happening, WorkerDied):
             self.dead.append(happening.worker)
             if happening.worker.gpu is not None:
-                self._note("worker-death", happening.worker.gpu, "")
+                self._note(happening.worker.cause, happening.worker.gpu, "")
+        elif isinstance(happening, GpuUnwell):
+            self._unwell.append(happening.worker)
+            self._note(happening.cause, happening.gpu.index, happening.message)
         elif isinstance(happening, FaultReported):
             own = limits.fault(happening.session.number, happening.sequence)
             self._faults.append((happening, own))
@@ -54,12 +61,13 @@ class Trouble:
             worker = fault.session.worker
             if own or fault.cause not in RESTART_CAUSES or worker is None or fault.session.epoch != fault.epoch:
                 continue
-            worker.kill()
-            worker.process.wait()
+            _end(worker)
+        for worker in self._unwell:
+            _end(worker)
 
     def concerns(self, happening: Happening, group: list[Session], replaying: bool) -> bool:
         """Whether a recovery of this group has to start again because of it."""
-        if isinstance(happening, WorkerDied):
+        if isinstance(happening, (WorkerDied, GpuUnwell)):
             known = (SessionState.LOST, SessionState.FAILED, SessionState.CLOSED)
             return any(one.worker is happening.worker and one.state not in known for one in group)
         if isinstance(happening, FaultReported):
@@ -73,3 +81,8 @@ class Trouble:
             self.gpus.append(gpu)
         if message and message not in self.messages:
             self.messages.append(message)
+
+
+def _end(worker: Worker) -> None:
+    worker.kill()
+    worker.process.wait()

@@ -43,8 +43,8 @@ class Calls:
         )
         self._stub.ReportFault(request, timeout=30)
 
-    def fault_fired(self, detail: str) -> None:
-        self._stub.FaultFired(control_pb2.FaultFiredRequest(gpu=self.gpu, detail=detail), timeout=5)
+    def fault_fired(self, number: int, detail: str) -> None:
+        self._stub.FaultFired(control_pb2.FaultFiredRequest(gpu=self.gpu, number=number, detail=detail), timeout=5)
 
 
 class WorkerControl:
@@ -62,7 +62,12 @@ class WorkerControl:
 
     def handler(self) -> Any:
         """The methods that change this process are here, all others go straight to the executor."""
-        own = {"Assign": self._assign, "OpenSession": self._open, "CloseSession": self._close}
+        own = {
+            "Assign": self._assign,
+            "Ping": lambda _: worker_pb2.Empty(),
+            "OpenSession": self._open,
+            "CloseSession": self._close,
+        }
         methods = {}
         for method in _SERVICE.methods:
             request = GetMessageClass(method.input_type)
@@ -77,13 +82,8 @@ class WorkerControl:
         if self._executor is not None:
             raise ExecutorError("this worker already serves a GPU")
         self._calls.gpu = request.gpu
-        options = Options(
-            device=request.device,
-            memory_limit=request.memory_limit,
-            threads=request.threads,
-            operators=self._operators,
-        )
-        self._executor = self._make(options, self._calls)
+        os.environ.update(request.environment)  # read by the driver and by NCCL when they are opened
+        self._executor = self._make(_options(request, self._operators), self._calls)
         return worker_pb2.AssignReply(pid=os.getpid())
 
     def _open(self, request: Any) -> Message:
@@ -114,6 +114,23 @@ class WorkerControl:
         if self._executor is None:
             raise ExecutorError("this worker is a spare: it has no GPU yet")
         return self._executor
+
+
+def _options(request: Any, operators: str) -> Options:
+    return Options(
+        device=request.device,
+        memory_limit=request.memory_limit,
+        threads=request.threads,
+        operators=operators,
+        ordinal=request.ordinal,
+        driver=request.driver,
+        nccl=request.nccl,
+        cublas=request.cublas,
+        cublaslt=request.cublaslt,
+        images=request.images,
+        images_limit=request.images_limit,
+        hang_seconds=request.hang_seconds,
+    )
 
 
 def _guarded(act: Callable[[Any], Message]) -> Callable[[Any, Any], Message]:

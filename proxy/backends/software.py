@@ -1,0 +1,45 @@
+"""The software device: GPUs in host memory, as many as were asked for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from .base import Assignment, GpuFacts, HealthEvent, NoDevice, Watcher
+
+if TYPE_CHECKING:
+    from ..node.config import Config
+
+MEMORY = 4 << 30
+#: PyTorch chooses its kernels by it.
+CAPABILITY = (8, 0)
+
+
+class SoftwareBackend:
+    """See above."""
+
+    device = "software"
+
+    def __init__(self, config: Config) -> None:
+        if config.workers_per_gpu > 1:
+            raise NoDevice("--workers-per-gpu shares a physical GPU; a software device has as many GPUs as --gpus says")
+        self._threads = config.operator_threads()
+        self._memory = config.memory_limit or MEMORY
+        self.gpus = [self._facts(config.socket, index) for index in range(config.gpus or 1)]
+
+    def assignment(self, index: int) -> Assignment:
+        return Assignment(memory_limit=self._memory, threads=self._threads)
+
+    def watch(self, tell: Callable[[HealthEvent], None]) -> Watcher | None:
+        return None
+
+    def _facts(self, socket: str, index: int) -> GpuFacts:
+        return GpuFacts(
+            name="jitc software device",
+            uuid=hashlib.sha256(f"{self.device}:{socket}:{index}".encode()).hexdigest()[:32],
+            memory_total=self._memory,
+            capability=CAPABILITY,
+            multiprocessors=self._threads,
+            physical=index,
+        )
