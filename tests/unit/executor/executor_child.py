@@ -15,7 +15,7 @@ from executor_rig import Client, Control, make_executor
 
 
 class Telling(Control):
-    def fault_fired(self, detail: str) -> None:
+    def fault_fired(self, number: int, detail: str) -> None:
         os.write(2, detail.encode() + b"\n")
 
 

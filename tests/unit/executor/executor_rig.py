@@ -5,6 +5,7 @@ Called by: the tests of this folder, also from child processes that are killed.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import struct
@@ -141,15 +142,18 @@ class Control:
     def fault(self, session: int, sequence: int, status: int, cause: str, message: str) -> None:
         self.faults.append((session, sequence, status, cause, message))
 
-    def fault_fired(self, detail: str) -> None:
+    def fault_fired(self, number: int, detail: str) -> None:
         self.fired.append(detail)
 
 
 def make_executor(
     control: Control | None = None, poison: bool = True, memory_limit: int = 512 * MIB
 ) -> binding.Executor:
+    """JITC_TEST_DRIVER names a driver: then on the cuda device."""
+    driver = os.environ.get("JITC_TEST_DRIVER", "")
     options: Any = {
-        "device": "software", "memory_limit": memory_limit, "threads": 1, "operators": "", "poison": poison,
+        "device": "cuda" if driver else "software", "memory_limit": memory_limit, "threads": 1, "operators": "",
+        "poison": poison, "driver": driver,
     }  # fmt: skip
     return binding.Executor(library(), options, control or Control())
 
@@ -252,3 +256,27 @@ def stats(executor: binding.Executor, session: int = 1) -> dict[str, Any]:
     document = executor.command("Stats", {})
     found: dict[str, Any] = next(one for one in document["sessions"] if one["session"] == session)
     return found
+
+
+@functools.cache
+def hash_of(data: bytes) -> bytes:
+    """XXH3 128 as the executor computes it: of a live block with this content."""
+    shared, executor = Shared(journal=16 * MIB), make_executor()
+    base = BASE + 7 * RANGE  # beside those that tests use
+    try:
+        executor.open_session(shared.request(slot=7))
+        client = Client(executor)
+        client.attach()
+        client.op("allocate", base, 8 * MIB)
+        for at in range(0, len(data), MIB):
+            piece = data[at : at + MIB]
+            client.op("copy_h2d", base + at, len(piece), payload=piece)
+        client.step_begin()
+        client.boundary([(base, len(data), 0)])
+        client.drain()
+        executor.command("Fence", {"session": 1, "epoch": 1})
+        executor.command("Rollback", {"session": 1, "boundary": 1})
+        return bytes.fromhex(executor.command("BoundaryTable", {"session": 1, "boundary": 1})["rows"][0]["hash"])
+    finally:
+        executor.close()
+        shared.close()

@@ -16,6 +16,8 @@ from executor_rig import Client, Control, Shared, make_executor, stats, wait_for
 
 from jitc.proxy.executor import Executor, ExecutorError
 
+pytestmark = pytest.mark.usefixtures("device")
+
 CHILD = Path(__file__).with_name("executor_child.py")
 
 

@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 from jitc.proxy import generated_ops as ops
 from jitc.proxy.executor import Executor, ExecutorError
 
+pytestmark = pytest.mark.usefixtures("device")
+
 FIXED = settings(
     max_examples=400, derandomize=True, deadline=None, database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

@@ -187,3 +187,54 @@ def test_a_journal_of_another_format_is_refused(executors: list[Executor]) -> No
             executor.open_session(shared.request(rebuild=True))
     finally:
         shared.close()
+
+
+def notices(client: Client) -> list[str]:
+    return [one.payload.decode() for one in client.seen if one.kind == NOTICE]
+
+
+def test_copies_that_fit_alone_replace_the_older_ones(executors: list[Executor]) -> None:
+    shared = Shared(snapshot=3 * MIB)
+    try:
+        client = open_client(executors, shared)
+        for _ in range(2):
+            client.step_begin()
+            client.boundary([(BASE, 2 * MIB, 0)])
+        client.drain()
+        (notice,) = [one for one in notices(client) if "cannot be recovered" in one]
+        assert "copies" in notice and "--copies-limit" in notice
+        executor = executors[-1]
+        assert stats(executor)["protected"]
+        executor.command("Fence", {"session": 1, "epoch": 1})
+        assert executor.command("Rollback", {"session": 1, "boundary": 2})["complete"]
+    finally:
+        shared.close()
+
+
+def test_copies_that_do_not_fit_are_loud_and_the_job_goes_on(executors: list[Executor]) -> None:
+    shared = Shared(snapshot=MIB)
+    try:
+        client = open_client(executors, shared)
+        client.op("fill", BASE, 2 * MIB, 7, 1)
+        client.step_begin()
+        client.boundary([(BASE, 2 * MIB, 0)])
+        client.drain()
+        executor = executors[-1]
+        assert executor.command("Stats", {})["sessions"][0]["boundary"] == 1
+        assert not stats(executor)["protected"]
+        assert [one for one in notices(client) if "--copies-limit" in one]
+        assert client.call("copy_d2h", BASE, 4).payload == bytes([7]) * 4
+        client.step_begin()
+        client.boundary([(BASE, MIB, 0)])  # fits
+        client.drain()
+        assert stats(executor)["protected"]
+        client.op("fill", BASE, MIB, 9, 1)
+        client.drain()
+        executor.command("Fence", {"session": 1, "epoch": 1})
+        assert not executor.command("Rollback", {"session": 1, "boundary": 1})["complete"]
+        assert executor.command("Rollback", {"session": 1, "boundary": 2})["complete"]
+        executor.command("Resume", {"session": 1, "epoch": 1, "slots": [0]})
+        wait_for(lambda: stats(executor)["executed"] == client.sequence)
+        assert client.call("copy_d2h", BASE, 4).payload == bytes([9]) * 4  # replayed
+    finally:
+        shared.close()

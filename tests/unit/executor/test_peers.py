@@ -7,110 +7,21 @@ the forward pass) and a batch (its own, new in every minibatch). The tests play 
 from __future__ import annotations
 
 import os
-import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from executor_job import digest
-from executor_rig import BASE, MIB, NOTICE, RANGE, Client, Control, Shared, make_executor, stats, wait_for
+from executor_rank import BLOCK, STATISTICS, Rank, start_two, stop
+from executor_rig import NOTICE, wait_for
 
-from jitc.proxy.executor import Executor, ExecutorError
-
-BLOCK = 64 << 10
-PARAMETERS, STATISTICS, BATCH, GRADIENTS = 0, BLOCK, 2 * BLOCK, 3 * BLOCK
-UNIQUE_ID = b"world".ljust(128, b"\0")
-ITEM = struct.Struct("<QIIIiQQQdQ")
-
-
-@dataclass(eq=False)
-class Rank:
-    """A training process and its worker."""
-
-    rank: int
-    shared: Shared
-    board: Shared
-    control: Control
-    executor: Executor
-    client: Client
-
-    @classmethod
-    def start(cls, rank: int, board: Shared | None, control: Control) -> Rank:
-        shared = Shared()
-        executor = make_executor(control)
-        executor.open_session(shared.request(session=rank + 1, slot=rank, board=board or shared))
-        client = Client(executor, session=rank + 1, base=BASE + rank * RANGE)
-        client.attach()
-        client.op("allocate", client.base, 2 * MIB)
-        client.op("communicator_create", 5, 2, rank, UNIQUE_ID)
-        client.op("fill", client.base, BLOCK, 1, 4)  # the same on both
-        client.op("fill", client.base + STATISTICS, BLOCK, rank + 7, 4)
-        client.flush()
-        return cls(rank, shared, board or shared, control, executor, client)
-
-    def blocks(self) -> list[tuple[int, int, int]]:
-        step, base = self.client.boundaries + 1, self.client.base
-        return [(base, BLOCK, 0), (base + STATISTICS, BLOCK, 1), (base + BATCH, 4096, 10 + step)]
-
-    def forward(self) -> None:
-        client, base, step = self.client, self.client.base, self.client.steps + 1
-        client.op("copy_h2d", base + BATCH, 4096, payload=bytes([step * 16 + self.rank]) * 4096)
-        client.op("copy_d2d", base + STATISTICS + 4096, base + BATCH, 4096)  # statistics see the batch
-        client.op("copy_d2d", base + GRADIENTS, base + BATCH, 4096)
-        item = ITEM.pack(5, 0, 7, 0, -1, 1024, base + GRADIENTS, base + GRADIENTS, 1.0, 0)  # all-reduce of floats
-        client.op("collective", 1, payload=item)
-        client.flush()
-
-    def step(self) -> None:
-        blocks = [*self.blocks(), (self.client.base + GRADIENTS, 4096, 1000 + self.client.steps)]
-        self.client.op("live_set", len(blocks), payload=b"".join(struct.pack("<QQQ", *one) for one in blocks))
-        self.client.step_begin()
-        self.update()
-
-    def update(self) -> None:
-        client, base = self.client, self.client.base
-        client.op("copy_d2d", base + 4096 * (1 + client.steps % 4), base + GRADIENTS, 4096, phase=2)
-        client.flush()
-
-    def finish(self) -> None:
-        self.client.boundary(self.blocks())
-        self.client.flush()
-
-    def command(self, method: str, **fields: Any) -> dict[str, Any]:
-        return self.executor.command(method, {"session": self.rank + 1, **fields})
-
-    def stats(self) -> dict[str, Any]:
-        return stats(self.executor, self.rank + 1)
-
-    def lose(self) -> None:
-        """The worker is gone. Its slot on the board is not: a killed process clears nothing."""
-        slot = os.pread(self.board.fds["board"], 256, 256 * self.rank)
-        self.executor.close()
-        os.pwrite(self.board.fds["board"], slot, 256 * self.rank)
-
-    def rebuild(self, epoch: int) -> None:
-        self.executor = make_executor(self.control)
-        request = self.shared.request(self.rank + 1, self.rank, rebuild=True, epoch=epoch, board=self.board)
-        self.executor.open_session(request)
-        self.client.reconnect(self.executor)
-
-    def content(self) -> str:
-        base = self.client.base
-        return digest(self.client, [(base, BLOCK, 0), (base + STATISTICS, BLOCK, 1), (base + BATCH, 4096, 2)])
+from jitc.proxy.executor import ExecutorError
 
 
 @pytest.fixture
 def ranks() -> Iterator[list[Rank]]:
-    control = Control()
-    first = Rank.start(0, None, control)
-    made = [first, Rank.start(1, first.shared, control)]
+    made = start_two()
     yield made
-    for one in made:
-        one.executor.close()
-    for one in made:
-        one.shared.close()
-    control.close()
+    stop(made)
 
 
 def minibatch(ranks: list[Rank]) -> None:
@@ -129,18 +40,12 @@ def contents(ranks: list[Rank]) -> list[str]:
 @pytest.fixture
 def expected() -> list[list[str]]:
     """Contents after each of six minibatches without a fault."""
-    control = Control()
-    first = Rank.start(0, None, control)
-    ranks = [first, Rank.start(1, first.shared, control)]
+    ranks = start_two()
     found = []
     for _ in range(6):
         minibatch(ranks)
         found.append(contents(ranks))
-    for one in ranks:
-        one.executor.close()
-    for one in ranks:
-        one.shared.close()
-    control.close()
+    stop(ranks)
     return found
 
 

@@ -13,6 +13,8 @@ from executor_rig import BASE, MIB, RESULT, Client, Control, Shared, make_execut
 
 from jitc.proxy.executor import Executor
 
+pytestmark = pytest.mark.usefixtures("device")
+
 
 @pytest.fixture
 def shared() -> Iterator[Shared]:

@@ -1,11 +1,13 @@
-"""Fixture ``cuda``: the front ends over a recording runtime.
+"""Fixtures ``cuda`` and ``gpu``: the front ends over a recording runtime, of kind software and of kind cuda.
 
-It is one process-wide library, so every test starts by dropping what was recorded before.
+Each is one process-wide library, so every test starts by dropping what was recorded before. The second is a
+copy of the file: the loader takes it for another library, with tables of its own.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 
 import pytest
@@ -23,3 +25,22 @@ def cuda(_cuda: Cuda) -> Iterator[Cuda]:
     _cuda.reset()
     yield _cuda
     _cuda.reset()
+
+
+@pytest.fixture(scope="session")
+def _gpu(tmp_path_factory: pytest.TempPathFactory) -> Cuda:
+    os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+    copy = tmp_path_factory.mktemp("gpu") / "libjitc_interpose_fake_cuda.so"
+    shutil.copy(fake_library(), copy)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JITC_FAKE_KIND", "cuda")
+        library = Cuda(copy)
+        library.cudaSetDevice(0)  # the runtime looks at its environment now
+    return library
+
+
+@pytest.fixture
+def gpu(_gpu: Cuda) -> Iterator[Cuda]:
+    _gpu.reset()
+    yield _gpu
+    _gpu.reset()

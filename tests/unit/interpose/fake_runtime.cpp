@@ -2,6 +2,7 @@
 // of it (memory, results) to answer. Driven by the jitc_fake_* functions from pytest.
 //
 // Linked with the front ends into libjitc_interpose_fake.so; never shipped.
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include <mutex>
 #include <utility>
 
+#include "fake_kernels.h"
 #include "runtime/session.h"
 
 #define FAKE_API extern "C" __attribute__((visibility("default")))
@@ -27,6 +29,7 @@ struct Controls {
   std::map<uint16_t, uint32_t> next_status;  // op id -> status of its next result
   std::vector<std::byte> recorded;
   bool forked = false;
+  uint32_t lt_status = 0;  // cublasStatus_t of the next heuristics
 };
 Controls& controls() {
   static auto& out = *new Controls;
@@ -104,6 +107,7 @@ class FakeSession final : public runtime::Session {
       controls().next_status.erase(planned);
       return out;
     }
+    if (kernels_.answer(record, memory_, out)) return out;
     switch (static_cast<ops::OpId>(id)) {
       case ops::OpId::allocate:
         memory_[as<ops::Allocate>(record).address].resize(as<ops::Allocate>(record).bytes);
@@ -149,12 +153,25 @@ class FakeSession final : public runtime::Session {
                            reinterpret_cast<const std::byte*>(numbers + 2));
         break;
       }
+      case ops::OpId::lt_heuristic:
+        out.payload = heuristic(as<ops::LtHeuristic>(record).requested);
+        break;
       case ops::OpId::operator_query:  // echoes the call
         out.payload.assign(record.begin() + sizeof(ops::OperatorQuery), record.end());
         break;
       default:
         break;
     }
+    return out;
+  }
+
+  /// Status, count, and that many results of 96 bytes; byte i of result r is 16 * r + i.
+  static std::vector<std::byte> heuristic(uint32_t requested) {
+    const uint32_t head[] = {controls().lt_status, controls().lt_status ? 0 : std::min(requested, 2u)};
+    std::vector<std::byte> out(sizeof head + head[1] * 96);
+    std::memcpy(out.data(), head, sizeof head);
+    for (uint32_t i = 0; i < head[1] * 96; ++i)
+      out[sizeof head + i] = static_cast<std::byte>(i / 96 * 16 + i % 96);
     return out;
   }
 
@@ -172,8 +189,25 @@ class FakeSession final : public runtime::Session {
   std::atomic<uint64_t> executed_{0};
   std::map<uint64_t, uint64_t> last_;
   std::vector<Later> later_;
-  std::map<uint64_t, std::vector<std::byte>> memory_;
+  FakeKernels::Memory memory_;
+  FakeKernels kernels_;
 };
+
+/// Some of what a driver says, by CUdevice_attribute; managed memory (83) is not to be passed on.
+std::map<int32_t, int32_t> attributes(uint32_t gpu) {
+  return {{1, 1024},       {2, 1024},
+          {3, 1024},       {4, 64},
+          {5, 2147483647}, {6, 65535},
+          {7, 65535},      {8, 49152},
+          {10, 32},        {13, 1980000},
+          {16, 132},       {22, 131072},
+          {23, 65536},     {33, static_cast<int32_t>(gpu) + 0x40},
+          {34, 3},         {39, 2048},
+          {50, 1},         {75, 9},
+          {76, 0},         {81, 233472},
+          {83, 1},         {95, 1},
+          {97, 232448},    {120, 1}};
+}
 
 class FakeNode final : public runtime::Node {
  public:
@@ -182,7 +216,9 @@ class FakeNode final : public runtime::Node {
     for (uint32_t i = 0; i < static_cast<uint32_t>(count ? std::atoi(count) : 2); ++i) {
       GpuInfo gpu;
       gpu.index = i;
-      gpu.device = "software";
+      const char* kind = std::getenv("JITC_FAKE_KIND");
+      gpu.device = kind ? kind : "software";
+      if (gpu.runs_kernels()) gpu.attributes = attributes(i);
       gpu.name = "jitc software device";
       gpu.uuid = std::string("0123456789abcdef0123456789abcde") + std::to_string(i);
       gpu.memory_total = kMemory;
@@ -225,6 +261,7 @@ Node& Node::instance() {
   return node;
 }
 void Node::set_phase(ops::Phase to) { phase = static_cast<int>(to); }
+void Node::set_phase_source(int (*source)()) { phase = source ? source() : 0; }
 }  // namespace jitc::runtime
 
 /// Moves what was recorded since the last call into out; returns the bytes, or the need when out is too
@@ -243,4 +280,5 @@ FAKE_API void jitc_fake_forked(int on) { controls().forked = on; }
 FAKE_API void jitc_fake_next_status(uint32_t op, uint32_t status) {
   controls().next_status[static_cast<uint16_t>(op)] = status;
 }
+FAKE_API void jitc_fake_lt_status(uint32_t status) { controls().lt_status = status; }
 FAKE_API int jitc_fake_phase(void) { return phase; }

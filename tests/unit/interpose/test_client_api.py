@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import byref, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import CFUNCTYPE, byref, c_int, c_size_t, c_uint32, c_uint64, c_void_p
 
 from interpose_fake import Cuda
 from interpose_types import LiveBlock
@@ -80,6 +80,10 @@ def test_the_phase_reaches_the_runtime(cuda: Cuda) -> None:
         assert cuda.jitc_fake_phase() == phase
     cuda.jitc_set_phase(7)
     assert cuda.jitc_fake_phase() == 0
+    source = CFUNCTYPE(c_int)(lambda: 2)
+    cuda.jitc_set_phase_source(source)
+    assert cuda.jitc_fake_phase() == 2
+    cuda.jitc_set_phase_source(None)
 
 
 def test_a_record_larger_than_the_protocol_is_an_error(cuda: Cuda) -> None:

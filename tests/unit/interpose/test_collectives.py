@@ -70,11 +70,20 @@ def test_wrong_arguments_fail_the_call_and_not_the_device(cuda: Cuda) -> None:
 
     assert all_reduce(a, 1025, FLOAT, 0, comm) == INVALID_ARGUMENT
     assert all_reduce(0x1000, 4, FLOAT, 0, comm) == INVALID_ARGUMENT
-    assert all_reduce(a, 4, 11, 0, comm) == INVALID_ARGUMENT
+    assert all_reduce(a, 4, 12, 0, comm) == INVALID_ARGUMENT
     assert all_reduce(a, 4, FLOAT, 77, comm) == INVALID_ARGUMENT
     assert all_reduce(a, 4, FLOAT, 0, comm + 256) == INVALID_ARGUMENT
     assert cuda.ncclSend(c_uint64(a), c_size_t(4), FLOAT, 2, c_uint64(comm), stream) == INVALID_ARGUMENT
     assert cuda.take() == []
+
+
+def test_floats_of_8_bits_move_and_are_added_by_a_gpu_only(cuda: Cuda, gpu: Cuda) -> None:
+    for library, result in ((cuda, INVALID_ARGUMENT), (gpu, 0)):
+        comm, a = communicator(library), library.malloc(4096)
+        end = (c_uint64(comm), c_uint64(0))
+        library.ok("ncclAllGather", c_uint64(a), c_uint64(a + 2048), c_size_t(1024), 10, *end)
+        assert library.ncclAllReduce(c_uint64(a), c_uint64(a), c_size_t(4096), 11, 0, *end) == result
+        assert library.ncclAllReduce(c_uint64(a), c_uint64(a), c_size_t(4097), 11, 0, *end) == INVALID_ARGUMENT
 
 
 def test_extents_follow_the_kind(cuda: Cuda) -> None:
@@ -95,22 +104,42 @@ def test_extents_follow_the_kind(cuda: Cuda) -> None:
     ]
 
 
-def test_a_group_is_one_op_per_stream_and_nests(cuda: Cuda) -> None:
+def test_a_group_is_one_op_and_nests(cuda: Cuda) -> None:
     comm, a = communicator(cuda), cuda.malloc(4096)
-    stream = cuda.make("cudaStreamCreateWithFlags", 1)
     cuda.take()
     cuda.ok("ncclGroupStart")
     cuda.ok("ncclSend", c_uint64(a), c_size_t(4), FLOAT, 1, c_uint64(comm), c_uint64(0))
     cuda.ok("ncclGroupStart")
     cuda.ok("ncclRecv", c_uint64(a + 64), c_size_t(4), FLOAT, 1, c_uint64(comm), c_uint64(0))
-    cuda.ok("ncclSend", c_uint64(a), c_size_t(8), HALF, 1, c_uint64(comm), c_uint64(stream))
     cuda.ok("ncclGroupEnd")
     assert cuda.take() == []
     cuda.ok("ncclGroupEnd")
-    first, second = cuda.take()
-    assert [KINDS[item.kind] for item in items(first)] == ["send", "receive"]
-    assert (second.stream, len(items(second))) == (stream, 1)
+    (op,) = cuda.take()
+    assert [KINDS[item.kind] for item in items(op)] == ["send", "receive"]
     assert cuda.ncclGroupEnd() == 5
+
+
+def test_a_group_on_several_streams_starts_and_ends_on_all_of_them(cuda: Cuda) -> None:
+    comm, a = communicator(cuda), cuda.malloc(4096)
+    first, second = (cuda.make("cudaStreamCreateWithFlags", 1) for _ in range(2))
+    cuda.take()
+    cuda.ok("ncclGroupStart")
+    for stream in (first, second, first):
+        cuda.ok("ncclSend", c_uint64(a), c_size_t(4), FLOAT, 1, c_uint64(comm), c_uint64(stream))
+    cuda.ok("ncclGroupEnd")
+    seen = cuda.take()
+    assert [(op.name, op.stream) for op in seen[1:-1]] == [
+        ("event_record", second),
+        ("event_wait", first),
+        ("collective", first),
+        ("event_record", first),
+        ("event_wait", second),
+    ]
+    assert len(items(seen[3])) == 3
+    assert (seen[0].name, seen[-1].name) == ("event_create", "event_destroy")
+    assert {op.fields.get("event", op.fields.get("handle")) for op in seen if op.name != "collective"} == {
+        seen[0].fields["handle"]
+    }
 
 
 def test_a_group_with_an_error_starts_nothing(cuda: Cuda) -> None:

@@ -27,6 +27,31 @@ def test_properties_come_from_the_service(cuda: Cuda) -> None:
     assert cuda.cudaGetDeviceProperties(prop, 2) == 101
 
 
+def test_a_real_gpu_speaks_for_itself(gpu: Cuda) -> None:
+    assert gpu.jitc_device_kind() == 2
+    value = c_int()
+    for attribute, expected in ((16, 132), (97, 232448), (75, 9), (83, 0), (999, 0)):
+        gpu.ok("cudaDeviceGetAttribute", byref(value), attribute, 1)
+        assert value.value == expected
+    text, device = ctypes.create_string_buffer(32), c_int()
+    gpu.ok("cudaDeviceGetPCIBusId", text, 32, 1)
+    assert text.value == b"00000001:41:03.0"
+    gpu.ok("cudaDeviceGetByPCIBusId", byref(device), text)
+    assert device.value == 1
+
+
+def test_properties_have_the_layout_of_their_cuda_version(gpu: Cuda) -> None:
+    for name, size, fields in (
+        ("cudaGetDeviceProperties", 1008, {384: 132, 592: 0, 604: 2048, 672: 232448, 404: 131072, 408: 65536}),
+        ("cudaGetDeviceProperties_v2", 1032, {348: 1980000, 388: 132, 624: 2048, 696: 232448}),
+    ):
+        prop = ctypes.create_string_buffer(b"x" * (size + 8), size + 8)
+        gpu.ok(name, prop, 1)
+        assert prop.raw[size:] == b"x" * 8
+        assert int.from_bytes(prop.raw[288:296], "little") == 1 << 30
+        assert {at: int.from_bytes(prop.raw[at : at + 4], "little") for at in fields} == fields
+
+
 def test_the_device_is_the_threads_own(cuda: Cuda) -> None:
     cuda.ok("cudaSetDevice", 1)
     seen: list[int] = []

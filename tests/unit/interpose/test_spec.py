@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from interpose_fake import ROOT, fake_library
+from interpose_symbols import defined, undefined
 
 from jitc.interpose.generator import __main__ as generator
 from jitc.interpose.generator.wrappers_visitor import APIS
@@ -21,16 +22,6 @@ FUNCTIONS = {f.name: f for api in APIS for f in api.functions}
 CLIENT_API = set(
     re.findall(r"JITC_API [\w ]+?\*? ?(jitc_\w+)\(", (ROOT / "interpose/include/jitc/client_api.h").read_text())
 )
-
-
-def defined(library: Path) -> set[str]:
-    out = subprocess.run(["nm", "-D", "--defined-only", str(library)], capture_output=True, text=True, check=True)
-    return {line.split()[-1].split("@")[0] for line in out.stdout.splitlines()}
-
-
-def undefined(library: Path) -> set[str]:
-    out = subprocess.run(["nm", "-D", "--undefined-only", str(library)], capture_output=True, text=True, check=True)
-    return {line.split()[-1].split("@")[0] for line in out.stdout.splitlines()}
 
 
 def test_exported_symbols_equal_the_spec() -> None:
@@ -46,6 +37,15 @@ def test_everything_that_pytorch_needs_is_there() -> None:
     needed = {name for library in libraries for name in undefined(library) if ours.match(name)}
     assert len(needed) > 300  # else the pattern or the wheel has changed
     assert {name for name in needed if not name.startswith("cuFile")} <= set(FUNCTIONS)
+
+
+def test_a_gpu_serves_every_cublas_function_that_libtorch_cuda_needs() -> None:
+    spec = importlib.util.find_spec("torch")
+    assert spec and spec.submodule_search_locations
+    library = Path(spec.submodule_search_locations[0]) / "lib" / "libtorch_cuda.so"
+    needed = {name for name in undefined(library) if name.startswith("cublas")}
+    assert len(needed) > 60
+    assert [name for name in sorted(needed) if FUNCTIONS[name].policy == "Unsupported"] == []
 
 
 def test_driver_symbols_that_pytorch_looks_up_by_name_are_there() -> None:

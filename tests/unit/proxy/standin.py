@@ -134,7 +134,7 @@ class StandinExecutor:
         if not self.armed:
             return False
         fault = self.armed.pop(0)
-        self.control.fault_fired(f"{fault['kind']} at op {op['seq']}")
+        self.control.fault_fired(int(fault.get("number", 0)), f"{fault['kind']} at op {op['seq']}")
         if fault["kind"] == "kill-worker":
             os.kill(os.getpid(), signal.SIGKILL)
         self.fault(one, op, fault["kind"])
@@ -210,4 +210,4 @@ class StandinExecutor:
 
 
 if __name__ == "__main__":
-    sys.exit(serve(lambda: "", StandinExecutor))  # type: ignore[arg-type]
+    sys.exit(serve(lambda _: "", StandinExecutor))  # type: ignore[arg-type]

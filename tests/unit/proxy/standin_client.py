@@ -12,6 +12,7 @@ from typing import Any
 import grpc
 
 from jitc.proxy import rpc
+from jitc.proxy.executor import Shared
 from jitc.proxy.node.config import Config
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
@@ -26,7 +27,7 @@ def config(directory: Path, **changes: Any) -> Config:
         "journal_bytes": 1 << 20,
         "snapshot_bytes": 1 << 20,
         "worker": [sys.executable, str(STANDIN)],
-        "shared_sizes": lambda: (4096, lambda ranks: 4096 * ranks),
+        "shared": lambda: Shared(4096, lambda ranks: 4096 * ranks, lambda board, slot: None),
     }
     return Config(**(values | changes))
 

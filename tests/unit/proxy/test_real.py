@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 from real_client import RealClient
 from standin_client import wait_until
@@ -79,6 +80,81 @@ def test_state_comes_back(real: Service, kind: str, where: dict[str, Any]) -> No
     client.close()
 
 
+@pytest.fixture
+def impatient(tmp_path: Path) -> Iterator[Service]:
+    """Three seconds: longer than a busy machine keeps a running worker from answering."""
+    config = Config(socket=str(tmp_path / "s"), gpus=2, snapshot_bytes=1 << 30, threads=1, hang_seconds=3)
+    one = Service(config)
+    try:
+        one.start()
+        yield one
+    finally:
+        one.stop()
+
+
+@pytest.mark.parametrize(
+    ("kind", "cause"), [("stop-worker", "hung-worker"), ("endless-kernel", "hung-kernel")]
+)
+def test_what_only_stands_still(impatient: Service, kind: str, cause: str) -> None:
+    client = RealClient(impatient)
+    inject(client, kind, boundary=1, phase="forward")
+    client.start()
+    before = impatient.registry.gpus[0].worker
+    for _ in range(3):
+        client.step(STATE)
+    assert client.read(*STATE) == expected(3)
+    wait_until(impatient, lambda: impatient.registry.gpus[0].recoveries == 1)
+    (one,) = impatient.recoveries()
+    assert (one["cause"], one["boundary"], one["outcome"]) == (cause, 1, "recovered"), one
+    assert impatient.registry.gpus[0].worker is not before
+    client.close()
+
+
+def test_xid_replaces_a_worker_that_runs_on(impatient: Service) -> None:
+    """The service is told beside the ops, so the program may have come further: which boundary it is does not count."""
+    client = RealClient(impatient)
+    client.start()
+    client.step(STATE)
+    before = impatient.registry.gpus[0].worker
+    inject(client, "xid", boundary=1, phase="forward")
+    for _ in range(2):
+        client.step(STATE)
+    assert client.read(*STATE) == expected(3)
+    wait_until(impatient, lambda: impatient.registry.gpus[0].recoveries == 1)
+    (one,) = impatient.recoveries()
+    assert (one["cause"], one["outcome"]) == ("xid", "recovered"), one
+    assert one["boundary"] in (1, 2, 3), one
+    assert impatient.registry.gpus[0].worker is not before
+    client.close()
+
+
+def test_hung_collective_is_given_up(impatient: Service) -> None:
+    """Nobody's worker is replaced: what both ranks have in memory is needed, and their devices are well."""
+    ranks = together(impatient)
+    before = [gpu.worker for gpu in impatient.registry.gpus]
+    inject(ranks[1], "hung-collective", boundary=2)
+    for _ in range(4):
+        for client in ranks:
+            reduce(client)
+            client.step(STATE, COUNTER)
+    assert states(ranks) == [(expected(4), (2**4).to_bytes(4, "little"))] * 2
+    wait_until(impatient, lambda: len(impatient.recoveries()) == 1)
+    (one,) = impatient.recoveries()
+    assert (one["cause"], one["outcome"], one["boundary"]) == ("hung-collective", "recovered", 2), one
+    assert [gpu.worker for gpu in impatient.registry.gpus] == before
+    for client in ranks:
+        client.close()
+
+
+def test_a_fault_that_the_device_cannot_have(real: Service) -> None:
+    client = RealClient(real)
+    with pytest.raises(grpc.RpcError, match="the software device has no kernels"):
+        inject(client, "illegal-access", wait=10)
+    client.start()
+    assert real.recoveries() == []
+    client.close()
+
+
 def test_malformed_batch_names_the_fault(real: Service) -> None:
     client = RealClient(real)
     client.start()
@@ -93,6 +169,7 @@ def test_malformed_batch_names_the_fault(real: Service) -> None:
 
 
 def test_many_losses(real: Service) -> None:
+    descriptors = len(os.listdir("/proc/self/fd"))
     client = RealClient(real)
     client.start()
     for steps in range(1, 9):
@@ -101,8 +178,8 @@ def test_many_losses(real: Service) -> None:
             inject(client, "kill-worker", operations=2)
         assert client.read(*STATE) == expected(steps)
     client.close()
-    descriptors = len(os.listdir("/proc/self/fd"))
-    assert descriptors < 120, descriptors
+    more = len(os.listdir("/proc/self/fd")) - descriptors
+    assert more < 40, more  # channels of gRPC come and go
 
 
 def test_workers_do_not_import_torch(real: Service) -> None:
@@ -114,27 +191,37 @@ def test_workers_do_not_import_torch(real: Service) -> None:
 
 
 def test_ranks_of_a_communicator_go_back_together(real: Service) -> None:
-    ranks = [RealClient(real, gpu, rank=gpu, world_size=2) for gpu in (0, 1)]
-    for client in ranks:
-        client.start()
-    joins = [client.send("communicator_create", 7, 2, n, b"u" * 128) for n, client in enumerate(ranks)]
-    for client, sequence in zip(ranks, joins, strict=True):
-        client.wait(sequence)
+    ranks = together(real)
     for number in range(4):
         for client in ranks:
             reduce(client)
             client.step(STATE, COUNTER)
         if number == 2:
             inject(ranks[1], "kill-worker")
-    with ThreadPoolExecutor(2) as together:  # each rank's work needs the other's
-        assert list(together.map(lambda client: client.read(*STATE), ranks)) == [expected(4)] * 2
-        assert list(together.map(lambda client: client.read(*COUNTER), ranks)) == [(2**4).to_bytes(4, "little")] * 2
+    assert states(ranks) == [(expected(4), (2**4).to_bytes(4, "little"))] * 2
     wait_until(real, lambda: sum(gpu.recoveries for gpu in real.registry.gpus) == 1)
     (one,) = real.recoveries()
     assert len(one["sessions"]) == 2, one
     assert one["outcome"] == "recovered", one
     for client in ranks:
         client.close()
+
+
+def together(service: Service) -> list[RealClient]:
+    """Two ranks that have joined a communicator."""
+    ranks = [RealClient(service, gpu, rank=gpu, world_size=2) for gpu in (0, 1)]
+    for client in ranks:
+        client.start()
+    joins = [client.send("communicator_create", 7, 2, n, b"u" * 128) for n, client in enumerate(ranks)]
+    for client, sequence in zip(ranks, joins, strict=True):
+        client.wait(sequence)
+    return ranks
+
+
+def states(ranks: list[RealClient]) -> list[tuple[bytes, bytes]]:
+    """State and counter of each rank; read at once, as each rank's work needs the other's."""
+    with ThreadPoolExecutor(2) as both:
+        return list(both.map(lambda client: (client.read(*STATE), client.read(*COUNTER)), ranks))
 
 
 def reduce(client: RealClient) -> None:

@@ -15,7 +15,7 @@ import pytest
 from standin_client import Client, config, stream, wait_until
 
 from jitc.proxy import rpc
-from jitc.proxy.node.sockets import SocketInUse
+from jitc.proxy.node.sockets import Place, SocketInUse
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 
@@ -242,3 +242,34 @@ def test_no_descriptor_is_leaked(service: Service) -> None:
     for _ in range(5):
         Client(service).close()
     assert descriptors() <= before + 2
+
+
+def test_a_slot_of_the_board_is_free_only_when_its_worker_let_it_go(service: Service) -> None:
+    """A slot that is given on too early would be cleared under its next session by the worker of the last one."""
+    registry = service.registry
+    request = control_pb2.AttachRequest(gpu=0, pid=os.getpid())
+    first = registry.add(request)
+    registry.remove(first)
+    second = registry.add(request)
+    assert second.slot != first.slot
+    registry.free_slot(first)
+    third = registry.add(request)
+    assert third.slot == first.slot
+    for one in (second, third):
+        registry.remove(one)
+        registry.free_slot(one)
+
+
+def test_a_directory_that_the_last_service_takes_away_is_not_locked(tmp_path: Path) -> None:
+    path, directory = str(tmp_path / "s"), tmp_path / "s.d"
+    last, next_one = Place(path, directory), Place(path, directory)
+    last.claim()
+    with pytest.raises(SocketInUse):
+        next_one.claim()
+    last.release()
+    next_one.claim()
+    assert directory.is_dir()
+    with pytest.raises(SocketInUse):
+        last.claim()
+    next_one.release()
+    assert not directory.exists()

@@ -26,6 +26,7 @@ def library() -> ctypes.CDLL:
         ("owner", handle, [u64]),
         ("forked", ctypes.c_int, []),
         ("set_phase", None, [u32]),
+        ("set_phase_source", None, [ctypes.CFUNCTYPE(ctypes.c_int)]),
         ("last_message", text, []),
         ("submit", u64, [handle, u64, text, size]),
         ("receive", u64, [handle, u64, u64, HEARD]),

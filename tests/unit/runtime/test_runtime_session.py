@@ -16,8 +16,8 @@ def test_gpus_are_the_service_s_and_asked_once(node: Node, client: Start) -> Non
     out, err = client("told(gpus()); gpus(); told(library().rt_session_count())").finish()
     first, sessions = out.splitlines()
     assert eval(first) == [
-        ["0", "software", "fake", f"{0:032x}", str(1 << 34), "8", "6", "4"],
-        ["1", "software", "fake", f"{1:032x}", str(1 << 34), "8", "6", "4"],
+        ["0", "software", "fake", f"{0:032x}", str(1 << 34), "8", "6", "4", "1=1024,16=132,33=0,131=-1,"],
+        ["1", "software", "fake", f"{1:032x}", str(1 << 34), "8", "6", "4", "1=1024,16=132,33=0,131=-1,"],
     ]
     assert sessions == "0" and node.described == 1 and not node.attached and err == ""
 
@@ -74,6 +74,21 @@ s = Session()
 s.submit(b"a", 5); library().rt_set_phase(1); s.submit(b"b", 6); library().rt_set_phase(2); s.call(b"c", 7)
 """).finish()
     assert [(record.stream, record.flags) for record in node.journal] == [(5, 0), (6, 1 << 1), (7, 2 << 1 | 1)]
+
+
+def test_a_phase_source_is_asked_at_every_op(node: Node, client: Start) -> None:
+    client("""
+s = Session()
+import ctypes
+answers = [1, 2, 99]
+source = ctypes.CFUNCTYPE(ctypes.c_int)(lambda: answers.pop(0))
+library().rt_set_phase_source(source)
+for n in range(2): s.submit(b"a", 5)
+s.call(b"b", 5)
+library().rt_set_phase_source(ctypes.CFUNCTYPE(ctypes.c_int)())
+s.call(b"c", 5)
+""").finish()
+    assert [record.flags for record in node.journal] == [1 << 1, 2 << 1, 2 << 1 | 1, 1]
 
 
 def test_receiver_runs_before_progress_is_visible(node: Node, client: Start) -> None:

@@ -63,6 +63,8 @@ LOOP void jitc_step_end(const jitc_live_block* blocks, size_t count) {
   live_bytes = bytes;
 }
 LOOP void jitc_set_phase(int phase) { ++phases[phase]; }
+LOOP void jitc_set_phase_source(int (*)()) {}
+LOOP void jitc_step_begin() {}  // for allocators that cannot be followed
 LOOP const char* jitc_last_message(void) { return message.c_str(); }
 LOOP void jitc_reply_free(jitc_reply* reply) { free(reply->data); }
 

@@ -1,52 +1,55 @@
-// Whether two function types are the same to the C calling convention (x86-64 and AArch64): the same
-// number of parameters, each passed in the same way. The spec's own types are numbers and plain
-// structures, so that "is_same" would say no where the machine code is equal.
+// Our own declarations of what crosses the API, against NVIDIA's (CUDA 13). Included behind their headers.
 #pragma once
 #include <cstddef>
-#include <type_traits>
 
-#include "abi_types.h"
+#include "abi_check_function.h"
+#include "jitc/generated_ops.h"
 
 namespace jitc::front {
-
-template <class T>
-constexpr bool kWord = std::is_pointer_v<T> || std::is_integral_v<T> || std::is_enum_v<T>;
-
-template <class A, class B>
-constexpr bool same_passing() {
-  if constexpr (std::is_void_v<A> || std::is_void_v<B>) {
-    return std::is_void_v<A> == std::is_void_v<B>;
-  } else if constexpr (kWord<A> || kWord<B>) {
-    return kWord<A> && kWord<B> && sizeof(A) == sizeof(B);
-  } else if constexpr (std::is_floating_point_v<A> || std::is_floating_point_v<B>) {
-    return std::is_same_v<A, B>;
-  } else {
-    return sizeof(A) == sizeof(B) && alignof(A) <= alignof(B);
-  }
-}
-
-template <class A, class B>
-struct SameAbi : std::false_type {};
-template <class A, class B, class... Ps, class... Qs>
-struct SameAbi<A(Ps...), B(Qs...)> {
-  static constexpr bool check() {
-    if constexpr (sizeof...(Ps) != sizeof...(Qs)) {
-      return false;
-    } else {
-      return same_passing<A, B>() && (same_passing<Ps, Qs>() && ...);
-    }
-  }
-  static constexpr bool value = check();
-};
-
-#define JITC_CHECK(name, ...) \
-  static_assert(SameAbi<__VA_ARGS__, std::remove_pointer_t<decltype(&::name)>>::value, #name)
 
 static_assert(sizeof(PointerAttributes) == sizeof(cudaPointerAttributes));
 static_assert(offsetof(PointerAttributes, device_pointer) == offsetof(cudaPointerAttributes, devicePointer));
 static_assert(sizeof(FuncAttributes) == sizeof(cudaFuncAttributes));
 static_assert(offsetof(FuncAttributes, max_dynamic_shared) ==
               offsetof(cudaFuncAttributes, maxDynamicSharedSizeBytes));
+static_assert(offsetof(FuncAttributes, carveout) == offsetof(cudaFuncAttributes, preferredShmemCarveout) &&
+              offsetof(FuncAttributes, cluster_width) == offsetof(cudaFuncAttributes, requiredClusterWidth) &&
+              offsetof(FuncAttributes, cluster_policy) ==
+                  offsetof(cudaFuncAttributes, clusterSchedulingPolicyPreference) &&
+              offsetof(FuncAttributes, cluster_size_free) ==
+                  offsetof(cudaFuncAttributes, nonPortableClusterSizeAllowed));
+static_assert(sizeof(RuntimeLaunchConfig) == sizeof(cudaLaunchConfig_t) &&
+              offsetof(RuntimeLaunchConfig, shared) == offsetof(cudaLaunchConfig_t, dynamicSmemBytes) &&
+              offsetof(RuntimeLaunchConfig, stream) == offsetof(cudaLaunchConfig_t, stream) &&
+              offsetof(RuntimeLaunchConfig, attributes) == offsetof(cudaLaunchConfig_t, attrs) &&
+              offsetof(RuntimeLaunchConfig, count) == offsetof(cudaLaunchConfig_t, numAttrs));
+static_assert(sizeof(DriverLaunchConfig) == sizeof(CUlaunchConfig) &&
+              offsetof(DriverLaunchConfig, block) == offsetof(CUlaunchConfig, blockDimX) &&
+              offsetof(DriverLaunchConfig, shared) == offsetof(CUlaunchConfig, sharedMemBytes) &&
+              offsetof(DriverLaunchConfig, stream) == offsetof(CUlaunchConfig, hStream) &&
+              offsetof(DriverLaunchConfig, attributes) == offsetof(CUlaunchConfig, attrs) &&
+              offsetof(DriverLaunchConfig, count) == offsetof(CUlaunchConfig, numAttrs));
+static_assert(sizeof(ops::LaunchAttribute) == sizeof(cudaLaunchAttribute) &&
+              sizeof(ops::LaunchAttribute) == sizeof(CUlaunchAttribute) &&
+              offsetof(ops::LaunchAttribute, value) == offsetof(cudaLaunchAttribute, val) &&
+              offsetof(ops::LaunchAttribute, value) == offsetof(CUlaunchAttribute, value));
+static_assert(CU_LAUNCH_ATTRIBUTE_COOPERATIVE == 2 && CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION == 4 &&
+              CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE == 5 &&
+              CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION == 6 &&
+              CU_LAUNCH_ATTRIBUTE_PRIORITY == 8 && CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP == 9 &&
+              CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN == 10 &&
+              CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION == 11 &&
+              CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT == 14);
+static_assert(CU_LAUNCH_ATTRIBUTE_IGNORE == 0 && CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW == 1 &&
+              CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY == 3 &&
+              CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING == 16);
+static_assert(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES == 8 &&
+              CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE == 15 && CU_FUNC_ATTRIBUTE_MAX == 16);
+static_assert(cudaErrorStreamCaptureUnsupported == 900 && cudaErrorStreamCaptureInvalidated == 901 &&
+              cudaErrorStreamCaptureMerge == 902 && cudaErrorStreamCaptureUnmatched == 903 &&
+              cudaErrorStreamCaptureIsolation == 905 && cudaErrorStreamCaptureImplicit == 906 &&
+              cudaErrorCapturedEvent == 907 && cudaErrorStreamCaptureWrongThread == 908 &&
+              cudaErrorIllegalState == 401 && cudaErrorInvalidSymbol == 13);
 static_assert(sizeof(Heuristic) == sizeof(cublasLtMatmulHeuristicResult_t));
 static_assert(offsetof(Heuristic, waves) == offsetof(cublasLtMatmulHeuristicResult_t, wavesCount));
 static_assert(sizeof(UniqueId) == sizeof(ncclUniqueId) && sizeof(Dim3) == sizeof(dim3) &&

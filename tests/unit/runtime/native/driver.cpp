@@ -50,7 +50,9 @@ TEST_API const char* rt_gpu(int at) {
   const auto& gpu = Node::instance().gpus()[static_cast<size_t>(at)];
   text = std::to_string(gpu.index) + "|" + gpu.device + "|" + gpu.name + "|" + gpu.uuid + "|" +
          std::to_string(gpu.memory_total) + "|" + std::to_string(gpu.capability_major) + "|" +
-         std::to_string(gpu.capability_minor) + "|" + std::to_string(gpu.multiprocessors);
+         std::to_string(gpu.capability_minor) + "|" + std::to_string(gpu.multiprocessors) + "|";
+  for (const auto& [attribute, value] : gpu.attributes)
+    text += std::to_string(attribute) + "=" + std::to_string(value) + ",";
   return text.c_str();
 }
 TEST_API void* rt_session(uint32_t gpu, int create, uint32_t* error) {
@@ -59,6 +61,7 @@ TEST_API void* rt_session(uint32_t gpu, int create, uint32_t* error) {
 TEST_API int rt_session_count() { return static_cast<int>(Node::instance().sessions().size()); }
 TEST_API void* rt_owner(uint64_t address) { return Node::instance().owner(address); }
 TEST_API int rt_forked() { return Node::instance().forked(); }
+TEST_API void rt_set_phase_source(int (*source)()) { Node::set_phase_source(source); }
 TEST_API void rt_set_phase(uint32_t phase) { Node::set_phase(static_cast<ops::Phase>(phase)); }
 TEST_API const char* rt_last_message() { return runtime::last_message(); }
 

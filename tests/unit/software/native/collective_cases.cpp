@@ -7,7 +7,7 @@
 #include <cmath>
 #include <thread>
 
-#include "collective_reference.h"
+#include "collectives.h"
 #include "harness.h"
 
 namespace jitc::test {
@@ -16,73 +16,12 @@ using ops::CollectiveItem;
 using ops::CollectiveKind;
 using ops::Reduction;
 
-uint64_t give_group(Session& s, const std::vector<CollectiveItem>& items, uint64_t stream = 0) {
-  ops::Collective op;
-  op.count = items.size();
-  return s.give(op, stream, items.data(), items.size() * sizeof(CollectiveItem));
-}
-
-CollectiveItem item(uint64_t comm, CollectiveKind kind, uint32_t dtype, uint64_t count, uint64_t send,
-                    uint64_t receive) {
-  CollectiveItem result;
-  result.comm = comm;
-  result.kind = static_cast<uint32_t>(kind);
-  result.dtype = dtype;
-  result.count = count;
-  result.send = send;
-  result.receive = receive;
-  result.peer = -1;
-  return result;
-}
-
-std::vector<std::byte> content(Session& s, uint64_t address, size_t bytes) {
-  return s.download<std::byte>(address, bytes);
-}
-
-void expect_equal(const std::vector<std::byte>& got, const std::vector<std::byte>& wanted,
-                  const std::string& what) {
-  if (got == wanted) return;
-  const auto at = std::mismatch(got.begin(), got.end(), wanted.begin()).first - got.begin();
-  throw Failure{what + ": first difference at byte " + std::to_string(at)};
-}
-
-/// Runs one collective on data that every rank can compute and compares with the reference.
-void check_one(Session& s, uint64_t comm, Setup setup) {
-  const uint64_t send = s.upload(make_input(setup));
-  const uint64_t receive = s.allocate(std::max<size_t>(1, output_bytes(setup)));
-  CollectiveItem op = item(comm, setup.kind, setup.dtype, setup.count, send, receive);
-  op.reduction = static_cast<uint32_t>(setup.reduction);
-  op.peer = setup.root;
-  op.scale = 1.0 + setup.rank;
-  give_group(s, {op});
-  s.synchronize();
-  expect_equal(content(s, receive, output_bytes(setup)), make_output(setup), describe(setup));
-  for (const uint64_t address : {send, receive}) {
-    ops::Free free;
-    free.address = address;
-    s.give(free);
-  }
-  s.backend->commit();
-}
-
 void check_all_kinds(int ranks, const std::vector<uint32_t>& dtypes, const std::vector<uint64_t>& counts) {
   Segments segments;
-  segments.make(unique_id(1), static_cast<uint32_t>(ranks));
+  segments.make(unique_id(1));
   run_ranks(ranks, [&](int rank) {
     Session s(&segments);
-    const uint64_t comm = s.communicator(1, ranks, rank);
-    for (const uint32_t dtype : dtypes)
-      for (const uint64_t count : counts) {
-        for (uint32_t kind = 0; kind <= static_cast<uint32_t>(CollectiveKind::all_to_all); ++kind)
-          check_one(
-              s, comm,
-              {static_cast<CollectiveKind>(kind), dtype, Reduction::sum, ranks, rank, ranks - 1, count});
-        for (uint32_t reduction = 1; reduction <= 5; ++reduction)
-          for (const auto kind :
-               {CollectiveKind::all_reduce, CollectiveKind::reduce, CollectiveKind::reduce_scatter})
-            check_one(s, comm, {kind, dtype, static_cast<Reduction>(reduction), ranks, rank, 0, count});
-      }
-    CHECK(s.sink.faults().empty());
+    check_all(s, s.communicator(1, ranks, rank), ranks, rank, dtypes, counts);
   });
 }
 const std::vector<uint32_t> kAllTypes{0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
@@ -96,7 +35,7 @@ CASE(collective_larger_than_a_box) { check_all_kinds(3, {6, 7, 0}, {1100003}); }
 
 CASE(collective_ranks_in_one_process) {
   Segments segments;
-  segments.make(unique_id(1), 2);
+  segments.make(unique_id(1));
   Session a(&segments, 0), b(&segments, 1);
   std::thread other([&] {
     const uint64_t comm = b.communicator(1, 2, 1);
@@ -109,7 +48,7 @@ CASE(collective_ranks_in_one_process) {
 
 CASE(collective_in_place) {
   Segments segments;
-  segments.make(unique_id(1), 2);
+  segments.make(unique_id(1));
   run_ranks(2, [&](int rank) {
     Session s(&segments);
     const uint64_t comm = s.communicator(1, 2, rank);
@@ -131,7 +70,7 @@ CASE(collective_in_place) {
 CASE(collective_sums_in_rank_order_on_every_rank) {
   const int ranks = 3;
   Segments segments;
-  segments.make(unique_id(1), ranks);
+  segments.make(unique_id(1));
   // Values whose sum depends on the order of additions.
   const auto value = [](int rank, size_t i) {
     return static_cast<float>(std::sin(static_cast<double>(i) * 12.9898 + rank * 78.233) *
@@ -157,7 +96,7 @@ CASE(collective_sums_in_rank_order_on_every_rank) {
 
 CASE(collective_half_sum_is_rounded_once) {
   Segments segments;
-  segments.make(unique_id(1), 3);
+  segments.make(unique_id(1));
   run_ranks(3, [&](int rank) {
     Session s(&segments);
     const uint64_t comm = s.communicator(1, 3, rank);
@@ -171,7 +110,7 @@ CASE(collective_half_sum_is_rounded_once) {
 
 CASE(collective_scale_from_device_memory) {
   Segments segments;
-  segments.make(unique_id(1), 2);
+  segments.make(unique_id(1));
   run_ranks(2, [&](int rank) {
     Session s(&segments);
     const uint64_t comm = s.communicator(1, 2, rank);
@@ -188,7 +127,7 @@ CASE(collective_scale_from_device_memory) {
 CASE(collective_group_of_crossing_sends) {
   const int ranks = 3;
   Segments segments;
-  segments.make(unique_id(1), ranks);
+  segments.make(unique_id(1));
   run_ranks(ranks, [&](int rank) {
     Session s(&segments);
     const uint64_t comm = s.communicator(1, ranks, rank);
@@ -217,7 +156,7 @@ CASE(collective_group_of_crossing_sends) {
 
 CASE(collective_order_across_streams) {
   Segments segments;
-  segments.make(unique_id(1), 2);
+  segments.make(unique_id(1));
   run_ranks(2, [&](int rank) {
     Session s(&segments);
     const uint64_t comm = s.communicator(1, 2, rank);
@@ -240,7 +179,7 @@ CASE(collective_order_across_streams) {
 
 CASE(collective_mismatch_names_both) {
   Segments segments;
-  segments.make(unique_id(1), 2);
+  segments.make(unique_id(1));
   run_ranks(2, [&](int rank) {
     Session s(&segments);
     const uint64_t comm = s.communicator(1, 2, rank);
@@ -258,7 +197,7 @@ CASE(collective_mismatch_names_both) {
 
 CASE(collective_receive_of_another_size) {
   Segments segments;
-  segments.make(unique_id(1), 2);
+  segments.make(unique_id(1));
   run_ranks(2, [&](int rank) {
     Session s(&segments);
     const uint64_t comm = s.communicator(1, 2, rank);
@@ -276,8 +215,8 @@ CASE(collective_receive_of_another_size) {
 
 CASE(collective_fence_gives_up_a_missing_peer) {
   Segments segments;
-  segments.make(unique_id(1), 2);
-  segments.make(unique_id(2), 2);
+  segments.make(unique_id(1));
+  segments.make(unique_id(2));
   Session s(&segments);
   ops::CommunicatorCreate create;
   create.handle = 5;
@@ -317,8 +256,8 @@ CASE(collective_fence_gives_up_a_missing_peer) {
 
 CASE(collective_group_on_two_communicators) {
   Segments segments;
-  segments.make(unique_id(1), 2);
-  segments.make(unique_id(2), 2);
+  segments.make(unique_id(1));
+  segments.make(unique_id(2));
   run_ranks(2, [&](int rank) {
     Session s(&segments);
     const uint64_t first = s.communicator(1, 2, rank, 5), second = s.communicator(2, 2, 1 - rank, 6);
@@ -338,7 +277,7 @@ CASE(collective_group_on_two_communicators) {
 
 CASE(collective_is_released_by_a_fault_elsewhere) {
   Segments segments;
-  segments.make(unique_id(1), 2);
+  segments.make(unique_id(1));
   Session s(&segments);
   ops::CommunicatorCreate create;
   create.handle = 5;
@@ -377,8 +316,8 @@ CASE(collective_on_a_communicator_that_cannot_be_joined) {
 CASE(collective_split_by_color_and_key) {
   const int ranks = 4;
   Segments segments;
-  segments.make(unique_id(1), ranks);
-  segments.make_spares(2, 4);
+  segments.make(unique_id(1));
+  segments.make_spares(4);
   run_ranks(ranks, [&](int rank) {
     Session s(&segments);
     const uint64_t parent = s.communicator(1, ranks, rank);

@@ -246,7 +246,8 @@ CASE(garbage_never_crashes) {
                                             random() % 3 ? 0x10 : pick(), payload.data(), payload.size() * 8);
     const bool lonely = info.id == ops::OpId::collective;  // may wait for a message that nobody sends
     const bool ran = !lonely && s.backend->idle();
-    if (ran && info.waits && !s.sink.has_result(sequence))
+    const bool answered = info.waits && info.id != ops::OpId::image_query;  // that one by the core
+    if (ran && answered && !s.sink.has_result(sequence))
       throw Failure{"no result of " + std::string(info.name)};
     s.backend->fence();
     CHECK(s.backend->restore(wanted, error));

@@ -1,0 +1,107 @@
+// Bodies of the kernels. See kernels.h; the list is in README.md.
+#include "kernels.h"
+
+#include <atomic>
+
+#include "call.h"
+#include "modules.h"
+
+namespace jitc::fakes {
+namespace {
+template <class T>
+T* array(uint64_t address, uint64_t count) {
+  if (address % alignof(T)) throw Failure{716};  // misaligned address
+  return reinterpret_cast<T*>(Memory::instance().at(address, count * sizeof(T)));
+}
+
+/// fill_f32(float* p, float v, u64 n)
+void fill_f32(const Launch& launch) {
+  const auto hold = Memory::instance().hold();
+  const auto count = launch.parameter<uint64_t>(16);
+  auto* out = array<float>(launch.parameter<uint64_t>(0), count);
+  for (uint64_t each = 0; each < count; ++each) out[each] = launch.parameter<float>(8);
+}
+
+/// axpy_f32(float* y, const float* x, float a, u64 n)
+void axpy_f32(const Launch& launch) {
+  const auto hold = Memory::instance().hold();
+  const auto count = launch.parameter<uint64_t>(24);
+  const auto scale = launch.parameter<float>(16);
+  auto* y = array<float>(launch.parameter<uint64_t>(0), count);
+  const auto* x = array<float>(launch.parameter<uint64_t>(8), count);
+  for (uint64_t each = 0; each < count; ++each) y[each] += scale * x[each];
+}
+
+/// add_i64(i64* p, i64 v, u64 n)
+void add_i64(const Launch& launch) {
+  const auto hold = Memory::instance().hold();
+  const auto count = launch.parameter<uint64_t>(16);
+  auto* out = array<int64_t>(launch.parameter<uint64_t>(0), count);
+  for (uint64_t each = 0; each < count; ++each) out[each] += launch.parameter<int64_t>(8);
+}
+
+/// struct_args(struct {u8 tag; u32 number; u64 big;} packed, 13 bytes; u64* out)
+void struct_args(const Launch& launch) {
+  const auto hold = Memory::instance().hold();
+  auto* out = array<uint64_t>(launch.parameter<uint64_t>(16), 3);
+  out[0] = launch.parameter<uint8_t>(0);
+  out[1] = launch.parameter<uint32_t>(1);
+  out[2] = launch.parameter<uint64_t>(5);
+}
+
+/// shape_of(u64* out): grid, block and dynamic shared memory of its own launch
+void shape_of(const Launch& launch) {
+  const auto hold = Memory::instance().hold();
+  auto* out = array<uint64_t>(launch.parameter<uint64_t>(0), launch.shape.size());
+  for (const unsigned each : launch.shape) *out++ = each;
+}
+
+/// bump_global(): adds one to the module's variable "counter" (8 bytes)
+void bump_global(const Launch& launch) {
+  const auto hold = Memory::instance().hold();
+  const auto found = launch.module.globals.find("counter");
+  if (found == launch.module.globals.end()) throw Failure{kIllegalAddress};
+  ++*array<uint64_t>(found->second.address, 1);
+}
+
+/// wait_flag(const u64* p, u64 v): ends when *p is v
+void wait_flag(const Launch& launch) {
+  for (;;) {
+    {
+      const auto hold = Memory::instance().hold();
+      std::atomic_ref flag(*array<uint64_t>(launch.parameter<uint64_t>(0), 1));
+      if (flag.load(std::memory_order_acquire) == launch.parameter<uint64_t>(8)) return;
+    }
+    {
+      const auto lock = locked();
+      if (launch.context.over()) return;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+}
+
+/// endless(): until the context or the process ends
+void endless(const Launch& launch) { hang_until_over(launch.context); }
+void illegal(const Launch&) { throw Failure{kIllegalAddress}; }
+void assert_fail(const Launch&) { throw Failure{kAssert}; }
+}  // namespace
+
+const Kernel* find_kernel(const std::string& name) {
+  static const Kernel kKernels[] = {
+      {"fill_f32", {{0, 8}, {8, 4}, {16, 8}}, fill_f32},
+      {"axpy_f32", {{0, 8}, {8, 8}, {16, 4}, {24, 8}}, axpy_f32},
+      {"add_i64", {{0, 8}, {8, 8}, {16, 8}}, add_i64},
+      {"struct_args", {{0, 13}, {16, 8}}, struct_args},
+      {"shape_of", {{0, 8}}, shape_of},
+      {"bump_global", {}, bump_global},
+      {"wait_flag", {{0, 8}, {8, 8}}, wait_flag},
+      {"endless", {}, endless},
+      {"illegal", {}, illegal},
+      {"assert_fail", {}, assert_fail},
+  };
+  for (const Kernel& each : kKernels)
+    if (name == each.name) return &each;
+  return nullptr;
+}
+
+}  // namespace jitc::fakes

@@ -1,0 +1,125 @@
+// For tests of back ends: a sink that remembers, and a client that builds ops and gives them to a back end.
+#pragma once
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "cases.h"
+#include "core/backend.h"
+
+namespace jitc::test {
+
+struct Reply {
+  uint32_t status;
+  std::vector<std::byte> payload;
+  std::string text() const { return {reinterpret_cast<const char*>(payload.data()), payload.size()}; }
+  template <class T>
+  T value(size_t at = 0) const {
+    T result;
+    if (at + sizeof(T) > payload.size()) throw Failure{"result too short: " + text()};
+    std::memcpy(&result, payload.data() + at, sizeof(T));
+    return result;
+  }
+};
+
+class Sink final : public ExecutionSink {
+ public:
+  struct Fault {
+    uint64_t sequence;
+    uint32_t status;
+    std::string cause, message;
+  };
+  void result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload) override;
+  void progress(uint64_t stream, uint64_t sequence) override;
+  void fault(uint64_t sequence, uint32_t status, std::string_view cause, std::string_view message) override;
+  void injection_point(const ops::OpHeader& op, std::string_view phase) override;
+
+  /// Wait with a time limit; throw Failure when it passes.
+  Reply wait_result(uint64_t sequence);
+  void wait_progress(uint64_t stream, uint64_t sequence);
+  Fault wait_fault();
+  bool has_result(uint64_t sequence);
+  uint64_t progress_of(uint64_t stream);
+  std::vector<Fault> faults();
+  /// The ops will come again.
+  void forget();
+  /// Called at injection points, from the stream's thread.
+  std::function<void(const ops::OpHeader&, std::string_view)> on_injection;
+
+ private:
+  void wait(const char* what, const std::function<bool()>& done);
+  std::mutex mutex_;
+  std::condition_variable condition_;
+  std::map<uint64_t, Reply> results_;
+  std::map<uint64_t, uint64_t> progress_;
+  std::vector<Fault> faults_;
+};
+
+/// Something that streams can be held up with: an injection point that waits.
+class Gate {
+ public:
+  void open();
+  void pass();  // waits until open
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable condition_;
+  bool open_ = false;
+};
+
+extern const uint64_t kBase;
+constexpr uint64_t kBlock = 2u << 20;
+constexpr uint64_t kRange = uint64_t{8} << 30;
+
+/// A session: a back end (made by whoever derives), its sink, and the ops it was given.
+class Client {
+ public:
+  explicit Client(uint64_t slot = 0) : base(kBase + slot * kRange), next_(base) {}
+
+  /// Fills in the header and gives the op to the device; returns its sequence.
+  template <class Op>
+  uint64_t give(Op op, uint64_t stream = 0, const void* payload = nullptr, size_t bytes = 0) {
+    return give_record(&op, sizeof op, static_cast<uint16_t>(Op::kId), stream, payload, bytes);
+  }
+  uint64_t give_record(const void* op, size_t fixed, uint16_t id, uint64_t stream, const void* payload,
+                       size_t bytes);
+  template <class Op>
+  Reply ask(Op op, uint64_t stream = 0) {
+    return sink.wait_result(give(op, stream));
+  }
+  /// The op as it was given last.
+  std::vector<std::byte> record_of(uint64_t sequence);
+  uint64_t allocate(uint64_t bytes);  // at the next free address
+  template <class T>
+  uint64_t upload(const std::vector<T>& values) {
+    const uint64_t bytes = values.size() * sizeof(T);
+    const uint64_t address = allocate(bytes ? bytes : 1);
+    if (bytes && !backend->write(address, std::as_bytes(std::span(values)))) throw Failure{"write"};
+    return address;
+  }
+  template <class T>
+  std::vector<T> download(uint64_t address, size_t count) {
+    std::vector<T> values(count);
+    if (count && !backend->read(address, std::as_writable_bytes(std::span(values)))) throw Failure{"read"};
+    return values;
+  }
+  void synchronize() { CHECK_EQUAL(ask(ops::DeviceSynchronize{}).status, 0u); }
+
+  Sink sink;
+  std::unique_ptr<Backend> backend;
+  uint64_t base;
+
+ protected:
+  uint64_t sequence_ = 0;
+
+ private:
+  std::mutex mutex_;
+  std::deque<std::vector<uint64_t>> records_;  // stay until the device is gone
+  uint64_t next_;
+};
+
+}  // namespace jitc::test

@@ -1,0 +1,111 @@
+// See ranks.h.
+#include "ranks.h"
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+namespace jitc::test {
+namespace {
+constexpr uint64_t kSegmentBytes = 256u
+                                   << 20;  // more than any device wants; nothing is used before it is touched
+
+std::string memory_file(uint64_t bytes) {
+  const int file = memfd_create("jitc-test", 0);
+  if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0) throw Failure{"memfd"};
+  return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(file);
+}
+
+void* shared_memory(size_t bytes) {
+  void* const got = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (got == MAP_FAILED) throw Failure{"mmap"};
+  return got;
+}
+}  // namespace
+
+void Segments::make(const std::array<uint8_t, 128>& id, int epochs) {
+  for (int epoch = 0; epoch < epochs; ++epoch) known_[{id, epoch}] = memory_file(kSegmentBytes);
+}
+
+void Segments::make_spares(size_t count) {
+  for (size_t i = 0; i < count; ++i) spares_.push_back(memory_file(kSegmentBytes));
+  void* const shared = shared_memory(4096 + count * sizeof(Entry));
+  lock_ = static_cast<std::atomic<uint32_t>*>(shared);
+  table_ = reinterpret_cast<Entry*>(static_cast<std::byte*>(shared) + 4096);
+}
+
+std::string Segments::join(const std::array<uint8_t, 128>& id, uint32_t, uint32_t, uint64_t& bytes,
+                           std::string& error) {
+  bytes = kSegmentBytes;
+  const int epoch = epoch_;
+  if (const auto found = known_.find({id, epoch}); found != known_.end()) return found->second;
+  std::string path;
+  if (table_) {
+    while (lock_->exchange(1)) std::this_thread::yield();
+    for (size_t i = 0; i < spares_.size() && path.empty(); ++i) {
+      if (table_[i].used && (table_[i].id != id || table_[i].epoch != epoch)) continue;
+      table_[i] = {id, epoch, 1};
+      path = spares_[i];
+    }
+    lock_->store(0);
+  }
+  if (path.empty()) error = "nobody knows this communicator";
+  return path;
+}
+
+std::array<uint8_t, 128> unique_id(uint8_t value) {
+  std::array<uint8_t, 128> id{};
+  id.fill(value);
+  return id;
+}
+
+uint64_t join_communicator(Client& client, uint8_t id, int ranks, int rank, uint64_t handle) {
+  ops::CommunicatorCreate op;
+  op.handle = handle;
+  op.ranks = ranks;
+  op.rank = rank;
+  op.unique_id = unique_id(id);
+  const Reply reply = client.ask(op);
+  if (reply.status != 0) throw Failure{"communicator: " + reply.text()};
+  return handle;
+}
+
+void run_ranks(int ranks, const std::function<void(int rank)>& body, int killed) {
+  std::vector<pid_t> children;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(static_cast<unsigned>(kLimitSeconds) + 30);
+      std::exit(run_case("rank " + std::to_string(rank), [&] { body(rank); }));
+    }
+    children.push_back(child);
+  }
+  bool failed = false;
+  for (int rank = 0; rank < ranks; ++rank) {
+    int status = 0;
+    waitpid(children[static_cast<size_t>(rank)], &status, 0);
+    if (rank == killed)
+      failed |= !(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    else
+      failed |= !(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+  if (failed) throw Failure{"a rank failed"};
+}
+
+SharedNumber::SharedNumber() : number_(new (shared_memory(4096)) std::atomic<int>(0)) {}
+SharedNumber::~SharedNumber() { munmap(number_, 4096); }
+
+void SharedNumber::wait_for(int least) const {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(kLimitSeconds);
+  while (number_->load() < least) {
+    if (std::chrono::steady_clock::now() > until) throw Failure{"timed out: another process"};
+    std::this_thread::yield();
+  }
+}
+
+}  // namespace jitc::test

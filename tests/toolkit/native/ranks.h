@@ -1,0 +1,64 @@
+// Ranks as processes: how they are started, and the segments through which their communicators meet.
+#pragma once
+#include <array>
+#include <atomic>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "client.h"
+
+namespace jitc::test {
+
+/// Hands out segments by unique id and epoch: memory files of the process that made it, inherited by fork.
+class Segments final : public Rendezvous {
+ public:
+  std::string join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank, uint64_t& bytes,
+                   std::string& error) override;
+  /// Must be made before fork for every communicator that the children use.
+  void make(const std::array<uint8_t, 128>& unique_id, int epochs = 1);
+  /// For ids that nobody knows before: spare segments, taken by the first who asks, found again through a
+  /// shared table.
+  void make_spares(size_t count);
+  /// Of the process that calls: its later joins are of the next epoch.
+  void next_epoch() { ++epoch_; }
+
+ private:
+  struct Entry {
+    std::array<uint8_t, 128> id;
+    int epoch;
+    uint32_t used;
+  };
+  std::map<std::pair<std::array<uint8_t, 128>, int>, std::string> known_;
+  std::vector<std::string> spares_;
+  std::atomic<int> epoch_{0};
+  Entry* table_ = nullptr;
+  std::atomic<uint32_t>* lock_ = nullptr;
+};
+
+std::array<uint8_t, 128> unique_id(uint8_t value);
+
+/// Joins and returns the handle; throws Failure when that is refused.
+uint64_t join_communicator(Client& client, uint8_t id, int ranks, int rank, uint64_t handle = 0x500);
+
+/// Runs body(rank) in one process per rank; throws when one fails or takes too long. The rank `killed` ends
+/// by SIGKILL.
+void run_ranks(int ranks, const std::function<void(int rank)>& body, int killed = -1);
+
+/// A number that processes share; made before they are.
+class SharedNumber {
+ public:
+  SharedNumber();
+  ~SharedNumber();
+  SharedNumber(const SharedNumber&) = delete;
+  SharedNumber& operator=(const SharedNumber&) = delete;
+  void add(int more = 1) { number_->fetch_add(more); }
+  /// Waits until it is at least so much; throws Failure after a long time.
+  void wait_for(int least) const;
+
+ private:
+  std::atomic<int>* const number_;
+};
+
+}  // namespace jitc::test

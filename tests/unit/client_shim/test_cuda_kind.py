@@ -1,0 +1,64 @@
+"""client_shim on a device that says it is a real GPU: nothing is redirected, steps, live blocks and phases are told.
+
+The workers are those of the software device: it executes everything but kernels, and the program launches none.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jitc.proxy import paths
+from jitc.proxy.backends.software import SoftwareBackend
+from jitc.proxy.node.config import Config
+from jitc.proxy.service import Service
+from jitc.v1 import control_pb2
+
+PROGRAM = Path(__file__).with_name("cuda_kind_program.py")
+
+
+@pytest.fixture
+def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+    monkeypatch.setattr(SoftwareBackend, "device", "cuda")
+    one = Service(Config(socket=str(tmp_path / "s"), gpus=1, snapshot_bytes=1 << 30, threads=1))
+    try:
+        one.start()
+        yield one
+    finally:
+        one.stop()
+
+
+def run(service: Service, **environ: str) -> str:
+    told = {"JITC_SOCKET": service.config.socket, "LD_PRELOAD": str(paths.preload_library())}
+    done = subprocess.run(
+        [sys.executable, str(PROGRAM)], env=os.environ | told | environ, capture_output=True, text=True, timeout=120,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert done.stderr.rstrip().endswith("done")
+    return done.stderr
+
+
+@pytest.mark.parametrize("phase", ["backward", "optimizer"])
+def test_a_fault_in_a_phase(service: Service, phase: str) -> None:
+    fault = control_pb2.Fault(kind="kill-worker", boundary=2, armed_at_boundary=True, phase=phase)
+    armed = service._faults.arm(0, fault)
+    run(service)
+    assert armed.done.is_set()
+    assert f"phase {phase}" in armed.detail
+    (one,) = service.recoveries()
+    assert (one["cause"], one["boundary"], one["outcome"]) == ("worker-death", 2, "recovered")
+    assert one["bytes_restored"] >= 4 << 16
+
+
+def test_an_allocator_that_does_not_tell(service: Service) -> None:
+    fault = control_pb2.Fault(kind="kill-worker", boundary=3, armed_at_boundary=True, phase="forward")
+    armed = service._faults.arm(0, fault)
+    said = run(service, PYTORCH_CUDA_ALLOC_CONF="backend:cudaMallocAsync")
+    assert armed.done.is_set()
+    assert "allocator does not say what is live" in said

@@ -1,0 +1,169 @@
+// See harness.h.
+#include "harness.h"
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "images.h"
+
+namespace jitc::test {
+namespace {
+
+class NoSegments final : public Rendezvous {
+ public:
+  std::string join(const std::array<uint8_t, 128>&, uint32_t, uint32_t, uint64_t&,
+                   std::string& error) override {
+    error = "no communicators here";
+    return {};
+  }
+};
+
+/// A function of the fake driver that a test calls by itself.
+template <class Function>
+Function* driver_function(const char* name) {
+  void* const library = dlopen(JITC_TEST_DRIVER, RTLD_NOW | RTLD_NOLOAD);
+  if (!library) throw Failure{"the fake driver is not loaded yet"};
+  return reinterpret_cast<Function*>(dlsym(library, name));
+}
+
+std::string failures_path() { return "/proc/self/fd/" + std::string(std::getenv("JITC_TEST_FAILURES")); }
+
+}  // namespace
+
+std::unique_ptr<Backend> make_device(const Options& options, ExecutionSink& sink, std::string& error) {
+  static NoSegments no_segments;
+  BackendOptions wanted{};
+  wanted.address_base = kBase + options.slot * kRange;
+  wanted.address_bytes = kRange;
+  wanted.memory_limit = options.limit;
+  wanted.threads = 1;
+  wanted.driver_path = options.driver;
+  wanted.cublas_path = options.cublas;
+  wanted.cublaslt_path = options.cublaslt;
+  wanted.nccl_path = options.nccl;
+  wanted.hang_seconds = options.hang_seconds;
+  setenv("JITC_FAKE_CUDA", options.driver.c_str(), 1);  // where the fake NCCL finds the driver
+  Rendezvous& rendezvous = options.rendezvous ? *options.rendezvous : no_segments;
+  return make_cuda_backend(wanted, sink, rendezvous, images(), error);
+}
+
+Session::Session(const Options& options) : Client(options.slot) {
+  std::string error;
+  backend = make_device(options, sink, error);
+  if (!backend) throw Failure{error};
+}
+
+void Session::stream(uint64_t handle, uint32_t flags, int32_t priority) {
+  ops::StreamCreate op;
+  op.handle = handle;
+  op.flags = flags;
+  op.priority = priority;
+  give(op);
+}
+
+void Session::event(uint64_t handle, uint64_t flags) {
+  ops::EventCreate op;
+  op.handle = handle;
+  op.flags = flags;
+  give(op);
+}
+
+uint64_t Session::record(uint64_t event, uint64_t stream) {
+  ops::EventRecord op;
+  op.event = event;
+  return give(op, stream);
+}
+
+uint64_t Session::wait(uint64_t event, uint64_t stream) {
+  ops::EventWait op;
+  op.event = event;
+  return give(op, stream);
+}
+
+uint64_t Session::fill(uint64_t address, uint64_t bytes, uint32_t value, uint64_t stream, uint32_t width) {
+  ops::Fill op;
+  op.address = address;
+  op.bytes = bytes;
+  op.value = value;
+  op.width = width;
+  return give(op, stream);
+}
+
+uint64_t Session::copy(uint64_t to, uint64_t from, uint64_t bytes, uint64_t stream) {
+  ops::CopyD2d op;
+  op.destination = to;
+  op.source = from;
+  op.bytes = bytes;
+  return give(op, stream);
+}
+
+uint64_t Session::put(uint64_t address, const std::vector<uint8_t>& bytes, uint64_t stream) {
+  ops::CopyH2d op;
+  op.address = address;
+  op.bytes = bytes.size();
+  return give(op, stream, bytes.data(), bytes.size());
+}
+
+uint64_t Session::get(uint64_t address, uint64_t bytes, uint64_t stream) {
+  ops::CopyD2h op;
+  op.address = address;
+  op.bytes = bytes;
+  return give(op, stream);
+}
+
+uint64_t Session::release(uint64_t address) {
+  ops::Free op;
+  op.address = address;
+  return give(op);
+}
+
+uint32_t Session::try_allocate(uint64_t address, uint64_t bytes) {
+  ops::Allocate op;
+  op.address = address;
+  op.bytes = bytes;
+  return ask(op).status;
+}
+
+StreamGate::StreamGate() {
+  auto* const launch = driver_function<int(void*, void (*)(void*), void*)>("cuLaunchHostFunc");
+  const auto pass = [](void* gate) { static_cast<Gate*>(gate)->pass(); };
+  CHECK_EQUAL(launch(nullptr, pass, &gate_), 0);
+}
+
+void StreamGate::open() { gate_.open(); }
+
+void prepare_failures() {
+  const int file = memfd_create("failures", 0);
+  setenv("JITC_TEST_FAILURES", std::to_string(file).c_str(), 1);
+  setenv("JITC_FAKE_FAIL_FILE", failures_path().c_str(), 1);
+}
+
+void ask_for_failures(const std::string& rules) { std::ofstream(failures_path()) << rules; }
+
+int run_child(const std::function<void()>& body, std::string& written) {
+  int pipe_ends[2];
+  if (pipe(pipe_ends) != 0) throw Failure{"pipe"};
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(pipe_ends[1], 2);
+    close(pipe_ends[0]);
+    close(pipe_ends[1]);
+    alarm(kLimitSeconds);
+    std::exit(run_case("child", body));
+  }
+  close(pipe_ends[1]);
+  char buffer[4096];
+  for (ssize_t got; (got = ::read(pipe_ends[0], buffer, sizeof buffer)) > 0;)
+    written.append(buffer, static_cast<size_t>(got));
+  close(pipe_ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+}  // namespace jitc::test

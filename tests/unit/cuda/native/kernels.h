@@ -1,0 +1,61 @@
+// A session with a module of the fake driver's kernels (tests/fakes/README.md).
+#pragma once
+#include "harness.h"
+#include "images.h"
+
+namespace jitc::test {
+
+/// Values one after the other, as a kernel's parameter buffer.
+template <class... Values>
+std::vector<std::byte> packed_values(Values... values) {
+  std::vector<std::byte> bytes;
+  const auto add = [&](const auto& value) {
+    const auto* const from = reinterpret_cast<const std::byte*>(&value);
+    bytes.insert(bytes.end(), from, from + sizeof value);
+  };
+  (add(values), ...);
+  return bytes;
+}
+
+struct Launch {
+  uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1}, shared = 0;
+  std::vector<ops::LaunchAttribute> attributes{};
+};
+
+class KernelSession : public Session {
+ public:
+  static constexpr uint64_t kModule = 0x3001, kAdd = 0x4001, kStream = 0x1001, kSide = 0x1002;
+  using Bytes = std::vector<std::byte>;
+
+  using Session::Session;
+  /// The usual: streams, a module, the kernel add_i64(p, v, n).
+  void begin();
+  Reply load(uint64_t module, const std::string& image);
+  Reply function(uint64_t module, uint64_t handle, const std::string& name);
+  Reply variable(uint64_t module, const std::string& name);
+  uint64_t launch(uint64_t function, const Bytes& parameters, uint64_t stream = 0, const Launch& shape = {});
+  uint64_t add(uint64_t address, int64_t value, uint64_t count, uint64_t stream = 0) {
+    return launch(kAdd, packed_values(address, value, count), stream);
+  }
+  Reply end_capture(uint64_t graph, uint64_t stream = kStream);
+  void begin_capture(uint64_t stream = kStream) { give(ops::CaptureBegin{}, stream); }
+  Reply instantiate(uint64_t graph, uint64_t executable, uint64_t flags = 0);
+  uint64_t launch_graph(uint64_t executable, uint64_t stream = kStream);
+  void destroy_executable(uint64_t executable);
+  int64_t number(uint64_t address) { return download<int64_t>(address, 1)[0]; }
+
+  /// The ops from `first` on, as the core keeps what a graph consists of.
+  Resources::Captured content(uint64_t first);
+
+ private:
+  template <class Op>
+  uint64_t send(Op op, uint64_t stream, const Bytes& payload) {
+    return give(op, stream, payload.data(), payload.size());
+  }
+};
+
+/// Adds the image "all", with every kernel and a variable "counter".
+ImageHash all_kernels();
+ImageHash named(const std::string& name);
+
+}  // namespace jitc::test

@@ -1,0 +1,195 @@
+// See rank.h. Every case ends with a look at the stub: nothing forbidden was called, nothing is left.
+#include "rank.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <iostream>
+#include <thread>
+
+namespace jitc::test {
+namespace {
+constexpr std::chrono::seconds kLimit{60};  // only reached when something hangs
+
+std::map<std::string, std::function<void()>>& cases() {
+  static std::map<std::string, std::function<void()>> all;
+  return all;
+}
+}  // namespace
+
+void await(const char* what, const std::function<bool()>& done) {
+  const auto until = std::chrono::steady_clock::now() + kLimit;
+  while (!done()) {
+    if (std::chrono::steady_clock::now() > until) throw Failure{std::string("timed out: ") + what};
+    std::this_thread::yield();
+  }
+}
+
+Segments::~Segments() { renew(); }
+
+void Segments::renew() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, file] : files_) close(file);
+  files_.clear();
+}
+
+std::string Segments::join(const std::array<uint8_t, 128>& id, uint32_t ranks, uint32_t, uint64_t& bytes,
+                           std::string& error) {
+  const std::lock_guard lock(mutex_);
+  if (id[0] == 0xff) return error = "nobody knows this communicator", std::string();
+  bytes = cuda::Meeting::bytes(ranks);
+  const auto [found, fresh] = files_.try_emplace(id, -1);
+  if (fresh) found->second = memfd_create("jitc-test", 0);
+  if (fresh && ftruncate(found->second, static_cast<off_t>(bytes)) != 0) throw Failure{"memfd"};
+  return "/proc/self/fd/" + std::to_string(found->second);
+}
+
+std::array<uint8_t, 128> unique_id(uint8_t value) {
+  std::array<uint8_t, 128> id{};
+  id.fill(value);
+  return id;
+}
+
+Rank::Rank(Segments& segments, double hang_seconds, bool library)
+    : communicators(std::make_unique<Communicators>(library ? JITC_STUB_NCCL : "", *this, segments, *this,
+                                                    hang_seconds)) {}
+Rank::~Rank() { communicators.reset(); }
+
+uint64_t Rank::create(uint64_t handle, uint8_t id, int ranks, int rank) {
+  ops::CommunicatorCreate op;
+  op.handle = handle;
+  op.ranks = ranks;
+  op.rank = rank;
+  op.unique_id = unique_id(id);
+  communicators->create(next(op));
+  return sequence_;
+}
+
+uint64_t Rank::split(uint64_t parent, uint64_t handle, int color, int key) {
+  ops::CommunicatorSplit op;
+  op.parent = parent;
+  op.handle = handle;
+  op.color = color;
+  op.key = key;
+  communicators->split(next(op));
+  return sequence_;
+}
+
+void Rank::destroy(uint64_t handle) {
+  ops::CommunicatorDestroy op;
+  op.handle = handle;
+  communicators->destroy(next(op));
+}
+
+void Rank::collective(const std::vector<CollectiveItem>& items) {
+  ops::Collective op = next(ops::Collective{});
+  op.count = items.size();
+  op.header.size = static_cast<uint32_t>(sizeof op + items.size() * sizeof(CollectiveItem));
+  std::vector<uint64_t> record(op.header.size / 8);
+  std::memcpy(record.data(), &op, sizeof op);
+  std::memcpy(reinterpret_cast<std::byte*>(record.data()) + sizeof op, items.data(),
+              items.size() * sizeof(CollectiveItem));
+  communicators->collective(*reinterpret_cast<const ops::Collective*>(record.data()), nullptr);
+}
+
+void Rank::restore(const std::vector<Identity>& wanted) {
+  CHECK(fence());
+  communicators->restore(wanted);
+  communicators->resume();
+}
+
+void Rank::result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload) {
+  const std::lock_guard lock(mutex_);
+  const std::string text(reinterpret_cast<const char*>(payload.data()), payload.size());
+  if (!results_.emplace(sequence, Reply{status, text}).second)
+    fault_ = Fault{sequence, 0, "test", "a second result for one op"};
+  changed_.notify_all();
+}
+
+void Rank::communicator_fault(uint64_t sequence, uint32_t status, const char* cause,
+                              const std::string& message) {
+  const std::lock_guard lock(mutex_);
+  if (!fault_) fault_ = Fault{sequence, status, cause, message};
+  changed_.notify_all();
+}
+
+Reply Rank::wait_result(uint64_t sequence) {
+  std::unique_lock lock(mutex_);
+  if (!changed_.wait_for(lock, kLimit, [&] { return results_.contains(sequence) || fault_; }))
+    throw Failure{"timed out: result"};
+  if (!results_.contains(sequence)) throw Failure{"fault instead of a result: " + fault_->message};
+  return results_.at(sequence);
+}
+
+bool Rank::has_result(uint64_t sequence) {
+  const std::lock_guard lock(mutex_);
+  return results_.contains(sequence);
+}
+
+Fault Rank::wait_fault() {
+  std::unique_lock lock(mutex_);
+  if (!changed_.wait_for(lock, kLimit, [&] { return fault_.has_value(); })) throw Failure{"timed out: fault"};
+  return *fault_;
+}
+
+CollectiveItem item(uint64_t comm, CollectiveKind kind, uint32_t dtype, uint64_t count, int32_t peer) {
+  CollectiveItem made;
+  made.comm = comm;
+  made.kind = static_cast<uint32_t>(kind);
+  made.dtype = dtype;
+  made.reduction = 0;
+  made.peer = peer;
+  made.count = count;
+  made.send = Rank::kBase;
+  made.receive = Rank::kBase + 0x8000;
+  made.scale = 1;
+  made.scale_address = 0;
+  return made;
+}
+
+std::optional<cuda::OpError> refusal(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const cuda::OpError& error) {
+    return error;
+  }
+  return std::nullopt;
+}
+
+Case::Case(const char* name, std::function<void()> run) { cases()[name] = std::move(run); }
+
+namespace {
+int run_one(const std::string& name, const std::function<void()>& body) {
+  try {
+    stub_reset();
+    body();
+    CHECK_EQUAL(stub_count("violations"), 0);
+    CHECK_EQUAL(stub_count("live"), 0);
+    return 0;
+  } catch (const Failure& failure) {
+    std::cerr << name << ": " << failure.message << std::endl;
+  } catch (const cuda::OpError& error) {
+    std::cerr << name << ": " << error.message << std::endl;
+  } catch (const cuda::Abandoned&) {
+    std::cerr << name << ": abandoned" << std::endl;
+  }
+  return 1;
+}
+}  // namespace
+}  // namespace jitc::test
+
+int main(int count, char** arguments) {
+  using namespace jitc::test;
+  alarm(120);
+  if (count == 2 && std::string(arguments[1]) == "--list") {
+    for (const auto& [name, body] : cases()) std::cout << name << "\n";
+    return 0;
+  }
+  int failures = 0;
+  for (int i = 1; i < count; ++i) {
+    const auto found = cases().find(arguments[i]);
+    failures += found == cases().end() ? 1 : run_one(arguments[i], found->second);
+  }
+  return failures || count < 2;
+}

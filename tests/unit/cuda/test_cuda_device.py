@@ -1,0 +1,198 @@
+"""Runs the cases of the native test program of the cuda device (tests/unit/cuda/native) on the fake driver and NCCL.
+
+Each case is a process of its own; the fake's log of calls tells what was leaked. ``JITC_SANITIZE`` (such as
+``thread`` or ``address,undefined``) builds the program, the device in it and the fake with sanitizers.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from toolkit.fakes import FakeCall, fake_calls, fake_environment
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+SANITIZE = os.environ.get("JITC_SANITIZE", "")
+#: What makes something -> what gives it back, and the argument that names it there.
+PAIRS = {
+    "cuStreamCreateWithPriority": ("cuStreamDestroy_v2", "stream"),
+    "cuEventCreate": ("cuEventDestroy_v2", "event"),
+    "cuMemCreate": ("cuMemRelease", "handle"),
+    "cuMemHostAlloc": ("cuMemFreeHost", "address"),
+    "cuMemAddressReserve": ("cuMemAddressFree", "address"),
+    "cublasCreate_v2": ("cublasDestroy_v2", "handle"),
+    "cublasLtMatmulDescCreate": ("cublasLtMatmulDescDestroy", "object"),
+    "cublasLtMatrixLayoutCreate": ("cublasLtMatrixLayoutDestroy", "object"),
+    "cublasLtMatmulPreferenceCreate": ("cublasLtMatmulPreferenceDestroy", "object"),
+    "cuModuleLoadData": ("cuModuleUnload", "module"),
+    "cuStreamEndCapture": ("cuGraphDestroy", "graph"),
+    "cuGraphInstantiateWithFlags": ("cuGraphExecDestroy", "graph"),
+}
+IN_PROGRESS = 7  # ncclInProgress: what a communicator that must not block answers
+#: A context that is lost takes everything with it; so does a process that ends in the middle.
+LOSES_ALL = (
+    "kernel_that_fails",
+    "fault_sticky",
+    "fault_hung",
+    "fault_a_dispatcher",
+    "collective_fault_a_rank_dies",
+    "collective_fault_an_abort_that_hangs",
+)
+
+
+def cuda_headers() -> Path | None:
+    """Where a wheel brought cuda.h along."""
+    found = [Path(folder) / "nvidia" / "cu13" / "include" for folder in sys.path]
+    return next((folder for folder in found if (folder / "cuda.h").exists()), None)
+
+
+def cases() -> list[str]:
+    sources = [path.read_text() for path in HERE.glob("native/*.cpp")]
+    return sorted(name for text in sources for name in re.findall(r"^CASE\((\w+)\)", text, re.M))
+
+
+@pytest.fixture(scope="session")
+def program() -> Path:
+    # A fake with sanitizers must not be found by other tests (toolkit.fakes).
+    build = ROOT / "build" / ("-".join(["sanitize/cuda-test", *SANITIZE.split(",")]) if SANITIZE else "cuda-test")
+    tools = Path(sys.executable).parent
+    parts = "-DJITC_PARTS=tests/unit/cuda/native;tests/fakes"
+    headers = f"-DJITC_CUDA_HEADERS={cuda_headers() or ''}"
+    configure: list[str | Path] = [
+        tools / "cmake", "-S", ROOT, "-B", build, "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tools / 'ninja'}",
+        parts, headers, f"-DJITC_SANITIZE={SANITIZE}",
+    ]  # fmt: skip
+    targets = ["--target", "jitc_cuda_test"]
+    commands: list[list[str | Path]] = [configure, [tools / "cmake", "--build", build, "-j", "2", *targets]]
+    for command in commands:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    return build / "tests" / "unit" / "cuda" / "native" / "jitc_cuda_test"
+
+
+def run(program: Path, case: str, log: Path) -> list[FakeCall]:
+    done = subprocess.run(
+        [program, case], capture_output=True, text=True, timeout=200, check=False, env=fake_environment(log)
+    )
+    assert done.returncode == 0, f"{program} {case}\n{done.stdout}{done.stderr}"
+    assert "WARNING: ThreadSanitizer" not in done.stderr
+    return [call for call in fake_calls(log) if not call.runs]
+
+
+def leaks(calls: list[FakeCall]) -> Counter[tuple[str, object]]:
+    """What was made and not given back, and what was given back and not made."""
+    balance: Counter[tuple[str, object]] = Counter()
+    for call in calls:
+        if call.result not in {0, IN_PROGRESS}:
+            continue
+        if call.name in PAIRS:
+            balance[call.name, call.args["out"]] += 1
+        for made, (given_back, argument) in PAIRS.items():
+            if call.name == given_back:
+                balance[made, call.args[argument]] -= 1
+        if call.name in {"cuMemMap", "cuMemUnmap"}:
+            balance["cuMemMap", call.args["address"]] += 1 if call.name == "cuMemMap" else -1
+        if call.name == "ncclCommInitRankConfig":
+            balance["communicator", call.args["out"]] += 1
+        if call.name in {"ncclCommAbort", "ncclCommDestroy"}:
+            balance["communicator", call.args["comm"]] -= 1
+        if call.name.startswith("cuDevicePrimaryCtxRe"):
+            balance["context", ""] += 1 if call.name == "cuDevicePrimaryCtxRetain" else -1
+    return +balance + Counter({key: 1 for key, count in balance.items() if count < 0})
+
+
+def test_program_has_the_cases_that_are_listed_here(program: Path) -> None:
+    listed = subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.split()
+    assert sorted(listed) == cases()
+    assert len(listed) > 50
+
+
+@pytest.mark.parametrize("case", cases())
+def test_case(program: Path, case: str, tmp_path: Path) -> None:
+    calls = run(program, case, tmp_path / "log")
+    # NCCL is never told to abort while a thread is inside it.
+    assert all(call.args["others_inside"] == 0 for call in calls if call.name == "ncclCommAbort")
+    if not case.startswith(LOSES_ALL):
+        assert not leaks(calls)
+
+
+@pytest.mark.skipif(cuda_headers() is None, reason="cuda.h is not installed (pip install nvidia-cuda-runtime)")
+def test_declarations_are_those_of_the_real_header(program: Path) -> None:
+    checked = program.parent / "CMakeFiles" / "jitc_cuda_check.dir"
+    assert list(checked.rglob("abi_check.cpp.o"))  # it compiles only when they are
+
+
+def test_flags_and_priorities_reach_the_driver(program: Path, tmp_path: Path) -> None:
+    calls = run(program, "stream_priorities_and_flags_reach_the_driver", tmp_path / "log")
+    made = [call.args for call in calls if call.name == "cuStreamCreateWithPriority"]
+    assert [(one["flags"], one["priority"]) for one in made] == [(1, -2), (0, 0)]
+
+
+def test_memory_lies_where_the_client_wants_it(program: Path, tmp_path: Path) -> None:
+    calls = run(program, "restore_in_a_fresh_device_puts_everything_back", tmp_path / "log")
+    reserved = [call.args for call in calls if call.name == "cuMemAddressReserve"]
+    assert len(reserved) == 1 and reserved[0]["wanted"] == reserved[0]["out"]
+    mapped = [
+        int(str(call.args["address"]), 16) - int(str(reserved[0]["out"]), 16)
+        for call in calls
+        if call.name == "cuMemMap"
+    ]
+    assert mapped == [0, 4 * (2 << 20)]
+
+
+def test_a_run_of_ops_costs_few_marks(program: Path, tmp_path: Path) -> None:
+    """200 fills and one synchronize: a mark per 32 ops, and one that somebody waits for."""
+    calls = run(program, "stream_ops_run_in_order", tmp_path / "log")
+    assert sum(call.name == "cuStreamWriteValue64_v2" for call in calls) == 200 // 32 + 1
+
+
+def test_launches_reach_the_driver_byte_for_byte(program: Path, tmp_path: Path) -> None:
+    """Parameters, shape and attributes of a launch; odd structures and what lies between them too."""
+    calls = run(program, "kernel_parameters_arrive_as_they_are_laid_out", tmp_path / "log")
+    launch = next(call.args for call in calls if call.name == "cuLaunchKernelEx")
+    assert launch["kernel"] == "struct_args" and launch["attributes"] == ""
+    assert launch["parameters"][:32] == "07" + "70110100" + "0000000000010000" + "ffffff"
+    calls = run(program, "kernel_shape_and_attributes_reach_the_driver", tmp_path / "other")
+    launch = next(call.args for call in calls if call.name == "cuLaunchKernelEx")
+    assert launch["shape"] == "".join(value.to_bytes(4, "little").hex() for value in (5, 4, 3, 32, 2, 1, 1024))
+    attributes = bytes.fromhex(launch["attributes"])
+    assert [attributes[at] for at in (0, 72, 144)] == [2, 4, 8]  # id, value, end of the value
+    assert [attributes[at + 8] for at in (0, 72, 144)] == [1, 2, 3]
+    assert [attributes[at + 71] for at in (0, 72, 144)] == [0x5A] * 3
+
+
+def test_a_capture_does_not_touch_the_streams_of_the_program(program: Path, tmp_path: Path) -> None:
+    """Marks go on where they were: none is captured, none is put on a stream that captures."""
+    calls = run(program, "graph_capture_leaves_other_work_alone", tmp_path / "log")
+    captured = {call.args["stream"] for call in calls if call.name == "cuStreamBeginCapture_v2"}
+    marked = {call.args["stream"] for call in calls if call.name == "cuStreamWriteValue64_v2"}
+    assert len(captured) == 1 and marked and not captured & marked
+    ended = next(call for call in calls if call.name == "cuStreamEndCapture")
+    assert ended.args["nodes"] == 2
+
+
+def test_a_cublas_call_runs_with_the_modes_and_workspace_of_its_handle(program: Path, tmp_path: Path) -> None:
+    calls = run(program, "blas_modes_and_workspaces_reach_the_library", tmp_path / "log")
+    products = [call.args for call in calls if call.name == "cublasSgemm_v2"]
+    seen = [(one["math_mode"], one["atomics_mode"], one["workspace_bytes"]) for one in products]
+    of_the_library, own = 0, 2 << 20
+    assert seen == [(0, 0, 0), (3, 1, own), (3, 1, own), (0, 0, 0), (3, 1, of_the_library), (3, 1, 0)]
+    assert len({one["workspace"] for one in products[1:3]}) == 1
+    assert len({one["stream"] for one in products}) == 3
+    told = [call.args["bytes"] for call in calls if call.name == "cublasSetWorkspace_v2"]
+    assert told == [own, own, 0]  # to use none is told; to use its own again the library is given its stream again
+    assert sum(call.name == "cublasSetStream_v2" for call in calls) == 5
+
+
+def test_objects_of_a_cublaslt_product_are_kept(program: Path, tmp_path: Path) -> None:
+    """5 equal products and 600 others: one set of objects each, not more than 512 at a time."""
+    calls = Counter(call.name for call in run(program, "lt_objects_are_kept_by_their_description", tmp_path / "log"))
+    assert calls["cublasLtMatmul"] == 605 and calls["cublasLtCreate"] == calls["cublasLtDestroy"] == 1
+    for one, count in {"MatmulDesc": 1, "MatrixLayout": 4}.items():
+        assert calls[f"cublasLt{one}Create"] == calls[f"cublasLt{one}Destroy"] == 601 * count

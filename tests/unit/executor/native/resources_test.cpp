@@ -1,0 +1,388 @@
+// Cases of the resource table: what ops do to it, and its packed form. Called with a case's name and a
+// folder.
+#include "core/resources.h"
+
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <random>
+
+#include "core/checksum.h"
+#include "core/images.h"
+#include "core/wire.h"
+
+namespace jitc {
+namespace {
+
+#define CHECK(condition)                                                                              \
+  do {                                                                                                \
+    if (!(condition)) throw Error(std::string("line ") + std::to_string(__LINE__) + ": " #condition); \
+  } while (false)
+
+/// Knows nothing but that communicators are not split.
+class NoBackend final : public Backend {
+ public:
+  void enqueue(const ops::OpHeader&) override {}
+  bool idle() override { return true; }
+  void fence() override {}
+  void unfence() override {}
+  bool restore(const Resources&, std::string&) override { return true; }
+  void commit() override {}
+  bool communicator(uint64_t, Resources::Communicator&) const override { return false; }
+  bool read(uint64_t, std::span<std::byte>) const override { return false; }
+  bool write(uint64_t, std::span<const std::byte>) override { return false; }
+  bool hash(uint64_t, uint64_t, std::array<uint8_t, 16>&) const override { return false; }
+  uint64_t memory_used() const override { return 0; }
+  uint64_t memory_total() const override { return 0; }
+};
+
+/// A table that is given ops as the dispatcher gives them.
+class Bench {
+ public:
+  explicit Bench(const std::string& folder)
+      : images(ImageStore::Place{folder, folder.empty() ? 0 : 64u << 20}, 1, false), table(images) {}
+
+  template <class Op>
+  uint64_t give(Op op, uint64_t stream = 0, std::string_view payload = {}, uint32_t status = 0,
+                std::span<const std::byte> result = {}) {
+    std::vector<std::byte> record((sizeof(op) + payload.size() + 7) / 8 * 8);
+    op.header = {static_cast<uint32_t>(record.size()), static_cast<uint16_t>(Op::kId), 0, stream, ++sequence};
+    std::memcpy(record.data(), &op, sizeof(op));
+    if (!payload.empty()) std::memcpy(record.data() + sizeof(op), payload.data(), payload.size());
+    table.apply(*reinterpret_cast<const ops::OpHeader*>(record.data()), status, result);
+    return sequence;
+  }
+  void function(uint64_t module, uint64_t handle, std::string_view name, uint32_t status = 0) {
+    ops::FunctionGet op;
+    op.module = module;
+    op.function = handle;
+    op.bytes = name.size();
+    give(op, 0, name, status);
+  }
+  void variable(uint64_t module, std::string_view name, uint64_t address, uint64_t bytes) {
+    ops::VariableGet op;
+    op.module = module;
+    op.bytes = name.size();
+    const uint64_t result[2] = {address, bytes};
+    give(op, 0, name, 0, std::as_bytes(std::span(result)));
+  }
+  void launch(uint64_t stream, uint64_t handle) {
+    ops::KernelLaunch op;
+    op.function = handle;
+    op.parameters = 5;
+    give(op, stream, "abcde");
+  }
+  Resources list() const { return table.list(backend); }
+
+  NoBackend backend;
+  ImageStore images;
+  ResourceTable table;
+  uint64_t sequence = 0;
+};
+
+template <class Op, class... Values>
+Op with(Values... values) {
+  Op op;
+  const auto bytes = [&] {
+    std::array<std::byte, (sizeof(Values) + ... + 0)> all;
+    size_t at = 0;
+    ((std::memcpy(all.data() + at, &values, sizeof values), at += sizeof values), ...);
+    return all;
+  }();
+  static_assert(sizeof(bytes) <= sizeof(Op) - sizeof(ops::OpHeader));
+  std::memcpy(reinterpret_cast<std::byte*>(&op) + sizeof(ops::OpHeader), bytes.data(), bytes.size());
+  return op;
+}
+
+ImageHash hash_named(uint8_t value) {
+  ImageHash hash{};
+  hash[0] = value;
+  return hash;
+}
+
+void load(Bench& bench, uint64_t module, uint8_t image, uint32_t status = 0) {
+  ops::ModuleLoad op;
+  op.module = module;
+  op.hash = hash_named(image);
+  op.bytes = 100;
+  bench.give(op, 0, {}, status);
+}
+
+void set_attribute(Bench& bench, uint64_t function, int32_t attribute, int32_t value, uint32_t status = 0) {
+  bench.give(with<ops::FunctionSet>(function, attribute, value), 0, {}, status);
+}
+
+void set_mode(Bench& bench, uint64_t handle, ops::BlasField field, int32_t mode) {
+  bench.give(with<ops::BlasSet>(handle, static_cast<uint32_t>(field), mode));
+}
+
+void graph(Bench& bench, uint64_t stream, uint64_t handle, uint32_t status = 0) {
+  bench.give(ops::CaptureBegin{}, stream);
+  bench.launch(stream, 7);
+  bench.launch(stream + 1, 8);
+  bench.give(with<ops::CaptureEnd>(handle), stream, {}, status);
+}
+
+std::vector<std::byte> packed(const Resources& resources) {
+  Packer packer;
+  pack(packer, resources);
+  return packer.bytes();
+}
+
+/// One of everything.
+void fill(Bench& bench) {
+  bench.give(with<ops::Allocate>(uint64_t{0x1000}, uint64_t{4096}));
+  bench.give(with<ops::StreamCreate>(uint64_t{9}, 1u, -1));
+  bench.give(with<ops::EventCreate>(uint64_t{10}, uint64_t{2}));
+  load(bench, 20, 1);
+  load(bench, 21, 2);
+  bench.function(20, 30, "kernel");
+  bench.function(21, 31, "other");
+  set_attribute(bench, 30, 8, 98304);
+  set_attribute(bench, 30, 9, -1);
+  bench.variable(21, "table", 0x7000, 64);
+  bench.give(with<ops::BlasCreate>(uint64_t{40}));
+  set_mode(bench, 40, ops::BlasField::pointer_mode, 1);
+  bench.give(with<ops::BlasSet>(uint64_t{40}, uint32_t{3}, 0, uint64_t{0x1000}, uint64_t{512}));
+  graph(bench, 9, 50);
+  bench.give(with<ops::GraphInstantiate>(uint64_t{50}, uint64_t{60}, uint64_t{8}));
+  bench.give(with<ops::GraphInstantiate>(uint64_t{50}, uint64_t{61}, uint64_t{0}));
+  bench.give(with<ops::GraphDestroy>(uint64_t{50}));
+  graph(bench, 9, 51);
+  bench.give(ops::CaptureBegin{}, 9);
+  bench.launch(9, 7);
+}
+
+// -- cases -------------------------------------------------------------------------------------------
+
+void modules(const std::string& folder) {
+  Bench bench(folder);
+  load(bench, 20, 1);
+  load(bench, 21, 2);
+  bench.function(20, 30, "kernel");
+  bench.function(20, 32, "missing", 500);
+  bench.function(21, 31, "other");
+  set_attribute(bench, 30, 8, 100);
+  set_attribute(bench, 30, 9, 50, 1);  // refused
+  set_attribute(bench, 99, 8, 1);
+  bench.variable(20, "table", 0x7000, 64);
+  load(bench, 22, 3, 209);
+  Resources all = bench.list();
+  CHECK(all.modules.size() == 2 && all.modules[0].hash == hash_named(1));
+  CHECK(all.functions.size() == 2 && all.functions[0].name == "kernel");
+  CHECK((all.functions[0].attributes == std::map<int32_t, int32_t>{{8, 100}}));
+  CHECK(all.variables.size() == 1 && all.variables[0].address == 0x7000 && all.variables[0].bytes == 64);
+  bench.give(with<ops::ModuleUnload>(uint64_t{20}));
+  all = bench.list();
+  CHECK(all.modules.size() == 1 && all.functions.size() == 1 && all.variables.empty());
+  std::set<ImageHash> needed;
+  add_images(all, needed);
+  CHECK(needed == std::set<ImageHash>{hash_named(2)});
+}
+
+void blas(const std::string& folder) {
+  Bench bench(folder);
+  bench.give(with<ops::BlasCreate>(uint64_t{40}));
+  set_mode(bench, 40, ops::BlasField::math_mode, 3);
+  set_mode(bench, 40, ops::BlasField::pointer_mode, 1);
+  set_mode(bench, 40, ops::BlasField::atomics_mode, 1);
+  set_mode(bench, 41, ops::BlasField::math_mode, 3);
+  set_mode(bench, 40, static_cast<ops::BlasField>(77), 5);
+  bench.give(with<ops::BlasSet>(uint64_t{40}, uint32_t{3}, 0, uint64_t{0x1000}, uint64_t{512}));
+  const Resources all = bench.list();
+  CHECK(all.blas.size() == 1);
+  const auto& one = all.blas[0];
+  CHECK(one.math_mode == 3 && one.pointer_mode == 1 && one.atomics_mode == 1);
+  CHECK(one.workspace == 0x1000 && one.workspace_bytes == 512);
+  bench.give(with<ops::BlasDestroy>(uint64_t{40}));
+  CHECK(bench.list().blas.empty());
+}
+
+uint16_t kind(const std::vector<std::byte>& record) {
+  return reinterpret_cast<const ops::OpHeader*>(record.data())->op;
+}
+
+uint64_t count(const Resources::Content& content, ops::OpId id) {
+  uint64_t found = 0;
+  for (const auto& op : content.ops) found += kind(op) == static_cast<uint16_t>(id);
+  return found;
+}
+
+/// Content: what can be in a graph, of all streams, with the cuBLAS settings that hold at the beginning.
+void graphs(const std::string& folder) {
+  Bench bench(folder);
+  bench.give(with<ops::BlasCreate>(uint64_t{40}));
+  set_mode(bench, 40, ops::BlasField::pointer_mode, 1);
+  bench.launch(9, 1);  // before: no part of it
+  bench.give(ops::CaptureBegin{}, 9);
+  bench.launch(9, 2);
+  bench.launch(8, 3);
+  bench.give(ops::StreamSynchronize{}, 8);
+  bench.give(with<ops::Allocate>(uint64_t{0x1000}, uint64_t{4096}));
+  set_mode(bench, 40, ops::BlasField::math_mode, 2);
+  bench.give(with<ops::CaptureEnd>(uint64_t{50}), 9);
+  bench.launch(9, 4);
+  const Resources all = bench.list();
+  CHECK(all.graphs.size() == 1 && all.captures.empty());
+  const auto& content = *all.graphs[0].ops;
+  CHECK(kind(content.ops.front()) == static_cast<uint16_t>(ops::OpId::capture_begin));
+  CHECK(kind(content.ops.back()) == static_cast<uint16_t>(ops::OpId::capture_end));
+  CHECK(count(content, ops::OpId::kernel_launch) == 2);
+  CHECK(count(content, ops::OpId::blas_set) == 5);
+  CHECK(content.ops.size() == 9);
+  const auto& set = *reinterpret_cast<const ops::BlasSet*>(content.ops[2].data());
+  CHECK(set.field == static_cast<uint32_t>(ops::BlasField::pointer_mode) && set.mode == 1);
+  CHECK(content.kept != ImageHash{} || folder.empty());
+}
+
+void captures_that_fail_make_nothing(const std::string& folder) {
+  Bench bench(folder);
+  graph(bench, 9, 50, 901);
+  CHECK(bench.list().graphs.empty());
+  bench.give(with<ops::GraphInstantiate>(uint64_t{50}, uint64_t{60}, uint64_t{0}));
+  CHECK(bench.list().executables.empty());
+  bench.give(with<ops::CaptureEnd>(uint64_t{51}), 9);  // nothing has begun
+  CHECK(bench.list().graphs.empty());
+}
+
+void captures_at_once(const std::string& folder) {
+  Bench bench(folder);
+  bench.give(ops::CaptureBegin{}, 9);
+  bench.give(ops::CaptureBegin{}, 8);
+  bench.launch(9, 1);
+  bench.give(with<ops::CaptureEnd>(uint64_t{50}), 9);
+  bench.launch(8, 2);
+  CHECK(bench.list().captures.size() == 1);
+  bench.give(with<ops::CaptureEnd>(uint64_t{51}), 8);
+  const Resources all = bench.list();
+  CHECK(all.graphs.size() == 2 && all.captures.empty());
+  CHECK(all.graphs[0].ops->ops.size() == 3 && all.graphs[1].ops->ops.size() == 4);
+}
+
+void collectives_in_graphs_are_known(const std::string& folder) {
+  Bench bench(folder);
+  graph(bench, 9, 50);
+  bench.give(with<ops::GraphInstantiate>(uint64_t{50}, uint64_t{60}, uint64_t{0}));
+  bench.give(ops::CaptureBegin{}, 9);
+  bench.give(ops::Collective{}, 9);
+  bench.give(with<ops::CaptureEnd>(uint64_t{51}), 9);
+  bench.give(with<ops::GraphInstantiate>(uint64_t{51}, uint64_t{61}, uint64_t{0}));
+  CHECK(!bench.table.has_collectives(60) && bench.table.has_collectives(61));
+  CHECK(!bench.table.has_collectives(99));
+}
+
+void an_endless_capture_is_noticed(const std::string& folder) {
+  Bench bench(folder);
+  bench.give(ops::CaptureBegin{}, 9);
+  const std::string large(4u << 20, 'x');
+  ops::KernelLaunch op;
+  for (int i = 0; i < 63; ++i) bench.give(op, 9, large);
+  CHECK(!bench.table.overflown());
+  bench.give(op, 9, large);
+  CHECK(bench.table.overflown());
+  bench.table.reset({});
+  CHECK(!bench.table.overflown());
+}
+
+void packed_and_back(const std::string& folder) {
+  Bench bench(folder);
+  fill(bench);
+  const auto bytes = packed(bench.list());
+  Unpacker unpacker(bytes);
+  const Resources again = unpack_resources(unpacker, bench.images);
+  CHECK(packed(again) == bytes);
+  CHECK(again.modules.size() == 2 && again.functions.size() == 2 && again.variables.size() == 1);
+  CHECK(again.functions[0].attributes.at(9) == -1 && again.variables[0].name == "table");
+  CHECK(again.executables.size() == 2 && again.executables[0].ops == again.executables[1].ops);
+  CHECK(again.executables[0].flags == 8 && again.graphs.size() == 1);
+  CHECK(again.captures.size() == 1 && again.captures[0].stream == 9);
+  // Small when the content lies with the images, whole when it does not.
+  CHECK(folder.empty() == (bytes.size() > 1500));
+  const std::string place = folder.empty() ? "" : folder + "/other";
+  if (!place.empty()) std::filesystem::create_directory(place);
+  Bench other(place);
+  other.table.reset(again);
+  CHECK(packed(other.list()) == bytes);
+  other.launch(9, 8);  // the capture goes on
+  other.give(with<ops::CaptureEnd>(uint64_t{52}), 9);
+  CHECK(other.list().graphs.size() == 2 && other.list().graphs[1].ops->ops.size() == 8);
+}
+
+/// Whatever a record holds: Error, or some resources; never a crash.
+void damaged_records(const std::string& folder) {
+  Bench bench(folder);
+  fill(bench);
+  const auto bytes = packed(bench.list());
+  const auto attempt = [&](std::span<const std::byte> damaged) {
+    try {
+      Unpacker unpacker(damaged);
+      unpack_resources(unpacker, bench.images);
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  for (size_t size = 0; size < bytes.size(); ++size) CHECK(!attempt({bytes.data(), size}));
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 20'000; ++round) {
+    auto damaged = bytes;
+    for (int change = 0; change < 3; ++change)
+      damaged[random() % damaged.size()] = static_cast<std::byte>(random() % 256);
+    attempt(damaged);
+  }
+}
+
+void a_graph_that_is_lost_is_named(const std::string& folder) {
+  Bench bench(folder);
+  graph(bench, 9, 50);
+  const auto bytes = packed(bench.list());
+  bench.images.hold_only({});
+  std::remove((folder + "/" + to_hex(bench.list().graphs[0].ops->kept)).c_str());
+  try {
+    Unpacker unpacker(bytes);
+    unpack_resources(unpacker, bench.images);
+  } catch (const Error& error) {
+    CHECK(std::string(error.what()).find("a graph of this session is lost: image ") == 0);
+    return;
+  }
+  CHECK(false);
+}
+
+const std::map<std::string, std::function<void(const std::string&)>>& cases() {
+  static const std::map<std::string, std::function<void(const std::string&)>> kCases{
+      {"modules", modules},
+      {"blas", blas},
+      {"graphs", graphs},
+      {"graphs_inline", [](const std::string&) { graphs(""); }},
+      {"captures_that_fail_make_nothing", captures_that_fail_make_nothing},
+      {"captures_at_once", captures_at_once},
+      {"collectives_in_graphs_are_known", collectives_in_graphs_are_known},
+      {"an_endless_capture_is_noticed", an_endless_capture_is_noticed},
+      {"packed_and_back", packed_and_back},
+      {"packed_and_back_inline", [](const std::string&) { packed_and_back(""); }},
+      {"damaged_records", damaged_records},
+      {"damaged_records_inline", [](const std::string&) { damaged_records(""); }},
+      {"a_graph_that_is_lost_is_named", a_graph_that_is_lost_is_named},
+  };
+  return kCases;
+}
+
+}  // namespace
+}  // namespace jitc
+
+int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--list") {
+    for (const auto& one : jitc::cases()) std::puts(one.first.c_str());
+    return 0;
+  }
+  if (argc != 3) return 2;
+  try {
+    jitc::cases().at(argv[1])(argv[2]);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", argv[1], error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,77 @@
+"""The executor on the cuda device with the fake driver, in worker processes that die: what the next one makes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from executor_job import Job, digest, undisturbed
+from executor_rig import BASE, Client, Control, Shared, make_executor, stats
+from toolkit.fakes import FakeCall, fake_calls, fake_environment, fake_library
+
+from jitc.proxy.executor import ExecutorError
+
+CHILD = Path(__file__).with_name("executor_child.py")
+STEPS = 6
+
+
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shared]:
+    monkeypatch.setenv("JITC_TEST_DRIVER", str(fake_library("cuda")))
+    memory = Shared()
+    yield memory
+    memory.close()
+
+
+def work_until(shared: Shared, seed: int, log: Path, settings: dict[str, str], *faults: dict[str, object]) -> int:
+    """A worker process that ends by a fault; its exit status."""
+    command = [sys.executable, str(CHILD), json.dumps(shared.request()), str(seed), str(STEPS)]
+    command += [json.dumps(fault) for fault in faults]
+    environment = fake_environment(log, **settings)
+    return subprocess.run(command, capture_output=True, timeout=60, check=False, env=environment).returncode
+
+
+def take_over(shared: Shared, seed: int) -> None:
+    """The next worker goes back, runs all that is left, and has the bytes of a run without a fault."""
+    executor = make_executor()
+    executor.open_session(shared.request(rebuild=True, epoch=1))
+    try:
+        client, job = Client(executor), Job(seed)
+        job.begin(client)
+        for _ in range(STEPS):
+            job.minibatch(client)
+        client.reconnect(executor)
+        position = executor.command("Fence", {"session": 1, "epoch": 1})
+        reply = executor.command("Rollback", {"session": 1, "boundary": position["prepared"]})
+        assert reply["complete"], reply
+        executor.command("Resume", {"session": 1, "epoch": 1, "slots": [0]})
+        final = digest(client)
+        assert stats(executor)["boundary"] == STEPS
+    finally:
+        executor.close()
+    assert final == undisturbed(STEPS, seed)[0]
+
+
+def named(calls: list[FakeCall], name: str) -> list[FakeCall]:
+    return [call for call in calls if call.name == name and not call.runs]
+
+
+def test_a_killed_worker_is_replaced(shared: Shared, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    fault: dict[str, object] = {"kind": "kill-worker", "boundary": 3, "phase": "backward"}
+    assert work_until(shared, 5, log, {}, fault) == -9
+    reserved = named(fake_calls(log), "cuMemAddressReserve")
+    assert [int(call.args["out"], 16) for call in reserved] == [BASE]
+    assert not named(fake_calls(log), "cuMemAddressFree")  # it had no time to clean up
+    take_over(shared, 5)
+
+
+def test_a_driver_that_fails_is_told_with_its_cause() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JITC_TEST_DRIVER", "/nowhere/libcuda.so.1")
+        with pytest.raises(ExecutorError, match=r"cuda device.*/nowhere/libcuda.so.1"):
+            make_executor(Control())

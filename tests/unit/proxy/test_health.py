@@ -1,0 +1,125 @@
+"""What makes the service replace a worker that has not died: silence, and what the device's monitoring says."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from standin_client import Client, config, wait_until
+
+from jitc.proxy import rpc
+from jitc.proxy.backends.base import HealthEvent
+from jitc.proxy.backends.software import SoftwareBackend
+from jitc.proxy.node.workers import WorkerState
+from jitc.proxy.service import Service
+from jitc.v1 import control_pb2
+
+#: Longer than a busy machine keeps a running worker from answering.
+SILENCE = 3.0
+Tell = Callable[[HealthEvent], None]
+
+
+def started(one: Service) -> Iterator[Service]:
+    try:
+        one.start()
+        yield one
+    finally:
+        one.stop()
+
+
+@pytest.fixture
+def watchful(tmp_path: Path) -> Iterator[Service]:
+    yield from started(Service(config(tmp_path, hang_seconds=SILENCE)))
+
+
+@pytest.fixture
+def tells() -> list[Tell]:
+    return []
+
+
+@pytest.fixture
+def monitored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tells: list[Tell]) -> Iterator[Service]:
+    """A service whose device has a monitoring: tells[0] is its voice."""
+    monkeypatch.setattr(SoftwareBackend, "watch", lambda self, tell: tells.append(tell))
+    yield from started(Service(config(tmp_path)))
+
+
+def recovery(service: Service) -> dict[str, Any]:
+    wait_until(service, lambda: sum(gpu.recoveries for gpu in service.registry.gpus) >= 1)
+    (one,) = service.recoveries()
+    return one
+
+
+def work(client: Client) -> None:
+    client.send("add", value=5)
+    client.send("boundary")
+    client.send("add", value=3)
+    assert client.call("get")["value"] == 8
+
+
+def test_stopped_workers_are_replaced(watchful: Service) -> None:
+    client = Client(watchful)
+    work(client)
+    worker = watchful.registry.gpus[0].worker
+    spares = [one for one in watchful._supervisor.workers() if one.machine.state is WorkerState.SPARE]
+    assert worker is not None
+    stop = control_pb2.InjectRequest(gpu=0, fault=control_pb2.Fault(kind="stop-worker"))
+    assert client.admin.Inject(stop, timeout=30).fired
+    for spare in spares:
+        os.kill(spare.pid, signal.SIGSTOP)
+    client.send("add", value=1)
+    assert client.call("get")["value"] == 9
+    one = recovery(watchful)
+    assert (one["cause"], one["outcome"], one["gpu"]) == ("hung-worker", "recovered", 0)
+    assert one["phases"]["detect"] >= SILENCE / 2
+    assert not any(spare.alive() for spare in spares)
+    assert watchful.registry.gpus[0].worker not in (worker, *spares)
+    client.close()
+
+
+@pytest.mark.parametrize("cause", ["xid", "ecc-error"])
+def test_trouble_of_a_gpu_replaces_its_worker(monitored: Service, tells: list[Tell], cause: str) -> None:
+    client = Client(monitored)
+    work(client)
+    before = [gpu.worker for gpu in monitored.registry.gpus]
+    tells[0](HealthEvent(0, cause, "Xid 48 (double bit ECC error)"))
+    client.send("add", value=1)
+    one = recovery(monitored)
+    assert (one["cause"], one["outcome"], one["message"]) == (cause, "recovered", "Xid 48 (double bit ECC error)")
+    assert client.call("get")["value"] == 9
+    after = [gpu.worker for gpu in monitored.registry.gpus]
+    assert [old is new for old, new in zip(before, after, strict=True)] == [False, True]
+    client.close()
+
+
+def test_trouble_of_an_idle_gpu(monitored: Service, tells: list[Tell]) -> None:
+    before = monitored.registry.gpus[1].worker
+    tells[0](HealthEvent(1, "xid", "Xid 62"))
+    wait_until(monitored, lambda: monitored.registry.gpus[1].worker not in (None, before))
+    assert monitored.recoveries() == []
+
+
+def test_lost_gpu_is_told(monitored: Service, tells: list[Tell]) -> None:
+    client, other = Client(monitored), Client(monitored, 1)
+    work(client)
+    tells[0](HealthEvent(0, "device-lost", "Xid 79 (GPU has fallen off the bus)", lost=True))
+    one = recovery(monitored)
+    assert one["outcome"].startswith("given up: GPU 0 is lost: Xid 79")
+    with pytest.raises(grpc.RpcError) as caught:
+        Client(monitored)
+    code, text = rpc.status_of(caught.value)
+    assert code is grpc.StatusCode.FAILED_PRECONDITION
+    assert "fallen off the bus" in text
+    with rpc.channel(monitored.config.socket) as link, pytest.raises(grpc.RpcError) as caught:
+        request = control_pb2.AttachRequest(protocol_version=1, token=client.reply.token, wait_ms=5000)
+        rpc.node(link).Attach(request, timeout=20)
+    assert "fallen off the bus" in rpc.status_of(caught.value)[1]
+    assert monitored.registry.gpus[0].state == "failed"
+    work(other)
+    for one_client in (client, other):
+        one_client.close()
