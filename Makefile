@@ -9,7 +9,7 @@ PYTEST := $(PY) -m pytest
 include scripts/setup.mk
 include scripts/check.mk
 
-.PHONY: help demo test test-all bench gpu-check clean
+.PHONY: help demo test test-all bench gpu-check gpu-bundle clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
@@ -28,10 +28,12 @@ bench: build ## measures overhead, call cost, recovery time, journal, import; JS
 	@for one in import_cost call_cost journal_cost step_overhead recovery_time; do \
 	  echo "== $$one"; $(PY) bench/$$one.py --json build/bench/$$one.json; done
 
-gpu-check: ## checks on a real NVIDIA GPU
-	@echo "The cuda back end is not there yet: nothing of jitc runs on a real GPU so far, so there is nothing to check." >&2
-	@echo "What has been shown on which device is in docs/ledger.md." >&2
-	@exit 1
+# Without the build, so that it runs where nothing can be built: what is there is checked.
+gpu-check: ## checks on a real NVIDIA GPU, results in docs/gpu-results (REHEARSE=1: without one, tiny)
+	@$(or $(wildcard $(PY)),python3) scripts/gpu_check.py $(if $(REHEARSE),--rehearse) $(GPU_CHECK)
+
+gpu-bundle: build ## a folder and tar under 64 MiB to run gpu_check.py on a bare GPU machine
+	@$(PY) scripts/gpu_bundle.py
 
 clean: ## removes what the build made (keeps $(VENV))
 	rm -rf build interpose/lib proxy/lib client_shim/lib tests/evidence

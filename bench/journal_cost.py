@@ -35,7 +35,7 @@ class NoControl:
         print(f"fault at op {sequence}: {cause}: {message}", file=sys.stderr)
         os._exit(1)
 
-    def fault_fired(self, detail: str) -> None:
+    def fault_fired(self, number: int, detail: str) -> None:
         raise RuntimeError(detail)
 
 

@@ -19,7 +19,7 @@ LIBRARY = Path(__file__).parent / "lib" / "libjitc_torch.so"
 
 
 def install(redirect: bool, matrix_products: bool = False) -> None:
-    """Loads the native part and registers the optimizer hooks, once per process.
+    """Loads the native part and registers the optimizer hooks, once per process. cuDNN is off from then on.
 
     redirect: operators run in the worker (software device); matrix_products: these too, without cuBLAS.
     """
@@ -30,13 +30,19 @@ def install(redirect: bool, matrix_products: bool = False) -> None:
     if native.jitc_torch_install(redirect + (redirect and matrix_products)):
         raise RuntimeError(f"jitc: PyTorch cannot be prepared: {native.jitc_torch_message().decode()}")
     if hasattr(torch.cuda._tls, "is_initializing"):
-        native.jitc_torch_track()  # PyTorch calls us with the lock that _lazy_call takes
+        _track(native)  # PyTorch calls us with the lock that _lazy_call takes
     else:
-        torch.cuda._lazy_call(native.jitc_torch_track)  # type: ignore[no-untyped-call]
+        torch.cuda._lazy_call(lambda: _track(native))  # type: ignore[no-untyped-call]
     hooks = StepHooks(native)
     register_optimizer_step_pre_hook(hooks.before)
     register_optimizer_step_post_hook(hooks.after)
     _installed = True
+
+
+def _track(native: ctypes.CDLL) -> None:
+    if native.jitc_torch_track():
+        reason = native.jitc_torch_message().decode().splitlines()[0]
+        print(f"jitc: PyTorch's allocator does not say what is live ({reason}); everything is kept", file=sys.stderr)
 
 
 def _load() -> ctypes.CDLL:

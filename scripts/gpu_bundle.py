@@ -1,0 +1,107 @@
+"""make gpu-bundle: a folder and a tar with all that scripts/gpu_check.py needs on a bare machine with a GPU.
+
+Python code, generated gRPC stubs, native libraries without their symbols, and libnghttp2 for machines that lack it.
+Run there: `python3 gpu_check.py`. Promise: under 64 MiB, or an error.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+from importlib import metadata
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LIMIT = 64 << 20
+#: Package of jitc -> its folder; as in pyproject.toml.
+PACKAGES = {"client_shim": "client_shim", "interpose": "interpose", "proxy": "proxy", "v1": "protos/jitc/v1"}
+#: Not needed there: the generator and the sources of native parts.
+LEFT_OUT = ("native", "generator", "spec", "src", "include", "transport", "__pycache__")
+NEEDED = (
+    "proxy/lib/libjitc_executor.so", "interpose/lib/libjitc_interpose.so", "interpose/lib/libjitc_transport.so",
+    "client_shim/lib/libjitc_torch.so",
+)  # fmt: skip
+#: A stub refuses to work with a runtime older than its generator. What is used of it has been the same for years, and
+#: the machine's packages cannot be changed.
+CHECKS = (
+    (re.compile(r"_runtime_version\.ValidateProtobufRuntimeVersion\(.*?\n\)\n", re.DOTALL), ""),
+    (re.compile(r"^if _version_not_supported:\n    raise RuntimeError\(.*?\n    \)\n", re.DOTALL | re.MULTILINE), ""),
+)
+
+
+def main() -> int:
+    missing = [one for one in NEEDED if not (ROOT / one).exists()]
+    if missing:
+        print(f"gpu-bundle: {', '.join(missing)} missing; run `make build`", file=sys.stderr)
+        return 1
+    folder = ROOT / "build" / "gpu-bundle"
+    shutil.rmtree(folder, ignore_errors=True)
+    fill(folder)
+    archive = folder.with_suffix(".tar.gz")
+    with tarfile.open(archive, "w:gz") as out:
+        out.add(folder, folder.name, filter=_anonymous)
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    print(f"gpu-bundle: {folder} {size / 2**20:.1f} MiB, {archive.name} {archive.stat().st_size / 2**20:.1f} MiB")
+    if size > LIMIT:
+        print(f"gpu-bundle: more than {LIMIT >> 20} MiB", file=sys.stderr)
+        return 1
+    return 0
+
+
+def fill(folder: Path) -> None:
+    for name, source in PACKAGES.items():
+        shutil.copytree(
+            ROOT / source, folder / "jitc" / name, ignore=shutil.ignore_patterns(*LEFT_OUT, "*.proto", "*.md", "*.txt")
+        )
+    for stub in (folder / "jitc" / "v1").glob("*_pb2*.py"):
+        stub.write_text(without_version_checks(stub.read_text()))
+    for library in folder.rglob("*.so"):
+        subprocess.run(["strip", "--strip-unneeded", str(library)], check=True)
+    (folder / "bench").mkdir()
+    for part in (ROOT / "bench").glob("gpu_*.py"):
+        shutil.copy(part, folder / "bench")
+    shutil.copy(ROOT / "scripts" / "gpu_check.py", folder)
+    shutil.copy(ROOT / "LICENSE", folder)
+    _registration(folder)
+    _http2(folder / "lib")
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    (folder / "COMMIT").write_text(commit.stdout)
+
+
+def without_version_checks(text: str) -> str:
+    for pattern, replacement in CHECKS:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def _registration(folder: Path) -> None:
+    """What makes PyTorch find jitc's entry point in a folder on the import path."""
+    own = metadata.distribution("jitc")
+    info = folder / f"jitc-{own.version}.dist-info"
+    info.mkdir()
+    for name in ("METADATA", "entry_points.txt"):
+        (info / name).write_text(own.read_text(name) or "")
+
+
+def _http2(folder: Path) -> None:
+    """The one library that the transport needs beside libc and libstdc++."""
+    listing = subprocess.run(
+        ["ldd", str(ROOT / "interpose/lib/libjitc_transport.so")], capture_output=True, text=True, check=True
+    ).stdout
+    found = re.search(r"(libnghttp2\.so\S*) => (\S+)", listing)
+    if found:
+        folder.mkdir()
+        shutil.copy(found[2], folder / found[1])
+
+
+def _anonymous(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    entry.uid = entry.gid = 0
+    entry.uname = entry.gname = ""
+    return entry
+
+
+if __name__ == "__main__":
+    sys.exit(main())

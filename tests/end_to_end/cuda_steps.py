@@ -1,0 +1,61 @@
+"""A program on the CUDA driver's API, run by test_cuda_service.py: steps with boundaries, each on demand.
+
+`cuda_steps.py GPU`: does a step for every line on standard input and prints the step and a hash of its memory; every
+step's result needs all earlier ones, so nothing may be lost, done twice or done on other memory.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import sys
+from typing import Any
+
+BYTES = 1 << 20
+WORD = 256
+
+cuda = ctypes.CDLL(None)
+
+
+def call(name: str, *arguments: Any) -> None:
+    code = getattr(cuda, name)(*arguments)
+    if code:
+        sys.exit(f"{name} gave {code}")
+
+
+def start(gpu: int) -> None:
+    device, context = ctypes.c_int(), ctypes.c_void_p()
+    call("cuInit", 0)
+    call("cuDeviceGet", ctypes.byref(device), gpu)
+    call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+    call("cuCtxSetCurrent", context)
+
+
+def allocate() -> int:
+    address = ctypes.c_uint64()
+    call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(BYTES))
+    return address.value
+
+
+def copy(to: int, source: int, size: int) -> None:
+    call("cuMemcpyDtoDAsync_v2", ctypes.c_uint64(to), ctypes.c_uint64(source), ctypes.c_size_t(size), None)
+
+
+def main(gpu: int) -> None:
+    start(gpu)
+    state, update = allocate(), allocate()
+    call("cuMemsetD8Async", ctypes.c_uint64(state), ctypes.c_ubyte(0), ctypes.c_size_t(BYTES), None)
+    back = ctypes.create_string_buffer(BYTES)
+    for step, _ in enumerate(sys.stdin):
+        sent = (f"step {step} " * BYTES).encode()[:BYTES]
+        call("cuMemcpyHtoDAsync_v2", ctypes.c_uint64(update), sent, ctypes.c_size_t(BYTES), None)
+        copy(update + WORD, state, BYTES // 2)  # what came so far moves up, the new words stand before it
+        cuda.jitc_step_begin()
+        copy(state, update, BYTES)
+        cuda.jitc_step_end(None, ctypes.c_size_t(0))
+        call("cuMemcpyDtoH_v2", back, ctypes.c_uint64(state), ctypes.c_size_t(BYTES))
+        print(step, hashlib.sha256(back.raw).hexdigest(), flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

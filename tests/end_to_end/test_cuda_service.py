@@ -1,0 +1,161 @@
+"""jitc-proxyd --device cuda on the fake libraries: which GPUs it offers, a program on them, what it survives.
+
+Nothing here says anything about a real GPU; what the fakes are is in tests/fakes.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toolkit.client import node
+from toolkit.fakes import fake_calls, fake_system
+from toolkit.job import PRELOAD, ROOT, run_command
+from toolkit.service import BIN, Service, kill_at
+from toolkit.waiting import until
+from toolkit.workplace import Workplace
+
+from jitc.v1 import control_pb2
+
+STEPS = ROOT / "tests" / "end_to_end" / "cuda_steps.py"
+CUDA = ("--device", "cuda")
+Start = Callable[..., "Program"]
+
+
+class Program:
+    """A client in lockstep: step() has it do one step and gives the line that it prints."""
+
+    def __init__(self, service: Service, path: Path, gpu: int) -> None:
+        env = service.env | {"LD_PRELOAD": str(PRELOAD)}
+        self.process = subprocess.Popen(
+            [sys.executable, str(path), str(gpu)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, bufsize=1, env=env,
+        )  # fmt: skip
+
+    def step(self) -> str:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write("\n")
+        return self.process.stdout.readline()
+
+    def finish(self) -> tuple[int, str]:
+        _, errors = self.process.communicate(timeout=30)
+        return self.process.returncode, errors
+
+
+@pytest.fixture
+def environment(workplace: Workplace, tmp_path: Path) -> dict[str, str]:
+    """Two fake GPUs in place of the system's driver."""
+    folder = tmp_path / "driver"
+    folder.mkdir()
+    return fake_system(
+        folder, workplace.env, DEVICES="2", LOG=str(tmp_path / "log"), NVML_EVENTS=str(tmp_path / "events")
+    )
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    programs: list[Program] = []
+
+    def begin(service: Service, path: Path = STEPS, gpu: int = 0) -> Program:
+        programs.append(Program(service, path, gpu))
+        return programs[-1]
+
+    yield begin
+    for program in programs:
+        program.process.kill()
+        program.process.communicate()
+
+
+def describe(service: Service) -> list[Any]:
+    channel, stub = node(service.socket)
+    with channel:
+        return list(stub.Describe(control_pb2.DescribeRequest(protocol_version=1), timeout=20).gpus)
+
+
+def test_gpus_and_workers(workplace: Workplace, environment: dict[str, str], tmp_path: Path) -> None:
+    preloaded = environment | {"LD_PRELOAD": str(PRELOAD)}
+    service = workplace.service(2, (*CUDA, "--workers-per-gpu", "2", "--spares", "0"), **preloaded)
+    gpus = describe(service)
+    assert [gpu.index for gpu in gpus] == [0, 1, 2, 3]
+    assert len({gpu.uuid for gpu in gpus}) == 4
+    assert {(gpu.device, gpu.memory_total) for gpu in gpus} == {("cuda", 512 << 20)}
+    assert gpus[0].attributes[75] == gpus[0].capability_major > 0
+    assert gpus[0].attributes[16] == gpus[0].multiprocessors > 0
+    states = service.status()["gpus"]
+    assert [gpu["physical"] for gpu in states] == [0, 1, 0, 1]
+    for gpu in states:
+        environ = Path(f"/proc/{gpu['worker_pid']}/environ").read_bytes().split(b"\0")
+        assert not any(one.startswith(b"LD_PRELOAD=") for one in environ)
+    # The service itself never initialises CUDA: that was done in a process that has ended.
+    calls = fake_calls(tmp_path / "log")
+    assert any(call.name == "cuInit" for call in calls)
+    assert service.process.pid not in {call.pid for call in calls if call.name.startswith("cu")}
+
+
+def test_a_worker_dies(workplace: Workplace, environment: dict[str, str], start: Start) -> None:
+    service = workplace.service(2, CUDA, **environment)
+    calm, struck = start(service, gpu=0), start(service, gpu=1)
+    expected = [calm.step() for _ in range(6)]
+    service.inject(kill_at(1), 1)
+    service.inject(kill_at(3, skip=2), 1)
+    assert [struck.step() for _ in range(6)] == expected
+    assert len(set(expected)) == 6
+    assert [calm.finish(), struck.finish()] == [(0, ""), (0, "")]
+    report = service.report()
+    assert [(one["cause"], one["gpu"], one["outcome"]) for one in report] == [("worker-death", 1, "recovered")] * 2
+    assert report[-1]["bytes_restored"] >= 2 << 20
+
+
+def test_trouble_that_nvml_tells(
+    workplace: Workplace, environment: dict[str, str], start: Start, tmp_path: Path
+) -> None:
+    service = workplace.service(2, CUDA, **environment)
+    programs = [start(service, gpu=0), start(service, gpu=1)]
+    before = [program.step() for program in programs]
+    events = tmp_path / "events"
+    events.write_text("xid 1 31\nxid 1 48\n")
+    until(lambda: len(service.report()) == 1, 20, "the Xid is a fault")
+    after = [program.step() for program in programs]
+    assert before[0] == before[1]
+    assert after[0] == after[1]
+    with events.open("a") as more:
+        more.write("ecc 0\n")
+    until(lambda: len(service.report()) == 2, 20, "the ECC error is a fault")
+    assert [(one["cause"], one["gpu"], one["outcome"]) for one in service.report()] == [
+        ("xid", 1, "recovered"), ("ecc-error", 0, "recovered"),
+    ]  # fmt: skip
+    assert "Xid 31 (MMU fault: illegal address); left to the worker" in service.log.read_text()
+    with events.open("a") as more:
+        more.write("lost 0\n")
+    until(lambda: service.status()["gpus"][0]["state"] == "failed", 20, "the lost GPU has failed")
+    assert programs[0].step() == ""
+    status, errors = programs[0].finish()
+    assert status == 1
+    assert "GPU 0 is lost" in errors
+    assert programs[1].step().startswith("2 ")
+
+
+@pytest.mark.parametrize(
+    ("changes", "options", "words"),
+    [
+        ({"CUDA_VISIBLE_DEVICES": ""}, (), "NVML lists 2 GPUs, but"),
+        ({}, ("--gpus", "3"), "--gpus 3, but the CUDA driver shows 2"),
+        ({}, ("--nccl", "/nowhere/libnccl.so.2"), "--nccl /nowhere/libnccl.so.2: there is no such file"),
+        ({}, ("--nccl", str(STEPS)), "--nccl: "),
+        ({}, ("--driver", str(PRELOAD)), "is jitc's own preloaded library"),
+        ({"JITC_FAKE_FAIL": "cuInit:1+=999"}, (), "cuInit of the CUDA driver failed with error 999"),
+    ],
+)
+def test_what_cannot_be_is_one_line(
+    workplace: Workplace, environment: dict[str, str], changes: dict[str, str], options: tuple[str, ...], words: str
+) -> None:
+    command = [str(BIN / "jitc-proxyd"), *CUDA, "--socket", str(workplace.folder / "s"), *options]
+    done = run_command(command, env=environment | changes)
+    assert done.returncode == 1
+    assert words in done.stderr
+    assert len(done.stderr.splitlines()) == 1, done.stderr
