@@ -1,9 +1,9 @@
 # Format, lint, types, generated code, layers. Included by the Makefile.
 CXX_FILES = $(shell git ls-files '*.h' '*.cpp' | grep -v '/generated_')
 
-.PHONY: check check-quick check-format check-types check-generated
+.PHONY: check check-quick check-format check-types check-generated check-sanitizers
 check-quick: check-format check-types check-generated ## format, lint, types, generated code: a minute
-check: check-quick test ## everything of check-quick, then the tests
+check: check-quick test check-sanitizers ## everything of check-quick, the tests, the native parts under sanitizers
 
 check-format: build
 	@echo "== format and lint"
@@ -23,3 +23,6 @@ check-generated: build
 	@echo "== generated code, layers"
 	@$(PY) -m jitc.interpose.generator --check
 	@$(PYTEST) -q tests/unit/test_layers.py
+
+check-sanitizers: build ## the native parts under ASan, UBSan and TSan (SANITIZERS="asan" or "tsan": one): half an hour
+	@scripts/sanitize.sh $(or $(SANITIZERS),asan tsan)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +18,9 @@ HEADER = struct.Struct("<IHHQQ")
 
 
 def fake_library() -> Path:
-    """The newest build of the front ends with the recording runtime."""
+    """The newest build of the front ends with the recording runtime; JITC_TEST_INTERPOSE names another."""
+    if named := os.environ.get("JITC_TEST_INTERPOSE"):
+        return Path(named)
     built = sorted(ROOT.glob("build/*/tests/libjitc_interpose_fake.so"), key=lambda path: path.stat().st_mtime)
     assert built, "libjitc_interpose_fake.so is not built: run `make build`"
     return built[-1]

@@ -92,9 +92,7 @@ def impatient(tmp_path: Path) -> Iterator[Service]:
         one.stop()
 
 
-@pytest.mark.parametrize(
-    ("kind", "cause"), [("stop-worker", "hung-worker"), ("endless-kernel", "hung-kernel")]
-)
+@pytest.mark.parametrize(("kind", "cause"), [("stop-worker", "hung-worker"), ("endless-kernel", "hung-kernel")])
 def test_what_only_stands_still(impatient: Service, kind: str, cause: str) -> None:
     client = RealClient(impatient)
     inject(client, kind, boundary=1, phase="forward")

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# The tests of the native parts under sanitizers: `scripts/sanitize.sh [asan] [tsan]` (both without a name).
+# Builds in build/sanitize/NAME; what is shipped stays as it is. Called by `make check-sanitizers`.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+python=.venv/bin/python
+parts="interpose/transport;interpose;proxy/native;tests/unit/runtime/native;tests/unit/executor/native"
+# A report ends the process; Python itself keeps memory until the end and takes no part in the locks that are watched.
+export ASAN_OPTIONS="detect_leaks=0:abort_on_error=1:${ASAN_OPTIONS:-}"
+export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1:${UBSAN_OPTIONS:-}"
+export TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1:${TSAN_OPTIONS:-}"
+
+build() {  # NAME SANITIZERS
+  echo "== $1: build"
+  mkdir -p "build/sanitize/$1"
+  {
+    .venv/bin/cmake -S . -B "build/sanitize/$1" -G Ninja -DCMAKE_MAKE_PROGRAM="$PWD/.venv/bin/ninja" \
+      -DJITC_SANITIZE="$2" -DJITC_PARTS="$parts" &&
+      .venv/bin/cmake --build "build/sanitize/$1"
+  } > "build/sanitize/$1.log" 2>&1 || { tail -n 60 "build/sanitize/$1.log" >&2; exit 1; }
+}
+
+tests() {  # NAME SANITIZERS RUNTIME
+  local built=$PWD/build/sanitize/$1/tests runtime
+  runtime=$(c++ -print-file-name="$3")
+  echo "== $1: software device, cuda device, communicators (programs of their own)"
+  JITC_SANITIZE=$2 $python -m pytest -q tests/unit/software tests/unit/cuda
+  echo "== $1: executor"
+  JITC_TEST_EXECUTOR=$built/libjitc_executor.so JITC_TEST_RESOURCES=$built/jitc_resources_test LD_PRELOAD=$runtime \
+    $python -m pytest -q -m "not slow" tests/unit/executor
+  echo "== $1: front ends"
+  JITC_TEST_INTERPOSE=$built/libjitc_interpose_fake.so LD_PRELOAD=$runtime \
+    $python -m pytest -q --deselect tests/unit/interpose/test_spec.py tests/unit/interpose
+  echo "== $1: client runtime, transport"
+  JITC_TEST_LIBRARIES=$built JITC_TEST_PRELOAD=$runtime $python -m pytest -q tests/unit/runtime
+  JITC_TEST_LIBRARIES=$built LD_PRELOAD=$runtime $python -m pytest -q tests/unit/transport
+}
+
+for name in "${@:-asan tsan}"; do
+  for one in $name; do
+    case $one in
+      asan) build asan address,undefined; tests asan address,undefined libasan.so ;;
+      tsan) build tsan thread; tests tsan thread libtsan.so ;;
+      *) echo "unknown sanitizer: $one (asan, tsan)" >&2; exit 2 ;;
+    esac
+  done
+done
