@@ -22,18 +22,19 @@ build() {  # NAME SANITIZERS
 
 tests() {  # NAME SANITIZERS RUNTIME
   local built=$PWD/build/sanitize/$1/tests runtime
-  runtime=$(c++ -print-file-name="$3")
+  # With the C++ library, whose functions the sanitizer wraps and Python does not bring along.
+  runtime=$(c++ -print-file-name="$3"):$(c++ -print-file-name=libstdc++.so.6)
   echo "== $1: software device, cuda device, communicators (programs of their own)"
-  JITC_SANITIZE=$2 $python -m pytest -q tests/unit/software tests/unit/cuda
+  JITC_SANITIZE=$2 $python -m pytest -q -o timeout=1800 tests/unit/software tests/unit/cuda
   echo "== $1: executor"
   JITC_TEST_EXECUTOR=$built/libjitc_executor.so JITC_TEST_RESOURCES=$built/jitc_resources_test LD_PRELOAD=$runtime \
-    $python -m pytest -q -m "not slow" tests/unit/executor
+    $python -m pytest -q -o timeout=1800 -m "not slow" tests/unit/executor
   echo "== $1: front ends"
   JITC_TEST_INTERPOSE=$built/libjitc_interpose_fake.so LD_PRELOAD=$runtime \
-    $python -m pytest -q --deselect tests/unit/interpose/test_spec.py tests/unit/interpose
+    $python -m pytest -q -o timeout=1800 --deselect tests/unit/interpose/test_spec.py tests/unit/interpose
   echo "== $1: client runtime, transport"
-  JITC_TEST_LIBRARIES=$built JITC_TEST_PRELOAD=$runtime $python -m pytest -q tests/unit/runtime
-  JITC_TEST_LIBRARIES=$built LD_PRELOAD=$runtime $python -m pytest -q tests/unit/transport
+  JITC_TEST_LIBRARIES=$built JITC_TEST_PRELOAD=$runtime $python -m pytest -q -o timeout=1800 tests/unit/runtime
+  JITC_TEST_LIBRARIES=$built LD_PRELOAD=$runtime $python -m pytest -q -o timeout=1800 tests/unit/transport
 }
 
 for name in "${@:-asan tsan}"; do

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "jitc/generated_lt.h"
 
@@ -25,7 +26,8 @@ Status refuse_attribute(int32_t attribute) {
 
 LtRecord::LtRecord(ops::LtKind kind, std::initializer_list<int64_t> create) {
   object_.kind = static_cast<uint32_t>(kind);
-  std::memcpy(object_.create.data(), create.begin(), create.size() * sizeof(int64_t));
+  auto* into = object_.create.data();
+  for (const int64_t one : create) std::memcpy(std::exchange(into, into + sizeof one), &one, sizeof one);
 }
 
 const ops::LtAttribute* LtRecord::find(int32_t attribute) const {

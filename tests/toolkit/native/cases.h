@@ -27,7 +27,11 @@ struct Failure {
   } while (false)
 
 /// How long anything in a test may take; only reached when something hangs.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr int kLimitSeconds = 600;
+#else
 inline constexpr int kLimitSeconds = 60;
+#endif
 
 /// Registers a case; its name is what the test program is called with.
 struct Case {

@@ -78,7 +78,7 @@ def program() -> Path:
 
 def run(program: Path, case: str, log: Path) -> list[FakeCall]:
     done = subprocess.run(
-        [program, case], capture_output=True, text=True, timeout=200, check=False, env=fake_environment(log)
+        [program, case], capture_output=True, text=True, timeout=900, check=False, env=fake_environment(log)
     )
     assert done.returncode == 0, f"{program} {case}\n{done.stdout}{done.stderr}"
     assert "WARNING: ThreadSanitizer" not in done.stderr

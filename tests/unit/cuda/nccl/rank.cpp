@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <iostream>
 #include <thread>
@@ -88,8 +89,8 @@ void Rank::collective(const std::vector<CollectiveItem>& items) {
   op.header.size = static_cast<uint32_t>(sizeof op + items.size() * sizeof(CollectiveItem));
   std::vector<uint64_t> record(op.header.size / 8);
   std::memcpy(record.data(), &op, sizeof op);
-  std::memcpy(reinterpret_cast<std::byte*>(record.data()) + sizeof op, items.data(),
-              items.size() * sizeof(CollectiveItem));
+  std::copy(items.begin(), items.end(),
+            reinterpret_cast<CollectiveItem*>(reinterpret_cast<std::byte*>(record.data()) + sizeof op));
   communicators->collective(*reinterpret_cast<const ops::Collective*>(record.data()), nullptr);
 }
 
