@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from . import paths
-from .proxyd import add_device_options
+from .proxyd import add_device_options, seconds
 
 if TYPE_CHECKING:
     from jitc.v1.control_pb2 import Fault
@@ -90,6 +90,19 @@ def _inject(arguments: argparse.Namespace) -> int:
     detail = f": {reply.detail}" if reply.detail and reply.detail != state else ""
     print(f"{arguments.fault} on GPU {arguments.gpu} {state}{detail}", flush=True)
     return 0
+
+
+def _validate(arguments: argparse.Namespace) -> int:
+    from jitc.v1.control_pb2 import ValidationRequest
+
+    from .cli_text import validation
+
+    request = ValidationRequest(gpu=arguments.gpu, wait_ms=min(FOREVER_MS, int(arguments.timeout * 1000)))
+    document = _ask(arguments, "Validate", request, arguments.timeout + CALL_SECONDS).json
+    _show(document, arguments.json, validation)
+    import json
+
+    return 0 if json.loads(document)["outcome"] == "identical" else FAILED
 
 
 def _preload_path(_: argparse.Namespace) -> int:
@@ -201,6 +214,14 @@ def _parser() -> argparse.ArgumentParser:
         "(phases: forward, backward, optimizer, collective, copy, boundary), op=1234 at that op, after=100 more ops",
     )  # fmt: skip
     inject.add_argument("--wait", action="store_true", help="until it has fired, and say so")
+
+    validate = _asking(
+        commands, "validate", "run a minibatch of the job on a GPU twice and compare: can the job be guaranteed?",
+        _validate,
+    )  # fmt: skip
+    validate.add_argument("--gpu", type=int, required=True, metavar="N", help="a GPU that the job uses")
+    validate.add_argument("--timeout", type=seconds, default=600, metavar="S", help="for a verdict (%(default)s)")
+    validate.add_argument("--json", action="store_true", help="as a JSON document (docs/cli.md)")
 
     for name, text, act in (
         ("preload-path", "print the path for LD_PRELOAD", _preload_path),

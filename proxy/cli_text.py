@@ -24,9 +24,21 @@ def status(document: dict[str, Any]) -> str:
 
 
 def report(document: dict[str, Any]) -> str:
-    if not document["recoveries"]:
-        return "no recoveries so far"
-    return "\n".join(_recovery(number, one) for number, one in enumerate(document["recoveries"], 1))
+    lines = [_recovery(number, one) for number, one in enumerate(document["recoveries"], 1)]
+    return "\n".join([*(lines or ["no recoveries so far"]), *map(validation, document["validations"])])
+
+
+def validation(one: dict[str, Any]) -> str:
+    gpus = ", ".join(map(str, one["gpus"]))
+    lines = [
+        f"validation on GPU {gpus}, step {one['step']}: {one['outcome']} "
+        f"({one['blocks']} live blocks, {_size(one['bytes'])}, {one['seconds']:.3f} s)"
+    ]
+    for block in one["different"]:
+        lines.append(
+            f"   differs: {_size(block['bytes'])} at address {block['address']:#x}, session {block['session']}"
+        )
+    return "\n".join(lines)
 
 
 def _recovery(number: int, one: dict[str, Any]) -> str:

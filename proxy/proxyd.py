@@ -55,6 +55,7 @@ def main(argv: list[str] | None = None) -> int:
         threads=arguments.threads,
         journal_bytes=arguments.journal_limit,
         snapshot_bytes=arguments.copies_limit,
+        validate_every=arguments.validate_every,
         spill_dir=arguments.spill_dir,
         spares=arguments.spares,
     )
@@ -140,6 +141,12 @@ def count(text: str) -> int:
     return int(text)
 
 
+def whole(text: str) -> int:
+    if not text.isdecimal() or int(text) >= 1 << 31:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number; 0 turns it off")
+    return int(text)
+
+
 def seconds(text: str) -> float:
     try:
         value = float(text)
@@ -186,6 +193,10 @@ def add_device_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--copies-limit", type=size, default="64GiB", metavar="SIZE",
         help="per session, host memory for copies of live device memory, taken as needed (%(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--validate-every", type=whole, default=1000, metavar="N",
+        help="optimizer steps between validations: a minibatch is run twice and compared; 0: never (%(default)s)",
     )  # fmt: skip
     parser.add_argument("--spill-dir", default="/var/tmp", metavar="DIR", help="for spilled journals (%(default)s)")
     parser.add_argument("--spares", type=int, default=1, metavar="N", help="warm spare workers (%(default)s)")

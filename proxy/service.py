@@ -26,6 +26,7 @@ from .node.sockets import Place
 from .node.supervisor import Supervisor
 from .node.watch import Watch
 from .recovery.coordinator import Coordinator
+from .recovery.events import Ticket
 from .recovery.rebuild import rebuild_gpu
 
 #: Attach and Inject calls may wait, one thread each.
@@ -73,6 +74,14 @@ class Service:
         """The documents of `jitc report`."""
         return self._coordinator.reports.documents()
 
+    def validations(self) -> list[dict[str, Any]]:
+        """Verdicts so far, as in `jitc report`."""
+        return self._coordinator.validations.documents()
+
+    def validate(self, gpu: int) -> Ticket:
+        """`jitc validate`."""
+        return self._coordinator.validate(gpu)
+
     def drain(self) -> int:
         """No new sessions from now on. Returns how many there still are."""
         with self.registry.changed:
@@ -104,7 +113,7 @@ class Service:
             compression=grpc.Compression.NoCompression,
         )
         rpc.add_node(self._node, server)
-        rpc.add_admin(AdminService(self.registry, self._faults, self.recoveries), server)
+        rpc.add_admin(AdminService(self.registry, self._faults, self), server)
         rpc.add_coordinator(
             CoordinatorService(self.registry, self._faults, self._coordinator.fault_reported), server
         )  # fmt: skip

@@ -6,9 +6,10 @@ The JSON documents' form is given in docs/cli.md and is kept stable.
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import grpc
 
@@ -23,23 +24,52 @@ from .sessions import Gpu, Registry, Session
 STATS_SECONDS = 5.0
 
 
-class AdminService:
-    """Status, report, inject."""
+class Records(Protocol):
+    """What the coordinator has done, and can be asked to do."""
 
-    def __init__(self, registry: Registry, faults: FaultDesk, recoveries: Callable[[], list[dict[str, Any]]]) -> None:
-        self._registry, self._faults, self._recoveries = registry, faults, recoveries
+    def recoveries(self) -> list[dict[str, Any]]: ...
+
+    def validations(self) -> list[dict[str, Any]]: ...
+
+    def validate(self, gpu: int) -> Waiting: ...
+
+
+class Waiting(Protocol):
+    """The document is there once it is done; a refusal says why there will be none."""
+
+    done: threading.Event
+    document: dict[str, Any]
+    refusal: str
+
+
+class AdminService:
+    """Status, report, inject, validate."""
+
+    def __init__(self, registry: Registry, faults: FaultDesk, records: Records) -> None:
+        self._registry, self._faults, self._records = registry, faults, records
 
     def Status(self, request: Any, context: Any) -> Any:
         document = {"gpus": [self._gpu(gpu) for gpu in self._registry.gpus]}
         return control_pb2.JsonReply(json=json.dumps(document))
 
     def Report(self, request: Any, context: Any) -> Any:
-        return control_pb2.JsonReply(json=json.dumps({"recoveries": self._recoveries()}))
+        document = {"recoveries": self._records.recoveries(), "validations": self._records.validations()}
+        return control_pb2.JsonReply(json=json.dumps(document))
+
+    def Validate(self, request: Any, context: Any) -> Any:
+        self._check_gpu(request.gpu, context)
+        ticket = self._records.validate(request.gpu)
+        _wait(ticket.done, request.wait_ms, context)
+        if ticket.refusal:
+            refuse(context, grpc.StatusCode.FAILED_PRECONDITION, ticket.refusal)
+        if not ticket.done.is_set():
+            message = "no verdict yet: the job has not come to an optimizer step; `jitc report` will have it"
+            refuse(context, grpc.StatusCode.DEADLINE_EXCEEDED, message)
+        return control_pb2.JsonReply(json=json.dumps(ticket.document))
 
     def Inject(self, request: Any, context: Any) -> Any:
         fault = request.fault
-        if request.gpu >= len(self._registry.gpus):
-            refuse(context, grpc.StatusCode.NOT_FOUND, f"GPU {request.gpu} does not exist")
+        self._check_gpu(request.gpu, context)
         if fault.kind not in KINDS:
             refuse(
                 context, grpc.StatusCode.INVALID_ARGUMENT, f"unknown fault {fault.kind!r}; known: {', '.join(KINDS)}"
@@ -48,14 +78,15 @@ class AdminService:
             known = ", ".join(PHASES)
             refuse(context, grpc.StatusCode.INVALID_ARGUMENT, f"unknown phase {fault.phase!r}; known: {known}")
         armed = self._faults.arm(request.gpu, fault)
-        deadline = time.monotonic() + request.wait_ms / 1000
-        while not armed.done.wait(min(0.5, max(0.0, deadline - time.monotonic()))):
-            if time.monotonic() >= deadline or not context.is_active():
-                break
+        _wait(armed.done, request.wait_ms, context)
         fired = armed.done.is_set()
         if armed.detail.startswith("refused"):
             refuse(context, grpc.StatusCode.FAILED_PRECONDITION, armed.detail)
         return control_pb2.InjectReply(fired=fired, detail=armed.detail or "armed")
+
+    def _check_gpu(self, gpu: int, context: Any) -> None:
+        if gpu >= len(self._registry.gpus):
+            refuse(context, grpc.StatusCode.NOT_FOUND, f"GPU {gpu} does not exist")
 
     def _gpu(self, gpu: Gpu) -> dict[str, Any]:
         with self._registry.changed:
@@ -76,6 +107,14 @@ class AdminService:
             "sessions": [_session(one, of_session.get(one.number, {})) for one in sessions],
             "recoveries": gpu.recoveries,
         }
+
+
+def _wait(done: threading.Event, wait_ms: int, context: Any) -> None:
+    """Until it is, the time is over or the caller has gone."""
+    deadline = time.monotonic() + wait_ms / 1000
+    while not done.wait(min(0.5, max(0.0, deadline - time.monotonic()))):
+        if time.monotonic() >= deadline or not context.is_active():
+            return
 
 
 def _session(session: Session, stats: dict[str, Any]) -> dict[str, Any]:

@@ -18,13 +18,23 @@ from ..node.faults import FaultDesk
 from ..node.sessions import Registry, Session, SessionState
 from ..node.supervisor import NoWorker, Supervisor
 from ..node.workers import Worker
-from .events import FaultReported, GpuUnwell, Happening, Happenings, SessionClosed, WorkerDied
+from .events import (
+    FaultReported,
+    GpuUnwell,
+    Happening,
+    Happenings,
+    SessionClosed,
+    Ticket,
+    ValidationWanted,
+    WorkerDied,
+)
 from .limits import Limits
 from .policy import Policies
 from .rebuild import rebuild_gpu
 from .report import Reports
 from .run import Recovery
-from .trouble import Trouble
+from .trouble import VALIDATION, Trouble
+from .validation import Validations
 
 IDLE_SECONDS = 0.25
 #: Between looks at a group that is being measured: two boundaries in a row must be caught.
@@ -39,6 +49,7 @@ class Coordinator:
         self._happenings = Happenings()
         self._limits = Limits()
         self._policies = Policies(registry)
+        self.validations = Validations(registry, registry.config.validate_every)
         self.reports = Reports()
         self._supervisor: Supervisor | None = None
         self._thread = threading.Thread(target=self._loop, name="jitc-coordinator", daemon=True)
@@ -79,6 +90,12 @@ class Coordinator:
         for gpu, worker in unwell:
             self._happenings.put(GpuUnwell(gpu, worker, event.cause, event.message))
 
+    def validate(self, gpu: int) -> Ticket:
+        """Has a minibatch of the job on this GPU run twice; the ticket is done when it has."""
+        ticket = Ticket(gpu)
+        self._happenings.put(ValidationWanted(ticket))
+        return ticket
+
     def session_closed(self, session: Session) -> None:
         self._happenings.put(SessionClosed(session))
 
@@ -86,13 +103,15 @@ class Coordinator:
 
     def _loop(self) -> None:
         while not self._happenings.stopped:
-            pause = MEASURING_SECONDS if self._policies.busy() else IDLE_SECONDS
+            fast = self._policies.busy() or self.validations.busy()
+            pause = MEASURING_SECONDS if fast else IDLE_SECONDS
             happening = self._happenings.next(pause)
             try:
                 if happening is not None:
                     self._handle(happening)
                 else:
                     self._policies.tick()
+                    self._fault(self.validations.tick())
             except Exception:
                 # A defect of ours must not end the thread that all jobs depend on.
                 traceback.print_exc(file=sys.stderr)
@@ -103,12 +122,19 @@ class Coordinator:
         elif isinstance(happening, GpuUnwell):
             self._gpu_unwell(happening)
         elif isinstance(happening, FaultReported):
-            if happening.session.state not in (SessionState.CLOSED, SessionState.FAILED):
-                self._recover(happening, [happening.session], happening.noticed)
+            validates = happening.cause == VALIDATION
+            self._fault(self.validations.arrived(happening) if validates else happening)
+        elif isinstance(happening, ValidationWanted):
+            self.validations.want(happening.ticket)
         else:
             self._limits.forget(happening.session.number)
             self._policies.forget(happening.session)
+            self.validations.closed(happening.session)
             self._faults.session_closed(happening.session)
+
+    def _fault(self, report: FaultReported | None) -> None:
+        if report is not None and report.session.state not in (SessionState.CLOSED, SessionState.FAILED):
+            self._recover(report, [report.session], report.noticed)
 
     def _worker_lost(self, death: WorkerDied) -> None:
         worker = death.worker
@@ -164,6 +190,8 @@ class Coordinator:
         recovery.run()
         for worker in trouble.dead:
             worker.close()
+        if trouble.validates() and not recovery.failure:
+            return  # its verdict is reported instead
         if recovery.group or recovery.failure or recovery.handed_over:
             self.reports.add(recovery)
             with self._registry.changed:

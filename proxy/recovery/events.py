@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..node.sessions import Gpu, Session
 from ..node.workers import Worker
@@ -15,6 +16,20 @@ from ..node.workers import Worker
 class WorkerDied:
     worker: Worker
     noticed: float
+
+
+class Ticket:
+    """One who waits for a validation on a GPU; any thread."""
+
+    def __init__(self, gpu: int) -> None:
+        self.gpu = gpu
+        self.done = threading.Event()
+        self.document: dict[str, Any] = {}
+        self.refusal = ""
+
+    def refuse(self, why: str) -> None:
+        self.refusal = why
+        self.done.set()
 
 
 @dataclass(frozen=True)
@@ -46,7 +61,12 @@ class SessionClosed:
     session: Session
 
 
-Happening = WorkerDied | FaultReported | GpuUnwell | SessionClosed
+@dataclass(frozen=True)
+class ValidationWanted:
+    ticket: Ticket
+
+
+Happening = WorkerDied | FaultReported | GpuUnwell | SessionClosed | ValidationWanted
 
 
 class Happenings:

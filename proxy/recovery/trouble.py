@@ -16,6 +16,9 @@ from .limits import Limits
 #: then ends itself, and the rank that really hangs is found by its kernel or its silence.
 RESTART_CAUSES = ("sticky-error", "device-lost", "ecc-error", "xid", "hung-kernel")
 
+#: No fault: the session has stopped to have its minibatch run twice (validation.py).
+VALIDATION = "validation"
+
 
 @dataclass(eq=False)
 class Trouble:
@@ -40,7 +43,8 @@ class Trouble:
             self._unwell.append(happening.worker)
             self._note(happening.cause, happening.gpu.index, happening.message)
         elif isinstance(happening, FaultReported):
-            own = limits.fault(happening.session.number, happening.sequence)
+            real = happening.cause != VALIDATION
+            own = real and limits.fault(happening.session.number, happening.sequence)
             self._faults.append((happening, own))
             self._note(happening.cause, happening.session.gpu, happening.message)
             self.involve([happening.session])
@@ -50,6 +54,10 @@ class Trouble:
 
     def sessions(self) -> list[Session]:
         return [one for one in self._sessions if one.state not in (SessionState.CLOSED, SessionState.FAILED)]
+
+    def validates(self) -> bool:
+        """Nothing is wrong: ranks have stopped to be taken back."""
+        return self.causes == [VALIDATION]
 
     def own_faults(self) -> list[tuple[Session, FaultReported]]:
         """The program's own: they came back at the same op after enough replays."""

@@ -97,6 +97,11 @@ class Service:
         reply: control_pb2.InjectReply = self._admin("Inject", request, wait + 30)
         return reply
 
+    def validate(self, gpu: int, wait: float = 60.0) -> dict[str, Any]:
+        request = control_pb2.ValidationRequest(gpu=gpu, wait_ms=int(wait * 1000))
+        document: dict[str, Any] = json.loads(self._admin("Validate", request, wait + 30).json)
+        return document
+
     def worker_pid(self, gpu: int) -> int | None:
         pid: int | None = self.status()["gpus"][gpu]["worker_pid"]
         return pid

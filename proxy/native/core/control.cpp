@@ -86,6 +86,13 @@ void Session::set_policy(Policy policy) {
   policy_ = std::make_shared<Policy>(std::move(policy));
 }
 
+void Session::validate(uint64_t step) {
+  const std::lock_guard lock(mutex_);
+  if (step <= board_.slot(request_.slot).begun)
+    throw Error("optimizer step " + std::to_string(step) + " has begun already");
+  validation_ = Validation(step);
+}
+
 void Session::arm(const Fault& fault) {
   Injector::check(fault);
   if (fault.of_device()) return arm_device(fault);
@@ -117,6 +124,8 @@ SessionStats Session::stats() {
   stats.protected_ = protected_;
   const std::lock_guard lock(mutex_);
   stats.snapshot_bytes = snapshot_.used();
+  stats.validating = validation_.step();
+  stats.verdict = verdict_;
   stats.state = name_of(state_);
   stats.policy = policy_->copy_all ? "copy" : "peer";
   return stats;

@@ -91,6 +91,15 @@ Json document(const BoundaryState& state) {
           {"step_has_allocations", state.step_allocations != 0}};
 }
 
+Json document(const Verdict& verdict) {
+  return {{"step", verdict.step},
+          {"identical", verdict.identical()},
+          {"blocks", verdict.blocks},
+          {"bytes", verdict.bytes},
+          {"different", rows_document(verdict.different)},
+          {"unwritten", verdict.unwritten.size()}};
+}
+
 Json document(uint64_t bytes) { return document(RecoverReply{true, "", bytes, {}}); }
 
 Transfer transfer(const Json& json) {
@@ -166,6 +175,8 @@ const std::map<std::string, Command>& commands() {
       {"BoundaryTable",
        [](Session& s, const Json& r) { return document(s.boundary_table(get<uint64_t>(r, "boundary"))); }},
       {"SetPolicy", [](Session& s, const Json& r) { return s.set_policy(policy(r)), Json::object(); }},
+      {"Validate",
+       [](Session& s, const Json& r) { return s.validate(get<uint64_t>(r, "step")), Json::object(); }},
       {"Arm", [](Session& s, const Json& r) { return s.arm(fault(r)), Json::object(); }},
   };
   return kCommands;
@@ -236,7 +247,9 @@ std::string stats_document(const std::vector<SessionStats>& sessions) {
                     {"memory_used", one.memory_used},
                     {"state", one.state},
                     {"policy", one.policy},
-                    {"protected", one.protected_}});
+                    {"protected", one.protected_},
+                    {"validating", one.validating},
+                    {"validation", document(one.verdict)}});
     used += one.memory_used;
     total = one.memory_total;
     executed += one.ops_executed;

@@ -12,7 +12,6 @@ namespace jitc {
 namespace {
 /// A healthy rank inside an optimizer step finishes what it was given; such a step waits for nobody.
 constexpr auto kSettleTime = std::chrono::seconds(10);
-constexpr std::byte kPoison{0xcb};
 }  // namespace
 
 // -- fence -------------------------------------------------------------------------------------------
@@ -122,7 +121,7 @@ RecoverReply Session::restore_to(const BoundaryState* state) {
   std::vector<LiveRow> kept;
   for (const LiveRow& row : state->rows)
     if (!row.copied()) restore_row(row, reply, kept);
-  if (options_.poison) poison(state->resources, kept);
+  if (options_.poison || validation_.measured()) spoil(state->resources, kept);
   for (const LiveRow& row : state->rows)
     if (row.copied()) restore_row(row, reply, kept);
 
@@ -168,8 +167,7 @@ void Session::restore_row(const LiveRow& row, RecoverReply& reply, std::vector<L
 }
 
 /// Everything that is allocated and is not to be kept gets a pattern, so that replay cannot lean on it.
-void Session::poison(const Resources& resources, const std::vector<LiveRow>& kept) {
-  std::vector<std::byte> pattern(1u << 20, kPoison);
+void Session::spoil(const Resources& resources, const std::vector<LiveRow>& kept) {
   for (const auto& allocation : resources.allocations) {
     uint64_t at = allocation.address;
     const uint64_t end = allocation.address + allocation.bytes;
@@ -181,10 +179,18 @@ void Session::poison(const Resources& resources, const std::vector<LiveRow>& kep
         until = std::max(from, at);
         next = to;
       }
-      for (; at < until; at += std::min<uint64_t>(pattern.size(), until - at))
-        backend_->write(at, {pattern.data(), std::min<uint64_t>(pattern.size(), until - at)});
+      if (at < until) spoil(at, until);
       at = std::max(until, next);
     }
+  }
+}
+
+void Session::spoil(uint64_t from, uint64_t to) {
+  std::vector<std::byte> piece(std::min<uint64_t>(1u << 20, to - from));
+  for (uint64_t at = from; at < to; at += piece.size()) {
+    const std::span<std::byte> part(piece.data(), std::min<uint64_t>(piece.size(), to - at));
+    poison(at, part);
+    backend_->write(at, part);
   }
 }
 

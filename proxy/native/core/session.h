@@ -32,6 +32,7 @@
 #include "resources.h"
 #include "results.h"
 #include "snapshot.h"
+#include "validation.h"
 
 namespace jitc {
 
@@ -91,6 +92,8 @@ struct SessionStats {
       memory_total, snapshot_bytes;
   std::string state, policy;
   bool protected_;
+  uint64_t validating;  // the step that is waited for; 0: none
+  Verdict verdict;
 };
 
 class Session final : public ExecutionSink, public Rendezvous {
@@ -117,6 +120,8 @@ class Session final : public ExecutionSink, public Rendezvous {
   void abandon(uint32_t status, const std::string& message);
   BoundaryState boundary_table(uint64_t boundary);
   void set_policy(Policy policy);
+  /// Before this optimizer step the session stops once, and compares when it comes there again.
+  void validate(uint64_t step);
   void arm(const Fault& fault);
   SessionStats stats();
   /// The device is unusable for every session of this process.
@@ -175,6 +180,9 @@ class Session final : public ExecutionSink, public Rendezvous {
   bool at_step_begin(const ops::StepBegin& op);
   bool wants_step_copy(const LiveRow& row) const;
   const LiveRow* row_at_boundary(const LiveRow& live) const;
+  bool at_validation(Validation due, const ops::StepBegin& op);
+  Validation validation() const;
+  std::vector<LiveRow> live_now() const;
   void measure_before_step();
   void learn_volatile();
   bool copy_before_step(uint64_t step);
@@ -213,7 +221,8 @@ class Session final : public ExecutionSink, public Rendezvous {
   const BoundaryState* find_boundary(uint64_t number) const;
   RecoverReply restore_to(const BoundaryState* state);
   void restore_row(const LiveRow& row, RecoverReply& reply, std::vector<LiveRow>& kept);
-  void poison(const Resources& resources, const std::vector<LiveRow>& kept);
+  void spoil(const Resources& resources, const std::vector<LiveRow>& kept);
+  void spoil(uint64_t from, uint64_t to);
   void forget_after(uint64_t boundary);
   const ops::Boundary* wait_for_boundary_op(uint64_t boundary, uint32_t timeout_ms, uint64_t& position);
   bool skip_ops(uint64_t from, uint64_t to, ResourceTable& table, std::string& why);
@@ -291,6 +300,9 @@ class Session final : public ExecutionSink, public Rendezvous {
   std::atomic<uint64_t> last_boundary_{0};
   std::atomic<uint64_t> committed_{0};
   std::vector<uint32_t> peers_;
+  // With mutex_.
+  Validation validation_;  // step 0: none under way
+  Verdict verdict_;        // of the newest one
 
   struct Reached {
     uint64_t given = 0, done = 0;

@@ -48,6 +48,7 @@ const LiveRow* Session::row_at_boundary(const LiveRow& live) const {
 bool Session::at_step_begin(const ops::StepBegin& op) {
   const uint64_t step = last_boundary_ + 1;
   plan_ = policy();
+  if (const auto due = validation(); due.step() == step && !at_validation(due, op)) return false;
   if (plan_->peer_mode() || plan_->measures(step)) {
     if (!backend_->idle()) return false;
     quiet_ = true;
@@ -71,6 +72,45 @@ bool Session::at_step_begin(const ops::StepBegin& op) {
   enqueue(op.header);
   quiet_ = was_quiet;
   return true;
+}
+
+/// The first time: remembers what is live, and stops until the coordinator has taken the job back. The second
+/// time: tells what has become of it.
+bool Session::at_validation(Validation due, const ops::StepBegin& op) {
+  if (!backend_->idle()) return false;
+  quiet_ = true;
+  if (!due.measured()) {
+    due.measure(*backend_, live_now());
+    {
+      const std::lock_guard lock(mutex_);
+      validation_ = std::move(due);
+    }
+    fault(op.header.sequence, 0, "validation", "");
+    return false;
+  }
+  const Verdict verdict = due.compare(*backend_);
+  {
+    const std::lock_guard lock(mutex_);
+    verdict_ = verdict;
+    if (validation_.step() == verdict.step)
+      validation_ = Validation();  // unless another one is wanted by now
+  }
+  if (!verdict.identical()) notice("this job cannot be guaranteed, it only goes on: " + verdict.text());
+  return true;
+}
+
+Validation Session::validation() const {
+  const std::lock_guard lock(mutex_);
+  return validation_;
+}
+
+/// As the program told right before the step, else all that is allocated.
+std::vector<LiveRow> Session::live_now() const {
+  if (!live_before_step_.empty()) return live_before_step_;
+  std::vector<LiveRow> live;
+  for (const auto& one : table_.list(*backend_).allocations)
+    live.push_back(LiveRow{{one.address, one.bytes, one.sequence}});
+  return live;
 }
 
 void Session::measure_before_step() {

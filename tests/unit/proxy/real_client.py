@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import Any
 
@@ -20,6 +21,8 @@ COMPLETION = struct.Struct("<IHHIIQQ")
 RESULT, ACK, PROGRESS, FAULT = 1, 2, 3, 4
 WAITS = ("allocate", "copy_d2h", "device_synchronize", "memory_info", "communicator_create")
 ALLOCATION = 2 << 20
+#: Blocks of a rank (offset, bytes): what steps shift, and what all-reduces double.
+STATE, COUNTER = (0, 64), (256, 4)
 
 
 class RealClient:
@@ -137,3 +140,42 @@ class RealClient:
         self.close_stream()
         self.node.Detach(control_pb2.DetachRequest(token=self.reply.token), timeout=30)
         self.link.close()
+
+
+# -- what tests do with them ---------------------------------------------------------------------
+
+
+def expected(steps: int) -> bytes:
+    return b"".join(number.to_bytes(8, "little") for number in reversed(range(steps)))[:64].ljust(64, b"\0")
+
+
+def inject(client: RealClient, kind: str, wait: float = 0, **where: Any) -> Any:
+    fault = control_pb2.Fault(kind=kind, **where)
+    request = control_pb2.InjectRequest(gpu=client.request.gpu, fault=fault, wait_ms=int(wait * 1000))
+    return client.admin.Inject(request, timeout=30)
+
+
+def together(service: Service) -> list[RealClient]:
+    """Two ranks that have joined a communicator."""
+    ranks = [RealClient(service, gpu, rank=gpu, world_size=2) for gpu in (0, 1)]
+    for client in ranks:
+        client.start()
+    joins = [client.send("communicator_create", 7, 2, n, b"u" * 128) for n, client in enumerate(ranks)]
+    for client, sequence in zip(ranks, joins, strict=True):
+        client.wait(sequence)
+    return ranks
+
+
+def states(ranks: list[RealClient]) -> list[tuple[bytes, bytes]]:
+    """State and counter of each rank; read at once, as each rank's work needs the other's."""
+    with ThreadPoolExecutor(2) as both:
+        return list(both.map(lambda client: (client.read(*STATE), client.read(*COUNTER)), ranks))
+
+
+def reduce(client: RealClient) -> None:
+    """Doubles a counter by an all-reduce (sum of int32) over two ranks that hold the same."""
+    if not client.boundaries:
+        client.write(256, (1).to_bytes(4, "little"))
+    at = client.base + 256
+    item = struct.pack("<QIIIiQQQdQ", 7, 0, 2, 0, -1, 1, at, at, 1.0, 0)
+    client.send("collective", 1, payload=item)

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import os
-import struct
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
-from real_client import RealClient
+from real_client import COUNTER, STATE, RealClient, expected, inject, reduce, states, together
 from standin_client import wait_until
 
 from jitc.proxy import paths
 from jitc.proxy.node.config import Config
 from jitc.proxy.service import Service
-from jitc.v1 import control_pb2
 
 pytestmark = pytest.mark.skipif(
     not (Path(paths.__file__).parent / "lib" / "libjitc_executor.so").exists(), reason="needs the native build"
 )
-STATE = (0, 64)
-COUNTER = (256, 4)
 
 
 @pytest.fixture
@@ -35,16 +30,6 @@ def real(tmp_path: Path) -> Iterator[Service]:
     finally:
         one.stop()
     assert not list(tmp_path.iterdir())
-
-
-def expected(steps: int) -> bytes:
-    return b"".join(number.to_bytes(8, "little") for number in reversed(range(steps)))[:64].ljust(64, b"\0")
-
-
-def inject(client: RealClient, kind: str, wait: float = 0, **where: Any) -> Any:
-    fault = control_pb2.Fault(kind=kind, **where)
-    request = control_pb2.InjectRequest(gpu=client.request.gpu, fault=fault, wait_ms=int(wait * 1000))
-    return client.admin.Inject(request, timeout=30)
 
 
 def test_ops_run(real: Service) -> None:
@@ -203,29 +188,3 @@ def test_ranks_of_a_communicator_go_back_together(real: Service) -> None:
     assert one["outcome"] == "recovered", one
     for client in ranks:
         client.close()
-
-
-def together(service: Service) -> list[RealClient]:
-    """Two ranks that have joined a communicator."""
-    ranks = [RealClient(service, gpu, rank=gpu, world_size=2) for gpu in (0, 1)]
-    for client in ranks:
-        client.start()
-    joins = [client.send("communicator_create", 7, 2, n, b"u" * 128) for n, client in enumerate(ranks)]
-    for client, sequence in zip(ranks, joins, strict=True):
-        client.wait(sequence)
-    return ranks
-
-
-def states(ranks: list[RealClient]) -> list[tuple[bytes, bytes]]:
-    """State and counter of each rank; read at once, as each rank's work needs the other's."""
-    with ThreadPoolExecutor(2) as both:
-        return list(both.map(lambda client: (client.read(*STATE), client.read(*COUNTER)), ranks))
-
-
-def reduce(client: RealClient) -> None:
-    """Doubles a counter by an all-reduce (sum of int32) over two ranks that hold the same."""
-    if not client.boundaries:
-        client.write(256, (1).to_bytes(4, "little"))
-    at = client.base + 256
-    item = struct.pack("<QIIIiQQQdQ", 7, 0, 2, 0, -1, 1, at, at, 1.0, 0)
-    client.send("collective", 1, payload=item)

@@ -1,0 +1,69 @@
+#include "validation.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace jitc {
+namespace {
+constexpr uint64_t kPiece = 1u << 20;
+/// How many blocks a text names.
+constexpr size_t kNamed = 3;
+
+uint64_t word_at(const std::byte* place) {
+  uint64_t word;
+  std::memcpy(&word, place, sizeof(word));
+  return word;
+}
+
+bool spoiled(uint64_t address, std::span<const std::byte> piece) {
+  for (size_t at = 0; at + sizeof(uint64_t) <= piece.size(); at += sizeof(uint64_t))
+    if (word_at(piece.data() + at) == poison_word(address + at)) return true;
+  return false;
+}
+
+bool spoiled(const Backend& backend, const ops::LiveBlock& block) {
+  std::vector<std::byte> piece(std::min(block.bytes, kPiece));
+  for (uint64_t at = 0; at < block.bytes; at += piece.size()) {
+    const std::span<std::byte> part(piece.data(), std::min<uint64_t>(piece.size(), block.bytes - at));
+    if (backend.read(block.address + at, part) && spoiled(block.address + at, part)) return true;
+  }
+  return false;
+}
+}  // namespace
+
+void poison(uint64_t address, std::span<std::byte> piece) {
+  for (size_t at = 0; at + sizeof(uint64_t) <= piece.size(); at += sizeof(uint64_t)) {
+    const uint64_t word = poison_word(address + at);
+    std::memcpy(piece.data() + at, &word, sizeof(word));
+  }
+}
+
+void Validation::measure(const Backend& backend, const std::vector<LiveRow>& live) {
+  before_.clear();
+  for (LiveRow row : live)
+    if (backend.hash(row.block.address, row.block.bytes, row.hash)) before_.push_back(row);
+  measured_ = true;
+}
+
+Verdict Validation::compare(const Backend& backend) const {
+  Verdict verdict{step_, before_.size(), 0, {}, {}};
+  for (const LiveRow& row : before_) {
+    verdict.bytes += row.block.bytes;
+    Hash now{};
+    if (backend.hash(row.block.address, row.block.bytes, now) && now == row.hash) continue;
+    (spoiled(backend, row.block) ? verdict.unwritten : verdict.different).push_back(row);
+  }
+  return verdict;
+}
+
+std::string Verdict::text() const {
+  std::string text = std::to_string(different.size()) + " of " + std::to_string(blocks) +
+                     " live blocks had other content before optimizer step " + std::to_string(step) +
+                     " when its minibatch was run again:";
+  for (size_t i = 0; i < std::min(kNamed, different.size()); ++i)
+    text += (i ? ", " : " ") + std::to_string(different[i].block.bytes) + " bytes at address " +
+            std::to_string(different[i].block.address);
+  return text + (different.size() > kNamed ? " and others" : "");
+}
+
+}  // namespace jitc

@@ -1,0 +1,130 @@
+"""Validations through the service, with real executors: asked for, in turn, and with a fault in between."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import grpc
+import pytest
+from real_client import COUNTER, STATE, RealClient, expected, inject, reduce, states, together
+from standin_client import wait_until
+
+from jitc.proxy import paths, rpc
+from jitc.proxy.node.config import Config
+from jitc.proxy.service import Service
+from jitc.v1 import control_pb2
+
+pytestmark = pytest.mark.skipif(
+    not (Path(paths.__file__).parent / "lib" / "libjitc_executor.so").exists(), reason="needs the native build"
+)
+
+
+@pytest.fixture
+def real(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Service]:
+    config = Config(
+        socket=str(tmp_path / "s"), gpus=2, snapshot_bytes=1 << 30, threads=1, **getattr(request, "param", {})
+    )
+    one = Service(config)
+    try:
+        one.start()
+        yield one
+    finally:
+        one.stop()
+
+
+def minibatch(ranks: list[RealClient]) -> None:
+    for client in ranks:
+        reduce(client)
+        client.step(STATE, COUNTER)
+
+
+def test_one_rank(real: Service) -> None:
+    client = RealClient(real)
+    client.start()
+    client.step(STATE)
+    ticket, steps = real.validate(0), 1
+    while not ticket.done.is_set():
+        client.step(STATE)
+        client.read(*STATE)
+        steps += 1
+    assert (ticket.document["outcome"], ticket.document["gpus"]) == ("identical", [0]), ticket.document
+    assert ticket.document["blocks"] > 0
+    assert client.read(*STATE) == expected(steps)
+    assert real.recoveries() == []
+    assert real.validations() == [ticket.document]
+    client.close()
+
+
+def test_ranks_stop_together(real: Service) -> None:
+    ranks, steps = together(real), 0
+    ticket = real.validate(1)
+    while not ticket.done.is_set():
+        minibatch(ranks)
+        states(ranks)
+        steps += 1
+    assert (ticket.document["outcome"], ticket.document["gpus"]) == ("identical", [0, 1]), ticket.document
+    assert len(ticket.document["sessions"]) == 2
+    assert states(ranks) == [(expected(steps), (2**steps % 2**32).to_bytes(4, "little"))] * 2
+    assert real.recoveries() == []
+    for client in ranks:
+        client.close()
+
+
+@pytest.mark.parametrize("real", [{"validate_every": 5}], indirect=True)
+def test_in_turn(real: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jitc.proxy.recovery.validation.LOOK_SECONDS", 0.0)
+    client, steps = RealClient(real), 0
+    client.start()
+    while len(real.validations()) < 2:
+        client.step(STATE)
+        client.read(*STATE)
+        steps += 1
+    first, second = real.validations()[:2]
+    assert (first["outcome"], second["outcome"]) == ("identical", "identical")
+    assert second["step"] >= first["step"] + 5
+    assert client.read(*STATE) == expected(steps)
+    client.close()
+
+
+def test_a_worker_lost_in_between(real: Service) -> None:
+    """Rank 0 stands before the step; rank 1's worker dies on the way to it."""
+    ranks = together(real)
+    minibatch(ranks)
+    states(ranks)
+    ticket, steps = real.validate(0), 1
+    inject(ranks[1], "kill-worker", operations=3)
+    while not ticket.done.is_set():
+        minibatch(ranks)
+        states(ranks)
+        steps += 1
+    assert not ticket.refusal
+    assert ticket.document["outcome"] != "different", ticket.document
+    assert states(ranks) == [(expected(steps), (2**steps % 2**32).to_bytes(4, "little"))] * 2
+    wait_until(real, lambda: len(real.recoveries()) == 1)
+    for client in ranks:
+        client.close()
+
+
+def test_nobody_there(real: Service) -> None:
+    with rpc.channel(real.config.socket) as link:
+        admin = rpc.admin(link)
+        with pytest.raises(grpc.RpcError, match="GPU 0 serves no process"):
+            admin.Validate(control_pb2.ValidationRequest(gpu=0, wait_ms=10_000), timeout=30)
+        with pytest.raises(grpc.RpcError, match="GPU 7 does not exist"):
+            admin.Validate(control_pb2.ValidationRequest(gpu=7), timeout=30)
+
+
+def test_no_step_no_verdict(real: Service) -> None:
+    """The process ends before it comes to the step: whoever waits is told."""
+    client = RealClient(real)
+    client.start()
+    client.step(STATE)
+    ticket = real.validate(0)
+    with pytest.raises(grpc.RpcError, match="no verdict yet"):
+        client.admin.Validate(control_pb2.ValidationRequest(gpu=0, wait_ms=1), timeout=30)
+    client.close()
+    wait_until(real, ticket.done.is_set)
+    assert ticket.document["outcome"].startswith("interrupted"), ticket.document
+    assert json.loads(json.dumps(real.validations())) == real.validations()
