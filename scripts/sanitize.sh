@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=.venv/bin/python
-parts="interpose/transport;interpose;proxy/native;tests/unit/runtime/native;tests/unit/executor/native"
+parts="interpose/transport;interpose;proxy/native;tests/unit/runtime/native;tests/unit/executor/native;tests/fakes"
 # A report ends the process; Python itself keeps memory until the end and takes no part in the locks that are watched.
 export ASAN_OPTIONS="detect_leaks=0:abort_on_error=1:${ASAN_OPTIONS:-}"
 export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1:${UBSAN_OPTIONS:-}"
@@ -27,7 +27,8 @@ tests() {  # NAME SANITIZERS RUNTIME
   echo "== $1: software device, cuda device, communicators (programs of their own)"
   JITC_SANITIZE=$2 $python -m pytest -q -o timeout=1800 tests/unit/software tests/unit/cuda
   echo "== $1: executor"
-  JITC_TEST_EXECUTOR=$built/libjitc_executor.so JITC_TEST_RESOURCES=$built/jitc_resources_test LD_PRELOAD=$runtime \
+  [ "$1" = asan ] || export JITC_TEST_BASE=1000000000
+  JITC_TEST_EXECUTOR=$built/libjitc_executor.so JITC_TEST_FAKES=$built JITC_TEST_RESOURCES=$built/jitc_resources_test LD_PRELOAD=$runtime \
     $python -m pytest -q -o timeout=1800 -m "not slow" tests/unit/executor
   echo "== $1: front ends"
   JITC_TEST_INTERPOSE=$built/libjitc_interpose_fake.so LD_PRELOAD=$runtime \

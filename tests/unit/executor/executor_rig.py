@@ -21,8 +21,9 @@ from jitc.proxy import generated_ops as ops
 from jitc.proxy.paths import executor_library
 
 MIB = 1 << 20
-BASE = 0x2000_0000_0000
-RANGE = 1 << 38
+#: ThreadSanitizer does not allow the usual place, nor much room.
+BASE = int(os.environ.get("JITC_TEST_BASE", "200000000000"), 16)
+RANGE = 1 << (38 if BASE >= 1 << 44 else 32)
 #: Kinds of completions (completion.h).
 RESULT, ACK, PROGRESS, FAULT, NOTICE = range(1, 6)
 HEADER = struct.Struct("<IHHQQ")
