@@ -41,15 +41,19 @@ void Session::run_ops() {
     uint64_t position = cursor_;
     const RecordHeader* const record = journal_.at(position);
     if (!record) return backend_->flush();
-    if (record->kind == RecordKind::op) {
-      try {
-        if (!dispatch(*record)) return;  // not done: it comes again when the session goes on
-      } catch (const std::exception& error) {
-        return fault(record->sequence, 999, "worker-error", error.what());
-      }
-    }
+    if (!take(*record)) return;  // not done: it comes again when the session goes on
     cursor_ = Journal::after(*record);
     if (hold_reached_) return hold_here();
+  }
+}
+
+bool Session::take(const RecordHeader& record) {
+  if (record.kind != RecordKind::op) return record.position >= past_ || await_told(record);
+  try {
+    return dispatch(record);
+  } catch (const std::exception& error) {
+    fault(record.sequence, 999, "worker-error", error.what());
+    return false;
   }
 }
 

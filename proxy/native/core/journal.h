@@ -28,6 +28,7 @@ enum class RecordKind : uint16_t {
   rollback = 4,   // boundaries after the one named by sequence are void
   step = 5,       // part of the encoded StepState (pre-step copies)
   chunk_end = 6,  // nothing more in this chunk
+  told = 7,       // how far streams had got when the client was told
 };
 
 struct RecordHeader {
@@ -47,7 +48,7 @@ static_assert(sizeof(RecordHeader) == 32);
 
 class Journal {
  public:
-  static constexpr uint32_t kFormat = 2;
+  static constexpr uint32_t kFormat = 3;
   static constexpr uint64_t kChunkBytes = (4u << 20) + (64u << 10);  // a record of any size fits
   using Bytes = std::span<const std::byte>;
 

@@ -94,16 +94,22 @@ int64_t Outbox::compose(std::span<std::byte> out) {
     urgent_.pop_front();
   }
   if (records.empty() && !urgent_.empty()) return -1;
-  // Progress must not overtake results that did not fit.
-  while (urgent_.empty() && !progress_.empty() && records.size() + sizeof(CompletionHeader) <= room) {
-    const auto first = progress_.begin();
-    wire::append_completion(records, CompletionKind::progress, 0, first->first, first->second);
-    progress_.erase(first);
-  }
+  if (urgent_.empty()) tell_progress(records, room);  // it must not overtake results that did not fit
   last_sent_ = std::chrono::steady_clock::now();
   const size_t prefix = wire::write_prefix(out.data(), records.size());
   std::memcpy(out.data() + prefix, records.data(), records.size());
   return static_cast<int64_t>(prefix + records.size());
+}
+
+void Outbox::tell_progress(std::vector<std::byte>& records, size_t room) {
+  std::vector<StreamProgress> told;
+  while (!progress_.empty() && records.size() + sizeof(CompletionHeader) <= room) {
+    const auto first = progress_.begin();
+    wire::append_completion(records, CompletionKind::progress, 0, first->first, first->second);
+    told.push_back({first->first, first->second});
+    progress_.erase(first);
+  }
+  if (note_ && !told.empty()) note_(told);
 }
 
 }  // namespace jitc

@@ -2,12 +2,13 @@
 //
 // Called by: Session (puts), the stream's thread (poll). Promises: a result is out before any progress
 // that was made after it; only the newest ack, and the newest progress per stream, is kept; these alone
-// wake the poller at most once per kLazy.
+// wake the poller at most once per kLazy; progress is noted by its owner before it is told.
 #pragma once
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <span>
@@ -17,14 +18,22 @@
 
 namespace jitc {
 
+/// How far a stream has got.
+struct StreamProgress {
+  uint64_t stream, sequence;
+};
+
 class Outbox {
  public:
   using Bytes = std::span<const std::byte>;
+  /// Called right before the client may hear of it, with this object's mutex held.
+  using Note = std::function<void(std::span<const StreamProgress>)>;
   static constexpr std::chrono::milliseconds kLazy{1};
   static constexpr int64_t kDetached = -2;
   /// Longest payload that fits into one message.
   static constexpr size_t kMaximumPayload = (4u << 20) - 4096;
 
+  explicit Outbox(Note note = {}) : note_(std::move(note)) {}
   /// False when a stream is attached already. Starts with nothing to send.
   bool attach();
   void detach();
@@ -40,8 +49,10 @@ class Outbox {
  private:
   bool lazy_pending() const { return ack_ > ack_sent_ || !progress_.empty(); }
   int64_t compose(std::span<std::byte> out);
+  void tell_progress(std::vector<std::byte>& records, size_t room);
   void wake_lazily();
 
+  const Note note_;
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   bool attached_ = false, waiting_without_end_ = false, at_once_ = false;

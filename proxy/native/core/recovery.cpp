@@ -135,6 +135,8 @@ RecoverReply Session::restore_to(const BoundaryState* state) {
   {
     const std::lock_guard lock(progress_mutex_);
     floor_ = state->sequence;
+    past_ = journal_.tail();
+    given_again_.clear();
     streams_.clear();
     streams_[0] = {floor_, floor_};
     for (const auto& stream : state->resources.streams) streams_[stream.handle] = {floor_, floor_};

@@ -277,8 +277,8 @@ void Session::result(uint64_t sequence, uint32_t status, std::span<const std::by
     return fault(sequence, 1, "result-too-large", "an op's result does not fit into one message (4 MiB)");
   const Hash hash = Results::hash_of(status, payload);
   if (const auto known = results_.known(sequence)) {
-    if (*known != hash) report_mismatch(sequence);
-    return;
+    if (*known != hash) return report_mismatch(sequence);
+    return note_again(sequence);
   }
   give_result(sequence, status, payload);
 }
@@ -303,7 +303,7 @@ void Session::report_mismatch(uint64_t sequence) {
     position = Journal::after(*record);
     if (record->kind != RecordKind::op || record->sequence != sequence) continue;
     const auto& op = *reinterpret_cast<const ops::OpHeader*>(record->payload().data());
-    if (!ops::find(op.op)->compared) return;
+    if (!ops::find(op.op)->compared) return note_again(sequence);
     return fault(
         sequence, 999, "replay-mismatch",
         wire::op_name(op.op) + " (sequence " + std::to_string(sequence) +
@@ -319,6 +319,7 @@ void Session::progress(uint64_t stream, uint64_t sequence) {
     uint64_t& done = streams_[stream].done;
     done = std::max(done, sequence);
   }
+  wake_replay();
   outbox_.progress(stream, sequence);
 }
 

@@ -7,7 +7,7 @@
 //
 // Life: fenced (a rebuilt session starts so) <-> running -> faulted -> fenced; any -> over (given up).
 // Only running executes ops; faulted waits for Fence. Files: session.cpp (client's side), dispatch.cpp,
-// step.cpp, boundary.cpp, recovery.cpp, control.cpp.
+// order.cpp, step.cpp, boundary.cpp, recovery.cpp, control.cpp.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -159,6 +159,7 @@ class Session final : public ExecutionSink, public Rendezvous {
   void run_ops();
   bool has_work() const;
   bool runs() const { return state_.load(std::memory_order_acquire) == State::running; }
+  bool take(const RecordHeader& record);
   bool dispatch(const RecordHeader& record);
   void hold_here();
   void enqueue(const ops::OpHeader& op);
@@ -174,6 +175,13 @@ class Session final : public ExecutionSink, public Rendezvous {
   void shed();
   void forget_all(const std::string& why, const std::string& option);
   void settle();
+
+  // order.cpp
+  void note_told(std::span<const StreamProgress> told);
+  void note_again(uint64_t sequence);
+  void wake_replay();
+  bool await_told(const RecordHeader& record);
+  bool true_again(const RecordHeader& record);
 
   // step.cpp
   bool at_live_set(const ops::LiveSet& op);
@@ -240,7 +248,7 @@ class Session final : public ExecutionSink, public Rendezvous {
   ImageStore images_;
   std::unique_ptr<Backend> backend_;
   Results results_;
-  Outbox outbox_;
+  Outbox outbox_{[this](std::span<const StreamProgress> told) { note_told(told); }};
   Injector injector_;
 
   std::mutex delivery_mutex_;  // a result is added and queued, or listed at attach: never half
@@ -309,7 +317,10 @@ class Session final : public ExecutionSink, public Rendezvous {
   };
   mutable std::mutex progress_mutex_;
   std::unordered_map<uint64_t, Reached> streams_;
-  uint64_t floor_ = 0;  // all ops up to it had run when this state was restored
+  uint64_t floor_ = 0;              // all ops up to it had run when this state was restored
+  std::set<uint64_t> given_again_;  // results of the program's past that replay has given
+  std::atomic<uint64_t> past_{0};   // records before this position were there when this state was restored
+  std::atomic<bool> awaiting_past_{false};
 
   std::thread dispatcher_;
 };
