@@ -40,10 +40,12 @@ def candidates(name: str, explicit: str = "") -> list[str]:
 
 
 def sibling(cublas: str) -> list[str]:
-    """libcublasLt belongs to the libcublas beside it."""
+    """libcublasLt belongs to the libcublas beside it. Nothing where that is not known."""
     path = Path(cublas)
+    if not path.is_absolute():
+        return []
     beside = path.with_name(path.name.replace("libcublas", "libcublasLt"))
-    return [str(beside)] if beside != path and path.is_absolute() and beside.exists() else []
+    return [str(beside)] if beside != path and beside.exists() else []
 
 
 def fits(path: str, driver_version: int) -> bool:

@@ -100,6 +100,13 @@ int cublasDestroy_v2(void* handle) {
 
 int cublasGetVersion_v2(void*, int* version) { return *version = kVersion, kBlasSuccess; }
 
+/// Major, minor and patch number of the version.
+int cublasGetProperty(int kind, int* value) {
+  constexpr int kParts[] = {kVersion / 10000, kVersion / 100 % 100, kVersion % 100};
+  if (kind < 0 || kind > 2 || !value) return kBlasInvalidValue;
+  return *value = kParts[kind], kBlasSuccess;
+}
+
 const char* cublasGetStatusName(int status) {
   switch (status) {
     case kBlasSuccess:

@@ -174,12 +174,12 @@ void Memory::set_access(CUdeviceptr address, size_t size, int flags) {
     if (start >= address && start < address + size) mapping.access = flags;
 }
 
-CUdeviceptr Memory::allocate(size_t size, int device) {
+CUdeviceptr Memory::allocate(size_t size, int device, CUdeviceptr wanted) {
   refuse_unless(size != 0);
   const std::unique_lock lock(content_);
   const size_t whole = rounded(size, kPage);
   const uint64_t handle = create_locked(whole, device);
-  const CUdeviceptr address = reserve_locked(whole, kPage, 0);
+  const CUdeviceptr address = reserve_locked(whole, kPage, wanted);
   map_locked(address, whole, 0, handle);
   reservations_[address].linear = true;
   reservations_[address].mappings[address].access = 3;

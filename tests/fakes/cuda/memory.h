@@ -33,7 +33,8 @@ class Memory {
   void unmap(CUdeviceptr address, size_t size);
   void set_access(CUdeviceptr address, size_t size, int flags);
 
-  CUdeviceptr allocate(size_t size, int device);
+  /// At the wanted address when it is free; 0: anywhere.
+  CUdeviceptr allocate(size_t size, int device, CUdeviceptr wanted = 0);
   void free(CUdeviceptr address);
   void free_all(int device);
 

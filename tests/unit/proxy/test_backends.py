@@ -51,7 +51,7 @@ def test_library_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert libraries.candidates("driver") == ["libcuda.so.1"]
     named = tmp_path / "nvidia/cublas/lib/libcublas.so.12"
     assert libraries.candidates("cublas", str(named)) == [str(named)]
-    assert libraries.sibling(str(named)) == []
+    assert libraries.sibling(str(named)) == libraries.sibling("libcublas.so.13") == libraries.sibling("") == []
     named.with_name("libcublasLt.so.12").touch()
     assert libraries.sibling(str(named)) == [str(named.with_name("libcublasLt.so.12"))]
     with pytest.raises(NoDevice, match="--nccl /nowhere: there is no such file"):
