@@ -5,16 +5,15 @@ Nothing here says anything about a real GPU; what the fakes are is in tests/fake
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from toolkit.client import node
-from toolkit.fakes import fake_calls, fake_system
+from toolkit.fakes import fake_calls
 from toolkit.job import PRELOAD, ROOT, run_command
+from toolkit.lockstep import Lockstep
 from toolkit.service import BIN, Service, kill_at
 from toolkit.waiting import until
 from toolkit.workplace import Workplace
@@ -23,52 +22,7 @@ from jitc.v1 import control_pb2
 
 STEPS = ROOT / "tests" / "end_to_end" / "cuda_steps.py"
 CUDA = ("--device", "cuda")
-Start = Callable[..., "Program"]
-
-
-class Program:
-    """A client in lockstep: step() has it do one step and gives the line that it prints."""
-
-    def __init__(self, service: Service, path: Path, gpu: int) -> None:
-        env = service.env | {"LD_PRELOAD": str(PRELOAD)}
-        self.process = subprocess.Popen(
-            [sys.executable, str(path), str(gpu)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True, bufsize=1, env=env,
-        )  # fmt: skip
-
-    def step(self) -> str:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write("\n")
-        return self.process.stdout.readline()
-
-    def finish(self) -> tuple[int, str]:
-        _, errors = self.process.communicate(timeout=30)
-        return self.process.returncode, errors
-
-
-@pytest.fixture
-def environment(workplace: Workplace, tmp_path: Path) -> dict[str, str]:
-    """Two fake GPUs in place of the system's driver."""
-    folder = tmp_path / "driver"
-    folder.mkdir()
-    return fake_system(
-        folder, workplace.env, DEVICES="2", LOG=str(tmp_path / "log"), NVML_EVENTS=str(tmp_path / "events")
-    )
-
-
-@pytest.fixture
-def start() -> Iterator[Start]:
-    programs: list[Program] = []
-
-    def begin(service: Service, path: Path = STEPS, gpu: int = 0) -> Program:
-        programs.append(Program(service, path, gpu))
-        return programs[-1]
-
-    yield begin
-    for program in programs:
-        program.process.kill()
-        program.process.communicate()
+Start = Callable[..., Lockstep]
 
 
 def describe(service: Service) -> list[Any]:
@@ -99,7 +53,7 @@ def test_gpus_and_workers(workplace: Workplace, environment: dict[str, str], tmp
 
 def test_a_worker_dies(workplace: Workplace, environment: dict[str, str], start: Start) -> None:
     service = workplace.service(2, CUDA, **environment)
-    calm, struck = start(service, gpu=0), start(service, gpu=1)
+    calm, struck = start(service, STEPS, 0), start(service, STEPS, 1)
     expected = [calm.step() for _ in range(6)]
     service.inject(kill_at(1), 1)
     service.inject(kill_at(3, skip=2), 1)
@@ -115,7 +69,7 @@ def test_trouble_that_nvml_tells(
     workplace: Workplace, environment: dict[str, str], start: Start, tmp_path: Path
 ) -> None:
     service = workplace.service(2, CUDA, **environment)
-    programs = [start(service, gpu=0), start(service, gpu=1)]
+    programs = [start(service, STEPS, 0), start(service, STEPS, 1)]
     before = [program.step() for program in programs]
     events = tmp_path / "events"
     events.write_text("xid 1 31\nxid 1 48\n")

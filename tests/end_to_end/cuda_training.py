@@ -1,0 +1,166 @@
+"""A small training loop on CUDA's public libraries, run by test_cuda_training.py in lockstep.
+
+`cuda_training.py GPU [RANKS RANK]`: does a step for every line on standard input and prints the step and a hash of
+all device memory. With ranks, rank 0 prints an id first, and each rank reads it as its first line. Every step's
+result needs all earlier ones, on this rank and, by way of the gradients, on all others.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import math
+import struct
+import sys
+from ctypes import byref, c_float, c_int64, c_size_t, c_uint64
+
+from cuda_api import (
+    Compiled, Module, Products, all_reduce, call, communicator, cuda, launch, launch_driver, made, unique_id,
+)  # fmt: skip
+
+SIZE = 32  # of the square matrices
+COUNT, BYTES = SIZE * SIZE, SIZE * SIZE * 4
+FORWARD, BACKWARD, OPTIMIZER = range(3)
+NON_BLOCKING, NO_TIMING, THREAD_LOCAL, TO_DEVICE, TO_HOST, BETWEEN = 1, 2, 1, 1, 2, 3
+IMAGE = b"JITCFAKE 1\nkernel add_i64\nkernel bump_global\nglobal counter 8\n"
+FAT_BINARY = (
+    b"JITCFAKE 1\nkernel fill_f32\nkernel axpy_f32\nkernel count bump_global\nglobal counter 8\nglobal table 64\n"
+)
+
+compiled = Compiled(FAT_BINARY)
+fill_f32, axpy_f32, count_calls = (compiled.kernel(name) for name in ("fill_f32", "axpy_f32", "count"))
+SYMBOLS = ((compiled.variable("counter", 8), 8), (compiled.variable("table", 64), 64))
+
+
+def fill(to: int, value: float, stream: int) -> None:
+    launch(fill_f32, stream, c_uint64(to), c_float(value), c_uint64(COUNT))
+
+
+def add(to: int, by: float, what: int, stream: int) -> None:
+    """to += by * what"""
+    launch(axpy_f32, stream, c_uint64(to), c_uint64(what), c_float(by), c_uint64(COUNT))
+
+
+class Training:
+    """Weights, momentum and statistics on one GPU."""
+
+    def __init__(self, gpu: int, ranks: int, rank: int) -> None:
+        call("cudaSetDevice", gpu)
+        self.rank = rank
+        self.comm = meet(ranks, rank) if ranks > 1 else None
+        self.main, self.side = (made("cudaStreamCreateWithFlags", NON_BLOCKING) for _ in range(2))
+        self.forth, self.back = (c_uint64(made("cudaEventCreateWithFlags", NO_TIMING)) for _ in range(2))
+        names = ("weights", "inputs", "outputs", "gradients", "momentum", "statistics", "ticks", "average")
+        self.at = {name: made("cudaMalloc", c_size_t(BYTES)) for name in names}
+        for name, address in self.at.items():
+            fill(address, 0.125 if name == "weights" else 0.0, self.main)
+        for symbol, size in SYMBOLS:
+            call("cudaMemcpyToSymbol", symbol, bytes(range(size)), c_size_t(size), c_size_t(0), TO_DEVICE)
+        module = Module(IMAGE)
+        self.add_i64, self.bump = module.kernel("add_i64"), module.kernel("bump_global")
+        self.counter = module.variable("counter")
+        self.products = Products(SIZE, self.main)
+        self.graph = self.captured()
+
+    def captured(self) -> c_uint64:
+        """Momentum, a count on another stream and an average, as a graph that each step launches."""
+        call("cudaStreamBeginCapture", c_uint64(self.main), THREAD_LOCAL)
+        add(self.at["momentum"], 0.5, self.at["gradients"], self.main)
+        self.fork()
+        launch_driver(self.add_i64, self.side, c_uint64(self.at["ticks"]), c_int64(3), c_uint64(16))
+        self.unite()
+        self.copy(self.at["average"], self.at["momentum"])
+        graph = c_uint64(made_of("cudaStreamEndCapture", self.main))
+        executable = c_uint64(made("cudaGraphInstantiate", graph, ctypes.c_ulonglong(0)))
+        call("cudaGraphDestroy", graph)
+        return executable
+
+    def copy(self, to: int, source: int) -> None:
+        call("cudaMemcpyAsync", c_uint64(to), c_uint64(source), c_size_t(BYTES), BETWEEN, c_uint64(self.main))
+
+    def fork(self) -> None:
+        """What the side stream is given from now on comes after the main stream's work."""
+        call("cudaEventRecord", self.forth, c_uint64(self.main))
+        call("cudaStreamWaitEvent", c_uint64(self.side), self.forth, 0)
+
+    def unite(self) -> None:
+        call("cudaEventRecord", self.back, c_uint64(self.side))
+        call("cudaStreamWaitEvent", c_uint64(self.main), self.back, 0)
+
+    def step(self, number: int) -> None:
+        cuda.jitc_set_phase(FORWARD)
+        self.forward(number)
+        cuda.jitc_set_phase(BACKWARD)
+        self.backward()
+        cuda.jitc_set_phase(OPTIMIZER)
+        cuda.jitc_step_begin()
+        add(self.at["weights"], -0.25, self.at["momentum"], self.main)
+        launch(count_calls, self.main)
+        cuda.jitc_step_end(None, c_size_t(0))
+
+    def forward(self, number: int) -> None:
+        values = [math.sin(0.1 * at * (number + 1) + self.rank) for at in range(COUNT)]
+        inputs = struct.pack(f"<{COUNT}f", *values)
+        to, main = c_uint64(self.at["inputs"]), c_uint64(self.main)
+        call("cudaMemcpyAsync", to, inputs, c_size_t(BYTES), TO_DEVICE, main)
+        self.products.gemm(1 / SIZE, self.at["weights"], self.at["inputs"], 0, self.at["outputs"])
+        self.fork()
+        add(self.at["statistics"], 0.75, self.at["outputs"], self.side)
+        launch_driver(self.bump, self.side)
+        temporary = made("cudaMallocAsync", c_size_t(BYTES), c_uint64(self.side))
+        fill(temporary, float(number), self.side)
+        add(self.at["statistics"], 1, temporary, self.side)
+        call("cudaFreeAsync", c_uint64(temporary), c_uint64(self.side))
+        self.unite()
+
+    def backward(self) -> None:
+        at = self.at
+        self.products.matmul(1 / SIZE, at["inputs"], at["outputs"], at["gradients"])
+        self.products.gemm_ex(1 / SIZE, at["inputs"], at["outputs"], 1, at["gradients"])
+        if self.comm is not None:
+            all_reduce(at["gradients"], COUNT, self.comm, self.main)
+        call("cudaGraphLaunch", self.graph, c_uint64(self.main))
+
+    def digest(self) -> str:
+        """Of all memory, variables included. Fails when it holds what no longer shows a difference."""
+        call("cudaDeviceSynchronize")
+        found = hashlib.sha256()
+        for address in self.at.values():
+            found.update(read(address, BYTES))
+        found.update(read(*self.counter))
+        for symbol, size in SYMBOLS:
+            back = ctypes.create_string_buffer(size)
+            call("cudaMemcpyFromSymbol", back, symbol, c_size_t(size), c_size_t(0), TO_HOST)
+            found.update(back.raw)
+        weights = struct.unpack(f"<{COUNT}f", read(self.at["weights"], BYTES))
+        assert all(map(math.isfinite, weights)), "the weights are out of range"
+        return found.hexdigest()
+
+
+def made_of(name: str, stream: int) -> int:
+    out = c_uint64()
+    call(name, c_uint64(stream), byref(out))
+    return out.value
+
+
+def read(address: int, size: int) -> bytes:
+    back = ctypes.create_string_buffer(size)
+    call("cudaMemcpy", back, c_uint64(address), c_size_t(size), TO_HOST)
+    return back.raw
+
+
+def meet(ranks: int, rank: int) -> c_uint64:
+    if rank == 0:
+        print(unique_id(), flush=True)
+    return communicator(sys.stdin.readline().strip(), ranks, rank)
+
+
+def main(gpu: int, ranks: int = 1, rank: int = 0) -> None:
+    training = Training(gpu, ranks, rank)
+    for number, _ in enumerate(sys.stdin):
+        training.step(number)
+        print(number, training.digest(), flush=True)
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

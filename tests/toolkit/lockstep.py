@@ -1,0 +1,49 @@
+"""A program of a test that does a step when it is told to, so that faults can be placed between its steps."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from .job import PRELOAD
+from .service import Service
+
+END_SECONDS = 30.0
+
+
+class Lockstep:
+    """A Python program on the preloaded library that answers each line on standard input with a line of its own."""
+
+    def __init__(self, service: Service, path: Path, *arguments: object) -> None:
+        env = service.env | {"LD_PRELOAD": str(PRELOAD)}
+        command = [sys.executable, str(path), *map(str, arguments)]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1, env=env
+        )  # fmt: skip
+
+    def tell(self, line: str = "") -> None:
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(line + "\n")
+        except BrokenPipeError:
+            raise AssertionError(f"the program has ended: {self.process.communicate()[1]}") from None
+
+    def answer(self) -> str:
+        """Its next line; empty when it has ended."""
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+    def step(self) -> str:
+        """Has it do one step."""
+        self.tell()
+        return self.answer()
+
+    def finish(self) -> tuple[int, str]:
+        """Its exit status, and what it wrote on standard error."""
+        _, errors = self.process.communicate(timeout=END_SECONDS)
+        return self.process.returncode, errors
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
