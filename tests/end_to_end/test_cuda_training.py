@@ -92,19 +92,6 @@ def expected(
         program.kill()
 
 
-def run(
-    service: Service, start: Start, ranks: int, *faults: control_pb2.Fault, gpu: int = -1
-) -> tuple[Hashes, list[dict[str, Any]]]:
-    """A run of the training with these faults on the GPU of its last rank, and the recoveries."""
-    struck = gpu if gpu >= 0 else ranks - 1
-    for fault in faults:
-        service.inject(fault, struck)
-    programs = begin(service, start, *range(ranks))
-    lines = steps(programs)
-    finish(programs)
-    return lines, service.report()
-
-
 def causes(report: list[dict[str, Any]]) -> list[str]:
     assert all(one["outcome"] == "recovered" for one in report), report
     return [one["cause"] for one in report]
@@ -116,19 +103,68 @@ def test_a_step_changes_all_that_it_should(expected: Callable[[int], Hashes]) ->
         assert len(set(lines)) == len(lines) == STEPS * ranks
 
 
+class Run:
+    """The training on a service, in which each step may have a fault on the GPU of the last rank."""
+
+    def __init__(self, service: Service, start: Start, ranks: int) -> None:
+        self.service, self.ranks = service, ranks
+        self.programs = begin(service, start, *range(ranks))
+        self.lines = steps(self.programs, 1)
+        self.faults: list[str] = []
+
+    def step(self, phase: str, kind: str = "kill-worker", recoveries: int = 1) -> None:
+        """A step with the fault; returns when all is recovered."""
+        service, before = self.service, len(self.service.report())
+        service.inject(kill_at(len(self.lines), phase, kind=kind), self.ranks - 1)
+        self.lines += steps(self.programs, 1)
+        until(lambda: len(service.report()) >= before + recoveries, 60, f"the recovery of {kind} in {phase}")
+        self.faults += [kind] * recoveries
+
+    def finish(self, expected: Callable[[int], Hashes]) -> list[str]:
+        """The causes of the recoveries; all results are those of a run without a fault."""
+        self.lines += steps(self.programs, STEPS - len(self.lines))
+        finish(self.programs)
+        report = self.service.report()
+        assert len(report) == len(self.faults), report
+        assert self.lines == expected(self.ranks)
+        return causes(report)
+
+
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_a_worker_lost_in_every_phase(
     ranks: int, workplace: Workplace, environment: dict[str, str], start: Start, expected: Callable[[int], Hashes]
 ) -> None:
-    """One run, one kill in each step but the first and the last."""
-    service, lines = serve(workplace, environment), []
-    programs = begin(service, start, *range(ranks))
-    lines += steps(programs, 1)
-    for done, phase in enumerate(PHASES[: 4 + ranks], 1):
-        service.inject(kill_at(done, phase), ranks - 1)
-        lines += steps(programs, 1)
-        until(lambda: len(service.report()) == done, 20, f"the recovery of the {phase}")  # noqa: B023
-    lines += steps(programs, STEPS - len(lines))
-    finish(programs)
-    assert causes(service.report()) == ["worker-death"] * (4 + ranks)
-    assert lines == expected(ranks)
+    job = Run(serve(workplace, environment), start, ranks)
+    for phase in PHASES[: 4 + ranks]:
+        job.step(phase)
+    assert set(job.finish(expected)) == {"worker-death"}
+
+
+def test_errors_of_the_device(
+    workplace: Workplace, environment: dict[str, str], start: Start, expected: Callable[[int], Hashes]
+) -> None:
+    """An illegal access is a kernel's, and the driver's error 700."""
+    job = Run(serve(workplace, environment), start, 1)
+    job.step("forward", "illegal-access")
+    job.step("optimizer", "illegal-access")
+    job.step("backward", "sticky-error")
+    job.step("forward", "xid")
+    assert job.finish(expected) == ["sticky-error"] * 3 + ["xid"]
+    messages = [one["message"] for one in job.service.report()]
+    assert all("CUDA_ERROR_ILLEGAL_ADDRESS (700)" in message for message in messages[:2]), messages
+
+
+def test_work_that_hangs(
+    workplace: Workplace, environment: dict[str, str], start: Start, expected: Callable[[int], Hashes]
+) -> None:
+    """A rank that leaves a communicator costs no worker; a kernel that never ends costs its own."""
+    service = serve(workplace, environment, "--hang-seconds", HANG_SECONDS)
+    job = Run(service, start, 2)
+    workers = [service.worker_pid(gpu) for gpu in range(2)]
+    job.step("collective", "hung-collective")
+    assert [service.worker_pid(gpu) for gpu in range(2)] == workers
+    job.step("forward", "endless-kernel")
+    now = [service.worker_pid(gpu) for gpu in range(2)]
+    assert (now[0] == workers[0], now[1] == workers[1]) == (True, False)
+    found = job.finish(expected)
+    assert [cause.split(", ")[0] for cause in found] == ["hung-collective", "hung-kernel"]

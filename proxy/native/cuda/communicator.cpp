@@ -194,11 +194,13 @@ bool Communicator::join(const NcclUniqueId& id, const std::vector<uint64_t>& tok
 }
 
 void Communicator::watch() {
-  const auto ended = [this] { return leaving_ || aborted_; };
+  const auto ended = [this] { return leaving_ || aborted_ || deserted_; };
   Lock lock(mutex_);
   while (!changed_.wait_for(lock, kWatch, ended)) {
     lock.unlock();
-    refuse_result(result());
+    const int found = result();
+    if (deserted_) return;
+    refuse_result(found);
     lock.lock();
   }
 }

@@ -113,6 +113,8 @@ class Communicator {
   /// The next op on it is the last one: closed when its work is done.
   void leave();
   void abort();
+  /// Of one that is ready: NCCL's communicator is aborted while the others count on it. An injected fault.
+  void desert();
   /// After abort(): waits until nothing of it is in NCCL; false when that takes until then.
   bool settled(Clock::time_point until);
   bool over() const { return over_.load() || !keeper_.joinable(); }
@@ -183,8 +185,8 @@ class Communicator {
   bool wanted_ = false;
   bool inside_ = false;  // NCCL has something of it
   uint64_t splits_done_ = 0;
-  std::unique_ptr<Meeting> meeting_;                   // set once
-  std::atomic<bool> leaving_{false}, aborted_{false};  // set with mutex_ held
+  std::unique_ptr<Meeting> meeting_;                                     // set once
+  std::atomic<bool> leaving_{false}, aborted_{false}, deserted_{false};  // set with mutex_ held
 
   const Nccl* nccl_ = nullptr;  // set before the first stage that uses it
   std::mutex calls_;            // taken after mutex_ is let go

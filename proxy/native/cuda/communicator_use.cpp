@@ -45,6 +45,15 @@ void Communicator::abort() {
   tell_changed();
 }
 
+void Communicator::desert() {
+  {
+    const Lock lock(mutex_);
+    deserted_ = true;
+    changed_.notify_all();
+  }
+  drop();
+}
+
 bool Communicator::settled(Clock::time_point until) {
   Lock lock(mutex_);
   return changed_.wait_until(lock, until, [this] { return !inside_; });

@@ -103,6 +103,15 @@ void Communicators::collective(const ops::Collective& op, NcclStream stream) {
   call.finish();
 }
 
+void Communicators::desert(const ops::Collective& op) {
+  const CollectiveCall call(context_, op);
+  for (const ops::CollectiveItem& item : call.items()) {
+    const Pointer communicator = get(item.comm);
+    communicator->wait_ready();
+    communicator->desert();
+  }
+}
+
 void Communicators::interrupt() {
   context_.given_up = true;
   {

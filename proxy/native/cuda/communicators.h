@@ -27,6 +27,9 @@ class Communicators {
   /// Returns when the collectives lie on the stream.
   void collective(const ops::Collective& op, NcclStream stream);
 
+  /// This rank leaves those of the op without a word, as one does that is lost: the others wait for it.
+  void desert(const ops::Collective& op);
+
   bool find(uint64_t handle, Identity& out) const;
   /// No op owes a result any more.
   bool quiet() const;

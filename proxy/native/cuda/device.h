@@ -19,6 +19,7 @@
 #include "context.h"
 #include "error.h"
 #include "graphs.h"
+#include "harm.h"
 #include "lt.h"
 #include "memory.h"
 #include "modules.h"
@@ -47,6 +48,8 @@ class Device final : public Backend, public Watcher, public CommunicatorHost {
   bool hash(uint64_t address, uint64_t bytes, std::array<uint8_t, 16>& out) const override;
   uint64_t memory_used() const override { return memory_.used(); }
   uint64_t memory_total() const override { return memory_.total(); }
+  std::string cannot_inject(std::string_view kind) const override;
+  bool inject(std::string_view kind, const ops::OpHeader& op, std::string& error) override;
 
  private:
   friend struct Table;
@@ -170,6 +173,10 @@ class Device final : public Backend, public Watcher, public CommunicatorHost {
   void place_again(const ops::OpHeader& op);
   void resume_captures();
 
+  // inject.cpp
+  void harm(std::string_view kind, const ops::OpHeader& op);
+  void desert(Stream& stream, const ops::Collective& op);
+
   // rest.cpp: coming to rest, and making what was there
   double rest_limit() const;
   bool lock_within(double seconds);
@@ -203,7 +210,9 @@ class Device final : public Backend, public Watcher, public CommunicatorHost {
   Graphs graphs_;
   std::vector<std::unique_ptr<Capture>> captures_;  // under way
   std::vector<Resources::Capture> open_captures_;   // to go on with before the next op
-  bool again_ = false;  // ops are placed to make a graph again: nobody is told of them
+  std::unique_ptr<Harm> harm_;                      // once a fault is injected
+  uint64_t deserted_ = 0;  // the collective that this rank was told not to take part in
+  bool again_ = false;     // ops are placed to make a graph again: nobody is told of them
 };
 
 }  // namespace jitc::cuda

@@ -48,6 +48,7 @@
   X(cuStreamSynchronize, "cuStreamSynchronize", (CUstream))                                            \
   X(cuStreamWaitEvent, "cuStreamWaitEvent", (CUstream, CUevent, uint32_t))                             \
   X(cuStreamWriteValue64, "cuStreamWriteValue64_v2", (CUstream, CUdeviceptr, uint64_t, uint32_t))      \
+  X(cuStreamWaitValue64, "cuStreamWaitValue64_v2", (CUstream, CUdeviceptr, uint64_t, uint32_t))        \
   X(cuThreadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode", (int32_t*))                \
   X(cuEventCreate, "cuEventCreate", (CUevent*, uint32_t))                                              \
   X(cuEventDestroy, "cuEventDestroy_v2", (CUevent))                                                    \

@@ -73,6 +73,8 @@ void Device::fence() {
   // First: a collective whose peer is gone ends no other way.
   if (!communicators_->fence(std::chrono::milliseconds(static_cast<int64_t>(rest_limit() * 1000))))
     give_up_process();
+  if (harm_) harm_->release();
+  deserted_ = 0;
   if (!wait_for_rest(rest_limit())) give_up_process();
   completer_->settle();
   for (Stream* const stream : all_streams()) {

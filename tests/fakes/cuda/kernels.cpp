@@ -83,6 +83,12 @@ void wait_flag(const Launch& launch) {
 /// endless(): until the context or the process ends
 void endless(const Launch& launch) { hang_until_over(launch.context); }
 void illegal(const Launch&) { throw Failure{kIllegalAddress}; }
+
+/// jitc_illegal_access(), of jitc's own PTX
+void store_where_nothing_is(const Launch&) {
+  const auto hold = Memory::instance().hold();
+  *array<uint32_t>(16, 1) = 1;
+}
 void assert_fail(const Launch&) { throw Failure{kAssert}; }
 }  // namespace
 
@@ -98,6 +104,8 @@ const Kernel* find_kernel(const std::string& name) {
       {"endless", {}, endless},
       {"illegal", {}, illegal},
       {"assert_fail", {}, assert_fail},
+      {"jitc_illegal_access", {}, store_where_nothing_is},
+      {"jitc_endless_kernel", {}, endless},
   };
   for (const Kernel& each : kKernels)
     if (name == each.name) return &each;

@@ -2,10 +2,12 @@
 //   JITCFAKE 1
 //   kernel NAME [BODY]       a kernel of kernels.cpp, under a name of its own if BODY is given
 //   global NAME BYTES        a variable, zero at first
+// PTX is taken for the kernels that it names, when their bodies are known here.
 #include "modules.h"
 
 #include <algorithm>
 #include <optional>
+#include <regex>
 #include <sstream>
 
 #include "call.h"
@@ -50,7 +52,16 @@ struct Content {
   std::map<std::string, size_t> globals;
 };
 
+Content parse_ptx(const std::string& text) {
+  static const std::regex kEntry(R"(\.entry\s+(\w+))");
+  Content content;
+  for (std::sregex_iterator each(text.begin(), text.end(), kEntry), end; each != end; ++each)
+    if (!(content.kernels[(*each)[1]] = find_kernel((*each)[1]))) throw Failure{kNoBinary};
+  return content;
+}
+
 Content parse(const std::string& text) {
+  if (text.find(".version ") != std::string::npos) return parse_ptx(text);
   std::istringstream lines(text);
   std::string line;
   if (!std::getline(lines, line) || line != "JITCFAKE 1") throw Failure{kInvalidImage};

@@ -122,6 +122,24 @@ def test_case(program: Path, case: str, tmp_path: Path) -> None:
         assert not leaks(calls)
 
 
+def ptxas() -> Path | None:
+    """NVIDIA's assembler, which Triton brings along."""
+    found = [Path(folder) / "triton" / "backends" / "nvidia" / "bin" / "ptxas" for folder in sys.path]
+    return next((path for path in found if path.exists()), None)
+
+
+@pytest.mark.skipif(ptxas() is None, reason="there is no ptxas (pip install triton)")
+@pytest.mark.parametrize("gpu", ["sm_75", "sm_90", "sm_100"])
+def test_kernels_that_do_harm_can_be_translated(gpu: str, tmp_path: Path) -> None:
+    source = (ROOT / "proxy" / "native" / "cuda" / "harm.cpp").read_text()
+    (tmp_path / "harm.ptx").write_text(source.split('R"ptx(')[1].split(')ptx"')[0])
+    command = [str(ptxas()), f"--gpu-name={gpu}", "harm.ptx", "-o", "harm.cubin"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    code = (tmp_path / "harm.cubin").read_bytes()
+    assert b"jitc_illegal_access" in code and b"jitc_endless_kernel" in code
+
+
 @pytest.mark.skipif(cuda_headers() is None, reason="cuda.h is not installed (pip install nvidia-cuda-runtime)")
 def test_declarations_are_those_of_the_real_header(program: Path) -> None:
     checked = program.parent / "CMakeFiles" / "jitc_cuda_check.dir"
