@@ -11,7 +11,8 @@ from jitc.interpose.spec.api import Argument, Function
 
 _BANNER = "// Generated from interpose/spec by `python -m jitc.interpose.generator`; do not edit.\n// clang-format off"
 _SCALARS = {"half": 2, "float": 4, "int": 4, "double": 8, "complex": 8, "double_complex": 16}
-_NUMBERS = {"int": "int32_t", "enum": "int32_t", "i64": "int64_t"}
+_CHECKED = ("count", "increment", "leading")
+_NUMBERS = {"int": "int32_t", "enum": "int32_t", "i64": "int64_t", **dict.fromkeys(_CHECKED, "int32_t")}
 
 
 def forwarded() -> list[Function]:
@@ -50,6 +51,8 @@ def _bytes(argument: Argument) -> str:
 def _packed(argument: Argument) -> str:
     kind = role(argument)
     extra = f", {_bytes(argument)}" if kind in ("scalar", "result") else ""
+    if argument.type in _CHECKED:
+        kind, extra = argument.type, f", {argument.size}" if argument.size else ""
     return f".{kind}({argument.name}{extra})"
 
 

@@ -34,6 +34,10 @@ TYPES: dict[str, str] = {
     "u16": "uint16_t",
     "size": "size_t",
     "i64": "int64_t",
+    # sizes of cuBLAS, which are checked before a call is sent: not negative; not 0; not below the rows in brackets
+    "count": "int32_t",
+    "increment": "int32_t",
+    "leading": "int32_t",
     "u64": "uint64_t",
     "float": "float",
     "double": "double",

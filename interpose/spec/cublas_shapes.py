@@ -13,32 +13,41 @@ REAL = {"C": "float", "Z": "double", "S": "float", "D": "double"}
 
 Arguments = tuple[str, ...]
 
-_PRODUCT = ("transpose_a: enum", "transpose_b: enum", "m: int", "n: int", "k: int")
-_TRIANGLE = ("side: enum", "fill: enum", "transpose: enum", "diagonal: enum", "m: int", "n: int")
+_PRODUCT = ("transpose_a: enum", "transpose_b: enum", "m: count", "n: count", "k: count")
+_TRIANGLE = ("side: enum", "fill: enum", "transpose: enum", "diagonal: enum", "m: count", "n: count")
+_BY_SIDE = "side ? n : m"  # CUBLAS_SIDE_LEFT is 0
 
 
-def matrix(name: str, *, typed: bool = False, strided: bool = False) -> Arguments:
-    """A matrix: its address, its type where the function asks for one, its leading dimension, its stride."""
+def matrix(name: str, rows: str = "", *, typed: bool = False, strided: bool = False) -> Arguments:
+    """A matrix: its address, its type where the function asks for one, its leading dimension, its stride.
+
+    rows: the least that its leading dimension may be, where cuBLAS documents one."""
     kind = (f"type_{name}: enum",) if typed else ()
     stride = (f"stride_{name}: i64",) if strided else ()
-    return (f"{name}: address", *kind, f"ld{name}: int", *stride)
+    return (f"{name}: address", *kind, f"ld{name}: leading[{rows}]" if rows else f"ld{name}: int", *stride)
 
 
-def vector(name: str, *, typed: bool = False) -> Arguments:
+def vector(name: str, *, typed: bool = False, checked: bool = False) -> Arguments:
+    """checked: an increment of 0 is an error."""
     kind = (f"type_{name}: enum",) if typed else ()
-    return (f"{name}: address", *kind, f"inc{name}: int")
+    return (f"{name}: address", *kind, f"inc{name}: increment" if checked else f"inc{name}: int")
+
+
+def _checked(*names: str) -> Arguments:
+    return tuple(argument for name in names for argument in vector(name, checked=True))
 
 
 def gemm(kind: str, *, typed: bool = False, strided: bool = False, batched: bool = False) -> Arguments:
     """All of the gemm family; batched: arrays of pointers, in device memory."""
-    a, b, c = (matrix(name, typed=typed, strided=strided) for name in "abc")
-    batch = ("batch: int",) if strided or batched else ()
+    rows = {"a": "transpose_a ? k : m", "b": "transpose_b ? n : k", "c": "m"}
+    a, b, c = (matrix(name, rows[name], typed=typed, strided=strided) for name in "abc")
+    batch = ("batch: count",) if strided or batched else ()
     return (*_PRODUCT, f"in alpha: {kind}", *a, *b, f"in beta: {kind}", *c, *batch)
 
 
 def gemv(kind: str) -> Arguments:
-    ax = (*matrix("a"), *vector("x"))
-    return ("transpose: enum", "m: int", "n: int", f"in alpha: {kind}", *ax, f"in beta: {kind}", *vector("y"))
+    ax = (*matrix("a", "m"), *_checked("x"))
+    return ("transpose: enum", "m: count", "n: count", f"in alpha: {kind}", *ax, f"in beta: {kind}", *_checked("y"))
 
 
 def dot(result: str, *, typed: bool = False) -> Arguments:
@@ -69,51 +78,52 @@ def rot(cosine: str, sine: str) -> Arguments:
 
 def triangular_vector() -> Arguments:
     """trmv, trsv."""
-    return ("fill: enum", "transpose: enum", "diagonal: enum", "n: int", *matrix("a"), *vector("x"))
+    return ("fill: enum", "transpose: enum", "diagonal: enum", "n: count", *matrix("a", "n"), *_checked("x"))
 
 
 def symmetric_vector(kind: str) -> Arguments:
     """symv, hemv."""
-    ax = (*matrix("a"), *vector("x"))
-    return ("fill: enum", "n: int", f"in alpha: {kind}", *ax, f"in beta: {kind}", *vector("y"))
+    ax = (*matrix("a", "n"), *_checked("x"))
+    return ("fill: enum", "n: count", f"in alpha: {kind}", *ax, f"in beta: {kind}", *_checked("y"))
 
 
 def ger(kind: str) -> Arguments:
-    return ("m: int", "n: int", f"in alpha: {kind}", *vector("x"), *vector("y"), *matrix("a"))
+    return ("m: count", "n: count", f"in alpha: {kind}", *_checked("x", "y"), *matrix("a", "m"))
 
 
 def rank_one(kind: str) -> Arguments:
     """syr, her."""
-    return ("fill: enum", "n: int", f"in alpha: {kind}", *vector("x"), *matrix("a"))
+    return ("fill: enum", "n: count", f"in alpha: {kind}", *_checked("x"), *matrix("a", "n"))
 
 
 def rank_two(kind: str) -> Arguments:
     """syr2, her2."""
-    return ("fill: enum", "n: int", f"in alpha: {kind}", *vector("x"), *vector("y"), *matrix("a"))
+    return ("fill: enum", "n: count", f"in alpha: {kind}", *_checked("x", "y"), *matrix("a", "n"))
 
 
 def symmetric_product(kind: str) -> Arguments:
     """symm, hemm."""
-    ab = (*matrix("a"), *matrix("b"))
-    shape = ("side: enum", "fill: enum", "m: int", "n: int")
-    return (*shape, f"in alpha: {kind}", *ab, f"in beta: {kind}", *matrix("c"))
+    ab = (*matrix("a", _BY_SIDE), *matrix("b", "m"))
+    shape = ("side: enum", "fill: enum", "m: count", "n: count")
+    return (*shape, f"in alpha: {kind}", *ab, f"in beta: {kind}", *matrix("c", "m"))
 
 
 def rank_k(alpha: str, beta: str, *inputs: str) -> Arguments:
     """syrk, herk (inputs: a), syr2k, her2k (inputs: a, b)."""
-    read = tuple(argument for name in inputs for argument in matrix(name))
-    shape = ("fill: enum", "transpose: enum", "n: int", "k: int")
-    return (*shape, f"in alpha: {alpha}", *read, f"in beta: {beta}", *matrix("c"))
+    read = tuple(argument for name in inputs for argument in matrix(name, "transpose ? k : n"))
+    shape = ("fill: enum", "transpose: enum", "n: count", "k: count")
+    return (*shape, f"in alpha: {alpha}", *read, f"in beta: {beta}", *matrix("c", "n"))
 
 
 def trsm(kind: str) -> Arguments:
-    return (*_TRIANGLE, f"in alpha: {kind}", *matrix("a"), *matrix("b"))
+    return (*_TRIANGLE, f"in alpha: {kind}", *matrix("a", _BY_SIDE), *matrix("b", "m"))
 
 
 def trmm(kind: str) -> Arguments:
-    return (*trsm(kind), *matrix("c"))
+    return (*trsm(kind), *matrix("c", "m"))
 
 
 def geam(kind: str) -> Arguments:
-    shape = ("transpose_a: enum", "transpose_b: enum", "m: int", "n: int")
-    return (*shape, f"in alpha: {kind}", *matrix("a"), f"in beta: {kind}", *matrix("b"), *matrix("c"))
+    shape = ("transpose_a: enum", "transpose_b: enum", "m: count", "n: count")
+    a, b = (matrix(name, f"transpose_{name} ? n : m") for name in "ab")
+    return (*shape, f"in alpha: {kind}", *a, f"in beta: {kind}", *b, *matrix("c", "m"))

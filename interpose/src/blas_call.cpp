@@ -1,6 +1,7 @@
 // See blas_call.h.
 #include "blas_call.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <mutex>
@@ -70,6 +71,21 @@ ops::BlasSlot& BlasCall::next(ops::BlasSlotKind kind, uint32_t bytes) {
 BlasCall& BlasCall::number(int64_t value) {
   std::memcpy(next(ops::BlasSlotKind::number, sizeof value).value.data(), &value, sizeof value);
   return *this;
+}
+
+BlasCall& BlasCall::count(int32_t value) {
+  if (value < 0) fail(kBlasInvalidValue);
+  return number(value);
+}
+
+BlasCall& BlasCall::increment(int32_t value) {
+  if (value == 0) fail(kBlasInvalidValue);
+  return number(value);
+}
+
+BlasCall& BlasCall::leading(int32_t value, int32_t rows) {
+  if (value < std::max(rows, 1)) fail(kBlasInvalidValue);
+  return number(value);
 }
 
 BlasCall& BlasCall::address(uint64_t value) {

@@ -1,8 +1,9 @@
 // A cuBLAS call that travels to the worker as it is: the op blas_call, one slot per argument.
 //
-// Used by generated_blas_client.cpp only. Promises: a call with a wrong handle, a missing scalar or a scalar
-// of unknown type submits nothing; scalars are read before the call returns (host pointer mode); a result for
-// the host is there when it returns.
+// Used by generated_blas_client.cpp only. Promises: a call with a wrong handle, a size out of its documented
+// range, a missing scalar or a scalar of unknown type submits nothing and returns cuBLAS's status for it;
+// scalars are read before the call returns (host pointer mode); a result for the host is there when it
+// returns.
 #pragma once
 #include <array>
 
@@ -17,6 +18,10 @@ class BlasCall {
   BlasCall(uint64_t handle, const char* name, uint32_t function);
 
   BlasCall& number(int64_t value);
+  /// Numbers that cuBLAS refuses at once when they are negative, 0, or less than the rows of the matrix.
+  BlasCall& count(int32_t value);
+  BlasCall& increment(int32_t value);
+  BlasCall& leading(int32_t value, int32_t rows);
   BlasCall& address(uint64_t value);
   /// alpha, beta and their like: by the handle's pointer mode the value or its address.
   BlasCall& scalar(const void* at, uint32_t bytes);

@@ -98,8 +98,23 @@ std::string describe_blas(BlasStatus status) {
   return std::string(name) + " (" + std::to_string(status) + ")";
 }
 
+uint32_t status_of_blas(BlasStatus status) {
+  switch (status) {
+    case 3:
+      return kMemoryAllocation;
+    case 7:
+      return kInvalidValue;
+    case 8:
+    case 15:
+      return kNotSupported;
+    default:
+      return kUnknown;
+  }
+}
+
 void check_blas(const char* function, BlasStatus status) {
-  if (status) refuse(kUnknown, "blas-error", std::string(function) + ": " + describe_blas(status));
+  if (status)
+    refuse(status_of_blas(status), "blas-error", std::string(function) + ": " + describe_blas(status));
 }
 
 }  // namespace jitc::cuda

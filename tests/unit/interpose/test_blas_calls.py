@@ -54,7 +54,7 @@ def test_sgemm_with_scalars_on_the_host(gpu: Cuda) -> None:
     handle, stream = gpu.make("cublasCreate_v2"), gpu.make("cudaStreamCreateWithFlags", 1)
     gpu.ok("cublasSetStream_v2", c_uint64(handle), c_uint64(stream))
     a, b, c = (c_uint64(0x1111), c_uint64(0x2222), c_uint64(0x3333))
-    shape = (1, 0, 4, 5, -6)
+    shape = (1, 0, 4, 5, 6)
     op = call(gpu, "cublasSgemm_v2", handle, *shape, byref(c_float(0.5)), a, 6, b, 7, byref(c_float(-2)), c, 8)
     assert op.stream == stream
     half, minus_two = (SCALAR, struct.pack("<f", 0.5)), (SCALAR, struct.pack("<f", -2))
@@ -134,7 +134,10 @@ def test_a_host_status_is_good_and_has_no_slot(gpu: Cuda) -> None:
 
 def value_of(argument: Argument, position: int, memory: int, keep: list[Any]) -> tuple[Any, bytes]:
     """An argument that no other is equal to, and the bytes that it should travel as on the host."""
-    if argument.type in ("int", "enum") and not argument.direction:
+    if argument.type in ("count", "leading"):  # a valid one
+        value = position if argument.type == "count" else 1000 + position
+        return c_int32(value), value.to_bytes(8, "little")
+    if argument.type in ("int", "enum", "increment") and not argument.direction:
         return c_int32(-position), (-position).to_bytes(8, "little", signed=True)
     if argument.type == "i64":
         return c_int64(-(position << 40)), (-(position << 40)).to_bytes(8, "little", signed=True)
@@ -168,7 +171,7 @@ def expect_call(gpu: Cuda, function: Function, handle: int, memory: int, on_devi
         given.append(value)
         if argument.type == "info":
             continue
-        kind = NUMBER if argument.type in ("int", "enum", "i64") and not pointer else ADDRESS
+        kind = ADDRESS if pointer or argument.type == "address" else NUMBER
         if pointer and not on_device:
             kind = SCALAR if argument.direction == "in" else ADDRESS
         expected.append((kind, data))
@@ -241,6 +244,51 @@ def test_wrong_calls_submit_nothing(gpu: Cuda) -> None:
     gpu.jitc_fake_over(0)
     assert gpu.take() == []
     assert gpu.cublasSrotg_v2(c_uint64(handle)) == NOT_SUPPORTED
+
+
+#: op(A) is 4 x 6, op(B) 6 x 5: transposes, m, n, k, and the leading dimensions of A, B and C.
+PRODUCT = {"ta": 0, "tb": 0, "m": 4, "n": 5, "k": 6, "lda": 4, "ldb": 6, "ldc": 4}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"m": -1}, {"n": -1}, {"k": -1}, {"lda": 3}, {"ldb": 5}, {"ldc": 3}, {"ta": 1, "lda": 5},
+        {"tb": 2, "ldb": 4}, {"m": 0, "lda": 0}, {"batch": -1},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_sizes_out_of_range_are_refused_at_once(gpu: Cuda, wrong: dict[str, int]) -> None:
+    """As cuBLAS documents it: the caller gets the status, the device never hears of it."""
+    handle, one, x = gpu.make("cublasCreate_v2"), byref(c_float(1)), c_uint64(0x1000)
+
+    def gemm(**changes: int) -> int:
+        size, batch = PRODUCT | changes, changes.get("batch", 1)
+        shape = [size[name] for name in ("ta", "tb", "m", "n", "k")]
+        a, b, c = ((x, size[f"ld{name}"], c_int64(64)) for name in "abc")
+        return int(gpu.cublasSgemmStridedBatched(c_uint64(handle), *shape, one, *a, *b, one, *c, batch))
+
+    gpu.take()
+    assert gemm(**wrong) == INVALID_VALUE
+    assert gpu.take() == []
+    for good in ({}, {"ta": 1, "lda": 6}, {"tb": 1, "ldb": 5}, {"m": 0}, {"k": 0, "ldb": 1}, {"batch": 0}):
+        assert gemm(**good) == SUCCESS, good
+        assert [op.name for op in gpu.take()] == ["blas_call"]
+
+
+def test_an_increment_of_zero_is_refused_where_cublas_does(gpu: Cuda) -> None:
+    handle, one, x = gpu.make("cublasCreate_v2"), byref(c_float(1)), c_uint64(0x1000)
+
+    def gemv(m: int, lda: int, incx: int, incy: int) -> int:
+        shape = (0, m, 5, one, x, lda, x, incx, one, x, incy)
+        return int(gpu.cublasSgemv_v2(c_uint64(handle), *shape))
+
+    gpu.take()
+    wrong = ((4, 4, 0, 1), (4, 4, 1, 0), (4, 3, 1, 1), (-1, 4, 1, 1))
+    assert [gemv(*one) for one in wrong] == [INVALID_VALUE] * 4
+    assert gpu.take() == []
+    assert gemv(4, 4, -1, 1) == SUCCESS
+    assert gpu.cublasScopy_v2(c_uint64(handle), 4, x, 0, x, 1) == SUCCESS  # reads one element again and again
 
 
 def test_the_software_device_refuses_what_needs_kernels(cuda: Cuda) -> None:

@@ -166,7 +166,7 @@ CASE(blas_errors_name_the_function_and_the_status) {
   Slots slots = o.slots(scalar(1.0f), scalar(0.0f));
   slots[2] = number(-1);
   const auto fault = s.fault_of(s.call(kHandle, "cublasSgemm_v2", slots));
-  CHECK_EQUAL(fault.status, 999u);
+  CHECK_EQUAL(fault.status, 1u);
   CHECK_EQUAL(fault.cause, std::string("blas-error"));
   CHECK(fault.message.find("cublasSgemm_v2: CUBLAS_STATUS_INVALID_VALUE (7)") != std::string::npos);
 }
@@ -180,6 +180,7 @@ CASE(blas_a_lost_device_is_told_from_an_error_of_the_library) {
   ask_for_failures("cublasSgemm_v2:1=15");
   const auto own = s.fault_of(s.call(kHandle, "cublasSgemm_v2", o.slots(scalar(1.0f), scalar(0.0f))));
   CHECK_EQUAL(own.cause, std::string("blas-error"));
+  CHECK_EQUAL(own.status, 801u);
   CHECK(own.message.find("CUBLAS_STATUS_NOT_SUPPORTED (15)") != std::string::npos);
 }
 
