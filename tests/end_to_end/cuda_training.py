@@ -14,9 +14,8 @@ import struct
 import sys
 from ctypes import byref, c_float, c_int64, c_size_t, c_uint64
 
-from cuda_api import (
-    Compiled, Module, Products, all_reduce, call, communicator, cuda, launch, launch_driver, made, unique_id,
-)  # fmt: skip
+import cuda_api as api
+from cuda_api import call, cuda, launch, launch_driver, made
 
 SIZE = 32  # of the square matrices
 COUNT, BYTES = SIZE * SIZE, SIZE * SIZE * 4
@@ -27,7 +26,7 @@ FAT_BINARY = (
     b"JITCFAKE 1\nkernel fill_f32\nkernel axpy_f32\nkernel count bump_global\nglobal counter 8\nglobal table 64\n"
 )
 
-compiled = Compiled(FAT_BINARY)
+compiled = api.Compiled(FAT_BINARY)
 fill_f32, axpy_f32, count_calls = (compiled.kernel(name) for name in ("fill_f32", "axpy_f32", "count"))
 SYMBOLS = ((compiled.variable("counter", 8), 8), (compiled.variable("table", 64), 64))
 
@@ -56,10 +55,10 @@ class Training:
             fill(address, 0.125 if name == "weights" else 0.0, self.main)
         for symbol, size in SYMBOLS:
             call("cudaMemcpyToSymbol", symbol, bytes(range(size)), c_size_t(size), c_size_t(0), TO_DEVICE)
-        module = Module(IMAGE)
+        module = api.Module(IMAGE)
         self.add_i64, self.bump = module.kernel("add_i64"), module.kernel("bump_global")
         self.counter = module.variable("counter")
-        self.products = Products(SIZE, self.main)
+        self.products = api.Products(SIZE, self.main)
         self.graph = self.captured()
 
     def captured(self) -> c_uint64:
@@ -118,7 +117,7 @@ class Training:
         self.products.matmul(1 / SIZE, at["inputs"], at["outputs"], at["gradients"])
         self.products.gemm_ex(1 / SIZE, at["inputs"], at["outputs"], 1, at["gradients"])
         if self.comm is not None:
-            all_reduce(at["gradients"], COUNT, self.comm, self.main)
+            api.all_reduce(at["gradients"], COUNT, self.comm, self.main)
         call("cudaGraphLaunch", self.graph, c_uint64(self.main))
 
     def digest(self) -> str:
@@ -151,8 +150,8 @@ def read(address: int, size: int) -> bytes:
 
 def meet(ranks: int, rank: int) -> c_uint64:
     if rank == 0:
-        print(unique_id(), flush=True)
-    return communicator(sys.stdin.readline().strip(), ranks, rank)
+        print(api.unique_id(), flush=True)
+    return api.communicator(sys.stdin.readline().strip(), ranks, rank)
 
 
 def main(gpu: int, ranks: int = 1, rank: int = 0) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -25,12 +25,13 @@ TRAINING = ROOT / "tests" / "end_to_end" / "cuda_training.py"
 STEPS = 9
 PHASES = ("forward", "backward", "optimizer", "boundary", "copy", "collective")
 #: Ops that every run surely reaches.
-OPS = {1: 330, 2: 340}
+OPS = {1: 320, 2: 330}
 RANDOM_OPS = 20
 #: Longer than anything here takes on a busy machine, shorter than a test's patience.
 HANG_SECONDS = "4"
 Start = Callable[..., Lockstep]
 Hashes = list[list[str]]
+Expected = Callable[[int], Hashes]
 
 
 def libraries() -> tuple[str, ...]:
@@ -38,9 +39,10 @@ def libraries() -> tuple[str, ...]:
     return tuple(word for name in names for word in (f"--{name}", str(fake_library(name))))
 
 
-def serve(workplace: Workplace, environment: dict[str, str], *options: str, gpus: int = 2) -> Service:
-    settings = environment | {"JITC_FAKE_FIXED_VARIABLES": "1"}
-    return workplace.service(gpus, ("--device", "cuda", *libraries(), *options), **settings)
+def serve(workplace: Workplace, environment: dict[str, str], *options: str, gpus: int = 2, **settings: str) -> Service:
+    """With variables of modules where they were in every other process, unless the settings say otherwise."""
+    all_settings = environment | {"JITC_FAKE_FIXED_VARIABLES": "1"} | settings
+    return workplace.service(gpus, ("--device", "cuda", *libraries(), *options), **all_settings)
 
 
 def begin(service: Service, start: Start, *gpus: int) -> list[Lockstep]:
@@ -68,9 +70,7 @@ def finish(programs: list[Lockstep]) -> None:
 
 
 @pytest.fixture(scope="module")
-def expected(
-    shared_workplace: Workplace, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[int], Hashes]]:
+def expected(shared_workplace: Workplace, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Expected]:
     """The lines of a run without a fault, by number of ranks."""
     environment = fake_system(tmp_path_factory.mktemp("driver"), shared_workplace.env, DEVICES="2")
     service = serve(shared_workplace, environment)
@@ -92,79 +92,149 @@ def expected(
         program.kill()
 
 
+@dataclass
+class Scene:
+    """What a test starts services and programs with."""
+
+    workplace: Workplace
+    environment: dict[str, str]
+    start: Start
+    expected: Expected
+
+    def serve(self, *options: str, gpus: int = 2, **settings: str) -> Service:
+        return serve(self.workplace, self.environment, *options, gpus=gpus, **settings)
+
+    def begin(self, service: Service, ranks: int) -> list[Lockstep]:
+        return begin(service, self.start, *range(ranks))
+
+
+@pytest.fixture
+def scene(workplace: Workplace, environment: dict[str, str], start: Start, expected: Expected) -> Scene:
+    return Scene(workplace, environment, start, expected)
+
+
 def causes(report: list[dict[str, Any]]) -> list[str]:
     assert all(one["outcome"] == "recovered" for one in report), report
     return [one["cause"] for one in report]
 
 
-def test_a_step_changes_all_that_it_should(expected: Callable[[int], Hashes]) -> None:
+class Run:
+    """The training on a service, in which each step may have a fault on the GPU of the last rank."""
+
+    def __init__(self, scene: Scene, service: Service, ranks: int) -> None:
+        self.scene, self.service, self.ranks = scene, service, ranks
+        self.programs = scene.begin(service, ranks)
+        self.lines = steps(self.programs, 1)
+        self.faults = 0
+
+    def step(self, phase: str, kind: str = "kill-worker") -> None:
+        """A step with the fault (without a phase: at its first op); returns when it is recovered."""
+        fault = kill_at(len(self.lines), phase, kind=kind) if phase else control_pb2.Fault(kind=kind)
+        self.service.inject(fault, self.ranks - 1)
+        self.lines += steps(self.programs, 1)
+        self.faults += 1
+        until(lambda: len(self.service.report()) >= self.faults, 60, f"the recovery of {kind} in {phase}")
+
+    def finish(self) -> list[str]:
+        """The causes of the recoveries; all results are those of a run without a fault."""
+        self.lines += steps(self.programs, STEPS - len(self.lines))
+        finish(self.programs)
+        report = self.service.report()
+        assert len(report) == self.faults, report
+        assert self.lines == self.scene.expected(self.ranks)
+        return causes(report)
+
+
+def test_a_step_changes_all_that_it_should(expected: Expected) -> None:
     for ranks in (1, 2):
         lines = [line for step in expected(ranks) for line in step]
         assert len(set(lines)) == len(lines) == STEPS * ranks
 
 
-class Run:
-    """The training on a service, in which each step may have a fault on the GPU of the last rank."""
-
-    def __init__(self, service: Service, start: Start, ranks: int) -> None:
-        self.service, self.ranks = service, ranks
-        self.programs = begin(service, start, *range(ranks))
-        self.lines = steps(self.programs, 1)
-        self.faults: list[str] = []
-
-    def step(self, phase: str, kind: str = "kill-worker", recoveries: int = 1) -> None:
-        """A step with the fault; returns when all is recovered."""
-        service, before = self.service, len(self.service.report())
-        service.inject(kill_at(len(self.lines), phase, kind=kind), self.ranks - 1)
-        self.lines += steps(self.programs, 1)
-        until(lambda: len(service.report()) >= before + recoveries, 60, f"the recovery of {kind} in {phase}")
-        self.faults += [kind] * recoveries
-
-    def finish(self, expected: Callable[[int], Hashes]) -> list[str]:
-        """The causes of the recoveries; all results are those of a run without a fault."""
-        self.lines += steps(self.programs, STEPS - len(self.lines))
-        finish(self.programs)
-        report = self.service.report()
-        assert len(report) == len(self.faults), report
-        assert self.lines == expected(self.ranks)
-        return causes(report)
-
-
 @pytest.mark.parametrize("ranks", [1, 2])
-def test_a_worker_lost_in_every_phase(
-    ranks: int, workplace: Workplace, environment: dict[str, str], start: Start, expected: Callable[[int], Hashes]
-) -> None:
-    job = Run(serve(workplace, environment), start, ranks)
+def test_a_worker_lost_in_every_phase(ranks: int, scene: Scene) -> None:
+    job = Run(scene, scene.serve(), ranks)
     for phase in PHASES[: 4 + ranks]:
         job.step(phase)
-    assert set(job.finish(expected)) == {"worker-death"}
+    assert set(job.finish()) == {"worker-death"}
 
 
-def test_errors_of_the_device(
-    workplace: Workplace, environment: dict[str, str], start: Start, expected: Callable[[int], Hashes]
-) -> None:
+def test_errors_of_the_device(scene: Scene) -> None:
     """An illegal access is a kernel's, and the driver's error 700."""
-    job = Run(serve(workplace, environment), start, 1)
+    job = Run(scene, scene.serve(), 1)
     job.step("forward", "illegal-access")
-    job.step("optimizer", "illegal-access")
+    job.step("", "illegal-access")
     job.step("backward", "sticky-error")
     job.step("forward", "xid")
-    assert job.finish(expected) == ["sticky-error"] * 3 + ["xid"]
+    assert job.finish() == ["sticky-error"] * 3 + ["xid"]
     messages = [one["message"] for one in job.service.report()]
     assert all("CUDA_ERROR_ILLEGAL_ADDRESS (700)" in message for message in messages[:2]), messages
 
 
-def test_work_that_hangs(
-    workplace: Workplace, environment: dict[str, str], start: Start, expected: Callable[[int], Hashes]
-) -> None:
+def test_work_that_hangs(scene: Scene) -> None:
     """A rank that leaves a communicator costs no worker; a kernel that never ends costs its own."""
-    service = serve(workplace, environment, "--hang-seconds", HANG_SECONDS)
-    job = Run(service, start, 2)
+    service = scene.serve("--hang-seconds", HANG_SECONDS)
+    job = Run(scene, service, 2)
     workers = [service.worker_pid(gpu) for gpu in range(2)]
     job.step("collective", "hung-collective")
     assert [service.worker_pid(gpu) for gpu in range(2)] == workers
     job.step("forward", "endless-kernel")
     now = [service.worker_pid(gpu) for gpu in range(2)]
     assert (now[0] == workers[0], now[1] == workers[1]) == (True, False)
-    found = job.finish(expected)
-    assert [cause.split(", ")[0] for cause in found] == ["hung-collective", "hung-kernel"]
+    assert [cause.split(", ")[0] for cause in job.finish()] == ["hung-collective", "hung-kernel"]
+
+
+def test_two_workers_on_one_gpu(scene: Scene) -> None:
+    job = Run(scene, scene.serve("--workers-per-gpu", "2", gpus=1, JITC_FAKE_DEVICES="1"), 2)
+    assert [gpu["physical"] for gpu in job.service.status()["gpus"]] == [0, 0]
+    for phase in ("collective", "backward"):
+        job.step(phase)
+    assert job.finish() == ["worker-death"] * 2
+
+
+def test_a_variable_that_moves_is_named(scene: Scene) -> None:
+    """The program may have its address: what cannot be as it was ends with an error that says so."""
+    service = scene.serve(JITC_FAKE_FIXED_VARIABLES="")
+    (program,) = scene.begin(service, 1)
+    steps([program], 2)
+    service.inject(kill_at(2, "backward"), 0)
+    assert steps([program], 1) == [[""]]
+    status, errors = program.finish()
+    assert status == 1
+    assert "the device variable counter is at 0x" in errors
+    assert service.report()[0]["outcome"].startswith("given up: the device variable counter is at 0x")
+
+
+def check(scene: Scene, ranks: int, fault: control_pb2.Fault) -> None:
+    """A run with this fault: it is recovered, and the results are those of a run without it."""
+    service = scene.serve()
+    service.inject(fault, ranks - 1)
+    programs = scene.begin(service, ranks)
+    lines = steps(programs)
+    until(lambda: len(service.report()) == 1, 60, "the recovery")
+    finish(programs)
+    assert len(causes(service.report())) == 1
+    assert lines == scene.expected(ranks)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("boundary", [0, 3, STEPS - 1])
+@pytest.mark.parametrize(
+    ("ranks", "phase"), [(ranks, phase) for ranks in (1, 2) for phase in PHASES[: 4 + ranks]]
+)  # fmt: skip
+@pytest.mark.parametrize("kind", ["kill-worker", "sticky-error", "illegal-access"])
+def test_a_fault_in_a_phase(kind: str, phase: str, boundary: int, ranks: int, scene: Scene) -> None:
+    check(scene, ranks, kill_at(boundary, phase, kind=kind))
+
+
+def random_ops() -> list[Any]:
+    """Ops anywhere in the run, the same in every run of the tests."""
+    source = random.Random(7)
+    cases = [(ranks, source.randrange(1, OPS[ranks])) for ranks in OPS for _ in range(RANDOM_OPS)]
+    quick = {cases[0], cases[RANDOM_OPS]}
+    return [pytest.param(*case, marks=() if case in quick else pytest.mark.slow) for case in cases]
+
+
+@pytest.mark.parametrize(("ranks", "op"), random_ops())
+def test_a_worker_lost_at_an_op(ranks: int, op: int, scene: Scene) -> None:
+    check(scene, ranks, kill_at_op(op))

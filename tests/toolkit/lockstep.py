@@ -18,8 +18,9 @@ class Lockstep:
     def __init__(self, service: Service, path: Path, *arguments: object) -> None:
         env = service.env | {"LD_PRELOAD": str(PRELOAD)}
         command = [sys.executable, str(path), *map(str, arguments)]
+        pipe = subprocess.PIPE
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1, env=env
+            command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, bufsize=1, env=env
         )  # fmt: skip
 
     def tell(self, line: str = "") -> None:
