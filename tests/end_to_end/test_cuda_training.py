@@ -41,7 +41,7 @@ def libraries() -> tuple[str, ...]:
 
 def serve(workplace: Workplace, environment: dict[str, str], *options: str, gpus: int = 2, **settings: str) -> Service:
     """With variables of modules where they were in every other process, unless the settings say otherwise."""
-    all_settings = environment | {"JITC_FAKE_FIXED_VARIABLES": "1"} | settings
+    all_settings = environment | {"JITC_FAKE_VARIABLES": "fixed"} | settings
     return workplace.service(gpus, ("--device", "cuda", *libraries(), *options), **all_settings)
 
 
@@ -194,7 +194,7 @@ def test_two_workers_on_one_gpu(scene: Scene) -> None:
 
 def test_a_variable_that_moves_is_named(scene: Scene) -> None:
     """The program may have its address: what cannot be as it was ends with an error that says so."""
-    service = scene.serve(JITC_FAKE_FIXED_VARIABLES="")
+    service = scene.serve(JITC_FAKE_VARIABLES="moved")
     (program,) = scene.begin(service, 1)
     steps([program], 2)
     service.inject(kill_at(2, "backward"), 0)

@@ -5,7 +5,10 @@
 // PTX is taken for the kernels that it names, when their bodies are known here.
 #include "modules.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <regex>
 #include <sstream>
@@ -80,13 +83,14 @@ Content parse(const std::string& text) {
   return content;
 }
 
-/// With JITC_FAKE_FIXED_VARIABLES a variable of an image lies where it lay in every other process; 0:
-/// anywhere.
+/// Where a variable of an image lies, by JITC_FAKE_VARIABLES: at a place of its own that is the same in all
+/// processes, or another one in each; 0: anywhere.
 CUdeviceptr place_of(const std::string& text, const std::string& variable) {
   constexpr uint64_t kBase = 0x5d0000000000, kPlaces = 1 << 20, kBytes = 1 << 20;
-  const char* const asked = std::getenv("JITC_FAKE_FIXED_VARIABLES");
-  if (!asked || !*asked) return 0;
-  return kBase + std::hash<std::string>{}(text + variable) % kPlaces * kBytes;
+  const char* const asked = std::getenv("JITC_FAKE_VARIABLES");
+  if (!asked) return 0;
+  const std::string process = std::strcmp(asked, "fixed") == 0 ? "" : std::to_string(::getpid());
+  return kBase + std::hash<std::string>{}(text + variable + process) % kPlaces * kBytes;
 }
 
 int load(const char* name, CUmodule* out, const void* image, unsigned options) {
