@@ -32,6 +32,7 @@ class Table:
     rows: tuple[Row, ...]
     waits: bool = False  # the step waits for results
     collectives: bool = False
+    variables: bool = False  # a device variable changes: after a step nobody else could say what it is
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,8 @@ def classify(earlier: Mapping[int, Table], later: Mapping[int, Table]) -> Findin
         if table.waits or table.collectives:
             what = "waits for results" if table.waits else "runs collectives"
             return Finding(obstacle=f"the optimizer step of rank {rank} {what}")
+        if table.variables:
+            return Finding(obstacle=f"device variables of rank {rank} change")
     return Finding(classes)
 
 

@@ -217,7 +217,9 @@ class Policies:
             if reply.boundary != boundary or not all(row.hash for row in filled):
                 return None
             rows = tuple(Row(row.ordinal, row.bytes, row.hash, row.hash_before_step) for row in filled)
-            tables[session.number] = Table(rows, reply.step_has_waits, reply.step_has_collectives)
+            tables[session.number] = Table(
+                rows, reply.step_has_waits, reply.step_has_collectives, reply.variables_change
+            )
         return tables
 
     def _send(self, session: Session, policy: GroupPolicy) -> None:

@@ -35,6 +35,12 @@ class Heuristic(Structure):
     )  # fmt: skip
 
 
+class LiveBlock(Structure):
+    """Of jitc's own interface (jitc/client_api.h)."""
+
+    _fields_ = (("address", c_uint64), ("bytes", c_uint64), ("ordinal", c_uint64))
+
+
 def call(name: str, *arguments: Any) -> None:
     code = cuda[name](*arguments)
     if code:

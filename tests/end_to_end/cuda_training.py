@@ -1,8 +1,9 @@
 """A small training loop on CUDA's public libraries, run by test_cuda_training.py in lockstep.
 
-`cuda_training.py GPU [RANKS RANK]`: does a step for every line on standard input and prints the step and a hash of
-all device memory. With ranks, rank 0 prints an id first, and each rank reads it as its first line. Every step's
-result needs all earlier ones, on this rank and, by way of the gradients, on all others.
+`cuda_training.py GPU [RANKS RANK [COUNTING]]`: does a step for every line on standard input and prints the step and a
+hash of all device memory. With ranks, rank 0 prints an id first, and each rank reads it as its first line. With
+COUNTING 0 kernels leave device variables alone. Every step's result needs all earlier ones, on this rank and, by way
+of the gradients, on all others.
 """
 
 from __future__ import annotations
@@ -43,14 +44,16 @@ def add(to: int, by: float, what: int, stream: int) -> None:
 class Training:
     """Weights, momentum and statistics on one GPU."""
 
-    def __init__(self, gpu: int, ranks: int, rank: int) -> None:
+    def __init__(self, gpu: int, ranks: int, rank: int, counting: bool) -> None:
         call("cudaSetDevice", gpu)
-        self.rank = rank
+        self.rank, self.counting = rank, counting
         self.comm = meet(ranks, rank) if ranks > 1 else None
         self.main, self.side = (made("cudaStreamCreateWithFlags", NON_BLOCKING) for _ in range(2))
         self.forth, self.back = (c_uint64(made("cudaEventCreateWithFlags", NO_TIMING)) for _ in range(2))
         names = ("weights", "inputs", "outputs", "gradients", "momentum", "statistics", "ticks", "average")
         self.at = {name: made("cudaMalloc", c_size_t(BYTES)) for name in names}
+        blocks = [api.LiveBlock(address, BYTES, number) for number, address in enumerate(self.at.values(), 1)]
+        self.live = (api.LiveBlock * len(blocks))(*blocks)
         for name, address in self.at.items():
             fill(address, 0.125 if name == "weights" else 0.0, self.main)
         for symbol, size in SYMBOLS:
@@ -92,10 +95,11 @@ class Training:
         cuda.jitc_set_phase(BACKWARD)
         self.backward()
         cuda.jitc_set_phase(OPTIMIZER)
-        cuda.jitc_step_begin()
+        cuda.jitc_step_begin_live(self.live, c_size_t(len(self.live)))
         add(self.at["weights"], -0.25, self.at["momentum"], self.main)
-        launch(count_calls, self.main)
-        cuda.jitc_step_end(None, c_size_t(0))
+        if self.counting:
+            launch(count_calls, self.main)
+        cuda.jitc_step_end(self.live, c_size_t(len(self.live)))
 
     def forward(self, number: int) -> None:
         values = [math.sin(0.1 * at * (number + 1) + self.rank) for at in range(COUNT)]
@@ -105,7 +109,8 @@ class Training:
         self.products.gemm(1 / SIZE, self.at["weights"], self.at["inputs"], 0, self.at["outputs"])
         self.fork()
         add(self.at["statistics"], 0.75, self.at["outputs"], self.side)
-        launch_driver(self.bump, self.side)
+        if self.counting:
+            launch_driver(self.bump, self.side)
         temporary = made("cudaMallocAsync", c_size_t(BYTES), c_uint64(self.side))
         fill(temporary, float(number), self.side)
         add(self.at["statistics"], 1, temporary, self.side)
@@ -154,8 +159,8 @@ def meet(ranks: int, rank: int) -> c_uint64:
     return api.communicator(sys.stdin.readline().strip(), ranks, rank)
 
 
-def main(gpu: int, ranks: int = 1, rank: int = 0) -> None:
-    training = Training(gpu, ranks, rank)
+def main(gpu: int, ranks: int = 1, rank: int = 0, counting: int = 1) -> None:
+    training = Training(gpu, ranks, rank, bool(counting))
     for number, _ in enumerate(sys.stdin):
         training.step(number)
         print(number, training.digest(), flush=True)

@@ -27,6 +27,8 @@ PHASES = ("forward", "backward", "optimizer", "boundary", "copy", "collective")
 #: Ops that every run surely reaches.
 OPS = {1: 320, 2: 330}
 RANDOM_OPS = 20
+#: In which the service surely has found out what replicas hold.
+MOST_STEPS = 1000
 #: Longer than anything here takes on a busy machine, shorter than a test's patience.
 HANG_SECONDS = "4"
 Start = Callable[..., Lockstep]
@@ -45,9 +47,9 @@ def serve(workplace: Workplace, environment: dict[str, str], *options: str, gpus
     return workplace.service(gpus, ("--device", "cuda", *libraries(), *options), **all_settings)
 
 
-def begin(service: Service, start: Start, *gpus: int) -> list[Lockstep]:
+def begin(service: Service, start: Start, *gpus: int, counting: bool = True) -> list[Lockstep]:
     """A rank on each of the GPUs."""
-    programs = [start(service, TRAINING, gpu, len(gpus), rank) for rank, gpu in enumerate(gpus)]
+    programs = [start(service, TRAINING, gpu, len(gpus), rank, int(counting)) for rank, gpu in enumerate(gpus)]
     if len(gpus) > 1:
         identity = programs[0].answer()
         for program in programs:
@@ -203,6 +205,31 @@ def test_a_variable_that_moves_is_named(scene: Scene) -> None:
     assert status == 1
     assert "the device variable counter is at 0x" in errors
     assert service.report()[0]["outcome"].startswith("given up: the device variable counter is at 0x")
+
+
+@pytest.mark.parametrize(
+    ("counting", "kept"),
+    [(False, "peers give back what they hold"), (True, "copies of all blocks (device variables of rank")],
+)
+def test_state_that_peers_have(counting: bool, kept: str, scene: Scene) -> None:
+    """Two jobs, one of them struck after the service has found out what replicas hold."""
+    service = scene.serve("--workers-per-gpu", "2")
+    calm, struck = (begin(service, scene.start, *gpus, counting=counting) for gpus in ((2, 3), (0, 1)))
+    known = 0
+    for _ in range(MOST_STEPS):
+        known += 1
+        assert steps(struck, 1) == steps(calm, 1)
+        if service.log.read_text().count(kept) == 2:
+            break
+    assert service.log.read_text().count(kept) == 2
+    for number, phase in enumerate(("optimizer", "backward", "boundary"), 1):
+        service.inject(kill_at(known, phase), 1)
+        known += 1
+        assert steps(struck, 1) == steps(calm, 1), phase
+        until(lambda: len(service.report()) == number, 60, f"the recovery of the {phase}")  # noqa: B023
+    assert steps(struck, 2) == steps(calm, 2)
+    finish(calm + struck)
+    assert causes(service.report()) == ["worker-death"] * 3
 
 
 def check(scene: Scene, ranks: int, fault: control_pb2.Fault) -> None:

@@ -26,6 +26,8 @@ struct LiveRow {
   /// the boundary before. Nobody outside of the executor sees them.
   static constexpr uint64_t kVariable = uint64_t{1} << 63;
   bool variable() const { return block.ordinal & kVariable; }
+  /// Of a variable: it was the same at the boundary before.
+  bool settled() const { return hash != Hash{} && hash == before; }
   bool same_place(const LiveRow& other) const {
     return block.address == other.block.address && block.bytes == other.block.bytes;
   }

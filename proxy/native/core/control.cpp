@@ -64,7 +64,6 @@ BoundaryState Session::boundary_table(uint64_t boundary) {
       boundary ? find_boundary(boundary) : (boundaries_.empty() ? nullptr : &boundaries_.back());
   if (!state) throw Error("boundary " + std::to_string(boundary) + " is not kept here");
   BoundaryState table = *state;
-  std::erase_if(table.rows, [](const LiveRow& row) { return row.variable(); });
   if (state_ != State::fenced || dispatched_ != state->sequence) return table;
   // Memory stands at this boundary: hashes that were not taken then can be taken now.
   for (LiveRow& row : table.rows) {

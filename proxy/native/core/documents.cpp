@@ -1,5 +1,6 @@
 #include "documents.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <map>
@@ -61,13 +62,15 @@ std::string hash_text(const Hash& hash) { return hash == kNoHash ? "" : to_hex(h
 
 Json rows_document(const std::vector<LiveRow>& rows) {
   Json list = Json::array();
-  for (const LiveRow& row : rows)
+  for (const LiveRow& row : rows) {
+    if (row.variable()) continue;
     list.push_back({{"address", row.block.address},
                     {"bytes", row.block.bytes},
                     {"ordinal", row.block.ordinal},
                     {"hash", hash_text(row.hash)},
                     {"hash_before_step", hash_text(row.before)},
                     {"copied", row.copied()}});
+  }
   return list;
 }
 
@@ -84,10 +87,14 @@ Json document(const Position& one) {
 }
 
 Json document(const BoundaryState& state) {
+  const bool variables_change = std::any_of(state.rows.begin(), state.rows.end(), [](const LiveRow& row) {
+    return row.variable() && !row.settled();
+  });
   return {{"boundary", state.number},
           {"rows", rows_document(state.rows)},
           {"step_has_waits", state.step_waits != 0},
           {"step_has_collectives", state.step_collectives != 0},
+          {"variables_change", variables_change},
           {"step_has_allocations", state.step_allocations != 0}};
 }
 

@@ -300,7 +300,7 @@ const Resources::Variable* Session::unsettled_variable(const Resources& resource
     if (!one.bytes) continue;
     if (!base) return &one;
     const auto row = std::find_if(base->rows.begin(), base->rows.end(), is_it);
-    if (row == base->rows.end() || row->hash == kNoHash || row->hash != row->before) return &one;
+    if (row == base->rows.end() || !row->settled()) return &one;
   }
   return nullptr;
 }

@@ -281,6 +281,23 @@ def counter(client: Client) -> int:
     return int(address)
 
 
+def test_variables_that_change_are_told(node: Node) -> None:
+    """Then no peer can give back what a rank has after its step."""
+    client = node.client
+    begin(client)
+    counter(client)
+
+    def changes(number: int) -> bool:
+        boundary(client)
+        found: bool = node.executor.command("BoundaryTable", {"session": 1, "boundary": number})["variables_change"]
+        return found
+
+    assert changes(1)  # it is new
+    assert not changes(2)
+    launch(client, BUMP)
+    assert changes(3)
+
+
 @pytest.mark.parametrize("rebuilt", [False, True])
 def test_variables_have_their_content_again(node: Node, rebuilt: bool) -> None:
     client = node.client

@@ -34,7 +34,10 @@ def test_shards_have_no_replica() -> None:
     assert "64 bytes of its own that its optimizer step changes" in classify(EARLIER, later).obstacle
 
 
-@pytest.mark.parametrize(("what", "words"), [("waits", "waits for results"), ("collectives", "runs collectives")])
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [("waits", "waits for results"), ("collectives", "runs collectives"), ("variables", "device variables")],
+)
 def test_steps_that_cannot_be_finished_alone(what: str, words: str) -> None:
     later = {rank: Table(one.rows, **{what: True}) for rank, one in LATER.items()}
     assert words in classify(EARLIER, later).obstacle
