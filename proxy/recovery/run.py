@@ -217,8 +217,9 @@ class Recovery:
             self._give_up(f"the recovery was interrupted {self.attempts} times, last because {why}")
             return False
         for session in self.group:
-            # Half-restored memory is of no use: a rebuilt worker that did not get to Resume is made again.
-            if session.state is SessionState.HELD and session.worker is not None:
+            # Half-restored memory is of no use: a rebuilt worker that did not get to Resume is made again. So is one
+            # that was opening a lost session: whether it got that far is not known.
+            if session.state in (SessionState.HELD, SessionState.LOST) and session.worker is not None:
                 session.worker.kill()
                 wait_end(session)
         self.timeline.fire(Event.FAULT)

@@ -78,6 +78,8 @@ class StandinExecutor:
         self.lock = threading.RLock()
 
     def open_session(self, request: dict[str, Any]) -> None:
+        if request["session"] in self.sessions:
+            raise ExecutorError(f"session {request['session']} is open already")
         self.sessions[request["session"]] = StandinSession(request)
 
     def close_session(self, session: int) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from standin_client import Client, wait_until
 
+from jitc.proxy.recovery.calls import Calls, Interrupted
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 
@@ -89,6 +90,28 @@ def test_second_fault_during_a_recovery_restarts_it(service: Service, traps: int
     assert client.call("get")["value"] == 5
     (one,) = report(service, client, 1)
     assert (one["attempts"], one["outcome"]) == (traps + 1, "recovered")
+    client.close()
+
+
+def test_second_fault_while_a_session_is_opened_again(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The call had its effect, but nobody heard the answer."""
+    open_again, interrupted = Calls.one, list[str]()
+
+    def one(calls: Calls, session: Any, method: str, *request: Any) -> Any:
+        reply = open_again(calls, session, method, *request)
+        if method == "OpenSession" and not interrupted:
+            interrupted.append(session.label())
+            raise Interrupted("something happened during OpenSession")
+        return reply
+
+    monkeypatch.setattr(Calls, "one", one)
+    client = Client(service)
+    train(client)
+    assert client.call("get")["value"] == 8
+    inject(client, "kill-worker")
+    assert client.call("get")["value"] == 8
+    (one_report,) = report(service, client, 1)
+    assert (one_report["attempts"], one_report["outcome"], len(interrupted)) == (2, "recovered", 1)
     client.close()
 
 
