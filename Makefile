@@ -23,9 +23,9 @@ test: build ## the quick tests; those of the native parts are driven from Python
 test-all: build ## all tests, also the full fault matrix and the soak (hours on a small machine)
 	@$(PYTEST) -q -m "not gpu" $(TESTS)
 
-bench: build ## measures overhead, call cost, recovery time, journal, import; JSON in build/bench
+bench: build ## measures overhead, call cost, recovery time, journal, hashes, import; JSON in build/bench
 	@mkdir -p build/bench
-	@for one in import_cost call_cost journal_cost step_overhead recovery_time; do \
+	@for one in import_cost call_cost journal_cost hash_cost step_overhead recovery_time; do \
 	  echo "== $$one"; $(PY) bench/$$one.py --json build/bench/$$one.json; done
 
 # Without the build, so that it runs where nothing can be built: what is there is checked.

@@ -41,7 +41,7 @@ found = open_backend(Config(socket="/nowhere", device="cuda"))
 one = found.assignment(0)
 print(json.dumps({"gpus": [{"name": g.name, "memory": g.memory_total, "capability": g.capability,
   "multiprocessors": g.multiprocessors} for g in found.gpus], "driver": one.driver, "nccl": one.nccl,
-  "cublas": one.cublas, "cublaslt": one.cublaslt, "versions": found.versions()}))
+  "cublas": one.cublas, "cublaslt": one.cublaslt, "nvrtc": one.nvrtc, "versions": found.versions()}))
 """
 
 

@@ -35,6 +35,7 @@ class Options(TypedDict):
     nccl: str
     cublas: str
     cublaslt: str
+    nvrtc: str
     images: str
     images_limit: int
     hang_seconds: float

@@ -51,6 +51,7 @@ def main(argv: list[str] | None = None) -> int:
         nccl=arguments.nccl,
         cublas=arguments.cublas,
         cublaslt=arguments.cublaslt,
+        nvrtc=arguments.nvrtc,
         memory_limit=arguments.memory_limit,
         threads=arguments.threads,
         journal_bytes=arguments.journal_limit,
@@ -176,6 +177,7 @@ def add_device_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     for name, library in (
         ("driver", "libcuda.so.1"), ("nccl", "libnccl.so.2"), ("cublas", "libcublas"), ("cublaslt", "libcublasLt"),
+        ("nvrtc", "libnvrtc"),
     ):  # fmt: skip
         parser.add_argument(
             f"--{name}",

@@ -40,6 +40,7 @@ class Assignment:
     nccl: str = ""
     cublas: str = ""
     cublaslt: str = ""
+    nvrtc: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)  # set before the device is opened
 
 

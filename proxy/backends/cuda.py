@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from ..node.config import Config
 
 _MULTIPROCESSORS, _MAJOR, _MINOR = 16, 75, 76  # CUdevice_attribute
-#: What is refused without a library, and the wheels that bring it.
-_NEEDED_FOR = {
-    "nccl": "collectives (pip install nvidia-nccl-cu13 or nvidia-nccl-cu12, or --nccl PATH)",
-    "cublas": "cuBLAS calls (pip install nvidia-cublas or nvidia-cublas-cu12, or --cublas PATH)",
-    "cublaslt": "cuBLASLt calls (it comes with cuBLAS; --cublaslt PATH)",
+#: What is not there without a library, and the wheels that bring it.
+_WITHOUT = {
+    "nccl": "refused: collectives (pip install nvidia-nccl-cu13 or nvidia-nccl-cu12, or --nccl PATH)",
+    "cublas": "refused: cuBLAS calls (pip install nvidia-cublas or nvidia-cublas-cu12, or --cublas PATH)",
+    "cublaslt": "refused: cuBLASLt calls (it comes with cuBLAS; --cublaslt PATH)",
+    "nvrtc": "hashed by the host, slower: device memory (pip install nvidia-cuda-nvrtc or nvidia-cuda-nvrtc-cu12, "
+    "or --nvrtc PATH)",
 }
 
 
@@ -38,7 +40,10 @@ class CudaBackend:
 
     def __init__(self, config: Config) -> None:
         self._physical = nvml.physical_gpus()
-        named = {"driver": config.driver, "nccl": config.nccl, "cublas": config.cublas, "cublaslt": config.cublaslt}
+        named = {
+            "driver": config.driver, "nccl": config.nccl, "cublas": config.cublas, "cublaslt": config.cublaslt,
+            "nvrtc": config.nvrtc,
+        }  # fmt: skip
         paths = {name: libraries.candidates(name, named[name]) for name in libraries.NAMES}
         answer = probe.ask({"libraries": paths, "own_lt": bool(config.cublaslt)})
         self._seen = _chosen(answer, len(self._physical), config.gpus)
@@ -60,7 +65,8 @@ class CudaBackend:
         return Assignment(
             memory_limit=gpu.memory_total, threads=1, ordinal=0, driver=self._driver["path"],
             nccl=self._libraries["nccl"]["path"], cublas=self._libraries["cublas"]["path"],
-            cublaslt=self._libraries["cublaslt"]["path"], environment=environment,
+            cublaslt=self._libraries["cublaslt"]["path"], nvrtc=self._libraries["nvrtc"]["path"],
+            environment=environment,
         )  # fmt: skip
 
     def versions(self) -> dict[str, int]:
@@ -114,7 +120,7 @@ def _check_libraries(found: Mapping[str, Mapping[str, Any]], named: Mapping[str,
             continue
         if named[name]:
             raise NoDevice(f"--{name}: {library['error']}")
-        print(f"jitc-proxyd: no {name} library, refused: {_NEEDED_FOR[name]}: {library['error']}", file=sys.stderr)
+        print(f"jitc-proxyd: no {name} library, {_WITHOUT[name]}: {library['error']}", file=sys.stderr)
 
 
 def _facts(gpu: Mapping[str, Any], number: int, part: int, memory: int) -> GpuFacts:

@@ -1,4 +1,4 @@
-"""Where libcuda, libnccl, libcublas and libcublasLt may lie, best place first, without importing PyTorch.
+"""Where libcuda, libnccl, libcublas, libcublasLt and libnvrtc may lie, best place first, without importing PyTorch.
 
 Called by: cuda.py; what is really usable is found out by probe.py, which opens them in a process of its own.
 A path that was named on the command line is the only candidate. Otherwise: the nvidia.* wheels on the import
@@ -19,12 +19,14 @@ _WHEELS = {
     "nccl": ("nccl/lib/libnccl.so.2",),
     "cublas": ("cu13/lib/libcublas.so.13", "cublas/lib/libcublas.so.12"),
     "cublaslt": ("cu13/lib/libcublasLt.so.13", "cublas/lib/libcublasLt.so.12"),
+    "nvrtc": ("cu13/lib/libnvrtc.so.13", "cuda_nvrtc/lib/libnvrtc.so.12"),
 }
 _SYSTEM = {
     "driver": ("libcuda.so.1",),
     "nccl": ("libnccl.so.2",),
     "cublas": ("libcublas.so.13", "libcublas.so.12"),
     "cublaslt": ("libcublasLt.so.13", "libcublasLt.so.12"),
+    "nvrtc": ("libnvrtc.so.13", "libnvrtc.so.12"),
 }
 NAMES = tuple(_WHEELS)
 
@@ -51,7 +53,7 @@ def sibling(cublas: str) -> list[str]:
 def fits(path: str, driver_version: int) -> bool:
     """Whether a library of this CUDA major version runs on a driver of this version (12080: CUDA 12.8)."""
     major = path.rpartition(".so.")[2].partition(".")[0]
-    if "cublas" not in Path(path).name or not major.isdecimal():
+    if not any(name in Path(path).name for name in ("cublas", "nvrtc")) or not major.isdecimal():
         return True
     return int(major) <= driver_version // 1000
 

@@ -128,6 +128,10 @@ def _version(name: str, library: ctypes.CDLL) -> int:
     if name == "cublaslt":
         library.cublasLtGetVersion.restype = ctypes.c_size_t
         return int(library.cublasLtGetVersion())
+    if name == "nvrtc":
+        major, minor = ctypes.c_int(), ctypes.c_int()
+        library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+        return major.value * 1000 + minor.value * 10
     part, version = ctypes.c_int(), 0
     for kind, weight in enumerate((10000, 100, 1)):
         library.cublasGetProperty(kind, ctypes.byref(part))
@@ -135,7 +139,9 @@ def _version(name: str, library: ctypes.CDLL) -> int:
     return version
 
 
-_ANCHORS = {"nccl": "ncclGetVersion", "cublas": "cublasGetProperty", "cublaslt": "cublasLtGetVersion"}
+_ANCHORS = {
+    "nccl": "ncclGetVersion", "cublas": "cublasGetProperty", "cublaslt": "cublasLtGetVersion", "nvrtc": "nvrtcVersion",
+}  # fmt: skip
 
 
 def _library(name: str, paths: list[str], driver_version: int) -> dict[str, Any]:
@@ -156,7 +162,7 @@ def _library(name: str, paths: list[str], driver_version: int) -> dict[str, Any]
 def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
     paths: Mapping[str, list[str]] = request["libraries"]
     driver = _Driver(paths["driver"][0])
-    found = {name: _library(name, paths[name], driver.version) for name in ("nccl", "cublas")}
+    found = {name: _library(name, paths[name], driver.version) for name in ("nccl", "cublas", "nvrtc")}
     beside = sibling(found["cublas"]["path"])
     found["cublaslt"] = _library(
         "cublaslt", paths["cublaslt"] if request["own_lt"] else beside or paths["cublaslt"], driver.version

@@ -43,6 +43,7 @@ class Config:
     nccl: str = ""
     cublas: str = ""
     cublaslt: str = ""
+    nvrtc: str = ""
     validate_every: int = 0  # boundaries between validations (recovery/validation.py); 0: only when asked
     images_limit: int = 4 * GIB  # module images kept for all sessions
     journal_bytes: int = GIB // 2

@@ -127,6 +127,7 @@ def _options(request: Any, operators: str) -> Options:
         nccl=request.nccl,
         cublas=request.cublas,
         cublaslt=request.cublaslt,
+        nvrtc=request.nvrtc,
         images=request.images,
         images_limit=request.images_limit,
         hang_seconds=request.hang_seconds,

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hash.h"
 #include "jitc/generated_ops.h"
 
 namespace jitc {
@@ -124,6 +125,11 @@ class Rendezvous {
                            uint64_t& bytes, std::string& error) = 0;
 };
 
+/// Of device memory.
+struct MemoryRange {
+  uint64_t address, bytes;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -152,7 +158,9 @@ class Backend {
   /// Direct access while idle or fenced; false when the range is not allocated.
   virtual bool read(uint64_t address, std::span<std::byte> out) const = 0;
   virtual bool write(uint64_t address, std::span<const std::byte> data) = 0;
-  virtual bool hash(uint64_t address, uint64_t bytes, std::array<uint8_t, 16>& out) const = 0;
+  /// Content hashes (content_hash.h) of all ranges, in their order; kNoHash: empty, not allocated, or the
+  /// device failed (which it reports). Where the device can, it does it by itself, in one go.
+  virtual void hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) const = 0;
   virtual uint64_t memory_used() const = 0;
   virtual uint64_t memory_total() const = 0;
   /// Why the device cannot be made to fail in this way ("illegal-access", "endless-kernel",
@@ -172,14 +180,15 @@ struct BackendOptions {
   int threads;                 // of one operator; fixed per job so that results do not change
   std::string operators_path;  // libjitc_operators.so or empty
   // Of the cuda device. Libraries are opened at run time; an empty path means: not there.
-  std::string driver_path, nccl_path, cublas_path, cublaslt_path;
+  std::string driver_path, nccl_path, cublas_path, cublaslt_path, nvrtc_path;
   int ordinal = 0;          // of the driver
   double hang_seconds = 0;  // work that makes no progress for so long is a fault; 0: never
 };
 std::unique_ptr<Backend> make_software_backend(const BackendOptions&, ExecutionSink&, Rendezvous&,
                                                std::string& error);
 /// What sessions on a GPU share, kept open while the pointer lives; nullptr with the reason.
-std::shared_ptr<void> open_cuda_gpu(const std::string& driver_path, int ordinal, std::string& error);
+std::shared_ptr<void> open_cuda_gpu(const std::string& driver_path, const std::string& nvrtc_path,
+                                    int ordinal, std::string& error);
 std::unique_ptr<Backend> make_cuda_backend(const BackendOptions&, ExecutionSink&, Rendezvous&, ImageSource&,
                                            std::string& error);
 

@@ -134,14 +134,17 @@ bool Session::keep_rows(const ops::Boundary& op, BoundaryState& state) {
       plan_->measures(op.boundary) || plan_->measures(op.boundary + 1) || plan_->peer_mode();
   state.rows.reserve(op.count);
   for (uint64_t i = 0; i < op.count; ++i) {
+    state.rows.push_back(LiveRow{blocks[i]});
+    state.rows.back().before = before_of(state.rows.back());
+  }
+  // In peer mode what is not copied is known by its hash, and so is what may need a copy before the step.
+  if (!runs() || (measured && !measure(state.rows, op.header.sequence))) return false;
+  for (uint64_t i = 0; i < op.count; ++i) {
     if (i == op.count / 2) injection_point(op.header, "boundary");
     if (!runs()) return false;
-    LiveRow row{blocks[i]};
-    // In peer mode what is not copied is known by its hash, and so is what may need a copy before the step.
-    const bool copy = plan_->wants_copy(row.block.ordinal, row.block.bytes) || !protected_;
-    if (!keep_row(row, copy, measured, op.header.sequence)) return false;
-    row.before = before_of(row);
-    state.rows.push_back(row);
+    const auto [address, bytes, ordinal] = blocks[i];
+    const bool copy = plan_->wants_copy(ordinal, bytes) || !protected_;
+    if (copy && bytes && !copy_row(state.rows[i], op.header.sequence)) return false;
   }
   return true;
 }
@@ -154,12 +157,12 @@ bool Session::keep_variables(BoundaryState& state) {
     if (!variable.bytes) continue;
     LiveRow row{{variable.address, variable.bytes, LiveRow::kVariable | variable.address}};
     if (const LiveRow* const old = row_at_boundary(row)) row.before = old->hash;
-    if (!keep_row(row, true, true, state.sequence)) return false;
     state.rows.push_back(row);
   }
-  std::sort(state.rows.begin() + static_cast<ptrdiff_t>(blocks), state.rows.end(),
-            [](const LiveRow& a, const LiveRow& b) { return a.block.ordinal < b.block.ordinal; });
-  return true;
+  const auto variables = std::span(state.rows).subspan(blocks);
+  std::ranges::sort(variables, {}, [](const LiveRow& row) { return row.block.ordinal; });
+  return measure(variables, state.sequence) &&
+         std::ranges::all_of(variables, [&](LiveRow& row) { return copy_row(row, state.sequence); });
 }
 
 /// What was at the row's place when the step began, as far as anybody looked.
@@ -168,26 +171,30 @@ Hash Session::before_of(const LiveRow& row) const {
   return found != before_step_.end() && found->second.bytes == row.block.bytes ? found->second.hash : kNoHash;
 }
 
-/// Throws SnapshotFull.
-bool Session::keep_row(LiveRow& row, bool copy, bool hash, uint64_t sequence) {
-  const auto [address, bytes, ordinal] = row.block;
-  if (!copy || !bytes) {
-    if (!hash && bytes) return true;
-    if (bytes == 0 || backend_->hash(address, bytes, row.hash)) return true;
-  } else {
-    row.copy = snapshot_.take(bytes);
-    if (row.copy == Snapshot::kNone) throw SnapshotFull();
-    const auto into = snapshot_.bytes(row.copy, bytes);
-    if (backend_->read(address, into)) {
-      if (hash) row.hash = hash_bytes(into);
-      return true;
-    }
-    snapshot_.give_back(row.copy, bytes);
-    row.copy = Snapshot::kNone;
+bool Session::measure(std::span<LiveRow> rows, uint64_t sequence) {
+  const auto hashes = hashes_of(rows);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    rows[i].hash = hashes[i];
+    if (hashes[i] == kNoHash && rows[i].block.bytes) return refuse_row(rows[i], sequence);
   }
+  return true;
+}
+
+/// Throws SnapshotFull.
+bool Session::copy_row(LiveRow& row, uint64_t sequence) {
+  const auto [address, bytes, ordinal] = row.block;
+  row.copy = snapshot_.take(bytes);
+  if (row.copy == Snapshot::kNone) throw SnapshotFull();
+  if (backend_->read(address, snapshot_.bytes(row.copy, bytes))) return true;
+  snapshot_.give_back(row.copy, bytes);
+  row.copy = Snapshot::kNone;
+  return refuse_row(row, sequence);
+}
+
+bool Session::refuse_row(const LiveRow& row, uint64_t sequence) {
   fault(sequence, 1, "bad-live-block",
-        "the boundary names a live block that is not allocated: " + std::to_string(bytes) +
-            " bytes at address " + std::to_string(address));
+        "the boundary names a live block that is not allocated: " + std::to_string(row.block.bytes) +
+            " bytes at address " + std::to_string(row.block.address));
   return false;
 }
 

@@ -4,6 +4,15 @@
 
 namespace jitc {
 
+std::vector<Hash> hashes_of(const Backend& backend, std::span<const LiveRow> rows) {
+  std::vector<MemoryRange> ranges;
+  ranges.reserve(rows.size());
+  for (const LiveRow& row : rows) ranges.push_back({row.block.address, row.block.bytes});
+  std::vector<Hash> hashes(rows.size());
+  backend.hash_all(ranges, hashes);
+  return hashes;
+}
+
 std::vector<std::byte> BoundaryState::pack() const {
   Packer packer;
   for (const uint64_t value : {number, sequence, position}) packer.put(value);

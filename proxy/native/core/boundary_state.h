@@ -33,6 +33,9 @@ struct LiveRow {
   }
 };
 
+/// Content hashes of the rows' places now, in their order; kNoHash where nothing is allocated.
+std::vector<Hash> hashes_of(const Backend& backend, std::span<const LiveRow> rows);
+
 struct BoundaryState {
   uint64_t number = 0;
   uint64_t sequence = 0;  // of the boundary op: all ops up to it are in the state

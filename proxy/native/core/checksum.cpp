@@ -3,6 +3,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <array>
 #include <cstring>
 #if defined(__x86_64__)
 #include <nmmintrin.h>

@@ -1,22 +1,21 @@
-// Checksums: CRC-32C for journal records, XXH3 (128 bit) for contents of memory and results.
+// Checksums: CRC-32C for journal records, XXH3 (128 bit) for results and for what is named by its bytes
+// (module images). Device memory has a hash of its own: content_hash.h.
 #pragma once
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 
-namespace jitc {
+#include "hash.h"
 
-using Hash = std::array<uint8_t, 16>;
-inline constexpr Hash kNoHash{};
+namespace jitc {
 
 /// CRC-32C of data, continuing from a former value (0 at the start).
 uint32_t crc32c(uint32_t value, std::span<const std::byte> data);
 /// The same without the processor's instruction; for machines that lack it, and for the test of the other.
 uint32_t crc32c_portable(uint32_t value, std::span<const std::byte> data);
 
-/// Canonical (big-endian) XXH3 128, as Backend::hash gives it.
+/// Canonical (big-endian) XXH3 128.
 Hash hash_bytes(std::span<const std::byte> data);
 
 std::string to_hex(std::span<const uint8_t> bytes);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "content_hash.h"
 #include "error.h"
 #include "session.h"
 
@@ -22,9 +23,16 @@ uint64_t end_of(const std::vector<Transfer>& blocks) {
               std::to_string(block.address) + " " + why);
 }
 
-void check(const Transfer& block, std::span<const std::byte> bytes) {
-  if (block.hash != kNoHash && hash_bytes(bytes) != block.hash)
-    refuse(block, "has other content than was asked for");
+/// The content that is there is the one that was asked for.
+void check(const Backend& backend, const std::vector<Transfer>& blocks) {
+  std::vector<MemoryRange> ranges;
+  for (const Transfer& block : blocks) ranges.push_back({block.address, block.bytes});
+  std::vector<Hash> hashes(blocks.size());
+  backend.hash_all(ranges, hashes);
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    if (blocks[i].hash == kNoHash || hashes[i] == blocks[i].hash) continue;
+    refuse(blocks[i], hashes[i] == kNoHash ? "is not allocated" : "has other content than was asked for");
+  }
 }
 }  // namespace
 
@@ -33,11 +41,11 @@ uint64_t Session::export_blocks(const std::string& path, const std::vector<Trans
   require_fenced("Export");
   if (blocks.empty()) return 0;
   const SharedMap map(path, end_of(blocks));
+  check(*backend_, blocks);
   uint64_t bytes = 0;
   for (const Transfer& block : blocks) {
     const std::span<std::byte> into(map.data() + block.offset, block.bytes);
     if (!backend_->read(block.address, into)) refuse(block, "is not allocated");
-    check(block, into);
     bytes += block.bytes;
   }
   return bytes;
@@ -51,10 +59,10 @@ uint64_t Session::import_blocks(const std::string& path, const std::vector<Trans
   uint64_t bytes = 0;
   for (const Transfer& block : blocks) {
     const std::span<const std::byte> from(map.data() + block.offset, block.bytes);
-    check(block, from);
     if (!backend_->write(block.address, from)) refuse(block, "is not allocated");
     bytes += block.bytes;
   }
+  check(*backend_, blocks);  // what has arrived, so that the way here is checked too
   return bytes;
 }
 
@@ -66,14 +74,17 @@ BoundaryState Session::boundary_table(uint64_t boundary) {
   BoundaryState table = *state;
   if (state_ != State::fenced || dispatched_ != state->sequence) return table;
   // Memory stands at this boundary: hashes that were not taken then can be taken now.
+  std::vector<LiveRow*> in_memory;
+  std::vector<LiveRow> places;
   for (LiveRow& row : table.rows) {
-    const auto [address, bytes, ordinal] = row.block;
-    if (row.hash != kNoHash || !bytes) continue;
+    if (row.hash != kNoHash || !row.block.bytes) continue;
     if (row.copied())
-      row.hash = hash_bytes(snapshot_.bytes(row.copy, bytes));
-    else if (!backend_->hash(address, bytes, row.hash))
-      row.hash = kNoHash;
+      row.hash = content_hash(snapshot_.bytes(row.copy, row.block.bytes));
+    else
+      in_memory.push_back(&row), places.push_back(row);
   }
+  const auto now = hashes_of(places);
+  for (size_t i = 0; i < now.size(); ++i) in_memory[i]->hash = now[i];
   return table;
 }
 

@@ -118,13 +118,9 @@ RecoverReply Session::restore_to(const BoundaryState* state) {
   std::string error;
   if (!backend_->restore(state->resources, error)) return {false, error, 0, {}};
   table_.reset(state->resources);
-  std::vector<LiveRow> kept;
-  for (const LiveRow& row : state->rows)
-    if (!row.copied()) restore_row(row, reply, kept);
+  const auto kept = keep_what_holds(*state, reply);
   if (options_.poison || validation_.measured()) spoil(state->resources, kept);
-  for (const LiveRow& row : state->rows)
-    if (row.copied()) restore_row(row, reply, kept);
-
+  restore_copies(*state, reply);
   in_step_ = false;
   quiet_ = restored_ = true;
   before_step_.clear();
@@ -151,48 +147,29 @@ RecoverReply Session::restore_to(const BoundaryState* state) {
   return reply;
 }
 
-void Session::restore_row(const LiveRow& row, RecoverReply& reply, std::vector<LiveRow>& kept) {
-  const auto [address, bytes, ordinal] = row.block;
-  if (row.copied()) {
+/// Never copied: what a healthy rank still has is as good as its hash says. All else is missing.
+std::vector<LiveRow> Session::keep_what_holds(const BoundaryState& state, RecoverReply& reply) {
+  std::vector<LiveRow> rows;
+  for (const LiveRow& row : state.rows)
+    if (!row.copied() && row.block.bytes) rows.push_back(row);
+  std::vector<Hash> now(rows.size(), kNoHash);
+  if (!memory_lost_) now = hashes_of(rows);
+  std::vector<LiveRow> kept;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const bool holds = now[i] != kNoHash && (rows[i].hash == kNoHash || now[i] == rows[i].hash);
+    (holds ? kept : reply.missing).push_back(rows[i]);
+  }
+  return kept;
+}
+
+void Session::restore_copies(const BoundaryState& state, RecoverReply& reply) {
+  for (const LiveRow& row : state.rows) {
+    const auto [address, bytes, ordinal] = row.block;
+    if (!row.copied()) continue;
     if (backend_->write(address, snapshot_.bytes(row.copy, bytes)))
       reply.bytes += bytes;
     else
       reply.missing.push_back(row);
-    return;
-  }
-  if (!bytes) return;
-  // Never copied: what a healthy rank still has is as good as its hash says.
-  Hash now;
-  const bool same =
-      !memory_lost_ && backend_->hash(address, bytes, now) && (row.hash == kNoHash || now == row.hash);
-  (same ? kept : reply.missing).push_back(row);
-}
-
-/// Everything that is allocated and is not to be kept gets a pattern, so that replay cannot lean on it.
-void Session::spoil(const Resources& resources, const std::vector<LiveRow>& kept) {
-  for (const auto& allocation : resources.allocations) {
-    uint64_t at = allocation.address;
-    const uint64_t end = allocation.address + allocation.bytes;
-    while (at < end) {
-      uint64_t until = end, next = end;
-      for (const LiveRow& row : kept) {
-        const uint64_t from = row.block.address, to = from + row.block.bytes;
-        if (to <= at || from >= until) continue;
-        until = std::max(from, at);
-        next = to;
-      }
-      if (at < until) spoil(at, until);
-      at = std::max(until, next);
-    }
-  }
-}
-
-void Session::spoil(uint64_t from, uint64_t to) {
-  std::vector<std::byte> piece(std::min<uint64_t>(1u << 20, to - from));
-  for (uint64_t at = from; at < to; at += piece.size()) {
-    const std::span<std::byte> part(piece.data(), std::min<uint64_t>(piece.size(), to - at));
-    poison(at, part);
-    backend_->write(at, part);
   }
 }
 

@@ -64,7 +64,7 @@ struct DeviceOptions {
   uint64_t memory_limit = 0;
   int threads = 1;
   std::string operators_path;
-  std::string driver_path, nccl_path, cublas_path, cublaslt_path;  // of the cuda device
+  std::string driver_path, nccl_path, cublas_path, cublaslt_path, nvrtc_path;  // of the cuda device
   int ordinal = 0;
   double hang_seconds = 0;
   ImageStore::Place images;
@@ -208,7 +208,12 @@ class Session final : public ExecutionSink, public Rendezvous {
   bool make_boundary(const ops::Boundary& op, uint64_t position);
   bool keep_rows(const ops::Boundary& op, BoundaryState& state);
   bool keep_variables(BoundaryState& state);
-  bool keep_row(LiveRow& row, bool copy, bool hash, uint64_t sequence);
+  bool copy_row(LiveRow& row, uint64_t sequence);
+  bool measure(std::span<LiveRow> rows, uint64_t sequence);
+  bool refuse_row(const LiveRow& row, uint64_t sequence);
+  std::vector<Hash> hashes_of(std::span<const LiveRow> rows) const {
+    return jitc::hashes_of(*backend_, rows);
+  }
   void publish_boundary(BoundaryState state);
   bool make_imported_boundary();
   void settle_progress(const ops::OpHeader& op);
@@ -220,6 +225,10 @@ class Session final : public ExecutionSink, public Rendezvous {
   void drop_copies(const std::vector<LiveRow>& rows);
   std::shared_ptr<const Policy> policy() const;
 
+  // spoil.cpp
+  void spoil(const Resources& resources, const std::vector<LiveRow>& kept);
+  void spoil(const MemoryRange& range);
+
   // recovery.cpp
   void stop_dispatcher(Lock& lock);
   void hold(Lock& lock);
@@ -228,9 +237,8 @@ class Session final : public ExecutionSink, public Rendezvous {
   void require_fenced(const char* what) const;
   const BoundaryState* find_boundary(uint64_t number) const;
   RecoverReply restore_to(const BoundaryState* state);
-  void restore_row(const LiveRow& row, RecoverReply& reply, std::vector<LiveRow>& kept);
-  void spoil(const Resources& resources, const std::vector<LiveRow>& kept);
-  void spoil(uint64_t from, uint64_t to);
+  std::vector<LiveRow> keep_what_holds(const BoundaryState& state, RecoverReply& reply);
+  void restore_copies(const BoundaryState& state, RecoverReply& reply);
   void forget_after(uint64_t boundary);
   const ops::Boundary* wait_for_boundary_op(uint64_t boundary, uint32_t timeout_ms, uint64_t& position);
   bool skip_ops(uint64_t from, uint64_t to, ResourceTable& table, std::string& why);

@@ -114,10 +114,10 @@ std::vector<LiveRow> Session::live_now() const {
 }
 
 void Session::measure_before_step() {
-  for (const LiveRow& row : live_before_step_) {
-    Content content{row.block.bytes, {}};
-    if (backend_->hash(row.block.address, row.block.bytes, content.hash))
-      before_step_[row.block.address] = content;
+  const auto hashes = hashes_of(live_before_step_);
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    const auto& block = live_before_step_[i].block;
+    if (hashes[i] != kNoHash) before_step_[block.address] = {block.bytes, hashes[i]};
   }
 }
 
@@ -125,13 +125,13 @@ void Session::measure_before_step() {
 /// step): from now on it is copied at every boundary. Until the next one a roll-back would be refused.
 void Session::learn_volatile() {
   if (boundaries_.empty()) return;
+  std::vector<LiveRow> stable;
+  for (const LiveRow& row : boundaries_.back().rows)
+    if (!row.copied() && row.hash != kNoHash && plan_->known(row.block.ordinal)) stable.push_back(row);
+  const auto now = hashes_of(stable);
   std::vector<uint64_t> changed;
-  for (const LiveRow& row : boundaries_.back().rows) {
-    if (row.copied() || row.hash == kNoHash || !row.block.bytes) continue;
-    Hash now;
-    if (!backend_->hash(row.block.address, row.block.bytes, now) || now == row.hash) continue;
-    if (plan_->known(row.block.ordinal)) changed.push_back(row.block.ordinal);
-  }
+  for (size_t i = 0; i < stable.size(); ++i)
+    if (now[i] != kNoHash && now[i] != stable[i].hash) changed.push_back(stable[i].block.ordinal);
   if (changed.empty()) return;
   const std::lock_guard lock(mutex_);
   auto wiser = std::make_shared<Policy>(*policy_);
@@ -160,15 +160,19 @@ bool Session::copy_before_step(uint64_t step) {
 
 /// Throws SnapshotFull; what was copied until then is in state.
 bool Session::copy_changed_rows(StepState& state) {
-  for (LiveRow kept : live_before_step_) {
-    if (!wants_step_copy(kept)) continue;
-    const LiveRow& row = kept;
-    if (!backend_->hash(row.block.address, row.block.bytes, kept.hash)) continue;  // not allocated here
+  std::vector<LiveRow> wanted;
+  for (const LiveRow& row : live_before_step_)
+    if (wants_step_copy(row)) wanted.push_back(row);
+  const auto hashes = hashes_of(wanted);
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    LiveRow& row = wanted[i];
+    row.hash = hashes[i];
+    if (row.hash == kNoHash) continue;  // not allocated here
     const LiveRow* const old = row_at_boundary(row);
-    const bool changed = !old || !old->copied() || old->hash == kNoHash || kept.hash != old->hash;
-    if (changed && !keep_row(kept, true, false, 0)) return false;
-    before_step_[row.block.address] = {row.block.bytes, kept.hash};
-    state.rows.push_back(kept);
+    const bool changed = !old || !old->copied() || row.hash != old->hash;
+    if (changed && !copy_row(row, 0)) return false;
+    before_step_[row.block.address] = {row.block.bytes, row.hash};
+    state.rows.push_back(row);
   }
   return true;
 }
@@ -214,7 +218,7 @@ bool Session::copy_rest(BoundaryState& state) {
   try {
     for (LiveRow& row : state.rows) {
       if (row.copied()) continue;
-      if (!keep_row(row, true, false, 0)) return drop_copies(made), false;
+      if (row.block.bytes && !copy_row(row, 0)) return drop_copies(made), false;
       made.push_back(row);
     }
   } catch (const SnapshotFull&) {

@@ -40,17 +40,22 @@ void poison(uint64_t address, std::span<std::byte> piece) {
 
 void Validation::measure(const Backend& backend, const std::vector<LiveRow>& live) {
   before_.clear();
-  for (LiveRow row : live)
-    if (backend.hash(row.block.address, row.block.bytes, row.hash)) before_.push_back(row);
+  const auto hashes = hashes_of(backend, live);
+  for (size_t i = 0; i < live.size(); ++i) {
+    if (hashes[i] == kNoHash) continue;
+    before_.push_back(live[i]);
+    before_.back().hash = hashes[i];
+  }
   measured_ = true;
 }
 
 Verdict Validation::compare(const Backend& backend) const {
   Verdict verdict{step_, before_.size(), 0, {}, {}};
-  for (const LiveRow& row : before_) {
+  const auto now = hashes_of(backend, before_);
+  for (size_t i = 0; i < before_.size(); ++i) {
+    const LiveRow& row = before_[i];
     verdict.bytes += row.block.bytes;
-    Hash now{};
-    if (backend.hash(row.block.address, row.block.bytes, now) && now == row.hash) continue;
+    if (now[i] == row.hash) continue;
     (spoiled(backend, row.block) ? verdict.unwritten : verdict.different).push_back(row);
   }
   return verdict;

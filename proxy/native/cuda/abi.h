@@ -120,6 +120,9 @@ inline constexpr int32_t kFunctionAttributes = 16;     // 0 to 15
 inline constexpr int32_t kFirstClusterAttribute = 10;  // from here on unknown to old drivers
 
 // CUdevice_attribute
+inline constexpr int32_t kAttributeMultiprocessors = 16;     // ..._MULTIPROCESSOR_COUNT
+inline constexpr int32_t kAttributeMajor = 75;               // ..._COMPUTE_CAPABILITY_MAJOR
+inline constexpr int32_t kAttributeMinor = 76;               // ..._COMPUTE_CAPABILITY_MINOR
 inline constexpr int32_t kAttributeVirtualMemory = 102;      // ..._VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
 inline constexpr int32_t kAttributeDirectRdma = 110;         // ..._GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED
 inline constexpr int32_t kAttributeStreamMemoryOps64 = 122;  // ..._CAN_USE_64_BIT_STREAM_MEM_OPS

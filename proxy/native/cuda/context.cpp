@@ -50,6 +50,10 @@ int Context::attribute(int32_t attribute) const {
   return driver_->cuDeviceGetAttribute(&value, attribute, device_) == 0 ? value : 0;
 }
 
+int Context::capability() const {
+  return attribute(abi::kAttributeMajor) * 10 + attribute(abi::kAttributeMinor);
+}
+
 abi::CUresult Context::bind() const {
   thread_local uint64_t bound = 0;
   if (bound == number_) return 0;

@@ -24,6 +24,7 @@ class Context {
   int ordinal() const { return ordinal_; }
   uint64_t total() const { return total_; }  // memory in bytes
   int attribute(int32_t attribute) const;    // 0 when the driver does not know it
+  int capability() const;                    // 90 is compute capability 9.0
   abi::CUresult bind() const;
 
   /// Memory of all sessions of the process on this GPU: what programs have, and with what is held back of

@@ -62,6 +62,7 @@ bool Device::open(std::string& error) {
   try {
     pinned_ = std::make_unique<PinnedPool>(context_);
     transfer_ = std::make_unique<Transfer>(context_);
+    hasher_ = std::make_unique<Hasher>(context_, options_.nvrtc_path);
     completer_ = std::make_unique<Completer>(context_, sink_, *this, options_.hang_seconds);
     legacy_ = std::make_unique<Stream>(context_, *completer_);
     modules_ = std::make_unique<Modules>(context_, images_, memory_);
@@ -272,8 +273,21 @@ bool Device::write(uint64_t address, std::span<const std::byte> data) {
   return memory_.contains(address, data.size()) && tried([&] { transfer_->write(address, data); });
 }
 
-bool Device::hash(uint64_t address, uint64_t bytes, std::array<uint8_t, 16>& out) const {
-  return memory_.contains(address, bytes) && tried([&] { out = transfer_->hash(address, bytes); });
+void Device::hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) const {
+  std::vector<size_t> places;
+  std::vector<MemoryRange> there;
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    out[i] = kNoHash;
+    if (!ranges[i].bytes || !memory_.contains(ranges[i].address, ranges[i].bytes)) continue;
+    places.push_back(i);
+    there.push_back(ranges[i]);
+  }
+  std::vector<Hash> hashes(there.size());
+  const bool done = tried([&] {
+    if (hasher_->hash(there, hashes)) return;
+    std::ranges::transform(there, hashes.begin(), [&](const auto& range) { return transfer_->hash(range); });
+  });
+  for (size_t i = 0; done && i < places.size(); ++i) out[places[i]] = hashes[i];
 }
 
 bool Device::communicator(uint64_t handle, Resources::Communicator& out) const {
@@ -283,9 +297,18 @@ bool Device::communicator(uint64_t handle, Resources::Communicator& out) const {
 }  // namespace jitc::cuda
 
 namespace jitc {
-std::shared_ptr<void> open_cuda_gpu(const std::string& driver_path, int ordinal, std::string& error) {
+std::shared_ptr<void> open_cuda_gpu(const std::string& driver_path, const std::string& nvrtc_path,
+                                    int ordinal, std::string& error) {
+  struct OpenGpu {
+    std::shared_ptr<cuda::Context> context;
+    cuda::KernelWork kernel;  // under way before a session needs it
+  };
   const auto driver = cuda::Driver::open(driver_path, error);
-  return driver ? cuda::Context::of(driver, ordinal, error) : nullptr;
+  if (!driver) return nullptr;
+  auto context = cuda::Context::of(driver, ordinal, error);
+  if (!context) return nullptr;
+  const int capability = context->capability();
+  return std::shared_ptr<OpenGpu>(new OpenGpu{std::move(context), {nvrtc_path, capability}});
 }
 
 std::unique_ptr<Backend> make_cuda_backend(const BackendOptions& options, ExecutionSink& sink,

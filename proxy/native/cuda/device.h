@@ -20,6 +20,7 @@
 #include "error.h"
 #include "graphs.h"
 #include "harm.h"
+#include "hasher.h"
 #include "lt.h"
 #include "memory.h"
 #include "modules.h"
@@ -45,7 +46,7 @@ class Device final : public Backend, public Watcher, public CommunicatorHost {
   bool communicator(uint64_t handle, Resources::Communicator& out) const override;
   bool read(uint64_t address, std::span<std::byte> out) const override;
   bool write(uint64_t address, std::span<const std::byte> data) override;
-  bool hash(uint64_t address, uint64_t bytes, std::array<uint8_t, 16>& out) const override;
+  void hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) const override;
   uint64_t memory_used() const override { return memory_.used(); }
   uint64_t memory_total() const override { return memory_.total(); }
   std::string cannot_inject(std::string_view kind) const override;
@@ -197,6 +198,7 @@ class Device final : public Backend, public Watcher, public CommunicatorHost {
   Memory memory_;
   std::unique_ptr<PinnedPool> pinned_;
   std::unique_ptr<Transfer> transfer_;
+  std::unique_ptr<Hasher> hasher_;
   std::unique_ptr<Completer> completer_;  // after what its deliveries use
   StreamPointer legacy_;
   std::unordered_map<uint64_t, StreamPointer> streams_;  // without the legacy default stream

@@ -32,6 +32,8 @@
   X(cuMemMap, "cuMemMap", (CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle, uint64_t))       \
   X(cuMemUnmap, "cuMemUnmap", (CUdeviceptr, size_t))                                                   \
   X(cuMemSetAccess, "cuMemSetAccess", (CUdeviceptr, size_t, const CUmemAccessDesc*, size_t))           \
+  X(cuMemAlloc, "cuMemAlloc_v2", (CUdeviceptr*, size_t))                                               \
+  X(cuMemFree, "cuMemFree_v2", (CUdeviceptr))                                                          \
   X(cuMemHostAlloc, "cuMemHostAlloc", (void**, size_t, uint32_t))                                      \
   X(cuMemFreeHost, "cuMemFreeHost", (void*))                                                           \
   X(cuMemHostGetDevicePointer, "cuMemHostGetDevicePointer_v2", (CUdeviceptr*, void*, uint32_t))        \

@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#include "../core/content_hash.h"
 #include "error.h"
 
 namespace jitc::cuda {
@@ -69,16 +67,11 @@ void Transfer::write(uint64_t address, std::span<const std::byte> data) {
   for (const Lane& lane : lanes_) wait(lane);
 }
 
-std::array<uint8_t, 16> Transfer::hash(uint64_t address, uint64_t bytes) {
-  XXH3_state_t state;
-  XXH3_128bits_reset(&state);
-  read(address, bytes,
-       [&](std::span<const std::byte> part) { XXH3_128bits_update(&state, part.data(), part.size()); });
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(&state));
-  std::array<uint8_t, 16> out;
-  std::memcpy(out.data(), canonical.digest, out.size());
-  return out;
+Hash Transfer::hash(const MemoryRange& range) {
+  static_assert(kPiece % content::kStripe == 0);
+  ContentHasher hasher;
+  read(range.address, range.bytes, [&](std::span<const std::byte> part) { hasher.add(part); });
+  return hasher.finish();
 }
 
 }  // namespace jitc::cuda

@@ -1,7 +1,8 @@
 // Direct access to device memory while the device is at rest: large copies through two pinned buffers, so
 // that the GPU fills one while the host reads the other.
 //
-// Promises: synchronous, one at a time, from any thread. Called by: Device::read, write, hash.
+// Promises: synchronous, one at a time, from any thread. Called by: Device::read, write;
+// hash_all where the GPU cannot hash by itself.
 #pragma once
 #include <array>
 #include <functional>
@@ -9,6 +10,7 @@
 #include <mutex>
 #include <span>
 
+#include "../core/backend.h"
 #include "pinned.h"
 
 namespace jitc::cuda {
@@ -23,8 +25,8 @@ class Transfer {
   /// Gives the bytes in order to take. All throw OpError.
   void read(uint64_t address, uint64_t bytes, const std::function<void(std::span<const std::byte>)>& take);
   void write(uint64_t address, std::span<const std::byte> data);
-  /// XXH3, 128 bit, canonical.
-  std::array<uint8_t, 16> hash(uint64_t address, uint64_t bytes);
+  /// By the host.
+  Hash hash(const MemoryRange& range);
 
  private:
   static constexpr size_t kPiece = 4u << 20;

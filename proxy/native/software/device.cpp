@@ -1,12 +1,10 @@
 // Life of the device: taking ops, running them, failing, fencing, restoring. See device.h.
 #include "device.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <cstring>
 #include <functional>
 
+#include "../core/content_hash.h"
 #include "copy.h"
 #include "table.h"
 
@@ -225,13 +223,12 @@ bool Device::write(uint64_t address, std::span<const std::byte> data) {
   return to != nullptr;
 }
 
-bool Device::hash(uint64_t address, uint64_t bytes, std::array<uint8_t, 16>& out) const {
-  const void* const from = memory_.find(address, bytes, UINT64_MAX);
-  if (!from) return false;
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits(from, bytes));
-  std::memcpy(out.data(), canonical.digest, out.size());
-  return true;
+void Device::hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) const {
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    const auto [address, bytes] = ranges[i];
+    const void* const from = bytes ? memory_.find(address, bytes, UINT64_MAX) : nullptr;
+    out[i] = from ? content_hash({static_cast<const std::byte*>(from), bytes}) : kNoHash;
+  }
 }
 
 }  // namespace jitc::software

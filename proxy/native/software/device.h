@@ -41,7 +41,7 @@ class Device final : public Backend, public Runner {
   bool communicator(uint64_t handle, Resources::Communicator& out) const override;
   bool read(uint64_t address, std::span<std::byte> out) const override;
   bool write(uint64_t address, std::span<const std::byte> data) override;
-  bool hash(uint64_t address, uint64_t bytes, std::array<uint8_t, 16>& out) const override;
+  void hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) const override;
   uint64_t memory_used() const override { return memory_.used(); }
   uint64_t memory_total() const override { return memory_.accountant().limit(); }
   std::string cannot_inject(std::string_view kind) const override;

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "call.h"
+#include "hash_on_host.h"
 #include "modules.h"
 
 namespace jitc::fakes {
@@ -80,6 +81,19 @@ void wait_flag(const Launch& launch) {
   }
 }
 
+/// jitc_hash(const Range* ranges, u32 count, u64 pieces, Sum* sums): the source that the worker compiles
+void jitc_hash(const Launch& launch) {
+  const auto hold = Memory::instance().hold();
+  const auto count = launch.parameter<uint32_t>(8);
+  const auto* given = array<HashRange>(launch.parameter<uint64_t>(0), count);
+  std::vector<HashRange> ranges(given, given + count);
+  for (HashRange& each : ranges)
+    each.address = reinterpret_cast<uint64_t>(Memory::instance().at(each.address, each.bytes));
+  auto* sums = array<HashSum>(launch.parameter<uint64_t>(24), count);
+  hash_on_host({launch.shape[0], launch.shape[3]}, ranges.data(), count, launch.parameter<uint64_t>(16),
+               sums);
+}
+
 /// endless(): until the context or the process ends
 void endless(const Launch& launch) { hang_until_over(launch.context); }
 void illegal(const Launch&) { throw Failure{kIllegalAddress}; }
@@ -100,6 +114,7 @@ const Kernel* find_kernel(const std::string& name) {
       {"struct_args", {{0, 13}, {16, 8}}, struct_args},
       {"shape_of", {{0, 8}}, shape_of},
       {"bump_global", {}, bump_global},
+      {"jitc_hash", {{0, 8}, {8, 4}, {16, 8}, {24, 8}}, jitc_hash},
       {"wait_flag", {{0, 8}, {8, 8}}, wait_flag},
       {"endless", {}, endless},
       {"illegal", {}, illegal},

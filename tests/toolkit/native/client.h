@@ -107,6 +107,13 @@ class Client {
     if (count && !backend->read(address, std::as_writable_bytes(std::span(values)))) throw Failure{"read"};
     return values;
   }
+  /// kNoHash: not allocated.
+  Hash hash(uint64_t address, uint64_t bytes) {
+    const MemoryRange range{address, bytes};
+    Hash out{};
+    backend->hash_all({&range, 1}, {&out, 1});
+    return out;
+  }
   void synchronize() { CHECK_EQUAL(ask(ops::DeviceSynchronize{}).status, 0u); }
 
   Sink sink;

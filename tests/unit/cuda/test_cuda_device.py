@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import struct
 import subprocess
 import sys
 from collections import Counter
@@ -15,6 +16,8 @@ from pathlib import Path
 
 import pytest
 from toolkit.fakes import FakeCall, fake_calls, fake_environment
+
+from jitc.proxy.backends import libraries
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
@@ -25,6 +28,8 @@ PAIRS = {
     "cuEventCreate": ("cuEventDestroy_v2", "event"),
     "cuMemCreate": ("cuMemRelease", "handle"),
     "cuMemHostAlloc": ("cuMemFreeHost", "address"),
+    "cuMemAlloc_v2": ("cuMemFree_v2", "address"),
+    "nvrtcCreateProgram": ("nvrtcDestroyProgram", "program"),
     "cuMemAddressReserve": ("cuMemAddressFree", "address"),
     "cublasCreate_v2": ("cublasDestroy_v2", "handle"),
     "cublasLtMatmulDescCreate": ("cublasLtMatmulDescDestroy", "object"),
@@ -50,6 +55,12 @@ def cuda_headers() -> Path | None:
     """Where a wheel brought cuda.h along."""
     found = [Path(folder) / "nvidia" / "cu13" / "include" for folder in sys.path]
     return next((folder for folder in found if (folder / "cuda.h").exists()), None)
+
+
+def real_nvrtc() -> Path | None:
+    """As the service looks for it, in the wheels that PyTorch brought along."""
+    found = [Path(one) for one in libraries.candidates("nvrtc")]
+    return next((path for path in found if path.is_absolute()), None)
 
 
 def cases() -> list[str]:
@@ -113,13 +124,42 @@ def test_program_has_the_cases_that_are_listed_here(program: Path) -> None:
     assert len(listed) > 50
 
 
-@pytest.mark.parametrize("case", cases())
+@pytest.mark.parametrize("case", [one for one in cases() if not one.startswith("real_")])
 def test_case(program: Path, case: str, tmp_path: Path) -> None:
     calls = run(program, case, tmp_path / "log")
     # NCCL is never told to abort while a thread is inside it.
     assert all(call.args["others_inside"] == 0 for call in calls if call.name == "ncclCommAbort")
     if not case.startswith(LOSES_ALL):
         assert not leaks(calls)
+
+
+@pytest.mark.skipif(real_nvrtc() is None, reason="libnvrtc is not installed (pip install nvidia-cuda-nvrtc)")
+def test_real_nvrtc_compiles_the_hash_kernel(program: Path) -> None:
+    """For compute capabilities 8.0, 9.0 and 10.0; no GPU is needed for that."""
+    env = fake_environment() | {"JITC_TEST_REAL_NVRTC": str(real_nvrtc())}
+    done = subprocess.run(
+        [program, "real_compiler_makes_the_kernel"], capture_output=True, text=True, timeout=200, check=False, env=env
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_many_blocks_are_hashed_in_one_launch(program: Path, tmp_path: Path) -> None:
+    calls = run(program, "hash_of_many_blocks_is_one_launch", tmp_path / "log")
+    (launch,) = [call.args for call in calls if call.name == "cuLaunchKernelEx"]
+    pieces = sum(-(-number * 40_000 // (128 << 10)) for number in range(20) if number != 7)
+    parameters = bytes.fromhex(launch["parameters"])
+    table, count, found, sums = struct.unpack("<QIxxxxQQ", parameters)
+    assert (launch["kernel"], count, found) == ("jitc_hash", 18, pieces)  # one is not allocated, one is empty
+    grid, block = struct.unpack("<I8xI", bytes.fromhex(launch["shape"])[:16])
+    assert (grid, block) == (-(-pieces // 8), 256)
+    (allocated,) = [call.args for call in calls if call.name == "cuMemAlloc_v2"]
+    assert table == int(allocated["out"], 16) and sums == table + 8192 * 24
+    sent = [call.args for call in calls if call.name == "cuMemcpyHtoDAsync_v2" and call.args["to"] == allocated["out"]]
+    assert [one["size"] for one in sent] == [18 * 24]
+    first = struct.unpack_from("<QQQ", bytes.fromhex(sent[0]["bytes"]), 24)
+    assert first[1:] == (80_000, 1)  # 40 000 bytes before it: one piece
+    # No content of the blocks comes to the host.
+    assert [call.args["size"] for call in calls if call.name == "cuMemcpyDtoHAsync_v2"] == [18 * 16]
 
 
 def ptxas() -> Path | None:

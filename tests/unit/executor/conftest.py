@@ -12,4 +12,5 @@ def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     name: str = request.param
     if name == "cuda":
         monkeypatch.setenv("JITC_TEST_DRIVER", str(fake_library("cuda")))
+        monkeypatch.setenv("JITC_TEST_NVRTC", str(fake_library("nvrtc")))
     return name

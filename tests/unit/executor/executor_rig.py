@@ -5,7 +5,7 @@ Called by: the tests of this folder, also from child processes that are killed.
 
 from __future__ import annotations
 
-import functools
+import ctypes
 import itertools
 import os
 import struct
@@ -150,11 +150,11 @@ class Control:
 def make_executor(
     control: Control | None = None, poison: bool = True, memory_limit: int = 512 * MIB
 ) -> binding.Executor:
-    """JITC_TEST_DRIVER names a driver: then on the cuda device."""
+    """JITC_TEST_DRIVER names a driver: then on the cuda device; JITC_TEST_NVRTC its compiler."""
     driver = os.environ.get("JITC_TEST_DRIVER", "")
     options: Any = {
         "device": "cuda" if driver else "software", "memory_limit": memory_limit, "threads": 1, "operators": "",
-        "poison": poison, "driver": driver,
+        "poison": poison, "driver": driver, "nvrtc": os.environ.get("JITC_TEST_NVRTC", ""),
     }  # fmt: skip
     return binding.Executor(library(), options, control or Control())
 
@@ -259,25 +259,13 @@ def stats(executor: binding.Executor, session: int = 1) -> dict[str, Any]:
     return found
 
 
-@functools.cache
 def hash_of(data: bytes) -> bytes:
-    """XXH3 128 as the executor computes it: of a live block with this content."""
-    shared, executor = Shared(journal=16 * MIB), make_executor()
-    base = BASE + 7 * RANGE  # beside those that tests use
-    try:
-        executor.open_session(shared.request(slot=7))
-        client = Client(executor)
-        client.attach()
-        client.op("allocate", base, 8 * MIB)
-        for at in range(0, len(data), MIB):
-            piece = data[at : at + MIB]
-            client.op("copy_h2d", base + at, len(piece), payload=piece)
-        client.step_begin()
-        client.boundary([(base, len(data), 0)])
-        client.drain()
-        executor.command("Fence", {"session": 1, "epoch": 1})
-        executor.command("Rollback", {"session": 1, "boundary": 1})
-        return bytes.fromhex(executor.command("BoundaryTable", {"session": 1, "boundary": 1})["rows"][0]["hash"])
-    finally:
-        executor.close()
-        shared.close()
+    """XXH3 128, canonical, by the library itself: what a module image is named by."""
+
+    class Hash128(ctypes.Structure):
+        _fields_ = (("low", ctypes.c_uint64), ("high", ctypes.c_uint64))
+
+    function = ctypes.CDLL("libxxhash.so.0").XXH3_128bits
+    function.restype, function.argtypes = Hash128, [ctypes.c_char_p, ctypes.c_size_t]
+    found = function(data, len(data))
+    return struct.pack(">QQ", found.high, found.low)

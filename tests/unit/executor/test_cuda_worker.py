@@ -22,6 +22,7 @@ STEPS = 6
 @pytest.fixture
 def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shared]:
     monkeypatch.setenv("JITC_TEST_DRIVER", str(fake_library("cuda")))
+    monkeypatch.setenv("JITC_TEST_NVRTC", str(fake_library("nvrtc")))
     memory = Shared()
     yield memory
     memory.close()

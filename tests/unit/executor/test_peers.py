@@ -250,7 +250,7 @@ def test_a_block_with_other_content_is_not_taken(ranks: list[Rank]) -> None:
     with pytest.raises(ExecutorError, match="other content"):
         ranks[0].command("Export", boundary=3, path=path, blocks=[block])
     with pytest.raises(ExecutorError, match="other content"):
-        ranks[1].command("Import", boundary=3, path=path, blocks=[block])
+        ranks[1].command("Import", boundary=3, path=path, blocks=[{**block, "address": ranks[1].client.base}])
     with pytest.raises(ExecutorError, match="not allocated"):
         ranks[0].command("Export", boundary=3, path=path, blocks=[{**block, "address": 4096}])
     os.close(fd)

@@ -49,6 +49,7 @@ def test_library_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert libraries.candidates("nccl") == [str(tmp_path / "nvidia/nccl/lib/libnccl.so.2"), "libnccl.so.2"]
     assert [Path(one).name for one in libraries.candidates("cublas")] == ["libcublas.so.13", "libcublas.so.12"] * 2
     assert libraries.candidates("driver") == ["libcuda.so.1"]
+    assert libraries.candidates("nvrtc") == ["libnvrtc.so.13", "libnvrtc.so.12"]
     named = tmp_path / "nvidia/cublas/lib/libcublas.so.12"
     assert libraries.candidates("cublas", str(named)) == [str(named)]
     assert libraries.sibling(str(named)) == libraries.sibling("libcublas.so.13") == libraries.sibling("") == []
@@ -62,6 +63,7 @@ def test_libraries_are_not_newer_than_the_driver() -> None:
     assert libraries.fits("/x/libcublas.so.12", 13000)
     assert libraries.fits("libcublas.so.13", 13000)
     assert not libraries.fits("libcublas.so.13", 12090)
+    assert libraries.fits("libnvrtc.so.12", 12090) and not libraries.fits("/x/libnvrtc.so.13", 12090)
     assert libraries.fits("/x/libnccl.so.2.28.9", 12000)
 
 
@@ -89,6 +91,7 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Answer:
                 "nccl": {"path": "/d/libnccl.so.2", "version": 22809},
                 "cublas": {"path": "/d/libcublas.so.13", "version": 130100},
                 "cublaslt": {"path": "", "version": 0, "error": "not found"},
+                "nvrtc": {"path": "/d/libnvrtc.so.13", "version": 13000},
             },
         } | changes
         monkeypatch.setattr(probe, "ask", lambda request: said)
@@ -111,12 +114,19 @@ def test_cuda_gpus(tmp_path: Path, answer: Answer, capsys: pytest.CaptureFixture
     assert (first.name, first.uuid, first.memory_total) == ("NVIDIA Test", GPU_A, 80 << 30)
     assert (first.capability, first.multiprocessors, first.attributes[16]) == ((9, 0), 132, 132)
     told = backend.assignment(1)
-    assert (told.driver, told.nccl, told.cublas, told.cublaslt) == (
-        "/d/libcuda.so.1", "/d/libnccl.so.2", "/d/libcublas.so.13", "",
+    assert (told.driver, told.nccl, told.cublas, told.cublaslt, told.nvrtc) == (
+        "/d/libcuda.so.1", "/d/libnccl.so.2", "/d/libcublas.so.13", "", "/d/libnvrtc.so.13",
     )  # fmt: skip
     # NCCL's own idea of a node serves as long as no two workers share a GPU.
     assert environments(backend) == [{"CUDA_VISIBLE_DEVICES": f"GPU-{cuda.dashed(one)}"} for one in (GPU_A, GPU_B)]
     assert len(open_backend(config(tmp_path, device="cuda", gpus=1)).gpus) == 1
+
+
+def test_without_nvrtc_nothing_is_refused(tmp_path: Path, answer: Answer, capsys: pytest.CaptureFixture[str]) -> None:
+    answer()["libraries"]["nvrtc"] = {"path": "", "version": 0, "error": "libnvrtc.so.13 cannot be opened"}
+    backend = open_backend(config(tmp_path, device="cuda", gpus=0))
+    assert "no nvrtc library, hashed by the host, slower: device memory" in capsys.readouterr().err
+    assert backend.assignment(0).nvrtc == ""
 
 
 def test_several_workers_on_a_gpu(tmp_path: Path, answer: Answer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,6 +46,7 @@ std::unique_ptr<Backend> make_device(const Options& options, ExecutionSink& sink
   wanted.cublas_path = options.cublas;
   wanted.cublaslt_path = options.cublaslt;
   wanted.nccl_path = options.nccl;
+  wanted.nvrtc_path = options.nvrtc;
   wanted.hang_seconds = options.hang_seconds;
   setenv("JITC_FAKE_CUDA", options.driver.c_str(), 1);  // where the fake NCCL finds the driver
   Rendezvous& rendezvous = options.rendezvous ? *options.rendezvous : no_segments;

@@ -232,24 +232,6 @@ CASE(memory_direct_access) {
   CHECK(s.backend->write(a, std::as_bytes(std::span(data))));
   CHECK(s.download<uint8_t>(a, data.size()) == data);
   CHECK(!s.backend->write(a + 1, std::as_bytes(std::span(data))));
-  std::array<uint8_t, 16> whole, part, same;
-  CHECK(s.backend->hash(a, data.size(), whole) && s.backend->hash(a + 1, data.size() - 1, part));
-  const uint64_t b = s.upload(data);
-  CHECK(s.backend->hash(b, data.size(), same));
-  CHECK(whole == same && whole != part);
-  CHECK(!s.backend->hash(a, data.size() + 1, whole));
-}
-
-CASE(memory_hash_is_that_of_the_software_device) {
-  Session s;
-  std::vector<uint8_t> empty_then_abc{'a', 'b', 'c'};
-  const uint64_t a = s.upload(empty_then_abc);
-  std::array<uint8_t, 16> hash;
-  CHECK(s.backend->hash(a, 3, hash));
-  // XXH3_128bits("abc"), canonical
-  const std::array<uint8_t, 16> known{0x06, 0xb0, 0x5a, 0xb6, 0x73, 0x3a, 0x61, 0x85,
-                                      0x78, 0xaf, 0x5f, 0x94, 0x89, 0x2f, 0x39, 0x50};
-  CHECK(hash == known);
 }
 
 }  // namespace jitc::test

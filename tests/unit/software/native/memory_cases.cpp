@@ -225,14 +225,16 @@ CASE(memory_restore_over_the_limit_fails) {
 CASE(memory_hash_is_of_the_content) {
   Session s;
   const uint64_t a = s.upload(std::vector<int>(5000, 3)), b = s.upload(std::vector<int>(5000, 3));
-  std::array<uint8_t, 16> first{}, second{};
-  CHECK(s.backend->hash(a, 20000, first) && s.backend->hash(b, 20000, second));
-  CHECK(first == second);
-  CHECK(s.backend->hash(a, 19999, second) && first != second);
+  const Hash first = s.hash(a, 20000);
+  CHECK(first != kNoHash && s.hash(b, 20000) == first && s.hash(a, 19999) != first);
   s.give(fill(b + 10000, 1, 4, 1));
   s.synchronize();
-  CHECK(s.backend->hash(b, 20000, second) && first != second);
-  CHECK(!s.backend->hash(a, 1u << 20, second));
+  const MemoryRange ranges[] = {{a, 20000}, {a, 1u << 20}, {b, 20000}, {b, 0}};
+  std::array<Hash, 4> hashes;
+  hashes.fill(first);
+  s.backend->hash_all(ranges, hashes);  // what is not allocated has none, the others have
+  CHECK(hashes[0] == first && hashes[1] == kNoHash && hashes[2] != first && hashes[2] != kNoHash);
+  CHECK(hashes[3] == kNoHash);
 }
 
 CASE(device_broken_stays_broken) {

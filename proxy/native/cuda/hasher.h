@@ -1,0 +1,56 @@
+// Content hashes of device memory, taken by the GPU: one launch for thousands of ranges (hash_kernel.cu).
+//
+// Promises: the same hashes as the host's (core/content_hash.h). The kernel is compiled in the background,
+// from the opening of the GPU on; the first hash waits for it. Where there is no kernel, says so in one line
+// and leaves the work to the caller. One at a time, from any thread, while the ranges are at rest. Called by:
+// Device.
+#pragma once
+#include <memory>
+#include <mutex>
+#include <span>
+
+#include "../core/backend.h"
+#include "../core/content_hash.h"
+#include "kernel_build.h"
+#include "modules.h"
+#include "pinned.h"
+
+namespace jitc::cuda {
+
+/// As the kernel has it.
+struct HashRange {
+  uint64_t address, bytes;
+  uint64_t first;  // number of its first piece in the launch
+};
+
+class Hasher {
+ public:
+  static constexpr size_t kMostRanges = 8192;  // of one launch
+  static constexpr uint64_t kPiece = uint64_t{32} * content::kStripe;
+
+  Hasher(std::shared_ptr<Context> context, const std::string& nvrtc_path);
+  ~Hasher();
+  Hasher(const Hasher&) = delete;
+  Hasher& operator=(const Hasher&) = delete;
+
+  /// False: the GPU cannot. Throws OpError when it is lost.
+  bool hash(std::span<const MemoryRange> ranges, std::span<Hash> out);
+
+ private:
+  class Tables;
+  void prepare();
+  void give_up(const std::string& why);
+  void run(std::span<const MemoryRange> ranges, std::span<Hash> out);
+  uint64_t fill_table(std::span<const MemoryRange> ranges);
+  void launch(uint32_t count, uint64_t pieces);
+
+  const std::shared_ptr<Context> context_;
+  const KernelWork build_;
+  std::mutex mutex_;
+  bool given_up_ = false;
+  std::unique_ptr<Module> module_;
+  abi::CUfunction kernel_ = nullptr;
+  std::unique_ptr<Tables> tables_;
+};
+
+}  // namespace jitc::cuda

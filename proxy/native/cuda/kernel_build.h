@@ -1,0 +1,35 @@
+// The hash kernel as machine code of a GPU: compiled by NVRTC, which is opened at run time.
+//
+// Promises: compiled once per process, library and kind of GPU, in a thread of its own that starts with the
+// first question; a failure is a text, never an exception. NVRTC is never closed. Called by: hasher.cpp, and
+// when the GPU is opened.
+#pragma once
+#include <cstddef>
+#include <future>
+#include <string>
+#include <vector>
+
+namespace jitc::cuda {
+
+struct KernelBuild {
+  std::vector<std::byte> image;  // empty: there is none, the reason is in error
+  std::string error;
+};
+
+/// The compilation, which begins with the first of these in the process. The compiler must not outlive its
+/// users: a process that ends while it works would end badly.
+class KernelWork {
+ public:
+  /// nvrtc_path may be empty: then there is no kernel. capability: 90 is compute capability 9.0.
+  KernelWork(const std::string& nvrtc_path, int capability);
+  ~KernelWork() { build_.wait(); }
+  KernelWork(const KernelWork&) = delete;
+  KernelWork& operator=(const KernelWork&) = delete;
+  /// Waits for its end.
+  const KernelBuild& get() const { return build_.get(); }
+
+ private:
+  std::shared_future<KernelBuild> build_;
+};
+
+}  // namespace jitc::cuda

@@ -1,0 +1,49 @@
+// See hash_on_host.h.
+#include "hash_on_host.h"
+
+#include <array>
+#include <vector>
+
+#define __global__
+#define __device__
+#define __launch_bounds__(threads)
+
+namespace {
+struct Place {
+  unsigned x;
+};
+thread_local Place threadIdx, blockIdx, blockDim, gridDim;
+
+/// What each lane of the warp showed, shuffle by shuffle. A lane takes from later ones only, so these run
+/// first; all lanes come by the same shuffles.
+thread_local std::array<std::vector<unsigned long long>, 32> shown;
+
+unsigned long long __shfl_down_sync(unsigned, unsigned long long value, unsigned step) {
+  const unsigned lane = threadIdx.x % 32;
+  shown[lane].push_back(value);
+  return lane + step < 32 ? shown[lane + step].at(shown[lane].size() - 1) : value;
+}
+
+void atomicAdd(unsigned long long* at, unsigned long long value) { *at += value; }
+}  // namespace
+
+#include "cuda/hash_kernel.cu"
+
+namespace jitc::fakes {
+static_assert(sizeof(HashRange) == sizeof(Range) && sizeof(HashSum) == sizeof(Sum));
+
+void hash_on_host(HashShape shape, const HashRange* ranges, unsigned count, uint64_t pieces, HashSum* sums) {
+  gridDim.x = shape.blocks;
+  blockDim.x = shape.threads;
+  for (blockIdx.x = 0; blockIdx.x < shape.blocks; ++blockIdx.x) {
+    for (unsigned first = 0; first < shape.threads; first += 32) {
+      for (auto& lane : shown) lane.clear();
+      for (unsigned lane = 32; lane-- > 0;) {
+        threadIdx.x = first + lane;
+        jitc_hash(reinterpret_cast<const Range*>(ranges), count, pieces, reinterpret_cast<Sum*>(sums));
+      }
+    }
+  }
+}
+
+}  // namespace jitc::fakes

@@ -1,0 +1,25 @@
+// The kernel that the GPU hashes with (proxy/native/cuda/hash_kernel.cu), its very source, run by the CPU.
+//
+// Promises: blocks, warps and lanes one after the other, in this thread; shuffles give what a GPU's give.
+// Used by the fake driver, and by the tests of the kernel.
+#pragma once
+#include <cstdint>
+
+namespace jitc::fakes {
+
+/// As the kernel has it; the address is one of the host.
+struct HashRange {
+  uint64_t address, bytes, first;
+};
+
+struct HashSum {
+  uint64_t a, b;
+};
+
+struct HashShape {
+  unsigned blocks, threads;
+};
+
+void hash_on_host(HashShape shape, const HashRange* ranges, unsigned count, uint64_t pieces, HashSum* sums);
+
+}  // namespace jitc::fakes
