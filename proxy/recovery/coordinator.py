@@ -192,6 +192,7 @@ class Coordinator:
             worker.close()
         if trouble.validates() and not recovery.failure:
             return  # its verdict is reported instead
+        self.validations.disturbed([*sessions, *recovery.group])
         if recovery.group or recovery.failure or recovery.handed_over:
             self.reports.add(recovery)
             with self._registry.changed:

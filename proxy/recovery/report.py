@@ -38,7 +38,7 @@ def describe(recovery: Recovery) -> dict[str, Any]:
     decision = recovery.decision
     return {
         "time": time.time(),
-        "cause": ", ".join(trouble.causes) or "unknown",
+        "cause": ", ".join(trouble.faults()) or "unknown",
         "message": "; ".join(trouble.messages),
         "gpu": trouble.gpus[0] if trouble.gpus else None,
         "gpus": trouble.gpus,

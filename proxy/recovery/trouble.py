@@ -55,6 +55,10 @@ class Trouble:
     def sessions(self) -> list[Session]:
         return [one for one in self._sessions if one.state not in (SessionState.CLOSED, SessionState.FAILED)]
 
+    def faults(self) -> list[str]:
+        """The causes; of a validation only when there is no other."""
+        return [cause for cause in self.causes if cause != VALIDATION] or self.causes
+
     def validates(self) -> bool:
         """Nothing is wrong: ranks have stopped to be taken back."""
         return self.causes == [VALIDATION]

@@ -115,8 +115,15 @@ class Validations:
 
     def closed(self, session: Session) -> None:
         self._newest.pop(session.number, None)
-        for run in [one for one in self._runs if session in one.members]:
-            self._end(run, "a process has ended")
+        self._interrupt([session], "a process has ended")
+
+    def disturbed(self, group: list[Session]) -> None:
+        """They were recovered from a fault: what ranks had measured may be gone."""
+        self._interrupt(group, "a fault came in between")
+
+    def _interrupt(self, sessions: list[Session], why: str) -> None:
+        for run in [one for one in self._runs if any(session in one.members for session in sessions)]:
+            self._end(run, why)
 
     # -- runs ---------------------------------------------------------------------------------------
 

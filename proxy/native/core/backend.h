@@ -161,6 +161,9 @@ class Backend {
   /// Content hashes (content_hash.h) of all ranges, in their order; kNoHash: empty, not allocated, or the
   /// device failed (which it reports). Where the device can, it does it by itself, in one go.
   virtual void hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) const = 0;
+  /// Fills ranges with what spoiled memory holds (spoil.h). Only while fenced; what is not allocated is
+  /// passed over.
+  virtual void spoil_all(std::span<const MemoryRange> ranges) = 0;
   virtual uint64_t memory_used() const = 0;
   virtual uint64_t memory_total() const = 0;
   /// Why the device cannot be made to fail in this way ("illegal-access", "endless-kernel",

@@ -1,5 +1,5 @@
 // The arithmetic of the content hash, once for the host and for the GPU. See content_hash.h for what it
-// promises.
+// promises. And what spoiled memory holds (validation.h).
 //
 // Read by core/content_hash.cpp and, as text, by NVRTC with cuda/hash_kernel.cu: plain integers, no headers.
 //
@@ -77,6 +77,13 @@ constexpr void add_stripe(Sum& total, Sum stripe, Long number) {
 constexpr Sum finished(Sum total, Long bytes) {
   const Sum hash = mixed(total, ~bytes);
   return hash.a | hash.b ? hash : Sum{1, 0};  // zeros mean: no hash
+}
+
+/// What the aligned word at this address holds in memory that was spoiled. No two words are the same, so that
+/// memory that was copied from it is told from memory that nobody wrote.
+constexpr Long spoiled_word(Long address) { return 0xcbcbcbcbcbcbcbcbull ^ address >> 3; }
+constexpr unsigned char spoiled_byte(Long address) {
+  return static_cast<unsigned char>(spoiled_word(address) >> address % 8 * 8);
 }
 
 }  // namespace jitc::content

@@ -227,7 +227,6 @@ class Session final : public ExecutionSink, public Rendezvous {
 
   // spoil.cpp
   void spoil(const Resources& resources, const std::vector<LiveRow>& kept);
-  void spoil(const MemoryRange& range);
 
   // recovery.cpp
   void stop_dispatcher(Lock& lock);

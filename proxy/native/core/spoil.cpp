@@ -1,45 +1,51 @@
-// JITC_POISON: in a roll-back everything that is allocated and is not restored gets a pattern, so that a
-// replay cannot lean on it unnoticed. Called by recovery.cpp, between what is kept and what is written back.
-#include <algorithm>
+// See spoil.h.
+#include "spoil.h"
 
-#include "session.h"
-#include "validation.h"
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "content_arithmetic.h"
 
 namespace jitc {
 namespace {
 constexpr uint64_t kPiece = 1u << 20;
+constexpr size_t kWord = sizeof(uint64_t);
 
-/// The parts of the allocations that no row covers. Rows may overlap each other.
-std::vector<MemoryRange> parts_without(const std::vector<Resources::Allocation>& allocations,
-                                       std::vector<LiveRow> rows) {
-  std::ranges::sort(rows, {}, [](const LiveRow& row) { return row.block.address; });
-  std::vector<MemoryRange> parts;
-  for (const auto& allocation : allocations) {
-    uint64_t at = allocation.address;
-    const uint64_t end = allocation.address + allocation.bytes;
-    for (const LiveRow& row : rows) {
-      const uint64_t from = row.block.address, to = from + row.block.bytes;
-      if (to <= at) continue;
-      if (from >= end) break;
-      if (from > at) parts.push_back({at, from - at});
-      at = to;
-    }
-    if (at < end) parts.push_back({at, end - at});
-  }
-  return parts;
-}
+/// Bytes up to the first aligned word.
+size_t first_word(uint64_t address) { return -address % kWord; }
 }  // namespace
 
-void Session::spoil(const Resources& resources, const std::vector<LiveRow>& kept) {
-  for (const MemoryRange& range : parts_without(resources.allocations, kept)) spoil(range);
+void spoil(uint64_t address, std::span<std::byte> piece) {
+  size_t at = 0;
+  const auto byte_by_byte = [&](size_t end) {
+    for (; at < end; ++at) piece[at] = std::byte{content::spoiled_byte(address + at)};
+  };
+  byte_by_byte(std::min(piece.size(), first_word(address)));
+  for (; at + kWord <= piece.size(); at += kWord) {
+    const uint64_t word = content::spoiled_word(address + at);
+    std::memcpy(piece.data() + at, &word, kWord);
+  }
+  byte_by_byte(piece.size());
 }
 
-void Session::spoil(const MemoryRange& range) {
-  std::vector<std::byte> piece(std::min(kPiece, range.bytes));
-  for (uint64_t at = 0; at < range.bytes; at += piece.size()) {
-    const std::span<std::byte> part(piece.data(), std::min<uint64_t>(piece.size(), range.bytes - at));
-    poison(range.address + at, part);
-    backend_->write(range.address + at, part);
+bool spoiled(uint64_t address, std::span<const std::byte> piece) {
+  for (size_t at = first_word(address); at + kWord <= piece.size(); at += kWord) {
+    uint64_t word;
+    std::memcpy(&word, piece.data() + at, kWord);
+    if (word == content::spoiled_word(address + at)) return true;
+  }
+  return false;
+}
+
+void spoil_by_writing(Backend& backend, std::span<const MemoryRange> ranges) {
+  for (const auto& [address, bytes] : ranges) {
+    std::vector<std::byte> piece(std::min(kPiece, bytes));
+    for (uint64_t at = 0; at < bytes; at += piece.size()) {
+      const std::span<std::byte> part(piece.data(), std::min<uint64_t>(piece.size(), bytes - at));
+      spoil(address + at, part);
+      backend.write(address + at, part);
+    }
   }
 }
 

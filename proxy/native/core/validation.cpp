@@ -1,7 +1,8 @@
 #include "validation.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "spoil.h"
 
 namespace jitc {
 namespace {
@@ -9,19 +10,7 @@ constexpr uint64_t kPiece = 1u << 20;
 /// How many blocks a text names.
 constexpr size_t kNamed = 3;
 
-uint64_t word_at(const std::byte* place) {
-  uint64_t word;
-  std::memcpy(&word, place, sizeof(word));
-  return word;
-}
-
-bool spoiled(uint64_t address, std::span<const std::byte> piece) {
-  for (size_t at = 0; at + sizeof(uint64_t) <= piece.size(); at += sizeof(uint64_t))
-    if (word_at(piece.data() + at) == poison_word(address + at)) return true;
-  return false;
-}
-
-bool spoiled(const Backend& backend, const ops::LiveBlock& block) {
+bool still_spoiled(const Backend& backend, const ops::LiveBlock& block) {
   std::vector<std::byte> piece(std::min(block.bytes, kPiece));
   for (uint64_t at = 0; at < block.bytes; at += piece.size()) {
     const std::span<std::byte> part(piece.data(), std::min<uint64_t>(piece.size(), block.bytes - at));
@@ -30,13 +19,6 @@ bool spoiled(const Backend& backend, const ops::LiveBlock& block) {
   return false;
 }
 }  // namespace
-
-void poison(uint64_t address, std::span<std::byte> piece) {
-  for (size_t at = 0; at + sizeof(uint64_t) <= piece.size(); at += sizeof(uint64_t)) {
-    const uint64_t word = poison_word(address + at);
-    std::memcpy(piece.data() + at, &word, sizeof(word));
-  }
-}
 
 void Validation::measure(const Backend& backend, const std::vector<LiveRow>& live) {
   before_.clear();
@@ -56,7 +38,7 @@ Verdict Validation::compare(const Backend& backend) const {
     const LiveRow& row = before_[i];
     verdict.bytes += row.block.bytes;
     if (now[i] == row.hash) continue;
-    (spoiled(backend, row.block) ? verdict.unwritten : verdict.different).push_back(row);
+    (still_spoiled(backend, row.block) ? verdict.unwritten : verdict.different).push_back(row);
   }
   return verdict;
 }

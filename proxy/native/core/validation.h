@@ -5,7 +5,6 @@
 // fault, and compares when it comes there again. Used by Session alone (step.cpp, recovery.cpp, control.cpp).
 #pragma once
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -13,13 +12,6 @@
 #include "boundary_state.h"
 
 namespace jitc {
-
-/// What the word at this address holds in memory that is spoiled because it is not restored: leaning on it
-/// shows, and as no two words are the same, memory that was copied from it is told from memory that nobody
-/// wrote.
-inline uint64_t poison_word(uint64_t address) { return 0xcbcb'cbcb'cbcb'cbcb ^ (address >> 3); }
-/// Fills a piece of memory that begins at the address so; a part of a word at its end is left alone.
-void poison(uint64_t address, std::span<std::byte> piece);
 
 struct Verdict {
   uint64_t step = 0;  // 0: none yet

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../core/spoil.h"
 #include "table.h"
 
 namespace jitc::cuda {
@@ -288,6 +289,15 @@ void Device::hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) 
     std::ranges::transform(there, hashes.begin(), [&](const auto& range) { return transfer_->hash(range); });
   });
   for (size_t i = 0; done && i < places.size(); ++i) out[places[i]] = hashes[i];
+}
+
+void Device::spoil_all(std::span<const MemoryRange> ranges) {
+  std::vector<MemoryRange> there;
+  for (const MemoryRange& range : ranges)
+    if (range.bytes && memory_.contains(range.address, range.bytes)) there.push_back(range);
+  tried([&] {
+    if (!hasher_->spoil(there)) spoil_by_writing(*this, there);
+  });
 }
 
 bool Device::communicator(uint64_t handle, Resources::Communicator& out) const {

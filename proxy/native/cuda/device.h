@@ -47,6 +47,7 @@ class Device final : public Backend, public Watcher, public CommunicatorHost {
   bool read(uint64_t address, std::span<std::byte> out) const override;
   bool write(uint64_t address, std::span<const std::byte> data) override;
   void hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) const override;
+  void spoil_all(std::span<const MemoryRange> ranges) override;
   uint64_t memory_used() const override { return memory_.used(); }
   uint64_t memory_total() const override { return memory_.total(); }
   std::string cannot_inject(std::string_view kind) const override;

@@ -51,7 +51,10 @@ class Hasher::Tables {
     const Driver& driver = context_->driver();
     check(driver, "cuMemcpyDtoHAsync",
           driver.cuMemcpyDtoHAsync(host_.data() + kRangeBytes, device_sums(), count * sizeof(Sum), stream_));
-    check(driver, "cuStreamSynchronize", driver.cuStreamSynchronize(stream_));
+    finish();
+  }
+  void finish() {
+    check(context_->driver(), "cuStreamSynchronize", context_->driver().cuStreamSynchronize(stream_));
   }
 
  private:
@@ -70,16 +73,29 @@ Hasher::Hasher(std::shared_ptr<Context> context, const std::string& nvrtc_path)
 Hasher::~Hasher() = default;
 
 bool Hasher::hash(std::span<const MemoryRange> ranges, std::span<Hash> out) {
+  return in_turns(ranges, [&](std::span<const MemoryRange> some, size_t first) {
+    run(some, out.subspan(first, some.size()));
+  });
+}
+
+bool Hasher::spoil(std::span<const MemoryRange> ranges) {
+  return in_turns(ranges, [&](std::span<const MemoryRange> some, size_t) {
+    const uint64_t pieces = fill_table(some);
+    tables_->send(some.size());
+    if (pieces) launch(spoil_, static_cast<uint32_t>(some.size()), pieces);
+    tables_->finish();
+  });
+}
+
+/// As many of them as a launch takes, with the number of the first, until all had their turn.
+bool Hasher::in_turns(std::span<const MemoryRange> ranges,
+                      const std::function<void(std::span<const MemoryRange>, size_t)>& turn) {
   const std::lock_guard lock(mutex_);
   if (given_up_) return false;
   try {
-    if (!kernel_) prepare();
-    while (!ranges.empty()) {
-      const size_t count = std::min(ranges.size(), kMostRanges);
-      run(ranges.first(count), out.first(count));
-      ranges = ranges.subspan(count);
-      out = out.subspan(count);
-    }
+    if (!module_) prepare();
+    for (size_t first = 0; first < ranges.size(); first += kMostRanges)
+      turn(ranges.subspan(first, std::min(kMostRanges, ranges.size() - first)), first);
   } catch (const OpError& error) {
     if (error.sticky) throw;
     give_up(error.message);
@@ -92,14 +108,15 @@ void Hasher::prepare() {
   if (build.image.empty()) refuse(kNotSupported, "no-kernel", build.error);
   auto module = std::make_unique<Module>(context_, build.image);
   tables_ = std::make_unique<Tables>(context_);
-  kernel_ = module->function("jitc_hash");
+  hash_ = module->function("jitc_hash");
+  spoil_ = module->function("jitc_spoil");
   module_ = std::move(module);
 }
 
 /// For good: what failed once would fail at every boundary.
 void Hasher::give_up(const std::string& why) {
   given_up_ = true;
-  kernel_ = nullptr;
+  hash_ = spoil_ = nullptr;
   tables_.reset();
   module_.reset();
   std::fprintf(stderr, "jitc-worker: GPU %d cannot hash its memory by itself, the host does (slower): %s\n",
@@ -109,7 +126,7 @@ void Hasher::give_up(const std::string& why) {
 void Hasher::run(std::span<const MemoryRange> ranges, std::span<Hash> out) {
   const uint64_t pieces = fill_table(ranges);
   tables_->send(ranges.size());
-  if (pieces) launch(static_cast<uint32_t>(ranges.size()), pieces);
+  if (pieces) launch(hash_, static_cast<uint32_t>(ranges.size()), pieces);
   tables_->receive(ranges.size());
   for (size_t i = 0; i < ranges.size(); ++i) out[i] = content_hash_of(tables_->sums()[i], ranges[i].bytes);
 }
@@ -125,7 +142,7 @@ uint64_t Hasher::fill_table(std::span<const MemoryRange> ranges) {
   return pieces;
 }
 
-void Hasher::launch(uint32_t count, uint64_t pieces) {
+void Hasher::launch(abi::CUfunction kernel, uint32_t count, uint64_t pieces) {
   const auto most = static_cast<uint64_t>(std::max(1, context_->attribute(abi::kAttributeMultiprocessors)));
   const uint64_t wanted = (pieces + kWarps - 1) / kWarps;
   abi::CUlaunchConfig config{};
@@ -134,9 +151,9 @@ void Hasher::launch(uint32_t count, uint64_t pieces) {
   config.blockDimX = kThreads;
   config.hStream = tables_->stream();
   abi::CUdeviceptr ranges = tables_->device_ranges(), sums = tables_->device_sums();
-  void* parameters[] = {&ranges, &count, &pieces, &sums};
+  void* parameters[] = {&ranges, &count, &pieces, &sums};  // as many of them as the kernel takes
   const Driver& driver = context_->driver();
-  check(driver, "cuLaunchKernelEx", driver.cuLaunchKernelEx(&config, kernel_, parameters, nullptr));
+  check(driver, "cuLaunchKernelEx", driver.cuLaunchKernelEx(&config, kernel, parameters, nullptr));
 }
 
 }  // namespace jitc::cuda

@@ -1,10 +1,12 @@
-// Content hashes of device memory, taken by the GPU: one launch for thousands of ranges (hash_kernel.cu).
+// Content hashes of device memory, taken by the GPU, and memory that it spoils: one launch for thousands of
+// ranges (hash_kernel.cu).
 //
 // Promises: the same hashes as the host's (core/content_hash.h). The kernel is compiled in the background,
 // from the opening of the GPU on; the first hash waits for it. Where there is no kernel, says so in one line
 // and leaves the work to the caller. One at a time, from any thread, while the ranges are at rest. Called by:
 // Device.
 #pragma once
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -35,21 +37,25 @@ class Hasher {
 
   /// False: the GPU cannot. Throws OpError when it is lost.
   bool hash(std::span<const MemoryRange> ranges, std::span<Hash> out);
+  /// Fills them with what spoiled memory holds (core/spoil.h). The same for the rest.
+  bool spoil(std::span<const MemoryRange> ranges);
 
  private:
   class Tables;
   void prepare();
   void give_up(const std::string& why);
+  bool in_turns(std::span<const MemoryRange> ranges,
+                const std::function<void(std::span<const MemoryRange>, size_t)>& turn);
   void run(std::span<const MemoryRange> ranges, std::span<Hash> out);
   uint64_t fill_table(std::span<const MemoryRange> ranges);
-  void launch(uint32_t count, uint64_t pieces);
+  void launch(abi::CUfunction kernel, uint32_t count, uint64_t pieces);
 
   const std::shared_ptr<Context> context_;
   const KernelWork build_;
   std::mutex mutex_;
   bool given_up_ = false;
   std::unique_ptr<Module> module_;
-  abi::CUfunction kernel_ = nullptr;
+  abi::CUfunction hash_ = nullptr, spoil_ = nullptr;
   std::unique_ptr<Tables> tables_;
 };
 

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "../core/content_hash.h"
+#include "../core/spoil.h"
 #include "copy.h"
 #include "table.h"
 
@@ -230,6 +231,8 @@ void Device::hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) 
     out[i] = from ? content_hash({static_cast<const std::byte*>(from), bytes}) : kNoHash;
   }
 }
+
+void Device::spoil_all(std::span<const MemoryRange> ranges) { spoil_by_writing(*this, ranges); }
 
 }  // namespace jitc::software
 

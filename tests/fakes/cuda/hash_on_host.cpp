@@ -24,15 +24,19 @@ unsigned long long __shfl_down_sync(unsigned, unsigned long long value, unsigned
   return lane + step < 32 ? shown[lane + step].at(shown[lane].size() - 1) : value;
 }
 
+/// From the address of a range to where its memory is.
+thread_local unsigned long long shift;
+#define JITC_PLACE(address) reinterpret_cast<unsigned char*>((address) + shift)
+
 void atomicAdd(unsigned long long* at, unsigned long long value) { *at += value; }
 }  // namespace
 
 #include "cuda/hash_kernel.cu"
 
 namespace jitc::fakes {
-static_assert(sizeof(HashRange) == sizeof(Range) && sizeof(HashSum) == sizeof(Sum));
-
-void hash_on_host(HashShape shape, const HashRange* ranges, unsigned count, uint64_t pieces, HashSum* sums) {
+namespace {
+template <class Kernel>
+void in_shape(HashShape shape, const Kernel& kernel) {
   gridDim.x = shape.blocks;
   blockDim.x = shape.threads;
   for (blockIdx.x = 0; blockIdx.x < shape.blocks; ++blockIdx.x) {
@@ -40,10 +44,24 @@ void hash_on_host(HashShape shape, const HashRange* ranges, unsigned count, uint
       for (auto& lane : shown) lane.clear();
       for (unsigned lane = 32; lane-- > 0;) {
         threadIdx.x = first + lane;
-        jitc_hash(reinterpret_cast<const Range*>(ranges), count, pieces, reinterpret_cast<Sum*>(sums));
+        kernel();
       }
     }
   }
+}
+}  // namespace
+
+static_assert(sizeof(HashRange) == sizeof(Range) && sizeof(HashSum) == sizeof(Sum));
+
+void hash_on_host(HashShape shape, const HashRange* ranges, unsigned count, uint64_t pieces, HashSum* sums) {
+  in_shape(shape, [&] {
+    jitc_hash(reinterpret_cast<const Range*>(ranges), count, pieces, reinterpret_cast<Sum*>(sums));
+  });
+}
+
+void spoil_on_host(HashShape shape, const HashRange& range, uint64_t pieces, void* place) {
+  shift = reinterpret_cast<uint64_t>(place) - range.address;
+  in_shape(shape, [&] { jitc_spoil(reinterpret_cast<const Range*>(&range), 1, pieces); });
 }
 
 }  // namespace jitc::fakes

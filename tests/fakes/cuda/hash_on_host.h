@@ -1,4 +1,5 @@
-// The kernel that the GPU hashes with (proxy/native/cuda/hash_kernel.cu), its very source, run by the CPU.
+// The kernels that the GPU hashes and spoils with (proxy/native/cuda/hash_kernel.cu), their very source, run
+// by the CPU.
 //
 // Promises: blocks, warps and lanes one after the other, in this thread; shuffles give what a GPU's give.
 // Used by the fake driver, and by the tests of the kernel.
@@ -19,6 +20,9 @@ struct HashSum {
 struct HashShape {
   unsigned blocks, threads;
 };
+
+/// jitc_spoil for one range, whose memory is at the place.
+void spoil_on_host(HashShape shape, const HashRange& range, uint64_t pieces, void* place);
 
 void hash_on_host(HashShape shape, const HashRange* ranges, unsigned count, uint64_t pieces, HashSum* sums);
 

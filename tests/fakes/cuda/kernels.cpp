@@ -2,6 +2,7 @@
 #include "kernels.h"
 
 #include <atomic>
+#include <utility>
 
 #include "call.h"
 #include "hash_on_host.h"
@@ -94,6 +95,20 @@ void jitc_hash(const Launch& launch) {
                sums);
 }
 
+/// jitc_spoil(const Range* ranges, u32 count, u64 pieces): likewise, a range after the other
+void jitc_spoil(const Launch& launch) {
+  const auto hold = Memory::instance().hold();
+  const auto count = launch.parameter<uint32_t>(8);
+  const auto* given = array<HashRange>(launch.parameter<uint64_t>(0), count);
+  for (uint32_t i = 0; i < count; ++i) {
+    HashRange range = given[i];
+    const uint64_t next = i + 1 < count ? given[i + 1].first : launch.parameter<uint64_t>(16);
+    const uint64_t pieces = next - std::exchange(range.first, 0);
+    spoil_on_host({launch.shape[0], launch.shape[3]}, range, pieces,
+                  Memory::instance().at(range.address, range.bytes));
+  }
+}
+
 /// endless(): until the context or the process ends
 void endless(const Launch& launch) { hang_until_over(launch.context); }
 void illegal(const Launch&) { throw Failure{kIllegalAddress}; }
@@ -115,6 +130,7 @@ const Kernel* find_kernel(const std::string& name) {
       {"shape_of", {{0, 8}}, shape_of},
       {"bump_global", {}, bump_global},
       {"jitc_hash", {{0, 8}, {8, 4}, {16, 8}, {24, 8}}, jitc_hash},
+      {"jitc_spoil", {{0, 8}, {8, 4}, {16, 8}}, jitc_spoil},
       {"wait_flag", {{0, 8}, {8, 8}}, wait_flag},
       {"endless", {}, endless},
       {"illegal", {}, illegal},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -103,6 +102,7 @@ def test_a_worker_lost_in_between(real: Service) -> None:
     assert ticket.document["outcome"] != "different", ticket.document
     assert states(ranks) == [(expected(steps), (2**steps % 2**32).to_bytes(4, "little"))] * 2
     wait_until(real, lambda: len(real.recoveries()) == 1)
+    assert real.recoveries()[0]["cause"] == "worker-death"
     for client in ranks:
         client.close()
 
@@ -126,5 +126,5 @@ def test_no_step_no_verdict(real: Service) -> None:
         client.admin.Validate(control_pb2.ValidationRequest(gpu=0, wait_ms=1), timeout=30)
     client.close()
     wait_until(real, ticket.done.is_set)
-    assert ticket.document["outcome"].startswith("interrupted"), ticket.document
-    assert json.loads(json.dumps(real.validations())) == real.validations()
+    told = ticket.refusal or ticket.document["outcome"]  # refused when the process was gone before ranks were asked
+    assert told == "GPU 0 serves no process" or told.startswith("interrupted"), told

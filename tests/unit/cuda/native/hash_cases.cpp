@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "content.h"
+#include "core/spoil.h"
 #include "cuda/hasher.h"
 #include "cuda/kernel_build.h"
 #include "harness.h"
@@ -143,6 +144,33 @@ CASE(hash_with_a_driver_that_refuses_is_the_hosts) {
   check_told(told("cuLaunchKernelEx:2=2"), "cuLaunchKernelEx: CUDA_ERROR_OUT_OF_MEMORY (2)");
 }
 
+/// By the GPU or by the host: the same, and only where memory is.
+CASE(spoil_by_the_gpu) {
+  const std::string failures[] = {"", "cuLaunchKernelEx:1=2"};
+  for (const std::string& one : failures) {
+    std::string written;
+    const int status = run_child(
+        [&] {
+          prepare_failures();
+          Session s;
+          const Content data = random_content(300'000);
+          const uint64_t a = s.upload(data);
+          ask_for_failures(one);
+          const std::vector<MemoryRange> ranges{{a + 5, 200'000}, {s.base + kRange - 8, 8}, {a + 250'000, 1}};
+          s.backend->spoil_all(ranges);
+          Content expected = data, found(data.size());
+          spoil(a + 5, std::span(expected).subspan(5, 200'000));
+          spoil(a + 250'000, std::span(expected).subspan(250'000, 1));
+          CHECK(s.backend->read(a, found));
+          CHECK(found == expected);
+          CHECK(s.sink.faults().empty());
+        },
+        written);
+    if (status != 0) throw Failure{one + ": " + written};
+    CHECK_EQUAL(written.empty(), one.empty());
+  }
+}
+
 /// A device that is lost is a fault like any other, and no hash is made up.
 CASE(fault_sticky_in_a_hash) {
   prepare_failures();
@@ -167,7 +195,8 @@ CASE(real_compiler_makes_the_kernel) {
     CHECK(
         image.starts_with("\x7f"
                           "ELF"));
-    CHECK(image.find(".text.jitc_hash") != std::string_view::npos);
+    for (const char* const kernel : {".text.jitc_hash", ".text.jitc_spoil"})
+      CHECK(image.find(kernel) != std::string_view::npos);
   }
   CHECK(cuda::KernelWork(path, 1).get().error.find("nvrtcCompileProgram for sm_1") == 0);
 }

@@ -8,6 +8,7 @@
 
 #include "cases.h"
 #include "content.h"
+#include "core/spoil.h"
 #include "hash_on_host.h"
 
 namespace jitc::test {
@@ -103,6 +104,23 @@ CASE(hash_reads_nothing_beyond_its_block) {
     const std::span<const std::byte> at_begin(memory.begin(), bytes), at_end(memory.end() - bytes, bytes);
     check_kernel({at_begin, at_end}, {1, 64});
     CHECK(content_hash(at_begin) == content_hash(at_end));
+  }
+}
+
+/// Around the memory of a range nothing changes, wherever in a word it begins and ends.
+CASE(spoil_kernel_fills_what_the_host_fills) {
+  constexpr uint64_t kAddress = 0x200000000000;  // as programs know it
+  for (size_t offset = 0; offset < 10; ++offset) {
+    for (const size_t bytes :
+         {size_t{1}, size_t{7}, size_t{8}, size_t{9}, size_t{4099}, size_t{kPiece + 13}}) {
+      Content by_kernel = random_content(bytes + 32, 7), by_host = by_kernel;
+      const fakes::HashRange range{kAddress + offset, bytes, 0};
+      fakes::spoil_on_host({2, 64}, range, (bytes + kPiece - 1) / kPiece, by_kernel.data() + offset);
+      spoil(range.address, std::span(by_host).subspan(offset, bytes));
+      CHECK(by_kernel == by_host);
+      CHECK_EQUAL(spoiled(range.address, std::span(by_host).subspan(offset, bytes)),
+                  bytes >= 15 || (bytes >= 8 && offset % 8 == 0) || (bytes == 9 && offset % 8 == 7));
+    }
   }
 }
 

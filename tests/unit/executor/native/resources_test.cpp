@@ -33,7 +33,8 @@ class NoBackend final : public Backend {
   bool communicator(uint64_t, Resources::Communicator&) const override { return false; }
   bool read(uint64_t, std::span<std::byte>) const override { return false; }
   bool write(uint64_t, std::span<const std::byte>) override { return false; }
-  bool hash(uint64_t, uint64_t, std::array<uint8_t, 16>&) const override { return false; }
+  void hash_all(std::span<const MemoryRange>, std::span<Hash>) const override {}
+  void spoil_all(std::span<const MemoryRange>) override {}
   uint64_t memory_used() const override { return 0; }
   uint64_t memory_total() const override { return 0; }
 };
