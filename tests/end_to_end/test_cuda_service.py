@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from toolkit.client import node
-from toolkit.fakes import fake_calls
+from toolkit.fakes import fake_calls, fake_compiler
 from toolkit.job import PRELOAD, ROOT, run_command
 from toolkit.lockstep import Lockstep
 from toolkit.service import BIN, Service, kill_at
@@ -21,7 +21,7 @@ from toolkit.workplace import Workplace
 from jitc.v1 import control_pb2
 
 STEPS = ROOT / "tests" / "end_to_end" / "cuda_steps.py"
-CUDA = ("--device", "cuda")
+CUDA = ("--device", "cuda", *fake_compiler())
 Start = Callable[..., Lockstep]
 
 

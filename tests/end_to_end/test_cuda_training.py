@@ -37,7 +37,7 @@ Expected = Callable[[int], Hashes]
 
 
 def libraries() -> tuple[str, ...]:
-    names = ("nccl", "cublas", "cublaslt")
+    names = ("nccl", "cublas", "cublaslt", "nvrtc")
     return tuple(word for name in names for word in (f"--{name}", str(fake_library(name))))
 
 

@@ -56,6 +56,11 @@ def fake_environment(log: Path | None = None, **settings: str) -> dict[str, str]
     return env | {f"JITC_FAKE_{name}": value for name, value in settings.items()}
 
 
+def fake_compiler() -> tuple[str, str]:
+    """The option of a service on the fake driver: the real NVRTC looks at libcuda.so.1, and a fake one ends it."""
+    return "--nvrtc", str(fake_library("nvrtc"))
+
+
 #: What programs ask the loader for -> the fake that answers.
 _SYSTEM = {"libcuda.so.1": "cuda", "libnccl.so.2": "nccl", "libnvidia-ml.so.1": "nvml"}
 
