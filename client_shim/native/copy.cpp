@@ -1,7 +1,6 @@
 #include "copy.h"
 
 #include <ATen/Context.h>
-#include <ATen/core/CachingHostAllocator.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <c10/cuda/CUDAException.h>
@@ -10,6 +9,7 @@
 
 #include "boundary.h"
 #include "redirect.h"
+#include "torch_versions.h"
 
 namespace jitc::torch_device {
 namespace {
@@ -70,9 +70,8 @@ void copy_to_host(const at::Tensor& to, const at::Tensor& given, bool non_blocki
     if (to.strides() != from.strides()) from = from.contiguous();
     move(to.mutable_data_ptr(), from.const_data_ptr(), to.nbytes(), cudaMemcpyDeviceToHost, device);
     if (!non_blocking || !to.is_pinned()) return wait(device);
-    at::getHostAllocator(at::kCUDA)->record_event(to.mutable_data_ptr(),
-                                                  to.storage().data_ptr().get_context(),
-                                                  c10::cuda::getCurrentCUDAStream(device).unwrap());
+    record_pinned_use(to.mutable_data_ptr(), to.storage().data_ptr().get_context(),
+                      c10::cuda::getCurrentCUDAStream(device));
     return;
   }
   from = from.contiguous();

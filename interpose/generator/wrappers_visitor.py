@@ -7,7 +7,7 @@ no call that needs the service in a forked child), a refused one says so once.
 
 from __future__ import annotations
 
-from jitc.interpose.spec import cublas, cublaslt, cudart, driver, nccl
+from jitc.interpose.spec import cublas, cublaslt, cudart, cudart_12, driver, nccl
 from jitc.interpose.spec.api import RETURNS, Api, Function
 from jitc.interpose.spec.cudart_12 import CUDA12, PER_THREAD_SUFFIXES
 
@@ -113,13 +113,17 @@ def header_check() -> str:
 
 
 def header12_check() -> str:
-    """The same for the runtime API of CUDA 12, with what only its headers declare.
+    """The same for the runtime API of CUDA 12, from 12.4 on, with what only its headers declare.
 
     cudaStreamGetCaptureInfo is a macro there, for a function under its own name.
     """
+    checked = [f for f in served(cudart.API) if _declared(f) and f.name != "cudaStreamGetCaptureInfo"]
+    later = frozenset().union(*cudart_12.ADDED.values())
     lines = [_BANNER, f"#include <{cudart.API.header}>", '#include "abi_check_function.h"', ""]
     lines += ["namespace jitc::front {", ""]
-    lines += [_check(f) for f in served(cudart.API) if _declared(f) and f.name != "cudaStreamGetCaptureInfo"]
+    lines += [_check(f) for f in checked if f.name not in later]
+    for version, names in sorted(cudart_12.ADDED.items()):
+        lines += ["", f"#if CUDART_VERSION >= {version}", *(_check(f) for f in checked if f.name in names), "#endif"]
     return "\n".join([*lines, "", "}  // namespace jitc::front", ""])
 
 

@@ -77,6 +77,23 @@ _OWN: tuple[Function, ...] = (
 #: Names that the headers of CUDA 13 do not declare.
 CUDA12 = frozenset({*_SAME, *(function.name for function in _OWN)})
 
+#: Version of CUDA 12 (as CUDART_VERSION) -> names that its headers declare and older ones do not.
+ADDED = {
+    12050: frozenset({"cudaGetDriverEntryPointByVersion"}),
+    12080: frozenset(
+        [
+            "cudaEventElapsedTime_v2",
+            "cudaKernelSetAttributeForDevice",
+            "cudaLibraryGetGlobal",
+            "cudaLibraryGetKernel",
+            "cudaLibraryLoadData",
+            "cudaLibraryLoadFromFile",
+            "cudaLibraryUnload",
+            "cudaStreamGetDevice",
+        ]
+    ),
+}
+
 PER_THREAD_SUFFIXES = ("_ptsz", "_ptds")
 #: Stream 0 means the thread's own default stream, which is served by the common one: more order, never less.
 _PER_THREAD = """

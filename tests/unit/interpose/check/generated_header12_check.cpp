@@ -31,7 +31,6 @@ JITC_CHECK(cudaEventCreate, int32_t(uint64_t*));
 JITC_CHECK(cudaEventCreateWithFlags, int32_t(uint64_t*, uint32_t));
 JITC_CHECK(cudaEventDestroy, int32_t(uint64_t));
 JITC_CHECK(cudaEventElapsedTime, int32_t(float*, uint64_t, uint64_t));
-JITC_CHECK(cudaEventElapsedTime_v2, int32_t(float*, uint64_t, uint64_t));
 JITC_CHECK(cudaEventQuery, int32_t(uint64_t));
 JITC_CHECK(cudaEventRecord, int32_t(uint64_t, uint64_t));
 JITC_CHECK(cudaEventRecordWithFlags, int32_t(uint64_t, uint64_t, uint32_t));
@@ -51,7 +50,6 @@ JITC_CHECK(cudaGetDeviceFlags, int32_t(uint32_t*));
 JITC_CHECK(cudaGetDeviceProperties, int32_t(void*, int32_t));
 JITC_CHECK(cudaGetDeviceProperties_v2, int32_t(void*, int32_t));
 JITC_CHECK(cudaGetDriverEntryPoint, int32_t(const char*, void**, uint64_t, int32_t*));
-JITC_CHECK(cudaGetDriverEntryPointByVersion, int32_t(const char*, void**, uint32_t, uint64_t, int32_t*));
 JITC_CHECK(cudaGetErrorName, const char*(int32_t));
 JITC_CHECK(cudaGetErrorString, const char*(int32_t));
 JITC_CHECK(cudaGetFuncBySymbol, int32_t(uint64_t*, const void*));
@@ -72,16 +70,10 @@ JITC_CHECK(cudaHostGetFlags, int32_t(uint32_t*, void*));
 JITC_CHECK(cudaHostRegister, int32_t(void*, size_t, uint32_t));
 JITC_CHECK(cudaHostUnregister, int32_t(void*));
 JITC_CHECK(cudaInitDevice, int32_t(int32_t, uint32_t, uint32_t));
-JITC_CHECK(cudaKernelSetAttributeForDevice, int32_t(uint64_t, int32_t, int32_t, int32_t));
 JITC_CHECK(cudaLaunchCooperativeKernel, int32_t(uint64_t, Dim3, Dim3, void**, size_t, uint64_t));
 JITC_CHECK(cudaLaunchHostFunc, int32_t(uint64_t, void*, void*));
 JITC_CHECK(cudaLaunchKernel, int32_t(uint64_t, Dim3, Dim3, void**, size_t, uint64_t));
 JITC_CHECK(cudaLaunchKernelExC, int32_t(const void*, uint64_t, void**));
-JITC_CHECK(cudaLibraryGetGlobal, int32_t(uint64_t*, size_t*, uint64_t, const char*));
-JITC_CHECK(cudaLibraryGetKernel, int32_t(uint64_t*, uint64_t, const char*));
-JITC_CHECK(cudaLibraryLoadData, int32_t(uint64_t*, const void*, int32_t*, void**, uint32_t, int32_t*, void**, uint32_t));
-JITC_CHECK(cudaLibraryLoadFromFile, int32_t(uint64_t*, const char*, int32_t*, void**, uint32_t, int32_t*, void**, uint32_t));
-JITC_CHECK(cudaLibraryUnload, int32_t(uint64_t));
 JITC_CHECK(cudaMalloc, int32_t(uint64_t*, size_t));
 JITC_CHECK(cudaMallocAsync, int32_t(uint64_t*, size_t, uint64_t));
 JITC_CHECK(cudaMallocHost, int32_t(void**, size_t));
@@ -126,7 +118,6 @@ JITC_CHECK(cudaStreamDestroy, int32_t(uint64_t));
 JITC_CHECK(cudaStreamEndCapture, int32_t(uint64_t, uint64_t*));
 JITC_CHECK(cudaStreamGetCaptureInfo_v2, int32_t(uint64_t, int32_t*, uint64_t*, uint64_t*, uint64_t*, size_t*));
 JITC_CHECK(cudaStreamGetCaptureInfo_v3, int32_t(uint64_t, int32_t*, uint64_t*, uint64_t*, uint64_t*, uint64_t*, size_t*));
-JITC_CHECK(cudaStreamGetDevice, int32_t(uint64_t, int32_t*));
 JITC_CHECK(cudaStreamGetFlags, int32_t(uint64_t, uint32_t*));
 JITC_CHECK(cudaStreamGetId, int32_t(uint64_t, uint64_t*));
 JITC_CHECK(cudaStreamGetPriority, int32_t(uint64_t, int32_t*));
@@ -142,5 +133,20 @@ JITC_CHECK(cudaThreadGetLimit, int32_t(size_t*, int32_t));
 JITC_CHECK(cudaThreadSetCacheConfig, int32_t(int32_t));
 JITC_CHECK(cudaThreadSetLimit, int32_t(int32_t, size_t));
 JITC_CHECK(cudaThreadSynchronize, int32_t());
+
+#if CUDART_VERSION >= 12050
+JITC_CHECK(cudaGetDriverEntryPointByVersion, int32_t(const char*, void**, uint32_t, uint64_t, int32_t*));
+#endif
+
+#if CUDART_VERSION >= 12080
+JITC_CHECK(cudaEventElapsedTime_v2, int32_t(float*, uint64_t, uint64_t));
+JITC_CHECK(cudaKernelSetAttributeForDevice, int32_t(uint64_t, int32_t, int32_t, int32_t));
+JITC_CHECK(cudaLibraryGetGlobal, int32_t(uint64_t*, size_t*, uint64_t, const char*));
+JITC_CHECK(cudaLibraryGetKernel, int32_t(uint64_t*, uint64_t, const char*));
+JITC_CHECK(cudaLibraryLoadData, int32_t(uint64_t*, const void*, int32_t*, void**, uint32_t, int32_t*, void**, uint32_t));
+JITC_CHECK(cudaLibraryLoadFromFile, int32_t(uint64_t*, const char*, int32_t*, void**, uint32_t, int32_t*, void**, uint32_t));
+JITC_CHECK(cudaLibraryUnload, int32_t(uint64_t));
+JITC_CHECK(cudaStreamGetDevice, int32_t(uint64_t, int32_t*));
+#endif
 
 }  // namespace jitc::front

@@ -1,0 +1,26 @@
+// What differs between the supported releases of PyTorch, one function per difference.
+//
+// Called by the other files of this folder, which hold no #if of their own. Promise: the same behaviour with
+// each release. How the wheels were built (the C++ library's strings) is in scripts/torch.cmake.
+#pragma once
+#include <c10/cuda/CUDAStream.h>
+#include <torch/version.h>
+
+#if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR < 8
+#include <ATen/cuda/CachingHostAllocator.h>
+#else
+#include <ATen/core/CachingHostAllocator.h>
+#endif
+
+namespace jitc::torch_device {
+
+/// Pinned memory of PyTorch is not given to another tensor before the stream has come this far.
+inline void record_pinned_use(void* memory, void* context, c10::cuda::CUDAStream stream) {
+#if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR < 8
+  at::cuda::CachingHostAllocator_recordEvent(memory, context, stream);
+#else
+  at::getHostAllocator(at::kCUDA)->record_event(memory, context, stream.unwrap());
+#endif
+}
+
+}  // namespace jitc::torch_device

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Whether jitc works with other releases of PyTorch: `scripts/torch_versions.sh torch===2.6.0 [torch===2.9.1 ...]`.
+# Per release: the sources as they are now, a virtual environment and a build of their own in build/torch/VERSION,
+# `import torch` with the interposer, the demo, the quick end-to-end tests. One line per release at the end; ends
+# badly when a line does. Called by `make check-torch`. KEEP=1 keeps the folder (6 GB) also when all went well.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+tests=(
+  tests/end_to_end/test_faults.py tests/end_to_end/test_many_faults.py tests/end_to_end/test_same_as_cpu.py
+  tests/unit/client_shim tests/unit/interpose
+)
+
+copy_sources() {  # FOLDER: without what git ignores; the environment and the build there stay, for the next time
+  mkdir -p "$1"
+  find "$1" -mindepth 1 -maxdepth 1 ! -name .venv ! -name build -exec rm -rf {} +
+  rm -f "$1"/build/stamps/protos
+  git ls-files -z --cached --others --exclude-standard | tar --create --null --files-from - | tar --extract -C "$1"
+}
+
+demo() { .venv/bin/jitc demo; }
+imports() { LD_PRELOAD=$(.venv/bin/jitc preload-path) .venv/bin/python -c 'import torch; torch.cuda.is_available()'; }
+quick_tests() { .venv/bin/python -m pytest -q -m "not slow and not gpu" "${tests[@]}"; }
+
+step() {  # NAME COMMAND...: its output in NAME.log; says in one word how it went
+  local name=$1
+  shift
+  if "$@" > "build/$name.log" 2>&1; then result+=" | $name ok"; else
+    result+=" | $name FAILED (build/torch/$version/build/$name.log)"
+    return 1
+  fi
+}
+
+check() {  # REQUIREMENT: in the folder of the release
+  mkdir -p build
+  step build env -u MAKEFLAGS -u MAKEOVERRIDES make TORCH="$1" VENV=.venv build || return
+  result+=" | CUDA $(.venv/bin/python -c 'import torch; print(torch.version.cuda)')"
+  step import imports || return
+  step demo demo || true
+  step tests quick_tests || true
+  result+=" ($(tail -n 1 build/tests.log))"
+}
+
+bad=0 summary=()
+for requirement in "$@"; do
+  version=${requirement##*=}
+  folder=build/torch/$version
+  result="torch $version"
+  echo "== $result: environment, build, import, demo, quick tests in $folder"
+  copy_sources "$folder"
+  pushd "$folder" > /dev/null
+  check "$requirement" || true
+  popd > /dev/null
+  summary+=("$result")
+  case $result in *FAILED*) bad=1 ;; *) [ -n "${KEEP:-}" ] || rm -rf "$folder" ;; esac
+done
+printf '%s\n' "${summary[@]}"
+exit $bad
