@@ -110,5 +110,6 @@ def test_fault_that_always_returns_is_the_programs(workplace: Workplace) -> None
     # PyTorch gives its other ranks a minute to write their dumps; nobody reads them here.
     result = workplace.job(script, service, TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC="500").finish()
     assert result.status != 0
-    assert "CUDA error" in result.output
+    # Of PyTorch's threads the one that asks about the communicator may be first: "NCCL error: unhandled cuda error".
+    assert "cuda error" in result.output.lower()
     workplace.run(script, service)  # nobody else is disturbed: the next job works

@@ -199,9 +199,13 @@ LOOP cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, con
   attributes->devicePointer = ours ? const_cast<void*>(address) : nullptr;
   return cudaSuccess;
 }
+#if CUDART_VERSION < 13000
+#define EDGES  // in CUDA 12 the name stands for a function that tells no edges
+#else
+#define EDGES const cudaGraphEdgeData**,
+#endif
 LOOP cudaError_t cudaStreamGetCaptureInfo(cudaStream_t, cudaStreamCaptureStatus* status, unsigned long long*,
-                                          cudaGraph_t*, const cudaGraphNode_t**, const cudaGraphEdgeData**,
-                                          size_t*) {
+                                          cudaGraph_t*, const cudaGraphNode_t**, EDGES size_t*) {
   *status = cudaStreamCaptureStatusNone;
   return cudaSuccess;
 }
