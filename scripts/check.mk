@@ -1,7 +1,9 @@
 # Format, lint, types, generated code, layers. Included by the Makefile.
 CXX_FILES = $(shell git ls-files '*.h' '*.cpp' | grep -v '/generated_')
 
-.PHONY: check check-quick check-format check-types check-generated check-sanitizers
+RELEASES ?= 2.6.0 2.15.0
+
+.PHONY: check check-quick check-format check-types check-generated check-sanitizers check-torch
 check-quick: check-format check-types check-generated ## format, lint, types, generated code: a minute
 check: check-quick test check-sanitizers ## everything of check-quick, the tests, the native parts under sanitizers
 
@@ -26,3 +28,6 @@ check-generated: build
 
 check-sanitizers: build ## the native parts under ASan, UBSan and TSan (SANITIZERS="asan" or "tsan": one): half an hour
 	@scripts/sanitize.sh $(or $(SANITIZERS),asan tsan)
+
+check-torch: ## import, demo and quick tests with the oldest and newest PyTorch (RELEASES="2.6.0": others): 6 GB each
+	@scripts/torch_versions.sh $(RELEASES)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Whether jitc works with other releases of PyTorch: `scripts/torch_versions.sh torch===2.6.0 [torch===2.9.1 ...]`.
+# Whether jitc works with other releases of PyTorch: `scripts/torch_versions.sh 2.6.0 [2.15.0 ...]`.
 # Per release: the sources as they are now, a virtual environment and a build of their own in build/torch/VERSION,
 # `import torch` with the interposer, the demo, the quick end-to-end tests. One line per release at the end; ends
 # badly when a line does. Called by `make check-torch`. KEEP=1 keeps the folder (6 GB) also when all went well.
@@ -30,9 +30,9 @@ step() {  # NAME COMMAND...: its output in NAME.log; says in one word how it wen
   fi
 }
 
-check() {  # REQUIREMENT: in the folder of the release
+check() {  # in the folder of the release
   mkdir -p build
-  step build env -u MAKEFLAGS -u MAKEOVERRIDES make TORCH="$1" VENV=.venv build || return
+  step build env -u MAKEFLAGS -u MAKEOVERRIDES make TORCH="torch===$version" VENV=.venv build || return
   result+=" | CUDA $(.venv/bin/python -c 'import torch; print(torch.version.cuda)')"
   step import imports || return
   step demo demo || true
@@ -41,14 +41,13 @@ check() {  # REQUIREMENT: in the folder of the release
 }
 
 bad=0 summary=()
-for requirement in "$@"; do
-  version=${requirement##*=}
+for version in "$@"; do
   folder=build/torch/$version
   result="torch $version"
   echo "== $result: environment, build, import, demo, quick tests in $folder"
   copy_sources "$folder"
   pushd "$folder" > /dev/null
-  check "$requirement" || true
+  check || true
   popd > /dev/null
   summary+=("$result")
   case $result in *FAILED*) bad=1 ;; *) [ -n "${KEEP:-}" ] || rm -rf "$folder" ;; esac

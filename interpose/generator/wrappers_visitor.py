@@ -143,6 +143,7 @@ _NOT_IN_HEADERS = {
     "cudaProfilerStop",
     "cuProfilerStart",
     "cuProfilerStop",
+    "ncclResetDebugInit",
     "cuDeviceGetUuid",
     "cuGetProcAddress",
     "cublasGemmBatchedEx",

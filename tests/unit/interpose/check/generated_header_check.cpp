@@ -298,7 +298,6 @@ JITC_CHECK(ncclRedOpCreatePreMulSum, int32_t(int32_t*, const void*, int32_t, int
 JITC_CHECK(ncclRedOpDestroy, int32_t(int32_t, uint64_t));
 JITC_CHECK(ncclReduce, int32_t(uint64_t, uint64_t, size_t, int32_t, int32_t, int32_t, uint64_t, uint64_t));
 JITC_CHECK(ncclReduceScatter, int32_t(uint64_t, uint64_t, size_t, int32_t, int32_t, uint64_t, uint64_t));
-JITC_CHECK(ncclResetDebugInit, void());
 JITC_CHECK(ncclScatter, int32_t(uint64_t, uint64_t, size_t, int32_t, int32_t, uint64_t, uint64_t));
 JITC_CHECK(ncclSend, int32_t(uint64_t, size_t, int32_t, int32_t, uint64_t, uint64_t));
 
