@@ -28,6 +28,7 @@ _HANDLE: tuple[Function, ...] = (
     Local("cublasGetPointerMode_v2", "handle: blas", "out mode: enum"),
     Op("cublasSetAtomicsMode", "handle: blas", "mode: enum", ops="blas_set"),
     Local("cublasGetAtomicsMode", "handle: blas", "out mode: enum"),
+    Local("cublasSetSmCountTarget", "handle: blas", "count: int", note="a hint for speed: accepted, no effect"),
 )
 
 

@@ -93,11 +93,18 @@ _COLLECTIVE: tuple[Function, ...] = (
 _REFUSED = (
     *unsupported(
         "ranks that fail are repaired underneath the program: keep the communicator, or split it",
-        "ncclCommRevoke ncclCommShrink",
+        "ncclCommGetUniqueId ncclCommGrow ncclCommResume ncclCommRevoke ncclCommShrink ncclCommSuspend",
     ),
     *unsupported(
         "symmetric memory is not made again after a fault: use collectives without it",
-        "ncclCommWindowDeregister ncclCommWindowRegister ncclDevCommCreate ncclDevCommDestroy",
+        """
+    ncclCommWindowDeregister ncclCommWindowRegister ncclDevCommCreate ncclDevCommDestroy
+    ncclGetLsaMultimemDevicePointer ncclGetPeerDevicePointer ncclPutSignal ncclSignal ncclWaitSignal
+    ncclWinGetUserPtr""",
+    ),
+    *unsupported(
+        "NCCL's memory belongs to the worker, not to the program: leave it out of the program's sums",
+        "ncclCommMemStats",
     ),
     *unsupported("groups are not simulated: time them instead", "ncclGroupSimulateEnd"),
 )

@@ -163,5 +163,9 @@ int32_t cublasSetAtomicsMode(uint64_t handle, int32_t mode) {
 int32_t cublasGetAtomicsMode(uint64_t handle, int32_t* mode) {
   return read(handle, mode, [](const Blas& b) { return b.atomics; });
 }
+int32_t cublasSetSmCountTarget(uint64_t handle, int32_t count) {
+  if (count < 0) return kBlasInvalidValue;
+  return change(handle, [](Blas&) {});  // says whether there is such a handle
+}
 
 }  // namespace jitc::front

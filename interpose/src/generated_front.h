@@ -269,6 +269,7 @@ int32_t cublasSdot_v2(uint64_t handle, int32_t n, uint64_t x, int32_t incx, uint
 int32_t cublasSetAtomicsMode(uint64_t handle, int32_t mode);
 int32_t cublasSetMathMode(uint64_t handle, int32_t mode);
 int32_t cublasSetPointerMode_v2(uint64_t handle, int32_t mode);
+int32_t cublasSetSmCountTarget(uint64_t handle, int32_t count);
 int32_t cublasSetStream_v2(uint64_t handle, uint64_t stream);
 int32_t cublasSetWorkspace_v2(uint64_t handle, uint64_t workspace, size_t bytes);
 int32_t cublasSgemmEx(uint64_t handle, int32_t transpose_a, int32_t transpose_b, int32_t m, int32_t n, int32_t k, const float* alpha, uint64_t a, int32_t type_a, int32_t lda, uint64_t b, int32_t type_b, int32_t ldb, const float* beta, uint64_t c, int32_t type_c, int32_t ldc);

@@ -6,9 +6,10 @@ using namespace jitc::front;
 
 // NCCL: libnccl.so.2
 namespace {
-constexpr const char* kAdvice0 = "groups are not simulated: time them instead";
-constexpr const char* kAdvice1 = "ranks that fail are repaired underneath the program: keep the communicator, or split it";
-constexpr const char* kAdvice2 = "symmetric memory is not made again after a fault: use collectives without it";
+constexpr const char* kAdvice0 = "NCCL's memory belongs to the worker, not to the program: leave it out of the program's sums";
+constexpr const char* kAdvice1 = "groups are not simulated: time them instead";
+constexpr const char* kAdvice2 = "ranks that fail are repaired underneath the program: keep the communicator, or split it";
+constexpr const char* kAdvice3 = "symmetric memory is not made again after a fault: use collectives without it";
 }  // namespace
 
 JITC_EXPORT int32_t ncclAllGather(uint64_t send, uint64_t receive, size_t count, int32_t dtype, uint64_t comm, uint64_t stream) { return guard_nccl<true>([&] { return ::jitc::front::ncclAllGather(send, receive, count, dtype, comm, stream); }); }
@@ -48,10 +49,21 @@ JITC_EXPORT void ncclResetDebugInit() { return ::jitc::front::ncclResetDebugInit
 JITC_EXPORT int32_t ncclScatter(uint64_t send, uint64_t receive, size_t count, int32_t dtype, int32_t root, uint64_t comm, uint64_t stream) { return guard_nccl<true>([&] { return ::jitc::front::ncclScatter(send, receive, count, dtype, root, comm, stream); }); }
 JITC_EXPORT int32_t ncclSend(uint64_t send, size_t count, int32_t dtype, int32_t peer, uint64_t comm, uint64_t stream) { return guard_nccl<true>([&] { return ::jitc::front::ncclSend(send, count, dtype, peer, comm, stream); }); }
 
-JITC_EXPORT int32_t ncclCommRevoke() { return refuse_nccl("ncclCommRevoke", kAdvice1); }
-JITC_EXPORT int32_t ncclCommShrink() { return refuse_nccl("ncclCommShrink", kAdvice1); }
-JITC_EXPORT int32_t ncclCommWindowDeregister() { return refuse_nccl("ncclCommWindowDeregister", kAdvice2); }
-JITC_EXPORT int32_t ncclCommWindowRegister() { return refuse_nccl("ncclCommWindowRegister", kAdvice2); }
-JITC_EXPORT int32_t ncclDevCommCreate() { return refuse_nccl("ncclDevCommCreate", kAdvice2); }
-JITC_EXPORT int32_t ncclDevCommDestroy() { return refuse_nccl("ncclDevCommDestroy", kAdvice2); }
-JITC_EXPORT int32_t ncclGroupSimulateEnd() { return refuse_nccl("ncclGroupSimulateEnd", kAdvice0); }
+JITC_EXPORT int32_t ncclCommGetUniqueId() { return refuse_nccl("ncclCommGetUniqueId", kAdvice2); }
+JITC_EXPORT int32_t ncclCommGrow() { return refuse_nccl("ncclCommGrow", kAdvice2); }
+JITC_EXPORT int32_t ncclCommMemStats() { return refuse_nccl("ncclCommMemStats", kAdvice0); }
+JITC_EXPORT int32_t ncclCommResume() { return refuse_nccl("ncclCommResume", kAdvice2); }
+JITC_EXPORT int32_t ncclCommRevoke() { return refuse_nccl("ncclCommRevoke", kAdvice2); }
+JITC_EXPORT int32_t ncclCommShrink() { return refuse_nccl("ncclCommShrink", kAdvice2); }
+JITC_EXPORT int32_t ncclCommSuspend() { return refuse_nccl("ncclCommSuspend", kAdvice2); }
+JITC_EXPORT int32_t ncclCommWindowDeregister() { return refuse_nccl("ncclCommWindowDeregister", kAdvice3); }
+JITC_EXPORT int32_t ncclCommWindowRegister() { return refuse_nccl("ncclCommWindowRegister", kAdvice3); }
+JITC_EXPORT int32_t ncclDevCommCreate() { return refuse_nccl("ncclDevCommCreate", kAdvice3); }
+JITC_EXPORT int32_t ncclDevCommDestroy() { return refuse_nccl("ncclDevCommDestroy", kAdvice3); }
+JITC_EXPORT int32_t ncclGetLsaMultimemDevicePointer() { return refuse_nccl("ncclGetLsaMultimemDevicePointer", kAdvice3); }
+JITC_EXPORT int32_t ncclGetPeerDevicePointer() { return refuse_nccl("ncclGetPeerDevicePointer", kAdvice3); }
+JITC_EXPORT int32_t ncclGroupSimulateEnd() { return refuse_nccl("ncclGroupSimulateEnd", kAdvice1); }
+JITC_EXPORT int32_t ncclPutSignal() { return refuse_nccl("ncclPutSignal", kAdvice3); }
+JITC_EXPORT int32_t ncclSignal() { return refuse_nccl("ncclSignal", kAdvice3); }
+JITC_EXPORT int32_t ncclWaitSignal() { return refuse_nccl("ncclWaitSignal", kAdvice3); }
+JITC_EXPORT int32_t ncclWinGetUserPtr() { return refuse_nccl("ncclWinGetUserPtr", kAdvice3); }

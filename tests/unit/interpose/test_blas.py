@@ -24,6 +24,15 @@ def chosen(fields: dict[str, Any], *names: str) -> tuple[Any, ...]:
     return tuple(fields[name] for name in names)
 
 
+def test_the_hint_about_multiprocessors_is_accepted_and_not_sent(cuda: Cuda) -> None:
+    handle = cuda.make("cublasCreate_v2")
+    cuda.take()
+    cuda.ok("cublasSetSmCountTarget", c_uint64(handle), 4)
+    assert cuda.take() == []
+    assert cuda.cublasSetSmCountTarget(c_uint64(handle), -1) == INVALID_VALUE
+    assert cuda.cublasSetSmCountTarget(c_uint64(77), 4) == NOT_INITIALIZED
+
+
 def test_sgemm_carries_shape_types_and_host_scalars(cuda: Cuda) -> None:
     handle, a, b, c = cuda.make("cublasCreate_v2"), cuda.malloc(4096), cuda.malloc(4096), cuda.malloc(4096)
     stream = cuda.make("cudaStreamCreateWithFlags", 1)

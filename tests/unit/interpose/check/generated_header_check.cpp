@@ -406,6 +406,7 @@ JITC_CHECK(cublasSdot_v2, int32_t(uint64_t, int32_t, uint64_t, int32_t, uint64_t
 JITC_CHECK(cublasSetAtomicsMode, int32_t(uint64_t, int32_t));
 JITC_CHECK(cublasSetMathMode, int32_t(uint64_t, int32_t));
 JITC_CHECK(cublasSetPointerMode_v2, int32_t(uint64_t, int32_t));
+JITC_CHECK(cublasSetSmCountTarget, int32_t(uint64_t, int32_t));
 JITC_CHECK(cublasSetStream_v2, int32_t(uint64_t, uint64_t));
 JITC_CHECK(cublasSetWorkspace_v2, int32_t(uint64_t, uint64_t, size_t));
 JITC_CHECK(cublasSgeam, int32_t(uint64_t, int32_t, int32_t, int32_t, int32_t, const float*, uint64_t, int32_t, const float*, uint64_t, int32_t, uint64_t, int32_t));
