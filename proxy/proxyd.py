@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 
 from . import paths
 from .backends import DEVICES
-from .node.config import HANG_SECONDS
+from .node.config import HANG_SECONDS, PINNED_MOST
 
 if TYPE_CHECKING:
     from .service import Service
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-
+_PAGE, _LEAST_PINNED = 4096, 1 << 20
 
 #: How long a signal may go unnoticed.
 SIGNAL_SECONDS = 0.2
@@ -57,6 +57,7 @@ def main(argv: list[str] | None = None) -> int:
         journal_bytes=arguments.journal_limit,
         snapshot_bytes=arguments.copies_limit,
         validate_every=arguments.validate_every,
+        pinned_bytes=arguments.pinned_limit,
         spill_dir=arguments.spill_dir,
         spares=arguments.spares,
     )
@@ -136,6 +137,16 @@ def size(text: str) -> int:
     return int(value * _UNITS[unit])
 
 
+def pinned_size(text: str) -> int:
+    """A size in whole pages that fits a session's range of addresses, or 0."""
+    if text.strip() == "0":
+        return 0
+    value = size(text)
+    if not _LEAST_PINNED <= value <= PINNED_MOST:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither 0 nor between 1MiB and 64GiB")
+    return value // _PAGE * _PAGE
+
+
 def count(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 64:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to 64")
@@ -199,6 +210,10 @@ def add_device_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--validate-every", type=whole, default=1000, metavar="N",
         help="optimizer steps between validations: a minibatch is run twice and compared; 0: never (%(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--pinned-limit", type=pinned_size, default="4GiB", metavar="SIZE",
+        help="per session, pinned memory shared by program and worker, taken as needed; 0: none (%(default)s)",
     )  # fmt: skip
     parser.add_argument("--spill-dir", default="/var/tmp", metavar="DIR", help="for spilled journals (%(default)s)")
     parser.add_argument("--spares", type=int, default=1, metavar="N", help="warm spare workers (%(default)s)")

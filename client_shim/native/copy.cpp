@@ -45,19 +45,27 @@ bool same_dense_layout(const at::Tensor& one, const at::Tensor& other) {
          !one.is_neg();
 }
 
-/// The bytes of pageable and pinned memory alike are taken during the call, so nothing waits.
-void copy_to_device(const at::Tensor& to, const at::Tensor& given) {
+/// The allocator of pinned memory must not give the block to somebody else before the copy is done.
+void keep_pinned(const at::Tensor& host, c10::DeviceIndex device) {
+  record_pinned_use(const_cast<void*>(host.const_data_ptr()), host.storage().data_ptr().get_context(),
+                    c10::cuda::getCurrentCUDAStream(device));
+}
+
+/// Pageable bytes are taken during the call, so nothing waits; pinned ones are when the worker gets to it.
+void move_in(const at::Tensor& to, const at::Tensor& from, bool non_blocking) {
+  const auto device = to.get_device();
+  move(to.mutable_data_ptr(), from.const_data_ptr(), to.nbytes(), cudaMemcpyHostToDevice, device);
+  if (!from.is_pinned()) return;
+  return non_blocking ? keep_pinned(from, device) : wait(device);
+}
+
+void copy_to_device(const at::Tensor& to, const at::Tensor& given, bool non_blocking) {
   const at::Tensor from = plain(given).to(to.scalar_type()).expand_as(to);
-  if (same_dense_layout(to, from))
-    return move(to.mutable_data_ptr(), from.const_data_ptr(), to.nbytes(), cudaMemcpyHostToDevice,
-                to.get_device());
+  if (same_dense_layout(to, from)) return move_in(to, from, non_blocking);
   const at::Tensor packed = from.contiguous();
-  if (to.is_contiguous() && !to.is_conj() && !to.is_neg())
-    return move(to.mutable_data_ptr(), packed.const_data_ptr(), to.nbytes(), cudaMemcpyHostToDevice,
-                to.get_device());
+  if (to.is_contiguous() && !to.is_conj() && !to.is_neg()) return move_in(to, packed, non_blocking);
   const at::Tensor staged = at::empty(to.sizes(), to.options());
-  move(staged.mutable_data_ptr(), packed.const_data_ptr(), staged.nbytes(), cudaMemcpyHostToDevice,
-       to.get_device());
+  move_in(staged, packed, non_blocking);
   copy_on_device(to, staged);
 }
 
@@ -70,9 +78,7 @@ void copy_to_host(const at::Tensor& to, const at::Tensor& given, bool non_blocki
     if (to.strides() != from.strides()) from = from.contiguous();
     move(to.mutable_data_ptr(), from.const_data_ptr(), to.nbytes(), cudaMemcpyDeviceToHost, device);
     if (!non_blocking || !to.is_pinned()) return wait(device);
-    record_pinned_use(to.mutable_data_ptr(), to.storage().data_ptr().get_context(),
-                      c10::cuda::getCurrentCUDAStream(device));
-    return;
+    return keep_pinned(to, device);
   }
   from = from.contiguous();
   const at::Tensor staged = at::empty(from.sizes(), from.options().device(at::kCPU));
@@ -88,9 +94,9 @@ void copy(const at::Tensor& to, const at::Tensor& from, bool non_blocking) {
   if (to.numel() == 0) return;
   if (to.is_cuda() && from.is_cuda()) {
     if (to.device() == from.device()) return copy_on_device(to, spread);
-    return copy_to_device(to, plain(spread).cpu());  // GPUs may be in different workers
+    return copy_to_device(to, plain(spread).cpu(), false);  // GPUs may be in different workers
   }
-  if (to.is_cuda() && from.is_cpu()) return copy_to_device(to, spread);
+  if (to.is_cuda() && from.is_cpu()) return copy_to_device(to, spread, non_blocking);
   if (from.is_cuda() && to.is_cpu()) return copy_to_host(to, spread, non_blocking);
   TORCH_CHECK_NOT_IMPLEMENTED(false, "copy_ from ", from.device(), " to ", to.device(),
                               " is not supported on the software device");

@@ -145,6 +145,48 @@ _OPS: tuple[Op, ...] = (
         MEMORY, 8, "memory_info", "Free and total memory.", (), waits=True, result="u64 free, u64 total", compared=False
     ),
     Op(
+        MEMORY,
+        9,
+        "copy_h2d_pinned",
+        "Write bytes of the session's pinned memory to device memory. The journal has copy_h2d, with the bytes.",
+        (
+            ("address", "u64", "destination"),
+            ("source", "u64", "inside the session's pinned memory"),
+            ("bytes", "u64", "at most 1 MiB"),
+        ),
+    ),
+    Op(
+        MEMORY,
+        10,
+        "copy_d2h_pinned",
+        "Read device memory into the session's pinned memory; when it is replayed for a known result, only compare.",
+        (
+            ("address", "u64", "source"),
+            ("destination", "u64", "inside the session's pinned memory"),
+            ("bytes", "u64", "at most 1 MiB"),
+        ),
+        waits=True,
+        result="16 bytes, XXH3 128 bit of what was read",
+    ),
+    Op(
+        MEMORY,
+        11,
+        "host_register",
+        "Kernels may use a range of the session's pinned memory, at the address that it has in the program.",
+        (("address", "u64", "a multiple of 4096"), ("bytes", "u64", "a multiple of 4096")),
+        waits=True,
+        resource=True,
+    ),
+    Op(
+        MEMORY,
+        12,
+        "host_unregister",
+        "The opposite, once everything given before has run.",
+        (("address", "u64", "as given to host_register"),),
+        waits=True,
+        resource=True,
+    ),
+    Op(
         STREAM,
         1,
         "stream_create",

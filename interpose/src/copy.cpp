@@ -1,105 +1,18 @@
 // Copies in all forms. What is device and what is host memory follows from the addresses.
 //
-// Promises: host-to-device bytes are taken at the call; device-to-host to pinned memory does not wait,
-// to other memory it does; a copy between two GPUs is staged through the process and waits.
+// Promises: device-to-host to pinned memory does not wait, to other memory it does; a copy between two GPUs
+// is staged through the process and waits. host_copy.h has what is promised of host memory.
 #include <algorithm>
-#include <atomic>
 #include <cstring>
-#include <list>
 #include <memory>
 
 #include "capture.h"
+#include "host_copy.h"
 #include "jitc/generated_ops.h"
 #include "memory.h"
 
 namespace jitc::front {
 namespace {
-
-constexpr uint64_t kPiece = 1u << 20;  // a copy op carries at most this much
-
-/// Copies to pinned memory that are under way, so that others can wait for them.
-struct Pending {
-  uint64_t address, bytes;
-  StreamRef stream;
-};
-struct PendingCopies {
-  std::mutex mutex;
-  std::list<Pending> list;
-  std::atomic<size_t> count{0};
-};
-PendingCopies& pending() {
-  static auto& out = *new PendingCopies;
-  return out;
-}
-
-/// One piece of a device-to-host copy; lives until its result has come.
-struct Piece {
-  std::byte* target;
-  uint64_t bytes;
-  std::list<Pending>::iterator entry;
-};
-
-void receive_piece(void* context, uint32_t status, std::span<const std::byte> payload) {
-  std::unique_ptr<Piece> piece(static_cast<Piece*>(context));
-  if (!status) std::memcpy(piece->target, payload.data(), std::min<uint64_t>(payload.size(), piece->bytes));
-  PendingCopies& copies = pending();
-  std::lock_guard lock(copies.mutex);
-  copies.list.erase(piece->entry);
-  copies.count.fetch_sub(1, std::memory_order_release);
-}
-
-Status submit_d2h(uint64_t destination, uint64_t source, uint64_t bytes, const StreamRef& stream) {
-  auto piece = std::make_unique<Piece>();
-  piece->target = reinterpret_cast<std::byte*>(destination);
-  piece->bytes = bytes;
-  PendingCopies& copies = pending();
-  {
-    std::lock_guard lock(copies.mutex);
-    piece->entry = copies.list.insert(copies.list.end(), {destination, bytes, stream});
-    copies.count.fetch_add(1, std::memory_order_release);
-  }
-  auto op = on_stream<ops::CopyD2h>(stream.id);
-  op.address = source;
-  op.bytes = bytes;
-  Piece* context = piece.release();
-  if (stream.session->submit_receiving(op, receive_piece, context)) return kSuccess;
-  receive_piece(context, kUnknown, {});  // nothing was queued: it stays ours
-  return not_submitted(*stream.session);
-}
-
-Status copy_d2h(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait) {
-  for (uint64_t done = 0; done < count;) {
-    const uint64_t bytes = std::min(kPiece, count - done);
-    const bool last = done + bytes == count;
-    if (!wait || !last) {
-      if (const Status status = submit_d2h(destination + done, source + done, bytes, stream)) return status;
-    } else {
-      auto op = on_stream<ops::CopyD2h>(stream.id);
-      op.address = source + done;
-      op.bytes = bytes;
-      const runtime::Result result = stream.session->call(op);
-      if (result.status) return from_result(result.status);
-      std::memcpy(reinterpret_cast<void*>(destination + done), result.payload.data(),
-                  std::min<uint64_t>(bytes, result.payload.size()));
-    }
-    done += bytes;
-  }
-  return wait && count > kPiece ? settle_host_range(destination, count) : kSuccess;
-}
-
-Status copy_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream) {
-  // The program may copy out and in again through pinned memory without waiting; we read it now.
-  if (const Status status = settle_host_range(source, count)) return status;
-  for (uint64_t done = 0; done < count;) {
-    auto op = on_stream<ops::CopyH2d>(stream.id);
-    op.address = destination + done;
-    op.bytes = std::min(kPiece, count - done);
-    const std::span bytes(reinterpret_cast<const std::byte*>(source + done), op.bytes);
-    if (!stream.session->submit(op, bytes)) return not_submitted(*stream.session);
-    done += op.bytes;
-  }
-  return kSuccess;
-}
 
 Status copy_d2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream) {
   auto op = on_stream<ops::CopyD2d>(stream.id);
@@ -125,7 +38,7 @@ Status copy_peer(Session* to, uint64_t destination, Session* from, uint64_t sour
     const uint64_t bytes = std::min(kPiece, count - done);
     const auto host = reinterpret_cast<uint64_t>(staging.get());
     if (const Status status = copy_d2h(host, source + done, bytes, out, true)) return status;
-    if (const Status status = copy_h2d(destination + done, host, bytes, in)) return status;
+    if (const Status status = copy_h2d(destination + done, host, bytes, in, false)) return status;
     done += bytes;
   }
   return synchronize(in);
@@ -178,25 +91,6 @@ bool bad_kind(int32_t kind) { return kind < 0 || kind > 4; }
 
 }  // namespace
 
-Status settle_host_range(uint64_t address, uint64_t bytes) {
-  PendingCopies& copies = pending();
-  while (copies.count.load(std::memory_order_acquire)) {
-    StreamRef stream;
-    {
-      std::lock_guard lock(copies.mutex);
-      const auto found = std::find_if(copies.list.begin(), copies.list.end(), [&](const Pending& one) {
-        return !bytes || (one.address < address + bytes && address < one.address + one.bytes);
-      });
-      if (found == copies.list.end()) return kSuccess;
-      stream = found->stream;
-    }
-    // Once the stream is done the piece has been received: results come before progress.
-    auto op = on_stream<ops::StreamSynchronize>(stream.id);
-    if (const uint32_t status = stream.session->call(op).status) return from_result(status);
-  }
-  return kSuccess;
-}
-
 Status copy(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait) {
   if (!count) return kSuccess;
   if (!destination || !source) return kInvalidValue;
@@ -210,7 +104,7 @@ Status copy(uint64_t destination, uint64_t source, uint64_t count, const StreamR
   }
   if (const Status status = refuse_host_copy(to ? to : from, stream, to ? source : destination, count))
     return status;
-  if (to) return copy_h2d(destination, source, count, stream_in(to, stream));
+  if (to) return copy_h2d(destination, source, count, stream_in(to, stream), wait);
   if (from) {
     const bool blocking = wait || !is_pinned(destination, count);
     return copy_d2h(destination, source, count, stream_in(from, stream), blocking);

@@ -101,7 +101,7 @@ JITC_EXPORT int32_t cudaGraphLaunch(uint64_t executable, uint64_t stream) { retu
 JITC_EXPORT int32_t cudaGraphLaunch_ptsz(uint64_t executable, uint64_t stream) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::front::cudaGraphLaunch(executable, stream) : refuse_cudart("cudaGraphLaunch_ptsz", kAdvice1); }); }
 JITC_EXPORT int32_t cudaGraphUpload(uint64_t executable, uint64_t stream) { return guard_cudart<false>([&] { return runs_kernels() ? ::jitc::front::cudaGraphUpload(executable, stream) : refuse_cudart("cudaGraphUpload", kAdvice1); }); }
 JITC_EXPORT int32_t cudaGraphUpload_ptsz(uint64_t executable, uint64_t stream) { return guard_cudart<false>([&] { return runs_kernels() ? ::jitc::front::cudaGraphUpload(executable, stream) : refuse_cudart("cudaGraphUpload_ptsz", kAdvice1); }); }
-JITC_EXPORT int32_t cudaHostAlloc(void** pointer, size_t bytes, uint32_t flags) { return guard_cudart<false>([&] { return ::jitc::front::cudaHostAlloc(pointer, bytes, flags); }); }
+JITC_EXPORT int32_t cudaHostAlloc(void** pointer, size_t bytes, uint32_t flags) { return guard_cudart<true>([&] { return ::jitc::front::cudaHostAlloc(pointer, bytes, flags); }); }
 JITC_EXPORT int32_t cudaHostGetDevicePointer(uint64_t* device_pointer, void* pointer, uint32_t flags) { return guard_cudart<false>([&] { return ::jitc::front::cudaHostGetDevicePointer(device_pointer, pointer, flags); }); }
 JITC_EXPORT int32_t cudaHostGetFlags(uint32_t* flags, void* pointer) { return guard_cudart<false>([&] { return ::jitc::front::cudaHostGetFlags(flags, pointer); }); }
 JITC_EXPORT int32_t cudaHostRegister(void* pointer, size_t bytes, uint32_t flags) { return guard_cudart<false>([&] { return ::jitc::front::cudaHostRegister(pointer, bytes, flags); }); }
@@ -124,7 +124,7 @@ JITC_EXPORT int32_t cudaLibraryUnload(uint64_t library) { return guard_cudart<tr
 JITC_EXPORT int32_t cudaMalloc(uint64_t* address, size_t bytes) { return guard_cudart<true>([&] { return ::jitc::front::cudaMalloc(address, bytes); }); }
 JITC_EXPORT int32_t cudaMallocAsync(uint64_t* address, size_t bytes, uint64_t stream) { return guard_cudart<true>([&] { return ::jitc::front::cudaMallocAsync(address, bytes, stream); }); }
 JITC_EXPORT int32_t cudaMallocAsync_ptsz(uint64_t* address, size_t bytes, uint64_t stream) { return guard_cudart<true>([&] { return ::jitc::front::cudaMallocAsync(address, bytes, stream); }); }
-JITC_EXPORT int32_t cudaMallocHost(void** pointer, size_t bytes) { return guard_cudart<false>([&] { return ::jitc::front::cudaMallocHost(pointer, bytes); }); }
+JITC_EXPORT int32_t cudaMallocHost(void** pointer, size_t bytes) { return guard_cudart<true>([&] { return ::jitc::front::cudaMallocHost(pointer, bytes); }); }
 JITC_EXPORT int32_t cudaMallocPitch(uint64_t* address, size_t* pitch, size_t width, size_t height) { return guard_cudart<true>([&] { return ::jitc::front::cudaMallocPitch(address, pitch, width, height); }); }
 JITC_EXPORT int32_t cudaMemGetInfo(size_t* free, size_t* total) { return guard_cudart<true>([&] { return ::jitc::front::cudaMemGetInfo(free, total); }); }
 JITC_EXPORT int32_t cudaMemPoolGetAttribute(uint64_t pool, int32_t attribute, uint64_t* value) { return guard_cudart<false>([&] { return ::jitc::front::cudaMemPoolGetAttribute(pool, attribute, value); }); }

@@ -89,14 +89,14 @@ JITC_EXPORT int32_t cuLibraryLoadData(uint64_t* library, const void* image, int3
 JITC_EXPORT int32_t cuLibraryLoadFromFile(uint64_t* library, const char* path, int32_t* jit_options, void** jit_values, uint32_t jit_count, int32_t* options, void** values, uint32_t count) { return guard_driver<false>([&] { return runs_kernels() ? ::jitc::front::cuLibraryLoadFromFile(library, path, jit_options, jit_values, jit_count, options, values, count) : refuse_driver("cuLibraryLoadFromFile", kAdvice4); }); }
 JITC_EXPORT int32_t cuLibraryUnload(uint64_t library) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cuLibraryUnload(library) : refuse_driver("cuLibraryUnload", kAdvice4); }); }
 JITC_EXPORT int32_t cuMemAllocAsync(uint64_t* address, size_t bytes, uint64_t stream) { return guard_driver<true>([&] { return ::jitc::front::cudaMallocAsync(address, bytes, stream); }); }
-JITC_EXPORT int32_t cuMemAllocHost_v2(void** pointer, size_t bytes) { return guard_driver<false>([&] { return ::jitc::front::cudaMallocHost(pointer, bytes); }); }
+JITC_EXPORT int32_t cuMemAllocHost_v2(void** pointer, size_t bytes) { return guard_driver<true>([&] { return ::jitc::front::cudaMallocHost(pointer, bytes); }); }
 JITC_EXPORT int32_t cuMemAlloc_v2(uint64_t* address, size_t bytes) { return guard_driver<true>([&] { return ::jitc::front::cudaMalloc(address, bytes); }); }
 JITC_EXPORT int32_t cuMemFreeAsync(uint64_t address, uint64_t stream) { return guard_driver<true>([&] { return ::jitc::front::cudaFreeAsync(address, stream); }); }
 JITC_EXPORT int32_t cuMemFreeHost(void* pointer) { return guard_driver<true>([&] { return ::jitc::front::cudaFreeHost(pointer); }); }
 JITC_EXPORT int32_t cuMemFree_v2(uint64_t address) { return guard_driver<true>([&] { return ::jitc::front::cudaFree(address); }); }
 JITC_EXPORT int32_t cuMemGetAddressRange_v2(uint64_t* base, size_t* bytes, uint64_t address) { return guard_driver<false>([&] { return ::jitc::front::cuMemGetAddressRange_v2(base, bytes, address); }); }
 JITC_EXPORT int32_t cuMemGetInfo_v2(size_t* free, size_t* total) { return guard_driver<true>([&] { return ::jitc::front::cudaMemGetInfo(free, total); }); }
-JITC_EXPORT int32_t cuMemHostAlloc(void** pointer, size_t bytes, uint32_t flags) { return guard_driver<false>([&] { return ::jitc::front::cudaHostAlloc(pointer, bytes, flags); }); }
+JITC_EXPORT int32_t cuMemHostAlloc(void** pointer, size_t bytes, uint32_t flags) { return guard_driver<true>([&] { return ::jitc::front::cudaHostAlloc(pointer, bytes, flags); }); }
 JITC_EXPORT int32_t cuMemHostGetDevicePointer_v2(uint64_t* device_pointer, void* pointer, uint32_t flags) { return guard_driver<false>([&] { return ::jitc::front::cudaHostGetDevicePointer(device_pointer, pointer, flags); }); }
 JITC_EXPORT int32_t cuMemHostGetFlags(uint32_t* flags, void* pointer) { return guard_driver<false>([&] { return ::jitc::front::cudaHostGetFlags(flags, pointer); }); }
 JITC_EXPORT int32_t cuMemHostRegister_v2(void* pointer, size_t bytes, uint32_t flags) { return guard_driver<false>([&] { return ::jitc::front::cudaHostRegister(pointer, bytes, flags); }); }

@@ -1,12 +1,17 @@
-// Pinned host memory: ordinary memory of the process, in a table, so that copies know it.
+// Pinned host memory, in a table, so that copies know it: shared with the worker of the thread's device where
+// that can be, else ordinary memory of the process. Memory that the program registers stays what it is.
 //
-// Promise: giving it back waits for the copies that still write to it.
+// Promise: giving it back waits for the copies that still write to it, and shared memory for all work.
 #include <sys/mman.h>
 
 #include <map>
+#include <mutex>
 #include <shared_mutex>
+#include <unordered_map>
 
+#include "jitc/generated_ops.h"
 #include "memory.h"
+#include "pinned_space.h"
 
 namespace jitc::front {
 namespace {
@@ -14,7 +19,8 @@ namespace {
 struct Range {
   uint64_t bytes;
   uint32_t flags;
-  bool ours;  // allocated here, not registered
+  bool ours;                   // allocated here, not registered
+  Session* session = nullptr;  // whose worker shares it
 };
 struct HostTable {
   std::shared_mutex mutex;
@@ -34,21 +40,83 @@ const Range* find(const HostTable& host, uint64_t address, uint64_t bytes) {
   return offset < range.bytes && bytes <= range.bytes - offset ? &range : nullptr;
 }
 
+struct PinnedSpaces {
+  std::mutex mutex;
+  std::unordered_map<const Session*, PinnedSpace*> by_session;
+};
+
+/// Of a session; made on first use, never destroyed. Says once why there is none.
+PinnedSpace& space_of(const Session& session) {
+  static auto& all = *new PinnedSpaces;
+  const std::lock_guard lock(all.mutex);
+  PinnedSpace*& space = all.by_session[&session];
+  if (space) return *space;
+  space = new PinnedSpace(session.pinned());
+  if (!space->missing().empty() && !session.pinned().path.empty())
+    runtime::message_once("pinned memory is not shared with the worker, copies travel through its socket: " +
+                          space->missing());
+  return *space;
+}
+
+void tell_full(const Session& session) {
+  runtime::message_once("pinned memory of this GPU beyond " + std::to_string(session.pinned().bytes >> 20) +
+                        " MiB is not shared with the worker, copies travel through its socket: give the "
+                        "service more with jitc-proxyd --pinned-limit");
+}
+
+/// Memory that the worker of the thread's device has too; nullptr: there is none.
+void* allocate_shared(uint64_t bytes, Session** owner) {
+  Status status = kSuccess;
+  Session* session = current_session(&status);
+  if (!session) return nullptr;
+  PinnedSpace& space = space_of(*session);
+  if (!space.missing().empty()) return nullptr;
+  void* const memory = space.take(bytes);
+  if (!memory) return tell_full(*session), nullptr;
+  ops::HostRegister op;
+  op.address = reinterpret_cast<uint64_t>(memory);
+  op.bytes = PinnedSpace::rounded(bytes);
+  if (session->call(op).status == 0) return *owner = session, memory;
+  runtime::message_once("the worker could not register pinned memory: copies travel through its socket");
+  space.give_back(memory, bytes);
+  return nullptr;
+}
+
+/// Copies that the worker has not journaled yet still read it, kernels may use it: the op waits for all of
+/// them. When the session is over nothing uses it any more.
+void release_shared(Session& session, void* memory, uint64_t bytes) {
+  ops::HostUnregister op;
+  op.address = reinterpret_cast<uint64_t>(memory);
+  (void)session.call(op);
+  space_of(session).give_back(memory, bytes);
+}
+
+bool is_shared_at_all(uint64_t address) {
+  HostTable& host = table();
+  std::shared_lock lock(host.mutex);
+  const Range* range = find(host, address, 1);
+  return range && range->session;
+}
+
+/// Takes the range out of the table, so that it is given back once.
 Status remove(void* pointer, bool ours, Status missing) {
   const auto address = reinterpret_cast<uint64_t>(pointer);
   HostTable& host = table();
-  uint64_t bytes;
+  Range range;
   {
     std::shared_lock lock(host.mutex);
     const auto found = host.ranges.find(address);
     if (found == host.ranges.end() || found->second.ours != ours) return missing;
-    bytes = found->second.bytes;
+    range = found->second;
   }
   // A copy that fails has told its session; the memory goes either way.
-  (void)settle_host_range(address, bytes);
-  std::unique_lock lock(host.mutex);
-  if (!host.ranges.erase(address)) return missing;
-  if (ours) munmap(pointer, bytes);
+  (void)settle_host_range(address, range.bytes);
+  {
+    std::unique_lock lock(host.mutex);
+    if (!host.ranges.erase(address)) return missing;
+    if (ours && !range.session) munmap(pointer, range.bytes);
+  }
+  if (range.session) release_shared(*range.session, pointer, range.bytes);
   return kSuccess;
 }
 
@@ -58,6 +126,12 @@ bool is_pinned(uint64_t address, uint64_t bytes) {
   HostTable& host = table();
   std::shared_lock lock(host.mutex);
   return find(host, address, bytes) != nullptr;
+}
+bool is_shared(const Session& session, uint64_t address, uint64_t bytes) {
+  HostTable& host = table();
+  std::shared_lock lock(host.mutex);
+  const Range* range = find(host, address, bytes);
+  return range && range->session == &session;
 }
 bool pinned_flags(uint64_t address, uint32_t* flags) {
   HostTable& host = table();
@@ -71,11 +145,13 @@ int32_t cudaHostAlloc(void** pointer, size_t bytes, uint32_t flags) {
   if (!pointer) return kInvalidValue;
   *pointer = nullptr;
   if (!bytes) return kSuccess;
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  Session* session = nullptr;
+  void* memory = allocate_shared(bytes, &session);
+  if (!memory) memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return kOutOfMemory;
   HostTable& host = table();
   std::unique_lock lock(host.mutex);
-  host.ranges[reinterpret_cast<uint64_t>(memory)] = {bytes, flags, true};
+  host.ranges[reinterpret_cast<uint64_t>(memory)] = {bytes, flags, true, session};
   *pointer = memory;
   return kSuccess;
 }
@@ -90,13 +166,20 @@ int32_t cudaHostRegister(void* pointer, size_t bytes, uint32_t flags) {
   const auto next = host.ranges.lower_bound(address);
   if (find(host, address, 1) || (next != host.ranges.end() && next->first < address + bytes))
     return kAlreadyRegistered;
-  host.ranges[address] = {bytes, flags, false};
+  host.ranges[address] = {bytes, flags, false, nullptr};
   return kSuccess;
 }
 int32_t cudaHostUnregister(void* pointer) { return remove(pointer, false, kNotRegistered); }
 int32_t cudaHostGetDevicePointer(uint64_t* device_pointer, void* pointer, uint32_t) {
   const auto address = reinterpret_cast<uint64_t>(pointer);
   if (!device_pointer || !is_pinned(address, 1)) return kInvalidValue;
+  if (runs_kernels() && !is_shared_at_all(address)) {
+    runtime::message_once(
+        "cudaHostGetDevicePointer: this pinned memory is not shared with the worker, so kernels cannot use "
+        "it; "
+        "take it with cudaHostAlloc, or copy it to the device");
+    return kNotSupported;
+  }
   *device_pointer = address;
   return kSuccess;
 }

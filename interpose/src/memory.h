@@ -19,6 +19,8 @@ Status release(uint64_t address, uint64_t stream);
 
 /// Host memory that device copies reach without the program waiting (pinned or registered).
 bool is_pinned(uint64_t address, uint64_t bytes);
+/// Pinned memory that the session's worker has mapped too.
+bool is_shared(const Session& session, uint64_t address, uint64_t bytes);
 bool pinned_flags(uint64_t address, uint32_t* flags);
 
 /// One copy of count bytes, in stream order; what is host and what is device follows from the addresses.

@@ -18,6 +18,9 @@ HANG_SECONDS = 240.0
 ADDRESS_BASE = 0x2000_0000_0000
 ADDRESS_BYTES = 1 << 38
 SLOTS = 64
+#: The same for pinned memory that client and worker share; the most that a session can have.
+PINNED_BASE = ADDRESS_BASE + SLOTS * ADDRESS_BYTES
+PINNED_MOST = 1 << 36
 
 
 def worker_command() -> list[str]:
@@ -48,6 +51,7 @@ class Config:
     images_limit: int = 4 * GIB  # module images kept for all sessions
     journal_bytes: int = GIB // 2
     snapshot_bytes: int = 64 * GIB  # virtual: only what is written takes memory
+    pinned_bytes: int = 4 * GIB  # virtual too; 0: pinned memory is not shared
     spill_bytes: int = 8 * GIB
     spill_dir: str = "/var/tmp"
     spares: int = 1

@@ -7,9 +7,13 @@ or dies, it is gone.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import tempfile
 from dataclasses import dataclass, field
+
+from .config import Config
 
 
 class NoSpace(Exception):
@@ -46,6 +50,19 @@ def shared(name: str, size: int) -> Memory:
     return _sized(fd, name, size)
 
 
+def sealed(name: str, size: int, head: bytes) -> Memory:
+    """Shared memory that begins with head, for a process that is not trusted: nobody can change its size."""
+    try:
+        fd = os.memfd_create(f"jitc-{name}", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    except OSError as error:
+        raise NoSpace(f"no shared memory for {name}: {error.strerror}") from None
+    memory = _sized(fd, name, size)
+    os.fchmod(fd, 0o600)
+    os.pwrite(fd, head, 0)
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+    return memory
+
+
 def spill_file(directory: str, size: int) -> Memory:
     """A sparse file without a name: it goes with the service, however that ends."""
     try:
@@ -75,23 +92,29 @@ class SessionMemory:
     journal: Memory
     snapshot: Memory
     spill: Memory
+    pinned: Memory | None  # shared with the client too
 
     @classmethod
-    def create(cls, journal_bytes: int, snapshot_bytes: int, spill_dir: str, spill_bytes: int) -> SessionMemory:
-        made: list[Memory] = []
-        try:
-            made.append(shared("journal", journal_bytes))
-            made.append(shared("snapshot", snapshot_bytes))
-            made.append(spill_file(spill_dir, spill_bytes))
-        except NoSpace:
-            for memory in made:
-                memory.close()
-            raise
-        return cls(*made)
+    def create(cls, config: Config, token: str) -> SessionMemory:
+        with contextlib.ExitStack() as made:
+
+            def keep(memory: Memory) -> Memory:
+                made.callback(memory.close)
+                return memory
+
+            one = cls(
+                keep(shared("journal", config.journal_bytes)),
+                keep(shared("snapshot", config.snapshot_bytes)),
+                keep(spill_file(config.spill_dir, config.spill_bytes)),
+                keep(sealed("pinned", config.pinned_bytes, token.encode())) if config.pinned_bytes else None,
+            )
+            made.pop_all()  # nothing is closed
+            return one
 
     def close(self) -> None:
-        for memory in (self.journal, self.snapshot, self.spill):
-            memory.close()
+        for memory in (self.journal, self.snapshot, self.spill, self.pinned):
+            if memory is not None:
+                memory.close()
 
 
 @dataclass(eq=False)

@@ -59,6 +59,7 @@ class NodeService:
             worker_socket=worker.socket,
             address_base=session.address_base,
             address_bytes=ADDRESS_BYTES,
+            **session.pinned(),
         )
 
     def Detach(self, request: Any, context: Any) -> Any:
@@ -201,5 +202,5 @@ def open_request(registry: Registry, session: Session, rebuild: bool) -> Any:
         spill_path=memory.spill.path, spill_bytes=memory.spill.size,
         snapshot_path=memory.snapshot.path, snapshot_bytes=memory.snapshot.size,
         board_path=registry.board.path, address_base=session.address_base, address_bytes=ADDRESS_BYTES,
-        rebuild=rebuild, epoch=session.epoch,
+        rebuild=rebuild, epoch=session.epoch, **session.pinned(),
     )  # fmt: skip

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..backends.base import Backend, GpuFacts
 from ..machine import Machine
-from .config import ADDRESS_BASE, ADDRESS_BYTES, SLOTS, Config
+from .config import ADDRESS_BASE, ADDRESS_BYTES, PINNED_BASE, PINNED_MOST, SLOTS, Config
 from .memory import Communicator, Memory, SessionMemory, shared
 from .watch import Watched
 from .workers import Worker
@@ -94,6 +94,14 @@ class Session:
     def address_base(self) -> int:
         return ADDRESS_BASE + self.slot * ADDRESS_BYTES
 
+    def pinned(self) -> dict[str, Any]:
+        """Where its pinned memory lies, as fields of a message; none when there is none."""
+        pinned = self.memory.pinned
+        if pinned is None:
+            return {}
+        base = PINNED_BASE + self.slot * PINNED_MOST
+        return {"pinned_path": pinned.path, "pinned_base": base, "pinned_bytes": pinned.size}
+
     def reachable(self) -> bool:
         return self.state in REACHABLE and self.worker is not None and self.worker.listens()
 
@@ -139,14 +147,12 @@ class Registry:
             slot = next(iter(set(range(SLOTS)) - self._slots), None)
             if slot is None:
                 raise Full(f"this node has {SLOTS} sessions already; end some first")
-            config = self.config
-            memory = SessionMemory.create(
-                config.journal_bytes, config.snapshot_bytes, config.spill_dir, config.spill_bytes
-            )
+            token = secrets.token_hex(16)
+            memory = SessionMemory.create(self.config, token)
             self._last += 1
             self._slots.add(slot)
             session = Session(
-                self._last, secrets.token_hex(16), request.gpu, request.pid, request.rank,
+                self._last, token, request.gpu, request.pid, request.rank,
                 request.world_size, request.job, slot, memory, epoch=self.epoch,
             )  # fmt: skip
             self.sessions[session.number] = session

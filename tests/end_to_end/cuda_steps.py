@@ -1,7 +1,7 @@
 """A program on the CUDA driver's API, run by test_cuda_service.py: steps with boundaries, each on demand.
 
-`cuda_steps.py GPU`: does a step for every line on standard input and prints the step and a hash of its memory; every
-step's result needs all earlier ones, so nothing may be lost, done twice or done on other memory.
+`cuda_steps.py GPU [pinned]`: does a step for every line on standard input and prints the step and a hash of its
+memory; every step's result needs all earlier ones, so nothing may be lost, done twice or done on other memory.
 """
 
 from __future__ import annotations
@@ -41,13 +41,21 @@ def copy(to: int, source: int, size: int) -> None:
     call("cuMemcpyDtoDAsync_v2", ctypes.c_uint64(to), ctypes.c_uint64(source), ctypes.c_size_t(size), None)
 
 
-def main(gpu: int) -> None:
+def host_buffer(pinned: bool) -> ctypes.Array[ctypes.c_char]:
+    if not pinned:
+        return ctypes.create_string_buffer(BYTES)
+    address = ctypes.c_void_p()
+    call("cuMemHostAlloc", ctypes.byref(address), ctypes.c_size_t(BYTES), 0)
+    return (ctypes.c_char * BYTES).from_address(address.value or 0)
+
+
+def main(gpu: int, pinned: bool) -> None:
     start(gpu)
     state, update = allocate(), allocate()
+    sent, back = host_buffer(pinned), host_buffer(pinned)
     call("cuMemsetD8Async", ctypes.c_uint64(state), ctypes.c_ubyte(0), ctypes.c_size_t(BYTES), None)
-    back = ctypes.create_string_buffer(BYTES)
     for step, _ in enumerate(sys.stdin):
-        sent = (f"step {step} " * BYTES).encode()[:BYTES]
+        sent.raw = (f"step {step} " * BYTES).encode()[:BYTES]
         call("cuMemcpyHtoDAsync_v2", ctypes.c_uint64(update), sent, ctypes.c_size_t(BYTES), None)
         copy(update + WORD, state, BYTES // 2)  # what came so far moves up, the new words stand before it
         cuda.jitc_step_begin()
@@ -58,4 +66,4 @@ def main(gpu: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), "pinned" in sys.argv)

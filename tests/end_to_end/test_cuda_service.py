@@ -65,6 +65,27 @@ def test_a_worker_dies(workplace: Workplace, environment: dict[str, str], start:
     assert report[-1]["bytes_restored"] >= 2 << 20
 
 
+def test_pinned_memory_is_that_of_every_worker(
+    workplace: Workplace, environment: dict[str, str], start: Start, tmp_path: Path
+) -> None:
+    """The same results as through the socket; each worker registers what the program has, where it has it."""
+    service = workplace.service(2, CUDA, **environment)
+    plain, pinned = start(service, STEPS, 0), start(service, STEPS, 1, "pinned")
+    expected = [plain.step() for _ in range(4)]
+    service.inject(kill_at(1, "copy"), 1)
+    service.inject(kill_at(2), 1)
+    assert [pinned.step() for _ in range(4)] == expected
+    assert [plain.finish(), pinned.finish()] == [(0, ""), (0, "")]
+    assert len(service.report()) == 2
+    calls = [call for call in fake_calls(tmp_path / "log") if call.name == "cuMemHostRegister_v2"]
+    by_worker: dict[int, set[tuple[Any, int]]] = {}
+    for call in calls:
+        by_worker.setdefault(call.pid, set()).add((call.args["address"], call.args["size"]))
+    first, *others = by_worker.values()
+    assert [size for _, size in first] == [1 << 20] * 2
+    assert others == [first] * 2
+
+
 def test_trouble_that_nvml_tells(
     workplace: Workplace, environment: dict[str, str], start: Start, tmp_path: Path
 ) -> None:

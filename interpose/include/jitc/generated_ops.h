@@ -35,6 +35,10 @@ enum class OpId : uint16_t {
   copy_2d = 0x0206,
   fill = 0x0207,
   memory_info = 0x0208,
+  copy_h2d_pinned = 0x0209,
+  copy_d2h_pinned = 0x020a,
+  host_register = 0x020b,
+  host_unregister = 0x020c,
   stream_create = 0x0301,
   stream_destroy = 0x0302,
   stream_synchronize = 0x0303,
@@ -265,6 +269,43 @@ struct MemoryInfo {
   OpHeader header{};
 };
 static_assert(sizeof(MemoryInfo) == 24 && std::is_trivially_copyable_v<MemoryInfo>);
+
+/// Write bytes of the session's pinned memory to device memory. The journal has copy_h2d, with the bytes.
+struct CopyH2dPinned {
+  static constexpr OpId kId = OpId::copy_h2d_pinned;
+  OpHeader header{};
+  uint64_t address{};  // destination
+  uint64_t source{};  // inside the session's pinned memory
+  uint64_t bytes{};  // at most 1 MiB
+};
+static_assert(sizeof(CopyH2dPinned) == 48 && std::is_trivially_copyable_v<CopyH2dPinned>);
+
+/// Read device memory into the session's pinned memory; when it is replayed for a known result, only compare. Result: 16 bytes, XXH3 128 bit of what was read.
+struct CopyD2hPinned {
+  static constexpr OpId kId = OpId::copy_d2h_pinned;
+  OpHeader header{};
+  uint64_t address{};  // source
+  uint64_t destination{};  // inside the session's pinned memory
+  uint64_t bytes{};  // at most 1 MiB
+};
+static_assert(sizeof(CopyD2hPinned) == 48 && std::is_trivially_copyable_v<CopyD2hPinned>);
+
+/// Kernels may use a range of the session's pinned memory, at the address that it has in the program.
+struct HostRegister {
+  static constexpr OpId kId = OpId::host_register;
+  OpHeader header{};
+  uint64_t address{};  // a multiple of 4096
+  uint64_t bytes{};  // a multiple of 4096
+};
+static_assert(sizeof(HostRegister) == 40 && std::is_trivially_copyable_v<HostRegister>);
+
+/// The opposite, once everything given before has run.
+struct HostUnregister {
+  static constexpr OpId kId = OpId::host_unregister;
+  OpHeader header{};
+  uint64_t address{};  // as given to host_register
+};
+static_assert(sizeof(HostUnregister) == 32 && std::is_trivially_copyable_v<HostUnregister>);
 
 /// Create a stream.
 struct StreamCreate {
@@ -659,7 +700,7 @@ struct OpInfo {
   uint32_t fixed_size;  // header and operands
   bool has_payload, waits, compared, resource;
 };
-inline constexpr std::array<OpInfo, 49> kOps{{
+inline constexpr std::array<OpInfo, 53> kOps{{
     {OpId::step_begin, "step_begin", sizeof(StepBegin), false, false, true, false},
     {OpId::boundary, "boundary", sizeof(Boundary), true, false, true, false},
     {OpId::live_set, "live_set", sizeof(LiveSet), true, false, true, false},
@@ -671,6 +712,10 @@ inline constexpr std::array<OpInfo, 49> kOps{{
     {OpId::copy_2d, "copy_2d", sizeof(Copy2d), false, false, true, false},
     {OpId::fill, "fill", sizeof(Fill), false, false, true, false},
     {OpId::memory_info, "memory_info", sizeof(MemoryInfo), false, true, false, false},
+    {OpId::copy_h2d_pinned, "copy_h2d_pinned", sizeof(CopyH2dPinned), false, false, true, false},
+    {OpId::copy_d2h_pinned, "copy_d2h_pinned", sizeof(CopyD2hPinned), false, true, true, false},
+    {OpId::host_register, "host_register", sizeof(HostRegister), false, true, true, true},
+    {OpId::host_unregister, "host_unregister", sizeof(HostUnregister), false, true, true, true},
     {OpId::stream_create, "stream_create", sizeof(StreamCreate), false, false, true, true},
     {OpId::stream_destroy, "stream_destroy", sizeof(StreamDestroy), false, false, true, true},
     {OpId::stream_synchronize, "stream_synchronize", sizeof(StreamSynchronize), false, true, true, false},

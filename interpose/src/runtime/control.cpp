@@ -105,10 +105,20 @@ bool read_attachment(std::string_view bytes, Attachment* out) {
       case 5:
         out->address_bytes = reader.number();
         break;
+      case 6:
+        out->pinned.path = text(reader.bytes());
+        break;
+      case 7:
+        out->pinned.base = reader.number();
+        break;
+      case 8:
+        out->pinned.bytes = reader.number();
+        break;
       default:
         break;
     }
   }
+  out->pinned.token = out->token;
   return reader.good() && !out->token.empty() && !out->worker_socket.empty();
 }
 

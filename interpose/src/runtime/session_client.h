@@ -42,6 +42,7 @@ class SessionClient final : public Session, private LinkOwner {
   uint32_t gpu() const override { return gpu_; }
   uint64_t address_base() const override { return attachment_.address_base; }
   uint64_t address_bytes() const override { return attachment_.address_bytes; }
+  const PinnedPlace& pinned() const override { return attachment_.pinned; }
 
  private:
   /// A caller that waits for a result; lives on its stack.

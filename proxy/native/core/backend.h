@@ -34,6 +34,19 @@ class ExecutionSink {
   /// Called at named points so that injected faults can fire there (may not return). phase: "copy",
   /// "collective".
   virtual void injection_point(const ops::OpHeader& op, std::string_view phase) = 0;
+  /// The program has the result of the op already, so that it is only compared: memory of the program must
+  /// not be written again.
+  virtual bool delivered(uint64_t sequence) const = 0;
+};
+
+/// Memory that this process and the program share, mapped in both at one address; bytes 0: none.
+struct PinnedRange {
+  uint64_t base = 0, bytes = 0;
+  /// The range, when all of it lies inside; else nullptr.
+  std::byte* find(uint64_t address, uint64_t size) const {
+    const bool inside = size <= bytes && address >= base && address - base <= bytes - size;
+    return inside && bytes ? reinterpret_cast<std::byte*>(address) : nullptr;
+  }
 };
 
 /// What is alive, with what is needed to make it again. Kept by the core from the resource ops.
@@ -90,6 +103,10 @@ struct Resources {
     uint64_t stream;
     Captured ops;
   };
+  /// Pinned memory that kernels may use.
+  struct HostRange {
+    uint64_t address, bytes;
+  };
   struct Blas {
     uint64_t handle;
     int32_t math_mode, pointer_mode, atomics_mode;
@@ -106,6 +123,7 @@ struct Resources {
   std::vector<Executable> executables;
   std::vector<Capture> captures;
   std::vector<Blas> blas;
+  std::vector<HostRange> host_ranges;
 };
 
 /// Module images that the node keeps (core/images.h).
@@ -186,6 +204,7 @@ struct BackendOptions {
   std::string driver_path, nccl_path, cublas_path, cublaslt_path, nvrtc_path;
   int ordinal = 0;          // of the driver
   double hang_seconds = 0;  // work that makes no progress for so long is a fault; 0: never
+  PinnedRange pinned;       // shared with the program
 };
 std::unique_ptr<Backend> make_software_backend(const BackendOptions&, ExecutionSink&, Rendezvous&,
                                                std::string& error);

@@ -196,6 +196,7 @@ void Session::note_window(const ops::OpHeader& op) {
       ++step_allocations_;
       return;
     case OpId::copy_d2h:
+    case OpId::copy_d2h_pinned:
     case OpId::operator_query:
     case OpId::memory_info:
     case OpId::event_elapsed:

@@ -228,6 +228,8 @@ SessionRequest parse_session(const std::string& text) {
   request.address_bytes = get<uint64_t>(json, "address_bytes");
   request.rebuild = get<bool>(json, "rebuild");
   request.epoch = get<uint64_t>(json, "epoch");
+  request.pinned = {get<std::string>(json, "pinned_path"), get<uint64_t>(json, "pinned_base"),
+                    get<uint64_t>(json, "pinned_bytes")};
   if (!request.session) throw Error("the request has no \"session\"");
   return request;
 }

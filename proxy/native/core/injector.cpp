@@ -29,6 +29,7 @@ std::string_view point_of(const ops::OpHeader& op) {
       return "collective";
     case ops::OpId::copy_h2d:
     case ops::OpId::copy_d2h:
+    case ops::OpId::copy_d2h_pinned:
     case ops::OpId::copy_d2d:
     case ops::OpId::copy_2d:
       return "copy";

@@ -247,6 +247,8 @@ bool Session::skip_result(const ops::OpHeader& op) {
       return true;
     }
     case OpId::allocate:
+    case OpId::host_register:
+    case OpId::host_unregister:
     case OpId::stream_synchronize:
     case OpId::device_synchronize:
     case OpId::event_synchronize:

@@ -179,6 +179,7 @@ void pack(Packer& packer, const Resources& resources) {
   pack_variables(packer, resources);
   packer.put_all(resources.blas);
   pack_graphs(packer, resources);
+  packer.put_all(resources.host_ranges);
 }
 
 Resources unpack_resources(Unpacker& unpacker, ImageStore& images) {
@@ -192,6 +193,7 @@ Resources unpack_resources(Unpacker& unpacker, ImageStore& images) {
   unpack_variables(unpacker, resources);
   resources.blas = unpacker.get_all<Resources::Blas>();
   unpack_graphs(unpacker, resources, images);
+  resources.host_ranges = unpacker.get_all<Resources::HostRange>();
   return resources;
 }
 

@@ -35,6 +35,14 @@ void ResourceTable::apply(const ops::OpHeader& op, uint32_t status, Result resul
     case OpId::free:
       allocations_.erase(wire::as<ops::Free>(op).address);
       return;
+    case OpId::host_register: {
+      const auto& made = wire::as<ops::HostRegister>(op);
+      host_ranges_[made.address] = {made.address, made.bytes};
+      return;
+    }
+    case OpId::host_unregister:
+      host_ranges_.erase(wire::as<ops::HostUnregister>(op).address);
+      return;
     case OpId::stream_create: {
       const auto& made = wire::as<ops::StreamCreate>(op);
       streams_[made.handle] = {made.handle, made.flags, made.priority};
@@ -184,6 +192,7 @@ void ResourceTable::reset(const Resources& resources) {
   for (const auto& one : resources.graphs) graphs_[one.handle] = one;
   for (const auto& one : resources.executables) executables_[one.handle] = one;
   for (const auto& one : resources.blas) blas_[one.handle] = one;
+  for (const auto& one : resources.host_ranges) host_ranges_[one.address] = one;
   for (const auto& one : resources.captures) resume_capture(one);
 }
 
@@ -202,6 +211,7 @@ Resources ResourceTable::list(const Backend& backend) const {
   resources.graphs = values(graphs_);
   resources.executables = values(executables_);
   resources.blas = values(blas_);
+  resources.host_ranges = values(host_ranges_);
   for (const auto& [stream, open] : captures_)
     resources.captures.push_back({stream, std::make_shared<const Resources::Content>(*open.content)});
   return resources;

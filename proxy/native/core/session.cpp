@@ -1,4 +1,4 @@
-// The client's side of a session: taking ops in, handing results out; opening an existing journal.
+// The client's side of a session: its stream, handing results out; opening an existing journal.
 #include "session.h"
 
 #include <algorithm>
@@ -10,13 +10,7 @@
 
 namespace jitc {
 namespace {
-/// How far a client may run ahead of execution: about what a launch queue holds, and then some.
-constexpr uint64_t kMostOpsAhead = 65536;
-constexpr uint64_t kMostBytesAhead = 64u << 20;
-constexpr auto kLookAgain = std::chrono::milliseconds(50);
 constexpr auto kFenceTime = std::chrono::seconds(5);
-/// A boundary that is under way may free the journal; how long to wait for it before giving protection up.
-constexpr auto kPatience = std::chrono::seconds(10);
 }  // namespace
 
 const char* name_of(Session::State state) {
@@ -40,6 +34,7 @@ Session::Session(const SessionRequest& request, const DeviceOptions& options, Ho
       journal_(request.journal, request.spill, request.rebuild),
       snapshot_(request.snapshot_path, request.snapshot_bytes),
       board_(request.board_path),
+      pinned_(request.pinned),
       images_(options.images, request.session, request.rebuild),
       epoch_(request.epoch),
       state_(request.rebuild ? State::fenced : State::running) {
@@ -47,7 +42,8 @@ Session::Session(const SessionRequest& request, const DeviceOptions& options, Ho
   const BackendOptions device{request.address_base, request.address_bytes,  options.memory_limit,
                               options.threads,      options.operators_path, options.driver_path,
                               options.nccl_path,    options.cublas_path,    options.cublaslt_path,
-                              options.nvrtc_path,   options.ordinal,        options.hang_seconds};
+                              options.nvrtc_path,   options.ordinal,        options.hang_seconds,
+                              pinned_.range()};
   std::string error;
   backend_ = make_backend(options.device, device, *this, *this, images_, error);
   if (!backend_) throw Error("the " + options.device + " device cannot be made: " + error);
@@ -186,68 +182,6 @@ void Session::detach() {
   outbox_.detach();
   const std::lock_guard lock(mutex_);
   changed_.notify_all();
-}
-
-void Session::submit(std::span<const std::byte> message) {
-  const wire::Batch batch = wire::parse_batch(message);
-  const std::lock_guard lock(submit_mutex_);
-  if (!outbox_.attached()) throw Error("no stream is attached to this session");
-  if (!batch.ops.empty() && batch.ops.front().header.sequence > received_ + 1)
-    throw Error("op " + std::to_string(received_ + 1) + " is missing: the stream goes on with op " +
-                std::to_string(batch.ops.front().header.sequence));
-  if (!batch.ops.empty() && batch.ops.front().header.sequence == 0) throw Error("an op has sequence 0");
-  if (batch.results_received) {
-    results_.received(*batch.results_received);
-    truncate();
-  }
-  if (state_ == State::over) return;  // the client learns from its FAULT
-  for (const wire::OpView& op : batch.ops)
-    if (op.header.sequence > received_) store(op.header.sequence, op.header.op, op.record);
-  outbox_.ack(received_);
-  wake_dispatcher();
-}
-
-void Session::store(uint64_t sequence, uint16_t id, std::span<const std::byte> record) {
-  wait_for_room();
-  const auto asked = std::chrono::steady_clock::now();
-  while (!journal_.append(RecordKind::op, sequence, {record})) {
-    wake_dispatcher();
-    Lock lock(mutex_);
-    if (!outbox_.attached() || stop_) throw Error("the stream was detached");
-    if (state_ == State::over) return;
-    const bool may_commit =
-        boundary_received_ > committed_ && std::chrono::steady_clock::now() - asked < kPatience;
-    if (runs() && !may_commit) {
-      shed_wanted_ = true;
-      work_.notify_one();
-    }
-    changed_.wait_for(lock, kLookAgain);
-  }
-  received_ = sequence;
-  if (id == static_cast<uint16_t>(ops::OpId::boundary)) {
-    ops::Boundary boundary;
-    std::memcpy(&boundary, record.data(), sizeof(boundary));
-    boundary_received_ = boundary.boundary;
-  }
-  if (waiting_for_ops_) {
-    const std::lock_guard lock(mutex_);
-    changed_.notify_all();
-  }
-}
-
-void Session::wait_for_room() {
-  const auto ahead = [this] {
-    return received_ - dispatched_ > kMostOpsAhead || journal_.tail() - cursor_ > kMostBytesAhead ||
-           received_ - executed() > 2 * kMostOpsAhead;
-  };
-  if (received_ % 64 && journal_.tail() - cursor_ <= kMostBytesAhead) return;  // looked at now and then
-  while (ahead()) {
-    wake_dispatcher();
-    Lock lock(mutex_);
-    if (!outbox_.attached() || stop_) throw Error("the stream was detached");
-    if (state_ == State::over) return;
-    changed_.wait_for(lock, kLookAgain);
-  }
 }
 
 void Session::wake_dispatcher() {

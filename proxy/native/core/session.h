@@ -6,8 +6,8 @@
 // cursor in the journal. What the dispatcher alone may touch, commands may touch while it is parked.
 //
 // Life: fenced (a rebuilt session starts so) <-> running -> faulted -> fenced; any -> over (given up).
-// Only running executes ops; faulted waits for Fence. Files: session.cpp (client's side), dispatch.cpp,
-// order.cpp, step.cpp, boundary.cpp, recovery.cpp, control.cpp.
+// Only running executes ops; faulted waits for Fence. Files: session.cpp, intake.cpp (client's side),
+// dispatch.cpp, order.cpp, step.cpp, boundary.cpp, recovery.cpp, restore.cpp, control.cpp.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -29,10 +29,12 @@
 #include "injector.h"
 #include "journal.h"
 #include "outbox.h"
+#include "pinned_memory.h"
 #include "resources.h"
 #include "results.h"
 #include "snapshot.h"
 #include "validation.h"
+#include "wire.h"
 
 namespace jitc {
 
@@ -57,6 +59,7 @@ struct SessionRequest {
   std::string snapshot_path, board_path;
   uint64_t snapshot_bytes = 0, address_base = 0, address_bytes = 0, epoch = 0;
   bool rebuild = false;
+  PinnedMemory::Place pinned;
 };
 
 struct DeviceOptions {
@@ -136,6 +139,7 @@ class Session final : public ExecutionSink, public Rendezvous {
   void progress(uint64_t stream, uint64_t sequence) override;
   void fault(uint64_t sequence, uint32_t status, std::string_view cause, std::string_view message) override;
   void injection_point(const ops::OpHeader& op, std::string_view phase) override;
+  bool delivered(uint64_t sequence) const override { return results_.known(sequence).has_value(); }
   std::string join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank, uint64_t& bytes,
                    std::string& error) override;
 
@@ -146,13 +150,17 @@ class Session final : public ExecutionSink, public Rendezvous {
   void load();
   void load_record(const RecordHeader& record, std::vector<std::byte>& parts);
   void claim_extents();
-  void store(uint64_t sequence, uint16_t id, std::span<const std::byte> record);
-  void wait_for_room();
   void give_result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload);
   void report_mismatch(uint64_t sequence);
   void notice(const std::string& text);
   uint64_t executed() const;
   void wake_dispatcher();
+
+  // intake.cpp
+  void check_pinned(const wire::OpView& op) const;
+  void store(const wire::OpView& op);
+  bool append(const wire::OpView& op);
+  void wait_for_room();
 
   // dispatch.cpp
   void dispatch_loop();
@@ -252,6 +260,7 @@ class Session final : public ExecutionSink, public Rendezvous {
   Journal journal_;
   Snapshot snapshot_;
   Board board_;
+  PinnedMemory pinned_;
   ImageStore images_;
   std::unique_ptr<Backend> backend_;
   Results results_;

@@ -60,21 +60,14 @@ class Reader {
   Bytes rest_;
 };
 
-[[noreturn]] void refuse(const OpView& op, const std::string& why) {
-  throw Error(op_name(op.header.op) + " (sequence " + std::to_string(op.header.sequence) + ") " + why);
-}
-
-template <class Op>
-Op operands(const OpView& op) {
-  Op copy;
-  std::memcpy(&copy, op.record.data(), sizeof(Op));
-  return copy;
-}
-
 template <class Op>
 void check_live_blocks(const OpView& op, uint64_t left) {
   if (left % sizeof(ops::LiveBlock) || operands<Op>(op).count != left / sizeof(ops::LiveBlock))
     refuse(op, "does not hold as many live blocks as it says");
+}
+
+void check_copy_size(const OpView& op, uint64_t bytes) {
+  if (bytes > kMaximumCopy) refuse(op, "copies more than 1 MiB at once");
 }
 
 /// Whether what is left of a record, which is padded to 8, are so many bytes.
@@ -158,13 +151,16 @@ void check_payload(const OpView& op, uint64_t left) {
     }
     case OpId::copy_h2d: {
       const uint64_t bytes = operands<ops::CopyH2d>(op).bytes;
-      if (bytes > kMaximumCopy) refuse(op, "copies more than 1 MiB at once");
+      check_copy_size(op, bytes);
       if (!holds(left, bytes)) refuse(op, "does not hold as many bytes as it copies");
       return;
     }
     case OpId::copy_d2h:
-      if (operands<ops::CopyD2h>(op).bytes > kMaximumCopy) refuse(op, "copies more than 1 MiB at once");
-      return;
+      return check_copy_size(op, operands<ops::CopyD2h>(op).bytes);
+    case OpId::copy_h2d_pinned:
+      return check_copy_size(op, operands<ops::CopyH2dPinned>(op).bytes);
+    case OpId::copy_d2h_pinned:
+      return check_copy_size(op, operands<ops::CopyD2hPinned>(op).bytes);
     default:
       return check_kernel_payload(op, left);
   }
@@ -198,6 +194,10 @@ void parse_records(Bytes records, std::vector<OpView>& out) {
 }
 
 }  // namespace
+
+void refuse(const OpView& op, const std::string& why) {
+  throw Error(op_name(op.header.op) + " (sequence " + std::to_string(op.header.sequence) + ") " + why);
+}
 
 Batch parse_batch(Bytes message) {
   if (message.size() > kMaximumBatch) throw Error("the message is larger than 64 MiB");

@@ -5,6 +5,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,6 +35,17 @@ struct Batch {
   std::vector<OpView> ops;
   std::optional<uint64_t> results_received;
 };
+
+/// Throws Error: the op, and why it is not taken.
+[[noreturn]] void refuse(const OpView& op, const std::string& why);
+
+/// A copy of the operands of an op whose id and size have been checked; it may lie unaligned.
+template <class Op>
+Op operands(const OpView& op) {
+  Op copy;
+  std::memcpy(&copy, op.record.data(), sizeof(Op));
+  return copy;
+}
 
 /// Takes a whole batch apart. Throws Error, in words for the user, when any part of it is malformed.
 Batch parse_batch(Bytes message);

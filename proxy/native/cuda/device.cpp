@@ -61,6 +61,7 @@ bool Device::open(std::string& error) {
     return error = "the GPU or its driver cannot write 64-bit values in stream order", false;
   if (!memory_.reserve(context_, error)) return false;
   try {
+    host_ranges_ = std::make_unique<HostRanges>(context_, options_.pinned, memory_);
     pinned_ = std::make_unique<PinnedPool>(context_);
     transfer_ = std::make_unique<Transfer>(context_);
     hasher_ = std::make_unique<Hasher>(context_, options_.nvrtc_path);

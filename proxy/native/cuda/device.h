@@ -21,6 +21,7 @@
 #include "graphs.h"
 #include "harm.h"
 #include "hasher.h"
+#include "host_ranges.h"
 #include "lt.h"
 #include "memory.h"
 #include "modules.h"
@@ -104,8 +105,11 @@ class Device final : public Backend, public Watcher, public CommunicatorHost {
   void place_allocate(const ops::OpHeader&);
   void place_free(const ops::OpHeader&);
   void place_memory_info(const ops::OpHeader&);
+  void place_host_register(const ops::OpHeader&);
+  void place_host_unregister(const ops::OpHeader&);
   void place_copy_h2d(const ops::OpHeader&);
   void place_copy_d2h(const ops::OpHeader&);
+  void place_copy_d2h_pinned(const ops::OpHeader&);
   void place_copy_d2d(const ops::OpHeader&);
   void place_copy_2d(const ops::OpHeader&);
   void place_fill(const ops::OpHeader&);
@@ -197,6 +201,7 @@ class Device final : public Backend, public Watcher, public CommunicatorHost {
   mutable std::atomic<State> state_{State::running};
   std::mutex mutex_;  // held while placing; what follows
   Memory memory_;
+  std::unique_ptr<HostRanges> host_ranges_;  // before what may still copy there
   std::unique_ptr<PinnedPool> pinned_;
   std::unique_ptr<Transfer> transfer_;
   std::unique_ptr<Hasher> hasher_;

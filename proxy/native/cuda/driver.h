@@ -37,6 +37,8 @@
   X(cuMemHostAlloc, "cuMemHostAlloc", (void**, size_t, uint32_t))                                      \
   X(cuMemFreeHost, "cuMemFreeHost", (void*))                                                           \
   X(cuMemHostGetDevicePointer, "cuMemHostGetDevicePointer_v2", (CUdeviceptr*, void*, uint32_t))        \
+  X(cuMemHostRegister, "cuMemHostRegister_v2", (void*, size_t, uint32_t))                              \
+  X(cuMemHostUnregister, "cuMemHostUnregister", (void*))                                               \
   X(cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", (CUdeviceptr, const void*, size_t, CUstream))           \
   X(cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (void*, CUdeviceptr, size_t, CUstream))                 \
   X(cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", (CUdeviceptr, CUdeviceptr, size_t, CUstream))           \

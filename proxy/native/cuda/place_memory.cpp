@@ -91,6 +91,46 @@ void Device::place_copy_d2h(const ops::OpHeader& op) {
   sink_.injection_point(op, "copy");
 }
 
+/// Straight into the program's memory; what the program has already is only read again and compared.
+void Device::place_copy_d2h_pinned(const ops::OpHeader& op) {
+  const auto& copy = as<ops::CopyD2hPinned>(op);
+  Stream& stream = stream_of(op);
+  if (copy.bytes > kLargestResult) refuse_value("more than 1 MiB in one copy to the host");
+  require("source", copy.address, copy.bytes);
+  std::byte* target = options_.pinned.find(copy.destination, copy.bytes);
+  if (!target) refuse_value("the destination is not pinned memory of this session");
+  if (stream.diverted()) refuse_capture("a copy to the host");
+  Pinned landing;
+  if (sink_.delivered(op.sequence)) {
+    landing = staging(copy.bytes);
+    target = landing.data();
+  }
+  if (copy.bytes)
+    check("cuMemcpyDtoHAsync", driver().cuMemcpyDtoHAsync(target, copy.address, copy.bytes, stream.real()));
+  submitted(stream, op);
+  const auto answer_with_hash = [this, target, bytes = copy.bytes, sequence = op.sequence] {
+    const auto hash = hash_of({target, bytes});
+    sink_.result(sequence, kSuccess, std::as_bytes(std::span(hash)));
+  };
+  completer_->after(stream.track(), {0, 0, std::move(landing), answer_with_hash});
+  sink_.injection_point(op, "copy");
+}
+
+void Device::place_host_register(const ops::OpHeader& op) {
+  const auto& range = as<ops::HostRegister>(op);
+  host_ranges_->add(range.address, range.bytes);
+  done_in_place(op);
+  answer(op);
+}
+
+/// As with CUDA itself: memory that work may use is given back after that work. Rare: programs keep it.
+void Device::place_host_unregister(const ops::OpHeader& op) {
+  come_to_rest();
+  host_ranges_->remove(as<ops::HostUnregister>(op).address);
+  done_in_place(op);
+  answer(op);
+}
+
 void Device::place_copy_d2d(const ops::OpHeader& op) {
   const auto& copy = as<ops::CopyD2d>(op);
   Stream& stream = stream_of(op);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "error.h"
+#include "hash.h"
 
 namespace jitc::software {
 namespace {
@@ -58,6 +59,18 @@ std::span<const std::byte> copy_d2h(const Memory& memory, ExecutionSink& sink, c
   if (buffer.size() < op.bytes) buffer.resize(op.bytes);
   copy_halves(sink, op.header, buffer.data(), from, op.bytes);
   return {buffer.data(), op.bytes};
+}
+
+std::array<uint8_t, 16> copy_d2h_pinned(const Memory& memory, const PinnedRange& pinned, ExecutionSink& sink,
+                                        const ops::CopyD2hPinned& op) {
+  const std::byte* const from = operand(memory, op.header, "source", op.address, op.bytes);
+  std::byte* const to = pinned.find(op.destination, op.bytes);
+  if (!to) refuse_value("the destination is not pinned memory of this session");
+  if (sink.delivered(op.header.sequence))
+    sink.injection_point(op.header, "copy");
+  else
+    copy_halves(sink, op.header, to, from, op.bytes);
+  return hash_of({from, op.bytes});
 }
 
 void copy_d2d(const Memory& memory, ExecutionSink& sink, const ops::CopyD2d& op) {

@@ -30,6 +30,7 @@ void break_device(uint32_t status) { broken.store(status); }
 
 Device::Device(const BackendOptions& options, ExecutionSink& sink, Rendezvous& rendezvous)
     : sink_(sink),
+      pinned_(options.pinned),
       memory_(options.address_base, options.address_bytes, Accountant::of(options.memory_limit)),
       legacy_(std::make_shared<Stream>(0, 0, *this)),
       communicators_(sink, rendezvous, hub_) {}
@@ -124,6 +125,11 @@ void Device::run_op(const Task& task) {
       return copy_h2d(memory_, sink_, reinterpret_cast<const ops::CopyH2d&>(op));
     case OpId::copy_d2h:
       return result(copy_d2h(memory_, sink_, reinterpret_cast<const ops::CopyD2h&>(op)));
+    case OpId::copy_d2h_pinned: {
+      const auto hash =
+          copy_d2h_pinned(memory_, pinned_, sink_, reinterpret_cast<const ops::CopyD2hPinned&>(op));
+      return result(std::as_bytes(std::span(hash)));
+    }
     case OpId::copy_d2d:
       return copy_d2d(memory_, sink_, reinterpret_cast<const ops::CopyD2d&>(op));
     case OpId::copy_2d:
@@ -200,6 +206,7 @@ bool Device::restore(const Resources& resources, std::string& error) {
   } catch (const OpError& failure) {
     return error = failure.message, false;
   }
+  memory_.share_only(resources.host_ranges);
   return memory_.restore(resources.allocations, error);
 }
 

@@ -75,6 +75,8 @@ class Device final : public Backend, public Runner {
   void place_allocate(const ops::OpHeader&);
   void place_free(const ops::OpHeader&);
   void place_memory_info(const ops::OpHeader&);
+  void place_host_register(const ops::OpHeader&);
+  void place_host_unregister(const ops::OpHeader&);
   void place_stream_create(const ops::OpHeader&);
   void place_stream_destroy(const ops::OpHeader&);
   void place_stream_synchronize(const ops::OpHeader&);
@@ -108,6 +110,7 @@ class Device final : public Backend, public Runner {
   void run_op(const Task& task);
 
   ExecutionSink& sink_;
+  const PinnedRange pinned_;
   WaitHub hub_;
   Memory memory_;
   std::shared_ptr<const Operators> operators_;

@@ -149,13 +149,40 @@ void Memory::commit(bool quiet) {
   condemned_.clear();
 }
 
+/// The range lies where the program has it, in memory that stays mapped as long as this object lives.
+uint32_t Memory::share(uint64_t address, uint64_t bytes) {
+  if (bytes == 0 || bytes % kPage != 0 || address % kPage != 0) return kInvalidValue;
+  const std::unique_lock lock(mutex_);
+  const auto next = shared_.lower_bound(address);
+  const auto hits = [&](const auto& range) { return overlap(address, bytes, range.first, range.second); };
+  if (next != shared_.end() && hits(*next)) return kInvalidValue;
+  if (next != shared_.begin() && hits(*std::prev(next))) return kInvalidValue;
+  shared_[address] = bytes;
+  return kSuccess;
+}
+
+uint32_t Memory::unshare(uint64_t address) {
+  const std::unique_lock lock(mutex_);
+  return shared_.erase(address) ? kSuccess : kInvalidValue;
+}
+
+void Memory::share_only(const std::vector<Resources::HostRange>& wanted) {
+  const std::unique_lock lock(mutex_);
+  shared_.clear();
+  for (const auto& range : wanted) shared_[range.address] = range.bytes;
+}
+
 void* Memory::find(uint64_t address, uint64_t bytes, uint64_t sequence) const {
-  const auto inside = [&](const Block& block) {
-    return address >= block.address && bytes <= block.bytes && address - block.address <= block.bytes - bytes;
+  const auto within = [&](uint64_t start, uint64_t size) {
+    return address >= start && bytes <= size && address - start <= size - bytes;
   };
+  const auto inside = [&](const Block& block) { return within(block.address, block.bytes); };
   const std::shared_lock lock(mutex_);
   const auto next = live_.upper_bound(address);
   if (next != live_.begin() && inside(std::prev(next)->second)) return pointer(address);
+  const auto after = shared_.upper_bound(address);
+  if (after != shared_.begin() && within(std::prev(after)->first, std::prev(after)->second))
+    return pointer(address);
   for (const auto* blocks : {&freed_, &condemned_})  // rare: a free overtook an op that was given before it
     for (const Block& block : *blocks)
       if (!block.aside && sequence < block.freed && inside(block)) return pointer(address);

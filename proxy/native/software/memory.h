@@ -51,8 +51,13 @@ class Memory {
   void commit(bool quiet);
   bool restore(const std::vector<Resources::Allocation>& wanted, std::string& error);
 
+  /// Pinned memory of the program that ops may use too; a cudaError_t.
+  uint32_t share(uint64_t address, uint64_t bytes);
+  uint32_t unshare(uint64_t address);
+  void share_only(const std::vector<Resources::HostRange>& wanted);
+
   /// Host pointer of the range for the op with that sequence, or nullptr: inside one block that is alive,
-  /// or was when the op was given.
+  /// or was when the op was given, or inside one shared range.
   void* find(uint64_t address, uint64_t bytes, uint64_t sequence) const;
   uint64_t used() const { return used_.load(); }
   const Accountant& accountant() const { return *accountant_; }
@@ -82,8 +87,9 @@ class Memory {
   std::atomic<uint64_t> used_{0};
   mutable std::shared_mutex mutex_;
   Blocks live_;
-  std::vector<Block> freed_;      // since the last commit
-  std::vector<Block> condemned_;  // before it, but maybe still in use by queued ops
+  std::vector<Block> freed_;             // since the last commit
+  std::vector<Block> condemned_;         // before it, but maybe still in use by queued ops
+  std::map<uint64_t, uint64_t> shared_;  // address to bytes
 };
 
 }  // namespace jitc::software

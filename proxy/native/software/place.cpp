@@ -1,5 +1,6 @@
 // Placing of ops: handles, streams, events. See device.h; everything here runs with the device's mutex held,
-// in sequence order, and must not wait for work on the device (one exception, in place_allocate).
+// in sequence order, and must not wait for work on the device (exceptions: place_allocate,
+// place_host_unregister).
 #include <cstring>
 
 #include "device.h"
@@ -99,6 +100,23 @@ void Device::place_free(const ops::OpHeader& op) {
   const uint64_t address = as<ops::Free>(op).address;
   if (memory_.free(address, op.sequence) != kSuccess) refuse_value(hex(address) + " is not an allocation");
   done_in_place(op);
+}
+
+void Device::place_host_register(const ops::OpHeader& op) {
+  const auto& range = as<ops::HostRegister>(op);
+  if (!pinned_.find(range.address, range.bytes) || memory_.share(range.address, range.bytes) != kSuccess)
+    refuse_value(std::to_string(range.bytes) + " bytes at " + hex(range.address) +
+                 ": not pinned memory of this session, or registered already");
+  done_in_place(op);
+  sink_.result(op.sequence, kSuccess, {});
+}
+
+void Device::place_host_unregister(const ops::OpHeader& op) {
+  const uint64_t address = as<ops::HostUnregister>(op).address;
+  if (!hub_.wait([this] { return pending_ == 0; })) throw Abandoned{};  // what was given may still use it
+  if (memory_.unshare(address) != kSuccess) refuse_value(hex(address) + " is not registered");
+  done_in_place(op);
+  sink_.result(op.sequence, kSuccess, {});
 }
 
 void Device::place_memory_info(const ops::OpHeader& op) {

@@ -1,6 +1,8 @@
 // See client.h.
 #include "client.h"
 
+#include <sys/mman.h>
+
 #include <chrono>
 
 namespace jitc::test {
@@ -93,6 +95,15 @@ void Gate::pass() {
   std::unique_lock lock(mutex_);
   condition_.wait_for(lock, std::chrono::seconds(kLimitSeconds), [this] { return open_; });
 }
+
+PinnedMap::PinnedMap() : range{kBase + 64 * kRange, kBytes} {
+  void* const wanted = reinterpret_cast<void*>(range.base);
+  if (mmap(wanted, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) !=
+      wanted)
+    throw Failure{"the address of pinned memory is taken"};
+}
+
+PinnedMap::~PinnedMap() { munmap(reinterpret_cast<void*>(range.base), kBytes); }
 
 uint64_t Client::give_record(const void* op, size_t fixed, uint16_t id, uint64_t stream, const void* payload,
                              size_t bytes) {

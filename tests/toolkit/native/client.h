@@ -1,5 +1,6 @@
 // For tests of back ends: a sink that remembers, and a client that builds ops and gives them to a back end.
 #pragma once
+#include <atomic>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
@@ -37,6 +38,8 @@ class Sink final : public ExecutionSink {
   void progress(uint64_t stream, uint64_t sequence) override;
   void fault(uint64_t sequence, uint32_t status, std::string_view cause, std::string_view message) override;
   void injection_point(const ops::OpHeader& op, std::string_view phase) override;
+  bool delivered(uint64_t sequence) const override { return sequence == known; }
+  std::atomic<uint64_t> known{0};  // the op whose result the program has already
 
   /// Wait with a time limit; throw Failure when it passes.
   Reply wait_result(uint64_t sequence);
@@ -74,6 +77,22 @@ class Gate {
 extern const uint64_t kBase;
 constexpr uint64_t kBlock = 2u << 20;
 constexpr uint64_t kRange = uint64_t{8} << 30;
+
+/// Memory as program and worker share it: at an address of its own, beside the sessions' ranges.
+class PinnedMap {
+ public:
+  static constexpr uint64_t kBytes = 4u << 20;
+  PinnedMap();
+  ~PinnedMap();
+  PinnedMap(const PinnedMap&) = delete;
+  PinnedMap& operator=(const PinnedMap&) = delete;
+  const PinnedRange range;
+  std::string text(uint64_t at, size_t bytes) const { return {pointer(at), bytes}; }
+  void write(uint64_t at, std::string_view text) { std::memcpy(pointer(at), text.data(), text.size()); }
+
+ private:
+  char* pointer(uint64_t at) const { return reinterpret_cast<char*>(range.base + at); }
+};
 
 /// A session: a back end (made by whoever derives), its sink, and the ops it was given.
 class Client {

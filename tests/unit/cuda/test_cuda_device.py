@@ -107,6 +107,8 @@ def leaks(calls: list[FakeCall]) -> Counter[tuple[str, object]]:
         for made, (given_back, argument) in PAIRS.items():
             if call.name == given_back:
                 balance[made, call.args[argument]] -= 1
+        if call.name in {"cuMemHostRegister_v2", "cuMemHostUnregister"}:
+            balance["cuMemHostRegister", call.args["address"]] += 1 if call.name == "cuMemHostRegister_v2" else -1
         if call.name in {"cuMemMap", "cuMemUnmap"}:
             balance["cuMemMap", call.args["address"]] += 1 if call.name == "cuMemMap" else -1
         if call.name == "ncclCommInitRankConfig":
@@ -202,6 +204,23 @@ def test_memory_lies_where_the_client_wants_it(program: Path, tmp_path: Path) ->
         if call.name == "cuMemMap"
     ]
     assert mapped == [0, 4 * (2 << 20)]
+
+
+def test_pinned_memory_is_registered_for_all_and_mapped(program: Path, tmp_path: Path) -> None:
+    calls = run(program, "pinned_ranges_are_those_of_the_state_that_comes_back", tmp_path / "log")
+    registered = [call.args for call in calls if call.name == "cuMemHostRegister_v2"]
+    first = int(str(registered[0]["address"]), 16)
+    assert [int(str(one["address"]), 16) - first for one in registered] == [0, 8192, 16384]
+    assert {(one["size"], one["flags"]) for one in registered} == {(4096, 3)}  # PORTABLE | DEVICEMAP
+    given_back = [int(str(call.args["address"]), 16) - first for call in calls if call.name == "cuMemHostUnregister"]
+    assert given_back == [0, 8192, 16384]  # the first by the restore, the second not made again
+
+
+def test_results_are_copied_to_the_programs_memory_by_the_gpu(program: Path, tmp_path: Path) -> None:
+    calls = run(program, "pinned_results_go_straight_to_the_program", tmp_path / "log")
+    pinned = next(int(str(call.args["address"]), 16) for call in calls if call.name == "cuMemHostRegister_v2")
+    copies = [int(str(call.args["to"]), 16) for call in calls if call.name == "cuMemcpyDtoHAsync_v2"]
+    assert copies[0] == pinned + 5
 
 
 def test_a_run_of_ops_costs_few_marks(program: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ Called by: the tests of this folder, also from child processes that are killed.
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import itertools
 import os
 import struct
@@ -24,6 +25,7 @@ MIB = 1 << 20
 #: ThreadSanitizer does not allow the usual place, nor much room.
 BASE = int(os.environ.get("JITC_TEST_BASE", "200000000000"), 16)
 RANGE = 1 << (38 if BASE >= 1 << 44 else 32)
+PINNED = 0x3000_0000_0000 if BASE >= 1 << 44 else BASE + 10 * RANGE
 #: Kinds of completions (completion.h).
 RESULT, ACK, PROGRESS, FAULT, NOTICE = range(1, 6)
 HEADER = struct.Struct("<IHHQQ")
@@ -86,15 +88,25 @@ def completions(message: bytes) -> Iterator[Completion]:
         at += length
 
 
+def sealed(size: int, seals: int = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW) -> int:
+    """Pinned memory as the service makes it."""
+    fd = os.memfd_create("test-pinned", os.MFD_ALLOW_SEALING)
+    os.ftruncate(fd, size)
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, seals)
+    return fd
+
+
 class Shared:
     """Memory of one session (and a board), held by this process as the node service would."""
 
-    def __init__(self, journal: int = 64 * MIB, spill: int = 0, snapshot: int = 256 * MIB) -> None:
+    def __init__(self, journal: int = 64 * MIB, spill: int = 0, snapshot: int = 256 * MIB, pinned: int = 0) -> None:
         lib = binding.load(library())
         self.sizes = {"journal": journal, "snapshot": snapshot, "spill": spill, "board": int(lib.jitc_board_bytes())}
         self.fds = {name: os.memfd_create(f"test-{name}") for name in self.sizes}
         for name, size in self.sizes.items():
             os.ftruncate(self.fds[name], size)
+        if pinned:
+            self.sizes["pinned"], self.fds["pinned"] = pinned, sealed(pinned)
 
     def path(self, name: str) -> str:
         return f"/proc/{os.getpid()}/fd/{self.fds[name]}"
@@ -116,6 +128,8 @@ class Shared:
             "snapshot_path": self.path("snapshot"), "snapshot_bytes": self.sizes["snapshot"],
             "board_path": (board or self).path("board"),
             "address_base": BASE + slot * RANGE, "address_bytes": RANGE,
+            "pinned_path": self.path("pinned") if "pinned" in self.fds else "", "pinned_base": PINNED,
+            "pinned_bytes": self.sizes.get("pinned", 0),
         }  # fmt: skip
 
 

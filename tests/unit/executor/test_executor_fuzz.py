@@ -12,7 +12,20 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from executor_rig import BASE, MIB, RANGE, Client, Control, Shared, batch, make_executor, pack, stats, wait_for
+from executor_rig import (
+    BASE,
+    MIB,
+    PINNED,
+    RANGE,
+    Client,
+    Control,
+    Shared,
+    batch,
+    make_executor,
+    pack,
+    stats,
+    wait_for,
+)  # fmt: skip
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -33,7 +46,7 @@ class Target:
     def __init__(self) -> None:
         self.control = Control()
         self.executor: Executor = make_executor(self.control)
-        self.shared = Shared(journal=16 * MIB, snapshot=64 * MIB)
+        self.shared = Shared(journal=16 * MIB, snapshot=64 * MIB, pinned=4 * MIB)
         self.session = 0
         self.renew()
 
@@ -82,6 +95,7 @@ def test_any_bytes(target: Target, message: bytes) -> None:
 
 NUMBERS = st.one_of(
     st.integers(0, 16), st.integers(BASE - 64, BASE + 4 * MIB), st.sampled_from([BASE + RANGE, 1 << 63, (1 << 64) - 1]),
+    st.integers(PINNED - 64, PINNED + 4 * MIB + 64), st.integers(0, 1024).map(lambda page: PINNED + page * 4096),
     st.integers(0, (1 << 64) - 1),
 )  # fmt: skip
 

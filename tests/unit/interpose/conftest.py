@@ -11,13 +11,25 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from interpose_fake import Cuda, fake_library
+from interpose_fake import Cuda, fake_library, pinned_file
+
+
+@pytest.fixture(scope="session", autouse=True)
+def pinned_memory() -> Iterator[int]:
+    """What the workers of GPU 1, of either kind, share; its descriptor."""
+    fd = pinned_file()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JITC_FAKE_PINNED", f"/proc/self/fd/{fd}")
+        yield fd
+    os.close(fd)
 
 
 @pytest.fixture(scope="session")
-def _cuda() -> Cuda:
+def _cuda(pinned_memory: int) -> Cuda:
     os.environ.pop("CUDA_VISIBLE_DEVICES", None)
-    return Cuda(fake_library())
+    library = Cuda(fake_library())
+    library.open_sessions()
+    return library
 
 
 @pytest.fixture
@@ -28,14 +40,14 @@ def cuda(_cuda: Cuda) -> Iterator[Cuda]:
 
 
 @pytest.fixture(scope="session")
-def _gpu(tmp_path_factory: pytest.TempPathFactory) -> Cuda:
+def _gpu(pinned_memory: int, tmp_path_factory: pytest.TempPathFactory) -> Cuda:
     os.environ.pop("CUDA_VISIBLE_DEVICES", None)
     copy = tmp_path_factory.mktemp("gpu") / "libjitc_interpose_fake_cuda.so"
     shutil.copy(fake_library(), copy)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JITC_FAKE_KIND", "cuda")
         library = Cuda(copy)
-        library.cudaSetDevice(0)  # the runtime looks at its environment now
+        library.open_sessions()  # the runtime looks at its environment now
     return library
 
 

@@ -22,6 +22,7 @@ using runtime::GpuInfo;
 using runtime::Result;
 
 constexpr uint64_t kBase = 0x200000000000, kBytes = uint64_t{1} << 38, kMemory = 1u << 30;
+constexpr uint64_t kPinnedBase = 0x380000000000, kPinnedBytes = 8u << 20;
 
 struct Controls {
   bool hold = false;                         // nothing is executed before the next wait
@@ -45,7 +46,13 @@ struct Later {
 
 class FakeSession final : public runtime::Session {
  public:
-  explicit FakeSession(uint32_t gpu) : gpu_(gpu) {}
+  explicit FakeSession(uint32_t gpu) : gpu_(gpu) {
+    // Of GPU 1 only, so that both roads can be taken.
+    const char* const path = std::getenv("JITC_FAKE_PINNED");
+    const char* const kind = std::getenv("JITC_FAKE_KIND");
+    const uint64_t base = kPinnedBase + (kind ? kPinnedBytes : 0);  // both kinds may be in one process
+    if (gpu == 1 && path) pinned_ = {path, std::string(32, 'f'), base, kPinnedBytes};
+  }
   bool executed(uint64_t, uint64_t sequence) const override { return sequence <= executed_; }
   void poll() override {
     if (!controls().hold) run_all();
@@ -59,6 +66,7 @@ class FakeSession final : public runtime::Session {
   uint32_t gpu() const override { return gpu_; }
   uint64_t address_base() const override { return kBase + gpu_ * kBytes; }
   uint64_t address_bytes() const override { return kBytes; }
+  const runtime::PinnedPlace& pinned() const override { return pinned_; }
 
  protected:
   uint64_t append(ops::OpHeader* op, size_t size, std::span<const std::byte> payload, bool wait,
@@ -125,6 +133,16 @@ class FakeSession final : public runtime::Session {
         out.payload.assign(at(op.address), at(op.address) + op.bytes);
         break;
       }
+      case ops::OpId::copy_h2d_pinned: {
+        const auto& op = as<ops::CopyH2dPinned>(record);
+        std::memcpy(at(op.address), reinterpret_cast<const void*>(op.source), op.bytes);
+        break;
+      }
+      case ops::OpId::copy_d2h_pinned: {
+        const auto& op = as<ops::CopyD2hPinned>(record);
+        std::memcpy(reinterpret_cast<void*>(op.destination), at(op.address), op.bytes);
+        break;
+      }
       case ops::OpId::copy_d2d: {
         const auto& op = as<ops::CopyD2d>(record);
         std::memmove(at(op.destination), at(op.source), op.bytes);
@@ -184,6 +202,7 @@ class FakeSession final : public runtime::Session {
   }
 
   uint32_t gpu_;
+  runtime::PinnedPlace pinned_;
   mutable std::recursive_mutex mutex_;
   uint64_t sequence_ = 0;
   std::atomic<uint64_t> executed_{0};

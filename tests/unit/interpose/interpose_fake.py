@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 import struct
 from collections.abc import Iterator
@@ -24,6 +25,19 @@ def fake_library() -> Path:
     built = sorted(ROOT.glob("build/*/tests/libjitc_interpose_fake.so"), key=lambda path: path.stat().st_mtime)
     assert built, "libjitc_interpose_fake.so is not built: run `make build`"
     return built[-1]
+
+
+PINNED_BYTES = 8 << 20
+TOKEN = b"f" * 32
+
+
+def pinned_file(size: int = PINNED_BYTES, token: bytes = TOKEN, seals: int = fcntl.F_SEAL_SHRINK) -> int:
+    """Memory to share, as the service makes it for fake_runtime.cpp; its descriptor."""
+    fd = os.memfd_create("test-pinned", os.MFD_ALLOW_SEALING)
+    os.ftruncate(fd, size)
+    os.pwrite(fd, token, 0)
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, seals)
+    return fd
 
 
 @dataclass
@@ -76,6 +90,12 @@ class Cuda:
 
     def malloc(self, size: int) -> int:
         return self.make("cudaMalloc", ctypes.c_size_t(size))
+
+    def open_sessions(self) -> None:
+        """On both GPUs."""
+        for gpu in (1, 0):
+            self.cudaSetDevice(gpu)
+            self.cudaFree(ctypes.c_uint64(self.malloc(1)))
 
     def reset(self) -> None:
         self.library.jitc_fake_hold(0)

@@ -48,6 +48,7 @@ std::unique_ptr<Backend> make_device(const Options& options, ExecutionSink& sink
   wanted.nccl_path = options.nccl;
   wanted.nvrtc_path = options.nvrtc;
   wanted.hang_seconds = options.hang_seconds;
+  wanted.pinned = options.pinned;
   setenv("JITC_FAKE_CUDA", options.driver.c_str(), 1);  // where the fake NCCL finds the driver
   Rendezvous& rendezvous = options.rendezvous ? *options.rendezvous : no_segments;
   return make_cuda_backend(wanted, sink, rendezvous, images(), error);

@@ -97,6 +97,7 @@ class Rank final : public ExecutionSink, public cuda::CommunicatorHost {
   void result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload) override;
   void progress(uint64_t, uint64_t) override {}
   void fault(uint64_t, uint32_t, std::string_view, std::string_view) override {}
+  bool delivered(uint64_t) const override { return false; }
   void injection_point(const ops::OpHeader&, std::string_view) override {
     if (on_injection) on_injection();
   }

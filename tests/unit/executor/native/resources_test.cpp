@@ -137,6 +137,10 @@ void fill(Bench& bench) {
   bench.give(with<ops::Allocate>(uint64_t{0x1000}, uint64_t{4096}));
   bench.give(with<ops::StreamCreate>(uint64_t{9}, 1u, -1));
   bench.give(with<ops::EventCreate>(uint64_t{10}, uint64_t{2}));
+  bench.give(with<ops::HostRegister>(uint64_t{0x3000}, uint64_t{8192}));
+  bench.give(with<ops::HostRegister>(uint64_t{0x9000}, uint64_t{4096}));
+  bench.give(with<ops::HostUnregister>(uint64_t{0x9000}));
+  bench.give(with<ops::HostRegister>(uint64_t{0x9000}, uint64_t{4096}), 0, {}, 1);  // failed
   load(bench, 20, 1);
   load(bench, 21, 2);
   bench.function(20, 30, "kernel");
@@ -299,6 +303,8 @@ void packed_and_back(const std::string& folder) {
   CHECK(again.executables.size() == 2 && again.executables[0].ops == again.executables[1].ops);
   CHECK(again.executables[0].flags == 8 && again.graphs.size() == 1);
   CHECK(again.captures.size() == 1 && again.captures[0].stream == 9);
+  CHECK(again.host_ranges.size() == 1 && again.host_ranges[0].address == 0x3000);
+  CHECK(again.host_ranges[0].bytes == 8192);
   // Small when the content lies with the images, whole when it does not.
   CHECK(folder.empty() == (bytes.size() > 1500));
   const std::string place = folder.empty() ? "" : folder + "/other";

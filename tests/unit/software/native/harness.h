@@ -10,7 +10,7 @@ namespace jitc::test {
 class Session : public Client {
  public:
   explicit Session(Rendezvous* rendezvous = nullptr, uint64_t slot = 0, uint64_t limit = 1u << 30,
-                   const std::string& operators = "");
+                   const std::string& operators = "", PinnedRange pinned = {});
   ~Session();
   uint64_t communicator(uint8_t id, int ranks, int rank, uint64_t handle = 0x500) {
     return join_communicator(*this, id, ranks, rank, handle);

@@ -1,0 +1,163 @@
+// See host_copy.h.
+#include "host_copy.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <list>
+#include <memory>
+#include <mutex>
+
+#include "jitc/generated_ops.h"
+#include "memory.h"
+
+namespace jitc::front {
+namespace {
+
+/// From this size on it is cheaper to name the bytes than to send them.
+constexpr uint64_t kWorthSharing = 16u << 10;
+
+/// Copies to pinned memory that are under way, so that others can wait for them.
+struct Pending {
+  uint64_t address, bytes;
+  StreamRef stream;
+};
+struct PendingCopies {
+  std::mutex mutex;
+  std::list<Pending> list;
+  std::atomic<size_t> count{0};
+};
+PendingCopies& pending() {
+  static auto& out = *new PendingCopies;
+  return out;
+}
+
+/// One piece of a device-to-host copy; lives until its result has come.
+struct Piece {
+  std::byte* target;  // null: the worker writes there by itself
+  uint64_t bytes;
+  std::list<Pending>::iterator entry;
+};
+
+void receive_piece(void* context, uint32_t status, std::span<const std::byte> payload) {
+  std::unique_ptr<Piece> piece(static_cast<Piece*>(context));
+  if (!status && piece->target)
+    std::memcpy(piece->target, payload.data(), std::min<uint64_t>(payload.size(), piece->bytes));
+  PendingCopies& copies = pending();
+  std::lock_guard lock(copies.mutex);
+  copies.list.erase(piece->entry);
+  copies.count.fetch_sub(1, std::memory_order_release);
+}
+
+ops::CopyD2h plain_d2h(uint64_t source, uint64_t bytes, const StreamRef& stream) {
+  auto op = on_stream<ops::CopyD2h>(stream.id);
+  op.address = source;
+  op.bytes = bytes;
+  return op;
+}
+
+ops::CopyD2hPinned shared_d2h(uint64_t destination, uint64_t source, uint64_t bytes,
+                              const StreamRef& stream) {
+  auto op = on_stream<ops::CopyD2hPinned>(stream.id);
+  op.address = source;
+  op.destination = destination;
+  op.bytes = bytes;
+  return op;
+}
+
+Status submit_d2h(uint64_t destination, uint64_t source, uint64_t bytes, const StreamRef& stream,
+                  bool shared) {
+  auto piece = std::make_unique<Piece>();
+  piece->target = shared ? nullptr : reinterpret_cast<std::byte*>(destination);
+  piece->bytes = bytes;
+  PendingCopies& copies = pending();
+  {
+    std::lock_guard lock(copies.mutex);
+    piece->entry = copies.list.insert(copies.list.end(), {destination, bytes, stream});
+    copies.count.fetch_add(1, std::memory_order_release);
+  }
+  Piece* context = piece.release();
+  Session& session = *stream.session;
+  if (shared
+          ? session.submit_receiving(shared_d2h(destination, source, bytes, stream), receive_piece, context)
+          : session.submit_receiving(plain_d2h(source, bytes, stream), receive_piece, context))
+    return kSuccess;
+  receive_piece(context, kUnknown, {});  // nothing was queued: it stays ours
+  return not_submitted(*stream.session);
+}
+
+/// The same, and returns when the bytes are there.
+Status call_d2h(uint64_t destination, uint64_t source, uint64_t bytes, const StreamRef& stream, bool shared) {
+  Session& session = *stream.session;
+  if (shared) return from_result(session.call(shared_d2h(destination, source, bytes, stream)).status);
+  const runtime::Result result = session.call(plain_d2h(source, bytes, stream));
+  if (result.status) return from_result(result.status);
+  std::memcpy(reinterpret_cast<void*>(destination), result.payload.data(),
+              std::min<uint64_t>(bytes, result.payload.size()));
+  return kSuccess;
+}
+
+/// The worker has the bytes once it has the op, and the program leaves pinned memory alone until the copy is
+/// done. wait: the program expects that it is done now.
+Status shared_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait) {
+  for (uint64_t done = 0; done < count;) {
+    auto op = on_stream<ops::CopyH2dPinned>(stream.id);
+    op.address = destination + done;
+    op.source = source + done;
+    op.bytes = std::min(kPiece, count - done);
+    if (!stream.session->submit(op)) return not_submitted(*stream.session);
+    done += op.bytes;
+  }
+  return wait ? synchronize(stream) : kSuccess;
+}
+
+}  // namespace
+
+Status copy_d2h(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait) {
+  const bool shared = is_shared(*stream.session, destination, count);
+  for (uint64_t done = 0; done < count;) {
+    const uint64_t bytes = std::min(kPiece, count - done);
+    const bool last = done + bytes == count;
+    const auto give = wait && last ? call_d2h : submit_d2h;
+    if (const Status status = give(destination + done, source + done, bytes, stream, shared)) return status;
+    done += bytes;
+  }
+  return wait && count > kPiece ? settle_host_range(destination, count) : kSuccess;
+}
+
+Status copy_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait) {
+  // The program may copy out and in again through pinned memory without waiting; it is read before that.
+  if (const Status status = settle_host_range(source, count)) return status;
+  if (count >= kWorthSharing && is_shared(*stream.session, source, count))
+    return shared_h2d(destination, source, count, stream, wait);
+  for (uint64_t done = 0; done < count;) {
+    auto op = on_stream<ops::CopyH2d>(stream.id);
+    op.address = destination + done;
+    op.bytes = std::min(kPiece, count - done);
+    const std::span bytes(reinterpret_cast<const std::byte*>(source + done), op.bytes);
+    if (!stream.session->submit(op, bytes)) return not_submitted(*stream.session);
+    done += op.bytes;
+  }
+  return kSuccess;
+}
+
+Status settle_host_range(uint64_t address, uint64_t bytes) {
+  PendingCopies& copies = pending();
+  while (copies.count.load(std::memory_order_acquire)) {
+    StreamRef stream;
+    {
+      std::lock_guard lock(copies.mutex);
+      const auto found = std::find_if(copies.list.begin(), copies.list.end(), [&](const Pending& one) {
+        return !bytes || (one.address < address + bytes && address < one.address + one.bytes);
+      });
+      if (found == copies.list.end()) return kSuccess;
+      stream = found->stream;
+    }
+    // Once the stream is done the piece has been received: results come before progress.
+    auto op = on_stream<ops::StreamSynchronize>(stream.id);
+    if (const uint32_t status = stream.session->call(op).status) return from_result(status);
+  }
+  return kSuccess;
+}
+
+}  // namespace jitc::front

@@ -1,0 +1,106 @@
+// See pinned_space.h.
+#include "pinned_space.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace jitc::front {
+namespace {
+
+/// Whether the open file is what the service made for this session.
+bool is_ours(int fd, const runtime::PinnedPlace& place) {
+  struct stat status{};
+  if (::fstat(fd, &status) != 0 || static_cast<uint64_t>(status.st_size) < place.bytes) return false;
+  const int seals = ::fcntl(fd, F_GET_SEALS);
+  if (seals < 0 || !(seals & F_SEAL_SHRINK)) return false;
+  std::string head(place.token.size(), 0);
+  const auto size = static_cast<ssize_t>(head.size());
+  return size > 0 && ::pread(fd, head.data(), head.size(), 0) == size && head == place.token;
+}
+
+}  // namespace
+
+PinnedSpace::PinnedSpace(const runtime::PinnedPlace& place) : base_(place.base) {
+  missing_ = place.path.empty() ? "the service shares none" : open_file(place);
+  if (missing_.empty()) missing_ = reserve(place);
+  if (missing_.empty()) free_[kPage] = place.bytes - kPage;  // the first page has the token
+}
+
+std::string PinnedSpace::open_file(const runtime::PinnedPlace& place) {
+  constexpr const char* kElsewhere =
+      "the service's memory cannot be seen from here, as in another PID namespace or container";
+  struct stat status{};
+  // Looked at first: to open a device or a pipe of another process would do something.
+  if (::stat(place.path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return kElsewhere;
+  fd_ = ::open(place.path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd_ < 0) return kElsewhere;
+  if (place.bytes > kPage && is_ours(fd_, place)) return {};
+  ::close(fd_);
+  fd_ = -1;
+  return kElsewhere;
+}
+
+std::string PinnedSpace::reserve(const runtime::PinnedPlace& place) {
+  void* const wanted = reinterpret_cast<void*>(place.base);
+  void* const got = ::mmap(wanted, place.bytes, PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (got == wanted) return {};
+  if (got != MAP_FAILED) ::munmap(got, place.bytes);
+  return "its addresses are taken in this process";
+}
+
+void* PinnedSpace::take(uint64_t bytes) {
+  const uint64_t size = rounded(bytes);
+  if (size < bytes || !missing_.empty()) return nullptr;
+  const uint64_t offset = take_range(size);
+  if (!offset) return nullptr;
+  void* const memory = ::mmap(reinterpret_cast<void*>(base_ + offset), size, PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_FIXED, fd_, static_cast<off_t>(offset));
+  if (memory != MAP_FAILED) return memory;
+  give_range(offset, size);
+  return nullptr;
+}
+
+void PinnedSpace::give_back(void* memory, uint64_t bytes) {
+  const uint64_t size = rounded(bytes), offset = reinterpret_cast<uint64_t>(memory) - base_;
+  ::mmap(memory, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  int code = 0;
+  do
+    code = ::fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                       static_cast<off_t>(size));
+  while (code != 0 && errno == EINTR);
+  give_range(offset, size);
+}
+
+/// The first range that is large enough; 0: none.
+uint64_t PinnedSpace::take_range(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  for (auto range = free_.begin(); range != free_.end(); ++range) {
+    const auto [offset, size] = *range;
+    if (size < bytes) continue;
+    free_.erase(range);
+    if (size > bytes) free_[offset + bytes] = size - bytes;
+    return offset;
+  }
+  return 0;
+}
+
+void PinnedSpace::give_range(uint64_t offset, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  auto next = free_.lower_bound(offset);
+  if (next != free_.end() && next->first == offset + bytes) {
+    bytes += next->second;
+    next = free_.erase(next);
+  }
+  if (next != free_.begin() && std::prev(next)->first + std::prev(next)->second == offset)
+    std::prev(next)->second += bytes;
+  else
+    free_[offset] = bytes;
+}
+
+}  // namespace jitc::front

@@ -1,0 +1,153 @@
+// Pinned memory that the program shares, on the cuda device.
+#include <thread>
+
+#include "kernels.h"
+
+namespace jitc::test {
+namespace {
+ops::HostRegister host_register(uint64_t address, uint64_t bytes) {
+  ops::HostRegister op;
+  op.address = address;
+  op.bytes = bytes;
+  return op;
+}
+ops::HostUnregister host_unregister(uint64_t address) {
+  ops::HostUnregister op;
+  op.address = address;
+  return op;
+}
+ops::CopyD2hPinned d2h(uint64_t to, uint64_t from, uint64_t bytes) {
+  ops::CopyD2hPinned op;
+  op.address = from;
+  op.destination = to;
+  op.bytes = bytes;
+  return op;
+}
+
+Options with(const PinnedMap& map) {
+  Options options;
+  options.pinned = map.range;
+  return options;
+}
+
+bool restore(Session& s, const Resources& resources, std::string& error) {
+  s.backend->fence();
+  const bool done = s.backend->restore(resources, error);
+  s.backend->unfence();
+  return done;
+}
+}  // namespace
+
+CASE(pinned_kernels_use_the_address_of_the_program) {
+  PinnedMap map;
+  KernelSession s(with(map));
+  s.begin();
+  const uint64_t pinned = map.range.base + 4096;
+  CHECK_EQUAL(s.ask(host_register(pinned, 4096)).status, 0u);
+  s.add(pinned, 7, 2, KernelSession::kStream);
+  s.add(pinned, 1, 1, KernelSession::kStream);
+  s.synchronize();
+  CHECK_EQUAL(map.text(4096, 24), std::string("\x08\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 24));
+  CHECK_EQUAL(s.ask(host_unregister(pinned)).status, 0u);
+}
+
+CASE(pinned_results_go_straight_to_the_program) {
+  PinnedMap map;
+  Session s(with(map));
+  const uint64_t a = s.upload(std::vector<uint8_t>{'a', 'b', 'c'});
+  CHECK_EQUAL(s.ask(host_register(map.range.base, 4096)).status, 0u);
+  const Reply reply = s.ask(d2h(map.range.base + 5, a, 3));
+  CHECK_EQUAL(reply.status, 0u);
+  CHECK_EQUAL(map.text(4, 5), std::string("\0abc\0", 5));
+  std::array<uint8_t, 16> hash;
+  CHECK(s.backend->hash(a, 3, hash));
+  CHECK(reply.value<decltype(hash)>() == hash && reply.payload.size() == hash.size());
+  CHECK_EQUAL(s.ask(d2h(map.range.base, a, 0)).status, 0u);
+}
+
+CASE(pinned_results_that_the_program_has_are_only_hashed) {
+  PinnedMap map;
+  Session s(with(map));
+  const uint64_t a = s.upload(std::vector<uint8_t>{'a', 'b', 'c'});
+  const Reply first = s.ask(d2h(map.range.base, a, 3));
+  map.write(0, "xyz");
+  s.sink.known = s.sequence() + 1;
+  const Reply again = s.ask(d2h(map.range.base, a, 3));
+  CHECK(again.payload == first.payload);
+  CHECK_EQUAL(map.text(0, 3), std::string("xyz"));
+}
+
+CASE(pinned_copies_outside_of_it_are_refused) {
+  PinnedMap map;
+  Session s(with(map));
+  const uint64_t a = s.allocate(4096);
+  const uint64_t end = map.range.base + map.range.bytes;
+  for (const uint64_t to : {map.range.base - 1, end - 7, end, uint64_t{0}, UINT64_MAX - 3, a})
+    CHECK_EQUAL(s.ask(d2h(to, a, 8)).status, 1u);
+  CHECK_EQUAL(s.ask(d2h(map.range.base, a + 4090, 8)).status, 700u);
+  CHECK_EQUAL(s.ask(d2h(map.range.base, a, (1u << 20) + 1)).status, 1u);
+  const std::pair<uint64_t, uint64_t> bad[] = {
+      {end, 4096}, {map.range.base + 1, 4096}, {map.range.base, 100}, {map.range.base, 0}, {a, 4096}};
+  for (const auto& [address, bytes] : bad) CHECK_EQUAL(s.ask(host_register(address, bytes)).status, 1u);
+  CHECK_EQUAL(s.ask(host_unregister(map.range.base)).status, 1u);
+  CHECK(s.sink.faults().empty());
+}
+
+CASE(pinned_ranges_stay_until_what_was_given_is_done) {
+  PinnedMap map;
+  Session s(with(map));
+  const uint64_t a = s.upload(std::vector<uint8_t>{'s', 'l', 'o', 'w'});
+  CHECK_EQUAL(s.ask(host_register(map.range.base, 4096)).status, 0u);
+  StreamGate gate;
+  const uint64_t copy = s.give(d2h(map.range.base, a, 4));
+  std::thread opener([&] { gate.open(); });
+  CHECK_EQUAL(s.ask(host_unregister(map.range.base)).status, 0u);
+  opener.join();
+  CHECK(s.sink.has_result(copy));
+  CHECK_EQUAL(map.text(0, 4), std::string("slow"));
+}
+
+CASE(pinned_ranges_are_those_of_the_state_that_comes_back) {
+  PinnedMap map;
+  KernelSession s(with(map));
+  s.begin();
+  const uint64_t first = map.range.base, second = first + 8192, third = first + 16384;
+  CHECK_EQUAL(s.ask(host_register(first, 4096)).status, 0u);
+  CHECK_EQUAL(s.ask(host_register(second, 4096)).status, 0u);
+  Resources resources;
+  resources.host_ranges = {{second, 4096}, {third, 4096}};
+  std::string error;
+  CHECK(restore(s, resources, error));
+  CHECK_EQUAL(s.ask(host_unregister(first)).status, 1u);
+  CHECK_EQUAL(s.ask(host_unregister(second)).status, 0u);
+  CHECK_EQUAL(s.ask(host_unregister(third)).status, 0u);
+}
+
+CASE(pinned_range_that_cannot_be_registered_is_a_result) {
+  prepare_failures();
+  PinnedMap map;
+  Session s(with(map));
+  s.synchronize();
+  ask_for_failures("cuMemHostRegister_v2:1=2");
+  CHECK_EQUAL(s.ask(host_register(map.range.base, 4096)).status, 2u);
+  CHECK_EQUAL(s.ask(host_unregister(map.range.base)).status, 1u);
+  ask_for_failures("cuMemHostRegister_v2:1=2");
+  Resources resources;
+  resources.host_ranges = {{map.range.base, 4096}};
+  std::string error;
+  CHECK(!restore(s, resources, error));
+  CHECK(error.find("cuMemHostRegister") != std::string::npos);
+  CHECK(restore(s, resources, error));
+}
+
+CASE(pinned_range_that_the_gpu_sees_elsewhere_is_given_back) {
+  prepare_failures();
+  PinnedMap map;
+  Session s(with(map));
+  s.synchronize();
+  ask_for_failures("cuMemHostGetDevicePointer_v2:1=1");
+  CHECK_EQUAL(s.ask(host_register(map.range.base, 4096)).status, 1u);
+  CHECK_EQUAL(s.ask(host_register(map.range.base, 4096)).status, 0u);
+}
+
+}  // namespace jitc::test
