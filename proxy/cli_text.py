@@ -44,13 +44,17 @@ def validation(one: dict[str, Any]) -> str:
 def _recovery(number: int, one: dict[str, Any]) -> str:
     lines = [
         f"{number}. GPU {one['gpu']}: {one['cause']}, {one['outcome']}",
-        f"   {one['decision']} to boundary {one['boundary']}, {_size(one['bytes_restored'])} restored, "
-        f"{one['seconds']:.3f} s",
+        f"   {one['decision']} to boundary {one['boundary']}, {_size(one['bytes_restored'])} restored"
+        f"{_from_peers(one)}, {one['seconds']:.3f} s",
         "   " + ", ".join(f"{name} {seconds * 1000:.1f} ms" for name, seconds in one["phases"].items()),
     ]
-    if one["message"]:
-        lines.append(f"   {one['message']}")
+    lines += [f"   {text}" for text in (one["message"], *one["notes"]) if text]
     return "\n".join(lines)
+
+
+def _from_peers(one: dict[str, Any]) -> str:
+    roads = [f"{_size(size)} from peers by {road}" for road, size in one["bytes_from_peers"].items() if size]
+    return f" ({', '.join(roads)})" if roads else ""
 
 
 def _size(count: int) -> str:

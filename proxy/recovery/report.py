@@ -47,6 +47,8 @@ def describe(recovery: Recovery) -> dict[str, Any]:
         "seconds": round(recovery.timeline.total(), 6),
         "phases": {name: round(seconds, 6) for name, seconds in recovery.timeline.seconds.items()},
         "bytes_restored": recovery.bytes_restored,
+        "bytes_from_peers": dict(recovery.roads.bytes),
+        "notes": list(recovery.roads.notes),
         "sessions": [session.label() for session in recovery.group],
         "standings": [{"session": number, **asdict(one)} for number, one in sorted(recovery.standings().items())],
         "attempts": recovery.attempts,
@@ -64,7 +66,9 @@ def _outcome(recovery: Recovery) -> str:
 
 def line(document: dict[str, Any]) -> str:
     phases = ", ".join(f"{name} {seconds * 1000:.0f} ms" for name, seconds in document["phases"].items())
+    peers = "".join(f" ({size} from peers by {road})" for road, size in document["bytes_from_peers"].items() if size)
     return (
         f"GPU {document['gpu']}: {document['cause']}; {document['decision']} to boundary {document['boundary']}, "
-        f"{document['bytes_restored']} bytes restored, {document['outcome']} in {document['seconds']:.2f} s ({phases})"
+        f"{document['bytes_restored']} bytes restored{peers}, "
+        f"{document['outcome']} in {document['seconds']:.2f} s ({phases})"
     )

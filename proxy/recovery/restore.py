@@ -11,10 +11,10 @@ from typing import Any
 
 from jitc.v1 import worker_pb2
 
-from ..node.memory import NoSpace, shared
-from ..node.sessions import Registry, Session
-from .blocks import Block, Pair, plan
+from ..node.sessions import Session
+from .blocks import Block, plan
 from .calls import Calls
+from .roads import NoRoad, Roads, Trip
 
 #: A healthy rank finishes its step in less; else the group goes back instead.
 STEP_MS = 20_000
@@ -27,8 +27,8 @@ class CannotRestore(Exception):
 class Restore:
     """Of one attempt of a recovery."""
 
-    def __init__(self, calls: Calls, registry: Registry, group: list[Session], lost: set[int], epoch: int) -> None:
-        self._calls, self._registry, self._group, self._lost, self._epoch = calls, registry, group, lost, epoch
+    def __init__(self, calls: Calls, roads: Roads, group: list[Session], lost: set[int], epoch: int) -> None:
+        self._calls, self._roads, self._group, self._lost, self._epoch = calls, roads, group, lost, epoch
         self.bytes = 0
 
     def back(self, boundary: int) -> None:
@@ -65,7 +65,11 @@ class Restore:
             for peer in peers if missing else []:
                 if peer.number not in tables:
                     tables[peer.number] = self._table(peer, boundary)
-                missing = self._transfer(session, peer, missing, tables[peer.number], boundary)
+                served = plan(missing, tables[peer.number])
+                if served.pairs:
+                    linked = replies[session.number].links and replies[peer.number].links
+                    self._move(Trip(peer, session, served, boundary, self._epoch), linked)
+                missing = served.unserved
                 if not missing:
                     break
             if missing:
@@ -75,29 +79,16 @@ class Restore:
                     f"other rank and by no copy at boundary {boundary}"
                 )
 
+    def _move(self, trip: Trip, linked: bool) -> None:
+        try:
+            self._roads.move(trip, linked)
+        except NoRoad as error:
+            raise CannotRestore(str(error)) from None
+        self.bytes += trip.bytes
+
     def _table(self, peer: Session, boundary: int) -> list[Block]:
         request = worker_pb2.BoundaryTableRequest(session=peer.number, boundary=boundary)
         return [_block(row) for row in self._calls.one(peer, "BoundaryTable", request).rows]
-
-    def _transfer(
-        self, session: Session, peer: Session, missing: list[Block], table: list[Block], boundary: int
-    ) -> list[Block]:
-        served = plan(missing, table)
-        if not served.pairs:
-            return served.unserved
-        try:
-            memory = shared("transfer", served.total)
-        except NoSpace as error:
-            raise CannotRestore(str(error)) from None
-        try:
-            out = _transfer_request(peer, boundary, memory.path, [(one.source, one) for one in served.pairs])
-            self._calls.one(peer, "Export", out)
-            into = _transfer_request(session, boundary, memory.path, [(one.target, one) for one in served.pairs])
-            reply = self._calls.one(session, "Import", into)
-        finally:
-            memory.close()
-        self.bytes += reply.bytes or sum(one.target.size for one in served.pairs)
-        return served.unserved
 
     def _recover(self, session: Session, boundary: int, timeout_ms: int = 30_000) -> Any:
         return worker_pb2.RecoverRequest(
@@ -107,11 +98,3 @@ class Restore:
 
 def _block(row: Any) -> Block:
     return Block(row.address, row.bytes, row.ordinal, row.hash)
-
-
-def _transfer_request(session: Session, boundary: int, path: str, blocks: list[tuple[Block, Pair]]) -> Any:
-    transfers = [
-        worker_pb2.Transfer(address=block.address, bytes=block.size, offset=pair.offset, hash=block.hash)
-        for block, pair in blocks
-    ]
-    return worker_pb2.TransferRequest(session=session.number, boundary=boundary, path=path, blocks=transfers)

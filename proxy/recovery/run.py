@@ -22,6 +22,7 @@ from .limits import Limits
 from .policy import Policies
 from .rebuild import rebuild_gpu
 from .restore import CannotRestore, Restore
+from .roads import Roads
 from .states import Event, Phase, Timeline
 from .trouble import Trouble
 
@@ -64,6 +65,7 @@ class Recovery:
         self._positions: dict[int, Any] = {}
         self._lost: set[int] = set()
         self._calls = Calls(happenings, self._concerns)
+        self.roads = Roads(self._calls, registry.shared.segment_bytes)
 
     def run(self) -> None:
         while True:
@@ -86,7 +88,7 @@ class Recovery:
             raise GivenUp("the processes have ended")
         epoch = self._fence()
         self._rebuild(epoch)
-        restore = Restore(self._calls, self._registry, self.group, self._lost, epoch)
+        restore = Restore(self._calls, self.roads, self.group, self._lost, epoch)
         self._decide_and_restore(restore)
         self._hand_over()
         self._resume(epoch)

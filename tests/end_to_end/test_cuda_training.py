@@ -27,12 +27,14 @@ PHASES = ("forward", "backward", "optimizer", "boundary", "copy", "collective")
 #: Ops that every run surely reaches.
 OPS = {1: 320, 2: 330}
 RANDOM_OPS = 20
+PEERS = "peers give back what they hold"
 #: In which the service surely has found out what replicas hold.
 MOST_STEPS = 1000
 #: Longer than anything here takes on a busy machine, shorter than a test's patience.
 HANG_SECONDS = "4"
 Start = Callable[..., Lockstep]
 Hashes = list[list[str]]
+Reports = list[dict[str, Any]]
 Expected = Callable[[int], Hashes]
 
 
@@ -209,32 +211,65 @@ def test_a_variable_that_moves_is_named(scene: Scene) -> None:
     assert service.report()[0]["outcome"].startswith("given up: the device variable counter is at 0x")
 
 
-@pytest.mark.parametrize(
-    ("counting", "kept"),
-    [
-        (False, "peers give back what they hold"),
-        pytest.param(True, "copies of all blocks (device variables of rank", marks=pytest.mark.slow),
-    ],
-)
-def test_state_that_peers_have(counting: bool, kept: str, scene: Scene) -> None:
-    """Two jobs, one of them struck after the service has found out what replicas hold."""
-    service = scene.serve("--workers-per-gpu", "2")
+def until_kept(service: Service, kept: str, *jobs: list[Lockstep]) -> int:
+    """Steps of all jobs, whose results are the same, until the service keeps the blocks of each so; how many."""
+    for number in range(1, MOST_STEPS):
+        lines = [steps(job, 1) for job in jobs]
+        assert all(line == lines[0] for line in lines)
+        if service.log.read_text().count(kept) == len(jobs):
+            return number
+    raise AssertionError(service.log.read_text())
+
+
+def strike_once_kept(scene: Scene, service: Service, kept: str, *phases: str, counting: bool = False) -> Reports:
+    """Two jobs, one of them struck once the service has found out what replicas hold; the recoveries."""
     calm, struck = (begin(service, scene.start, *gpus, counting=counting) for gpus in ((2, 3), (0, 1)))
-    known = 0
-    for _ in range(MOST_STEPS):
-        known += 1
-        assert steps(struck, 1) == steps(calm, 1)
-        if service.log.read_text().count(kept) == 2:
-            break
-    assert service.log.read_text().count(kept) == 2
-    for number, phase in enumerate(("optimizer", "backward", "boundary"), 1):
+    known = until_kept(service, kept, calm, struck) + 2  # boundaries that were made so
+    assert steps(struck, 2) == steps(calm, 2)
+    for number, phase in enumerate(phases, 1):
         service.inject(kill_at(known, phase), 1)
         known += 1
         assert steps(struck, 1) == steps(calm, 1), phase
         until(lambda: len(service.report()) == number, 60, f"the recovery of the {phase}")  # noqa: B023
     assert steps(struck, 2) == steps(calm, 2)
     finish(calm + struck)
-    assert causes(service.report()) == ["worker-death"] * 3
+    report = service.report()
+    assert causes(report) == ["worker-death"] * len(phases)
+    return report
+
+
+def test_state_that_peers_have(scene: Scene) -> None:
+    """It goes from GPU to GPU."""
+    service = scene.serve("--workers-per-gpu", "2")
+    for one in strike_once_kept(scene, service, PEERS, "optimizer", "backward", "boundary"):
+        assert one["bytes_from_peers"]["nccl"] > one["bytes_from_peers"]["host"] == 0
+        assert one["notes"] == []
+
+
+@pytest.mark.slow
+def test_state_that_peers_do_not_have(scene: Scene) -> None:
+    service, kept = scene.serve("--workers-per-gpu", "2"), "copies of all blocks (device variables of rank"
+    for one in strike_once_kept(scene, service, kept, "optimizer", "backward", "boundary", counting=True):
+        assert one["bytes_from_peers"] == {"nccl": 0, "host": 0}
+
+
+def test_state_of_a_worker_on_the_same_gpu(scene: Scene) -> None:
+    service = scene.serve("--workers-per-gpu", "4", gpus=1, JITC_FAKE_DEVICES="1")
+    (one,) = strike_once_kept(scene, service, PEERS, "backward")
+    assert one["bytes_from_peers"]["nccl"] > one["bytes_from_peers"]["host"] == 0
+
+
+def test_state_of_peers_that_nccl_does_not_move(scene: Scene) -> None:
+    """It comes through shared memory in the same recovery, and the report says why."""
+    service = scene.serve("--workers-per-gpu", "2", JITC_FAKE_FAIL="ncclSend:1+=3")
+    other = service.worker_pid(0)
+    (one,) = strike_once_kept(scene, service, PEERS, "backward")
+    assert one["bytes_from_peers"]["host"] > one["bytes_from_peers"]["nccl"] == 0
+    (note,) = one["notes"]
+    assert "came through the host" in note
+    assert "NCCL: internal error" in note
+    assert one["attempts"] == 1
+    assert service.worker_pid(0) == other
 
 
 def check(scene: Scene, ranks: int, fault: control_pb2.Fault) -> None:

@@ -4,8 +4,10 @@
 // end calls the sink from any thread. Implementations: software/ (host memory), cuda/ (an NVIDIA GPU).
 #pragma once
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -148,6 +150,15 @@ struct MemoryRange {
   uint64_t address, bytes;
 };
 
+/// One end of a link between the devices of two workers, for one transfer of blocks.
+struct Link {
+  bool sends = false;  // the other end receives
+  std::string path;    // shared memory in which the ends find each other: fresh, of a communicator of two
+  uint64_t path_bytes = 0;
+  std::chrono::milliseconds limit{0};  // then it has failed
+  std::function<bool()> cut;           // nobody wants the transfer any more; asked from any thread
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -184,6 +195,14 @@ class Backend {
   virtual void spoil_all(std::span<const MemoryRange> ranges) = 0;
   virtual uint64_t memory_used() const = 0;
   virtual uint64_t memory_total() const = 0;
+  /// Whether blocks can move between this device and another worker's without the host.
+  virtual bool links() const { return false; }
+  /// Both ends at once, with ranges of the same sizes in the same order; only while fenced. False with the
+  /// reason: then nothing is known of the receiver's ranges, and nothing will be written there later. An end
+  /// that cannot go on tells the other one.
+  virtual bool move_blocks(const Link&, std::span<const MemoryRange>, std::string& error) {
+    return error = "this device moves blocks through the host only", false;
+  }
   /// Why the device cannot be made to fail in this way ("illegal-access", "endless-kernel",
   /// "hung-collective"); empty: it can.
   virtual std::string cannot_inject(std::string_view kind) const {

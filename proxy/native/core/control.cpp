@@ -146,6 +146,7 @@ void Session::break_device(uint32_t status, std::string_view cause, std::string_
 }
 
 void Session::leave() {
+  *newest_epoch_ = UINT64_MAX;
   detach();
   {
     const std::lock_guard lock(mutex_);

@@ -78,6 +78,7 @@ Json document(const RecoverReply& reply) {
   return {{"complete", reply.complete},
           {"message", reply.message},
           {"bytes", reply.bytes},
+          {"links", reply.links},
           {"missing", rows_document(reply.missing)}};
 }
 
@@ -145,20 +146,27 @@ uint32_t timeout(const Json& request) {
   return timeout ? timeout : 30'000;
 }
 
+LinkRequest link_request(const Json& json) {
+  return {get<uint64_t>(json, "epoch"), get<std::string>(json, "path"), get<uint64_t>(json, "path_bytes"),
+          timeout(json), get_all(json, "blocks", transfer)};
+}
+
 using Command = std::function<Json(Session&, const Json&)>;
 
 const std::map<std::string, Command>& commands() {
   static const std::map<std::string, Command> kCommands{
       {"Fence", [](Session& s, const Json& r) { return document(s.fence(get<uint64_t>(r, "epoch"))); }},
       {"Rollback",
-       [](Session& s, const Json& r) { return document(s.roll_back(get<uint64_t>(r, "boundary"))); }},
+       [](Session& s, const Json& r) {
+         return document(s.with_links(s.roll_back(get<uint64_t>(r, "boundary"))));
+       }},
       {"FinishStep",
        [](Session& s, const Json& r) {
-         return document(s.finish_step(get<uint64_t>(r, "boundary"), timeout(r)));
+         return document(s.with_links(s.finish_step(get<uint64_t>(r, "boundary"), timeout(r))));
        }},
       {"SkipStep",
        [](Session& s, const Json& r) {
-         return document(s.skip_step(get<uint64_t>(r, "boundary"), timeout(r)));
+         return document(s.with_links(s.skip_step(get<uint64_t>(r, "boundary"), timeout(r))));
        }},
       {"Export",
        [](Session& s, const Json& r) {
@@ -168,6 +176,8 @@ const std::map<std::string, Command>& commands() {
        [](Session& s, const Json& r) {
          return document(s.import_blocks(get<std::string>(r, "path"), get_all(r, "blocks", transfer)));
        }},
+      {"Send", [](Session& s, const Json& r) { return document(s.send_blocks(link_request(r))); }},
+      {"Receive", [](Session& s, const Json& r) { return document(s.receive_blocks(link_request(r))); }},
       {"Resume",
        [](Session& s, const Json& r) {
          const auto slots = get_all(r, "slots", number);

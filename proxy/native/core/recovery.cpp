@@ -17,6 +17,7 @@ constexpr auto kSettleTime = std::chrono::seconds(10);
 // -- fence -------------------------------------------------------------------------------------------
 
 Position Session::fence(uint64_t epoch) {
+  *newest_epoch_ = epoch;  // first: a transfer of blocks that is under way holds the session
   Lock lock(mutex_);
   if (state_ == State::over) throw Error("the session has been given up: " + over_message_);
   if (state_ == State::running) stop_dispatcher(lock);
@@ -284,6 +285,7 @@ void Session::resume(uint64_t epoch, const std::vector<uint32_t>& slots) {
 }
 
 void Session::abandon(uint32_t status, const std::string& message) {
+  *newest_epoch_ = UINT64_MAX;
   Lock lock(mutex_);
   if (state_ == State::running) stop_dispatcher(lock);
   if (state_ == State::faulted) hold(lock);

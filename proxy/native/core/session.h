@@ -7,7 +7,7 @@
 //
 // Life: fenced (a rebuilt session starts so) <-> running -> faulted -> fenced; any -> over (given up).
 // Only running executes ops; faulted waits for Fence. Files: session.cpp, intake.cpp (client's side),
-// dispatch.cpp, order.cpp, step.cpp, boundary.cpp, recovery.cpp, restore.cpp, control.cpp.
+// dispatch.cpp, order.cpp, step.cpp, boundary.cpp, recovery.cpp, restore.cpp, control.cpp, links.cpp.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -83,11 +83,21 @@ struct RecoverReply {
   std::string message;
   uint64_t bytes = 0;
   std::vector<LiveRow> missing;
+  bool links = false;  // blocks can come from, and go to, another worker's device without the host
 };
 
 struct Transfer {
   uint64_t address = 0, bytes = 0, offset = 0;
   Hash hash{};  // zeros: not checked
+};
+
+/// Blocks that go to, or come from, another worker's device directly.
+struct LinkRequest {
+  uint64_t epoch = 0;  // of the recovery that wants it
+  std::string path;
+  uint64_t path_bytes = 0;
+  uint32_t timeout_ms = 0;
+  std::vector<Transfer> blocks;  // the offsets do not matter
 };
 
 struct SessionStats {
@@ -119,6 +129,11 @@ class Session final : public ExecutionSink, public Rendezvous {
   RecoverReply skip_step(uint64_t boundary, uint32_t timeout_ms);
   uint64_t export_blocks(const std::string& path, const std::vector<Transfer>& blocks);
   uint64_t import_blocks(const std::string& path, const std::vector<Transfer>& blocks);
+  /// Both ends at once. Incomplete: nothing has come about, and the receiver's blocks hold anything.
+  RecoverReply send_blocks(const LinkRequest& request);
+  RecoverReply receive_blocks(const LinkRequest& request);
+  /// The reply of a rank whose blocks are to be restored, or to serve others.
+  RecoverReply with_links(RecoverReply reply) const;
   void resume(uint64_t epoch, const std::vector<uint32_t>& slots);
   void abandon(uint32_t status, const std::string& message);
   BoundaryState boundary_table(uint64_t boundary);
@@ -252,6 +267,10 @@ class Session final : public ExecutionSink, public Rendezvous {
   bool skip_result(const ops::OpHeader& op);
   static const Resources::Variable* unsettled_variable(const Resources& resources, const BoundaryState* base);
   std::vector<std::byte> known_payload(uint64_t sequence) const;
+  // links.cpp
+  RecoverReply move_blocks(const LinkRequest& request, bool sends);
+  bool content_is_right(const std::vector<Transfer>& blocks) const;
+
   const LiveRow* copy_for(const LiveRow& wanted, const BoundaryState* base, const StepState* step) const;
 
   const SessionRequest request_;
@@ -272,6 +291,9 @@ class Session final : public ExecutionSink, public Rendezvous {
   std::atomic<uint64_t> received_{0};           // newest op in the journal
   std::atomic<uint64_t> boundary_received_{0};  // newest boundary op in the journal
   std::atomic<uint64_t> epoch_;
+  /// Of the fence that was asked for last: what an earlier recovery has under way is of no use any more. A
+  /// device may leave a thread behind that still looks.
+  const std::shared_ptr<std::atomic<uint64_t>> newest_epoch_ = std::make_shared<std::atomic<uint64_t>>(0);
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;  // state, parked, room, boundaries

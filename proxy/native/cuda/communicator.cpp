@@ -1,8 +1,6 @@
 // See communicator.h. Here: the keeper's way from the meeting to NCCL's communicator, and its end.
 #include "communicator.h"
 
-#include <sys/random.h>
-
 #include "error.h"
 #include "split.h"
 
@@ -11,14 +9,6 @@ namespace {
 constexpr int64_t kSleep = 100'000;  // microseconds; only a safety net, the doorbell wakes
 constexpr int64_t kPoll = 500;       // while NCCL works
 constexpr std::chrono::milliseconds kWatch{100};
-
-/// Never the same twice, also not in another worker: 0 means nobody.
-uint64_t fresh_token() {
-  uint64_t token = 0;
-  while (token == 0)
-    if (getrandom(&token, sizeof token, 0) != sizeof token) token = 0;
-  return token;
-}
 }  // namespace
 
 Communicator::Communicator(CommunicatorContext& context, const Identity& identity, uint64_t sequence,
@@ -132,7 +122,7 @@ void Communicator::meet() {
 
 void Communicator::connect() {
   while (true) {
-    token_ = fresh_token();
+    token_ = Meeting::fresh_token();
     {
       const Lock lock(mutex_);  // not after a fence: the next attempt has the same seat
       check_going();

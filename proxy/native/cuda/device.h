@@ -53,6 +53,8 @@ class Device final : public Backend, public Watcher, public CommunicatorHost {
   uint64_t memory_total() const override { return memory_.total(); }
   std::string cannot_inject(std::string_view kind) const override;
   bool inject(std::string_view kind, const ops::OpHeader& op, std::string& error) override;
+  bool links() const override;
+  bool move_blocks(const Link& link, std::span<const MemoryRange> ranges, std::string& error) override;
 
  private:
   friend struct Table;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -57,6 +58,13 @@ Meeting::~Meeting() {
   if (base_) munmap(base_, bytes(ranks_));
 }
 
+uint64_t Meeting::fresh_token() {
+  uint64_t token = kNobody;
+  while (token == kNobody || token == kRefused)
+    if (getrandom(&token, sizeof token, 0) != sizeof token) token = kNobody;
+  return token;
+}
+
 void Meeting::arrive(uint64_t token) {
   seat(rank_).token.store(token);
   ring_all();
@@ -64,6 +72,12 @@ void Meeting::arrive(uint64_t token) {
 
 void Meeting::leave(uint64_t token) {
   if (seat(rank_).token.compare_exchange_strong(token, 0)) ring_all();
+}
+
+bool Meeting::refused() const {
+  for (uint32_t rank = 0; rank < ranks_; ++rank)
+    if (seat(rank).token.load() == kRefused) return true;
+  return false;
 }
 
 std::optional<std::vector<uint64_t>> Meeting::present() const {

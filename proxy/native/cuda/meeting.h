@@ -6,7 +6,7 @@
 // so that an attempt that was given up (a fence between two runs of one epoch) cannot be mixed with the next.
 // Promises: a rank writes only its own seat (rank 0 also whom an id is for); nothing waits but sleep(). Words
 // are sequentially consistent: this is no hot path, and the order of what is published is what makes it
-// right. Called by: Communicator.
+// right. Called by: Communicator, LinkEnd.
 #pragma once
 #include <array>
 #include <atomic>
@@ -29,6 +29,8 @@ struct SplitPost {
 class Meeting {
  public:
   static uint64_t bytes(uint32_t ranks);
+  /// Never the same twice, also not in another worker.
+  static uint64_t fresh_token();
 
   Meeting(uint32_t ranks, uint32_t rank) : ranks_(ranks), rank_(rank) {}
   ~Meeting();
@@ -41,6 +43,10 @@ class Meeting {
   void arrive(uint64_t token);
   /// It is not, unless it came again under another token.
   void leave(uint64_t token);
+  /// It will not come (any more), whatever the others do: for a meeting that nobody joins twice.
+  void refuse() { arrive(kRefused); }
+  /// A rank has refused.
+  bool refused() const;
   /// Tokens of all ranks, or nothing while one is missing.
   std::optional<std::vector<uint64_t>> present() const;
   /// Some rank needs the communicator: all make it.
@@ -65,6 +71,7 @@ class Meeting {
   void sleep(uint32_t seen, int64_t microseconds) const;
 
  private:
+  static constexpr uint64_t kNobody = 0, kRefused = 1;
   struct Box {
     std::atomic<uint64_t> color_and_key, sequence;
   };

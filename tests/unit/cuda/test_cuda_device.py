@@ -48,6 +48,7 @@ LOSES_ALL = (
     "fault_a_dispatcher",
     "collective_fault_a_rank_dies",
     "collective_fault_an_abort_that_hangs",
+    "link_abort_that_hangs",
 )
 
 
@@ -252,6 +253,13 @@ def test_a_capture_does_not_touch_the_streams_of_the_program(program: Path, tmp_
     assert len(captured) == 1 and marked and not captured & marked
     ended = next(call for call in calls if call.name == "cuStreamEndCapture")
     assert ended.args["nodes"] == 2
+
+
+def test_a_link_is_a_few_groups_of_messages(program: Path, tmp_path: Path) -> None:
+    """599 blocks with content: groups of at most 512, on both ends, and a communicator that is closed in order."""
+    calls = Counter(call.name for call in run(program, "link_blocks_move_and_nothing_else", tmp_path / "log"))
+    assert (calls["ncclSend"], calls["ncclRecv"], calls["ncclGroupStart"]) == (599, 599, 2 * 2)
+    assert (calls["ncclCommDestroy"], calls["ncclCommAbort"]) == (2, 0)
 
 
 def test_a_cublas_call_runs_with_the_modes_and_workspace_of_its_handle(program: Path, tmp_path: Path) -> None:

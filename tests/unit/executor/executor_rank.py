@@ -36,7 +36,7 @@ class Rank:
     @classmethod
     def start(cls, rank: int, board: Shared | None, control: Control) -> Rank:
         shared = Shared()
-        executor = make_executor(control)
+        executor = make_executor(control, ordinal=rank)
         executor.open_session(shared.request(session=rank + 1, slot=rank, board=board or shared))
         client = Client(executor, session=rank + 1, base=BASE + rank * RANGE)
         client.attach()
@@ -88,7 +88,7 @@ class Rank:
         os.pwrite(self.board.fds["board"], slot, 256 * self.rank)
 
     def rebuild(self, epoch: int) -> None:
-        self.executor = make_executor(self.control)
+        self.executor = make_executor(self.control, ordinal=self.rank)
         request = self.shared.request(self.rank + 1, self.rank, rebuild=True, epoch=epoch, board=self.board)
         self.executor.open_session(request)
         self.client.reconnect(self.executor)

@@ -162,13 +162,14 @@ class Control:
 
 
 def make_executor(
-    control: Control | None = None, poison: bool = True, memory_limit: int = 512 * MIB
+    control: Control | None = None, poison: bool = True, memory_limit: int = 512 * MIB, ordinal: int = 0
 ) -> binding.Executor:
-    """JITC_TEST_DRIVER names a driver: then on the cuda device; JITC_TEST_NVRTC its compiler."""
+    """JITC_TEST_DRIVER names a driver: then on the cuda device. JITC_TEST_NVRTC, JITC_TEST_NCCL: libraries for it."""
     driver = os.environ.get("JITC_TEST_DRIVER", "")
     options: Any = {
         "device": "cuda" if driver else "software", "memory_limit": memory_limit, "threads": 1, "operators": "",
         "poison": poison, "driver": driver, "nvrtc": os.environ.get("JITC_TEST_NVRTC", ""),
+        "nccl": os.environ.get("JITC_TEST_NCCL", ""), "ordinal": ordinal,
     }  # fmt: skip
     return binding.Executor(library(), options, control or Control())
 

@@ -16,7 +16,7 @@ import grpc
 import pytest
 from standin_client import Client
 
-from jitc.proxy import cli, proxyd, rpc
+from jitc.proxy import cli, cli_text, proxyd, rpc
 from jitc.v1 import control_pb2
 
 COMMAND = [sys.executable, str(Path(__file__).with_name("standin_proxyd.py"))]
@@ -163,9 +163,22 @@ def test_status_report_inject(daemon: Proxyd, capsys: pytest.CaptureFixture[str]
     while not recoveries:
         recoveries = json.loads(run(capsys, "report", "--json", *at)[1])["recoveries"]
     assert {"cause", "decision", "gpu", "seconds", "phases", "bytes_restored"} <= recoveries[0].keys()
+    assert recoveries[0]["bytes_from_peers"] == {"nccl": 0, "host": 0}
+    assert recoveries[0]["notes"] == []
     assert "worker-death" in run(capsys, "report", *at)[1]
     assert "1 recovery" in run(capsys, "status", *at)[1]
     client.close()
+
+
+def test_a_report_tells_how_blocks_of_peers_came() -> None:
+    recovery = {
+        "gpu": 1, "cause": "worker-death", "outcome": "recovered", "decision": "roll-back", "boundary": 7,
+        "bytes_restored": 4096, "bytes_from_peers": {"nccl": 0, "host": 2048}, "seconds": 0.5, "phases": {},
+        "message": "", "notes": ["NCCL did not work"],
+    }  # fmt: skip
+    text = cli_text.report({"recoveries": [recovery], "validations": []})
+    assert "4.0 KiB restored (2.0 KiB from peers by host), 0.500 s" in text
+    assert text.endswith("\n   NCCL did not work")
 
 
 def test_errors_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
