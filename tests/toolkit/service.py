@@ -20,6 +20,11 @@ from .waiting import until
 BIN = Path(sys.executable).parent
 START_SECONDS = 90.0
 STOP_SECONDS = 30.0
+RECOVERY_SECONDS = 60.0
+
+
+def attempts(report: list[dict[str, Any]]) -> int:
+    return sum(one["attempts"] for one in report)
 
 
 class Service:
@@ -91,6 +96,16 @@ class Service:
         document = json.loads(self._admin("Report", control_pb2.ReportRequest(), 30).json)
         recoveries: list[dict[str, Any]] = document["recoveries"]
         return recoveries
+
+    def survived(self, faults: int) -> list[dict[str, Any]]:
+        """What it tells of this many faults once all of them are over.
+
+        A fault that comes while an earlier one is being mended is told with it, as one more attempt.
+        """
+        until(lambda: attempts(self.report()) >= faults, RECOVERY_SECONDS, f"{faults} faults are told of")
+        report = self.report()
+        assert attempts(report) == faults, f"{attempts(report)} faults instead of {faults}: {report}"
+        return report
 
     def inject(self, fault: control_pb2.Fault, gpu: int, wait: float = 0.0) -> control_pb2.InjectReply:
         request = control_pb2.InjectRequest(gpu=gpu, fault=fault, wait_ms=int(wait * 1000))
