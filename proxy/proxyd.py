@@ -34,6 +34,8 @@ def main(argv: list[str] | None = None) -> int:
     if arguments.die_with_parent:
         _die_with_parent()
     signals = _Signals()
+    if arguments.device == "cuda":
+        _fix_layout()
     from .backends.base import NoDevice
     from .node.config import Config  # after the arguments: --help and mistakes answer at once
     from .node.memory import NoSpace
@@ -241,6 +243,17 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument("--die-with-parent", action="store_true", help=argparse.SUPPRESS)
     return parser
+
+
+def _fix_layout() -> None:
+    from .backends.layout import fix_layout
+
+    if not fix_layout():
+        print(
+            "jitc-proxyd: the kernel refuses to lay out processes alike (personality, ADDR_NO_RANDOMIZE; in a "
+            "container: its seccomp profile); a device variable whose address a program knows may end a recovery",
+            file=sys.stderr,
+        )
 
 
 def _die_with_parent() -> None:

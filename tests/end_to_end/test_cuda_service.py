@@ -22,6 +22,7 @@ from jitc.v1 import control_pb2
 
 STEPS = ROOT / "tests" / "end_to_end" / "cuda_steps.py"
 CUDA = ("--device", "cuda", *fake_compiler())
+ADDR_NO_RANDOMIZE = 0x0040000
 Start = Callable[..., Lockstep]
 
 
@@ -45,6 +46,8 @@ def test_gpus_and_workers(workplace: Workplace, environment: dict[str, str], tmp
     for gpu in states:
         environ = Path(f"/proc/{gpu['worker_pid']}/environ").read_bytes().split(b"\0")
         assert not any(one.startswith(b"LD_PRELOAD=") for one in environ)
+        layout = int(Path(f"/proc/{gpu['worker_pid']}/personality").read_text(), 16)
+        assert layout & ADDR_NO_RANDOMIZE, "a rebuilt worker finds device variables elsewhere"
     # The service itself never initialises CUDA: that was done in a process that has ended.
     calls = fake_calls(tmp_path / "log")
     assert any(call.name == "cuInit" for call in calls)
