@@ -138,6 +138,17 @@ def worker_stats(worker: Any) -> dict[str, Any]:
         return {}
 
 
+def session_stats(session: Session) -> dict[str, Any]:
+    """The session's own of them; empty when its worker is dying."""
+    if session.worker is None:
+        return {}
+    for one in worker_stats(session.worker).get("sessions", []):
+        if one.get("session") == session.number:
+            found: dict[str, Any] = one
+            return found
+    return {}
+
+
 class CoordinatorService:
     """Workers' questions, in gRPC threads; recoveries themselves run in the coordinator's own thread."""
 

@@ -16,7 +16,7 @@ import grpc
 
 from jitc.v1 import worker_pb2
 
-from ..node.admin import worker_stats
+from ..node.admin import session_stats
 from ..node.sessions import Registry, Session, SessionState
 from .classes import Classes, Finding, Row, Table, classify
 
@@ -74,7 +74,7 @@ class Policies:
 
     def executed(self, session: Session) -> int:
         """Highest op executed, asked now."""
-        return int(_stats(session).get("executed", 0))
+        return int(session_stats(session).get("executed", 0))
 
     def busy(self) -> bool:
         """Whether a group is being measured; then ticks must come fast."""
@@ -131,7 +131,7 @@ class Policies:
     # -- measuring --------------------------------------------------------------------------------
 
     def _measure(self, group: list[Session], policy: GroupPolicy) -> None:
-        newest = min(int(_stats(session).get("boundary", 0)) for session in group)
+        newest = min(int(session_stats(session).get("boundary", 0)) for session in group)
         if not policy.measuring:
             if newest - policy.measured_at >= MEASURE_EVERY:
                 policy.measuring, policy.measured_at = True, newest
@@ -178,7 +178,7 @@ class Policies:
     def _change(self, group: list[Session], policy: GroupPolicy, peer: bool, why: str) -> None:
         if policy.peer and not peer:
             # The barrier stays until every rank has a boundary with copies of all blocks.
-            policy.leaving_at = max(int(_stats(session).get("boundary", 0)) for session in group) + 1
+            policy.leaving_at = max(int(session_stats(session).get("boundary", 0)) for session in group) + 1
         elif not peer:
             policy.barrier = False
         policy.peer, policy.measuring = peer, not peer
@@ -194,7 +194,7 @@ class Policies:
     def _leave(self, group: list[Session], policy: GroupPolicy) -> None:
         """The end of peer mode, once no boundary is left that lacks copies."""
         assert policy.leaving_at is not None
-        if min(int(_stats(session).get("committed", 0)) for session in group) > policy.leaving_at:
+        if min(int(session_stats(session).get("committed", 0)) for session in group) > policy.leaving_at:
             policy.leaving_at, policy.barrier = None, False
             self._send_all(group, policy)
 
@@ -260,14 +260,3 @@ def _covered(found: Any, relied_on: dict[int, Classes]) -> bool:
         and classes.unique <= relied_on[number].unique
         for number, classes in found.items()
     )
-
-
-def _stats(session: Session) -> dict[str, Any]:
-    """The session's counters; empty when its worker is dying."""
-    if session.worker is None:
-        return {}
-    for one in worker_stats(session.worker).get("sessions", []):
-        if one.get("session") == session.number:
-            found: dict[str, Any] = one
-            return found
-    return {}

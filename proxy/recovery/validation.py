@@ -20,7 +20,7 @@ import grpc
 
 from jitc.v1 import worker_pb2
 
-from ..node.admin import worker_stats
+from ..node.admin import session_stats
 from ..node.sessions import Registry, Session, SessionState
 from ..rpc import answered, status_of
 from .events import FaultReported, Ticket
@@ -128,7 +128,7 @@ class Validations:
     # -- runs ---------------------------------------------------------------------------------------
 
     def _begin(self, group: list[Session], tickets: list[Ticket]) -> None:
-        newest = max(int(_stats(session).get("boundary", 0)) for session in group)
+        newest = max(int(session_stats(session).get("boundary", 0)) for session in group)
         refusal = ""
         for ahead in AHEAD:
             try:
@@ -149,7 +149,7 @@ class Validations:
         for session in run.members:
             if session.number in run.verdicts:
                 continue
-            stats = _stats(session)
+            stats = session_stats(session)
             verdict = stats.get("validation", {})
             if verdict.get("step") == run.step:
                 run.verdicts[session.number] = verdict
@@ -183,7 +183,7 @@ class Validations:
             seen |= {one.number for one in group}
             last = max(self._newest.get(one.number, 0) for one in group)
             due = last + self._every if last else min(FIRST, self._every)
-            if min(int(_stats(one).get("boundary", 0)) for one in group) >= due:
+            if min(int(session_stats(one).get("boundary", 0)) for one in group) >= due:
                 self._begin(group, [])
 
 
@@ -225,14 +225,3 @@ def line(document: dict[str, Any]) -> str:
     if document["different"]:
         text += f"; {len(document['different'])} blocks differ: this job cannot be guaranteed"
     return text
-
-
-def _stats(session: Session) -> dict[str, Any]:
-    """The session's counters; empty when its worker is dying."""
-    if session.worker is None:
-        return {}
-    for one in worker_stats(session.worker).get("sessions", []):
-        if one.get("session") == session.number:
-            found: dict[str, Any] = one
-            return found
-    return {}
