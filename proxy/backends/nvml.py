@@ -74,7 +74,7 @@ class NvmlWatch:
         self._stopped = threading.Event()
         self._lost: set[int] = set()
         self._gpus: dict[str, tuple[int, Any]] = {}
-        self._events = self._nvml.nvmlEventSetCreate()
+        self._events = self._event_set()
         for uuid, number in physical.items():
             self._register(uuid, number)
         self._thread = threading.Thread(target=self._loop, name="jitc-nvml", daemon=True)
@@ -85,8 +85,17 @@ class NvmlWatch:
         self._thread.join(10)
         if self._thread.is_alive():
             return  # a driver that does not come back must not keep the service from ending
-        self._nvml.nvmlEventSetFree(self._events)
+        if self._events is not None:
+            self._nvml.nvmlEventSetFree(self._events)
         self._nvml.nvmlShutdown()
+
+    def _event_set(self) -> Any:
+        """None where NVML cannot tell events, in some sandboxes: then a lost GPU is still looked for."""
+        try:
+            return self._nvml.nvmlEventSetCreate()
+        except self._nvml.NVMLError as error:
+            print(f"jitc-proxyd: NVML does not report events here ({error}); Xids are not watched", file=sys.stderr)
+            return None
 
     def _register(self, uuid: str, number: int) -> None:
         nvml = self._nvml
@@ -94,6 +103,8 @@ class NvmlWatch:
         try:
             handle = nvml.nvmlDeviceGetHandleByUUID(uuid)
             self._gpus[uuid] = number, handle
+            if self._events is None:
+                return
             able = nvml.nvmlDeviceGetSupportedEventTypes(handle) & wanted
             nvml.nvmlDeviceRegisterEvents(handle, able, self._events)
         except nvml.NVMLError as error:
@@ -103,7 +114,7 @@ class NvmlWatch:
         nvml, quiet = self._nvml, 0
         while not self._stopped.is_set():
             try:
-                event = nvml.nvmlEventSetWait(self._events, WAIT_MS)
+                event = self._next_event()
             except nvml.NVMLError as error:
                 timeout = error.value == nvml.NVML_ERROR_TIMEOUT
                 if not timeout:
@@ -113,6 +124,11 @@ class NvmlWatch:
                     self._look_for_lost()
                 continue
             self._take(event)
+
+    def _next_event(self) -> Any:
+        if self._events is None:
+            raise self._nvml.NVMLError(self._nvml.NVML_ERROR_NOT_SUPPORTED)
+        return self._nvml.nvmlEventSetWait(self._events, WAIT_MS)
 
     def _take(self, event: Any) -> None:
         number = self._number(event.device)

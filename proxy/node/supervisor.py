@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from . import pids
 from .config import Config
 from .watch import Watch
 from .workers import Worker, WorkerEvent, WorkerState
@@ -107,7 +108,7 @@ class Supervisor:
             )  # fmt: skip
         finally:
             os.close(ready_write)
-        worker = Worker(process, os.pidfd_open(process.pid), socket)
+        worker = Worker(process, pids.open_process(process.pid), socket)
         with self._changed:
             self._workers.append(worker)
         self._watch.readable(ready_read, lambda: self._ready(worker, ready_read))

@@ -1,6 +1,6 @@
 """One thread that notices ends: of workers, of training processes, and readiness of new workers.
 
-Called by: the supervisor and the session registry. Promises: a death is noticed at once (pidfd), each
+Called by: the supervisor and the session registry. Promises: a death is noticed at once (pids.py), each
 watch fires once, callbacks run in the watch thread and must be short. It also starts the workers: the
 kernel kills a worker when the *thread* that started it ends, so that thread must live as long as we do.
 """
@@ -15,6 +15,8 @@ import threading
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+
+from . import pids
 
 
 @dataclass(eq=False)
@@ -66,7 +68,7 @@ class Watch:
 
     def process(self, pid: int, callback: Callable[[], None]) -> Watched:
         """Calls back once when the process ends. Raises OSError when there is none."""
-        return self.readable(os.pidfd_open(pid), callback)
+        return self.readable(pids.open_process(pid), callback)
 
     def forget(self, watched: Watched) -> None:
         """Ends a watch that has not fired; harmless when it has."""
@@ -111,15 +113,3 @@ def _guard(function: Callable[[], None]) -> None:
         function()
     except Exception:
         traceback.print_exc(file=sys.stderr)
-
-
-def process_ended(pidfd: int) -> bool:
-    """Whether the process behind a pidfd is gone, asked now."""
-    return ends_within(pidfd, 0)
-
-
-def ends_within(pidfd: int, seconds: float) -> bool:
-    """Waits for the end of the process behind a pidfd."""
-    watch = select.poll()
-    watch.register(pidfd, select.POLLIN)
-    return bool(watch.poll(seconds * 1000))

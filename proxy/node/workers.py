@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -14,8 +13,7 @@ import grpc
 
 from .. import rpc
 from ..machine import Machine
-from . import sockets
-from .watch import ends_within, process_ended
+from . import pids, sockets
 
 
 class WorkerState(Enum):
@@ -43,8 +41,8 @@ WORKER_TABLE = {
 class Worker:
     """Made by the supervisor; the channel to it is opened when first used."""
 
-    def __init__(self, process: subprocess.Popen[bytes], pidfd: int, socket: str) -> None:
-        self.process, self.pidfd, self.socket = process, pidfd, socket
+    def __init__(self, process: subprocess.Popen[bytes], descriptor: int, socket: str) -> None:
+        self.process, self.descriptor, self.socket = process, descriptor, socket
         self.machine = Machine(f"worker {process.pid}", WORKER_TABLE, WorkerState.STARTING)
         self.gpu: int | None = None
         self.noticed_dead = 0.0  # monotonic time
@@ -60,7 +58,7 @@ class Worker:
 
     def alive(self) -> bool:
         """Asked of the kernel, so that a death is seen before its notice has been worked on."""
-        return self.pidfd >= 0 and self.machine.state is not WorkerState.DEAD and not process_ended(self.pidfd)
+        return self.descriptor >= 0 and self.machine.state is not WorkerState.DEAD and not pids.ended(self.descriptor)
 
     def listens(self) -> bool:
         """Asked of its socket: a dying process has closed that before the kernel counts it as ended."""
@@ -68,7 +66,7 @@ class Worker:
 
     def ends_within(self, seconds: float) -> bool:
         """Waits for a process that seems to be dying."""
-        return not self.alive() or ends_within(self.pidfd, seconds)
+        return not self.alive() or pids.ends_within(self.descriptor, seconds)
 
     @property
     def stub(self) -> Any:
@@ -83,8 +81,7 @@ class Worker:
 
     def send(self, number: signal.Signals) -> None:
         if self.alive():
-            with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self.pidfd, number)
+            pids.send(self.descriptor, self.pid, number)
 
     def condemn(self, cause: str, since: float) -> None:
         """Kills it for a cause that its death alone would not tell."""
@@ -93,9 +90,9 @@ class Worker:
 
     def close(self) -> None:
         """After its end: gives back what the service holds for it."""
-        pidfd, self.pidfd = self.pidfd, -1
-        if pidfd >= 0:
-            os.close(pidfd)
+        descriptor, self.descriptor = self.descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
         if self._channel is not None:
             self._channel.close()
             self._channel = self._stub = None

@@ -14,6 +14,7 @@ from toolkit.client import node
 from toolkit.fakes import fake_calls, fake_compiler
 from toolkit.job import PRELOAD, ROOT, run_command
 from toolkit.lockstep import Lockstep
+from toolkit.sandbox import refusing
 from toolkit.service import BIN, Service, kill_at
 from toolkit.waiting import until
 from toolkit.workplace import Workplace
@@ -68,6 +69,26 @@ def test_a_worker_dies(workplace: Workplace, environment: dict[str, str], start:
     report = service.survived(2)
     assert [(one["cause"], one["gpu"], one["outcome"]) for one in report] == [("worker-death", 1, "recovered")] * 2
     assert report[-1]["bytes_restored"] >= 2 << 20
+
+
+def test_in_a_sandbox(workplace: Workplace, environment: dict[str, str], start: Start) -> None:
+    """Without what containers and sandboxes may lack: pidfds, fixed layouts, NVML's events."""
+    without = {"JITC_FAKE_FAIL": "nvmlEventSetCreate:1+=3"}
+    service = workplace.service(
+        1, CUDA, refusing("personality", "pidfd_open", "pidfd_send_signal"), **environment | without
+    )
+    program = start(service, STEPS, 0)
+    expected = [program.step() for _ in range(2)]
+    assert program.finish() == (0, "")
+    struck = start(service, STEPS, 0)
+    service.inject(kill_at(1), 0)
+    assert [struck.step() for _ in range(2)] == expected
+    service.survived(1)
+    struck.kill()
+    until(lambda: not service.status()["gpus"][0]["sessions"], 20, "the killed program's session is closed")
+    log = service.log.read_text()
+    assert "lay out processes alike" in log
+    assert "NVML does not report events here" in log
 
 
 def test_pinned_memory_is_that_of_every_worker(

@@ -28,14 +28,21 @@ def attempts(report: list[dict[str, Any]]) -> int:
 
 
 class Service:
-    """Runs until stop(); its output goes to log."""
+    """Runs until stop(); its output goes to log. before: words before its command (sandbox.py)."""
 
-    def __init__(self, folder: Path, env: dict[str, str], gpus: int = 2, options: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        env: dict[str, str],
+        gpus: int = 2,
+        options: tuple[str, ...] = (),
+        before: tuple[str, ...] = (),
+    ) -> None:
         self.folder, self.gpus = folder, gpus
         self.socket = folder / "proxyd.sock"
         self.log = folder / "proxyd.log"
         self.env = {**env, "JITC_SOCKET": str(self.socket)}
-        command = [str(BIN / "jitc-proxyd"), "--device", "software", "--gpus", str(gpus), "--die-with-parent"]
+        command = [*before, str(BIN / "jitc-proxyd"), "--device", "software", "--gpus", str(gpus), "--die-with-parent"]
         self.command = [*command, "--socket", str(self.socket), *options]
         self.process = self._start()
 

@@ -28,10 +28,12 @@ class Workplace:
         self.jobs: list[tuple[Job, Service | None]] = []
         self.notes: list[str] = []
 
-    def service(self, gpus: int = 2, options: tuple[str, ...] = (), **env: str) -> Service:
+    def service(
+        self, gpus: int = 2, options: tuple[str, ...] = (), before: tuple[str, ...] = (), **env: str
+    ) -> Service:
         folder = self.folder / f"s{len(self.services)}"
         folder.mkdir()
-        service = Service(folder, {**self.env, **env}, gpus, options)
+        service = Service(folder, {**self.env, **env}, gpus, options, before)
         self.services.append(service)
         return service.ready()
 

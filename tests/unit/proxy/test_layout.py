@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import platform
 import subprocess
 import sys
-from pathlib import Path
 
-import pytest
+from toolkit.sandbox import refusing
 
-PERSONALITY = {"x86_64": 135, "aarch64": 92}  # its system call
-REFUSED = Path(__file__).with_name("refused_call.py")
 PROGRAM = """
 import subprocess
 from jitc.proxy.backends.layout import fix_layout
@@ -32,9 +28,6 @@ def test_all_children_alike() -> None:
 
 
 def test_the_sandbox_refuses() -> None:
-    number = PERSONALITY.get(platform.machine())
-    if number is None:
-        pytest.skip(f"the number of this system call on {platform.machine()} is not known here")
-    allowed, first, second = run(sys.executable, str(REFUSED), str(number))
+    allowed, first, second = run(*refusing("personality"))
     assert allowed == "False"
     assert first != second

@@ -1,18 +1,33 @@
-"""`refused_call.py NUMBER COMMAND...`: runs the command with one system call refused (EPERM), as sandboxes do it."""
+"""Commands from which the kernel hides system calls, as containers and sandboxes do.
+
+`refusing("personality")` goes before a command's own words. As a program: `sandbox.py 135,434 COMMAND...`.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
+import platform
 import struct
 import sys
 
 _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
-_ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | 1
+_ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | errno.ENOSYS
 _LOAD, _JUMP_IF_EQUAL, _RETURN = 0x20, 0x15, 0x06
+_NUMBERS = {
+    "x86_64": {"personality": 135, "pidfd_send_signal": 424, "pidfd_open": 434},
+    "aarch64": {"personality": 92, "pidfd_send_signal": 424, "pidfd_open": 434},
+}
 
 
-def refuse(number: int) -> None:
+def refusing(*calls: str) -> tuple[str, ...]:
+    """Words before a command whose processes shall not have these system calls (ENOSYS)."""
+    numbers = _NUMBERS[platform.machine()]
+    return sys.executable, __file__, ",".join(str(numbers[one]) for one in calls)
+
+
+def _refuse(number: int) -> None:
     """The kernel asks this program, in its byte code for packet filters, about each system call."""
     lines = [(_LOAD, 0, 0, 0), (_JUMP_IF_EQUAL, 0, 1, number), (_RETURN, 0, 0, _REFUSE), (_RETURN, 0, 0, _ALLOW)]
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in lines))
@@ -24,5 +39,6 @@ def refuse(number: int) -> None:
 
 
 if __name__ == "__main__":
-    refuse(int(sys.argv[1]))
+    for one in sys.argv[1].split(","):
+        _refuse(int(one))
     os.execvp(sys.argv[2], sys.argv[2:])

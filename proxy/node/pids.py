@@ -1,0 +1,80 @@
+"""Processes known by descriptors that become readable when they end.
+
+Called by: the watch, the supervisor, workers. Promises: a descriptor means one process, also when its number is given
+to another one later; its owner closes it. A pidfd where the kernel has them. Where it has not (old kernels and
+sandboxes that imitate one), the end of a pipe that a thread closes when /proc no longer shows the process: the end is
+noticed LOOK_SECONDS late at most.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import select
+import signal
+import threading
+from pathlib import Path
+
+LOOK_SECONDS = 0.02
+_NO_PIDFD = (errno.ENOSYS, errno.EPERM, errno.EINVAL)
+_never = threading.Event()
+
+
+def open_process(pid: int) -> int:
+    """A descriptor of the process. Raises ProcessLookupError when there is none."""
+    try:
+        return os.pidfd_open(pid)
+    except OSError as error:
+        if error.errno not in _NO_PIDFD:
+            raise
+    return _open_watched(pid)
+
+
+def send(descriptor: int, pid: int, number: signal.Signals) -> None:
+    """A signal to the process behind the descriptor, which is a child of ours that nobody has waited for."""
+    with contextlib.suppress(ProcessLookupError):
+        try:
+            signal.pidfd_send_signal(descriptor, number)
+        except OSError as error:
+            if error.errno not in (*_NO_PIDFD, errno.EBADF):
+                raise
+            os.kill(pid, number)
+
+
+def ended(descriptor: int) -> bool:
+    """Whether the process is gone, asked now."""
+    return ends_within(descriptor, 0)
+
+
+def ends_within(descriptor: int, seconds: float) -> bool:
+    """Waits for its end."""
+    watch = select.poll()
+    watch.register(descriptor, select.POLLIN)
+    return bool(watch.poll(seconds * 1000))
+
+
+def _open_watched(pid: int) -> int:
+    born = _born(pid)  # before the pipe: it raises
+    read, write = os.pipe2(os.O_CLOEXEC)
+    threading.Thread(target=_close_at_end, args=(pid, born, write), name="jitc-process", daemon=True).start()
+    return read
+
+
+def _close_at_end(pid: int, born: str, write: int) -> None:
+    reader = select.poll()
+    reader.register(write, 0)  # says when nobody reads any more
+    with contextlib.suppress(ProcessLookupError):
+        while born and _born(pid) == born and not reader.poll(0):
+            _never.wait(LOOK_SECONDS)
+    os.close(write)
+
+
+def _born(pid: int) -> str:
+    """When it was started, in the kernel's ticks; empty: it has ended, and nobody has waited for it yet."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH)) from None
+    fields = text.rpartition(")")[2].split()  # its name, which may be anything, ends with the last parenthesis
+    return "" if fields[0] in "ZX" else fields[19]
