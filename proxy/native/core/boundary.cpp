@@ -45,11 +45,7 @@ bool Session::make_imported_boundary() {
 
 /// All ops up to this one have run.
 void Session::settle_progress(const ops::OpHeader& op) {
-  {
-    const std::lock_guard lock(progress_mutex_);
-    for (auto& [stream, reached] : streams_) reached.done = std::max(reached.done, reached.given);
-    streams_[wire::stream_of(op)] = {op.sequence, op.sequence};
-  }
+  progress_.settle(wire::stream_of(op), op.sequence);
   dispatched_ = op.sequence;
   ++ops_executed_;
   outbox_.progress(wire::stream_of(op), op.sequence);

@@ -124,7 +124,7 @@ SessionStats Session::stats() {
   SessionStats stats{};
   stats.session = request_.session;
   stats.ops_executed = ops_executed_;
-  stats.executed = executed();
+  stats.executed = progress_.executed(dispatched_);
   stats.received = received_;
   stats.journal_bytes = journal_.bytes();
   stats.memory_used = backend_->memory_used();

@@ -93,11 +93,7 @@ void Session::enqueue(const ops::OpHeader& op) {
   // On a stream that does not exist nothing runs, so that no progress can tell of it.
   const uint64_t stream = wire::stream_of(op);
   const bool counts = stream == 0 || table_.streams().contains(stream);
-  uint64_t given_before = 0;
-  if (counts) {
-    const std::lock_guard lock(progress_mutex_);
-    given_before = std::exchange(streams_[stream].given, op.sequence);
-  }
+  const uint64_t given_before = counts ? progress_.give(stream, op.sequence) : 0;
   dispatched_ = op.sequence;
   ++ops_executed_;
   quiet_ = false;
@@ -105,11 +101,8 @@ void Session::enqueue(const ops::OpHeader& op) {
   answer_ = {answered_in_place(*info) ? op.sequence : 0, {}, {}};
   if (failed_before(op)) return skip(op);
   backend_->enqueue(op);
-  if (counts && info->waits && results_.status(op.sequence).value_or(0) != 0) {
-    // Refused where it was placed, so it is on no stream: no progress will tell of it.
-    const std::lock_guard lock(progress_mutex_);
-    streams_[stream].given = given_before;
-  }
+  if (counts && info->waits && results_.status(op.sequence).value_or(0) != 0)
+    progress_.take_back(stream, given_before);  // no progress will tell of it
   note_resource(op, *info);
 }
 

@@ -100,7 +100,7 @@ void Session::store(const wire::OpView& op) {
 void Session::wait_for_room() {
   const auto ahead = [this] {
     return received_ - dispatched_ > kMostOpsAhead || journal_.tail() - cursor_ > kMostBytesAhead ||
-           received_ - executed() > 2 * kMostOpsAhead;
+           received_ - progress_.executed(dispatched_) > 2 * kMostOpsAhead;
   };
   if (received_ % 64 && journal_.tail() - cursor_ <= kMostBytesAhead) return;  // looked at now and then
   while (ahead()) {

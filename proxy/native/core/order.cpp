@@ -7,7 +7,6 @@
 //
 // This never waits for ever: when the program was told, the device had got there with no more than the ops
 // before the record; other ranks likewise with no more than what they had then.
-#include <algorithm>
 #include <cstring>
 
 #include "session.h"
@@ -21,10 +20,7 @@ void Session::note_told(std::span<const StreamProgress> told) {
 
 /// A result that the program has is there again.
 void Session::note_again(uint64_t sequence) {
-  {
-    const std::lock_guard lock(progress_mutex_);
-    given_again_.insert(sequence);
-  }
+  progress_.give_again(sequence);
   wake_replay();
 }
 
@@ -50,17 +46,12 @@ bool Session::true_again(const RecordHeader& record) {
   if (record.kind == RecordKind::result) {
     if (results_.status(record.sequence).value_or(1) != 0)
       return true;  // an error, or nobody wants it any more
-    const std::lock_guard lock(progress_mutex_);
-    return record.sequence <= floor_ || given_again_.contains(record.sequence);
+    return progress_.given_again(record.sequence);
   }
   const auto payload = record.payload();
   std::vector<StreamProgress> told(payload.size() / sizeof(StreamProgress));
   std::memcpy(told.data(), payload.data(), told.size() * sizeof(StreamProgress));
-  const std::lock_guard lock(progress_mutex_);
-  return std::all_of(told.begin(), told.end(), [this](const StreamProgress& one) {
-    const auto stream = streams_.find(one.stream);
-    return one.sequence <= std::max(floor_, stream == streams_.end() ? 0 : stream->second.done);
-  });
+  return progress_.reached(told);
 }
 
 }  // namespace jitc

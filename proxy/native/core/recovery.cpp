@@ -30,7 +30,7 @@ Position Session::fence(uint64_t epoch) {
   slot.epoch.store(epoch);
   Position position{committed_, last_boundary_, slot.reached, slot.begun, 0, received_};
   lock.unlock();
-  position.executed = executed();
+  position.executed = progress_.executed(dispatched_);
   return position;
 }
 
@@ -155,10 +155,7 @@ RecoverReply Session::skip_step(uint64_t boundary, uint32_t timeout_ms) {
   cursor_ = Journal::after(
       *reinterpret_cast<const RecordHeader*>(reinterpret_cast<const std::byte*>(op) - sizeof(RecordHeader)));
   settle_progress(op->header);
-  {
-    const std::lock_guard progress(progress_mutex_);
-    floor_ = op->header.sequence;
-  }
+  progress_.raise_floor(op->header.sequence);
   for (const auto& stream : resources.streams) outbox_.progress(stream.handle, op->header.sequence);
   boundary_to_make_ = op_position;
   reply.complete = reply.missing.empty();

@@ -85,15 +85,8 @@ RecoverReply Session::restore_to(const BoundaryState* state) {
   uint64_t position = state->position;
   cursor_ = state->number ? Journal::after(*journal_.at(position)) : journal_.head();
   dispatched_ = state->sequence;
-  {
-    const std::lock_guard lock(progress_mutex_);
-    floor_ = state->sequence;
-    past_ = journal_.tail();
-    given_again_.clear();
-    streams_.clear();
-    streams_[0] = {floor_, floor_};
-    for (const auto& stream : state->resources.streams) streams_[stream.handle] = {floor_, floor_};
-  }
+  past_ = journal_.tail();
+  progress_.restore(state->sequence, state->resources.streams);
   for (const auto& stream : state->resources.streams) outbox_.progress(stream.handle, state->sequence);
   outbox_.progress(0, state->sequence);
   BoardSlot& slot = board_.slot(request_.slot);

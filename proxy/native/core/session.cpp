@@ -165,11 +165,7 @@ uint64_t Session::attach(uint64_t results_received) {
     for (const Results::Owed& owed : results_.owed())
       outbox_.completion(CompletionKind::result, owed.status, owed.sequence, owed.payload);
   }
-  {
-    const std::lock_guard lock(progress_mutex_);
-    for (const auto& [stream, reached] : streams_) outbox_.progress(stream, std::max(reached.done, floor_));
-    if (!streams_.contains(0) && floor_) outbox_.progress(0, floor_);
-  }
+  for (const auto& one : progress_.all()) outbox_.progress(one.stream, one.sequence);
   const std::lock_guard lock(mutex_);
   if (!notice_.empty()) outbox_.completion(CompletionKind::notice, 0, 0, std::as_bytes(std::span(notice_)));
   notice_.clear();
@@ -248,11 +244,7 @@ void Session::report_mismatch(uint64_t sequence) {
 
 void Session::progress(uint64_t stream, uint64_t sequence) {
   if (!accepting_) return;
-  {
-    const std::lock_guard lock(progress_mutex_);
-    uint64_t& done = streams_[stream].done;
-    done = std::max(done, sequence);
-  }
+  progress_.done(stream, sequence);
   wake_replay();
   outbox_.progress(stream, sequence);
 }
@@ -268,14 +260,6 @@ void Session::fault(uint64_t sequence, uint32_t status, std::string_view cause, 
   }
   board_.ring();
   host_.report_fault(request_.session, sequence, status, std::string(cause), std::string(message));
-}
-
-uint64_t Session::executed() const {
-  const std::lock_guard lock(progress_mutex_);
-  uint64_t executed = dispatched_;
-  for (const auto& [stream, reached] : streams_)
-    if (reached.done < reached.given) executed = std::min(executed, reached.done);
-  return std::max(executed, floor_);
 }
 
 std::string Session::join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank,

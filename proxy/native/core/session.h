@@ -16,7 +16,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -30,84 +29,15 @@
 #include "journal.h"
 #include "outbox.h"
 #include "pinned_memory.h"
+#include "progress.h"
 #include "resources.h"
 #include "results.h"
+#include "session_types.h"
 #include "snapshot.h"
 #include "validation.h"
 #include "wire.h"
 
 namespace jitc {
-
-/// What a session asks of the process that it lives in.
-class Host {
- public:
-  virtual ~Host() = default;
-  /// Path of the segment, or empty with the reason.
-  virtual std::string join(uint64_t session, const std::array<uint8_t, 128>& unique_id, uint32_t ranks,
-                           uint32_t rank, uint64_t epoch, uint64_t& bytes, std::string& error) = 0;
-  /// Told to the node service by another thread: does not block.
-  virtual void report_fault(uint64_t session, uint64_t sequence, uint32_t status, std::string cause,
-                            std::string message) = 0;
-  /// Carries out an injected fault, unless the device does; does not return when that kills the process.
-  virtual void fire(const Fault& fault, const std::string& detail) = 0;
-};
-
-struct SessionRequest {
-  uint64_t session = 0;
-  uint32_t slot = 0;
-  Journal::Place journal, spill;
-  std::string snapshot_path, board_path;
-  uint64_t snapshot_bytes = 0, address_base = 0, address_bytes = 0, epoch = 0;
-  bool rebuild = false;
-  PinnedMemory::Place pinned;
-};
-
-struct DeviceOptions {
-  std::string device;  // "software" or "cuda"
-  uint64_t memory_limit = 0;
-  int threads = 1;
-  std::string operators_path;
-  std::string driver_path, nccl_path, cublas_path, cublaslt_path, nvrtc_path;  // of the cuda device
-  int ordinal = 0;
-  double hang_seconds = 0;
-  ImageStore::Place images;
-  bool poison = false;  // fill what is not restored with a pattern, so that its use shows
-};
-
-struct Position {
-  uint64_t committed = 0, prepared = 0, reached = 0, begun = 0, executed = 0, received = 0;
-};
-
-struct RecoverReply {
-  bool complete = true;
-  std::string message;
-  uint64_t bytes = 0;
-  std::vector<LiveRow> missing;
-  bool links = false;  // blocks can come from, and go to, another worker's device without the host
-};
-
-struct Transfer {
-  uint64_t address = 0, bytes = 0, offset = 0;
-  Hash hash{};  // zeros: not checked
-};
-
-/// Blocks that go to, or come from, another worker's device directly.
-struct LinkRequest {
-  uint64_t epoch = 0;  // of the recovery that wants it
-  std::string path;
-  uint64_t path_bytes = 0;
-  uint32_t timeout_ms = 0;
-  std::vector<Transfer> blocks;  // the offsets do not matter
-};
-
-struct SessionStats {
-  uint64_t session, ops_executed, executed, received, journal_bytes, boundary, committed, memory_used,
-      memory_total, snapshot_bytes;
-  std::string state, policy;
-  bool protected_;
-  uint64_t validating;  // the step that is waited for; 0: none
-  Verdict verdict;
-};
 
 class Session final : public ExecutionSink, public Rendezvous {
  public:
@@ -168,7 +98,6 @@ class Session final : public ExecutionSink, public Rendezvous {
   void give_result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload);
   void report_mismatch(uint64_t sequence);
   void notice(const std::string& text);
-  uint64_t executed() const;
   void wake_dispatcher();
 
   // intake.cpp
@@ -350,14 +279,8 @@ class Session final : public ExecutionSink, public Rendezvous {
   Validation validation_;  // step 0: none under way
   Verdict verdict_;        // of the newest one
 
-  struct Reached {
-    uint64_t given = 0, done = 0;
-  };
-  mutable std::mutex progress_mutex_;
-  std::unordered_map<uint64_t, Reached> streams_;
-  uint64_t floor_ = 0;              // all ops up to it had run when this state was restored
-  std::set<uint64_t> given_again_;  // results of the program's past that replay has given
-  std::atomic<uint64_t> past_{0};   // records before this position were there when this state was restored
+  Progress progress_;
+  std::atomic<uint64_t> past_{0};  // records before this position were there when this state was restored
   std::atomic<bool> awaiting_past_{false};
 
   std::thread dispatcher_;

@@ -1,0 +1,82 @@
+// See progress.h.
+#include "progress.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace jitc {
+
+uint64_t Progress::give(uint64_t stream, uint64_t sequence) {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(streams_[stream].given, sequence);
+}
+
+void Progress::take_back(uint64_t stream, uint64_t before) {
+  const std::lock_guard lock(mutex_);
+  streams_[stream].given = before;
+}
+
+void Progress::done(uint64_t stream, uint64_t sequence) {
+  const std::lock_guard lock(mutex_);
+  uint64_t& done = streams_[stream].done;
+  done = std::max(done, sequence);
+}
+
+void Progress::settle(uint64_t stream, uint64_t sequence) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [handle, reached] : streams_) reached.done = std::max(reached.done, reached.given);
+  streams_[stream] = {sequence, sequence};
+}
+
+void Progress::restore(uint64_t sequence, std::span<const Resources::Stream> streams) {
+  const std::lock_guard lock(mutex_);
+  floor_ = sequence;
+  given_again_.clear();
+  streams_.clear();
+  streams_[0] = {sequence, sequence};
+  for (const auto& stream : streams) streams_[stream.handle] = {sequence, sequence};
+}
+
+void Progress::raise_floor(uint64_t sequence) {
+  const std::lock_guard lock(mutex_);
+  floor_ = sequence;
+}
+
+uint64_t Progress::executed(uint64_t dispatched) const {
+  const std::lock_guard lock(mutex_);
+  uint64_t executed = dispatched;
+  for (const auto& [stream, reached] : streams_)
+    if (reached.done < reached.given) executed = std::min(executed, reached.done);
+  return std::max(executed, floor_);
+}
+
+std::vector<StreamProgress> Progress::all() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<StreamProgress> out;
+  for (const auto& [stream, reached] : streams_) out.push_back({stream, std::max(reached.done, floor_)});
+  if (!streams_.contains(0) && floor_) out.push_back({0, floor_});
+  return out;
+}
+
+void Progress::give_again(uint64_t sequence) {
+  const std::lock_guard lock(mutex_);
+  given_again_.insert(sequence);
+}
+
+bool Progress::given_again(uint64_t sequence) const {
+  const std::lock_guard lock(mutex_);
+  return sequence <= floor_ || given_again_.contains(sequence);
+}
+
+uint64_t Progress::done_on(uint64_t stream) const {
+  const auto found = streams_.find(stream);
+  return std::max(floor_, found == streams_.end() ? 0 : found->second.done);
+}
+
+bool Progress::reached(std::span<const StreamProgress> told) const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::all_of(
+      told, [this](const StreamProgress& one) { return one.sequence <= done_on(one.stream); });
+}
+
+}  // namespace jitc
