@@ -1,8 +1,12 @@
-"""Fixtures for the executor's tests: the device under it."""
+"""Fixtures for the executor's tests: the device under it, a session with kernels."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
+from kernel_rig import Node
 from toolkit.fakes import fake_library
 
 
@@ -14,3 +18,12 @@ def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
         monkeypatch.setenv("JITC_TEST_DRIVER", str(fake_library("cuda")))
         monkeypatch.setenv("JITC_TEST_NVRTC", str(fake_library("nvrtc")))
     return name
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[Node]:
+    (tmp_path / "images").mkdir()
+    made = Node(tmp_path / "images")
+    yield made
+    made.close()
+    assert not made.control.faults
