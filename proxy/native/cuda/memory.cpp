@@ -85,13 +85,23 @@ bool Memory::take(uint64_t size) {
   return true;
 }
 
+/// Some systems say that memory of a GPU can be mapped for RDMA, and then have none: it is asked for no more.
+abi::CUresult Memory::ask(Block& block) {
+  const Driver& driver = context_->driver();
+  const auto status = driver.cuMemCreate(&block.memory, block.size, &properties_, 0);
+  auto& rdma = properties_.allocFlags.gpuDirectRDMACapable;
+  if (status == 0 || status == kMemoryAllocation || !rdma) return status;
+  rdma = 0;
+  return driver.cuMemCreate(&block.memory, block.size, &properties_, 0);
+}
+
 /// Takes physical memory; not mapped yet.
 uint32_t Memory::create(Block& block) {
   block.size = rounded(block.bytes);
   // The limit is for what is held back too: other virtual GPUs may live on the same one.
   if (context_->held + block.size > total() || !take(block.size)) return kMemoryAllocation;
   const Driver& driver = context_->driver();
-  const auto status = driver.cuMemCreate(&block.memory, block.size, &properties_, 0);
+  const auto status = ask(block);
   if (status == 0) return context_->held += block.size, kSuccess;
   context_->used -= block.size;
   if (status == kMemoryAllocation) return kMemoryAllocation;

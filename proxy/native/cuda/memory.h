@@ -65,6 +65,7 @@ class Memory {
   uint64_t rounded(uint64_t bytes) const { return (bytes + granularity_ - 1) / granularity_ * granularity_; }
   bool overlaps(const Block& block, uint64_t address, uint64_t bytes) const;
   bool take(uint64_t size);
+  abi::CUresult ask(Block& block);
   uint32_t create(Block& block);
   void map(Block& block);
   void unmap(Block& block);

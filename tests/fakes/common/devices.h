@@ -18,6 +18,14 @@ inline size_t device_memory() {
   return text && *text ? std::strtoull(text, nullptr, 10) : size_t{1} << 30;
 }
 
+/// Memory that can be mapped for RDMA: the attribute of the device, and whether it can be made.
+enum class Rdma { none, works, refused };
+inline Rdma rdma() {
+  const char* text = std::getenv("JITC_FAKE_RDMA");
+  if (!text || !*text) return Rdma::none;
+  return std::string(text) == "refused" ? Rdma::refused : Rdma::works;
+}
+
 /// As nvidia-smi writes it; its bytes are "jitcfake" and the number.
 inline std::string uuid_text(int physical) {
   char text[64];

@@ -71,6 +71,7 @@ int attribute(int id, int physical) {
       {97, 232448},   {99, 1},    {102, 1},  {103, 1},         {106, 32},       {111, 1024},   {115, 0},
       {120, 1},       {122, 1},   {123, 1}};
   if (id == 33) return physical + 1;  // PCI bus
+  if (id == 110) return rdma() != Rdma::none;
   const auto found = kValues.find(id);
   return found == kValues.end() ? 0 : found->second;
 }

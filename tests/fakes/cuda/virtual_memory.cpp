@@ -1,4 +1,5 @@
 // Addresses, physical memory and mappings (cuMem*), and what has its address from the driver (cuMemAlloc).
+#include "../common/devices.h"
 #include "call.h"
 #include "functions.h"
 
@@ -42,7 +43,9 @@ int cuMemCreate(unsigned long long* out, size_t size, const CUmemAllocationProp*
                 unsigned long long flags) {
   return call("cuMemCreate", Needs::context, {size_field(size)}, [&](Call& call) {
     if (flags) throw Failure{kInvalidValue};
-    *needed(out) = memory().create(size, device_of(property));
+    const int device = device_of(property);
+    if (property->gpuDirectRDMACapable && rdma() != Rdma::works) throw Failure{kNotSupported};
+    *needed(out) = memory().create(size, device);
     call.note(Field::address("out", *out));
   });
 }

@@ -170,6 +170,16 @@ CASE(memory_the_driver_out_of_memory_is_a_result) {
   CHECK(s.sink.faults().empty());
 }
 
+CASE(memory_that_cannot_be_mapped_for_rdma_serves_all_the_same) {
+  for (const char* const rdma : {"works", "refused"}) {
+    setenv("JITC_FAKE_RDMA", rdma, 1);
+    Session s;
+    CHECK_EQUAL(s.try_allocate(s.base, kBlock), 0u);
+    CHECK_EQUAL(s.try_allocate(s.base + kBlock, kBlock), 0u);
+    CHECK(s.sink.faults().empty());
+  }
+}
+
 CASE(memory_what_is_held_back_is_given_up_for_an_allocation) {
   setenv("JITC_FAKE_MEMORY", std::to_string(8 * kBlock).c_str(), 1);
   Session s;
