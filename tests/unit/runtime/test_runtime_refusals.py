@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import grpc
 import pytest
 from fake_node import Node, Record, completion
+from runtime_binding import LIBRARIES, TRANSPORT
 
 Start = Callable[..., Any]
 OPEN = """
@@ -39,7 +41,12 @@ def test_default_socket(folder: Path, client: Start) -> None:
 def test_socket_of_another_user(node: Node, client: Start) -> None:
     os.chmod(node.folder, 0o711)
     os.chmod(node.socket, 0o700)
-    _, err = client("library(); os.setuid(65534); assert gpus() == []").finish()
+    public = node.folder / "libraries"  # the checkout may be where no other user can read
+    public.mkdir()
+    for library in (*TRANSPORT.glob("libjitc_transport.so"), *LIBRARIES.glob("*.so")):
+        shutil.copy(library, public)
+    program = "library(); os.setuid(65534); assert gpus() == []"
+    _, err = client(program, JITC_TEST_LIBRARIES=str(public)).finish()
     assert err.startswith(f"jitc: the socket {node.socket} belongs to another user") and len(err.splitlines()) == 1
 
 
