@@ -151,7 +151,7 @@ _PRODUCTS: tuple[Function, ...] = (
 
 _REFUSED = (
     *unsupported(
-        "use cublasLtMatmulAlgoGetHeuristic: there is one algorithm",
+        "choosing an algorithm by hand is not supported: leave TunableOp off, use cublasLtMatmulAlgoGetHeuristic",
         """
     cublasLtMatmulAlgoCapGetAttribute cublasLtMatmulAlgoCheck cublasLtMatmulAlgoConfigGetAttribute
     cublasLtMatmulAlgoConfigSetAttribute cublasLtMatmulAlgoGetIds cublasLtMatmulAlgoInit""",

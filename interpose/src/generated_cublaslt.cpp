@@ -6,9 +6,9 @@ using namespace jitc::front;
 
 // cuBLASLt: libcublasLt.so.13
 namespace {
-constexpr const char* kAdvice0 = "copy or transpose with the framework's own operators";
-constexpr const char* kAdvice1 = "create the object with its ...Create function";
-constexpr const char* kAdvice2 = "use cublasLtMatmulAlgoGetHeuristic: there is one algorithm";
+constexpr const char* kAdvice0 = "choosing an algorithm by hand is not supported: leave TunableOp off, use cublasLtMatmulAlgoGetHeuristic";
+constexpr const char* kAdvice1 = "copy or transpose with the framework's own operators";
+constexpr const char* kAdvice2 = "create the object with its ...Create function";
 }  // namespace
 
 JITC_EXPORT int32_t cublasLtCreate(uint64_t* handle) { return guard_cublaslt<false>([&] { return ::jitc::front::cublasLtCreate(handle); }); }
@@ -31,19 +31,19 @@ JITC_EXPORT int32_t cublasLtMatrixLayoutDestroy(uint64_t layout) { return guard_
 JITC_EXPORT int32_t cublasLtMatrixLayoutGetAttribute(uint64_t layout, int32_t attribute, void* value, size_t size, size_t* written) { return guard_cublaslt<false>([&] { return ::jitc::front::cublasLtMatrixLayoutGetAttribute(layout, attribute, value, size, written); }); }
 JITC_EXPORT int32_t cublasLtMatrixLayoutSetAttribute(uint64_t layout, int32_t attribute, const void* value, size_t size) { return guard_cublaslt<false>([&] { return ::jitc::front::cublasLtMatrixLayoutSetAttribute(layout, attribute, value, size); }); }
 
-JITC_EXPORT int32_t cublasLtMatmulAlgoCapGetAttribute() { return refuse_cublaslt("cublasLtMatmulAlgoCapGetAttribute", kAdvice2); }
-JITC_EXPORT int32_t cublasLtMatmulAlgoCheck() { return refuse_cublaslt("cublasLtMatmulAlgoCheck", kAdvice2); }
-JITC_EXPORT int32_t cublasLtMatmulAlgoConfigGetAttribute() { return refuse_cublaslt("cublasLtMatmulAlgoConfigGetAttribute", kAdvice2); }
-JITC_EXPORT int32_t cublasLtMatmulAlgoConfigSetAttribute() { return refuse_cublaslt("cublasLtMatmulAlgoConfigSetAttribute", kAdvice2); }
-JITC_EXPORT int32_t cublasLtMatmulAlgoGetIds() { return refuse_cublaslt("cublasLtMatmulAlgoGetIds", kAdvice2); }
-JITC_EXPORT int32_t cublasLtMatmulAlgoInit() { return refuse_cublaslt("cublasLtMatmulAlgoInit", kAdvice2); }
-JITC_EXPORT int32_t cublasLtMatmulDescInit_internal() { return refuse_cublaslt("cublasLtMatmulDescInit_internal", kAdvice1); }
-JITC_EXPORT int32_t cublasLtMatmulPreferenceGetAttribute() { return refuse_cublaslt("cublasLtMatmulPreferenceGetAttribute", kAdvice1); }
-JITC_EXPORT int32_t cublasLtMatmulPreferenceInit_internal() { return refuse_cublaslt("cublasLtMatmulPreferenceInit_internal", kAdvice1); }
-JITC_EXPORT int32_t cublasLtMatrixLayoutInit_internal() { return refuse_cublaslt("cublasLtMatrixLayoutInit_internal", kAdvice1); }
-JITC_EXPORT int32_t cublasLtMatrixTransform() { return refuse_cublaslt("cublasLtMatrixTransform", kAdvice0); }
-JITC_EXPORT int32_t cublasLtMatrixTransformDescCreate() { return refuse_cublaslt("cublasLtMatrixTransformDescCreate", kAdvice0); }
-JITC_EXPORT int32_t cublasLtMatrixTransformDescDestroy() { return refuse_cublaslt("cublasLtMatrixTransformDescDestroy", kAdvice0); }
-JITC_EXPORT int32_t cublasLtMatrixTransformDescGetAttribute() { return refuse_cublaslt("cublasLtMatrixTransformDescGetAttribute", kAdvice0); }
-JITC_EXPORT int32_t cublasLtMatrixTransformDescInit_internal() { return refuse_cublaslt("cublasLtMatrixTransformDescInit_internal", kAdvice1); }
-JITC_EXPORT int32_t cublasLtMatrixTransformDescSetAttribute() { return refuse_cublaslt("cublasLtMatrixTransformDescSetAttribute", kAdvice0); }
+JITC_EXPORT int32_t cublasLtMatmulAlgoCapGetAttribute() { return refuse_cublaslt("cublasLtMatmulAlgoCapGetAttribute", kAdvice0); }
+JITC_EXPORT int32_t cublasLtMatmulAlgoCheck() { return refuse_cublaslt("cublasLtMatmulAlgoCheck", kAdvice0); }
+JITC_EXPORT int32_t cublasLtMatmulAlgoConfigGetAttribute() { return refuse_cublaslt("cublasLtMatmulAlgoConfigGetAttribute", kAdvice0); }
+JITC_EXPORT int32_t cublasLtMatmulAlgoConfigSetAttribute() { return refuse_cublaslt("cublasLtMatmulAlgoConfigSetAttribute", kAdvice0); }
+JITC_EXPORT int32_t cublasLtMatmulAlgoGetIds() { return refuse_cublaslt("cublasLtMatmulAlgoGetIds", kAdvice0); }
+JITC_EXPORT int32_t cublasLtMatmulAlgoInit() { return refuse_cublaslt("cublasLtMatmulAlgoInit", kAdvice0); }
+JITC_EXPORT int32_t cublasLtMatmulDescInit_internal() { return refuse_cublaslt("cublasLtMatmulDescInit_internal", kAdvice2); }
+JITC_EXPORT int32_t cublasLtMatmulPreferenceGetAttribute() { return refuse_cublaslt("cublasLtMatmulPreferenceGetAttribute", kAdvice2); }
+JITC_EXPORT int32_t cublasLtMatmulPreferenceInit_internal() { return refuse_cublaslt("cublasLtMatmulPreferenceInit_internal", kAdvice2); }
+JITC_EXPORT int32_t cublasLtMatrixLayoutInit_internal() { return refuse_cublaslt("cublasLtMatrixLayoutInit_internal", kAdvice2); }
+JITC_EXPORT int32_t cublasLtMatrixTransform() { return refuse_cublaslt("cublasLtMatrixTransform", kAdvice1); }
+JITC_EXPORT int32_t cublasLtMatrixTransformDescCreate() { return refuse_cublaslt("cublasLtMatrixTransformDescCreate", kAdvice1); }
+JITC_EXPORT int32_t cublasLtMatrixTransformDescDestroy() { return refuse_cublaslt("cublasLtMatrixTransformDescDestroy", kAdvice1); }
+JITC_EXPORT int32_t cublasLtMatrixTransformDescGetAttribute() { return refuse_cublaslt("cublasLtMatrixTransformDescGetAttribute", kAdvice1); }
+JITC_EXPORT int32_t cublasLtMatrixTransformDescInit_internal() { return refuse_cublaslt("cublasLtMatrixTransformDescInit_internal", kAdvice2); }
+JITC_EXPORT int32_t cublasLtMatrixTransformDescSetAttribute() { return refuse_cublaslt("cublasLtMatrixTransformDescSetAttribute", kAdvice1); }
