@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../core/checksum.h"
 #include "device.h"
 #include "place.h"
 
@@ -109,7 +110,7 @@ void Device::place_copy_d2h_pinned(const ops::OpHeader& op) {
     check("cuMemcpyDtoHAsync", driver().cuMemcpyDtoHAsync(target, copy.address, copy.bytes, stream.real()));
   submitted(stream, op);
   const auto answer_with_hash = [this, target, bytes = copy.bytes, sequence = op.sequence] {
-    const auto hash = hash_of({target, bytes});
+    const auto hash = hash_bytes({target, bytes});
     sink_.result(sequence, kSuccess, std::as_bytes(std::span(hash)));
   };
   completer_->after(stream.track(), {0, 0, std::move(landing), answer_with_hash});

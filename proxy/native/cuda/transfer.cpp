@@ -4,9 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "../core/content_hash.h"
 #include "error.h"
 
@@ -68,14 +65,6 @@ void Transfer::write(uint64_t address, std::span<const std::byte> data) {
           driver.cuMemcpyHtoDAsync(address + at, lane.buffer->data(), size, lane.stream));
   }
   for (const Lane& lane : lanes_) wait(lane);
-}
-
-std::array<uint8_t, 16> hash_of(std::span<const std::byte> bytes) {
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits(bytes.data(), bytes.size()));
-  std::array<uint8_t, 16> out;
-  std::memcpy(out.data(), canonical.digest, out.size());
-  return out;
 }
 
 Hash Transfer::hash(const MemoryRange& range) {

@@ -15,9 +15,6 @@
 
 namespace jitc::cuda {
 
-/// XXH3 128 bit in canonical form.
-std::array<uint8_t, 16> hash_of(std::span<const std::byte> bytes);
-
 class Transfer {
  public:
   explicit Transfer(std::shared_ptr<Context> context) : context_(std::move(context)) {}

@@ -3,8 +3,8 @@
 
 #include <cstring>
 
+#include "../core/checksum.h"
 #include "error.h"
-#include "hash.h"
 
 namespace jitc::software {
 namespace {
@@ -61,8 +61,8 @@ std::span<const std::byte> copy_d2h(const Memory& memory, ExecutionSink& sink, c
   return {buffer.data(), op.bytes};
 }
 
-std::array<uint8_t, 16> copy_d2h_pinned(const Memory& memory, const PinnedRange& pinned, ExecutionSink& sink,
-                                        const ops::CopyD2hPinned& op) {
+Hash copy_d2h_pinned(const Memory& memory, const PinnedRange& pinned, ExecutionSink& sink,
+                     const ops::CopyD2hPinned& op) {
   const std::byte* const from = operand(memory, op.header, "source", op.address, op.bytes);
   std::byte* const to = pinned.find(op.destination, op.bytes);
   if (!to) refuse_value("the destination is not pinned memory of this session");
@@ -70,7 +70,7 @@ std::array<uint8_t, 16> copy_d2h_pinned(const Memory& memory, const PinnedRange&
     sink.injection_point(op.header, "copy");
   else
     copy_halves(sink, op.header, to, from, op.bytes);
-  return hash_of({from, op.bytes});
+  return hash_bytes({from, op.bytes});
 }
 
 void copy_d2d(const Memory& memory, ExecutionSink& sink, const ops::CopyD2d& op) {

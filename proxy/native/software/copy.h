@@ -2,7 +2,6 @@
 // Promises: every range is validated before a byte is touched; half-way through each copy the sink's
 // injection point "copy" is passed. All throw OpError.
 #pragma once
-#include <array>
 #include <span>
 
 #include "../core/backend.h"
@@ -15,8 +14,7 @@ std::byte* operand(const Memory& memory, const ops::OpHeader& op, const char* na
                    uint64_t bytes);
 
 /// Into the program's memory, unless the program has it already; the hash of what was read.
-std::array<uint8_t, 16> copy_d2h_pinned(const Memory&, const PinnedRange&, ExecutionSink&,
-                                        const ops::CopyD2hPinned&);
+Hash copy_d2h_pinned(const Memory&, const PinnedRange&, ExecutionSink&, const ops::CopyD2hPinned&);
 void copy_h2d(const Memory&, ExecutionSink&, const ops::CopyH2d&);
 std::span<const std::byte> copy_d2h(const Memory&, ExecutionSink&,
                                     const ops::CopyD2h&);  // until the next call

@@ -1,7 +1,7 @@
 // Pinned memory that the program shares, on the cuda device.
 #include <thread>
 
-#include "cuda/transfer.h"
+#include "core/checksum.h"
 #include "kernels.h"
 
 namespace jitc::test {
@@ -60,7 +60,7 @@ CASE(pinned_results_go_straight_to_the_program) {
   const Reply reply = s.ask(d2h(map.range.base + 5, a, 3));
   CHECK_EQUAL(reply.status, 0u);
   CHECK_EQUAL(map.text(4, 5), std::string("\0abc\0", 5));
-  const auto hash = cuda::hash_of(std::as_bytes(std::span("abc", 3)));
+  const auto hash = hash_bytes(std::as_bytes(std::span("abc", 3)));
   CHECK(reply.value<Hash>() == hash && reply.payload.size() == hash.size());
   CHECK_EQUAL(s.ask(d2h(map.range.base, a, 0)).status, 0u);
 }

@@ -1,8 +1,8 @@
 // Pinned memory that the program shares, on the software device.
 #include <thread>
 
+#include "core/checksum.h"
 #include "harness.h"
-#include "software/hash.h"
 
 namespace jitc::test {
 namespace {
@@ -41,7 +41,7 @@ CASE(pinned_results_are_written_and_hashed) {
   const Reply reply = s.ask(d2h(map.range.base + 5, a, 3));
   CHECK_EQUAL(reply.status, 0u);
   CHECK_EQUAL(map.text(4, 5), std::string("\0abc\0", 5));
-  const auto hash = software::hash_of(std::as_bytes(std::span("abc", 3)));
+  const auto hash = hash_bytes(std::as_bytes(std::span("abc", 3)));
   CHECK(reply.value<Hash>() == hash && reply.payload.size() == hash.size());
 }
 
