@@ -134,9 +134,7 @@ void CollectiveCall::check_range(const char* what, uint64_t address, uint64_t co
   if (__builtin_mul_overflow(count, uint64_t{width}, &bytes) || __builtin_mul_overflow(bytes, times, &bytes))
     refuse_value("the size of a collective overflows");
   if (bytes && !context_.host.allocated(address, bytes, op_.header.sequence))
-    refuse(kIllegalAddress, "illegal-address",
-           std::string(what) + " of " + std::to_string(bytes) + " bytes at " + hex(address) +
-               " is not allocated");
+    refuse_address(what, address, bytes);
 }
 
 CollectiveCall::Locks CollectiveCall::hold_all() const {

@@ -1,6 +1,8 @@
 // See communicator.h. Here: the keeper's way from the meeting to NCCL's communicator, and its end.
 #include "communicator.h"
 
+#include <utility>
+
 #include "error.h"
 #include "split.h"
 

@@ -188,9 +188,7 @@ Pinned Device::staging(size_t bytes) {
 
 void Device::require(const char* name, uint64_t address, uint64_t bytes) const {
   if (bytes == 0 || memory_.contains(address, bytes)) return;
-  refuse(
-      kIllegalAddress, "illegal-address",
-      std::string(name) + " of " + std::to_string(bytes) + " bytes at " + hex(address) + " is not allocated");
+  refuse_address(name, address, bytes);
 }
 
 // -- failing -------------------------------------------------------------------------------------------

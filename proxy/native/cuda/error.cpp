@@ -47,12 +47,4 @@ OpError error_of(const Driver& driver, const char* what, abi::CUresult status) {
           std::string(what) + ": " + driver.describe(status), sticky != nullptr};
 }
 
-std::string hex(uint64_t value) {
-  char text[19] = "0x";
-  char* end = text + 2;
-  for (int shift = 60; shift >= 0; shift -= 4)
-    if (value >> shift || shift == 0) *end++ = "0123456789abcdef"[value >> shift & 15];
-  return {text, end};
-}
-
 }  // namespace jitc::cuda

@@ -14,7 +14,7 @@ constexpr std::array<const char*, 6> kReductions{"sum", "prod", "max", "min", "a
 
 void Communicator::wait_known(WaitHub& hub) const {
   if (!hub.wait([this] { return known_.load() || failed_.load(); })) throw Abandoned{};
-  if (!known_) refuse(kSystemFailure, "communicator", reason_);
+  if (!known_) refuse(kUnknown, "communicator", reason_);
 }
 
 void Communicator::become(const Identity& identity, WaitHub& hub) {
@@ -31,7 +31,7 @@ void Communicator::fail(const std::string& reason, WaitHub& hub) {
 
 void Communicator::wait_mapped(WaitHub& hub) const {
   if (!hub.wait([this] { return segment_.load() || failed_.load(); })) throw Abandoned{};
-  if (!segment_.load()) refuse(kSystemFailure, "communicator", reason_);
+  if (!segment_.load()) refuse(kUnknown, "communicator", reason_);
 }
 
 void Communicator::join(Rendezvous& rendezvous, WaitHub& hub) {
@@ -42,9 +42,9 @@ void Communicator::join(Rendezvous& rendezvous, WaitHub& hub) {
   uint64_t bytes = 0;
   if (ranks() > 1) {
     path = rendezvous.join(identity_.unique_id, ranks(), rank(), bytes, error);
-    if (path.empty()) refuse(kSystemFailure, "communicator", "cannot join the communicator: " + error);
+    if (path.empty()) refuse(kUnknown, "communicator", "cannot join the communicator: " + error);
   }
-  if (!segment->map(path, bytes, error)) refuse(kSystemFailure, "communicator", error);
+  if (!segment->map(path, bytes, error)) refuse(kUnknown, "communicator", error);
   mapped_ = std::move(segment);
   segment_.store(mapped_.get());
   mapped_->own().joined.store(1);

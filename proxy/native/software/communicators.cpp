@@ -201,7 +201,7 @@ void Communicators::help(uint64_t generation, uint64_t sequence, const Pointer& 
     failed(error.status, error.message);
   } catch (const Abandoned&) {
   } catch (const std::exception& error) {
-    failed(kSystemFailure, error.what());
+    failed(kUnknown, error.what());
   }
   working_.fetch_sub(1);
   hub_.changed();

@@ -41,9 +41,7 @@ std::byte* operand(const Memory& memory, const ops::OpHeader& op, const char* na
                    uint64_t bytes) {
   if (bytes == 0) return nullptr;
   if (void* const found = memory.find(address, bytes, op.sequence)) return static_cast<std::byte*>(found);
-  refuse(
-      kIllegalAddress, "illegal-address",
-      std::string(name) + " of " + std::to_string(bytes) + " bytes at " + hex(address) + " is not allocated");
+  refuse_address(name, address, bytes);
 }
 
 void copy_h2d(const Memory& memory, ExecutionSink& sink, const ops::CopyH2d& op) {

@@ -1,0 +1,44 @@
+// How an op of a device fails, inside the back end only.
+//
+// Thrown by whatever places or runs an op, caught in Device::enqueue (on the software device also by its
+// streams), which turns it into a result (ops that wait) or a fault (all others). Never leaves the back end.
+// Called by: everything of a device.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace jitc::device {
+
+/// cudaError_t values that the devices give by themselves.
+enum Status : uint32_t {
+  kSuccess = 0,
+  kInvalidValue = 1,
+  kMemoryAllocation = 2,
+  kInvalidHandle = 400,
+  kNotFound = 500,
+  kNotReady = 600,
+  kIllegalAddress = 700,
+  kLaunchFailure = 719,
+  kNotSupported = 801,
+  kUnknown = 999,
+};
+
+struct OpError {
+  uint32_t status;    // cudaError_t
+  const char* cause;  // one word for reports, such as "invalid-handle"
+  std::string message;
+  bool sticky = false;  // a context of the cuda device is of no use any more
+};
+
+/// The op was given up because of a fence or of another op's fault: nobody is told.
+struct Abandoned {};
+
+[[noreturn]] void refuse(uint32_t status, const char* cause, std::string message);
+[[noreturn]] void refuse_value(std::string message);
+[[noreturn]] void refuse_handle(std::string message);
+/// The memory that an operand of the op names is not allocated.
+[[noreturn]] void refuse_address(const char* operand, uint64_t address, uint64_t bytes);
+
+std::string hex(uint64_t value);
+
+}  // namespace jitc::device
