@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -11,6 +12,7 @@ import pytest
 from toolkit import workplace as workplaces
 from toolkit.job import Script
 from toolkit.leaks import MARK, marked_processes, new_mark
+from toolkit.native_program import NativeProgram, finish
 from toolkit.record import Record, assert_close, assert_identical
 from toolkit.waiting import until
 from toolkit.workplace import Workplace
@@ -61,6 +63,23 @@ def test_a_process_that_changed_its_parent_is_found() -> None:
     assert marked_processes(mark) == {pid: "sleep 60"}
     subprocess.run(["kill", str(pid)], check=True)
     until(lambda: not marked_processes(mark), 10, "the process ended")
+
+
+def test_a_command_over_its_limit_ends_with_all_that_it_started() -> None:
+    mark = new_mark()
+    with pytest.raises(subprocess.TimeoutExpired):
+        finish(["bash", "-c", "sleep 60 & wait"], 0.5, {**os.environ, MARK: mark})
+    until(lambda: not marked_processes(mark), 10, "the processes ended")
+
+
+def test_a_command_that_fails_says_why() -> None:
+    with pytest.raises(AssertionError, match="no such luck"):
+        finish(["bash", "-c", "echo no such luck >&2; exit 3"], 60)
+
+
+def test_cases_of_a_native_program_are_those_of_its_sources(tmp_path: Path) -> None:
+    (tmp_path / "some_cases.cpp").write_text("CASE(two) {\n}\nCASE(one) {\n  // CASE(three)\n}\n")
+    assert NativeProgram("none", "none", tmp_path).cases() == ["one", "two"]
 
 
 def test_evidence_of_a_failure_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -6,8 +6,6 @@ Each case is a process of its own; the fake's log of calls tells what was leaked
 
 from __future__ import annotations
 
-import os
-import re
 import struct
 import subprocess
 import sys
@@ -16,12 +14,13 @@ from pathlib import Path
 
 import pytest
 from toolkit.fakes import FakeCall, fake_calls, fake_environment
+from toolkit.native_program import TIMEOUT, NativeProgram, listed_cases, run_case
 
 from jitc.proxy.backends import libraries
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-SANITIZE = os.environ.get("JITC_SANITIZE", "")
+pytestmark = TIMEOUT
 #: What makes something -> what gives it back, and the argument that names it there.
 PAIRS = {
     "cuStreamCreateWithPriority": ("cuStreamDestroy_v2", "stream"),
@@ -64,36 +63,19 @@ def real_nvrtc() -> Path | None:
     return next((path for path in found if path.is_absolute()), None)
 
 
-def cases() -> list[str]:
-    sources = [path.read_text() for path in HERE.glob("native/*.cpp")]
-    return sorted(name for text in sources for name in re.findall(r"^CASE\((\w+)\)", text, re.M))
+PROGRAM = NativeProgram(
+    "cuda-test", "jitc_cuda_test", HERE / "native",
+    parts=("tests/fakes",), settings=(f"-DJITC_CUDA_HEADERS={cuda_headers() or ''}",),
+)  # fmt: skip
 
 
 @pytest.fixture(scope="session")
 def program() -> Path:
-    # A fake with sanitizers must not be found by other tests (toolkit.fakes).
-    build = ROOT / "build" / ("-".join(["sanitize/cuda-test", *SANITIZE.split(",")]) if SANITIZE else "cuda-test")
-    tools = Path(sys.executable).parent
-    parts = "-DJITC_PARTS=tests/unit/cuda/native;tests/fakes"
-    headers = f"-DJITC_CUDA_HEADERS={cuda_headers() or ''}"
-    configure: list[str | Path] = [
-        tools / "cmake", "-S", ROOT, "-B", build, "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tools / 'ninja'}",
-        parts, headers, f"-DJITC_SANITIZE={SANITIZE}",
-    ]  # fmt: skip
-    targets = ["--target", "jitc_cuda_test"]
-    commands: list[list[str | Path]] = [configure, [tools / "cmake", "--build", build, "-j", "2", *targets]]
-    for command in commands:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
-    return build / "tests" / "unit" / "cuda" / "native" / "jitc_cuda_test"
+    return PROGRAM.build()
 
 
 def run(program: Path, case: str, log: Path) -> list[FakeCall]:
-    done = subprocess.run(
-        [program, case], capture_output=True, text=True, timeout=900, check=False, env=fake_environment(log)
-    )
-    assert done.returncode == 0, f"{program} {case}\n{done.stdout}{done.stderr}"
-    assert "WARNING: ThreadSanitizer" not in done.stderr
+    run_case(program, case, fake_environment(log))
     return [call for call in fake_calls(log) if not call.runs]
 
 
@@ -122,12 +104,11 @@ def leaks(calls: list[FakeCall]) -> Counter[tuple[str, object]]:
 
 
 def test_program_has_the_cases_that_are_listed_here(program: Path) -> None:
-    listed = subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.split()
-    assert sorted(listed) == cases()
-    assert len(listed) > 50
+    assert listed_cases(program) == PROGRAM.cases()
+    assert len(PROGRAM.cases()) > 50
 
 
-@pytest.mark.parametrize("case", [one for one in cases() if not one.startswith("real_")])
+@pytest.mark.parametrize("case", [one for one in PROGRAM.cases() if not one.startswith("real_")])
 def test_case(program: Path, case: str, tmp_path: Path) -> None:
     calls = run(program, case, tmp_path / "log")
     # NCCL is never told to abort while a thread is inside it.
@@ -140,10 +121,7 @@ def test_case(program: Path, case: str, tmp_path: Path) -> None:
 def test_real_nvrtc_compiles_the_hash_kernel(program: Path) -> None:
     """For compute capabilities 8.0, 9.0 and 10.0; no GPU is needed for that."""
     env = fake_environment() | {"JITC_TEST_REAL_NVRTC": str(real_nvrtc())}
-    done = subprocess.run(
-        [program, "real_compiler_makes_the_kernel"], capture_output=True, text=True, timeout=200, check=False, env=env
-    )
-    assert done.returncode == 0, done.stderr
+    run_case(program, "real_compiler_makes_the_kernel", env)
 
 
 def test_many_blocks_are_hashed_in_one_launch(program: Path, tmp_path: Path) -> None:

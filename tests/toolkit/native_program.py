@@ -1,0 +1,81 @@
+"""Native test programs: C++ cases (native/cases.h) that a Python test builds and runs one at a time.
+
+Promises: each program is built in a folder of its own below build/; a build and a case each have a time limit, and end
+with every process that they started. Called by the tests that run such a program, which mark themselves with
+``TIMEOUT``: the first of them has the build in its setup.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+#: Of builds: such as "thread" or "address,undefined".
+SANITIZE = os.environ.get("JITC_SANITIZE", "")
+BUILD_SECONDS = 3600.0  # with sanitizers, on a machine that is busy with other things
+CASE_SECONDS = 900.0
+#: pytest's own time limit is for the tests: a build has the one above.
+TIMEOUT = pytest.mark.timeout(func_only=True)
+
+
+@dataclass(frozen=True)
+class NativeProgram:
+    """A program by the folder of its sources; parts and settings: what CMake builds and is told beside it."""
+
+    name: str  # of the folder below build/
+    target: str
+    sources: Path
+    parts: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+
+    def cases(self) -> list[str]:
+        """Names in the sources, so that pytest can list them before anything is built."""
+        texts = [path.read_text() for path in self.sources.glob("*.cpp")]
+        return sorted(name for text in texts for name in re.findall(r"^CASE\((\w+)\)", text, re.MULTILINE))
+
+    def build(self) -> Path:
+        """The program, up to date."""
+        # Fakes with sanitizers must not be found by tests of programs without (toolkit.fakes).
+        place = "-".join(["sanitize/" + self.name, *SANITIZE.split(",")]) if SANITIZE else self.name
+        folder, tools = ROOT / "build" / place, Path(sys.executable).parent
+        part = self.sources.relative_to(ROOT)
+        ninja = ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tools / 'ninja'}"]
+        options = [f"-DJITC_PARTS={';'.join([str(part), *self.parts])}", f"-DJITC_SANITIZE={SANITIZE}"]
+        cmake = str(tools / "cmake")
+        finish([cmake, "-S", str(ROOT), "-B", str(folder), *ninja, *options, *self.settings], BUILD_SECONDS)
+        finish([cmake, "--build", str(folder), "-j", "2", "--target", self.target], BUILD_SECONDS)
+        return folder / part / self.target
+
+
+def listed_cases(program: Path) -> list[str]:
+    return sorted(finish([str(program), "--list"], CASE_SECONDS).split())
+
+
+def run_case(program: Path, case: str, env: dict[str, str] | None = None) -> None:
+    """In a process of its own, which may make further ones."""
+    output = finish([str(program), case], CASE_SECONDS, env)
+    assert "WARNING: ThreadSanitizer" not in output, output
+
+
+def finish(command: list[str], seconds: float, env: dict[str, str] | None = None) -> str:
+    """What the command wrote, once it has ended well; over the limit it ends with all that it started."""
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env, start_new_session=True
+    ) as process:
+        try:
+            output, _ = process.communicate(timeout=seconds)
+        except BaseException:  # the time is over, or pytest gives the test up
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+    assert process.returncode == 0, f"{' '.join(command)}\n{output[-8000:]}"
+    return output
