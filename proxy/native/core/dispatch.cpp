@@ -71,11 +71,11 @@ bool Session::dispatch(const RecordHeader& record) {
   if (!runs()) return false;
   switch (static_cast<OpId>(op.op)) {
     case OpId::live_set:
-      return at_live_set(wire::as<ops::LiveSet>(op));
+      return at_live_set(as<ops::LiveSet>(op));
     case OpId::step_begin:
-      return at_step_begin(wire::as<ops::StepBegin>(op));
+      return at_step_begin(as<ops::StepBegin>(op));
     case OpId::boundary:
-      return at_boundary(wire::as<ops::Boundary>(op), record.position);
+      return at_boundary(as<ops::Boundary>(op), record.position);
     case OpId::image_query:
     case OpId::image_part:
       if (!serve_image(op)) return false;
@@ -133,7 +133,7 @@ void Session::note_resource(const ops::OpHeader& op, const ops::OpInfo& info) {
       info.id == OpId::executable_destroy || info.id == OpId::capture_end)
     images_used_ = op.sequence;
   if (info.id != OpId::communicator_create) return;
-  const auto& made = wire::as<ops::CommunicatorCreate>(op);
+  const auto& made = as<ops::CommunicatorCreate>(op);
   if (made.ranks > 1) board_.join(request_.slot, made.unique_id);
 }
 
@@ -142,13 +142,13 @@ bool Session::serve_image(const ops::OpHeader& op) {
   images_used_ = op.sequence;
   try {
     if (static_cast<ops::OpId>(op.op) == ops::OpId::image_part) {
-      const auto& part = wire::as<ops::ImagePart>(op);
+      const auto& part = as<ops::ImagePart>(op);
       images_.part(part.hash, part.total, part.offset,
                    {reinterpret_cast<const std::byte*>(&part + 1), part.bytes});
       return true;
     }
     if (!images_.enabled()) throw ImageError(801, "this service keeps no module images");
-    const uint32_t present = has_image(wire::as<ops::ImageQuery>(op));
+    const uint32_t present = has_image(as<ops::ImageQuery>(op));
     result(op.sequence, 0, std::as_bytes(std::span(&present, 1)));
     return true;
   } catch (const ImageError& error) {
@@ -182,7 +182,7 @@ void Session::note_window(const ops::OpHeader& op) {
       ++step_collectives_;
       return;
     case OpId::graph_launch:
-      if (table_.has_collectives(wire::as<ops::GraphLaunch>(op).executable)) ++step_collectives_;
+      if (table_.has_collectives(as<ops::GraphLaunch>(op).executable)) ++step_collectives_;
       return;
     case OpId::allocate:
     case OpId::free:

@@ -206,8 +206,7 @@ const ops::Boundary* Session::wait_for_boundary_op(uint64_t boundary, uint32_t t
     if (record->kind == RecordKind::op) {
       const auto& op = *reinterpret_cast<const ops::OpHeader*>(record->payload().data());
       const bool is_boundary = op.op == static_cast<uint16_t>(ops::OpId::boundary);
-      if (is_boundary && wire::as<ops::Boundary>(op).boundary == boundary)
-        return &wire::as<ops::Boundary>(op);
+      if (is_boundary && as<ops::Boundary>(op).boundary == boundary) return &as<ops::Boundary>(op);
     }
     position = Journal::after(*record);
   }
@@ -240,7 +239,7 @@ bool Session::skip_result(const ops::OpHeader& op) {
   if (results_.known(op.sequence)) return true;
   switch (static_cast<OpId>(op.op)) {
     case OpId::image_query: {
-      const uint32_t present = has_image(wire::as<ops::ImageQuery>(op));
+      const uint32_t present = has_image(as<ops::ImageQuery>(op));
       give_result(op.sequence, 0, std::as_bytes(std::span(&present, 1)));
       return true;
     }

@@ -112,15 +112,15 @@ void ResourceTable::keep(Resources::Content& content) const {
 void ResourceTable::apply_graph(const ops::OpHeader& op) {
   switch (static_cast<OpId>(op.op)) {
     case OpId::graph_destroy:
-      graphs_.erase(wire::as<ops::GraphDestroy>(op).graph);
+      graphs_.erase(as<ops::GraphDestroy>(op).graph);
       return;
     case OpId::executable_destroy:
-      executables_.erase(wire::as<ops::ExecutableDestroy>(op).executable);
+      executables_.erase(as<ops::ExecutableDestroy>(op).executable);
       return;
     default:
       break;
   }
-  const auto& made = wire::as<ops::GraphInstantiate>(op);
+  const auto& made = as<ops::GraphInstantiate>(op);
   const auto graph = graphs_.find(made.graph);
   if (graph != graphs_.end())
     executables_[made.executable] = {made.executable, made.flags, graph->second.ops};

@@ -24,40 +24,40 @@ void ResourceTable::apply(const ops::OpHeader& op, uint32_t status, Result resul
   using ops::OpId;
   const auto id = static_cast<OpId>(op.op);
   if (id == OpId::capture_begin || !captures_.empty()) capture(op);
-  if (id == OpId::capture_end) return end_capture(wire::as<ops::CaptureEnd>(op), status);
+  if (id == OpId::capture_end) return end_capture(as<ops::CaptureEnd>(op), status);
   if (status != 0) return;
   switch (id) {
     case OpId::allocate: {
-      const auto& made = wire::as<ops::Allocate>(op);
+      const auto& made = as<ops::Allocate>(op);
       allocations_[made.address] = {made.address, made.bytes, op.sequence};
       return;
     }
     case OpId::free:
-      allocations_.erase(wire::as<ops::Free>(op).address);
+      allocations_.erase(as<ops::Free>(op).address);
       return;
     case OpId::host_register: {
-      const auto& made = wire::as<ops::HostRegister>(op);
+      const auto& made = as<ops::HostRegister>(op);
       host_ranges_[made.address] = {made.address, made.bytes};
       return;
     }
     case OpId::host_unregister:
-      host_ranges_.erase(wire::as<ops::HostUnregister>(op).address);
+      host_ranges_.erase(as<ops::HostUnregister>(op).address);
       return;
     case OpId::stream_create: {
-      const auto& made = wire::as<ops::StreamCreate>(op);
+      const auto& made = as<ops::StreamCreate>(op);
       streams_[made.handle] = {made.handle, made.flags, made.priority};
       return;
     }
     case OpId::stream_destroy:
-      streams_.erase(wire::as<ops::StreamDestroy>(op).handle);
+      streams_.erase(as<ops::StreamDestroy>(op).handle);
       return;
     case OpId::event_create: {
-      const auto& made = wire::as<ops::EventCreate>(op);
+      const auto& made = as<ops::EventCreate>(op);
       events_[made.handle] = {made.handle, made.flags};
       return;
     }
     case OpId::event_destroy:
-      events_.erase(wire::as<ops::EventDestroy>(op).handle);
+      events_.erase(as<ops::EventDestroy>(op).handle);
       return;
     case OpId::communicator_create:
     case OpId::communicator_split:
@@ -86,17 +86,17 @@ void ResourceTable::apply_communicator(const ops::OpHeader& op) {
   using ops::OpId;
   switch (static_cast<OpId>(op.op)) {
     case OpId::communicator_create: {
-      const auto& made = wire::as<ops::CommunicatorCreate>(op);
+      const auto& made = as<ops::CommunicatorCreate>(op);
       communicators_[made.handle] = {made.handle, made.ranks, made.rank, made.unique_id};
       return;
     }
     case OpId::communicator_split: {
-      const auto& made = wire::as<ops::CommunicatorSplit>(op);
+      const auto& made = as<ops::CommunicatorSplit>(op);
       if (made.color >= 0) communicators_[made.handle] = {made.handle, 0, 0, {}};
       return;
     }
     case OpId::communicator_destroy:
-      communicators_.erase(wire::as<ops::CommunicatorDestroy>(op).handle);
+      communicators_.erase(as<ops::CommunicatorDestroy>(op).handle);
       return;
     default:
       return;
@@ -107,25 +107,25 @@ void ResourceTable::apply_module(const ops::OpHeader& op, Result result) {
   using ops::OpId;
   switch (static_cast<OpId>(op.op)) {
     case OpId::module_load: {
-      const auto& made = wire::as<ops::ModuleLoad>(op);
+      const auto& made = as<ops::ModuleLoad>(op);
       modules_[made.module] = {made.module, made.hash, made.bytes};
       return;
     }
     case OpId::module_unload:
-      return unload(wire::as<ops::ModuleUnload>(op).module);
+      return unload(as<ops::ModuleUnload>(op).module);
     case OpId::function_get: {
-      const auto& made = wire::as<ops::FunctionGet>(op);
+      const auto& made = as<ops::FunctionGet>(op);
       functions_[made.function] = {made.function, made.module, wire::name_of(made), {}};
       return;
     }
     case OpId::function_set: {
-      const auto& set = wire::as<ops::FunctionSet>(op);
+      const auto& set = as<ops::FunctionSet>(op);
       const auto found = functions_.find(set.function);
       if (found != functions_.end()) found->second.attributes[set.attribute] = set.value;
       return;
     }
     case OpId::variable_get:
-      return get_variable(wire::as<ops::VariableGet>(op), result);
+      return get_variable(as<ops::VariableGet>(op), result);
     default:
       return;
   }
@@ -149,17 +149,17 @@ void ResourceTable::apply_blas(const ops::OpHeader& op) {
   using ops::OpId;
   switch (static_cast<OpId>(op.op)) {
     case OpId::blas_create: {
-      const uint64_t handle = wire::as<ops::BlasCreate>(op).handle;
+      const uint64_t handle = as<ops::BlasCreate>(op).handle;
       blas_[handle] = {handle, 0, 0, 0, 0, 0};
       return;
     }
     case OpId::blas_destroy:
-      blas_.erase(wire::as<ops::BlasDestroy>(op).handle);
+      blas_.erase(as<ops::BlasDestroy>(op).handle);
       return;
     default:
       break;
   }
-  const auto& set = wire::as<ops::BlasSet>(op);
+  const auto& set = as<ops::BlasSet>(op);
   const auto found = blas_.find(set.handle);
   if (found == blas_.end()) return;
   Resources::Blas& blas = found->second;

@@ -108,7 +108,7 @@ void Session::load_record(const RecordHeader& record, std::vector<std::byte>& pa
       received_ = record.sequence;
       const auto& op = *reinterpret_cast<const ops::OpHeader*>(payload.data());
       if (op.op == static_cast<uint16_t>(ops::OpId::boundary))
-        boundary_received_ = wire::as<ops::Boundary>(op).boundary;
+        boundary_received_ = as<ops::Boundary>(op).boundary;
       return;
     }
     case RecordKind::result: {

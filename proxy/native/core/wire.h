@@ -13,6 +13,7 @@
 
 #include "jitc/completion.h"
 #include "jitc/generated_ops.h"
+#include "operands.h"
 
 namespace jitc::wire {
 
@@ -66,14 +67,7 @@ std::string name_of(const Op& op) {
   return {reinterpret_cast<const char*>(&op + 1), op.bytes};
 }
 
-/// The stream that the op's progress is told of: 1 and 2 are names of the default one (cudaStreamLegacy,
-/// cudaStreamPerThread).
-inline uint64_t stream_of(const ops::OpHeader& op) { return op.stream <= 2 ? 0 : op.stream; }
-
-/// The operands of an op whose id and size have been checked.
-template <class Op>
-const Op& as(const ops::OpHeader& op) {
-  return reinterpret_cast<const Op&>(op);
-}
+/// The stream that the op's progress is told of.
+inline uint64_t stream_of(const ops::OpHeader& op) { return op.stream <= kLastDefaultStream ? 0 : op.stream; }
 
 }  // namespace jitc::wire

@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 
+#include "../device/operands.h"
 #include "error.h"
 #include "scalar.h"
 
@@ -91,11 +92,7 @@ constexpr int kLong = 4000;  // pauses after which it is the other ranks that it
 }  // namespace
 
 CollectiveCall::CollectiveCall(CommunicatorContext& context, const ops::Collective& op)
-    : context_(context), op_(op) {
-  const uint64_t room = (op.header.size - sizeof op) / sizeof(ops::CollectiveItem);
-  if (op.count > room) refuse_value("the payload is shorter than its collectives");
-  items_ = {reinterpret_cast<const ops::CollectiveItem*>(&op + 1), op.count};
-}
+    : context_(context), op_(op), items_(items_of(op)) {}
 
 void CollectiveCall::add(std::shared_ptr<Communicator> communicator) {
   if (std::find(members_.begin(), members_.end(), communicator.get()) == members_.end())

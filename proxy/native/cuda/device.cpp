@@ -5,20 +5,11 @@
 #include <cstring>
 
 #include "../core/spoil.h"
+#include "../device/operands.h"
 #include "table.h"
 
 namespace jitc::cuda {
 namespace {
-
-std::string describe(const ops::OpHeader& op, const ops::OpInfo* info, const std::string& message) {
-  const std::string name = info ? std::string(info->name) : "id " + hex(op.op);
-  return "op " + name + " (sequence " + std::to_string(op.sequence) + "): " + message;
-}
-
-void check_record(const ops::OpHeader& op, const ops::OpInfo* info) {
-  if (!info) refuse(kNotSupported, "unknown-op", "this worker does not know the op: update the worker");
-  if (op.size < info->fixed_size) refuse_value("the record is truncated");
-}
 
 /// Releases a mutex that this thread holds, for a wait.
 class Unlocked {
@@ -31,8 +22,6 @@ class Unlocked {
  private:
   std::mutex& mutex_;
 };
-
-constexpr uint64_t kPerThreadHandle = 2;  // 0, 1 and 2: the default streams, all served by the legacy one
 
 }  // namespace
 
@@ -116,7 +105,7 @@ bool Device::idle() {
 }
 
 Stream& Device::stream_of(const ops::OpHeader& op) {
-  if (op.stream <= kPerThreadHandle) return *legacy_;
+  if (op.stream <= kLastDefaultStream) return *legacy_;
   const auto found = streams_.find(op.stream);
   if (found == streams_.end()) refuse_handle("stream " + hex(op.stream) + " does not exist");
   return *found->second;
@@ -146,7 +135,7 @@ void Device::submitted_with_result(Stream& stream, const ops::OpHeader& op, Pinn
 void Device::done_in_place(const ops::OpHeader& op) {
   if (again_) return;
   const auto found = streams_.find(op.stream);
-  if (op.stream <= kPerThreadHandle)
+  if (op.stream <= kLastDefaultStream)
     completer_->note(legacy_->track(), op.sequence);
   else if (found != streams_.end())
     completer_->note(found->second->track(), op.sequence);
@@ -195,7 +184,7 @@ void Device::require(const char* name, uint64_t address, uint64_t bytes) const {
 
 void Device::fail(const ops::OpHeader& op, const OpError& error) {
   const ops::OpInfo* const info = ops::find(op.op);
-  const std::string message = describe(op, info, error.message);
+  const std::string message = about(op, info, error.message);
   const bool forgiven = spoiled(op, error, message);
   if (info && info->waits && !error.sticky)
     return sink_.result(op.sequence, error.status, std::as_bytes(std::span(message)));

@@ -2,6 +2,7 @@
 //
 // A hung collective is one that a rank has left: it aborts the communicator, so that the others wait for a
 // rank that does not come, and its own stream stands still in the collective's place. The fence ends both.
+#include "../core/operands.h"
 #include "device.h"
 
 namespace jitc::cuda {
@@ -31,7 +32,7 @@ void Device::harm(std::string_view kind, const ops::OpHeader& op) {
   const auto found = streams_.find(op.stream);
   Stream& stream = found == streams_.end() ? *legacy_ : *found->second;
   if (!harm_) harm_ = std::make_unique<Harm>(context_);
-  if (kind == "hung-collective") return desert(stream, reinterpret_cast<const ops::Collective&>(op));
+  if (kind == "hung-collective") return desert(stream, as<ops::Collective>(op));
   if (kind == "illegal-access")
     harm_->access_illegally(stream.own());
   else

@@ -11,7 +11,6 @@
 
 namespace jitc::cuda {
 namespace {
-constexpr uint64_t kPerThreadHandle = 2;
 
 OpError unsupported(const std::string& what) {
   return {kCaptureUnsupported, "capture-unsupported", what + " cannot be captured"};
@@ -247,7 +246,7 @@ class Device::Again {
   Again(const Again&) = delete;
   Again& operator=(const Again&) = delete;
   void need_stream(uint64_t handle) {
-    if (handle <= kPerThreadHandle || device_.streams_.contains(handle)) return;
+    if (handle <= kLastDefaultStream || device_.streams_.contains(handle)) return;
     const Resources::Stream made{handle, abi::kStreamNonBlocking, 0};
     device_.streams_.emplace(handle, std::make_unique<Stream>(device_.context_, *device_.completer_, made));
     added_.push_back(handle);

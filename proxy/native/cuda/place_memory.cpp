@@ -11,14 +11,6 @@ namespace jitc::cuda {
 namespace {
 constexpr uint64_t kLargestResult = PinnedPool::kLargest;
 
-/// Bytes from the first to the last byte of a pitched block.
-uint64_t extent(const char* name, uint64_t pitch, uint64_t width, uint64_t height) {
-  uint64_t bytes = 0;
-  if (pitch < width && height > 1) refuse_value(std::string(name) + " pitch is smaller than the width");
-  if (__builtin_mul_overflow(pitch, height - 1, &bytes) || __builtin_add_overflow(bytes, width, &bytes))
-    refuse_value(std::string(name) + " size overflows");
-  return bytes;
-}
 }  // namespace
 
 void Device::place_allocate(const ops::OpHeader& op) {
@@ -149,8 +141,8 @@ void Device::place_copy_2d(const ops::OpHeader& op) {
   Stream& stream = stream_of(op);
   if (copy.width && copy.height) {
     require("destination", copy.destination,
-            extent("destination", copy.destination_pitch, copy.width, copy.height));
-    require("source", copy.source, extent("source", copy.source_pitch, copy.width, copy.height));
+            pitched_bytes("destination", copy.destination_pitch, copy.width, copy.height));
+    require("source", copy.source, pitched_bytes("source", copy.source_pitch, copy.width, copy.height));
     abi::CUDA_MEMCPY2D rows{};
     rows.srcMemoryType = rows.dstMemoryType = abi::kMemoryTypeDevice;
     rows.srcDevice = copy.source;

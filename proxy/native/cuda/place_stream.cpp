@@ -5,15 +5,13 @@
 #include "place.h"
 
 namespace jitc::cuda {
-namespace {
-constexpr uint64_t kPerThreadHandle = 2;
-}
+namespace {}
 
 void Device::place_nowhere(const ops::OpHeader& op) { done_in_place(op); }
 
 void Device::place_stream_create(const ops::OpHeader& op) {
   const auto& create = as<ops::StreamCreate>(op);
-  if (create.handle <= kPerThreadHandle || streams_.contains(create.handle))
+  if (create.handle <= kLastDefaultStream || streams_.contains(create.handle))
     refuse_handle("stream " + hex(create.handle) + " exists already");
   const Resources::Stream wanted{create.handle, create.flags, create.priority};
   streams_.emplace(create.handle, std::make_unique<Stream>(context_, *completer_, wanted));

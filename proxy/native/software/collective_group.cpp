@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "../device/operands.h"
 #include "error.h"
 
 namespace jitc::software {
@@ -12,11 +13,7 @@ constexpr int64_t kSleepOnMany = 300;  // a futex waits for one doorbell only
 constexpr int kSpins = 64;
 }  // namespace
 
-Group::Group(const ops::Collective& op) : op_(op) {
-  const uint64_t room = (op.header.size - sizeof op) / sizeof(ops::CollectiveItem);
-  if (op.count > room) refuse_value("the payload is shorter than its collectives");
-  items_ = {reinterpret_cast<const ops::CollectiveItem*>(&op + 1), op.count};
-}
+Group::Group(const ops::Collective& op) : op_(op), items_(items_of(op)) {}
 
 void Group::take_tickets() {
   for (const auto& communicator : communicators_) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "../core/checksum.h"
+#include "../device/operands.h"
 #include "error.h"
 
 namespace jitc::software {
@@ -20,15 +21,6 @@ void copy_halves(ExecutionSink& sink, const ops::OpHeader& op, std::byte* to, co
   if (bytes) std::memmove(to + first, from + first, backwards ? bytes - half : half);
   sink.injection_point(op, "copy");
   if (bytes) std::memmove(to + second, from + second, backwards ? half : bytes - half);
-}
-
-/// Bytes from the first to the last byte of a pitched block.
-uint64_t extent(const char* name, uint64_t pitch, uint64_t width, uint64_t height) {
-  uint64_t bytes = 0;
-  if (pitch < width && height > 1) refuse_value(std::string(name) + " pitch is smaller than the width");
-  if (__builtin_mul_overflow(pitch, height - 1, &bytes) || __builtin_add_overflow(bytes, width, &bytes))
-    refuse_value(std::string(name) + " size overflows");
-  return bytes;
 }
 
 template <class T>
@@ -79,8 +71,8 @@ void copy_d2d(const Memory& memory, ExecutionSink& sink, const ops::CopyD2d& op)
 
 void copy_2d(const Memory& memory, ExecutionSink& sink, const ops::Copy2d& op) {
   if (op.width == 0 || op.height == 0) return;
-  const uint64_t written = extent("destination", op.destination_pitch, op.width, op.height);
-  const uint64_t read = extent("source", op.source_pitch, op.width, op.height);
+  const uint64_t written = pitched_bytes("destination", op.destination_pitch, op.width, op.height);
+  const uint64_t read = pitched_bytes("source", op.source_pitch, op.width, op.height);
   std::byte* const to = operand(memory, op.header, "destination", op.destination, written);
   const std::byte* const from = operand(memory, op.header, "source", op.source, read);
   for (uint64_t row = 0; row < op.height; ++row) {

@@ -6,6 +6,7 @@
 
 #include "../core/content_hash.h"
 #include "../core/spoil.h"
+#include "../device/operands.h"
 #include "copy.h"
 #include "table.h"
 
@@ -13,15 +14,7 @@ namespace jitc::software {
 namespace {
 std::atomic<uint32_t> broken{0};
 
-std::string describe(const ops::OpHeader& op, const ops::OpInfo* info, const std::string& message) {
-  std::string text = "op ";
-  text += info ? std::string(info->name) : "id " + hex(op.op);
-  return text + " (sequence " + std::to_string(op.sequence) + "): " + message;
-}
-
-void check_record(const ops::OpHeader& op, const ops::OpInfo* info) {
-  if (!info) refuse(kNotSupported, "unknown-op", "this worker does not know the op: update the worker");
-  if (op.size < info->fixed_size) refuse_value("the record is truncated");
+void check_health() {
   if (const uint32_t status = broken.load()) refuse(status, "sticky-error", "the device is broken");
 }
 }  // namespace
@@ -64,7 +57,7 @@ void Device::fail(const ops::OpHeader& op, const OpError& error) {
   const ops::OpInfo* const info = ops::find(op.op);
   // What an operator says goes to the program as it is.
   const bool verbatim = error.cause == std::string_view("operator-error");
-  const std::string message = verbatim ? error.message : describe(op, info, error.message);
+  const std::string message = verbatim ? error.message : about(op, info, error.message);
   const bool sticky = error.cause == std::string_view("sticky-error");
   if (info && info->waits && !sticky)
     return sink_.result(op.sequence, error.status, std::as_bytes(std::span(message)));
@@ -84,6 +77,7 @@ void Device::enqueue(const ops::OpHeader& op) {
   if (!running()) return;
   guarded(op, [&] {
     check_record(op, ops::find(op.op));
+    check_health();
     const uint64_t stalled = stall_at_.load(std::memory_order_relaxed);
     if (stalled && op.sequence == stalled) stall(op);
     const Table* const entry = Table::find(static_cast<ops::OpId>(op.op));
@@ -122,20 +116,19 @@ void Device::run_op(const Task& task) {
   };
   switch (static_cast<OpId>(op.op)) {
     case OpId::copy_h2d:
-      return copy_h2d(memory_, sink_, reinterpret_cast<const ops::CopyH2d&>(op));
+      return copy_h2d(memory_, sink_, as<ops::CopyH2d>(op));
     case OpId::copy_d2h:
-      return result(copy_d2h(memory_, sink_, reinterpret_cast<const ops::CopyD2h&>(op)));
+      return result(copy_d2h(memory_, sink_, as<ops::CopyD2h>(op)));
     case OpId::copy_d2h_pinned: {
-      const auto hash =
-          copy_d2h_pinned(memory_, pinned_, sink_, reinterpret_cast<const ops::CopyD2hPinned&>(op));
+      const auto hash = copy_d2h_pinned(memory_, pinned_, sink_, as<ops::CopyD2hPinned>(op));
       return result(std::as_bytes(std::span(hash)));
     }
     case OpId::copy_d2d:
-      return copy_d2d(memory_, sink_, reinterpret_cast<const ops::CopyD2d&>(op));
+      return copy_d2d(memory_, sink_, as<ops::CopyD2d>(op));
     case OpId::copy_2d:
-      return copy_2d(memory_, sink_, reinterpret_cast<const ops::Copy2d&>(op));
+      return copy_2d(memory_, sink_, as<ops::Copy2d>(op));
     case OpId::fill:
-      return fill(memory_, reinterpret_cast<const ops::Fill&>(op));
+      return fill(memory_, as<ops::Fill>(op));
     case OpId::operator_call:
       return operators_->call(memory_, op);
     case OpId::operator_query:

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "../core/operands.h"
 #include "error.h"
 #include "jitc/completion.h"
 
@@ -89,7 +90,7 @@ std::span<const std::byte> Operators::query(const Memory& memory, const ops::OpH
 }
 
 void Operators::matmul(const Memory& memory, const ops::OpHeader& op) const {
-  if (!functions_) return plain_matmul(memory, reinterpret_cast<const ops::Matmul&>(op));
+  if (!functions_) return plain_matmul(memory, as<ops::Matmul>(op));
   View view{memory, op.sequence};
   const jitc_operator_host host{&view, translate};
   jitc_operator_reply reply{};

@@ -1,30 +1,12 @@
 // Placing of ops: handles, streams, events. See device.h; everything here runs with the device's mutex held,
 // in sequence order, and must not wait for work on the device (exceptions: place_allocate,
 // place_host_unregister).
-#include <cstring>
-
+#include "../device/operands.h"
 #include "device.h"
 
 namespace jitc::software {
-namespace {
-template <class Op>
-const Op& as(const ops::OpHeader& op) {
-  return reinterpret_cast<const Op&>(op);
-}
-
-constexpr uint64_t kLegacyHandle = 1, kPerThreadHandle = 2;  // cudaStreamLegacy, cudaStreamPerThread
-
-template <class... Values>
-std::array<std::byte, (sizeof(Values) + ...)> packed(Values... values) {
-  std::array<std::byte, (sizeof(Values) + ...)> bytes;
-  size_t at = 0;
-  ((std::memcpy(bytes.data() + at, &values, sizeof values), at += sizeof values), ...);
-  return bytes;
-}
-}  // namespace
-
 Stream& Device::stream_of(const ops::OpHeader& op) {
-  if (op.stream <= kPerThreadHandle) return *legacy_;
+  if (op.stream <= kLastDefaultStream) return *legacy_;
   const auto found = streams_.find(op.stream);
   if (found == streams_.end()) refuse_handle("stream " + hex(op.stream) + " does not exist");
   return *found->second;
@@ -67,7 +49,7 @@ void Device::push(Stream& stream, Task task) {
 /// The op's stream has nothing to do for it, but its progress must still pass the op.
 void Device::done_in_place(const ops::OpHeader& op) {
   const auto found = streams_.find(op.stream);
-  if (op.stream <= kPerThreadHandle)
+  if (op.stream <= kLastDefaultStream)
     legacy_->note(op.sequence);
   else if (found != streams_.end())
     found->second->note(op.sequence);
@@ -135,7 +117,7 @@ void Device::add_stream(uint64_t handle, uint32_t flags) {
 
 void Device::place_stream_create(const ops::OpHeader& op) {
   const auto& create = as<ops::StreamCreate>(op);
-  if (create.handle <= kPerThreadHandle || streams_.contains(create.handle))
+  if (create.handle <= kLastDefaultStream || streams_.contains(create.handle))
     refuse_handle("stream " + hex(create.handle) + " exists already");
   if (create.flags > Stream::kNonBlocking) refuse_value("stream flags " + hex(create.flags));
   add_stream(create.handle, create.flags);
