@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 
+#include "../device/collective_shape.h"
 #include "../device/operands.h"
 #include "error.h"
 #include "scalar.h"
@@ -15,45 +16,6 @@ using ops::CollectiveKind;
 
 /// By ncclDataType_t; the last two are 8-bit floats, which older libraries refuse themselves.
 constexpr std::array<size_t, 12> kWidths{1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
-
-CollectiveKind kind_of(const ops::CollectiveItem& item) { return static_cast<CollectiveKind>(item.kind); }
-
-/// How many times count a rank reads and writes.
-struct Extent {
-  uint64_t send, receive;
-};
-
-Extent extent(const ops::CollectiveItem& item, uint32_t ranks, uint32_t rank) {
-  const bool root = item.peer == static_cast<int32_t>(rank);
-  switch (kind_of(item)) {
-    case CollectiveKind::all_reduce:
-      return {1, 1};
-    case CollectiveKind::broadcast:
-      return root ? Extent{1, item.receive ? 1u : 0u} : Extent{0, 1};
-    case CollectiveKind::reduce:
-      return {1, root ? 1u : 0u};
-    case CollectiveKind::all_gather:
-      return {1, ranks};
-    case CollectiveKind::reduce_scatter:
-      return {ranks, 1};
-    case CollectiveKind::all_to_all:
-      return {ranks, ranks};
-    case CollectiveKind::send:
-      return {1, 0};
-    default:
-      return {0, 1};
-  }
-}
-
-bool has_reduction(CollectiveKind kind) {
-  return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce ||
-         kind == CollectiveKind::reduce_scatter;
-}
-
-bool has_peer(CollectiveKind kind) {
-  return kind == CollectiveKind::broadcast || kind == CollectiveKind::reduce ||
-         kind == CollectiveKind::send || kind == CollectiveKind::receive;
-}
 
 bool is_premul(const ops::CollectiveItem& item) {
   return has_reduction(kind_of(item)) && item.reduction == static_cast<uint32_t>(ops::Reduction::premul_sum);
@@ -110,16 +72,10 @@ void CollectiveCall::prepare() {
 }
 
 void CollectiveCall::check(const ops::CollectiveItem& item, const Communicator& communicator) const {
-  const uint32_t ranks = communicator.ranks();
-  if (item.kind > static_cast<uint32_t>(CollectiveKind::receive))
-    refuse_value("collective kind " + std::to_string(item.kind));
-  if (item.dtype >= kWidths.size()) refuse_value("collective data type " + std::to_string(item.dtype));
-  if (has_reduction(kind_of(item)) && item.reduction > static_cast<uint32_t>(ops::Reduction::premul_sum))
-    refuse_value("reduction " + std::to_string(item.reduction));
-  if (has_peer(kind_of(item)) && (item.peer < 0 || item.peer >= communicator.identity().ranks))
-    refuse_value("root or peer " + std::to_string(item.peer) + " of " + std::to_string(ranks) + " ranks");
-  const Extent times = extent(item, ranks, communicator.rank());
-  const size_t width = kWidths[item.dtype];
+  const size_t width = item.dtype < kWidths.size() ? kWidths[item.dtype] : 0;
+  check_kind_and_type(item, width);
+  check_reduction_and_peer(item, communicator.ranks());
+  const Extent times = extent(item, communicator.ranks(), communicator.rank());
   check_range("send buffer", item.send, item.count, width, times.send);
   check_range("receive buffer", item.receive, item.count, width, times.receive);
   if (is_premul(item) && item.scale_address) check_range("scale", item.scale_address, 1, width, 1);
@@ -127,9 +83,7 @@ void CollectiveCall::check(const ops::CollectiveItem& item, const Communicator& 
 
 void CollectiveCall::check_range(const char* what, uint64_t address, uint64_t count, size_t width,
                                  uint64_t times) const {
-  uint64_t bytes = 0;
-  if (__builtin_mul_overflow(count, uint64_t{width}, &bytes) || __builtin_mul_overflow(bytes, times, &bytes))
-    refuse_value("the size of a collective overflows");
+  const uint64_t bytes = size_of(count, width, times);
   if (bytes && !context_.host.allocated(address, bytes, op_.header.sequence))
     refuse_address(what, address, bytes);
 }

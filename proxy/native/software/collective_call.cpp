@@ -1,6 +1,7 @@
 // Checks of a collective's operands; see collective_run.h.
 #include <cstring>
 
+#include "../device/collective_shape.h"
 #include "collective_run.h"
 #include "copy.h"
 #include "error.h"
@@ -8,65 +9,13 @@
 
 namespace jitc::software {
 namespace {
-using ops::CollectiveKind;
-
-/// How many times count a rank reads and writes.
-struct Extent {
-  uint64_t send, receive;
-};
-
-Extent extent(const ops::CollectiveItem& item, uint32_t ranks, uint32_t rank) {
-  const bool root = item.peer == static_cast<int32_t>(rank);
-  switch (static_cast<CollectiveKind>(item.kind)) {
-    case CollectiveKind::all_reduce:
-      return {1, 1};
-    case CollectiveKind::broadcast:
-      return root ? Extent{1, item.receive ? 1u : 0u} : Extent{0, 1};
-    case CollectiveKind::reduce:
-      return {1, root ? 1u : 0u};
-    case CollectiveKind::all_gather:
-      return {1, ranks};
-    case CollectiveKind::reduce_scatter:
-      return {ranks, 1};
-    case CollectiveKind::all_to_all:
-      return {ranks, ranks};
-    case CollectiveKind::send:
-      return {1, 0};
-    default:
-      return {0, 1};
-  }
-}
-
-bool has_reduction(CollectiveKind kind) {
-  return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce ||
-         kind == CollectiveKind::reduce_scatter;
-}
-
-bool has_peer(CollectiveKind kind) {
-  return kind == CollectiveKind::broadcast || kind == CollectiveKind::reduce ||
-         kind == CollectiveKind::send || kind == CollectiveKind::receive;
-}
-
 void check_item(const ops::CollectiveItem& item, uint32_t ranks) {
-  if (item.kind > static_cast<uint32_t>(CollectiveKind::receive))
-    refuse_value("collective kind " + std::to_string(item.kind));
-  const auto kind = static_cast<CollectiveKind>(item.kind);
-  if (element_width(item.dtype) == 0) refuse_value("collective data type " + std::to_string(item.dtype));
-  if (has_reduction(kind) && !reducible(item.dtype))
+  check_kind_and_type(item, element_width(item.dtype));
+  if (has_reduction(kind_of(item)) && !reducible(item.dtype))
     refuse(kNotSupported, "not-supported",
            std::string("the software device does not reduce ") + dtype_name(item.dtype) +
                ": use bfloat16 or float32");
-  if (has_reduction(kind) && item.reduction > static_cast<uint32_t>(ops::Reduction::premul_sum))
-    refuse_value("reduction " + std::to_string(item.reduction));
-  if (has_peer(kind) && (item.peer < 0 || item.peer >= static_cast<int32_t>(ranks)))
-    refuse_value("root or peer " + std::to_string(item.peer) + " of " + std::to_string(ranks) + " ranks");
-}
-
-uint64_t size_of(uint64_t count, size_t width, uint64_t times) {
-  uint64_t bytes = 0;
-  if (__builtin_mul_overflow(count, uint64_t{width}, &bytes) || __builtin_mul_overflow(bytes, times, &bytes))
-    refuse_value("the size of a collective overflows");
-  return bytes;
+  check_reduction_and_peer(item, ranks);
 }
 }  // namespace
 
