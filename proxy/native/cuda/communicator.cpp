@@ -3,8 +3,8 @@
 
 #include <utility>
 
+#include "../device/split.h"
 #include "error.h"
-#include "split.h"
 
 namespace jitc::cuda {
 namespace {

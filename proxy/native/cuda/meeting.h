@@ -16,15 +16,12 @@
 #include <string>
 #include <vector>
 
+#include "../device/split.h"
 #include "nccl.h"
 
 namespace jitc::cuda {
 
-/// What a rank says to a split of the communicator.
-struct SplitPost {
-  int32_t color = 0, key = 0;
-  uint64_t sequence = 0;  // of the split op on that rank
-};
+using device::SplitPost;
 
 class Meeting {
  public:

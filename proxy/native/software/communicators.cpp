@@ -1,12 +1,7 @@
 // See communicators.h.
 #include "communicators.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-#include <algorithm>
-#include <cstring>
-
+#include "../device/split.h"
 #include "collective_group.h"
 #include "error.h"
 
@@ -15,45 +10,14 @@ namespace {
 constexpr int32_t kMostRanks = 1024;
 constexpr uint64_t kNoResult = 0;  // sequences start at 1
 
-/// Unique id of a split communicator. Equal on its members, never used twice: it holds the sequence of the
-/// split op on the parent's first rank, and so it is the same again when the op is replayed.
-std::array<uint8_t, 128> derived_id(const Identity& parent, uint64_t sequence, int32_t color) {
-  std::array<uint8_t, 128 + sizeof sequence + sizeof color> source;
-  std::memcpy(source.data(), parent.unique_id.data(), 128);
-  std::memcpy(source.data() + 128, &sequence, sizeof sequence);
-  std::memcpy(source.data() + 128 + sizeof sequence, &color, sizeof color);
-  std::array<uint8_t, 128> id;
-  for (size_t part = 0; part < id.size() / 16; ++part) {
-    const XXH128_hash_t hash = XXH3_128bits_withSeed(source.data(), source.size(), part);
-    std::memcpy(id.data() + part * 16, &hash, sizeof hash);
+/// The parent's round is complete.
+std::vector<SplitPost> posts_of(const Communicator& parent, const Rounds& rounds) {
+  std::vector<SplitPost> posts;
+  for (uint32_t rank = 0; rank < parent.ranks(); ++rank) {
+    const Descriptor& said = rounds.descriptor(rank);
+    posts.push_back({said.color, said.key, said.sequence});
   }
-  return id;
-}
-
-struct Member {
-  int32_t key;
-  int32_t rank;  // in the parent
-};
-
-std::vector<std::byte> split_result(int32_t ranks, int32_t rank) {
-  std::vector<std::byte> payload(8);
-  std::memcpy(payload.data(), &ranks, 4);
-  std::memcpy(payload.data() + 4, &rank, 4);
-  return payload;
-}
-
-/// The identity that the split gives to this rank. The parent's round is complete.
-Identity split_identity(const Communicator& parent, const Rounds& rounds, uint64_t handle, int32_t color) {
-  std::vector<Member> members;
-  for (uint32_t rank = 0; rank < parent.ranks(); ++rank)
-    if (rounds.descriptor(rank).color == color)
-      members.push_back({rounds.descriptor(rank).key, static_cast<int32_t>(rank)});
-  std::stable_sort(members.begin(), members.end(),
-                   [](const Member& a, const Member& b) { return a.key < b.key; });
-  const auto self = std::find_if(members.begin(), members.end(),
-                                 [&](const Member& member) { return member.rank == parent.identity().rank; });
-  return {handle, static_cast<int32_t>(members.size()), static_cast<int32_t>(self - members.begin()),
-          derived_id(parent.identity(), rounds.descriptor(0).sequence, color)};
+  return posts;
 }
 }  // namespace
 
@@ -130,17 +94,17 @@ std::vector<std::byte> Communicators::join_split(const ops::CommunicatorSplit& o
     if (rounds.complete()) break;
     parent.segment().sleep(seen, 100'000);
   }
-  const Identity identity = split_identity(parent, rounds, op.handle, op.color);
+  const Identity identity = split_identity(parent.identity(), posts_of(parent, rounds), op.handle, op.color);
   parent.splits.pass(hub_);
   if (op.color < 0) {
     child->fail("this rank has no part in the split communicator", hub_);
     remove(child);
-    return split_result(0, -1);
+    return split_result({0, 0, -1, {}});
   }
   child->become(identity, hub_);
   child->join(rendezvous_, hub_);
   child->wait_joined();
-  return split_result(identity.ranks, identity.rank);
+  return split_result(identity);
 }
 
 void Communicators::destroy(const ops::CommunicatorDestroy& op) { remove(get(op.handle)); }

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cstring>
 
-namespace jitc::cuda {
+#include "operands.h"
+
+namespace jitc::device {
 namespace {
 /// Equal on all members, never used twice: it holds the sequence of the split op on the parent's first rank,
 /// and so it is the same again when the op is replayed.
@@ -27,7 +29,7 @@ std::array<uint8_t, 128> derived_id(const std::array<uint8_t, 128>& parent, uint
 }  // namespace
 
 Resources::Communicator split_identity(const Resources::Communicator& parent,
-                                       const std::vector<SplitPost>& posts, uint64_t handle, int32_t color) {
+                                       std::span<const SplitPost> posts, uint64_t handle, int32_t color) {
   std::vector<int32_t> members;  // ranks in the parent
   for (size_t rank = 0; rank < posts.size(); ++rank)
     if (posts[rank].color == color) members.push_back(static_cast<int32_t>(rank));
@@ -40,10 +42,8 @@ Resources::Communicator split_identity(const Resources::Communicator& parent,
 }
 
 std::vector<std::byte> split_result(const Resources::Communicator& identity) {
-  std::vector<std::byte> payload(8);
-  std::memcpy(payload.data(), &identity.ranks, 4);
-  std::memcpy(payload.data() + 4, &identity.rank, 4);
-  return payload;
+  const auto payload = packed(identity.ranks, identity.rank);
+  return {payload.begin(), payload.end()};
 }
 
-}  // namespace jitc::cuda
+}  // namespace jitc::device
