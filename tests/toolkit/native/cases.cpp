@@ -10,9 +10,16 @@ std::map<std::string, std::function<void()>>& cases() {
   static std::map<std::string, std::function<void()>> all;
   return all;
 }
+
+std::function<void(const std::function<void()>&)>& around() {
+  static std::function<void(const std::function<void()>&)> run = [](const auto& body) { body(); };
+  return run;
+}
 }  // namespace
 
 Case::Case(const char* name, std::function<void()> run) { cases()[name] = std::move(run); }
+
+Around::Around(std::function<void(const std::function<void()>&)> run) { around() = std::move(run); }
 
 int run_case(const std::string& name, const std::function<void()>& body) {
   try {
@@ -34,7 +41,8 @@ int run(int count, char** arguments) {
   int failures = 0;
   for (int i = 1; i < count; ++i) {
     const auto found = cases().find(arguments[i]);
-    failures += found == cases().end() ? 1 : run_case(arguments[i], found->second);
+    if (found == cases().end()) return 1;
+    failures += run_case(arguments[i], [&] { around()(found->second); });
   }
   return failures || count < 2;
 }

@@ -42,6 +42,11 @@ struct Case {
   static const ::jitc::test::Case case_##name(#name, name); \
   static void name()
 
+/// What every case of the program runs in: it is given the case. One per program.
+struct Around {
+  explicit Around(std::function<void(const std::function<void()>&)> run);
+};
+
 /// 0, or 1 with the reason on stderr.
 int run_case(const std::string& name, const std::function<void()>& body);
 

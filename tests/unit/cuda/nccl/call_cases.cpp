@@ -151,7 +151,7 @@ CASE(nccl_call_a_refused_group_leaves_none_open) {
 CASE(nccl_call_injection_lies_between_call_and_end) {
   Alone alone;
   std::string seen;
-  alone.rank.on_injection = [&] { seen = stub_take_log(); };
+  alone.rank.sink.on_injection = [&](const ops::OpHeader&, std::string_view) { seen = stub_take_log(); };
   alone.rank.collective({item(kComm, CollectiveKind::all_gather)});
   CHECK_EQUAL(seen, "0: all_gather 10000 18000 4 7\n--\n");
 }

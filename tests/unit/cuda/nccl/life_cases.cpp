@@ -1,5 +1,4 @@
 // How communicators come, are given up, and come again.
-#include <cstring>
 #include <thread>
 
 #include "rank.h"
@@ -89,7 +88,7 @@ CASE(nccl_life_a_peer_that_never_comes) {
   pair.a.communicators->interrupt();
   CHECK(waiting.abandoned());
   CHECK(pair.a.fence());
-  CHECK(!pair.a.has_result(created));
+  CHECK(!pair.a.sink.has_result(created));
   CHECK(pair.a.communicators->quiet());
   CHECK_EQUAL(stub_count("made"), 0);
   // Later both are there.
@@ -159,19 +158,19 @@ CASE(nccl_life_an_asynchronous_error_is_a_fault) {
   all_reduce(pair.a, kComm);
   const uint64_t last = pair.a.sequence();
   stub_set("async_error", 6);
-  const Fault fault = pair.a.wait_fault();
+  const Sink::Fault fault = pair.a.sink.wait_fault();
   CHECK_EQUAL(fault.cause, "collective-error");
   CHECK_EQUAL(fault.sequence, last);
   CHECK_EQUAL(fault.message, "NCCL: remote process exited (says the stub)");
   CHECK_EQUAL(stub_count("aborted"), 0);  // not before the fence
-  CHECK_EQUAL(pair.b.wait_fault().cause, "collective-error");
+  CHECK_EQUAL(pair.b.sink.wait_fault().cause, "collective-error");
 }
 
 CASE(nccl_life_a_cuda_error_of_nccl_costs_the_context) {
   Pair pair;
   pair.create();
   stub_set("async_error", 1);
-  CHECK_EQUAL(pair.a.wait_fault().cause, "sticky-error");
+  CHECK_EQUAL(pair.a.sink.wait_fault().cause, "sticky-error");
 }
 
 CASE(nccl_life_a_failed_start_is_told) {
@@ -180,14 +179,14 @@ CASE(nccl_life_a_failed_start_is_told) {
   const uint64_t first = pair.a.create(kComm, 1, 2, 0), second = pair.b.create(kComm, 1, 2, 1);
   const Reply reply = pair.a.wait_result(first);
   CHECK_EQUAL(reply.status, 1u);
-  CHECK_EQUAL(reply.payload, "NCCL: failed (says the stub)");
+  CHECK_EQUAL(reply.text(), "NCCL: failed (says the stub)");
   CHECK_EQUAL(pair.b.wait_result(second).status, 1u);
   const auto refused = refusal([&] { all_reduce(pair.a, kComm); });
   CHECK(refused && refused->status == 999u);
   stub_set("fail_init", 2);  // a peer that died: not the program's error
   pair.a.create(kOther, 2, 2, 0);
   pair.b.create(kOther, 2, 2, 1);
-  CHECK_EQUAL(pair.a.wait_fault().cause, "collective-error");
+  CHECK_EQUAL(pair.a.sink.wait_fault().cause, "collective-error");
 }
 
 CASE(nccl_life_an_abort_that_hangs_is_noticed) {
@@ -223,7 +222,7 @@ CASE(nccl_life_without_a_library) {
   Rank rank(segments, 0, false);
   const Reply reply = rank.wait_result(rank.create(kComm, 1, 2, 0));
   CHECK_EQUAL(reply.status, 801u);
-  CHECK_EQUAL(reply.payload, "there is no NCCL library");
+  CHECK_EQUAL(reply.text(), "there is no NCCL library");
 }
 
 CASE(nccl_life_bad_creations) {
@@ -236,7 +235,7 @@ CASE(nccl_life_bad_creations) {
   }
   const Reply reply = rank.wait_result(rank.create(kComm, 0xff, 2, 0));
   CHECK_EQUAL(reply.status, 999u);
-  CHECK(reply.payload.find("nobody knows") != std::string::npos);
+  CHECK(reply.text().find("nobody knows") != std::string::npos);
   CHECK_EQUAL(rank.wait_result(rank.create(kOther, 1, 1, 0)).status, 0u);
   CHECK_EQUAL(refusal([&] { rank.create(kOther, 1, 1, 0); })->status, 400u);
   CHECK_EQUAL(refusal([&] { rank.split(77, 78, 0, 0); })->status, 400u);
@@ -256,9 +255,7 @@ CASE(nccl_life_split_by_color_and_key) {
     const Reply reply = ranks[rank]->wait_result(split[rank]);
     CHECK_EQUAL(reply.status, 0u);
     CHECK_EQUAL(reply.payload.size(), 8u);
-    int32_t both[2];
-    std::memcpy(both, reply.payload.data(), 8);
-    return std::pair(both[0], both[1]);
+    return std::pair(reply.value<int32_t>(0), reply.value<int32_t>(4));
   };
   CHECK(numbers(0) == std::pair(2, 1) && numbers(1) == std::pair(1, 0) && numbers(2) == std::pair(2, 0));
   CHECK(numbers(3) == std::pair(0, -1));
@@ -284,8 +281,8 @@ CASE(nccl_life_splits_go_in_order) {
     second.push_back(pair.b.split(kComm, 0x600 + i, 0, i % 2 ? 0 : 1));
   }
   for (uint64_t i = 0; i < 5; ++i) {
-    CHECK_EQUAL(pair.a.wait_result(first[i]).payload[4], static_cast<char>(i % 2));
-    CHECK_EQUAL(pair.b.wait_result(second[i]).payload[4], static_cast<char>(1 - i % 2));
+    CHECK_EQUAL(pair.a.wait_result(first[i]).value<int32_t>(4), static_cast<int32_t>(i % 2));
+    CHECK_EQUAL(pair.b.wait_result(second[i]).value<int32_t>(4), static_cast<int32_t>(1 - i % 2));
   }
 }
 

@@ -5,22 +5,29 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
-#include <iostream>
 #include <thread>
 
 namespace jitc::test {
 namespace {
-constexpr std::chrono::seconds kLimit{60};  // only reached when something hangs
-
-std::map<std::string, std::function<void()>>& cases() {
-  static std::map<std::string, std::function<void()>> all;
-  return all;
-}
+const Around kOnAFreshStub([](const std::function<void()>& body) {
+  alarm(2 * kLimitSeconds);
+  stub_reset();
+  try {
+    body();
+  } catch (const cuda::OpError& error) {
+    throw Failure{error.message};
+  } catch (const cuda::Abandoned&) {
+    throw Failure{"abandoned"};
+  }
+  CHECK_EQUAL(stub_count("violations"), 0);
+  CHECK_EQUAL(stub_count("live"), 0);
+});
 }  // namespace
 
 void await(const char* what, const std::function<bool()>& done) {
-  const auto until = std::chrono::steady_clock::now() + kLimit;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(kLimitSeconds);
   while (!done()) {
     if (std::chrono::steady_clock::now() > until) throw Failure{std::string("timed out: ") + what};
     std::this_thread::yield();
@@ -53,7 +60,7 @@ std::array<uint8_t, 128> unique_id(uint8_t value) {
 }
 
 Rank::Rank(Segments& segments, double hang_seconds, bool library)
-    : communicators(std::make_unique<Communicators>(library ? JITC_STUB_NCCL : "", *this, segments, *this,
+    : communicators(std::make_unique<Communicators>(library ? JITC_STUB_NCCL : "", sink, segments, *this,
                                                     hang_seconds)) {}
 Rank::~Rank() { communicators.reset(); }
 
@@ -100,38 +107,9 @@ void Rank::restore(const std::vector<Identity>& wanted) {
   communicators->resume();
 }
 
-void Rank::result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload) {
-  const std::lock_guard lock(mutex_);
-  const std::string text(reinterpret_cast<const char*>(payload.data()), payload.size());
-  if (!results_.emplace(sequence, Reply{status, text}).second)
-    fault_ = Fault{sequence, 0, "test", "a second result for one op"};
-  changed_.notify_all();
-}
-
 void Rank::communicator_fault(uint64_t sequence, uint32_t status, const char* cause,
                               const std::string& message) {
-  const std::lock_guard lock(mutex_);
-  if (!fault_) fault_ = Fault{sequence, status, cause, message};
-  changed_.notify_all();
-}
-
-Reply Rank::wait_result(uint64_t sequence) {
-  std::unique_lock lock(mutex_);
-  if (!changed_.wait_for(lock, kLimit, [&] { return results_.contains(sequence) || fault_; }))
-    throw Failure{"timed out: result"};
-  if (!results_.contains(sequence)) throw Failure{"fault instead of a result: " + fault_->message};
-  return results_.at(sequence);
-}
-
-bool Rank::has_result(uint64_t sequence) {
-  const std::lock_guard lock(mutex_);
-  return results_.contains(sequence);
-}
-
-Fault Rank::wait_fault() {
-  std::unique_lock lock(mutex_);
-  if (!changed_.wait_for(lock, kLimit, [&] { return fault_.has_value(); })) throw Failure{"timed out: fault"};
-  return *fault_;
+  sink.fault(sequence, status, cause, message);
 }
 
 CollectiveItem item(uint64_t comm, CollectiveKind kind, uint32_t dtype, uint64_t count, int32_t peer) {
@@ -158,39 +136,4 @@ std::optional<cuda::OpError> refusal(const std::function<void()>& action) {
   return std::nullopt;
 }
 
-Case::Case(const char* name, std::function<void()> run) { cases()[name] = std::move(run); }
-
-namespace {
-int run_one(const std::string& name, const std::function<void()>& body) {
-  try {
-    stub_reset();
-    body();
-    CHECK_EQUAL(stub_count("violations"), 0);
-    CHECK_EQUAL(stub_count("live"), 0);
-    return 0;
-  } catch (const Failure& failure) {
-    std::cerr << name << ": " << failure.message << std::endl;
-  } catch (const cuda::OpError& error) {
-    std::cerr << name << ": " << error.message << std::endl;
-  } catch (const cuda::Abandoned&) {
-    std::cerr << name << ": abandoned" << std::endl;
-  }
-  return 1;
-}
-}  // namespace
 }  // namespace jitc::test
-
-int main(int count, char** arguments) {
-  using namespace jitc::test;
-  alarm(120);
-  if (count == 2 && std::string(arguments[1]) == "--list") {
-    for (const auto& [name, body] : cases()) std::cout << name << "\n";
-    return 0;
-  }
-  int failures = 0;
-  for (int i = 1; i < count; ++i) {
-    const auto found = cases().find(arguments[i]);
-    failures += found == cases().end() ? 1 : run_one(arguments[i], found->second);
-  }
-  return failures || count < 2;
-}
