@@ -1,61 +1,19 @@
-// See meeting.h. The doorbell is a futex shared between processes; sleepers register first, so ringing costs
-// no system call while nobody sleeps.
+// See meeting.h.
 #include "meeting.h"
 
-#include <fcntl.h>
-#include <linux/futex.h>
-#include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <climits>
 #include <cstring>
 
 namespace jitc::cuda {
 namespace {
 constexpr uint64_t kMagic = 0x6a6974636d656574;  // changes with the layout
-static_assert(std::atomic<uint32_t>::is_always_lock_free && std::atomic<uint64_t>::is_always_lock_free);
-
-/// A descriptor that is closed.
-class File {
- public:
-  explicit File(const std::string& path)
-      : file_(path.empty() ? -1 : open(path.c_str(), O_RDWR | O_CLOEXEC)), reason_(errno) {}
-  ~File() {
-    if (file_ >= 0) close(file_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int get() const { return file_; }
-  std::string reason() const { return std::strerror(reason_); }
-
- private:
-  const int file_, reason_;
-};
 }  // namespace
 
 uint64_t Meeting::bytes(uint32_t ranks) { return sizeof(Head) + uint64_t{ranks} * sizeof(Seat); }
 
 bool Meeting::map(const std::string& path, uint64_t size, std::string& error) {
-  const File file(path);
-  if (!path.empty()) {
-    if (file.get() < 0) return error = "cannot open the communicator's segment: " + file.reason(), false;
-    const off_t there = lseek(file.get(), 0, SEEK_END);
-    if (size < bytes(ranks_) || there < static_cast<off_t>(bytes(ranks_)))
-      return error = "the communicator's segment is too small", false;
-  }
-  const int flags = file.get() < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
-  void* const got = mmap(nullptr, bytes(ranks_), PROT_READ | PROT_WRITE, flags, file.get(), 0);
-  if (got == MAP_FAILED)
-    return error = "cannot map the communicator's segment: " + std::string(std::strerror(errno)), false;
-  base_ = static_cast<std::byte*>(got);
-  return true;
-}
-
-Meeting::~Meeting() {
-  if (base_) munmap(base_, bytes(ranks_));
+  return memory_.map(path, size, bytes(ranks_), error);
 }
 
 uint64_t Meeting::fresh_token() {
@@ -144,22 +102,8 @@ SplitPost Meeting::post_of(uint32_t rank, uint64_t round) const {
   return {static_cast<int32_t>(both >> 32), static_cast<int32_t>(both & UINT32_MAX), box.sequence.load()};
 }
 
-void Meeting::ring(uint32_t rank) const {
-  Seat& other = seat(rank);
-  other.doorbell.fetch_add(1);
-  if (other.waiting.load() != 0)
-    syscall(SYS_futex, &other.doorbell, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
-}
-
 void Meeting::ring_all() const {
   for (uint32_t rank = 0; rank < ranks_; ++rank) ring(rank);
-}
-
-void Meeting::sleep(uint32_t seen, int64_t microseconds) const {
-  const timespec time{microseconds / 1000000, microseconds % 1000000 * 1000};
-  seat(rank_).waiting.fetch_add(1);
-  syscall(SYS_futex, &seat(rank_).doorbell, FUTEX_WAIT, seen, &time, nullptr, 0);
-  seat(rank_).waiting.fetch_sub(1);
 }
 
 }  // namespace jitc::cuda

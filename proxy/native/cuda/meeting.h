@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "../device/shared_segment.h"
 #include "../device/split.h"
 #include "nccl.h"
 
@@ -30,9 +31,6 @@ class Meeting {
   static uint64_t fresh_token();
 
   Meeting(uint32_t ranks, uint32_t rank) : ranks_(ranks), rank_(rank) {}
-  ~Meeting();
-  Meeting(const Meeting&) = delete;
-  Meeting& operator=(const Meeting&) = delete;
   /// Maps the file, or private memory when path is empty; false with the reason.
   bool map(const std::string& path, uint64_t size, std::string& error);
 
@@ -60,12 +58,12 @@ class Meeting {
   bool posted_by_all(uint64_t round) const;
   SplitPost post_of(uint32_t rank, uint64_t round) const;
 
-  uint32_t doorbell() const { return seat(rank_).doorbell.load(); }
-  void ring(uint32_t rank) const;
+  uint32_t doorbell() const { return seat(rank_).doorbell.rung(); }
+  void ring(uint32_t rank) const { seat(rank).doorbell.ring(); }
   void ring_own() const { ring(rank_); }
   void ring_all() const;
   /// Sleeps until own doorbell is no longer at seen, or for the time.
-  void sleep(uint32_t seen, int64_t microseconds) const;
+  void sleep(uint32_t seen, int64_t microseconds) const { seat(rank_).doorbell.sleep(seen, microseconds); }
 
  private:
   static constexpr uint64_t kNobody = 0, kRefused = 1;
@@ -73,8 +71,7 @@ class Meeting {
     std::atomic<uint64_t> color_and_key, sequence;
   };
   struct alignas(64) Seat {
-    std::atomic<uint32_t> doorbell;       // rung by others when something happened for this rank
-    std::atomic<uint32_t> waiting;        // threads of this rank that sleep on it
+    device::Doorbell doorbell;
     std::atomic<uint64_t> token;          // 0: not there
     std::atomic<uint64_t> round;          // splits posted
     std::atomic<uint64_t> published_for;  // written by rank 0
@@ -87,11 +84,11 @@ class Meeting {
     std::array<std::atomic<uint64_t>, sizeof(NcclUniqueId) / 8> id;
   };
 
-  Head& head() const { return *reinterpret_cast<Head*>(base_); }
-  Seat& seat(uint32_t rank) const { return reinterpret_cast<Seat*>(base_ + sizeof(Head))[rank]; }
+  Head& head() const { return *reinterpret_cast<Head*>(memory_.data()); }
+  Seat& seat(uint32_t rank) const { return reinterpret_cast<Seat*>(memory_.data() + sizeof(Head))[rank]; }
 
   const uint32_t ranks_, rank_;
-  std::byte* base_ = nullptr;
+  device::SharedSegment memory_;
 };
 
 }  // namespace jitc::cuda

@@ -63,7 +63,7 @@ class Communicator {
   uint32_t ranks() const { return static_cast<uint32_t>(identity_.ranks); }
   uint32_t rank() const { return static_cast<uint32_t>(identity_.rank); }
   Segment& segment() const { return *segment_.load(); }
-  uint32_t doorbell() const { return segment().own().doorbell.load(); }
+  uint32_t doorbell() const { return segment().own().doorbell.rung(); }
 
   Order collectives, splits;
 

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <string>
 
+#include "../device/shared_segment.h"
+
 namespace jitc::software {
 
 /// What a rank is doing in a round; must be the same on all ranks but for contribution.
@@ -30,8 +32,7 @@ struct Descriptor {
 enum Turn : size_t { kCollectives = 0, kSplits = 1, kTurns = 2 };
 
 struct alignas(64) RankArea {
-  std::atomic<uint32_t> doorbell;  // rung by others when something happened for this rank
-  std::atomic<uint32_t> waiting;   // threads of this rank that sleep on the doorbell
+  device::Doorbell doorbell;
   std::atomic<uint32_t> joined;
   alignas(64) std::atomic<uint64_t> rounds[kTurns];  // published by this rank
   alignas(64) Descriptor descriptors[kTurns][2];     // of the even and odd round
@@ -48,23 +49,20 @@ class Segment {
   static uint64_t bytes(uint32_t ranks);
 
   Segment(uint32_t ranks, uint32_t rank) : ranks_(ranks), rank_(rank) {}
-  ~Segment();
-  Segment(const Segment&) = delete;
-  Segment& operator=(const Segment&) = delete;
   /// Maps the file, or private memory when path is empty; false with the reason.
   bool map(const std::string& path, uint64_t bytes, std::string& error);
 
-  RankArea& area(uint32_t rank) const { return reinterpret_cast<RankArea*>(base_)[rank]; }
+  RankArea& area(uint32_t rank) const { return reinterpret_cast<RankArea*>(memory_.data())[rank]; }
   RankArea& own() const { return area(rank_); }
   std::byte* box(uint32_t rank, uint64_t round) const;
   Mailbox& mailbox(uint32_t from, uint32_t to) const;
   std::byte* letters(Mailbox& mailbox) const { return reinterpret_cast<std::byte*>(&mailbox + 1); }
   uint64_t mailbox_size() const { return letters_of(ranks_); }
 
-  void ring(uint32_t rank) const;
+  void ring(uint32_t rank) const { area(rank).doorbell.ring(); }
   void ring_all() const;
   /// Sleeps until own doorbell is no longer at seen, or for the time.
-  void sleep(uint32_t seen, int64_t microseconds) const;
+  void sleep(uint32_t seen, int64_t microseconds) const { own().doorbell.sleep(seen, microseconds); }
 
  private:
   static uint64_t letters_of(uint32_t ranks);
@@ -72,7 +70,7 @@ class Segment {
   static uint64_t mailboxes_at(uint32_t ranks);
 
   const uint32_t ranks_, rank_;
-  std::byte* base_ = nullptr;
+  device::SharedSegment memory_;
 };
 
 }  // namespace jitc::software
