@@ -96,7 +96,7 @@ void Gate::pass() {
   condition_.wait_for(lock, std::chrono::seconds(kLimitSeconds), [this] { return open_; });
 }
 
-PinnedMap::PinnedMap() : range{kBase + 64 * kRange, kBytes} {
+PinnedMap::PinnedMap() : range{kBase + 32 * kRange, kBytes} {
   void* const wanted = reinterpret_cast<void*>(range.base);
   if (mmap(wanted, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) !=
       wanted)
