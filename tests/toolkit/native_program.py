@@ -77,5 +77,5 @@ def finish(command: list[str], seconds: float, env: dict[str, str] | None = None
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             raise
-    assert process.returncode == 0, f"{' '.join(command)}\n{output[-8000:]}"
+    assert process.returncode == 0, f"{' '.join(command)}\n{output}"
     return output
