@@ -2,7 +2,9 @@
 #include "device.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "../core/spoil.h"
 #include "../device/operands.h"
@@ -86,8 +88,14 @@ void Device::enqueue(const ops::OpHeader& op) {
   }
 }
 
+/// A fence has the mutex until the GPU rests, which may be when the caller has gone on: it does not wait for
+/// that.
 void Device::flush() {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  while (!lock && running()) {
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+    (void)lock.try_lock();
+  }
   if (!running() || fresh_.empty()) return;
   try {
     check("cuCtxSetCurrent", context_->bind());
