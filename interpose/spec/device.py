@@ -48,6 +48,7 @@ ATTRIBUTES: dict[int, tuple[str, int | str]] = {
     95: ("cooperative launch", 1),
     97: ("shared memory per block, opt-in", 101376),
     99: ("registers host memory", 1),
+    102: ("memory is mapped by hand", 1),
     106: ("blocks per multiprocessor", 16),
     111: ("reserved shared memory per block", 1024),
 }
@@ -67,7 +68,6 @@ WITHHELD: dict[int, str] = {
     98: "stream memory operations",
     100: "kernels do not reach the process's memory",
     101: "managed memory",
-    102: "mapping device memory by hand",
     103: "sharing memory between processes",
     104: "sharing memory between processes",
     105: "sharing memory between processes",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from jitc.interpose.spec.api import Api, Custom, Function, Local, Op, Sync, unsupported
 from jitc.interpose.spec.driver_graphs import GRAPHS
 from jitc.interpose.spec.driver_kernels import KERNELS
+from jitc.interpose.spec.driver_mapping import MAPPING
 
 _DEVICE: tuple[Function, ...] = (
     Local("cuInit", "flags: uint"),
@@ -253,14 +254,6 @@ _STREAM: tuple[Function, ...] = (
 
 _REFUSED = (
     *unsupported(
-        "mapping device memory by hand is not supported: unset expandable_segments and symmetric memory",
-        """
-    cuMemAddressFree cuMemAddressReserve cuMemCreate cuMemExportToShareableHandle cuMemGetAllocationGranularity
-    cuMemGetAllocationPropertiesFromHandle cuMemGetHandleForAddressRange cuMemImportFromShareableHandle cuMemMap
-    cuMemRelease cuMemRetainAllocationHandle cuMemSetAccess cuMemUnmap cuMulticastAddDevice cuMulticastBindAddr
-    cuMulticastBindMem cuMulticastCreate cuMulticastGetGranularity cuMulticastUnbind""",
-    ),
-    *unsupported(
         "managed memory is not supported: use cuMemAlloc or pinned memory",
         "cuMemAllocManaged cuMemAdvise cuMemAdvise_v2 cuMemPrefetchAsync cuMemPrefetchAsync_v2",
     ),
@@ -290,5 +283,5 @@ API = Api(
     "libcuda.so.1",
     "cuda.h",
     801,
-    (*_DEVICE, *_CONTEXT, *_MEMORY, *_STREAM, *KERNELS, *GRAPHS, *_REFUSED),
+    (*_DEVICE, *_CONTEXT, *_MEMORY, *MAPPING, *_STREAM, *KERNELS, *GRAPHS, *_REFUSED),
 )

@@ -32,6 +32,23 @@ struct PointerAttributes {
 };
 enum MemoryType : int32_t { kUnregistered = 0, kHost = 1, kDevice = 2 };
 
+/// CUmemLocation, CUmemAccessDesc, CUmemAllocationProp.
+struct MemoryLocation {
+  int32_t type, id;
+};
+struct MemoryAccess {
+  MemoryLocation location;
+  int32_t flags;
+};
+struct AllocationProp {
+  int32_t type, handle_types;
+  MemoryLocation location;
+  void* metadata;
+  uint8_t compression, rdma;
+  uint16_t usage;
+  uint8_t reserved[4];
+};
+
 struct FuncAttributes {
   size_t shared_bytes, const_bytes, local_bytes;
   int32_t max_threads, registers, ptx_version, binary_version, cache_mode, max_dynamic_shared, carveout;

@@ -3,6 +3,8 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+
 #include "runtime/session.h"
 
 namespace jitc::front {
@@ -17,41 +19,115 @@ AddressSpace::AddressSpace(uint64_t base, uint64_t bytes) : base_(base), end_(ba
       "the address range of this GPU is taken in this process: device and host memory may be confused");
 }
 
-uint64_t AddressSpace::reuse(uint64_t bytes) {
+uint64_t AddressSpace::reuse(uint64_t bytes, uint64_t alignment) {
   const auto found = free_.find(bytes);
-  if (found == free_.end() || found->second.empty()) return 0;
+  if (found == free_.end() || found->second.empty() || found->second.front() % alignment) return 0;
   const uint64_t address = found->second.front();
   found->second.pop_front();
   return address;
 }
 
-uint64_t AddressSpace::take(uint64_t bytes) {
-  std::unique_lock lock(mutex_);
+uint64_t AddressSpace::extend(uint64_t bytes, uint64_t alignment) {
+  const uint64_t gap = -next_ & (alignment - 1);
+  if (gap > end_ - next_ || bytes > end_ - next_ - gap) return 0;
+  const uint64_t address = next_ + gap;
+  next_ = address + bytes;
+  return address;
+}
+
+/// A program without boundaries that has used up the range: rested or not, the oldest must do.
+uint64_t AddressSpace::unrest(uint64_t bytes, uint64_t alignment) {
+  for (auto it = resting_.begin(); it != resting_.end(); ++it) {
+    if (it->bytes != bytes || it->address % alignment) continue;
+    const uint64_t address = it->address;
+    resting_.erase(it);
+    return address;
+  }
+  return 0;
+}
+
+uint64_t AddressSpace::take_range(uint64_t bytes, uint64_t alignment) {
   const uint64_t size = rounded(bytes);
   if (size < bytes) return 0;
-  uint64_t address = reuse(size);
-  if (!address && size <= end_ - next_) {
-    address = next_;
-    next_ += size;
-  }
-  // A program without boundaries that has used up the range: rested or not, the oldest must do.
-  for (auto it = resting_.begin(); !address && it != resting_.end(); ++it) {
-    if (it->bytes != size) continue;
-    address = it->address;
-    resting_.erase(it);
-    break;
-  }
+  uint64_t address = reuse(size, alignment);
+  if (!address) address = extend(size, alignment);
+  return address ? address : unrest(size, alignment);
+}
+
+uint64_t AddressSpace::take(uint64_t bytes) {
+  std::unique_lock lock(mutex_);
+  const uint64_t address = take_range(bytes, kGranule);
   if (address) live_[address] = {address, bytes, ordinal_++};
   return address;
+}
+
+void AddressSpace::rest(uint64_t address, uint64_t bytes) {
+  resting_.push_back({address, rounded(bytes), boundaries_});
 }
 
 bool AddressSpace::give_back(uint64_t address) {
   std::unique_lock lock(mutex_);
   const auto found = live_.find(address);
-  if (found == live_.end()) return false;
-  resting_.push_back({address, rounded(found->second.bytes), boundaries_});
+  if (found == live_.end() || is_reserved(address, 0)) return false;
+  rest(address, found->second.bytes);
   live_.erase(found);
   return true;
+}
+
+uint64_t AddressSpace::reserve(uint64_t bytes, uint64_t alignment) {
+  std::unique_lock lock(mutex_);
+  const uint64_t address = take_range(bytes, std::max(alignment, kGranule));
+  if (address) reserved_[address] = bytes;
+  return address;
+}
+
+bool AddressSpace::unreserve(uint64_t address, uint64_t bytes) {
+  std::unique_lock lock(mutex_);
+  const auto found = reserved_.find(address);
+  if (found == reserved_.end() || found->second != bytes || overlaps_block(address, bytes)) return false;
+  reserved_.erase(found);
+  rest(address, bytes);
+  return true;
+}
+
+bool AddressSpace::map(uint64_t address, uint64_t bytes) {
+  std::unique_lock lock(mutex_);
+  if (address % kGranule || !is_reserved(address, bytes) || overlaps_block(address, bytes)) return false;
+  live_[address] = {address, bytes, ordinal_++};
+  return true;
+}
+
+std::vector<Block> AddressSpace::unmap(uint64_t address, uint64_t bytes) {
+  std::unique_lock lock(mutex_);
+  const auto first = live_.find(address);
+  if (!bytes || first == live_.end() || !is_reserved(address, bytes) || !covered(address, bytes, nullptr))
+    return {};
+  const auto past = live_.lower_bound(address + bytes);
+  const Block& last = std::prev(past)->second;
+  if (last.address + last.bytes != address + bytes) return {};
+  std::vector<Block> out;
+  for (auto it = first; it != past; it = live_.erase(it)) out.push_back(it->second);
+  return out;
+}
+
+bool AddressSpace::is_mapped(uint64_t address, uint64_t bytes) const {
+  std::shared_lock lock(mutex_);
+  return is_reserved(address, bytes) && covered(address, bytes, nullptr);
+}
+
+bool AddressSpace::is_reserved(uint64_t address, uint64_t bytes) const {
+  const auto after = reserved_.upper_bound(address);
+  if (after == reserved_.begin()) return false;
+  const auto& [start, size] = *std::prev(after);
+  const uint64_t offset = address - start;
+  return offset < size && bytes <= size - offset;
+}
+
+bool AddressSpace::overlaps_block(uint64_t address, uint64_t bytes) const {
+  const auto after = live_.lower_bound(address + bytes);
+  if (after == live_.begin()) return false;
+  const Block& block = std::prev(after)->second;
+  return block.address + block.bytes > address;
 }
 
 void AddressSpace::boundary() {
@@ -63,15 +139,22 @@ void AddressSpace::boundary() {
   }
 }
 
-bool AddressSpace::find(uint64_t address, uint64_t bytes, Block* out) const {
-  std::shared_lock lock(mutex_);
+bool AddressSpace::covered(uint64_t address, uint64_t bytes, Block* first) const {
   auto after = live_.upper_bound(address);
   if (after == live_.begin()) return false;
   const Block& block = std::prev(after)->second;
-  const uint64_t offset = address - block.address;
-  if (offset >= block.bytes || bytes > block.bytes - offset) return false;
-  if (out) *out = block;
+  if (address - block.address >= block.bytes) return false;
+  uint64_t rest = block.bytes - (address - block.address);
+  uint64_t end = block.address + block.bytes;
+  for (; rest < bytes; rest += after->second.bytes, end += after->second.bytes, ++after)
+    if (after == live_.end() || after->first != end) return false;
+  if (first) *first = block;
   return true;
+}
+
+bool AddressSpace::find(uint64_t address, uint64_t bytes, Block* out) const {
+  std::shared_lock lock(mutex_);
+  return covered(address, bytes, out);
 }
 
 std::vector<Block> AddressSpace::blocks() const {

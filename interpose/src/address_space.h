@@ -1,6 +1,7 @@
 // Device addresses of one session: picks them, remembers what lies where.
 //
-// Used by memory (allocate, free), copies (is this range ours?) and client_api (live blocks). Promises:
+// Used by memory (allocate, free), mapping (addresses first, memory later), copies (is this range ours?) and
+// client_api (live blocks). Promises:
 // addresses depend on the sequence of calls alone, so equal ranks agree and a rebuilt device can put
 // everything back where it was; the whole range is reserved without access, so that nothing else of the
 // process lands in it and device memory cannot be read by mistake.
@@ -24,12 +25,23 @@ class AddressSpace {
   AddressSpace(uint64_t base, uint64_t bytes);
   /// An address for bytes (2 MiB aligned); 0 when the range is full.
   uint64_t take(uint64_t bytes);
-  /// Forgets a block; its range rests (see boundary). False: not the start of a block.
+  /// Forgets a block of take; its range rests (see boundary). False: not the start of one.
   bool give_back(uint64_t address);
+  /// Addresses without memory, at a multiple of the alignment (a power of two); 0 when the range is full.
+  uint64_t reserve(uint64_t bytes, uint64_t alignment);
+  /// The opposite, of a whole reservation in which nothing is mapped; it rests. False: that is not one.
+  bool unreserve(uint64_t address, uint64_t bytes);
+  /// Makes a block of reserved addresses. False: not in one reservation, or something is mapped there.
+  bool map(uint64_t address, uint64_t bytes);
+  /// Forgets the mapped blocks of which the range consists, and tells them; none: it does not consist of any.
+  std::vector<Block> unmap(uint64_t address, uint64_t bytes);
+  /// Whether mapped blocks are all over the range.
+  bool is_mapped(uint64_t address, uint64_t bytes) const;
   /// A boundary has passed. A range that was freed is used again after the second boundary: the
   /// minibatch before the last boundary may still be replayed until every rank's copies are complete.
   void boundary();
-  /// The block that holds all of [address, address + bytes).
+  /// The block that holds the address, if all of [address, address + bytes) is in it and in those that follow it
+  /// without a gap.
   bool find(uint64_t address, uint64_t bytes, Block* out) const;
   std::vector<Block> blocks() const;
 
@@ -39,11 +51,20 @@ class AddressSpace {
   struct Resting {
     uint64_t address, bytes, freed_after;
   };
-  uint64_t reuse(uint64_t bytes);
+  // All with mutex_ held.
+  uint64_t reuse(uint64_t bytes, uint64_t alignment);
+  uint64_t extend(uint64_t bytes, uint64_t alignment);
+  uint64_t unrest(uint64_t bytes, uint64_t alignment);
+  uint64_t take_range(uint64_t bytes, uint64_t alignment);
+  void rest(uint64_t address, uint64_t bytes);
+  bool is_reserved(uint64_t address, uint64_t bytes) const;
+  bool overlaps_block(uint64_t address, uint64_t bytes) const;
+  bool covered(uint64_t address, uint64_t bytes, Block* first) const;
 
   mutable std::shared_mutex mutex_;
   uint64_t base_, end_, next_, ordinal_ = 0, boundaries_ = 0;
   std::map<uint64_t, Block> live_;                 // by address
+  std::map<uint64_t, uint64_t> reserved_;          // address to bytes, by reserve
   std::map<uint64_t, std::deque<uint64_t>> free_;  // by rounded size, oldest first
   std::deque<Resting> resting_;
 };

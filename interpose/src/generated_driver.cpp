@@ -13,7 +13,7 @@ constexpr const char* kAdvice3 = "device memory cannot be shared between process
 constexpr const char* kAdvice4 = "kernels are not run on the software device; PyTorch operators are redirected by jitc's client_shim";
 constexpr const char* kAdvice5 = "linking is not served through the proxy: link with nvcc or nvJitLink and load the result";
 constexpr const char* kAdvice6 = "managed memory is not supported: use cuMemAlloc or pinned memory";
-constexpr const char* kAdvice7 = "mapping device memory by hand is not supported: unset expandable_segments and symmetric memory";
+constexpr const char* kAdvice7 = "memory cannot be mapped twice or shared between processes or devices: do without symmetric memory";
 constexpr const char* kAdvice8 = "not served through the proxy";
 constexpr const char* kAdvice9 = "the layout of a tensor map is NVIDIA's own: use kernels without them (tensor memory accelerator)";
 }  // namespace
@@ -88,19 +88,29 @@ JITC_EXPORT int32_t cuLibraryGetModule(uint64_t* module, uint64_t library) { ret
 JITC_EXPORT int32_t cuLibraryLoadData(uint64_t* library, const void* image, int32_t* jit_options, void** jit_values, uint32_t jit_count, int32_t* options, void** values, uint32_t count) { return guard_driver<false>([&] { return runs_kernels() ? ::jitc::front::cuLibraryLoadData(library, image, jit_options, jit_values, jit_count, options, values, count) : refuse_driver("cuLibraryLoadData", kAdvice4); }); }
 JITC_EXPORT int32_t cuLibraryLoadFromFile(uint64_t* library, const char* path, int32_t* jit_options, void** jit_values, uint32_t jit_count, int32_t* options, void** values, uint32_t count) { return guard_driver<false>([&] { return runs_kernels() ? ::jitc::front::cuLibraryLoadFromFile(library, path, jit_options, jit_values, jit_count, options, values, count) : refuse_driver("cuLibraryLoadFromFile", kAdvice4); }); }
 JITC_EXPORT int32_t cuLibraryUnload(uint64_t library) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::front::cuLibraryUnload(library) : refuse_driver("cuLibraryUnload", kAdvice4); }); }
+JITC_EXPORT int32_t cuMemAddressFree(uint64_t address, size_t bytes) { return guard_driver<false>([&] { return ::jitc::front::cuMemAddressFree(address, bytes); }); }
+JITC_EXPORT int32_t cuMemAddressReserve(uint64_t* address, size_t bytes, size_t alignment, uint64_t wanted, uint64_t flags) { return guard_driver<false>([&] { return ::jitc::front::cuMemAddressReserve(address, bytes, alignment, wanted, flags); }); }
 JITC_EXPORT int32_t cuMemAllocAsync(uint64_t* address, size_t bytes, uint64_t stream) { return guard_driver<true>([&] { return ::jitc::front::cudaMallocAsync(address, bytes, stream); }); }
 JITC_EXPORT int32_t cuMemAllocHost_v2(void** pointer, size_t bytes) { return guard_driver<true>([&] { return ::jitc::front::cudaMallocHost(pointer, bytes); }); }
 JITC_EXPORT int32_t cuMemAlloc_v2(uint64_t* address, size_t bytes) { return guard_driver<true>([&] { return ::jitc::front::cudaMalloc(address, bytes); }); }
+JITC_EXPORT int32_t cuMemCreate(uint64_t* handle, size_t bytes, const AllocationProp* properties, uint64_t flags) { return guard_driver<true>([&] { return ::jitc::front::cuMemCreate(handle, bytes, properties, flags); }); }
 JITC_EXPORT int32_t cuMemFreeAsync(uint64_t address, uint64_t stream) { return guard_driver<true>([&] { return ::jitc::front::cudaFreeAsync(address, stream); }); }
 JITC_EXPORT int32_t cuMemFreeHost(void* pointer) { return guard_driver<true>([&] { return ::jitc::front::cudaFreeHost(pointer); }); }
 JITC_EXPORT int32_t cuMemFree_v2(uint64_t address) { return guard_driver<true>([&] { return ::jitc::front::cudaFree(address); }); }
+JITC_EXPORT int32_t cuMemGetAccess(uint64_t* flags, const MemoryLocation* location, uint64_t address) { return guard_driver<false>([&] { return ::jitc::front::cuMemGetAccess(flags, location, address); }); }
 JITC_EXPORT int32_t cuMemGetAddressRange_v2(uint64_t* base, size_t* bytes, uint64_t address) { return guard_driver<false>([&] { return ::jitc::front::cuMemGetAddressRange_v2(base, bytes, address); }); }
+JITC_EXPORT int32_t cuMemGetAllocationGranularity(size_t* granularity, const AllocationProp* properties, int32_t option) { return guard_driver<false>([&] { return ::jitc::front::cuMemGetAllocationGranularity(granularity, properties, option); }); }
+JITC_EXPORT int32_t cuMemGetAllocationPropertiesFromHandle(AllocationProp* properties, uint64_t handle) { return guard_driver<false>([&] { return ::jitc::front::cuMemGetAllocationPropertiesFromHandle(properties, handle); }); }
 JITC_EXPORT int32_t cuMemGetInfo_v2(size_t* free, size_t* total) { return guard_driver<true>([&] { return ::jitc::front::cudaMemGetInfo(free, total); }); }
 JITC_EXPORT int32_t cuMemHostAlloc(void** pointer, size_t bytes, uint32_t flags) { return guard_driver<true>([&] { return ::jitc::front::cudaHostAlloc(pointer, bytes, flags); }); }
 JITC_EXPORT int32_t cuMemHostGetDevicePointer_v2(uint64_t* device_pointer, void* pointer, uint32_t flags) { return guard_driver<false>([&] { return ::jitc::front::cudaHostGetDevicePointer(device_pointer, pointer, flags); }); }
 JITC_EXPORT int32_t cuMemHostGetFlags(uint32_t* flags, void* pointer) { return guard_driver<false>([&] { return ::jitc::front::cudaHostGetFlags(flags, pointer); }); }
 JITC_EXPORT int32_t cuMemHostRegister_v2(void* pointer, size_t bytes, uint32_t flags) { return guard_driver<false>([&] { return ::jitc::front::cudaHostRegister(pointer, bytes, flags); }); }
 JITC_EXPORT int32_t cuMemHostUnregister(void* pointer) { return guard_driver<true>([&] { return ::jitc::front::cudaHostUnregister(pointer); }); }
+JITC_EXPORT int32_t cuMemMap(uint64_t address, size_t bytes, size_t offset, uint64_t handle, uint64_t flags) { return guard_driver<true>([&] { return ::jitc::front::cuMemMap(address, bytes, offset, handle, flags); }); }
+JITC_EXPORT int32_t cuMemRelease(uint64_t handle) { return guard_driver<true>([&] { return ::jitc::front::cuMemRelease(handle); }); }
+JITC_EXPORT int32_t cuMemSetAccess(uint64_t address, size_t bytes, const MemoryAccess* access, size_t count) { return guard_driver<false>([&] { return ::jitc::front::cuMemSetAccess(address, bytes, access, count); }); }
+JITC_EXPORT int32_t cuMemUnmap(uint64_t address, size_t bytes) { return guard_driver<true>([&] { return ::jitc::front::cuMemUnmap(address, bytes); }); }
 JITC_EXPORT int32_t cuMemcpy(uint64_t dst, uint64_t src, size_t count) { return guard_driver<true>([&] { return ::jitc::front::cuMemcpy(dst, src, count); }); }
 JITC_EXPORT int32_t cuMemcpyAsync(uint64_t dst, uint64_t src, size_t count, uint64_t stream) { return guard_driver<true>([&] { return ::jitc::front::cuMemcpyAsync(dst, src, count, stream); }); }
 JITC_EXPORT int32_t cuMemcpyDtoDAsync_v2(uint64_t dst, uint64_t src, size_t count, uint64_t stream) { return guard_driver<true>([&] { return ::jitc::front::cuMemcpyAsync(dst, src, count, stream); }); }
@@ -177,24 +187,15 @@ JITC_EXPORT int32_t cuLinkAddFile_v2() { return refuse_driver("cuLinkAddFile_v2"
 JITC_EXPORT int32_t cuLinkComplete() { return refuse_driver("cuLinkComplete", kAdvice5); }
 JITC_EXPORT int32_t cuLinkCreate_v2() { return refuse_driver("cuLinkCreate_v2", kAdvice5); }
 JITC_EXPORT int32_t cuLinkDestroy() { return refuse_driver("cuLinkDestroy", kAdvice5); }
-JITC_EXPORT int32_t cuMemAddressFree() { return refuse_driver("cuMemAddressFree", kAdvice7); }
-JITC_EXPORT int32_t cuMemAddressReserve() { return refuse_driver("cuMemAddressReserve", kAdvice7); }
 JITC_EXPORT int32_t cuMemAdvise() { return refuse_driver("cuMemAdvise", kAdvice6); }
 JITC_EXPORT int32_t cuMemAdvise_v2() { return refuse_driver("cuMemAdvise_v2", kAdvice6); }
 JITC_EXPORT int32_t cuMemAllocManaged() { return refuse_driver("cuMemAllocManaged", kAdvice6); }
-JITC_EXPORT int32_t cuMemCreate() { return refuse_driver("cuMemCreate", kAdvice7); }
 JITC_EXPORT int32_t cuMemExportToShareableHandle() { return refuse_driver("cuMemExportToShareableHandle", kAdvice7); }
-JITC_EXPORT int32_t cuMemGetAllocationGranularity() { return refuse_driver("cuMemGetAllocationGranularity", kAdvice7); }
-JITC_EXPORT int32_t cuMemGetAllocationPropertiesFromHandle() { return refuse_driver("cuMemGetAllocationPropertiesFromHandle", kAdvice7); }
 JITC_EXPORT int32_t cuMemGetHandleForAddressRange() { return refuse_driver("cuMemGetHandleForAddressRange", kAdvice7); }
 JITC_EXPORT int32_t cuMemImportFromShareableHandle() { return refuse_driver("cuMemImportFromShareableHandle", kAdvice7); }
-JITC_EXPORT int32_t cuMemMap() { return refuse_driver("cuMemMap", kAdvice7); }
 JITC_EXPORT int32_t cuMemPrefetchAsync() { return refuse_driver("cuMemPrefetchAsync", kAdvice6); }
 JITC_EXPORT int32_t cuMemPrefetchAsync_v2() { return refuse_driver("cuMemPrefetchAsync_v2", kAdvice6); }
-JITC_EXPORT int32_t cuMemRelease() { return refuse_driver("cuMemRelease", kAdvice7); }
 JITC_EXPORT int32_t cuMemRetainAllocationHandle() { return refuse_driver("cuMemRetainAllocationHandle", kAdvice7); }
-JITC_EXPORT int32_t cuMemSetAccess() { return refuse_driver("cuMemSetAccess", kAdvice7); }
-JITC_EXPORT int32_t cuMemUnmap() { return refuse_driver("cuMemUnmap", kAdvice7); }
 JITC_EXPORT int32_t cuMemcpy2DAsync_v2() { return refuse_driver("cuMemcpy2DAsync_v2", kAdvice8); }
 JITC_EXPORT int32_t cuMemcpy2D_v2() { return refuse_driver("cuMemcpy2D_v2", kAdvice8); }
 JITC_EXPORT int32_t cuMemcpy3DAsync_v2() { return refuse_driver("cuMemcpy3DAsync_v2", kAdvice8); }

@@ -112,6 +112,7 @@ extern int32_t jitc_symbol_cuMemExportToShareableHandle() __asm__("cuMemExportTo
 extern int32_t jitc_symbol_cuMemFreeAsync() __asm__("cuMemFreeAsync");
 extern int32_t jitc_symbol_cuMemFreeHost() __asm__("cuMemFreeHost");
 extern int32_t jitc_symbol_cuMemFree_v2() __asm__("cuMemFree_v2");
+extern int32_t jitc_symbol_cuMemGetAccess() __asm__("cuMemGetAccess");
 extern int32_t jitc_symbol_cuMemGetAddressRange_v2() __asm__("cuMemGetAddressRange_v2");
 extern int32_t jitc_symbol_cuMemGetAllocationGranularity() __asm__("cuMemGetAllocationGranularity");
 extern int32_t jitc_symbol_cuMemGetAllocationPropertiesFromHandle() __asm__("cuMemGetAllocationPropertiesFromHandle");
@@ -315,6 +316,7 @@ const Symbol kDriverSymbols[] = {
     {"cuMemFreeAsync", reinterpret_cast<void*>(&jitc_symbol_cuMemFreeAsync)},
     {"cuMemFreeHost", reinterpret_cast<void*>(&jitc_symbol_cuMemFreeHost)},
     {"cuMemFree_v2", reinterpret_cast<void*>(&jitc_symbol_cuMemFree_v2)},
+    {"cuMemGetAccess", reinterpret_cast<void*>(&jitc_symbol_cuMemGetAccess)},
     {"cuMemGetAddressRange_v2", reinterpret_cast<void*>(&jitc_symbol_cuMemGetAddressRange_v2)},
     {"cuMemGetAllocationGranularity", reinterpret_cast<void*>(&jitc_symbol_cuMemGetAllocationGranularity)},
     {"cuMemGetAllocationPropertiesFromHandle", reinterpret_cast<void*>(&jitc_symbol_cuMemGetAllocationPropertiesFromHandle)},
@@ -406,6 +408,6 @@ const Symbol kDriverSymbols[] = {
     {"cuTensorMapEncodeTiled", reinterpret_cast<void*>(&jitc_symbol_cuTensorMapEncodeTiled)},
     {"cuThreadExchangeStreamCaptureMode", reinterpret_cast<void*>(&jitc_symbol_cuThreadExchangeStreamCaptureMode)},
 };
-const unsigned kDriverSymbolCount = 198;
+const unsigned kDriverSymbolCount = 199;
 
 }  // namespace jitc::front

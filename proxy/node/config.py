@@ -14,13 +14,23 @@ from ..paths import executor_library
 GIB = 1 << 30
 #: Less than half of what PyTorch's own watchdog waits for a collective (600 s), so that a recovery fits before it.
 HANG_SECONDS = 240.0
-#: First address of all sessions' ranges, and the size of one: a session's range follows from its slot.
+SLOTS = 64
+#: Sessions' ranges of addresses: a session's follows from its slot. PyTorch's expandable segments reserve more than the
+#: GPU's memory per stream and pool, so ranges are large where sessions are: in the first slots.
 ADDRESS_BASE = 0x2000_0000_0000
 ADDRESS_BYTES = 1 << 38
-SLOTS = 64
+LARGE_SLOTS = 16
+LARGE_BYTES = 1 << 41
 #: The same for pinned memory that client and worker share; the most that a session can have.
-PINNED_BASE = ADDRESS_BASE + SLOTS * ADDRESS_BYTES
+PINNED_BASE = ADDRESS_BASE + LARGE_SLOTS * LARGE_BYTES + (SLOTS - LARGE_SLOTS) * ADDRESS_BYTES
 PINNED_MOST = 1 << 36
+
+
+def address_range(slot: int) -> tuple[int, int]:
+    """First address and size."""
+    if slot < LARGE_SLOTS:
+        return ADDRESS_BASE + slot * LARGE_BYTES, LARGE_BYTES
+    return ADDRESS_BASE + LARGE_SLOTS * LARGE_BYTES + (slot - LARGE_SLOTS) * ADDRESS_BYTES, ADDRESS_BYTES
 
 
 def worker_command() -> list[str]:

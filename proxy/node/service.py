@@ -18,7 +18,6 @@ from jitc.v1 import control_pb2, worker_pb2
 from .. import rpc
 from ..paths import PROTOCOL_VERSION
 from ..rpc import refuse, version_message
-from .config import ADDRESS_BYTES
 from .faults import FaultDesk
 from .memory import NoSpace
 from .sessions import Full, Gpu, Registry, Session, SessionEvent, SessionState
@@ -57,8 +56,7 @@ class NodeService:
             session=session.number,
             token=session.token,
             worker_socket=worker.socket,
-            address_base=session.address_base,
-            address_bytes=ADDRESS_BYTES,
+            **session.addresses(),
             **session.pinned(),
         )
 
@@ -201,6 +199,6 @@ def open_request(registry: Registry, session: Session, rebuild: bool) -> Any:
         journal_path=memory.journal.path, journal_bytes=memory.journal.size,
         spill_path=memory.spill.path, spill_bytes=memory.spill.size,
         snapshot_path=memory.snapshot.path, snapshot_bytes=memory.snapshot.size,
-        board_path=registry.board.path, address_base=session.address_base, address_bytes=ADDRESS_BYTES,
-        rebuild=rebuild, epoch=session.epoch, **session.pinned(),
+        board_path=registry.board.path, rebuild=rebuild, epoch=session.epoch,
+        **session.addresses(), **session.pinned(),
     )  # fmt: skip

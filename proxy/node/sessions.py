@@ -14,7 +14,7 @@ from typing import Any
 
 from ..backends.base import Backend, GpuFacts
 from ..machine import Machine
-from .config import ADDRESS_BASE, ADDRESS_BYTES, PINNED_BASE, PINNED_MOST, SLOTS, Config
+from .config import PINNED_BASE, PINNED_MOST, SLOTS, Config, address_range
 from .memory import Communicator, Memory, SessionMemory, shared
 from .watch import Watched
 from .workers import Worker
@@ -90,9 +90,10 @@ class Session:
     def state(self) -> SessionState:
         return self.machine.state
 
-    @property
-    def address_base(self) -> int:
-        return ADDRESS_BASE + self.slot * ADDRESS_BYTES
+    def addresses(self) -> dict[str, int]:
+        """Its range, as fields of a message."""
+        base, size = address_range(self.slot)
+        return {"address_base": base, "address_bytes": size}
 
     def pinned(self) -> dict[str, Any]:
         """Where its pinned memory lies, as fields of a message; none when there is none."""
@@ -144,7 +145,7 @@ class Registry:
     def add(self, request: Any) -> Session:
         """A new session with its memory, not yet open anywhere. Raises Full or NoSpace."""
         with self.changed:
-            slot = next(iter(set(range(SLOTS)) - self._slots), None)
+            slot = min(set(range(SLOTS)) - self._slots, default=None)
             if slot is None:
                 raise Full(f"this node has {SLOTS} sessions already; end some first")
             token = secrets.token_hex(16)

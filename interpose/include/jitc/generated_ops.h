@@ -39,6 +39,9 @@ enum class OpId : uint16_t {
   copy_d2h_pinned = 0x020a,
   host_register = 0x020b,
   host_unregister = 0x020c,
+  memory_hold = 0x020d,
+  memory_map = 0x020e,
+  memory_drop = 0x020f,
   stream_create = 0x0301,
   stream_destroy = 0x0302,
   stream_synchronize = 0x0303,
@@ -306,6 +309,32 @@ struct HostUnregister {
   uint64_t address{};  // as given to host_register
 };
 static_assert(sizeof(HostUnregister) == 32 && std::is_trivially_copyable_v<HostUnregister>);
+
+/// Hold physical memory that has no address yet.
+struct MemoryHold {
+  static constexpr OpId kId = OpId::memory_hold;
+  OpHeader header{};
+  uint64_t handle{};  // virtual, of the memory
+  uint64_t bytes{};  // size, a multiple of 4096
+};
+static_assert(sizeof(MemoryHold) == 40 && std::is_trivially_copyable_v<MemoryHold>);
+
+/// Give held memory its address: from here on it is an allocation, which free takes away.
+struct MemoryMap {
+  static constexpr OpId kId = OpId::memory_map;
+  OpHeader header{};
+  uint64_t handle{};  // as given to memory_hold
+  uint64_t address{};  // inside the session's range, 2 MiB aligned
+};
+static_assert(sizeof(MemoryMap) == 40 && std::is_trivially_copyable_v<MemoryMap>);
+
+/// Give up held memory that has no address.
+struct MemoryDrop {
+  static constexpr OpId kId = OpId::memory_drop;
+  OpHeader header{};
+  uint64_t handle{};  // as given to memory_hold
+};
+static_assert(sizeof(MemoryDrop) == 32 && std::is_trivially_copyable_v<MemoryDrop>);
 
 /// Create a stream.
 struct StreamCreate {
@@ -700,7 +729,7 @@ struct OpInfo {
   uint32_t fixed_size;  // header and operands
   bool has_payload, waits, compared, resource;
 };
-inline constexpr std::array<OpInfo, 53> kOps{{
+inline constexpr std::array<OpInfo, 56> kOps{{
     {OpId::step_begin, "step_begin", sizeof(StepBegin), false, false, true, false},
     {OpId::boundary, "boundary", sizeof(Boundary), true, false, true, false},
     {OpId::live_set, "live_set", sizeof(LiveSet), true, false, true, false},
@@ -716,6 +745,9 @@ inline constexpr std::array<OpInfo, 53> kOps{{
     {OpId::copy_d2h_pinned, "copy_d2h_pinned", sizeof(CopyD2hPinned), false, true, true, false},
     {OpId::host_register, "host_register", sizeof(HostRegister), false, true, true, true},
     {OpId::host_unregister, "host_unregister", sizeof(HostUnregister), false, true, true, true},
+    {OpId::memory_hold, "memory_hold", sizeof(MemoryHold), false, true, true, true},
+    {OpId::memory_map, "memory_map", sizeof(MemoryMap), false, false, true, true},
+    {OpId::memory_drop, "memory_drop", sizeof(MemoryDrop), false, false, true, true},
     {OpId::stream_create, "stream_create", sizeof(StreamCreate), false, false, true, true},
     {OpId::stream_destroy, "stream_destroy", sizeof(StreamDestroy), false, false, true, true},
     {OpId::stream_synchronize, "stream_synchronize", sizeof(StreamSynchronize), false, true, true, false},

@@ -55,7 +55,11 @@ struct PinnedRange {
 struct Resources {
   struct Allocation {
     uint64_t address, bytes, sequence = 0;
-  };  // sequence: of its allocate op, 0: unknown
+  };  // sequence: of the op that made it (allocate, memory_map), 0: unknown
+  /// Physical memory that has no address yet.
+  struct Held {
+    uint64_t handle, bytes;
+  };
   struct Stream {
     uint64_t handle;
     uint32_t flags;
@@ -126,6 +130,7 @@ struct Resources {
   std::vector<Capture> captures;
   std::vector<Blas> blas;
   std::vector<HostRange> host_ranges;
+  std::vector<Held> held;
 };
 
 /// Module images that the node keeps (core/images.h).

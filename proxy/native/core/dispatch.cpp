@@ -186,6 +186,9 @@ void Session::note_window(const ops::OpHeader& op) {
       return;
     case OpId::allocate:
     case OpId::free:
+    case OpId::memory_hold:
+    case OpId::memory_map:
+    case OpId::memory_drop:
       ++step_allocations_;
       return;
     case OpId::copy_d2h:

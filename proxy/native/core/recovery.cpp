@@ -244,6 +244,7 @@ bool Session::skip_result(const ops::OpHeader& op) {
       return true;
     }
     case OpId::allocate:
+    case OpId::memory_hold:
     case OpId::host_register:
     case OpId::host_unregister:
     case OpId::stream_synchronize:

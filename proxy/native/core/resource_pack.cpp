@@ -180,6 +180,7 @@ void pack(Packer& packer, const Resources& resources) {
   packer.put_all(resources.blas);
   pack_graphs(packer, resources);
   packer.put_all(resources.host_ranges);
+  packer.put_all(resources.held);
 }
 
 Resources unpack_resources(Unpacker& unpacker, ImageStore& images) {
@@ -194,6 +195,7 @@ Resources unpack_resources(Unpacker& unpacker, ImageStore& images) {
   resources.blas = unpacker.get_all<Resources::Blas>();
   unpack_graphs(unpacker, resources, images);
   resources.host_ranges = unpacker.get_all<Resources::HostRange>();
+  resources.held = unpacker.get_all<Resources::Held>();
   return resources;
 }
 

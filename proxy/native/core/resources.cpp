@@ -27,14 +27,12 @@ void ResourceTable::apply(const ops::OpHeader& op, uint32_t status, Result resul
   if (id == OpId::capture_end) return end_capture(as<ops::CaptureEnd>(op), status);
   if (status != 0) return;
   switch (id) {
-    case OpId::allocate: {
-      const auto& made = as<ops::Allocate>(op);
-      allocations_[made.address] = {made.address, made.bytes, op.sequence};
-      return;
-    }
+    case OpId::allocate:
     case OpId::free:
-      allocations_.erase(as<ops::Free>(op).address);
-      return;
+    case OpId::memory_hold:
+    case OpId::memory_map:
+    case OpId::memory_drop:
+      return apply_memory(op);
     case OpId::host_register: {
       const auto& made = as<ops::HostRegister>(op);
       host_ranges_[made.address] = {made.address, made.bytes};
@@ -77,6 +75,38 @@ void ResourceTable::apply(const ops::OpHeader& op, uint32_t status, Result resul
     case OpId::blas_destroy:
     case OpId::blas_set:
       return apply_blas(op);
+    default:
+      return;
+  }
+}
+
+void ResourceTable::apply_memory(const ops::OpHeader& op) {
+  using ops::OpId;
+  switch (static_cast<OpId>(op.op)) {
+    case OpId::allocate: {
+      const auto& made = as<ops::Allocate>(op);
+      allocations_[made.address] = {made.address, made.bytes, op.sequence};
+      return;
+    }
+    case OpId::free:
+      allocations_.erase(as<ops::Free>(op).address);
+      return;
+    case OpId::memory_hold: {
+      const auto& made = as<ops::MemoryHold>(op);
+      held_[made.handle] = {made.handle, made.bytes};
+      return;
+    }
+    case OpId::memory_map: {
+      const auto& map = as<ops::MemoryMap>(op);
+      const auto found = held_.find(map.handle);
+      if (found == held_.end()) return;
+      allocations_[map.address] = {map.address, found->second.bytes, op.sequence};
+      held_.erase(found);
+      return;
+    }
+    case OpId::memory_drop:
+      held_.erase(as<ops::MemoryDrop>(op).handle);
+      return;
     default:
       return;
   }
@@ -193,6 +223,7 @@ void ResourceTable::reset(const Resources& resources) {
   for (const auto& one : resources.executables) executables_[one.handle] = one;
   for (const auto& one : resources.blas) blas_[one.handle] = one;
   for (const auto& one : resources.host_ranges) host_ranges_[one.address] = one;
+  for (const auto& one : resources.held) held_[one.handle] = one;
   for (const auto& one : resources.captures) resume_capture(one);
 }
 
@@ -212,6 +243,7 @@ Resources ResourceTable::list(const Backend& backend) const {
   resources.executables = values(executables_);
   resources.blas = values(blas_);
   resources.host_ranges = values(host_ranges_);
+  resources.held = values(held_);
   for (const auto& [stream, open] : captures_)
     resources.captures.push_back({stream, std::make_shared<const Resources::Content>(*open.content)});
   return resources;

@@ -115,6 +115,7 @@ class ResourceTable {
     uint64_t bytes = 0;
   };
   using Result = std::span<const std::byte>;
+  void apply_memory(const ops::OpHeader& op);
   void apply_communicator(const ops::OpHeader& op);
   void apply_module(const ops::OpHeader& op, Result result);
   void unload(uint64_t module);
@@ -128,6 +129,7 @@ class ResourceTable {
 
   ImageStore* images_;
   std::map<uint64_t, Resources::Allocation> allocations_;
+  std::map<uint64_t, Resources::Held> held_;
   std::map<uint64_t, Resources::Stream> streams_;
   std::map<uint64_t, Resources::Event> events_;
   std::map<uint64_t, Resources::Communicator> communicators_;  // ranks == 0: split, not asked for yet

@@ -104,8 +104,12 @@ class Device final : public Backend, public Watcher, public CommunicatorHost {
   void require(const char* name, uint64_t address, uint64_t bytes) const;
 
   // place_memory.cpp
+  uint32_t with_room(uint64_t bytes, const std::function<uint32_t()>& take);
   void place_allocate(const ops::OpHeader&);
   void place_free(const ops::OpHeader&);
+  void place_memory_hold(const ops::OpHeader&);
+  void place_memory_map(const ops::OpHeader&);
+  void place_memory_drop(const ops::OpHeader&);
   void place_memory_info(const ops::OpHeader&);
   void place_host_register(const ops::OpHeader&);
   void place_host_unregister(const ops::OpHeader&);

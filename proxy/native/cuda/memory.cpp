@@ -13,11 +13,6 @@ constexpr uint64_t kAlignment = 2u << 20;  // the client's, and the GPU's
 bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes) {
   return a < b + b_bytes && b < a + a_bytes;
 }
-
-bool is_wanted(uint64_t address, uint64_t bytes, uint64_t born, const Resources::Allocation& wanted) {
-  return address == wanted.address && bytes == wanted.bytes &&
-         (wanted.sequence == 0 || born == wanted.sequence);
-}
 }  // namespace
 
 Memory::Memory(uint64_t base, uint64_t bytes, uint64_t limit) : base_(base), bytes_(bytes), limit_(limit) {}
@@ -25,10 +20,11 @@ Memory::Memory(uint64_t base, uint64_t bytes, uint64_t limit) : base_(base), byt
 Memory::~Memory() {
   if (!context_) return;
   context_->bind();
-  for (auto& [address, block] : live_) {
-    context_->used -= block.size;
-    release(block);
-  }
+  for (auto* blocks : {&live_, &held_})
+    for (auto& [key, block] : *blocks) {
+      context_->used -= block.size;
+      release(block);
+    }
   for (auto* blocks : {&condemned_, &freed_})
     for (Block& block : *blocks) release(block);
   if (reserved_) context_->driver().cuMemAddressFree(base_, bytes_);
@@ -151,17 +147,22 @@ uint32_t Memory::allocate(uint64_t address, uint64_t bytes, uint64_t sequence) {
   if (const uint32_t status = check_range(address, bytes)) return status;
   Block block{address, bytes, 0, 0, sequence};
   if (const uint32_t status = create(block)) return status;
+  put(block);
+  used_ += block.size;
+  return kSuccess;
+}
+
+/// Gives physical memory its addresses; when that fails it is gone.
+void Memory::put(Block block) {
   try {
-    put_aside(address, bytes);
-    map(block);
+    put_aside(block.address, block.bytes);
+    if (!block.mapped) map(block);
   } catch (...) {
     context_->used -= block.size;
     release(block);
     throw;
   }
-  used_ += block.size;
-  live_.emplace(address, block);
-  return kSuccess;
+  live_.emplace(block.address, block);
 }
 
 uint32_t Memory::free(uint64_t address) {
@@ -205,10 +206,20 @@ bool Memory::contains(uint64_t address, uint64_t bytes) const {
     return address >= start && bytes <= size && address - start <= size - bytes;
   };
   const std::lock_guard lock(mutex_);
-  const auto next = live_.upper_bound(address);
-  if (next != live_.begin() && inside(std::prev(next)->first, std::prev(next)->second.bytes)) return true;
+  if (covered(address, bytes)) return true;
   const auto other = adopted_.upper_bound(address);
   return other != adopted_.begin() && inside(std::prev(other)->first, std::prev(other)->second);
+}
+
+/// Neighbours without a gap are as one.
+bool Memory::covered(uint64_t address, uint64_t bytes) const {
+  auto next = live_.upper_bound(address);
+  if (next == live_.begin()) return false;
+  const Block& first = std::prev(next)->second;
+  uint64_t end = first.address + first.bytes;
+  if (address > end) return false;
+  while (end - address < bytes && next != live_.end() && next->first == end) end += (next++)->second.bytes;
+  return end - address >= bytes;
 }
 
 void Memory::adopt(uint64_t address, uint64_t bytes) {
@@ -234,78 +245,6 @@ uint64_t Memory::available() const {
     for (const Block& block : *blocks) available += block.size;
   const uint64_t used = std::min(context_->used.load(), this->total());
   return std::min(available, this->total() - used);
-}
-
-// -- restore -------------------------------------------------------------------------------------------
-
-/// Of several blocks that had the same place and size the oldest is meant: restore goes back in time.
-std::vector<Memory::Block>::iterator Memory::find_freed(const Resources::Allocation& wanted) {
-  return std::find_if(freed_.begin(), freed_.end(), [&](const Block& block) {
-    return is_wanted(block.address, block.bytes, block.born, wanted);
-  });
-}
-
-/// Blocks that were made after the state that comes back: nothing will ask for them again.
-void Memory::drop_unwanted(const std::map<uint64_t, const Resources::Allocation*>& wanted) {
-  for (auto next = live_.begin(); next != live_.end();) {
-    const auto block = next++;
-    const auto found = wanted.find(block->first);
-    const bool keep = found != wanted.end() &&
-                      is_wanted(block->first, block->second.bytes, block->second.born, *found->second) &&
-                      (found->second->sequence != 0 || find_freed(*found->second) == freed_.end());
-    if (keep) continue;
-    context_->used -= block->second.size;
-    used_ -= block->second.size;
-    release(block->second);
-    live_.erase(block);
-  }
-}
-
-void Memory::make(const Resources::Allocation& wanted) {
-  Block block{wanted.address, wanted.bytes, 0, 0, wanted.sequence};
-  if (check_range(wanted.address, wanted.bytes))
-    refuse_value("an allocation to restore is outside of the range or overlaps another");
-  const auto freed = find_freed(wanted);
-  if (freed != freed_.end()) {
-    block = *freed;
-    freed_.erase(freed);
-    context_->used += block.size;  // it was part of this state, so it is within the limit
-  } else {
-    while (create(block) != kSuccess) {
-      auto& oldest = condemned_.empty() ? freed_ : condemned_;
-      if (oldest.empty())
-        refuse(kMemoryAllocation, "out-of-memory", "the GPU has no memory for all allocations to restore");
-      release(oldest.front());
-      oldest.erase(oldest.begin());
-    }
-  }
-  try {
-    put_aside(block.address, block.bytes);
-    if (!block.mapped) map(block);
-  } catch (...) {
-    context_->used -= block.size;
-    release(block);
-    throw;
-  }
-  used_ += block.size;
-  live_.emplace(block.address, block);
-}
-
-bool Memory::restore(const std::vector<Resources::Allocation>& wanted, std::string& error) {
-  const std::lock_guard lock(mutex_);
-  std::map<uint64_t, const Resources::Allocation*> by_address;
-  for (const auto& allocation : wanted) by_address[allocation.address] = &allocation;
-  try {
-    drop_unwanted(by_address);
-    // What is still there first: making others may need the memory of what is not wanted back.
-    for (const auto& [address, allocation] : by_address)
-      if (!live_.contains(address) && find_freed(*allocation) != freed_.end()) make(*allocation);
-    for (const auto& [address, allocation] : by_address)
-      if (!live_.contains(address)) make(*allocation);
-  } catch (const OpError& failure) {
-    return error = failure.message, false;
-  }
-  return true;
 }
 
 }  // namespace jitc::cuda

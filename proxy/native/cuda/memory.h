@@ -28,6 +28,13 @@ class Memory {
   bool overlaps_freed(uint64_t address, uint64_t bytes) const;
   /// A cudaError_t, 0 or kInvalidValue or kMemoryAllocation; throws OpError when the driver says else.
   uint32_t allocate(uint64_t address, uint64_t bytes, uint64_t sequence);
+  /// Takes physical memory that has no address yet. A cudaError_t; throws OpError when the driver says else.
+  uint32_t hold(uint64_t handle, uint64_t bytes);
+  /// Bytes of held memory; 0: there is none of that handle.
+  uint64_t held(uint64_t handle) const;
+  /// Held memory becomes a block; as allocate(), with kInvalidHandle.
+  uint32_t map_held(uint64_t handle, uint64_t address, uint64_t sequence);
+  uint32_t drop(uint64_t handle);
   /// A cudaError_t. The memory stays as it is.
   uint32_t free(uint64_t address);
   /// Whether the limit allows so much, once what is held back is given up.
@@ -37,9 +44,9 @@ class Memory {
   /// What was freed may go; it does when the device is at rest, else at the next commit or shrink.
   void commit(bool at_rest);
   /// At rest only.
-  bool restore(const std::vector<Resources::Allocation>& wanted, std::string& error);
+  bool restore(const Resources& wanted, std::string& error);
 
-  /// Whether the range lies inside one block that is alive.
+  /// Whether the range lies inside blocks that are alive, without a gap between them.
   bool contains(uint64_t address, uint64_t bytes) const;
   /// Ranges that the driver chose, such as variables of modules: contains() knows them from then on.
   void adopt(uint64_t address, uint64_t bytes);
@@ -55,7 +62,7 @@ class Memory {
     uint64_t address = 0, bytes = 0;  // as asked for
     uint64_t size = 0;                // of its physical memory
     abi::CUmemGenericAllocationHandle memory = 0;
-    uint64_t born = 0;  // sequence of its allocate op
+    uint64_t born = 0;  // sequence of the op that made it
     bool mapped = false;
   };
   using Blocks = std::map<uint64_t, Block>;
@@ -71,7 +78,13 @@ class Memory {
   void unmap(Block& block);
   void release(Block& block);
   void put_aside(uint64_t address, uint64_t size);
+  void put(Block block);
+  bool covered(uint64_t address, uint64_t bytes) const;
+  void create_at_all_costs(Block& block);
   void make(const Resources::Allocation& wanted);
+  void drop_one(std::map<uint64_t, Block>::iterator held);
+  void drop_unwanted_held(const std::vector<Resources::Held>& wanted);
+  void hold_again(const std::vector<Resources::Held>& wanted);
   void drop_unwanted(const std::map<uint64_t, const Resources::Allocation*>& wanted);
   std::vector<Block>::iterator find_freed(const Resources::Allocation& wanted);
 
@@ -83,6 +96,7 @@ class Memory {
   std::atomic<uint64_t> used_{0};
   mutable std::mutex mutex_;
   Blocks live_;
+  std::map<uint64_t, Block> held_;  // by handle; without an address
   std::vector<Block> condemned_;  // freed before the last commit
   std::vector<Block> freed_;      // since, oldest first
   std::map<uint64_t, uint64_t> adopted_;

@@ -13,19 +13,24 @@ constexpr uint64_t kLargestResult = PinnedPool::kLargest;
 
 }  // namespace
 
+/// What was freed is held back for a roll-back; the program needs it more. A roll-back finds another content
+/// then, and takes it from a copy or a peer.
+uint32_t Device::with_room(uint64_t bytes, const std::function<uint32_t()>& take) {
+  uint32_t status = take();
+  if (status != kMemoryAllocation || !memory_.fits(bytes)) return status;
+  come_to_rest();
+  while (status == kMemoryAllocation && memory_.shrink()) status = take();
+  return status;
+}
+
 void Device::place_allocate(const ops::OpHeader& op) {
   const auto& allocate = as<ops::Allocate>(op);
   // Ops given before a free may still use the old block: its addresses can be taken only after them. Rare:
   // the client lets addresses rest, and programs synchronize before they free.
   if (memory_.overlaps_freed(allocate.address, allocate.bytes)) come_to_rest();
-  uint32_t status = memory_.allocate(allocate.address, allocate.bytes, op.sequence);
-  if (status == kMemoryAllocation && memory_.fits(allocate.bytes)) {
-    come_to_rest();
-    // What was freed is held back for a roll-back; the program needs it more. A roll-back finds another
-    // content then, and takes it from a copy or a peer.
-    while (status == kMemoryAllocation && memory_.shrink())
-      status = memory_.allocate(allocate.address, allocate.bytes, op.sequence);
-  }
+  const uint32_t status = with_room(allocate.bytes, [&] {
+    return memory_.allocate(allocate.address, allocate.bytes, op.sequence);
+  });
   if (status != kSuccess)
     refuse(status, status == kMemoryAllocation ? "out-of-memory" : "invalid-value",
            std::to_string(allocate.bytes) + " bytes at " + hex(allocate.address) +
@@ -37,6 +42,33 @@ void Device::place_allocate(const ops::OpHeader& op) {
 void Device::place_free(const ops::OpHeader& op) {
   const uint64_t address = as<ops::Free>(op).address;
   if (memory_.free(address) != kSuccess) refuse_value(hex(address) + " is not an allocation");
+  done_in_place(op);
+}
+
+void Device::place_memory_hold(const ops::OpHeader& op) {
+  const auto& hold = as<ops::MemoryHold>(op);
+  const uint32_t status = with_room(hold.bytes, [&] { return memory_.hold(hold.handle, hold.bytes); });
+  if (status != kSuccess)
+    refuse(status, status == kMemoryAllocation ? "out-of-memory" : "invalid-value",
+           std::to_string(hold.bytes) + " bytes" +
+               (status == kMemoryAllocation ? ": out of memory"
+                                            : ": not a size, or the handle exists already"));
+  done_in_place(op);
+  answer(op);
+}
+
+void Device::place_memory_map(const ops::OpHeader& op) {
+  const auto& map = as<ops::MemoryMap>(op);
+  if (memory_.overlaps_freed(map.address, memory_.held(map.handle))) come_to_rest();
+  const uint32_t status = memory_.map_held(map.handle, map.address, op.sequence);
+  if (status == kInvalidHandle) refuse_handle("memory " + hex(map.handle) + " is not held");
+  if (status != kSuccess) refuse_value(hex(map.address) + " is not free or not in the range");
+  done_in_place(op);
+}
+
+void Device::place_memory_drop(const ops::OpHeader& op) {
+  const uint64_t handle = as<ops::MemoryDrop>(op).handle;
+  if (memory_.drop(handle) != kSuccess) refuse_handle("memory " + hex(handle) + " is not held");
   done_in_place(op);
 }
 

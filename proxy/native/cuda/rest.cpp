@@ -120,7 +120,7 @@ bool Device::restore(const Resources& resources, std::string& error) {
     restore_streams(resources.streams);
     restore_events(resources.events);
     communicators_->restore(resources.communicators);
-    if (!memory_.restore(resources.allocations, error)) return false;
+    if (!memory_.restore(resources, error)) return false;
     host_ranges_->restore(resources.host_ranges);
     modules_->restore(resources);
     blas_.restore(resources.blas);

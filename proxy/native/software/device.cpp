@@ -200,7 +200,7 @@ bool Device::restore(const Resources& resources, std::string& error) {
     return error = failure.message, false;
   }
   memory_.share_only(resources.host_ranges);
-  return memory_.restore(resources.allocations, error);
+  return memory_.restore(resources, error);
 }
 
 void Device::commit() {

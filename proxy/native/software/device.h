@@ -74,6 +74,9 @@ class Device final : public Backend, public Runner {
   // Placing (place.cpp); all with mutex_ held
   void place_allocate(const ops::OpHeader&);
   void place_free(const ops::OpHeader&);
+  void place_memory_hold(const ops::OpHeader&);
+  void place_memory_map(const ops::OpHeader&);
+  void place_memory_drop(const ops::OpHeader&);
   void place_memory_info(const ops::OpHeader&);
   void place_host_register(const ops::OpHeader&);
   void place_host_unregister(const ops::OpHeader&);
@@ -99,6 +102,7 @@ class Device final : public Backend, public Runner {
   std::vector<After> legacy_order(Stream& stream);
   bool can_run_now(const Stream& stream, const std::vector<After>& after) const;
   void push(Stream& stream, Task task);
+  void wait_for_freed(uint64_t address, uint64_t bytes);
   void done_in_place(const ops::OpHeader& op);
   void add_stream(uint64_t handle, uint32_t flags);
   void retire_stream(std::unordered_map<uint64_t, StreamPointer>::iterator found);

@@ -108,16 +108,19 @@ bool Memory::put_aside(uint64_t address, uint64_t bytes) {
   return true;
 }
 
+/// What was accounted for becomes a block.
+bool Memory::put(uint64_t address, uint64_t bytes, uint64_t sequence) {
+  if (!put_aside(address, bytes) || !map(address, bytes)) return false;
+  live_.emplace(address, Block{address, bytes, sequence});
+  return true;
+}
+
 uint32_t Memory::allocate(uint64_t address, uint64_t bytes, uint64_t sequence) {
   const std::unique_lock lock(mutex_);
   if (const uint32_t status = check(address, bytes)) return status;
   if (!accountant_->take(bytes)) return kMemoryAllocation;
-  if (!put_aside(address, bytes) || !map(address, bytes)) {
-    accountant_->give(bytes);
-    return kMemoryAllocation;
-  }
+  if (!put(address, bytes, sequence)) return accountant_->give(bytes), kMemoryAllocation;
   used_ += bytes;
-  live_.emplace(address, Block{address, bytes, sequence});
   return kSuccess;
 }
 
@@ -183,10 +186,32 @@ void* Memory::find(uint64_t address, uint64_t bytes, uint64_t sequence) const {
   const auto after = shared_.upper_bound(address);
   if (after != shared_.begin() && within(std::prev(after)->first, std::prev(after)->second))
     return pointer(address);
-  for (const auto* blocks : {&freed_, &condemned_})  // rare: a free overtook an op that was given before it
+  return covered(address, bytes, sequence) ? pointer(address) : nullptr;
+}
+
+/// The block that is alive there, or (rare: a free overtook an op that was given before it) was when the op with
+/// that sequence was given.
+const Memory::Block* Memory::block_at(uint64_t address, uint64_t sequence) const {
+  const auto holds = [&](const Block& block) {
+    return address >= block.address && address - block.address < block.bytes;
+  };
+  const auto next = live_.upper_bound(address);
+  if (next != live_.begin() && holds(std::prev(next)->second)) return &std::prev(next)->second;
+  for (const auto* blocks : {&freed_, &condemned_})
     for (const Block& block : *blocks)
-      if (!block.aside && sequence < block.freed && inside(block)) return pointer(address);
+      if (!block.aside && sequence < block.freed && holds(block)) return &block;
   return nullptr;
+}
+
+/// Block by block: neighbours without a gap are as one.
+bool Memory::covered(uint64_t address, uint64_t bytes, uint64_t sequence) const {
+  while (const Block* const block = block_at(address, sequence)) {
+    const uint64_t rest = block->bytes - (address - block->address);
+    if (bytes <= rest) return true;
+    address += rest;
+    bytes -= rest;
+  }
+  return false;
 }
 
 bool Memory::is_wanted(const Block& block, const Resources::Allocation& wanted) const {
@@ -231,35 +256,39 @@ bool Memory::make(const Resources::Allocation& wanted, std::string& error) {
     error = "the memory limit is reached: cannot make all allocations again";
     return false;
   }
-  if (!put_aside(wanted.address, wanted.bytes) || !map(wanted.address, wanted.bytes)) {
+  if (!put(wanted.address, wanted.bytes, wanted.sequence)) {
     accountant_->give(wanted.bytes);
     error = "the host has no memory for an allocation to restore";
     return false;
   }
   used_ += wanted.bytes;
-  live_.emplace(wanted.address, Block{wanted.address, wanted.bytes, wanted.sequence});
   return true;
 }
 
-bool Memory::restore(const std::vector<Resources::Allocation>& wanted, std::string& error) {
-  const std::unique_lock lock(mutex_);
-  std::map<uint64_t, const Resources::Allocation*> by_address;
-  for (const auto& allocation : wanted) by_address[allocation.address] = &allocation;
+/// Blocks that were made after the state that comes back: nothing will ask for them again.
+void Memory::drop_unwanted(const std::map<uint64_t, const Resources::Allocation*>& wanted) {
   for (auto block = live_.begin(); block != live_.end();) {
     const auto current = block++;
-    const auto found = by_address.find(current->first);
-    const bool keep = found != by_address.end() && is_wanted(current->second, *found->second) &&
+    const auto found = wanted.find(current->first);
+    const bool keep = found != wanted.end() && is_wanted(current->second, *found->second) &&
                       (found->second->sequence != 0 || find_freed(*found->second) == freed_.end());
     if (keep) continue;
-    // It was made after the state that comes back, so nothing will ask for it again.
     accountant_->give(current->second.bytes);
     used_ -= current->second.bytes;
     forget(current->second);
     live_.erase(current);
   }
+}
+
+bool Memory::restore(const Resources& wanted, std::string& error) {
+  const std::unique_lock lock(mutex_);
+  std::map<uint64_t, const Resources::Allocation*> by_address;
+  for (const auto& allocation : wanted.allocations) by_address[allocation.address] = &allocation;
+  drop_unwanted(by_address);
+  drop_unwanted_held(wanted.held);
   for (const auto& [address, allocation] : by_address)
     if (!live_.contains(address) && !make(*allocation, error)) return false;
-  return true;
+  return hold_again(wanted.held, error);
 }
 
 }  // namespace jitc::software

@@ -1,6 +1,6 @@
 // Placing of ops: handles, streams, events. See device.h; everything here runs with the device's mutex held,
 // in sequence order, and must not wait for work on the device (exceptions: place_allocate,
-// place_host_unregister).
+// place_memory_map, place_host_unregister).
 #include "../device/operands.h"
 #include "device.h"
 
@@ -62,13 +62,16 @@ void Device::place_on_stream(const ops::OpHeader& op) {
   push(stream, {&op, legacy_order(stream), {}, {}, {}});
 }
 
+/// Ops given before a free may still use the old block: its pages can be moved aside only after them. Rare:
+/// programs synchronize before they free.
+void Device::wait_for_freed(uint64_t address, uint64_t bytes) {
+  if (memory_.overlaps_freed(address, bytes) && !hub_.wait([this] { return pending_ == 0; }))
+    throw Abandoned{};
+}
+
 void Device::place_allocate(const ops::OpHeader& op) {
   const auto& allocate = as<ops::Allocate>(op);
-  // Ops given before a free may still use the old block: its pages can be moved aside only after them. Rare:
-  // programs synchronize before they free.
-  if (memory_.overlaps_freed(allocate.address, allocate.bytes) &&
-      !hub_.wait([this] { return pending_ == 0; }))
-    throw Abandoned{};
+  wait_for_freed(allocate.address, allocate.bytes);
   if (const uint32_t status = memory_.allocate(allocate.address, allocate.bytes, op.sequence))
     refuse(status, status == kMemoryAllocation ? "out-of-memory" : "invalid-value",
            std::to_string(allocate.bytes) + " bytes at " + hex(allocate.address) +
@@ -81,6 +84,33 @@ void Device::place_allocate(const ops::OpHeader& op) {
 void Device::place_free(const ops::OpHeader& op) {
   const uint64_t address = as<ops::Free>(op).address;
   if (memory_.free(address, op.sequence) != kSuccess) refuse_value(hex(address) + " is not an allocation");
+  done_in_place(op);
+}
+
+void Device::place_memory_hold(const ops::OpHeader& op) {
+  const auto& hold = as<ops::MemoryHold>(op);
+  if (const uint32_t status = memory_.hold(hold.handle, hold.bytes))
+    refuse(status, status == kMemoryAllocation ? "out-of-memory" : "invalid-value",
+           std::to_string(hold.bytes) + " bytes" +
+               (status == kMemoryAllocation ? ": the memory limit is reached"
+                                            : ": not a size, or the handle exists already"));
+  done_in_place(op);
+  sink_.result(op.sequence, kSuccess, {});
+}
+
+void Device::place_memory_map(const ops::OpHeader& op) {
+  const auto& map = as<ops::MemoryMap>(op);
+  wait_for_freed(map.address, memory_.held(map.handle));
+  const uint32_t status = memory_.map_held(map.handle, map.address, op.sequence);
+  if (status == kInvalidHandle) refuse_handle("memory " + hex(map.handle) + " is not held");
+  if (status == kInvalidValue) refuse_value(hex(map.address) + " is not free or not in the range");
+  if (status) refuse(status, "out-of-memory", "the host has no pages for held memory");
+  done_in_place(op);
+}
+
+void Device::place_memory_drop(const ops::OpHeader& op) {
+  const uint64_t handle = as<ops::MemoryDrop>(op).handle;
+  if (memory_.drop(handle) != kSuccess) refuse_handle("memory " + hex(handle) + " is not held");
   done_in_place(op);
 }
 

@@ -98,6 +98,9 @@ class PinnedMap {
 class Client {
  public:
   explicit Client(uint64_t slot = 0) : base(kBase + slot * kRange), next_(base) {}
+  virtual ~Client() = default;
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
 
   /// Fills in the header and gives the op to the device; returns its sequence.
   template <class Op>

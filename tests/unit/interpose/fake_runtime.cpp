@@ -120,6 +120,12 @@ class FakeSession final : public runtime::Session {
       case ops::OpId::allocate:
         memory_[as<ops::Allocate>(record).address].resize(as<ops::Allocate>(record).bytes);
         break;
+      case ops::OpId::memory_hold:
+        held_[as<ops::MemoryHold>(record).handle] = as<ops::MemoryHold>(record).bytes;
+        break;
+      case ops::OpId::memory_map:
+        grow(as<ops::MemoryMap>(record).address, held_.at(as<ops::MemoryMap>(record).handle));
+        break;
       case ops::OpId::free:
         memory_.erase(as<ops::Free>(record).address);
         break;
@@ -193,6 +199,16 @@ class FakeSession final : public runtime::Session {
     return out;
   }
 
+  /// Mapped memory that follows other memory becomes part of it, so that ranges over both can be copied.
+  void grow(uint64_t address, uint64_t bytes) {
+    auto after = memory_.upper_bound(address);
+    const bool follows =
+        after != memory_.begin() && std::prev(after)->first + std::prev(after)->second.size() >= address;
+    if (!follows) after = std::next(memory_.try_emplace(address).first);
+    auto& [start, content] = *std::prev(after);
+    content.resize(std::max<size_t>(content.size(), address - start + bytes));
+  }
+
   std::byte* at(uint64_t address) {
     auto after = memory_.upper_bound(address);
     if (after == memory_.begin()) std::abort();  // a front end let a bad address through
@@ -209,6 +225,7 @@ class FakeSession final : public runtime::Session {
   std::map<uint64_t, uint64_t> last_;
   std::vector<Later> later_;
   FakeKernels::Memory memory_;
+  std::map<uint64_t, uint64_t> held_;  // handle to bytes
   FakeKernels kernels_;
 };
 

@@ -158,6 +158,6 @@ def test_a_kernel_is_refused_by_its_registered_name(cuda: Cuda, capfd: pytest.Ca
 def test_a_refused_function_says_once_what_to_do(cuda: Cuda, capfd: pytest.CaptureFixture[str]) -> None:
     assert [cuda.cudaMallocManaged() for _ in range(3)] == [801] * 3
     assert cuda.cudaGetLastError() == 801
-    assert (cuda.ncclCommShrink(), cuda.cublasSaxpy_v2(), cuda.cuMemCreate()) == (5, 15, 801)
+    assert (cuda.ncclCommShrink(), cuda.cublasSaxpy_v2(), cuda.cuMemExportToShareableHandle()) == (5, 15, 801)
     lines = capfd.readouterr().err.splitlines()
     assert len(lines) == 4 and "cudaMallocManaged" in lines[0] and "pinned memory" in lines[0]

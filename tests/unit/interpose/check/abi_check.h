@@ -9,6 +9,15 @@ namespace jitc::front {
 
 static_assert(sizeof(PointerAttributes) == sizeof(cudaPointerAttributes));
 static_assert(offsetof(PointerAttributes, device_pointer) == offsetof(cudaPointerAttributes, devicePointer));
+static_assert(sizeof(MemoryLocation) == sizeof(CUmemLocation) && CU_MEM_LOCATION_TYPE_DEVICE == 1);
+static_assert(sizeof(MemoryAccess) == sizeof(CUmemAccessDesc) &&
+              offsetof(MemoryAccess, flags) == offsetof(CUmemAccessDesc, flags) &&
+              CU_MEM_ACCESS_FLAGS_PROT_READWRITE == 3);
+static_assert(sizeof(AllocationProp) == sizeof(CUmemAllocationProp) &&
+              offsetof(AllocationProp, location) == offsetof(CUmemAllocationProp, location) &&
+              offsetof(AllocationProp, rdma) ==
+                  offsetof(CUmemAllocationProp, allocFlags.gpuDirectRDMACapable) &&
+              CU_MEM_ALLOCATION_TYPE_PINNED == 1);
 static_assert(sizeof(FuncAttributes) == sizeof(cudaFuncAttributes));
 static_assert(offsetof(FuncAttributes, max_dynamic_shared) ==
               offsetof(cudaFuncAttributes, maxDynamicSharedSizeBytes));
