@@ -11,7 +11,20 @@ import grpc
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from toolkit.client import ACK, ALLOCATE, COPY_D2H, COPY_H2D, RESULT, WAIT, OpStream, attach, detach, op
+from toolkit.client import (
+    ACK,
+    ALLOCATE,
+    COPY_D2H,
+    COPY_H2D,
+    MEMORY_HOLD,
+    MEMORY_MAP,
+    RESULT,
+    WAIT,
+    OpStream,
+    attach,
+    detach,
+    op,
+)
 from toolkit.service import Service
 from toolkit.workplace import Workplace
 
@@ -31,7 +44,9 @@ def plausible(base: int) -> bytearray:
         + op(0x0207, 3, struct.pack("<QQII", base, 64, 1, 4))
         + op(0x0504, 4, struct.pack("<Q", 1) + bytes(64))
         + op(0x0601, 5, bytes(232))
-        + op(COPY_D2H, 6, struct.pack("<QQ", base, 8), WAIT)
+        + op(MEMORY_HOLD, 6, struct.pack("<QQ", 7, 4 << 20), WAIT)
+        + op(MEMORY_MAP, 7, struct.pack("<QQ", 7, base + (4 << 20)))
+        + op(COPY_D2H, 8, struct.pack("<QQ", base, 8), WAIT)
     )
 
 

@@ -10,11 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from toolkit.job import Job, Script
+from toolkit.job import Script
 from toolkit.jobs import JOBS
+from toolkit.peer_mode import COPIES, PEERS, kill_once_settled
 from toolkit.record import Record, assert_identical
-from toolkit.service import Service, kill_at
-from toolkit.waiting import until
 from toolkit.workplace import Workplace
 
 Reference = Callable[[Script, str], list[Record]]
@@ -22,7 +21,6 @@ STEPS = 200
 GPU = 1
 PHASES = ("forward", "backward", "collective", "optimizer", "boundary", "copy")
 QUICK = {("gpt", "optimizer"), ("cnn", "backward")}
-PEERS, COPIES = "peers give back what they hold", "copies of all blocks"
 #: Jobs whose state replicas share, and why the others keep copies.
 SHARED = ("gpt", "cnn", "accumulate")
 ALONE = {"fsdp": "bytes of its own", "amp": "waits for results"}
@@ -32,26 +30,11 @@ def longer(job: str) -> Script:
     return JOBS[job].with_arguments("--steps", str(STEPS))
 
 
-def boundary_of(service: Service) -> int:
-    return max((one["boundary"] for gpu in service.status()["gpus"] for one in gpu["sessions"]), default=0)
-
-
-def kill_once_settled(workplace: Workplace, service: Service, job: Job, line: str, phase: str) -> int:
-    """Arms the fault three boundaries after the service has said how it keeps the blocks; after which boundary."""
-    until(lambda: line in service.log.read_text() or job.process.poll() is not None, 100, f"the service says: {line}")
-    assert job.process.poll() is None, f"the job ended before the service said: {line}\n{service.log.read_text()}"
-    boundary = boundary_of(service) + 3
-    skip = 0 if phase in ("collective", "boundary", "copy") else 3
-    workplace.note(f"fault on GPU {GPU} after boundary {boundary}, phase {phase}, skip {skip}")
-    service.inject(kill_at(boundary, phase, skip), GPU)
-    return boundary
-
-
 def run_and_check(workplace: Workplace, reference: Reference, job: str, line: str, phase: str) -> dict[str, Any]:
     expected = reference(longer(job), "cuda")
     service = workplace.service(2)
     running = workplace.job(longer(job), service)
-    boundary = kill_once_settled(workplace, service, running, line, phase)
+    boundary = kill_once_settled(workplace, service, running, line, phase, GPU)
     records = running.finish().successful().records
     [found] = service.survived(1)
     assert_identical(records, expected)

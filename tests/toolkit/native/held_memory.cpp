@@ -115,12 +115,13 @@ void held_memory_counts_and_can_be_given_up(const MakeClient& make) {
 }
 
 void held_memory_bad_ops_are_refused(const MakeClient& make) {
-  const auto calm = make(0);
+  auto calm = make(0);
   for (const uint64_t bytes : {uint64_t{0}, uint64_t{100}, ~uint64_t{4095}, kRange + kBlock})
     CHECK_EQUAL(hold(*calm, kFirst, bytes), 1u);
   CHECK_EQUAL(hold(*calm, kFirst, kBlock), 0u);
   CHECK_EQUAL(hold(*calm, kFirst, kBlock), 1u);
   CHECK(calm->sink.faults().empty());
+  calm.reset();
   const auto faults = [&](uint32_t status, const std::function<uint64_t(Client&)>& give) {
     const auto s = make(0);
     CHECK_EQUAL(hold(*s, kFirst, 2 * kBlock), 0u);

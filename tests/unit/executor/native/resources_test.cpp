@@ -141,6 +141,7 @@ void fill(Bench& bench) {
   bench.give(with<ops::HostRegister>(uint64_t{0x9000}, uint64_t{4096}));
   bench.give(with<ops::HostUnregister>(uint64_t{0x9000}));
   bench.give(with<ops::HostRegister>(uint64_t{0x9000}, uint64_t{4096}), 0, {}, 1);  // failed
+  bench.give(with<ops::MemoryHold>(uint64_t{70}, uint64_t{8192}));
   load(bench, 20, 1);
   load(bench, 21, 2);
   bench.function(20, 30, "kernel");
@@ -161,6 +162,21 @@ void fill(Bench& bench) {
 }
 
 // -- cases -------------------------------------------------------------------------------------------
+
+void held_memory(const std::string& folder) {
+  Bench bench(folder);
+  for (const uint64_t handle : {1, 2, 3}) bench.give(with<ops::MemoryHold>(handle, handle * 4096));
+  bench.give(with<ops::MemoryHold>(uint64_t{4}, uint64_t{4096}), 0, {}, 2);  // out of memory
+  const uint64_t born = bench.give(with<ops::MemoryMap>(uint64_t{2}, uint64_t{0x200000}));
+  bench.give(with<ops::MemoryMap>(uint64_t{4}, uint64_t{0x400000}));
+  bench.give(with<ops::MemoryDrop>(uint64_t{3}));
+  const Resources list = bench.list();
+  CHECK(list.held.size() == 1 && list.held[0].handle == 1 && list.held[0].bytes == 4096);
+  CHECK(list.allocations.size() == 1 && list.allocations[0].address == 0x200000);
+  CHECK(list.allocations[0].bytes == 8192 && list.allocations[0].sequence == born);
+  bench.give(with<ops::Free>(uint64_t{0x200000}));
+  CHECK(bench.list().allocations.empty() && bench.list().held.size() == 1);
+}
 
 void modules(const std::string& folder) {
   Bench bench(folder);
@@ -305,6 +321,7 @@ void packed_and_back(const std::string& folder) {
   CHECK(again.captures.size() == 1 && again.captures[0].stream == 9);
   CHECK(again.host_ranges.size() == 1 && again.host_ranges[0].address == 0x3000);
   CHECK(again.host_ranges[0].bytes == 8192);
+  CHECK(again.held.size() == 1 && again.held[0].handle == 70 && again.held[0].bytes == 8192);
   // Small when the content lies with the images, whole when it does not.
   CHECK(folder.empty() == (bytes.size() > 1500));
   const std::string place = folder.empty() ? "" : folder + "/other";
@@ -359,6 +376,7 @@ void a_graph_that_is_lost_is_named(const std::string& folder) {
 
 const std::map<std::string, std::function<void(const std::string&)>>& cases() {
   static const std::map<std::string, std::function<void(const std::string&)>> kCases{
+      {"held_memory", held_memory},
       {"modules", modules},
       {"blas", blas},
       {"graphs", graphs},
