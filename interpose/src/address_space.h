@@ -40,8 +40,8 @@ class AddressSpace {
   /// A boundary has passed. A range that was freed is used again after the second boundary: the
   /// minibatch before the last boundary may still be replayed until every rank's copies are complete.
   void boundary();
-  /// The block that holds the address, if all of [address, address + bytes) is in it and in those that follow it
-  /// without a gap.
+  /// The block that holds the address, if all of [address, address + bytes) is in it and in those that follow
+  /// it without a gap.
   bool find(uint64_t address, uint64_t bytes, Block* out) const;
   std::vector<Block> blocks() const;
 

@@ -1,8 +1,9 @@
 // Device memory mapped by hand: addresses, physical memory, and putting the one under the other.
 //
-// Promises: addresses are the program's own, so that reserving them asks nobody; physical memory waits for the
-// device to learn whether there is room; what is mapped is an allocation like any other, and unmapping frees it.
-// A handle is mapped as a whole and once: then its content has one address, in the live set and in a replay.
+// Promises: addresses are the program's own, so that reserving them asks nobody; physical memory waits for
+// the device to learn whether there is room; what is mapped is an allocation like any other, and unmapping
+// frees it. A handle is mapped as a whole and once: then its content has one address, in the live set and in
+// a replay.
 #include <algorithm>
 #include <utility>
 
@@ -136,7 +137,8 @@ int32_t cuMemUnmap(uint64_t address, size_t bytes) {
 
 int32_t cuMemSetAccess(uint64_t address, size_t bytes, const MemoryAccess* access, size_t count) {
   Session* session = Node::instance().owner(address);
-  if (!access || !count || !session || !addresses_of(*session).is_mapped(address, bytes)) return kInvalidValue;
+  if (!access || !count || !session || !addresses_of(*session).is_mapped(address, bytes))
+    return kInvalidValue;
   Status status = kSuccess;
   for (size_t i = 0; i < count && !status; ++i) status = check_access(access[i], device_of(session));
   return status;

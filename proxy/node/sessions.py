@@ -90,7 +90,7 @@ class Session:
     def state(self) -> SessionState:
         return self.machine.state
 
-    def addresses(self) -> dict[str, int]:
+    def addresses(self) -> dict[str, Any]:
         """Its range, as fields of a message."""
         base, size = address_range(self.slot)
         return {"address_base": base, "address_bytes": size}

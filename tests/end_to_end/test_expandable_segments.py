@@ -66,7 +66,7 @@ def test_a_job_whose_state_comes_from_a_peer(phase: str, workplace: Workplace, r
     expected = reference(script, "cuda")
     service = workplace.service(2)
     running = workplace.job(script, service, **EXPANDABLE)
-    kill_once_settled(workplace, service, running, PEERS, phase, GPU)
+    kill_once_settled(workplace, service, running, PEERS, phase)
     records = running.finish().successful().records
     [found] = service.survived(1)
     assert found["bytes_restored"] > 0

@@ -18,7 +18,6 @@ from toolkit.workplace import Workplace
 
 Reference = Callable[[Script, str], list[Record]]
 STEPS = 200
-GPU = 1
 PHASES = ("forward", "backward", "collective", "optimizer", "boundary", "copy")
 QUICK = {("gpt", "optimizer"), ("cnn", "backward")}
 #: Jobs whose state replicas share, and why the others keep copies.
@@ -34,7 +33,7 @@ def run_and_check(workplace: Workplace, reference: Reference, job: str, line: st
     expected = reference(longer(job), "cuda")
     service = workplace.service(2)
     running = workplace.job(longer(job), service)
-    boundary = kill_once_settled(workplace, service, running, line, phase, GPU)
+    boundary = kill_once_settled(workplace, service, running, line, phase)
     records = running.finish().successful().records
     [found] = service.survived(1)
     assert_identical(records, expected)

@@ -97,8 +97,8 @@ class Memory {
   mutable std::mutex mutex_;
   Blocks live_;
   std::map<uint64_t, Block> held_;  // by handle; without an address
-  std::vector<Block> condemned_;  // freed before the last commit
-  std::vector<Block> freed_;      // since, oldest first
+  std::vector<Block> condemned_;    // freed before the last commit
+  std::vector<Block> freed_;        // since, oldest first
   std::map<uint64_t, uint64_t> adopted_;
 };
 

@@ -28,9 +28,8 @@ void Device::place_allocate(const ops::OpHeader& op) {
   // Ops given before a free may still use the old block: its addresses can be taken only after them. Rare:
   // the client lets addresses rest, and programs synchronize before they free.
   if (memory_.overlaps_freed(allocate.address, allocate.bytes)) come_to_rest();
-  const uint32_t status = with_room(allocate.bytes, [&] {
-    return memory_.allocate(allocate.address, allocate.bytes, op.sequence);
-  });
+  const uint32_t status = with_room(
+      allocate.bytes, [&] { return memory_.allocate(allocate.address, allocate.bytes, op.sequence); });
   if (status != kSuccess)
     refuse(status, status == kMemoryAllocation ? "out-of-memory" : "invalid-value",
            std::to_string(allocate.bytes) + " bytes at " + hex(allocate.address) +
@@ -49,10 +48,10 @@ void Device::place_memory_hold(const ops::OpHeader& op) {
   const auto& hold = as<ops::MemoryHold>(op);
   const uint32_t status = with_room(hold.bytes, [&] { return memory_.hold(hold.handle, hold.bytes); });
   if (status != kSuccess)
-    refuse(status, status == kMemoryAllocation ? "out-of-memory" : "invalid-value",
-           std::to_string(hold.bytes) + " bytes" +
-               (status == kMemoryAllocation ? ": out of memory"
-                                            : ": not a size, or the handle exists already"));
+    refuse(
+        status, status == kMemoryAllocation ? "out-of-memory" : "invalid-value",
+        std::to_string(hold.bytes) + " bytes" +
+            (status == kMemoryAllocation ? ": out of memory" : ": not a size, or the handle exists already"));
   done_in_place(op);
   answer(op);
 }

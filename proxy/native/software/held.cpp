@@ -59,7 +59,8 @@ void Memory::drop_unwanted_held(const std::vector<Resources::Held>& wanted) {
 bool Memory::hold_again(const std::vector<Resources::Held>& wanted, std::string& error) {
   for (const auto& [handle, bytes] : wanted) {
     if (held_.contains(handle)) continue;
-    if (!accountant_->take(bytes)) return error = "the memory limit is reached: cannot hold all memory again", false;
+    if (!accountant_->take(bytes))
+      return error = "the memory limit is reached: cannot hold all memory again", false;
     used_ += bytes;
     held_.emplace(handle, bytes);
   }

@@ -189,8 +189,8 @@ void* Memory::find(uint64_t address, uint64_t bytes, uint64_t sequence) const {
   return covered(address, bytes, sequence) ? pointer(address) : nullptr;
 }
 
-/// The block that is alive there, or (rare: a free overtook an op that was given before it) was when the op with
-/// that sequence was given.
+/// The block that is alive there, or (rare: a free overtook an op that was given before it) was when the op
+/// with that sequence was given.
 const Memory::Block* Memory::block_at(uint64_t address, uint64_t sequence) const {
   const auto holds = [&](const Block& block) {
     return address >= block.address && address - block.address < block.bytes;

@@ -101,7 +101,7 @@ class Memory {
   std::atomic<uint64_t> used_{0};
   mutable std::shared_mutex mutex_;
   Blocks live_;
-  std::map<uint64_t, uint64_t> held_;  // handle to bytes
+  std::map<uint64_t, uint64_t> held_;    // handle to bytes
   std::vector<Block> freed_;             // since the last commit
   std::vector<Block> condemned_;         // before it, but maybe still in use by queued ops
   std::map<uint64_t, uint64_t> shared_;  // address to bytes

@@ -179,7 +179,8 @@ void held_memory_is_restored(const MakeClient& make) {
 void held_memory_is_restored_in_a_fresh_device(const MakeClient& make) {
   const auto made = make(8 * kBlock);
   Client& s = *made;
-  restore(s, {.allocations = {{s.base, kBlock, 7}, {s.base + kBlock, kBlock, 9}}, .held = {{kThird, kBlock}}});
+  restore(s,
+          {.allocations = {{s.base, kBlock, 7}, {s.base + kBlock, kBlock, 9}}, .held = {{kThird, kBlock}}});
   const std::vector<uint8_t> content(2 * kBlock, 6);
   CHECK(s.backend->write(s.base, std::as_bytes(std::span(content))));
   map_memory(s, kThird, s.base + 2 * kBlock);

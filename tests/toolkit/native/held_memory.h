@@ -1,5 +1,5 @@
-// Cases of memory that is held first and mapped later, which are the same on both devices. Each takes sessions of
-// the device from `make`; limit: of their memory, 0 for what the device has.
+// Cases of memory that is held first and mapped later, which are the same on both devices. Each takes
+// sessions of the device from `make`; limit: of their memory, 0 for what the device has.
 #pragma once
 #include <functional>
 #include <memory>

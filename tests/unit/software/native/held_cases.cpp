@@ -1,9 +1,8 @@
 // Memory that is held first and mapped later: the cases of the toolkit, and what only this device has.
-#include "held_memory.h"
-
 #include <thread>
 
 #include "harness.h"
+#include "held_memory.h"
 
 namespace jitc::test {
 namespace {
