@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from standin_client import Client, config, stream, wait_until
 
 from jitc.proxy import rpc
+from jitc.proxy.node.config import PINNED_BASE, PINNED_MOST, SLOTS, address_range
 from jitc.proxy.node.sockets import Place, SocketInUse
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
@@ -67,10 +69,19 @@ def test_attach_is_refused(service: Service, changes: Any, code: grpc.StatusCode
 def test_sessions_have_ranges_of_their_own(service: Service) -> None:
     clients = [Client(service, gpu) for gpu in (0, 0, 1)]
     bases = [client.reply.address_base for client in clients]
-    assert bases == [0x2000_0000_0000 + slot * 2**38 for slot in range(3)]
+    assert bases == [0x2000_0000_0000 + slot * 2**41 for slot in range(3)]
     assert clients[0].reply.worker_socket == clients[1].reply.worker_socket != clients[2].reply.worker_socket
     for client in clients:
         client.close()
+
+
+def test_ranges_do_not_meet_and_the_first_are_large() -> None:
+    """PyTorch's expandable segments reserve more than the GPU has, several times over."""
+    ranges = [address_range(slot) for slot in range(SLOTS)]
+    assert [size for _, size in ranges] == [2**41] * 16 + [2**38] * 48
+    assert all(base + size == following for (base, size), (following, _) in pairwise(ranges))
+    assert sum(ranges[-1]) == PINNED_BASE
+    assert PINNED_BASE + SLOTS * PINNED_MOST <= 0x5000_0000_0000  # programs lie above
 
 
 def test_second_owner_is_refused(service: Service) -> None:
