@@ -45,16 +45,26 @@ def test_memory_that_comes_and_goes(workplace: Workplace) -> None:
     service.survived(len(faults))
 
 
+#: One in the quick run.
+CASES = [
+    ("gpt", "backward"),
+    ("gpt", "forward"),
+    ("gpt", "optimizer"),
+    ("gpt", "boundary"),
+    ("cnn", "backward"),
+    ("fsdp", "optimizer"),
+]
+
+
 @pytest.mark.parametrize(
-    "phase",
-    ["backward", *(pytest.param(one, marks=pytest.mark.slow) for one in ("forward", "optimizer", "boundary"))],
+    ("job", "phase"), [CASES[0], *(pytest.param(*case, marks=pytest.mark.slow) for case in CASES[1:])]
 )
-def test_a_job(phase: str, workplace: Workplace, reference: Reference) -> None:
+def test_a_job(job: str, phase: str, workplace: Workplace, reference: Reference) -> None:
     """The reference has no expandable segments and no fault."""
-    expected = reference(JOBS["gpt"], "cuda")
+    expected = reference(JOBS[job], "cuda")
     service = workplace.service(2)
     service.inject(kill_at(2, phase, 0 if phase == "boundary" else 5), GPU)
-    records = workplace.job(JOBS["gpt"], service, **EXPANDABLE).finish().successful().records
+    records = workplace.job(JOBS[job], service, **EXPANDABLE).finish().successful().records
     service.survived(1)
     assert_identical(records, expected)
 
