@@ -71,6 +71,21 @@ def test_a_worker_dies(workplace: Workplace, environment: dict[str, str], start:
     assert report[-1]["bytes_restored"] >= 2 << 20
 
 
+def test_memory_is_mapped_by_hand(workplace: Workplace, environment: dict[str, str], start: Start) -> None:
+    """The same results as with memory of cuMemAlloc, also when the worker is lost in the middle of mapping."""
+    service = workplace.service(2, CUDA, **environment)
+    plain, mapped = start(service, STEPS, 0), start(service, STEPS, 1, "mapped")
+    expected = [plain.step() for _ in range(6)]
+    service.inject(kill_at(1), 1)
+    assert [mapped.step() for _ in range(3)] == expected[:3]
+    service.survived(1)
+    for fault in (kill_at(3, skip=2), kill_at(4, skip=6)):
+        service.inject(fault, 1)
+    assert [mapped.step() for _ in range(3)] == expected[3:]
+    assert [plain.finish(), mapped.finish()] == [(0, ""), (0, "")]
+    service.survived(3)
+
+
 def test_in_a_sandbox(workplace: Workplace, environment: dict[str, str], start: Start) -> None:
     """Without what containers and sandboxes may lack: pidfds, fixed layouts, NVML's events."""
     without = {"JITC_FAKE_FAIL": "nvmlEventSetCreate:1+=3"}
