@@ -38,7 +38,8 @@ def see_a_result(client: Client, last: int) -> None:
 def see_progress(client: Client, last: int) -> None:
     """As a query does: no op says that the program knows."""
     client.flush()
-    client.wait(lambda: any(one.kind == PROGRESS and one.sequence >= last for one in client.seen))
+    told = (PROGRESS, SLOW, last)
+    client.wait(lambda: any((one.kind, one.stream, one.sequence) == told for one in client.seen))
 
 
 @pytest.mark.parametrize("see", [see_a_result, see_progress])
