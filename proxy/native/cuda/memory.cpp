@@ -2,6 +2,7 @@
 #include "memory.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "error.h"
 
@@ -9,13 +10,14 @@ namespace jitc::cuda {
 namespace {
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kAlignment = 2u << 20;  // the client's, and the GPU's
+constexpr uint64_t kLeastTimes = 2;        // the GPU's memory: of addresses, for allocations of all sizes
 
 bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes) {
   return a < b + b_bytes && b < a + a_bytes;
 }
 }  // namespace
 
-Memory::Memory(uint64_t base, uint64_t bytes, uint64_t limit) : base_(base), bytes_(bytes), limit_(limit) {}
+Memory::Memory(uint64_t base, uint64_t bytes, uint64_t limit) : base_(base), limit_(limit), bytes_(bytes) {}
 
 Memory::~Memory() {
   if (!context_) return;
@@ -43,6 +45,25 @@ bool Memory::reserve(std::shared_ptr<Context> context, std::string& error) {
   if (!granularity || kAlignment % granularity != 0)
     return error = "this GPU maps memory in units of " + std::to_string(granularity) + " bytes", false;
   granularity_ = granularity;
+  return reserve_most(error);
+}
+
+/// Less than the whole range where the driver does not give that: few programs get as far as its end.
+bool Memory::reserve_most(std::string& error) {
+  const uint64_t whole = bytes_, least = std::min(whole, rounded(kLeastTimes * context_->total()));
+  while (!reserve_range(error)) {
+    if (bytes_ == least) return false;
+    bytes_ = std::max(bytes_ / 2, least);
+  }
+  if (bytes_ != whole)
+    std::fprintf(stderr, "jitc-worker: GPU %d: a session has %llu GiB of addresses instead of %llu (%s)\n",
+                 context_->ordinal(), static_cast<unsigned long long>(bytes_ >> 30),
+                 static_cast<unsigned long long>(whole >> 30), error.c_str());
+  return true;
+}
+
+bool Memory::reserve_range(std::string& error) {
+  const Driver& driver = context_->driver();
   abi::CUdeviceptr got = 0;
   const auto status = driver.cuMemAddressReserve(&got, bytes_, kAlignment, base_, 0);
   if (status != 0) {

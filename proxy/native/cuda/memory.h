@@ -67,6 +67,8 @@ class Memory {
   };
   using Blocks = std::map<uint64_t, Block>;
 
+  bool reserve_most(std::string& error);
+  bool reserve_range(std::string& error);
   // All with mutex_ held.
   uint32_t check_range(uint64_t address, uint64_t bytes) const;
   uint64_t rounded(uint64_t bytes) const { return (bytes + granularity_ - 1) / granularity_ * granularity_; }
@@ -88,7 +90,8 @@ class Memory {
   void drop_unwanted(const std::map<uint64_t, const Resources::Allocation*>& wanted);
   std::vector<Block>::iterator find_freed(const Resources::Allocation& wanted);
 
-  const uint64_t base_, bytes_, limit_;
+  const uint64_t base_, limit_;
+  uint64_t bytes_;  // of addresses, from base_ on
   std::shared_ptr<Context> context_;
   abi::CUmemAllocationProp properties_{};
   uint64_t granularity_ = 0;

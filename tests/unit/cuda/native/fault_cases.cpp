@@ -213,13 +213,18 @@ CASE(fault_missing_driver_functions_are_named) {
 }
 
 CASE(fault_a_device_that_cannot_be_made_says_why) {
-  setenv("JITC_FAKE_FAIL", "cuDevicePrimaryCtxRetain:1=2,cuMemAddressReserve:1=2", 1);
+  setenv("JITC_FAKE_FAIL", "cuDevicePrimaryCtxRetain:1=2,cuMemAddressReserve:1+=2", 1);
   Sink sink;
   std::string error;
   CHECK(!make_device({}, sink, error));
   CHECK(error.find("cuDevicePrimaryCtxRetain") != std::string::npos);
   CHECK(!make_device({}, sink, error));
   CHECK(error.find("address range") != std::string::npos);
+}
+
+CASE(fault_a_range_of_addresses_that_is_taken) {
+  Sink sink;
+  std::string error;
   CHECK(make_device({}, sink, error) != nullptr);
   Session first;
   CHECK(!make_device({}, sink, error));  // the range is taken

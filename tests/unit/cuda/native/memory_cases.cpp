@@ -170,6 +170,16 @@ CASE(memory_the_driver_out_of_memory_is_a_result) {
   CHECK(s.sink.faults().empty());
 }
 
+CASE(memory_of_fewer_addresses_where_the_driver_gives_no_more) {
+  setenv("JITC_FAKE_MEMORY", std::to_string(8 * kBlock).c_str(), 1);
+  setenv("JITC_FAKE_FAIL", "cuMemAddressReserve:1=2,cuMemAddressReserve:2=2", 1);
+  Session s;
+  const uint64_t quarter = kRange / 4;
+  CHECK_EQUAL(s.try_allocate(s.base + quarter - kBlock, kBlock), 0u);
+  CHECK_EQUAL(s.try_allocate(s.base + quarter, kBlock), 1u);
+  CHECK(s.sink.faults().empty());
+}
+
 CASE(memory_that_cannot_be_mapped_for_rdma_serves_all_the_same) {
   for (const char* const rdma : {"works", "refused"}) {
     setenv("JITC_FAKE_RDMA", rdma, 1);
