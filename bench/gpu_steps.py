@@ -129,6 +129,13 @@ def hung_collective(lab: Lab) -> dict[str, Any]:
     return _with_fault(lab, "hung-collective", ranks=2, at="phase=collective", options=("--hang-seconds", "8"))
 
 
+def expandable_segments(lab: Lab) -> dict[str, Any]:
+    """PyTorch maps its memory by hand, and loses the worker."""
+    return _with_fault(
+        lab, "kill-worker", ranks=1, at="phase=backward,skip=10", PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True"
+    )
+
+
 STEPS: tuple[tuple[Callable[[Lab], dict[str, Any]], float], ...] = (
     (environment, 60),
     (smallest_program, 40),
@@ -139,6 +146,7 @@ STEPS: tuple[tuple[Callable[[Lab], dict[str, Any]], float], ...] = (
     (two_ranks, 120),
     (endless_kernel, 60),
     (hung_collective, 80),
+    (expandable_segments, 60),
 )
 
 
@@ -172,12 +180,12 @@ def _two(lab: Lab) -> tuple[str, ...]:
     return ("--gpus", "2") if lab.rehearsal else ("--gpus", "1", "--workers-per-gpu", "2")
 
 
-def _start(lab: Lab, ranks: int, service: Service | None) -> list[Program]:
+def _start(lab: Lab, ranks: int, service: Service | None, **environ: str) -> list[Program]:
     """The ranks of a job, ready. Without the proxy both ranks share GPU 0; NCCL must take them for two hosts."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    common = {"WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    common = {"WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), **environ}
     if lab.rehearsal:
         common["MODEL"] = "gpt-tiny"
         common |= {} if service else {"DEVICE": "cpu", "GROUP": "gloo"}
@@ -245,10 +253,12 @@ def _times(sides: Mapping[str, list[Program]], setting: str, rounds: int, steps:
     }
 
 
-def _with_fault(lab: Lab, kind: str, ranks: int, at: str, options: tuple[str, ...] = ()) -> dict[str, Any]:
+def _with_fault(
+    lab: Lab, kind: str, ranks: int, at: str, options: tuple[str, ...] = (), **environ: str
+) -> dict[str, Any]:
     """Trains twice in one process, the second time with a fault: the same losses and state must come out."""
     with lab.service(*(_two(lab) if ranks == 2 else ("--gpus", "1")), *options) as service:
-        programs = _start(lab, ranks, service)
+        programs = _start(lab, ranks, service, **environ)
         request = {"do": "train", "setting": "small", "steps": FAULT_STEPS}
         reference = _ask(programs, **request)
         service.command("inject", kind, "--gpu", "0", "--at", f"boundary={FAULT_STEPS + 2},{at}")
