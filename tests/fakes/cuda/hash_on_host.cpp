@@ -16,12 +16,14 @@ thread_local Place threadIdx, blockIdx, blockDim, gridDim;
 
 /// What each lane of the warp showed, shuffle by shuffle. A lane takes from later ones only, so these run
 /// first; all lanes come by the same shuffles.
-thread_local std::array<std::vector<unsigned long long>, 32> shown;
+using Shown = std::array<std::vector<unsigned long long>, 32>;
+thread_local Shown* shown;
 
 unsigned long long __shfl_down_sync(unsigned, unsigned long long value, unsigned step) {
   const unsigned lane = threadIdx.x % 32;
-  shown[lane].push_back(value);
-  return lane + step < 32 ? shown[lane + step].at(shown[lane].size() - 1) : value;
+  auto& own = (*shown)[lane];
+  own.push_back(value);
+  return lane + step < 32 ? (*shown)[lane + step].at(own.size() - 1) : value;
 }
 
 /// From the address of a range to where its memory is.
@@ -37,17 +39,20 @@ namespace jitc::fakes {
 namespace {
 template <class Kernel>
 void in_shape(HashShape shape, const Kernel& kernel) {
+  Shown warp;
+  shown = &warp;
   gridDim.x = shape.blocks;
   blockDim.x = shape.threads;
   for (blockIdx.x = 0; blockIdx.x < shape.blocks; ++blockIdx.x) {
     for (unsigned first = 0; first < shape.threads; first += 32) {
-      for (auto& lane : shown) lane.clear();
+      for (auto& lane : warp) lane.clear();
       for (unsigned lane = 32; lane-- > 0;) {
         threadIdx.x = first + lane;
         kernel();
       }
     }
   }
+  shown = nullptr;
 }
 }  // namespace
 
