@@ -1,7 +1,6 @@
 // See blas_client.h.
 #include "blas_client.h"
 
-#include <algorithm>
 #include <cstdlib>
 
 namespace jitc::test {
@@ -72,7 +71,7 @@ void append(std::vector<std::byte>& to, const Record& record) {
 Description& Description::object(ops::LtKind kind, std::initializer_list<int64_t> create) {
   ops::LtObject made;
   made.kind = static_cast<uint32_t>(kind);
-  std::ranges::copy(create, made.create.begin());
+  if (create.size()) std::memcpy(made.create.data(), create.begin(), create.size() * sizeof(int64_t));
   object_ = bytes_.size();
   append(bytes_, made);
   return *this;
