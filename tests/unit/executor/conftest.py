@@ -1,4 +1,4 @@
-"""Fixtures for the executor's tests: the device under it, a session with kernels."""
+"""Fixtures for the executor's tests: the device under it, a session's memory and workers, a session with kernels."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from executor_rig import Shared
 from kernel_rig import Node
 from toolkit.fakes import fake_library
+
+from jitc.proxy.executor import Executor
 
 
 @pytest.fixture(params=["software", "cuda"])
@@ -18,6 +21,23 @@ def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
         monkeypatch.setenv("JITC_TEST_DRIVER", str(fake_library("cuda")))
         monkeypatch.setenv("JITC_TEST_NVRTC", str(fake_library("nvrtc")))
     return name
+
+
+@pytest.fixture
+def shared() -> Iterator[Shared]:
+    """The memory of a session, which outlives its workers."""
+    memory = Shared()
+    yield memory
+    memory.close()
+
+
+@pytest.fixture
+def executors() -> Iterator[list[Executor]]:
+    """Workers of the test, to be added; closed after it."""
+    made: list[Executor] = []
+    yield made
+    for one in made:
+        one.close()
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pytest
@@ -21,21 +20,6 @@ LIVE = [(BASE + PAGE - 4096, 8192, 1), (BASE + 3 * PAGE - 64, PAGE + 128, 2)]
 #: The same as a copy can bring it back.
 PARTS = [(start + at, min(MIB, size - at), 0) for start, size, _ in LIVE for at in range(0, size, MIB)]
 OUT_OF_MEMORY, INVALID_VALUE, INVALID_HANDLE, ILLEGAL_ADDRESS = 2, 1, 400, 700
-
-
-@pytest.fixture
-def shared() -> Iterator[Shared]:
-    memory = Shared()
-    yield memory
-    memory.close()
-
-
-@pytest.fixture
-def executors() -> Iterator[list[Executor]]:
-    made: list[Executor] = []
-    yield made
-    for one in made:
-        one.close()
 
 
 @dataclass

@@ -7,7 +7,6 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,14 +16,6 @@ from executor_rig import BASE, MIB, NOTICE, Client, Shared, make_executor, stats
 from jitc.proxy.executor import Executor
 
 CHILD = Path(__file__).with_name("executor_child.py")
-
-
-@pytest.fixture
-def executors() -> Iterator[list[Executor]]:
-    made: list[Executor] = []
-    yield made
-    for one in made:
-        one.close()
 
 
 def run_and_kill(shared: Shared, seed: int, steps: int, after: int) -> None:

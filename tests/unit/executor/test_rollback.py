@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import struct
-from collections.abc import Iterator
 
 import pytest
 from executor_job import BLOCK, BLOCKS, Job, digest, undisturbed
@@ -14,21 +13,6 @@ from executor_rig import BASE, MIB, RESULT, Client, Control, Shared, make_execut
 from jitc.proxy.executor import Executor
 
 pytestmark = pytest.mark.usefixtures("device")
-
-
-@pytest.fixture
-def shared() -> Iterator[Shared]:
-    memory = Shared()
-    yield memory
-    memory.close()
-
-
-@pytest.fixture
-def executors() -> Iterator[list[Executor]]:
-    made: list[Executor] = []
-    yield made
-    for one in made:
-        one.close()
 
 
 def start(executor: Executor, shared: Shared) -> Client:

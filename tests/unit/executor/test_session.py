@@ -12,13 +12,6 @@ from jitc.proxy.executor import Executor, ExecutorError
 
 
 @pytest.fixture
-def shared() -> Iterator[Shared]:
-    memory = Shared()
-    yield memory
-    memory.close()
-
-
-@pytest.fixture
 def executor(shared: Shared) -> Iterator[Executor]:
     made = make_executor()
     made.open_session(shared.request())

@@ -3,28 +3,10 @@
 
 #include "core/checksum.h"
 #include "kernels.h"
+#include "pinned_ops.h"
 
 namespace jitc::test {
 namespace {
-ops::HostRegister host_register(uint64_t address, uint64_t bytes) {
-  ops::HostRegister op;
-  op.address = address;
-  op.bytes = bytes;
-  return op;
-}
-ops::HostUnregister host_unregister(uint64_t address) {
-  ops::HostUnregister op;
-  op.address = address;
-  return op;
-}
-ops::CopyD2hPinned d2h(uint64_t to, uint64_t from, uint64_t bytes) {
-  ops::CopyD2hPinned op;
-  op.address = from;
-  op.destination = to;
-  op.bytes = bytes;
-  return op;
-}
-
 Options with(const PinnedMap& map) {
   Options options;
   options.pinned = map.range;
