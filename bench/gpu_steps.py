@@ -32,6 +32,7 @@ PACKAGES = (
     "jitc",
     "nvidia-nccl-cu13",
     "nvidia-cublas",
+    "nvidia-cudnn-cu13",
 )
 _DISCOVER = """
 import json
@@ -41,7 +42,8 @@ found = open_backend(Config(socket="/nowhere", device="cuda"))
 one = found.assignment(0)
 print(json.dumps({"gpus": [{"name": g.name, "memory": g.memory_total, "capability": g.capability,
   "multiprocessors": g.multiprocessors} for g in found.gpus], "driver": one.driver, "nccl": one.nccl,
-  "cublas": one.cublas, "cublaslt": one.cublaslt, "nvrtc": one.nvrtc, "versions": found.versions()}))
+  "cublas": one.cublas, "cublaslt": one.cublaslt, "nvrtc": one.nvrtc,
+  "cudnn": one.cudnn, "versions": found.versions()}))
 """
 
 

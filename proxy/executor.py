@@ -36,6 +36,7 @@ class Options(TypedDict):
     cublas: str
     cublaslt: str
     nvrtc: str
+    cudnn: str
     images: str
     images_limit: int
     hang_seconds: float

@@ -54,6 +54,7 @@ def main(argv: list[str] | None = None) -> int:
         cublas=arguments.cublas,
         cublaslt=arguments.cublaslt,
         nvrtc=arguments.nvrtc,
+        cudnn=arguments.cudnn,
         memory_limit=arguments.memory_limit,
         threads=arguments.threads,
         journal_bytes=arguments.journal_limit,
@@ -190,7 +191,7 @@ def add_device_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     for name, library in (
         ("driver", "libcuda.so.1"), ("nccl", "libnccl.so.2"), ("cublas", "libcublas"), ("cublaslt", "libcublasLt"),
-        ("nvrtc", "libnvrtc"),
+        ("nvrtc", "libnvrtc"), ("cudnn", "libcudnn.so.9"),
     ):  # fmt: skip
         parser.add_argument(
             f"--{name}",

@@ -41,6 +41,7 @@ class Assignment:
     cublas: str = ""
     cublaslt: str = ""
     nvrtc: str = ""
+    cudnn: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)  # set before the device is opened
 
 

@@ -30,6 +30,8 @@ _WITHOUT = {
     "cublaslt": "refused: cuBLASLt calls (it comes with cuBLAS; --cublaslt PATH)",
     "nvrtc": "hashed by the host, slower: device memory (pip install nvidia-cuda-nvrtc or nvidia-cuda-nvrtc-cu12, "
     "or --nvrtc PATH)",
+    "cudnn": "refused: cuDNN calls, PyTorch takes its own kernels (pip install nvidia-cudnn-cu13 or nvidia-cudnn-cu12, "
+    "or --cudnn PATH)",
 }
 
 
@@ -42,7 +44,7 @@ class CudaBackend:
         self._physical = nvml.physical_gpus()
         named = {
             "driver": config.driver, "nccl": config.nccl, "cublas": config.cublas, "cublaslt": config.cublaslt,
-            "nvrtc": config.nvrtc,
+            "nvrtc": config.nvrtc, "cudnn": config.cudnn,
         }  # fmt: skip
         paths = {name: libraries.candidates(name, named[name]) for name in libraries.NAMES}
         answer = probe.ask({"libraries": paths, "own_lt": bool(config.cublaslt)})
@@ -66,7 +68,7 @@ class CudaBackend:
             memory_limit=gpu.memory_total, threads=1, ordinal=0, driver=self._driver["path"],
             nccl=self._libraries["nccl"]["path"], cublas=self._libraries["cublas"]["path"],
             cublaslt=self._libraries["cublaslt"]["path"], nvrtc=self._libraries["nvrtc"]["path"],
-            environment=environment,
+            cudnn=self._libraries["cudnn"]["path"], environment=environment,
         )  # fmt: skip
 
     def versions(self) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Where libcuda, libnccl, libcublas, libcublasLt and libnvrtc may lie, best place first, without importing PyTorch.
+"""Where libcuda and NVIDIA's other libraries may lie, best place first, without importing PyTorch.
 
 Called by: cuda.py; what is really usable is found out by probe.py, which opens them in a process of its own.
 A path that was named on the command line is the only candidate. Otherwise: the nvidia.* wheels on the import
@@ -20,6 +20,7 @@ _WHEELS = {
     "cublas": ("cu13/lib/libcublas.so.13", "cublas/lib/libcublas.so.12"),
     "cublaslt": ("cu13/lib/libcublasLt.so.13", "cublas/lib/libcublasLt.so.12"),
     "nvrtc": ("cu13/lib/libnvrtc.so.13", "cuda_nvrtc/lib/libnvrtc.so.12"),
+    "cudnn": ("cudnn/lib/libcudnn.so.9",),
 }
 _SYSTEM = {
     "driver": ("libcuda.so.1",),
@@ -27,6 +28,7 @@ _SYSTEM = {
     "cublas": ("libcublas.so.13", "libcublas.so.12"),
     "cublaslt": ("libcublasLt.so.13", "libcublasLt.so.12"),
     "nvrtc": ("libnvrtc.so.13", "libnvrtc.so.12"),
+    "cudnn": ("libcudnn.so.9",),
 }
 NAMES = tuple(_WHEELS)
 

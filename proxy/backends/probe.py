@@ -126,8 +126,9 @@ def _version(name: str, library: ctypes.CDLL) -> int:
         library.ncclGetVersion(ctypes.byref(value))
         return value.value
     if name == "cublaslt":
-        library.cublasLtGetVersion.restype = ctypes.c_size_t
-        return int(library.cublasLtGetVersion())
+        return _number(library.cublasLtGetVersion)
+    if name == "cudnn":
+        return _number(library.cudnnGetVersion)
     if name == "nvrtc":
         major, minor = ctypes.c_int(), ctypes.c_int()
         library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
@@ -139,8 +140,14 @@ def _version(name: str, library: ctypes.CDLL) -> int:
     return version
 
 
+def _number(function: Any) -> int:
+    function.restype = ctypes.c_size_t
+    return int(function())
+
+
 _ANCHORS = {
     "nccl": "ncclGetVersion", "cublas": "cublasGetProperty", "cublaslt": "cublasLtGetVersion", "nvrtc": "nvrtcVersion",
+    "cudnn": "cudnnGetVersion",
 }  # fmt: skip
 
 
@@ -148,21 +155,30 @@ def _library(name: str, paths: list[str], driver_version: int) -> dict[str, Any]
     """The first one that opens, or why none does."""
     refused = []
     for path in paths:
-        if not fits(path, driver_version):
-            refused.append(f"{path} is newer than the driver (CUDA {driver_version // 1000})")
-            continue
         try:
+            _check_age(fits(path, driver_version), path, driver_version)
             library = _open(path)
+            _check_age(name != "cudnn" or _cuda_major(library) <= driver_version // 1000, path, driver_version)
             return {"path": _file(path, getattr(library, _ANCHORS[name])), "version": _version(name, library)}
         except (_Failed, AttributeError) as error:
             refused.append(str(error))
     return {"path": "", "version": 0, "error": "; ".join(refused)}
 
 
+def _check_age(good: bool, path: str, driver_version: int) -> None:
+    if not good:
+        raise _Failed(f"{path} is newer than the driver (CUDA {driver_version // 1000})")
+
+
+def _cuda_major(cudnn: ctypes.CDLL) -> int:
+    """The file's name does not tell: libcudnn.so.9 is that of CUDA 12 and of CUDA 13."""
+    return _number(cudnn.cudnnGetCudartVersion) // 1000
+
+
 def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
     paths: Mapping[str, list[str]] = request["libraries"]
     driver = _Driver(paths["driver"][0])
-    found = {name: _library(name, paths[name], driver.version) for name in ("nccl", "cublas", "nvrtc")}
+    found = {name: _library(name, paths[name], driver.version) for name in ("nccl", "cublas", "nvrtc", "cudnn")}
     beside = sibling(found["cublas"]["path"])
     found["cublaslt"] = _library(
         "cublaslt", paths["cublaslt"] if request["own_lt"] else beside or paths["cublaslt"], driver.version

@@ -57,6 +57,7 @@ class Config:
     cublas: str = ""
     cublaslt: str = ""
     nvrtc: str = ""
+    cudnn: str = ""
     validate_every: int = 0  # boundaries between validations (recovery/validation.py); 0: only when asked
     images_limit: int = 4 * GIB  # module images kept for all sessions
     journal_bytes: int = GIB // 2

@@ -29,8 +29,9 @@ def assign_request(registry: Registry, gpu: Gpu) -> Any:
     return worker_pb2.AssignRequest(
         gpu=gpu.index, device=config.device, memory_limit=assignment.memory_limit, threads=assignment.threads,
         ordinal=assignment.ordinal, driver=assignment.driver, nccl=assignment.nccl, cublas=assignment.cublas,
-        cublaslt=assignment.cublaslt, nvrtc=assignment.nvrtc, images=str(config.images_directory()),
-        images_limit=config.images_limit, hang_seconds=config.hang_seconds, environment=dict(assignment.environment),
+        cublaslt=assignment.cublaslt, nvrtc=assignment.nvrtc, cudnn=assignment.cudnn,
+        images=str(config.images_directory()), images_limit=config.images_limit, hang_seconds=config.hang_seconds,
+        environment=dict(assignment.environment),
     )  # fmt: skip
 
 

@@ -128,6 +128,7 @@ def _options(request: Any, operators: str) -> Options:
         cublas=request.cublas,
         cublaslt=request.cublaslt,
         nvrtc=request.nvrtc,
+        cudnn=request.cudnn,
         images=request.images,
         images_limit=request.images_limit,
         hang_seconds=request.hang_seconds,

@@ -225,7 +225,7 @@ struct BackendOptions {
   int threads;                 // of one operator; fixed per job so that results do not change
   std::string operators_path;  // libjitc_operators.so or empty
   // Of the cuda device. Libraries are opened at run time; an empty path means: not there.
-  std::string driver_path, nccl_path, cublas_path, cublaslt_path, nvrtc_path;
+  std::string driver_path, nccl_path, cublas_path, cublaslt_path, nvrtc_path, cudnn_path;
   int ordinal = 0;          // of the driver
   double hang_seconds = 0;  // work that makes no progress for so long is a fault; 0: never
   PinnedRange pinned;       // shared with the program

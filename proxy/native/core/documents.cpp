@@ -216,6 +216,7 @@ DeviceOptions parse_options(const std::string& text) {
   options.cublas_path = get<std::string>(json, "cublas");
   options.cublaslt_path = get<std::string>(json, "cublaslt");
   options.nvrtc_path = get<std::string>(json, "nvrtc");
+  options.cudnn_path = get<std::string>(json, "cudnn");
   options.ordinal = get<int>(json, "ordinal");
   options.hang_seconds = get<double>(json, "hang_seconds");
   options.images = {get<std::string>(json, "images"), get<uint64_t>(json, "images_limit")};

@@ -42,8 +42,8 @@ Session::Session(const SessionRequest& request, const DeviceOptions& options, Ho
   const BackendOptions device{request.address_base, request.address_bytes,  options.memory_limit,
                               options.threads,      options.operators_path, options.driver_path,
                               options.nccl_path,    options.cublas_path,    options.cublaslt_path,
-                              options.nvrtc_path,   options.ordinal,        options.hang_seconds,
-                              pinned_.range()};
+                              options.nvrtc_path,   options.cudnn_path,     options.ordinal,
+                              options.hang_seconds, pinned_.range()};
   std::string error;
   backend_ = make_backend(options.device, device, *this, *this, images_, error);
   if (!backend_) throw Error("the " + options.device + " device cannot be made: " + error);

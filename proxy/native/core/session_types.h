@@ -46,7 +46,8 @@ struct DeviceOptions {
   uint64_t memory_limit = 0;
   int threads = 1;
   std::string operators_path;
-  std::string driver_path, nccl_path, cublas_path, cublaslt_path, nvrtc_path;  // of the cuda device
+  // Of the cuda device.
+  std::string driver_path, nccl_path, cublas_path, cublaslt_path, nvrtc_path, cudnn_path;
   int ordinal = 0;
   double hang_seconds = 0;
   ImageStore::Place images;

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from standin_client import config
+from toolkit.fakes import fake_environment, fake_library
 
 from jitc.proxy.backends import cuda, libraries, nvml, open_backend, probe
 from jitc.proxy.backends.base import NoDevice
@@ -17,6 +18,10 @@ from jitc.proxy.backends.xid import APPLICATION, describe, is_lost
 
 GPU_A, GPU_B = "0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"
 Answer = Callable[..., dict[str, Any]]
+
+
+def real_cudnn() -> Path | None:
+    return next((Path(one).resolve() for one in libraries.candidates("cudnn") if Path(one).is_file()), None)
 
 
 def test_software_gpus(tmp_path: Path) -> None:
@@ -40,7 +45,9 @@ def test_without_the_nvml_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_library_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("nccl/lib/libnccl.so.2", "cublas/lib/libcublas.so.12", "cu13/lib/libcublas.so.13"):
+    for name in (
+        "nccl/lib/libnccl.so.2", "cublas/lib/libcublas.so.12", "cu13/lib/libcublas.so.13", "cudnn/lib/libcudnn.so.9"
+    ):  # fmt: skip
         path = tmp_path / "nvidia" / name
         path.parent.mkdir(parents=True)
         path.touch()
@@ -50,6 +57,7 @@ def test_library_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert [Path(one).name for one in libraries.candidates("cublas")] == ["libcublas.so.13", "libcublas.so.12"] * 2
     assert libraries.candidates("driver") == ["libcuda.so.1"]
     assert libraries.candidates("nvrtc") == ["libnvrtc.so.13", "libnvrtc.so.12"]
+    assert libraries.candidates("cudnn") == [str(tmp_path / "nvidia/cudnn/lib/libcudnn.so.9"), "libcudnn.so.9"]
     named = tmp_path / "nvidia/cublas/lib/libcublas.so.12"
     assert libraries.candidates("cublas", str(named)) == [str(named)]
     assert libraries.sibling(str(named)) == libraries.sibling("libcublas.so.13") == libraries.sibling("") == []
@@ -92,6 +100,7 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Answer:
                 "cublas": {"path": "/d/libcublas.so.13", "version": 130100},
                 "cublaslt": {"path": "", "version": 0, "error": "not found"},
                 "nvrtc": {"path": "/d/libnvrtc.so.13", "version": 13000},
+                "cudnn": {"path": "/d/libcudnn.so.9", "version": 91900},
             },
         } | changes
         monkeypatch.setattr(probe, "ask", lambda request: said)
@@ -114,8 +123,8 @@ def test_cuda_gpus(tmp_path: Path, answer: Answer, capsys: pytest.CaptureFixture
     assert (first.name, first.uuid, first.memory_total) == ("NVIDIA Test", GPU_A, 80 << 30)
     assert (first.capability, first.multiprocessors, first.attributes[16]) == ((9, 0), 132, 132)
     told = backend.assignment(1)
-    assert (told.driver, told.nccl, told.cublas, told.cublaslt, told.nvrtc) == (
-        "/d/libcuda.so.1", "/d/libnccl.so.2", "/d/libcublas.so.13", "", "/d/libnvrtc.so.13",
+    assert (told.driver, told.nccl, told.cublas, told.cublaslt, told.nvrtc, told.cudnn) == (
+        "/d/libcuda.so.1", "/d/libnccl.so.2", "/d/libcublas.so.13", "", "/d/libnvrtc.so.13", "/d/libcudnn.so.9",
     )  # fmt: skip
     # NCCL's own idea of a node serves as long as no two workers share a GPU.
     assert environments(backend) == [{"CUDA_VISIBLE_DEVICES": f"GPU-{cuda.dashed(one)}"} for one in (GPU_A, GPU_B)]
@@ -127,6 +136,18 @@ def test_without_nvrtc_nothing_is_refused(tmp_path: Path, answer: Answer, capsys
     backend = open_backend(config(tmp_path, device="cuda", gpus=0))
     assert "no nvrtc library, hashed by the host, slower: device memory" in capsys.readouterr().err
     assert backend.assignment(0).nvrtc == ""
+
+
+def test_without_cudnn_its_calls_are_refused(
+    tmp_path: Path, answer: Answer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer()["libraries"]["cudnn"] = {"path": "", "version": 0, "error": "libcudnn.so.9 cannot be opened"}
+    backend = open_backend(config(tmp_path, device="cuda", gpus=0))
+    said = capsys.readouterr().err
+    assert "no cudnn library, refused: cuDNN calls" in said and "nvidia-cudnn-cu13" in said
+    assert backend.assignment(0).cudnn == ""
+    with pytest.raises(NoDevice, match="--cudnn: libcudnn"):
+        open_backend(config(tmp_path, device="cuda", gpus=0, cudnn=__file__))
 
 
 def test_several_workers_on_a_gpu(tmp_path: Path, answer: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,6 +186,18 @@ def test_no_such_gpus(tmp_path: Path, answer: Answer, changes: Any, options: Any
     answer(**changes)
     with pytest.raises(NoDevice, match=words.replace("(", r"\(").replace(")", r"\)")):
         open_backend(config(tmp_path, device="cuda", **{"gpus": 0} | options))
+
+
+@pytest.mark.skipif(real_cudnn() is None, reason="libcudnn is not installed (pip install nvidia-cudnn-cu13)")
+def test_the_real_cudnn_is_asked_without_a_gpu() -> None:
+    """Which CUDA it is for shows nowhere but in what it says."""
+    where: dict[str, list[str]] = {name: [] for name in libraries.NAMES}
+    where |= {"driver": [str(fake_library("cuda"))], "cudnn": [str(real_cudnn())]}
+    request = {"libraries": where, "own_lt": False}
+    found = probe.ask(request, fake_environment(DRIVER_VERSION="99000"))["libraries"]["cudnn"]
+    assert (found["path"], found["version"] // 10000) == (str(real_cudnn()), 9)
+    refused = probe.ask(request, fake_environment(DRIVER_VERSION="11080"))["libraries"]["cudnn"]
+    assert refused["path"] == "" and "is newer than the driver (CUDA 11)" in refused["error"]
 
 
 def test_a_probe_that_fails_is_told() -> None:

@@ -27,8 +27,8 @@ typedef struct jitc_control {
 
 /* options: {"device": "software", "memory_limit": bytes, "threads": n, "operators": path of
  * libjitc_operators.so or ""}, or {"device": "cuda", "memory_limit": bytes or 0 for all of it, "threads": n,
- * "driver", "nccl", "cublas", "cublaslt", "nvrtc": paths of the libraries, "ordinal": n, "hang_seconds": s or
- * 0}. */
+ * "driver", "nccl", "cublas", "cublaslt", "nvrtc", "cudnn": paths of the libraries, "ordinal": n,
+ * "hang_seconds": s or 0}. */
 JITC_API jitc_executor* jitc_executor_create(const char* options_json, const jitc_control* control);
 JITC_API void jitc_executor_destroy(jitc_executor*);
 JITC_API const char* jitc_executor_message(void); /* of this thread */
