@@ -126,6 +126,16 @@ int jitc_device_kind(void) {
   return kind;
 }
 
+int jitc_serves_cudnn(int device) {
+  bool served = false;
+  guarded([&] {
+    const GpuInfo* gpu = visible_gpu(device);
+    served = gpu && gpu->runs_kernels() && gpu->cudnn;
+    return kSuccess;
+  });
+  return served;
+}
+
 void jitc_step_begin(void) {
   guarded([] {
     for (Session* session : Node::instance().sessions())

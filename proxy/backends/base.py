@@ -27,6 +27,7 @@ class GpuFacts:
     multiprocessors: int
     attributes: Mapping[int, int] = field(default_factory=dict)  # CUdevice_attribute -> value
     physical: int = 0  # GPUs with the same number share one; they fail together
+    cudnn: bool = False  # its workers have libcudnn
 
 
 @dataclass(frozen=True)

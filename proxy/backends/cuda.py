@@ -54,7 +54,7 @@ class CudaBackend:
         _check_libraries(self._libraries, named)
         self._share, self._limit = config.workers_per_gpu, config.memory_limit
         self.gpus = [
-            _facts(gpu, number, part, self._memory(gpu))
+            _facts(gpu, number, part, memory=self._memory(gpu), cudnn=bool(self._libraries["cudnn"]["path"]))
             for part in range(self._share)
             for number, gpu in enumerate(self._seen)
         ]
@@ -125,7 +125,7 @@ def _check_libraries(found: Mapping[str, Mapping[str, Any]], named: Mapping[str,
         print(f"jitc-proxyd: no {name} library, {_WITHOUT[name]}: {library['error']}", file=sys.stderr)
 
 
-def _facts(gpu: Mapping[str, Any], number: int, part: int, memory: int) -> GpuFacts:
+def _facts(gpu: Mapping[str, Any], number: int, part: int, *, memory: int, cudnn: bool) -> GpuFacts:
     attributes = {int(key): int(value) for key, value in gpu["attributes"].items()}
     uuid = str(gpu["uuid"])
     return GpuFacts(
@@ -136,4 +136,5 @@ def _facts(gpu: Mapping[str, Any], number: int, part: int, memory: int) -> GpuFa
         multiprocessors=attributes.get(_MULTIPROCESSORS, 0),
         attributes=attributes,
         physical=number,
+        cudnn=cudnn,
     )

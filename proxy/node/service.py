@@ -100,6 +100,7 @@ class NodeService:
             capability_minor=facts.capability[1],
             multiprocessors=facts.multiprocessors,
             attributes=dict(facts.attributes),
+            cudnn=facts.cudnn,
         )
 
     def _find(self, request: Any, context: Any) -> Session:

@@ -12,6 +12,9 @@ extern "C" {
 
 /* 0: no service or no GPU; 1: software device; 2: cuda. Asks the service once, cheap afterwards. */
 JITC_API int jitc_device_kind(void);
+/* Whether cuDNN is served on a device of the program: 1, or 0 (the service has no libcudnn; the software
+ * device; no service, no such device). Asks the service once too; neither opens a session. */
+JITC_API int jitc_serves_cudnn(int device);
 
 /* One block of device memory that is live at a boundary. */
 typedef struct jitc_live_block {

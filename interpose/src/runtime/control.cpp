@@ -79,6 +79,9 @@ bool read_gpu(std::string_view bytes, GpuInfo* gpu) {
       case 9:
         if (!read_attribute(reader.bytes(), &gpu->attributes)) return false;
         break;
+      case 10:
+        gpu->cudnn = reader.number() != 0;
+        break;
       default:
         break;
     }

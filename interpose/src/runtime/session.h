@@ -88,6 +88,7 @@ struct GpuInfo {
   uint64_t memory_total = 0;
   uint32_t capability_major = 0, capability_minor = 0, multiprocessors = 0;
   std::map<int32_t, int32_t> attributes;  // by CUdevice_attribute; of kind cuda
+  bool cudnn = false;                     // the service has libcudnn for it
   bool runs_kernels() const { return device == "cuda"; }
 };
 

@@ -255,6 +255,7 @@ class FakeNode final : public runtime::Node {
       const char* kind = std::getenv("JITC_FAKE_KIND");
       gpu.device = kind ? kind : "software";
       if (gpu.runs_kernels()) gpu.attributes = attributes(i);
+      gpu.cudnn = gpu.runs_kernels();
       gpu.name = "jitc software device";
       gpu.uuid = std::string("0123456789abcdef0123456789abcde") + std::to_string(i);
       gpu.memory_total = kMemory;

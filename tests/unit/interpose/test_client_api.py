@@ -17,6 +17,11 @@ def test_the_device_kind_is_told(cuda: Cuda) -> None:
     assert cuda.jitc_device_kind() == 1
 
 
+def test_where_cudnn_is_served(cuda: Cuda, gpu: Cuda) -> None:
+    assert [cuda.jitc_serves_cudnn(device) for device in (-1, 0, 1, 2)] == [0, 0, 0, 0]
+    assert [gpu.jitc_serves_cudnn(device) for device in (-1, 0, 1, 2)] == [0, 1, 1, 0]
+
+
 def test_steps_and_boundaries_are_numbered_per_session(cuda: Cuda) -> None:
     a = cuda.malloc(4096)
     cuda.ok("cudaSetDevice", 1)

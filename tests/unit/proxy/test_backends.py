@@ -126,6 +126,7 @@ def test_cuda_gpus(tmp_path: Path, answer: Answer, capsys: pytest.CaptureFixture
     assert (told.driver, told.nccl, told.cublas, told.cublaslt, told.nvrtc, told.cudnn) == (
         "/d/libcuda.so.1", "/d/libnccl.so.2", "/d/libcublas.so.13", "", "/d/libnvrtc.so.13", "/d/libcudnn.so.9",
     )  # fmt: skip
+    assert all(gpu.cudnn for gpu in backend.gpus)
     # NCCL's own idea of a node serves as long as no two workers share a GPU.
     assert environments(backend) == [{"CUDA_VISIBLE_DEVICES": f"GPU-{cuda.dashed(one)}"} for one in (GPU_A, GPU_B)]
     assert len(open_backend(config(tmp_path, device="cuda", gpus=1)).gpus) == 1
@@ -145,7 +146,7 @@ def test_without_cudnn_its_calls_are_refused(
     backend = open_backend(config(tmp_path, device="cuda", gpus=0))
     said = capsys.readouterr().err
     assert "no cudnn library, refused: cuDNN calls" in said and "nvidia-cudnn-cu13" in said
-    assert backend.assignment(0).cudnn == ""
+    assert backend.assignment(0).cudnn == "" and not backend.gpus[0].cudnn
     with pytest.raises(NoDevice, match="--cudnn: libcudnn"):
         open_backend(config(tmp_path, device="cuda", gpus=0, cudnn=__file__))
 

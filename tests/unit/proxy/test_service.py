@@ -42,6 +42,7 @@ def test_describe(service: Service) -> None:
         assert [gpu.index for gpu in reply.gpus] == [0, 1]
         assert len({gpu.uuid for gpu in reply.gpus}) == 2
         assert all(len(gpu.uuid) == 32 and gpu.memory_total == 4 << 30 for gpu in reply.gpus)
+        assert not any(gpu.cudnn for gpu in reply.gpus)
         code, text = refusal(rpc.node(link).Describe, control_pb2.DescribeRequest(protocol_version=2), timeout=10)
     assert code is grpc.StatusCode.FAILED_PRECONDITION
     assert "version 2" in text

@@ -180,7 +180,7 @@ class Node(control_pb2_grpc.NodeServicer):
             control_pb2.Gpu(
                 index=i, device="software", name="fake", uuid=f"{i:032x}", memory_total=1 << 34,
                 capability_major=8, capability_minor=6, multiprocessors=4,
-                attributes={1: 1024, 16: 132, 131: -1, 33: 0},
+                attributes={1: 1024, 16: 132, 131: -1, 33: 0}, cudnn=i == 1,
             )
             for i in range(self.gpus)
         ]  # fmt: skip

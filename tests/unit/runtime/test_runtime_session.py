@@ -16,8 +16,8 @@ def test_gpus_are_the_service_s_and_asked_once(node: Node, client: Start) -> Non
     out, err = client("told(gpus()); gpus(); told(library().rt_session_count())").finish()
     first, sessions = out.splitlines()
     assert eval(first) == [
-        ["0", "software", "fake", f"{0:032x}", str(1 << 34), "8", "6", "4", "1=1024,16=132,33=0,131=-1,"],
-        ["1", "software", "fake", f"{1:032x}", str(1 << 34), "8", "6", "4", "1=1024,16=132,33=0,131=-1,"],
+        ["0", "software", "fake", f"{0:032x}", str(1 << 34), "8", "6", "4", "0", "1=1024,16=132,33=0,131=-1,"],
+        ["1", "software", "fake", f"{1:032x}", str(1 << 34), "8", "6", "4", "1", "1=1024,16=132,33=0,131=-1,"],
     ]
     assert sessions == "0" and node.described == 1 and not node.attached and err == ""
 

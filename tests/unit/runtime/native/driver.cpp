@@ -50,7 +50,8 @@ TEST_API const char* rt_gpu(int at) {
   const auto& gpu = Node::instance().gpus()[static_cast<size_t>(at)];
   text = std::to_string(gpu.index) + "|" + gpu.device + "|" + gpu.name + "|" + gpu.uuid + "|" +
          std::to_string(gpu.memory_total) + "|" + std::to_string(gpu.capability_major) + "|" +
-         std::to_string(gpu.capability_minor) + "|" + std::to_string(gpu.multiprocessors) + "|";
+         std::to_string(gpu.capability_minor) + "|" + std::to_string(gpu.multiprocessors) + "|" +
+         std::to_string(gpu.cudnn) + "|";
   for (const auto& [attribute, value] : gpu.attributes)
     text += std::to_string(attribute) + "=" + std::to_string(value) + ",";
   return text.c_str();
