@@ -23,10 +23,10 @@ def autoload() -> None:
 
 
 def _prepare() -> None:
-    device_kind = ctypes.CDLL(None).jitc_device_kind
-    device_kind.restype = ctypes.c_int
-    kind = device_kind()
+    interposer = ctypes.CDLL(None)
+    kind = interposer.jitc_device_kind()
     if kind in (_SOFTWARE, _CUDA):
         from jitc.client_shim import torch_device
 
-        torch_device.install(redirect=kind == _SOFTWARE)
+        # PyTorch has one switch for all GPUs, and all GPUs of a service have the same libraries.
+        torch_device.install(redirect=kind == _SOFTWARE, cudnn=kind == _CUDA and interposer.jitc_serves_cudnn(0) == 1)

@@ -18,16 +18,17 @@ _installed = False
 LIBRARY = Path(__file__).parent / "lib" / "libjitc_torch.so"
 
 
-def install(redirect: bool, matrix_products: bool = False) -> None:
-    """Loads the native part and registers the optimizer hooks, once per process. cuDNN is off from then on.
+def install(redirect: bool, matrix_products: bool = False, cudnn: bool = False) -> None:
+    """Loads the native part and registers the optimizer hooks, once per process.
 
-    redirect: operators run in the worker (software device); matrix_products: these too, without cuBLAS.
+    redirect: operators run in the worker (software device); matrix_products: these too, without cuBLAS; cudnn: it is
+    served and stays as the program has it, else it is off from then on.
     """
     global _installed
     if _installed:
         return
     native = _load()
-    if native.jitc_torch_install(redirect + (redirect and matrix_products)):
+    if native.jitc_torch_install(redirect + (redirect and matrix_products), int(cudnn)):
         raise RuntimeError(f"jitc: PyTorch cannot be prepared: {native.jitc_torch_message().decode()}")
     if hasattr(torch.cuda._tls, "is_initializing"):
         _track(native)  # PyTorch calls us with the lock that _lazy_call takes

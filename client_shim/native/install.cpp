@@ -85,7 +85,8 @@ void redirect_operators(bool with_matrix_products) {
   library.impl("aten::_fused_sdp_choice", boxed<PlainAttention>());
 }
 
-/// libcudnn reaches the driver by itself, past the interposer; PyTorch has kernels of its own for all of it.
+/// Where nobody serves it: libcudnn reaches the driver by itself, past the interposer, and PyTorch has
+/// kernels of its own for all of it.
 void leave_out_cudnn() {
   auto& context = at::globalContext();
   context.setUserEnabledCuDNN(false);
@@ -111,10 +112,11 @@ extern "C" {
 /// Why jitc_torch_install() gave -1.
 JITC_API const char* jitc_torch_message(void) { return last_error.c_str(); }
 
-/// redirect: 0 not (a real GPU), 1 operators, 2 also matrix products (no cuBLAS to be had).
-JITC_API int jitc_torch_install(int redirect) {
+/// redirect: 0 not (a real GPU), 1 operators, 2 also matrix products (no cuBLAS to be had); cudnn: served or
+/// not.
+JITC_API int jitc_torch_install(int redirect, int cudnn) {
   try {
-    leave_out_cudnn();
+    if (!cudnn) leave_out_cudnn();
     if (redirect) {
       choose_plain_kernels();
       redirect_operators(redirect == 2);

@@ -84,6 +84,11 @@ def check_out_is_resized() -> None:
     same(torch.arange(0, 5, 0.5, device="cuda"), torch.arange(0, 5, 0.5))
 
 
+def check_cudnn_is_off() -> None:
+    assert not torch.backends.cudnn.enabled
+    assert not torch.backends.cuda.cudnn_sdp_enabled()
+
+
 def check_errors_are_those_of_the_cpu() -> None:
     x = torch.ones(2, 3, device="cuda")
     assert "must match the size" in raised(RuntimeError, lambda: x + torch.ones(4, device="cuda"))

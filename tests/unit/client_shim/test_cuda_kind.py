@@ -9,11 +9,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from jitc.proxy import paths
+from jitc.proxy.backends import software
+from jitc.proxy.backends.base import GpuFacts
 from jitc.proxy.backends.software import SoftwareBackend
 from jitc.proxy.node.config import Config
 from jitc.proxy.service import Service
@@ -23,8 +26,15 @@ PROGRAM = Path(__file__).with_name("cuda_kind_program.py")
 
 
 @pytest.fixture
-def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+def cudnn() -> bool:
+    """Whether the service has libcudnn."""
+    return False
+
+
+@pytest.fixture
+def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cudnn: bool) -> Iterator[Service]:
     monkeypatch.setattr(SoftwareBackend, "device", "cuda")
+    monkeypatch.setattr(software, "GpuFacts", partial(GpuFacts, cudnn=cudnn))
     one = Service(Config(socket=str(tmp_path / "s"), gpus=1, snapshot_bytes=1 << 30, threads=1))
     try:
         one.start()
@@ -35,6 +45,7 @@ def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service
 
 def run(service: Service, **environ: str) -> str:
     told = {"JITC_SOCKET": service.config.socket, "LD_PRELOAD": str(paths.preload_library())}
+    told["CUDNN"] = "served" if service.registry.gpus[0].facts.cudnn else "not served"
     done = subprocess.run(
         [sys.executable, str(PROGRAM)], env=os.environ | told | environ, capture_output=True, text=True, timeout=120,
         check=False,
@@ -54,6 +65,12 @@ def test_a_fault_in_a_phase(service: Service, phase: str) -> None:
     (one,) = service.recoveries()
     assert (one["cause"], one["boundary"], one["outcome"]) == ("worker-death", 2, "recovered")
     assert one["bytes_restored"] >= 4 << 16
+
+
+@pytest.mark.parametrize("cudnn", [True])
+def test_cudnn_stays_as_it_is_where_it_is_served(service: Service) -> None:
+    """Where it is not, every other test here sees that it is off."""
+    run(service)
 
 
 def test_an_allocator_that_does_not_tell(service: Service) -> None:
