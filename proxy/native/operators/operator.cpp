@@ -27,12 +27,18 @@ Operator look_up(std::string_view name) {
   return {*found, find_composed(name)};
 }
 
+/// Schemas of batch normalization do not say that it updates its running statistics.
+bool writes(const c10::Argument& argument) {
+  if (argument.name() == "running_mean" || argument.name() == "running_var") return true;
+  return argument.alias_info() && argument.alias_info()->isWrite();
+}
+
 }  // namespace
 
 Operator::Operator(const c10::OperatorHandle& found, Composed composed_or_null)
     : handle(found), composed(composed_or_null) {
   for (const auto& argument : found.schema().arguments()) {
-    written.push_back(argument.alias_info() && argument.alias_info()->isWrite());
+    written.push_back(writes(argument));
     const auto type = argument.type();
     if (type->str().find("Generator") != std::string::npos) takes_generator = true;
   }

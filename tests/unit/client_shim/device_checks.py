@@ -76,6 +76,16 @@ def check_in_place_once_also_the_first_time() -> None:
     same(x, torch.tensor([3.0, 12.0]))
 
 
+def check_running_statistics_once_also_the_first_time() -> None:
+    """Their schemas do not say that they are written."""
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    here, there = torch.nn.BatchNorm1d(3), torch.nn.BatchNorm1d(3).to("cuda")
+    for _ in range(2):
+        same(there(x.to("cuda")).detach(), here(x).detach())
+        same(there.running_mean, here.running_mean)
+        same(there.running_var, here.running_var)
+
+
 def check_out_is_resized() -> None:
     out = torch.empty(0, device="cuda")
     torch.add(torch.ones(4, device="cuda"), 1, out=out)
