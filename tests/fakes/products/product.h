@@ -1,5 +1,5 @@
 // D = alpha op(A) op(B) + beta C as the fake cuBLAS libraries compute it: plain loops, sums in double or
-// rounded to float after every step. Used by cublas/ and cublaslt/.
+// rounded to float after every step. Used by cublas/ and cublaslt/; its numbers by cudnn/ too.
 #pragma once
 #include <array>
 #include <cstddef>

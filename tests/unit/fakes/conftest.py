@@ -1,4 +1,4 @@
-"""Fixture ``driver``: a fake driver with a current context and an end."""
+"""Fixtures ``driver``: a fake driver with a current context and an end; ``dnn``: a fake cuDNN on it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from fake_dnn import Dnn
 from fake_driver import Driver
 
 
@@ -24,3 +25,9 @@ def driver(tmp_path: Path, fake_log: Path, monkeypatch: pytest.MonkeyPatch) -> I
     one.start()
     yield one
     one.end()
+
+
+@pytest.fixture
+def dnn(driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dnn:
+    monkeypatch.setenv("JITC_FAKE_CUDA", str(driver.path))
+    return Dnn(driver, tmp_path)
