@@ -155,11 +155,11 @@ struct DataGradients {
 void backward_data(const Network& net, const Places& at, const DataGradients& to) {
   use_workspace(at.workspace, net.workspace);
   Reserve reserve = read_reserve(at.reserve);
-  const bool good =
-      reserve[kMark] == kReserveMagic && reserve[kOutput] == mark_of(read_at(net.y.shape(), at.y));
+  const Numbers y = read_at(net.y.shape(), at.y);
+  const bool good = reserve[kMark] == kReserveMagic && reserve[kOutput] == mark_of(y);
   if (!good || !lengths_agree(net, at.lengths)) return fail_launch();
   const double with = digest(read_at(net.weights, at.weights)) + digest(state_at(net.h, at.hx)) +
-                      digest(state_at(net.c, at.cx)) / 2;
+                      digest(state_at(net.c, at.cx)) / 2 + digest(y);
   const Numbers dy = read_at(net.y.shape(), to.dy), dhy = state_at(net.h, to.dhy),
                 dcy = state_at(net.c, to.dcy);
   write_at(net.x.shape(), to.dx, vectors(net.y, dy, net.x, with + digest(dhy) + digest(dcy), 1));

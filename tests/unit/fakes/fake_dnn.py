@@ -128,6 +128,10 @@ class Dnn:
     def size(self, name: str, *args: Any) -> Address:
         return self.make(name, *args)
 
+    def fault(self) -> int:
+        """What the stream's work ended with."""
+        return int(self.driver.cuStreamSynchronize(ctypes.c_void_p(self.stream)))
+
     def last_error(self) -> str:
         text = ctypes.create_string_buffer(200)
         self.library.cudnnGetLastErrorString(text, ctypes.c_size_t(200))

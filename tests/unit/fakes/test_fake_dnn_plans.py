@@ -125,7 +125,7 @@ def test_what_execution_refuses(dnn: Dnn) -> None:
 def test_a_wrong_address_is_a_sticky_fault(dnn: Dnn) -> None:
     plan, place = dnn.plan(dnn.configs(dnn.small_graph())[3]), dnn.put(np.zeros(4, np.float32))
     assert dnn.execute(plan, {X: place, Y: place + (1 << 30)}) == 0
-    assert dnn.driver.cuStreamSynchronize(ctypes.c_void_p(dnn.stream)) == 700
+    assert dnn.fault() == 700
     assert dnn.execute(plan, {X: place, Y: place}) == fake_dnn.EXECUTION_FAILED
 
 
