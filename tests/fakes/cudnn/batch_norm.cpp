@@ -1,23 +1,13 @@
-// Batch normalization over all but the channels, without activation or sum. What forward leaves in the
-// reserve space names the tensor it was for; backward faults when that is not there.
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <cmath>
-#include <cstring>
-
-#include "../over_driver/stream_work.h"
+// Batch normalization of the older API: over all but the channels, without activation or sum.
 #include "descriptors.h"
 #include "functions.h"
 #include "handle.h"
+#include "norm.h"
 
 namespace jitc::fakes {
 namespace {
 enum Mode { kPerActivation = 0, kSpatial = 1, kSpatialPersistent = 2 };
 constexpr size_t kForwardWorkspace = 256, kBackwardWorkspace = 512;  // bytes per channel
-constexpr uint64_t kReserveMagic = 0x6a69746364424e31;
-using Reserve = std::array<uint64_t, 8>;
-constexpr size_t kReserveBytes = sizeof(Reserve);
 
 /// Throws what is wrong with the mode or operations.
 void check_kind(int mode, int ops) {
@@ -25,94 +15,17 @@ void check_kind(int mode, int ops) {
   require(mode != kPerActivation && ops == 0, "a normalization that is not supported", kDnnNotSupported);
 }
 
-/// Tensors with channels in the second dimension, and what belongs to a channel.
-struct Norm {
-  Shape x, other, channels;  // other: y or dx, dy alike
-
-  Norm(const void* x_descriptor, const void* other_descriptor, const void* channel_descriptor)
-      : x(tensor(x_descriptor)), other(tensor(other_descriptor)), channels(tensor(channel_descriptor)) {
-    require(x.dims.size() >= 2 && x.dims == other.dims, "tensors of different sizes", kDnnShapeMismatch);
-    require(channels.count() == count(), "not a number per channel", kDnnShapeMismatch);
-  }
-  size_t count() const { return static_cast<size_t>(x.dims[1]); }
-  size_t area() const { return x.count() / static_cast<size_t>(x.dims[0]) / count(); }
-  size_t channel(size_t element) const { return element / area() % count(); }
-  double items() const { return static_cast<double>(x.count() / count()); }
-
-  /// The sum over each channel of what the function makes of an element.
-  template <class Function>
-  Numbers sums(Function&& of) const {
-    Numbers out(count(), 0);
-    for (size_t each = 0; each < x.count(); ++each) out[channel(each)] += of(each);
-    return out;
-  }
-};
-
-struct Statistics {
-  Numbers mean, variance;
-};
-Statistics statistics(const Norm& norm, const Numbers& x) {
-  Numbers mean = norm.sums([&](size_t each) { return x[each]; });
-  for (double& each : mean) each /= norm.items();
-  Numbers variance = norm.sums([&](size_t each) { return std::pow(x[each] - mean[norm.channel(each)], 2); });
-  for (double& each : variance) each /= norm.items();
-  return {mean, variance};
-}
-
-Numbers inverse_of(Numbers variance, double epsilon) {
-  for (double& each : variance) each = 1 / std::sqrt(each + epsilon);
-  return variance;
-}
-
-Numbers normalized(const Norm& norm, const Numbers& x, const Numbers& mean, const Numbers& inverse) {
-  Numbers out(x.size());
-  for (size_t each = 0; each < out.size(); ++each)
-    out[each] = (x[each] - mean[norm.channel(each)]) * inverse[norm.channel(each)];
-  return out;
-}
-
-Numbers scaled(const Norm& norm, Numbers values, const Numbers& scale, const Numbers& bias) {
-  for (size_t each = 0; each < values.size(); ++each)
-    values[each] = values[each] * scale[norm.channel(each)] + bias[norm.channel(each)];
-  return values;
-}
-
-Reserve reserve_of(const Norm& norm, const Numbers& mean) {
-  return {kReserveMagic, norm.x.count(), norm.count(),
-          std::bit_cast<uint64_t>(rounded(mean[0], norm.channels.in_double()))};
-}
-
-/// running = (1 - factor) * running + factor * batch, where there is one.
-void update_running(const Norm& norm, uint64_t address, const Numbers& batch, double factor) {
-  if (address) write_at(norm.channels, address, batch, {factor, 1 - factor});
-}
-
-Numbers unbiased(const Norm& norm, Numbers variance) {
-  for (double& each : variance) each *= norm.items() / std::max(norm.items() - 1, 1.0);
-  return variance;
-}
-
-struct Backward {
-  Numbers dx, dscale, dbias;
-};
-Backward backward(const Norm& norm, const Numbers& hat, const Numbers& dy, const Numbers& scale,
-                  const Numbers& inverse) {
-  Backward out;
-  out.dbias = norm.sums([&](size_t each) { return dy[each]; });
-  out.dscale = norm.sums([&](size_t each) { return dy[each] * hat[each]; });
-  for (size_t each = 0; each < dy.size(); ++each) {
-    const size_t channel = norm.channel(each);
-    const double away = (out.dbias[channel] + hat[each] * out.dscale[channel]) / norm.items();
-    out.dx.push_back(scale[channel] * inverse[channel] * (dy[each] - away));
-  }
-  return out;
+Norm norm_of(const void* x, const void* other, const void* channels) {
+  Norm norm{tensor(x), tensor(other), tensor(channels)};
+  norm.check();
+  return norm;
 }
 
 void check_space(const void* workspace, size_t workspace_bytes, size_t needed, const void* reserve,
                  size_t reserve_bytes) {
   given(workspace);
   given(reserve);
-  require(workspace_bytes >= needed && reserve_bytes >= kReserveBytes, "a space that is too small");
+  require(workspace_bytes >= needed && reserve_bytes >= kNormReserve, "a space that is too small");
 }
 
 void note_blend(CallLine& line, const char* alpha, const char* beta, Blend blend) {
@@ -138,27 +51,24 @@ int cudnnBatchNormalizationForwardTrainingEx(void* handle, int mode, int ops, co
     check_optional_tensor(z_descriptor);
     check_optional_activation(activation);
     check_kind(mode, ops);
-    const Norm norm(x_descriptor, y_descriptor, channel_descriptor);
+    const Norm norm = norm_of(x_descriptor, y_descriptor, channel_descriptor);
     const size_t space = kForwardWorkspace * norm.count();
     check_space(workspace, workspace_bytes, space, reserve, reserve_bytes);
     const Blend blend = blend_of(norm.other, alpha, beta);
     note_blend(line, "alpha_value", "beta_value", blend);
     for (const void* each : {x, static_cast<const void*>(y), scale, bias}) given(each);
+    const ForwardAt at{address_of(x),
+                       address_of(y),
+                       address_of(scale),
+                       address_of(bias),
+                       address_of(running_mean),
+                       address_of(running_variance),
+                       address_of(saved_mean),
+                       address_of(saved_inverse),
+                       address_of(reserve)};
     submit(line, *stream, [=] {
       use_workspace(address_of(workspace), space);
-      const Numbers content = read_at(norm.x, address_of(x));
-      const auto [mean, variance] = statistics(norm, content);
-      const Numbers inverse = inverse_of(variance, epsilon);
-      write_at(norm.other, address_of(y),
-               scaled(norm, normalized(norm, content, mean, inverse),
-                      read_at(norm.channels, address_of(scale)), read_at(norm.channels, address_of(bias))),
-               blend);
-      update_running(norm, address_of(running_mean), mean, factor);
-      update_running(norm, address_of(running_variance), unbiased(norm, variance), factor);
-      if (saved_mean) write_at(norm.channels, address_of(saved_mean), mean);
-      if (saved_inverse) write_at(norm.channels, address_of(saved_inverse), inverse);
-      const Reserve left = reserve_of(norm, mean);
-      std::memcpy(touch(address_of(reserve), kReserveBytes), left.data(), kReserveBytes);
+      run_forward(norm, at, factor, epsilon, blend);
     });
   });
 }
@@ -182,7 +92,7 @@ int cudnnBatchNormalizationBackwardEx(void* handle, int mode, int ops, const voi
     check_optional_tensor(dz_descriptor);
     check_optional_activation(activation);
     check_kind(mode, ops);
-    const Norm norm(x_descriptor, dx_descriptor, channel_descriptor);
+    const Norm norm = norm_of(x_descriptor, dx_descriptor, channel_descriptor);
     const Shape dy_shape = tensor(dy_descriptor);
     require(dy_shape.dims == norm.x.dims, "tensors of different sizes", kDnnShapeMismatch);
     const size_t space = kBackwardWorkspace * norm.count();
@@ -195,27 +105,13 @@ int cudnnBatchNormalizationBackwardEx(void* handle, int mode, int ops, const voi
     for (const void* each : {x, dy, static_cast<const void*>(dx), scale}) given(each);
     given(dscale);
     given(dbias);
+    const BackwardAt at{
+        address_of(x),      address_of(dy),    address_of(dx),         address_of(scale),
+        address_of(dscale), address_of(dbias), address_of(saved_mean), address_of(saved_inverse),
+        address_of(reserve)};
     submit(line, *stream, [=] {
       use_workspace(address_of(workspace), space);
-      const Numbers content = read_at(norm.x, address_of(x));
-      Numbers mean, inverse;
-      if (saved_mean) {
-        mean = read_at(norm.channels, address_of(saved_mean));
-        inverse = read_at(norm.channels, address_of(saved_inverse));
-      } else {
-        const auto found = statistics(norm, content);
-        mean = found.mean;
-        inverse = inverse_of(found.variance, epsilon);
-      }
-      const Reserve expected = reserve_of(norm, mean);
-      if (std::memcmp(touch(address_of(reserve), kReserveBytes), expected.data(), kReserveBytes) != 0)
-        return fail_launch();
-      const Backward out =
-          backward(norm, normalized(norm, content, mean, inverse), read_at(dy_shape, address_of(dy)),
-                   read_at(norm.channels, address_of(scale)), inverse);
-      write_at(norm.other, address_of(dx), out.dx, data);
-      write_at(norm.channels, address_of(dscale), out.dscale, parameters);
-      write_at(norm.channels, address_of(dbias), out.dbias, parameters);
+      run_backward(norm, dy_shape, at, epsilon, data, parameters);
     });
   });
 }
@@ -229,19 +125,13 @@ int cudnnBatchNormalizationForwardInference(void* handle, int mode, const void* 
   return dnn_call("cudnnBatchNormalizationForwardInference", shown, [&](CallLine& line) {
     const auto stream = object<DnnHandle>(handle);
     check_kind(mode, 0);
-    const Norm norm(x_descriptor, y_descriptor, channel_descriptor);
+    const Norm norm = norm_of(x_descriptor, y_descriptor, channel_descriptor);
     const Blend blend = blend_of(norm.other, alpha, beta);
     note_blend(line, "alpha_value", "beta_value", blend);
     for (const void* each : {x, static_cast<const void*>(y), scale, bias, mean, variance}) given(each);
-    submit(line, *stream, [=] {
-      const Numbers inverse = inverse_of(read_at(norm.channels, address_of(variance)), epsilon);
-      const Numbers hat =
-          normalized(norm, read_at(norm.x, address_of(x)), read_at(norm.channels, address_of(mean)), inverse);
-      write_at(norm.other, address_of(y),
-               scaled(norm, hat, read_at(norm.channels, address_of(scale)),
-                      read_at(norm.channels, address_of(bias))),
-               blend);
-    });
+    const InferenceAt at{address_of(x),    address_of(y),    address_of(scale),
+                         address_of(bias), address_of(mean), address_of(variance)};
+    submit(line, *stream, [=] { run_inference(norm, at, epsilon, blend); });
   });
 }
 
@@ -254,7 +144,7 @@ int cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(void* handle, int m
     check_optional_tensor(z);
     check_optional_activation(activation);
     check_kind(mode, ops);
-    *given(size) = kForwardWorkspace * Norm(x, y, channel).count();
+    *given(size) = kForwardWorkspace * norm_of(x, y, channel).count();
   });
 }
 
@@ -269,7 +159,7 @@ int cudnnGetBatchNormalizationBackwardExWorkspaceSize(void* handle, int mode, in
     check_optional_activation(activation);
     check_kind(mode, ops);
     tensor(dy);
-    *given(size) = kBackwardWorkspace * Norm(x, dx, channel).count();
+    *given(size) = kBackwardWorkspace * norm_of(x, dx, channel).count();
   });
 }
 
@@ -281,7 +171,7 @@ int cudnnGetBatchNormalizationTrainingExReserveSpaceSize(void* handle, int mode,
     check_optional_activation(activation);
     check_kind(mode, ops);
     tensor(x);
-    *given(size) = kReserveBytes;
+    *given(size) = kNormReserve;
   });
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <new>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -27,6 +28,7 @@ enum DnnStatus : int {
   kDnnDuplicated = 2009,
   kDnnAttributeType = 2010,
   kDnnNotSupported = 3000,
+  kDnnHostAllocation = 4003,
   kDnnExecutionFailed = 5000,
 };
 
@@ -108,6 +110,9 @@ int dnn_call(const char* name, const Args& args, Body&& body) {
   } catch (const DnnFailure& failure) {
     result = failure.code;
     remember_failure(name, failure.why);
+  } catch (const std::bad_alloc&) {
+    result = kDnnHostAllocation;
+    remember_failure(name, "no memory on the host");
   }
   line.finish(result);
   return result;

@@ -120,8 +120,11 @@ void Convolve::check() const {
               w.dims[0] % (x.dims[1] / w.dims[1]) == 0,
           "channels that do not fit together", kDnnShapeMismatch);
   for (size_t axis = 0; axis < spatial; ++axis) {
-    require(moves.strides[axis] > 0 && moves.dilations[axis] > 0 && moves.before[axis] >= 0 &&
-                moves.after[axis] >= 0,
+    const auto within = [axis](const std::vector<int64_t>& list, int64_t least) {
+      return list[axis] >= least && list[axis] <= kMostStep;
+    };
+    require(within(moves.strides, 1) && within(moves.dilations, 1) && within(moves.before, 0) &&
+                within(moves.after, 0),
             "a stride, dilation or padding out of range");
     require(steps(*this, axis) == y.dims[axis + 2], "an output of another size", kDnnShapeMismatch);
   }

@@ -12,6 +12,7 @@
 namespace jitc::fakes {
 namespace {
 constexpr size_t kSpacePerSequence = 64;
+constexpr int64_t kMostSequences = 1 << 16, kLongestLabel = 256;
 
 struct LossDescriptor : DnnObject {
   int type = -1, normalization = 0, gradients = 0, longest = 0;
@@ -36,17 +37,19 @@ Loss loss_of(const void* descriptor, int algorithm, const void* probabilities, c
   require(algorithm == 0 || algorithm == 1, "no such algorithm");
   const Shape shape = tensor(probabilities);
   require(shape.dims.size() == 3 && shape.type == kDnnFloat, "no probabilities");
+  require(shape.dims[1] <= kMostSequences, "too many sequences", kDnnNotSupported);
   const Shape slopes = gradients ? tensor(gradients) : shape;
   require(slopes.dims == shape.dims, "gradients of another size", kDnnShapeMismatch);
   return {shape, packed(shape.type, {shape.dims[1]}), slopes};
 }
 
+bool within(const std::vector<int64_t>& list, int64_t least, int64_t most) {
+  return std::ranges::all_of(list, [=](int64_t each) { return each >= least && each <= most; });
+}
+
 /// Whether every number is one that the probabilities have a place for.
 bool good(const Loss& loss, const Labels& what) {
-  const auto within = [](const std::vector<int64_t>& list, int64_t least, int64_t most) {
-    return std::ranges::all_of(list, [=](int64_t each) { return each >= least && each <= most; });
-  };
-  return within(what.labels, 0, loss.classes() - 1) && within(what.label_lengths, 1, 256) &&
+  return within(what.labels, 0, loss.classes() - 1) && within(what.label_lengths, 1, kLongestLabel) &&
          within(what.input_lengths, 1, loss.steps());
 }
 
@@ -87,10 +90,10 @@ Labels from_host(CallLine& line, const Loss& loss, const int* labels, const int*
   Labels out;
   out.label_lengths = list_of(line, "label_lengths_bytes", label_lengths, count);
   out.input_lengths = list_of(line, "input_lengths_bytes", input_lengths, count);
+  require(good(loss, out), "lengths out of range");
   const auto all = std::accumulate(out.label_lengths.begin(), out.label_lengths.end(), int64_t{0});
-  require(all > 0 && all <= count * 256, "lengths out of range");
   out.labels = list_of(line, "labels_bytes", labels, static_cast<int>(all));
-  require(good(loss, out), "labels or lengths out of range");
+  require(good(loss, out), "labels out of range");
   return out;
 }
 

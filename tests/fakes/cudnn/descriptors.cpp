@@ -28,10 +28,11 @@ void copy_out(const std::vector<int64_t>& from, int requested, int* to) {
 
 /// The channels of an element side by side, then the spatial dimensions.
 Shape channels_last(int type, const std::vector<int64_t>& dims) {
-  Shape shape = packed(type, dims);
-  int64_t step = dims[1];
-  shape.strides[1] = 1;
-  for (size_t axis = dims.size(); axis-- > 2; step *= dims[axis]) shape.strides[axis] = step;
+  std::vector<int64_t> order = dims;  // as the dimensions lie in memory
+  std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  Shape shape = packed(type, order);
+  shape.dims = dims;
+  std::rotate(shape.strides.begin() + 1, shape.strides.end() - 1, shape.strides.end());
   return shape;
 }
 }  // namespace

@@ -113,20 +113,17 @@ Operation pointwise(const Node& node) {
   out.inputs = {tensor_of(node.child(kPointwiseX))};
   if (binary) out.inputs.push_back(tensor_of(node.child(kPointwiseB)));
   out.output = tensor_of(node.child(kPointwiseY));
-  std::vector<std::vector<size_t>> meets;
-  for (const GraphTensor& each : out.inputs) {
-    check_broadcast(each.shape, out.output.shape);
-    meets.push_back(meeting(each.shape, out.output.shape));
-  }
+  for (const GraphTensor& each : out.inputs) check_broadcast(each.shape, out.output.shape);
   const Relu relu{scalar_of(how, kReluLowerClip, 0), scalar_of(how, kReluUpperClip, 0),
                   scalar_of(how, kReluSlope, 0), how.attributes.contains(kReluUpperClip)};
   const double by_x = scalar_of(node, kPointwiseAlpha1, 1), by_b = scalar_of(node, kPointwiseAlpha2, 1);
-  out.compute = [=, in_double = out.output.shape.in_double()](const std::vector<Numbers>& in, bool) {
-    Numbers values(meets[0].size());
+  out.compute = [=, operands = out.inputs, y = out.output.shape](const std::vector<Numbers>& in, bool) {
+    const auto of_x = meeting(operands[0].shape, y), of_b = meeting(operands.back().shape, y);
+    Numbers values(of_x.size());
     for (size_t each = 0; each < values.size(); ++each) {
-      const double x = rounded(by_x * in[0][meets[0][each]], in_double);
-      const double b = binary ? rounded(by_b * in[1][meets[1][each]], in_double) : 0;
-      values[each] = rounded(mode == kReluForward ? relu(x) : combine(mode, x, b), in_double);
+      const double x = rounded(by_x * in[0][of_x[each]], y.in_double());
+      const double b = binary ? rounded(by_b * in[1][of_b[each]], y.in_double()) : 0;
+      values[each] = rounded(mode == kReluForward ? relu(x) : combine(mode, x, b), y.in_double());
     }
     return values;
   };

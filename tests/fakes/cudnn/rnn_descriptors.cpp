@@ -8,6 +8,8 @@
 
 namespace jitc::fakes {
 namespace {
+constexpr int32_t kMostNumbers = 1 << 16, kMostLayers = 1 << 8;
+
 double fill_value(int type, const void* fill) {
   return fill ? read_all(packed(type, {1}), static_cast<const std::byte*>(fill))[0] : 0;
 }
@@ -54,6 +56,8 @@ int cudnnSetRNNDescriptor_v8(void* descriptor, int algorithm, int cell, int bias
     require(algorithm >= 0 && algorithm <= 3 && (direction | input_mode) >> 1 == 0 && math >= 0 && math <= 3,
             "no such mode");
     require(input > 0 && hidden > 0 && layers > 0 && projection > 0 && projection <= hidden, "an empty size");
+    require(input <= kMostNumbers && hidden <= kMostNumbers && layers <= kMostLayers, "a network too large",
+            kDnnNotSupported);
     require(width_of(type) && width_of(precision), "a type that is not supported", kDnnNotSupported);
     one->cell = cell;
     one->bias = bias;
@@ -92,12 +96,15 @@ int cudnnSetRNNDataDescriptor(void* descriptor, int type, int layout, int longes
             "packed sequences that do not grow shorter");
     const double value = fill_value(type, fill);
     line.add(Field::real("fill", value));
-    one->type = type;
-    one->layout = layout;
-    one->longest = longest;
-    one->vector = vector;
-    one->lengths = list;
-    one->fill = value;
+    RnnDataDescriptor content;
+    content.type = type;
+    content.layout = layout;
+    content.longest = longest;
+    content.vector = vector;
+    content.lengths = list;
+    content.fill = value;
+    content.shape().check();
+    *one = content;
   });
 }
 

@@ -30,19 +30,18 @@ void put(std::optional<Weight>& weight, int64_t& offset) {
   offset += weight->rows * weight->columns;
 }
 
-/// Calls visit(layer, part, place) in the order of memory; gives the numbers of all.
-template <class Visit>
-int64_t lay_out(const RnnDescriptor& rnn, Visit&& visit) {
-  int64_t offset = 0;
+/// Of all linear layers, layer by layer.
+std::vector<WeightPlace> all_places(const RnnDescriptor& rnn) {
+  std::vector<WeightPlace> places;
   for (int64_t layer = 0; layer < rnn.layers * rnn.ways(); ++layer)
-    for (int64_t part = 0; part < parts_of(rnn); ++part) {
-      WeightPlace place = shapes_of(rnn, layer, part);
-      put(place.matrix, offset);
-      put(place.bias, offset);
-      visit(layer, part, place);
-    }
-  return offset;
+    for (int64_t part = 0; part < parts_of(rnn); ++part) places.push_back(shapes_of(rnn, layer, part));
+  int64_t offset = 0;
+  for (WeightPlace& each : places) put(each.matrix, offset);
+  for (WeightPlace& each : places) put(each.bias, offset);
+  return places;
 }
+
+int64_t size_of(const std::optional<Weight>& weight) { return weight ? weight->rows * weight->columns : 0; }
 
 /// Describes one of the weights to the caller, or that there is none.
 void tell(CallLine& line, const char* name, const RnnDescriptor& rnn, const std::optional<Weight>& weight,
@@ -61,15 +60,13 @@ void tell(CallLine& line, const char* name, const RnnDescriptor& rnn, const std:
 WeightPlace weight_place(const RnnDescriptor& rnn, int64_t layer, int64_t part) {
   require(layer >= 0 && layer < rnn.layers * rnn.ways() && part >= 0 && part < parts_of(rnn),
           "a layer out of range");
-  WeightPlace found;
-  lay_out(rnn, [&](int64_t its_layer, int64_t its_part, const WeightPlace& place) {
-    if (its_layer == layer && its_part == part) found = place;
-  });
-  return found;
+  return all_places(rnn)[static_cast<size_t>(layer * parts_of(rnn) + part)];
 }
 
 int64_t weight_count(const RnnDescriptor& rnn) {
-  return lay_out(rnn, [](int64_t, int64_t, const WeightPlace&) {});
+  int64_t count = 0;
+  for (const WeightPlace& each : all_places(rnn)) count += size_of(each.matrix) + size_of(each.bias);
+  return count;
 }
 
 size_t rnn_workspace(const RnnDescriptor& rnn, const RnnDataDescriptor& x) {

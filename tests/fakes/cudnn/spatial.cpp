@@ -58,14 +58,22 @@ Numbers map_slopes(const TransformerDescriptor& one, const Numbers& slopes) {
   return out;
 }
 
-/// Of one size, that of the descriptor.
+/// The output has the descriptor's size. The input may be another size: its rows and columns come again.
 struct Sampler {
   TransformerDescriptor one;
   Shape x, y;
 
   Sampler(const void* descriptor, const void* x_descriptor, const void* y_descriptor)
       : one(*transformer_of(descriptor)), x(tensor(x_descriptor)), y(tensor(y_descriptor)) {
-    require(x.dims == one.dims && y.dims == one.dims, "tensors of another size", kDnnShapeMismatch);
+    require(y.dims == one.dims && x.dims.size() == 4 && x.dims[0] == y.dims[0] && x.dims[1] == y.dims[1],
+            "tensors of another size", kDnnShapeMismatch);
+  }
+  /// Of an element of the output: the element of the input, and the point of the grid.
+  size_t source(size_t element) const {
+    const auto plane = static_cast<int64_t>(element / one.area()),
+               place = static_cast<int64_t>(element % one.area());
+    const int64_t row = place / one.dims[3] % x.dims[2], column = place % one.dims[3] % x.dims[3];
+    return static_cast<size_t>((plane * x.dims[2] + row) * x.dims[3] + column);
   }
   size_t point(size_t element) const {
     const auto channels = static_cast<size_t>(one.dims[1]);
@@ -75,6 +83,20 @@ struct Sampler {
     return 1 + grid[point(element) * 2] / 2 + grid[point(element) * 2 + 1] / 4;
   }
 };
+
+struct Slopes {
+  Numbers x, grid;
+};
+Slopes slopes_of(const Sampler& sampler, const Numbers& grid, const Numbers& x, const Numbers& dy) {
+  Slopes out{Numbers(x.size(), 0), Numbers(grid.size(), 0)};
+  for (size_t each = 0; each < dy.size(); ++each) {
+    const size_t from = sampler.source(each), point = sampler.point(each);
+    out.grid[point * 2] += dy[each] * x[from] / 2;
+    out.grid[point * 2 + 1] += dy[each] * x[from] / 4;
+    out.x[from] += dy[each] * sampler.weight(grid, each);
+  }
+  return out;
+}
 }  // namespace
 
 int cudnnCreateSpatialTransformerDescriptor(void** out) {
@@ -130,8 +152,10 @@ int cudnnSpatialTfSamplerForward(void* handle, void* transformer, const void* al
     for (const void* each : {x, grid, static_cast<const void*>(y)}) given(each);
     submit(line, *stream, [=] {
       const Numbers places = read_at(sampler.one.grid(), address_of(grid));
-      Numbers out = read_at(sampler.x, address_of(x));
-      for (size_t each = 0; each < out.size(); ++each) out[each] *= sampler.weight(places, each);
+      const Numbers in = read_at(sampler.x, address_of(x));
+      Numbers out(sampler.y.count());
+      for (size_t each = 0; each < out.size(); ++each)
+        out[each] = in[sampler.source(each)] * sampler.weight(places, each);
       write_at(sampler.y, address_of(y), out, blend);
     });
   });
@@ -145,24 +169,18 @@ int cudnnSpatialTfSamplerBackward(void* handle, void* transformer, const void* a
                          dy_descriptor, dy, grid, beta_grid, dgrid);
   return dnn_call("cudnnSpatialTfSamplerBackward", shown, [&](CallLine& line) {
     const auto stream = object<DnnHandle>(handle);
-    const Sampler sampler(transformer, x_descriptor, dx_descriptor);
-    const Shape dy_shape = tensor(dy_descriptor);
-    require(dy_shape.dims == sampler.x.dims, "tensors of another size", kDnnShapeMismatch);
-    const Blend blend = blend_of(sampler.y, alpha, beta),
-                grid_blend = blend_of(sampler.y, alpha_grid, beta_grid);
+    const Sampler sampler(transformer, x_descriptor, dy_descriptor);
+    const Shape dx_shape = tensor(dx_descriptor);
+    require(dx_shape.dims == sampler.x.dims, "tensors of another size", kDnnShapeMismatch);
+    const Blend blend = blend_of(dx_shape, alpha, beta),
+                grid_blend = blend_of(dx_shape, alpha_grid, beta_grid);
     for (const void* each : {x, dy, grid, static_cast<const void*>(dx), static_cast<const void*>(dgrid)})
       given(each);
     submit(line, *stream, [=] {
-      const Numbers places = read_at(sampler.one.grid(), address_of(grid)),
-                    in = read_at(sampler.x, address_of(x));
-      Numbers slopes = read_at(dy_shape, address_of(dy)), on_grid(places.size(), 0);
-      for (size_t each = 0; each < slopes.size(); ++each) {
-        on_grid[sampler.point(each) * 2] += slopes[each] * in[each] / 2;
-        on_grid[sampler.point(each) * 2 + 1] += slopes[each] * in[each] / 4;
-        slopes[each] *= sampler.weight(places, each);
-      }
-      write_at(sampler.y, address_of(dx), slopes, blend);
-      write_at(sampler.one.grid(), address_of(dgrid), on_grid, grid_blend);
+      const Slopes slopes = slopes_of(sampler, read_at(sampler.one.grid(), address_of(grid)),
+                                      read_at(sampler.x, address_of(x)), read_at(sampler.y, address_of(dy)));
+      write_at(dx_shape, address_of(dx), slopes.x, blend);
+      write_at(sampler.one.grid(), address_of(dgrid), slopes.grid, grid_blend);
     });
   });
 }

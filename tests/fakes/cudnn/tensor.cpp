@@ -65,12 +65,22 @@ void Shape::check() const {
   require(!dims.empty() && dims.size() <= kMostDims && dims.size() == strides.size(), "wrong dimensions");
   require(std::ranges::all_of(dims, [](int64_t each) { return each > 0; }), "an empty dimension");
   require(std::ranges::all_of(strides, [](int64_t each) { return each >= 0; }), "a negative stride");
+  int64_t all = 1;
+  for (const int64_t each : dims) {
+    require(each <= kMostElements && all * each <= kMostElements, "too many elements", kDnnNotSupported);
+    all *= each;
+  }
+  require(std::ranges::all_of(strides, [](int64_t each) { return each <= kMostStep; }), "a stride too wide",
+          kDnnNotSupported);
 }
 
 Shape packed(int type, std::vector<int64_t> dims) {
   Shape shape{type, dims, dims};
   int64_t step = 1;
-  for (size_t axis = dims.size(); axis-- > 0; step *= dims[axis]) shape.strides[axis] = step;
+  for (size_t axis = dims.size(); axis-- > 0;) {
+    shape.strides[axis] = step;
+    step *= std::clamp(dims[axis], int64_t{1}, kMostStep / step);  // check() refuses what is not within
+  }
   return shape;
 }
 

@@ -18,6 +18,8 @@ enum DnnType : int {
   kDnnBrain = 9
 };
 constexpr size_t kMostDims = 8;
+/// More than a test wants, and so few that sums and products of them do not overflow.
+constexpr int64_t kMostElements = 1 << 26, kMostStep = 1 << 30;
 
 /// Bytes of a number; 0: not a type that the fake knows.
 size_t width_of(int type);

@@ -71,6 +71,13 @@ def test_what_descriptors_refuse(dnn: Dnn) -> None:
     assert dnn.call("cudnnSetTensorNdDescriptor", one, 0, 9, *sizes) == fake_dnn.BAD
     assert dnn.call("cudnnSetTensorNdDescriptor", one, 0, 2, None, sizes[1]) == fake_dnn.NULL
     assert dnn.call("cudnnSetTensorNdDescriptor", one, 99, 2, sizes[1], sizes[1]) == fake_dnn.NOT_SUPPORTED
+    many, wide = list_of([1 << 20] * 8), list_of((1, (1 << 30) + 1))
+    assert dnn.call("cudnnSetTensorNdDescriptor", one, 0, 8, many, many) == fake_dnn.NOT_SUPPORTED
+    assert dnn.call("cudnnSetTensorNdDescriptor", one, 0, 2, sizes[1], wide) == fake_dnn.NOT_SUPPORTED
+    filter_ = dnn.filter((1, 1))
+    for layout in (0, 1):
+        assert dnn.call("cudnnSetFilterNdDescriptor", filter_, 0, layout, 8, many) == fake_dnn.NOT_SUPPORTED
+        assert dnn.call("cudnnSetFilterNdDescriptor", filter_, 0, layout, 2, sizes[0]) == fake_dnn.BAD
     assert dnn.call("cudnnDestroyFilterDescriptor", one) == fake_dnn.BAD
     dnn.ok("cudnnDestroyTensorDescriptor", one)
     assert dnn.call("cudnnDestroyTensorDescriptor", one) == fake_dnn.BAD
@@ -94,15 +101,22 @@ def test_what_is_not_computed_is_refused_after_its_descriptors(dnn: Dnn) -> None
 
 @dataclass
 class Older:
-    """A convolution of the older API: two groups, padding, another stride."""
+    """A convolution of the older API: two groups, padding, another stride; the filter by channels, or not."""
 
     dnn: Dnn
+    layout: int = 0
 
     def __post_init__(self) -> None:
         self.x, self.w, self.dy = random(2, 4, 6, 5), random(6, 2, 3, 2), random(2, 6, 3, 2)
         arrays = (self.x, self.w, self.dy)
         self.places = [self.dnn.put(each) for each in arrays]
-        self.shapes = [self.dnn.tensor(self.x.shape), self.dnn.filter(self.w.shape), self.dnn.tensor(self.dy.shape)]
+        if self.layout == 1:
+            self.places[1] = self.dnn.put(np.moveaxis(self.w, 1, -1))
+        self.shapes = [
+            self.dnn.tensor(self.x.shape),
+            self.dnn.filter(self.w.shape, self.layout),
+            self.dnn.tensor(self.dy.shape),
+        ]
         self.how = self.dnn.make("cudnnCreateConvolutionDescriptor")
         moves = [list_of(each) for each in ((1, 0), (2, 2), (1, 1))]
         self.dnn.ok("cudnnSetConvolutionNdDescriptor", self.how, 2, *moves, 1, 0)
@@ -143,6 +157,13 @@ def test_older_convolutions(dnn: Dnn, kind: str, algorithm: int) -> None:
     assert older.run(f"cudnnConvolution{kind}", order, algorithm) == 0
     right = 2 * older.expected()[order[2]]
     assert np.allclose(dnn.get(older.places[order[2]], right), right, rtol=1e-4, atol=1e-5)
+
+
+def test_a_filter_with_its_channels_last(dnn: Dnn) -> None:
+    older = Older(dnn, layout=1)
+    assert older.run("cudnnConvolutionForward", KINDS["Forward"], 0) == 0
+    right = 2 * older.expected()[2]
+    assert np.allclose(dnn.get(older.places[2], right), right, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -96,14 +96,16 @@ def test_grids(dnn: Dnn) -> None:
 
 
 def test_samplers(dnn: Dnn) -> None:
-    dims = (2, 3, 4, 5)
-    one, shape, x, dy, grid = transformer(dnn, dims), dnn.tensor(dims), random(*dims), random(*dims), random(2, 4, 5, 2)
-    at_x, at_grid, y, dx, dgrid = (dnn.put(each) for each in (x, grid, x, x, grid))
-    weight = 1 + grid[..., 0] / 2 + grid[..., 1] / 4
-    dnn.ok("cudnnSpatialTfSamplerForward", dnn.handle, one, scalar(2), shape, at_x, at_grid, scalar(1), shape, y)
-    assert np.allclose(dnn.get(y, x), 2 * x * weight[:, None] + x, rtol=1e-4, atol=1e-5)
-    start = (dnn.handle, one, scalar(1), shape, at_x, scalar(0), shape, dx, scalar(3))
+    dims, size = (2, 3, 4, 5), (2, 3, 4, 7)
+    one, shape, other = transformer(dnn, dims), dnn.tensor(dims), dnn.tensor(size)
+    x, dy, grid = random(*size), random(*dims), random(2, 4, 5, 2)
+    at_x, at_grid, y, dx, dgrid = (dnn.put(each) for each in (x, grid, dy, x, grid))
+    weight = (1 + grid[..., 0] / 2 + grid[..., 1] / 4)[:, None]
+    dnn.ok("cudnnSpatialTfSamplerForward", dnn.handle, one, scalar(2), other, at_x, at_grid, scalar(1), shape, y)
+    assert np.allclose(dnn.get(y, dy), 2 * x[..., :5] * weight + dy, rtol=1e-4, atol=1e-5)
+    start = (dnn.handle, one, scalar(1), other, at_x, scalar(0), other, dx, scalar(3))
     dnn.ok("cudnnSpatialTfSamplerBackward", *start, shape, dnn.put(dy), at_grid, scalar(0), dgrid)
-    assert np.allclose(dnn.get(dx, x), dy * weight[:, None], rtol=1e-4, atol=1e-5)
-    slope = 3 * (dy * x).sum(1)
+    right = np.concatenate([dy * weight, np.zeros((2, 3, 4, 2))], -1)
+    assert np.allclose(dnn.get(dx, x), right, rtol=1e-4, atol=1e-5)
+    slope = 3 * (dy * x[..., :5]).sum(1)
     assert np.allclose(dnn.get(dgrid, grid), np.stack([slope / 2, slope / 4], -1), rtol=1e-4, atol=1e-4)

@@ -166,7 +166,7 @@ def test_weight_gradients_are_added_or_set(dnn: Dnn) -> None:
 def test_weights_lie_one_after_the_other(dnn: Dnn, cell: int, parts: int, bias: int) -> None:
     rnn = Rnn(dnn, cell=cell, bias=bias)
     matrix, vector = (dnn.make("cudnnCreateTensorDescriptor") for _ in range(2))
-    end = Address(rnn.at["weights"])
+    matrices, vectors = [], []
     for layer in range(2):
         for part in range(parts):
             places = [ctypes.c_uint64() for _ in range(2)]
@@ -174,12 +174,15 @@ def test_weights_lie_one_after_the_other(dnn: Dnn, cell: int, parts: int, bias: 
             outputs = (matrix, ctypes.byref(places[0]), vector, ctypes.byref(places[1]))
             dnn.ok("cudnnGetRNNWeightParams", *where, *outputs)
             columns = 3 if layer == 0 and part < parts // 2 else 4
-            assert places[0].value == end and dims_of(dnn, matrix) == [1, 4, columns]
-            end = Address(end + 4 * 4 * columns)
-            assert places[1].value == (end if bias else 0)
-            if bias:
-                assert dims_of(dnn, vector) == [1, 4, 1]
-                end = Address(end + 4 * 4)
+            assert dims_of(dnn, matrix) == [1, 4, columns]
+            assert dims_of(dnn, vector) == ([1, 4, 1] if bias else [])
+            matrices.append((places[0].value, 4 * 4 * columns))
+            vectors.append((places[1].value, 4 * 4))
+    assert bias or not any(place for place, _ in vectors)
+    end = rnn.at["weights"]
+    for place, size in [*matrices, *(vectors if bias else [])]:
+        assert place == end
+        end = Address(end + size)
     assert end == rnn.at["weights"] + rnn.weight_size
 
 
