@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -223,14 +223,14 @@ class Dnn:
     def plan(self, config: int) -> Address:
         return self.node(PLAN, {400: pointers(self.handle, type_=0), 401: nodes(config)})
 
-    def pack(self, places: dict[int, int], workspace: int = 0) -> Address:
+    def pack(self, places: Mapping[int, int], workspace: int = 0) -> Address:
         values = {1000: integers(*places), 1001: pointers(*places.values()), 1003: pointers(workspace)}
         return self.node(PACK, values)
 
-    def execute(self, plan: int, places: dict[int, int], workspace: int = 0) -> int:
+    def execute(self, plan: int, places: Mapping[int, int], workspace: int = 0) -> int:
         return self.call("cudnnBackendExecute", self.handle, Address(plan), self.pack(places, workspace))
 
-    def run(self, *operations: int, places: dict[int, int], engine: int = 0) -> None:
+    def run(self, *operations: int, places: Mapping[int, int], engine: int = 0) -> None:
         """A graph of the operations, by an engine that works: 0 or 1."""
         plan = self.plan(self.configs(self.graph(*operations))[3 - engine])
         workspace = self.space(self.integer(plan, 402))

@@ -127,7 +127,7 @@ class Older:
     def expected(self) -> list[Array]:
         x, w = (torch.from_numpy(each).requires_grad_() for each in (self.x, self.w))
         out = torch.nn.functional.conv2d(x, w, stride=2, padding=(1, 0), groups=2)
-        out.backward(torch.from_numpy(self.dy))
+        torch.autograd.backward(out, torch.from_numpy(self.dy))
         gradients = [each.grad.numpy() for each in (x, w) if each.grad is not None]
         return [*gradients, out.detach().numpy()]
 
@@ -207,12 +207,11 @@ class Norm:
         self.at |= {name: put(np.zeros(3, np.float32)) for name in ("saved_mean", "inverse", "dscale", "dbias")}
         shape, channels = self.shape, self.channels
         kind = (self.dnn.handle, self.mode, 0)
-        sizes = (*kind, shape, NOTHING, shape, channels, NOTHING)
-        self.forward_size = self.dnn.size("cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize", *sizes)
-        sizes = (*kind, shape, shape, shape, NOTHING, shape, channels, NOTHING)
-        self.backward_size = self.dnn.size("cudnnGetBatchNormalizationBackwardExWorkspaceSize", *sizes)
-        sizes = (*kind, NOTHING, shape)
-        self.reserve_size = self.dnn.size("cudnnGetBatchNormalizationTrainingExReserveSpaceSize", *sizes)
+        name, forward = "cudnnGetBatchNormalization", (shape, NOTHING, shape, channels, NOTHING)
+        backward = (shape, shape, shape, NOTHING, shape, channels, NOTHING)
+        self.forward_size = self.dnn.size(f"{name}ForwardTrainingExWorkspaceSize", *kind, *forward)
+        self.backward_size = self.dnn.size(f"{name}BackwardExWorkspaceSize", *kind, *backward)
+        self.reserve_size = self.dnn.size(f"{name}TrainingExReserveSpaceSize", *kind, NOTHING, shape)
         self.workspace = self.dnn.space(max(self.forward_size, self.backward_size))
         self.reserve = self.dnn.space(self.reserve_size)
 
@@ -254,8 +253,13 @@ def test_batch_normalization_in_training(dnn: Dnn, mode: int) -> None:
     x, scale, bias = (torch.from_numpy(each).requires_grad_() for each in (norm.x, norm.scale, norm.bias))
     mean, variance = torch.from_numpy(norm.mean.copy()), torch.from_numpy(norm.variance.copy())
     y = torch.nn.functional.batch_norm(x, mean, variance, scale, bias, True, FACTOR, EPSILON)
-    y.backward(torch.from_numpy(norm.dy))
-    wanted = {"y": y, "mean": mean, "variance": variance, "saved_mean": x.mean((0, 2, 3))}
+    torch.autograd.backward(y, torch.from_numpy(norm.dy))
+    wanted: dict[str, torch.Tensor | None] = {
+        "y": y,
+        "mean": mean,
+        "variance": variance,
+        "saved_mean": x.mean((0, 2, 3)),
+    }
     wanted |= {"dx": x.grad, "dscale": scale.grad, "dbias": bias.grad}
     for name, right in wanted.items():
         assert norm.close(name, right), name
@@ -264,8 +268,9 @@ def test_batch_normalization_in_training(dnn: Dnn, mode: int) -> None:
 def test_batch_normalization_in_inference(dnn: Dnn) -> None:
     norm = Norm(dnn)
     assert norm.inference() == 0
-    arrays = (norm.x, norm.mean, norm.variance, norm.scale, norm.bias)
-    assert norm.close("y", torch.nn.functional.batch_norm(*map(torch.from_numpy, arrays), False, FACTOR, EPSILON))
+    x, *rest = map(torch.from_numpy, (norm.x, norm.mean, norm.variance, norm.scale, norm.bias))
+    mean, variance, scale, bias = rest
+    assert norm.close("y", torch.nn.functional.batch_norm(x, mean, variance, scale, bias, eps=EPSILON))
 
 
 def test_backward_faults_without_its_reserve_space(dnn: Dnn) -> None:

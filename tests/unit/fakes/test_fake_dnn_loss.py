@@ -89,7 +89,7 @@ def test_grids(dnn: Dnn) -> None:
     dnn.ok("cudnnSpatialTfGridGeneratorBackward", dnn.handle, one, dnn.put(slopes), dtheta)
     of = torch.from_numpy(theta).requires_grad_()
     right = torch.nn.functional.affine_grid(of, list(dims), align_corners=True)
-    right.backward(torch.from_numpy(slopes))
+    torch.autograd.backward(right, torch.from_numpy(slopes))
     assert of.grad is not None
     assert np.allclose(dnn.get(grid, slopes), right.detach().numpy(), rtol=1e-4, atol=1e-5)
     assert np.allclose(dnn.get(dtheta, theta), of.grad.numpy(), rtol=1e-4, atol=1e-4)
