@@ -36,6 +36,10 @@ class StepFailed(Exception):
         self.data = dict(data or {})
 
 
+class StepSkipped(Exception):
+    """What the step checks is not there; the text says what and why."""
+
+
 class Lab:
     """Where steps get their processes from."""
 
@@ -119,6 +123,7 @@ class Program:
         self._selector = selectors.DefaultSelector()
         self._selector.register(_file(self.process.stdout), selectors.EVENT_READ)
         self._buffer = b""
+        self.greeting: dict[str, Any] = {}  # what it said when it was ready
         self.closed = False
 
     def line(self, seconds: float = 3600.0) -> str | None:
@@ -209,8 +214,9 @@ class Service:
         found: list[dict[str, Any]] = json.loads(self.command("report", "--json"))["recoveries"]
         return found
 
-    def worker(self, gpu: int) -> int:
-        return int(json.loads(self.command("status", "--json"))["gpus"][gpu]["worker_pid"])
+    def boundary(self, gpu: int) -> int:
+        """The newest one of the GPU's first session."""
+        return int(json.loads(self.command("status", "--json"))["gpus"][gpu]["sessions"][0]["boundary"])
 
     def said(self) -> str:
         return self._program.said()

@@ -128,7 +128,7 @@ def main() -> int:
     parser.add_argument("--from", dest="first", default="", metavar="NAME")
     parser.add_argument("--device", default="cuda")
     arguments = parser.parse_args()
-    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     names = list(OPERATIONS)
     print(json.dumps({"names": names}), flush=True)
     for name in names[names.index(arguments.first) if arguments.first else 0 :]:

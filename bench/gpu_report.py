@@ -32,8 +32,10 @@ class Results:
         """<date>-<gpu>.json, once the GPU is known."""
         return self._path or self._folder / f"{self.document['date']}-{slug(self.document['gpu'])}.json"
 
-    def add(self, name: str, seconds: float, error: str, data: Mapping[str, Any]) -> None:
+    def add(self, name: str, seconds: float, error: str, data: Mapping[str, Any], skipped: str = "") -> None:
+        """skipped: why there was nothing to check, which is no failure."""
         step = {"name": name, "ok": not error, "seconds": round(seconds, 1), "error": error, "data": dict(data)}
+        step |= {"skipped": skipped} if skipped else {}
         self.document["steps"].append(step)
         gpus = data.get("jitc", {}).get("gpus", []) if name == "environment" else []
         if gpus:
@@ -69,7 +71,7 @@ def table(document: Mapping[str, Any]) -> str:
 
 
 def _verdict(step: Mapping[str, Any]) -> str:
-    return "passed" if step["ok"] else "FAILED"
+    return "FAILED" if not step["ok"] else "skipped" if "skipped" in step else "passed"
 
 
 def _figures(step: Mapping[str, Any]) -> str:
@@ -85,6 +87,6 @@ def _figures(step: Mapping[str, Any]) -> str:
     for one in data.get("recoveries", []):
         phases = ", ".join(f"{name} {seconds:.2f}" for name, seconds in one["phases"].items() if seconds >= 0.005)
         parts.append(f"{one['cause']}: {one['outcome']} in {one['seconds']:.2f} s ({phases})")
-    if step["error"]:
-        parts.append(step["error"].splitlines()[0][:160])
+    if said := step["error"] or step.get("skipped"):
+        parts.append(said.splitlines()[0][:160])
     return "; ".join(parts)

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import json
 import platform
-import socket
-import statistics
 import sys
 from collections.abc import Callable, Mapping
 from importlib import metadata
 from typing import Any
 
+from gpu_cudnn import convnet
+from gpu_jobs import FAULT_STEPS, ask, fault_verdict, interleaved, same, start, two_workers
 from gpu_lab import BENCH, Lab, Program, Service, StepFailed
 
 ROUNDS = 7
 #: Steps of one timed block: long enough to be exact, short enough to interleave.
 BLOCK = {"gpu-bound": 5, "launch-bound": 30}
 GOALS = {"gpu-bound": 1.05, "launch-bound": 1.5}
-TRAIN_STEPS, FAULT_STEPS = 8, 6
+TRAIN_STEPS = 8
 PACKAGES = (
     "torch",
     "triton",
@@ -107,7 +107,7 @@ def one_rank(lab: Lab) -> dict[str, Any]:
 
 def two_ranks(lab: Lab) -> dict[str, Any]:
     """The same, data parallel, two ranks on one GPU."""
-    with lab.service(*_two(lab)) as service:
+    with lab.service(*two_workers(lab)) as service:
         return _compare(lab, service, ranks=2)
 
 
@@ -148,6 +148,7 @@ STEPS: tuple[tuple[Callable[[Lab], dict[str, Any]], float], ...] = (
     (two_ranks, 120),
     (endless_kernel, 60),
     (hung_collective, 80),
+    (convnet, 100),
     (expandable_segments, 60),
 )
 
@@ -178,50 +179,21 @@ def _all_good(parts: list[dict[str, Any]], wanted: int, said: str = "") -> dict[
     return data
 
 
-def _two(lab: Lab) -> tuple[str, ...]:
-    return ("--gpus", "2") if lab.rehearsal else ("--gpus", "1", "--workers-per-gpu", "2")
-
-
-def _start(lab: Lab, ranks: int, service: Service | None, **environ: str) -> list[Program]:
-    """The ranks of a job, ready. Without the proxy both ranks share GPU 0; NCCL must take them for two hosts."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    common = {"WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), **environ}
-    if lab.rehearsal:
-        common["MODEL"] = "gpt-tiny"
-        common |= {} if service else {"DEVICE": "cpu", "GROUP": "gloo"}
-    programs = []
-    for rank in range(ranks):
-        own = {"RANK": str(rank), "GPU": str(rank if service else 0), "NCCL_HOSTID": f"native-{rank}"}
-        programs.append(lab.program(str(BENCH / "gpu_train.py"), service=service, **common, **own))
-    for program in programs:
-        program.answer()
-    return programs
-
-
-def _ask(programs: list[Program], **request: Any) -> list[dict[str, Any]]:
-    for program in programs:
-        program.tell(**request)
-    return [program.answer() for program in programs]
-
-
 def _compare(lab: Lab, service: Service, ranks: int) -> dict[str, Any]:
-    sides = {"native": _start(lab, ranks, None), "proxied": _start(lab, ranks, service)}
+    sides = {"native": start(lab, ranks, None), "proxied": start(lab, ranks, service)}
     setting = "gpu-bound" if ranks == 1 else "small"
     steps = TRAIN_STEPS if ranks == 1 else FAULT_STEPS
-    runs = {side: _ask(programs, do="train", setting=setting, steps=steps) for side, programs in sides.items()}
+    runs = {side: ask(programs, do="train", setting=setting, steps=steps) for side, programs in sides.items()}
     data: dict[str, Any] = {
         "losses": {side: [one["losses"] for one in answers] for side, answers in runs.items()},
-        "losses_identical": _same(runs, "losses"),
-        "state_identical": _same(runs, "state"),
+        "losses_identical": same(runs["native"], runs["proxied"], "losses"),
+        "state_identical": same(runs["native"], runs["proxied"], "state"),
         "steps": steps,
+        "times": {},
     }
     try:
-        data["times"] = {}
-        for name, block in BLOCK.items():
-            rounds = 1 if lab.rehearsal else ROUNDS if ranks == 1 else 3
-            data["times"][name] = _times(sides, name, rounds, 1 if lab.rehearsal else block)
+        for name in BLOCK:
+            data["times"][name] = _times(lab, sides, name)
     except StepFailed as error:
         raise StepFailed(str(error), data) from None
     if not lab.rehearsal and not (data["losses_identical"] and data["state_identical"]):
@@ -232,51 +204,30 @@ def _compare(lab: Lab, service: Service, ranks: int) -> dict[str, Any]:
     return data
 
 
-def _same(runs: Mapping[str, list[dict[str, Any]]], key: str) -> bool:
-    return [one[key] for one in runs["native"]] == [one[key] for one in runs["proxied"]]
-
-
-def _times(sides: Mapping[str, list[Program]], setting: str, rounds: int, steps: int) -> dict[str, Any]:
-    """Medians of blocks that alternate between the two sides."""
-    seconds: dict[str, list[float]] = {side: [] for side in sides}
-    for number in range(rounds + 1):
-        for side, programs in sides.items():
-            block = max(one["seconds"] for one in _ask(programs, do="time", setting=setting, steps=steps))
-            if number:  # the first round warms up
-                seconds[side].append(block)
-    median = {side: statistics.median(values) for side, values in seconds.items()}
-    ratio = median["proxied"] / median["native"]
-    return {
-        "seconds": seconds,
-        "median": median,
-        "ratio": ratio,
-        "goal": GOALS[setting],
-        "goal_met": ratio <= GOALS[setting],
-    }
+def _times(lab: Lab, sides: Mapping[str, list[Program]], name: str) -> dict[str, Any]:
+    rounds = 1 if lab.rehearsal else ROUNDS if len(sides["native"]) == 1 else 3
+    times = interleaved(sides, name, rounds, 1 if lab.rehearsal else BLOCK[name])
+    return {**times, "goal": GOALS[name], "goal_met": times["ratio"] <= GOALS[name]}
 
 
 def _with_fault(
     lab: Lab, kind: str, ranks: int, at: str, options: tuple[str, ...] = (), **environ: str
 ) -> dict[str, Any]:
     """Trains twice in one process, the second time with a fault: the same losses and state must come out."""
-    with lab.service(*(_two(lab) if ranks == 2 else ("--gpus", "1")), *options) as service:
-        programs = _start(lab, ranks, service, **environ)
+    with lab.service(*(two_workers(lab) if ranks == 2 else ("--gpus", "1")), *options) as service:
+        programs = start(lab, ranks, service, **environ)
         request = {"do": "train", "setting": "small", "steps": FAULT_STEPS}
-        reference = _ask(programs, **request)
+        reference = ask(programs, **request)
         service.command("inject", kind, "--gpu", "0", "--at", f"boundary={FAULT_STEPS + 2},{at}")
-        struck = _ask(programs, **request)
+        struck = ask(programs, **request)
         recoveries = service.recoveries()
     data = {
-        "losses_identical": [one["losses"] for one in reference] == [one["losses"] for one in struck],
-        "state_identical": [one["state"] for one in reference] == [one["state"] for one in struck],
+        "losses_identical": same(reference, struck, "losses"),
+        "state_identical": same(reference, struck, "state"),
         "recoveries": recoveries,
     }
-    if not recoveries:
-        raise StepFailed("the fault did not fire, or nobody noticed", data)
-    if any(one["outcome"] != "recovered" for one in recoveries):
-        raise StepFailed(str(recoveries[-1]["outcome"]), data)
-    if not (data["losses_identical"] and data["state_identical"]):
-        raise StepFailed("recovered, but losses or state differ", data)
+    if why := fault_verdict(recoveries, data["losses_identical"] and data["state_identical"]):
+        raise StepFailed(why, data)
     return data
 
 

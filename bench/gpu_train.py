@@ -3,7 +3,8 @@
 {"do": "train", "setting": NAME, "steps": N}   from scratch, deterministic: losses to the last bit, hash of all state
 {"do": "time", "setting": NAME, "steps": N}    seconds per step of N steps of a model that is kept
 An answer is a JSON line; what else the program prints goes to standard error. An ordinary PyTorch program: it does
-not know whether the proxy is there. Environment: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, GPU (index to use).
+not know whether the proxy is there. Environment: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, GPU (index to use), SIZE
+(tiny: one for a CPU), DEVICE (cuda), GROUP (nccl). Its first line says that it is ready, and which cuDNN it uses.
 """
 
 from __future__ import annotations
@@ -18,46 +19,44 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from gpu_model import GPT, Size
+from gpu_cases import case
 from torch.nn.parallel import DistributedDataParallel
-
-#: Batch and length of the two settings: the GPU is the limit, or launching is.
-SETTINGS = {"gpu-bound": (16, 1024), "launch-bound": (1, 32), "small": (4, 256)}
-SIZES = {"gpt-124m": Size(), "gpt-tiny": Size(layers=2, heads=2, width=32, vocabulary=256, context=64)}
-SHORTEST = {"gpt-tiny": (2, 16)}
 
 
 class Trainer:
     def __init__(self, setting: str, deterministic: bool) -> None:
-        name = os.environ.get("MODEL", "gpt-124m")
-        self.size, self.rank = SIZES[name], int(os.environ.get("RANK", "0"))
-        self.batch, self.length = SHORTEST.get(name, SETTINGS[setting])
+        tiny, rank = os.environ.get("SIZE") == "tiny", int(os.environ.get("RANK", "0"))
+        self.case = case(setting, tiny)
         self.device = torch.device(os.environ.get("DEVICE", "cuda"), int(os.environ.get("GPU", "0")))
         torch.use_deterministic_algorithms(deterministic, warn_only=True)
+        torch.backends.cudnn.deterministic = deterministic
         torch.manual_seed(1)
-        self.model: torch.nn.Module = GPT(self.size).to(self.device)
+        self.model = self.case.model().to(self.device, memory_format=self.layout())
         if dist.is_initialized():
             self.model = DistributedDataParallel(self.model, gradient_as_bucket_view=True)
-        fused = self.device.type == "cuda" and name == "gpt-124m"
+        fused = self.device.type == "cuda" and not tiny
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=3e-4, fused=fused)
-        self.random = torch.Generator().manual_seed(100 + self.rank)
+        self.random = torch.Generator(self.device if self.case.drawn_on_gpu else "cpu").manual_seed(100 + rank)
+
+    def layout(self) -> torch.memory_format:
+        return torch.channels_last if self.case.channels_last else torch.preserve_format
 
     def step(self) -> torch.Tensor:
-        tokens = torch.randint(self.size.vocabulary, (self.batch, self.length + 1), generator=self.random)
-        with torch.autocast(self.device.type, torch.bfloat16):
-            loss: torch.Tensor = self.model(tokens.to(self.device, non_blocking=True))
+        values, *labels = (one.to(self.device, non_blocking=True) for one in self.case.batch(self.random))
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.case.bf16):
+            loss: torch.Tensor = self.model(values.to(memory_format=self.layout()), *labels)
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
         return loss.detach()
 
     def digest(self) -> str:
-        """SHA-256 of weights and optimizer state."""
+        """SHA-256 of weights, buffers and optimizer state."""
         sha = hashlib.sha256()
-        for parameter in self.model.parameters():
-            state = self.optimizer.state[parameter]
-            for tensor in (parameter, *(state[key] for key in sorted(state))):
-                sha.update(torch.as_tensor(tensor).detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data)
+        state = self.optimizer.state
+        kept = [state[parameter][key] for parameter in self.model.parameters() for key in sorted(state[parameter])]
+        for tensor in (*self.model.parameters(), *self.model.buffers(), *kept):
+            sha.update(torch.as_tensor(tensor).detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data)
         return sha.hexdigest()
 
 
@@ -102,7 +101,8 @@ def main() -> None:
         dist.init_process_group(os.environ.get("GROUP", "nccl"))
     else:
         torch.zeros(1, device=os.environ.get("DEVICE", "cuda"))
-    print(json.dumps({"ready": time.perf_counter() - started}), file=answers)
+    cudnn = torch.backends.cudnn.version() if torch.backends.cudnn.enabled else None
+    print(json.dumps({"ready": time.perf_counter() - started, "cudnn": cudnn}), file=answers)
     for line in sys.stdin:
         request = json.loads(line)
         print(json.dumps(ACTIONS[request.pop("do")](**request)), file=answers)

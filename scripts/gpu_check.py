@@ -45,22 +45,25 @@ def main() -> int:
 
 def run(lab: Lab, results: Results, only: set[str], seconds: float) -> None:
     """All steps, as far as the time reaches."""
+    from gpu_lab import StepSkipped
     from gpu_steps import STEPS
 
     end = time.monotonic() + seconds
     wanted = [(step, limit) for step, limit in STEPS if not only or step.__name__ in only]
     for step, limit in wanted:
         name, begin = step.__name__, time.monotonic()
-        error, data = "", {}
+        error, skipped, data = "", "", {}
         print(f"gpu-check: {name}", file=sys.stderr, flush=True)
         try:
             with lab.step(min(limit, end - begin)):
                 data = step(lab)
+        except StepSkipped as reason:
+            skipped = str(reason)
         except Exception as caught:  # whatever it was: recorded, and the next one runs
             error, data = str(caught) or type(caught).__name__, getattr(caught, "data", {})
             if not hasattr(caught, "data"):
                 traceback.print_exc()
-        results.add(name, time.monotonic() - begin, error, data)
+        results.add(name, time.monotonic() - begin, error, data, skipped)
         results.write(lab.refused)
     results.write(lab.refused, complete=True)
 

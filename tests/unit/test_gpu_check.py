@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -128,6 +130,83 @@ def test_a_failing_step_does_not_stop_the_others(parts: Any, tmp_path: Path, mon
     assert (one["error"], one["data"]) == ("no such luck", {"known": 1})
     assert two["error"] == "ZeroDivisionError"
     assert three["ok"]
+
+
+def test_without_libcudnn_its_check_is_skipped(parts: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service that is not there serves none either: the program that asks is a real one."""
+    check, lab_module = parts("gpu_check"), parts("gpu_lab")
+    lab = lab_module.Lab(tmp_path)
+    nowhere = SimpleNamespace(socket=str(tmp_path / "nowhere"))
+    monkeypatch.setattr(lab, "service", lambda *_: contextlib.nullcontext(nowhere))
+    results = parts("gpu_report").Results(tmp_path / "r.json", tmp_path, rehearsal=False, commit="")
+    check.run(lab, results, {"convnet"}, 60)
+    assert results.passed()
+    (step,) = results.document["steps"]
+    assert step["skipped"].startswith("the service has no libcudnn")
+    assert parts("gpu_report").table(results.document).splitlines()[1].split()[:2] == ["convnet", "skipped"]
+
+
+class Answering:
+    """In place of a program: what it says to each request."""
+
+    def __init__(self, cudnn: int, **losses: str) -> None:
+        self.greeting, self._losses = {"cudnn": cudnn}, losses
+
+    def tell(self, **request: Any) -> None:
+        loss = self._losses.get(request["setting"], "0x1p+1")
+        train = {"losses": [loss], "state": loss}
+        self._answer = train if request["do"] == "train" else {"seconds": 0.25}
+
+    def answer(self) -> dict[str, Any]:
+        return self._answer
+
+
+class Serving:
+    """In place of a lab and of its service: every fault is recovered, but for those that are left."""
+
+    rehearsal = False
+
+    def __init__(self, unnoticed: int = 0) -> None:
+        self._left, self._recoveries = unnoticed, list[dict[str, Any]]()
+
+    def service(self, *_: str) -> contextlib.AbstractContextManager[Serving]:
+        return contextlib.nullcontext(self)
+
+    def program(self, *_: str, service: Serving) -> SimpleNamespace:
+        return SimpleNamespace(line=lambda seconds: "1")
+
+    def boundary(self, gpu: int) -> int:
+        return 7
+
+    def command(self, *words: str) -> None:
+        assert words[-1].startswith("boundary=9,phase=backward")
+        self._recoveries += [RECOVERY] if not self._left else []
+        self._left = max(0, self._left - 1)
+
+    def recoveries(self) -> list[dict[str, Any]]:
+        return list(self._recoveries)
+
+
+@pytest.mark.parametrize(
+    ("proxied", "unnoticed", "wrong"),
+    [
+        (Answering(9), 0, ""),
+        (Answering(8), 0, "PyTorch does not use the cuDNN"),
+        (Answering(9, lstm="0x1p+2"), 0, "lstm: losses or state differ from those without"),
+        (Answering(9), 1, "convnet: the fault did not fire"),
+    ],
+)
+def test_the_check_of_cudnn(
+    parts: Any, monkeypatch: pytest.MonkeyPatch, proxied: Answering, unnoticed: int, wrong: str
+) -> None:
+    module = parts("gpu_cudnn")
+    monkeypatch.setattr(module, "start", lambda lab, ranks, service: [proxied if service else Answering(9)])
+    if not wrong:
+        data = module.convnet(Serving())
+        assert data["losses_identical"] and len(data["recoveries"]) == len(data["times"]) == 3
+        return
+    with pytest.raises(parts("gpu_lab").StepFailed, match=wrong):
+        module.convnet(Serving(unnoticed))
 
 
 def test_version_checks_are_taken_out(parts: Any) -> None:
