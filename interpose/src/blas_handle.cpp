@@ -126,7 +126,7 @@ int32_t cublasGetProperty(int32_t property, int32_t* value) {
 const char* cublasGetStatusName(int32_t status) {
   const bool known =
       status >= 0 && status < static_cast<int32_t>(std::size(kStatusNames)) && *kStatusNames[status];
-  return known ? kStatusNames[status] : "unknown status";
+  return known ? kStatusNames[status] : "unrecognized status";
 }
 const char* cublasGetStatusString(int32_t status) { return cublasGetStatusName(status); }
 int32_t cublasSetStream_v2(uint64_t handle, uint64_t stream) {

@@ -87,11 +87,11 @@ Status start_join(uint64_t* comm, int32_t ranks, const UniqueId& id, int32_t ran
 }
 
 const char* const kResultText[] = {"no error",
-                                   "unhandled cuda error",
-                                   "unhandled system error",
-                                   "internal error",
-                                   "invalid argument",
-                                   "invalid usage",
+                                   "unhandled cuda error (run with NCCL_DEBUG=INFO for details)",
+                                   "unhandled system error (run with NCCL_DEBUG=INFO for details)",
+                                   "internal error - please report this issue to the NCCL developers",
+                                   "invalid argument (run with NCCL_DEBUG=WARN for details)",
+                                   "invalid usage (run with NCCL_DEBUG=WARN for details)",
                                    "remote process exited or there was a network error",
                                    "NCCL operation in progress"};
 
