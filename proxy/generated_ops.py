@@ -62,6 +62,13 @@ IDS: dict[str, int] = {
     "graph_instantiate": 0x0804,
     "graph_launch": 0x0805,
     "executable_destroy": 0x0806,
+    "dnn_ask": 0x0901,
+    "dnn_call": 0x0902,
+    "dnn_try": 0x0903,
+    "dnn_plan_load": 0x0904,
+    "dnn_plan_drop": 0x0905,
+    "dnn_execute": 0x0906,
+    "dnn_execute_try": 0x0907,
 }
 
 #: op id -> name
@@ -125,4 +132,11 @@ FORMATS: dict[str, str] = {
     "graph_instantiate": "<QQQ",
     "graph_launch": "<Q",
     "executable_destroy": "<Q",
+    "dnn_ask": "<IIQ",
+    "dnn_call": "<IIQ",
+    "dnn_try": "<IIQ",
+    "dnn_plan_load": "<Q16sQ",
+    "dnn_plan_drop": "<Q",
+    "dnn_execute": "<QQQ",
+    "dnn_execute_try": "<QQQ",
 }

@@ -24,7 +24,9 @@ returns the API's own not-supported error and says once what to do instead. The 
 *cuda* name the device ops that a call can become on either kind of device (none: it is answered in the
 process); *refused*: that kind refuses it like an unsupported function.
 
-cuDNN is not served: `client_shim` turns it off, and PyTorch's own kernels take its place.
+cuDNN is served on the *cuda* kind alone, where the service has the library; elsewhere `client_shim` turns it off, and
+PyTorch's own kernels take its place. Its graph API is carried whole: attributes, descriptors and engines that this
+list does not name included.
 """
 
 

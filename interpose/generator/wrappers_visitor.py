@@ -7,11 +7,11 @@ no call that needs the service in a forked child), a refused one says so once.
 
 from __future__ import annotations
 
-from jitc.interpose.spec import cublas, cublaslt, cudart, cudart_12, driver, nccl
+from jitc.interpose.spec import cublas, cublaslt, cudart, cudart_12, cudnn, driver, nccl
 from jitc.interpose.spec.api import RETURNS, Api, Function
 from jitc.interpose.spec.cudart_12 import CUDA12, PER_THREAD_SUFFIXES
 
-APIS: tuple[Api, ...] = (cudart.API, driver.API, nccl.API, cublas.API, cublaslt.API)
+APIS: tuple[Api, ...] = (cudart.API, driver.API, nccl.API, cublas.API, cublaslt.API, cudnn.API)
 _BANNER = "// Generated from interpose/spec by `python -m jitc.interpose.generator`; do not edit."
 _PLAIN = {"none", "text", "size", "fatbin", "uint", "channel", "error"}  # results that are no status: no guard
 

@@ -61,6 +61,8 @@ TYPES: dict[str, str] = {
     "comm": "uint64_t",
     "blas": "uint64_t",
     "lt": "uint64_t",
+    "dnn": "uint64_t",
+    "descriptor": "uint64_t",  # of cuDNN; its kind in brackets
     "layout": "uint64_t",
     "matmul_desc": "uint64_t",
     "preference": "uint64_t",

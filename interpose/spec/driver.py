@@ -272,7 +272,7 @@ _REFUSED = (
         "not served through the proxy",
         """
     cuGetExportTable cuMemcpy2DAsync_v2 cuMemcpy2D_v2 cuMemcpy3DAsync_v2 cuMemcpy3D_v2 cuPointerSetAttribute
-    cuStreamBatchMemOp_v2 cuStreamWaitValue32_v2 cuStreamWaitValue64_v2 cuStreamWriteValue32_v2
+    cuStreamBatchMemOp_v2 cuStreamWaitValue32_v2 cuStreamWaitValue64_v2 cuStreamWriteValue32 cuStreamWriteValue32_v2
     cuStreamWriteValue64_v2""",
     ),
 )

@@ -1,7 +1,7 @@
 """What describes a device op: its operand types, its family, and what the core must know of it.
 
 The tables are in ``ops.py`` (what every device has) and ``ops_kernels.py`` (what only a device that runs
-kernels has). Called by: those tables and the generator. Promise: plain data.
+kernels has) and ``ops_dnn.py`` (cuDNN). Called by: those tables and the generator. Promise: plain data.
 """
 
 from __future__ import annotations
@@ -49,4 +49,4 @@ class Op:
         return self.family << 8 | self.number
 
 
-CONTROL, MEMORY, STREAM, LAUNCH, COLLECTIVE, BLAS, MODULE, GRAPH = range(1, 9)
+CONTROL, MEMORY, STREAM, LAUNCH, COLLECTIVE, BLAS, MODULE, GRAPH, DNN = range(1, 10)

@@ -1,4 +1,4 @@
-"""Device ops that only a device with kernels executes: modules, launches, graphs, cuBLAS as it is.
+"""Device ops that only a device with kernels executes: modules, launches, graphs, cuBLAS as it is, cuDNN.
 
 Part of ``ops.py``; the same promise. The software device refuses all of them by name.
 
@@ -10,6 +10,7 @@ node service, so that they outlive it and other ranks find them.
 from __future__ import annotations
 
 from jitc.interpose.spec.op import BLAS, GRAPH, LAUNCH, MODULE, Op
+from jitc.interpose.spec.ops_dnn import DNN_ENUMS, DNN_OPS, DNN_RECORDS
 
 _IMAGE = ("hash", "bytes16", "XXH3 128 bit of the image, canonical form")
 
@@ -199,7 +200,7 @@ _BLAS: tuple[Op, ...] = (
     ),
 )
 
-KERNEL_OPS: tuple[Op, ...] = (*_MODULES, *_LAUNCHES, *_GRAPHS, *_BLAS)
+KERNEL_OPS: tuple[Op, ...] = (*_MODULES, *_LAUNCHES, *_GRAPHS, *_BLAS, *DNN_OPS)
 
 #: Records inside the payloads and results above.
 KERNEL_RECORDS: dict[str, tuple[tuple[str, str, str], ...]] = {
@@ -239,6 +240,7 @@ KERNEL_RECORDS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("create", "bytes64", "arguments of its ...Create function, as i64 each"),
     ),
     "LtAttribute": (("attribute", "u32", ""), ("bytes", "u32", "used of value"), ("value", "bytes64", "")),
+    **DNN_RECORDS,
 }
 
 KERNEL_ENUMS: dict[str, tuple[str, ...]] = {
@@ -246,4 +248,5 @@ KERNEL_ENUMS: dict[str, tuple[str, ...]] = {
     "BlasField": ("math_mode", "pointer_mode", "atomics_mode", "workspace"),
     "BlasSlotKind": ("number", "address", "scalar"),
     "LtKind": ("descriptor", "layout", "preference"),
+    **DNN_ENUMS,
 }

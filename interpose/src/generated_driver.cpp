@@ -214,6 +214,7 @@ JITC_EXPORT int32_t cuStreamUpdateCaptureDependencies() { return refuse_driver("
 JITC_EXPORT int32_t cuStreamUpdateCaptureDependencies_v2() { return refuse_driver("cuStreamUpdateCaptureDependencies_v2", kAdvice1); }
 JITC_EXPORT int32_t cuStreamWaitValue32_v2() { return refuse_driver("cuStreamWaitValue32_v2", kAdvice8); }
 JITC_EXPORT int32_t cuStreamWaitValue64_v2() { return refuse_driver("cuStreamWaitValue64_v2", kAdvice8); }
+JITC_EXPORT int32_t cuStreamWriteValue32() { return refuse_driver("cuStreamWriteValue32", kAdvice8); }
 JITC_EXPORT int32_t cuStreamWriteValue32_v2() { return refuse_driver("cuStreamWriteValue32_v2", kAdvice8); }
 JITC_EXPORT int32_t cuStreamWriteValue64_v2() { return refuse_driver("cuStreamWriteValue64_v2", kAdvice8); }
 JITC_EXPORT int32_t cuTensorMapEncodeIm2col() { return refuse_driver("cuTensorMapEncodeIm2col", kAdvice9); }

@@ -198,6 +198,7 @@ extern int32_t jitc_symbol_cuStreamUpdateCaptureDependencies_v2() __asm__("cuStr
 extern int32_t jitc_symbol_cuStreamWaitEvent() __asm__("cuStreamWaitEvent");
 extern int32_t jitc_symbol_cuStreamWaitValue32_v2() __asm__("cuStreamWaitValue32_v2");
 extern int32_t jitc_symbol_cuStreamWaitValue64_v2() __asm__("cuStreamWaitValue64_v2");
+extern int32_t jitc_symbol_cuStreamWriteValue32() __asm__("cuStreamWriteValue32");
 extern int32_t jitc_symbol_cuStreamWriteValue32_v2() __asm__("cuStreamWriteValue32_v2");
 extern int32_t jitc_symbol_cuStreamWriteValue64_v2() __asm__("cuStreamWriteValue64_v2");
 extern int32_t jitc_symbol_cuTensorMapEncodeIm2col() __asm__("cuTensorMapEncodeIm2col");
@@ -402,12 +403,13 @@ const Symbol kDriverSymbols[] = {
     {"cuStreamWaitEvent", reinterpret_cast<void*>(&jitc_symbol_cuStreamWaitEvent)},
     {"cuStreamWaitValue32_v2", reinterpret_cast<void*>(&jitc_symbol_cuStreamWaitValue32_v2)},
     {"cuStreamWaitValue64_v2", reinterpret_cast<void*>(&jitc_symbol_cuStreamWaitValue64_v2)},
+    {"cuStreamWriteValue32", reinterpret_cast<void*>(&jitc_symbol_cuStreamWriteValue32)},
     {"cuStreamWriteValue32_v2", reinterpret_cast<void*>(&jitc_symbol_cuStreamWriteValue32_v2)},
     {"cuStreamWriteValue64_v2", reinterpret_cast<void*>(&jitc_symbol_cuStreamWriteValue64_v2)},
     {"cuTensorMapEncodeIm2col", reinterpret_cast<void*>(&jitc_symbol_cuTensorMapEncodeIm2col)},
     {"cuTensorMapEncodeTiled", reinterpret_cast<void*>(&jitc_symbol_cuTensorMapEncodeTiled)},
     {"cuThreadExchangeStreamCaptureMode", reinterpret_cast<void*>(&jitc_symbol_cuThreadExchangeStreamCaptureMode)},
 };
-const unsigned kDriverSymbolCount = 199;
+const unsigned kDriverSymbolCount = 200;
 
 }  // namespace jitc::front

@@ -61,5 +61,10 @@ Status refuse_cublas(const char* name, const char* advice) noexcept {
   return kBlasNotSupported;
 }
 Status refuse_cublaslt(const char* name, const char* advice) noexcept { return refuse_cublas(name, advice); }
+Status refuse_cudnn(const char* name, const char* advice) noexcept {
+  constexpr Status kDnnNotSupported = 3000;
+  say_refused(name, advice);
+  return kDnnNotSupported;
+}
 
 }  // namespace jitc::front

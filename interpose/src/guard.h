@@ -45,6 +45,11 @@ template <bool kNeedsService, class Call>
 Status guard_cublaslt(Call&& call) noexcept {
   return guard_cublas<kNeedsService>(call);
 }
+template <bool kNeedsService, class Call>
+Status guard_cudnn(Call&& call) noexcept {
+  constexpr Status kNotInitialized = 1001, kNoHostMemory = 4003, kInternalError = 4000;  // cudnnStatus_t
+  return run_guarded<kNeedsService>(call, kNotInitialized, kNoHostMemory, kInternalError);
+}
 
 /// A function that the spec refuses: says once what to do, returns the API's not-supported error.
 Status refuse_cudart(const char* name, const char* advice) noexcept;
@@ -52,5 +57,6 @@ Status refuse_driver(const char* name, const char* advice) noexcept;
 Status refuse_nccl(const char* name, const char* advice) noexcept;
 Status refuse_cublas(const char* name, const char* advice) noexcept;
 Status refuse_cublaslt(const char* name, const char* advice) noexcept;
+Status refuse_cudnn(const char* name, const char* advice) noexcept;
 
 }  // namespace jitc::front

@@ -80,6 +80,13 @@ enum class OpId : uint16_t {
   graph_instantiate = 0x0804,
   graph_launch = 0x0805,
   executable_destroy = 0x0806,
+  dnn_ask = 0x0901,
+  dnn_call = 0x0902,
+  dnn_try = 0x0903,
+  dnn_plan_load = 0x0904,
+  dnn_plan_drop = 0x0905,
+  dnn_execute = 0x0906,
+  dnn_execute_try = 0x0907,
 };
 
 enum class CollectiveKind : uint32_t { all_reduce = 0, broadcast = 1, reduce = 2, all_gather = 3, reduce_scatter = 4, all_to_all = 5, send = 6, receive = 7 };
@@ -95,6 +102,10 @@ enum class BlasField : uint32_t { math_mode = 0, pointer_mode = 1, atomics_mode 
 enum class BlasSlotKind : uint32_t { number = 0, address = 1, scalar = 2 };
 
 enum class LtKind : uint32_t { descriptor = 0, layout = 1, preference = 2 };
+
+enum class DnnKind : uint32_t { backend = 0, tensor = 1, filter = 2, convolution = 3, activation = 4, pooling = 5, dropout = 6, rnn = 7, rnn_data = 8, ctc_loss = 9, transformer = 10 };
+
+enum class DnnSlotKind : uint32_t { number = 0, real = 1, address = 2, null = 3, object = 4, handle = 5, scalar = 6, array = 7, objects = 8, result = 9 };
 
 struct LiveBlock {
   uint64_t address{};  // device address
@@ -171,6 +182,43 @@ struct LtAttribute {
   std::array<uint8_t, 64> value{};
 };
 static_assert(sizeof(LtAttribute) == 72 && std::is_trivially_copyable_v<LtAttribute>);
+
+struct DnnObject {
+  uint32_t kind{};  // DnnKind
+  uint32_t calls{};  // that made it, in their order
+};
+static_assert(sizeof(DnnObject) == 8 && std::is_trivially_copyable_v<DnnObject>);
+
+struct DnnInvocation {
+  uint32_t function{};  // FNV-1a, 32 bit, of its name
+  uint32_t slots{};  // DnnSlot that follow
+};
+static_assert(sizeof(DnnInvocation) == 8 && std::is_trivially_copyable_v<DnnInvocation>);
+
+struct DnnSlot {
+  uint64_t value{};  // number (i64), real (f64), address, scalar (its bytes), place of an object
+  uint32_t kind{};  // DnnSlotKind
+  uint32_t bytes{};  // of a scalar; that follow (array, objects: u64 places); wanted (result); else 8
+};
+static_assert(sizeof(DnnSlot) == 16 && std::is_trivially_copyable_v<DnnSlot>);
+
+struct DnnTensor {
+  int64_t uid{};  // unique identifier of the tensor
+  std::array<uint8_t, 16> value{};  // device address, or the value of a tensor by value
+  uint32_t kind{};  // DnnSlotKind: address or scalar
+  uint32_t bytes{};  // used of value
+};
+static_assert(sizeof(DnnTensor) == 32 && std::is_trivially_copyable_v<DnnTensor>);
+
+struct DnnPart {
+  uint64_t offset{};  // of a matrix or bias in the weight space
+  uint32_t found{};  // 0: there is none
+  int32_t type{};  // cudnnDataType_t
+  int32_t dimensions{};  // at most 8
+  uint32_t reserved{};
+  std::array<uint8_t, 64> shape{};  // i32 sizes[8], i32 strides[8]
+};
+static_assert(sizeof(DnnPart) == 88 && std::is_trivially_copyable_v<DnnPart>);
 
 /// An optimizer step is about to change state (pre hook).
 struct StepBegin {
@@ -722,6 +770,74 @@ struct ExecutableDestroy {
 };
 static_assert(sizeof(ExecutableDestroy) == 32 && std::is_trivially_copyable_v<ExecutableDestroy>);
 
+/// Ask cuDNN for something, or whether descriptors can be made. Payload: DnnObject[objects], each with its DnnInvocation[calls], then DnnInvocation[calls]. Result: i32 status (cudnnStatus_t), u32 0, then what the result slots of the call ask for, or the library's words on a failure.
+struct DnnAsk {
+  static constexpr OpId kId = OpId::dnn_ask;
+  OpHeader header{};
+  uint32_t objects{};  // that follow, each behind those that it mentions
+  uint32_t calls{};  // 1: a call follows them; 0: they are only made
+  uint64_t bytes{};  // of both
+};
+static_assert(sizeof(DnnAsk) == 40 && std::is_trivially_copyable_v<DnnAsk>);
+
+/// Call a cuDNN function on the header's stream. Payload: DnnObject[objects], each with its DnnInvocation[calls], then DnnInvocation[calls].
+struct DnnCall {
+  static constexpr OpId kId = OpId::dnn_call;
+  OpHeader header{};
+  uint32_t objects{};  // that follow, each behind those that it mentions
+  uint32_t calls{};  // 1: a call follows them; 0: they are only made
+  uint64_t bytes{};  // of both
+};
+static_assert(sizeof(DnnCall) == 40 && std::is_trivially_copyable_v<DnnCall>);
+
+/// The same, for a call that cuDNN may refuse. Payload: DnnObject[objects], each with its DnnInvocation[calls], then DnnInvocation[calls]. Result: i32 status (cudnnStatus_t), u32 0, then the library's words on a failure.
+struct DnnTry {
+  static constexpr OpId kId = OpId::dnn_try;
+  OpHeader header{};
+  uint32_t objects{};  // that follow, each behind those that it mentions
+  uint32_t calls{};  // 1: a call follows them; 0: they are only made
+  uint64_t bytes{};  // of both
+};
+static_assert(sizeof(DnnTry) == 40 && std::is_trivially_copyable_v<DnnTry>);
+
+/// Name an execution plan whose description the node has.
+struct DnnPlanLoad {
+  static constexpr OpId kId = OpId::dnn_plan_load;
+  OpHeader header{};
+  uint64_t plan{};  // virtual plan
+  std::array<uint8_t, 16> hash{};  // XXH3 128 bit of the description, canonical form
+  uint64_t bytes{};  // of it: u64 objects, DnnObject[objects]; the last one is the plan
+};
+static_assert(sizeof(DnnPlanLoad) == 56 && std::is_trivially_copyable_v<DnnPlanLoad>);
+
+/// Give up a plan.
+struct DnnPlanDrop {
+  static constexpr OpId kId = OpId::dnn_plan_drop;
+  OpHeader header{};
+  uint64_t plan{};
+};
+static_assert(sizeof(DnnPlanDrop) == 32 && std::is_trivially_copyable_v<DnnPlanDrop>);
+
+/// Execute a plan on the header's stream. Payload: DnnTensor[count].
+struct DnnExecute {
+  static constexpr OpId kId = OpId::dnn_execute;
+  OpHeader header{};
+  uint64_t plan{};  // as given to dnn_plan_load
+  uint64_t workspace{};  // device address
+  uint64_t count{};  // tensors
+};
+static_assert(sizeof(DnnExecute) == 48 && std::is_trivially_copyable_v<DnnExecute>);
+
+/// The same, for a plan that cuDNN may refuse. Payload: DnnTensor[count]. Result: i32 status (cudnnStatus_t), u32 0, then the library's words on a failure.
+struct DnnExecuteTry {
+  static constexpr OpId kId = OpId::dnn_execute_try;
+  OpHeader header{};
+  uint64_t plan{};  // as given to dnn_plan_load
+  uint64_t workspace{};  // device address
+  uint64_t count{};  // tensors
+};
+static_assert(sizeof(DnnExecuteTry) == 48 && std::is_trivially_copyable_v<DnnExecuteTry>);
+
 /// What a decoder must know of an op before it looks inside.
 struct OpInfo {
   OpId id;
@@ -729,7 +845,7 @@ struct OpInfo {
   uint32_t fixed_size;  // header and operands
   bool has_payload, waits, compared, resource;
 };
-inline constexpr std::array<OpInfo, 56> kOps{{
+inline constexpr std::array<OpInfo, 63> kOps{{
     {OpId::step_begin, "step_begin", sizeof(StepBegin), false, false, true, false},
     {OpId::boundary, "boundary", sizeof(Boundary), true, false, true, false},
     {OpId::live_set, "live_set", sizeof(LiveSet), true, false, true, false},
@@ -786,6 +902,13 @@ inline constexpr std::array<OpInfo, 56> kOps{{
     {OpId::graph_instantiate, "graph_instantiate", sizeof(GraphInstantiate), false, true, true, true},
     {OpId::graph_launch, "graph_launch", sizeof(GraphLaunch), false, false, true, false},
     {OpId::executable_destroy, "executable_destroy", sizeof(ExecutableDestroy), false, false, true, true},
+    {OpId::dnn_ask, "dnn_ask", sizeof(DnnAsk), true, true, false, false},
+    {OpId::dnn_call, "dnn_call", sizeof(DnnCall), true, false, true, false},
+    {OpId::dnn_try, "dnn_try", sizeof(DnnTry), true, true, true, false},
+    {OpId::dnn_plan_load, "dnn_plan_load", sizeof(DnnPlanLoad), false, false, true, true},
+    {OpId::dnn_plan_drop, "dnn_plan_drop", sizeof(DnnPlanDrop), false, false, true, true},
+    {OpId::dnn_execute, "dnn_execute", sizeof(DnnExecute), true, false, true, false},
+    {OpId::dnn_execute_try, "dnn_execute_try", sizeof(DnnExecuteTry), true, true, true, false},
 }};
 constexpr const OpInfo* find(uint16_t id) {
   for (const auto& info : kOps)

@@ -1,0 +1,155 @@
+// cuDNN calls that travel as they are: what generated_dnn_client.cpp is made of.
+//
+// Used by that file and the other dnn_*.cpp. Promises: a call with a wrong handle, descriptor or array sends
+// nothing and returns cuDNN's status for it; what is read from the host is read before the call returns; a
+// question that was answered is not asked again; a kind of call waits for the library's status the first
+// time.
+#pragma once
+#include <vector>
+
+#include "dnn.h"
+
+namespace jitc::front {
+
+/// Bytes of an element of a cudnnDataType_t; 0: none, or less than one.
+constexpr uint32_t dnn_element_bytes(int32_t data_type) {
+  switch (data_type) {
+    case 3:   // INT8
+    case 6:   // UINT8
+    case 11:  // BOOLEAN
+    case 12:  // FP8_E4M3
+    case 13:  // FP8_E5M2
+    case 15:  // FP8_E8M0
+      return 1;
+    case 2:  // HALF
+    case 9:  // BFLOAT16
+      return 2;
+    case 0:   // FLOAT
+    case 4:   // INT32
+    case 14:  // FAST_FLOAT_FOR_FP8
+    case 19:  // UINT32
+      return 4;
+    case 1:   // DOUBLE
+    case 10:  // INT64
+    case 20:  // COMPLEX_FP32
+      return 8;
+    case 21:  // COMPLEX_FP64
+      return 16;
+    default:
+      return 0;
+  }
+}
+
+/// Bytes of alpha or beta of a call with the descriptor's data.
+uint32_t scalar_bytes(uint64_t descriptor);
+/// An extent of a tensor; 0: there is none.
+int64_t size_of(uint64_t tensor, size_t dimension);
+/// Of an array of a call: a record has 4 MiB.
+inline constexpr int64_t kMostNumbers = 1 << 18;
+/// Of count numbers; -1: one is negative, or there are more than an array may have.
+int64_t sum_of(const int32_t* numbers, int64_t count);
+
+/// Collects the slots of one call.
+template <class Derived>
+class DnnArguments {
+ public:
+  Derived& number(uint64_t value) { return slots_.number(static_cast<int64_t>(value)), self(); }
+  Derived& number(int64_t value) { return slots_.number(value), self(); }
+  Derived& number(int32_t value) { return slots_.number(value), self(); }
+  Derived& number(uint32_t value) { return slots_.number(value), self(); }
+  Derived& real(double value) { return slots_.real(value), self(); }
+  Derived& address(uint64_t value) { return slots_.address(value), self(); }
+  /// A handle takes no slot.
+  Derived& uses(uint64_t handle) {
+    DnnHandle found;
+    if (!find_dnn(handle, &found)) fail(kDnnBadParam);
+    return self();
+  }
+  /// 0 is left to the library, which takes some away and refuses others.
+  Derived& descriptor(uint64_t handle, ops::DnnKind kind) {
+    DnnDescriptor found;
+    if (!handle)
+      slots_.null();
+    else if (find_descriptor(kind, handle, &found))
+      slots_.object(found.record);
+    else
+      fail(kDnnBadParam);
+    return self();
+  }
+  Derived& scalar(const void* at, uint32_t bytes) {
+    if (!at)
+      slots_.null();
+    else if (bytes == 0 || bytes > 8)
+      fail(kDnnBadParam);
+    else
+      slots_.scalar(at, bytes);
+    return self();
+  }
+  Derived& array(const int32_t* at, int64_t count) {
+    if (!at || count < 0 || count > kMostNumbers)
+      fail(at ? kDnnBadParam : kDnnNullPointer);
+    else
+      slots_.array(at, static_cast<uint64_t>(count) * sizeof *at);
+    return self();
+  }
+
+ protected:
+  void fail(Status status) {
+    if (!status_) status_ = status;
+  }
+  DnnSlots slots_;
+  Status status_ = kSuccess;
+
+ private:
+  Derived& self() { return static_cast<Derived&>(*this); }
+};
+
+/// A function that sets a descriptor.
+class DnnChange : public DnnArguments<DnnChange> {
+ public:
+  DnnChange(ops::DnnKind kind, uint64_t changed, const char* name, uint32_t function);
+  DnnChange& data_type(int32_t type) { return data_type_ = type, number(type); }
+  DnnChange& sizes(const int32_t* at, int64_t count);
+  Status apply();
+
+ private:
+  ops::DnnKind kind_;
+  uint64_t changed_;
+  uint32_t function_;
+  int32_t data_type_ = -1;
+  std::vector<int32_t> sizes_;
+};
+
+/// A function that asks or computes.
+class DnnCall : public DnnArguments<DnnCall> {
+ public:
+  DnnCall(uint64_t handle, const char* name, uint32_t function);
+  /// Where an answer goes.
+  DnnCall& result(void* at, uint64_t bytes);
+  Status ask();
+  Status run();
+
+ private:
+  struct Wanted {
+    void* at;
+    uint64_t bytes;
+  };
+  const char* name_;
+  uint32_t function_;
+  StreamRef stream_;
+  std::vector<Wanted> wanted_;
+};
+
+/// What the worker answered: a status, and bytes or the library's words.
+struct DnnAnswer {
+  Status status = kDnnInternalError;
+  std::vector<std::byte> bytes;
+};
+/// The answer to what the payload asks; calls: 1, or 0 when descriptors are only to be made. Kept.
+DnnAnswer dnn_ask(const StreamRef& stream, const DnnPayload& payload, uint32_t calls, const char* name);
+/// The worker's result as an answer.
+DnnAnswer dnn_answer(const runtime::Result& result, const char* name);
+/// Version of the session's libcudnn; false, said once: it has none.
+bool dnn_version(Session& session, uint64_t* version);
+
+}  // namespace jitc::front

@@ -1,0 +1,216 @@
+// cuDNN's graph API: descriptors with typed attributes, carried as they are. See dnn.h.
+//
+// A descriptor is sent when it is finalized, to learn whether the library takes it, and whenever one that
+// mentions it is; variant packs never are. What a query fills is remembered as that query.
+#include <cstring>
+#include <string>
+
+#include "dnn_call.h"
+#include "dnn_plan.h"
+
+namespace jitc::front {
+namespace {
+
+using ops::DnnKind;
+constexpr int64_t kMostElements = 1 << 20;
+
+bool is_pack(const DnnDescriptor& one) { return one.type == ops::kDnn_VARIANT_PACK; }
+
+/// What of a variant pack an execution carries.
+Status check_pack_attribute(int32_t attribute) {
+  for (const int32_t known : {ops::kDnn_VARIANT_PACK_UNIQUE_IDS, ops::kDnn_VARIANT_PACK_DATA_POINTERS,
+                              ops::kDnn_VARIANT_PACK_WORKSPACE})
+    if (attribute == known) return kSuccess;
+  runtime::message_once("cudnnBackendSetAttribute: attribute " + std::to_string(attribute) +
+                        " of a variant pack is not carried to the device: make a plan for each shape");
+  return kDnnNotSupported;
+}
+
+/// The descriptors in an array of the program's.
+Status mentioned(const void* elements, int64_t count, std::vector<DnnRecordPointer>* out) {
+  const auto* const handles = static_cast<const uint64_t*>(elements);
+  for (int64_t i = 0; i < count; ++i) {
+    DnnDescriptor child;
+    if (!find_descriptor(DnnKind::backend, handles[i], &child)) return kDnnBadParam;
+    if (!child.finalized) return kDnnNotFinalized;
+    out->push_back(child.record);
+  }
+  return kSuccess;
+}
+
+/// The elements of an attribute as a slot.
+Status pack_elements(DnnSlots& slots, const DnnDescriptor& of, int32_t type, int64_t count,
+                     const void* elements) {
+  const uint64_t bytes = ops::dnn_attribute_bytes(type);
+  if (!bytes) return kDnnAttributeType;
+  if (type == ops::kDnnType_BACKEND_DESCRIPTOR) {
+    std::vector<DnnRecordPointer> children;
+    const Status status = mentioned(elements, count, &children);
+    if (!status) slots.objects(std::move(children));
+    return status;
+  }
+  if (type == ops::kDnnType_HANDLE) {
+    DnnHandle handle;
+    if (count != 1 || !find_dnn(*static_cast<const uint64_t*>(elements), &handle)) return kDnnBadParam;
+    return slots.handle(), kSuccess;
+  }
+  // An address in anything but a variant pack would be one of this process.
+  if (type == ops::kDnnType_VOID_PTR && !is_pack(of)) return kDnnNotSupported;
+  slots.array(elements, static_cast<uint64_t>(count) * bytes);
+  return kSuccess;
+}
+
+StreamRef here(Status* status) { return {current_session(status), 0, current_device()}; }
+
+/// What cudnnBackendGetAttribute asks of a worker; requested descriptors of a type are made there.
+DnnSlots question(const DnnRecordPointer& asked, int32_t name, int32_t type, int64_t requested,
+                  int32_t descriptors) {
+  DnnSlots slots;
+  slots.object(asked);
+  slots.number(name);
+  slots.number(type);
+  slots.number(requested);
+  slots.number(descriptors);
+  return slots;
+}
+
+/// The descriptors that a query filled become that query, by their place in its answer.
+Status fill_descriptors(const DnnSlots& query, int64_t count, const uint64_t* elements) {
+  for (int64_t i = 0; i < count; ++i) {
+    DnnSlots call = query;
+    call.number(i);
+    const Status status = change_descriptor(DnnKind::backend, elements[i], [&](DnnDescriptor& one) {
+      one.record->calls.clear();
+      one.record->repeat(ops::kDnnBackendGetAttribute, call);
+      one.finalized = true;
+    });
+    if (status) return status;
+  }
+  return kSuccess;
+}
+
+/// Kind of the descriptors that are to be filled; -1: they are not of one kind.
+int32_t common_type(const uint64_t* elements, int64_t count) {
+  int32_t type = -1;
+  for (int64_t i = 0; i < count; ++i) {
+    DnnDescriptor one;
+    if (!find_descriptor(DnnKind::backend, elements[i], &one)) return -1;
+    if (i && one.type != type) return -1;
+    type = one.type;
+  }
+  return type;
+}
+
+Status get(const DnnDescriptor& asked, int32_t name, int32_t type, int64_t requested, int64_t* count,
+           void* elements) {
+  Status status = kSuccess;
+  const StreamRef stream = here(&status);
+  if (!stream.session) return kDnnNotInitialized;
+  constexpr int32_t kCountAlone = -1;
+  const bool fills = type == ops::kDnnType_BACKEND_DESCRIPTOR && requested > 0 && elements;
+  const auto* const handles = static_cast<const uint64_t*>(elements);
+  const int32_t descriptors = fills ? common_type(handles, requested) : elements ? 0 : kCountAlone;
+  if (fills && descriptors < 0) return kDnnBadParam;
+  const DnnSlots query = question(asked.record, name, type, requested, descriptors);
+  const auto size = ops::dnn_attribute_bytes(type);
+  const uint64_t bytes = fills || !elements ? 0 : static_cast<uint64_t>(requested) * size;
+  DnnSlots call = query;
+  call.result(sizeof *count);
+  call.result(bytes);
+  DnnPayload payload;
+  payload.add_call(ops::kDnnBackendGetAttribute, call);
+  const DnnAnswer answer = dnn_ask(stream, payload, 1, "cudnnBackendGetAttribute");
+  int64_t found = 0;
+  if (answer.status) return answer.status;
+  if (answer.bytes.size() < sizeof found + bytes) return kDnnInternalError;
+  std::memcpy(&found, answer.bytes.data(), sizeof found);
+  if (count) *count = found;
+  const int64_t given = std::min(found, requested);
+  if (fills) return fill_descriptors(query, given, handles);
+  if (given > 0 && bytes)
+    std::memcpy(elements, answer.bytes.data() + sizeof found, static_cast<size_t>(given) * size);
+  return kSuccess;
+}
+
+/// Whether the library takes the descriptor.
+Status try_to_make(const DnnRecordPointer& record) {
+  Status status = kSuccess;
+  const StreamRef stream = here(&status);
+  if (!stream.session) return kDnnNotInitialized;
+  DnnPayload payload;
+  payload.add(record);
+  return dnn_ask(stream, payload, 0, "cudnnBackendFinalize").status;
+}
+
+}  // namespace
+
+int32_t cudnnBackendCreateDescriptor(int32_t kind, uint64_t* made) {
+  const Status status = create_descriptor(DnnKind::backend, made, kind);
+  if (status) return status;
+  DnnSlots slots;
+  slots.number(kind);
+  return change_descriptor(DnnKind::backend, *made, [&](DnnDescriptor& one) {
+    one.record->repeat(ops::kDnnBackendCreateDescriptor, std::move(slots));
+  });
+}
+int32_t cudnnBackendDestroyDescriptor(uint64_t gone) { return destroy_descriptor(DnnKind::backend, gone); }
+
+int32_t cudnnBackendSetAttribute(uint64_t changed, int32_t attribute, int32_t type, int64_t count,
+                                 const void* elements) {
+  DnnDescriptor found;
+  if (!find_descriptor(DnnKind::backend, changed, &found) || found.finalized) return kDnnBadParam;
+  if (count < 0 || count > kMostElements) return kDnnBadParam;
+  if (count && !elements) return kDnnNullPointer;
+  if (is_pack(found))
+    if (const Status status = check_pack_attribute(attribute)) return status;
+  DnnSlots slots;
+  slots.number(attribute);
+  slots.number(type);
+  slots.number(count);
+  if (const Status status = pack_elements(slots, found, type, count, elements)) return status;
+  found = {};  // or its record would be held by two
+  return change_descriptor(DnnKind::backend, changed, [&](DnnDescriptor& one) {
+    one.record->repeat(ops::kDnnBackendSetAttribute, std::move(slots), attribute);
+  });
+}
+
+int32_t cudnnBackendGetAttribute(uint64_t asked, int32_t attribute, int32_t type, int64_t requested,
+                                 int64_t* count, void* elements) {
+  DnnDescriptor found;
+  if (!find_descriptor(DnnKind::backend, asked, &found) || requested < 0 || requested > kMostElements)
+    return kDnnBadParam;
+  if (!found.finalized) return kDnnNotInitialized;
+  if (!ops::dnn_attribute_bytes(type)) return kDnnAttributeType;
+  // A handle or an address of the worker's process is of no use here.
+  if (is_pack(found) || type == ops::kDnnType_HANDLE || type == ops::kDnnType_VOID_PTR)
+    return kDnnNotSupported;
+  return get(found, attribute, type, requested, count, elements);
+}
+
+int32_t cudnnBackendFinalize(uint64_t changed) {
+  DnnDescriptor found;
+  if (!find_descriptor(DnnKind::backend, changed, &found) || found.finalized) return kDnnBadParam;
+  const auto record = std::make_shared<DnnRecord>(*found.record);
+  record->repeat(ops::kDnnBackendFinalize, {});
+  const Status status = is_pack(found) ? kSuccess : try_to_make(record);
+  if (status) return status;
+  const bool is_plan = found.type == ops::kDnn_EXECUTION_PLAN;
+  return change_descriptor(DnnKind::backend, changed, [&](DnnDescriptor& one) {
+    one.record = record;
+    one.finalized = true;
+    if (is_plan) one.plan = std::make_shared<DnnPlan>(record);
+  });
+}
+
+int32_t cudnnBackendExecute(uint64_t handle, uint64_t plan, uint64_t pack) {
+  StreamRef stream;
+  DnnDescriptor found, with;
+  if (const Status status = dnn_stream(handle, &stream)) return status;
+  if (!find_descriptor(DnnKind::backend, plan, &found) || !find_descriptor(DnnKind::backend, pack, &with))
+    return kDnnBadParam;
+  if (!found.finalized || !with.finalized) return kDnnNotFinalized;
+  if (!found.plan || !is_pack(with)) return kDnnBadParam;
+  return found.plan->execute(stream, *with.record);
+}
+
+}  // namespace jitc::front

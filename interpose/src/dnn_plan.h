@@ -1,0 +1,38 @@
+// An execution plan of cuDNN's graph API: named to a worker at its first execution, executed with tensors.
+//
+// Used by dnn_graph.cpp. Promises: a worker has the plan before it is executed; the first execution on a GPU
+// waits for the library's status, the others do not; a plan that a graph has captured is never given up.
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "dnn.h"
+
+namespace jitc::front {
+
+class DnnPlan {
+ public:
+  explicit DnnPlan(DnnRecordPointer record);
+  ~DnnPlan();
+  DnnPlan(const DnnPlan&) = delete;
+  DnnPlan& operator=(const DnnPlan&) = delete;
+
+  /// pack: the variant pack, as it was set.
+  Status execute(const StreamRef& stream, const DnnRecord& pack);
+
+ private:
+  struct Loaded {
+    uint64_t plan = 0;
+    bool accepted = false, captured = false;
+  };
+  Status load(const StreamRef& stream, Loaded* out);
+  void note(const Session* session, bool captured);
+
+  const DnnRecordPointer record_;
+  std::map<int64_t, uint64_t> by_value_;  // tensors whose value comes with the pack: identifier -> bytes
+  std::mutex mutex_;
+  std::map<Session*, Loaded> loaded_;
+};
+
+}  // namespace jitc::front

@@ -1,0 +1,86 @@
+// A cuDNN descriptor as the program made it: the calls that a worker has to repeat; and what an op carries.
+//
+// Used by the dnn_*.cpp files. Promises: a record that others hold is never changed; equal descriptors become
+// equal bytes; what a record mentions lives as long as it does, whatever the program has destroyed.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "jitc/generated_dnn.h"
+#include "jitc/generated_ops.h"
+
+namespace jitc::front {
+
+struct DnnRecord;
+using DnnRecordPointer = std::shared_ptr<const DnnRecord>;
+
+/// The slots of one call, as they travel but for the places of objects, which are those in mentioned.
+class DnnSlots {
+ public:
+  void number(int64_t value);
+  void real(double value);
+  /// 0: null.
+  void address(uint64_t value);
+  void null();
+  void handle();
+  void object(DnnRecordPointer what);
+  void objects(std::vector<DnnRecordPointer> what);
+  /// At most 8 bytes.
+  void scalar(const void* at, uint32_t bytes);
+  void array(const void* at, uint64_t bytes);
+  void result(uint64_t bytes);
+
+  uint32_t count() const { return count_; }
+  std::span<const std::byte> bytes() const { return bytes_; }
+  const std::vector<DnnRecordPointer>& mentioned() const { return mentioned_; }
+
+ private:
+  void add(ops::DnnSlotKind kind, uint64_t value, uint32_t bytes = 8);
+  void add_bytes(const void* at, uint64_t bytes);
+
+  uint32_t count_ = 0;
+  std::vector<std::byte> bytes_;
+  std::vector<DnnRecordPointer> mentioned_;
+};
+
+struct DnnRecord {
+  struct Call {
+    uint32_t function;
+    DnnSlots slots;
+  };
+  ops::DnnKind kind{};
+  std::vector<Call> calls;
+  int32_t data_type = -1;  // cudnnDataType_t, where there is one
+  std::vector<int32_t> sizes;
+
+  /// Adds a call; it takes the place of an earlier one that did the same (part: of the graph API, which
+  /// attribute).
+  void repeat(uint32_t function, DnnSlots slots, int64_t part = -1);
+  const DnnSlots* find(uint32_t function, int64_t part = -1) const;
+};
+
+/// The number, or the bytes of the array, in a slot of a call; 0 or empty: there is none.
+int64_t number_at(const DnnSlots& slots, size_t at);
+std::span<const std::byte> array_at(const DnnSlots& slots, size_t at);
+
+/// What an op carries: objects, each behind those that it mentions, and a call.
+class DnnPayload {
+ public:
+  void add(const DnnRecordPointer& record);
+  void add_call(uint32_t function, const DnnSlots& slots);
+  uint32_t objects() const { return static_cast<uint32_t>(places_.size()); }
+  std::span<const std::byte> bytes() const { return bytes_; }
+  /// The same for every use of a call: without the addresses in the call itself, as a number.
+  uint64_t question() const;
+
+ private:
+  std::map<const DnnRecord*, uint64_t> places_;
+  std::vector<std::byte> bytes_;
+  size_t call_ = 0;  // where the call begins
+};
+
+}  // namespace jitc::front
