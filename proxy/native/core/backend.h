@@ -118,6 +118,12 @@ struct Resources {
     int32_t math_mode, pointer_mode, atomics_mode;
     uint64_t workspace, workspace_bytes;
   };
+  /// An execution plan of cuDNN, whose description is among the images.
+  struct DnnPlan {
+    uint64_t handle;
+    ImageHash hash;
+    uint64_t bytes;
+  };
   std::vector<Allocation> allocations;
   std::vector<Stream> streams;
   std::vector<Event> events;
@@ -131,6 +137,7 @@ struct Resources {
   std::vector<Blas> blas;
   std::vector<HostRange> host_ranges;
   std::vector<Held> held;
+  std::vector<DnnPlan> dnn_plans;
 };
 
 /// Module images that the node keeps (core/images.h).

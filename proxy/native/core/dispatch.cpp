@@ -130,7 +130,8 @@ void Session::note_resource(const ops::OpHeader& op, const ops::OpInfo& info) {
     fault(op.sequence, 801, "capture-too-large",
           wire::op_name(op.op) + ": a graph of more than 256 MiB of ops");
   if (info.id == OpId::module_load || info.id == OpId::module_unload || info.id == OpId::graph_destroy ||
-      info.id == OpId::executable_destroy || info.id == OpId::capture_end)
+      info.id == OpId::executable_destroy || info.id == OpId::capture_end || info.id == OpId::dnn_plan_load ||
+      info.id == OpId::dnn_plan_drop)
     images_used_ = op.sequence;
   if (info.id != OpId::communicator_create) return;
   const auto& made = as<ops::CommunicatorCreate>(op);
@@ -204,6 +205,9 @@ void Session::note_window(const ops::OpHeader& op) {
     case OpId::capture_end:
     case OpId::graph_instantiate:
     case OpId::lt_heuristic:
+    case OpId::dnn_ask:
+    case OpId::dnn_try:
+    case OpId::dnn_execute_try:
       ++step_waits_;
       return;
     default:

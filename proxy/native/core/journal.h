@@ -48,7 +48,7 @@ static_assert(sizeof(RecordHeader) == 32);
 
 class Journal {
  public:
-  static constexpr uint32_t kFormat = 6;
+  static constexpr uint32_t kFormat = 7;
   static constexpr uint64_t kChunkBytes = (4u << 20) + (64u << 10);  // a record of any size fits
   using Bytes = std::span<const std::byte>;
 

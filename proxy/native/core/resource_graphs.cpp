@@ -25,6 +25,8 @@ bool capturable(OpId id) {
     case OpId::blas_set:
     case OpId::blas_call:
     case OpId::lt_matmul:
+    case OpId::dnn_call:
+    case OpId::dnn_execute:
     case OpId::graph_launch:
       return true;
     default:

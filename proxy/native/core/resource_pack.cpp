@@ -181,6 +181,7 @@ void pack(Packer& packer, const Resources& resources) {
   pack_graphs(packer, resources);
   packer.put_all(resources.host_ranges);
   packer.put_all(resources.held);
+  packer.put_all(resources.dnn_plans);
 }
 
 Resources unpack_resources(Unpacker& unpacker, ImageStore& images) {
@@ -196,11 +197,13 @@ Resources unpack_resources(Unpacker& unpacker, ImageStore& images) {
   unpack_graphs(unpacker, resources, images);
   resources.host_ranges = unpacker.get_all<Resources::HostRange>();
   resources.held = unpacker.get_all<Resources::Held>();
+  resources.dnn_plans = unpacker.get_all<Resources::DnnPlan>();
   return resources;
 }
 
 void add_images(const Resources& resources, std::set<ImageHash>& needed) {
   for (const auto& one : resources.modules) needed.insert(one.hash);
+  for (const auto& one : resources.dnn_plans) needed.insert(one.hash);
   for (const auto& one : resources.graphs) needed.insert(one.ops->kept);
   for (const auto& one : resources.executables) needed.insert(one.ops->kept);
 }

@@ -75,6 +75,14 @@ void ResourceTable::apply(const ops::OpHeader& op, uint32_t status, Result resul
     case OpId::blas_destroy:
     case OpId::blas_set:
       return apply_blas(op);
+    case OpId::dnn_plan_load: {
+      const auto& made = as<ops::DnnPlanLoad>(op);
+      dnn_plans_[made.plan] = {made.plan, made.hash, made.bytes};
+      return;
+    }
+    case OpId::dnn_plan_drop:
+      dnn_plans_.erase(as<ops::DnnPlanDrop>(op).plan);
+      return;
     default:
       return;
   }
@@ -224,6 +232,7 @@ void ResourceTable::reset(const Resources& resources) {
   for (const auto& one : resources.blas) blas_[one.handle] = one;
   for (const auto& one : resources.host_ranges) host_ranges_[one.address] = one;
   for (const auto& one : resources.held) held_[one.handle] = one;
+  for (const auto& one : resources.dnn_plans) dnn_plans_[one.handle] = one;
   for (const auto& one : resources.captures) resume_capture(one);
 }
 
@@ -244,6 +253,7 @@ Resources ResourceTable::list(const Backend& backend) const {
   resources.blas = values(blas_);
   resources.host_ranges = values(host_ranges_);
   resources.held = values(held_);
+  resources.dnn_plans = values(dnn_plans_);
   for (const auto& [stream, open] : captures_)
     resources.captures.push_back({stream, std::make_shared<const Resources::Content>(*open.content)});
   return resources;

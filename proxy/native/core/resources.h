@@ -139,6 +139,7 @@ class ResourceTable {
   std::map<uint64_t, Resources::Graph> graphs_;
   std::map<uint64_t, Resources::Executable> executables_;
   std::map<uint64_t, Resources::Blas> blas_;
+  std::map<uint64_t, Resources::DnnPlan> dnn_plans_;
   std::map<uint64_t, Resources::HostRange> host_ranges_;  // by address
   std::map<uint64_t, Open> captures_;                     // by the stream that each began on
   bool overflown_ = false;

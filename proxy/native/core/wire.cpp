@@ -102,6 +102,18 @@ void check_launch(const OpView& op, uint64_t left) {
     refuse(op, "does not hold as many attributes and parameters as it says");
 }
 
+template <class Op>
+void check_described(const OpView& op, uint64_t left) {
+  if (!holds(left, operands<Op>(op).bytes)) refuse(op, "does not hold a description as long as it says");
+}
+
+template <class Op>
+void check_tensors(const OpView& op, uint64_t left) {
+  const uint64_t count = operands<Op>(op).count;
+  if (left % sizeof(ops::DnnTensor) || count != left / sizeof(ops::DnnTensor))
+    refuse(op, "does not hold as many tensors as it says");
+}
+
 /// The payload of an op for devices with kernels.
 void check_kernel_payload(const OpView& op, uint64_t left) {
   using ops::OpId;
@@ -130,6 +142,18 @@ void check_kernel_payload(const OpView& op, uint64_t left) {
       if (left < kLtFixed || !holds(left - kLtFixed, operands<ops::LtMatmul>(op).bytes))
         refuse(op, "does not hold a description as long as it says");
       return;
+    case OpId::dnn_ask:
+      return check_described<ops::DnnAsk>(op, left);
+    case OpId::dnn_call:
+      return check_described<ops::DnnCall>(op, left);
+    case OpId::dnn_try:
+      return check_described<ops::DnnTry>(op, left);
+    case OpId::dnn_plan_load:
+      return check_image_size(op, operands<ops::DnnPlanLoad>(op).bytes);
+    case OpId::dnn_execute:
+      return check_tensors<ops::DnnExecute>(op, left);
+    case OpId::dnn_execute_try:
+      return check_tensors<ops::DnnExecuteTry>(op, left);
     default:
       return;
   }

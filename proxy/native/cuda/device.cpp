@@ -35,7 +35,8 @@ Device::Device(const BackendOptions& options, ExecutionSink& sink, Rendezvous& r
       images_(images),
       memory_(options.address_base, options.address_bytes, options.memory_limit),
       blas_(options),
-      lt_(options) {}
+      lt_(options),
+      dnn_(options, images) {}
 
 Device::~Device() {
   if (communicators_) fence();

@@ -17,6 +17,7 @@
 #include "communicators.h"
 #include "completer.h"
 #include "context.h"
+#include "dnn.h"
 #include "error.h"
 #include "graphs.h"
 #include "harm.h"
@@ -151,6 +152,18 @@ class Device final : public Backend, public Watcher, public CommunicatorHost {
   /// A call of a library that works on the stream: its failure may be the device's.
   template <class Call>
   void library_call(Stream& stream, Call&& call);
+
+  // place_dnn.cpp
+  void place_dnn_ask(const ops::OpHeader&);
+  void place_dnn_call(const ops::OpHeader&);
+  void place_dnn_try(const ops::OpHeader&);
+  void place_dnn_plan_load(const ops::OpHeader&);
+  void place_dnn_plan_drop(const ops::OpHeader&);
+  void place_dnn_execute(const ops::OpHeader&);
+  void place_dnn_execute_try(const ops::OpHeader&);
+  template <class Call>
+  DnnOutcome outcome_of(Stream& stream, Call&& call);
+
   // place_module.cpp
   void place_module_load(const ops::OpHeader&);
   void place_module_unload(const ops::OpHeader&);
@@ -220,6 +233,7 @@ class Device final : public Backend, public Watcher, public CommunicatorHost {
   std::unique_ptr<Communicators> communicators_;
   Blas blas_;
   Lt lt_;
+  Dnn dnn_;
   std::unique_ptr<Modules> modules_;
   Graphs graphs_;
   std::vector<std::unique_ptr<Capture>> captures_;  // under way

@@ -1,31 +1,9 @@
-// Placing of cuBLAS and cuBLASLt ops. See device.h. A library that reports an error may only pass on that the
-// GPU is lost: the driver is asked.
+// Placing of cuBLAS and cuBLASLt ops. See device.h.
 #include "device.h"
+#include "library_call.h"
 #include "place.h"
 
 namespace jitc::cuda {
-namespace {
-
-/// What follows an op's operands.
-template <class Op>
-std::span<const std::byte> payload_of(const Op& op) {
-  return {reinterpret_cast<const std::byte*>(&op + 1), op.header.size - sizeof op};
-}
-
-}  // namespace
-
-template <class Call>
-void Device::library_call(Stream& stream, Call&& call) {
-  try {
-    call();
-  } catch (const OpError& error) {
-    if (stream.diverted()) throw;
-    const auto status = driver().cuStreamQuery(stream.real());
-    if (!sticky_cause(status)) throw;
-    throw error_of(driver(), error.message.c_str(), status);
-  }
-}
-
 void Device::place_blas_create(const ops::OpHeader& op) {
   library_call(*legacy_, [&] { blas_.create(as<ops::BlasCreate>(op).handle); });
   done_in_place(op);

@@ -116,6 +116,8 @@ bool Device::restore(const Resources& resources, std::string& error) {
   try {
     check("cuCtxSetCurrent", context_->bind());
     captures_.clear();
+    // Before graphs that execute them: what a library loads meanwhile cannot be captured.
+    dnn_.restore(resources.dnn_plans, !resources.executables.empty() || !resources.captures.empty());
     graphs_.restore(resources);
     restore_streams(resources.streams);
     restore_events(resources.events);

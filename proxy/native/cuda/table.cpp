@@ -60,9 +60,16 @@ const Table* Table::find(uint16_t id) {
       {OpId::blas_call, &Device::place_blas_call},
       {OpId::lt_heuristic, &Device::place_lt_heuristic},
       {OpId::lt_matmul, &Device::place_lt_matmul},
+      {OpId::dnn_ask, &Device::place_dnn_ask},
+      {OpId::dnn_call, &Device::place_dnn_call},
+      {OpId::dnn_try, &Device::place_dnn_try},
+      {OpId::dnn_plan_load, &Device::place_dnn_plan_load},
+      {OpId::dnn_plan_drop, &Device::place_dnn_plan_drop},
+      {OpId::dnn_execute, &Device::place_dnn_execute},
+      {OpId::dnn_execute_try, &Device::place_dnn_execute_try},
   };
   // Ids are family << 8 | number, both small: an index by id costs two kilobytes and no search.
-  static constexpr size_t kIds = 0x900;
+  static constexpr size_t kIds = 0xa00;
   static constexpr auto kIndex = [] {
     std::array<uint8_t, kIds> index{};
     for (size_t i = 0; i < std::size(kTable); ++i)
