@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from toolkit.client import node
-from toolkit.fakes import fake_calls, fake_compiler
+from toolkit.fakes import fake_calls, fake_compiler, fake_library
 from toolkit.job import PRELOAD, ROOT, run_command
 from toolkit.lockstep import Lockstep
 from toolkit.sandbox import refusing
@@ -35,13 +35,15 @@ def describe(service: Service) -> list[Any]:
 
 def test_gpus_and_workers(workplace: Workplace, environment: dict[str, str], tmp_path: Path) -> None:
     preloaded = environment | {"LD_PRELOAD": str(PRELOAD)}
-    service = workplace.service(2, (*CUDA, "--workers-per-gpu", "2", "--spares", "0"), **preloaded)
+    cudnn = ("--cudnn", str(fake_library("cudnn")))
+    service = workplace.service(2, (*CUDA, *cudnn, "--workers-per-gpu", "2", "--spares", "0"), **preloaded)
     gpus = describe(service)
     assert [gpu.index for gpu in gpus] == [0, 1, 2, 3]
     assert len({gpu.uuid for gpu in gpus}) == 4
     assert {(gpu.device, gpu.memory_total) for gpu in gpus} == {("cuda", 512 << 20)}
     assert gpus[0].attributes[75] == gpus[0].capability_major > 0
     assert gpus[0].attributes[16] == gpus[0].multiprocessors > 0
+    assert all(gpu.cudnn for gpu in gpus)
     states = service.status()["gpus"]
     assert [gpu["physical"] for gpu in states] == [0, 1, 0, 1]
     for gpu in states:

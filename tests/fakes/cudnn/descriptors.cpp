@@ -16,7 +16,8 @@ const Shape& set_shape(const Shape& shape) {
 }
 
 int rank_of(int rank) {
-  require(rank >= 1 && rank <= static_cast<int>(kMostDims), "a rank out of range");
+  require(rank <= static_cast<int>(kMostDims), "more dimensions than there can be", kDnnNotSupported);
+  require(rank >= 1, "a rank out of range");
   return rank;
 }
 

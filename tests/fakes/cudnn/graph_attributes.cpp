@@ -72,7 +72,7 @@ constexpr Rule kRules[] = {
     {kOperationPointwise, kPointwiseAlpha1, kTypeFloat, kMay},
     {kOperationPointwise, kPointwiseAlpha2, kTypeFloat, kMay},
 
-    {kGraph, kGraphHandle, kTypeHandle, kMust},
+    {kGraph, kGraphHandle, kTypeHandle, kMay},
     {kGraph, kGraphOperations, kTypeDescriptor, kMust, 1, kMany},
     {kGraph, kGraphEngines, kTypeInt64, kMay, 1, 1, kRead},
 

@@ -68,9 +68,9 @@ void give_nodes(const Attribute& from, size_t count, void* const* to) {
 }
 
 size_t give(CallLine& line, const Attribute& from, int type, int64_t requested, void* values) {
+  if (!values) return from.count;  // the caller wants to know how many there are
   const size_t count = std::min(from.count, static_cast<size_t>(requested));
-  if (count == 0) return requested == 0 ? from.count : 0;
-  given(values);
+  if (count == 0) return 0;
   if (type == kTypeDescriptor) {
     give_nodes(from, count, static_cast<void* const*>(values));
     line.add(Field::bytes("values", values, count * sizeof(void*)));
@@ -114,7 +114,7 @@ int cudnnBackendGetAttribute(void* descriptor, int attribute, int type, int64_t 
   const std::tuple shown(descriptor, attribute, type, requested);
   return dnn_call("cudnnBackendGetAttribute", shown, [&](CallLine& line) {
     const auto node = object<Node>(descriptor);
-    require(node->finalized, "the descriptor is not finalized", kDnnNotFinalized);
+    require(node->finalized, "the descriptor is not finalized", kDnnNotInitialized);
     const Rule& rule = rule_of(node->type, attribute);
     check_type(rule, type);
     require(requested >= 0, "a negative number of elements");
@@ -136,6 +136,8 @@ int cudnnBackendFinalize(void* descriptor) {
       require(rule.node != node->type || !rule.required || node->attributes.contains(rule.attribute),
               "an attribute was not set");
     finalize(*node);
+    if (node->type == kTensor && !node->attributes.contains(kTensorByValue))
+      node->put<uint8_t>(kTensorByValue, kTypeBoolean, {0});
     node->finalized = true;
   });
 }

@@ -68,6 +68,20 @@ def test_a_fault_in_a_phase(service: Service, phase: str) -> None:
 
 
 @pytest.mark.parametrize("cudnn", [True])
+def test_who_asks_for_cudnn_has_no_session(service: Service) -> None:
+    program = "import ctypes; print(ctypes.CDLL(None).jitc_serves_cudnn(0), flush=True); input()"
+    told = {"JITC_SOCKET": service.config.socket, "LD_PRELOAD": str(paths.preload_library())}
+    with subprocess.Popen(
+        [sys.executable, "-c", program], env=os.environ | told, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as asking:
+        assert asking.stdout is not None
+        assert asking.stdout.readline() == "1\n"
+        assert not service.registry.sessions
+        asking.communicate("\n", timeout=60)
+    assert asking.returncode == 0
+
+
+@pytest.mark.parametrize("cudnn", [True])
 def test_cudnn_stays_as_it_is_where_it_is_served(service: Service) -> None:
     """Where it is not, every other test here sees that it is off."""
     run(service)

@@ -34,6 +34,10 @@ PAIRS = {
     "cublasLtMatmulDescCreate": ("cublasLtMatmulDescDestroy", "object"),
     "cublasLtMatrixLayoutCreate": ("cublasLtMatrixLayoutDestroy", "object"),
     "cublasLtMatmulPreferenceCreate": ("cublasLtMatmulPreferenceDestroy", "object"),
+    "cudnnCreate": ("cudnnDestroy", "handle"),
+    "cudnnBackendCreateDescriptor": ("cudnnBackendDestroyDescriptor", "descriptor"),
+    "cudnnCreateTensorDescriptor": ("cudnnDestroyTensorDescriptor", "descriptor"),
+    "cudnnCreateCTCLossDescriptor": ("cudnnDestroyCTCLossDescriptor", "descriptor"),
     "cuModuleLoadData": ("cuModuleUnload", "module"),
     "cuStreamEndCapture": ("cuGraphDestroy", "graph"),
     "cuGraphInstantiateWithFlags": ("cuGraphExecDestroy", "graph"),
@@ -57,9 +61,9 @@ def cuda_headers() -> Path | None:
     return next((folder for folder in found if (folder / "cuda.h").exists()), None)
 
 
-def real_nvrtc() -> Path | None:
+def real_library(name: str) -> Path | None:
     """As the service looks for it, in the wheels that PyTorch brought along."""
-    found = [Path(one) for one in libraries.candidates("nvrtc")]
+    found = [Path(one) for one in libraries.candidates(name)]
     return next((path for path in found if path.is_absolute()), None)
 
 
@@ -117,10 +121,10 @@ def test_case(program: Path, case: str, tmp_path: Path) -> None:
         assert not leaks(calls)
 
 
-@pytest.mark.skipif(real_nvrtc() is None, reason="libnvrtc is not installed (pip install nvidia-cuda-nvrtc)")
+@pytest.mark.skipif(real_library("nvrtc") is None, reason="libnvrtc is not installed (pip install nvidia-cuda-nvrtc)")
 def test_real_nvrtc_compiles_the_hash_kernel(program: Path) -> None:
     """For compute capabilities 8.0, 9.0 and 10.0; no GPU is needed for that."""
-    env = fake_environment() | {"JITC_TEST_REAL_NVRTC": str(real_nvrtc())}
+    env = fake_environment() | {"JITC_TEST_REAL_NVRTC": str(real_library("nvrtc"))}
     run_case(program, "real_compiler_makes_the_kernel", env)
 
 
@@ -259,3 +263,22 @@ def test_objects_of_a_cublaslt_product_are_kept(program: Path, tmp_path: Path) -
     assert calls["cublasLtMatmul"] == 605 and calls["cublasLtCreate"] == calls["cublasLtDestroy"] == 1
     for one, count in {"MatmulDesc": 1, "MatrixLayout": 4}.items():
         assert calls[f"cublasLt{one}Create"] == calls[f"cublasLt{one}Destroy"] == 601 * count
+
+
+def test_cudnn_objects_are_made_once(program: Path, tmp_path: Path) -> None:
+    """Ten equal plans: one set of descriptors, and one answer of the heuristics' that they are chosen from."""
+    calls = run(program, "dnn_objects_are_kept_by_their_content", tmp_path / "log")
+    made = Counter(call.args["type"] for call in calls if call.name == "cudnnBackendCreateDescriptor")
+    tensor, plan, configuration = 17, 5, 3
+    assert (made[tensor], made[plan], made[configuration]) == (3, 1, 4)
+    assert sum(call.name == "cudnnBackendGetAttribute" for call in calls) == 1
+
+
+@pytest.mark.skipif(real_library("cudnn") is None, reason="libcudnn is not installed (pip install nvidia-cudnn-cu13)")
+def test_real_cudnn_takes_descriptors(program: Path) -> None:
+    """Through the worker's code: what clients describe, and the functions that it calls for that. No GPU is needed."""
+    run_case(
+        program,
+        "real_cudnn_takes_descriptors",
+        fake_environment() | {"JITC_TEST_REAL_CUDNN": str(real_library("cudnn"))},
+    )

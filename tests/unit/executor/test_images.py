@@ -275,6 +275,12 @@ MALFORMED = [
     (pack("lt_heuristic", 1, (1 << 64) - 1, 3, 0, payload=b""), "description as long"),
     (pack("lt_matmul", 1, *([0] * 6), 8, 0, 0, payload=bytes(112)), "description as long"),
     (pack("lt_matmul", 1, *([0] * 6), 0, 0, 0, payload=bytes(104)), "description as long"),
+    (pack("dnn_ask", 1, 1, 0, 24, payload=bytes(16)), "description as long"),
+    (pack("dnn_call", 1, 1, 1, (1 << 64) - 8, payload=b""), "description as long"),
+    (pack("dnn_try", 1, 1, 1, 8, payload=b""), "description as long"),
+    (pack("dnn_plan_load", 1, 5, HASH, 0), "no size, or of more than 2 GiB"),
+    (pack("dnn_execute", 1, 5, 0, 2, payload=bytes(32)), "as many tensors"),
+    (pack("dnn_execute_try", 1, 5, 0, 1 << 60, payload=bytes(32)), "as many tensors"),
 ]
 
 

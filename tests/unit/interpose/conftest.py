@@ -1,7 +1,8 @@
 """Fixtures ``cuda`` and ``gpu``: the front ends over a recording runtime, of kind software and of kind cuda.
 
 Each is one process-wide library, so every test starts by dropping what was recorded before. The second is a
-copy of the file: the loader takes it for another library, with tables of its own.
+copy of the file: the loader takes it for another library, with tables of its own. ``fresh`` is another copy, of one
+test alone; ``dnn`` is a handle of cuDNN on ``gpu``.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from interpose_dnn import Dnn
 from interpose_fake import Cuda, fake_library, pinned_file
 
 
@@ -56,3 +59,21 @@ def gpu(_gpu: Cuda) -> Iterator[Cuda]:
     _gpu.reset()
     yield _gpu
     _gpu.reset()
+
+
+@pytest.fixture
+def dnn(gpu: Cuda) -> Iterator[Dnn]:
+    """A handle of cuDNN on the device with kernels; every answer that a test prepares must be asked for."""
+    one = Dnn(gpu)
+    yield one
+    assert one.unused() == 0
+    one.ok("cudnnDestroy", one.handle)
+
+
+@pytest.fixture
+def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cuda:
+    """A process's library before its first call, which has no answers from other tests: a copy, of kind cuda."""
+    monkeypatch.setenv("JITC_FAKE_KIND", "cuda")
+    copy = tmp_path / "libjitc_interpose_fake_fresh.so"
+    shutil.copy(fake_library(), copy)
+    return Cuda(copy)

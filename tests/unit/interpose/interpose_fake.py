@@ -101,6 +101,7 @@ class Cuda:
         self.library.jitc_fake_hold(0)
         self.library.jitc_fake_over(0)
         self.library.jitc_fake_forked(0)
+        self.library.jitc_fake_dnn_forget()
         self.library.cudaSetDevice(0)
         self.library.cudaGetLastError()
         self.take()

@@ -56,6 +56,18 @@ def test_a_gpu_serves_every_cublas_function_that_libtorch_cuda_needs() -> None:
     assert refused <= TUNABLE_OP
 
 
+def test_everything_that_cudnn_exports_is_there() -> None:
+    """A missing name would be found in the libcudnn that PyTorch has loaded, and run on no GPU."""
+    spec = importlib.util.find_spec("nvidia")
+    folders = [Path(place) / "cudnn/lib" for place in spec.submodule_search_locations or ()] if spec else []
+    library = next((one for folder in folders if (one := folder / "libcudnn.so.9").exists()), None)
+    if not library:
+        pytest.skip("the wheel's libcudnn.so.9 is not here")
+    exported = {name for name in defined(library) if name.startswith("cudnn")}
+    assert len(exported) > 200
+    assert exported <= defined(LIBRARY)
+
+
 def test_driver_symbols_that_pytorch_looks_up_by_name_are_there() -> None:
     names = {name.removesuffix(suffix) for name in FUNCTIONS for suffix in ("", "_v2", "_v3", "_v4")}
     wanted = (

@@ -45,6 +45,7 @@ std::unique_ptr<Backend> make_device(const Options& options, ExecutionSink& sink
   wanted.driver_path = options.driver;
   wanted.cublas_path = options.cublas;
   wanted.cublaslt_path = options.cublaslt;
+  wanted.cudnn_path = options.cudnn;
   wanted.nccl_path = options.nccl;
   wanted.nvrtc_path = options.nvrtc;
   wanted.hang_seconds = options.hang_seconds;

@@ -111,6 +111,14 @@ void load(Bench& bench, uint64_t module, uint8_t image, uint32_t status = 0) {
   bench.give(op, 0, {}, status);
 }
 
+void load_plan(Bench& bench, uint64_t plan, uint8_t image, uint64_t bytes) {
+  ops::DnnPlanLoad op;
+  op.plan = plan;
+  op.hash = hash_named(image);
+  op.bytes = bytes;
+  bench.give(op);
+}
+
 void set_attribute(Bench& bench, uint64_t function, int32_t attribute, int32_t value, uint32_t status = 0) {
   bench.give(with<ops::FunctionSet>(function, attribute, value), 0, {}, status);
 }
@@ -142,6 +150,7 @@ void fill(Bench& bench) {
   bench.give(with<ops::HostUnregister>(uint64_t{0x9000}));
   bench.give(with<ops::HostRegister>(uint64_t{0x9000}, uint64_t{4096}), 0, {}, 1);  // failed
   bench.give(with<ops::MemoryHold>(uint64_t{70}, uint64_t{8192}));
+  load_plan(bench, 90, 3, 64);
   load(bench, 20, 1);
   load(bench, 21, 2);
   bench.function(20, 30, "kernel");
@@ -176,6 +185,19 @@ void held_memory(const std::string& folder) {
   CHECK(list.allocations[0].bytes == 8192 && list.allocations[0].sequence == born);
   bench.give(with<ops::Free>(uint64_t{0x200000}));
   CHECK(bench.list().allocations.empty() && bench.list().held.size() == 1);
+}
+
+void plans(const std::string& folder) {
+  Bench bench(folder);
+  load_plan(bench, 80, 1, 100);
+  load_plan(bench, 81, 2, 200);
+  bench.give(with<ops::DnnPlanDrop>(uint64_t{80}));
+  const Resources list = bench.list();
+  CHECK(list.dnn_plans.size() == 1 && list.dnn_plans[0].handle == 81 && list.dnn_plans[0].bytes == 200);
+  CHECK(list.dnn_plans[0].hash == hash_named(2));
+  std::set<ImageHash> needed;
+  add_images(list, needed);
+  CHECK(needed == std::set<ImageHash>{hash_named(2)});
 }
 
 void modules(const std::string& folder) {
@@ -322,6 +344,7 @@ void packed_and_back(const std::string& folder) {
   CHECK(again.host_ranges.size() == 1 && again.host_ranges[0].address == 0x3000);
   CHECK(again.host_ranges[0].bytes == 8192);
   CHECK(again.held.size() == 1 && again.held[0].handle == 70 && again.held[0].bytes == 8192);
+  CHECK(again.dnn_plans.size() == 1 && again.dnn_plans[0].handle == 90 && again.dnn_plans[0].bytes == 64);
   // Small when the content lies with the images, whole when it does not.
   CHECK(folder.empty() == (bytes.size() > 1500));
   const std::string place = folder.empty() ? "" : folder + "/other";
@@ -377,6 +400,7 @@ void a_graph_that_is_lost_is_named(const std::string& folder) {
 const std::map<std::string, std::function<void(const std::string&)>>& cases() {
   static const std::map<std::string, std::function<void(const std::string&)>> kCases{
       {"held_memory", held_memory},
+      {"plans", plans},
       {"modules", modules},
       {"blas", blas},
       {"graphs", graphs},

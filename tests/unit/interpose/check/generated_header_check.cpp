@@ -4,6 +4,7 @@
 #include <nccl.h>
 #include <cublas_v2.h>
 #include <cublasLt.h>
+#include <cudnn.h>
 #include "abi_check.h"
 
 namespace jitc::front {
@@ -503,5 +504,93 @@ JITC_CHECK(cublasLtMatrixLayoutCreate, int32_t(uint64_t*, int32_t, uint64_t, uin
 JITC_CHECK(cublasLtMatrixLayoutDestroy, int32_t(uint64_t));
 JITC_CHECK(cublasLtMatrixLayoutGetAttribute, int32_t(uint64_t, int32_t, void*, size_t, size_t*));
 JITC_CHECK(cublasLtMatrixLayoutSetAttribute, int32_t(uint64_t, int32_t, const void*, size_t));
+
+// cuDNN
+JITC_CHECK(cudnnBackendCreateDescriptor, int32_t(int32_t, uint64_t*));
+JITC_CHECK(cudnnBackendDestroyDescriptor, int32_t(uint64_t));
+JITC_CHECK(cudnnBackendExecute, int32_t(uint64_t, uint64_t, uint64_t));
+JITC_CHECK(cudnnBackendFinalize, int32_t(uint64_t));
+JITC_CHECK(cudnnBackendGetAttribute, int32_t(uint64_t, int32_t, int32_t, int64_t, int64_t*, void*));
+JITC_CHECK(cudnnBackendSetAttribute, int32_t(uint64_t, int32_t, int32_t, int64_t, const void*));
+JITC_CHECK(cudnnBatchNormalizationBackwardEx, int32_t(uint64_t, int32_t, int32_t, const void*, const void*, const void*, const void*, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, double, uint64_t, uint64_t, uint64_t, uint64_t, size_t, uint64_t, size_t));
+JITC_CHECK(cudnnBatchNormalizationForwardInference, int32_t(uint64_t, int32_t, const void*, const void*, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, double));
+JITC_CHECK(cudnnBatchNormalizationForwardTrainingEx, int32_t(uint64_t, int32_t, int32_t, const void*, const void*, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, double, uint64_t, uint64_t, double, uint64_t, uint64_t, uint64_t, uint64_t, size_t, uint64_t, size_t));
+JITC_CHECK(cudnnCTCLoss, int32_t(uint64_t, uint64_t, uint64_t, const int32_t*, const int32_t*, const int32_t*, uint64_t, uint64_t, uint64_t, int32_t, uint64_t, uint64_t, size_t));
+JITC_CHECK(cudnnCTCLoss_v8, int32_t(uint64_t, int32_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, size_t, uint64_t));
+JITC_CHECK(cudnnConvolutionBackwardData, int32_t(uint64_t, const void*, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, int32_t, uint64_t, size_t, const void*, uint64_t, uint64_t));
+JITC_CHECK(cudnnConvolutionBackwardFilter, int32_t(uint64_t, const void*, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, int32_t, uint64_t, size_t, const void*, uint64_t, uint64_t));
+JITC_CHECK(cudnnConvolutionBiasActivationForward, int32_t(uint64_t, const void*, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, int32_t, uint64_t, size_t, const void*, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t));
+JITC_CHECK(cudnnConvolutionForward, int32_t(uint64_t, const void*, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, int32_t, uint64_t, size_t, const void*, uint64_t, uint64_t));
+JITC_CHECK(cudnnCreate, int32_t(uint64_t*));
+JITC_CHECK(cudnnCreateActivationDescriptor, int32_t(uint64_t*));
+JITC_CHECK(cudnnCreateCTCLossDescriptor, int32_t(uint64_t*));
+JITC_CHECK(cudnnCreateConvolutionDescriptor, int32_t(uint64_t*));
+JITC_CHECK(cudnnCreateDropoutDescriptor, int32_t(uint64_t*));
+JITC_CHECK(cudnnCreateFilterDescriptor, int32_t(uint64_t*));
+JITC_CHECK(cudnnCreatePoolingDescriptor, int32_t(uint64_t*));
+JITC_CHECK(cudnnCreateRNNDataDescriptor, int32_t(uint64_t*));
+JITC_CHECK(cudnnCreateRNNDescriptor, int32_t(uint64_t*));
+JITC_CHECK(cudnnCreateSpatialTransformerDescriptor, int32_t(uint64_t*));
+JITC_CHECK(cudnnCreateTensorDescriptor, int32_t(uint64_t*));
+JITC_CHECK(cudnnDestroy, int32_t(uint64_t));
+JITC_CHECK(cudnnDestroyActivationDescriptor, int32_t(uint64_t));
+JITC_CHECK(cudnnDestroyCTCLossDescriptor, int32_t(uint64_t));
+JITC_CHECK(cudnnDestroyConvolutionDescriptor, int32_t(uint64_t));
+JITC_CHECK(cudnnDestroyDropoutDescriptor, int32_t(uint64_t));
+JITC_CHECK(cudnnDestroyFilterDescriptor, int32_t(uint64_t));
+JITC_CHECK(cudnnDestroyPoolingDescriptor, int32_t(uint64_t));
+JITC_CHECK(cudnnDestroyRNNDataDescriptor, int32_t(uint64_t));
+JITC_CHECK(cudnnDestroyRNNDescriptor, int32_t(uint64_t));
+JITC_CHECK(cudnnDestroySpatialTransformerDescriptor, int32_t(uint64_t));
+JITC_CHECK(cudnnDestroyTensorDescriptor, int32_t(uint64_t));
+JITC_CHECK(cudnnDropoutGetStatesSize, int32_t(uint64_t, size_t*));
+JITC_CHECK(cudnnFindConvolutionBackwardDataAlgorithmEx, int32_t(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, int32_t, int32_t*, void*, uint64_t, size_t));
+JITC_CHECK(cudnnFindConvolutionBackwardFilterAlgorithmEx, int32_t(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, int32_t, int32_t*, void*, uint64_t, size_t));
+JITC_CHECK(cudnnFindConvolutionForwardAlgorithmEx, int32_t(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, int32_t, int32_t*, void*, uint64_t, size_t));
+JITC_CHECK(cudnnGetBatchNormalizationBackwardExWorkspaceSize, int32_t(uint64_t, int32_t, int32_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, size_t*));
+JITC_CHECK(cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize, int32_t(uint64_t, int32_t, int32_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, size_t*));
+JITC_CHECK(cudnnGetBatchNormalizationTrainingExReserveSpaceSize, int32_t(uint64_t, int32_t, int32_t, uint64_t, uint64_t, size_t*));
+JITC_CHECK(cudnnGetCTCLossWorkspaceSize, int32_t(uint64_t, uint64_t, uint64_t, const int32_t*, const int32_t*, const int32_t*, int32_t, uint64_t, size_t*));
+JITC_CHECK(cudnnGetCTCLossWorkspaceSize_v8, int32_t(uint64_t, int32_t, uint64_t, uint64_t, uint64_t, size_t*));
+JITC_CHECK(cudnnGetConvolutionBackwardDataAlgorithm_v7, int32_t(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, int32_t, int32_t*, void*));
+JITC_CHECK(cudnnGetConvolutionBackwardDataWorkspaceSize, int32_t(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, int32_t, size_t*));
+JITC_CHECK(cudnnGetConvolutionBackwardFilterAlgorithm_v7, int32_t(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, int32_t, int32_t*, void*));
+JITC_CHECK(cudnnGetConvolutionBackwardFilterWorkspaceSize, int32_t(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, int32_t, size_t*));
+JITC_CHECK(cudnnGetConvolutionForwardAlgorithm_v7, int32_t(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, int32_t, int32_t*, void*));
+JITC_CHECK(cudnnGetConvolutionForwardWorkspaceSize, int32_t(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, int32_t, size_t*));
+JITC_CHECK(cudnnGetCudartVersion, size_t());
+JITC_CHECK(cudnnGetErrorString, const char*(int32_t));
+JITC_CHECK(cudnnGetFilterNdDescriptor, int32_t(uint64_t, int32_t, int32_t*, int32_t*, int32_t*, void*));
+JITC_CHECK(cudnnGetLastErrorString, void(char*, size_t));
+JITC_CHECK(cudnnGetProperty, int32_t(int32_t, int32_t*));
+JITC_CHECK(cudnnGetRNNTempSpaceSizes, int32_t(uint64_t, uint64_t, int32_t, uint64_t, size_t*, size_t*));
+JITC_CHECK(cudnnGetRNNWeightParams, int32_t(uint64_t, uint64_t, int32_t, size_t, uint64_t, int32_t, uint64_t, uint64_t*, uint64_t, uint64_t*));
+JITC_CHECK(cudnnGetRNNWeightSpaceSize, int32_t(uint64_t, uint64_t, size_t*));
+JITC_CHECK(cudnnGetStream, int32_t(uint64_t, uint64_t*));
+JITC_CHECK(cudnnGetTensorNdDescriptor, int32_t(uint64_t, int32_t, int32_t*, int32_t*, void*, void*));
+JITC_CHECK(cudnnGetVersion, size_t());
+JITC_CHECK(cudnnPoolingForward, int32_t(uint64_t, uint64_t, const void*, uint64_t, uint64_t, const void*, uint64_t, uint64_t));
+JITC_CHECK(cudnnRNNBackwardData_v8, int32_t(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, size_t, uint64_t, size_t, uint64_t, size_t, uint64_t));
+JITC_CHECK(cudnnRNNBackwardWeights_v8, int32_t(uint64_t, uint64_t, int32_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, size_t, uint64_t, size_t, uint64_t, size_t, uint64_t));
+JITC_CHECK(cudnnRNNForward, int32_t(uint64_t, uint64_t, int32_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, size_t, uint64_t, size_t, uint64_t, size_t, uint64_t));
+JITC_CHECK(cudnnRestoreDropoutDescriptor, int32_t(uint64_t, uint64_t, float, uint64_t, size_t, uint64_t));
+JITC_CHECK(cudnnSetActivationDescriptor, int32_t(uint64_t, int32_t, int32_t, double));
+JITC_CHECK(cudnnSetCTCLossDescriptorEx, int32_t(uint64_t, int32_t, int32_t, int32_t));
+JITC_CHECK(cudnnSetCTCLossDescriptor_v9, int32_t(uint64_t, int32_t, int32_t, int32_t, int32_t));
+JITC_CHECK(cudnnSetConvolutionGroupCount, int32_t(uint64_t, int32_t));
+JITC_CHECK(cudnnSetConvolutionMathType, int32_t(uint64_t, int32_t));
+JITC_CHECK(cudnnSetConvolutionNdDescriptor, int32_t(uint64_t, int32_t, const int32_t*, const int32_t*, const int32_t*, int32_t, int32_t));
+JITC_CHECK(cudnnSetDropoutDescriptor, int32_t(uint64_t, uint64_t, float, uint64_t, size_t, uint64_t));
+JITC_CHECK(cudnnSetFilterNdDescriptor, int32_t(uint64_t, int32_t, int32_t, int32_t, const int32_t*));
+JITC_CHECK(cudnnSetPooling2dDescriptor, int32_t(uint64_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t));
+JITC_CHECK(cudnnSetRNNDataDescriptor, int32_t(uint64_t, int32_t, int32_t, int32_t, int32_t, int32_t, const int32_t*, const void*));
+JITC_CHECK(cudnnSetRNNDescriptor_v8, int32_t(uint64_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint64_t, uint32_t));
+JITC_CHECK(cudnnSetSpatialTransformerNdDescriptor, int32_t(uint64_t, int32_t, int32_t, int32_t, const int32_t*));
+JITC_CHECK(cudnnSetStream, int32_t(uint64_t, uint64_t));
+JITC_CHECK(cudnnSetTensorNdDescriptor, int32_t(uint64_t, int32_t, int32_t, const int32_t*, const int32_t*));
+JITC_CHECK(cudnnSpatialTfGridGeneratorBackward, int32_t(uint64_t, uint64_t, uint64_t, uint64_t));
+JITC_CHECK(cudnnSpatialTfGridGeneratorForward, int32_t(uint64_t, uint64_t, uint64_t, uint64_t));
+JITC_CHECK(cudnnSpatialTfSamplerBackward, int32_t(uint64_t, uint64_t, const void*, uint64_t, uint64_t, const void*, uint64_t, uint64_t, const void*, uint64_t, uint64_t, uint64_t, const void*, uint64_t));
+JITC_CHECK(cudnnSpatialTfSamplerForward, int32_t(uint64_t, uint64_t, const void*, uint64_t, uint64_t, uint64_t, const void*, uint64_t, uint64_t));
 
 }  // namespace jitc::front

@@ -1,0 +1,116 @@
+"""Unmodified PyTorch with cuDNN on the fake libraries: its graph API, batch normalization, a recurrent layer.
+
+The program is cudnn_training.py; after each step it tells a hash of all that it has on the device. Whatever fails, the
+hashes are those of a run without a fault. Nothing here says anything about a real GPU.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from toolkit.fakes import fake_calls, fake_library, fake_system
+from toolkit.job import ROOT
+from toolkit.lockstep import Lockstep
+from toolkit.service import Service, kill_at, kill_at_op
+from toolkit.waiting import until
+from toolkit.workplace import Workplace
+
+TRAINING = ROOT / "tests" / "end_to_end" / "cudnn_training.py"
+STEPS = 6
+#: An op that every run surely reaches.
+LAST_OP = 440
+RANDOM_OPS = 24
+PHASES = ("forward", "backward", "optimizer", "boundary", "copy")
+Start = Callable[..., Lockstep]
+
+
+def serve(workplace: Workplace, environment: dict[str, str], *options: str) -> Service:
+    names = ("nccl", "cublas", "cublaslt", "nvrtc", "cudnn")
+    libraries = [word for name in names for word in (f"--{name}", str(fake_library(name)))]
+    return workplace.service(1, ("--device", "cuda", *libraries, *options), **environment)
+
+
+@pytest.fixture(scope="module")
+def expected(shared_workplace: Workplace, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+    """The lines of a run without a fault."""
+    environment = fake_system(tmp_path_factory.mktemp("driver"), shared_workplace.env, DEVICES="1")
+    program = Lockstep(serve(shared_workplace, environment), TRAINING)
+    yield [program.step() for _ in range(STEPS)]
+    program.kill()
+
+
+def finish(program: Lockstep) -> None:
+    """PyTorch may bring another cuDNN along than the one that the fake says it is."""
+    status, said = program.finish()
+    assert status == 0
+    assert [line for line in said.splitlines() if not line.startswith("jitc: the service has cuDNN ")] == []
+
+
+def test_a_step_changes_something(expected: list[str]) -> None:
+    assert len(set(expected)) == STEPS
+    assert [line.split()[0] for line in expected] == [str(number) for number in range(STEPS)]
+
+
+def test_a_worker_lost_in_every_phase(
+    workplace: Workplace, environment: dict[str, str], start: Start, expected: list[str], tmp_path: Path
+) -> None:
+    """Plans are made again in the new worker, with the engine that was chosen before."""
+    service = serve(workplace, environment)
+    program = start(service, TRAINING)
+    assert program.step() == expected[0]
+    for number, phase in enumerate(PHASES, 1):
+        service.inject(kill_at(number, phase), 0)
+        assert program.step() == expected[number], phase
+        until(lambda: len(service.report()) == number, 60, f"the recovery of {phase}")  # noqa: B023
+    finish(program)
+    assert {one["outcome"] for one in service.report()} == {"recovered"}
+    by_worker: dict[int, list[int]] = {}
+    for call in fake_calls(tmp_path / "log"):
+        if call.name == "cudnnBackendExecute" and not call.runs:
+            by_worker.setdefault(call.pid, []).append(call.result)
+    assert len(by_worker) == 1 + len(PHASES)
+    first, *later = by_worker.values()
+    assert 3000 in first, "PyTorch tried an engine that does not run"
+    assert all(set(results) == {0} for results in later), "later workers execute what was chosen"
+
+
+def test_errors_of_the_device(
+    workplace: Workplace, environment: dict[str, str], start: Start, expected: list[str]
+) -> None:
+    service = serve(workplace, environment)
+    program = start(service, TRAINING)
+    lines = [program.step()]
+    for number, (kind, phase) in enumerate((("illegal-access", "forward"), ("sticky-error", "backward")), 1):
+        service.inject(kill_at(number, phase, kind=kind), 0)
+        lines.append(program.step())
+        until(lambda: len(service.report()) == number, 60, f"the recovery of {kind}")  # noqa: B023
+    finish(program)
+    assert lines == expected[:3]
+    assert [one["cause"] for one in service.report()] == ["sticky-error"] * 2
+
+
+def check_kill(op: int, workplace: Workplace, environment: dict[str, str], start: Start, expected: list[str]) -> None:
+    service = serve(workplace, environment)
+    service.inject(kill_at_op(op), 0)
+    program = start(service, TRAINING)
+    assert [program.step() for _ in range(STEPS)] == expected
+    until(lambda: len(service.report()) == 1, 60, "the recovery")
+    finish(program)
+    assert [(one["cause"], one["outcome"]) for one in service.report()] == [("worker-death", "recovered")]
+
+
+def random_ops() -> list[object]:
+    """Ops anywhere in the run, the same in every run of the tests."""
+    source = random.Random(11)
+    ops = [source.randrange(1, LAST_OP) for _ in range(RANDOM_OPS)]
+    return [pytest.param(op, marks=() if at < 2 else pytest.mark.slow) for at, op in enumerate(ops)]
+
+
+@pytest.mark.parametrize("op", random_ops())
+def test_a_worker_lost_at_an_op(
+    op: int, workplace: Workplace, environment: dict[str, str], start: Start, expected: list[str]
+) -> None:
+    check_kill(op, workplace, environment, start, expected)

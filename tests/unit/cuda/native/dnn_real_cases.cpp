@@ -1,0 +1,122 @@
+// The real libcudnn, which makes descriptors without a GPU: what a client describes is what it takes.
+//
+// PyTorch's wheels bring the library along; JITC_TEST_REAL_CUDNN is its path.
+#include <cstdlib>
+
+#include "blas_client.h"
+#include "cuda/dnn_objects.h"
+#include "device/error.h"
+#include "dnn_client.h"
+
+namespace jitc::test {
+namespace {
+using Numbers32 = std::vector<int32_t>;
+
+/// A descriptor of the older API, by its setters.
+class Older {
+ public:
+  explicit Older(ops::DnnKind kind) { record_->kind = kind; }
+  template <class Fill>
+  Older& set(std::string_view function, Fill&& fill) {
+    DnnSlots slots;
+    fill(slots);
+    record_->repeat(identifier(function), std::move(slots));
+    return *this;
+  }
+  DnnRecordPointer done() const { return record_; }
+
+ private:
+  std::shared_ptr<DnnRecord> record_ = std::make_shared<DnnRecord>();
+};
+
+void numbers(DnnSlots& slots, std::initializer_list<int64_t> values) {
+  for (const int64_t one : values) slots.number(one);
+}
+void array(DnnSlots& slots, const Numbers32& values) { slots.array(values.data(), values.size() * 4); }
+
+std::vector<DnnRecordPointer> all_kinds() {
+  using enum ops::DnnKind;
+  return {old_tensor({2, 3, 4, 5}),
+          Older(filter)
+              .set("cudnnSetFilterNdDescriptor",
+                   [](DnnSlots& s) { numbers(s, {0, 0, 4}), array(s, {8, 3, 3, 3}); })
+              .done(),
+          Older(convolution)
+              .set("cudnnSetConvolutionNdDescriptor",
+                   [](DnnSlots& s) {
+                     s.number(2), array(s, {1, 1}), array(s, {2, 2}), array(s, {1, 1}), numbers(s, {1, 0});
+                   })
+              .set("cudnnSetConvolutionGroupCount", [](DnnSlots& s) { s.number(4); })
+              .set("cudnnSetConvolutionMathType", [](DnnSlots& s) { s.number(1); })
+              .done(),
+          Older(activation)
+              .set("cudnnSetActivationDescriptor", [](DnnSlots& s) { numbers(s, {1, 0}), s.real(0.5); })
+              .done(),
+          Older(pooling)
+              .set("cudnnSetPooling2dDescriptor", [](DnnSlots& s) { numbers(s, {0, 0, 2, 2, 0, 0, 2, 2}); })
+              .done(),
+          Older(rnn_data)
+              .set("cudnnSetRNNDataDescriptor",
+                   [](DnnSlots& s) { numbers(s, {0, 0, 5, 2, 3}), array(s, {5, 4}), s.null(); })
+              .done(),
+          Older(ctc_loss)
+              .set("cudnnSetCTCLossDescriptor_v9", [](DnnSlots& s) { numbers(s, {0, 1, 0, 16}); })
+              .done(),
+          Older(transformer)
+              .set("cudnnSetSpatialTransformerNdDescriptor",
+                   [](DnnSlots& s) { numbers(s, {0, 0, 4}), array(s, {1, 2, 3, 4}); })
+              .done()};
+}
+
+/// A convolution of the graph API, and its graph; it needs no handle before heuristics are asked.
+DnnRecordPointer convolution_graph() {
+  constexpr int32_t kDataType = 1, kInt64 = 3, kFloat = 4, kMode = 7;
+  const auto x = graph_tensor(1, {2, 4, 8, 8}), w = graph_tensor(2, {6, 4, 3, 3}),
+             y = graph_tensor(3, {2, 6, 8, 8});
+  GraphPart how(1);
+  how.set<int32_t>(100, kDataType, {0}).set<int32_t>(101, kMode, {1}).set<int64_t>(106, kInt64, {2});
+  for (const int32_t name : {102, 103, 104, 105}) how.set<int64_t>(name, kInt64, {1, 1});
+  GraphPart operation(10);
+  operation.refer(704, {x}).refer(703, {w}).refer(705, {y}).refer(702, {how.done()});
+  operation.set<float>(700, kFloat, {1}).set<float>(701, kFloat, {0});
+  return GraphPart(15).refer(801, {operation.done()}).done();
+}
+
+std::vector<cuda::DnnObject::Pointer> make(cuda::DnnObjects& objects, const DnnRecordPointer& record) {
+  DnnPayload payload;
+  payload.add(record);
+  try {
+    return objects.make(cuda::DnnDescription(payload.bytes(), payload.objects(), false), nullptr);
+  } catch (const cuda::DnnFailure& failure) {
+    throw Failure{std::string(failure.function) + ": " + std::to_string(failure.status) + " " +
+                  failure.words};
+  } catch (const device::OpError& error) {
+    throw Failure{error.message};
+  }
+}
+}  // namespace
+
+CASE(real_cudnn_takes_descriptors) {
+  const char* const path = std::getenv("JITC_TEST_REAL_CUDNN");
+  if (!path) throw Failure{"JITC_TEST_REAL_CUDNN is not set"};
+  const auto library = cuda::Cudnn::open(path, {});
+  cuda::DnnObjects objects(library);
+  for (const DnnRecordPointer& one : all_kinds()) make(objects, one);
+  const auto tensor = make(objects, old_tensor({2, 3, 4, 5})).back();
+  int32_t type = -1, count = -1;
+  Numbers32 sizes(8), strides(8);
+  CHECK_EQUAL(
+      library->cudnnGetTensorNdDescriptor(tensor->real(), 8, &type, &count, sizes.data(), strides.data()), 0);
+  CHECK(type == 0 && count == 4 && sizes[3] == 5 && strides[0] == 60);
+  const auto parts = make(objects, convolution_graph());
+  CHECK_EQUAL(parts.size(), 6u);
+  constexpr int32_t kSizes = ops::kDnn_TENSOR_DIMENSIONS;
+  std::array<int64_t, 8> back{};
+  int64_t found = 0;
+  CHECK_EQUAL(library->cudnnBackendGetAttribute(parts[0]->real(), kSizes, ops::kDnnType_INT64, 8, &found,
+                                                back.data()),
+              0);
+  CHECK(found == 4 && back[1] == 4 && back[3] == 8);
+}
+
+}  // namespace jitc::test

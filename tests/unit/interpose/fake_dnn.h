@@ -1,0 +1,12 @@
+// What the fake runtime answers where cuDNN is asked or tried: told by the test.
+#pragma once
+#include <vector>
+
+#include "runtime/session.h"
+
+namespace fake_dnn {
+
+/// The answer to an op that waits for cuDNN's status; false: the op is another.
+bool answer(const std::vector<std::byte>& record, jitc::runtime::Result& out);
+
+}  // namespace fake_dnn
