@@ -1,0 +1,57 @@
+"""Client-side cost of cuDNN calls on the cuda device, against one small asynchronous call.
+
+An execution of a plan is six calls (its variant pack is made around it), a batch normalization seven (so are its
+descriptors). The libraries are the tests' stand-ins: what the program waits for is our own work, not theirs.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from common import ROOT, finish, parser, summary, workplace
+
+GOAL_US = 5.0
+LIBRARIES = ROOT / "interpose" / "lib"
+
+
+def build() -> Path:
+    program = ROOT / "build" / "bench" / "dnn_cost"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    command = ["g++", "-std=c++20", "-O2", str(ROOT / "bench" / "dnn_cost.cpp")]
+    link = [str(LIBRARIES / "libjitc_interpose.so"), f"-Wl,-rpath,{LIBRARIES}", "-o", str(program)]
+    subprocess.run([*command, *link], check=True)
+    return program
+
+
+def measure(rounds: int) -> dict[str, dict[str, float]]:
+    from toolkit.fakes import fake_library, fake_system
+
+    program = build()
+    names = ("nccl", "cublas", "cublaslt", "nvrtc", "cudnn")
+    libraries = [word for name in names for word in (f"--{name}", str(fake_library(name)))]
+    with workplace("dnn_cost") as place:
+        driver = place.folder / "driver"
+        driver.mkdir()
+        environment = fake_system(driver, place.env, DEVICES="1")
+        service = place.service(1, ("--device", "cuda", *libraries), **environment)
+        env = {**service.env, "LD_PRELOAD": str(LIBRARIES / "libjitc_interpose.so")}
+        command = [str(program), str(rounds)]
+        done = subprocess.run(command, env=env, check=True, capture_output=True, text=True, timeout=300)
+    lines = [line.split() for line in done.stdout.splitlines()]
+    return {name: summary([int(value) / 1000 for value in values]) for name, *values in lines}
+
+
+def main() -> int:
+    arguments = parser(__doc__)
+    arguments.add_argument("--rounds", type=int, default=300)
+    figures = measure((args := arguments.parse_args()).rounds)
+    for name, one in figures.items():
+        print(f"{name:<12} median {one['median']:9.2f} us   90 % {one['high']:9.2f} us")
+    slowest = max(figures[name]["median"] for name in ("execute", "normalize"))
+    return finish(args, figures, {f"a cuDNN call with its descriptors at most {GOAL_US} us": slowest <= GOAL_US})
+
+
+if __name__ == "__main__":
+    sys.exit(main())
