@@ -12,7 +12,7 @@ namespace jitc::front {
 namespace {
 
 using ops::DnnKind;
-constexpr int64_t kMostElements = 1 << 20;
+constexpr int64_t kMostElements = 1 << 20, kMostAnswer = 1 << 20;  // the latter in bytes
 
 bool is_pack(const DnnDescriptor& one) { return one.type == ops::kDnn_VARIANT_PACK; }
 
@@ -180,7 +180,9 @@ int32_t cudnnBackendGetAttribute(uint64_t asked, int32_t attribute, int32_t type
   if (!find_descriptor(DnnKind::backend, asked, &found) || requested < 0 || requested > kMostElements)
     return kDnnBadParam;
   if (!found.finalized) return kDnnNotInitialized;
-  if (!ops::dnn_attribute_bytes(type)) return kDnnAttributeType;
+  const int64_t size = ops::dnn_attribute_bytes(type);
+  if (!size) return kDnnAttributeType;
+  if (requested * size > kMostAnswer) return kDnnBadParam;
   // A handle or an address of the worker's process is of no use here.
   if (is_pack(found) || type == ops::kDnnType_HANDLE || type == ops::kDnnType_VOID_PTR)
     return kDnnNotSupported;

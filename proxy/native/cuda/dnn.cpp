@@ -142,7 +142,7 @@ void Dnn::get_attribute(const DnnInvocation& call, const Objects& objects, DnnOu
   const auto size = ops::dnn_attribute_bytes(query.type);
   const uint64_t bytes = fills || !wanted ? 0 : static_cast<uint64_t>(query.requested) * size;
   std::vector<std::byte> elements(bytes);
-  std::byte nothing{};  // that no elements are wanted, not that their number is
+  std::byte nothing{};  // where null would say that the count alone is wanted
   void* const place = !wanted ? nullptr : bytes ? elements.data() : &nothing;
   int64_t count = 0;
   if (fills)

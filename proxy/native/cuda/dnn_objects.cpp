@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t kMostKept = 8192;
 constexpr int64_t kMostFilled = 4096, kMostElements = 1 << 20;
+constexpr uint64_t kMostAnswer = 1 << 20;  // bytes
 // Slots of cudnnBackendSetAttribute, and of a query.
 enum Slot : size_t { kName, kType, kCount, kElements, kSetSlots };
 enum QuerySlot : size_t { kAsked, kAttribute, kOfType, kRequested, kDescriptors, kPlace, kQuerySlots };
@@ -208,10 +209,10 @@ DnnQuery DnnObjects::query_of(const DnnInvocation& call, const Objects& objects,
     refuse_call("asks nobody");
   DnnQuery query{objects.at(call.slots[kAsked].slot.value), number32_in(call, kAttribute),
                  number32_in(call, kOfType), number_in(call, kRequested), number32_in(call, kDescriptors)};
-  const bool known = ops::dnn_attribute_bytes(query.type) && query.type != ops::kDnnType_HANDLE &&
-                     query.type != ops::kDnnType_VOID_PTR;
+  const uint64_t size = ops::dnn_attribute_bytes(query.type);
+  const bool known = size && query.type != ops::kDnnType_HANDLE && query.type != ops::kDnnType_VOID_PTR;
   if (!known || query.asked->kind() != ops::DnnKind::backend || query.requested < 0 ||
-      query.requested > kMostElements)
+      query.requested > kMostElements || static_cast<uint64_t>(query.requested) * size > kMostAnswer)
     refuse_call("is asked for what cannot travel");
   return query;
 }

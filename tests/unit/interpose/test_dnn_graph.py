@@ -158,6 +158,14 @@ def test_the_count_alone_can_be_asked(dnn: Dnn) -> None:
     assert only(dnn.gpu).call == asked(202, CHILD, 0, -1, ("result", 8), ("result", 0))
 
 
+def test_an_answer_has_an_end(dnn: Dnn) -> None:
+    """1 MiB."""
+    one = dnn.node(TENSOR, {902: integers(unique())})
+    dnn.gpu.take()
+    assert dnn.get(one, 902, 3, (1 << 17) + 1, (c_int64 * 1)())[0] == BAD_PARAM
+    assert dnn.names() == []
+
+
 def test_an_attributes_refusal_and_a_short_answer(dnn: Dnn) -> None:
     one, found = dnn.graph_tensor(1, unique()), (c_int64 * 2)(9, 9)
     dnn.tell(b"not set", NOT_SUPPORTED)

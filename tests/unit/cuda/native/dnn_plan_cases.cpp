@@ -163,6 +163,23 @@ CASE(dnn_descriptions_are_not_trusted) {
   CHECK(s.sink.faults().empty());
 }
 
+CASE(dnn_an_answer_has_an_end) {
+  DnnSession s;
+  const auto ask = [&](int64_t requested, int32_t type) {
+    DnnSlots slots;
+    slots.object(graph_tensor(1, {1, 2, 3, 4}));
+    for (const int64_t one : {int64_t{ops::kDnn_TENSOR_DIMENSIONS}, int64_t{type}, requested, int64_t{0}})
+      slots.number(one);
+    slots.result(8);
+    slots.result(static_cast<uint64_t>(requested) * 8);
+    return s.ask("cudnnBackendGetAttribute", slots);
+  };
+  CHECK_EQUAL(ask(8, ops::kDnnType_INT64).value<int64_t>(), 4);
+  CHECK_EQUAL(ask(8, ops::kDnnType_INT64).value<int64_t>(8), 1);
+  CHECK(ask(1 << 18, ops::kDnnType_INT64).words().find("cannot travel") != std::string::npos);
+  CHECK(ask(8, ops::kDnnType_VOID_PTR).words().find("cannot travel") != std::string::npos);
+}
+
 CASE(dnn_objects_are_kept_by_their_content) {
   DnnSession s;
   const Scaling scaling(kCount);
