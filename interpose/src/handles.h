@@ -1,9 +1,9 @@
 // One table class for everything that the program holds a handle of.
 //
-// Used by stream, event, collective, mapping, blas, blaslt and dnn. Promises: a handle is never reused for another
-// object, so a stale or invented one is told from a live one; look-ups copy the object out and
-// never block each other. A handle looks like an even, non-negative, non-zero 64-bit number and
-// is never dereferenced: 22 bits generation, 24 bits slot, 8 bits kind, 8 zero bits.
+// Used by stream, event, collective, mapping, blas, blaslt and dnn. Promises: a handle is never reused for
+// another object, so a stale or invented one is told from a live one; look-ups copy the object out and never
+// block each other. A handle looks like an even, non-negative, non-zero 64-bit number and is never
+// dereferenced: 22 bits generation, 24 bits slot, 8 bits kind, 8 zero bits.
 #pragma once
 #include <cstdint>
 #include <deque>

@@ -9,7 +9,8 @@ namespace jitc::test {
 struct Options {
   uint64_t slot = 0, limit = 0;
   double hang_seconds = 0;
-  std::string driver = JITC_TEST_DRIVER, cublas, cublaslt, cudnn, nccl = JITC_TEST_NCCL, nvrtc = JITC_TEST_NVRTC;
+  std::string driver = JITC_TEST_DRIVER, cublas, cublaslt, cudnn, nccl = JITC_TEST_NCCL,
+              nvrtc = JITC_TEST_NVRTC;
   PinnedRange pinned{};
   Rendezvous* rendezvous = nullptr;  // none: no communicators of several ranks
 };
