@@ -33,7 +33,8 @@ tests() {  # NAME SANITIZERS RUNTIME
     $python -m pytest -q -o timeout=1800 -m "not slow" tests/unit/executor
   echo "== $1: front ends"
   JITC_TEST_INTERPOSE=$built/libjitc_interpose_fake.so LD_PRELOAD=$runtime \
-    $python -m pytest -q -o timeout=1800 --deselect tests/unit/interpose/test_spec.py tests/unit/interpose
+    $python -m pytest -q -o timeout=1800 --deselect tests/unit/interpose/test_spec.py \
+    --deselect tests/unit/interpose/test_real_libraries.py tests/unit/interpose
   echo "== $1: client runtime, transport"
   JITC_TEST_LIBRARIES=$built JITC_TEST_PRELOAD=$runtime $python -m pytest -q -o timeout=1800 tests/unit/runtime
   JITC_TEST_LIBRARIES=$built LD_PRELOAD=$runtime $python -m pytest -q -o timeout=1800 tests/unit/transport
