@@ -7,28 +7,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
-from common import ROOT, finish, parser, summary, workplace
+from common import LIBRARIES, ROOT, finish, interposed_program, parser, summary, workplace
 
 ASYNC_GOAL_US, SYNC_GOAL = 2.0, 1.5
-LIBRARIES = ROOT / "interpose" / "lib"
-
-
-def build() -> Path:
-    program = ROOT / "build" / "bench" / "call_cost"
-    program.parent.mkdir(parents=True, exist_ok=True)
-    command = ["g++", "-std=c++20", "-O2", f"-I{ROOT / 'interpose' / 'include'}", str(ROOT / "bench" / "call_cost.cpp")]
-    link = [str(LIBRARIES / "libjitc_interpose.so"), f"-Wl,-rpath,{LIBRARIES}", "-ldl", "-o", str(program)]
-    subprocess.run([*command, *link], check=True)
-    return program
 
 
 def main() -> int:
     arguments = parser(__doc__)
     arguments.add_argument("--rounds", type=int, default=500)
     args = arguments.parse_args()
-    program = build()
+    program = interposed_program("call_cost")
     with workplace("call_cost") as place:
         service = place.service(1)
         socket = place.folder / "echo.sock"

@@ -11,12 +11,14 @@ import json
 import os
 import platform
 import statistics
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 ROOT = Path(__file__).resolve().parent.parent
+LIBRARIES = ROOT / "interpose" / "lib"
 sys.path.insert(0, str(ROOT / "tests"))
 if TYPE_CHECKING:
     from toolkit.workplace import Workplace
@@ -35,6 +37,16 @@ def workplace(name: str) -> Iterator[Workplace]:
     finally:
         for complaint in place.close(failed):
             print(f"warning: {complaint}", file=sys.stderr)
+
+
+def interposed_program(name: str) -> Path:
+    """bench/NAME.cpp, compiled and linked with the interposer in place of NVIDIA's libraries."""
+    program = ROOT / "build" / "bench" / name
+    program.parent.mkdir(parents=True, exist_ok=True)
+    command = ["g++", "-std=c++20", "-O2", f"-I{ROOT / 'interpose' / 'include'}", str(ROOT / "bench" / f"{name}.cpp")]
+    link = [str(LIBRARIES / "libjitc_interpose.so"), f"-Wl,-rpath,{LIBRARIES}", "-ldl", "-o", str(program)]
+    subprocess.run([*command, *link], check=True)
+    return program
 
 
 def parser(doc: str | None) -> argparse.ArgumentParser:

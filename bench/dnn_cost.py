@@ -8,29 +8,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
-from common import ROOT, finish, parser, summary, workplace
+from common import LIBRARIES, finish, interposed_program, parser, summary, workplace
 
 GOAL_US = 5.0
-LIBRARIES = ROOT / "interpose" / "lib"
-
-
-def build() -> Path:
-    program = ROOT / "build" / "bench" / "dnn_cost"
-    program.parent.mkdir(parents=True, exist_ok=True)
-    command = ["g++", "-std=c++20", "-O2", str(ROOT / "bench" / "dnn_cost.cpp")]
-    link = [str(LIBRARIES / "libjitc_interpose.so"), f"-Wl,-rpath,{LIBRARIES}", "-o", str(program)]
-    subprocess.run([*command, *link], check=True)
-    return program
 
 
 def measure(rounds: int) -> dict[str, dict[str, float]]:
-    from toolkit.fakes import fake_library, fake_system
+    from toolkit.fakes import fake_options, fake_system
 
-    program = build()
-    names = ("nccl", "cublas", "cublaslt", "nvrtc", "cudnn")
-    libraries = [word for name in names for word in (f"--{name}", str(fake_library(name)))]
+    program = interposed_program("dnn_cost")
+    libraries = fake_options("nccl", "cublas", "cublaslt", "nvrtc", "cudnn")
     with workplace("dnn_cost") as place:
         driver = place.folder / "driver"
         driver.mkdir()

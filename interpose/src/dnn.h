@@ -13,9 +13,8 @@
 namespace jitc::front {
 
 inline constexpr Status kDnnNotInitialized = 1001, kDnnBadParam = 2000, kDnnNullPointer = 2002,
-                        kDnnNotFinalized = 2004, kDnnSizeInsufficient = 2006, kDnnStreamMismatch = 2007,
-                        kDnnAttributeType = 2010, kDnnNotSupported = 3000, kDnnInternalError = 4000,
-                        kDnnHostAllocationFailed = 4003, kDnnExecutionFailed = 5000;
+                        kDnnNotFinalized = 2004, kDnnStreamMismatch = 2007, kDnnAttributeType = 2010,
+                        kDnnNotSupported = 3000, kDnnInternalError = 4000, kDnnExecutionFailed = 5000;
 
 /// What a cudnnHandle_t stands for.
 struct DnnHandle {

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from toolkit.fakes import fake_library, fake_system
+from toolkit.fakes import fake_options, fake_system
 from toolkit.job import ROOT
 from toolkit.lockstep import Lockstep
 from toolkit.service import Service, kill_at, kill_at_op
@@ -38,15 +38,12 @@ Reports = list[dict[str, Any]]
 Expected = Callable[[int], Hashes]
 
 
-def libraries() -> tuple[str, ...]:
-    names = ("nccl", "cublas", "cublaslt", "nvrtc")
-    return tuple(word for name in names for word in (f"--{name}", str(fake_library(name))))
-
-
 def serve(workplace: Workplace, environment: dict[str, str], *options: str, gpus: int = 2, **settings: str) -> Service:
     """With variables of modules where they were in every other process, unless the settings say otherwise."""
     all_settings = environment | {"JITC_FAKE_VARIABLES": "fixed"} | settings
-    return workplace.service(gpus, ("--device", "cuda", *libraries(), *options), **all_settings)
+    return workplace.service(
+        gpus, ("--device", "cuda", *fake_options("nccl", "cublas", "cublaslt", "nvrtc"), *options), **all_settings
+    )
 
 
 def begin(service: Service, start: Start, *gpus: int, counting: bool = True) -> list[Lockstep]:

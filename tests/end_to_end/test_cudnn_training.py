@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from toolkit.fakes import fake_calls, fake_library, fake_system
+from toolkit.fakes import fake_calls, fake_options, fake_system
 from toolkit.job import ROOT
 from toolkit.lockstep import Lockstep
 from toolkit.service import Service, kill_at, kill_at_op
@@ -28,8 +28,7 @@ Start = Callable[..., Lockstep]
 
 
 def serve(workplace: Workplace, environment: dict[str, str], *options: str) -> Service:
-    names = ("nccl", "cublas", "cublaslt", "nvrtc", "cudnn")
-    libraries = [word for name in names for word in (f"--{name}", str(fake_library(name)))]
+    libraries = fake_options("nccl", "cublas", "cublaslt", "nvrtc", "cudnn")
     return workplace.service(1, ("--device", "cuda", *libraries, *options), **environment)
 
 

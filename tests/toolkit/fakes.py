@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,17 @@ def fake_environment(log: Path | None = None, **settings: str) -> dict[str, str]
 def fake_compiler() -> tuple[str, str]:
     """The option of a service on the fake driver: the real NVRTC looks at libcuda.so.1, and a fake one ends it."""
     return "--nvrtc", str(fake_library("nvrtc"))
+
+
+def fake_options(*names: str) -> tuple[str, ...]:
+    """The options of a service that takes the fakes of these names for NVIDIA's libraries."""
+    return tuple(word for name in names for word in (f"--{name}", str(fake_library(name))))
+
+
+def wheel_library(candidates: Iterable[str]) -> Path | None:
+    """The real library that PyTorch's wheels brought along, among what the service looks for."""
+    found = map(Path, candidates)
+    return next((path for path in found if path.is_absolute()), None)
 
 
 #: What programs ask the loader for -> the fake that answers.

@@ -1,47 +1,14 @@
 // See blas_library.h.
 #include "blas_library.h"
 
-#include <dlfcn.h>
-
-#include <map>
-#include <mutex>
-
 #include "blas_invoke.h"
-#include "error.h"
+#include "open_library.h"
 
 namespace jitc::cuda {
-namespace {
-
-/// The library of a path, made once per process by make(path).
-template <class Library, class Make>
-std::shared_ptr<const Library> known(const std::string& path, Make&& make) {
-  static std::mutex mutex;
-  static auto& all = *new std::map<std::string, std::shared_ptr<const Library>>;  // never closed
-  const std::lock_guard lock(mutex);
-  auto& library = all[path];
-  if (!library) library = make();
-  return library;
-}
-
-void* load(const char* name, const std::string& path) {
-  if (path.empty()) refuse(kNotSupported, "no-library", std::string("this service has no ") + name);
-  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) refuse(kNotSupported, "no-library", std::string("cannot open ") + name + ": " + dlerror());
-  return library;
-}
-
-template <class Function>
-void find(void* library, const std::string& path, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  if (!function) refuse(kNotSupported, "no-library", path + " has no function " + name);
-}
-
-}  // namespace
-
 std::shared_ptr<const Cublas> Cublas::open(const std::string& path, const std::string& lt_path) {
   return known<Cublas>(path, [&] {
     // libcublas asks the loader for cuBLASLt by its name; one that is loaded already is taken.
-    if (!lt_path.empty()) dlopen(lt_path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    load_beside(lt_path);
     const auto made = std::make_shared<Cublas>();
     void* const library = load("libcublas", path);
 #define JITC_BLAS_FIND(function, parameters) find(library, path, #function, made->function);

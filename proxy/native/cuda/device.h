@@ -161,8 +161,9 @@ class Device final : public Backend, public Watcher, public CommunicatorHost {
   void place_dnn_plan_drop(const ops::OpHeader&);
   void place_dnn_execute(const ops::OpHeader&);
   void place_dnn_execute_try(const ops::OpHeader&);
+  /// The op's answer is what the library says of call(stream), unless the device is lost.
   template <class Call>
-  DnnOutcome outcome_of(Stream& stream, Call&& call);
+  void answer_outcome(const ops::OpHeader& op, Call&& call);
 
   // place_module.cpp
   void place_module_load(const ops::OpHeader&);

@@ -120,18 +120,10 @@ void Dnn::invoke(const DnnInvocation& call, const Objects& objects, DnnOutcome& 
     case ops::kDnnGetRNNWeightParams:
       return get_weights(call, objects, outcome);
     case ops::kDnnSetDropoutDescriptor:
-      return set_dropout(call, objects);
+      return set_dropout(call);
     default:
-      break;
+      outcome.bytes = invoke_function(*library_, call, kNothing, handle_, nullptr, objects);
   }
-  const DnnFunction& function = find_dnn_function(call.function, kNothing);
-  check_slots(function, call, objects);
-  void* const entry = library_->function(static_cast<size_t>(&function - kDnnFunctions));
-  if (!entry) refuse(kNotSupported, "no-library", std::string("libcudnn has no function ") + function.name);
-  const DnnArguments arguments(handle_, nullptr, call, objects);
-  outcome.function = function.name;
-  check_dnn(*library_, function.name, function.invoke(entry, arguments));
-  outcome.bytes = arguments.results();
 }
 
 void Dnn::get_attribute(const DnnInvocation& call, const Objects& objects, DnnOutcome& outcome) {
@@ -186,7 +178,7 @@ void Dnn::get_weights(const DnnInvocation& call, const Objects& objects, DnnOutc
   append(outcome.bytes, parts.data(), sizeof parts);
 }
 
-void Dnn::set_dropout(const DnnInvocation& call, const Objects&) {
+void Dnn::set_dropout(const DnnInvocation& call) {
   using ops::DnnSlotKind;
   constexpr const char* kName = "cudnnSetDropoutDescriptor";
   check_count(kName, call, 4);

@@ -62,7 +62,7 @@ class Dnn {
   void invoke(const DnnInvocation& call, const Objects& objects, DnnOutcome& outcome);
   void get_attribute(const DnnInvocation& call, const Objects& objects, DnnOutcome& outcome);
   void get_weights(const DnnInvocation& call, const Objects& objects, DnnOutcome& outcome);
-  void set_dropout(const DnnInvocation& call, const Objects& objects);
+  void set_dropout(const DnnInvocation& call);
   ops::DnnPart part_of(const DnnObject& tensor, const void* address) const;
   std::unique_ptr<DnnObject> pack(const Plan& plan, uint64_t workspace,
                                   std::span<const ops::DnnTensor> tensors);

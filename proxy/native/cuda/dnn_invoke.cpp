@@ -142,6 +142,8 @@ std::vector<std::byte> DnnArguments::results() const {
   return out;
 }
 
+namespace {
+
 const DnnFunction& find_dnn_function(uint32_t id, ops::DnnKind changes) {
   const auto* const end = kDnnFunctions + kDnnFunctionCount;
   const auto* const found = std::lower_bound(
@@ -157,6 +159,19 @@ void check_slots(const DnnFunction& function, const DnnInvocation& call, DnnArgu
                  " arguments instead of " + std::to_string(function.rules.size()));
   Check check(function, call, objects);
   for (size_t at = 0; at < call.slots.size(); ++at) check.slot(at);
+}
+
+}  // namespace
+
+std::vector<std::byte> invoke_function(const Cudnn& library, const DnnInvocation& call, ops::DnnKind changes,
+                                       void* handle, void* self, DnnArguments::Objects objects) {
+  const DnnFunction& function = find_dnn_function(call.function, changes);
+  check_slots(function, call, objects);
+  void* const entry = library.function(static_cast<size_t>(&function - kDnnFunctions));
+  if (!entry) refuse(kNotSupported, "no-library", std::string("libcudnn has no function ") + function.name);
+  const DnnArguments arguments(handle, self, call, objects);
+  check_dnn(library, function.name, function.invoke(entry, arguments));
+  return arguments.results();
 }
 
 }  // namespace jitc::cuda

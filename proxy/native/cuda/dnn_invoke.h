@@ -1,7 +1,7 @@
 // How a cuDNN function is called from slots: what each slot must hold, and the call itself.
 //
 // Used by generated_dnn_worker.cpp, which has the table of all functions, and by dnn_objects.cpp and dnn.cpp,
-// which check the slots against the rules before they invoke. Promises: a call takes exactly the slots of its
+// which call invoke_function. Promises: a call takes exactly the slots of its
 // rules; an array is as long as the argument that counts it says; results go to memory of our own.
 #pragma once
 #include <span>
@@ -102,9 +102,9 @@ inline constexpr auto kNothing = static_cast<ops::DnnKind>(UINT32_MAX);
 /// generated_dnn_worker.cpp, by id.
 extern const DnnFunction kDnnFunctions[];
 extern const uint32_t kDnnFunctionCount;
-/// Throws OpError: this worker does not know the function, or it does something else.
-const DnnFunction& find_dnn_function(uint32_t id, ops::DnnKind changes);
-/// Throws OpError unless the slots are what the function asks for.
-void check_slots(const DnnFunction& function, const DnnInvocation& call, DnnArguments::Objects objects);
+/// Makes the call, which sets self, or nothing: its results, one after the other. Throws OpError unless the
+/// slots are what the function asks for, DnnFailure when the library refuses it.
+std::vector<std::byte> invoke_function(const Cudnn& library, const DnnInvocation& call, ops::DnnKind changes,
+                                       void* handle, void* self, DnnArguments::Objects objects);
 
 }  // namespace jitc::cuda

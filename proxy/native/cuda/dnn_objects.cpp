@@ -151,12 +151,7 @@ DnnObject::Pointer DnnObjects::make_one(const DnnObjectView& view, const Objects
 
 void DnnObjects::set(DnnObject& object, const DnnInvocation& call, const Objects& before,
                      void* handle) const {
-  const DnnFunction& function = find_dnn_function(call.function, object.kind());
-  check_slots(function, call, before);
-  void* const entry = library_->function(static_cast<size_t>(&function - kDnnFunctions));
-  if (!entry) refuse(kNotSupported, "no-library", std::string("libcudnn has no function ") + function.name);
-  check_dnn(*library_, function.name,
-            function.invoke(entry, DnnArguments(handle, object.real(), call, before)));
+  invoke_function(*library_, call, object.kind(), handle, object.real(), before);
   if (call.function == ops::kDnnSetTensorNdDescriptor) object.sizes_ = extents(call);
 }
 

@@ -26,25 +26,23 @@ std::span<const ops::DnnTensor> tensors_of(const Op& op) {
 
 }  // namespace
 
-/// What the library says is the answer, unless the device is lost.
 template <class Call>
-DnnOutcome Device::outcome_of(Stream& stream, Call&& call) {
+void Device::answer_outcome(const ops::OpHeader& op, Call&& call) {
+  Stream& stream = stream_of(op);
   DnnOutcome outcome;
-  library_call(stream, [&] { outcome = call(); });
+  library_call(stream, [&] { outcome = call(stream); });
   try {
     library_call(stream, [&] { outcome.demand(); });
   } catch (const OpError& error) {
     if (error.sticky) throw;
   }
-  return outcome;
+  submitted(stream, op);
+  answer(op, outcome.packed());
 }
 
 void Device::place_dnn_ask(const ops::OpHeader& op) {
   const auto& ask = as<ops::DnnAsk>(op);
-  Stream& stream = stream_of(op);
-  const DnnOutcome outcome = outcome_of(stream, [&] { return dnn_.call(request_of(ask), stream.real()); });
-  submitted(stream, op);
-  answer(op, outcome.packed());
+  answer_outcome(op, [&](const Stream& stream) { return dnn_.call(request_of(ask), stream.real()); });
 }
 
 void Device::place_dnn_call(const ops::OpHeader& op) {
@@ -56,10 +54,7 @@ void Device::place_dnn_call(const ops::OpHeader& op) {
 
 void Device::place_dnn_try(const ops::OpHeader& op) {
   const auto& call = as<ops::DnnTry>(op);
-  Stream& stream = stream_of(op);
-  const DnnOutcome outcome = outcome_of(stream, [&] { return dnn_.call(request_of(call), stream.real()); });
-  submitted(stream, op);
-  answer(op, outcome.packed());
+  answer_outcome(op, [&](const Stream& stream) { return dnn_.call(request_of(call), stream.real()); });
 }
 
 void Device::place_dnn_plan_load(const ops::OpHeader& op) {
@@ -83,12 +78,9 @@ void Device::place_dnn_execute(const ops::OpHeader& op) {
 
 void Device::place_dnn_execute_try(const ops::OpHeader& op) {
   const auto& execute = as<ops::DnnExecuteTry>(op);
-  Stream& stream = stream_of(op);
-  const DnnOutcome outcome = outcome_of(stream, [&] {
+  answer_outcome(op, [&](const Stream& stream) {
     return dnn_.execute(execute.plan, execute.workspace, tensors_of(execute), stream.real());
   });
-  submitted(stream, op);
-  answer(op, outcome.packed());
 }
 
 }  // namespace jitc::cuda

@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from toolkit.fakes import FakeCall, fake_calls, fake_environment
+from toolkit.fakes import FakeCall, fake_calls, fake_environment, wheel_library
 from toolkit.native_program import TIMEOUT, NativeProgram, listed_cases, run_case
 
 from jitc.proxy.backends import libraries
@@ -59,12 +59,6 @@ def cuda_headers() -> Path | None:
     """Where a wheel brought cuda.h along."""
     found = [Path(folder) / "nvidia" / "cu13" / "include" for folder in sys.path]
     return next((folder for folder in found if (folder / "cuda.h").exists()), None)
-
-
-def real_library(name: str) -> Path | None:
-    """As the service looks for it, in the wheels that PyTorch brought along."""
-    found = [Path(one) for one in libraries.candidates(name)]
-    return next((path for path in found if path.is_absolute()), None)
 
 
 PROGRAM = NativeProgram(
@@ -121,10 +115,13 @@ def test_case(program: Path, case: str, tmp_path: Path) -> None:
         assert not leaks(calls)
 
 
-@pytest.mark.skipif(real_library("nvrtc") is None, reason="libnvrtc is not installed (pip install nvidia-cuda-nvrtc)")
+@pytest.mark.skipif(
+    wheel_library(libraries.candidates("nvrtc")) is None,
+    reason="libnvrtc is not installed (pip install nvidia-cuda-nvrtc)",
+)
 def test_real_nvrtc_compiles_the_hash_kernel(program: Path) -> None:
     """For compute capabilities 8.0, 9.0 and 10.0; no GPU is needed for that."""
-    env = fake_environment() | {"JITC_TEST_REAL_NVRTC": str(real_library("nvrtc"))}
+    env = fake_environment() | {"JITC_TEST_REAL_NVRTC": str(wheel_library(libraries.candidates("nvrtc")))}
     run_case(program, "real_compiler_makes_the_kernel", env)
 
 
@@ -274,11 +271,14 @@ def test_cudnn_objects_are_made_once(program: Path, tmp_path: Path) -> None:
     assert sum(call.name == "cudnnBackendGetAttribute" for call in calls) == 1
 
 
-@pytest.mark.skipif(real_library("cudnn") is None, reason="libcudnn is not installed (pip install nvidia-cudnn-cu13)")
+@pytest.mark.skipif(
+    wheel_library(libraries.candidates("cudnn")) is None,
+    reason="libcudnn is not installed (pip install nvidia-cudnn-cu13)",
+)
 def test_real_cudnn_takes_descriptors(program: Path) -> None:
     """Through the worker's code: what clients describe, and the functions that it calls for that. No GPU is needed."""
     run_case(
         program,
         "real_cudnn_takes_descriptors",
-        fake_environment() | {"JITC_TEST_REAL_CUDNN": str(real_library("cudnn"))},
+        fake_environment() | {"JITC_TEST_REAL_CUDNN": str(wheel_library(libraries.candidates("cudnn")))},
     )

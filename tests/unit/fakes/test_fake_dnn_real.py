@@ -9,17 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toolkit.fakes import fake_environment, fake_library
+from toolkit.fakes import fake_environment, fake_library, wheel_library
 
 from jitc.proxy.backends import libraries
 
 PROGRAM = Path(__file__).with_name("dnn_without_gpu.py")
-
-
-def real() -> Path | None:
-    """As the service looks for it, in the wheels that PyTorch brought along."""
-    found = [Path(one) for one in libraries.candidates("cudnn")]
-    return next((path for path in found if path.is_absolute()), None)
 
 
 def seen(library: Path) -> list[list[Any]]:
@@ -32,9 +26,12 @@ def seen(library: Path) -> list[list[Any]]:
     return out
 
 
-@pytest.mark.skipif(real() is None, reason="libcudnn is not installed (pip install nvidia-cudnn-cu13)")
+@pytest.mark.skipif(
+    wheel_library(libraries.candidates("cudnn")) is None,
+    reason="libcudnn is not installed (pip install nvidia-cudnn-cu13)",
+)
 def test_descriptors_without_a_gpu() -> None:
-    library = real()
+    library = wheel_library(libraries.candidates("cudnn"))
     assert library is not None
     expected = seen(library)
     assert len({status for _, status, _ in expected}) > 3

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from toolkit.fakes import wheel_library
 
 from jitc.interpose.spec.cublaslt import ATTRIBUTES
 from jitc.proxy import paths
@@ -20,14 +21,16 @@ PROGRAM = Path(__file__).with_name("real_libraries.py")
 
 def cudart() -> Path | None:
     """Of CUDA 13, whose texts are ours: the one beside cuBLAS."""
-    found = [Path(one) for one in libraries.candidates("cublas")]
-    beside = [path.with_name("libcudart.so.13") for path in found if path.is_absolute()]
-    return next((path for path in beside if path.exists()), None)
+    cublas = wheel_library(libraries.candidates("cublas"))
+    beside = cublas.with_name("libcudart.so.13") if cublas else None
+    return beside if beside and beside.exists() else None
 
 
 def wheels() -> list[str]:
-    named = {name: libraries.candidates(name)[0] for name in ("nccl", "cublas", "cublaslt", "cudnn")}
-    return [str(cudart()), *named.values()]
+    return [
+        str(cudart()),
+        *(str(wheel_library(libraries.candidates(name))) for name in ("nccl", "cublas", "cublaslt", "cudnn")),
+    ]
 
 
 @cache

@@ -159,38 +159,40 @@ void DnnSession::load(uint64_t plan, const std::string& name, const DnnRecordPoi
   op.bytes = images().size(op.hash);
   give(op);
 }
-DnnReply DnnSession::try_execute(uint64_t plan, const std::vector<ops::DnnTensor>& tensors,
-                                 uint64_t workspace) {
-  ops::DnnExecuteTry op;
-  op.plan = plan;
-  op.workspace = workspace;
-  op.count = tensors.size();
-  return reply_to(give(op, 0, tensors.data(), tensors.size() * sizeof(ops::DnnTensor)));
-}
-uint64_t DnnSession::execute(uint64_t plan, const std::vector<ops::DnnTensor>& tensors, uint64_t workspace,
-                             uint64_t stream) {
-  ops::DnnExecute op;
+template <class Op>
+uint64_t DnnSession::give_execution(uint64_t plan, const std::vector<ops::DnnTensor>& tensors,
+                                    uint64_t workspace, uint64_t stream) {
+  Op op;
   op.plan = plan;
   op.workspace = workspace;
   op.count = tensors.size();
   return give(op, stream, tensors.data(), tensors.size() * sizeof(ops::DnnTensor));
 }
+DnnReply DnnSession::try_execute(uint64_t plan, const std::vector<ops::DnnTensor>& tensors,
+                                 uint64_t workspace) {
+  return reply_to(give_execution<ops::DnnExecuteTry>(plan, tensors, workspace, 0));
+}
+uint64_t DnnSession::execute(uint64_t plan, const std::vector<ops::DnnTensor>& tensors, uint64_t workspace,
+                             uint64_t stream) {
+  return give_execution<ops::DnnExecute>(plan, tensors, workspace, stream);
+}
 
-ops::DnnTensor at_address(int64_t uid, uint64_t address) {
+namespace {
+ops::DnnTensor tensor_of(int64_t uid, ops::DnnSlotKind kind, const void* value, uint32_t bytes) {
   ops::DnnTensor out;
   out.uid = uid;
-  out.kind = static_cast<uint32_t>(ops::DnnSlotKind::address);
-  out.bytes = sizeof address;
-  std::memcpy(out.value.data(), &address, sizeof address);
+  out.kind = static_cast<uint32_t>(kind);
+  out.bytes = bytes;
+  std::memcpy(out.value.data(), value, bytes);
   return out;
 }
+}  // namespace
+
+ops::DnnTensor at_address(int64_t uid, uint64_t address) {
+  return tensor_of(uid, ops::DnnSlotKind::address, &address, sizeof address);
+}
 ops::DnnTensor by_value(int64_t uid, float value) {
-  ops::DnnTensor out;
-  out.uid = uid;
-  out.kind = static_cast<uint32_t>(ops::DnnSlotKind::scalar);
-  out.bytes = sizeof value;
-  std::memcpy(out.value.data(), &value, sizeof value);
-  return out;
+  return tensor_of(uid, ops::DnnSlotKind::scalar, &value, sizeof value);
 }
 
 Numbers::Numbers(DnnSession& s)

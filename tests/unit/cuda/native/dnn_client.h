@@ -79,6 +79,9 @@ class DnnSession : public KernelSession {
  private:
   template <class Op>
   uint64_t give_call(std::string_view function, const DnnSlots& slots, uint64_t stream);
+  template <class Op>
+  uint64_t give_execution(uint64_t plan, const std::vector<ops::DnnTensor>& tensors, uint64_t workspace,
+                          uint64_t stream);
   DnnReply reply_to(uint64_t sequence);
 };
 
