@@ -75,6 +75,7 @@ def train(script: Path, steps: int, socket: str, folder: Path, line: Callable[[s
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(RANKS)]
     program = [str(script), "--steps", str(steps), "--json", str(folder / "record.json")]
     settings = {"LD_PRELOAD": str(paths.preload_library()), "JITC_SOCKET": socket, "OMP_NUM_THREADS": "1"}
+    settings["TMPDIR"] = str(folder)  # torchrun leaves folders behind
     process = subprocess.Popen(
         [sys.executable, *launcher, *program], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, env={**os.environ, **settings, "PYTHONUNBUFFERED": "1"}, start_new_session=True,
