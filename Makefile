@@ -25,11 +25,11 @@ test-all: build ## all tests, also the full fault matrix and the soak (hours on 
 
 bench: build ## measures overhead, call cost, recovery time, journal, hashes, import; JSON in build/bench
 	@mkdir -p build/bench
-	@for one in import_cost call_cost dnn_cost journal_cost hash_cost pinned_copies step_overhead recovery_time; do \
+	@for one in import_cost call_cost dnn_cost journal_cost hash_cost pinned_copies boundary_cost step_overhead recovery_time; do \
 	  echo "== $$one"; $(PY) bench/$$one.py --json build/bench/$$one.json; done
 
 # Without the build, so that it runs where nothing can be built: what is there is checked.
-gpu-check: ## checks on a real NVIDIA GPU, results in docs/gpu-results (REHEARSE=1: without one, tiny)
+gpu-check: ## checks on a real NVIDIA GPU, results in docs/gpu-results (REHEARSE=1: without one, tiny; GPU_CHECK: options)
 	@$(or $(wildcard $(PY)),python3) scripts/gpu_check.py $(if $(REHEARSE),--rehearse) $(GPU_CHECK)
 
 gpu-bundle: build ## a folder and tar under 64 MiB to run gpu_check.py on a bare GPU machine

@@ -16,7 +16,6 @@ from typing import Any
 
 import torch
 from torch.testing import assert_close
-from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._pytree import tree_flatten, tree_map
 
 SAMPLES = 16  # of one entry, evenly spread over those that it has
@@ -24,6 +23,9 @@ Call = Callable[[], Any]
 
 
 def entries() -> list[Any]:
+    # PyTorch's samples use CUDA as soon as they are imported, which is too early for --matrix-products.
+    from torch.testing._internal.common_methods_invocations import op_db
+
     return [op for op in op_db if torch.float32 in op.supported_dtypes("cuda")]
 
 

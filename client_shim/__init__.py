@@ -8,6 +8,7 @@ happens before the program first uses CUDA.
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
 __all__ = ["autoload"]
 
@@ -16,10 +17,27 @@ _SOFTWARE, _CUDA = 1, 2
 
 def autoload() -> None:
     """Has PyTorch prepared for the device that the interposer serves; does nothing without an interposer."""
-    if hasattr(ctypes.CDLL(None), "jitc_device_kind"):
+    interposer = ctypes.CDLL(None)
+    if hasattr(interposer, "jitc_device_kind"):
         import torch
 
         torch.cuda._lazy_call(_prepare)  # type: ignore[no-untyped-call]
+        _count_devices_as_served(torch.cuda, interposer)
+
+
+def _count_devices_as_served(cuda: Any, interposer: Any) -> None:
+    """torch.cuda.device_count() and what builds on it (manual_seed_all, device indices) see the service's GPUs.
+
+    PyTorch asks NVML, which knows the machine's GPUs and not those of the service: they may be virtual, fewer, or in
+    another order. As with NVML, a program that has only counted may fork and use CUDA in its children.
+    """
+
+    def count() -> int:
+        number = ctypes.c_int()
+        failed = interposer.cudaGetDeviceCount(ctypes.byref(number))
+        return -1 if failed else number.value  # negative: PyTorch asks the runtime itself, and says what is wrong
+
+    cuda._device_count_nvml = count
 
 
 def _prepare() -> None:

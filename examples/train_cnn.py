@@ -38,6 +38,7 @@ def images(seed: int, count: int) -> TensorDataset:
 def main() -> None:
     parser = arguments(__doc__, steps=10, layers=2, width=16)
     parser.add_argument("--dropout", type=float, default=0.2)
+    parser.add_argument("--amp", action="store_true", help="bfloat16 autocast")
     args = parser.parse_args()
     job = Job(args)
     model = DistributedDataParallel(network(args.width, args.layers, args.dropout).to(job.device))
@@ -52,15 +53,17 @@ def main() -> None:
         epoch += 1
         for pixels, labels in loader:
             job.saw(labels)
-            output = model(pixels.to(job.device, non_blocking=True))
-            loss = F.cross_entropy(output, labels.to(job.device, non_blocking=True))
+            with torch.autocast(args.device, dtype=torch.bfloat16, enabled=args.amp):
+                output = model(pixels.to(job.device, non_blocking=True))
+                loss = F.cross_entropy(output, labels.to(job.device, non_blocking=True))
+            read = loss.item()
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
             with torch.no_grad():
                 for average, value in zip(ema.parameters(), model.module.parameters(), strict=True):
                     average.lerp_(value, 0.1)
-            job.step_done(loss.item())
+            job.step_done(read)
             if len(job.losses) == args.steps:
                 break
     job.finish(model.state_dict(), optimizer, ema=ema.state_dict())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from . import paths
-from .proxyd import device_words
+from .arguments import USAGE, CommandError, check_device_options, device_words, shown
+from .node.sockets import PATH_LIMIT
 
 #: How long the service may take to be ready, and to end.
 START_SECONDS, STOP_SECONDS = 120, 20
@@ -25,18 +27,30 @@ FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, sign
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from .cli import USAGE, CommandError
-
     program = arguments.program[1:] if arguments.program[:1] == ["--"] else arguments.program
     if not program:
         raise CommandError("no program given; write jitc run --device software --gpus 2 -- PROGRAM ...", USAGE)
+    if shutil.which(program[0]) is None:
+        raise CommandError(f"cannot run {shown(program[0])}: there is no such program", USAGE)
+    check_device_options(arguments)
     preload = paths.preload_library()
     child = _Child()
-    with tempfile.TemporaryDirectory(prefix="jitc-") as directory, private_service(arguments, directory) as socket:
+    with _folder() as directory, private_service(arguments, directory) as socket:
         try:
             return child.run(program, environment(socket, preload))
         except OSError as error:
-            raise CommandError(f"cannot run {program[0]}: {error.strerror}") from None
+            raise CommandError(f"cannot run {shown(program[0])}: {error.strerror}") from None
+
+
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    try:
+        made = tempfile.TemporaryDirectory(prefix="jitc-")
+    except OSError as error:
+        raise CommandError(f"no folder for temporary files: {error.strerror}; set TMPDIR to one", USAGE) from None
+    if len(os.fsencode(made.name)) + len("/s") > PATH_LIMIT:
+        made.cleanup()
+        raise CommandError(f"the name of {made.name} is too long for a socket; set TMPDIR to a shorter one", USAGE)
+    return made
 
 
 def environment(socket: str, preload: Path) -> dict[str, str]:
@@ -48,8 +62,6 @@ def environment(socket: str, preload: Path) -> dict[str, str]:
 @contextlib.contextmanager
 def private_service(arguments: argparse.Namespace, directory: str) -> Iterator[str]:
     """A service on a socket in directory; gives the socket."""
-    from .cli import CommandError
-
     socket = f"{directory}/s"
     command = [
         sys.executable, "-m", "jitc.proxy.proxyd", "--socket", socket, "--die-with-parent",

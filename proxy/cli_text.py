@@ -4,28 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
+from .recovery.report import differences_text
+
 
 def status(document: dict[str, Any]) -> str:
     lines = []
     for gpu in document["gpus"]:
         used, total = _size(gpu["memory_used"]), _size(gpu["memory_total"])
         recoveries = "1 recovery" if gpu["recoveries"] == 1 else f"{gpu['recoveries']} recoveries"
-        lines.append(
-            f"GPU {gpu['index']}  {gpu['device']}  {gpu['state']}  worker {gpu['worker_pid'] or 'none'}  "
-            f"memory {used} of {total}  {recoveries}"
-        )
+        lines.append(f"GPU {gpu['index']}  {gpu['device']}  {gpu['state']}  memory {used} of {total}  {recoveries}")
         for session in gpu["sessions"]:
             rank = f"rank {session['rank']} of {session['world_size']}" if session["rank"] >= 0 else "no rank"
             lines.append(
-                f"    pid {session['pid']}  {rank}  boundary {session['boundary']}  "
+                f"    pid {session['pid']}  job {session['job']}  {rank}  {session['state']}  "
+                f"worker {session['worker_pid'] or 'none'}  boundary {session['boundary']}  "
                 f"journal {_size(session['journal_bytes'])}  {session['ops_executed']} ops"
+                f"{_diverged(session['diverged'])}"
             )
+            if session["waiting_for"]:
+                lines.append(f"        waits for a {session['waiting_for']}")
     return "\n".join(lines)
 
 
 def report(document: dict[str, Any]) -> str:
     lines = [_recovery(number, one) for number, one in enumerate(document["recoveries"], 1)]
-    return "\n".join([*(lines or ["no recoveries so far"]), *map(validation, document["validations"])])
+    lines = lines or ["no recoveries so far"]
+    return "\n".join([*lines, *map(validation, document["validations"]), *map(_divergence, document["divergences"])])
 
 
 def validation(one: dict[str, Any]) -> str:
@@ -38,17 +42,36 @@ def validation(one: dict[str, Any]) -> str:
         lines.append(
             f"   differs: {_size(block['bytes'])} at address {block['address']:#x}, session {block['session']}"
         )
+    if numbers := differences_text(one.get("differences", {})):
+        lines.append(f"   {numbers}")
     return "\n".join(lines)
+
+
+def _divergence(one: dict[str, Any]) -> str:
+    odd = f", odd: {', '.join(one['odd'])}" if one["odd"] else ""
+    lines = [f"job {one['job']}: replicas stopped agreeing at boundary {one['boundary']}{odd}; {one['outcome']}"]
+    for block in one["blocks"]:
+        lines.append(
+            f"   differs: {_size(block['bytes'])} at address {block['address']:#x}, ordinal {block['ordinal']}, "
+            f"{block['rank']} on GPU {block['gpu']}"
+        )
+    return "\n".join(lines)
+
+
+def _diverged(blocks: int) -> str:
+    return f"  {blocks} blocks unlike those of other ranks" if blocks else ""
 
 
 def _recovery(number: int, one: dict[str, Any]) -> str:
     lines = [
-        f"{number}. GPU {one['gpu']}: {one['cause']}, {one['outcome']}",
+        f"{number}. job {one['job']}, GPU {one['gpu']}: {one['cause']}, {one['outcome']}",
         f"   {one['decision']} to boundary {one['boundary']}, {_size(one['bytes_restored'])} restored"
         f"{_from_peers(one)}, {one['seconds']:.3f} s",
         "   " + ", ".join(f"{name} {seconds * 1000:.1f} ms" for name, seconds in one["phases"].items()),
     ]
-    lines += [f"   {text}" for text in (one["message"], *one["notes"]) if text]
+    lines += [
+        f"   {text}" for text in (differences_text(one.get("differences", {})), one["message"], *one["notes"]) if text
+    ]
     return "\n".join(lines)
 
 

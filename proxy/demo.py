@@ -16,11 +16,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import grpc
+
 from jitc.v1 import control_pb2
 
 from . import demo_text
+from .arguments import complain
 from .demo_job import RANKS, DemoFailed, inject, report, service, train
 from .paths import MissingLibrary
+from .rpc import status_of
 
 SCRIPT = Path(__file__).resolve().parent.parent / "examples" / "train_gpt.py"
 GPU = 1
@@ -64,11 +68,6 @@ def planned(steps: int) -> list[Run]:
     ]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", metavar="FILE", help="also write the result to FILE as JSON")
-    parser.add_argument("--steps", type=int, default=20, help="optimizer steps of each run (default: 20)")
-
-
 def run(args: argparse.Namespace) -> int:
     if not SCRIPT.exists():
         print(f"jitc demo needs a checkout with the examples; there is no {SCRIPT}", file=sys.stderr)
@@ -83,6 +82,8 @@ def run(args: argparse.Namespace) -> int:
     except (DemoFailed, MissingLibrary) as error:
         print(f"jitc demo: {error}", file=sys.stderr)
         return 1
+    except grpc.RpcError as error:
+        return complain("jitc demo", f"the node service: {status_of(error)[1]}")
     summary = summarize(runs, args.steps)
     demo_text.show(runs, summary)
     if args.json:
@@ -118,13 +119,3 @@ def summarize(runs: list[Run], steps: int) -> dict[str, Any]:
         "steps": steps,
         "recoveries": [{key: recovery[key] for key in keys} for recovery in recoveries],
     }
-
-
-def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="jitc demo", description=__doc__)
-    add_arguments(parser)
-    return run(parser.parse_args(argv))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypedDict
+from typing import Any, NamedTuple, Protocol, TypedDict
 
 DETACHED = -2
 STREAM_BUFFER = 4 << 20
@@ -27,6 +27,7 @@ class Options(TypedDict):
     """What the executor is made with; a device takes what concerns it."""
 
     device: str
+    gpu: int
     memory_limit: int
     threads: int
     operators: str
@@ -40,19 +41,56 @@ class Options(TypedDict):
     images: str
     images_limit: int
     hang_seconds: float
+    noise: int
+
+
+class Joined(NamedTuple):
+    """Where the ranks of a communicator meet."""
+
+    path: str
+    size: int
+    identity: int  # with which the segment begins
+
+
+class JoinRefused(Exception):
+    """A rank cannot join a communicator; the program gets the status (cudaError_t) and the text."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+class JoinSuperseded(Exception):
+    """The session is at another epoch by now, or about to end: the op is taken back, and nobody is told."""
 
 
 class Control(Protocol):
     """What the executor asks of the control plane; called from its threads."""
 
-    def join(self, session: int, unique_id: bytes, ranks: int, rank: int, epoch: int) -> tuple[str, int]: ...
+    def join(self, session: int, unique_id: bytes, ranks: int, rank: int, epoch: int) -> Joined: ...
     def fault(self, session: int, sequence: int, status: int, cause: str, message: str) -> None: ...
     def fault_fired(self, number: int, detail: str) -> None: ...
 
 
+_TEXT = 4096
+_JOINED, _SUPERSEDED, _REFUSED = 0, 1, -1
+_UNKNOWN = 999  # cudaErrorUnknown
+
+
+class _Join(ctypes.Structure):
+    """jitc_join."""
+
+    _fields_ = [
+        ("text", ctypes.c_char * _TEXT),
+        ("segment_bytes", ctypes.c_uint64),
+        ("identity", ctypes.c_uint64),
+        ("status", ctypes.c_uint32),
+    ]
+
+
 _JOIN = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint8), ctypes.c_uint32, ctypes.c_uint32,
-    ctypes.c_uint64, ctypes.POINTER(ctypes.c_char), ctypes.c_size_t, ctypes.POINTER(ctypes.c_uint64),
+    ctypes.c_uint64, ctypes.POINTER(_Join),
 )  # fmt: skip
 _FAULT = ctypes.CFUNCTYPE(
     None, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_char_p, ctypes.c_char_p
@@ -83,6 +121,8 @@ def load(path: Path) -> ctypes.CDLL:
         "jitc_board_bytes": (u64, []),
         "jitc_board_clear": (ctypes.c_int, [text, ctypes.c_uint32]),
         "jitc_segment_bytes": (u64, [ctypes.c_uint32]),
+        "jitc_segment_mark": (ctypes.c_int, [text, u64]),
+        "jitc_segment_absent": (ctypes.c_int, [text, ctypes.c_uint32, text]),
     }
     for name, (result, arguments) in signatures.items():
         function = getattr(lib, name)
@@ -173,34 +213,46 @@ class Shared:
     segment_bytes: Callable[[int], int]
     #: Path of the board, slot: nobody has it any more.
     clear_slot: Callable[[str, int], None]
+    #: Path of a new segment, identity: with which it begins.
+    mark_segment: Callable[[str, int], None]
+    #: Path of a segment, rank, why: the rank does nothing there any more.
+    mark_absent: Callable[[str, int, str], None]
 
 
 def shared(path: Path) -> Shared:
-    """Of the library at path. clear_slot raises ExecutorError."""
+    """Of the library at path. What acts raises ExecutorError."""
     lib = load(path)
 
-    def clear_slot(board: str, slot: int) -> None:
-        if lib.jitc_board_clear(board.encode(), slot) < 0:
+    def check(code: int) -> None:
+        if code < 0:
             raise ExecutorError((lib.jitc_executor_message() or b"").decode(errors="replace"))
 
-    return Shared(int(lib.jitc_board_bytes()), lambda ranks: int(lib.jitc_segment_bytes(ranks)), clear_slot)
+    return Shared(
+        board_bytes=int(lib.jitc_board_bytes()),
+        segment_bytes=lambda ranks: int(lib.jitc_segment_bytes(ranks)),
+        clear_slot=lambda board, slot: check(lib.jitc_board_clear(board.encode(), slot)),
+        mark_segment=lambda segment, identity: check(lib.jitc_segment_mark(segment.encode(), identity)),
+        mark_absent=lambda segment, rank, why: check(lib.jitc_segment_absent(segment.encode(), rank, why.encode())),
+    )
 
 
 def _callbacks(control: Control) -> _ControlTable:
     def join(  # noqa: PLR0917 - the C signature
-        session: int, unique_id: Any, ranks: int, rank: int, epoch: int, path: Any, path_size: int, segment_bytes: Any
+        session: int, unique_id: Any, ranks: int, rank: int, epoch: int, answer: Any
     ) -> int:
         try:
-            where, size = control.join(session, bytes(unique_id[:128]), ranks, rank, epoch)
-            encoded = where.encode() + b"\0"
-            if len(encoded) > path_size:
-                return -1
-            ctypes.memmove(path, encoded, len(encoded))
-            segment_bytes[0] = size
-            return 0
-        except Exception:
+            joined = control.join(session, bytes(unique_id[:128]), ranks, rank, epoch)
+        except JoinSuperseded:
+            return _SUPERSEDED
+        except JoinRefused as refusal:
+            answer[0].status, answer[0].text = refusal.status, _text(str(refusal))
+            return _REFUSED
+        except Exception as error:
             _report()
-            return -1
+            answer[0].status, answer[0].text = _UNKNOWN, _text(str(error))
+            return _REFUSED
+        answer[0].text, answer[0].segment_bytes, answer[0].identity = joined.path.encode(), joined.size, joined.identity
+        return _JOINED
 
     def fault(session: int, sequence: int, status: int, cause: bytes, message: bytes) -> None:
         try:
@@ -215,6 +267,11 @@ def _callbacks(control: Control) -> _ControlTable:
             _report()
 
     return _ControlTable(_JOIN(join), _FAULT(fault), _FIRED(fired))
+
+
+def _text(text: str) -> bytes:
+    """As much of it as an answer has room for."""
+    return text.encode()[: _TEXT - 1]
 
 
 def _report() -> None:

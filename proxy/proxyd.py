@@ -1,6 +1,7 @@
 """jitc-proxyd: the node service's command. Runs in the foreground, ends cleanly on SIGTERM.
 
-Promises: one line on standard output when ready, and readiness to systemd when NOTIFY_SOCKET is set.
+Promises: one line on standard output when ready, and readiness to systemd when NOTIFY_SOCKET is set;
+what keeps it from being ready is one line on standard error (exit status 2: a wrong option, 1: all else).
 SIGTERM or SIGINT with sessions alive: no new ones, waits for them; a second signal ends at once.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import resource
 import signal
 import socket
 import sys
@@ -16,14 +18,21 @@ import threading
 from typing import TYPE_CHECKING
 
 from . import paths
-from .backends import DEVICES
-from .node.config import HANG_SECONDS, PINNED_MOST
+from .arguments import (
+    FAILED,
+    USAGE,
+    CommandError,
+    Parser,
+    add_device_options,
+    check_device_options,
+    chosen_socket,
+    complain,
+    socket_path,
+)
 
 if TYPE_CHECKING:
+    from .node.config import Config
     from .service import Service
-
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-_PAGE, _LEAST_PINNED = 4096, 1 << 20
 
 #: How long a signal may go unnoticed.
 SIGNAL_SECONDS = 0.2
@@ -31,43 +40,26 @@ SIGNAL_SECONDS = 0.2
 
 def main(argv: list[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
+    try:
+        config = _config(arguments)
+    except CommandError as error:
+        return complain("jitc-proxyd", str(error), error.code)
     if arguments.die_with_parent:
         _die_with_parent()
     signals = _Signals()
-    if arguments.device == "cuda":
+    _open_files_at_will()
+    if config.device == "cuda":
         _fix_layout()
-    from .backends.base import NoDevice
-    from .node.config import Config  # after the arguments: --help and mistakes answer at once
+    from .backends.base import NoDevice  # after the arguments: --help and mistakes answer at once
     from .node.memory import NoSpace
-    from .node.sockets import SocketInUse
+    from .node.sockets import SocketInUse, WrongSocket
     from .node.supervisor import NoWorker
     from .service import Service
 
-    config = Config(
-        socket=os.path.abspath(arguments.socket or paths.default_socket()),
-        device=arguments.device,
-        gpus=arguments.gpus,
-        workers_per_gpu=arguments.workers_per_gpu,
-        hang_seconds=arguments.hang_seconds,
-        driver=arguments.driver,
-        nccl=arguments.nccl,
-        cublas=arguments.cublas,
-        cublaslt=arguments.cublaslt,
-        nvrtc=arguments.nvrtc,
-        cudnn=arguments.cudnn,
-        memory_limit=arguments.memory_limit,
-        threads=arguments.threads,
-        journal_bytes=arguments.journal_limit,
-        snapshot_bytes=arguments.copies_limit,
-        validate_every=arguments.validate_every,
-        pinned_bytes=arguments.pinned_limit,
-        spill_dir=arguments.spill_dir,
-        spares=arguments.spares,
-    )
     try:
         service = Service(config)
-    except (NoDevice, SocketInUse, NoSpace, paths.MissingLibrary) as error:
-        return _fail(str(error))
+    except (NoDevice, SocketInUse, NoSpace, paths.MissingLibrary, OSError) as error:
+        return complain("jitc-proxyd", str(error), USAGE if isinstance(error, WrongSocket) else FAILED)
     try:
         service.start()
         print(
@@ -79,11 +71,43 @@ def main(argv: list[str] | None = None) -> int:
             pass
         notify("STOPPING=1")
         _drain(service, signals)
-    except NoWorker as error:
-        return _fail(str(error))
+    except (NoWorker, OSError, RuntimeError) as error:  # of gRPC, when the socket cannot be bound
+        return complain("jitc-proxyd", str(error))
     finally:
         service.stop()
     return 0
+
+
+def _config(arguments: argparse.Namespace) -> Config:
+    """Raises CommandError."""
+    from .node.config import Config
+
+    check_device_options(arguments)
+    return Config(
+        socket=chosen_socket(arguments.socket),
+        device=arguments.device,
+        gpus=arguments.gpus,
+        workers_per_gpu=arguments.workers_per_gpu,
+        hang_seconds=arguments.hang_seconds,
+        driver=arguments.driver or "",
+        nccl=arguments.nccl or "",
+        cublas=arguments.cublas or "",
+        cublaslt=arguments.cublaslt or "",
+        nvrtc=arguments.nvrtc or "",
+        cudnn=arguments.cudnn or "",
+        memory_limit=arguments.memory_limit,
+        threads=arguments.threads,
+        journal_bytes=arguments.journal_limit,
+        snapshot_bytes=arguments.copies_limit,
+        images_limit=arguments.images_limit,
+        validate_every=arguments.validate_every,
+        heal_replicas=arguments.heal_replicas,
+        replay_mismatch=arguments.replay_mismatch,
+        noise=arguments.noise,
+        pinned_bytes=arguments.pinned_limit,
+        spill_dir=arguments.spill_dir,
+        spares=arguments.spares,
+    )
 
 
 class _Signals:
@@ -122,128 +146,26 @@ def notify(state: str) -> None:
         out.sendto(state.encode(), address)
 
 
-def _fail(message: str) -> int:
-    print(f"jitc-proxyd: {message}", file=sys.stderr)
-    return 1
-
-
-def size(text: str) -> int:
-    """Bytes from "4GiB", "512M", "1073741824"."""
-    number = text.strip().removesuffix("B").removesuffix("i")
-    unit = number[-1:].upper() if number[-1:].isalpha() else ""
-    try:
-        value = float(number[: len(number) - len(unit)])
-    except ValueError:
-        value = -1.0
-    if unit not in _UNITS or value <= 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size; write for example 4GiB")
-    return int(value * _UNITS[unit])
-
-
-def pinned_size(text: str) -> int:
-    """A size in whole pages that fits a session's range of addresses, or 0."""
-    if text.strip() == "0":
-        return 0
-    value = size(text)
-    if not _LEAST_PINNED <= value <= PINNED_MOST:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither 0 nor between 1MiB and 64GiB")
-    return value // _PAGE * _PAGE
-
-
-def count(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 64:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to 64")
-    return int(text)
-
-
-def whole(text: str) -> int:
-    if not text.isdecimal() or int(text) >= 1 << 31:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number; 0 turns it off")
-    return int(text)
-
-
-def seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < 1e9:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds; 0 turns it off")
-    return value
-
-
-def add_device_options(parser: argparse.ArgumentParser) -> None:
-    """The options that `jitc run` has too."""
-    parser.add_argument("--device", choices=DEVICES, default="software", help="kind of device (%(default)s)")
-    parser.add_argument(
-        "--gpus", type=count, default=0, metavar="N", help="how many GPUs (software: 1; cuda: all that are visible)"
-    )
-    parser.add_argument(
-        "--workers-per-gpu", type=count, default=1, metavar="K",
-        help="cuda: serve each physical GPU as K GPUs, a worker and a share of the memory each (%(default)s)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--memory-limit", type=size, default=0, metavar="SIZE", help="per GPU (software: 4GiB; cuda: all, divided by K)"
-    )
-    parser.add_argument(
-        "--hang-seconds", type=seconds, default=HANG_SECONDS, metavar="S",
-        help="a worker that says nothing or work that makes no progress for so long is a fault; 0: never (%(default)s)",
-    )  # fmt: skip
-    for name, library in (
-        ("driver", "libcuda.so.1"), ("nccl", "libnccl.so.2"), ("cublas", "libcublas"), ("cublaslt", "libcublasLt"),
-        ("nvrtc", "libnvrtc"), ("cudnn", "libcudnn.so.9"),
-    ):  # fmt: skip
-        parser.add_argument(
-            f"--{name}",
-            default="",
-            metavar="PATH",
-            help=f"cuda: {library} to use (wheels on the import path, then the system's)",
-        )
-    parser.add_argument(
-        "--threads", type=int, default=0, metavar="N",
-        help="threads of one operator; the same number gives the same results (cores divided by GPUs)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--journal-limit", type=size, default="512MiB", metavar="SIZE", help="per session, then it spills (%(default)s)"
-    )
-    parser.add_argument(
-        "--copies-limit", type=size, default="64GiB", metavar="SIZE",
-        help="per session, host memory for copies of live device memory, taken as needed (%(default)s)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--validate-every", type=whole, default=1000, metavar="N",
-        help="optimizer steps between validations: a minibatch is run twice and compared; 0: never (%(default)s)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--pinned-limit", type=pinned_size, default="4GiB", metavar="SIZE",
-        help="per session, pinned memory shared by program and worker, taken as needed; 0: none (%(default)s)",
-    )  # fmt: skip
-    parser.add_argument("--spill-dir", default="/var/tmp", metavar="DIR", help="for spilled journals (%(default)s)")
-    parser.add_argument("--spares", type=int, default=1, metavar="N", help="warm spare workers (%(default)s)")
-
-
-def device_words(arguments: argparse.Namespace) -> list[str]:
-    """The options of add_device_options again, for a service that is to be started with them."""
-    parser = argparse.ArgumentParser(add_help=False)
-    add_device_options(parser)
-    names = vars(parser.parse_args([]))
-    changed = {name: getattr(arguments, name) for name in names if getattr(arguments, name) != parser.get_default(name)}
-    return [word for name, value in changed.items() for word in (f"--{name.replace('_', '-')}", str(value))]
-
-
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="jitc-proxyd",
         description="The jitc node service: owns the GPUs, serves training processes that run with the "
         "interposer preloaded, and recovers them from faults.",
     )
     add_device_options(parser)
     parser.add_argument(
-        "--socket", metavar="PATH",
+        "--socket", type=socket_path, metavar="PATH",
         help="unix socket ($JITC_SOCKET, $XDG_RUNTIME_DIR/jitc/proxyd.sock or /run/jitc/proxyd.sock)",
     )  # fmt: skip
     parser.add_argument("--die-with-parent", action="store_true", help=argparse.SUPPRESS)
     return parser
+
+
+def _open_files_at_will() -> None:
+    """Each session takes a dozen descriptors here; the usual soft limit of 1,024 would end that at 80 sessions."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(OSError, ValueError):  # a sandbox may forbid it; then it is as it was
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _fix_layout() -> None:

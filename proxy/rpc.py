@@ -6,7 +6,12 @@ the environment, the same size limits on both sides.
 
 from __future__ import annotations
 
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NoReturn
+from urllib.parse import quote
 
 import grpc
 
@@ -35,8 +40,13 @@ SERVER_OPTIONS: list[tuple[str, Any]] = [
 ]
 
 
+def address(socket: str) -> str:
+    """Of a unix socket, for gRPC, which reads it as a URI: a % or # in a path is none of its signs."""
+    return f"unix:{quote(socket)}"
+
+
 def channel(socket: str) -> grpc.Channel:
-    return grpc.insecure_channel(f"unix:{socket}", options=OPTIONS)
+    return grpc.insecure_channel(address(socket), options=OPTIONS)
 
 
 def node(link: grpc.Channel) -> Any:
@@ -93,3 +103,43 @@ def version_message(got: object) -> str:
 def refuse(context: Any, code: grpc.StatusCode, message: str) -> NoReturn:
     context.abort(code, message)
     raise AssertionError("abort raises")
+
+
+class Waiting:
+    """Threads for calls that wait for something, so that calls which must be answered never wait for a thread.
+
+    At most this many calls wait at a time; half as many threads again tell the others that there are too many.
+    """
+
+    def __init__(self, name: str, most: int) -> None:
+        self._pool = ThreadPoolExecutor(most + most // 2, name)
+        self._free = threading.BoundedSemaphore(most)
+        self._most = most
+
+    def serve(self, method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        """The method of a servicer, to be run in these threads."""
+        return _InPool(method, self._pool)
+
+    @contextlib.contextmanager
+    def seat(self, context: Any, advice: str) -> Iterator[None]:
+        """Around the wait; when all are taken the call is refused as one that may be tried again."""
+        if not self._free.acquire(blocking=False):
+            refuse(context, grpc.StatusCode.UNAVAILABLE, f"{self._most} calls wait already; {advice}")
+        try:
+            yield
+        finally:
+            self._free.release()
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+class _InPool:
+    """grpcio takes the pool from the method (the attribute is its name for that, in all releases that we support)."""
+
+    def __init__(self, method: Callable[[Any, Any], Any], pool: ThreadPoolExecutor) -> None:
+        self._method = method
+        self.experimental_thread_pool = pool
+
+    def __call__(self, request: Any, context: Any) -> Any:
+        return self._method(request, context)

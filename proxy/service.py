@@ -6,6 +6,7 @@ stop() leaves no process, socket or file.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,8 @@ from .node.admin import AdminService, CoordinatorService
 from .node.config import Config
 from .node.faults import FaultDesk
 from .node.heartbeat import Heartbeat
+from .node.idle import IdleWorkers
+from .node.join_watch import JoinWatch
 from .node.service import NodeService
 from .node.sessions import Registry
 from .node.sockets import Place
@@ -27,10 +30,11 @@ from .node.supervisor import Supervisor
 from .node.watch import Watch
 from .recovery.coordinator import Coordinator
 from .recovery.events import Ticket
-from .recovery.rebuild import rebuild_gpu
 
-#: Attach and Inject calls may wait, one thread each.
-THREADS = 256
+#: Threads for calls that are answered at once.
+THREADS = 32
+#: Programs that wait for a worker, and commands that wait for a fault or a verdict, at a time.
+ATTACHES, COMMANDS = 256, 64
 
 
 class Service:
@@ -53,20 +57,28 @@ class Service:
         self._faults.unwell = self._coordinator.gpu_unwell
         self._supervisor = Supervisor(config, self._watch, self._coordinator.worker_died)
         self._heartbeat = Heartbeat(self._supervisor.workers, config.hang_seconds)
+        self._idle = IdleWorkers(self.registry, self._supervisor)
+        self._joins = JoinWatch(self.registry, config.hang_seconds)
         self._health: Watcher | None = None
-        self._node = NodeService(self.registry, self._watch, self._faults, self._coordinator.session_closed)
+        self._attaches, self._commands = rpc.Waiting("jitc-attach", ATTACHES), rpc.Waiting("jitc-command", COMMANDS)
+        self._node = NodeService(
+            self.registry,
+            self._supervisor,
+            self._watch,
+            faults=self._faults,
+            waiting=self._attaches,
+            ended=self._coordinator.session_closed,
+        )
         self._server: grpc.Server | None = None
 
     def start(self) -> None:
         """Raises NoWorker or OSError; stop() cleans up in any case."""
         self._watch.start()
-        self._supervisor.start(len(self.registry.gpus) + self.config.spares)
+        self._supervisor.start()
         self._coordinator.start(self._supervisor)
-        for gpu in self.registry.gpus:
-            rebuild_gpu(self.registry, self._supervisor, gpu)
-            with self.registry.changed:
-                gpu.state = "ready"
+        self._idle.start()
         self._heartbeat.start()
+        self._joins.start()
         self._health = self.backend.watch(self._coordinator.gpu_unwell)
         self._listen()
 
@@ -77,6 +89,10 @@ class Service:
     def validations(self) -> list[dict[str, Any]]:
         """Verdicts so far, as in `jitc report`."""
         return self._coordinator.validations.documents()
+
+    def divergences(self) -> list[dict[str, Any]]:
+        """Replicas that have stopped agreeing, as in `jitc report`."""
+        return self._coordinator.divergences.documents()
 
     def validate(self, gpu: int) -> Ticket:
         """`jitc validate`."""
@@ -95,16 +111,23 @@ class Service:
                 self.registry.changed.wait(0.2)
 
     def stop(self) -> None:
-        if self._server is not None:
-            self._server.stop(0.5).wait()
-        if self._health is not None:
-            self._health.stop()
-        self._heartbeat.stop()
-        self._coordinator.stop()
-        self._watch.stop()  # first: it starts workers
-        self._supervisor.stop()
-        self.registry.close()
-        self._place.release()
+        """Everything, also where a part of it fails."""
+        with contextlib.ExitStack() as last:  # what is entered first is done last
+            last.callback(self._place.release)
+            last.callback(self.registry.close)
+            last.callback(self._supervisor.stop)
+            last.callback(self._watch.stop)  # before the supervisor: it starts workers
+            last.callback(self._coordinator.stop)
+            last.callback(self._joins.stop)
+            last.callback(self._idle.stop)
+            last.callback(self._supervisor.close)
+            last.callback(self._heartbeat.stop)
+            if self._health is not None:
+                last.callback(self._health.stop)
+            last.callback(self._commands.close)
+            last.callback(self._attaches.close)
+            if self._server is not None:
+                last.callback(lambda server: server.stop(0.5).wait(), self._server)
 
     def _listen(self) -> None:
         server = grpc.server(
@@ -113,13 +136,13 @@ class Service:
             compression=grpc.Compression.NoCompression,
         )
         rpc.add_node(self._node, server)
-        rpc.add_admin(AdminService(self.registry, self._faults, self), server)
+        rpc.add_admin(AdminService(self.registry, self._faults, self, self._commands), server)
         rpc.add_coordinator(
             CoordinatorService(self.registry, self._faults, self._coordinator.fault_reported), server
         )  # fmt: skip
         before = os.umask(0o177)  # the socket is this user's from the moment it exists
         try:
-            server.add_insecure_port(f"unix:{self.config.socket}")
+            server.add_insecure_port(rpc.address(self.config.socket))
             server.start()
         finally:
             os.umask(before)

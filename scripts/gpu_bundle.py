@@ -1,7 +1,8 @@
 """make gpu-bundle: a folder and a tar with all that scripts/gpu_check.py needs on a bare machine with a GPU.
 
 Python code, generated gRPC stubs, native libraries without their symbols, and libnghttp2 for machines that lack it.
-Run there: `python3 gpu_check.py`. Promise: under 64 MiB, or an error.
+Run there: `python3 gpu_check.py`. Promise: under 64 MiB, or an error. `gpu_bundle.py FOLDER` fills that one instead of
+build/gpu-bundle, without a tar.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ NEEDED = (
     "proxy/lib/libjitc_executor.so", "interpose/lib/libjitc_interpose.so", "interpose/lib/libjitc_transport.so",
     "client_shim/lib/libjitc_torch.so",
 )  # fmt: skip
+LOOPS = "libgpu_loops.so"
 #: A stub refuses to work with a runtime older than its generator. What is used of it has been the same for years, and
 #: the machine's packages cannot be changed.
 CHECKS = (
@@ -34,9 +36,12 @@ CHECKS = (
 
 def main() -> int:
     missing = [one for one in NEEDED if not (ROOT / one).exists()]
-    if missing:
-        print(f"gpu-bundle: {', '.join(missing)} missing; run `make build`", file=sys.stderr)
+    if missing or not built(LOOPS):
+        print(f"gpu-bundle: {', '.join(missing) or LOOPS} missing; run `make build`", file=sys.stderr)
         return 1
+    if len(sys.argv) > 1:
+        fill(Path(sys.argv[1]))
+        return 0
     folder = ROOT / "build" / "gpu-bundle"
     shutil.rmtree(folder, ignore_errors=True)
     fill(folder)
@@ -58,17 +63,24 @@ def fill(folder: Path) -> None:
         )
     for stub in (folder / "jitc" / "v1").glob("*_pb2*.py"):
         stub.write_text(without_version_checks(stub.read_text()))
+    shutil.copytree(
+        ROOT / "tests" / "gpu", folder / "gpu", ignore=shutil.ignore_patterns("__pycache__", "*.cpp", "*.txt")
+    )
+    shutil.copy(built(LOOPS)[-1], folder / "gpu" / "native")
     for library in folder.rglob("*.so"):
         subprocess.run(["strip", "--strip-unneeded", str(library)], check=True)
-    (folder / "bench").mkdir()
-    for part in (ROOT / "bench").glob("gpu_*.py"):
-        shutil.copy(part, folder / "bench")
     shutil.copy(ROOT / "scripts" / "gpu_check.py", folder)
     shutil.copy(ROOT / "LICENSE", folder)
     _registration(folder)
     _http2(folder / "lib")
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    described = ["git", "describe", "--always", "--dirty", "--abbrev=40"]
+    commit = subprocess.run(described, cwd=ROOT, capture_output=True, text=True, check=False)
     (folder / "COMMIT").write_text(commit.stdout)
+
+
+def built(library: str) -> list[Path]:
+    """Of the check's own native part, the newest last."""
+    return sorted(ROOT.glob(f"build/*/tests/{library}"), key=lambda path: path.stat().st_mtime)
 
 
 def without_version_checks(text: str) -> str:

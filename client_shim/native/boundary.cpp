@@ -104,13 +104,16 @@ void set_phase(int wanted) {
   jitc_set_phase(wanted);
 }
 
-const std::vector<jitc_live_block>& live_blocks() {
+/// Calls tell with the live blocks of all devices. Until it returns, other threads get no block from the
+/// allocator and give none back: what they do with one lies behind the boundary, or the block is in the list.
+template <class Tell>
+void with_live_blocks(Tell&& tell) {
   thread_local std::vector<jitc_live_block> live;
   live.clear();
   auto& all = tracked();
   const std::lock_guard lock(all.mutex);
   for (const auto& device : all.devices) device.list(live);
-  return live;
+  tell(live.data(), live.size());
 }
 
 }  // namespace
@@ -124,17 +127,14 @@ void step_begin() {
   in_step = true;
   update_phase();
   if (!tracked().following) return jitc_step_begin();
-  const auto& live = live_blocks();
-  jitc_step_begin_live(live.data(), live.size());
+  with_live_blocks(jitc_step_begin_live);
 }
 
 void step_end() {
-  if (tracked().following) {
-    const auto& live = live_blocks();
-    jitc_step_end(live.data(), live.size());
-  } else {
+  if (tracked().following)
+    with_live_blocks(jitc_step_end);
+  else
     jitc_step_end(nullptr, 0);
-  }
   in_step = false;
   update_phase();
 }

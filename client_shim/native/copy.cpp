@@ -8,6 +8,7 @@
 #include <c10/cuda/CUDAStream.h>
 
 #include "boundary.h"
+#include "elements.h"
 #include "redirect.h"
 #include "torch_versions.h"
 
@@ -36,6 +37,11 @@ void move(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, c10::De
 void wait(c10::DeviceIndex device) {
   const c10::cuda::CUDAGuard guard(device);
   C10_CUDA_CHECK(cudaStreamSynchronize(c10::cuda::getCurrentCUDAStream(device)));
+}
+
+void move_out(const at::Tensor& to, const at::Tensor& from, c10::DeviceIndex device) {
+  const Elements told(from.scalar_type());
+  move(to.mutable_data_ptr(), from.const_data_ptr(), from.nbytes(), cudaMemcpyDeviceToHost, device);
 }
 
 at::Tensor plain(const at::Tensor& tensor) { return tensor.resolve_conj().resolve_neg(); }
@@ -76,13 +82,13 @@ void copy_to_host(const at::Tensor& to, const at::Tensor& given, bool non_blocki
                       !to.is_conj() && !to.is_neg();
   if (direct && (to.is_contiguous() || to.strides() == from.strides())) {
     if (to.strides() != from.strides()) from = from.contiguous();
-    move(to.mutable_data_ptr(), from.const_data_ptr(), to.nbytes(), cudaMemcpyDeviceToHost, device);
+    move_out(to, from, device);
     if (!non_blocking || !to.is_pinned()) return wait(device);
     return keep_pinned(to, device);
   }
   from = from.contiguous();
   const at::Tensor staged = at::empty(from.sizes(), from.options().device(at::kCPU));
-  move(staged.mutable_data_ptr(), from.const_data_ptr(), staged.nbytes(), cudaMemcpyDeviceToHost, device);
+  move_out(staged, from, device);
   wait(device);
   to.copy_(staged);
 }

@@ -9,6 +9,7 @@
 
 #include "boundary.h"
 #include "copy.h"
+#include "elements.h"
 #include "jitc/client_api.h"
 #include "redirect.h"
 
@@ -63,8 +64,6 @@ struct Silence final : c10::WarningHandler {
 };
 
 void redirect_operators(bool with_matrix_products) {
-  Silence silence;
-  const c10::WarningUtils::WarningHandlerGuard guard(&silence);
   auto& library =
       *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::CUDA, __FILE__, __LINE__);
   const auto registered = c10::Dispatcher::singleton().getRegistrationsForDispatchKey(c10::DispatchKey::CUDA);
@@ -116,7 +115,10 @@ JITC_API const char* jitc_torch_message(void) { return last_error.c_str(); }
 /// not.
 JITC_API int jitc_torch_install(int redirect, int cudnn) {
   try {
+    Silence silence;
+    const c10::WarningUtils::WarningHandlerGuard guard(&silence);
     if (!cudnn) leave_out_cudnn();
+    tell_elements(!redirect);
     if (redirect) {
       choose_plain_kernels();
       redirect_operators(redirect == 2);

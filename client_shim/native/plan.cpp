@@ -102,6 +102,7 @@ bool takes_off(std::string_view& text, std::string_view prefix) {
   if (takes_off(text, "ValueError: ")) C10_THROW_ERROR(ValueError, std::string(text));
   if (takes_off(text, "TypeError: ")) C10_THROW_ERROR(TypeError, std::string(text));
   if (takes_off(text, "NotImplementedError: ")) C10_THROW_ERROR(NotImplementedError, std::string(text));
+  if (takes_off(text, "OutOfMemoryError: ")) C10_THROW_ERROR(OutOfMemoryError, std::string(text));
   if (takes_off(text, "LinAlgError: ")) C10_THROW_ERROR(LinAlgError, std::string(text));
   C10_THROW_ERROR(Error, std::string(text));
 }

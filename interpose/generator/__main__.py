@@ -19,6 +19,7 @@ from jitc.interpose.generator import (
     dnn_visitor,
     lt_visitor,
     ops_visitor,
+    unserved_visitor,
     wrappers_visitor,
 )
 
@@ -38,6 +39,7 @@ OUTPUTS: dict[str, Callable[[], str]] = {
     "interpose/src/generated_exports.map": wrappers_visitor.exports,
     "interpose/src/generated_front.h": wrappers_visitor.front_header,
     "interpose/src/generated_symbols.cpp": wrappers_visitor.symbols,
+    "interpose/src/generated_unserved.cpp": unserved_visitor.source,
     "tests/unit/interpose/check/generated_header_check.cpp": wrappers_visitor.header_check,
     "tests/unit/interpose/check/generated_header12_check.cpp": wrappers_visitor.header12_check,
     "proxy/native/cuda/generated_blas_worker.cpp": blas_visitor.worker_table,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from jitc.interpose.generator.wrappers_visitor import APIS, refused, served
 from jitc.interpose.spec.api import Api, Function
 from jitc.interpose.spec.ops_kernels import KERNEL_OPS
+from jitc.interpose.spec.unserved import UNSERVED
 
 _NEEDS_KERNELS = {op.name for op in KERNEL_OPS}
 _SOFTWARE_ONLY = {"matmul"}  # elsewhere the library's own call is made
@@ -32,7 +33,18 @@ list does not name included.
 
 def document() -> str:
     """The text of ``docs/coverage.md``."""
-    return "\n".join([_HEAD, *_summary(), *(line for api in APIS for line in _api(api))]) + "\n"
+    return "\n".join([_HEAD, *_summary(), *_unserved(), *(line for api in APIS for line in _api(api))]) + "\n"
+
+
+def _unserved() -> list[str]:
+    lines = ["## Libraries that are not served", ""]
+    lines += ["The functions that a program begins with are refused, with one line that names library and function,"]
+    lines += ["on every device. A program that looks them up in the library itself gets the library's own error.", ""]
+    lines += ["| library | file | met by | refused at | status |", "|---|---|---|---|---:|"]
+    for one in UNSERVED:
+        names = ", ".join(f"`{name}`" for name in one.entries)
+        lines.append(f"| {one.title} | `{one.library}` | {one.met} | {names} | {one.status} |")
+    return [*lines, ""]
 
 
 def _summary() -> list[str]:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from jitc.interpose.spec import cublas, cublaslt, cudart, cudart_12, cudnn, driver, nccl
 from jitc.interpose.spec.api import RETURNS, Api, Function
 from jitc.interpose.spec.cudart_12 import CUDA12, PER_THREAD_SUFFIXES
+from jitc.interpose.spec.unserved import UNSERVED
 
 APIS: tuple[Api, ...] = (cudart.API, driver.API, nccl.API, cublas.API, cublaslt.API, cudnn.API)
-_BANNER = "// Generated from interpose/spec by `python -m jitc.interpose.generator`; do not edit."
+BANNER = "// Generated from interpose/spec by `python -m jitc.interpose.generator`; do not edit."
 _PLAIN = {"none", "text", "size", "fatbin", "uint", "channel", "error"}  # results that are no status: no guard
 
 
@@ -35,7 +36,7 @@ def _is_forwarded(function: Function) -> bool:
 
 def front_header() -> str:
     """Declarations of the hand-written functions, so that a missing one is a link error."""
-    lines = [_BANNER, "#pragma once", '#include "abi_types.h"', "", "namespace jitc::front {", ""]
+    lines = [BANNER, "#pragma once", '#include "abi_types.h"', "", "namespace jitc::front {", ""]
     for api in APIS:
         lines.append(f"// {api.title}")
         by_hand = [f for f in served(api) if not f.like and not (f.kernels and _is_forwarded(f))]
@@ -46,7 +47,7 @@ def front_header() -> str:
 
 def wrappers(api: Api) -> str:
     """The exported functions of one API."""
-    lines = [_BANNER, '#include "generated_front.h"', '#include "guard.h"', "", "using namespace jitc::front;", ""]
+    lines = [BANNER, '#include "generated_front.h"', '#include "guard.h"', "", "using namespace jitc::front;", ""]
     if any(map(_is_forwarded, api.functions)):
         lines.insert(1, '#include "generated_blas_client.h"')
     lines.append(f"// {api.title}: {api.library}")
@@ -56,12 +57,17 @@ def wrappers(api: Api) -> str:
     lines += ["}  // namespace", ""]
     lines += [*(_served_wrapper(api, f, advice) for f in served(api)), ""]
     for f in refused(api):
-        lines.append(f"JITC_EXPORT int32_t {f.name}() {{ return {_refusal(api, f, f.note, advice)}; }}")
+        lines.append(f"JITC_EXPORT int32_t {f.name}() {{ return {_refusal(api, f, f.note, advice, _caller(api))}; }}")
     return "\n".join([*lines, ""])
 
 
-def _refusal(api: Api, f: Function, text: str, advice: list[str]) -> str:
-    return f'refuse_{api.key}("{f.name}", kAdvice{advice.index(text)})'
+def _refusal(api: Api, f: Function, text: str, advice: list[str], more: str = "") -> str:
+    return f'refuse_{api.key}("{f.name}", kAdvice{advice.index(text)}{more})'
+
+
+def _caller(api: Api) -> str:
+    """The driver is called by libraries more often than by programs: it is worth knowing which."""
+    return ", __builtin_return_address(0)" if api is driver.API else ""
 
 
 def _served_wrapper(api: Api, f: Function, advice: list[str]) -> str:
@@ -81,15 +87,15 @@ def _served_wrapper(api: Api, f: Function, advice: list[str]) -> str:
 
 def exports() -> str:
     """The linker's version script: the spec and jitc_*, nothing else."""
-    names = sorted({f.name for api in APIS for f in api.functions})
+    names = sorted({f.name for api in APIS for f in api.functions} | {e for one in UNSERVED for e in one.entries})
     body = "".join(f"    {name};\n" for name in names)
-    return f"/* {_BANNER[3:]} */\n{{\n  global:\n    jitc_*;\n{body}  local:\n    *;\n}};\n"
+    return f"/* {BANNER[3:]} */\n{{\n  global:\n    jitc_*;\n{body}  local:\n    *;\n}};\n"
 
 
 def symbols() -> str:
     """The driver's symbols by name, for cuGetProcAddress and cudaGetDriverEntryPoint."""
     names = sorted(f.name for f in driver.API.functions)
-    lines = [_BANNER, '#include "symbols.h"', "", "#include <cstdint>", "", 'extern "C" {']
+    lines = [BANNER, '#include "symbols.h"', "", "#include <cstdint>", "", 'extern "C" {']
     lines += [f'extern int32_t jitc_symbol_{n}() __asm__("{n}");' for n in names]
     lines += ["}", "", "namespace jitc::front {", "// sorted by name", "const Symbol kDriverSymbols[] = {"]
     lines += [f'    {{"{n}", reinterpret_cast<void*>(&jitc_symbol_{n})}},' for n in names]
@@ -102,7 +108,7 @@ def header_check() -> str:
 
     Only functions that the headers declare are compared; what they leave out is listed below.
     """
-    lines = [_BANNER]
+    lines = [BANNER]
     lines += [f"#include <{api.header}>" for api in APIS]
     lines += ['#include "abi_check.h"', "", "namespace jitc::front {", ""]
     for api in APIS:
@@ -119,7 +125,7 @@ def header12_check() -> str:
     """
     checked = [f for f in served(cudart.API) if _declared(f) and f.name != "cudaStreamGetCaptureInfo"]
     later = frozenset().union(*cudart_12.ADDED.values())
-    lines = [_BANNER, f"#include <{cudart.API.header}>", '#include "abi_check_function.h"', ""]
+    lines = [BANNER, f"#include <{cudart.API.header}>", '#include "abi_check_function.h"', ""]
     lines += ["namespace jitc::front {", ""]
     lines += [_check(f) for f in checked if f.name not in later]
     for version, names in sorted(cudart_12.ADDED.items()):

@@ -84,7 +84,6 @@ WITHHELD: dict[int, str] = {
     123: "stream memory operations",
     124: "other devices do not reach device memory",
     125: "sharing events between processes",
-    127: "tensor maps",
     128: "sharing memory between processes",
     132: "multicast memory",
     135: "other APIs' contexts",

@@ -269,9 +269,13 @@ _REFUSED = (
     cuDevSmResourceSplitByCount cuDeviceGetDevResource cuGreenCtxCreate cuGreenCtxDestroy cuGreenCtxStreamCreate""",
     ),
     *unsupported(
+        "a CUDA runtime that is linked in statically asks for it: link the program with -cudart shared",
+        "cuGetExportTable",
+    ),
+    *unsupported(
         "not served through the proxy",
         """
-    cuGetExportTable cuMemcpy2DAsync_v2 cuMemcpy2D_v2 cuMemcpy3DAsync_v2 cuMemcpy3D_v2 cuPointerSetAttribute
+    cuMemcpy2DAsync_v2 cuMemcpy2D_v2 cuMemcpy3DAsync_v2 cuMemcpy3D_v2 cuPointerSetAttribute
     cuStreamBatchMemOp_v2 cuStreamWaitValue32_v2 cuStreamWaitValue64_v2 cuStreamWriteValue32 cuStreamWriteValue32_v2
     cuStreamWriteValue64_v2""",
     ),

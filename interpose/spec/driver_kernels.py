@@ -235,14 +235,40 @@ _OCCUPANCY: tuple[Function, ...] = (
     ),
 )
 
+_TENSOR = (
+    "out map: opaque", "type: enum", "rank: uint", "address: address", "in dims: u64", "in strides: u64"
+)  # fmt: skip
+_FORM = ("interleave: enum", "swizzle: enum", "promotion: enum", "fill: enum")
+_TENSOR_MAPS: tuple[Function, ...] = (
+    Custom(
+        "cuTensorMapEncodeTiled",
+        *_TENSOR,
+        "in box: uint",
+        "in steps: uint",
+        *_FORM,
+        ops="tensor_map",
+        note="asked of the device once for equal arguments",
+        kernels=NO_KERNELS,
+    ),
+    Custom(
+        "cuTensorMapEncodeIm2col",
+        *_TENSOR,
+        "in lower: int",
+        "in upper: int",
+        "channels: uint",
+        "pixels: uint",
+        "in steps: uint",
+        *_FORM,
+        ops="tensor_map",
+        note="asked of the device once for equal arguments",
+        kernels=NO_KERNELS,
+    ),
+)
+
 _REFUSED: tuple[Function, ...] = (
     *unsupported(
         "linking is not served through the proxy: link with nvcc or nvJitLink and load the result",
         "cuLinkAddData_v2 cuLinkAddFile_v2 cuLinkComplete cuLinkCreate_v2 cuLinkDestroy",
-    ),
-    *unsupported(
-        "the layout of a tensor map is NVIDIA's own: use kernels without them (tensor memory accelerator)",
-        "cuTensorMapEncodeIm2col cuTensorMapEncodeTiled",
     ),
     *unsupported(
         "not served through the proxy",
@@ -256,5 +282,6 @@ KERNELS: tuple[Function, ...] = (
     *_FUNCTIONS,
     *_LAUNCHES,
     *_OCCUPANCY,
+    *_TENSOR_MAPS,
     *_REFUSED,
 )

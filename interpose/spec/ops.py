@@ -104,7 +104,11 @@ _OPS: tuple[Op, ...] = (
         4,
         "copy_d2h",
         "Read device memory.",
-        (("address", "u64", "source"), ("bytes", "u64", "at most 1 MiB")),
+        (
+            ("address", "u64", "source"),
+            ("bytes", "u64", "at most 1 MiB"),
+            ("element", "u32", "jitc_element_type: what a replay may compare as numbers"),
+        ),
         waits=True,
         result="bytes",
     ),

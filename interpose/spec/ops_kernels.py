@@ -91,6 +91,29 @@ _MODULES: tuple[Op, ...] = (
         result="u64 address, u64 bytes",
         resource=True,
     ),
+    Op(
+        MODULE,
+        9,
+        "tensor_map",
+        "Encode a tensor map (jitc/tensor_map.h). Its bytes depend on the arguments alone.",
+        (
+            ("address", "u64", "of the tensor"),
+            ("sizes", "bytes128", "TensorMapSizes"),
+            ("boxes", "bytes64", "TensorMapBoxes"),
+            ("kind", "u32", "TensorMapKind"),
+            ("rank", "u32", "dimensions"),
+            ("type", "i32", "CUtensorMapDataType"),
+            ("interleave", "i32", "CUtensorMapInterleave"),
+            ("swizzle", "i32", "CUtensorMapSwizzle"),
+            ("promotion", "i32", "CUtensorMapL2promotion"),
+            ("fill", "i32", "CUtensorMapFloatOOBfill"),
+            ("channels", "u32", "per pixel, of an im2col map"),
+            ("pixels", "u32", "per column, of an im2col map"),
+            ("unused", "u32", ""),
+        ),
+        waits=True,
+        result="bytes128",
+    ),
 )
 
 _LAUNCHES: tuple[Op, ...] = (

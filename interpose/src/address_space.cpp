@@ -57,18 +57,59 @@ uint64_t AddressSpace::take_range(uint64_t bytes, uint64_t alignment) {
 uint64_t AddressSpace::take(uint64_t bytes) {
   std::unique_lock lock(mutex_);
   const uint64_t address = take_range(bytes, kGranule);
-  if (address) live_[address] = {address, bytes, ordinal_++};
+  if (address) live_[address] = {address, bytes, ordinal_++, false};
   return address;
+}
+
+void AddressSpace::arrived(uint64_t address) {
+  std::unique_lock lock(mutex_);
+  const auto found = live_.find(address);
+  if (found != live_.end()) found->second.there = true;
 }
 
 void AddressSpace::rest(uint64_t address, uint64_t bytes) {
   resting_.push_back({address, rounded(bytes), boundaries_});
 }
 
-bool AddressSpace::give_back(uint64_t address) {
+uint64_t AddressSpace::take_small(uint64_t bytes) {
   std::unique_lock lock(mutex_);
+  return small_.take(bytes);
+}
+
+uint64_t AddressSpace::take_slab() {
+  std::unique_lock lock(mutex_);
+  return take_range(SmallBlocks::kSlab, kGranule);
+}
+
+void AddressSpace::add_slab(uint64_t address) {
+  std::unique_lock lock(mutex_);
+  small_.add_slab(address, ordinal_++);
+}
+
+void AddressSpace::drop_slab(uint64_t address) {
+  std::unique_lock lock(mutex_);
+  rest(address, SmallBlocks::kSlab);
+}
+
+bool AddressSpace::small_rest() const {
+  std::shared_lock lock(mutex_);
+  return small_.rests();
+}
+
+bool AddressSpace::unrest_small() {
+  std::unique_lock lock(mutex_);
+  return small_.unrest();
+}
+
+bool AddressSpace::give_back(uint64_t address, uint64_t* allocation) {
+  std::unique_lock lock(mutex_);
+  if (small_.give_back(address, boundaries_, allocation)) {
+    if (*allocation) rest(*allocation, SmallBlocks::kSlab);
+    return true;
+  }
   const auto found = live_.find(address);
   if (found == live_.end() || is_reserved(address, 0)) return false;
+  *allocation = address;
   rest(address, found->second.bytes);
   live_.erase(found);
   return true;
@@ -93,7 +134,7 @@ bool AddressSpace::unreserve(uint64_t address, uint64_t bytes) {
 bool AddressSpace::map(uint64_t address, uint64_t bytes) {
   std::unique_lock lock(mutex_);
   if (address % kGranule || !is_reserved(address, bytes) || overlaps_block(address, bytes)) return false;
-  live_[address] = {address, bytes, ordinal_++};
+  live_[address] = {address, bytes, ordinal_++, false};
   return true;
 }
 
@@ -137,6 +178,7 @@ void AddressSpace::boundary() {
     free_[resting_.front().bytes].push_back(resting_.front().address);
     resting_.pop_front();
   }
+  small_.boundary(boundaries_);
 }
 
 bool AddressSpace::covered(uint64_t address, uint64_t bytes, Block* first) const {
@@ -154,13 +196,18 @@ bool AddressSpace::covered(uint64_t address, uint64_t bytes, Block* first) const
 
 bool AddressSpace::find(uint64_t address, uint64_t bytes, Block* out) const {
   std::shared_lock lock(mutex_);
+  if (const Block* const small = small_.find(address, bytes)) {
+    if (out) *out = *small;
+    return true;
+  }
   return covered(address, bytes, out);
 }
 
 std::vector<Block> AddressSpace::blocks() const {
-  std::shared_lock lock(mutex_);
-  std::vector<Block> out;
-  for (const auto& [address, block] : live_) out.push_back(block);
+  std::vector<Block> out = small_.slabs();
+  for (const auto& [address, block] : live_)
+    if (block.there) out.push_back(block);
+  std::ranges::sort(out, {}, &Block::address);
   return out;
 }
 

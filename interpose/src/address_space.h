@@ -13,25 +13,37 @@
 #include <shared_mutex>
 #include <vector>
 
-namespace jitc::front {
+#include "small_blocks.h"
 
-struct Block {
-  uint64_t address = 0, bytes = 0, ordinal = 0;
-};
+namespace jitc::front {
 
 class AddressSpace {
  public:
   /// Reserves [base, base + bytes) in this process.
   AddressSpace(uint64_t base, uint64_t bytes);
-  /// An address for bytes (2 MiB aligned); 0 when the range is full.
+  /// An address for bytes (2 MiB aligned); 0 when the range is full. Its memory is not there yet.
   uint64_t take(uint64_t bytes);
-  /// Forgets a block of take; its range rests (see boundary). False: not the start of one.
-  bool give_back(uint64_t address);
+  /// The block of take or map that starts at the address has its memory.
+  void arrived(uint64_t address);
+  /// An address for a small block in memory that is there already; 0: there is no room, and a slab would
+  /// help.
+  uint64_t take_small(uint64_t bytes);
+  /// An address for a slab; add_slab once its memory is there, else drop_slab.
+  uint64_t take_slab();
+  void add_slab(uint64_t address);
+  void drop_slab(uint64_t address);
+  bool small_rest() const;
+  /// Small blocks that rest may be used again: the device has done everything. False: there were none.
+  bool unrest_small();
+  /// Forgets a block of take or take_small; its range rests (see boundary). False: not the start of one.
+  /// *allocation: memory that is not needed any more, 0: none.
+  bool give_back(uint64_t address, uint64_t* allocation);
   /// Addresses without memory, at a multiple of the alignment (a power of two); 0 when the range is full.
   uint64_t reserve(uint64_t bytes, uint64_t alignment);
   /// The opposite, of a whole reservation in which nothing is mapped; it rests. False: that is not one.
   bool unreserve(uint64_t address, uint64_t bytes);
-  /// Makes a block of reserved addresses. False: not in one reservation, or something is mapped there.
+  /// Makes a block of reserved addresses, whose memory is not there yet. False: not in one reservation, or
+  /// something is mapped there.
   bool map(uint64_t address, uint64_t bytes);
   /// Forgets the mapped blocks of which the range consists, and tells them; none: it does not consist of any.
   std::vector<Block> unmap(uint64_t address, uint64_t bytes);
@@ -43,7 +55,13 @@ class AddressSpace {
   /// The block that holds the address, if all of [address, address + bytes) is in it and in those that follow
   /// it without a gap.
   bool find(uint64_t address, uint64_t bytes, Block* out) const;
-  std::vector<Block> blocks() const;
+  /// Calls use with all memory that is there, slabs in place of small blocks, in order of the addresses; none
+  /// comes or goes meanwhile.
+  template <class Use>
+  void with_blocks(Use&& use) const {
+    std::shared_lock lock(mutex_);
+    use(blocks());
+  }
 
  private:
   static constexpr uint64_t kGranule = 2u << 20;
@@ -52,6 +70,7 @@ class AddressSpace {
     uint64_t address, bytes, freed_after;
   };
   // All with mutex_ held.
+  std::vector<Block> blocks() const;
   uint64_t reuse(uint64_t bytes, uint64_t alignment);
   uint64_t extend(uint64_t bytes, uint64_t alignment);
   uint64_t unrest(uint64_t bytes, uint64_t alignment);
@@ -67,6 +86,7 @@ class AddressSpace {
   std::map<uint64_t, uint64_t> reserved_;          // address to bytes, by reserve
   std::map<uint64_t, std::deque<uint64_t>> free_;  // by rounded size, oldest first
   std::deque<Resting> resting_;
+  SmallBlocks small_;
 };
 
 }  // namespace jitc::front

@@ -7,6 +7,7 @@
 
 #include "blas.h"
 #include "handles.h"
+#include "jitc/limits.h"
 
 namespace jitc::front {
 namespace {
@@ -103,7 +104,8 @@ int32_t cublasCreate_v2(uint64_t* handle) {
   blas.device = current_device();
   if (runs_kernels() && !(blas.session = session_of(blas.device, &status))) return kBlasNotInitialized;
   ops::BlasCreate op;
-  *handle = op.handle = handles().add(blas);
+  *handle = op.handle = handles().add(blas, limits::kBlasHandles);
+  if (!op.handle) return too_many("cuBLAS handles", limits::kBlasHandles), kBlasAllocFailed;
   return !blas.session || blas.session->submit(op) ? kSuccess : kBlasNotInitialized;
 }
 int32_t cublasDestroy_v2(uint64_t handle) {

@@ -8,9 +8,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <unordered_map>
+#include <vector>
 
 #include "capture.h"
+#include "host_copy.h"
 #include "jitc/generated_ops.h"
 #include "memory.h"
 #include "runtime/message.h"
@@ -19,68 +20,92 @@
 namespace jitc::front {
 namespace {
 
-/// Steps begun and boundaries made, per session, from 1.
-struct Counters {
-  std::mutex mutex;
-  std::unordered_map<const Session*, std::pair<uint64_t, uint64_t>> by_session;
-};
-Counters& counters() {
-  static auto& out = *new Counters;
-  return out;
-}
-uint64_t next_step(const Session* session) {
-  std::lock_guard lock(counters().mutex);
-  return ++counters().by_session[session].first;
-}
-uint64_t next_boundary(const Session* session) {
-  std::lock_guard lock(counters().mutex);
-  return ++counters().by_session[session].second;
-}
+using runtime::Steps;
 
-/// The program's blocks that lie in the session, or, without a list, everything that is allocated; and the
-/// device variables, which are state like memory.
-std::vector<ops::LiveBlock> live_blocks(Session& session, const jitc_live_block* blocks, size_t count) {
-  std::vector<ops::LiveBlock> out;
-  if (blocks) {
-    for (size_t i = 0; i < count; ++i)
-      if (Node::instance().owner(blocks[i].address) == &session)
-        out.push_back({blocks[i].address, blocks[i].bytes, blocks[i].ordinal});
-  } else {
-    for (const Block& block : addresses_of(session).blocks())
-      out.push_back({block.address, block.bytes, block.ordinal});
+/// What is live in a session: the program's blocks that lie there, or, without a list, everything that is
+/// allocated; and the device variables, which are state like memory.
+class LiveBlocks {
+ public:
+  LiveBlocks(const jitc_live_block* blocks, size_t count) : blocks_(blocks), count_(count) {}
+  /// Calls use with what is live. Without a list of the program's, nothing is allocated or freed until use
+  /// has submitted it.
+  template <class Use>
+  void in(Session& session, Use&& use) const {
+    if (blocks_) return use(sorted(session, listed(session)));
+    addresses_of(session).with_blocks([&](const std::vector<Block>& blocks) {
+      std::vector<ops::LiveBlock> live;
+      for (const Block& block : blocks) live.push_back({block.address, block.bytes, block.ordinal});
+      use(sorted(session, std::move(live)));
+    });
   }
-  add_variables(session, &out);
-  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
-    return a.ordinal != b.ordinal ? a.ordinal < b.ordinal : a.address < b.address;
-  });
-  return out;
-}
 
-void make_boundary(Session& session, const jitc_live_block* blocks, size_t count) {
-  const std::vector<ops::LiveBlock> live = live_blocks(session, blocks, count);
-  ops::Boundary op;
-  op.boundary = next_boundary(&session);
-  op.count = live.size();
-  if (!session.submit(op, std::as_bytes(std::span(live))) && !session.status())
-    runtime::message_once("no boundary: " + std::to_string(live.size()) +
-                          " live blocks are too many for one record; a fault from here on goes back further");
+ private:
+  std::vector<ops::LiveBlock> listed(const Session& session) const {
+    std::vector<ops::LiveBlock> live;
+    for (const jitc_live_block& block : std::span(blocks_, count_))
+      if (Node::instance().owner(block.address) == &session)
+        live.push_back({block.address, block.bytes, block.ordinal});
+    return live;
+  }
+  static std::vector<ops::LiveBlock> sorted(Session& session, std::vector<ops::LiveBlock> live) {
+    add_variables(session, &live);
+    std::sort(live.begin(), live.end(), [](const auto& a, const auto& b) {
+      return a.ordinal != b.ordinal ? a.ordinal < b.ordinal : a.address < b.address;
+    });
+    return live;
+  }
+
+  const jitc_live_block* const blocks_;
+  const size_t count_;
+};
+
+void make_boundary(Session& session, uint64_t number, const LiveBlocks& blocks) {
+  blocks.in(session, [&](const std::vector<ops::LiveBlock>& live) {
+    ops::Boundary op;
+    op.boundary = number;
+    op.count = live.size();
+    if (!session.submit(op, std::as_bytes(std::span(live))) && !session.status())
+      runtime::message_once(
+          "no boundary: " + std::to_string(live.size()) +
+          " live blocks are too many for one record; a fault from here on goes back further");
+  });
   addresses_of(session).boundary();
 }
 
-void begin_step(Session& session) {
+void tell_live(Session& session, const LiveBlocks& blocks) {
+  blocks.in(session, [&](const std::vector<ops::LiveBlock>& live) {
+    ops::LiveSet op;
+    op.count = live.size();
+    session.submit(op, std::as_bytes(std::span(live)));
+  });
+}
+
+void begin_step(Session& session, uint64_t number) {
   ops::StepBegin op;
-  op.step = next_step(&session);
+  op.step = number;
   session.submit(op);
 }
 
 /// A step that is being captured does not happen now.
-bool is_captured(const Session& session) {
-  if (!any_capture(session)) return false;
+bool is_captured(const Session* session) {
+  if (!any_capture(*session)) return false;
   runtime::message_once(
       "an optimizer step inside a CUDA graph is no boundary: call jitc_step_begin and jitc_step_end around "
       "the "
       "graph's launch, or keep the step outside the graph");
   return true;
+}
+
+/// Tells all sessions of the process, whichever of them the step concerns: what a session depends on lies
+/// behind its newest boundary, and its journal does not grow while nothing happens there.
+template <class Tell>
+void tell_step(uint64_t Steps::* count, Tell&& tell) {
+  Steps& steps = Steps::instance();
+  const std::lock_guard lock(steps.mutex);
+  const std::vector<Session*> sessions = Node::instance().sessions();
+  if (std::any_of(sessions.begin(), sessions.end(), is_captured)) return;
+  const uint64_t number = ++(steps.*count);
+  for (Session* session : sessions) tell(*session, number);
 }
 
 /// The stream of an operator call: the default stream means that of the given device.
@@ -138,30 +163,27 @@ int jitc_serves_cudnn(int device) {
 
 void jitc_step_begin(void) {
   guarded([] {
-    for (Session* session : Node::instance().sessions())
-      if (!is_captured(*session)) begin_step(*session);
+    tell_step(&Steps::begun, begin_step);
     return kSuccess;
   });
 }
 
 void jitc_step_begin_live(const jitc_live_block* blocks, size_t count) {
   guarded([&] {
-    for (Session* session : Node::instance().sessions()) {
-      if (is_captured(*session)) continue;
-      const std::vector<ops::LiveBlock> live = live_blocks(*session, blocks, count);
-      ops::LiveSet op;
-      op.count = live.size();
-      session->submit(op, std::as_bytes(std::span(live)));
-      begin_step(*session);
-    }
+    const LiveBlocks live(blocks, count);
+    tell_step(&Steps::begun, [&](Session& session, uint64_t number) {
+      tell_live(session, live);
+      begin_step(session, number);
+    });
     return kSuccess;
   });
 }
 
 void jitc_step_end(const jitc_live_block* blocks, size_t count) {
   guarded([&] {
-    for (Session* session : Node::instance().sessions())
-      if (!is_captured(*session)) make_boundary(*session, blocks, count);
+    const LiveBlocks live(blocks, count);
+    tell_step(&Steps::passed,
+              [&](Session& session, uint64_t number) { make_boundary(session, number, live); });
     return kSuccess;
   });
 }
@@ -171,6 +193,8 @@ void jitc_set_phase(int phase) {
 }
 
 void jitc_set_phase_source(jitc_phase_source source) { Node::set_phase_source(source); }
+
+void jitc_set_element_type(jitc_element_type type) { set_element_type(type); }
 
 int jitc_operator_call(int device, void* stream, const void* call, size_t size) {
   return guarded([&] {

@@ -9,6 +9,7 @@
 
 #include "communicator.h"
 #include "handles.h"
+#include "runtime/message.h"
 
 namespace jitc::front {
 namespace {
@@ -77,12 +78,23 @@ Status submit_group(const SessionItems& all) {
 /// All at once: every join waits for the others, and those of one group may belong to one communicator.
 Status run_joins(const std::vector<std::function<Status()>>& joins) {
   if (joins.size() == 1) return joins.front()();
-  std::vector<Status> results(joins.size(), kNcclInternalError);
+  struct Outcome {
+    Status status = kNcclInternalError;
+    std::string message;  // its thread's last one
+  };
+  std::vector<Outcome> outcomes(joins.size());
   std::vector<std::thread> threads;
-  for (size_t i = 0; i < joins.size(); ++i) threads.emplace_back([&, i] { results[i] = joins[i](); });
+  for (size_t i = 0; i < joins.size(); ++i)
+    threads.emplace_back([&, i] {
+      outcomes[i].status = joins[i]();
+      outcomes[i].message = runtime::last_message();
+    });
   for (auto& thread : threads) thread.join();
-  const auto failed = std::find_if(results.begin(), results.end(), [](Status s) { return s != kSuccess; });
-  return failed == results.end() ? kSuccess : *failed;
+  const auto failed = std::find_if(outcomes.begin(), outcomes.end(),
+                                   [](const Outcome& one) { return one.status != kSuccess; });
+  if (failed == outcomes.end()) return kSuccess;
+  runtime::set_last_message(failed->message);
+  return failed->status;
 }
 
 }  // namespace

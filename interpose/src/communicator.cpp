@@ -63,6 +63,16 @@ double scalar_of(const void* from, int32_t dtype) {
   }
 }
 
+/// Status of a join; the reason for a refusal goes to the user, and to ncclGetLastError.
+Status told(const char* function, const runtime::Result& result) {
+  if (result.status && !result.payload.empty()) {
+    const std::string why(reinterpret_cast<const char*>(result.payload.data()), result.payload.size());
+    runtime::set_last_message(std::string(function) + ": " + why);
+    runtime::message_once(runtime::last_message());
+  }
+  return to_nccl(from_result(result.status));
+}
+
 /// Joins on the device, given its session; the handle appears once everybody has joined.
 Status join(uint64_t* comm, int32_t ranks, const UniqueId& id, int32_t rank, int device) {
   Status status = kSuccess;
@@ -73,11 +83,11 @@ Status join(uint64_t* comm, int32_t ranks, const UniqueId& id, int32_t rank, int
   op.ranks = ranks;
   op.rank = rank;
   std::memcpy(op.unique_id.data(), id.bytes, sizeof id.bytes);
-  const Status result = from_result(session->call(op).status);
+  const runtime::Result result = session->call(op);
   Communicator gone;
-  if (result) communicators().remove(op.handle, &gone);
-  *comm = result ? 0 : op.handle;
-  return to_nccl(result);
+  if (result.status) communicators().remove(op.handle, &gone);
+  *comm = result.status ? 0 : op.handle;
+  return told("ncclCommInitRank", result);
 }
 
 Status start_join(uint64_t* comm, int32_t ranks, const UniqueId& id, int32_t rank, int device) {
@@ -100,6 +110,7 @@ const char* const kResultText[] = {"no error",
 bool find_communicator(uint64_t comm, Communicator* out) { return communicators().get(comm, out); }
 Status to_nccl(Status cuda) {
   if (cuda == kSuccess) return kSuccess;
+  if (cuda == kExternalDevice) return kNcclRemoteError;
   return cuda == kInvalidValue || cuda == kInvalidHandle ? kNcclInvalidArgument : kNcclUnhandledCudaError;
 }
 bool find_premul_sum(int32_t op, PremulSum* out) {
@@ -172,7 +183,7 @@ int32_t ncclCommSplit(uint64_t comm, int32_t color, int32_t key, uint64_t* new_c
     if (!joined) {
       Communicator gone;
       communicators().remove(op.handle, &gone);
-      return to_nccl(from_result(result.status));
+      return told("ncclCommSplit", result);
     }
     std::memcpy(numbers.data(), result.payload.data(), sizeof numbers);
     communicators().update(op.handle, [&](Communicator& c) { c.ranks = numbers[0], c.rank = numbers[1]; });
@@ -199,7 +210,7 @@ int32_t ncclCommAbort(uint64_t comm) { return ncclCommDestroy(comm); }
 int32_t ncclCommGetAsyncError(uint64_t comm, int32_t* error) {
   Communicator found;
   if (!error || !communicators().get(comm, &found)) return kNcclInvalidArgument;
-  *error = found.session->status() ? kNcclUnhandledCudaError : kSuccess;
+  *error = to_nccl(from_result(found.session->status()));
   return kSuccess;
 }
 int32_t ncclCommCount(uint64_t comm, int32_t* count) {

@@ -2,6 +2,7 @@
 //
 // Promise: answered in the process (PyTorch asks hundreds of times per step).
 #include "front.h"
+#include "settings.h"
 
 namespace jitc::front {
 namespace {
@@ -25,13 +26,13 @@ int32_t cuDevicePrimaryCtxRetain(uint64_t* context, int32_t device) {
   return kSuccess;
 }
 int32_t cuDevicePrimaryCtxRelease_v2(int32_t device) { return visible_gpu(device) ? kSuccess : no_device(); }
-int32_t cuDevicePrimaryCtxSetFlags_v2(int32_t device, uint32_t) {
-  return visible_gpu(device) ? kSuccess : no_device();
+int32_t cuDevicePrimaryCtxSetFlags_v2(int32_t device, uint32_t flags) {
+  return visible_gpu(device) ? set_device_flags(device, flags) : no_device();
 }
 int32_t cuDevicePrimaryCtxGetState(int32_t device, uint32_t* flags, int32_t* active) {
   if (!flags || !active) return kInvalidValue;
   if (!visible_gpu(device)) return no_device();
-  *flags = 0;
+  *flags = device_flags(device);
   *active = has_session(device);
   return kSuccess;
 }

@@ -1,4 +1,4 @@
-// Devices: count, properties, limits, peers. Everything here is answered in the process.
+// Devices: count, properties, peers. Everything here is answered in the process.
 //
 // Promise: no round trip after the service was asked once what GPUs there are.
 #include <dlfcn.h>
@@ -157,12 +157,6 @@ int32_t cudaChooseDevice(int32_t* device, const void*) {
   return visible_count() ? kSuccess : kNoDevice;
 }
 int32_t cudaSetValidDevices(int32_t*, int32_t) { return kSuccess; }
-int32_t cudaSetDeviceFlags(uint32_t) { return kSuccess; }
-int32_t cudaGetDeviceFlags(uint32_t* flags) {
-  if (!flags) return kInvalidValue;
-  *flags = 0;
-  return kSuccess;
-}
 
 int32_t cudaGetDeviceProperties(void* prop, int32_t device) {
   return properties(prop, kDevicePropBytes, kDeviceProp, device);
@@ -226,17 +220,6 @@ int32_t cudaDeviceGetByPCIBusId(int32_t* device, const char* text) {
   return kInvalidDevice;
 }
 
-int32_t cudaDeviceGetLimit(size_t* value, int32_t) {
-  if (!value) return kInvalidValue;
-  *value = 0;
-  return kSuccess;
-}
-int32_t cudaDeviceSetLimit(int32_t limit, size_t) {
-  if (runs_kernels())
-    runtime::message_once("cudaDeviceSetLimit(" + std::to_string(limit) +
-                          ") has no effect: the device keeps its default limits");
-  return kSuccess;
-}
 int32_t cudaDeviceGetCacheConfig(int32_t* config) {
   if (!config) return kInvalidValue;
   *config = 0;

@@ -7,6 +7,7 @@
 #include "capture.h"
 #include "handles.h"
 #include "jitc/generated_ops.h"
+#include "jitc/limits.h"
 #include "stream.h"
 
 namespace jitc::front {
@@ -23,7 +24,7 @@ Events& events() {
   static auto& out = *new Events;
   return out;
 }
-constexpr uint32_t kDisableTiming = 2, kKnownFlags = 7;
+constexpr uint32_t kDisableTiming = 2, kInterprocess = 4, kKnownFlags = 7;
 constexpr uint32_t kExternal = 1;  // of a record or a wait in a capture: not a part of the graph's order
 
 /// Known to be done; looks at what has arrived when asked to.
@@ -61,9 +62,13 @@ int32_t cudaEventCreateWithFlags(uint64_t* handle, uint32_t flags) {
   Session* session = current_session(&status);
   if (!session) return status;
   if (!handle || (flags & ~kKnownFlags)) return kInvalidValue;
+  if ((flags & kInterprocess) && !(flags & kDisableTiming)) return kInvalidValue;  // as CUDA has it
   ops::EventCreate op;
-  op.handle = events().add({session, 0, 0, flags, 0});
-  op.flags = flags;
+  op.handle = events().add({session, 0, 0, flags, 0}, limits::kEvents);
+  if (!op.handle) return too_many("events", limits::kEvents);
+  // That other processes may open it is of no use to the device: giving it to them (cudaIpcGetEventHandle) is
+  // refused, and in this process it is an event like others.
+  op.flags = flags & ~kInterprocess;
   *handle = op.handle;
   return submitted(*session, session->submit(op));
 }

@@ -19,9 +19,10 @@ inline constexpr Status kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kInit
                         kInvalidPitch = 12, kInvalidDevicePointer = 17, kNoDevice = 100, kInvalidDevice = 101,
                         kInvalidContext = 201, kInvalidHandle = 400, kNotFound = 500, kNotReady = 600,
                         kPeerAccessAlreadyEnabled = 704, kPeerAccessNotEnabled = 705,
-                        kAlreadyRegistered = 712, kNotRegistered = 713, kNotSupported = 801, kUnknown = 999;
+                        kAlreadyRegistered = 712, kNotRegistered = 713, kNotSupported = 801,
+                        kExternalDevice = 911, kUnknown = 999;
 inline constexpr Status kNcclUnhandledCudaError = 1, kNcclSystemError = 2, kNcclInternalError = 3,
-                        kNcclInvalidArgument = 4, kNcclInvalidUsage = 5;
+                        kNcclInvalidArgument = 4, kNcclInvalidUsage = 5, kNcclRemoteError = 6;
 inline constexpr Status kBlasNotInitialized = 1, kBlasAllocFailed = 3, kBlasInvalidValue = 7,
                         kBlasExecutionFailed = 13, kBlasInternalError = 14, kBlasNotSupported = 15;
 
@@ -31,6 +32,8 @@ bool forked();
 Status keep_error(Status status);
 /// A status from the service as the program may see it.
 Status from_result(uint32_t status);
+/// The program has as many of a kind as one program may have (jitc/limits.h): says so once, gives the error.
+Status too_many(const char* what, size_t most);
 
 /// GPUs that this process sees (CUDA_VISIBLE_DEVICES); asks the service once.
 int visible_count();

@@ -54,7 +54,7 @@ inline constexpr Attribute kAttributes[] = {
     {111, Source::fixed, 1024},  // reserved shared memory per block
 };
 /// What a real GPU has and the proxy does not serve.
-inline constexpr int32_t kWithheld[] = {19, 83, 86, 88, 89, 91, 92, 93, 94, 96, 98, 100, 101, 103, 104, 105, 110, 112, 113, 114, 116, 117, 118, 119, 121, 122, 123, 124, 125, 127, 128, 132, 135, 138, 141, 142, 143, 144, 145, 146};
+inline constexpr int32_t kWithheld[] = {19, 83, 86, 88, 89, 91, 92, 93, 94, 96, 98, 100, 101, 103, 104, 105, 110, 112, 113, 114, 116, 117, 118, 119, 121, 122, 123, 124, 125, 128, 132, 135, 138, 141, 142, 143, 144, 145, 146};
 
 struct PropField { uint16_t offset; uint8_t bytes; int32_t attribute; };
 inline constexpr size_t kDevicePropBytes = 1008;

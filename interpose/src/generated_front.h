@@ -216,6 +216,8 @@ int32_t cuOccupancyMaxPotentialClusterSize(int32_t* answer, uint64_t kernel, con
 int32_t cuPointerGetAttribute(void* data, int32_t attribute, uint64_t address);
 int32_t cuPointerGetAttributes(uint32_t count, const int32_t* attributes, void** data, uint64_t address);
 int32_t cuStreamGetCtx(uint64_t stream, uint64_t* context);
+int32_t cuTensorMapEncodeIm2col(void* map, int32_t type, uint32_t rank, uint64_t address, const uint64_t* dims, const uint64_t* strides, const int32_t* lower, const int32_t* upper, uint32_t channels, uint32_t pixels, const uint32_t* steps, int32_t interleave, int32_t swizzle, int32_t promotion, int32_t fill);
+int32_t cuTensorMapEncodeTiled(void* map, int32_t type, uint32_t rank, uint64_t address, const uint64_t* dims, const uint64_t* strides, const uint32_t* box, const uint32_t* steps, int32_t interleave, int32_t swizzle, int32_t promotion, int32_t fill);
 
 // NCCL
 int32_t ncclAllGather(uint64_t send, uint64_t receive, size_t count, int32_t dtype, uint64_t comm, uint64_t stream);

@@ -1,7 +1,11 @@
 // Refusals, the last error, numbers for new things: the parts of guard.h and handles.h that are no templates.
 #include "guard.h"
 
+#include <dlfcn.h>
+
 #include <atomic>
+#include <span>
+#include <string_view>
 
 #include "handles.h"
 
@@ -10,12 +14,23 @@ namespace {
 
 thread_local Status last_error = kSuccess;
 
-void say_refused(const char* name, const char* advice) noexcept {
+void say_refused(const char* name, const std::string& why) noexcept {
   try {
-    runtime::message_once(std::string(name) + " is not supported: " + advice);
+    runtime::message_once(std::string(name) + " is not supported: " + why);
   } catch (...) {
     // Out of memory: the status still tells.
   }
+}
+
+/// The title of the library that the address lies in, when it is one that is not served; null: it is not.
+const char* unserved_library(const void* address) {
+  Dl_info found{};
+  if (!address || !dladdr(address, &found) || !found.dli_fname) return nullptr;
+  const std::string_view path = found.dli_fname;
+  const std::string_view file = path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+  for (const Unserved& one : std::span(kUnserved, kUnservedCount))
+    if (file.starts_with(one.file)) return one.title;
+  return nullptr;
 }
 
 }  // namespace
@@ -36,6 +51,12 @@ Status from_result(uint32_t status) {
   return status > 0xffff ? kUnknown : static_cast<Status>(status);
 }
 
+Status too_many(const char* what, size_t most) {
+  runtime::message_once("this program has " + std::to_string(most) + " " + what +
+                        ", and one program may not have more: destroy those that are not needed any more");
+  return kOutOfMemory;
+}
+
 int32_t cudaPeekAtLastError() { return last_error; }
 
 int32_t cudaGetLastError() {
@@ -48,8 +69,9 @@ Status refuse_cudart(const char* name, const char* advice) noexcept {
   say_refused(name, advice);
   return keep_error(kNotSupported);
 }
-Status refuse_driver(const char* name, const char* advice) noexcept {
-  say_refused(name, advice);
+Status refuse_driver(const char* name, const char* advice, const void* caller) noexcept {
+  const char* const title = unserved_library(caller);
+  say_refused(name, title ? std::string(title) + ", which called it, is not served" : advice);
   return kNotSupported;
 }
 Status refuse_nccl(const char* name, const char* advice) noexcept {
@@ -59,6 +81,10 @@ Status refuse_nccl(const char* name, const char* advice) noexcept {
 Status refuse_cublas(const char* name, const char* advice) noexcept {
   say_refused(name, advice);
   return kBlasNotSupported;
+}
+Status refuse_unserved(const char* title, const char* name, Status status) noexcept {
+  say_refused(name, std::string(title) + " is not served (docs/coverage.md)");
+  return status;
 }
 Status refuse_cublaslt(const char* name, const char* advice) noexcept { return refuse_cublas(name, advice); }
 Status refuse_cudnn(const char* name, const char* advice) noexcept {

@@ -53,10 +53,20 @@ Status guard_cudnn(Call&& call) noexcept {
 
 /// A function that the spec refuses: says once what to do, returns the API's not-supported error.
 Status refuse_cudart(const char* name, const char* advice) noexcept;
-Status refuse_driver(const char* name, const char* advice) noexcept;
+/// caller: an address in the code that called; a library that is not served is named.
+Status refuse_driver(const char* name, const char* advice, const void* caller = nullptr) noexcept;
 Status refuse_nccl(const char* name, const char* advice) noexcept;
 Status refuse_cublas(const char* name, const char* advice) noexcept;
 Status refuse_cublaslt(const char* name, const char* advice) noexcept;
 Status refuse_cudnn(const char* name, const char* advice) noexcept;
+
+/// A library of NVIDIA's that is not served: start of its file's name, and its title.
+struct Unserved {
+  const char *file, *title;
+};
+extern const Unserved kUnserved[];
+extern const unsigned kUnservedCount;
+/// An entry of such a library: says so once, returns the library's own status.
+Status refuse_unserved(const char* title, const char* name, Status status) noexcept;
 
 }  // namespace jitc::front

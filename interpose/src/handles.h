@@ -2,8 +2,9 @@
 //
 // Used by stream, event, collective, mapping, blas, blaslt and dnn. Promises: a handle is never reused for
 // another object, so a stale or invented one is told from a live one; look-ups copy the object out and never
-// block each other. A handle looks like an even, non-negative, non-zero 64-bit number and is never
-// dereferenced: 22 bits generation, 24 bits slot, 8 bits kind, 8 zero bits.
+// block each other; a table that is as full as one program may have it takes no more. A handle looks like an
+// even, non-negative, non-zero 64-bit number and is never dereferenced: 22 bits generation, 24 bits slot, 8
+// bits kind, 8 zero bits.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -44,8 +45,10 @@ class HandleTable {
  public:
   using Value = T;
 
-  uint64_t add(const T& value) {
+  /// 0: there are `most` of them already.
+  uint64_t add(const T& value, size_t most = kSlots - 1) {
     std::unique_lock lock(mutex_);
+    if (slots_.size() - free_.size() >= most) return 0;
     uint32_t slot;
     // A slot rests until many others were freed, so that its generation does not wrap early.
     if (free_.size() > kResting) {
@@ -112,6 +115,7 @@ class HandleTable {
   };
   static constexpr uint32_t kGenerationMask = (1u << 22) - 1;
   static constexpr size_t kResting = 64;
+  static constexpr size_t kSlots = (1u << 24) - kResting;
 
   static uint64_t make(uint32_t slot, uint32_t generation) {
     return uint64_t{generation} << 40 | uint64_t{slot} << 16 | uint64_t{static_cast<uint8_t>(kKind)} << 8;

@@ -17,6 +17,10 @@ namespace {
 /// From this size on it is cheaper to name the bytes than to send them.
 constexpr uint64_t kWorthSharing = 16u << 10;
 
+/// Numbers up to this size are worth a place in the journal: what a program looks at, not what it stores.
+constexpr uint64_t kLookedAt = 4u << 10;
+thread_local jitc_element_type element_type = JITC_ELEMENT_UNKNOWN;
+
 /// Copies to pinned memory that are under way, so that others can wait for them.
 struct Pending {
   uint64_t address, bytes;
@@ -53,6 +57,7 @@ ops::CopyD2h plain_d2h(uint64_t source, uint64_t bytes, const StreamRef& stream)
   auto op = on_stream<ops::CopyD2h>(stream.id);
   op.address = source;
   op.bytes = bytes;
+  op.element = element_type;
   return op;
 }
 
@@ -113,8 +118,11 @@ Status shared_h2d(uint64_t destination, uint64_t source, uint64_t count, const S
 
 }  // namespace
 
+void set_element_type(jitc_element_type type) { element_type = type; }
+
 Status copy_d2h(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait) {
-  const bool shared = is_shared(*stream.session, destination, count);
+  const bool looked_at = element_type != JITC_ELEMENT_UNKNOWN && count <= kLookedAt;
+  const bool shared = !looked_at && is_shared(*stream.session, destination, count);
   for (uint64_t done = 0; done < count;) {
     const uint64_t bytes = std::min(kPiece, count - done);
     const bool last = done + bytes == count;

@@ -5,8 +5,13 @@
 // it. Device-to-host does not wait unless it is told to; settle_host_range (memory.h) waits for it.
 #pragma once
 #include "front.h"
+#include "jitc/element_type.h"
 
 namespace jitc::front {
+
+/// What the calling thread copies to the host from now on. Numbers that are read in one piece go through the
+/// journal, where a replay can compare them, and not straight into pinned memory.
+void set_element_type(jitc_element_type type);
 
 inline constexpr uint64_t kPiece = 1u << 20;  // a copy op carries at most this much
 

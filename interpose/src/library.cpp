@@ -1,6 +1,7 @@
 // Libraries: code that belongs to no device and is loaded where it is used.
 #include "handles.h"
 #include "kernels.h"
+#include "settings.h"
 #include "variables.h"
 
 namespace jitc::front {
@@ -22,18 +23,20 @@ Status add(uint64_t* handle, std::vector<std::byte> image) {
 
 }  // namespace
 
-int32_t cuLibraryLoadData(uint64_t* library, const void* image, int32_t*, void**, uint32_t, int32_t*, void**,
-                          uint32_t) {
+int32_t cuLibraryLoadData(uint64_t* library, const void* image, int32_t* options, void** values,
+                          uint32_t count, int32_t*, void**, uint32_t) {
   constexpr Status kInvalidImage = 200;
   if (!library || !image) return kInvalidValue;
   const auto bytes = image_at(image);
+  answer_jit_options("cuLibraryLoadData", bytes, count, options, values);
   return bytes.empty() ? kInvalidImage : add(library, {bytes.begin(), bytes.end()});
 }
-int32_t cuLibraryLoadFromFile(uint64_t* library, const char* path, int32_t*, void**, uint32_t, int32_t*,
-                              void**, uint32_t) {
+int32_t cuLibraryLoadFromFile(uint64_t* library, const char* path, int32_t* options, void** values,
+                              uint32_t count, int32_t*, void**, uint32_t) {
   if (!library) return kInvalidValue;
   std::vector<std::byte> image;
   const Status status = read_image(path, &image);
+  answer_jit_options("cuLibraryLoadFromFile", image, count, options, values);
   return status ? status : add(library, std::move(image));
 }
 int32_t cuLibraryUnload(uint64_t library) {

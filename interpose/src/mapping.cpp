@@ -119,7 +119,9 @@ int32_t cuMemMap(uint64_t address, size_t bytes, size_t offset, uint64_t handle,
   ops::MemoryMap op;
   op.handle = handle;
   op.address = address;
-  return submitted(*owner, owner->submit(op));
+  const Status status = submitted(*owner, owner->submit(op));
+  addresses_of(*owner).arrived(address);
+  return status;
 }
 
 int32_t cuMemUnmap(uint64_t address, size_t bytes) {

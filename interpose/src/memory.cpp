@@ -1,7 +1,7 @@
 // Device memory: allocate, free, fill, information; the default pool; attributes of pointers.
 //
 // Promise: the address is chosen here; an allocation waits for the device only to learn whether there
-// is room, a free never waits.
+// is room, a free never waits. Small allocations share memory, as with CUDA.
 #include "memory.h"
 
 #include <cstring>
@@ -44,6 +44,38 @@ Status fill(uint64_t address, uint64_t bytes, uint32_t value, uint32_t width, ui
   return submitted(*ref.session, ref.session->submit(op));
 }
 
+/// Memory at an address that the session chose (0: it had none to choose).
+Status map_memory(Session& session, uint64_t address, uint64_t bytes) {
+  if (!address) return kOutOfMemory;
+  ops::Allocate op;
+  op.address = address;
+  op.bytes = (bytes + kPage - 1) / kPage * kPage;
+  return from_result(session.call(op).status);
+}
+
+Status add_slab(Session& session, AddressSpace& space) {
+  const uint64_t slab = space.take_slab();
+  const Status status = map_memory(session, slab, SmallBlocks::kSlab);
+  if (!status) space.add_slab(slab);
+  if (status && slab) space.drop_slab(slab);
+  return status;
+}
+
+/// Where there is no more memory, what rests must do: ops that still use it have to be over first.
+bool use_what_rests(Session& session, AddressSpace& space) {
+  return space.small_rest() && !session.call(ops::DeviceSynchronize{}).status && space.unrest_small();
+}
+
+Status allocate_small(Session& session, uint64_t bytes, uint64_t* address) {
+  AddressSpace& space = addresses_of(session);
+  Status status = from_result(session.status());
+  while (!status && !(*address = space.take_small(bytes))) {
+    status = add_slab(session, space);
+    if (status == kOutOfMemory && use_what_rests(session, space)) status = kSuccess;
+  }
+  return status;
+}
+
 bool is_pool(uint64_t pool) { return visible_gpu(static_cast<int>(pool - kDefaultPool)) != nullptr; }
 
 }  // namespace
@@ -77,27 +109,26 @@ Status allocate(Session& session, uint64_t bytes, uint64_t* address) {
   *address = 0;
   if (!bytes) return kSuccess;
   if (bytes > session.address_bytes()) return kOutOfMemory;
+  if (bytes <= SmallBlocks::kLargest) return allocate_small(session, bytes, address);
   AddressSpace& space = addresses_of(session);
-  ops::Allocate op;
-  op.address = space.take(bytes);
-  op.bytes = (bytes + kPage - 1) / kPage * kPage;
-  if (!op.address) return kOutOfMemory;
-  const Status status = from_result(session.call(op).status);
+  const uint64_t taken = space.take(bytes);
+  const Status status = map_memory(session, taken, bytes);
+  uint64_t ignored;
   if (status) {
-    space.give_back(op.address);
+    space.give_back(taken, &ignored);
     return status;
   }
-  *address = op.address;
+  space.arrived(taken);
+  *address = taken;
   return kSuccess;
 }
 
 Status release(uint64_t address, uint64_t stream) {
   if (!address) return kSuccess;
   Session* session = Node::instance().owner(address);
-  if (!session || !addresses_of(*session).give_back(address)) return kInvalidValue;
   auto op = on_stream<ops::Free>(stream);
-  op.address = address;
-  return submitted(*session, session->submit(op));
+  if (!session || !addresses_of(*session).give_back(address, &op.address)) return kInvalidValue;
+  return op.address ? submitted(*session, session->submit(op)) : from_result(session->status());
 }
 
 int32_t cudaMalloc(uint64_t* address, size_t bytes) {

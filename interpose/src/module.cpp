@@ -4,6 +4,7 @@
 
 #include "handles.h"
 #include "kernels.h"
+#include "settings.h"
 #include "variables.h"
 
 namespace jitc::front {
@@ -41,7 +42,9 @@ Status load(uint64_t* handle, const void* image) {
 }  // namespace
 
 int32_t cuModuleLoadData(uint64_t* module, const void* image) { return load(module, image); }
-int32_t cuModuleLoadDataEx(uint64_t* module, const void* image, uint32_t, int32_t*, void**) {
+int32_t cuModuleLoadDataEx(uint64_t* module, const void* image, uint32_t count, int32_t* options,
+                           void** values) {
+  if (image) answer_jit_options("cuModuleLoadDataEx", image_at(image), count, options, values);
   return load(module, image);
 }
 int32_t cuModuleLoad(uint64_t* module, const char* path) {

@@ -11,6 +11,8 @@
 #include "capture.h"
 #include "handles.h"
 #include "jitc/generated_ops.h"
+#include "jitc/limits.h"
+#include "settings.h"
 
 namespace jitc::front {
 namespace {
@@ -40,7 +42,8 @@ Status create(uint64_t* handle, uint32_t flags, int32_t priority) {
   if (!handle || flags > kNonBlocking) return kInvalidValue;
   const Stream stream{session, current_device(), flags, priority > 0 ? 0 : priority < -5 ? -5 : priority};
   ops::StreamCreate op;
-  op.handle = streams().add(stream);
+  op.handle = streams().add(stream, limits::kStreams);
+  if (!op.handle) return too_many("streams", limits::kStreams);
   op.flags = flags;
   op.priority = stream.priority;
   if (!(flags & kNonBlocking)) ++blocking_streams[static_cast<size_t>(stream.device)];
@@ -169,8 +172,9 @@ int32_t cudaStreamCopyAttributes(uint64_t dst, uint64_t src) {
   const Status status = read_stream(dst, exists);
   return status ? status : read_stream(src, exists);
 }
-int32_t cudaStreamSetAttribute(uint64_t stream, int32_t, const void*) {
-  return read_stream(stream, [](const Stream&) { return kSuccess; });
+int32_t cudaStreamSetAttribute(uint64_t stream, int32_t attribute, const void* value) {
+  if (!value) return kInvalidValue;
+  return read_stream(stream, [&](const Stream&) { return accept_stream_attribute(attribute); });
 }
 
 // A callback runs here, after the stream and before anything that is submitted later: same order as

@@ -2,11 +2,12 @@
 //
 // Used by every front end. Promise: the service is asked once, at the first call that needs to know;
 // answers after that take no lock.
+#include <stdlib.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <charconv>
-#include <cstdlib>
 #include <string_view>
 
 #include "front.h"
@@ -64,7 +65,7 @@ std::vector<const GpuInfo*> select(const char* variable, const std::vector<GpuIn
 
 const std::vector<const GpuInfo*>& visible() {
   static const auto& list = *new std::vector<const GpuInfo*>([] {
-    auto out = select(std::getenv("CUDA_VISIBLE_DEVICES"), Node::instance().gpus());
+    auto out = select(::secure_getenv("CUDA_VISIBLE_DEVICES"), Node::instance().gpus());
     if (out.size() > kMaxDevices) out.resize(kMaxDevices);
     return out;
   }());

@@ -67,6 +67,7 @@ class Backend(Protocol):
 
     device: str
     gpus: list[GpuFacts]
+    address_base: int  # where the ranges of addresses of all sessions begin
 
     def assignment(self, index: int) -> Assignment: ...
 

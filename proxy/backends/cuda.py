@@ -47,8 +47,14 @@ class CudaBackend:
             "nvrtc": config.nvrtc, "cudnn": config.cudnn,
         }  # fmt: skip
         paths = {name: libraries.candidates(name, named[name]) for name in libraries.NAMES}
-        answer = probe.ask({"libraries": paths, "own_lt": bool(config.cublaslt)})
+        answer = probe.ask(
+            {
+                "libraries": paths, "own_lt": bool(config.cublaslt),
+                "address_bases": config.address_bases, "address_bytes": config.address_bytes,
+            }
+        )  # fmt: skip
         self._seen = _chosen(answer, len(self._physical), config.gpus)
+        self.address_base = _address_base(answer["addresses"], config.address_bases[0])
         self._driver: Mapping[str, Any] = answer["driver"]
         self._libraries: Mapping[str, Mapping[str, Any]] = answer["libraries"]
         _check_libraries(self._libraries, named)
@@ -114,6 +120,16 @@ def _chosen(answer: Mapping[str, Any], physical: int, wanted: int) -> list[Mappi
     if wanted > len(seen):
         raise NoDevice(f"--gpus {wanted}, but the CUDA driver shows {len(seen)}{restricted}")
     return seen[: wanted or None]
+
+
+def _address_base(found: Mapping[str, Any], best: int) -> int:
+    """Where the driver gives sessions their addresses; where it gives them nowhere, workers say so for each session."""
+    base = int(found["base"])
+    if base == best:
+        return base
+    where = f"begin at {base:#x} ({found['bytes'] >> 30} GiB each)" if base else "will be refused"
+    print(f"jitc-proxyd: sessions' addresses {where}: {'; '.join(found['refused'])}", file=sys.stderr)
+    return base or best
 
 
 def _check_libraries(found: Mapping[str, Mapping[str, Any]], named: Mapping[str, str]) -> None:

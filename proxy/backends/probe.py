@@ -12,7 +12,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .base import NoDevice
@@ -23,6 +23,7 @@ SECONDS = 180.0
 #: CUdevice_attribute values asked for; a driver refuses those that it does not know.
 LAST_ATTRIBUTE = 200
 _OURS = "jitc_device_kind"
+_ALIGNMENT = 2 << 20
 
 
 def ask(request: Mapping[str, Any], environment: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -86,6 +87,29 @@ class _Driver:
             if self.library.cuDeviceGetAttribute(ctypes.byref(value), number, device) == 0:
                 found[str(number)] = value.value
         return found
+
+    def address_base(self, bases: Sequence[int], sizes: Sequence[int]) -> dict[str, Any]:
+        """The first base at which the driver gives addresses, for the first of the sizes that it gives anywhere.
+
+        base 0: nowhere; refused says what the driver did instead. No context is made: reserving needs none.
+        """
+        refused: list[str] = []
+        for size in sizes:
+            for base in bases:
+                if not (why := self._refuses(base, size)):
+                    return {"base": base, "bytes": size, "refused": refused}
+                refused.append(f"{size >> 30} GiB at {base:#x}: {why}")
+        return {"base": 0, "bytes": 0, "refused": refused}
+
+    def _refuses(self, base: int, size: int) -> str:
+        got, zero = ctypes.c_uint64(), ctypes.c_uint64(0)
+        arguments = ctypes.c_size_t(size), ctypes.c_size_t(_ALIGNMENT), ctypes.c_uint64(base), zero
+        try:
+            self._call("cuMemAddressReserve", ctypes.byref(got), *arguments)
+        except (_Failed, AttributeError) as error:
+            return str(error)
+        self.library.cuMemAddressFree(got, ctypes.c_size_t(size))
+        return "" if got.value == base else f"the driver gave {got.value:#x}"
 
     def _call(self, name: str, *arguments: Any) -> None:
         code = getattr(self.library, name)(*arguments)
@@ -183,8 +207,12 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
     found["cublaslt"] = _library(
         "cublaslt", paths["cublaslt"] if request["own_lt"] else beside or paths["cublaslt"], driver.version
     )
-    path = _file(paths["driver"][0], driver.library.cuInit)
-    return {"driver": {"path": path, "version": driver.version}, "gpus": driver.gpus(), "libraries": found}
+    path, gpus = _file(paths["driver"][0], driver.library.cuInit), driver.gpus()
+    sizes = [request["address_bytes"], 2 * max((gpu["memory"] for gpu in gpus), default=0)]
+    return {
+        "driver": {"path": path, "version": driver.version}, "gpus": gpus, "libraries": found,
+        "addresses": driver.address_base(request["address_bases"], [size // _ALIGNMENT * _ALIGNMENT for size in sizes]),
+    }  # fmt: skip
 
 
 def main() -> int:

@@ -24,6 +24,7 @@ class SoftwareBackend:
     def __init__(self, config: Config) -> None:
         if config.workers_per_gpu > 1:
             raise NoDevice("--workers-per-gpu shares a physical GPU; a software device has as many GPUs as --gpus says")
+        self.address_base = config.address_bases[0]
         self._threads = config.operator_threads()
         self._memory = config.memory_limit or MEMORY
         self.gpus = [self._facts(config.socket, index) for index in range(config.gpus or 1)]

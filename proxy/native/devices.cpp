@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cuda/meeting.h"
+#include "device/shared_segment.h"
 #include "software/segment.h"
 
 namespace jitc {
@@ -28,6 +29,14 @@ std::unique_ptr<Backend> make_backend(const std::string& name, const BackendOpti
 
 uint64_t segment_bytes(uint32_t ranks) {
   return std::max(software::Segment::bytes(ranks), cuda::Meeting::bytes(ranks));
+}
+
+bool mark_segment(const std::string& path, uint64_t identity, std::string& error) {
+  return device::mark_segment(path, identity, error);
+}
+
+bool mark_absent(const std::string& path, uint32_t rank, const std::string& why, std::string& error) {
+  return device::mark_absent(path, rank, why, error);
 }
 
 }  // namespace jitc

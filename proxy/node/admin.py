@@ -6,6 +6,7 @@ The JSON documents' form is given in docs/cli.md and is kept stable.
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -13,15 +14,15 @@ from typing import Any, Protocol
 
 import grpc
 
-from jitc.v1 import control_pb2, worker_pb2
+from jitc.v1 import control_pb2
 
-from ..rpc import refuse
-from .config import SLOTS
-from .faults import KINDS, PHASES, FaultDesk
-from .memory import Communicator, NoSpace, shared
-from .sessions import Gpu, Registry, Session
-
-STATS_SECONDS = 5.0
+from ..places import KINDS, PHASES, misplaced
+from ..rpc import Waiting, refuse
+from .communicators import Refusal
+from .faults import FaultDesk
+from .gpus import Gpu
+from .sessions import Registry, Session, SessionState
+from .stats import stats_of
 
 
 class Records(Protocol):
@@ -31,10 +32,12 @@ class Records(Protocol):
 
     def validations(self) -> list[dict[str, Any]]: ...
 
-    def validate(self, gpu: int) -> Waiting: ...
+    def divergences(self) -> list[dict[str, Any]]: ...
+
+    def validate(self, gpu: int) -> Pending: ...
 
 
-class Waiting(Protocol):
+class Pending(Protocol):
     """The document is there once it is done; a refusal says why there will be none."""
 
     done: threading.Event
@@ -45,21 +48,27 @@ class Waiting(Protocol):
 class AdminService:
     """Status, report, inject, validate."""
 
-    def __init__(self, registry: Registry, faults: FaultDesk, records: Records) -> None:
-        self._registry, self._faults, self._records = registry, faults, records
+    def __init__(self, registry: Registry, faults: FaultDesk, records: Records, waiting: Waiting) -> None:
+        self._registry, self._faults, self._records, self._waiting = registry, faults, records, waiting
+        self.Inject, self.Validate = waiting.serve(self._inject), waiting.serve(self._validate)
 
     def Status(self, request: Any, context: Any) -> Any:
         document = {"gpus": [self._gpu(gpu) for gpu in self._registry.gpus]}
         return control_pb2.JsonReply(json=json.dumps(document))
 
     def Report(self, request: Any, context: Any) -> Any:
-        document = {"recoveries": self._records.recoveries(), "validations": self._records.validations()}
+        records = self._records
+        document = {
+            "recoveries": records.recoveries(), "validations": records.validations(),
+            "divergences": records.divergences(),
+        }  # fmt: skip
         return control_pb2.JsonReply(json=json.dumps(document))
 
-    def Validate(self, request: Any, context: Any) -> Any:
+    def _validate(self, request: Any, context: Any) -> Any:
         self._check_gpu(request.gpu, context)
-        ticket = self._records.validate(request.gpu)
-        _wait(ticket.done, request.wait_ms, context)
+        with self._waiting.seat(context, "ask again later"):
+            ticket = self._records.validate(request.gpu)
+            _wait(ticket.done, request.wait_ms, context)
         if ticket.refusal:
             refuse(context, grpc.StatusCode.FAILED_PRECONDITION, ticket.refusal)
         if not ticket.done.is_set():
@@ -67,7 +76,7 @@ class AdminService:
             refuse(context, grpc.StatusCode.DEADLINE_EXCEEDED, message)
         return control_pb2.JsonReply(json=json.dumps(ticket.document))
 
-    def Inject(self, request: Any, context: Any) -> Any:
+    def _inject(self, request: Any, context: Any) -> Any:
         fault = request.fault
         self._check_gpu(request.gpu, context)
         if fault.kind not in KINDS:
@@ -77,8 +86,14 @@ class AdminService:
         if fault.phase and fault.phase not in PHASES:
             known = ", ".join(PHASES)
             refuse(context, grpc.StatusCode.INVALID_ARGUMENT, f"unknown phase {fault.phase!r}; known: {known}")
-        armed = self._faults.arm(request.gpu, fault)
-        _wait(armed.done, request.wait_ms, context)
+        if why := misplaced(fault):
+            refuse(context, grpc.StatusCode.INVALID_ARGUMENT, why)
+        if request.wait_ms:
+            with self._waiting.seat(context, "ask again later, or without --wait"):
+                armed = self._faults.arm(request.gpu, fault)
+                _wait(armed.done, request.wait_ms, context)
+        else:
+            armed = self._faults.arm(request.gpu, fault)
         fired = armed.done.is_set()
         if armed.detail.startswith("refused"):
             refuse(context, grpc.StatusCode.FAILED_PRECONDITION, armed.detail)
@@ -89,22 +104,26 @@ class AdminService:
             refuse(context, grpc.StatusCode.NOT_FOUND, f"GPU {gpu} does not exist")
 
     def _gpu(self, gpu: Gpu) -> dict[str, Any]:
-        with self._registry.changed:
-            worker = gpu.worker
-            sessions = [one for one in self._registry.sessions.values() if one.gpu == gpu.index]
-        stats = worker_stats(worker) if worker is not None and worker.alive() else {}
-        of_session = {one.get("session"): one for one in stats.get("sessions", [])}
+        registry = self._registry
+        with registry.changed:
+            sessions = [one for one in registry.sessions.values() if one.gpu == gpu.index]
+            waiting = {one.number: registry.communicators.waiting_for(one) for one in sessions}
+            workers, state = registry.workers_of(gpu), registry.state_of(gpu)
+        stats = stats_of(sessions)
         return {
             "index": gpu.index,
-            "device": self._registry.backend.device,
+            "device": registry.backend.device,
             "name": gpu.facts.name,
             "physical": gpu.facts.physical,
-            "state": gpu.state,
-            "worker_pid": worker.pid if worker is not None else None,
-            "memory_used": sum(int(one.get("memory_used", 0)) for one in of_session.values())
-            or int(stats.get("memory_used", 0)),
+            "state": state,
+            "worker_pid": workers[0].pid if workers else None,
+            "memory_used": sum(int(one.get("memory_used", 0)) for one in stats.values()),
             "memory_total": gpu.facts.memory_total,
-            "sessions": [_session(one, of_session.get(one.number, {})) for one in sessions],
+            "sessions": [
+                _session(one, registry.job_of(one), stats.get(one.number, {}), waiting[one.number])
+                for one in sessions
+                if one.state is not SessionState.CLOSED
+            ],
             "recoveries": gpu.recoveries,
         }
 
@@ -117,36 +136,21 @@ def _wait(done: threading.Event, wait_ms: int, context: Any) -> None:
             return
 
 
-def _session(session: Session, stats: dict[str, Any]) -> dict[str, Any]:
+def _session(session: Session, job: str, stats: dict[str, Any], waiting_for: str) -> dict[str, Any]:
+    worker = session.worker
     return {
         "pid": session.pid,
+        "job": job,
+        "worker_pid": worker.pid if worker is not None and worker.alive() else None,
         "rank": session.rank,
         "world_size": session.world_size,
         "state": session.state.value,
+        "waiting_for": waiting_for,
         "boundary": int(stats.get("boundary", 0)),
         "journal_bytes": int(stats.get("journal_bytes", 0)),
         "ops_executed": int(stats.get("ops_executed", stats.get("executed", 0))),
+        "diverged": session.diverged,
     }
-
-
-def worker_stats(worker: Any) -> dict[str, Any]:
-    """The executor's counters; empty when the worker is dying or still a spare."""
-    try:
-        document: dict[str, Any] = json.loads(worker.stub.Stats(worker_pb2.Empty(), timeout=STATS_SECONDS).json)
-        return document
-    except (grpc.RpcError, ValueError):
-        return {}
-
-
-def session_stats(session: Session) -> dict[str, Any]:
-    """The session's own of them; empty when its worker is dying."""
-    if session.worker is None:
-        return {}
-    for one in worker_stats(session.worker).get("sessions", []):
-        if one.get("session") == session.number:
-            found: dict[str, Any] = one
-            return found
-    return {}
 
 
 class CoordinatorService:
@@ -163,37 +167,19 @@ class CoordinatorService:
         registry = self._registry
         with registry.changed:
             session = registry.sessions.get(request.session)
-            if session is None:
-                refuse(context, grpc.StatusCode.NOT_FOUND, f"unknown session {request.session}")
-            if request.epoch != session.epoch:
-                message = f"join of epoch {request.epoch}, but the session is at epoch {session.epoch}"
-                refuse(context, grpc.StatusCode.FAILED_PRECONDITION, message)
-            if not 0 < request.ranks <= SLOTS or request.rank >= request.ranks:
-                message = f"rank {request.rank} of {request.ranks}: a communicator has 1 to {SLOTS} ranks on this node"
-                refuse(context, grpc.StatusCode.INVALID_ARGUMENT, message)
+            if session is None or session.epoch != request.epoch:
+                return control_pb2.JoinReply(superseded=True)  # its worker hears of the recovery, or of the end, soon
             try:
-                communicator = self._join(request)
-            except NoSpace as error:
-                refuse(context, grpc.StatusCode.RESOURCE_EXHAUSTED, str(error))
-            except ValueError as error:
-                refuse(context, grpc.StatusCode.INVALID_ARGUMENT, str(error))
-            segment = communicator.segment
-            assert segment is not None
+                one = registry.communicators.join(session, request.unique_id, request.ranks, request.rank)
+            except Refusal as refusal:
+                print(f"jitc-proxyd: {session.label()} cannot join: {refusal}", file=sys.stderr, flush=True)
+                return control_pb2.JoinReply(status=refusal.status, refusal=str(refusal))
             registry.changed.notify_all()
-            return control_pb2.JoinReply(segment_path=segment.path, segment_bytes=segment.size)
+            assert one.segment is not None
+            return control_pb2.JoinReply(
+                segment_path=one.segment.path, segment_bytes=one.segment.size, identity=one.identity
+            )
 
     def FaultFired(self, request: Any, context: Any) -> Any:
         self._faults.fired(request.gpu, request.number, request.detail)
         return control_pb2.FaultFiredReply()
-
-    def _join(self, request: Any) -> Communicator:
-        registry = self._registry
-        communicator = registry.communicators.get(request.unique_id)
-        if communicator is None:
-            communicator = registry.communicators[request.unique_id] = Communicator(request.ranks)
-        if communicator.ranks != request.ranks:
-            raise ValueError(f"this communicator has {communicator.ranks} ranks, not {request.ranks}")
-        if communicator.segment is None:
-            communicator.segment = shared("communicator", registry.shared.segment_bytes(request.ranks))
-        communicator.members[request.session] = request.rank
-        return communicator

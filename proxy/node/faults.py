@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,12 +24,8 @@ from .. import rpc
 from ..backends.base import HealthEvent
 from .sessions import Registry, Session, SessionState
 
-KINDS = (
-    "kill-worker", "stop-worker", "sticky-error", "illegal-access", "endless-kernel", "hung-collective", "xid",
-)  # fmt: skip
 #: What needs no session when no place is named.
 _SIGNALS = {"kill-worker": signal.SIGKILL, "stop-worker": signal.SIGSTOP}
-PHASES = ("forward", "backward", "optimizer", "collective", "copy", "boundary")
 
 
 @dataclass(eq=False)
@@ -61,7 +57,7 @@ class FaultDesk:
         self._lock = threading.Lock()
         self._armed: list[Armed] = []
         self._numbers = itertools.count(1)
-        self._fired_at: dict[int, float] = {}
+        self._fired_at: dict[int, float] = {}  # by session
 
     def arm(self, gpu: int, fault: Any) -> Armed:
         fault.number = next(self._numbers)
@@ -83,19 +79,20 @@ class FaultDesk:
     def fired(self, gpu: int, number: int, detail: str) -> None:
         """A worker says that a fault fired."""
         with self._lock:
-            self._fired_at[gpu] = time.monotonic()
             match = next((armed for armed in self._armed if armed.fault.number == number), None)
             if match is not None:
                 self._armed.remove(match)
+                self._fired_at[match.session] = time.monotonic()
         if match is not None:
             if match.fault.kind == "xid":
                 self._xid(gpu)
             match.finish(detail)
 
-    def fired_at(self, gpu: int) -> float | None:
-        """When the newest fault on the GPU fired (monotonic), told once: the start of its detection."""
+    def fired_at(self, sessions: Iterable[Session]) -> float | None:
+        """When the first fault that hit one of them fired (monotonic), told once: the start of its detection."""
         with self._lock:
-            return self._fired_at.pop(gpu, None)
+            times = [self._fired_at.pop(one.number) for one in sessions if one.number in self._fired_at]
+        return min(times, default=None)
 
     def session_opened(self, session: Session) -> None:
         """Arms what waited for a session on this GPU."""
@@ -114,6 +111,7 @@ class FaultDesk:
     def session_closed(self, session: Session) -> None:
         """What had not fired in it waits for the next session of the GPU."""
         with self._lock:
+            self._fired_at.pop(session.number, None)
             for armed in self._armed:
                 if armed.session == session.number:
                     armed.session = 0
@@ -138,21 +136,27 @@ class FaultDesk:
         armed.finish(why)
 
     def _signal(self, gpu: int, kind: str) -> str:
-        with self._registry.changed:
-            worker = self._registry.gpus[gpu].worker
-        if worker is None or not worker.alive():
+        """To all workers of the GPU: what it happens to is the GPU."""
+        workers = self._registry.workers_of(self._registry.gpus[gpu])
+        if not workers:
             return "refused: the GPU has no worker now"
-        with self._lock:
-            self._fired_at[gpu] = time.monotonic()
-        worker.send(_SIGNALS[kind])
-        return f"{kind} fired: process {worker.pid} of GPU {gpu}"
+        self._fires_now(gpu)
+        for worker in workers:
+            worker.send(_SIGNALS[kind])
+        pids = ", ".join(str(worker.pid) for worker in workers)
+        return f"{kind} fired: {'process' if len(workers) == 1 else 'processes'} {pids} of GPU {gpu}"
 
     def _xid(self, gpu: int) -> str:
         """As if NVML had said so: all that use the physical GPU are concerned."""
-        with self._lock:
-            self._fired_at[gpu] = time.monotonic()
+        self._fires_now(gpu)
         self.unwell(HealthEvent(self._registry.gpus[gpu].facts.physical, "xid", "Xid (injected)"))
         return f"xid fired on GPU {gpu}"
+
+    def _fires_now(self, gpu: int) -> None:
+        with self._registry.changed:
+            here = [number for number, one in self._registry.sessions.items() if one.gpu == gpu]
+        with self._lock:
+            self._fired_at |= dict.fromkeys(here, time.monotonic())
 
     def _first_session(self, gpu: int) -> Session | None:
         sessions = self._registry.sessions.values()

@@ -9,7 +9,6 @@ killed, and everything else goes the way of any other death.
 from __future__ import annotations
 
 import sys
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from typing import Any
 
 from jitc.v1 import worker_pb2
 
+from .rounds import Rounds
 from .workers import Worker, WorkerState
 
 #: Questions in a row without an answer, spread over the time that is borne.
@@ -33,31 +33,20 @@ class _Pulse:
     question: Any = None
 
 
-class Heartbeat:
+class Heartbeat(Rounds):
     """A thread that asks; none when seconds is 0."""
 
     def __init__(self, workers: Callable[[], list[Worker]], seconds: float) -> None:
-        self._workers, self._pause = workers, seconds / QUESTIONS
+        super().__init__("jitc-heartbeat", seconds / QUESTIONS, self._round)
+        self._workers = workers
         self._pulses: dict[Worker, _Pulse] = {}
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._loop, name="jitc-heartbeat", daemon=True)
 
-    def start(self) -> None:
-        if self._pause > 0:
-            self._thread.start()
-
-    def stop(self) -> None:
-        self._stopped.set()
-        if self._thread.is_alive():
-            self._thread.join(10)
-
-    def _loop(self) -> None:
-        while not self._stopped.wait(self._pause):
-            able = (WorkerState.SPARE, WorkerState.SERVING)
-            workers = [one for one in self._workers() if one.machine.state in able and one.alive()]
-            self._pulses = {worker: self._pulses.get(worker) or _Pulse() for worker in workers}
-            for worker, pulse in self._pulses.items():
-                self._look(worker, pulse)
+    def _round(self) -> None:
+        able = (WorkerState.SPARE, WorkerState.SERVING)
+        workers = [one for one in self._workers() if one.machine.state in able and one.alive()]
+        self._pulses = {worker: self._pulses.get(worker) or _Pulse() for worker in workers}
+        for worker, pulse in self._pulses.items():
+            self._look(worker, pulse)
 
     def _look(self, worker: Worker, pulse: _Pulse) -> None:
         """Takes the answer to the last question and asks again."""

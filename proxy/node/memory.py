@@ -11,7 +11,7 @@ import contextlib
 import fcntl
 import os
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from .config import Config
 
@@ -115,22 +115,3 @@ class SessionMemory:
         for memory in (self.journal, self.snapshot, self.spill, self.pinned):
             if memory is not None:
                 memory.close()
-
-
-@dataclass(eq=False)
-class Communicator:
-    """Who is in it, and its segments: one per generation, a new one after every recovery of a member."""
-
-    ranks: int
-    members: dict[int, int] = field(default_factory=dict)  # session -> rank
-    generation: int = 0
-    segment: Memory | None = None
-
-    def renew(self) -> None:
-        self.generation += 1
-        self.close()
-
-    def close(self) -> None:
-        if self.segment is not None:
-            self.segment.close()
-            self.segment = None

@@ -1,4 +1,7 @@
-"""The registry: GPUs of the node and the sessions on them.
+"""The registry: GPUs of the node, the sessions on them, and the jobs that these form.
+
+A session is one process on one GPU and has a worker process of its own. A job is a set of sessions that communicators
+connect, directly or through others: what must go back together after a fault, and nothing else.
 
 Called by: the gRPC services and the coordinator. Promises: everything here is guarded by one lock
 that nobody holds while waiting for another process; a session's state changes only along its table.
@@ -12,10 +15,12 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from ..backends.base import Backend, GpuFacts
+from ..backends.base import Backend
 from ..machine import Machine
-from .config import PINNED_BASE, PINNED_MOST, SLOTS, Config, address_range
-from .memory import Communicator, Memory, SessionMemory, shared
+from .communicators import Communicators
+from .config import SLOTS, Config, address_range, pinned_address
+from .gpus import Gpu, state_of, workers_of
+from .memory import Memory, SessionMemory, shared
 from .watch import Watched
 from .workers import Worker
 
@@ -77,9 +82,11 @@ class Session:
     job: str
     slot: int
     memory: SessionMemory
+    address_base: int  # of all sessions' ranges
     worker: Worker | None = None
     epoch: int = 0
     failure: str = ""
+    diverged: int = 0  # blocks that other ranks hold differently, though they were replicas
     process_watch: Watched | None = None
     machine: Machine[SessionState, SessionEvent] = field(init=False)
 
@@ -92,7 +99,7 @@ class Session:
 
     def addresses(self) -> dict[str, Any]:
         """Its range, as fields of a message."""
-        base, size = address_range(self.slot)
+        base, size = address_range(self.slot, self.address_base)
         return {"address_base": base, "address_bytes": size}
 
     def pinned(self) -> dict[str, Any]:
@@ -100,27 +107,18 @@ class Session:
         pinned = self.memory.pinned
         if pinned is None:
             return {}
-        base = PINNED_BASE + self.slot * PINNED_MOST
+        base = pinned_address(self.slot, self.address_base)
         return {"pinned_path": pinned.path, "pinned_base": base, "pinned_bytes": pinned.size}
 
     def reachable(self) -> bool:
         return self.state in REACHABLE and self.worker is not None and self.worker.listens()
 
+    def without_worker(self) -> bool:
+        """It waits for a worker, or its worker for what was lost."""
+        return self.state in (SessionState.LOST, SessionState.HELD)
+
     def label(self) -> str:
         return f"rank {self.rank} (pid {self.pid})" if self.rank >= 0 else f"pid {self.pid}"
-
-
-@dataclass(eq=False)
-class Gpu:
-    """A GPU of the node; which worker serves it changes."""
-
-    index: int
-    facts: GpuFacts
-    worker: Worker | None = None
-    state: str = "starting"  # starting, ready, recovering, failed
-    failure: str = ""
-    lost: str = ""  # why the physical GPU cannot be used any more
-    recoveries: int = 0
 
 
 class Full(Exception):
@@ -135,8 +133,8 @@ class Registry:
         self.changed = threading.Condition()
         self.gpus = [Gpu(index, facts) for index, facts in enumerate(backend.gpus)]
         self.sessions: dict[int, Session] = {}
-        self.communicators: dict[bytes, Communicator] = {}
         self.shared = config.shared()
+        self.communicators = Communicators(self.shared)
         self.board: Memory = shared("board", self.shared.board_bytes)
         self._slots: set[int] = set()  # of the board, in use
         self.epoch = 0
@@ -154,7 +152,7 @@ class Registry:
             self._slots.add(slot)
             session = Session(
                 self._last, token, request.gpu, request.pid, request.rank,
-                request.world_size, request.job, slot, memory, epoch=self.epoch,
+                request.world_size, request.job, slot, memory, self.backend.address_base, epoch=self.epoch,
             )  # fmt: skip
             self.sessions[session.number] = session
             return session
@@ -165,51 +163,76 @@ class Registry:
             if self.sessions.pop(session.number, None) is None:
                 return
             session.machine.fire(SessionEvent.CLOSE)
-            for unique_id, communicator in list(self.communicators.items()):
-                communicator.members.pop(session.number, None)
-                if not communicator.members:
-                    communicator.close()
-                    del self.communicators[unique_id]
+            self.communicators.leave(session)
             session.memory.close()
             self.changed.notify_all()
+
+    def release(self, session: Session) -> None:
+        """What the session held on its GPU is free for others: its worker is dead, and no other one comes."""
+        with self.changed:
+            if session.slot in self._slots and self.board.fd >= 0:
+                self.shared.clear_slot(self.board.path, session.slot)
 
     def free_slot(self, session: Session) -> None:
         """No worker touches the session's slot any more: the next session may have it."""
         with self.changed:
-            if session.slot in self._slots and self.board.fd >= 0:
-                self.shared.clear_slot(self.board.path, session.slot)
-                self._slots.discard(session.slot)
+            self.release(session)
+            self._slots.discard(session.slot)
+            self.communicators.left(session)
 
     def by_token(self, token: str) -> Session | None:
         with self.changed:
             return next((session for session in self.sessions.values() if session.token == token), None)
 
-    def on_worker(self, worker: Worker) -> list[Session]:
+    def on_worker(self, worker: Worker) -> Session | None:
         with self.changed:
-            return [
-                session
-                for session in self.sessions.values()
-                if session.worker is worker and session.state is not SessionState.OPENING
-            ]
+            on_it = (one for one in self.sessions.values() if one.worker is worker)
+            return next((one for one in on_it if one.state is not SessionState.OPENING), None)
+
+    # -- GPUs ---------------------------------------------------------------------------------------
+
+    def workers_of(self, gpu: Gpu) -> list[Worker]:
+        """The living ones, those of sessions first."""
+        with self.changed:
+            return workers_of(gpu, self.sessions.values())
+
+    def state_of(self, gpu: Gpu) -> str:
+        with self.changed:
+            return state_of(gpu, self.sessions.values())
+
+    def used(self, gpu: Gpu) -> bool:
+        """Whether a session is there, or on its way."""
+        with self.changed:
+            here = (one for one in self.sessions.values() if one.gpu == gpu.index)
+            return gpu.attaching > 0 or any(one.state is not SessionState.FAILED for one in here)
+
+    # -- jobs ---------------------------------------------------------------------------------------
 
     def group(self, seeds: list[Session]) -> list[Session]:
-        """Sessions that must recover together: connected by communicators, or by a worker that is lost."""
+        """The sessions of the seeds' jobs that can be recovered."""
         with self.changed:
             able = {number for number, one in self.sessions.items() if one.state not in _OUTSIDE}
-            found = {session.number for session in seeds} & able
-            grown = True
-            while grown:
-                grown = False
-                for communicator in self.communicators.values():
-                    members = communicator.members.keys() & able
-                    if members & found and not members <= found:
-                        found |= members
-                        grown = True
-                lost = {id(self.sessions[number].worker) for number in found if not _has_worker(self.sessions[number])}
-                sharing = {number for number in able - found if id(self.sessions[number].worker) in lost}
-                found |= sharing
-                grown = grown or bool(sharing)
+            found = self._connected({session.number for session in seeds} & able, able)
             return [self.sessions[number] for number in sorted(found)]
+
+    def job_of(self, session: Session) -> str:
+        """The job's name: what its launcher calls it, else its first process."""
+        with self.changed:
+            numbers = self._connected({session.number}, set(self.sessions)) & set(self.sessions)
+            first = self.sessions[min(numbers)] if numbers else session
+            return first.job or f"pid {first.pid}"
+
+    def _connected(self, found: set[int], able: set[int]) -> set[int]:
+        """With all that communicators connect them with."""
+        grown = True
+        while grown:
+            grown = False
+            for communicator in self.communicators:
+                members = communicator.members.keys() & able
+                if members & found and not members <= found:
+                    found |= members
+                    grown = True
+        return found
 
     def next_epoch(self) -> int:
         with self.changed:
@@ -218,17 +241,13 @@ class Registry:
 
     def renew_communicators(self, sessions: list[Session]) -> None:
         """The next join of any of them gets a fresh segment."""
-        numbers = {session.number for session in sessions}
         with self.changed:
-            for communicator in self.communicators.values():
-                if communicator.members.keys() & numbers:
-                    communicator.renew()
+            self.communicators.renew({session.number for session in sessions})
 
     def close(self) -> None:
-        for session in list(self.sessions.values()):
-            self.remove(session)
-        self.board.close()
-
-
-def _has_worker(session: Session) -> bool:
-    return session.worker is not None and session.worker.alive()
+        """Also while sessions end in other threads: they find nothing left to do."""
+        with self.changed:
+            for session in list(self.sessions.values()):
+                self.remove(session)
+            self.communicators.close()
+            self.board.close()

@@ -1,8 +1,8 @@
 """Starts worker processes, keeps spares warm, notices deaths.
 
 Called by: the service at start and end, the coordinator when a GPU needs a new worker. Promises: a
-worker never outlives the service; a death is reported once, within milliseconds; spares that die
-while they start are not retried for ever.
+worker never outlives the service; a death is reported once, within milliseconds; a spare that is taken is replaced at
+once, so that the next loss finds one; spares that die while they start are not retried for ever.
 """
 
 from __future__ import annotations
@@ -23,8 +23,16 @@ from .workers import Worker, WorkerEvent, WorkerState
 FAILED_STARTS = 3
 
 
+#: Processes that start at the same time: more of them would only slow each other down.
+STARTING_AT_ONCE = max(2, len(os.sched_getaffinity(0)))
+
+
 class NoWorker(Exception):
     """No worker could be started; the text says why."""
+
+
+class NotYet(NoWorker):
+    """None was ready in the time that was given; one is being started."""
 
 
 class Supervisor:
@@ -35,38 +43,50 @@ class Supervisor:
         self._directory: Path = config.private_directory()
         self._changed = threading.Condition()
         self._workers: list[Worker] = []
-        self._started = self._failed_starts = 0
+        self._started = self._failed_starts = self._posted = self._waiting = 0
         self._stopping = False
 
-    def start(self, count: int) -> None:
-        for _ in range(count):
-            self._watch.post(self._spawn)
+    def start(self) -> None:
+        """Begins to warm spares."""
+        self.replenish()
 
     def take(self, timeout: float) -> Worker:
-        """A warm spare, else one that is being started, waited for."""
-        deadline = time.monotonic() + timeout
+        """A warm spare, else one that is being started, waited for. Raises NoWorker or NotYet."""
         with self._changed:
             self._failed_starts = 0
-            while True:
-                for worker in self._workers:
-                    if worker.machine.state is WorkerState.SPARE and worker.alive():
-                        worker.machine.fire(WorkerEvent.ASSIGN)
-                        return worker
-                if self._failed_starts >= FAILED_STARTS or self._stopping:
-                    raise NoWorker("worker processes end while they start; see the service's output above")
-                if not any(worker.machine.state is WorkerState.STARTING for worker in self._workers):
-                    self._watch.post(self._spawn)
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    raise NoWorker(f"no worker process was ready within {timeout:.0f} s")
-                self._changed.wait(min(1.0, left))
+            self._waiting += 1
+            try:
+                worker = self._wait_for_spare(time.monotonic() + timeout, timeout)
+            finally:
+                self._waiting -= 1
+            worker.machine.fire(WorkerEvent.ASSIGN)
+        self.replenish()
+        return worker
+
+    def _wait_for_spare(self, deadline: float, timeout: float) -> Worker:
+        while True:
+            for worker in self._workers:
+                if worker.machine.state is WorkerState.SPARE and worker.alive():
+                    return worker
+            if self._failed_starts >= FAILED_STARTS or self._stopping:
+                raise NoWorker("worker processes end while they start; see the service's output above")
+            self.replenish()
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise NotYet(f"no worker process was ready within {timeout:.0f} s")
+            self._changed.wait(min(1.0, left))
 
     def replenish(self) -> None:
-        """Starts what is missing to the wanted number of spares."""
+        """Starts what is missing to the wanted number of spares, and for those who wait for one."""
         with self._changed:
-            waiting = sum(worker.machine.state in (WorkerState.STARTING, WorkerState.SPARE) for worker in self._workers)
-            missing = 0 if self._stopping else self._config.spares - waiting
-        self.start(max(0, missing))
+            starting = sum(worker.machine.state is WorkerState.STARTING for worker in self._workers) + self._posted
+            missing = self._config.spares + self._waiting - starting - self.spares()
+            missing = min(missing, STARTING_AT_ONCE - starting)
+            if self._stopping or self._failed_starts >= FAILED_STARTS:
+                return
+            for _ in range(missing):
+                self._posted += 1
+                self._watch.post(self._spawn)
 
     def workers(self) -> list[Worker]:
         with self._changed:
@@ -80,9 +100,15 @@ class Supervisor:
         with self._changed:
             return self._changed.wait_for(lambda: self.spares() >= self._config.spares, timeout)
 
-    def stop(self) -> None:
+    def close(self) -> None:
+        """No worker is started or given any more."""
         with self._changed:
             self._stopping = True
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        self.close()
+        with self._changed:
             workers = list(self._workers)
         for worker in workers:
             worker.kill()
@@ -92,27 +118,35 @@ class Supervisor:
 
     def _spawn(self) -> None:
         """In the watch thread, which lives as long as the service (see watch.py)."""
-        if self._stopping:
-            return
-        self._started += 1
-        socket = str(self._directory / f"w{self._started}")
         ready_read, ready_write = os.pipe2(os.O_CLOEXEC)
-        command = [
-            *self._config.worker, "--device", self._config.device, "--socket", socket, "--service", self._config.socket,
-            "--parent", str(os.getpid()), "--ready-fd", str(ready_write),
-        ]  # fmt: skip
+        worker = None
         try:
-            process = subprocess.Popen(
-                command, pass_fds=[ready_write], stdin=subprocess.DEVNULL, stdout=2, cwd="/",
-                env=self._environment(), start_new_session=True,
-            )  # fmt: skip
+            worker = self._start_process(ready_write)
         finally:
             os.close(ready_write)
-        worker = Worker(process, pids.open_process(process.pid), socket)
-        with self._changed:
-            self._workers.append(worker)
+            with self._changed:
+                self._posted -= 1
+                if worker is None:
+                    os.close(ready_read)
+                    self._failed_starts += 1
+                else:
+                    self._workers.append(worker)
+                self._changed.notify_all()
         self._watch.readable(ready_read, lambda: self._ready(worker, ready_read))
-        self._watch.process(process.pid, lambda: self._ended(worker))
+        self._watch.process(worker.pid, lambda: self._ended(worker))
+
+    def _start_process(self, ready: int) -> Worker:
+        self._started += 1
+        socket = str(self._directory / f"w{self._started}")
+        command = [
+            *self._config.worker, "--device", self._config.device, "--socket", socket, "--service", self._config.socket,
+            "--parent", str(os.getpid()), "--ready-fd", str(ready),
+        ]  # fmt: skip
+        process = subprocess.Popen(
+            command, pass_fds=[ready], stdin=subprocess.DEVNULL, stdout=2, cwd="/",
+            env=self._environment(), start_new_session=True,
+        )  # fmt: skip
+        return Worker(process, pids.open_process(process.pid), socket)
 
     def _environment(self) -> dict[str, str]:
         threads = str(self._config.operator_threads())
@@ -127,6 +161,7 @@ class Supervisor:
                 worker.machine.fire(WorkerEvent.READY)
                 self._failed_starts = 0
                 self._changed.notify_all()
+        self.replenish()
 
     def _ended(self, worker: Worker) -> None:
         worker.noticed_dead = time.monotonic()
@@ -136,12 +171,10 @@ class Supervisor:
             worker.machine.fire(WorkerEvent.DIE)
             self._workers.remove(worker)
             self._failed_starts += before is WorkerState.STARTING
-            again = self._failed_starts < FAILED_STARTS and not self._stopping
             self._changed.notify_all()
         Path(worker.socket).unlink(missing_ok=True)
         if before is WorkerState.SERVING:
             self._died(worker)
             return
         worker.close()
-        if again:
-            self.replenish()
+        self.replenish()

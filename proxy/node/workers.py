@@ -58,15 +58,22 @@ class Worker:
 
     def alive(self) -> bool:
         """Asked of the kernel, so that a death is seen before its notice has been worked on."""
-        return self.descriptor >= 0 and self.machine.state is not WorkerState.DEAD and not pids.ended(self.descriptor)
+        return self.machine.state is not WorkerState.DEAD and not self.ends_within(0)
 
     def listens(self) -> bool:
         """Asked of its socket: a dying process has closed that before the kernel counts it as ended."""
         return self.alive() and sockets.alive(self.socket)
 
     def ends_within(self, seconds: float) -> bool:
-        """Waits for a process that seems to be dying."""
-        return not self.alive() or pids.ends_within(self.descriptor, seconds)
+        """Waits for a process that seems to be dying; close() may come in between."""
+        with self._opening:
+            descriptor = os.dup(self.descriptor) if self.descriptor >= 0 else -1
+        if descriptor < 0:
+            return True
+        try:
+            return pids.ends_within(descriptor, seconds)
+        finally:
+            os.close(descriptor)
 
     @property
     def stub(self) -> Any:
@@ -80,8 +87,11 @@ class Worker:
         self.send(signal.SIGKILL)
 
     def send(self, number: signal.Signals) -> None:
-        if self.alive():
-            pids.send(self.descriptor, self.pid, number)
+        if not self.alive():
+            return
+        with self._opening:
+            if self.descriptor >= 0:
+                pids.send(self.descriptor, self.pid, number)
 
     def condemn(self, cause: str, since: float) -> None:
         """Kills it for a cause that its death alone would not tell."""
@@ -90,7 +100,8 @@ class Worker:
 
     def close(self) -> None:
         """After its end: gives back what the service holds for it."""
-        descriptor, self.descriptor = self.descriptor, -1
+        with self._opening:
+            descriptor, self.descriptor = self.descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)
         if self._channel is not None:

@@ -20,6 +20,7 @@ class Row:
     size: int
     hash: bytes
     before: bytes
+    address: int = 0
 
     def changed_in_step(self) -> bool:
         return not self.before or self.hash != self.before
@@ -33,6 +34,7 @@ class Table:
     waits: bool = False  # the step waits for results
     collectives: bool = False
     variables: bool = False  # a device variable changes: after a step nobody else could say what it is
+    label: str = "a rank"  # for people
 
 
 @dataclass(frozen=True)
@@ -66,15 +68,15 @@ def classify(earlier: Mapping[int, Table], later: Mapping[int, Table]) -> Findin
         changed = [row for row in table.rows if row.ordinal in own and row.changed_in_step()]
         if changed:
             size = sum(row.size for row in changed)
-            return Finding(obstacle=f"rank {rank} has {size} bytes of its own that its optimizer step changes")
+            return Finding(obstacle=f"{table.label} has {size} bytes of its own that its optimizer step changes")
         passing = {row.ordinal for row in table.rows} - {row.ordinal for row in earlier[rank].rows}
         if any(row.ordinal in passing and row.changed_in_step() for row in table.rows):
-            return Finding(obstacle=f"the optimizer step of rank {rank} changes blocks that are new in each step")
+            return Finding(obstacle=f"the optimizer step of {table.label} changes blocks that are new in each step")
         if table.waits or table.collectives:
             what = "waits for results" if table.waits else "runs collectives"
-            return Finding(obstacle=f"the optimizer step of rank {rank} {what}")
+            return Finding(obstacle=f"the optimizer step of {table.label} {what}")
         if table.variables:
-            return Finding(obstacle=f"device variables of rank {rank} change")
+            return Finding(obstacle=f"device variables of {table.label} change")
     return Finding(classes)
 
 

@@ -1,8 +1,9 @@
-"""The job coordinator of one node: takes what happens, runs one recovery at a time, writes reports.
+"""The coordinator of one node: takes what happens and gives each job that has a fault a recovery of its own.
 
-Called by: the service (start, stop), the supervisor (a worker died), the Coordinator service (a fault
-was reported), the Node service (a session closed). Promise: all of it runs in one thread, so that two
-recoveries never mix.
+Called by: the service (start, stop), the supervisor (a worker died), the Coordinator service (a fault was reported),
+the Node service (a session closed). Promises: a job has one recovery at a time, and whatever else happens to it is
+told to that; jobs are recovered side by side; an exception that nobody expected ends the job that it concerns, with
+the reason, and no other.
 """
 
 from __future__ import annotations
@@ -11,29 +12,35 @@ import sys
 import threading
 import time
 import traceback
+from dataclasses import replace
 from typing import Any
 
 from ..backends.base import HealthEvent
 from ..node.faults import FaultDesk
 from ..node.sessions import Registry, Session, SessionState
-from ..node.supervisor import NoWorker, Supervisor
+from ..node.supervisor import Supervisor
 from ..node.workers import Worker
+from .divergence import Divergences
+from .ending import give_up, of_defect
 from .events import (
     FaultReported,
     GpuUnwell,
     Happening,
     Happenings,
+    RecoveryEnded,
     SessionClosed,
     Ticket,
     ValidationWanted,
     WorkerDied,
 )
+from .healing import Healings
+from .job import Job
 from .limits import Limits
 from .policy import Policies
-from .rebuild import rebuild_gpu
 from .report import Reports
 from .run import Recovery
-from .trouble import VALIDATION, Trouble
+from .tolerance import Tolerances
+from .trouble import DIVERGENCE, VALIDATION, Trouble
 from .validation import Validations
 
 IDLE_SECONDS = 0.25
@@ -42,14 +49,18 @@ MEASURING_SECONDS = 0.02
 
 
 class Coordinator:
-    """See above."""
+    """Its own thread never waits for a recovery."""
 
     def __init__(self, registry: Registry, faults: FaultDesk) -> None:
         self._registry, self._faults = registry, faults
         self._happenings = Happenings()
         self._limits = Limits()
-        self._policies = Policies(registry)
-        self.validations = Validations(registry, registry.config.validate_every)
+        self.divergences = Divergences()
+        self._healings = Healings(self.divergences, registry.config.heal_replicas)
+        self._policies = Policies(registry, self.divergences, self._healings)
+        self._jobs: list[Job] = []
+        self._tolerances = Tolerances(registry.config)
+        self.validations = Validations(registry, registry.config.validate_every, self._tolerances)
         self.reports = Reports()
         self._supervisor: Supervisor | None = None
         self._thread = threading.Thread(target=self._loop, name="jitc-coordinator", daemon=True)
@@ -62,6 +73,8 @@ class Coordinator:
         self._happenings.stop()
         if self._thread.is_alive():
             self._thread.join(30)
+        for job in self._jobs:
+            job.stop()
 
     # -- what happens (any thread) ------------------------------------------------------------------
 
@@ -85,7 +98,7 @@ class Coordinator:
             for gpu in gpus:
                 if event.lost:
                     gpu.lost = f"{event.message}; reset the GPU, then start jitc-proxyd again"
-            unwell = [(gpu, gpu.worker) for gpu in gpus if gpu.worker is not None]
+            unwell = [(gpu, worker) for gpu in gpus for worker in self._registry.workers_of(gpu)]
         print(f"jitc-proxyd: physical GPU {event.physical}: {event.message}", file=sys.stderr, flush=True)
         for gpu, worker in unwell:
             self._happenings.put(GpuUnwell(gpu, worker, event.cause, event.message))
@@ -103,81 +116,102 @@ class Coordinator:
 
     def _loop(self) -> None:
         while not self._happenings.stopped:
-            fast = self._policies.busy() or self.validations.busy()
-            pause = MEASURING_SECONDS if fast else IDLE_SECONDS
-            happening = self._happenings.next(pause)
+            fast = self._policies.busy() or self.validations.busy() or self._healings.busy()
+            happening = self._happenings.next(MEASURING_SECONDS if fast else IDLE_SECONDS)
             try:
                 if happening is not None:
                     self._handle(happening)
                 else:
                     self._policies.tick()
                     self._fault(self.validations.tick())
-            except Exception:
-                # A defect of ours must not end the thread that all jobs depend on.
+                    self._fault(self._healings.tick())
+            except Exception as error:
                 traceback.print_exc(file=sys.stderr)
+                self._defect(happening, error)
+
+    def _defect(self, happening: Happening | None, error: Exception) -> None:
+        """Nobody will come back to what was dropped here: fenced sessions must not wait for ever."""
+        session = getattr(happening, "session", None)
+        if isinstance(happening, WorkerDied):
+            session = self._registry.on_worker(happening.worker)
+        if session is not None:
+            give_up(self._registry, self._registry.group([session]), of_defect(error))
 
     def _handle(self, happening: Happening) -> None:
         if isinstance(happening, WorkerDied):
-            self._worker_lost(happening)
+            self._worker_died(happening)
         elif isinstance(happening, GpuUnwell):
             self._gpu_unwell(happening)
         elif isinstance(happening, FaultReported):
-            validates = happening.cause == VALIDATION
-            self._fault(self.validations.arrived(happening) if validates else happening)
+            waits = {VALIDATION: self.validations.arrived, DIVERGENCE: self._healings.arrived}.get(happening.cause)
+            self._fault(waits(happening) if waits else happening)
         elif isinstance(happening, ValidationWanted):
             self.validations.want(happening.ticket)
+        elif isinstance(happening, RecoveryEnded):
+            self._ended(happening.job)
         else:
-            self._limits.forget(happening.session.number)
-            self._policies.forget(happening.session)
-            self.validations.closed(happening.session)
-            self._faults.session_closed(happening.session)
+            self._closed(happening)
+
+    def _closed(self, closed: SessionClosed) -> None:
+        session = closed.session
+        for job in self._jobs:
+            if job.touches([session]):
+                job.tell(closed)
+        self._limits.forget(session.number)
+        self._policies.forget(session)
+        self._tolerances.forget(session)
+        self.validations.closed(session)
+        self._fault(self._healings.closed(session))
+        self._faults.session_closed(session)
 
     def _fault(self, report: FaultReported | None) -> None:
         if report is not None and report.session.state not in (SessionState.CLOSED, SessionState.FAILED):
-            self._recover(report, [report.session], report.noticed)
+            self._recover(report, report.session, report.noticed)
 
-    def _worker_lost(self, death: WorkerDied) -> None:
-        worker = death.worker
-        sessions = self._registry.on_worker(worker)
-        if any(session.state is not SessionState.FAILED for session in sessions):
-            self._recover(death, sessions, death.noticed)
-        elif worker.gpu is not None and self._registry.gpus[worker.gpu].worker is worker:
-            self._replace(worker)
-        worker.close()
+    def _worker_died(self, death: WorkerDied) -> None:
+        """A worker that nobody used is replaced by idle.py; there is nothing to recover."""
+        session = self._registry.on_worker(death.worker)
+        if session is not None and session.state is not SessionState.FAILED:
+            self._recover(replace(death, session=session), session, death.noticed)
+            return
+        if session is not None:
+            self._registry.release(session)
+        death.worker.close()
 
     def _gpu_unwell(self, unwell: GpuUnwell) -> None:
         worker = unwell.worker
-        if unwell.gpu.worker is not worker or not worker.alive():
+        if not worker.alive():
             return  # it has been replaced since, for another sign of the same trouble
-        sessions = self._registry.on_worker(worker)
-        if any(session.state is not SessionState.FAILED for session in sessions):
-            self._recover(unwell, sessions, unwell.noticed)
+        session = self._registry.on_worker(worker)
+        if session is not None and session.state is not SessionState.FAILED:
+            self._recover(replace(unwell, session=session), session, unwell.noticed)
         else:
-            worker.condemn(unwell.cause, unwell.noticed)  # its death brings another one
+            worker.condemn(unwell.cause, unwell.noticed)
 
-    def _replace(self, worker: Worker) -> None:
-        """Nobody used it: a new one, and no recovery to report."""
-        assert worker.gpu is not None and self._supervisor is not None
-        gpu = self._registry.gpus[worker.gpu]
-        print(f"jitc-proxyd: worker {worker.pid} of GPU {gpu.index} ended; starting another", file=sys.stderr)
-        try:
-            rebuild_gpu(self._registry, self._supervisor, gpu)
-        except NoWorker as error:
-            print(f"jitc-proxyd: GPU {gpu.index} has failed: {error}", file=sys.stderr)
-            return
-        with self._registry.changed:
-            gpu.state = "ready"
-            self._registry.changed.notify_all()
-        self._supervisor.replenish()
+    # -- recoveries ---------------------------------------------------------------------------------
 
-    def _recover(self, first: Happening, sessions: list[Session], noticed: float) -> None:
+    def _recover(self, first: Happening, session: Session, noticed: float) -> None:
+        """Tells the recovery that the session's job has already, or begins one."""
+        group = self._registry.group([session]) or [session]
+        under_way = [job for job in self._jobs if job.touches(group)]
+        for other in under_way[1:]:  # a communicator has made one job of two
+            other.stop()
+            self._jobs.remove(other)
+            under_way[0].recovery.inherit(other.recovery)
+            for unread in other.unread():
+                under_way[0].tell(unread)
+        if under_way:
+            return under_way[0].tell(first)
+        self._begin(first, group, session, noticed)
+
+    def _begin(self, first: Happening, group: list[Session], session: Session, noticed: float) -> None:
         assert self._supervisor is not None
-        fired = [self._faults.fired_at(gpu) for gpu in sorted({session.gpu for session in sessions})]
-        since = min([noticed, *(when for when in fired if when is not None)])
+        fired = self._faults.fired_at(group)
+        since = noticed if fired is None else min(noticed, fired)
         trouble = Trouble(detect_seconds=max(0.0, time.monotonic() - since))
         trouble.add(first, self._limits)
-        trouble.involve(sessions)
-        trouble.kill_unusable()
+        trouble.involve([session])
+        inbox = Happenings()
         recovery = Recovery(
             self._registry,
             self._supervisor,
@@ -185,18 +219,31 @@ class Coordinator:
             faults=self._faults,
             policies=self._policies,
             limits=self._limits,
-            happenings=self._happenings,
+            tolerances=self._tolerances,
+            happenings=inbox,
         )
-        recovery.run()
-        for worker in trouble.dead:
+        recovery.group = group
+        job = Job(recovery, inbox, self._happenings.put)
+        self._jobs.append(job)
+        job.start()
+
+    def _ended(self, job: Job) -> None:
+        if job not in self._jobs:
+            return
+        self._jobs.remove(job)
+        recovery = job.recovery
+        for worker in recovery.trouble.dead:
             worker.close()
-        if trouble.validates() and not recovery.failure:
-            return  # its verdict is reported instead
-        self.validations.disturbed([*sessions, *recovery.group])
-        if recovery.group or recovery.failure or recovery.handed_over:
-            self.reports.add(recovery)
-            with self._registry.changed:
-                for gpu in trouble.gpus:
-                    self._registry.gpus[gpu].recoveries += 1
-                self._registry.changed.notify_all()
-        self._supervisor.replenish()
+        if recovery.failure or not recovery.trouble.validates():  # else its verdict is reported instead
+            self.validations.disturbed(recovery.involved())
+            self._healings.disturbed(recovery.involved())
+            self._report(recovery)
+        for happening in job.unread():
+            self._happenings.put(happening)
+
+    def _report(self, recovery: Recovery) -> None:
+        self.reports.add(recovery)
+        with self._registry.changed:
+            for gpu in recovery.trouble.gpus:
+                self._registry.gpus[gpu].recoveries += 1
+            self._registry.changed.notify_all()

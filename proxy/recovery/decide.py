@@ -40,17 +40,23 @@ class Decision:
         return f"{self.kind.value} to boundary {self.boundary}"
 
 
-def decide(standings: Mapping[int, Standing], peer_mode: bool, forward_failed: bool = False) -> Decision:
+def decide(
+    standings: Mapping[int, Standing], peer_mode: bool, forward_failed: bool = False, older: bool = False
+) -> Decision:
     """The newest boundary whose copies every rank has is always there to go back to.
 
     In peer mode the state of boundary n is on healthy peers only as long as none of them has begun to
     change it. Once one has, boundary n exists nowhere as a whole, but every gradient has been reduced:
     the healthy ones finish the step and the lost one takes boundary n + 1 from them. forward_failed:
-    that was tried and a rank could not; roll back serves when there are copies after all.
+    that was tried and a rank could not; roll back serves when there are copies after all. A lost rank that had
+    finished the step counts as a healthy one: copies of its state after the step were made before it was lost.
+    older: replays from the newest boundary went another way than the program; the boundary before it, where it is
+    still kept, gives other numbers.
     """
     prepared = min(standing.prepared for standing in standings.values())
     begun = any(standing.begun > prepared for standing in standings.values())
-    healthy = any(not standing.lost for standing in standings.values())
+    healthy = any(not standing.lost or standing.prepared > prepared for standing in standings.values())
     if peer_mode and begun and healthy and not forward_failed:
         return Decision(Kind.ROLL_FORWARD, prepared + 1)
-    return Decision(Kind.ROLL_BACK, prepared)
+    committed = max(standing.committed for standing in standings.values())  # what is older has been given back
+    return Decision(Kind.ROLL_BACK, committed if older and 0 < committed < prepared else prepared)

@@ -6,16 +6,21 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..node.sessions import Gpu, Session
+from ..node.gpus import Gpu
+from ..node.sessions import Session
 from ..node.workers import Worker
+
+if TYPE_CHECKING:
+    from .job import Job
 
 
 @dataclass(frozen=True)
 class WorkerDied:
     worker: Worker
     noticed: float
+    session: Session | None = None  # that it served, once the coordinator has looked
 
 
 class Ticket:
@@ -54,6 +59,7 @@ class GpuUnwell:
     cause: str
     message: str
     noticed: float = field(default_factory=time.monotonic)
+    session: Session | None = None  # as above
 
 
 @dataclass(frozen=True)
@@ -66,11 +72,18 @@ class ValidationWanted:
     ticket: Ticket
 
 
-Happening = WorkerDied | FaultReported | GpuUnwell | SessionClosed | ValidationWanted
+@dataclass(frozen=True)
+class RecoveryEnded:
+    """Of a job; told by the recovery's own thread."""
+
+    job: Job
+
+
+Happening = WorkerDied | FaultReported | GpuUnwell | SessionClosed | ValidationWanted | RecoveryEnded
 
 
 class Happenings:
-    """A queue that can be looked through: a recovery must see a second fault, and leave what is not its own."""
+    """A queue that can be looked through, waited at, and emptied of what concerns somebody."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

@@ -1,6 +1,6 @@
-"""When to stop trying: a fault that returns at the same op, deaths without progress.
+"""When to stop trying: a fault that returns at the same op, deaths and attempts without progress.
 
-Called by: the coordinator, in its own thread. A fault that comes back at the same op after two
+Called by: recoveries, each for its own sessions. A fault that comes back at the same op after two
 replays is the program's own, and it gets its CUDA error.
 """
 
@@ -10,8 +10,12 @@ from dataclasses import dataclass
 
 #: Replays of one op that fails each time.
 REPLAYS_OF_A_FAULT = 2
+#: Replays of which each went another way than the program, and after which an older boundary is tried.
+REPLAYS_ASTRAY, ASTRAY_BEFORE_OLDER = 5, 2
 #: Losses of a worker without any progress between them.
 LOSSES_WITHOUT_PROGRESS = 3
+#: Attempts of one recovery, in a row, of which none gets further than one before it.
+ATTEMPTS_WITHOUT_PROGRESS = 8
 
 
 @dataclass
@@ -25,7 +29,9 @@ class Limits:
 
     def __init__(self) -> None:
         self._faults: dict[int, tuple[int, int]] = {}  # session -> (sequence, how often)
+        self._astray: dict[int, int] = {}  # session -> replays since the last one that went as the program had
         self._losses: dict[int, _Losses] = {}
+        self._caught_up: dict[int, int] = {}  # session -> all ops up to this one have run since its worker was lost
 
     def fault(self, session: int, sequence: int) -> bool:
         """True when this fault is to be handed to the program."""
@@ -34,14 +40,54 @@ class Limits:
         self._faults[session] = (sequence, count)
         return count > REPLAYS_OF_A_FAULT
 
+    def astray(self, session: int) -> bool:
+        """A replay gave what steers the program otherwise, at whatever op. True when no more are to be tried."""
+        self._astray[session] = self._astray.get(session, 0) + 1
+        return self._astray[session] > REPLAYS_ASTRAY
+
+    def leads_astray(self, session: int) -> bool:
+        """Whether an older boundary is worth a try."""
+        return self._astray.get(session, 0) > ASTRAY_BEFORE_OLDER
+
     def loss(self, session: int, progress: tuple[int, int, int]) -> bool:
-        """True when the worker was lost too often at the same place. progress: prepared, executed, received."""
+        """True when the worker was lost too often at the same place. progress: prepared, executed, received.
+
+        A worker that had nothing left to run did not die of an op, however often it is lost.
+        """
+        if self._caught_up.get(session) == progress[2]:
+            return False
         losses = self._losses.get(session)
         if losses is None or any(now > before for now, before in zip(progress, losses.progress, strict=True)):
             losses = self._losses[session] = _Losses(progress)
         losses.count += 1
         return losses.count > LOSSES_WITHOUT_PROGRESS
 
+    def caught_up(self, session: int, received: int) -> None:
+        """A replay has run all ops of the session, of which this is the newest."""
+        self._caught_up[session] = received
+        self._astray.pop(session, None)
+
     def forget(self, session: int) -> None:
+        self._caught_up.pop(session, None)
+        self._astray.pop(session, None)
         self._faults.pop(session, None)
         self._losses.pop(session, None)
+
+
+class Attempts:
+    """Of one recovery. How far one got is compared as a tuple: the phase, then what it had replayed."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._furthest: tuple[int, ...] = ()
+        self._fruitless = 0
+
+    def begin(self) -> None:
+        self.count += 1
+
+    def interrupted(self, reached: tuple[int, ...]) -> bool:
+        """True when another one would be of no use."""
+        further = reached > self._furthest
+        self._furthest = max(reached, self._furthest)
+        self._fruitless = 1 if further else self._fruitless + 1
+        return self._fruitless >= ATTEMPTS_WITHOUT_PROGRESS

@@ -16,13 +16,17 @@ import grpc
 
 from jitc.v1 import worker_pb2
 
-from ..node.admin import session_stats
 from ..node.sessions import Registry, Session, SessionState
+from ..node.stats import session_stats
 from .classes import Classes, Finding, Row, Table, classify
+from .divergence import Divergence, Divergences
+from .healing import Healings
+from .replicas import Replicas
+from .restore import Restore
 
 #: Findings in a row that must agree before peers are relied on.
 AGREEING = 3
-#: Boundaries between measurements in peer mode.
+#: Boundaries between measurements in peer mode, and between looks at replicas where nothing is measured any more.
 MEASURE_EVERY = 50
 #: Findings with an obstacle before measuring is given up for the group (it costs time each step).
 OBSTACLES = 5
@@ -47,13 +51,17 @@ class GroupPolicy:
     classes: dict[int, Classes] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     tables: dict[int, dict[int, Table]] = field(default_factory=dict)  # boundary -> session -> table
+    replicas: Replicas = field(default_factory=Replicas)
+    looked_at: int = 0  # the boundary of the newest look at them
+    looking: bool = False  # the next one is due
+    divergences: list[Divergence] = field(default_factory=list)  # told, and not over
 
 
 class Policies:
     """The policy of every session."""
 
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
+    def __init__(self, registry: Registry, divergences: Divergences, healings: Healings) -> None:
+        self._registry, self._divergences, self._healings = registry, divergences, healings
         self._groups: dict[int, GroupPolicy] = {}  # by session
 
     def peer_mode(self, group: list[Session]) -> bool:
@@ -72,27 +80,44 @@ class Policies:
         """It was closed; the rest of its group starts anew."""
         self._groups.pop(session.number, None)
 
-    def executed(self, session: Session) -> int:
-        """Highest op executed, asked now."""
-        return int(session_stats(session).get("executed", 0))
+    def heal(self, group: list[Session], restore: Restore, boundary: int) -> None:
+        """In a recovery, with all ranks restored to the boundary: odd ranks take what the others hold, when ranks have
+        stopped for that."""
+        healed = self._healings.heal(group, restore, boundary)
+        policy = self._groups.get(group[0].number) if healed else None
+        if policy is None:
+            return
+        policy.replicas.healed(one.ordinal for one in healed)
+        self._note_splits(group, policy, boundary)
+        policy.settled, policy.measuring = False, True  # peers may be relied on again
+        policy.findings.clear()
+        policy.tables.clear()
+        self._send_all(group, policy)
+
+    def replayed(self, session: Session) -> tuple[int, bool]:
+        """Highest op executed, asked now; whether the ops after it wait for the program to read its results."""
+        stats = session_stats(session)
+        return int(stats.get("executed", 0)), bool(stats.get("held_back", False))
 
     def busy(self) -> bool:
-        """Whether a group is being measured; then ticks must come fast."""
+        """Whether a group is being measured, or looked at; then ticks must come fast."""
         return any(
-            policy.leaving_at is not None or (not policy.settled and policy.measuring)
+            policy.leaving_at is not None or policy.looking or (not policy.settled and policy.measuring)
             for policy in self._groups.values()
         )
 
     def tick(self) -> None:
         for group in self._grouped():
             policy = self._policy(group)
-            if policy is None or (policy.settled and policy.leaving_at is None):
+            if policy is None:
                 continue
             try:
-                if policy.leaving_at is None:
-                    self._measure(group, policy)
-                else:
+                if policy.leaving_at is not None:
                     self._leave(group, policy)
+                elif policy.settled:
+                    self._watch(group, policy)
+                else:
+                    self._measure(group, policy)
             except grpc.RpcError:
                 continue  # a dying worker; the coordinator hears of it
 
@@ -108,7 +133,7 @@ class Policies:
                 group = registry.group([session])
                 seen |= {one.number for one in group}
                 numbers = {one.number for one in group}
-                inside = [one for one in registry.communicators.values() if one.members.keys() & numbers]
+                inside = [one for one in registry.communicators if one.members.keys() & numbers]
                 complete = all(len(one.members) == one.ranks for one in inside)
                 serving = all(one.state is SessionState.SERVING for one in group)
                 if len(group) > 1 and complete and serving:
@@ -149,6 +174,7 @@ class Policies:
         earlier, later = policy.tables.get(newest - 1), policy.tables.get(newest)
         if earlier is not None and later is not None:
             del policy.tables[newest - 1]
+            self._look(group, policy, newest, later)
             self._found(group, policy, classify(earlier, later))
 
     def _found(self, group: list[Session], policy: GroupPolicy, finding: Finding) -> None:
@@ -186,9 +212,8 @@ class Policies:
         policy.findings.clear()
         policy.tables.clear()
         how = "peers give back what they hold" if peer else "copies of all blocks"
-        print(
-            f"jitc-proxyd: sessions {', '.join(map(str, policy.members))}: {how} ({why})", file=sys.stderr, flush=True
-        )
+        who = ", ".join(one.label() for one in sorted(group, key=lambda one: (one.rank, one.number)))
+        print(f"jitc-proxyd: {who}: {how} ({why})", file=sys.stderr, flush=True)
         self._send_all(group, policy)
 
     def _leave(self, group: list[Session], policy: GroupPolicy) -> None:
@@ -198,27 +223,59 @@ class Policies:
             policy.leaving_at, policy.barrier = None, False
             self._send_all(group, policy)
 
+    # -- replicas ---------------------------------------------------------------------------------
+
+    def _watch(self, group: list[Session], policy: GroupPolicy) -> None:
+        """Nothing is measured any more, but copies have hashes."""
+        newest = min(int(session_stats(session).get("boundary", 0)) for session in group)
+        policy.looking = not 0 <= newest - policy.looked_at < MEASURE_EVERY
+        tables = self._tables(group, newest, measured=False) if policy.looking and newest else None
+        if tables is not None:
+            policy.looking = False
+            self._look(group, policy, newest, tables)
+
+    def _look(self, group: list[Session], policy: GroupPolicy, boundary: int, tables: dict[int, Table]) -> None:
+        policy.looked_at = boundary
+        splits = policy.replicas.look(tables)
+        if splits:
+            sessions, job = {one.number: one for one in group}, self._registry.job_of(group[0])
+            found = Divergence(job, sessions, boundary, splits, self._healings.enabled)
+            policy.divergences.append(found)
+            self._divergences.add(found)
+        self._note_splits(group, policy, boundary)
+        for one in policy.divergences:
+            self._healings.want(one)
+
+    def _note_splits(self, group: list[Session], policy: GroupPolicy, boundary: int) -> None:
+        for session in group:
+            session.diverged = policy.replicas.count(session.number)
+        standing = {split.ordinal for split in policy.replicas.splits()}
+        policy.divergences = [one for one in policy.divergences if one.goes_on(standing, boundary)]
+
     def _send_all(self, group: list[Session], policy: GroupPolicy) -> None:
         for session in group:
             self._send(session, policy)
 
-    def _tables(self, group: list[Session], boundary: int) -> dict[int, Table] | None:
-        """None when a rank no longer, or not yet, has it."""
-        tables: dict[int, Table] = {}
+    def _tables(self, group: list[Session], boundary: int, measured: bool = True) -> dict[int, Table] | None:
+        """None when a rank no longer, or not yet, has it. measured: also none when a rank has not measured it."""
+        asked: dict[int, Any] = {}
         for session in group:
             if session.worker is None:
                 return None
             request = worker_pb2.BoundaryTableRequest(session=session.number, boundary=boundary)
+            asked[session.number] = session.worker.stub.BoundaryTable.future(request, timeout=CALL_SECONDS)
+        tables: dict[int, Table] = {}
+        for session in group:
             try:
-                reply = session.worker.stub.BoundaryTable(request, timeout=CALL_SECONDS)
-            except grpc.RpcError:
+                reply = asked[session.number].result()
+            except (grpc.RpcError, grpc.FutureCancelledError):
                 return None
             filled = [row for row in reply.rows if row.bytes]
-            if reply.boundary != boundary or not all(row.hash for row in filled):
+            if reply.boundary != boundary or (measured and not reply.measured):
                 return None
-            rows = tuple(Row(row.ordinal, row.bytes, row.hash, row.hash_before_step) for row in filled)
+            rows = tuple(Row(row.ordinal, row.bytes, row.hash, row.hash_before_step, row.address) for row in filled)
             tables[session.number] = Table(
-                rows, reply.step_has_waits, reply.step_has_collectives, reply.variables_change
+                rows, reply.step_has_waits, reply.step_has_collectives, reply.variables_change, session.label()
             )
         return tables
 
@@ -238,7 +295,7 @@ class Policies:
                 session.worker.stub.SetPolicy(request, timeout=CALL_SECONDS)
         except grpc.RpcError as error:
             if session.worker is not None and session.worker.alive():
-                print(f"jitc-proxyd: policy of session {session.number}: {error}", file=sys.stderr)
+                print(f"jitc-proxyd: policy of {session.label()}: {error}", file=sys.stderr)
 
 
 def _agreed(findings: list[Finding]) -> dict[int, Classes]:

@@ -38,6 +38,7 @@ def describe(recovery: Recovery) -> dict[str, Any]:
     decision = recovery.decision
     return {
         "time": time.time(),
+        "job": recovery.job,
         "cause": ", ".join(trouble.faults()) or "unknown",
         "message": "; ".join(trouble.messages),
         "gpu": trouble.gpus[0] if trouble.gpus else None,
@@ -51,7 +52,8 @@ def describe(recovery: Recovery) -> dict[str, Any]:
         "notes": list(recovery.roads.notes),
         "sessions": [session.label() for session in recovery.group],
         "standings": [{"session": number, **asdict(one)} for number, one in sorted(recovery.standings().items())],
-        "attempts": recovery.attempts,
+        "attempts": recovery.attempts.count,
+        "differences": recovery.differences,
         "outcome": _outcome(recovery),
     }
 
@@ -61,14 +63,24 @@ def _outcome(recovery: Recovery) -> str:
         return f"given up: {recovery.failure}"
     if recovery.handed_over:
         return "the program's own error, handed to it: " + "; ".join(recovery.handed_over)
-    return "recovered"
+    return "recovered, not bit-identical" if recovery.differences.get("results") else "recovered"
 
 
 def line(document: dict[str, Any]) -> str:
     phases = ", ".join(f"{name} {seconds * 1000:.0f} ms" for name, seconds in document["phases"].items())
+    numbers = differences_text(document["differences"])
     peers = "".join(f" ({size} from peers by {road})" for road, size in document["bytes_from_peers"].items() if size)
     return (
-        f"GPU {document['gpu']}: {document['cause']}; {document['decision']} to boundary {document['boundary']}, "
+        f"job {document['job']}, GPU {document['gpu']}: {document['cause']}; "
+        f"{document['decision']} to boundary {document['boundary']}, "
         f"{document['bytes_restored']} bytes restored{peers}, "
-        f"{document['outcome']} in {document['seconds']:.2f} s ({phases})"
+        f"{document['outcome']} in {document['seconds']:.2f} s ({phases}){'; ' * bool(numbers)}{numbers}"
     )
+
+
+def differences_text(seen: dict[str, Any]) -> str:
+    """Of results that the program had read from those of the replay; empty: there are none."""
+    if not seen.get("results"):
+        return ""
+    borne = f" ({seen['bound']:.1g} is borne)" if "bound" in seen else ""
+    return f"results that came out otherwise: {seen['results']}, by up to {seen['largest']:.1g} of their size{borne}"

@@ -62,6 +62,11 @@ class Roads:
             self._through_host(trip)
         self.bytes[NCCL if direct else HOST] += trip.bytes
 
+    def note(self, text: str) -> None:
+        """A line for the report, and the service's output."""
+        self.notes.append(text)
+        print(f"jitc-proxyd: {text}", file=sys.stderr, flush=True)
+
     def _by_link(self, trip: Trip) -> bool:
         self._direct = False  # also when the call is interrupted
         try:
@@ -85,9 +90,7 @@ class Roads:
         return True
 
     def _note(self, trip: Trip, failures: list[str]) -> bool:
-        note = f"blocks of {trip.target.label()} came through the host: {'; '.join(failures)}"
-        self.notes.append(note)
-        print(f"jitc-proxyd: {note}", file=sys.stderr, flush=True)
+        self.note(f"blocks of {trip.target.label()} came through the host: {'; '.join(failures)}")
         return False
 
     def _through_host(self, trip: Trip) -> None:
@@ -99,7 +102,8 @@ class Roads:
         try:
             out = _transfer_request(trip.source, trip.boundary, memory.path, [(one.source, one) for one in pairs])
             self._calls.one(trip.source, "Export", out)
-            into = _transfer_request(trip.target, trip.boundary, memory.path, [(one.target, one) for one in pairs])
+            wanted = zip(_wanted(trip), pairs, strict=True)
+            into = _transfer_request(trip.target, trip.boundary, memory.path, list(wanted))
             self._calls.one(trip.target, "Import", into)
         finally:
             memory.close()
@@ -110,9 +114,12 @@ def _sent(trip: Trip, request: Any) -> Any:
 
 
 def _received(trip: Trip, request: Any) -> Any:
+    return _end(request, trip.target, _wanted(trip))
+
+
+def _wanted(trip: Trip) -> list[Block]:
     """The receiver compares with what it misses, or where that is not known, with what the peer is to hold."""
-    blocks = [replace(pair.target, hash=pair.target.hash or pair.source.hash) for pair in trip.served.pairs]
-    return _end(request, trip.target, blocks)
+    return [replace(pair.target, hash=pair.target.hash or pair.source.hash) for pair in trip.served.pairs]
 
 
 def _end(request: Any, session: Session, blocks: list[Block]) -> Any:

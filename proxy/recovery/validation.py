@@ -20,10 +20,12 @@ import grpc
 
 from jitc.v1 import worker_pb2
 
-from ..node.admin import session_stats
 from ..node.sessions import Registry, Session, SessionState
+from ..node.stats import session_stats
 from ..rpc import answered, status_of
 from .events import FaultReported, Ticket
+from .report import differences_text
+from .tolerance import Tolerances, together
 
 #: Steps between the newest boundary and the step that is asked for; more when the job is too fast for it.
 AHEAD = (2, 4, 16, 64, 256)
@@ -57,8 +59,8 @@ class _Run:
 class Validations:
     """The validations of all jobs."""
 
-    def __init__(self, registry: Registry, every: int) -> None:
-        self._registry, self._every = registry, every
+    def __init__(self, registry: Registry, every: int, tolerances: Tolerances) -> None:
+        self._registry, self._every, self._tolerances = registry, every, tolerances
         self._runs: list[_Run] = []
         self._waiting: list[Ticket] = []  # until a worker has been replaced
         self._newest: dict[int, int] = {}  # session -> step of its newest validation
@@ -164,6 +166,7 @@ class Validations:
     def _end(self, run: _Run, interrupted: str) -> None:
         self._runs.remove(run)
         document = _describe(run, interrupted)
+        self._tolerances.learn(run.members, document)
         with self._lock:
             self._documents = [*self._documents[-KEPT + 1 :], document]
         print(f"jitc-proxyd: {line(document)}", file=sys.stderr, flush=True)
@@ -183,7 +186,11 @@ class Validations:
             seen |= {one.number for one in group}
             last = max(self._newest.get(one.number, 0) for one in group)
             due = last + self._every if last else min(FIRST, self._every)
-            if min(int(session_stats(one).get("boundary", 0)) for one in group) >= due:
+            stats = [session_stats(one) for one in group]
+            if min(int(one.get("boundary", 0)) for one in stats) < due:
+                continue
+            # What steers the program may come out otherwise; nobody has asked for that risk.
+            if not (self._tolerances.careful and any(one.get("steering_reads") for one in stats)):
                 self._begin(group, [])
 
 
@@ -201,7 +208,9 @@ def _describe(run: _Run, interrupted: str) -> dict[str, Any]:
         for number, verdict in sorted(run.verdicts.items())
         for row in verdict["different"]
     ]
-    outcome = f"interrupted: {interrupted}" if interrupted else "different" if different else "identical"
+    differences = together(verdict["differences"] for verdict in run.verdicts.values())
+    same = not different and not differences["results"]
+    outcome = f"interrupted: {interrupted}" if interrupted else "identical" if same else "different"
     return {
         "time": time.time(),
         "gpus": sorted({session.gpu for session in run.members}),
@@ -212,6 +221,7 @@ def _describe(run: _Run, interrupted: str) -> dict[str, Any]:
         "bytes": sum(int(verdict["bytes"]) for verdict in run.verdicts.values()),
         "unwritten": sum(int(verdict["unwritten"]) for verdict in run.verdicts.values()),
         "different": different,
+        "differences": differences,
         "seconds": round(run.since(), 6),
     }
 
@@ -223,5 +233,6 @@ def line(document: dict[str, Any]) -> str:
         f"{document['blocks']} live blocks, {document['bytes']} bytes, {document['seconds']:.2f} s"
     )
     if document["different"]:
-        text += f"; {len(document['different'])} blocks differ: this job cannot be guaranteed"
-    return text
+        text += f"; {len(document['different'])} blocks differ: this job cannot be guaranteed to the last bit"
+    numbers = differences_text(document["differences"])
+    return f"{text}; {numbers}" if numbers else text

@@ -57,7 +57,7 @@ def serve(load: Callable[[str], str], make: Callable[[Options, Calls], Executor]
         options=rpc.SERVER_OPTIONS,
         compression=grpc.Compression.NoCompression,
     )
-    server.add_insecure_port(f"unix:{arguments.socket}")
+    server.add_insecure_port(rpc.address(arguments.socket))
     server.start()
     os.write(arguments.ready_fd, b"ready\n")
     os.close(arguments.ready_fd)

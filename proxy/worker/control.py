@@ -18,10 +18,11 @@ from jitc.v1 import control_pb2, worker_pb2
 
 from .. import rpc
 from ..documents import from_document, to_document
-from ..executor import Executor, ExecutorError, Options
+from ..executor import Executor, ExecutorError, Joined, JoinRefused, JoinSuperseded, Options
 from ..rpc import refuse
 from .stream import Owners
 
+CUDA_ERROR_UNKNOWN = 999
 _SERVICE = worker_pb2.DESCRIPTOR.services_by_name["Worker"]
 
 
@@ -32,10 +33,18 @@ class Calls:
         self._stub = rpc.coordinator(rpc.channel(service))
         self.gpu = 0
 
-    def join(self, session: int, unique_id: bytes, ranks: int, rank: int, epoch: int) -> tuple[str, int]:
+    def join(self, session: int, unique_id: bytes, ranks: int, rank: int, epoch: int) -> Joined:
         request = control_pb2.JoinRequest(session=session, unique_id=unique_id, ranks=ranks, rank=rank, epoch=epoch)
-        reply = self._stub.JoinCommunicator(request, timeout=30)
-        return reply.segment_path, reply.segment_bytes
+        try:
+            reply = self._stub.JoinCommunicator(request, timeout=30)
+        except grpc.RpcError as error:
+            code, text = rpc.status_of(error)
+            raise JoinRefused(CUDA_ERROR_UNKNOWN, f"jitc-proxyd did not answer ({code.name}: {text})") from None
+        if reply.superseded:
+            raise JoinSuperseded
+        if reply.refusal:
+            raise JoinRefused(reply.status, reply.refusal)
+        return Joined(reply.segment_path, reply.segment_bytes, reply.identity)
 
     def fault(self, session: int, sequence: int, status: int, cause: str, message: str) -> None:
         request = control_pb2.ReportFaultRequest(
@@ -119,6 +128,7 @@ class WorkerControl:
 def _options(request: Any, operators: str) -> Options:
     return Options(
         device=request.device,
+        gpu=request.gpu,
         memory_limit=request.memory_limit,
         threads=request.threads,
         operators=operators,
@@ -132,6 +142,7 @@ def _options(request: Any, operators: str) -> Options:
         images=request.images,
         images_limit=request.images_limit,
         hang_seconds=request.hang_seconds,
+        noise=request.noise,
     )
 
 

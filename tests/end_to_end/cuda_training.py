@@ -1,9 +1,9 @@
 """A small training loop on CUDA's public libraries, run by test_cuda_training.py in lockstep.
 
-`cuda_training.py GPU [RANKS RANK [COUNTING]]`: does a step for every line on standard input and prints the step and a
-hash of all device memory. With ranks, rank 0 prints an id first, and each rank reads it as its first line. With
-COUNTING 0 kernels leave device variables alone. Every step's result needs all earlier ones, on this rank and, by way
-of the gradients, on all others.
+`cuda_training.py GPU [RANKS RANK [COUNTING [LOOKING]]]`: does a step for every line on standard input and prints the
+step and a hash of all device memory. With ranks, rank 0 prints an id first, and each rank reads it as its first line.
+With COUNTING 0 kernels leave device variables alone; with LOOKING 1 the program looks at some gradients before each
+step. Every step's result needs all earlier ones, on this rank and, by way of the gradients, on all others.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from cuda_api import call, cuda, launch, launch_driver, made
 SIZE = 32  # of the square matrices
 COUNT, BYTES = SIZE * SIZE, SIZE * SIZE * 4
 FORWARD, BACKWARD, OPTIMIZER = range(3)
+ELEMENT_F32, LOOKED_AT = 3, 256
 NON_BLOCKING, NO_TIMING, THREAD_LOCAL, TO_DEVICE, TO_HOST, BETWEEN = 1, 2, 1, 1, 2, 3
 IMAGE = b"JITCFAKE 1\nkernel add_i64\nkernel bump_global\nglobal counter 8\n"
 FAT_BINARY = (
@@ -44,9 +45,9 @@ def add(to: int, by: float, what: int, stream: int) -> None:
 class Training:
     """Weights, momentum and statistics on one GPU."""
 
-    def __init__(self, gpu: int, ranks: int, rank: int, counting: bool) -> None:
+    def __init__(self, gpu: int, ranks: int, rank: int, counting: bool, looking: bool) -> None:
         call("cudaSetDevice", gpu)
-        self.rank, self.counting = rank, counting
+        self.rank, self.counting, self.looking = rank, counting, looking
         self.comm = meet(ranks, rank) if ranks > 1 else None
         self.main, self.side = (made("cudaStreamCreateWithFlags", NON_BLOCKING) for _ in range(2))
         self.forth, self.back = (c_uint64(made("cudaEventCreateWithFlags", NO_TIMING)) for _ in range(2))
@@ -94,12 +95,21 @@ class Training:
         self.forward(number)
         cuda.jitc_set_phase(BACKWARD)
         self.backward()
+        if self.looking:
+            self.look()
         cuda.jitc_set_phase(OPTIMIZER)
         cuda.jitc_step_begin_live(self.live, c_size_t(len(self.live)))
         add(self.at["weights"], -0.25, self.at["momentum"], self.main)
         if self.counting:
             launch(count_calls, self.main)
         cuda.jitc_step_end(self.live, c_size_t(len(self.live)))
+
+    def look(self) -> None:
+        """As PyTorch's operators do, it says that these are numbers."""
+        cuda.jitc_set_element_type(ELEMENT_F32)
+        call("cudaDeviceSynchronize")
+        read(self.at["gradients"], LOOKED_AT)
+        cuda.jitc_set_element_type(0)
 
     def forward(self, number: int) -> None:
         values = [math.sin(0.1 * at * (number + 1) + self.rank) for at in range(COUNT)]
@@ -159,8 +169,8 @@ def meet(ranks: int, rank: int) -> c_uint64:
     return api.communicator(sys.stdin.readline().strip(), ranks, rank)
 
 
-def main(gpu: int, ranks: int = 1, rank: int = 0, counting: int = 1) -> None:
-    training = Training(gpu, ranks, rank, bool(counting))
+def main(gpu: int, ranks: int = 1, rank: int = 0, counting: int = 1, looking: int = 0) -> None:
+    training = Training(gpu, ranks, rank, bool(counting), bool(looking))
     for number, _ in enumerate(sys.stdin):
         training.step(number)
         print(number, training.digest(), flush=True)

@@ -58,7 +58,7 @@ def round_trip(stream: OpStream, session: control_pb2.AttachReply, first: int) -
     stream.send(
         op(ALLOCATE, first, struct.pack("<QQ", address, PAGE), WAIT)
         + op(COPY_H2D, first + 1, struct.pack("<QQ", address, len(data)) + data)
-        + op(COPY_D2H, first + 2, struct.pack("<QQ", address, len(data)), WAIT)
+        + op(COPY_D2H, first + 2, struct.pack("<QQI", address, len(data), 0), WAIT)
     )
     result = stream.receive(RESULT, first + 2)
     assert (result.status, result.payload) == (0, data)
@@ -154,8 +154,8 @@ def test_message_that_is_no_batch(session: control_pb2.AttachReply) -> None:
 @pytest.mark.parametrize(
     ("what", "record"),
     [
-        ("address", op(COPY_D2H, 1, struct.pack("<QQ", 0x2000_0000_0000 + (1 << 37), 8), WAIT)),
-        ("foreign address", op(COPY_D2H, 1, struct.pack("<QQ", 0x7FFF_0000_0000, 8), WAIT)),
+        ("address", op(COPY_D2H, 1, struct.pack("<QQI", 0x2000_0000_0000 + (1 << 37), 8, 0), WAIT)),
+        ("foreign address", op(COPY_D2H, 1, struct.pack("<QQI", 0x7FFF_0000_0000, 8, 0), WAIT)),
         ("handle", op(EVENT_RECORD, 1, struct.pack("<Q", 987654321)) + op(STREAM_SYNCHRONIZE, 2, flags=WAIT)),
     ],
 )

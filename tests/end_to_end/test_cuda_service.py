@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toolkit.client import node
+from toolkit.client import VERSION, node
 from toolkit.fakes import fake_calls, fake_compiler, fake_library
 from toolkit.job import PRELOAD, ROOT, run_command
 from toolkit.lockstep import Lockstep
@@ -30,7 +30,7 @@ Start = Callable[..., Lockstep]
 def describe(service: Service) -> list[Any]:
     channel, stub = node(service.socket)
     with channel:
-        return list(stub.Describe(control_pb2.DescribeRequest(protocol_version=1), timeout=20).gpus)
+        return list(stub.Describe(control_pb2.DescribeRequest(protocol_version=VERSION), timeout=20).gpus)
 
 
 def test_gpus_and_workers(workplace: Workplace, environment: dict[str, str], tmp_path: Path) -> None:
@@ -88,6 +88,20 @@ def test_memory_is_mapped_by_hand(workplace: Workplace, environment: dict[str, s
     service.survived(3)
 
 
+def test_addresses_that_the_driver_does_not_give(
+    workplace: Workplace, environment: dict[str, str], start: Start
+) -> None:
+    """The service finds out at its start, and sessions have others, in every worker."""
+    service = workplace.service(1, CUDA, **environment, JITC_FAKE_HINTS="100000000000-140000000000")
+    program = start(service, STEPS, 0, "pinned")
+    first = program.step()
+    service.inject(kill_at(1), 0)
+    assert first and program.step()
+    service.survived(1)
+    assert program.finish() == (0, "")
+    assert "sessions' addresses begin at 0x100000000000 (2048 GiB each): 2048 GiB at 0x2" in service.said()
+
+
 def test_in_a_sandbox(workplace: Workplace, environment: dict[str, str], start: Start) -> None:
     """Without what containers and sandboxes may lack: pidfds, fixed layouts, NVML's events."""
     without = {"JITC_FAKE_FAIL": "nvmlEventSetCreate:1+=3"}
@@ -103,7 +117,7 @@ def test_in_a_sandbox(workplace: Workplace, environment: dict[str, str], start: 
     service.survived(1)
     struck.kill()
     until(lambda: not service.status()["gpus"][0]["sessions"], 20, "the killed program's session is closed")
-    log = service.log.read_text()
+    log = service.said()
     assert "lay out processes alike" in log
     assert "NVML does not report events here" in log
 
@@ -149,7 +163,7 @@ def test_trouble_that_nvml_tells(
     assert [(one["cause"], one["gpu"], one["outcome"]) for one in service.report()] == [
         ("xid", 1, "recovered"), ("ecc-error", 0, "recovered"),
     ]  # fmt: skip
-    assert "Xid 31 (MMU fault: illegal address); left to the worker" in service.log.read_text()
+    assert "Xid 31 (MMU fault: illegal address); left to the worker" in service.said()
     with events.open("a") as more:
         more.write("lost 0\n")
     until(lambda: service.status()["gpus"][0]["state"] == "failed", 20, "the lost GPU has failed")
@@ -165,7 +179,6 @@ def test_trouble_that_nvml_tells(
     [
         ({"CUDA_VISIBLE_DEVICES": ""}, (), "NVML lists 2 GPUs, but"),
         ({}, ("--gpus", "3"), "--gpus 3, but the CUDA driver shows 2"),
-        ({}, ("--nccl", "/nowhere/libnccl.so.2"), "--nccl /nowhere/libnccl.so.2: there is no such file"),
         ({}, ("--nccl", str(STEPS)), "--nccl: "),
         ({}, ("--driver", str(PRELOAD)), "is jitc's own preloaded library"),
         ({"JITC_FAKE_FAIL": "cuInit:1+=999"}, (), "cuInit of the CUDA driver failed with error 999"),

@@ -18,6 +18,8 @@ from toolkit.service import Service, kill_at, kill_at_op
 from toolkit.waiting import until
 from toolkit.workplace import Workplace
 
+from jitc.v1.control_pb2 import Fault
+
 TRAINING = ROOT / "tests" / "end_to_end" / "cudnn_training.py"
 STEPS = 6
 #: An op that every run surely reaches.
@@ -89,6 +91,29 @@ def test_errors_of_the_device(
     finish(program)
     assert lines == expected[:3]
     assert [one["cause"] for one in service.report()] == ["sticky-error"] * 2
+
+
+def test_damaged_descriptions_of_plans_are_not_used(
+    workplace: Workplace, environment: dict[str, str], start: Start, expected: list[str]
+) -> None:
+    """One bit of each file that the node keeps for the program: the next worker says so instead of loading it."""
+    service = serve(workplace, environment)
+    program = start(service, TRAINING)
+    assert [program.step() for _ in range(2)] == expected[:2]
+    files = [one for one in service.socket.with_name("proxyd.sock.d").rglob("held/*/*") if one.is_file()]
+    assert files
+    for path in files:
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 1
+        with path.open("r+b") as file:
+            file.write(data)
+    service.inject(Fault(kind="kill-worker"), 0, wait=10)
+    program.tell()
+    assert program.answer() == ""
+    status, _ = program.finish()
+    assert status != 0
+    [recovery] = service.survived(1)
+    assert recovery["outcome"].startswith("given up: ") and "is damaged" in recovery["outcome"]
 
 
 def check_kill(op: int, workplace: Workplace, environment: dict[str, str], start: Start, expected: list[str]) -> None:

@@ -6,6 +6,8 @@ test waits until the service says how it keeps the job's blocks, and only then a
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +16,7 @@ from toolkit.job import Script
 from toolkit.jobs import JOBS
 from toolkit.peer_mode import COPIES, PEERS, kill_once_settled
 from toolkit.record import Record, assert_identical
+from toolkit.waiting import until
 from toolkit.workplace import Workplace
 
 Reference = Callable[[Script, str], list[Record]]
@@ -53,6 +56,23 @@ def run_and_check(workplace: Workplace, reference: Reference, job: str, line: st
 def test_state_comes_from_a_peer(job: str, phase: str, workplace: Workplace, reference: Reference) -> None:
     recovery = run_and_check(workplace, reference, job, PEERS, phase)
     assert recovery["bytes_restored"] > 0
+
+
+@pytest.mark.parametrize("phase", ["backward", pytest.param("optimizer", marks=pytest.mark.slow)])
+def test_survivor_is_lost_too_while_a_peer_is_rebuilt(phase: str, workplace: Workplace, reference: Reference) -> None:
+    """Without a warm spare the peer takes seconds; what the survivor alone holds is safe long before that."""
+    expected = reference(longer("gpt"), "cuda")
+    service = workplace.service(2, ("--spares", "0"))
+    running = workplace.job(longer("gpt"), service)
+    kill_once_settled(workplace, service, running, PEERS, phase)
+    until(lambda: "state of peers that rank 0" in service.said(), 60, "the survivor's state is copied")
+    survivor = service.worker_pid(0)
+    assert survivor is not None
+    os.kill(survivor, signal.SIGKILL)
+    records = running.finish().successful().records
+    [found] = service.report()
+    assert (found["outcome"], found["attempts"]) == ("recovered", 2), found
+    assert_identical(records, expected)
 
 
 @pytest.mark.slow

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Callable
+from pathlib import Path
 
 import grpc
 import pytest
@@ -70,3 +72,13 @@ def test_run_with_a_private_service(workplace: Workplace, reference: Reference) 
 def test_run_passes_the_exit_status(status: int, workplace: Workplace) -> None:
     command = [str(BIN / "jitc"), "run", "--device", "software", "--gpus", "1", "--", "sh", "-c", f"exit {status}"]
     assert run_command(command, env=workplace.env, timeout=120).returncode == status
+
+
+def test_the_service_may_open_as_many_files_as_the_system_allows(workplace: Workplace) -> None:
+    """A shell's soft limit is no bound on the number of programs."""
+    service = workplace.service(1, before=("prlimit", "--nofile=200:3000"))
+    sessions = [attach(service.socket) for _ in range(24)]
+    limits = Path(f"/proc/{service.process.pid}/limits").read_text()
+    assert re.search(r"Max open files\s+3000\s+3000", limits)
+    for session in sessions:
+        detach(service.socket, session.token)

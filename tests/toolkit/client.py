@@ -15,7 +15,7 @@ import grpc
 
 from jitc.v1 import control_pb2, control_pb2_grpc, session_pb2
 
-VERSION = 1
+VERSION = 2
 HEADER = struct.Struct("<IHHQQ")  # size, op, flags, stream, sequence
 COMPLETION = struct.Struct("<IHHIIQQ")  # size, kind, padding, status, reserved, stream, sequence
 RESULT, ACK, PROGRESS, FAULT, NOTICE = range(1, 6)
@@ -79,6 +79,7 @@ class OpStream:
             ("jitc-protocol", str(version)), ("jitc-session", session.token), ("jitc-results-received", str(received)),
         )  # fmt: skip
         self.call = call(iter(self._queue.get, None), metadata=metadata, timeout=SECONDS)
+        self._completions = self._read()  # what came in one message is not lost between two receive()
 
     def __enter__(self) -> OpStream:
         return self
@@ -100,12 +101,15 @@ class OpStream:
         """Sends nothing more; the worker ends the stream when it has read everything."""
         self._queue.put(None)
 
+    def _read(self) -> Iterator[Completion]:
+        for message in self.call:
+            yield from completions(session_pb2.CompletionBatch.FromString(message).records)
+
     def receive(self, kind: int, sequence: int = 0) -> Completion:
         """The next completion of the kind (of this op or a later one); others are passed over."""
-        for message in self.call:
-            for one in completions(session_pb2.CompletionBatch.FromString(message).records):
-                if one.kind == kind and one.sequence >= sequence:
-                    return one
+        for one in self._completions:
+            if one.kind == kind and one.sequence >= sequence:
+                return one
         raise AssertionError("the stream ended")
 
     def error(self) -> tuple[grpc.StatusCode, str]:

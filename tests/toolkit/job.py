@@ -7,7 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .record import Record, read_records
@@ -24,9 +24,10 @@ class Script:
     name: str
     arguments: tuple[str, ...] = ()
     ranks: int = 2
+    around: tuple[str, ...] = ()  # a Python program that runs it, from the checkout's top folder
 
     def with_arguments(self, *more: str) -> Script:
-        return Script(self.name, (*self.arguments, *more), self.ranks)
+        return replace(self, arguments=(*self.arguments, *more))
 
 
 @dataclass
@@ -52,7 +53,8 @@ class Job:
             self.env["LD_PRELOAD"] = str(PRELOAD)
         launcher = [str(BIN / "torchrun"), "--standalone", "--nproc-per-node", str(script.ranks)]
         record = ["--json", str(folder / "record.json")]
-        program = [str(ROOT / "examples" / script.name), "--device", device, *script.arguments, *record]
+        around = [str(ROOT / one) for one in script.around]
+        program = [*around, str(ROOT / "examples" / script.name), "--device", device, *script.arguments, *record]
         self.command = [*launcher, *program]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(

@@ -35,6 +35,12 @@ class Lockstep:
         assert self.process.stdout is not None
         return self.process.stdout.readline().strip()
 
+    def close(self) -> None:
+        """No more lines come."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.stdin = None  # for communicate
+
     def step(self) -> str:
         """Has it do one step."""
         self.tell()

@@ -18,8 +18,8 @@ def boundary_of(service: Service) -> int:
 
 def kill_once_settled(workplace: Workplace, service: Service, job: Job, line: str, phase: str) -> int:
     """Arms the fault three boundaries after the service has said how it keeps the blocks; after which boundary."""
-    until(lambda: line in service.log.read_text() or job.process.poll() is not None, 100, f"the service says: {line}")
-    assert job.process.poll() is None, f"the job ended before the service said: {line}\n{service.log.read_text()}"
+    until(lambda: line in service.said() or job.process.poll() is not None, 100, f"the service says: {line}")
+    assert job.process.poll() is None, f"the job ended before the service said: {line}\n{service.said()}"
     boundary = boundary_of(service) + 3
     skip = 0 if phase in ("collective", "boundary", "copy") else 3
     workplace.note(f"fault on GPU {GPU} after boundary {boundary}, phase {phase}, skip {skip}")

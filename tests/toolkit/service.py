@@ -63,7 +63,7 @@ class Service:
             with contextlib.suppress(BlockingIOError):
                 seen.extend(os.read(descriptor, 4096))
             if self.process.poll() is not None:
-                raise AssertionError(f"jitc-proxyd ended with {self.process.returncode}: {self.log.read_text()}")
+                raise AssertionError(f"jitc-proxyd ended with {self.process.returncode}: {self.said()}")
             return b"\n" in seen
 
         until(line, START_SECONDS, "jitc-proxyd's ready line")
@@ -90,6 +90,10 @@ class Service:
                 self.process.stdout.close()
 
     # ---- what it says ---------------------------------------------------------------------------
+    def said(self) -> str:
+        """Its output, without the ready line."""
+        return self.log.read_text(errors="replace")
+
     def _admin(self, method: str, request: Any, timeout: float) -> Any:
         with grpc.insecure_channel(f"unix:{self.socket}") as channel:
             stub = control_pb2_grpc.AdminStub(channel)
@@ -100,9 +104,14 @@ class Service:
         return document
 
     def report(self) -> list[dict[str, Any]]:
-        document = json.loads(self._admin("Report", control_pb2.ReportRequest(), 30).json)
-        recoveries: list[dict[str, Any]] = document["recoveries"]
-        return recoveries
+        return self._report("recoveries")
+
+    def divergences(self) -> list[dict[str, Any]]:
+        return self._report("divergences")
+
+    def _report(self, what: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(self._admin("Report", control_pb2.ReportRequest(), 30).json)[what]
+        return found
 
     def survived(self, faults: int) -> list[dict[str, Any]]:
         """What it tells of this many faults once all of them are over.
@@ -123,6 +132,21 @@ class Service:
         request = control_pb2.ValidationRequest(gpu=gpu, wait_ms=int(wait * 1000))
         document: dict[str, Any] = json.loads(self._admin("Validate", request, wait + 30).json)
         return document
+
+    def kill_until_given_up(self, pid: int) -> None:
+        """Each worker that the program of this process gets on GPU 0, until its job is given up."""
+        killed: set[int] = set()
+
+        def given_up() -> bool:
+            mine = next(one for one in self.status()["gpus"][0]["sessions"] if one["pid"] == pid)
+            if mine["state"] == "failed":
+                return True
+            if mine["worker_pid"] and mine["worker_pid"] not in killed:
+                killed.add(mine["worker_pid"])
+                os.kill(mine["worker_pid"], signal.SIGKILL)
+            return False
+
+        until(given_up, 2 * RECOVERY_SECONDS, "the job is given up")
 
     def worker_pid(self, gpu: int) -> int | None:
         pid: int | None = self.status()["gpus"][gpu]["worker_pid"]

@@ -13,6 +13,8 @@ from .service import Service
 from .waiting import until
 
 EVIDENCE = ROOT / "tests" / "evidence"
+#: Characters of a service's output that the failure itself shows.
+LOG_SHOWN = 3000
 
 
 class Workplace:
@@ -60,8 +62,11 @@ class Workplace:
             job.kill()
         complaints = []
         for service in self.services:
+            lived = service.process.poll() is None
             try:
-                service.stop()
+                status = service.stop()
+                if lived and status:
+                    complaints.append(f"{service.folder.name}: jitc-proxyd ended with {status}")
             except AssertionError as error:
                 complaints.append(str(error))
         complaints += self._leaks()
@@ -100,3 +105,5 @@ class Workplace:
         lines = [job.replay_command(service.command if service else None) for job, service in self.jobs]
         (kept / "replay.txt").write_text("\n".join([*self.notes, *lines]) + "\n")
         print(f"\nevidence: {kept}\n" + "\n".join([*self.notes, *lines[-1:]]))
+        for service in self.services:
+            print(f"{service.folder.name}, last lines:\n{service.said()[-LOG_SHOWN:]}")

@@ -20,6 +20,9 @@ FORBIDDEN = {
     "examples": ("jitc",),
     "tests/toolkit": ("jitc.proxy", "jitc.client_shim", "jitc.interpose", "torch"),
     "tests/end_to_end": ("jitc.proxy", "jitc.client_shim", "jitc.interpose"),
+    "tests/gpu": ("toolkit", "pytest"),  # runs where neither is
+    "tests/gpu/steps": ("torch", "jitc"),
+    "tests/gpu/preflight": ("torch", "jitc", "grpc"),
 }
 #: Headers of core that are not for devices: they know it by core/backend.h.
 CORE_ALONE = ("core/session", "core/journal", "core/executor", "core/resources", "core/wire")

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "jitc/element_type.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -22,8 +24,10 @@ typedef struct jitc_live_block {
 } jitc_live_block;
 
 /* Pre hook / post hook of an optimizer step, on every GPU on which this process has a session.
- * blocks of all devices may be mixed: each address belongs to one session. blocks == NULL: everything
- * allocated is live. Without a session both return at once. */
+ * blocks of all devices may be mixed: each address belongs to one session. Until the call returns no other
+ * thread may use memory that is not among them, or free what is. blocks == NULL: everything allocated is
+ * live. Steps are numbered per process, so ranks that share a communicator must make the same ones. Without a
+ * session both return at once. */
 JITC_API void jitc_step_begin(void);
 /* The same with the blocks that are live now: what no other rank has of them can then survive a fault
  * inside the step. */
@@ -36,6 +40,9 @@ JITC_API void jitc_set_phase(int phase);
  * must be as cheap as reading a variable. It replaces jitc_set_phase; NULL takes it away. */
 typedef int (*jitc_phase_source)(void);
 JITC_API void jitc_set_phase_source(jitc_phase_source source);
+
+/* What the calling thread copies to the host from now on (element_type.h); unknown is the default. */
+JITC_API void jitc_set_element_type(enum jitc_element_type type);
 
 typedef struct jitc_reply {
   uint8_t* data; /* freed by jitc_reply_free */

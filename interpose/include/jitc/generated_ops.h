@@ -74,6 +74,7 @@ enum class OpId : uint16_t {
   function_set = 0x0706,
   function_query = 0x0707,
   variable_get = 0x0708,
+  tensor_map = 0x0709,
   capture_begin = 0x0801,
   capture_end = 0x0802,
   graph_destroy = 0x0803,
@@ -277,8 +278,10 @@ struct CopyD2h {
   OpHeader header{};
   uint64_t address{};  // source
   uint64_t bytes{};  // at most 1 MiB
+  uint32_t element{};  // jitc_element_type: what a replay may compare as numbers
+  uint32_t reserved{};  // padding, zero
 };
-static_assert(sizeof(CopyD2h) == 40 && std::is_trivially_copyable_v<CopyD2h>);
+static_assert(sizeof(CopyD2h) == 48 && std::is_trivially_copyable_v<CopyD2h>);
 
 /// Copy inside device memory.
 struct CopyD2d {
@@ -719,6 +722,26 @@ struct VariableGet {
 };
 static_assert(sizeof(VariableGet) == 40 && std::is_trivially_copyable_v<VariableGet>);
 
+/// Encode a tensor map (jitc/tensor_map.h). Its bytes depend on the arguments alone. Result: bytes128.
+struct TensorMap {
+  static constexpr OpId kId = OpId::tensor_map;
+  OpHeader header{};
+  uint64_t address{};  // of the tensor
+  std::array<uint8_t, 128> sizes{};  // TensorMapSizes
+  std::array<uint8_t, 64> boxes{};  // TensorMapBoxes
+  uint32_t kind{};  // TensorMapKind
+  uint32_t rank{};  // dimensions
+  int32_t type{};  // CUtensorMapDataType
+  int32_t interleave{};  // CUtensorMapInterleave
+  int32_t swizzle{};  // CUtensorMapSwizzle
+  int32_t promotion{};  // CUtensorMapL2promotion
+  int32_t fill{};  // CUtensorMapFloatOOBfill
+  uint32_t channels{};  // per pixel, of an im2col map
+  uint32_t pixels{};  // per column, of an im2col map
+  uint32_t unused{};
+};
+static_assert(sizeof(TensorMap) == 264 && std::is_trivially_copyable_v<TensorMap>);
+
 /// Begin to capture the header's stream.
 struct CaptureBegin {
   static constexpr OpId kId = OpId::capture_begin;
@@ -845,7 +868,7 @@ struct OpInfo {
   uint32_t fixed_size;  // header and operands
   bool has_payload, waits, compared, resource;
 };
-inline constexpr std::array<OpInfo, 63> kOps{{
+inline constexpr std::array<OpInfo, 64> kOps{{
     {OpId::step_begin, "step_begin", sizeof(StepBegin), false, false, true, false},
     {OpId::boundary, "boundary", sizeof(Boundary), true, false, true, false},
     {OpId::live_set, "live_set", sizeof(LiveSet), true, false, true, false},
@@ -896,6 +919,7 @@ inline constexpr std::array<OpInfo, 63> kOps{{
     {OpId::function_set, "function_set", sizeof(FunctionSet), false, true, true, true},
     {OpId::function_query, "function_query", sizeof(FunctionQuery), false, true, true, false},
     {OpId::variable_get, "variable_get", sizeof(VariableGet), true, true, true, true},
+    {OpId::tensor_map, "tensor_map", sizeof(TensorMap), false, true, true, false},
     {OpId::capture_begin, "capture_begin", sizeof(CaptureBegin), false, false, true, false},
     {OpId::capture_end, "capture_end", sizeof(CaptureEnd), false, true, true, true},
     {OpId::graph_destroy, "graph_destroy", sizeof(GraphDestroy), false, false, true, true},

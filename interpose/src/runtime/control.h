@@ -10,7 +10,7 @@
 
 namespace jitc::runtime {
 
-inline constexpr uint32_t kProtocolVersion = 1;
+inline constexpr uint32_t kProtocolVersion = 2;
 
 /// gRPC status codes that the runtime tells apart.
 enum class Rpc : int {

@@ -115,6 +115,9 @@ uint32_t NodeClient::open(uint32_t gpu) {
   watch_forks();
   auto* session = new SessionClient(service_socket(), gpu);  // leaked, like everything that threads may use
   const bool good = session->open();
+  Steps& steps = Steps::instance();
+  const std::lock_guard no_step(steps.mutex);
+  if (good) steps.enter(*session);
   lock.lock();
   slot.error = good ? kSuccess : session->status();
   slot.stage = Stage::done;

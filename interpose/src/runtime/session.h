@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -80,6 +81,25 @@ class Session {
   virtual uint64_t append(ops::OpHeader* op, size_t size, std::span<const std::byte> payload, bool wait,
                           Receiver receiver, void* context) = 0;
   virtual Result append_and_wait(ops::OpHeader* op, size_t size, std::span<const std::byte> payload) = 0;
+};
+
+/// Optimizer steps of the process, on all its devices together. The mutex is held while a step is told to the
+/// sessions and while a session is entered among them: each session sees every step, all in the same order.
+struct Steps {
+  std::mutex mutex;
+  uint64_t begun = 0, passed = 0;
+  static Steps& instance() {
+    static auto& one = *new Steps;
+    return one;
+  }
+  /// For a session that nobody else can use yet, with the mutex held: it begins with the boundary that the
+  /// process passed last, so that a boundary has one number in all sessions of a job, whenever they were
+  /// opened.
+  void enter(Session& session) const {
+    ops::Boundary op;
+    op.boundary = passed;
+    if (passed) session.submit(op);
+  }
 };
 
 struct GpuInfo {

@@ -109,4 +109,18 @@ int jitc_board_clear(const char* path, uint32_t slot) {
 
 uint64_t jitc_segment_bytes(uint32_t ranks) { return jitc::segment_bytes(ranks); }
 
+int jitc_segment_mark(const char* path, uint64_t identity) {
+  return done([&] {
+    std::string error;
+    if (!jitc::mark_segment(path, identity, error)) throw jitc::Error(error);
+  });
+}
+
+int jitc_segment_absent(const char* path, uint32_t rank, const char* why) {
+  return done([&] {
+    std::string error;
+    if (!jitc::mark_absent(path, rank, why, error)) throw jitc::Error(error);
+  });
+}
+
 }  // extern "C"

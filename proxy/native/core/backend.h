@@ -17,6 +17,7 @@
 
 #include "hash.h"
 #include "jitc/generated_ops.h"
+#include "memory_budget.h"
 
 namespace jitc {
 
@@ -92,8 +93,13 @@ struct Resources {
   /// whatever stream, records as they came; capture_begin is the first, capture_end the last.
   struct Content {
     std::vector<std::vector<std::byte>> ops;
-    ImageHash kept{};  // name of its packed form among the images, zeros: not there
+    uint64_t bytes = 0;  // that they take in memory
+    ImageHash kept{};    // name of its packed form among the images, zeros: not there
     uint64_t kept_bytes = 0;
+    void add(std::span<const std::byte> op) {
+      ops.emplace_back(op.begin(), op.end());
+      bytes += op.size() + sizeof(ops.back());
+    }
   };
   using Captured = std::shared_ptr<const Content>;
   struct Graph {
@@ -148,13 +154,21 @@ class ImageSource {
   virtual std::span<const std::byte> image(const ImageHash& hash, uint64_t bytes, std::string& error) = 0;
 };
 
+/// Where the ranks of a communicator find each other, in one recovery epoch.
+struct MeetingPlace {
+  std::string path;  // of the shared segment; empty: there is none
+  uint64_t bytes = 0, identity = 0;
+  /// A recovery takes back the op that wanted to join; its fence has come. Nobody is to be told.
+  bool superseded = false;
+  uint32_t status = 0;  // without path: cudaError_t and text for the program
+  std::string error;
+};
+
 /// Obtains the shared segment of a communicator (round trip to the node service).
 class Rendezvous {
  public:
   virtual ~Rendezvous() = default;
-  /// Path to open, or empty with an error text. epoch: recovery generation.
-  virtual std::string join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank,
-                           uint64_t& bytes, std::string& error) = 0;
+  virtual MeetingPlace join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank) = 0;
 };
 
 /// Of device memory.
@@ -192,16 +206,23 @@ class Backend {
   /// commit() are undone with their content where the memory is still there). Only while fenced.
   /// Communicators are joined lazily, on their first use after unfence().
   virtual bool restore(const Resources& resources, std::string& error) = 0;
+  /// What graphs and captures consist of now: a fence may have let them go. While fenced, where nothing is
+  /// restored it is all that the device knows of them.
+  virtual void remember_graphs(const Resources&) {}
   /// A boundary is committed: memory freed before it may really go.
   virtual void commit() = 0;
   /// Unique id that communicator_split gave to the handle (for Resources); false when unknown.
   virtual bool communicator(uint64_t handle, Resources::Communicator& out) const = 0;
   /// Direct access while idle or fenced; false when the range is not allocated.
   virtual bool read(uint64_t address, std::span<std::byte> out) const = 0;
+  /// The same with the content hash of what was read, in one pass over the bytes.
+  virtual bool read_hashed(uint64_t address, std::span<std::byte> out, Hash& hash) const = 0;
   virtual bool write(uint64_t address, std::span<const std::byte> data) = 0;
   /// Content hashes (content_hash.h) of all ranges, in their order; kNoHash: empty, not allocated, or the
   /// device failed (which it reports). Where the device can, it does it by itself, in one go.
   virtual void hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) const = 0;
+  /// True where hash_all is the device's own work: then it is cheaper than hashing what was read.
+  virtual bool hashes_itself() const { return false; }
   /// Fills ranges with what spoiled memory holds (spoil.h). Only while fenced; what is not allocated is
   /// passed over.
   virtual void spoil_all(std::span<const MemoryRange> ranges) = 0;
@@ -230,13 +251,19 @@ class Backend {
 struct BackendOptions {
   uint64_t address_base, address_bytes, memory_limit;
   int threads;                 // of one operator; fixed per job so that results do not change
+  uint64_t noise;              // of the software device's sums, 0: none
   std::string operators_path;  // libjitc_operators.so or empty
   // Of the cuda device. Libraries are opened at run time; an empty path means: not there.
   std::string driver_path, nccl_path, cublas_path, cublaslt_path, nvrtc_path, cudnn_path;
   int ordinal = 0;          // of the driver
   double hang_seconds = 0;  // work that makes no progress for so long is a fault; 0: never
   PinnedRange pinned;       // shared with the program
+  /// Shared by the sessions on the GPU; none: this one has the limit for itself.
+  std::shared_ptr<MemoryBudget> budget;
 };
+inline std::shared_ptr<MemoryBudget> budget_of(const BackendOptions& options) {
+  return options.budget ? options.budget : std::make_shared<LocalBudget>();
+}
 std::unique_ptr<Backend> make_software_backend(const BackendOptions&, ExecutionSink&, Rendezvous&,
                                                std::string& error);
 /// What sessions on a GPU share, kept open while the pointer lives; nullptr with the reason.

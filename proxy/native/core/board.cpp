@@ -58,12 +58,18 @@ uint64_t Board::least(const std::vector<uint32_t>& chosen, std::atomic<uint64_t>
   return least;
 }
 
-void Board::clear(uint32_t slot_index) const {
+void Board::leave(uint32_t slot_index) const {
   BoardSlot& own = slot(slot_index);
   own.session.store(0);
   own.communicators.store(0);
   for (auto* const counter : {&own.epoch, &own.prepared, &own.reached, &own.begun}) counter->store(0);
   ring();
+}
+
+void Board::clear(uint32_t slot_index) const {
+  leave(slot_index);
+  slot(slot_index).gpu.store(0);
+  slot(slot_index).memory.store(0);
 }
 
 uint32_t Board::bell() const { return bell_word().load(); }

@@ -1,5 +1,6 @@
 // The node's board: one slot per session, in memory that all workers share. Through it the sessions of a
-// group agree on which boundary everybody has, and wait for each other before an optimizer step.
+// group agree on which boundary everybody has, and wait for each other before an optimizer step; those on one
+// GPU share its memory (memory_budget.h).
 //
 // All fields are atomics; whoever changes something that others wait for rings the bell (a futex).
 // Groups: sessions that share a communicator, directly or through others, and those that Resume names.
@@ -20,9 +21,10 @@ struct alignas(64) BoardSlot {
   std::atomic<uint64_t> prepared;  // newest boundary whose copies are complete
   std::atomic<uint64_t> reached;   // optimizer steps whose begin is reached, shadows done
   std::atomic<uint64_t> begun;     // optimizer steps that have changed state
+  std::atomic<uint64_t> memory;    // bytes on the GPU that it holds, or that its recovery needs
   std::atomic<uint32_t> communicators;
-  uint32_t reserved;
-  std::array<std::atomic<uint64_t>, 26> keys;  // of the communicators with more than one rank
+  std::atomic<uint32_t> gpu;                   // index plus 1; 0: holds no memory
+  std::array<std::atomic<uint64_t>, 25> keys;  // of the communicators with more than one rank
 };
 static_assert(sizeof(BoardSlot) == 256);
 
@@ -40,6 +42,9 @@ class Board {
   std::vector<uint32_t> group(uint32_t slot, const std::vector<uint32_t>& named) const;
   /// Smallest value of a counter over the slots.
   uint64_t least(const std::vector<uint32_t>& slots, std::atomic<uint64_t> BoardSlot::* counter) const;
+  /// The session takes part in nothing any more; it may still hold memory.
+  void leave(uint32_t slot) const;
+  /// Nor does it hold memory: the slot is free.
   void clear(uint32_t slot) const;
 
   /// Read the bell before looking at slots; wait returns when it was rung since, or after the time.

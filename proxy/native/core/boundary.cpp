@@ -17,18 +17,22 @@ std::shared_ptr<const Policy> Session::policy() const {
 }
 
 bool Session::at_boundary(const ops::Boundary& op, uint64_t position) {
-  if (op.boundary != last_boundary_ + 1) {
+  // A process numbers its boundaries for all its sessions; one that is opened later begins with the newest of
+  // them.
+  const bool begins = op.header.sequence == 1 && op.boundary > last_boundary_;
+  if (op.boundary != last_boundary_ + 1 && !begins) {
     fault(op.header.sequence, 1, "bad-boundary",
           "boundary " + std::to_string(op.boundary) + " does not follow boundary " +
               std::to_string(last_boundary_));
     return false;
   }
-  if (!backend_->idle()) return false;
+  if (!drained()) return false;
   plan_ = policy();
   settle_progress(op.header);
   commit_known();
   if (!make_boundary(op, position)) return false;
   hold_reached_ = hold_at_ && op.boundary >= hold_at_;
+  if (stop_after_ && op.boundary >= stop_after_) fault(op.header.sequence, 0, "replica-divergence", "");
   return true;
 }
 
@@ -70,17 +74,22 @@ bool Session::make_boundary(const ops::Boundary& op, uint64_t position) {
       pass_boundary(op.boundary);
       return true;
   }
-  const auto packed = state.pack();
-  if (!journal_.append_parts(RecordKind::boundary, state.number, packed)) {
+  if (!record(state)) {
     // Make room by force, once; the boundary then is the only one, and protects again.
     shed();
-    if (!journal_.append_parts(RecordKind::boundary, state.number, state.pack())) {
+    if (!record(state)) {
       drop_copies(state.rows);
       throw Error("the journal cannot hold even one boundary: give it more with jitc-proxyd --journal-limit");
     }
   }
   publish_boundary(std::move(state));
   return true;
+}
+
+/// False when the journal has no room for it.
+bool Session::record(const BoundaryState& state) {
+  const PhaseTime time(times_.record);
+  return journal_.append_parts(RecordKind::boundary, state.number, state.pack());
 }
 
 /// Copies that do not fit beside those of older boundaries are tried again without them.
@@ -126,20 +135,21 @@ void Session::announce(uint64_t number) {
 
 bool Session::keep_rows(const ops::Boundary& op, BoundaryState& state) {
   const auto* const blocks = reinterpret_cast<const ops::LiveBlock*>(&op + 1);
-  const bool measured =
-      plan_->measures(op.boundary) || plan_->measures(op.boundary + 1) || plan_->peer_mode();
+  state.measured = plan_->measures(op.boundary) || plan_->measures(op.boundary + 1) || plan_->peer_mode();
   state.rows.reserve(op.count);
   for (uint64_t i = 0; i < op.count; ++i) {
     state.rows.push_back(LiveRow{blocks[i]});
     state.rows.back().before = before_of(state.rows.back());
   }
   // In peer mode what is not copied is known by its hash, and so is what may need a copy before the step.
-  if (!runs() || (measured && !measure(state.rows, op.header.sequence))) return false;
+  // Other copies are hashed as they are made, unless the device hashes faster.
+  const bool first = state.measured || backend_->hashes_itself();
+  if (!runs() || (first && !measure(state.rows, op.header.sequence))) return false;
   for (uint64_t i = 0; i < op.count; ++i) {
     if (i == op.count / 2) injection_point(op.header, "boundary");
     if (!runs()) return false;
     const auto [address, bytes, ordinal] = blocks[i];
-    const bool copy = plan_->wants_copy(ordinal, bytes) || !protected_;
+    const bool copy = keep_all_ || plan_->wants_copy(ordinal, bytes) || !protected_;
     if (copy && bytes && !copy_row(state.rows[i], op.header.sequence)) return false;
   }
   return true;
@@ -176,12 +186,15 @@ bool Session::measure(std::span<LiveRow> rows, uint64_t sequence) {
   return true;
 }
 
-/// Throws SnapshotFull.
+/// Every copy has a hash, by which it is known to be whole when it is needed. Throws SnapshotFull.
 bool Session::copy_row(LiveRow& row, uint64_t sequence) {
+  const PhaseTime time(times_.copy);
   const auto [address, bytes, ordinal] = row.block;
   row.copy = snapshot_.take(bytes);
   if (row.copy == Snapshot::kNone) throw SnapshotFull();
-  if (backend_->read(address, snapshot_.bytes(row.copy, bytes))) return true;
+  const auto into = snapshot_.bytes(row.copy, bytes);
+  const bool hashed = row.hash != kNoHash;
+  if (hashed ? backend_->read(address, into) : backend_->read_hashed(address, into, row.hash)) return true;
   snapshot_.give_back(row.copy, bytes);
   row.copy = Snapshot::kNone;
   return refuse_row(row, sequence);
@@ -196,6 +209,7 @@ bool Session::refuse_row(const LiveRow& row, uint64_t sequence) {
 
 void Session::publish_boundary(BoundaryState state) {
   const uint64_t number = state.number;
+  ++times_.boundaries;
   before_step_.clear();
   live_before_step_.clear();
   {

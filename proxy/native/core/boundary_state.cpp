@@ -16,7 +16,7 @@ std::vector<Hash> hashes_of(const Backend& backend, std::span<const LiveRow> row
 std::vector<std::byte> BoundaryState::pack() const {
   Packer packer;
   for (const uint64_t value : {number, sequence, position}) packer.put(value);
-  for (const uint32_t value : {step_waits, step_collectives, step_allocations, reserved}) packer.put(value);
+  for (const uint32_t value : {step_waits, step_collectives, step_allocations, measured}) packer.put(value);
   policy.pack(packer);
   jitc::pack(packer, resources);
   packer.put_all(rows);
@@ -29,7 +29,7 @@ BoundaryState BoundaryState::unpack(std::span<const std::byte> bytes, ImageStore
   for (uint64_t* const value : {&state.number, &state.sequence, &state.position})
     *value = unpacker.get<uint64_t>();
   for (uint32_t* const value :
-       {&state.step_waits, &state.step_collectives, &state.step_allocations, &state.reserved})
+       {&state.step_waits, &state.step_collectives, &state.step_allocations, &state.measured})
     *value = unpacker.get<uint32_t>();
   state.policy = Policy::unpack(unpacker);
   state.resources = unpack_resources(unpacker, images);

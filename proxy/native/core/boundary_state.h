@@ -17,7 +17,7 @@ namespace jitc {
 /// One live block, and what is known of its content.
 struct LiveRow {
   ops::LiveBlock block;
-  Hash hash{};    // at the boundary (in a StepState: at the step's begin); zeros: not measured
+  Hash hash{};    // of its content at the boundary (in a StepState: at the step's begin); of its copy too
   Hash before{};  // of its place at the begin of the step before the boundary; zeros: not measured
   uint64_t copy = Snapshot::kNone;  // extent in the arena
 
@@ -42,8 +42,8 @@ struct BoundaryState {
   uint64_t position = 0;  // of its record in the journal
   // What happened between the step's begin and this boundary:
   uint32_t step_waits = 0, step_collectives = 0, step_allocations = 0;
-  uint32_t reserved = 0;
-  Policy policy;  // that it was made by
+  uint32_t measured = 0;  // not only copies were hashed: `before` may be known
+  Policy policy;          // that it was made by
   Resources resources;
   std::vector<LiveRow> rows;
 

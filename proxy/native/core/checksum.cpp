@@ -25,6 +25,18 @@ constexpr std::array<uint32_t, 256> make_table() {
 }
 constexpr auto kTable = make_table();
 
+/// x^8 + x^2 + x + 1.
+constexpr std::array<uint8_t, 256> make_small_table() {
+  std::array<uint8_t, 256> table{};
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    unsigned value = byte;
+    for (int bit = 0; bit < 8; ++bit) value = (value << 1 ^ (value & 0x80 ? 0x07u : 0u)) & 0xff;
+    table[byte] = static_cast<uint8_t>(value);
+  }
+  return table;
+}
+constexpr auto kSmallTable = make_small_table();
+
 #if defined(__x86_64__)
 __attribute__((target("sse4.2"))) uint32_t crc32c_instruction(uint32_t value,
                                                               std::span<const std::byte> data) {
@@ -63,6 +75,18 @@ uint32_t crc32c(uint32_t value, std::span<const std::byte> data) {
   if (has_instruction) return crc32c_instruction(value, data);
 #endif
   return crc32c_portable(value, data);
+}
+
+uint64_t guarded(uint64_t value) {
+  uint8_t check = 0xff;
+  for (int shift = 48; shift >= 0; shift -= 8) check = kSmallTable[check ^ (value >> shift & 0xff)];
+  return value << 8 | check;
+}
+
+std::optional<uint64_t> unguarded(uint64_t word) {
+  const uint64_t value = word >> 8;
+  if (guarded(value) != word) return std::nullopt;
+  return value;
 }
 
 Hash hash_bytes(std::span<const std::byte> data) {

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "content_hash.h"
 #include "error.h"
 #include "session.h"
 
@@ -30,15 +29,22 @@ void check(const Backend& backend, const std::vector<Transfer>& blocks) {
   std::vector<Hash> hashes(blocks.size());
   backend.hash_all(ranges, hashes);
   for (size_t i = 0; i < blocks.size(); ++i) {
-    if (blocks[i].hash == kNoHash || hashes[i] == blocks[i].hash) continue;
+    if (hashes[i] == blocks[i].hash) continue;
     refuse(blocks[i], hashes[i] == kNoHash ? "is not allocated" : "has other content than was asked for");
   }
+}
+
+/// Nothing moves that could not be checked.
+void require_hashes(const std::vector<Transfer>& blocks) {
+  for (const Transfer& block : blocks)
+    if (block.bytes && block.hash == kNoHash) refuse(block, "is asked for without the hash of its content");
 }
 }  // namespace
 
 uint64_t Session::export_blocks(const std::string& path, const std::vector<Transfer>& blocks) {
   const std::lock_guard lock(mutex_);
   require_fenced("Export");
+  require_hashes(blocks);
   if (blocks.empty()) return 0;
   const SharedMap map(path, end_of(blocks));
   check(*backend_, blocks);
@@ -54,6 +60,7 @@ uint64_t Session::export_blocks(const std::string& path, const std::vector<Trans
 uint64_t Session::import_blocks(const std::string& path, const std::vector<Transfer>& blocks) {
   const std::lock_guard lock(mutex_);
   require_fenced("Import");
+  require_hashes(blocks);
   if (blocks.empty()) return 0;
   const SharedMap map(path, end_of(blocks));
   uint64_t bytes = 0;
@@ -71,21 +78,7 @@ BoundaryState Session::boundary_table(uint64_t boundary) {
   const BoundaryState* const state =
       boundary ? find_boundary(boundary) : (boundaries_.empty() ? nullptr : &boundaries_.back());
   if (!state) throw Error("boundary " + std::to_string(boundary) + " is not kept here");
-  BoundaryState table = *state;
-  if (state_ != State::fenced || dispatched_ != state->sequence) return table;
-  // Memory stands at this boundary: hashes that were not taken then can be taken now.
-  std::vector<LiveRow*> in_memory;
-  std::vector<LiveRow> places;
-  for (LiveRow& row : table.rows) {
-    if (row.hash != kNoHash || !row.block.bytes) continue;
-    if (row.copied())
-      row.hash = content_hash(snapshot_.bytes(row.copy, row.block.bytes));
-    else
-      in_memory.push_back(&row), places.push_back(row);
-  }
-  const auto now = hashes_of(places);
-  for (size_t i = 0; i < now.size(); ++i) in_memory[i]->hash = now[i];
-  return table;
+  return *state;
 }
 
 void Session::set_policy(Policy policy) {
@@ -101,6 +94,13 @@ void Session::validate(uint64_t step) {
   if (step <= board_.slot(request_.slot).begun)
     throw Error("optimizer step " + std::to_string(step) + " has begun already");
   validation_ = Validation(step);
+}
+
+void Session::hold_after(uint64_t boundary) {
+  const std::lock_guard lock(mutex_);
+  if (boundary <= last_boundary_)
+    throw Error("boundary " + std::to_string(boundary) + " has been made already");
+  stop_after_ = boundary;
 }
 
 void Session::arm(const Fault& fault) {
@@ -132,6 +132,12 @@ SessionStats Session::stats() {
   stats.boundary = last_boundary_;
   stats.committed = committed_;
   stats.protected_ = protected_;
+  stats.unread_bytes = outbox_.unsent();
+  stats.held_back = held_back_;
+  stats.phases = times_.seconds();
+  stats.phases_of = times_.boundaries;
+  stats.differences = tolerance_.seen();
+  stats.steering_reads = steering_reads_;
   const std::lock_guard lock(mutex_);
   stats.snapshot_bytes = snapshot_.used();
   stats.validating = validation_.step();
@@ -156,6 +162,7 @@ void Session::leave() {
     work_.notify_all();
     changed_.notify_all();
   }
+  budget_->leave();
   board_.clear(request_.slot);
 }
 

@@ -21,5 +21,8 @@ std::unique_ptr<Backend> make_backend(const std::string& name, const BackendOpti
 
 /// Bytes of the shared segment of a communicator with so many ranks.
 uint64_t segment_bytes(uint32_t ranks);
+/// What the node service says in it (device/shared_segment.h). False with the reason.
+bool mark_segment(const std::string& path, uint64_t identity, std::string& error);
+bool mark_absent(const std::string& path, uint32_t rank, const std::string& why, std::string& error);
 
 }  // namespace jitc

@@ -2,10 +2,14 @@
 #include <utility>
 
 #include "error.h"
+#include "jitc/limits.h"
 #include "session.h"
 #include "wire.h"
 
 namespace jitc {
+namespace {
+constexpr uint32_t kOutOfMemory = 2;  // cudaErrorMemoryAllocation
+}
 
 void Session::dispatch_loop() {
   Lock lock(mutex_);
@@ -37,7 +41,9 @@ bool Session::has_work() const { return cursor_ < journal_.tail() || shed_wanted
 void Session::run_ops() {
   if (boundary_to_make_ && !make_imported_boundary()) return;
   while (runs()) {
+    if (!wait_until_read()) return;
     if (shed_wanted_) shed();
+    if (memory_reserved_ && !hold_at_ && cursor_ >= past_) settle_memory();
     uint64_t position = cursor_;
     const RecordHeader* const record = journal_.at(position);
     if (!record) return backend_->flush();
@@ -90,6 +96,7 @@ bool Session::dispatch(const RecordHeader& record) {
 void Session::enqueue(const ops::OpHeader& op) {
   using ops::OpId;
   if (in_step_) note_window(op);
+  if (last_boundary_ && reads_what_steers(op)) ++steering_reads_;
   // On a stream that does not exist nothing runs, so that no progress can tell of it.
   const uint64_t stream = wire::stream_of(op);
   const bool counts = stream == 0 || table_.streams().contains(stream);
@@ -100,10 +107,22 @@ void Session::enqueue(const ops::OpHeader& op) {
   const ops::OpInfo* const info = ops::find(op.op);
   answer_ = {answered_in_place(*info) ? op.sequence : 0, {}, {}};
   if (failed_before(op)) return skip(op);
+  if (const auto excess = table_.excess(op)) return refuse_excess(op, *info, *excess);
+  promise_result(op, *info);
   backend_->enqueue(op);
   if (counts && info->waits && results_.status(op.sequence).value_or(0) != 0)
     progress_.take_back(stream, given_before);  // no progress will tell of it
   note_resource(op, *info);
+}
+
+/// The program has too much of a kind (limits.h).
+void Session::refuse_excess(const ops::OpHeader& op, const ops::OpInfo& info,
+                            const ResourceTable::Excess& excess) {
+  const std::string text =
+      wire::op_name(op.op) + " (sequence " + std::to_string(op.sequence) + "): " + excess.text();
+  if (!info.waits) return fault(op.sequence, kOutOfMemory, "too-many", text);
+  result(op.sequence, kOutOfMemory, std::as_bytes(std::span(text)));
+  skip(op);
 }
 
 /// In its place the back end gets an op that does nothing: progress passes it when it is its turn.
@@ -113,11 +132,14 @@ void Session::skip(const ops::OpHeader& op) {
   backend_->enqueue(nothing.header);
 }
 
-/// What could not be made was answered so: in replay it must not be there either. The end of a capture that
-/// failed is no such case, it has to come.
+/// What could not be made was answered so: in replay it must not be there either, and a communicator whose
+/// ranks did not come is not waited for again. The end of a capture that failed is no such case, it has to
+/// come.
 bool Session::failed_before(const ops::OpHeader& op) const {
-  const bool makes =
-      answered_in_place(*ops::find(op.op)) && static_cast<ops::OpId>(op.op) != ops::OpId::capture_end;
+  using ops::OpId;
+  const auto id = static_cast<OpId>(op.op);
+  const bool joins = id == OpId::communicator_create || id == OpId::communicator_split;
+  const bool makes = joins || (answered_in_place(*ops::find(op.op)) && id != OpId::capture_end);
   return makes && results_.status(op.sequence).value_or(0) != 0;
 }
 
@@ -127,8 +149,9 @@ void Session::note_resource(const ops::OpHeader& op, const ops::OpInfo& info) {
   constexpr uint32_t kDropped = 999;
   table_.apply(op, answered_in_place(info) ? answer_.status.value_or(kDropped) : 0, answer_.payload);
   if (table_.overflown())
-    fault(op.sequence, 801, "capture-too-large",
-          wire::op_name(op.op) + ": a graph of more than 256 MiB of ops");
+    fault(
+        op.sequence, 801, "capture-too-large",
+        wire::op_name(op.op) + ": a graph of more than 256 MiB of ops, or more than 1 GiB of ops in graphs");
   if (info.id == OpId::module_load || info.id == OpId::module_unload || info.id == OpId::graph_destroy ||
       info.id == OpId::executable_destroy || info.id == OpId::capture_end || info.id == OpId::dnn_plan_load ||
       info.id == OpId::dnn_plan_drop)
@@ -162,7 +185,7 @@ bool Session::serve_image(const ops::OpHeader& op) {
   }
 }
 
-uint32_t Session::has_image(const ops::ImageQuery& query) { return images_.hold(query.hash, query.bytes); }
+uint32_t Session::has_image(const ops::ImageQuery& query) { return images_.has(query.hash, query.bytes); }
 
 /// All ops up to sequence are over for good: images that only they needed can go.
 void Session::release_unused_images(uint64_t sequence) {
@@ -201,6 +224,7 @@ void Session::note_window(const ops::OpHeader& op) {
     case OpId::function_get:
     case OpId::function_set:
     case OpId::function_query:
+    case OpId::tensor_map:
     case OpId::variable_get:
     case OpId::capture_end:
     case OpId::graph_instantiate:
@@ -226,11 +250,26 @@ void Session::injection_point(const ops::OpHeader& op, std::string_view phase) {
   inject(injector_.at_point(op, phase, last_boundary_), op);
 }
 
+/// A recovery begins: what the session holds on the GPU stays its own until the replay has it again.
+void Session::reserve_memory() {
+  budget_->reserve();
+  memory_reserved_ = true;
+}
+
+void Session::settle_memory() {
+  memory_reserved_ = false;
+  budget_->settle();
+}
+
 /// Runs what was given to the back end, so that a step can be finished later from exactly here.
 void Session::settle() { quiet_ = backend_->idle(); }
 
-/// The journal is full and no boundary will free it: it becomes a mere queue.
+/// The journal is full (or what is known of results is too much) and no boundary will free it: it becomes a
+/// mere queue.
 void Session::shed() {
+  if (results_.count() > limits::kResults)
+    return forget_all("more than " + std::to_string(limits::kResults) + " results since the last boundary",
+                      "");
   forget_all("the journal of this GPU is full (" + std::to_string(journal_.capacity() >> 20) +
                  " MiB with its spill file)",
              "--journal-limit");
@@ -239,16 +278,19 @@ void Session::shed() {
 /// The job goes on without anything to go back to. Loudly, and until the next boundary.
 void Session::forget_all(const std::string& why, const std::string& option) {
   if (!backend_->idle()) return;
+  outbox_.take_in();
+  results_.take_in([this](uint64_t position, size_t size) { return result_bytes(position, size); },
+                   limits::kPendingResults + limits::kUnreadResults);  // more than is ever on the way
   if (protected_.exchange(false))
-    notice(why +
-           ": until the next boundary a fault cannot be recovered. Give the service more with jitc-proxyd " +
-           option);
+    notice(why + ": until the next boundary a fault cannot be recovered" +
+           (option.empty() ? "" : ". Give the service more with jitc-proxyd " + option));
   Lock lock(mutex_);
   journal_.set_first_boundary(last_boundary_ + 1);
   for (const BoundaryState& state : boundaries_) drop_boundary(state);
   boundaries_.clear();
   drop_step();
   journal_.truncate(cursor_);
+  results_.forget(dispatched_);
   shed_wanted_ = false;
   changed_.notify_all();
 }

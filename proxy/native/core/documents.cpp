@@ -96,8 +96,11 @@ Json document(const BoundaryState& state) {
           {"step_has_waits", state.step_waits != 0},
           {"step_has_collectives", state.step_collectives != 0},
           {"variables_change", variables_change},
-          {"step_has_allocations", state.step_allocations != 0}};
+          {"step_has_allocations", state.step_allocations != 0},
+          {"measured", state.measured != 0}};
 }
+
+Json document(const Tolerance::Seen& seen) { return {{"results", seen.results}, {"largest", seen.largest}}; }
 
 Json document(const Verdict& verdict) {
   return {{"step", verdict.step},
@@ -105,7 +108,8 @@ Json document(const Verdict& verdict) {
           {"blocks", verdict.blocks},
           {"bytes", verdict.bytes},
           {"different", rows_document(verdict.different)},
-          {"unwritten", verdict.unwritten.size()}};
+          {"unwritten", verdict.unwritten.size()},
+          {"differences", document(verdict.results)}};
 }
 
 Json document(uint64_t bytes) { return document(RecoverReply{true, "", bytes, {}}); }
@@ -113,6 +117,12 @@ Json document(uint64_t bytes) { return document(RecoverReply{true, "", bytes, {}
 Transfer transfer(const Json& json) {
   return {get<uint64_t>(json, "address"), get<uint64_t>(json, "bytes"), get<uint64_t>(json, "offset"),
           hash_of(json, "hash")};
+}
+
+LiveRow replacement(const Json& json) {
+  LiveRow row{{get<uint64_t>(json, "address"), get<uint64_t>(json, "bytes"), get<uint64_t>(json, "ordinal")}};
+  row.hash = hash_of(json, "hash");
+  return row;
 }
 
 Policy policy(const Json& json) {
@@ -146,6 +156,8 @@ uint32_t timeout(const Json& request) {
   return timeout ? timeout : 30'000;
 }
 
+uint64_t epoch(const Json& request) { return get<uint64_t>(request, "epoch"); }
+
 LinkRequest link_request(const Json& json) {
   return {get<uint64_t>(json, "epoch"), get<std::string>(json, "path"), get<uint64_t>(json, "path_bytes"),
           timeout(json), get_all(json, "blocks", transfer)};
@@ -156,17 +168,20 @@ using Command = std::function<Json(Session&, const Json&)>;
 const std::map<std::string, Command>& commands() {
   static const std::map<std::string, Command> kCommands{
       {"Fence", [](Session& s, const Json& r) { return document(s.fence(get<uint64_t>(r, "epoch"))); }},
+      {"Keep",
+       [](Session& s, const Json& r) { return document(s.with_links(s.keep(epoch(r), timeout(r)))); }},
       {"Rollback",
        [](Session& s, const Json& r) {
-         return document(s.with_links(s.roll_back(get<uint64_t>(r, "boundary"))));
+         return document(s.with_links(
+             s.roll_back(get<uint64_t>(r, "boundary"), epoch(r), get_all(r, "replaced", replacement))));
        }},
       {"FinishStep",
        [](Session& s, const Json& r) {
-         return document(s.with_links(s.finish_step(get<uint64_t>(r, "boundary"), timeout(r))));
+         return document(s.with_links(s.finish_step(get<uint64_t>(r, "boundary"), timeout(r), epoch(r))));
        }},
       {"SkipStep",
        [](Session& s, const Json& r) {
-         return document(s.with_links(s.skip_step(get<uint64_t>(r, "boundary"), timeout(r))));
+         return document(s.with_links(s.skip_step(get<uint64_t>(r, "boundary"), timeout(r), epoch(r))));
        }},
       {"Export",
        [](Session& s, const Json& r) {
@@ -181,7 +196,7 @@ const std::map<std::string, Command>& commands() {
       {"Resume",
        [](Session& s, const Json& r) {
          const auto slots = get_all(r, "slots", number);
-         s.resume(get<uint64_t>(r, "epoch"), {slots.begin(), slots.end()});
+         s.resume(epoch(r), {slots.begin(), slots.end()}, get<double>(r, "bound"));
          return Json::object();
        }},
       {"Abandon",
@@ -194,6 +209,10 @@ const std::map<std::string, Command>& commands() {
       {"SetPolicy", [](Session& s, const Json& r) { return s.set_policy(policy(r)), Json::object(); }},
       {"Validate",
        [](Session& s, const Json& r) { return s.validate(get<uint64_t>(r, "step")), Json::object(); }},
+      {"Hold",
+       [](Session& s, const Json& r) { return s.hold_after(get<uint64_t>(r, "boundary")), Json::object(); }},
+      {"Tell",
+       [](Session& s, const Json& r) { return s.notice(get<std::string>(r, "text")), Json::object(); }},
       {"Arm", [](Session& s, const Json& r) { return s.arm(fault(r)), Json::object(); }},
   };
   return kCommands;
@@ -208,8 +227,10 @@ DeviceOptions parse_options(const std::string& text) {
     throw Error("there is no \"" + device + "\" device, only \"software\" and \"cuda\"");
   DeviceOptions options;
   options.device = device;
+  options.gpu = get<uint32_t>(json, "gpu");
   options.memory_limit = get<uint64_t>(json, "memory_limit");
   options.threads = std::max(1, get<int>(json, "threads", 1));
+  options.noise = get<uint64_t>(json, "noise");
   options.operators_path = get<std::string>(json, "operators");
   options.driver_path = get<std::string>(json, "driver");
   options.nccl_path = get<std::string>(json, "nccl");
@@ -269,6 +290,11 @@ std::string stats_document(const std::vector<SessionStats>& sessions) {
                     {"state", one.state},
                     {"policy", one.policy},
                     {"protected", one.protected_},
+                    {"unread_bytes", one.unread_bytes},
+                    {"held_back", one.held_back},
+                    {"boundary_phases", {{"boundaries", one.phases_of}, {"seconds", one.phases}}},
+                    {"differences", document(one.differences)},
+                    {"steering_reads", one.steering_reads},
                     {"validating", one.validating},
                     {"validation", document(one.verdict)}});
     used += one.memory_used;

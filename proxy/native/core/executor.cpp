@@ -11,7 +11,8 @@
 namespace jitc {
 namespace {
 constexpr uint32_t kIllegalAddress = 700;  // cudaErrorIllegalAddress
-}
+constexpr uint32_t kUnknown = 999;         // cudaErrorUnknown
+}  // namespace
 
 Executor::Executor(const std::string& options, const jitc_control& control)
     : options_(parse_options(options)), control_(control) {
@@ -76,14 +77,15 @@ std::string Executor::command(const std::string& method, const std::string& requ
   return stats_document(stats);
 }
 
-std::string Executor::join(uint64_t session, const std::array<uint8_t, 128>& unique_id, uint32_t ranks,
-                           uint32_t rank, uint64_t epoch, uint64_t& bytes, std::string& error) {
-  char path[4096] = "";
-  if (control_.join &&
-      control_.join(session, unique_id.data(), ranks, rank, epoch, path, sizeof(path), &bytes) == 0)
-    return path;
-  error = "the node service did not let this rank join the communicator";
-  return {};
+MeetingPlace Executor::join(uint64_t session, const std::array<uint8_t, 128>& unique_id, uint32_t ranks,
+                            uint32_t rank, uint64_t epoch) {
+  jitc_join answer{};
+  const int code = control_.join ? control_.join(session, unique_id.data(), ranks, rank, epoch, &answer)
+                                 : JITC_JOIN_REFUSED;
+  if (code == JITC_JOINED) return {answer.text, answer.segment_bytes, answer.identity, false, 0, {}};
+  if (code == JITC_JOIN_SUPERSEDED) return {{}, 0, 0, true, 0, {}};
+  const bool told = answer.status && answer.text[0];
+  return {{}, 0, 0, false, told ? answer.status : kUnknown, told ? answer.text : "nobody can be asked"};
 }
 
 void Executor::report_fault(uint64_t session, uint64_t sequence, uint32_t status, std::string cause,

@@ -49,6 +49,17 @@ class File {
     }
     return true;
   }
+  /// False: the file is shorter.
+  bool read_all(std::span<std::byte> bytes) const {
+    for (off_t offset = 0; !bytes.empty();) {
+      const ssize_t done = pread(fd_, bytes.data(), bytes.size(), offset);
+      if (done < 0 && errno == EINTR) continue;
+      if (done <= 0) return false;
+      bytes = bytes.subspan(static_cast<size_t>(done));
+      offset += done;
+    }
+    return true;
+  }
 
  private:
   int fd_;
@@ -63,21 +74,31 @@ void make_folder(const std::string& path) {
 std::string words(uint64_t bytes) { return std::to_string(bytes) + " bytes"; }
 }  // namespace
 
-/// An image in memory.
+/// An image in memory. Small ones are read: a process can have only so many mappings.
 class ImageStore::Mapping {
  public:
   Mapping(const File& file, uint64_t bytes) : size_(bytes) {
+    if (bytes <= kSmall) {
+      copy_.resize(bytes);
+      if (!file.read_all(copy_)) copy_.clear();
+      return;
+    }
     void* const map = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file.get(), 0);
     if (map != MAP_FAILED) data_ = static_cast<const std::byte*>(map);
   }
-  Mapping(Mapping&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(other.size_) {}
+  Mapping(Mapping&& other) noexcept
+      : copy_(std::move(other.copy_)), data_(std::exchange(other.data_, nullptr)), size_(other.size_) {}
   Mapping& operator=(Mapping&&) = delete;
   ~Mapping() {
     if (data_) munmap(const_cast<std::byte*>(data_), size_);
   }
-  std::span<const std::byte> bytes() const { return {data_, data_ ? size_ : 0}; }
+  std::span<const std::byte> bytes() const {
+    return data_ ? std::span(data_, size_) : std::span<const std::byte>(copy_);
+  }
 
  private:
+  static constexpr uint64_t kSmall = 128u << 10;
+  std::vector<std::byte> copy_;
   const std::byte* data_ = nullptr;
   uint64_t size_;
 };
@@ -107,6 +128,23 @@ void ImageStore::find_held() {
   }
 }
 
+bool ImageStore::has(const ImageHash& hash, uint64_t bytes) {
+  if (!hold(hash, bytes)) return false;
+  // The file itself: what is in memory of it does not help the worker that comes after this one.
+  if (hash_bytes(Mapping(File(held(hash), O_RDONLY), bytes).bytes()) == hash) return true;
+  discard(hash);
+  return false;
+}
+
+/// For the node: other sessions that hold it still have the damaged file under names of their own.
+void ImageStore::discard(const ImageHash& hash) {
+  if (auto known = maps_.extract(hash)) discarded_.push_back(std::move(known.mapped()));
+  held_.erase(hash);
+  unlink(held(hash).c_str());
+  unlink(shared(hash).c_str());
+}
+
+/// Whether there is a file of that name and size; then it stays.
 bool ImageStore::hold(const ImageHash& hash, uint64_t bytes) {
   if (!enabled()) return false;
   if (!held_.contains(hash)) {
@@ -143,6 +181,11 @@ void ImageStore::part(const ImageHash& hash, uint64_t total, uint64_t offset,
 }
 
 void ImageStore::begin_part(const ImageHash& hash, uint64_t total) {
+  if (own_bytes() + total > place_.limit / 4 * 3)
+    throw ImageError(kOutOfMemory,
+                     "the program's module images take more than three quarters of the room for all programs "
+                     "(" +
+                         words(place_.limit) + "): give the service more with --images-limit");
   if (!make_room(total))
     throw ImageError(kOutOfMemory,
                      "the folder for module images is full (" + words(place_.limit) +
@@ -184,6 +227,7 @@ void ImageStore::publish(const ImageHash& hash) {
 bool ImageStore::keep(const ImageHash& hash, std::span<const std::byte> bytes) {
   if (!enabled()) return false;
   try {
+    if (has(hash, bytes.size())) return true;
     part(hash, bytes.size(), 0, bytes);
   } catch (const Error&) {
     return false;
@@ -192,20 +236,20 @@ bool ImageStore::keep(const ImageHash& hash, std::span<const std::byte> bytes) {
 }
 
 std::span<const std::byte> ImageStore::image(const ImageHash& hash, uint64_t bytes, std::string& error) {
-  if (const auto known = maps_.find(hash); known != maps_.end() && known->second.bytes().size() == bytes)
-    return known->second.bytes();
-  if (!hold(hash, bytes)) {
-    error = "image " + to_hex(hash) + " is not on this node";
-    return {};
+  auto known = maps_.find(hash);
+  if (known == maps_.end() || known->second.bytes().size() != bytes) {
+    if (!hold(hash, bytes)) {
+      error = "image " + to_hex(hash) + " is not on this node";
+      return {};
+    }
+    const File file(held(hash), O_RDONLY);
+    maps_.erase(hash);
+    known = maps_.emplace(hash, Mapping(file, bytes)).first;
   }
-  const File file(held(hash), O_RDONLY);
-  Mapping mapping(file, bytes);
-  if (mapping.bytes().empty() || hash_bytes(mapping.bytes()) != hash) {
-    error = "image " + to_hex(hash) + " is damaged";
-    return {};
-  }
-  maps_.erase(hash);
-  return maps_.emplace(hash, std::move(mapping)).first->second.bytes();
+  const auto found = known->second.bytes();
+  if (!found.empty() && hash_bytes(found) == hash) return found;
+  error = "image " + to_hex(hash) + " is damaged";
+  return {};
 }
 
 void ImageStore::hold_only(const std::set<ImageHash>& needed) {
@@ -226,6 +270,17 @@ void ImageStore::close() {
   held_.clear();
   std::error_code ignored;
   files::remove_all(own_, ignored);
+}
+
+/// That this session holds, or that are on their way.
+uint64_t ImageStore::own_bytes() const {
+  uint64_t bytes = 0;
+  std::error_code ignored;
+  for (const auto& entry : files::directory_iterator(own_, ignored)) {
+    struct stat status{};
+    if (lstat(entry.path().c_str(), &status) == 0) bytes += static_cast<uint64_t>(status.st_blocks) * 512;
+  }
+  return bytes;
 }
 
 /// Removes what nobody holds, least recently used first, until `bytes` more are within the limit.

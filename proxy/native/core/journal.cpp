@@ -20,6 +20,11 @@ uint32_t checksum_of(const RecordHeader& record) {
   const auto* const start = reinterpret_cast<const std::byte*>(&record);
   return crc32c(0, {start + sizeof(record.checksum), sizeof(record) - sizeof(record.checksum) + record.size});
 }
+
+uint64_t read_word(const std::atomic<uint64_t>& word) {
+  if (const auto value = unguarded(word.load())) return *value;
+  throw Error("the journal is damaged: its header is not what was written");
+}
 }  // namespace
 
 Journal::Journal(const Place& memory, const Place& spill, bool existing) {
@@ -34,6 +39,7 @@ Journal::Journal(const Place& memory, const Place& spill, bool existing) {
   if (spill_chunks_) spill_ = SharedMap(spill.path, spill_chunks_ * kChunkBytes);
   free_.assign(chunks(), true);
   dirty_.assign(chunks(), existing);
+  chunks_ = std::vector<std::atomic<uint32_t>>(chunks());
   existing ? open() : create();
 }
 
@@ -44,13 +50,19 @@ void Journal::create() {
   made.chunk_bytes = kChunkBytes;
   made.memory_chunks = memory_chunks_;
   made.spill_chunks = spill_chunks_;
-  made.head.store(0);
-  made.tail.store(0);
-  made.first_boundary.store(0);
+  for (auto* const word : {&made.head, &made.tail, &made.first_boundary}) word->store(guarded(0));
   made.magic = kMagic;
 }
 
 void Journal::open() {
+  check_header();
+  read_list();
+  for (uint32_t physical = 0; physical < chunks(); ++physical)
+    if (free_[physical]) release(physical), dirty_[physical] = false;
+  if (const std::string found = damage(); !found.empty()) throw Error(found);
+}
+
+void Journal::check_header() const {
   const Header& found = header();
   if (found.magic != kMagic) throw Error("this is no journal");
   if (found.format != kFormat || found.op_format != ops::kFormatVersion)
@@ -60,29 +72,42 @@ void Journal::open() {
   if (found.chunk_bytes != kChunkBytes || found.memory_chunks != memory_chunks_ ||
       found.spill_chunks != spill_chunks_)
     throw Error("the journal was made with other sizes than those given");
+}
+
+void Journal::read_list() {
+  const Header& found = header();
+  head_ = read_word(found.head);
+  tail_ = read_word(found.tail);
+  first_boundary_ = read_word(found.first_boundary);
   if (head() > tail()) throw Error("the journal is damaged: its head lies after its tail");
   listed_ = (tail() + kChunkBytes - 1) / kChunkBytes;
   if (listed_ - head() / kChunkBytes > chunks())
     throw Error("the journal is damaged: it lists too many chunks");
   for (uint64_t number = head() / kChunkBytes; number < listed_; ++number) {
-    const uint32_t physical = chunk_of(number).load();
+    const uint32_t physical = listed_chunk(number).load();
     if (physical >= chunks() || !free_[physical])
       throw Error("the journal is damaged: its list of chunks is wrong");
     free_[physical] = false;
+    chunks_[number % chunks()] = physical;
   }
-  for (uint32_t physical = 0; physical < chunks(); ++physical)
-    if (free_[physical]) release(physical), dirty_[physical] = false;
-  verify();
 }
 
-void Journal::verify() const {
+std::string Journal::damage() const {
+  const std::lock_guard lock(mutex_);
   uint64_t position = head();
-  while (const RecordHeader* const record = at(position)) {
-    const uint64_t room = kChunkBytes - position % kChunkBytes - sizeof(RecordHeader);
-    if (record->position != position || record->size > room || checksum_of(*record) != record->checksum)
-      throw Error("the journal is damaged at position " + std::to_string(position));
-    position = after(*record);
+  while (position < tail()) {
+    const uint64_t offset = position % kChunkBytes;
+    if (offset + sizeof(RecordHeader) > kChunkBytes) {
+      position = round_up(position, kChunkBytes);
+      continue;
+    }
+    const auto& record = *reinterpret_cast<const RecordHeader*>(address(position));
+    const uint64_t room = kChunkBytes - offset - sizeof(RecordHeader);
+    if (record.position != position || record.size > room || checksum_of(record) != record.checksum) break;
+    position = record.kind == RecordKind::chunk_end ? round_up(after(record), kChunkBytes) : after(record);
   }
+  if (position == tail()) return {};
+  return "the journal is damaged at position " + std::to_string(position);
 }
 
 std::byte* Journal::chunk(uint32_t physical) const {
@@ -91,7 +116,7 @@ std::byte* Journal::chunk(uint32_t physical) const {
 }
 
 std::byte* Journal::address(uint64_t position) const {
-  const uint32_t physical = chunk_of(position / kChunkBytes).load(std::memory_order_acquire);
+  const uint32_t physical = chunks_[position / kChunkBytes % chunks()].load(std::memory_order_acquire);
   return chunk(physical) + position % kChunkBytes;
 }
 
@@ -102,7 +127,8 @@ bool Journal::next_chunk(uint64_t number) {
   if (physical >= memory_chunks_ && !spill_.reserve((physical - memory_chunks_) * kChunkBytes, kChunkBytes))
     return false;
   free_[physical] = dirty_[physical] = false;
-  chunk_of(number).store(physical, std::memory_order_release);
+  listed_chunk(number).store(physical, std::memory_order_release);
+  chunks_[number % chunks()].store(physical, std::memory_order_release);
   listed_ = number + 1;
   return true;
 }
@@ -122,20 +148,27 @@ bool Journal::append(RecordKind kind, uint64_t sequence, std::initializer_list<B
     const uint64_t number = round_up(position, kChunkBytes) / kChunkBytes;
     if (!next_chunk(number)) return false;
     if (offset && offset + sizeof(RecordHeader) <= kChunkBytes)
-      reinterpret_cast<RecordHeader*>(address(position))->kind = RecordKind::chunk_end;
+      write(RecordKind::chunk_end, position, 0, {}, 0, 1);
     position = number * kChunkBytes;
   }
+  write(kind, position, sequence, pieces, part, parts);
+  if (position_out) *position_out = position;
+  header().tail.store(guarded(position + needed), std::memory_order_release);
+  tail_.store(position + needed, std::memory_order_release);
+  return true;
+}
+
+void Journal::write(RecordKind kind, uint64_t position, uint64_t sequence,
+                    std::initializer_list<Bytes> pieces, uint16_t part, uint16_t parts) const {
   auto* const record = reinterpret_cast<RecordHeader*>(address(position));
-  *record = {0, kind, 0, static_cast<uint32_t>(size), part, parts, position, sequence};
   auto* to = reinterpret_cast<std::byte*>(record + 1);
   for (const Bytes piece : pieces) {
     if (!piece.empty()) std::memcpy(to, piece.data(), piece.size());
     to += piece.size();
   }
+  const auto size = static_cast<uint32_t>(to - reinterpret_cast<std::byte*>(record + 1));
+  *record = {0, kind, 0, size, part, parts, position, sequence};
   record->checksum = checksum_of(*record);
-  if (position_out) *position_out = position;
-  header().tail.store(position + needed, std::memory_order_release);
-  return true;
 }
 
 bool Journal::append_parts(RecordKind kind, uint64_t sequence, Bytes document) {
@@ -169,9 +202,15 @@ void Journal::truncate(uint64_t position) {
   const uint64_t old = head();
   position = std::min(position, tail());
   if (position <= old) return;
-  header().head.store(position, std::memory_order_release);
+  header().head.store(guarded(position), std::memory_order_release);
+  head_.store(position, std::memory_order_release);
   for (uint64_t number = old / kChunkBytes; number < position / kChunkBytes && number < listed_; ++number)
-    give_back(chunk_of(number).load());
+    give_back(chunks_[number % chunks()]);
+}
+
+void Journal::set_first_boundary(uint64_t number) {
+  header().first_boundary.store(guarded(number), std::memory_order_release);
+  first_boundary_.store(number, std::memory_order_release);
 }
 
 void Journal::give_back(uint32_t physical) {

@@ -2,10 +2,12 @@
 //
 // Format: docs/journal.md. Called by Session: append from any thread, reading from the dispatcher.
 // Promises: a record is either published whole or not at all, whatever instruction the process is killed
-// at; memory before the head goes back to the system; append never blocks and never grows over the limit.
+// at; memory before the head goes back to the system; append never blocks and never grows over the limit;
+// any bit of it that has changed since it was written is noticed when the journal is opened, and by damage().
 //
 // Positions are logical and only grow: chunk number in the list times chunk size, plus offset. The list
-// (chunk number -> physical chunk) is a ring in the header, so freeing at the head costs nothing.
+// (chunk number -> physical chunk) is a ring in the header, so freeing at the head costs nothing. What the
+// header says is read when the journal is opened; afterwards this process goes by its own memory.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -48,7 +50,7 @@ static_assert(sizeof(RecordHeader) == 32);
 
 class Journal {
  public:
-  static constexpr uint32_t kFormat = 7;
+  static constexpr uint32_t kFormat = 8;
   static constexpr uint64_t kChunkBytes = (4u << 20) + (64u << 10);  // a record of any size fits
   using Bytes = std::span<const std::byte>;
 
@@ -69,15 +71,15 @@ class Journal {
   static uint64_t after(const RecordHeader& record);
   /// Forgets everything before position.
   void truncate(uint64_t position);
+  /// Looks at every record again: empty when all are as they were written, else what is wrong.
+  std::string damage() const;
 
-  uint64_t head() const { return header().head.load(std::memory_order_acquire); }
-  uint64_t tail() const { return header().tail.load(std::memory_order_acquire); }
+  uint64_t head() const { return head_.load(std::memory_order_acquire); }
+  uint64_t tail() const { return tail_.load(std::memory_order_acquire); }
   uint64_t bytes() const { return tail() - head(); }
   /// Boundaries before this one are gone, also where their records still are. Before their copies are reused.
-  void set_first_boundary(uint64_t number) {
-    header().first_boundary.store(number, std::memory_order_release);
-  }
-  uint64_t first_boundary() const { return header().first_boundary.load(std::memory_order_acquire); }
+  void set_first_boundary(uint64_t number);
+  uint64_t first_boundary() const { return first_boundary_.load(std::memory_order_acquire); }
   uint64_t capacity() const { return chunks() * kChunkBytes; }
 
  private:
@@ -85,13 +87,14 @@ class Journal {
     uint64_t magic;
     uint32_t format, op_format;
     uint64_t chunk_bytes, memory_chunks, spill_chunks;
+    // Guarded words (checksum.h).
     std::atomic<uint64_t> head, tail;
     std::atomic<uint64_t> first_boundary;  // records of boundaries before this one are void
   };  // then a ring: physical chunk of list entry n at n % chunks
   static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
   Header& header() const { return *reinterpret_cast<Header*>(memory_.data()); }
-  std::atomic<uint32_t>& chunk_of(uint64_t number) const {
+  std::atomic<uint32_t>& listed_chunk(uint64_t number) const {
     return reinterpret_cast<std::atomic<uint32_t>*>(memory_.data() + sizeof(Header))[number % chunks()];
   }
   uint64_t chunks() const { return memory_chunks_ + spill_chunks_; }
@@ -99,17 +102,22 @@ class Journal {
   std::byte* address(uint64_t position) const;
   void create();
   void open();
-  void verify() const;
+  void check_header() const;
+  void read_list();
+  void write(RecordKind kind, uint64_t position, uint64_t sequence, std::initializer_list<Bytes> pieces,
+             uint16_t part, uint16_t parts) const;
   bool next_chunk(uint64_t number);
   void give_back(uint32_t physical);
   void release(uint32_t physical) const;
 
   SharedMap memory_, spill_;
   uint64_t memory_chunks_ = 0, spill_chunks_ = 0, data_offset_ = 0;
-  std::mutex mutex_;         // append and truncate
-  std::vector<bool> free_;   // by physical chunk
-  std::vector<bool> dirty_;  // free, but its memory not given back yet
-  uint64_t listed_ = 0;      // list entries made: the next one's number
+  mutable std::mutex mutex_;                   // append, truncate, damage
+  std::vector<bool> free_;                     // by physical chunk
+  std::vector<bool> dirty_;                    // free, but its memory not given back yet
+  uint64_t listed_ = 0;                        // list entries made: the next one's number
+  std::vector<std::atomic<uint32_t>> chunks_;  // the ring
+  std::atomic<uint64_t> head_{0}, tail_{0}, first_boundary_{0};
 };
 
 }  // namespace jitc

@@ -45,13 +45,10 @@ RecoverReply Session::move_blocks(const LinkRequest& request, bool sends) {
 
 bool Session::content_is_right(const std::vector<Transfer>& blocks) const {
   std::vector<MemoryRange> ranges;
-  for (const Transfer& block : blocks)
-    if (block.hash != kNoHash) ranges.push_back({block.address, block.bytes});
+  for (const Transfer& block : blocks) ranges.push_back({block.address, block.bytes});
   std::vector<Hash> now(ranges.size());
   backend_->hash_all(ranges, now);
-  auto found = now.begin();
-  return std::ranges::all_of(
-      blocks, [&](const Transfer& block) { return block.hash == kNoHash || block.hash == *found++; });
+  return std::ranges::equal(blocks, now, {}, &Transfer::hash);
 }
 
 }  // namespace jitc

@@ -12,6 +12,7 @@ bool Outbox::attach() {
   if (attached_) return false;
   attached_ = true;
   urgent_.clear();
+  unsent_ = 0;
   progress_.clear();
   ack_sent_ = 0;
   return true;
@@ -21,6 +22,7 @@ void Outbox::detach() {
   const std::lock_guard lock(mutex_);
   attached_ = false;
   urgent_.clear();
+  unsent_ = 0;
   progress_.clear();
   wake_.notify_all();
 }
@@ -31,12 +33,30 @@ bool Outbox::attached() const {
 }
 
 void Outbox::completion(CompletionKind kind, uint32_t status, uint64_t sequence, Bytes payload) {
-  std::vector<std::byte> record;
-  wire::append_completion(record, kind, status, 0, sequence, payload);
+  put({kind, status, sequence, {ResultBytes::kHere, payload.size(), {payload.begin(), payload.end()}}});
+}
+
+void Outbox::result(uint32_t status, uint64_t sequence, ResultBytes bytes) {
+  put({CompletionKind::result, status, sequence, std::move(bytes)});
+}
+
+void Outbox::put(Entry entry) {
   const std::lock_guard lock(mutex_);
+  if (entry.kind == CompletionKind::result) unsent_ += entry.bytes.size;
   if (!attached_) return;  // told again at attach
-  urgent_.push_back(std::move(record));
+  urgent_.push_back(std::move(entry));
   wake_.notify_one();
+}
+
+void Outbox::take_in() {
+  const std::lock_guard lock(mutex_);
+  for (Entry& entry : urgent_) {
+    ResultBytes& bytes = entry.bytes;
+    if (bytes.position == ResultBytes::kHere) continue;
+    const auto found = read_(bytes.position, bytes.size);
+    bytes.here.assign(found.begin(), found.end());
+    bytes.position = ResultBytes::kHere;
+  }
 }
 
 void Outbox::progress(uint64_t stream, uint64_t sequence) {
@@ -89,16 +109,24 @@ int64_t Outbox::compose(std::span<std::byte> out) {
     ack_sent_ = ack_;
     at_once_ = false;
   }
-  while (!urgent_.empty() && records.size() + urgent_.front().size() <= room) {
-    records.insert(records.end(), urgent_.front().begin(), urgent_.front().end());
-    urgent_.pop_front();
-  }
+  while (!urgent_.empty() && write_first(records, room)) urgent_.pop_front();
   if (records.empty() && !urgent_.empty()) return -1;
   if (urgent_.empty()) tell_progress(records, room);  // it must not overtake results that did not fit
   last_sent_ = std::chrono::steady_clock::now();
   const size_t prefix = wire::write_prefix(out.data(), records.size());
   std::memcpy(out.data() + prefix, records.data(), records.size());
   return static_cast<int64_t>(prefix + records.size());
+}
+
+/// False: it does not fit into what is left.
+bool Outbox::write_first(std::vector<std::byte>& records, size_t room) {
+  const auto& [kind, status, sequence, bytes] = urgent_.front();
+  if (records.size() + wire::completion_size(bytes.size) > room) return false;
+  const bool here = bytes.position == ResultBytes::kHere;
+  wire::append_completion(records, kind, status, 0, sequence,
+                          here ? Bytes(bytes.here) : read_(bytes.position, bytes.size));
+  if (kind == CompletionKind::result) unsent_ -= bytes.size;
+  return true;
 }
 
 void Outbox::tell_progress(std::vector<std::byte>& records, size_t room) {

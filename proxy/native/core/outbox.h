@@ -2,8 +2,10 @@
 //
 // Called by: Session (puts), the stream's thread (poll). Promises: a result is out before any progress
 // that was made after it; only the newest ack, and the newest progress per stream, is kept; these alone
-// wake the poller at most once per kLazy; progress is noted by its owner before it is told.
+// wake the poller at most once per kLazy; progress is noted by its owner before it is told. Results that are
+// in the journal are read there when it is their turn; here they only wait in line.
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "jitc/completion.h"
+#include "results.h"
 
 namespace jitc {
 
@@ -33,13 +36,18 @@ class Outbox {
   /// Longest payload that fits into one message.
   static constexpr size_t kMaximumPayload = (4u << 20) - 4096;
 
-  explicit Outbox(Note note = {}) : note_(std::move(note)) {}
+  explicit Outbox(ResultReader read = {}, Note note = {}) : read_(std::move(read)), note_(std::move(note)) {}
   /// False when a stream is attached already. Starts with nothing to send.
   bool attach();
   void detach();
   bool attached() const;
 
   void completion(CompletionKind kind, uint32_t status, uint64_t sequence, Bytes payload = {});
+  void result(uint32_t status, uint64_t sequence, ResultBytes bytes);
+  /// Bytes of results that have not been sent, since the last attach. Counted also while nobody is attached.
+  uint64_t unsent() const { return unsent_.load(); }
+  /// The journal is about to forget results: those that wait in line are kept here from now on.
+  void take_in();
   void progress(uint64_t stream, uint64_t sequence);
   void ack(uint64_t sequence, bool at_once = false);
 
@@ -47,16 +55,26 @@ class Outbox {
   int64_t poll(std::span<std::byte> out, int timeout_ms);
 
  private:
+  struct Entry {
+    CompletionKind kind;
+    uint32_t status;
+    uint64_t sequence;
+    ResultBytes bytes;
+  };
   bool lazy_pending() const { return ack_ > ack_sent_ || !progress_.empty(); }
+  void put(Entry entry);
+  bool write_first(std::vector<std::byte>& records, size_t room);
   int64_t compose(std::span<std::byte> out);
   void tell_progress(std::vector<std::byte>& records, size_t room);
   void wake_lazily();
 
+  const ResultReader read_;
   const Note note_;
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   bool attached_ = false, waiting_without_end_ = false, at_once_ = false;
-  std::deque<std::vector<std::byte>> urgent_;
+  std::deque<Entry> urgent_;
+  std::atomic<uint64_t> unsent_{0};  // bytes of the results in it
   std::map<uint64_t, uint64_t> progress_;
   uint64_t ack_ = 0, ack_sent_ = 0;
   std::chrono::steady_clock::time_point last_sent_{};

@@ -21,6 +21,8 @@ struct Policy {
   bool peer_mode() const { return barrier || !copy_all; }
   bool measures(uint64_t boundary) const { return measure_every && boundary % measure_every == 0; }
   bool known(uint64_t ordinal) const { return known_ordinals.contains(ordinal); }
+  /// Another rank has the same bytes, as far as is known.
+  bool has_replica(uint64_t ordinal) const { return known(ordinal) && !unique_ordinals.contains(ordinal); }
   /// Small blocks are always copied: it costs next to nothing, and loss scales change only now and then.
   static constexpr uint64_t kSmall = 1024;
   bool wants_copy(uint64_t ordinal, uint64_t bytes) const {

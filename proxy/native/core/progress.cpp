@@ -68,15 +68,17 @@ bool Progress::given_again(uint64_t sequence) const {
   return sequence <= floor_ || given_again_.contains(sequence);
 }
 
-uint64_t Progress::done_on(uint64_t stream) const {
-  const auto found = streams_.find(stream);
-  return std::max(floor_, found == streams_.end() ? 0 : found->second.done);
+/// The ops before the telling have been given: a stream that has done all it was given has got as far as was
+/// told.
+bool Progress::reached(const StreamProgress& told) const {
+  const auto found = streams_.find(told.stream);
+  if (told.sequence <= floor_ || found == streams_.end()) return true;
+  return found->second.done >= std::min(told.sequence, found->second.given);
 }
 
 bool Progress::reached(std::span<const StreamProgress> told) const {
   const std::lock_guard lock(mutex_);
-  return std::ranges::all_of(
-      told, [this](const StreamProgress& one) { return one.sequence <= done_on(one.stream); });
+  return std::ranges::all_of(told, [this](const StreamProgress& one) { return reached(one); });
 }
 
 }  // namespace jitc

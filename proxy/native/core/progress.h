@@ -37,14 +37,14 @@ class Progress {
   /// A result that the program has is there again.
   void give_again(uint64_t sequence);
   bool given_again(uint64_t sequence) const;
-  /// Whether every stream has got as far as this tells.
+  /// Whether every stream has got as far as was told, once all ops of before that have been given.
   bool reached(std::span<const StreamProgress> told) const;
 
  private:
   struct Reached {
     uint64_t given = 0, done = 0;
   };
-  uint64_t done_on(uint64_t stream) const;
+  bool reached(const StreamProgress& told) const;
 
   mutable std::mutex mutex_;
   std::unordered_map<uint64_t, Reached> streams_;

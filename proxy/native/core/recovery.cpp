@@ -17,15 +17,22 @@ constexpr auto kSettleTime = std::chrono::seconds(10);
 // -- fence -------------------------------------------------------------------------------------------
 
 Position Session::fence(uint64_t epoch) {
-  *newest_epoch_ = epoch;  // first: a transfer of blocks that is under way holds the session
+  // First: a call of an earlier recovery that is under way holds the session, and ends when it sees this.
+  uint64_t newest = *newest_epoch_;
+  while (newest < epoch && !newest_epoch_->compare_exchange_weak(newest, epoch)) {
+  }
   Lock lock(mutex_);
+  stop_if_outdated(epoch);
+  changed_.notify_all();
   if (state_ == State::over) throw Error("the session has been given up: " + over_message_);
+  reserve_memory();
   if (state_ == State::running) stop_dispatcher(lock);
   if (state_ == State::faulted) {
     quiet_ = false;
     hold(lock);
   }
   epoch_ = epoch;
+  stop_after_ = 0;
   BoardSlot& slot = board_.slot(request_.slot);
   slot.epoch.store(epoch);
   Position position{committed_, last_boundary_, slot.reached, slot.begun, 0, received_};
@@ -54,6 +61,7 @@ void Session::stop_dispatcher(Lock& lock) {
 void Session::hold(Lock& lock) {
   stop_backend(lock);
   changed_.wait(lock, [this] { return parked_; });
+  backend_->remember_graphs(table_.list(*backend_));
   restored_ = quiet_;
 }
 
@@ -63,6 +71,7 @@ void Session::stop_backend(Lock& lock) {
   changed_.notify_all();
   lock.unlock();  // the back end's threads may be about to report a fault
   backend_->fence();
+  results_.drop_promises();
   lock.lock();
 }
 
@@ -71,24 +80,45 @@ void Session::require_fenced(const char* what) const {
     throw Error(std::string(what) + " needs a fenced session, this one is " + name_of(state_));
 }
 
+/// A call may come late, when a newer recovery has fenced the session already. With mutex_.
+void Session::begin_command(uint64_t epoch) {
+  command_epoch_ = epoch;
+  stop_if_outdated(epoch);
+}
+
+void Session::stop_if_outdated(uint64_t epoch) const {
+  if (outdated(epoch) && state_ != State::over) throw Error("a newer recovery has begun");
+}
+
 // -- on ------------------------------------------------------------------------------------------------
 
-RecoverReply Session::finish_step(uint64_t boundary, uint32_t timeout_ms) {
+/// Nothing has run since the boundary was made.
+bool Session::stands_at(uint64_t boundary) const {
+  return restored_ && quiet_ && !memory_lost_ && !boundaries_.empty() &&
+         boundaries_.back().number == boundary && dispatched_ == boundaries_.back().sequence;
+}
+
+RecoverReply Session::finish_step(uint64_t boundary, uint32_t timeout_ms, uint64_t epoch) {
   Lock lock(mutex_);
   require_fenced("FinishStep");
+  begin_command(epoch);
+  if (stands_at(boundary)) return {};
   if (find_boundary(boundary)) {
     lock.unlock();
-    return roll_back(boundary);
+    return roll_back(boundary, epoch);
   }
+  if (const std::string damage = journal_.damage(); !damage.empty()) return {false, damage, 0, {}};
   if (boundary != last_boundary_ + 1)
     return {false, "this rank is at boundary " + std::to_string(last_boundary_), 0, {}};
   if (!quiet_ || board_.slot(request_.slot).reached < boundary)
     return {false, "this rank was stopped in the middle of its work", 0, {}};
   hold_at_ = boundary;
   start();
-  const auto done = [this] { return state_ != State::running && parked_; };
-  if (!changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms), done)) stop_dispatcher(lock);
+  const auto done = [&] { return (state_ != State::running && parked_) || outdated(epoch); };
+  changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms), done);
+  if (state_ == State::running || !parked_) stop_dispatcher(lock);
   hold_at_ = 0;
+  stop_if_outdated(epoch);
   if (last_boundary_ < boundary) return {false, "the step did not get to its end in time", 0, {}};
   restored_ = true;
   return {};
@@ -103,25 +133,29 @@ void Session::start() {
   changed_.notify_all();
 }
 
-RecoverReply Session::skip_step(uint64_t boundary, uint32_t timeout_ms) {
+RecoverReply Session::skip_step(uint64_t boundary, uint32_t timeout_ms, uint64_t epoch) {
   if (boundary == 0) throw Error("SkipStep needs a boundary");
   {
     const std::lock_guard lock(mutex_);
     require_fenced("SkipStep");
+    begin_command(epoch);
   }
-  if (find_boundary(boundary)) return roll_back(boundary);
+  if (find_boundary(boundary)) return roll_back(boundary, epoch);
   if (boundary - 1 != 0 && !find_boundary(boundary - 1))
     return {false, "boundary " + std::to_string(boundary - 1) + " is not kept here", 0, {}};
   uint64_t op_position = 0;
-  const ops::Boundary* const op = wait_for_boundary_op(boundary, timeout_ms, op_position);
+  const ops::Boundary* const op = wait_for_boundary_op(boundary, timeout_ms, epoch, op_position);
   if (!op)
     return {false, "the program did not get to boundary " + std::to_string(boundary) + " in time", 0, {}};
 
   Lock lock(mutex_);
   require_fenced("SkipStep");
+  begin_command(epoch);
+  if (const std::string damage = journal_.damage(); !damage.empty()) return {false, damage, 0, {}};
   const std::optional<StepState> step = step_;
   const BoundaryState* const base = find_boundary(boundary - 1);
   RecoverReply reply = restore_to(base);
+  if (!reply.complete && reply.missing.empty()) return reply;
   ResourceTable table = table_;
   std::string why;
   if (!skip_ops(cursor_, op_position, table, why)) return {false, why, 0, {}};
@@ -136,22 +170,27 @@ RecoverReply Session::skip_step(uint64_t boundary, uint32_t timeout_ms) {
             0,
             {}};
   reply = {};
+  std::vector<LiveRow> copies;
   const auto* const blocks = reinterpret_cast<const ops::LiveBlock*>(op + 1);
   for (uint64_t i = 0; i < op->count; ++i) {
-    const LiveRow wanted{blocks[i]};
+    LiveRow wanted{blocks[i]};
     if (!wanted.block.bytes) continue;
     const LiveRow* const copy = copy_for(wanted, base, step && step->step == boundary ? &*step : nullptr);
-    if (!copy && !policy_->known(wanted.block.ordinal))
+    if (copy) {
+      wanted.hash = copy->hash;
+      wanted.copy = copy->copy;
+      copies.push_back(wanted);
+    } else if (policy_->has_replica(wanted.block.ordinal)) {
+      reply.missing.push_back(wanted);
+    } else {
       return {false,
               "a block of " + std::to_string(wanted.block.bytes) +
-                  " bytes is new since the classes were made, and has no copy from before the step",
+                  " bytes that no other rank is known to have has no copy from before the step",
               0,
               {}};
-    if (copy && backend_->write(wanted.block.address, snapshot_.bytes(copy->copy, copy->block.bytes)))
-      reply.bytes += wanted.block.bytes;
-    else
-      reply.missing.push_back(wanted);
+    }
   }
+  restore_copies(copies, reply);
   cursor_ = Journal::after(
       *reinterpret_cast<const RecordHeader*>(reinterpret_cast<const std::byte*>(op) - sizeof(RecordHeader)));
   settle_progress(op->header);
@@ -192,11 +231,11 @@ const LiveRow* Session::copy_for(const LiveRow& wanted, const BoundaryState* bas
   return kept && kept->copied() ? kept : nullptr;
 }
 
-const ops::Boundary* Session::wait_for_boundary_op(uint64_t boundary, uint32_t timeout_ms,
+const ops::Boundary* Session::wait_for_boundary_op(uint64_t boundary, uint32_t timeout_ms, uint64_t epoch,
                                                    uint64_t& position) {
   {
     Lock lock(mutex_);
-    const auto there = [&] { return boundary_received_ >= boundary || stop_; };
+    const auto there = [&] { return boundary_received_ >= boundary || stop_ || outdated(epoch); };
     waiting_for_ops_ = true;
     changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms), there);
     waiting_for_ops_ = false;
@@ -259,22 +298,30 @@ bool Session::skip_result(const ops::OpHeader& op) {
 
 /// The result of an op that is in the journal with it: in memory it goes when the client has it.
 std::vector<std::byte> Session::known_payload(uint64_t sequence) const {
-  uint64_t position = journal_.head();
-  while (const RecordHeader* const record = journal_.at(position)) {
-    position = Journal::after(*record);
-    if (record->kind != RecordKind::result || record->sequence != sequence) continue;
-    const auto payload = record->payload().subspan(sizeof(Results::Record));
-    return {payload.begin(), payload.end()};
-  }
-  return {};
+  const RecordHeader* const record = find_record(RecordKind::result, sequence);
+  if (!record) return {};
+  const auto payload = record->payload().subspan(sizeof(Results::Record));
+  return {payload.begin(), payload.end()};
 }
 
-void Session::resume(uint64_t epoch, const std::vector<uint32_t>& slots) {
+/// The first of its kind for the op; nullptr: it is not in the journal.
+const RecordHeader* Session::find_record(RecordKind kind, uint64_t sequence) const {
+  uint64_t position = journal_.head();
+  while (const RecordHeader* const record = journal_.at(position)) {
+    if (record->kind == kind && record->sequence == sequence) return record;
+    position = Journal::after(*record);
+  }
+  return nullptr;
+}
+
+void Session::resume(uint64_t epoch, const std::vector<uint32_t>& slots, double bound) {
   Lock lock(mutex_);
   require_fenced("Resume");
+  begin_command(epoch);
   if (!restored_)
     throw Error("Resume needs Rollback, FinishStep or SkipStep first: this session stopped in the middle");
   memory_lost_ = false;
+  tolerance_.begin(bound);
   epoch_ = epoch;
   peers_ = slots;
   board_.slot(request_.slot).epoch.store(epoch);
@@ -291,7 +338,7 @@ void Session::abandon(uint32_t status, const std::string& message) {
   over_message_ = message;
   changed_.notify_all();
   lock.unlock();
-  board_.clear(request_.slot);
+  board_.leave(request_.slot);
   outbox_.completion(CompletionKind::fault, status, 0, std::as_bytes(std::span(message)));
 }
 

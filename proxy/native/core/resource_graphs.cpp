@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "checksum.h"
+#include "jitc/limits.h"
 #include "resources.h"
 #include "wire.h"
 
@@ -34,9 +35,8 @@ bool capturable(OpId id) {
   }
 }
 
-std::vector<std::byte> copy_of(const ops::OpHeader& op) {
-  const auto* const from = reinterpret_cast<const std::byte*>(&op);
-  return {from, from + op.size};
+std::span<const std::byte> record_of(const ops::OpHeader& op) {
+  return {reinterpret_cast<const std::byte*>(&op), op.size};
 }
 
 ops::BlasSet setting(const ops::OpHeader& header, uint64_t handle, ops::BlasField field) {
@@ -55,7 +55,7 @@ void add_settings(Resources::Content& content, const ops::OpHeader& begin, const
   const auto add = [&](BlasField field, int32_t mode) {
     ops::BlasSet set = setting(begin, blas.handle, field);
     set.mode = mode;
-    content.ops.push_back(copy_of(set.header));
+    content.add(record_of(set.header));
   };
   add(BlasField::math_mode, blas.math_mode);
   add(BlasField::pointer_mode, blas.pointer_mode);
@@ -63,38 +63,38 @@ void add_settings(Resources::Content& content, const ops::OpHeader& begin, const
   ops::BlasSet set = setting(begin, blas.handle, BlasField::workspace);
   set.address = blas.workspace;
   set.bytes = blas.workspace_bytes;
-  content.ops.push_back(copy_of(set.header));
+  content.add(record_of(set.header));
 }
 }  // namespace
 
 void ResourceTable::capture(const ops::OpHeader& op) {
   const auto id = static_cast<OpId>(op.op);
   if (id == OpId::capture_begin) {
-    Open open{std::make_shared<Resources::Content>(), 0};
-    open.content->ops.push_back(copy_of(op));
-    for (const auto& [handle, blas] : blas_) add_settings(*open.content, op, blas);
-    captures_[wire::stream_of(op)] = std::move(open);
+    const auto content = std::make_shared<Resources::Content>();
+    content->add(record_of(op));
+    for (const auto& [handle, blas] : blas_) add_settings(*content, op, blas);
+    graph_bytes_ = graph_bytes();
+    captures_[wire::stream_of(op)] = content;
     return;
   }
   if (!capturable(id)) return;
-  for (auto& [stream, open] : captures_) {
+  uint64_t all = graph_bytes_;
+  for (const auto& [stream, content] : captures_) {
+    all += content->bytes;
     if (id == OpId::capture_end && stream != wire::stream_of(op)) continue;
-    open.bytes += op.size + sizeof(std::vector<std::byte>);
-    if (open.bytes > kMostCaptured) overflown_ = true;
-    if (!overflown_) open.content->ops.push_back(copy_of(op));
+    if (content->bytes + op.size > kMostCaptured || all > limits::kGraphBytes) overflown_ = true;
+    if (!overflown_) content->add(record_of(op));
   }
 }
 
 void ResourceTable::resume_capture(const Resources::Capture& open) {
-  Open again{std::make_shared<Resources::Content>(*open.ops), 0};
-  for (const auto& op : open.ops->ops) again.bytes += op.size() + sizeof(op);
-  captures_[open.stream] = std::move(again);
+  captures_[open.stream] = std::make_shared<Resources::Content>(*open.ops);
 }
 
 void ResourceTable::end_capture(const ops::CaptureEnd& op, uint32_t status) {
   const auto found = captures_.find(wire::stream_of(op.header));
   if (found == captures_.end()) return;
-  const auto content = found->second.content;
+  const auto content = found->second;
   captures_.erase(found);
   if (status != 0) return;
   keep(*content);

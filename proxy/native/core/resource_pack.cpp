@@ -1,5 +1,5 @@
 // The packed form of resources, as boundary records in the journal hold it (docs/journal.md).
-#include <algorithm>
+#include <unordered_map>
 
 #include "checksum.h"
 #include "resources.h"
@@ -17,7 +17,8 @@ class Contents {
     for (const auto& one : resources.captures) add(one.ops);
   }
   uint64_t place_of(const Resources::Captured& ops) const {
-    return static_cast<uint64_t>(std::find(list_.begin(), list_.end(), ops.get()) - list_.begin());
+    const auto found = places_.find(ops.get());
+    return found == places_.end() ? list_.size() : found->second;
   }
   void pack(Packer& packer) const {
     packer.put<uint64_t>(list_.size());
@@ -26,7 +27,7 @@ class Contents {
 
  private:
   void add(const Resources::Captured& ops) {
-    if (place_of(ops) == list_.size()) list_.push_back(ops.get());
+    if (places_.emplace(ops.get(), list_.size()).second) list_.push_back(ops.get());
   }
   static void pack(Packer& packer, const Resources::Content& content) {
     packer.put(content.kept);
@@ -37,6 +38,7 @@ class Contents {
   }
 
   std::vector<const Resources::Content*> list_;
+  std::unordered_map<const Resources::Content*, uint64_t> places_;
 };
 
 void check_op(Bytes op) {
@@ -49,7 +51,7 @@ void check_op(Bytes op) {
 }
 
 void add_op(Resources::Content& content, Bytes op) {
-  content.ops.emplace_back(op.begin(), op.end());
+  content.add(op);
   check_op(content.ops.back());
 }
 

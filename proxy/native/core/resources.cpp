@@ -254,8 +254,8 @@ Resources ResourceTable::list(const Backend& backend) const {
   resources.host_ranges = values(host_ranges_);
   resources.held = values(held_);
   resources.dnn_plans = values(dnn_plans_);
-  for (const auto& [stream, open] : captures_)
-    resources.captures.push_back({stream, std::make_shared<const Resources::Content>(*open.content)});
+  for (const auto& [stream, content] : captures_)
+    resources.captures.push_back({stream, std::make_shared<const Resources::Content>(*content)});
   return resources;
 }
 

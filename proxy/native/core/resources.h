@@ -3,6 +3,7 @@
 #pragma once
 #include <cstring>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -96,11 +97,19 @@ bool answered_in_place(const ops::OpInfo& info);
 class ResourceTable {
  public:
   static constexpr uint64_t kMostCaptured = 256u << 20;
+  /// Too much of a kind for one program (jitc/limits.h).
+  struct Excess {
+    const char* what;
+    size_t most;
+    std::string text() const;
+  };
   explicit ResourceTable(ImageStore& images) : images_(&images) {}
 
   /// Notes what an op does. A failed one (status) makes nothing. Every op comes here, in order.
   void apply(const ops::OpHeader& op, uint32_t status, std::span<const std::byte> result = {});
-  /// More than kMostCaptured in one capture: it cannot go on.
+  /// What the op would make one too many of.
+  std::optional<Excess> excess(const ops::OpHeader& op) const;
+  /// More than kMostCaptured in one capture, or limits::kGraphBytes in all: it cannot go on.
   bool overflown() const { return overflown_; }
   bool has_collectives(uint64_t executable) const;
   void reset(const Resources& resources);
@@ -110,10 +119,6 @@ class ResourceTable {
   const std::map<uint64_t, Resources::Stream>& streams() const { return streams_; }
 
  private:
-  struct Open {
-    std::shared_ptr<Resources::Content> content;
-    uint64_t bytes = 0;
-  };
   using Result = std::span<const std::byte>;
   void apply_memory(const ops::OpHeader& op);
   void apply_communicator(const ops::OpHeader& op);
@@ -126,6 +131,7 @@ class ResourceTable {
   void resume_capture(const Resources::Capture& open);
   void end_capture(const ops::CaptureEnd& op, uint32_t status);
   void keep(Resources::Content& content) const;
+  uint64_t graph_bytes() const;
 
   ImageStore* images_;
   std::map<uint64_t, Resources::Allocation> allocations_;
@@ -141,7 +147,9 @@ class ResourceTable {
   std::map<uint64_t, Resources::Blas> blas_;
   std::map<uint64_t, Resources::DnnPlan> dnn_plans_;
   std::map<uint64_t, Resources::HostRange> host_ranges_;  // by address
-  std::map<uint64_t, Open> captures_;                     // by the stream that each began on
+  // By the stream that each began on.
+  std::map<uint64_t, std::shared_ptr<Resources::Content>> captures_;
+  uint64_t graph_bytes_ = 0;  // when the newest capture under way began
   bool overflown_ = false;
 };
 

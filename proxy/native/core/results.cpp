@@ -25,10 +25,14 @@ std::optional<uint32_t> Results::status(uint64_t sequence) const {
   return found->second.record.status;
 }
 
-void Results::add(uint64_t sequence, const Record& record, Bytes payload, uint64_t position) {
+void Results::add(uint64_t sequence, const Record& record, ResultBytes bytes) {
   const std::lock_guard lock(mutex_);
-  if (sequence <= received_) payload = {};
-  entries_.insert_or_assign(sequence, Entry{record, {payload.begin(), payload.end()}, position});
+  if (sequence <= received_) bytes.here = {};
+  entries_.insert_or_assign(sequence, Entry{record, std::move(bytes)});
+  const auto promise = promises_.find(sequence);
+  if (promise == promises_.end()) return;
+  promised_ -= promise->second;
+  promises_.erase(promise);
 }
 
 void Results::received(uint64_t sequence) {
@@ -36,7 +40,7 @@ void Results::received(uint64_t sequence) {
   if (sequence <= received_) return;
   for (auto entry = entries_.upper_bound(received_); entry != entries_.end() && entry->first <= sequence;
        ++entry)
-    std::vector<std::byte>().swap(entry->second.payload);
+    std::vector<std::byte>().swap(entry->second.bytes.here);
   received_ = sequence;
 }
 
@@ -45,25 +49,66 @@ uint64_t Results::received() const {
   return received_;
 }
 
-std::vector<Results::Owed> Results::owed() const {
+std::optional<std::vector<Results::Owed>> Results::owed() const {
   const std::lock_guard lock(mutex_);
   std::vector<Owed> list;
-  for (auto entry = entries_.upper_bound(received_); entry != entries_.end(); ++entry)
-    list.push_back({entry->first, entry->second.record.status, entry->second.payload});
+  for (auto entry = entries_.upper_bound(received_); entry != entries_.end(); ++entry) {
+    if (entry->second.lost) return std::nullopt;
+    list.push_back({entry->first, entry->second.record.status, entry->second.bytes});
+  }
   return list;
 }
 
 std::optional<uint64_t> Results::oldest_owed() const {
   const std::lock_guard lock(mutex_);
-  std::optional<uint64_t> oldest;
+  uint64_t oldest = ResultBytes::kHere;
   for (auto entry = entries_.upper_bound(received_); entry != entries_.end(); ++entry)
-    oldest = std::min(oldest.value_or(UINT64_MAX), entry->second.position);
-  return oldest;
+    oldest = std::min(oldest, entry->second.bytes.position);
+  return oldest == ResultBytes::kHere ? std::nullopt : std::optional(oldest);
 }
 
 void Results::forget(uint64_t sequence) {
   const std::lock_guard lock(mutex_);
   entries_.erase(entries_.begin(), entries_.upper_bound(std::min(sequence, received_)));
+}
+
+void Results::take_in(const ResultReader& read, uint64_t most) {
+  const std::lock_guard lock(mutex_);
+  uint64_t kept = 0;
+  for (auto entry = entries_.end(); entry != entries_.begin();) {
+    --entry;
+    ResultBytes& bytes = entry->second.bytes;
+    const bool owed = entry->first > received_ && !entry->second.lost;
+    if (owed && kept + bytes.size <= most) {
+      kept += bytes.size;
+      if (bytes.position != ResultBytes::kHere) {
+        const auto found = read(bytes.position, bytes.size);
+        bytes.here.assign(found.begin(), found.end());
+      }
+    } else {
+      entry->second.lost |= owed;
+      bytes.here = {};
+    }
+    bytes.position = ResultBytes::kHere;
+  }
+}
+
+size_t Results::count() const {
+  const std::lock_guard lock(mutex_);
+  return entries_.size();
+}
+
+void Results::promise(uint64_t sequence, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  uint64_t& promise = promises_[sequence];
+  promised_ += bytes - promise;
+  promise = bytes;
+}
+
+void Results::drop_promises() {
+  const std::lock_guard lock(mutex_);
+  promises_.clear();
+  promised_ = 0;
 }
 
 }  // namespace jitc

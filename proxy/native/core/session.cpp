@@ -6,11 +6,18 @@
 
 #include "devices.h"
 #include "error.h"
+#include "jitc/limits.h"
 #include "wire.h"
 
 namespace jitc {
 namespace {
-constexpr auto kFenceTime = std::chrono::seconds(5);
+constexpr uint32_t kUnknown = 999;  // cudaErrorUnknown
+
+std::shared_ptr<BoardBudget> open_budget(const Board& board, const SessionRequest& request,
+                                         const DeviceOptions& options) {
+  if (request.slot >= Board::kSlots) throw Error("the board has no slot " + std::to_string(request.slot));
+  return std::make_shared<BoardBudget>(board, request.slot, options.gpu, request.rebuild);
+}
 }  // namespace
 
 const char* name_of(Session::State state) {
@@ -34,16 +41,16 @@ Session::Session(const SessionRequest& request, const DeviceOptions& options, Ho
       journal_(request.journal, request.spill, request.rebuild),
       snapshot_(request.snapshot_path, request.snapshot_bytes),
       board_(request.board_path),
+      budget_(open_budget(board_, request, options)),
       pinned_(request.pinned),
       images_(options.images, request.session, request.rebuild),
       epoch_(request.epoch),
       state_(request.rebuild ? State::fenced : State::running) {
-  if (request.slot >= Board::kSlots) throw Error("the board has no slot " + std::to_string(request.slot));
-  const BackendOptions device{request.address_base, request.address_bytes,  options.memory_limit,
-                              options.threads,      options.operators_path, options.driver_path,
-                              options.nccl_path,    options.cublas_path,    options.cublaslt_path,
-                              options.nvrtc_path,   options.cudnn_path,     options.ordinal,
-                              options.hang_seconds, pinned_.range()};
+  const BackendOptions device{
+      request.address_base, request.address_bytes,  options.memory_limit, options.threads,
+      options.noise,        options.operators_path, options.driver_path,  options.nccl_path,
+      options.cublas_path,  options.cublaslt_path,  options.nvrtc_path,   options.cudnn_path,
+      options.ordinal,      options.hang_seconds,   pinned_.range(),      budget_};
   std::string error;
   backend_ = make_backend(options.device, device, *this, *this, images_, error);
   if (!backend_) throw Error("the " + options.device + " device cannot be made: " + error);
@@ -51,9 +58,10 @@ Session::Session(const SessionRequest& request, const DeviceOptions& options, Ho
     backend_->fence();
     restored_ = false;
     memory_lost_ = true;
+    memory_reserved_ = true;
     load();
   } else {
-    board_.clear(request.slot);
+    board_.leave(request.slot);
   }
   board_.slot(request.slot).session.store(request.session);
   board_.slot(request.slot).epoch.store(request.epoch);
@@ -114,11 +122,12 @@ void Session::load_record(const RecordHeader& record, std::vector<std::byte>& pa
     case RecordKind::result: {
       Unpacker unpacker(payload);
       const auto known = unpacker.get<Results::Record>();
-      results_.add(record.sequence, known, payload.subspan(sizeof(known)), record.position);
+      results_.add(record.sequence, known, {record.position, payload.size() - sizeof(known), {}});
       return;
     }
     case RecordKind::rollback:
       while (!boundaries_.empty() && boundaries_.back().number > record.sequence) boundaries_.pop_back();
+      last_boundary_ = record.sequence;
       step_.reset();
       return;
     case RecordKind::boundary:
@@ -157,19 +166,25 @@ void Session::claim_extents() {
 // -- the stream ------------------------------------------------------------------------------------
 
 uint64_t Session::attach(uint64_t results_received) {
+  bool lost = false;
   {
     const std::lock_guard delivery(delivery_mutex_);
     if (!outbox_.attach()) throw Error("another stream is attached to this session");
     results_.received(results_received);
     outbox_.ack(received_, true);
-    for (const Results::Owed& owed : results_.owed())
-      outbox_.completion(CompletionKind::result, owed.status, owed.sequence, owed.payload);
+    auto owed = results_.owed();
+    lost = !owed;
+    if (owed)
+      for (Results::Owed& one : *owed) outbox_.result(one.status, one.sequence, std::move(one.bytes));
   }
+  if (lost) abandon(kUnknown, "results that the program had not received were forgotten with a full journal");
   for (const auto& one : progress_.all()) outbox_.progress(one.stream, one.sequence);
   const std::lock_guard lock(mutex_);
-  if (!notice_.empty()) outbox_.completion(CompletionKind::notice, 0, 0, std::as_bytes(std::span(notice_)));
-  notice_.clear();
-  if (state_ == State::over)
+  changed_.notify_all();
+  for (const std::string& text : notices_)
+    outbox_.completion(CompletionKind::notice, 0, 0, std::as_bytes(std::span(text)));
+  notices_.clear();
+  if (state_ == State::over && !lost)  // else it has just been told
     outbox_.completion(CompletionKind::fault, over_status_, 0, std::as_bytes(std::span(over_message_)));
   return received_;
 }
@@ -192,7 +207,7 @@ void Session::notice(const std::string& text) {
   if (outbox_.attached())
     outbox_.completion(CompletionKind::notice, 0, 0, std::as_bytes(std::span(text)));
   else
-    notice_ = text;
+    notices_.push_back(text);
 }
 
 // -- what the back end reports -----------------------------------------------------------------------
@@ -207,7 +222,7 @@ void Session::result(uint64_t sequence, uint32_t status, std::span<const std::by
     return fault(sequence, 1, "result-too-large", "an op's result does not fit into one message (4 MiB)");
   const Hash hash = Results::hash_of(status, payload);
   if (const auto known = results_.known(sequence)) {
-    if (*known != hash) return report_mismatch(sequence);
+    if (*known != hash) return report_mismatch(sequence, status, payload);
     return note_again(sequence);
   }
   give_result(sequence, status, payload);
@@ -215,31 +230,19 @@ void Session::result(uint64_t sequence, uint32_t status, std::span<const std::by
 
 void Session::give_result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload) {
   const Results::Record record{status, 0, Results::hash_of(status, payload)};
-  uint64_t position = 0;
-  const std::lock_guard lock(delivery_mutex_);
-  if (!journal_.append(RecordKind::result, sequence, {std::as_bytes(std::span(&record, 1)), payload}, 0, 1,
-                       &position)) {
-    position = journal_.tail();  // still owed from memory, as long as this worker lives
-    shed_wanted_ = true;
+  ResultBytes bytes{ResultBytes::kHere, payload.size(), {}};
+  {
+    const std::lock_guard lock(delivery_mutex_);
+    if (!journal_.append(RecordKind::result, sequence, {std::as_bytes(std::span(&record, 1)), payload}, 0, 1,
+                         &bytes.position)) {
+      bytes.here.assign(payload.begin(), payload.end());  // owed from memory, as long as this worker lives
+      shed_wanted_ = true;
+    }
+    results_.add(sequence, record, bytes);
+    if (results_.count() > limits::kResults) shed_wanted_ = true;
+    outbox_.result(status, sequence, std::move(bytes));
   }
-  results_.add(sequence, record, payload, position);
-  outbox_.completion(CompletionKind::result, status, sequence, payload);
-}
-
-/// A result that is known differs from what its replay gave.
-void Session::report_mismatch(uint64_t sequence) {
-  uint64_t position = journal_.head();
-  while (const RecordHeader* const record = journal_.at(position)) {
-    position = Journal::after(*record);
-    if (record->kind != RecordKind::op || record->sequence != sequence) continue;
-    const auto& op = *reinterpret_cast<const ops::OpHeader*>(record->payload().data());
-    if (!ops::find(op.op)->compared) return note_again(sequence);
-    return fault(
-        sequence, 999, "replay-mismatch",
-        wire::op_name(op.op) + " (sequence " + std::to_string(sequence) +
-            ") gave another result in replay than before: this job is not deterministic, or its memory was "
-            "not restored as it was");
-  }
+  wake_held_back();
 }
 
 void Session::progress(uint64_t stream, uint64_t sequence) {
@@ -262,15 +265,15 @@ void Session::fault(uint64_t sequence, uint32_t status, std::string_view cause, 
   host_.report_fault(request_.session, sequence, status, std::string(cause), std::string(message));
 }
 
-std::string Session::join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank,
-                          uint64_t& bytes, std::string& error) {
-  std::string path = host_.join(request_.session, unique_id, ranks, rank, epoch_, bytes, error);
-  if (!path.empty()) return path;
-  // The service refuses when a recovery has begun that this session has not heard of yet: then the fence is
-  // on its way, and the program must not see an error.
+/// The service turns down a join when a recovery has begun that this session has not heard of yet. The fence
+/// is on its way then, and gives the op up.
+MeetingPlace Session::join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank) {
+  const uint64_t epoch = epoch_;
+  MeetingPlace place = host_.join(request_.session, unique_id, ranks, rank, epoch);
+  if (!place.superseded) return place;
   Lock lock(mutex_);
-  changed_.wait_for(lock, kFenceTime, [this] { return !runs() || stop_; });
-  return path;
+  changed_.wait(lock, [&] { return epoch_ != epoch || !runs() || stop_; });
+  return place;
 }
 
 }  // namespace jitc

@@ -7,7 +7,8 @@
 //
 // Life: fenced (a rebuilt session starts so) <-> running -> faulted -> fenced; any -> over (given up).
 // Only running executes ops; faulted waits for Fence. Files: session.cpp, intake.cpp (client's side),
-// dispatch.cpp, order.cpp, step.cpp, boundary.cpp, recovery.cpp, restore.cpp, control.cpp, links.cpp.
+// unread.cpp, dispatch.cpp, order.cpp, step.cpp, boundary.cpp, recovery.cpp, restore.cpp, keep.cpp,
+// control.cpp, links.cpp.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -24,6 +25,7 @@
 #include "backend.h"
 #include "board.h"
 #include "boundary_state.h"
+#include "boundary_times.h"
 #include "images.h"
 #include "injector.h"
 #include "journal.h"
@@ -34,6 +36,7 @@
 #include "results.h"
 #include "session_types.h"
 #include "snapshot.h"
+#include "tolerance.h"
 #include "validation.h"
 #include "wire.h"
 
@@ -50,13 +53,17 @@ class Session final : public ExecutionSink, public Rendezvous {
   uint64_t attach(uint64_t results_received);
   void detach();
   void submit(std::span<const std::byte> message);
-  int64_t poll(std::span<std::byte> out, int timeout_ms) { return outbox_.poll(out, timeout_ms); }
+  int64_t poll(std::span<std::byte> out, int timeout_ms);
 
   // Recovery and policy (worker.proto). Each throws Error with what is wrong.
   Position fence(uint64_t epoch);
-  RecoverReply roll_back(uint64_t boundary);
-  RecoverReply finish_step(uint64_t boundary, uint32_t timeout_ms);
-  RecoverReply skip_step(uint64_t boundary, uint32_t timeout_ms);
+  // epoch: of the recovery that asks, 0: not said. When a newer one has fenced the session the call is
+  // refused, and ends soon if it is under way.
+  RecoverReply keep(uint64_t epoch, uint32_t timeout_ms);
+  /// replaced: blocks that are to have the content of these hashes from then on, which only a peer can give.
+  RecoverReply roll_back(uint64_t boundary, uint64_t epoch = 0, const std::vector<LiveRow>& replaced = {});
+  RecoverReply finish_step(uint64_t boundary, uint32_t timeout_ms, uint64_t epoch = 0);
+  RecoverReply skip_step(uint64_t boundary, uint32_t timeout_ms, uint64_t epoch = 0);
   uint64_t export_blocks(const std::string& path, const std::vector<Transfer>& blocks);
   uint64_t import_blocks(const std::string& path, const std::vector<Transfer>& blocks);
   /// Both ends at once. Incomplete: nothing has come about, and the receiver's blocks hold anything.
@@ -64,12 +71,17 @@ class Session final : public ExecutionSink, public Rendezvous {
   RecoverReply receive_blocks(const LinkRequest& request);
   /// The reply of a rank whose blocks are to be restored, or to serve others.
   RecoverReply with_links(RecoverReply reply) const;
-  void resume(uint64_t epoch, const std::vector<uint32_t>& slots);
+  /// bound: up to which numbers may differ in replay from what the program has (tolerance.h).
+  void resume(uint64_t epoch, const std::vector<uint32_t>& slots, double bound = 0);
   void abandon(uint32_t status, const std::string& message);
   BoundaryState boundary_table(uint64_t boundary);
   void set_policy(Policy policy);
   /// Before this optimizer step the session stops once, and compares when it comes there again.
   void validate(uint64_t step);
+  /// After this boundary, before anything else runs, the session stops (fault "replica-divergence").
+  void hold_after(uint64_t boundary);
+  /// A line for the user, in the program's output.
+  void notice(const std::string& text);
   void arm(const Fault& fault);
   SessionStats stats();
   /// The device is unusable for every session of this process.
@@ -85,8 +97,7 @@ class Session final : public ExecutionSink, public Rendezvous {
   void fault(uint64_t sequence, uint32_t status, std::string_view cause, std::string_view message) override;
   void injection_point(const ops::OpHeader& op, std::string_view phase) override;
   bool delivered(uint64_t sequence) const override { return results_.known(sequence).has_value(); }
-  std::string join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank, uint64_t& bytes,
-                   std::string& error) override;
+  MeetingPlace join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank) override;
 
  private:
   using Lock = std::unique_lock<std::mutex>;
@@ -96,9 +107,12 @@ class Session final : public ExecutionSink, public Rendezvous {
   void load_record(const RecordHeader& record, std::vector<std::byte>& parts);
   void claim_extents();
   void give_result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload);
-  void report_mismatch(uint64_t sequence);
-  void notice(const std::string& text);
+  std::span<const std::byte> result_bytes(uint64_t position, size_t size) const;
   void wake_dispatcher();
+
+  // mismatch.cpp
+  static bool reads_what_steers(const ops::OpHeader& op);
+  void report_mismatch(uint64_t sequence, uint32_t status, std::span<const std::byte> payload);
 
   // intake.cpp
   void check_pinned(const wire::OpView& op) const;
@@ -111,10 +125,15 @@ class Session final : public ExecutionSink, public Rendezvous {
   void run_ops();
   bool has_work() const;
   bool runs() const { return state_.load(std::memory_order_acquire) == State::running; }
+  bool too_much_unread() const;
+  bool wait_until_read();
+  void wake_held_back();
   bool take(const RecordHeader& record);
   bool dispatch(const RecordHeader& record);
   void hold_here();
   void enqueue(const ops::OpHeader& op);
+  void promise_result(const ops::OpHeader& op, const ops::OpInfo& info);
+  void refuse_excess(const ops::OpHeader& op, const ops::OpInfo& info, const ResourceTable::Excess& excess);
   bool failed_before(const ops::OpHeader& op) const;
   void skip(const ops::OpHeader& op);
   void note_resource(const ops::OpHeader& op, const ops::OpInfo& info);
@@ -126,6 +145,8 @@ class Session final : public ExecutionSink, public Rendezvous {
   void arm_device(Fault fault);
   void shed();
   void forget_all(const std::string& why, const std::string& option);
+  void reserve_memory();
+  void settle_memory();
   void settle();
 
   // order.cpp
@@ -153,6 +174,7 @@ class Session final : public ExecutionSink, public Rendezvous {
 
   // boundary.cpp
   enum class Kept { all, stopped, no_room };
+  bool record(const BoundaryState& state);
   Kept find_room(const ops::Boundary& op, BoundaryState& state);
   void pass_boundary(uint64_t number);
   void announce(uint64_t number);
@@ -163,8 +185,13 @@ class Session final : public ExecutionSink, public Rendezvous {
   bool copy_row(LiveRow& row, uint64_t sequence);
   bool measure(std::span<LiveRow> rows, uint64_t sequence);
   bool refuse_row(const LiveRow& row, uint64_t sequence);
-  std::vector<Hash> hashes_of(std::span<const LiveRow> rows) const {
+  std::vector<Hash> hashes_of(std::span<const LiveRow> rows) {
+    const PhaseTime time(times_.hash);
     return jitc::hashes_of(*backend_, rows);
+  }
+  bool drained() {
+    const PhaseTime time(times_.drain);
+    return backend_->idle();
   }
   void publish_boundary(BoundaryState state);
   bool make_imported_boundary();
@@ -186,16 +213,30 @@ class Session final : public ExecutionSink, public Rendezvous {
   void stop_backend(Lock& lock);
   void start();
   void require_fenced(const char* what) const;
+  void begin_command(uint64_t epoch);
+  bool outdated(uint64_t epoch) const { return epoch && *newest_epoch_ > epoch; }
+  void stop_if_outdated(uint64_t epoch) const;
+  bool stands_at(uint64_t boundary) const;
   const BoundaryState* find_boundary(uint64_t number) const;
+  bool starts_after(uint64_t boundary) const;
+  RecoverReply restart(uint64_t boundary);
   RecoverReply restore_to(const BoundaryState* state);
   std::vector<LiveRow> keep_what_holds(const BoundaryState& state, RecoverReply& reply);
-  void restore_copies(const BoundaryState& state, RecoverReply& reply);
+  void restore_rows(const BoundaryState& state, const std::vector<LiveRow>& kept, RecoverReply& reply);
+  bool restore_copies(const std::vector<LiveRow>& rows, RecoverReply& reply);
+  bool whole_plans(const Resources& resources, std::string& error);
+  static std::string error_of_variables(const RecoverReply& reply);
+  void replace_rows(uint64_t boundary, const std::vector<LiveRow>& replaced);
   void forget_after(uint64_t boundary);
-  const ops::Boundary* wait_for_boundary_op(uint64_t boundary, uint32_t timeout_ms, uint64_t& position);
+  const ops::Boundary* wait_for_boundary_op(uint64_t boundary, uint32_t timeout_ms, uint64_t epoch,
+                                            uint64_t& position);
   bool skip_ops(uint64_t from, uint64_t to, ResourceTable& table, std::string& why);
   bool skip_result(const ops::OpHeader& op);
   static const Resources::Variable* unsettled_variable(const Resources& resources, const BoundaryState* base);
   std::vector<std::byte> known_payload(uint64_t sequence) const;
+  const RecordHeader* find_record(RecordKind kind, uint64_t sequence) const;
+  // keep.cpp
+  RecoverReply keep_newest();
   // links.cpp
   RecoverReply move_blocks(const LinkRequest& request, bool sends);
   bool content_is_right(const std::vector<Transfer>& blocks) const;
@@ -208,11 +249,14 @@ class Session final : public ExecutionSink, public Rendezvous {
   Journal journal_;
   Snapshot snapshot_;
   Board board_;
+  const std::shared_ptr<BoardBudget> budget_;
   PinnedMemory pinned_;
   ImageStore images_;
   std::unique_ptr<Backend> backend_;
   Results results_;
-  Outbox outbox_{[this](std::span<const StreamProgress> told) { note_told(told); }};
+  Tolerance tolerance_;
+  Outbox outbox_{[this](uint64_t position, size_t size) { return result_bytes(position, size); },
+                 [this](std::span<const StreamProgress> told) { note_told(told); }};
   Injector injector_;
 
   std::mutex delivery_mutex_;  // a result is added and queued, or listed at attach: never half
@@ -231,16 +275,20 @@ class Session final : public ExecutionSink, public Rendezvous {
   std::atomic<bool> accepting_{false};  // results and progress of the back end count
   std::atomic<bool> asleep_{false};     // the dispatcher waits for work
   std::atomic<bool> shed_wanted_{false};
+  std::atomic<bool> held_back_{false};  // the dispatcher waits for the client to read
   std::atomic<bool> protected_{true};
   std::atomic<bool> waiting_for_ops_{false};
   bool parked_ = false, stop_ = false, drain_ = false;
-  bool restored_ = true;              // memory and cursor fit together: Resume may go on
-  bool memory_lost_ = false;          // this worker never had the session's memory
-  std::atomic<uint64_t> hold_at_{0};  // stop after this boundary (FinishStep)
-  bool hold_reached_ = false;         // the dispatcher's
+  bool restored_ = true;                 // memory and cursor fit together: Resume may go on
+  bool memory_lost_ = false;             // this worker never had the session's memory
+  uint64_t command_epoch_ = 0;           // of the recovery whose call holds mutex_, 0: it did not say
+  std::atomic<bool> keep_all_{false};    // the boundary that is made is to need no peer
+  std::atomic<uint64_t> hold_at_{0};     // stop after this boundary (FinishStep)
+  bool hold_reached_ = false;            // the dispatcher's
+  std::atomic<uint64_t> stop_after_{0};  // report a fault after this boundary, 0: none
   uint32_t over_status_ = 0;
   std::string over_message_;
-  std::string notice_;  // told at the next attach when nobody was there
+  std::vector<std::string> notices_;  // told at the next attach when nobody was there
 
   std::shared_ptr<const Policy> policy_ = std::make_shared<Policy>();
 
@@ -248,10 +296,12 @@ class Session final : public ExecutionSink, public Rendezvous {
   std::atomic<uint64_t> cursor_{0};
   std::atomic<uint64_t> dispatched_{0};  // newest op given to the back end
   std::atomic<uint64_t> ops_executed_{0};
+  std::atomic<uint64_t> steering_reads_{0};
   bool quiet_ = true;     // everything dispatched has run: FinishStep can go on from the cursor
   bool in_step_ = false;  // between an optimizer step's begin and its boundary
   uint32_t step_waits_ = 0, step_collectives_ = 0, step_allocations_ = 0;
   ResourceTable table_{images_};
+  BoundaryTimes times_;
   uint64_t images_used_ = 0;  // newest op that made an image needed, or not needed any more; 0: none
   struct Answer {
     uint64_t sequence = 0;  // of the op that is being given to the back end
@@ -282,6 +332,7 @@ class Session final : public ExecutionSink, public Rendezvous {
   Progress progress_;
   std::atomic<uint64_t> past_{0};  // records before this position were there when this state was restored
   std::atomic<bool> awaiting_past_{false};
+  std::atomic<bool> memory_reserved_{false};  // until the replay has passed past_
 
   std::thread dispatcher_;
 };

@@ -5,14 +5,17 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "backend.h"
 #include "boundary_state.h"
 #include "images.h"
 #include "injector.h"
 #include "journal.h"
 #include "pinned_memory.h"
+#include "tolerance.h"
 #include "validation.h"
 
 namespace jitc {
@@ -21,9 +24,9 @@ namespace jitc {
 class Host {
  public:
   virtual ~Host() = default;
-  /// Path of the segment, or empty with the reason.
-  virtual std::string join(uint64_t session, const std::array<uint8_t, 128>& unique_id, uint32_t ranks,
-                           uint32_t rank, uint64_t epoch, uint64_t& bytes, std::string& error) = 0;
+  /// superseded: the session is at another epoch by now, or about to end.
+  virtual MeetingPlace join(uint64_t session, const std::array<uint8_t, 128>& unique_id, uint32_t ranks,
+                            uint32_t rank, uint64_t epoch) = 0;
   /// Told to the node service by another thread: does not block.
   virtual void report_fault(uint64_t session, uint64_t sequence, uint32_t status, std::string cause,
                             std::string message) = 0;
@@ -43,8 +46,10 @@ struct SessionRequest {
 
 struct DeviceOptions {
   std::string device;  // "software" or "cuda"
+  uint32_t gpu = 0;    // index: sessions on it share the limit
   uint64_t memory_limit = 0;
   int threads = 1;
+  uint64_t noise = 0;  // of the software device's sums
   std::string operators_path;
   // Of the cuda device.
   std::string driver_path, nccl_path, cublas_path, cublaslt_path, nvrtc_path, cudnn_path;
@@ -82,11 +87,15 @@ struct LinkRequest {
 
 struct SessionStats {
   uint64_t session, ops_executed, executed, received, journal_bytes, boundary, committed, memory_used,
-      memory_total, snapshot_bytes;
+      memory_total, snapshot_bytes, unread_bytes;
   std::string state, policy;
-  bool protected_;
+  bool protected_, held_back;
+  std::map<std::string, double> phases;  // of so many boundaries and steps: seconds in all (boundary_times.h)
+  uint64_t phases_of;
   uint64_t validating;  // the step that is waited for; 0: none
   Verdict verdict;
+  Tolerance::Seen differences;  // of results, in the newest replay
+  uint64_t steering_reads;  // since the first boundary: copies to the host that are no floating-point numbers
 };
 
 }  // namespace jitc

@@ -50,7 +50,7 @@ bool Session::at_step_begin(const ops::StepBegin& op) {
   plan_ = policy();
   if (const auto due = validation(); due.step() == step && !at_validation(due, op)) return false;
   if (plan_->peer_mode() || plan_->measures(step)) {
-    if (!backend_->idle()) return false;
+    if (!drained()) return false;
     quiet_ = true;
     before_step_.clear();
     if (plan_->measures(step)) measure_before_step();
@@ -88,14 +88,16 @@ bool Session::at_validation(Validation due, const ops::StepBegin& op) {
     fault(op.header.sequence, 0, "validation", "");
     return false;
   }
-  const Verdict verdict = due.compare(*backend_);
+  Verdict verdict = due.compare(*backend_);
+  verdict.results = tolerance_.seen();
   {
     const std::lock_guard lock(mutex_);
     verdict_ = verdict;
     if (validation_.step() == verdict.step)
       validation_ = Validation();  // unless another one is wanted by now
   }
-  if (!verdict.identical()) notice("this job cannot be guaranteed, it only goes on: " + verdict.text());
+  if (!verdict.identical())
+    notice("this job cannot be guaranteed to the last bit, it only goes on: " + verdict.text());
   return true;
 }
 
@@ -178,6 +180,7 @@ bool Session::copy_changed_rows(StepState& state) {
 }
 
 bool Session::wait_for_group(uint64_t step) {
+  const PhaseTime time(times_.gather);
   const auto started = std::chrono::steady_clock::now();
   for (;;) {
     const uint32_t seen = board_.bell();
@@ -211,15 +214,22 @@ bool Session::copy_rest_of_boundary() {
   return true;
 }
 
-/// False when the session has to stop; a state without room for its copies stays as it was.
+/// False when the session has to stop; a state without room for its copies stays as it was. A block that has
+/// changed since the boundary gets no copy: it would be one of something else.
 bool Session::copy_rest(BoundaryState& state) {
   const BoundaryState before = state;
   std::vector<LiveRow> made;
   try {
     for (LiveRow& row : state.rows) {
-      if (row.copied()) continue;
-      if (row.block.bytes && !copy_row(row, 0)) return drop_copies(made), false;
-      made.push_back(row);
+      if (row.copied() || !row.block.bytes) continue;
+      LiveRow now{row.block};
+      if (!copy_row(now, 0)) return drop_copies(made), false;
+      if (now.hash != row.hash) {
+        drop_copies({now});
+        continue;
+      }
+      made.push_back(now);
+      row.copy = now.copy;
     }
   } catch (const SnapshotFull&) {
     drop_copies(made);

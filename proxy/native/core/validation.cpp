@@ -32,7 +32,7 @@ void Validation::measure(const Backend& backend, const std::vector<LiveRow>& liv
 }
 
 Verdict Validation::compare(const Backend& backend) const {
-  Verdict verdict{step_, before_.size(), 0, {}, {}};
+  Verdict verdict{step_, before_.size(), 0, {}, {}, {}};
   const auto now = hashes_of(backend, before_);
   for (size_t i = 0; i < before_.size(); ++i) {
     const LiveRow& row = before_[i];
@@ -50,7 +50,10 @@ std::string Verdict::text() const {
   for (size_t i = 0; i < std::min(kNamed, different.size()); ++i)
     text += (i ? ", " : " ") + std::to_string(different[i].block.bytes) + " bytes at address " +
             std::to_string(different[i].block.address);
-  return text + (different.size() > kNamed ? " and others" : "");
+  if (different.size() > kNamed) text += " and others";
+  if (results.results)
+    text += "; " + std::to_string(results.results) + " results that the program has read differed";
+  return text;
 }
 
 }  // namespace jitc

@@ -247,7 +247,7 @@ Batch parse_batch(Bytes message) {
 
 void append_completion(std::vector<std::byte>& out, CompletionKind kind, uint32_t status, uint64_t stream,
                        uint64_t sequence, Bytes payload) {
-  const size_t size = (sizeof(CompletionHeader) + payload.size() + 7) / 8 * 8;
+  const size_t size = completion_size(payload.size());
   CompletionHeader header;
   header.size = static_cast<uint32_t>(size);
   header.kind = static_cast<uint16_t>(kind);

@@ -51,6 +51,8 @@ Op operands(const OpView& op) {
 /// Takes a whole batch apart. Throws Error, in words for the user, when any part of it is malformed.
 Batch parse_batch(Bytes message);
 
+/// Bytes of a completion record with such a payload.
+constexpr size_t completion_size(size_t payload) { return (sizeof(CompletionHeader) + payload + 7) / 8 * 8; }
 /// One completion record, with its padding.
 void append_completion(std::vector<std::byte>& out, CompletionKind kind, uint32_t status, uint64_t stream,
                        uint64_t sequence, Bytes payload = {});

@@ -45,12 +45,12 @@ void Communicator::keep() {
       watch();
     }
   } catch (const OpError& error) {
-    fail(error.status, error.cause, error.message);
+    fail(error);
   } catch (const Abandoned&) {
     const std::string text = "the communicator was left before it was made";
-    deliver(kUnknown, std::as_bytes(std::span(text)));  // nobody is told after a fence
+    if (leaving_) deliver(kUnknown, std::as_bytes(std::span(text)));  // else a fence has come, or is about to
   } catch (const std::exception& error) {
-    fail(kUnknown, "communicator", error.what());
+    fail({kUnknown, "communicator", error.what()});
   }
   close();
 }
@@ -60,25 +60,40 @@ bool Communicator::take_identity() {
   if (!origin_) return true;
   Communicator& parent = *origin_->parent;
   Meeting& meeting = parent.await_turn(origin_->ticket, *this);
-  const uint64_t round = post(meeting);
-  while (true) {
-    const uint32_t seen = meeting.doorbell();
-    check_aborted();
-    if (meeting.posted_by_all(round)) break;
-    meeting.sleep(seen, kSleep);
+  Identity identity;
+  try {
+    identity = agree_on_split(meeting);
+  } catch (const OpError&) {
+    parent.pass_turn();  // those that come after it have their own answer
+    throw;
   }
-  std::vector<SplitPost> posts;
-  for (uint32_t rank = 0; rank < parent.ranks(); ++rank) posts.push_back(meeting.post_of(rank, round));
-  const Identity identity = split_identity(parent.identity(), posts, identity_.handle, origin_->op.color);
   parent.pass_turn();
   if (origin_->op.color < 0) {
-    become(Stage::failed, "this rank has no part in the split communicator");
+    become(Stage::failed, {kUnknown, "communicator", "this rank has no part in the split communicator"});
     deliver(kSuccess, split_result({0, 0, -1, {}}));
     return false;
   }
   identity_ = identity;
   known_.store(true);
   return true;
+}
+
+/// Waits until all ranks of the parent have said what they want of the split.
+Identity Communicator::agree_on_split(Meeting& meeting) {
+  Communicator& parent = *origin_->parent;
+  const uint64_t round = post(meeting);
+  const Patience patience(context_.hang_seconds);
+  for (;;) {
+    const uint32_t seen = meeting.doorbell();
+    check_aborted();
+    if (meeting.missing(round).empty()) break;
+    meeting.refuse_absent();
+    if (patience.over()) refuse_late(meeting.missing(round), context_.hang_seconds);
+    meeting.sleep(seen, kSleep);
+  }
+  std::vector<SplitPost> posts;
+  for (uint32_t rank = 0; rank < parent.ranks(); ++rank) posts.push_back(meeting.post_of(rank, round));
+  return split_identity(parent.identity(), posts, identity_.handle, origin_->op.color);
 }
 
 uint64_t Communicator::post(Meeting& meeting) {
@@ -93,7 +108,7 @@ Meeting& Communicator::await_turn(uint64_t ticket, const Communicator& child) {
   const auto mine = [&] { return stage_ == Stage::failed || (meeting_ && splits_done_ == ticket); };
   while (!changed_.wait_for(lock, kWatch, mine)) child.check_aborted();
   child.check_aborted();
-  if (stage_ == Stage::failed && !meeting_) refuse(kUnknown, "communicator", reason_);
+  if (stage_ == Stage::failed && !meeting_) throw failure_;
   if (splits_done_ != ticket) throw Abandoned{};
   return *meeting_;
 }
@@ -105,16 +120,11 @@ void Communicator::pass_turn() {
 }
 
 void Communicator::meet() {
-  std::string path, error;
+  std::string error;
   nccl_ = Nccl::open(context_.nccl_path, error);
   if (!nccl_) refuse(kNotSupported, "no-nccl", error);
   auto meeting = std::make_unique<Meeting>(ranks(), rank());
-  uint64_t bytes = 0;
-  if (ranks() > 1) {
-    path = context_.rendezvous.join(identity_.unique_id, ranks(), rank(), bytes, error);
-    if (path.empty()) refuse(kUnknown, "communicator", "cannot join the communicator: " + error);
-  }
-  if (!meeting->map(path, bytes, error)) refuse(kUnknown, "communicator", error);
+  meeting->join(context_.rendezvous, identity_);
   const Lock lock(mutex_);
   check_aborted();
   meeting_ = std::move(meeting);
@@ -142,6 +152,7 @@ void Communicator::agree(NcclUniqueId& id, std::vector<uint64_t>& tokens) {
   while (true) {
     const uint32_t seen = meeting_->doorbell();
     check_going();
+    meeting_->refuse_absent();
     if (rank() != 0) {
       if (meeting_->read(token_, id, tokens)) return;
     } else if (const auto present = meeting_->present(); present && meeting_->wanted()) {
@@ -174,6 +185,7 @@ bool Communicator::join(const NcclUniqueId& id, const std::vector<uint64_t>& tok
   while (result == kNcclInProgress) {
     const uint32_t seen = meeting_->doorbell();
     check_going();
+    meeting_->refuse_absent();
     if (patience.over()) refuse(kUnknown, "hung-collective", "the communicator is not made in time");
     if ((result = this->result()) != kNcclInProgress) break;
     if (meeting_->present() != tokens) break;

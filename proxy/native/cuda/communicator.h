@@ -29,6 +29,8 @@
 #include <vector>
 
 #include "../core/backend.h"
+#include "../device/patience.h"
+#include "error.h"
 #include "meeting.h"
 #include "nccl.h"
 
@@ -36,6 +38,7 @@ namespace jitc::cuda {
 
 using Identity = Resources::Communicator;
 using Clock = std::chrono::steady_clock;
+using device::Patience;
 
 /// What communicators need of the device that has them.
 class CommunicatorHost {
@@ -74,19 +77,6 @@ class Waiting {
 
  private:
   CommunicatorHost& host_;
-};
-
-/// A wait that is not worth more than hang_seconds.
-class Patience {
- public:
-  explicit Patience(double seconds) : seconds_(seconds), since_(Clock::now()) {}
-  bool over() const {
-    return seconds_ > 0 && std::chrono::duration<double>(Clock::now() - since_).count() > seconds_;
-  }
-
- private:
-  const double seconds_;
-  const Clock::time_point since_;
 };
 
 inline bool unhealthy(int result) { return result != kNcclSuccess && result != kNcclInProgress; }
@@ -147,6 +137,7 @@ class Communicator {
   // The keeper, in this order.
   void keep();
   bool take_identity();
+  Identity agree_on_split(Meeting& meeting);
   uint64_t post(Meeting& meeting);
   void meet();
   void connect();
@@ -164,8 +155,8 @@ class Communicator {
   void await_ready();
   void check_aborted() const;
   void check_going() const;
-  void become(Stage stage, const std::string& reason = {});
-  void fail(uint32_t status, const char* cause, const std::string& message);
+  void become(Stage stage, const OpError& failure = {});
+  void fail(const OpError& error);
   void deliver(uint32_t status, std::span<const std::byte> payload);
   void tell_changed();
 
@@ -181,7 +172,7 @@ class Communicator {
   mutable std::mutex mutex_;  // what follows
   std::condition_variable changed_;
   Stage stage_ = Stage::starting;
-  std::string reason_;  // of failed
+  OpError failure_{};  // of failed
   bool wanted_ = false;
   bool inside_ = false;  // NCCL has something of it
   uint64_t splits_done_ = 0;

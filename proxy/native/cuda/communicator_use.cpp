@@ -80,7 +80,7 @@ void Communicator::await_ready() {
   Lock lock(mutex_);
   while (stage_ != Stage::ready) {
     if (aborted_ || context_.given_up) throw Abandoned{};
-    if (stage_ == Stage::failed) refuse(kUnknown, "communicator", reason_);
+    if (stage_ == Stage::failed) throw failure_;
     if (patience.over())
       refuse(kUnknown, "hung-collective", "not all ranks of the communicator have come in time");
     changed_.wait_for(lock, kLook);
@@ -114,26 +114,26 @@ void Communicator::check_going() const {
   if (aborted_ || leaving_) throw Abandoned{};
 }
 
-void Communicator::become(Stage stage, const std::string& reason) {
+void Communicator::become(Stage stage, const OpError& failure) {
   const Lock lock(mutex_);
   stage_ = stage;
-  reason_ = reason;
+  failure_ = failure;
   changed_.notify_all();
 }
 
 /// A communicator that was ready stays so: its end is the fence's business.
-void Communicator::fail(uint32_t status, const char* cause, const std::string& message) {
+void Communicator::fail(const OpError& error) {
   {
     const Lock lock(mutex_);
     if (stage_ != Stage::ready) stage_ = Stage::failed;
-    reason_ = message;
+    failure_ = error;
     changed_.notify_all();
     if (aborted_) return;
   }
-  if (is_fault(cause))
-    context_.host.communicator_fault(last_sequence_, status, cause, message);
+  if (is_fault(error.cause))
+    context_.host.communicator_fault(last_sequence_, error.status, error.cause, error.message);
   else
-    deliver(status, std::as_bytes(std::span(message)));
+    deliver(error.status, std::as_bytes(std::span(error.message)));
 }
 
 void Communicator::deliver(uint32_t status, std::span<const std::byte> payload) {

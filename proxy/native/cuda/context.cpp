@@ -1,6 +1,7 @@
 // See context.h.
 #include "context.h"
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <utility>

@@ -3,7 +3,6 @@
 // Promises: retained once per process and GPU while a Device lives; bind() makes it current for the calling
 // thread and costs one comparison when it is already. Called by: Device and its parts, before driver calls.
 #pragma once
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -26,10 +25,6 @@ class Context {
   int attribute(int32_t attribute) const;    // 0 when the driver does not know it
   int capability() const;                    // 90 is compute capability 9.0
   abi::CUresult bind() const;
-
-  /// Memory of all sessions of the process on this GPU: what programs have, and with what is held back of
-  /// what they freed.
-  std::atomic<uint64_t> used{0}, held{0};
 
  private:
   explicit Context(std::shared_ptr<const Driver> driver, int ordinal);

@@ -6,12 +6,20 @@
 #include <cstring>
 #include <thread>
 
+#include "../core/content_hash.h"
 #include "../core/spoil.h"
 #include "../device/operands.h"
 #include "table.h"
 
 namespace jitc::cuda {
 namespace {
+
+/// For the driver to take back what a lost worker had; no longer than silence is borne.
+std::chrono::duration<double> patience_of(const BackendOptions& options) {
+  constexpr double kSeconds = 15;
+  return std::chrono::duration<double>(options.hang_seconds > 0 ? std::min(kSeconds, options.hang_seconds)
+                                                                : kSeconds);
+}
 
 /// Releases a mutex that this thread holds, for a wait.
 class Unlocked {
@@ -33,7 +41,8 @@ Device::Device(const BackendOptions& options, ExecutionSink& sink, Rendezvous& r
       sink_(sink),
       rendezvous_(rendezvous),
       images_(images),
-      memory_(options.address_base, options.address_bytes, options.memory_limit),
+      memory_(options.address_base, options.address_bytes, options.memory_limit, budget_of(options),
+              patience_of(options)),
       blas_(options),
       lt_(options),
       dnn_(options, images) {}
@@ -264,6 +273,21 @@ bool Device::read(uint64_t address, std::span<std::byte> out) const {
       std::memcpy(out.data() + at, part.data(), part.size());
       at += part.size();
     });
+  });
+}
+
+bool Device::read_hashed(uint64_t address, std::span<std::byte> out, Hash& hash) const {
+  if (!memory_.contains(address, out.size())) return false;
+  return tried([&] {
+    ContentHasher hasher;
+    size_t at = 0;
+    transfer_->read(address, out.size(), [&](std::span<const std::byte> part) {
+      const auto piece = out.subspan(at, part.size());
+      std::memcpy(piece.data(), part.data(), part.size());
+      hasher.add(piece);
+      at += part.size();
+    });
+    hash = hasher.finish();
   });
 }
 

@@ -44,11 +44,14 @@ class Device final : public Backend, public Watcher, public CommunicatorHost {
   void fence() override;
   void unfence() override;
   bool restore(const Resources& resources, std::string& error) override;
+  void remember_graphs(const Resources& content) override;
   void commit() override;
   bool communicator(uint64_t handle, Resources::Communicator& out) const override;
   bool read(uint64_t address, std::span<std::byte> out) const override;
+  bool read_hashed(uint64_t address, std::span<std::byte> out, Hash& hash) const override;
   bool write(uint64_t address, std::span<const std::byte> data) override;
   void hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) const override;
+  bool hashes_itself() const override { return hasher_->usable(); }
   void spoil_all(std::span<const MemoryRange> ranges) override;
   uint64_t memory_used() const override { return memory_.used(); }
   uint64_t memory_total() const override { return memory_.total(); }
@@ -171,6 +174,7 @@ class Device final : public Backend, public Watcher, public CommunicatorHost {
   void place_function_get(const ops::OpHeader&);
   void place_function_set(const ops::OpHeader&);
   void place_function_query(const ops::OpHeader&);
+  void place_tensor_map(const ops::OpHeader&);
   void place_variable_get(const ops::OpHeader&);
 
   // place_launch.cpp
@@ -198,6 +202,7 @@ class Device final : public Backend, public Watcher, public CommunicatorHost {
   std::shared_ptr<Graph> made_again(const Resources::Content& content);
   void place_again(const ops::OpHeader& op);
   void resume_captures();
+  void let_communicating_graphs_go();
 
   // inject.cpp
   void harm(std::string_view kind, const ops::OpHeader& op);

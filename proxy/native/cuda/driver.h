@@ -83,8 +83,14 @@
   X(cuGraphExecDestroy, "cuGraphExecDestroy", (CUgraphExec))
 
 // cuFuncGetParamInfo came with 12.4.
-#define JITC_CUDA_DRIVER_OPTIONAL(X) \
-  X(cuFuncGetParamInfo, "cuFuncGetParamInfo", (CUfunction, size_t, size_t*, size_t*))
+#define JITC_CUDA_DRIVER_OPTIONAL(X)                                                                      \
+  X(cuFuncGetParamInfo, "cuFuncGetParamInfo", (CUfunction, size_t, size_t*, size_t*))                     \
+  X(cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled",                                                     \
+    (void*, int32_t, uint32_t, void*, const uint64_t*, const uint64_t*, const uint32_t*, const uint32_t*, \
+     int32_t, int32_t, int32_t, int32_t))                                                                 \
+  X(cuTensorMapEncodeIm2col, "cuTensorMapEncodeIm2col",                                                   \
+    (void*, int32_t, uint32_t, void*, const uint64_t*, const uint64_t*, const int32_t*, const int32_t*,   \
+     uint32_t, uint32_t, const uint32_t*, int32_t, int32_t, int32_t, int32_t))
 
 namespace jitc::cuda {
 namespace abi {

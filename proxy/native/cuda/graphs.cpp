@@ -22,7 +22,7 @@ uint64_t Graph::nodes() const {
 }
 
 Executable::Executable(std::shared_ptr<Context> context, const Graph& graph, uint64_t flags)
-    : context_(std::move(context)) {
+    : context_(std::move(context)), communicates_(graph.communicates()) {
   if (flags & ~kKnownFlags)
     refuse(kNotSupported, "graph-flags",
            "flags " + hex(flags) + " of cudaGraphInstantiate: only automatic freeing and node priorities");
@@ -121,7 +121,7 @@ abi::CUgraph Capture::stop() {
 
 std::unique_ptr<Graph> Capture::end() {
   const abi::CUgraph real = stop();
-  auto graph = real ? std::make_unique<Graph>(context_, real) : nullptr;
+  auto graph = real ? std::make_unique<Graph>(context_, real, communicates_) : nullptr;
   if (spoiled_) throw *spoiled_;
   if (!graph) refuse(kCaptureInvalidated, "capture-invalidated", "the driver gave no graph");
   return graph;
@@ -169,6 +169,24 @@ void Graphs::destroy_graph(uint64_t handle) {
 void Graphs::destroy_executable(uint64_t handle) {
   if (auto& real = executable(handle).real) destroyed_.push_back(std::move(real));
   executables_.erase(handle);
+}
+
+void Graphs::let_communicating_go() {
+  const auto let_go = [](auto& entry) {
+    if (entry.real && entry.real->communicates()) entry.real.reset();
+  };
+  for (auto& [handle, entry] : graphs_) let_go(entry);
+  for (auto& [handle, entry] : executables_) let_go(entry);
+  std::erase_if(destroyed_, [](const auto& one) { return one->communicates(); });
+}
+
+void Graphs::remember(const Resources& content) {
+  const auto find = [](auto& entries, const auto& one) {
+    const auto found = entries.find(one.handle);
+    if (found != entries.end() && !found->second.real) found->second.content = one.ops;
+  };
+  for (const auto& one : content.graphs) find(graphs_, one);
+  for (const auto& one : content.executables) find(executables_, one);
 }
 
 void Graphs::restore(const Resources& wanted) {

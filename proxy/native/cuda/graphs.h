@@ -29,19 +29,23 @@ enum CaptureStatus : uint32_t {
   kCapturedEvent = 907,
 };
 
-/// A real graph; destroys itself.
+/// A real graph; destroys itself. communicates: NCCL's kernels are in it, and NCCL does not let go of a
+/// communicator, not even aborts it, before every graph and executable that uses it is gone.
 class Graph {
  public:
-  Graph(std::shared_ptr<Context> context, abi::CUgraph real) : context_(std::move(context)), real_(real) {}
+  Graph(std::shared_ptr<Context> context, abi::CUgraph real, bool communicates)
+      : context_(std::move(context)), real_(real), communicates_(communicates) {}
   ~Graph();
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
   uint64_t nodes() const;
   abi::CUgraph real() const { return real_; }
+  bool communicates() const { return communicates_; }
 
  private:
   const std::shared_ptr<Context> context_;
   const abi::CUgraph real_;
+  const bool communicates_;
 };
 
 /// A real executable graph; destroys itself.
@@ -52,10 +56,12 @@ class Executable {
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
   abi::CUgraphExec real() const { return real_; }
+  bool communicates() const { return communicates_; }
 
  private:
   const std::shared_ptr<Context> context_;
   abi::CUgraphExec real_ = nullptr;
+  const bool communicates_;
 };
 
 /// A capture under way.
@@ -80,6 +86,9 @@ class Capture {
   void forget_stream(Stream& stream);
   /// There can be no graph any more; the first reason counts.
   void spoil(const OpError& reason);
+  /// NCCL's kernels come into the graph.
+  void add_collectives() { communicates_ = true; }
+  bool communicates() const { return communicates_; }
   /// The graph; throws why there is none. Over in any case.
   std::unique_ptr<Graph> end();
   /// While set aside its streams are the program's own again.
@@ -97,10 +106,12 @@ class Capture {
   std::vector<std::unique_ptr<Place>> left_;  // of streams that are no more
   std::unordered_map<uint64_t, std::unique_ptr<Event>> events_;
   Place* first_ = nullptr;
+  bool communicates_ = false;
   std::optional<OpError> spoiled_;
 };
 
-/// Graphs and executables by virtual handle. Those that restore() brought are made when they are needed.
+/// Graphs and executables by virtual handle. Those without a real one (restore() brought them, or they were
+/// let go) are made from their content when they are needed.
 class Graphs {
  public:
   struct GraphEntry {
@@ -123,6 +134,10 @@ class Graphs {
   void destroy_executable(uint64_t handle);
   /// Exactly these, none of them made yet. At rest only.
   void restore(const Resources& wanted);
+  /// Those with NCCL's kernels go, but for their entries. What runs of them goes when it has ended.
+  void let_communicating_go();
+  /// What let_communicating_go() has left is made of.
+  void remember(const Resources& content);
   /// What was destroyed goes. At rest only.
   void commit() { destroyed_.clear(); }
 

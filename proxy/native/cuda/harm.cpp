@@ -2,12 +2,13 @@
 #include "harm.h"
 
 #include "error.h"
+#include "kernel_build.h"
 
 namespace jitc::cuda {
 namespace {
 
-/// The driver translates it for the GPU that is there. The clock is read so that no compiler can tell that
-/// the loop never ends, or leave it out.
+/// The kernels of harm_kernel.cu for where there is no NVRTC. The driver translates them for the GPU that is
+/// there. The clock is read so that no compiler can tell that the loop never ends, or leave it out.
 constexpr char kKernels[] = R"ptx(
 .version 7.0
 .target sm_52
@@ -42,9 +43,27 @@ Harm::~Harm() {
   if (module_ && context_->bind() == 0) context_->driver().cuModuleUnload(module_);
 }
 
+/// Machine code first: PTX needs the driver's compiler, a library of its own that containers may lack.
+void Harm::load() {
+  const Driver& driver = context_->driver();
+  const KernelWork work(nvrtc_path_, context_->capability(), KernelText::harm);
+  const KernelBuild& built = work.get();
+  std::string why = built.error;
+  if (!built.image.empty()) {
+    const auto status = driver.cuModuleLoadData(&module_, built.image.data());
+    if (status == 0) return;
+    why = "cuModuleLoadData: " + driver.describe(status);
+  }
+  const auto status = driver.cuModuleLoadData(&module_, kKernels);
+  if (status == 0) return;
+  OpError error = error_of(driver, "cuModuleLoadData", status);
+  error.message += "; as machine code: " + why;
+  throw error;
+}
+
 void Harm::launch(const char* kernel, abi::CUstream stream) {
   const Driver& driver = context_->driver();
-  if (!module_) check(driver, "cuModuleLoadData", driver.cuModuleLoadData(&module_, kKernels));
+  if (!module_) load();
   abi::CUfunction function = nullptr;
   check(driver, "cuModuleGetFunction", driver.cuModuleGetFunction(&function, module_, kernel));
   const abi::CUlaunchConfig one{1, 1, 1, 1, 1, 1, 0, stream, nullptr, 0};

@@ -13,7 +13,9 @@ namespace jitc::cuda {
 
 class Harm {
  public:
-  explicit Harm(std::shared_ptr<Context> context) : context_(std::move(context)), words_(context_) {}
+  /// nvrtc_path: as KernelWork has it; may be empty.
+  Harm(std::shared_ptr<Context> context, std::string nvrtc_path)
+      : context_(std::move(context)), nvrtc_path_(std::move(nvrtc_path)), words_(context_) {}
   ~Harm();
   Harm(const Harm&) = delete;
   Harm& operator=(const Harm&) = delete;
@@ -28,9 +30,11 @@ class Harm {
   void release();
 
  private:
+  void load();
   void launch(const char* kernel, abi::CUstream stream);
 
   const std::shared_ptr<Context> context_;
+  const std::string nvrtc_path_;
   abi::CUmodule module_ = nullptr;
   Words words_;
   std::optional<Word> gate_;

@@ -6,6 +6,7 @@
 // and leaves the work to the caller. One at a time, from any thread, while the ranges are at rest. Called by:
 // Device.
 #pragma once
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -35,6 +36,8 @@ class Hasher {
   Hasher(const Hasher&) = delete;
   Hasher& operator=(const Hasher&) = delete;
 
+  /// False once it is known that the GPU cannot.
+  bool usable() const { return !given_up_; }
   /// False: the GPU cannot. Throws OpError when it is lost.
   bool hash(std::span<const MemoryRange> ranges, std::span<Hash> out);
   /// Fills them with what spoiled memory holds (core/spoil.h). The same for the rest.
@@ -53,7 +56,7 @@ class Hasher {
   const std::shared_ptr<Context> context_;
   const KernelWork build_;
   std::mutex mutex_;
-  bool given_up_ = false;
+  std::atomic<bool> given_up_ = false;
   std::unique_ptr<Module> module_;
   abi::CUfunction hash_ = nullptr, spoil_ = nullptr;
   std::unique_ptr<Tables> tables_;

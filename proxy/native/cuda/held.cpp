@@ -47,7 +47,7 @@ uint32_t Memory::drop(uint64_t handle) {
 }
 
 void Memory::drop_one(std::map<uint64_t, Block>::iterator held) {
-  context_->used -= held->second.size;
+  budget_->give(held->second.size);
   used_ -= held->second.size;
   release(held->second);
   held_.erase(held);

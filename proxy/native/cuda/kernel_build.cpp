@@ -4,7 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <utility>
+#include <tuple>
 
 #include "hash_text.h"
 #include "nvrtc.h"
@@ -54,10 +54,11 @@ class Program {
   void* program_ = nullptr;
 };
 
-KernelBuild build(const std::string& nvrtc_path, int capability) {
+KernelBuild build(const std::string& nvrtc_path, int capability, KernelText text) {
   try {
     const auto nvrtc = Nvrtc::open(nvrtc_path);
-    Program program(*nvrtc, kHashKernel, "hash_kernel.cu");
+    const bool harm = text == KernelText::harm;
+    Program program(*nvrtc, harm ? kHarmKernels : kHashKernel, harm ? "harm_kernel.cu" : "hash_kernel.cu");
     program.compile("sm_" + std::to_string(capability));
     return {program.image(), {}};
   } catch (const std::exception& error) {
@@ -65,18 +66,19 @@ KernelBuild build(const std::string& nvrtc_path, int capability) {
   }
 }
 
-std::shared_future<KernelBuild> begun(const std::string& nvrtc_path, int capability) {
+std::shared_future<KernelBuild> begun(const std::string& nvrtc_path, int capability, KernelText text) {
   static std::mutex mutex;
-  static auto& known = *new std::map<std::pair<std::string, int>, std::shared_future<KernelBuild>>;
+  static auto& known =
+      *new std::map<std::tuple<std::string, int, KernelText>, std::shared_future<KernelBuild>>;
   const std::lock_guard lock(mutex);
-  auto& one = known[{nvrtc_path, capability}];
-  if (!one.valid()) one = std::async(std::launch::async, build, nvrtc_path, capability).share();
+  auto& one = known[{nvrtc_path, capability, text}];
+  if (!one.valid()) one = std::async(std::launch::async, build, nvrtc_path, capability, text).share();
   return one;
 }
 
 }  // namespace
 
-KernelWork::KernelWork(const std::string& nvrtc_path, int capability)
-    : build_(begun(nvrtc_path, capability)) {}
+KernelWork::KernelWork(const std::string& nvrtc_path, int capability, KernelText text)
+    : build_(begun(nvrtc_path, capability, text)) {}
 
 }  // namespace jitc::cuda

@@ -1,8 +1,8 @@
-// The hash kernel as machine code of a GPU: compiled by NVRTC, which is opened at run time.
+// Kernels of ours as machine code of a GPU: compiled by NVRTC, which is opened at run time.
 //
-// Promises: compiled once per process, library and kind of GPU, in a thread of its own that starts with the
-// first question; a failure is a text, never an exception. NVRTC is never closed. Called by: hasher.cpp, and
-// when the GPU is opened.
+// Promises: compiled once per process, library, kind of GPU and text, in a thread of its own that starts with
+// the first question; a failure is a text, never an exception. NVRTC is never closed. Called by: hasher.cpp,
+// when the GPU is opened; harm.cpp, when the first fault is injected.
 #pragma once
 #include <cstddef>
 #include <future>
@@ -16,12 +16,14 @@ struct KernelBuild {
   std::string error;
 };
 
+enum class KernelText { hash, harm };
+
 /// The compilation, which begins with the first of these in the process. The compiler must not outlive its
 /// users: a process that ends while it works would end badly.
 class KernelWork {
  public:
   /// nvrtc_path may be empty: then there is no kernel. capability: 90 is compute capability 9.0.
-  KernelWork(const std::string& nvrtc_path, int capability);
+  KernelWork(const std::string& nvrtc_path, int capability, KernelText text = KernelText::hash);
   ~KernelWork() { build_.wait(); }
   KernelWork(const KernelWork&) = delete;
   KernelWork& operator=(const KernelWork&) = delete;

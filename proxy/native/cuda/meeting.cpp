@@ -10,10 +10,10 @@ namespace {
 constexpr uint64_t kMagic = 0x6a6974636d656574;  // changes with the layout
 }  // namespace
 
-uint64_t Meeting::bytes(uint32_t ranks) { return sizeof(Head) + uint64_t{ranks} * sizeof(Seat); }
+uint64_t Meeting::content(uint32_t ranks) { return sizeof(Head) + uint64_t{ranks} * sizeof(Seat); }
 
 bool Meeting::map(const std::string& path, uint64_t size, std::string& error) {
-  return memory_.map(path, size, bytes(ranks_), error);
+  return memory_.map(path, size, content(ranks_), error);
 }
 
 uint64_t Meeting::fresh_token() {
@@ -30,6 +30,11 @@ void Meeting::arrive(uint64_t token) {
 
 void Meeting::leave(uint64_t token) {
   if (seat(rank_).token.compare_exchange_strong(token, 0)) ring_all();
+}
+
+void Meeting::refuse_absent() const {
+  for (uint32_t rank = 0; rank < ranks_; ++rank)
+    if (memory_.absent(rank)) memory_.refuse_absent();
 }
 
 bool Meeting::refused() const {
@@ -90,10 +95,11 @@ uint64_t Meeting::post(const SplitPost& post) {
   return posted;
 }
 
-bool Meeting::posted_by_all(uint64_t round) const {
+std::vector<uint32_t> Meeting::missing(uint64_t round) const {
+  std::vector<uint32_t> ranks;
   for (uint32_t rank = 0; rank < ranks_; ++rank)
-    if (seat(rank).round.load() <= round) return false;
-  return true;
+    if (seat(rank).round.load() <= round) ranks.push_back(rank);
+  return ranks;
 }
 
 SplitPost Meeting::post_of(uint32_t rank, uint64_t round) const {

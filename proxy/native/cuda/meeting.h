@@ -26,13 +26,20 @@ using device::SplitPost;
 
 class Meeting {
  public:
-  static uint64_t bytes(uint32_t ranks);
+  /// Of the file.
+  static uint64_t bytes(uint32_t ranks) { return device::SharedSegment::size_for(content(ranks)); }
   /// Never the same twice, also not in another worker.
   static uint64_t fresh_token();
 
   Meeting(uint32_t ranks, uint32_t rank) : ranks_(ranks), rank_(rank) {}
   /// Maps the file, or private memory when path is empty; false with the reason.
   bool map(const std::string& path, uint64_t size, std::string& error);
+  /// The segment of a communicator. Throws OpError, Abandoned: device/shared_segment.h.
+  void join(Rendezvous& rendezvous, const Resources::Communicator& communicator) {
+    memory_.join(rendezvous, communicator, content(ranks_));
+  }
+  /// Throws OpError when a rank will do nothing here any more, as the service says.
+  void refuse_absent() const;
 
   /// This rank is there, as token (not 0).
   void arrive(uint64_t token);
@@ -55,7 +62,8 @@ class Meeting {
 
   /// Splits go in rounds. The same op (by sequence) twice is one round.
   uint64_t post(const SplitPost& post);
-  bool posted_by_all(uint64_t round) const;
+  /// Ranks that have not posted in this round.
+  std::vector<uint32_t> missing(uint64_t round) const;
   SplitPost post_of(uint32_t rank, uint64_t round) const;
 
   uint32_t doorbell() const { return seat(rank_).doorbell.rung(); }
@@ -66,6 +74,8 @@ class Meeting {
   void sleep(uint32_t seen, int64_t microseconds) const { seat(rank_).doorbell.sleep(seen, microseconds); }
 
  private:
+  static uint64_t content(uint32_t ranks);
+
   static constexpr uint64_t kNobody = 0, kRefused = 1;
   struct Box {
     std::atomic<uint64_t> color_and_key, sequence;

@@ -17,14 +17,16 @@ bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes) {
 }
 }  // namespace
 
-Memory::Memory(uint64_t base, uint64_t bytes, uint64_t limit) : base_(base), limit_(limit), bytes_(bytes) {}
+Memory::Memory(uint64_t base, uint64_t bytes, uint64_t limit, std::shared_ptr<MemoryBudget> budget,
+               std::chrono::duration<double> patience)
+    : base_(base), limit_(limit), bytes_(bytes), budget_(std::move(budget)), patience_(patience) {}
 
 Memory::~Memory() {
   if (!context_) return;
   context_->bind();
   for (auto* blocks : {&live_, &held_})
     for (auto& [key, block] : *blocks) {
-      context_->used -= block.size;
+      budget_->give(block.size);
       release(block);
     }
   for (auto* blocks : {&condemned_, &freed_})
@@ -94,14 +96,6 @@ uint32_t Memory::check_range(uint64_t address, uint64_t bytes) const {
   return overlaps(std::prev(next)->second, address, bytes) ? kInvalidValue : kSuccess;
 }
 
-bool Memory::take(uint64_t size) {
-  uint64_t used = context_->used.load();
-  do {
-    if (size > total() || used > total() - size) return false;
-  } while (!context_->used.compare_exchange_weak(used, used + size));
-  return true;
-}
-
 /// Some systems say that memory of a GPU can be mapped for RDMA, and then have none: it is asked for no more.
 abi::CUresult Memory::ask(Block& block) {
   const Driver& driver = context_->driver();
@@ -116,11 +110,11 @@ abi::CUresult Memory::ask(Block& block) {
 uint32_t Memory::create(Block& block) {
   block.size = rounded(block.bytes);
   // The limit is for what is held back too: other virtual GPUs may live on the same one.
-  if (context_->held + block.size > total() || !take(block.size)) return kMemoryAllocation;
+  if (!within_limit(block.size) || !budget_->take(block.size, total())) return kMemoryAllocation;
   const Driver& driver = context_->driver();
   const auto status = ask(block);
-  if (status == 0) return context_->held += block.size, kSuccess;
-  context_->used -= block.size;
+  if (status == 0) return physical_ += block.size, kSuccess;
+  budget_->give(block.size);
   if (status == kMemoryAllocation) return kMemoryAllocation;
   throw error_of(driver, "cuMemCreate", status);
 }
@@ -142,7 +136,7 @@ void Memory::release(Block& block) {
   unmap(block);
   if (!block.memory) return;
   context_->driver().cuMemRelease(block.memory);
-  context_->held -= block.size;
+  physical_ -= block.size;
   block.memory = 0;
 }
 
@@ -179,7 +173,7 @@ void Memory::put(Block block) {
     put_aside(block.address, block.bytes);
     if (!block.mapped) map(block);
   } catch (...) {
-    context_->used -= block.size;
+    budget_->give(block.size);
     release(block);
     throw;
   }
@@ -190,7 +184,7 @@ uint32_t Memory::free(uint64_t address) {
   const std::lock_guard lock(mutex_);
   const auto found = live_.find(address);
   if (found == live_.end()) return kInvalidValue;
-  context_->used -= found->second.size;
+  budget_->give(found->second.size);
   used_ -= found->second.size;
   freed_.push_back(found->second);
   live_.erase(found);
@@ -198,7 +192,7 @@ uint32_t Memory::free(uint64_t address) {
 }
 
 bool Memory::fits(uint64_t bytes) const {
-  const uint64_t used = context_->used.load();
+  const uint64_t used = budget_->used();
   return bytes <= bytes_ && used <= total() && rounded(bytes) <= total() - used;
 }
 
@@ -264,7 +258,7 @@ uint64_t Memory::available() const {
   uint64_t available = free;
   for (const auto* blocks : {&freed_, &condemned_})
     for (const Block& block : *blocks) available += block.size;
-  const uint64_t used = std::min(context_->used.load(), this->total());
+  const uint64_t used = std::min(budget_->used(), this->total());
   return std::min(available, this->total() - used);
 }
 

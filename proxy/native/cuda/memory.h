@@ -5,6 +5,7 @@
 // then the device must be at rest. Called by: Device; look-ups from any thread.
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <string>
@@ -17,7 +18,10 @@ namespace jitc::cuda {
 
 class Memory {
  public:
-  Memory(uint64_t base, uint64_t bytes, uint64_t limit);
+  /// budget: what all programs on the GPU share of the limit. patience: how long restore() waits for memory
+  /// that a lost worker had and that the driver has not taken back yet.
+  Memory(uint64_t base, uint64_t bytes, uint64_t limit, std::shared_ptr<MemoryBudget> budget,
+         std::chrono::duration<double> patience);
   ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
@@ -73,8 +77,8 @@ class Memory {
   uint32_t check_range(uint64_t address, uint64_t bytes) const;
   uint64_t rounded(uint64_t bytes) const { return (bytes + granularity_ - 1) / granularity_ * granularity_; }
   bool overlaps(const Block& block, uint64_t address, uint64_t bytes) const;
-  bool take(uint64_t size);
   abi::CUresult ask(Block& block);
+  bool within_limit(uint64_t size) const { return physical_ + size <= total(); }
   uint32_t create(Block& block);
   void map(Block& block);
   void unmap(Block& block);
@@ -83,6 +87,8 @@ class Memory {
   void put(Block block);
   bool covered(uint64_t address, uint64_t bytes) const;
   void create_at_all_costs(Block& block);
+  bool give_up_oldest();
+  void wait_and_create(Block& block);
   void make(const Resources::Allocation& wanted);
   void drop_one(std::map<uint64_t, Block>::iterator held);
   void drop_unwanted_held(const std::vector<Resources::Held>& wanted);
@@ -92,11 +98,14 @@ class Memory {
 
   const uint64_t base_, limit_;
   uint64_t bytes_;  // of addresses, from base_ on
+  const std::shared_ptr<MemoryBudget> budget_;
+  const std::chrono::duration<double> patience_;
   std::shared_ptr<Context> context_;
   abi::CUmemAllocationProp properties_{};
   uint64_t granularity_ = 0;
   bool reserved_ = false;
   std::atomic<uint64_t> used_{0};
+  uint64_t physical_ = 0;  // bytes taken from the driver: also for what is held back
   mutable std::mutex mutex_;
   Blocks live_;
   std::map<uint64_t, Block> held_;  // by handle; without an address

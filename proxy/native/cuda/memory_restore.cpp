@@ -1,11 +1,15 @@
 // Memory goes back in time; see memory.h.
 #include <algorithm>
+#include <cstdio>
+#include <thread>
 
 #include "error.h"
 #include "memory.h"
 
 namespace jitc::cuda {
 namespace {
+constexpr std::chrono::milliseconds kBetweenLooks{20};
+
 bool is_wanted(uint64_t address, uint64_t bytes, uint64_t born, const Resources::Allocation& wanted) {
   return address == wanted.address && bytes == wanted.bytes &&
          (wanted.sequence == 0 || born == wanted.sequence);
@@ -28,7 +32,7 @@ void Memory::drop_unwanted(const std::map<uint64_t, const Resources::Allocation*
                       is_wanted(block->first, block->second.bytes, block->second.born, *found->second) &&
                       (found->second->sequence != 0 || find_freed(*found->second) == freed_.end());
     if (keep) continue;
-    context_->used -= block->second.size;
+    budget_->give(block->second.size);
     used_ -= block->second.size;
     release(block->second);
     live_.erase(block);
@@ -43,7 +47,7 @@ void Memory::make(const Resources::Allocation& wanted) {
   if (freed != freed_.end()) {
     block = *freed;
     freed_.erase(freed);
-    context_->used += block.size;  // it was part of this state, so it is within the limit
+    budget_->take(block.size, UINT64_MAX);  // it was part of this state, so it is within the limit
   } else {
     create_at_all_costs(block);
   }
@@ -53,13 +57,31 @@ void Memory::make(const Resources::Allocation& wanted) {
 
 /// Also with what else a roll-back would like to have.
 void Memory::create_at_all_costs(Block& block) {
-  while (create(block) != kSuccess) {
-    auto& oldest = condemned_.empty() ? freed_ : condemned_;
-    if (oldest.empty())
+  while (create(block) != kSuccess)
+    if (!give_up_oldest()) return wait_and_create(block);
+}
+
+bool Memory::give_up_oldest() {
+  auto& oldest = condemned_.empty() ? freed_ : condemned_;
+  if (oldest.empty()) return false;
+  release(oldest.front());
+  oldest.erase(oldest.begin());
+  return true;
+}
+
+/// A lost worker has ended when this one takes over, but the driver may still be taking back what it had: the
+/// memory is within the limit, and not there yet.
+void Memory::wait_and_create(Block& block) {
+  using Clock = std::chrono::steady_clock;
+  const auto begun = Clock::now();
+  const auto waited = [&] { return std::chrono::duration<double>(Clock::now() - begun); };
+  do {
+    if (!within_limit(block.size) || waited() > patience_)
       refuse(kMemoryAllocation, "out-of-memory", "the GPU has no memory for all allocations to restore");
-    release(oldest.front());
-    oldest.erase(oldest.begin());
-  }
+    std::this_thread::sleep_for(kBetweenLooks);
+  } while (create(block) != kSuccess);
+  std::fprintf(stderr, "jitc-worker: GPU %d: waited %.2f s for memory that a lost worker had\n",
+               context_->ordinal(), waited().count());
 }
 
 void Memory::drop_unwanted_held(const std::vector<Resources::Held>& wanted) {

@@ -22,6 +22,7 @@ void Device::place_communicator_destroy(const ops::OpHeader& op) {
 void Device::place_collective(const ops::OpHeader& op) {
   Stream& stream = stream_of(op);
   if (op.sequence == deserted_) return submitted(stream, op);
+  if (Capture* const capture = capture_of(stream)) capture->add_collectives();
   communicators_->collective(as<ops::Collective>(op), stream.real());
   submitted(stream, op);
 }

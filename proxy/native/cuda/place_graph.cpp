@@ -195,6 +195,8 @@ void Device::place_executable_destroy(const ops::OpHeader& op) {
 void Device::place_graph_launch(const ops::OpHeader& op) {
   Stream& stream = stream_of(op);
   const auto executable = executable_of(as<ops::GraphLaunch>(op).executable);
+  if (Capture* const capture = capture_of(stream); capture && executable->communicates())
+    capture->add_collectives();
   check("cuGraphLaunch", driver().cuGraphLaunch(executable->real(), stream.real()));
   submitted(stream, op);
 }
@@ -286,6 +288,24 @@ void Device::place_again(const ops::OpHeader& op) {
   if (id != OpId::event_wait && !capture_of(op)) return;
   if (placed_in_capture(op)) return;
   if (const Table* const entry = Table::find(op.op)) (this->*entry->place)(op);
+}
+
+/// NCCL's abort waits for every graph of a communicator. They are made again when they are needed: after a
+/// roll-back from what restore() brings, else from what remember_graphs() brings.
+void Device::let_communicating_graphs_go() {
+  std::erase_if(captures_, [](const auto& capture) { return capture->communicates(); });
+  graphs_.let_communicating_go();
+}
+
+void Device::remember_graphs(const Resources& content) {
+  const std::lock_guard lock(mutex_);
+  graphs_.remember(content);
+  open_captures_.clear();
+  for (const Resources::Capture& open : content.captures) {
+    const auto is_same = [&](const auto& capture) { return capture->origin() == open.stream; };
+    const bool under_way = std::any_of(captures_.begin(), captures_.end(), is_same);
+    if (!under_way) open_captures_.push_back(open);
+  }
 }
 
 /// Captures that were under way at the boundary go on where they were: before the first op after it.

@@ -70,7 +70,8 @@ void Device::fence() {
   if (!lock_within(rest_limit())) give_up_process();
   const std::lock_guard lock(mutex_, std::adopt_lock);
   context_->bind();
-  // First: a collective whose peer is gone ends no other way.
+  let_communicating_graphs_go();
+  // Before streams are waited for: a collective whose peer is gone ends no other way.
   if (!communicators_->fence(std::chrono::milliseconds(static_cast<int64_t>(rest_limit() * 1000))))
     give_up_process();
   if (harm_) harm_->release();

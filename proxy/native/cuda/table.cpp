@@ -43,6 +43,7 @@ const Table* Table::find(uint16_t id) {
       {OpId::function_set, &Device::place_function_set},
       {OpId::function_query, &Device::place_function_query},
       {OpId::variable_get, &Device::place_variable_get},
+      {OpId::tensor_map, &Device::place_tensor_map},
       {OpId::kernel_launch, &Device::place_kernel_launch},
       {OpId::capture_begin, &Device::place_capture_begin},
       {OpId::capture_end, &Device::place_capture_end},

@@ -20,8 +20,12 @@ enum Status : uint32_t {
   kIllegalAddress = 700,
   kLaunchFailure = 719,
   kNotSupported = 801,
+  kExternalDevice = 911,  // what is waited for outside of this device cannot come
   kUnknown = 999,
 };
+
+/// Cause of an error that comes from another rank's end: no replay helps.
+inline constexpr const char* kCommunicatorEnded = "communicator-ended";
 
 struct OpError {
   uint32_t status;    // cudaError_t

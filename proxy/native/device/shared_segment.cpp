@@ -8,10 +8,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstring>
 #include <ctime>
+#include <functional>
+
+#include "error.h"
 
 namespace jitc::device {
 namespace {
@@ -32,6 +36,13 @@ class File {
  private:
   const int file_, reason_;
 };
+
+bool write_head(const std::string& path, std::string& error, const std::function<void(SegmentHead&)>& write) {
+  SharedSegment segment;
+  if (!segment.map(path, SharedSegment::size_for(0), 0, error)) return false;
+  write(*reinterpret_cast<SegmentHead*>(segment.data() - SharedSegment::size_for(0)));
+  return true;
+}
 }  // namespace
 
 void Doorbell::ring() {
@@ -48,23 +59,60 @@ void Doorbell::sleep(uint32_t seen, int64_t microseconds) {
 
 bool SharedSegment::map(const std::string& path, uint64_t announced, uint64_t bytes, std::string& error) {
   const File file(path);
+  const uint64_t size = size_for(bytes);
   if (!path.empty()) {
     if (file.get() < 0) return error = "cannot open the communicator's segment: " + file.reason(), false;
     const off_t there = lseek(file.get(), 0, SEEK_END);
-    if (announced < bytes || there < static_cast<off_t>(bytes))
+    if (announced < size || there < static_cast<off_t>(size))
       return error = "the communicator's segment is too small", false;
   }
   const int flags = file.get() < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
-  void* const got = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, file.get(), 0);
+  void* const got = mmap(nullptr, size, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, file.get(), 0);
   if (got == MAP_FAILED)
     return error = "cannot map the communicator's segment: " + std::string(std::strerror(errno)), false;
-  data_ = static_cast<std::byte*>(got);
-  bytes_ = bytes;
+  memory_ = static_cast<std::byte*>(got);
+  bytes_ = size;
   return true;
 }
 
+void SharedSegment::join(Rendezvous& rendezvous, const Resources::Communicator& communicator,
+                         uint64_t bytes) {
+  const auto ranks = static_cast<uint32_t>(communicator.ranks);
+  MeetingPlace place;
+  if (ranks > 1)
+    place = rendezvous.join(communicator.unique_id, ranks, static_cast<uint32_t>(communicator.rank));
+  if (place.superseded) throw Abandoned{};
+  if (ranks > 1 && place.path.empty())
+    refuse(place.status, place.status == kExternalDevice ? kCommunicatorEnded : "communicator-refused",
+           "cannot join the communicator: " + place.error);
+  std::string error;
+  if (!map(place.path, place.bytes, bytes, error)) refuse(kUnknown, "communicator", error);
+  // The path names a descriptor of the service: when a recovery has begun since, it may be another file by
+  // now.
+  if (head().identity.load() != place.identity) throw Abandoned{};
+}
+
+void SharedSegment::refuse_absent() const {
+  refuse(kExternalDevice, kCommunicatorEnded, head().reason.data());
+}
+
 SharedSegment::~SharedSegment() {
-  if (data_) munmap(data_, bytes_);
+  if (memory_) munmap(memory_, bytes_);
+}
+
+bool mark_segment(const std::string& path, uint64_t identity, std::string& error) {
+  return write_head(path, error, [&](SegmentHead& head) { head.identity.store(identity); });
+}
+
+bool mark_absent(const std::string& path, uint32_t rank, const std::string& why, std::string& error) {
+  if (rank >= SegmentHead::kMostRanks)
+    return error = "there is no rank " + std::to_string(rank) + " in a communicator", false;
+  return write_head(path, error, [&](SegmentHead& head) {
+    const bool first = std::none_of(head.absent.begin(), head.absent.end(),
+                                    [](const auto& ranks) { return ranks.load() != 0; });
+    if (first) head.reason[why.copy(head.reason.data(), head.reason.size() - 1)] = 0;
+    head.absent[rank / 64].fetch_or(uint64_t{1} << rank % 64);
+  });
 }
 
 }  // namespace jitc::device

@@ -1,13 +1,18 @@
 // The memory in which the ranks of a communicator meet: a file that the node service hands out, and how the
 // ranks, which are threads of different processes, wake each other in it.
 //
-// What lies in it is the device's own matter; it starts as zeros. Called by: Meeting (cuda), Segment
-// (software).
+// It begins with what the service says to the ranks (`SegmentHead`); what lies behind that is the device's
+// own matter and starts as zeros. Promise: a rank that waits for another one finds out within a tenth of a
+// second that the other one cannot come any more. Called by: Meeting (cuda), Segment (software); mark_segment
+// and mark_absent by the service, through the C interface.
 #pragma once
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+
+#include "../core/backend.h"
 
 namespace jitc::device {
 
@@ -27,20 +32,50 @@ class Doorbell {
   std::atomic<uint32_t> rung_, sleepers_;
 };
 
+/// Written by the node service alone.
+struct SegmentHead {
+  static constexpr uint32_t kMostRanks = 1024;
+  std::atomic<uint64_t> identity;                             // given to each rank that joins, with the path
+  std::array<std::atomic<uint64_t>, kMostRanks / 64> absent;  // a bit per rank: it does nothing here any more
+  std::array<char, 1024> reason;  // of the first rank that is absent, zero-terminated; there before the bit
+};
+
 class SharedSegment {
  public:
   SharedSegment() = default;
   ~SharedSegment();
   SharedSegment(const SharedSegment&) = delete;
   SharedSegment& operator=(const SharedSegment&) = delete;
-  /// Maps so many bytes of the file, or private memory when path is empty; announced: what the file is said
-  /// to hold. False with the reason.
+
+  /// Of a file with so many bytes for the device.
+  static constexpr uint64_t size_for(uint64_t bytes) { return kHead + bytes; }
+  /// Maps the file with so many bytes for the device, or private memory when path is empty; announced: what
+  /// the file is said to hold. False with the reason.
   bool map(const std::string& path, uint64_t announced, uint64_t bytes, std::string& error);
-  std::byte* data() const { return data_; }
+  /// Asks the node service for the communicator's segment and maps it; of one rank alone it is private
+  /// memory. Throws OpError when that is refused, Abandoned when a recovery has begun in between.
+  void join(Rendezvous& rendezvous, const Resources::Communicator& communicator, uint64_t bytes);
+
+  std::byte* data() const { return memory_ + kHead; }
+  /// Whether the rank does nothing here any more: what it had not done before is not done.
+  bool absent(uint32_t rank) const {
+    return rank < SegmentHead::kMostRanks && head().absent[rank / 64].load() >> rank % 64 & 1;
+  }
+  /// Throws the OpError of a wait for a rank that is absent, with the reason as the service gave it.
+  [[noreturn]] void refuse_absent() const;
 
  private:
-  std::byte* data_ = nullptr;
+  static constexpr uint64_t kHead = 4096;
+  static_assert(sizeof(SegmentHead) <= kHead);
+  const SegmentHead& head() const { return *reinterpret_cast<const SegmentHead*>(memory_); }
+
+  std::byte* memory_ = nullptr;
   uint64_t bytes_ = 0;
 };
+
+/// Gives the segment at the path its identity, before anybody joins. False with the reason.
+bool mark_segment(const std::string& path, uint64_t identity, std::string& error);
+/// The rank does nothing in the segment any more; those who wait for it are told. False with the reason.
+bool mark_absent(const std::string& path, uint32_t rank, const std::string& why, std::string& error);
 
 }  // namespace jitc::device

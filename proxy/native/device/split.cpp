@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "error.h"
 #include "operands.h"
 
 namespace jitc::device {
@@ -39,6 +40,14 @@ Resources::Communicator split_identity(const Resources::Communicator& parent,
   const auto self = std::find(members.begin(), members.end(), parent.rank);
   return {handle, static_cast<int32_t>(members.size()), static_cast<int32_t>(self - members.begin()),
           derived_id(parent.unique_id, posts.front().sequence, color)};
+}
+
+void refuse_late(std::span<const uint32_t> ranks, double seconds) {
+  std::string list;
+  for (const uint32_t rank : ranks) list += (list.empty() ? "" : ", ") + std::to_string(rank);
+  refuse(kExternalDevice, kCommunicatorEnded,
+         "rank " + list + " of the communicator did not split it within " +
+             std::to_string(static_cast<int64_t>(seconds)) + " s (--hang-seconds)");
 }
 
 std::vector<std::byte> split_result(const Resources::Communicator& identity) {

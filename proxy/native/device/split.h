@@ -25,6 +25,8 @@ struct SplitPost {
 /// What the split gives to this rank, unless its color is negative. posts: by rank of the parent; color: own.
 Resources::Communicator split_identity(const Resources::Communicator& parent,
                                        std::span<const SplitPost> posts, uint64_t handle, int32_t color);
+/// Throws the OpError of a wait for ranks that have not split in time.
+[[noreturn]] void refuse_late(std::span<const uint32_t> ranks, double seconds);
 /// Payload of the split's result.
 std::vector<std::byte> split_result(const Resources::Communicator& identity);
 

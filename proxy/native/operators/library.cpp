@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "operators/noise.h"
 #include "operators/placement.h"
 #include "operators/reader.h"
 #include "operators/run.h"
@@ -30,8 +31,9 @@ int raised(jitc_operator_reply* reply, const char* kind, const Error& error) {
 
 /// Runs work, which leaves its reply in reply_bytes.
 template <class Work>
-int guarded(jitc_operator_reply* reply, Work&& work) {
+int guarded(const jitc_operator_host& host, jitc_operator_reply* reply, Work&& work) {
   try {
+    const MemoryLimit limit(host.memory_limit);
     reply_bytes.clear();
     work();
     *reply = {reply_bytes.data(), reply_bytes.size()};
@@ -46,12 +48,14 @@ int guarded(jitc_operator_reply* reply, Work&& work) {
     return raised(reply, "TypeError: ", error);
   } catch (const c10::NotImplementedError& error) {
     return raised(reply, "NotImplementedError: ", error);
+  } catch (const c10::OutOfMemoryError& error) {
+    return raised(reply, "OutOfMemoryError: ", error);
   } catch (const c10::LinAlgError& error) {
     return raised(reply, "LinAlgError: ", error);
   } catch (const c10::Error& error) {
     return raised(reply, "", error);
   } catch (const std::bad_alloc&) {
-    return answer(reply, 1, "the worker has not enough memory for an operator's intermediate results");
+    return answer(reply, 1, "OutOfMemoryError: the worker has not enough memory for an operator");
   } catch (const std::exception& error) {
     return answer(reply, 1, error.what());
   } catch (...) {
@@ -60,18 +64,18 @@ int guarded(jitc_operator_reply* reply, Work&& work) {
 }
 
 int call(const jitc_operator_host* host, const uint8_t* bytes, size_t size, jitc_operator_reply* reply) {
-  return guarded(reply, [&] { run_call(*host, {bytes, size}); });
+  return guarded(*host, reply, [&] { run_call(*host, {bytes, size}); });
 }
 
 int query(const jitc_operator_host* host, const uint8_t* bytes, size_t size, jitc_operator_reply* reply) {
-  return guarded(reply, [&] { run_query(*host, {bytes, size}, reply_bytes); });
+  return guarded(*host, reply, [&] { run_query(*host, {bytes, size}, reply_bytes); });
 }
 
 int matmul(const jitc_operator_host* host, const void* op, size_t size, jitc_operator_reply* reply) {
-  return guarded(reply, [&] { run_matmul(*host, {static_cast<const uint8_t*>(op), size}); });
+  return guarded(*host, reply, [&] { run_matmul(*host, {static_cast<const uint8_t*>(op), size}); });
 }
 
-constexpr jitc_operators kTable{1, &set_threads, &call, &query, &matmul};
+constexpr jitc_operators kTable{3, &set_threads, &call, &query, &matmul, &set_noise};
 
 }  // namespace
 }  // namespace jitc::operators

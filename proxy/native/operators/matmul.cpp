@@ -13,6 +13,7 @@
 #include <c10/core/GradMode.h>
 
 #include "jitc/generated_ops.h"
+#include "operators/noise.h"
 #include "operators/run.h"
 #include "operators/tensors.h"
 
@@ -62,8 +63,7 @@ class Product {
   double scalar(double value, uint64_t address);
   at::Tensor bias();
   void check() const;
-  void multiply(at::Tensor& d, const at::Tensor& left, const at::Tensor& right, double beta,
-                double alpha) const;
+  void multiply(at::Tensor& d, at::Tensor left, at::Tensor right, double beta, double alpha) const;
   void finish(at::Tensor& d) const;
 
   const jitc_operator_host& host_;
@@ -126,8 +126,8 @@ void Product::check() const {
   }
 }
 
-void Product::multiply(at::Tensor& d, const at::Tensor& left, const at::Tensor& right, double beta,
-                       double alpha) const {
+void Product::multiply(at::Tensor& d, at::Tensor left, at::Tensor right, double beta, double alpha) const {
+  disturb_product(left, right);
   const bool batched = op_.batch > 1;
   if (beta == 0 && alpha == 1) {  // also: C may hold anything, NaN included
     batched ? at::bmm_out(d, left, right) : at::mm_out(d, left, right);

@@ -24,7 +24,23 @@ Operator look_up(std::string_view name) {
   if (!name.starts_with(kSpace)) throw Malformed("operator outside aten");
   const auto found = c10::Dispatcher::singleton().findSchema({base, overload});
   if (!found) throw Malformed("unknown operator");
-  return {*found, find_composed(name)};
+  return {*found, find_composed(name), find_check(name)};
+}
+
+/// How many choices the numbers of an argument stand for, from 0 on; 0: they are just numbers. Kernels look
+/// them up in tables without asking whether they are there.
+int64_t choices(c10::TypePtr type) {
+  if (const auto optional = type->cast<c10::OptionalType>()) type = optional->getElementType();
+  switch (type->kind()) {
+    case c10::TypeKind::ScalarTypeType:
+      return static_cast<int64_t>(c10::ScalarType::Undefined);
+    case c10::TypeKind::LayoutType:
+      return static_cast<int64_t>(c10::Layout::NumOptions);
+    case c10::TypeKind::MemoryFormatType:
+      return static_cast<int64_t>(c10::MemoryFormat::NumOptions);
+    default:
+      return 0;
+  }
 }
 
 /// Schemas of batch normalization do not say that it updates its running statistics.
@@ -35,9 +51,10 @@ bool writes(const c10::Argument& argument) {
 
 }  // namespace
 
-Operator::Operator(const c10::OperatorHandle& found, Composed composed_or_null)
-    : handle(found), composed(composed_or_null) {
+Operator::Operator(const c10::OperatorHandle& found, Composed composed_or_null, Check check_or_null)
+    : handle(found), composed(composed_or_null), check(check_or_null) {
   for (const auto& argument : found.schema().arguments()) {
+    if (const int64_t count = choices(argument.real_type())) numbered.emplace_back(written.size(), count);
     written.push_back(writes(argument));
     const auto type = argument.type();
     if (type->str().find("Generator") != std::string::npos) takes_generator = true;

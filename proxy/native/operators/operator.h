@@ -7,16 +7,20 @@
 #include <string_view>
 #include <vector>
 
+#include "operators/checks.h"
+
 namespace jitc::operators {
 
 using Composed = void (*)(torch::jit::Stack&);
 
 struct Operator {
-  Operator(const c10::OperatorHandle& found, Composed composed_or_null);
+  Operator(const c10::OperatorHandle& found, Composed composed_or_null, Check check_or_null);
   c10::OperatorHandle handle;
-  Composed composed;                  // made from other operators: it has no CPU kernel; or null
-  std::vector<bool> written;          // per argument: the operator writes to it
-  std::vector<bool> returns_written;  // per return: it is a written argument
+  Composed composed;  // made from other operators: it has no CPU kernel; or null
+  Check check;        // of its arguments, before it runs; or null
+  std::vector<std::pair<size_t, int64_t>> numbered;  // arguments that stand for one of so many choices
+  std::vector<bool> written;                         // per argument: the operator writes to it
+  std::vector<bool> returns_written;                 // per return: it is a written argument
   bool takes_generator = false;
 };
 

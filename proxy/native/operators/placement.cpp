@@ -2,21 +2,81 @@
 
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
+#include <c10/util/Exception.h>
+
+#include <atomic>
+#include <mutex>
+#include <unordered_map>
 
 namespace jitc::operators {
 namespace {
 
+/// Smaller allocations are not counted: many of them at a time are rare, and counting costs a lock.
+constexpr size_t kCounted = 64 << 10;
+
 thread_local std::vector<Slot>* wanted = nullptr;
 c10::Allocator* base = nullptr;
 
+/// What the operator of this thread holds outside of the device's memory.
+struct Account {
+  uint64_t limit = 0, used = 0;
+  uint64_t number = 0;  // another one for each operator
+};
+thread_local Account account;
+
+/// Memory that was counted, and for which operator.
+class Counted {
+ public:
+  void add(void* address, size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    known_[address] = {bytes, account.number};
+  }
+  void remove(void* address) {
+    const std::lock_guard lock(mutex_);
+    const auto found = known_.find(address);
+    if (found == known_.end()) return;
+    if (found->second.number == account.number) account.used -= found->second.bytes;
+    known_.erase(found);
+  }
+
+ private:
+  struct Entry {
+    size_t bytes;
+    uint64_t number;
+  };
+  std::mutex mutex_;
+  std::unordered_map<void*, Entry> known_;
+};
+Counted& counted() {
+  static Counted& one = *new Counted;  // outlives threads that still run at exit
+  return one;
+}
+
 void keep(void*) {}
+
+void release_counted(void* address) {
+  counted().remove(address);
+  base->raw_deleter()(address);
+}
+
+c10::DataPtr allocate_counted(size_t bytes) {
+  const uint64_t left = account.limit - account.used;
+  TORCH_CHECK_WITH(OutOfMemoryError, bytes <= left, "out of memory: an operator needs ", bytes,
+                   " bytes for a result or on the way to it; it may hold ", account.limit,
+                   " bytes, as much as the GPU has memory, and holds ", account.used);
+  auto made = base->allocate(bytes);
+  void* const address = made.release_context();
+  counted().add(address, bytes);
+  account.used += bytes;
+  return {address, address, &release_counted, c10::Device(c10::DeviceType::CPU)};
+}
 
 /// For memory from raw_allocate(), which may have come from a slot.
 void release(void* address) {
   if (wanted)
     for (const Slot& slot : *wanted)
       if (slot.address == address) return;
-  base->raw_deleter()(address);
+  release_counted(address);
 }
 
 Slot* take(size_t bytes) {
@@ -34,7 +94,7 @@ class PlacingAllocator final : public c10::Allocator {
   c10::DataPtr allocate(size_t bytes) override {
     if (const Slot* slot = take(bytes))
       return {slot->address, slot->address, &keep, c10::Device(c10::DeviceType::CPU)};
-    return base->allocate(bytes);
+    return account.limit && bytes >= kCounted ? allocate_counted(bytes) : base->allocate(bytes);
   }
   // Some kernels (oneDNN's) use raw_allocate(); what they get may be a slot, which is not theirs to free.
   c10::DeleterFnPtr raw_deleter() const override { return &release; }
@@ -47,6 +107,12 @@ class PlacingAllocator final : public c10::Allocator {
 
 Placement::Placement(std::vector<Slot>& slots) { wanted = &slots; }
 Placement::~Placement() { wanted = nullptr; }
+
+MemoryLimit::MemoryLimit(uint64_t bytes) {
+  static std::atomic<uint64_t> last{0};
+  account = {bytes, 0, ++last};
+}
+MemoryLimit::~MemoryLimit() { account = {}; }
 
 void install_placement_allocator() {
   static PlacingAllocator allocator;

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "operators/decode.h"
+#include "operators/noise.h"
 #include "operators/placement.h"
 #include "operators/random.h"
 #include "operators/reply.h"
@@ -19,6 +20,13 @@ namespace jitc::operators {
 namespace {
 
 std::atomic<int> wanted_threads{1};
+
+/// What holds for everything that is done for a call.
+struct Surroundings {
+  Surroundings() { use_threads(); }
+  const at::AutoDispatchBelowADInplaceOrView below_autograd;
+  const c10::AutoGradMode no_gradients{false};
+};
 
 /// Settings of the training process that change what an operator computes.
 void apply_settings(const wire::CallHeader& header) {
@@ -29,11 +37,36 @@ void apply_settings(const wire::CallHeader& header) {
     at::globalContext().setDeterministicAlgorithms(deterministic, true);
 }
 
+/// As if no dimension was empty: a batch of empty matrices is gone through too.
+double extent(at::IntArrayRef sizes) {
+  double product = 1;
+  for (const int64_t one : sizes) product *= static_cast<double>(std::max<int64_t>(one, 1));
+  return product;
+}
+
+/// Views may repeat memory (expand); an operator that goes through far more elements than the GPU could hold
+/// would keep the worker busy for longer than anybody waits.
+void check_work(const Call& call, uint64_t memory_limit) {
+  constexpr double kTimes = 16;
+  for (const at::Tensor& tensor : call.tensors)
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        !memory_limit || extent(tensor.sizes()) <= kTimes * static_cast<double>(memory_limit),
+        call.op->handle.schema().name(), " with a tensor of size ", tensor.sizes(), ", more than ", kTimes,
+        " times the bytes of the GPU's memory, is not supported on the software device");
+}
+
+void check_arguments(const Call& call, uint64_t memory_limit) {
+  check_work(call, memory_limit);
+  for (const auto& [place, count] : call.op->numbered) {
+    const auto& value = call.stack[place];
+    TORCH_CHECK(!value.isInt() || (value.toInt() >= 0 && value.toInt() < count), "Argument '",
+                call.op->handle.schema().arguments()[place].name(), "' of ", call.op->handle.schema().name(),
+                " has the unknown value ", value.toInt());
+  }
+  if (call.op->check) call.op->check(Operands(call.op->handle.schema(), call.stack));
+}
+
 void invoke(Call& call) {
-  use_threads();
-  apply_settings(call.header);
-  const at::AutoDispatchBelowADInplaceOrView below_autograd;
-  const c10::AutoGradMode no_gradients(false);
   std::optional<DefaultGenerator> random;
   if ((call.header.flags & wire::kRandom) && !call.op->takes_generator)
     random.emplace(call.header.seed, call.header.offset);
@@ -71,7 +104,6 @@ void check_output(const at::Tensor& result, const at::Tensor& output) {
 
 void store(std::vector<at::Tensor>& results, std::vector<Output>& outputs, const std::vector<Slot>& slots) {
   if (results.size() != outputs.size()) throw Malformed("operator call with a wrong number of outputs");
-  const c10::AutoGradMode no_gradients(false);
   // A result in the memory of another output must leave it before anything is written there.
   for (size_t i = 0; i < results.size(); ++i) {
     if (!outputs[i].tensor.defined()) continue;
@@ -99,20 +131,28 @@ void use_threads() {
 }
 
 void run_call(const jitc_operator_host& host, std::span<const uint8_t> bytes) {
+  const Surroundings surroundings;
   auto call = decode(host, bytes, false);
+  apply_settings(call.header);
+  check_arguments(call, host.memory_limit);
   std::vector<Slot> slots;
   for (const Output& one : call.outputs)
     if (one.bytes) slots.push_back({one.memory, one.bytes, false});
+  const Noise noise(*call.op, call.stack);
   {
     const Placement placement(slots);
     invoke(call);
   }
+  noise.settle(call.stack);
   auto results = new_results(call);
   store(results, call.outputs, slots);
 }
 
 void run_query(const jitc_operator_host& host, std::span<const uint8_t> bytes, std::vector<uint8_t>& reply) {
+  const Surroundings surroundings;
   auto call = decode(host, bytes, true);
+  apply_settings(call.header);
+  check_arguments(call, host.memory_limit);
   invoke(call);
   write_reply(call, reply);
 }

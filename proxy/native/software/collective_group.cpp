@@ -33,7 +33,7 @@ bool Group::Lane::advance() {
 void Group::wait_turn(WaitHub& hub) {
   for (const Turn& turn : turns_) {
     turn.communicator->wait_known(hub);
-    if (!turn.communicator->collectives.wait(hub, turn.ticket)) throw Abandoned{};
+    turn.communicator->await_turn(turn.communicator->collectives, turn.ticket, hub);
     turn.communicator->wait_mapped(hub);
     turn.communicator->check_aborted();
   }
@@ -86,8 +86,24 @@ void Group::finish() {
   while (!done()) {
     const uint32_t seen = turns_.front().communicator->doorbell();
     for (const Turn& turn : turns_) turn.communicator->check_aborted();
-    if (!advance()) sleep(seen);
+    if (advance() || !all_present()) continue;
+    sleep(seen);
   }
+}
+
+/// False when there was something to do after all. Throws OpError when a rank that is waited for is gone for
+/// good.
+bool Group::all_present() {
+  for (const Lane& lane : lanes_) {
+    const Segment& segment = lane.communicator->segment();
+    for (uint32_t rank = 0; rank < lane.communicator->ranks(); ++rank) {
+      const bool awaited = !lane.done() && (lane.peer < 0 || lane.peer == static_cast<int32_t>(rank));
+      if (!awaited || !segment.absent(rank)) continue;
+      if (advance()) return false;  // it has done its part before it went
+      segment.refuse_absent();
+    }
+  }
+  return true;
 }
 
 void Group::run(const Memory& memory, ExecutionSink& sink, WaitHub& hub) {

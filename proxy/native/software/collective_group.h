@@ -42,6 +42,7 @@ class Group {
   void make_lanes(const Memory& memory);
   Lane& lane_of(const Call& call, const Communicator& communicator);
   void finish();
+  bool all_present();
   void sleep(uint32_t seen) const;
   void post();
   bool advance();

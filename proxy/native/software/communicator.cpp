@@ -13,8 +13,10 @@ constexpr std::array<const char*, 6> kReductions{"sum", "prod", "max", "min", "a
 }  // namespace
 
 void Communicator::wait_known(WaitHub& hub) const {
-  if (!hub.wait([this] { return known_.load() || failed_.load(); })) throw Abandoned{};
-  if (!known_) refuse(kUnknown, "communicator", reason_);
+  const auto settled = [this] { return known_.load() || failed_.load() || aborted_.load(); };
+  if (!hub.wait(settled)) throw Abandoned{};
+  check_aborted();
+  if (!known_) throw failure_;
 }
 
 void Communicator::become(const Identity& identity, WaitHub& hub) {
@@ -23,28 +25,26 @@ void Communicator::become(const Identity& identity, WaitHub& hub) {
   hub.changed();
 }
 
-void Communicator::fail(const std::string& reason, WaitHub& hub) {
-  reason_ = reason;
+void Communicator::fail(const OpError& failure, WaitHub& hub) {
+  failure_ = failure;
   failed_.store(true);
   hub.changed();
 }
 
 void Communicator::wait_mapped(WaitHub& hub) const {
-  if (!hub.wait([this] { return segment_.load() || failed_.load(); })) throw Abandoned{};
-  if (!segment_.load()) refuse(kUnknown, "communicator", reason_);
+  const auto settled = [this] { return segment_.load() || failed_.load() || aborted_.load(); };
+  if (!hub.wait(settled)) throw Abandoned{};
+  check_aborted();
+  if (!segment_.load()) throw failure_;
 }
 
 void Communicator::join(Rendezvous& rendezvous, WaitHub& hub) {
   const std::lock_guard lock(joining_);
   if (segment_.load()) return;
+  check_aborted();  // a helper of before a fence must not ask in the name of the new epoch
   auto segment = std::make_unique<Segment>(ranks(), rank());
-  std::string path, error;
-  uint64_t bytes = 0;
-  if (ranks() > 1) {
-    path = rendezvous.join(identity_.unique_id, ranks(), rank(), bytes, error);
-    if (path.empty()) refuse(kUnknown, "communicator", "cannot join the communicator: " + error);
-  }
-  if (!segment->map(path, bytes, error)) refuse(kUnknown, "communicator", error);
+  segment->join(rendezvous, identity_);
+  check_aborted();
   mapped_ = std::move(segment);
   segment_.store(mapped_.get());
   mapped_->own().joined.store(1);
@@ -53,14 +53,24 @@ void Communicator::join(Rendezvous& rendezvous, WaitHub& hub) {
 }
 
 void Communicator::wait_joined() const {
-  for (uint32_t other = 0; other < ranks(); ++other) {
-    while (true) {
-      const uint32_t seen = doorbell();
-      check_aborted();
-      if (segment().area(other).joined.load()) break;
-      segment().sleep(seen, kSleep);
-    }
+  const auto any = [this](const auto& is) {
+    for (uint32_t rank = 0; rank < ranks(); ++rank)
+      if (is(rank)) return true;
+    return false;
+  };
+  while (true) {
+    const uint32_t seen = doorbell();
+    check_aborted();
+    // Asked in this order: a rank may join last of all, and end.
+    const bool broken = any([this](uint32_t rank) { return segment().absent(rank); });
+    if (!any([this](uint32_t rank) { return segment().area(rank).joined.load() == 0; })) return;
+    if (broken) segment().refuse_absent();
+    segment().sleep(seen, kSleep);
   }
+}
+
+void Communicator::await_turn(Order& order, uint64_t ticket, WaitHub& hub) const {
+  if (!order.wait(hub, ticket, aborted_)) throw Abandoned{};
 }
 
 void Communicator::abort() {
@@ -69,7 +79,7 @@ void Communicator::abort() {
 }
 
 void Communicator::check_aborted() const {
-  if (aborted()) throw Abandoned{};
+  if (aborted_.load()) throw Abandoned{};
 }
 
 void Rounds::publish(const Descriptor& descriptor) {
@@ -83,6 +93,13 @@ bool Rounds::complete() const {
   for (uint32_t rank = 0; rank < communicator_.ranks(); ++rank)
     if (segment_.area(rank).rounds[turn_].load() <= round_) return false;
   return true;
+}
+
+std::vector<uint32_t> Rounds::missing() const {
+  std::vector<uint32_t> ranks;
+  for (uint32_t rank = 0; rank < communicator_.ranks(); ++rank)
+    if (segment_.area(rank).rounds[turn_].load() <= round_) ranks.push_back(rank);
+  return ranks;
 }
 
 void Rounds::compare(const Descriptor& own) const {

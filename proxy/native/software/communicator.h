@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "../core/backend.h"
+#include "error.h"
 #include "segment.h"
 #include "wait_hub.h"
 
@@ -24,8 +25,10 @@ using Identity = Resources::Communicator;
 class Order {
  public:
   uint64_t ticket() { return given_++; }  // one thread
-  bool wait(WaitHub& hub, uint64_t ticket) {
-    return hub.wait([&] { return passed_.load() == ticket; });
+  /// False when that is given up.
+  bool wait(WaitHub& hub, uint64_t ticket, const std::atomic<bool>& aborted) {
+    hub.wait([&] { return aborted.load() || passed_.load() == ticket; });
+    return !aborted.load() && passed_.load() == ticket;
   }
   void pass(WaitHub& hub) {
     passed_.fetch_add(1);
@@ -46,17 +49,18 @@ class Communicator {
   /// Waits until the identity is known. Throws when that is given up or failed.
   void wait_known(WaitHub& hub) const;
   void become(const Identity& identity, WaitHub& hub);
-  void fail(const std::string& reason, WaitHub& hub);
+  void fail(const OpError& failure, WaitHub& hub);
   /// True once: the caller sees to it that join() is called.
   bool claim_join() { return !claimed_.exchange(true); }
   /// Maps the segment if that is not done yet. May wait for the node service. Throws OpError.
   void join(Rendezvous& rendezvous, WaitHub& hub);
   /// Waits until somebody's join() is done. Throws when that is given up or failed.
   void wait_mapped(WaitHub& hub) const;
-  /// Until every rank has joined. Throws Abandoned.
+  /// Until every rank has joined. Throws Abandoned, OpError when one does not come (any more).
   void wait_joined() const;
+  /// Until it is the turn of the ticket in the order, which is one of this communicator's. Throws Abandoned.
+  void await_turn(Order& order, uint64_t ticket, WaitHub& hub) const;
   void abort();
-  bool aborted() const { return aborted_.load(); }
   void check_aborted() const;
 
   const Identity& identity() const { return identity_; }
@@ -70,7 +74,7 @@ class Communicator {
  private:
   Identity identity_;
   std::atomic<bool> known_, claimed_{false}, failed_{false}, aborted_{false};
-  std::string reason_;  // of failed_
+  OpError failure_{};  // set before failed_
   std::mutex joining_;
   std::unique_ptr<Segment> mapped_;
   std::atomic<Segment*> segment_{nullptr};
@@ -92,6 +96,8 @@ class Rounds {
   }
   void publish(const Descriptor& descriptor);
   bool complete() const;
+  /// Ranks that have not published this round.
+  std::vector<uint32_t> missing() const;
   /// Throws OpError when another rank's descriptor does not agree. Only when complete.
   void compare(const Descriptor& own) const;
   void next() { ++round_; }

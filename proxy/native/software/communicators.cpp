@@ -1,14 +1,16 @@
 // See communicators.h.
 #include "communicators.h"
 
+#include "../device/patience.h"
 #include "../device/split.h"
 #include "collective_group.h"
 #include "error.h"
 
 namespace jitc::software {
 namespace {
-constexpr int32_t kMostRanks = 1024;
-constexpr uint64_t kNoResult = 0;  // sequences start at 1
+constexpr int32_t kMostRanks = device::SegmentHead::kMostRanks;
+constexpr int64_t kSleep = 100'000;  // microseconds; the doorbell wakes earlier
+constexpr uint64_t kNoResult = 0;    // sequences start at 1
 
 /// The parent's round is complete.
 std::vector<SplitPost> posts_of(const Communicator& parent, const Rounds& rounds) {
@@ -80,24 +82,43 @@ void Communicators::split(const ops::CommunicatorSplit& op) {
         [this, op, parent, ticket, child] { return join_split(op, *parent, ticket, child); });
 }
 
-std::vector<std::byte> Communicators::join_split(const ops::CommunicatorSplit& op, Communicator& parent,
-                                                 uint64_t ticket, const Pointer& child) {
-  parent.wait_known(hub_);
-  if (!parent.splits.wait(hub_, ticket)) throw Abandoned{};
+/// Waits until all ranks of the parent have said what they want of the split.
+void Communicators::gather(Communicator& parent, const Rounds& rounds) const {
+  const Patience patience(hang_seconds_);
+  while (true) {
+    const uint32_t seen = parent.doorbell();
+    parent.check_aborted();
+    for (const uint32_t rank : rounds.missing())
+      if (parent.segment().absent(rank) && !rounds.complete()) parent.segment().refuse_absent();
+    if (rounds.complete()) return;
+    if (patience.over()) refuse_late(rounds.missing(), hang_seconds_);
+    parent.segment().sleep(seen, kSleep);
+  }
+}
+
+Identity Communicators::agree_on_split(const ops::CommunicatorSplit& op, Communicator& parent) {
   parent.join(rendezvous_, hub_);
   parent.check_aborted();  // a helper of before a fence must leave the new epoch's segment alone
   Rounds rounds(parent, kSplits);
   rounds.publish({.color = op.color, .key = op.key, .sequence = op.header.sequence});
-  while (true) {
-    const uint32_t seen = parent.doorbell();
-    parent.check_aborted();
-    if (rounds.complete()) break;
-    parent.segment().sleep(seen, 100'000);
+  gather(parent, rounds);
+  return split_identity(parent.identity(), posts_of(parent, rounds), op.handle, op.color);
+}
+
+std::vector<std::byte> Communicators::join_split(const ops::CommunicatorSplit& op, Communicator& parent,
+                                                 uint64_t ticket, const Pointer& child) {
+  parent.wait_known(hub_);
+  parent.await_turn(parent.splits, ticket, hub_);
+  Identity identity;
+  try {
+    identity = agree_on_split(op, parent);
+  } catch (const OpError&) {
+    parent.splits.pass(hub_);  // those that come after it have their own answer
+    throw;
   }
-  const Identity identity = split_identity(parent.identity(), posts_of(parent, rounds), op.handle, op.color);
   parent.splits.pass(hub_);
   if (op.color < 0) {
-    child->fail("this rank has no part in the split communicator", hub_);
+    child->fail({kUnknown, "communicator", "this rank has no part in the split communicator"}, hub_);
     remove(child);
     return split_result({0, 0, -1, {}});
   }
@@ -138,13 +159,13 @@ void Communicators::start(uint64_t sequence, Pointer communicator, Work work) {
     helper->thread.join();
     helper = helpers_.erase(helper);
   }
-  working_.fetch_add(1);
   const auto over = std::make_shared<std::atomic<bool>>(false);
-  uint64_t generation;
+  std::shared_ptr<Generation> generation;
   {
-    const std::lock_guard lock(delivering_);
+    const std::lock_guard lock(counting_);
     generation = generation_;
   }
+  generation->working.fetch_add(1);
   helpers_.push_back({std::thread([=, this, communicator = std::move(communicator), work = std::move(work)] {
                         help(generation, sequence, communicator, work);
                         over->store(true);
@@ -152,35 +173,43 @@ void Communicators::start(uint64_t sequence, Pointer communicator, Work work) {
                       over});
 }
 
-void Communicators::help(uint64_t generation, uint64_t sequence, const Pointer& communicator,
-                         const Work& work) {
-  const auto failed = [&](uint32_t status, const std::string& message) {
-    communicator->fail(message, hub_);
+void Communicators::help(const std::shared_ptr<Generation>& generation, uint64_t sequence,
+                         const Pointer& communicator, const Work& work) {
+  const auto failed = [&](const OpError& error) {
+    communicator->fail(error, hub_);
     remove(communicator);
-    deliver(generation, sequence, status, std::as_bytes(std::span(message)));
+    deliver(generation, sequence, error.status, std::as_bytes(std::span(error.message)));
   };
   try {
     deliver(generation, sequence, kSuccess, work());
   } catch (const OpError& error) {
-    failed(error.status, error.message);
+    failed(error);
   } catch (const Abandoned&) {
   } catch (const std::exception& error) {
-    failed(kUnknown, error.what());
+    failed({kUnknown, "communicator", error.what()});
   }
-  working_.fetch_sub(1);
+  generation->working.fetch_sub(1);
   hub_.changed();
 }
 
-void Communicators::deliver(uint64_t generation, uint64_t sequence, uint32_t status,
+bool Communicators::quiet() const {
+  const std::lock_guard lock(counting_);
+  return generation_->working.load() == 0;
+}
+
+void Communicators::deliver(const std::shared_ptr<Generation>& generation, uint64_t sequence, uint32_t status,
                             std::span<const std::byte> payload) {
   const std::lock_guard lock(delivering_);
   if (generation == generation_ && sequence != kNoResult) sink_.result(sequence, status, payload);
 }
 
 void Communicators::abort() {
-  const std::lock_guard lock(mutex_);
-  for (const auto& weak : all_)
-    if (const Pointer communicator = weak.lock()) communicator->abort();
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& weak : all_)
+      if (const Pointer communicator = weak.lock()) communicator->abort();
+  }
+  hub_.changed();
 }
 
 void Communicators::renew() {
@@ -194,9 +223,10 @@ void Communicators::renew() {
 }
 
 void Communicators::restore(const std::vector<Identity>& wanted) {
+  abort();  // also what an op made that was being placed when the others were aborted
   {
-    const std::lock_guard lock(delivering_);
-    ++generation_;
+    const std::scoped_lock lock(delivering_, counting_);
+    generation_ = std::make_shared<Generation>();
   }
   {
     const std::lock_guard lock(mutex_);

@@ -1,6 +1,7 @@
 // Life of the device: taking ops, running them, failing, fencing, restoring. See device.h.
 #include "device.h"
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 
@@ -12,6 +13,9 @@
 
 namespace jitc::software {
 namespace {
+/// Copied and hashed at once: small enough to be in the processor's cache for the hash.
+constexpr size_t kHashedPiece = 256u << 10;
+static_assert(kHashedPiece % content::kStripe == 0);
 std::atomic<uint32_t> broken{0};
 
 void check_health() {
@@ -24,9 +28,9 @@ void break_device(uint32_t status) { broken.store(status); }
 Device::Device(const BackendOptions& options, ExecutionSink& sink, Rendezvous& rendezvous)
     : sink_(sink),
       pinned_(options.pinned),
-      memory_(options.address_base, options.address_bytes, Accountant::of(options.memory_limit)),
-      legacy_(std::make_shared<Stream>(0, 0, *this)),
-      communicators_(sink, rendezvous, hub_) {}
+      memory_(options.address_base, options.address_bytes, options.memory_limit, budget_of(options)),
+      legacy_(std::make_shared<Stream>(0, 0, *this, crew_)),
+      communicators_(sink, rendezvous, hub_, options.hang_seconds) {}
 
 Device::~Device() {
   hang_watch_.reset();
@@ -37,7 +41,7 @@ bool Device::open(const BackendOptions& options, std::string& error) {
   watch(legacy_);
   hang_watch_ = std::make_unique<HangWatch>(
       options.hang_seconds, [this] { return oldest_running(); }, [this](auto op) { hung(op); });
-  operators_ = Operators::open(options.operators_path, options.threads, error);
+  operators_ = Operators::open(options.operators_path, options.threads, options.noise, error);
   return operators_ && memory_.reserve(error);
 }
 
@@ -70,6 +74,7 @@ void Device::fail(const ops::OpHeader& op, const OpError& error) {
 void Device::give_up() {
   hub_.give_up();
   communicators_.abort();
+  crew_.changed();
 }
 
 void Device::enqueue(const ops::OpHeader& op) {
@@ -89,22 +94,22 @@ void Device::enqueue(const ops::OpHeader& op) {
 void Device::over() {
   pending_.fetch_sub(1);
   hub_.changed();
+  crew_.changed();
 }
 
 void Device::drop(const Task& task) {
   if (task.record && task.op->op == static_cast<uint16_t>(ops::OpId::event_record)) task.record->finish();
 }
 
-void Device::wait_for(const Task& task) {
-  for (const After& after : task.after)
-    if (!hub_.wait([&] { return after.finished->load() >= after.tickets; })) throw Abandoned{};
+bool Device::may_start(const Task& task) const {
+  if (!running()) return true;  // it is dropped
+  const auto over = [](const After& after) { return after.finished->load() >= after.tickets; };
+  const bool waits = task.op->op == static_cast<uint16_t>(ops::OpId::event_wait);
+  return (!waits || task.record->done()) && std::all_of(task.after.begin(), task.after.end(), over);
 }
 
 void Device::run(const Task& task) {
-  guarded(*task.op, [&] {
-    wait_for(task);
-    run_op(task);
-  });
+  guarded(*task.op, [&] { run_op(task); });
   if (!running()) drop(task);
 }
 
@@ -135,13 +140,12 @@ void Device::run_op(const Task& task) {
       return result(operators_->query(memory_, op));
     case OpId::matmul:
       return operators_->matmul(memory_, op);
-    case OpId::collective:
+    case OpId::collective: {
+      const Crew::Absence absence(crew_);
       return communicators_.run(*task.group, memory_);
+    }
     case OpId::event_record:
       return finish(*task.record);
-    case OpId::event_wait:
-      if (!hub_.wait([&] { return task.record->done(); })) throw Abandoned{};
-      return;
     case OpId::stream_synchronize:
       return result({});
     case OpId::device_synchronize:
@@ -216,6 +220,19 @@ bool Device::read(uint64_t address, std::span<std::byte> out) const {
   const void* const from = memory_.find(address, out.size(), UINT64_MAX);
   if (from && !out.empty()) std::memcpy(out.data(), from, out.size());
   return from != nullptr;
+}
+
+bool Device::read_hashed(uint64_t address, std::span<std::byte> out, Hash& hash) const {
+  const auto* const from = static_cast<const std::byte*>(memory_.find(address, out.size(), UINT64_MAX));
+  if (!from) return false;
+  ContentHasher hasher;
+  for (size_t at = 0; at < out.size(); at += kHashedPiece) {
+    const auto piece = out.subspan(at, std::min(kHashedPiece, out.size() - at));
+    std::memcpy(piece.data(), from + at, piece.size());
+    hasher.add(piece);
+  }
+  hash = hasher.finish();
+  return true;
 }
 
 bool Device::write(uint64_t address, std::span<const std::byte> data) {

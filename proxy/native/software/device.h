@@ -13,6 +13,7 @@
 
 #include "../core/backend.h"
 #include "communicators.h"
+#include "crew.h"
 #include "error.h"
 #include "event.h"
 #include "memory.h"
@@ -40,11 +41,12 @@ class Device final : public Backend, public Runner {
   void commit() override;
   bool communicator(uint64_t handle, Resources::Communicator& out) const override;
   bool read(uint64_t address, std::span<std::byte> out) const override;
+  bool read_hashed(uint64_t address, std::span<std::byte> out, Hash& hash) const override;
   bool write(uint64_t address, std::span<const std::byte> data) override;
   void hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) const override;
   void spoil_all(std::span<const MemoryRange> ranges) override;
   uint64_t memory_used() const override { return memory_.used(); }
-  uint64_t memory_total() const override { return memory_.accountant().limit(); }
+  uint64_t memory_total() const override { return memory_.limit(); }
   std::string cannot_inject(std::string_view kind) const override;
   bool inject(std::string_view kind, const ops::OpHeader& op, std::string& error) override;
 
@@ -55,6 +57,7 @@ class Device final : public Backend, public Runner {
 
   // Runner
   bool running() const override { return state_.load() == State::running; }
+  bool may_start(const Task& task) const override;
   void run(const Task& task) override;
   void drop(const Task& task) override;
   void report(uint64_t stream, uint64_t sequence) override { sink_.progress(stream, sequence); }
@@ -102,7 +105,8 @@ class Device final : public Backend, public Runner {
   std::vector<After> legacy_order(Stream& stream);
   bool can_run_now(const Stream& stream, const std::vector<After>& after) const;
   void push(Stream& stream, Task task);
-  void wait_for_freed(uint64_t address, uint64_t bytes);
+  void wait_for_freed(bool needed);
+  void make_room(uint64_t bytes);
   void done_in_place(const ops::OpHeader& op);
   void add_stream(uint64_t handle, uint32_t flags);
   void retire_stream(std::unordered_map<uint64_t, StreamPointer>::iterator found);
@@ -110,7 +114,6 @@ class Device final : public Backend, public Runner {
   void finish(Record& record);
 
   // Running, on the stream's thread
-  void wait_for(const Task& task);
   void run_op(const Task& task);
 
   ExecutionSink& sink_;
@@ -132,6 +135,7 @@ class Device final : public Backend, public Runner {
   std::vector<std::weak_ptr<Stream>> watched_;
   std::optional<HangWatch::Running> stalled_;
   std::unique_ptr<HangWatch> hang_watch_;
+  Crew crew_;  // last: its threads use all of the above
 };
 
 }  // namespace jitc::software

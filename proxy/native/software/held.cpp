@@ -12,9 +12,8 @@ constexpr uint64_t kPage = 4096;
 uint32_t Memory::hold(uint64_t handle, uint64_t bytes) {
   const std::unique_lock lock(mutex_);
   if (bytes == 0 || bytes % kPage != 0 || bytes > bytes_ || held_.contains(handle)) return kInvalidValue;
-  if (!accountant_->take(bytes)) return kMemoryAllocation;
+  if (!take(Pages::rounded(bytes))) return kMemoryAllocation;
   held_.emplace(handle, bytes);
-  used_ += bytes;
   return kSuccess;
 }
 
@@ -38,8 +37,7 @@ uint32_t Memory::drop(uint64_t handle) {
   const std::unique_lock lock(mutex_);
   const auto found = held_.find(handle);
   if (found == held_.end()) return kInvalidHandle;
-  accountant_->give(found->second);
-  used_ -= found->second;
+  give(Pages::rounded(found->second));
   held_.erase(found);
   return kSuccess;
 }
@@ -50,8 +48,7 @@ void Memory::drop_unwanted_held(const std::vector<Resources::Held>& wanted) {
   std::erase_if(held_, [&](const auto& one) {
     const auto found = bytes.find(one.first);
     if (found != bytes.end() && found->second == one.second) return false;
-    accountant_->give(one.second);
-    used_ -= one.second;
+    give(Pages::rounded(one.second));
     return true;
   });
 }
@@ -59,9 +56,8 @@ void Memory::drop_unwanted_held(const std::vector<Resources::Held>& wanted) {
 bool Memory::hold_again(const std::vector<Resources::Held>& wanted, std::string& error) {
   for (const auto& [handle, bytes] : wanted) {
     if (held_.contains(handle)) continue;
-    if (!accountant_->take(bytes))
+    if (!take(Pages::rounded(bytes)))
       return error = "the memory limit is reached: cannot hold all memory again", false;
-    used_ += bytes;
     held_.emplace(handle, bytes);
   }
   return true;

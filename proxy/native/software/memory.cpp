@@ -1,14 +1,10 @@
 // Blocks of device memory; see memory.h.
 //
 // A free only takes a block off the books: its pages stay, so that a roll-back can take it back. When its
-// addresses are given out again before the next commit, its pages are moved aside (mremap), not copied.
+// addresses are given out again before the next commit, its pages are moved aside.
 #include "memory.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <mutex>
 
 #include "error.h"
@@ -16,7 +12,7 @@
 namespace jitc::software {
 namespace {
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kAlignment = 2u << 20;
+constexpr size_t kMostAside = 4096;  // each takes mappings of the process
 
 void* pointer(uint64_t address) { return reinterpret_cast<void*>(address); }
 bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes) {
@@ -24,59 +20,63 @@ bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes) {
 }
 }  // namespace
 
-std::shared_ptr<Accountant> Accountant::of(uint64_t limit) {
-  static std::mutex mutex;
-  static std::map<uint64_t, std::weak_ptr<Accountant>> known;
-  const std::lock_guard lock(mutex);
-  auto accountant = known[limit].lock();
-  if (!accountant) known[limit] = accountant = std::make_shared<Accountant>(limit);
-  return accountant;
-}
-
-bool Accountant::take(uint64_t bytes) {
-  uint64_t used = used_.load();
-  do {
-    if (bytes > limit_ || used > limit_ - bytes) return false;
-  } while (!used_.compare_exchange_weak(used, used + bytes));
-  return true;
-}
-
-Memory::Memory(uint64_t base, uint64_t bytes, std::shared_ptr<Accountant> accountant)
-    : base_(base), bytes_(bytes), accountant_(std::move(accountant)) {}
+Memory::Memory(uint64_t base, uint64_t bytes, uint64_t limit, std::shared_ptr<MemoryBudget> budget)
+    : base_(base), bytes_(bytes), limit_(limit), budget_(std::move(budget)) {}
 
 Memory::~Memory() {
-  accountant_->give(used_.load());
+  budget_->give(used_.load());
   for (auto* blocks : {&freed_, &condemned_})
     for (auto& block : *blocks)
-      if (block.aside) munmap(block.aside, block.bytes);
-  if (reserved_) munmap(pointer(base_), bytes_);
+      if (block.aside) Pages::drop(block.aside, block.bytes);
 }
 
-bool Memory::reserve(std::string& error) {
-  void* const got = mmap(pointer(base_), bytes_, PROT_NONE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-  if (got == pointer(base_)) return reserved_ = true;
-  error = "cannot reserve the session's address range: ";
-  error += got == MAP_FAILED ? std::strerror(errno) : "the kernel gave another address";
-  if (got != MAP_FAILED) munmap(got, bytes_);
-  return false;
-}
+bool Memory::reserve(std::string& error) { return pages_.reserve(base_, bytes_, error); }
 
-bool Memory::map(uint64_t address, uint64_t bytes) {
-  void* const got = mmap(pointer(address), bytes, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-  if (got == MAP_FAILED) return false;
-  madvise(got, bytes, MADV_HUGEPAGE);  // fewer page faults; only a hint
+bool Memory::take(uint64_t size) {
+  if (!budget_->take(size, limit_)) return false;
+  used_ += size;
   return true;
 }
 
-void Memory::unmap(uint64_t address, uint64_t bytes) {
-  mmap(pointer(address), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+void Memory::give(uint64_t size) {
+  budget_->give(size);
+  used_ -= size;
+}
+
+uint64_t Memory::available() const { return limit_ - std::min(budget_->used(), limit_); }
+
+uint64_t Memory::kept() const {
+  uint64_t bytes = 0;
+  for (const auto* blocks : {&freed_, &condemned_})
+    for (const Block& block : *blocks) bytes += block.size();
+  return bytes;
+}
+
+bool Memory::has_room(uint64_t bytes) const {
+  const std::shared_lock lock(mutex_);
+  return bytes > limit_ || used_ + kept() + Pages::rounded(bytes) <= limit_ ||
+         (freed_.empty() && condemned_.empty());
+}
+
+void Memory::give_up_freed(uint64_t bytes) {
+  const std::unique_lock lock(mutex_);
+  if (bytes > limit_ || used_ + Pages::rounded(bytes) > limit_) return;  // it will be refused
+  while (used_ + kept() + Pages::rounded(bytes) > limit_) forget_oldest();
+}
+
+/// Whether it lay aside.
+bool Memory::forget_oldest() {
+  auto& blocks = condemned_.empty() ? freed_ : condemned_;
+  const bool aside = blocks.front().aside != nullptr;
+  forget(blocks.front());
+  blocks.erase(blocks.begin());
+  return aside;
 }
 
 uint32_t Memory::check(uint64_t address, uint64_t bytes) const {
-  if (bytes == 0 || bytes % kPage != 0 || address % kAlignment != 0) return kInvalidValue;
-  if (address < base_ || bytes > bytes_ || address - base_ > bytes_ - bytes) return kInvalidValue;
+  if (bytes == 0 || bytes % kPage != 0 || address % Pages::kUnit != 0) return kInvalidValue;
+  if (address < base_ || bytes > bytes_ || address - base_ > bytes_ - Pages::rounded(bytes))
+    return kInvalidValue;
   auto next = live_.lower_bound(address);
   if (next != live_.end() && overlap(address, bytes, next->first, next->second.bytes)) return kInvalidValue;
   if (next == live_.begin()) return kSuccess;
@@ -93,24 +93,26 @@ bool Memory::overlaps_freed(uint64_t address, uint64_t bytes) const {
          std::any_of(condemned_.begin(), condemned_.end(), hit);
 }
 
+/// No queued op can still use them.
 bool Memory::put_aside(uint64_t address, uint64_t bytes) {
+  size_t aside = 0;
   for (auto* blocks : {&freed_, &condemned_}) {
     for (Block& block : *blocks) {
-      if (block.aside || !overlap(address, bytes, block.address, block.bytes)) continue;
-      void* const moved =
-          mremap(pointer(block.address), block.bytes, block.bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
-                 mmap(nullptr, block.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-      if (moved == MAP_FAILED) return false;
-      block.aside = static_cast<std::byte*>(moved);
-      unmap(block.address, block.bytes);
+      if (!block.aside && overlap(address, bytes, block.address, block.bytes)) {
+        block.aside = pages_.take_out(block.address, block.bytes);
+        if (!block.aside) return false;
+        pages_.close(block.address, block.bytes);
+      }
+      aside += block.aside != nullptr;
     }
   }
+  while (aside > kMostAside) aside -= forget_oldest();
   return true;
 }
 
 /// What was accounted for becomes a block.
 bool Memory::put(uint64_t address, uint64_t bytes, uint64_t sequence) {
-  if (!put_aside(address, bytes) || !map(address, bytes)) return false;
+  if (!put_aside(address, bytes) || !pages_.open(address, bytes)) return false;
   live_.emplace(address, Block{address, bytes, sequence});
   return true;
 }
@@ -118,9 +120,9 @@ bool Memory::put(uint64_t address, uint64_t bytes, uint64_t sequence) {
 uint32_t Memory::allocate(uint64_t address, uint64_t bytes, uint64_t sequence) {
   const std::unique_lock lock(mutex_);
   if (const uint32_t status = check(address, bytes)) return status;
-  if (!accountant_->take(bytes)) return kMemoryAllocation;
-  if (!put(address, bytes, sequence)) return accountant_->give(bytes), kMemoryAllocation;
-  used_ += bytes;
+  const uint64_t size = Pages::rounded(bytes);
+  if (!take(size)) return kMemoryAllocation;
+  if (!put(address, bytes, sequence)) return give(size), kMemoryAllocation;
   return kSuccess;
 }
 
@@ -129,8 +131,7 @@ uint32_t Memory::free(uint64_t address, uint64_t sequence) {
   const auto found = live_.find(address);
   if (found == live_.end()) return kInvalidValue;
   found->second.freed = sequence;
-  accountant_->give(found->second.bytes);
-  used_ -= found->second.bytes;
+  give(found->second.size());
   freed_.push_back(found->second);
   live_.erase(found);
   return kSuccess;
@@ -138,9 +139,9 @@ uint32_t Memory::free(uint64_t address, uint64_t sequence) {
 
 void Memory::forget(Block& block) {
   if (block.aside)
-    munmap(block.aside, block.bytes);
+    Pages::drop(block.aside, block.bytes);
   else
-    unmap(block.address, block.bytes);
+    pages_.close(block.address, block.bytes);
 }
 
 void Memory::commit(bool quiet) {
@@ -226,14 +227,10 @@ std::vector<Memory::Block>::iterator Memory::find_freed(const Resources::Allocat
 }
 
 bool Memory::revive(Block& block) {
-  if (!accountant_->take(block.bytes)) return false;
-  if (!put_aside(block.address, block.bytes)) return accountant_->give(block.bytes), false;
-  if (block.aside) {
-    void* const moved =
-        mremap(block.aside, block.bytes, block.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, pointer(block.address));
-    if (moved == MAP_FAILED) return accountant_->give(block.bytes), false;
-  }
-  used_ += block.bytes;
+  if (!take(block.size())) return false;
+  if (!put_aside(block.address, block.bytes) ||
+      (block.aside && !pages_.put_back(block.aside, block.address, block.bytes)))
+    return give(block.size()), false;
   live_.emplace(block.address, Block{block.address, block.bytes, block.born});
   return true;
 }
@@ -252,16 +249,15 @@ bool Memory::make(const Resources::Allocation& wanted, std::string& error) {
     error = "an allocation to restore is outside of the range or overlaps another";
     return false;
   }
-  if (!accountant_->take(wanted.bytes)) {
+  if (!take(Pages::rounded(wanted.bytes))) {
     error = "the memory limit is reached: cannot make all allocations again";
     return false;
   }
   if (!put(wanted.address, wanted.bytes, wanted.sequence)) {
-    accountant_->give(wanted.bytes);
+    give(Pages::rounded(wanted.bytes));
     error = "the host has no memory for an allocation to restore";
     return false;
   }
-  used_ += wanted.bytes;
   return true;
 }
 
@@ -273,8 +269,7 @@ void Memory::drop_unwanted(const std::map<uint64_t, const Resources::Allocation*
     const bool keep = found != wanted.end() && is_wanted(current->second, *found->second) &&
                       (found->second->sequence != 0 || find_freed(*found->second) == freed_.end());
     if (keep) continue;
-    accountant_->give(current->second.bytes);
-    used_ -= current->second.bytes;
+    give(current->second.size());
     forget(current->second);
     live_.erase(current);
   }

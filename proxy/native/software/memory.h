@@ -1,8 +1,10 @@
 // Memory of one virtual GPU: blocks at addresses that the client chose, in a reserved address range.
 //
 // Promises: an address that is not allocated is never touched; blocks freed since the last commit keep
-// their content and can come back (restore); the cap counts live blocks of all sessions of the process.
-// Called by: Device (changes, one thread at a time) and stream threads (look-ups, any number).
+// their content and can come back (restore), unless their memory was needed in between (give_up_freed).
+// Blocks count in units of 2 MiB, as on a GPU; what all programs on the GPU hold stays within its limit, and
+// so does what one session holds together with what it keeps of freed blocks. Called by: Device (changes, one
+// thread at a time) and stream threads (look-ups, any number).
 #pragma once
 #include <array>
 #include <atomic>
@@ -15,33 +17,23 @@
 #include <vector>
 
 #include "../core/backend.h"
+#include "pages.h"
 
 namespace jitc::software {
 
-/// Bytes in use on one GPU. Sessions of a process that were given the same limit share one.
-class Accountant {
- public:
-  explicit Accountant(uint64_t limit) : limit_(limit) {}
-  static std::shared_ptr<Accountant> of(uint64_t limit);
-  bool take(uint64_t bytes);
-  void give(uint64_t bytes) { used_.fetch_sub(bytes); }
-  uint64_t used() const { return used_.load(); }
-  uint64_t limit() const { return limit_; }
-
- private:
-  const uint64_t limit_;
-  std::atomic<uint64_t> used_{0};
-};
-
 class Memory {
  public:
-  Memory(uint64_t base, uint64_t bytes, std::shared_ptr<Accountant> accountant);
+  Memory(uint64_t base, uint64_t bytes, uint64_t limit, std::shared_ptr<MemoryBudget> budget);
   ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   /// Reserves the range; false with the reason.
   bool reserve(std::string& error);
 
+  /// Whether so much fits beside what is kept of freed blocks.
+  bool has_room(uint64_t bytes) const;
+  /// Freed blocks go, oldest first, until there is room. Only while no queued op can still use them.
+  void give_up_freed(uint64_t bytes);
   /// Whether a block that was freed and may still be in use by queued ops lies in the range.
   bool overlaps_freed(uint64_t address, uint64_t bytes) const;
   /// A cudaError_t; content is zero. Overlapping freed blocks are put aside: nothing may use them any more.
@@ -67,7 +59,9 @@ class Memory {
   /// between them that are alive, or were when the op was given, or inside one shared range.
   void* find(uint64_t address, uint64_t bytes, uint64_t sequence) const;
   uint64_t used() const { return used_.load(); }
-  const Accountant& accountant() const { return *accountant_; }
+  uint64_t limit() const { return limit_; }
+  /// What a program can still get.
+  uint64_t available() const;
 
  private:
   struct Block {
@@ -75,6 +69,7 @@ class Memory {
     uint64_t born;               // sequence of the op that made it
     uint64_t freed = 0;          // sequence of its free op
     std::byte* aside = nullptr;  // where its pages are when another block took its addresses
+    uint64_t size() const { return Pages::rounded(bytes); }
   };
   using Blocks = std::map<uint64_t, Block>;
 
@@ -83,10 +78,12 @@ class Memory {
   bool put(uint64_t address, uint64_t bytes, uint64_t sequence);
   const Block* block_at(uint64_t address, uint64_t sequence) const;
   bool covered(uint64_t address, uint64_t bytes, uint64_t sequence) const;
-  bool map(uint64_t address, uint64_t bytes);
-  void unmap(uint64_t address, uint64_t bytes);
   bool put_aside(uint64_t address, uint64_t bytes);
   void forget(Block& block);
+  bool forget_oldest();
+  uint64_t kept() const;
+  bool take(uint64_t size);
+  void give(uint64_t size);
   bool revive(Block& block);
   bool is_wanted(const Block& block, const Resources::Allocation& wanted) const;
   std::vector<Block>::iterator find_freed(const Resources::Allocation& wanted);
@@ -95,14 +92,14 @@ class Memory {
   void drop_unwanted_held(const std::vector<Resources::Held>& wanted);
   bool hold_again(const std::vector<Resources::Held>& wanted, std::string& error);
 
-  const uint64_t base_, bytes_;
-  bool reserved_ = false;
-  const std::shared_ptr<Accountant> accountant_;
+  const uint64_t base_, bytes_, limit_;
+  Pages pages_;
+  const std::shared_ptr<MemoryBudget> budget_;
   std::atomic<uint64_t> used_{0};
   mutable std::shared_mutex mutex_;
   Blocks live_;
   std::map<uint64_t, uint64_t> held_;    // handle to bytes
-  std::vector<Block> freed_;             // since the last commit
+  std::vector<Block> freed_;             // since the last commit, oldest first
   std::vector<Block> condemned_;         // before it, but maybe still in use by queued ops
   std::map<uint64_t, uint64_t> shared_;  // address to bytes
 };

@@ -12,7 +12,7 @@
 
 namespace jitc::software {
 namespace {
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 3;
 
 /// What a running operator may look up: memory as its op sees it.
 struct View {
@@ -47,14 +47,15 @@ const jitc_operators* load(const std::string& path, std::string& error) {
   const auto get = reinterpret_cast<decltype(&jitc_operators_get)>(dlsym(library, "jitc_operators_get"));
   const jitc_operators* const functions = get ? get() : nullptr;
   if (!functions || functions->version != kVersion) {
-    error = path + " is not an operator library of version 1: build it again";
+    error = path + " is not an operator library of version 3: build it again";
     return nullptr;
   }
   return functions;
 }
 }  // namespace
 
-std::shared_ptr<const Operators> Operators::open(const std::string& path, int threads, std::string& error) {
+std::shared_ptr<const Operators> Operators::open(const std::string& path, int threads, uint64_t noise,
+                                                 std::string& error) {
   static std::mutex mutex;
   static std::map<std::string, std::shared_ptr<const Operators>> opened;
   const std::lock_guard lock(mutex);
@@ -64,6 +65,7 @@ std::shared_ptr<const Operators> Operators::open(const std::string& path, int th
     operators->functions_ = load(path, error);
     if (!operators->functions_) return nullptr;
     if (threads > 0) operators->functions_->set_threads(threads);
+    operators->functions_->set_noise(noise);
   }
   return opened[path] = operators;
 }
@@ -71,7 +73,7 @@ std::shared_ptr<const Operators> Operators::open(const std::string& path, int th
 void Operators::call(const Memory& memory, const ops::OpHeader& op) const {
   if (!functions_) refuse_missing();
   View view{memory, op.sequence};
-  const jitc_operator_host host{&view, translate};
+  const jitc_operator_host host{&view, translate, memory.limit()};
   jitc_operator_reply reply{};
   const int answer = functions_->call(&host, bytes_of(op) + sizeof op, op.size - sizeof op, &reply);
   if (answer == 1) refuse(kLaunchFailure, "operator-error", text(reply));
@@ -81,7 +83,7 @@ void Operators::call(const Memory& memory, const ops::OpHeader& op) const {
 std::span<const std::byte> Operators::query(const Memory& memory, const ops::OpHeader& op) const {
   if (!functions_) refuse_missing();
   View view{memory, op.sequence};
-  const jitc_operator_host host{&view, translate};
+  const jitc_operator_host host{&view, translate, memory.limit()};
   jitc_operator_reply reply{};
   const int answer = functions_->query(&host, bytes_of(op) + sizeof op, op.size - sizeof op, &reply);
   if (answer == 1) refuse(kStatusOperator, "operator-error", text(reply));
@@ -92,7 +94,7 @@ std::span<const std::byte> Operators::query(const Memory& memory, const ops::OpH
 void Operators::matmul(const Memory& memory, const ops::OpHeader& op) const {
   if (!functions_) return plain_matmul(memory, as<ops::Matmul>(op));
   View view{memory, op.sequence};
-  const jitc_operator_host host{&view, translate};
+  const jitc_operator_host host{&view, translate, memory.limit()};
   jitc_operator_reply reply{};
   const int answer = functions_->matmul(&host, &op, sizeof(ops::Matmul), &reply);
   if (answer == 1) refuse(kLaunchFailure, "operator-error", text(reply));

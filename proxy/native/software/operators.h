@@ -13,8 +13,10 @@ namespace jitc::software {
 
 class Operators {
  public:
-  /// path empty: without the library. Null with the reason when it cannot be loaded.
-  static std::shared_ptr<const Operators> open(const std::string& path, int threads, std::string& error);
+  /// path empty: without the library. noise: of sums (operators_api.h). Null with the reason when it cannot
+  /// be loaded.
+  static std::shared_ptr<const Operators> open(const std::string& path, int threads, uint64_t noise,
+                                               std::string& error);
   /// The payload's operator; returns nothing, throws OpError.
   void call(const Memory& memory, const ops::OpHeader& op) const;
   /// The reply; valid until the thread's next call. Throws OpError.

@@ -1,6 +1,6 @@
 // Placing of ops: handles, streams, events. See device.h; everything here runs with the device's mutex held,
 // in sequence order, and must not wait for work on the device (exceptions: place_allocate,
-// place_memory_map, place_host_unregister).
+// place_memory_hold, place_memory_map, place_host_unregister).
 #include "../device/operands.h"
 #include "device.h"
 
@@ -62,16 +62,23 @@ void Device::place_on_stream(const ops::OpHeader& op) {
   push(stream, {&op, legacy_order(stream), {}, {}, {}});
 }
 
-/// Ops given before a free may still use the old block: its pages can be moved aside only after them. Rare:
-/// programs synchronize before they free.
-void Device::wait_for_freed(uint64_t address, uint64_t bytes) {
-  if (memory_.overlaps_freed(address, bytes) && !hub_.wait([this] { return pending_ == 0; }))
-    throw Abandoned{};
+/// Ops given before a free may still use the old block: its pages can be moved aside, or go, only after them.
+/// Rare: programs synchronize before they free.
+void Device::wait_for_freed(bool needed) {
+  if (needed && !hub_.wait([this] { return pending_ == 0; })) throw Abandoned{};
+}
+
+/// What is kept of freed blocks gives way to what the program wants.
+void Device::make_room(uint64_t bytes) {
+  if (memory_.has_room(bytes)) return;
+  wait_for_freed(true);
+  memory_.give_up_freed(bytes);
 }
 
 void Device::place_allocate(const ops::OpHeader& op) {
   const auto& allocate = as<ops::Allocate>(op);
-  wait_for_freed(allocate.address, allocate.bytes);
+  make_room(allocate.bytes);
+  wait_for_freed(memory_.overlaps_freed(allocate.address, allocate.bytes));
   if (const uint32_t status = memory_.allocate(allocate.address, allocate.bytes, op.sequence))
     refuse(status, status == kMemoryAllocation ? "out-of-memory" : "invalid-value",
            std::to_string(allocate.bytes) + " bytes at " + hex(allocate.address) +
@@ -89,6 +96,7 @@ void Device::place_free(const ops::OpHeader& op) {
 
 void Device::place_memory_hold(const ops::OpHeader& op) {
   const auto& hold = as<ops::MemoryHold>(op);
+  make_room(hold.bytes);
   if (const uint32_t status = memory_.hold(hold.handle, hold.bytes))
     refuse(status, status == kMemoryAllocation ? "out-of-memory" : "invalid-value",
            std::to_string(hold.bytes) + " bytes" +
@@ -100,7 +108,7 @@ void Device::place_memory_hold(const ops::OpHeader& op) {
 
 void Device::place_memory_map(const ops::OpHeader& op) {
   const auto& map = as<ops::MemoryMap>(op);
-  wait_for_freed(map.address, memory_.held(map.handle));
+  wait_for_freed(memory_.overlaps_freed(map.address, memory_.held(map.handle)));
   const uint32_t status = memory_.map_held(map.handle, map.address, op.sequence);
   if (status == kInvalidHandle) refuse_handle("memory " + hex(map.handle) + " is not held");
   if (status == kInvalidValue) refuse_value(hex(map.address) + " is not free or not in the range");
@@ -132,14 +140,12 @@ void Device::place_host_unregister(const ops::OpHeader& op) {
 }
 
 void Device::place_memory_info(const ops::OpHeader& op) {
-  const uint64_t total = memory_.accountant().limit();
-  const uint64_t used = std::min(memory_.accountant().used(), total);
   done_in_place(op);
-  sink_.result(op.sequence, kSuccess, packed(total - used, total));
+  sink_.result(op.sequence, kSuccess, packed(memory_.available(), memory_.limit()));
 }
 
 void Device::add_stream(uint64_t handle, uint32_t flags) {
-  auto stream = std::make_shared<Stream>(handle, flags, *this);
+  auto stream = std::make_shared<Stream>(handle, flags, *this, crew_);
   watch(stream);
   if (stream->blocking()) blocking_.push_back(stream);
   streams_.emplace(handle, std::move(stream));
@@ -193,10 +199,8 @@ void Device::place_device_synchronize(const ops::OpHeader& op) {
     if (!stream->dry()) busy.push_back(stream.get());
   for (const StreamPointer& stream : retired_)
     if (!stream->dry()) busy.push_back(stream.get());
-  if (busy.empty()) {
-    done_in_place(op);
-    return sink_.result(op.sequence, kSuccess, {});
-  }
+  done_in_place(op);  // progress passes it although its stream may have nothing to do
+  if (busy.empty()) return sink_.result(op.sequence, kSuccess, {});
   const auto join = std::make_shared<Join>(busy.size());
   for (Stream* const stream : busy) push(*stream, {&op, {}, {}, join, {}});
 }

@@ -18,7 +18,7 @@ uint64_t Segment::boxes_at(uint32_t ranks) {
   return (uint64_t{ranks} * sizeof(RankArea) + 4095) / 4096 * 4096;
 }
 uint64_t Segment::mailboxes_at(uint32_t ranks) { return boxes_at(ranks) + uint64_t{ranks} * 2 * kBox; }
-uint64_t Segment::bytes(uint32_t ranks) {
+uint64_t Segment::content(uint32_t ranks) {
   return mailboxes_at(ranks) + uint64_t{ranks} * ranks * (sizeof(Mailbox) + letters_of(ranks));
 }
 
@@ -30,10 +30,6 @@ Mailbox& Segment::mailbox(uint32_t from, uint32_t to) const {
   const uint64_t index = uint64_t{from} * ranks_ + to;
   return *reinterpret_cast<Mailbox*>(memory_.data() + mailboxes_at(ranks_) +
                                      index * (sizeof(Mailbox) + letters_of(ranks_)));
-}
-
-bool Segment::map(const std::string& path, uint64_t size, std::string& error) {
-  return memory_.map(path, size, bytes(ranks_), error);
 }
 
 void Segment::ring_all() const {

@@ -46,11 +46,16 @@ struct alignas(64) Mailbox {
 class Segment {
  public:
   static constexpr size_t kBox = 1u << 20;
-  static uint64_t bytes(uint32_t ranks);
+  /// Of the file.
+  static uint64_t bytes(uint32_t ranks) { return device::SharedSegment::size_for(content(ranks)); }
 
   Segment(uint32_t ranks, uint32_t rank) : ranks_(ranks), rank_(rank) {}
-  /// Maps the file, or private memory when path is empty; false with the reason.
-  bool map(const std::string& path, uint64_t bytes, std::string& error);
+  /// Throws OpError, Abandoned: device/shared_segment.h.
+  void join(Rendezvous& rendezvous, const Resources::Communicator& communicator) {
+    memory_.join(rendezvous, communicator, content(ranks_));
+  }
+  bool absent(uint32_t rank) const { return memory_.absent(rank); }
+  [[noreturn]] void refuse_absent() const { memory_.refuse_absent(); }
 
   RankArea& area(uint32_t rank) const { return reinterpret_cast<RankArea*>(memory_.data())[rank]; }
   RankArea& own() const { return area(rank_); }
@@ -65,6 +70,7 @@ class Segment {
   void sleep(uint32_t seen, int64_t microseconds) const { own().doorbell.sleep(seen, microseconds); }
 
  private:
+  static uint64_t content(uint32_t ranks);
   static uint64_t letters_of(uint32_t ranks);
   static uint64_t boxes_at(uint32_t ranks);
   static uint64_t mailboxes_at(uint32_t ranks);

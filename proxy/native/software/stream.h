@@ -1,18 +1,17 @@
-// One stream of the software device: a FIFO queue with a thread of its own.
+// One stream of the software device: a FIFO queue, run by the device's crew.
 //
-// Promises: tasks run one at a time in the order given; push never waits for a task; the thread exists only
-// from the first task on; progress is reported whenever the stream runs dry and at least every 64 tasks.
-// Called by: Device. What a task does is the runner's business.
+// Promises: tasks run one at a time in the order given; push never waits for a task; a stream without a task
+// that can start has no thread; progress is reported whenever the stream runs dry and at least every 64
+// tasks. Called by: Device. What a task does is the runner's business.
 #pragma once
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <vector>
 
+#include "crew.h"
 #include "event.h"
 #include "hang_watch.h"
 #include "jitc/generated_ops.h"
@@ -49,6 +48,8 @@ class Runner {
  public:
   virtual ~Runner() = default;
   virtual bool running() const = 0;
+  /// Whether nothing that the task has to come after is still to be done; any thread.
+  virtual bool may_start(const Task& task) const = 0;
   virtual void run(const Task& task) = 0;   // never throws
   virtual void drop(const Task& task) = 0;  // instead of run, after a fence or fault
   virtual void report(uint64_t stream, uint64_t sequence) = 0;
@@ -56,14 +57,18 @@ class Runner {
   virtual void over() = 0;
 };
 
-class Stream {
+class Stream final : public Crew::Work, public std::enable_shared_from_this<Stream> {
  public:
   static constexpr uint32_t kNonBlocking = 1;  // cudaStreamNonBlocking
 
-  Stream(uint64_t handle, uint32_t flags, Runner& runner) : handle_(handle), flags_(flags), runner_(runner) {}
-  ~Stream();  // waits for the queued tasks
+  Stream(uint64_t handle, uint32_t flags, Runner& runner, Crew& crew)
+      : handle_(handle), flags_(flags), runner_(runner), crew_(crew) {}
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
+
+  // Crew::Work
+  void run() override;
+  bool can_start() const override { return runner_.may_start(batch_[at_]); }
 
   void push(Task task);
   /// The op was done outside of the queue, after everything in it was given.
@@ -74,7 +79,7 @@ class Stream {
   uint64_t given() const { return given_; }  // only for the thread that pushes
   bool dry() const { return given_ == finished_->load(); }
   After after_all() const { return {finished_, given_}; }
-  /// What runs now, waiting included; any thread.
+  /// What runs now; any thread.
   std::optional<HangWatch::Running> running() const {
     const uint64_t packed = running_.load(std::memory_order_relaxed);
     if (!packed) return std::nullopt;
@@ -85,24 +90,25 @@ class Stream {
   uint64_t legacy_seen = 0, seen_by_legacy = 0;
 
  private:
-  void loop();
-  bool take(std::vector<Task>& batch);
-  void run_batch(const std::vector<Task>& batch);
+  bool take();
+  void run_task(const Task& task, bool last);
   void finish_batch(uint64_t sequence);
 
   const uint64_t handle_;
   const uint32_t flags_;
   Runner& runner_;
+  Crew& crew_;
   uint64_t given_ = 0;
   const std::shared_ptr<Counter> finished_ = std::make_shared<Counter>(0);
   std::atomic<bool> available_{false};
   std::mutex mutex_;
-  std::condition_variable condition_;
   std::vector<Task> queue_;
-  bool asleep_ = false, busy_ = false, closing_ = false;
+  bool with_crew_ = false, busy_ = false;
   uint64_t noted_ = 0;
   std::atomic<uint64_t> running_{0};  // sequence of the task that runs, shifted; bit 0: a collective
-  std::thread thread_;
+  // Of the thread that runs the stream; nobody changes them while it is aside.
+  std::vector<Task> batch_;
+  size_t at_ = 0;
 };
 
 }  // namespace jitc::software

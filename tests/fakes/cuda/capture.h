@@ -20,10 +20,12 @@ struct Node {
   std::vector<size_t> after;
 };
 
-/// Recorded work; each node stands behind those that it waits for.
+/// Recorded work; each node stands behind those that it waits for. kept: given back when the graph and all
+/// that was made of it are gone (CUDA's user objects).
 struct Graph {
   const Context* context;
   std::vector<Node> nodes;
+  std::vector<std::shared_ptr<void>> kept{};
 };
 
 class Capture {

@@ -15,5 +15,9 @@ namespace jitc::fakes {
 // accessible).
 extern "C" __attribute__((visibility("default"))) void* jitc_fake_memory(unsigned long long address,
                                                                          size_t size);
+// The graph that the stream is captured into keeps data: release is called when it and its executables are
+// gone.
+extern "C" __attribute__((visibility("default"))) int jitc_fake_retain(void* stream, void (*release)(void*),
+                                                                       void* data);
 // Called in a host function: the context has a sticky error when it returns, as after a kernel that faults.
 extern "C" __attribute__((visibility("default"))) void jitc_fake_fault(int code);

@@ -162,6 +162,15 @@ int cuThreadExchangeStreamCaptureMode(int* mode) {
   });
 }
 
+static int retain(CUstream handle, void (*release)(void*), void* data) {
+  return call("cuGraphRetainUserObject", Needs::context, {Field::address("stream", handle)}, [&](Call& call) {
+    const auto lock = locked();
+    const std::shared_ptr<Capture> capture = call.context().stream(handle).capture;
+    if (!capture) throw Failure{kInvalidValue};
+    capture->graph->kept.emplace_back(data, release);
+  });
+}
+
 int cuGraphInstantiateWithFlags(CUgraphExec* out, CUgraph graph, unsigned long long flags) {
   return call("cuGraphInstantiateWithFlags", Needs::context,
               {Field::address("graph", graph), Field::count("flags", flags)}, [&](Call& call) {
@@ -215,3 +224,7 @@ int cuGraphNodeGetType(CUgraphNode handle, int* type) {
 }
 
 }  // namespace jitc::fakes
+
+int jitc_fake_retain(void* stream, void (*release)(void*), void* data) {
+  return jitc::fakes::retain(static_cast<jitc::fakes::CUstream>(stream), release, data);
+}

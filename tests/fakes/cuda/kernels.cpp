@@ -109,6 +109,7 @@ void jitc_spoil(const Launch& launch) {
   }
 }
 
+void empty(const Launch&) {}
 /// endless(): until the context or the process ends
 void endless(const Launch& launch) { hang_until_over(launch.context); }
 void illegal(const Launch&) { throw Failure{kIllegalAddress}; }
@@ -132,6 +133,7 @@ const Kernel* find_kernel(const std::string& name) {
       {"jitc_hash", {{0, 8}, {8, 4}, {16, 8}, {24, 8}}, jitc_hash},
       {"jitc_spoil", {{0, 8}, {8, 4}, {16, 8}}, jitc_spoil},
       {"wait_flag", {{0, 8}, {8, 8}}, wait_flag},
+      {"empty", {}, empty},
       {"endless", {}, endless},
       {"illegal", {}, illegal},
       {"assert_fail", {}, assert_fail},

@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "../common/devices.h"
 
 namespace jitc::fakes {
@@ -30,6 +32,15 @@ std::byte* take_aligned(size_t size, size_t alignment) {
   if (before) ::munmap(start, before);
   ::munmap(start + before + size, alignment - before);
   return start + before;
+}
+
+/// JITC_FAKE_HINTS="FROM-TO" (in hex): wanted addresses outside of that are not given, as some drivers do.
+bool heeded(CUdeviceptr wanted) {
+  const char* const text = std::getenv("JITC_FAKE_HINTS");
+  if (!text || !*text) return true;
+  char* rest = nullptr;
+  const CUdeviceptr from = std::strtoull(text, &rest, 16);
+  return wanted >= from && *rest == '-' && wanted < std::strtoull(rest + 1, nullptr, 16);
 }
 
 void refuse_unless(bool good) {
@@ -60,8 +71,8 @@ CUdeviceptr Memory::reserve(size_t size, size_t alignment, CUdeviceptr wanted) {
 
 /// As with CUDA, the wanted address is only a hint.
 CUdeviceptr Memory::reserve_locked(size_t size, size_t alignment, CUdeviceptr wanted) {
-  auto* start = static_cast<std::byte*>(
-      wanted && wanted % alignment == 0 ? take(reinterpret_cast<void*>(wanted), size) : nullptr);
+  const bool given = wanted && wanted % alignment == 0 && heeded(wanted);
+  auto* start = static_cast<std::byte*>(given ? take(reinterpret_cast<void*>(wanted), size) : nullptr);
   if (!start) start = take_aligned(size, alignment);
   auto* shadow = static_cast<std::byte*>(take(nullptr, size));
   if (!shadow) {

@@ -2,7 +2,8 @@
 //   JITCFAKE 1
 //   kernel NAME [BODY]       a kernel of kernels.cpp, under a name of its own if BODY is given
 //   global NAME BYTES        a variable, zero at first
-// PTX is taken for the kernels that it names, when their bodies are known here.
+// PTX is taken for the kernels that it names, when their bodies are known here, and for its variables of a
+// single number: ".global .align 8 .u64 NAME;".
 #include "modules.h"
 
 #include <unistd.h>
@@ -64,6 +65,11 @@ Content parse_ptx(const std::string& text) {
     if (at == std::string::npos) throw Failure{kInvalidImage};
     const std::string name = text.substr(at, text.find_first_of("( \t\n", at) - at);
     if (!(content.kernels[name] = find_kernel(name))) throw Failure{kNoBinary};
+  }
+  constexpr std::string_view kVariable = ".global .align 8 .u64 ";
+  for (size_t at = text.find(kVariable); at != std::string::npos; at = text.find(kVariable, at)) {
+    at += kVariable.size();
+    content.globals[text.substr(at, text.find(';', at) - at)] = 8;
   }
   return content;
 }

@@ -152,7 +152,7 @@ int ncclCommSplit(ncclComm_t handle, int color, int key, ncclComm_t* out, ncclCo
 int ncclCommFinalize(ncclComm_t handle) {
   return nccl_call("ncclCommFinalize", {Field::address("comm", handle)}, [&](CallLine&) -> int {
     const CommunicatorPointer one = ready(handle);
-    one->start([self = one.get()] { return self->finish_streams(); });
+    one->start([self = one.get()] { return self->finish(); });
     return answer(one);
   });
 }

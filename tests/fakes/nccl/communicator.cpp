@@ -102,6 +102,32 @@ void Communicator::abort() {
   if (segment_) segment_->wake();
   changed_.notify_all();
   changed_.wait(lock, [this] { return !performing_ && !unfinished_; });
+  lock.unlock();
+  wait_graphs();
+}
+
+/// The graph that the stream is captured into has operations of this communicator.
+int Communicator::stay_for_graph(void* stream) {
+  {
+    const std::lock_guard lock(graphs_mutex_);
+    ++graphs_;
+  }
+  if (driver().retain(stream, release_graph, this) == 0) return kNcclSuccess;
+  release_graph(this);
+  return kNcclUnhandledCudaError;
+}
+
+/// As NCCL does at the end of a communicator, whichever way it ends.
+void Communicator::wait_graphs() {
+  std::unique_lock lock(graphs_mutex_);
+  graphs_gone_.wait(lock, [this] { return graphs_ == 0; });
+}
+
+void Communicator::release_graph(void* communicator) {
+  auto& self = *static_cast<Communicator*>(communicator);
+  const std::lock_guard lock(self.graphs_mutex_);
+  --self.graphs_;
+  self.graphs_gone_.notify_all();
 }
 
 /// A context with a sticky error runs nothing any more.
@@ -120,7 +146,13 @@ void Communicator::drain() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return aborted_ || !unfinished_; });
   }
-  finish_streams();
+  (void)finish();
+}
+
+int Communicator::finish() {
+  const int result = finish_streams();
+  wait_graphs();
+  return result;
 }
 
 std::string Communicator::error_text() {
@@ -269,7 +301,7 @@ int Communicator::launch(void* stream, std::vector<Operation> operations) {
   if (driver().is_capturing(stream, &capturing) != 0) return kNcclUnhandledCudaError;
   const bool in_graph = capturing != 0;
   auto* batch = new Batch{shared_from_this(), std::move(operations), in_graph ? 0 : issue(), in_graph};
-  if (driver().launch_host(stream, run, batch) == 0) return kNcclSuccess;
+  if (driver().launch_host(stream, run, batch) == 0) return in_graph ? stay_for_graph(stream) : kNcclSuccess;
   if (!in_graph && enter(batch->ticket, false)) leave(false);
   delete batch;
   return kNcclUnhandledCudaError;

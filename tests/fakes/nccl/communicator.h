@@ -53,8 +53,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Waits until all that was put on streams has run.
   void drain();
 
-  /// Waits until its work on streams is done.
-  int finish_streams();
+  /// Waits until its work on streams is done and no graph has any of it.
+  int finish();
 
   int join(const ncclUniqueId& id);
   /// The child is in progress until the ranks have split. Null: this rank is in none of the parts.
@@ -80,6 +80,10 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
  private:
   struct Batch;
   static void run(void* batch);
+  static void release_graph(void* communicator);
+  int finish_streams();
+  int stay_for_graph(void* stream);
+  void wait_graphs();
   uint64_t issue();
   bool enter(uint64_t ticket, bool in_graph);
   void leave(bool in_graph);
@@ -101,6 +105,11 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::vector<const std::byte*> parts(size_t offset);
   void scaled(const Operation& operation, std::byte* values, size_t count);
   std::byte* device_memory(const void* address, size_t bytes);
+
+  /// Graphs with its operations. A lock of their own: graphs go with the driver's lock held.
+  std::mutex graphs_mutex_;
+  std::condition_variable graphs_gone_;
+  int graphs_ = 0;
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -69,9 +69,9 @@ void check_headers(Program& program) {
   }
 }
 
-/// The name that stands before a kernel's parameters, which begin with a constant one.
+/// The name that stands before a kernel's parameters: none, or some that begin with a constant one.
 std::string kernel_at(const std::string& text, size_t global) {
-  const size_t end = text.find("(const ", global);
+  const size_t end = std::min(text.find("(const ", global), text.find("()", global));
   if (end == text.npos) return {};
   size_t start = end;
   while (std::isalnum(static_cast<unsigned char>(text[start - 1])) || text[start - 1] == '_') --start;

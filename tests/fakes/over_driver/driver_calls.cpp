@@ -29,7 +29,8 @@ bool load(DriverCalls& calls) {
          find(library, "cuLaunchHostFunc", calls.launch_host) &&
          find(library, "cuStreamIsCapturing", calls.is_capturing) &&
          find(library, "cuStreamSynchronize", calls.synchronize) &&
-         find(library, "jitc_fake_memory", calls.memory) && find(library, "jitc_fake_fault", calls.fault);
+         find(library, "jitc_fake_retain", calls.retain) && find(library, "jitc_fake_memory", calls.memory) &&
+         find(library, "jitc_fake_fault", calls.fault);
 }
 }  // namespace
 

@@ -16,6 +16,9 @@ struct DriverCalls {
   int (*synchronize)(void* stream);
   /// Where the content of a device address lies, for work on streams; null: not accessible.
   void* (*memory)(unsigned long long address, size_t size);
+  /// The graph of a stream that is captured keeps data, and calls release when it and its executables are
+  /// gone.
+  int (*retain)(void* stream, void (*release)(void*), void* data);
   /// For host functions: the context has this error when they return.
   void (*fault)(int code);
 };

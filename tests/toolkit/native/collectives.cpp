@@ -8,7 +8,7 @@ using ops::CollectiveKind;
 using ops::Reduction;
 
 ops::CollectiveItem item(uint64_t comm, CollectiveKind kind, uint32_t dtype, uint64_t count, uint64_t send,
-                         uint64_t receive) {
+                         uint64_t receive, int peer) {
   ops::CollectiveItem result;
   result.comm = comm;
   result.kind = static_cast<uint32_t>(kind);
@@ -16,7 +16,7 @@ ops::CollectiveItem item(uint64_t comm, CollectiveKind kind, uint32_t dtype, uin
   result.count = count;
   result.send = send;
   result.receive = receive;
-  result.peer = -1;
+  result.peer = peer;
   return result;
 }
 

@@ -8,7 +8,7 @@
 namespace jitc::test {
 
 ops::CollectiveItem item(uint64_t comm, ops::CollectiveKind kind, uint32_t dtype, uint64_t count,
-                         uint64_t send, uint64_t receive);
+                         uint64_t send, uint64_t receive, int peer = -1);
 uint64_t give_group(Client& client, const std::vector<ops::CollectiveItem>& items, uint64_t stream = 0);
 
 /// Runs one collective on data that every rank can compute and compares with the reference.

@@ -5,10 +5,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 #include <thread>
+
+#include "device/shared_segment.h"
 
 namespace jitc::test {
 namespace {
@@ -39,9 +43,31 @@ void Segments::make_spares(size_t count) {
   table_ = reinterpret_cast<Entry*>(static_cast<std::byte*>(shared) + 4096);
 }
 
-std::string Segments::join(const std::array<uint8_t, 128>& id, uint32_t, uint32_t, uint64_t& bytes,
-                           std::string& error) {
-  bytes = kSegmentBytes;
+MeetingPlace Segments::join(const std::array<uint8_t, 128>& id, uint32_t, uint32_t) {
+  ++asked_;
+  MeetingPlace place;
+  place.superseded = superseded_;
+  place.path = superseded_ ? "" : find(id);
+  place.bytes = kSegmentBytes;
+  place.identity = identity_;
+  place.status = 999;
+  place.error = "nobody knows this communicator";
+  return place;
+}
+
+void Segments::absent(const std::array<uint8_t, 128>& id, uint32_t rank, const std::string& why) {
+  std::string error;
+  if (!device::mark_absent(find(id), rank, why, error)) throw Failure{error};
+}
+
+bool Segments::blank(const std::array<uint8_t, 128>& id) {
+  std::vector<char> content(1u << 20);
+  std::ifstream(find(id), std::ios::binary)
+      .read(content.data(), static_cast<std::streamsize>(content.size()));
+  return std::all_of(content.begin(), content.end(), [](char byte) { return byte == 0; });
+}
+
+std::string Segments::find(const std::array<uint8_t, 128>& id) {
   const int epoch = epoch_;
   if (const auto found = known_.find({id, epoch}); found != known_.end()) return found->second;
   std::string path;
@@ -54,7 +80,6 @@ std::string Segments::join(const std::array<uint8_t, 128>& id, uint32_t, uint32_
     }
     lock_->store(0);
   }
-  if (path.empty()) error = "nobody knows this communicator";
   return path;
 }
 

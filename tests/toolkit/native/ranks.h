@@ -14,8 +14,16 @@ namespace jitc::test {
 /// Hands out segments by unique id and epoch: memory files of the process that made it, inherited by fork.
 class Segments final : public Rendezvous {
  public:
-  std::string join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank, uint64_t& bytes,
-                   std::string& error) override;
+  MeetingPlace join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank) override;
+  /// Says, as the service does, that the rank does nothing any more in a communicator that was made here.
+  void absent(const std::array<uint8_t, 128>& unique_id, uint32_t rank, const std::string& why);
+  /// From now on joins are answered so; the identity is what the segment is expected to begin with.
+  void supersede(bool superseded) { superseded_ = superseded; }
+  void expect(uint64_t identity) { identity_ = identity; }
+  /// Whether nobody has written to the segment.
+  bool blank(const std::array<uint8_t, 128>& unique_id);
+  /// How often it was asked.
+  int asked() const { return asked_; }
   /// Must be made before fork for every communicator that the children use.
   void make(const std::array<uint8_t, 128>& unique_id, int epochs = 1);
   /// For ids that nobody knows before: spare segments, taken by the first who asks, found again through a
@@ -32,7 +40,10 @@ class Segments final : public Rendezvous {
   };
   std::map<std::pair<std::array<uint8_t, 128>, int>, std::string> known_;
   std::vector<std::string> spares_;
-  std::atomic<int> epoch_{0};
+  std::string find(const std::array<uint8_t, 128>& unique_id);
+  std::atomic<int> epoch_{0}, asked_{0};
+  std::atomic<bool> superseded_{false};
+  std::atomic<uint64_t> identity_{0};
   Entry* table_ = nullptr;
   std::atomic<uint32_t>* lock_ = nullptr;
 };

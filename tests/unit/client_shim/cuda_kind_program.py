@@ -58,4 +58,5 @@ def main() -> None:
     print("done", file=sys.stderr)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,12 @@ LIBRARY = Path(__file__).resolve().parents[3] / "proxy" / "lib" / "libjitc_opera
 VERSION = 1
 DTYPES = {
     torch.uint8: 0,
+    torch.int32: 3,
     torch.int64: 4,
     torch.float16: 5,
     torch.float32: 6,
     torch.float64: 7,
+    torch.complex64: 9,
     torch.bool: 11,
     torch.bfloat16: 15,
 }
@@ -25,7 +27,7 @@ TRANSLATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, 
 
 
 class Host(ctypes.Structure):
-    _fields_ = (("context", ctypes.c_void_p), ("translate", TRANSLATE))
+    _fields_ = (("context", ctypes.c_void_p), ("translate", TRANSLATE), ("memory_limit", ctypes.c_uint64))
 
 
 class Reply(ctypes.Structure):
@@ -45,24 +47,23 @@ class Table(ctypes.Structure):
 class Library:
     """The library with a host that knows the memory of the tensors given to it, and nothing else."""
 
-    def __init__(self) -> None:
+    def __init__(self, memory_limit: int = 1 << 30) -> None:
         loaded = ctypes.CDLL(str(LIBRARY))
         loaded.jitc_operators_get.restype = ctypes.POINTER(Table)
         self.table = loaded.jitc_operators_get().contents
         self.known: list[torch.Tensor] = []
-        self.asked: list[tuple[int, int]] = []
-        self._host = Host(None, TRANSLATE(self._translate))
+        self.inside: Callable[[int, int], bool] = self._inside
+        self._host = Host(None, TRANSLATE(self._translate), memory_limit)
 
     def own(self, *tensors: torch.Tensor) -> None:
         self.known = list(tensors)
 
     def _translate(self, _context: Any, address: int, size: int) -> int | None:
-        self.asked.append((address, size))
-        for tensor in self.known:
-            storage = tensor.untyped_storage()
-            if storage.data_ptr() <= address and address + size <= storage.data_ptr() + storage.nbytes():
-                return address
-        return None
+        return address if self.inside(address, size) else None
+
+    def _inside(self, address: int, size: int) -> bool:
+        storages = [tensor.untyped_storage() for tensor in self.known]
+        return any(s.data_ptr() <= address and address + size <= s.data_ptr() + s.nbytes() for s in storages)
 
     def _run(self, function: Any, payload: bytes) -> tuple[int, bytes]:
         reply = Reply()

@@ -19,10 +19,12 @@ from jitc.proxy.backends import software
 from jitc.proxy.backends.base import GpuFacts
 from jitc.proxy.backends.software import SoftwareBackend
 from jitc.proxy.node.config import Config
+from jitc.proxy.node.stats import session_stats
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 
 PROGRAM = Path(__file__).with_name("cuda_kind_program.py")
+READS = Path(__file__).with_name("cuda_kind_reads.py")
 
 
 @pytest.fixture
@@ -93,3 +95,23 @@ def test_an_allocator_that_does_not_tell(service: Service) -> None:
     said = run(service, PYTORCH_CUDA_ALLOC_CONF="backend:cudaMallocAsync")
     assert armed.done.is_set()
     assert "allocator does not say what is live" in said
+
+
+def test_reads_say_what_they_read(service: Service) -> None:
+    """PyTorch's own operators: numbers are told as numbers, everything else steers the program."""
+    told = {"JITC_SOCKET": service.config.socket, "LD_PRELOAD": str(paths.preload_library())}
+    with subprocess.Popen(
+        [sys.executable, str(READS)], env=os.environ | told, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        bufsize=1,
+    ) as program:  # fmt: skip
+        assert program.stdin is not None and program.stdout is not None
+        assert program.stdout.readline() == "ready\n"
+        [session] = service.registry.sessions.values()
+        steering = [session_stats(session)["steering_reads"]]
+        for kinds in ("numbers", "others"):
+            program.stdin.write(kinds + "\n")
+            reads = int(program.stdout.readline())
+            steering.append(session_stats(session)["steering_reads"])
+        program.stdin.close()
+    assert program.returncode == 0
+    assert steering == [0, 0, reads]

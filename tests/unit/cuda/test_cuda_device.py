@@ -168,6 +168,17 @@ def test_declarations_are_those_of_the_real_header(program: Path) -> None:
     assert list(checked.rglob("abi_check.cpp.o"))  # it compiles only when they are
 
 
+def test_injected_faults_are_machine_code_where_there_is_a_compiler(program: Path, tmp_path: Path) -> None:
+    """The driver's own compiler is a library that containers may lack."""
+    calls = run(program, "fault_sticky_illegal_access_on_request", tmp_path / "log")
+    compiled = [call.args["name"] for call in calls if call.name == "nvrtcCreateProgram"]
+    assert sorted(compiled) == ["harm_kernel.cu", "hash_kernel.cu"]
+    assert sum(call.name == "cuModuleLoadData" for call in calls) == 1
+    calls = run(program, "fault_sticky_without_a_compiler", tmp_path / "other")
+    assert not [call for call in calls if call.name == "nvrtcCreateProgram"]
+    assert sum(call.name == "cuModuleLoadData" and call.result == 0 for call in calls) == 1
+
+
 def test_flags_and_priorities_reach_the_driver(program: Path, tmp_path: Path) -> None:
     calls = run(program, "stream_priorities_and_flags_reach_the_driver", tmp_path / "log")
     made = [call.args for call in calls if call.name == "cuStreamCreateWithPriority"]

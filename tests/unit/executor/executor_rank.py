@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from executor_job import digest
-from executor_rig import BASE, MIB, RANGE, Client, Control, Shared, make_executor, stats
+from executor_rig import BASE, MIB, RANGE, Client, Control, Shared, make_executor, stats, wait_for
 
 from jitc.proxy.executor import Executor
 
@@ -103,6 +103,16 @@ def start_two() -> list[Rank]:
     control = Control()
     first = Rank.start(0, None, control)
     return [first, Rank.start(1, first.shared, control)]
+
+
+def minibatch(ranks: list[Rank]) -> None:
+    """With its boundary, which all of them have when this returns."""
+    for one in ranks:
+        one.forward()
+        one.step()
+        one.finish()
+    for one in ranks:
+        wait_for(lambda one=one: one.stats()["boundary"] == one.client.boundaries)
 
 
 def stop(ranks: list[Rank]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import fcntl
+import functools
 import itertools
 import os
 import struct
@@ -37,8 +38,15 @@ def library() -> Path:
     return Path(os.environ.get("JITC_TEST_EXECUTOR") or executor_library())
 
 
+@functools.cache
+def operand_count(name: str) -> int:
+    form = ops.FORMATS[name]
+    return len(struct.unpack(form, bytes(struct.calcsize(form))))
+
+
 def pack(name: str, sequence: int, *operands: Any, payload: bytes = b"", stream: int = 0, phase: int = 0) -> bytes:
-    """One op's record."""
+    """One op's record; operands at the end that are left out are 0."""
+    operands += (0,) * (operand_count(name) - len(operands))
     body = struct.pack(ops.FORMATS[name], *operands) + payload
     body += bytes(-len(body) % 8)
     return HEADER.pack(HEADER.size + len(body), ops.IDS[name], phase << 1, stream, sequence) + body
@@ -142,13 +150,13 @@ class Control:
         self.segments: dict[tuple[bytes, int], int] = {}
         self.lock = threading.Lock()
 
-    def join(self, session: int, unique_id: bytes, ranks: int, rank: int, epoch: int) -> tuple[str, int]:
+    def join(self, session: int, unique_id: bytes, ranks: int, rank: int, epoch: int) -> binding.Joined:
         size = int(binding.load(library()).jitc_segment_bytes(ranks))
         with self.lock:
             if (unique_id, epoch) not in self.segments:
                 fd = self.segments[unique_id, epoch] = os.memfd_create("test-segment")
                 os.ftruncate(fd, size)
-        return f"/proc/{os.getpid()}/fd/{self.segments[unique_id, epoch]}", size
+        return binding.Joined(f"/proc/{os.getpid()}/fd/{self.segments[unique_id, epoch]}", size, 0)
 
     def close(self) -> None:
         for fd in self.segments.values():
@@ -162,14 +170,14 @@ class Control:
 
 
 def make_executor(
-    control: Control | None = None, poison: bool = True, memory_limit: int = 512 * MIB, ordinal: int = 0
+    control: Control | None = None, poison: bool = True, memory_limit: int = 512 * MIB, ordinal: int = 0, gpu: int = 0
 ) -> binding.Executor:
     """JITC_TEST_DRIVER names a driver: then on the cuda device. JITC_TEST_NVRTC, JITC_TEST_NCCL: libraries for it."""
     driver = os.environ.get("JITC_TEST_DRIVER", "")
     options: Any = {
         "device": "cuda" if driver else "software", "memory_limit": memory_limit, "threads": 1, "operators": "",
         "poison": poison, "driver": driver, "nvrtc": os.environ.get("JITC_TEST_NVRTC", ""),
-        "nccl": os.environ.get("JITC_TEST_NCCL", ""), "ordinal": ordinal,
+        "nccl": os.environ.get("JITC_TEST_NCCL", ""), "ordinal": ordinal, "gpu": gpu,
     }  # fmt: skip
     return binding.Executor(library(), options, control or Control())
 

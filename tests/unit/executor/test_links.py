@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from executor_rank import BLOCK, Rank, start_two, stop
+from executor_rank import BLOCK, Rank, minibatch, start_two, stop
 from executor_rig import library, wait_for
 from toolkit.fakes import fake_library
 
@@ -74,15 +74,6 @@ def link() -> Iterator[Link]:
         os.close(made.fd)
 
 
-def minibatch(ranks: list[Rank]) -> None:
-    for one in ranks:
-        one.forward()
-        one.step()
-        one.finish()
-    for one in ranks:
-        wait_for(lambda one=one: one.stats()["boundary"] == one.client.boundaries)
-
-
 def peer_mode(ranks: list[Rank]) -> None:
     for one in ranks:
         one.command("SetPolicy", copy_all=True, barrier=True, measure_every=1, **POLICY)
@@ -109,7 +100,7 @@ def lose_second(ranks: list[Rank]) -> tuple[Reply, Reply]:
 def ends(ranks: list[Rank], missing: list[Reply], hashes: dict[int, str] | None = None) -> tuple[list[Reply], ...]:
     """Blocks as the sender and as the receiver are told of them."""
     held = {row["ordinal"]: row for row in ranks[0].command("BoundaryTable", boundary=2)["rows"]}
-    sent = [{"address": held[row["ordinal"]]["address"], "bytes": row["bytes"]} for row in missing]
+    sent = [{name: held[row["ordinal"]][name] for name in ("address", "bytes", "hash")} for row in missing]
     received = [
         {"address": row["address"], "bytes": row["bytes"], "hash": (hashes or {}).get(row["ordinal"], row["hash"])}
         for row in missing

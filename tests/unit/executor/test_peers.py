@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from executor_rank import BLOCK, STATISTICS, Rank, start_two, stop
+from executor_rank import BLOCK, STATISTICS, Rank, minibatch, start_two, stop
 from executor_rig import NOTICE, wait_for
 
 from jitc.proxy.executor import ExecutorError
@@ -22,15 +22,6 @@ def ranks() -> Iterator[list[Rank]]:
     made = start_two()
     yield made
     stop(made)
-
-
-def minibatch(ranks: list[Rank]) -> None:
-    for one in ranks:
-        one.forward()
-        one.step()
-        one.finish()
-    for one in ranks:
-        wait_for(lambda one=one: one.stats()["boundary"] == one.client.boundaries)
 
 
 def contents(ranks: list[Rank]) -> list[str]:
@@ -253,6 +244,9 @@ def test_a_block_with_other_content_is_not_taken(ranks: list[Rank]) -> None:
         ranks[1].command("Import", boundary=3, path=path, blocks=[{**block, "address": ranks[1].client.base}])
     with pytest.raises(ExecutorError, match="not allocated"):
         ranks[0].command("Export", boundary=3, path=path, blocks=[{**block, "address": 4096}])
+    for method in ("Export", "Import"):
+        with pytest.raises(ExecutorError, match="without the hash"):
+            ranks[0].command(method, boundary=3, path=path, blocks=[{**block, "hash": ""}])
     os.close(fd)
 
 

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from content_hash import content_hash
 from executor_rig import (
     BASE,
     MIB,
@@ -159,7 +160,7 @@ def test_a_result_that_differs_in_replay_is_noticed(program: Program) -> None:
     program.client.boundary([(BASE, 4096, 0)])
     program.client.call("copy_d2h_pinned", BASE, AT, 4)
     program.write(b"else", AT + MIB)
-    other = {"address": BASE, "bytes": 4, "offset": AT + MIB - PINNED, "hash": ""}
+    other = {"address": BASE, "bytes": 4, "offset": AT + MIB - PINNED, "hash": content_hash(b"else").hex()}
     program.again(1, rebuild=False, blocks=[other])
     wait_for(lambda: program.control.faults)
     assert program.control.faults[0][3] == "replay-mismatch"

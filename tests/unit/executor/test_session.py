@@ -77,6 +77,18 @@ def test_ops_sent_twice_are_taken_once(client: Client, executor: Executor) -> No
     assert sorted(client.results) == [1, 3] and stats(executor)["ops_executed"] == 3
 
 
+def test_the_phases_of_boundaries_are_summed_up(client: Client, executor: Executor) -> None:
+    allocated = client.call("allocate", BASE, 8 * MIB).sequence
+    for _ in range(3):
+        client.step_begin()
+        client.boundary([(BASE, 8 * MIB, allocated)])
+    client.drain()
+    found = stats(executor)["boundary_phases"]
+    assert found["boundaries"] == 3
+    assert set(found["seconds"]) == {"drain", "hash", "copy", "record", "gather"}
+    assert found["seconds"]["copy"] > found["seconds"]["gather"] == 0
+
+
 @pytest.mark.parametrize(
     ("message", "text"),
     [

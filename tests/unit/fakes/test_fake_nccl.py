@@ -179,19 +179,25 @@ def test_two_streams_keep_the_order_of_calls(pair: Pair) -> None:
 
 
 def test_a_collective_in_a_graph(pair: Pair) -> None:
-    places, graphs = [one.array("q", [1]) for one in pair], []
+    places, graphs, captured = [one.array("q", [1]) for one in pair], [], []
     for one, place in zip(pair, places, strict=True):
         one.use()
         driver, graph = one.driver, ctypes.c_void_p()
         driver.ok("cuStreamBeginCapture_v2", ctypes.c_void_p(one.stream), 1)
         one.run("ncclAllReduce", place, place, 1, INT64, SUM)
         driver.ok("cuStreamEndCapture", ctypes.c_void_p(one.stream), ctypes.byref(graph))
+        captured.append(graph)
         graphs.append(driver.make("cuGraphInstantiateWithFlags", graph, ctypes.c_uint64(0)))
     for _ in range(3):
         for one, executable in zip(pair, graphs, strict=True):
             one.use()
             one.driver.ok("cuGraphLaunch", ctypes.c_void_p(executable), ctypes.c_void_p(one.stream))
     assert pair[0].values("q", places[0], 1) == [8]
+    for one, graph, executable in zip(pair, captured, graphs, strict=True):  # communicators end only after their graphs
+        one.use()
+        one.driver.synchronize(one.stream)
+        one.driver.ok("cuGraphExecDestroy", ctypes.c_void_p(executable))
+        one.driver.ok("cuGraphDestroy", graph)
 
 
 def test_split(pair: Pair) -> None:

@@ -29,6 +29,7 @@ struct Controls {
   bool hold = false;                         // nothing is executed before the next wait
   uint32_t over = 0;                         // the session's error
   std::map<uint16_t, uint32_t> next_status;  // op id -> status of its next result
+  std::mutex recording;                      // recorded
   std::vector<std::byte> recorded;
   bool forked = false;
   uint32_t lt_status = 0;  // cublasStatus_t of the next heuristics
@@ -81,7 +82,10 @@ class FakeSession final : public runtime::Session {
     std::vector<std::byte> record(op->size);
     std::memcpy(record.data(), op, size);
     if (!payload.empty()) std::memcpy(record.data() + size, payload.data(), payload.size());
-    controls().recorded.insert(controls().recorded.end(), record.begin(), record.end());
+    {
+      const std::lock_guard recording(controls().recording);
+      controls().recorded.insert(controls().recorded.end(), record.begin(), record.end());
+    }
     later_.push_back({std::move(record), wait, receiver, context});
     return op->sequence;
   }
@@ -114,6 +118,12 @@ class FakeSession final : public runtime::Session {
     if (const auto planned = controls().next_status.find(id); planned != controls().next_status.end()) {
       out.status = planned->second;
       controls().next_status.erase(planned);
+      const auto op = static_cast<ops::OpId>(id);
+      if (op == ops::OpId::communicator_create || op == ops::OpId::communicator_split) {
+        const std::string why = "rank 1 is gone";
+        const auto bytes = std::as_bytes(std::span(why));
+        out.payload.assign(bytes.begin(), bytes.end());
+      }
       return out;
     }
     if (kernels_.answer(record, memory_, out) || fake_dnn::answer(record, out)) return out;
@@ -269,8 +279,11 @@ class FakeNode final : public runtime::Node {
   const std::vector<GpuInfo>& gpus() override { return gpus_; }
   runtime::Session* session(uint32_t gpu, bool create, uint32_t* error) override {
     if (gpu >= gpus_.size()) return *error = 101, nullptr;
-    if (!sessions_[gpu] && create) sessions_[gpu] = new FakeSession(gpu);
-    return sessions_[gpu];
+    if (sessions_[gpu] || !create) return sessions_[gpu];
+    auto* session = new FakeSession(gpu);
+    const std::lock_guard lock(runtime::Steps::instance().mutex);
+    runtime::Steps::instance().enter(*session);
+    return sessions_[gpu] = session;
   }
   runtime::Session* owner(uint64_t address) override {
     const uint64_t slot = (address - kBase) / kBytes;
@@ -305,6 +318,7 @@ void Node::set_phase_source(int (*source)()) { phase = source ? source() : 0; }
 /// Moves what was recorded since the last call into out; returns the bytes, or the need when out is too
 /// small.
 FAKE_API size_t jitc_fake_take(void* out, size_t capacity) {
+  const std::lock_guard recording(controls().recording);
   auto& recorded = controls().recorded;
   const size_t size = recorded.size();
   if (size > capacity) return size;

@@ -48,18 +48,20 @@ class Recorded:
     stream: int
     fields: dict[str, Any]
     payload: bytes
+    sequence: int
 
 
 def _parse(data: bytes) -> Iterator[Recorded]:
     offset = 0
     while offset < len(data):
-        size, op_id, _, stream, _ = HEADER.unpack_from(data, offset)
+        size, op_id, _, stream, sequence = HEADER.unpack_from(data, offset)
         name = generated_ops.NAMES[op_id]
         layout = struct.Struct(generated_ops.FORMATS[name])
         values = layout.unpack_from(data, offset + HEADER.size)
         names = [field for field, _, _ in ops.BY_NAME[name].fields]
         start = offset + HEADER.size + layout.size
-        yield Recorded(name, stream, dict(zip(names, values, strict=False)), data[start : offset + size])
+        fields = dict(zip(names, values, strict=False))
+        yield Recorded(name, stream, fields, data[start : offset + size], sequence)
         offset += size
 
 
@@ -69,6 +71,7 @@ class Cuda:
     def __init__(self, path: Path) -> None:
         self.library = ctypes.CDLL(str(path))
         self.library.jitc_fake_take.restype = ctypes.c_size_t
+        self._allocated: list[int] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.library, name)
@@ -89,7 +92,9 @@ class Cuda:
         return out.value
 
     def malloc(self, size: int) -> int:
-        return self.make("cudaMalloc", ctypes.c_size_t(size))
+        address = self.make("cudaMalloc", ctypes.c_size_t(size))
+        self._allocated.append(address)
+        return address
 
     def open_sessions(self) -> None:
         """On both GPUs."""
@@ -98,10 +103,14 @@ class Cuda:
             self.cudaFree(ctypes.c_uint64(self.malloc(1)))
 
     def reset(self) -> None:
+        """As a test finds it: nothing is allocated, held, broken or recorded."""
         self.library.jitc_fake_hold(0)
         self.library.jitc_fake_over(0)
         self.library.jitc_fake_forked(0)
         self.library.jitc_fake_dnn_forget()
         self.library.cudaSetDevice(0)
+        for address in self._allocated:
+            self.library.cudaFree(ctypes.c_uint64(address))  # an error where the test freed it
+        self._allocated.clear()
         self.library.cudaGetLastError()
         self.take()

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from ctypes import CFUNCTYPE, byref, c_int, c_size_t, c_uint32, c_uint64, c_void_p
 
-from interpose_fake import Cuda
+from interpose_fake import Cuda, Recorded
 from interpose_types import LiveBlock
+
+#: Bytes of a block that lies in no slab (small_blocks.h).
+LARGE = 2 << 20
 
 
 class Reply(ctypes.Structure):
@@ -22,7 +26,11 @@ def test_where_cudnn_is_served(cuda: Cuda, gpu: Cuda) -> None:
     assert [gpu.jitc_serves_cudnn(device) for device in (-1, 0, 1, 2)] == [0, 1, 1, 0]
 
 
-def test_steps_and_boundaries_are_numbered_per_session(cuda: Cuda) -> None:
+def live_of(boundary: Recorded) -> list[LiveBlock]:
+    return [LiveBlock.from_buffer_copy(boundary.payload[i : i + 24]) for i in range(0, len(boundary.payload), 24)]
+
+
+def test_steps_and_boundaries_are_those_of_the_process(cuda: Cuda) -> None:
     a = cuda.malloc(4096)
     cuda.ok("cudaSetDevice", 1)
     b = cuda.malloc(4096)
@@ -35,17 +43,83 @@ def test_steps_and_boundaries_are_numbered_per_session(cuda: Cuda) -> None:
         begun = [op for op in cuda.take() if op.name in ("step_begin", "boundary")]
         assert [op.name for op in begun] == ["step_begin", "step_begin", "boundary", "boundary"]
         numbers.append([op.fields.get("step", op.fields.get("boundary")) for op in begun])
-        live = [
-            [LiveBlock.from_buffer_copy(op.payload[i : i + 24]) for i in range(0, len(op.payload), 24)]
-            for op in begun[2:]
-        ]
+        assert numbers[-1][0] == numbers[-1][1] and numbers[-1][2] == numbers[-1][3]  # the same in both sessions
+        live = [live_of(op) for op in begun[2:]]
         assert [(block.address, block.bytes) for block in live[0]] == [(a, 256), (a + 512, 64)]  # by ordinal
         assert [(block.address, block.bytes) for block in live[1]] == [(b, 128)]
     assert [second - first for first, second in zip(*numbers, strict=True)] == [1, 1, 1, 1]
 
 
+def test_a_session_that_is_opened_late_begins_with_the_newest_boundary(fresh: Cuda) -> None:
+    fresh.jitc_step_end(None, c_size_t(0))  # there is none yet
+    first = fresh.malloc(4096)
+    fresh.jitc_step_begin()
+    fresh.jitc_step_end(None, c_size_t(0))
+    fresh.ok("cudaSetDevice", 1)
+    second = fresh.malloc(4096)
+    fresh.jitc_step_end(None, c_size_t(0))
+    told = [
+        (op.sequence, op.fields["boundary"], [block.address for block in live_of(op)])
+        for op in fresh.take()
+        if op.name == "boundary"
+    ]
+    assert told == [(1, 1, []), (4, 2, [first]), (1, 2, []), (5, 3, [first]), (3, 3, [second])]
+
+
+def test_steps_of_many_threads_come_in_one_order(cuda: Cuda) -> None:
+    cuda.take()
+
+    def step() -> None:
+        for _ in range(200):
+            cuda.jitc_step_begin()
+            cuda.jitc_step_end(None, c_size_t(0))
+
+    threads = [threading.Thread(target=step) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    told = [op for op in cuda.take() if op.name in ("step_begin", "boundary")]
+    assert len(told) == 2 * 2 * 4 * 200
+    for name, field in (("step_begin", "step"), ("boundary", "boundary")):
+        numbers = [op.fields[field] for op in told if op.name == name]
+        first = numbers[0]
+        assert numbers == [first + i // 2 for i in range(len(numbers))]  # in both sessions before the next one
+
+
+def test_memory_that_another_thread_takes_is_live_once_it_is_used(cuda: Cuda) -> None:
+    """A boundary names all that was written before it, and nothing that is not allocated yet."""
+    cuda.take()
+    addresses: list[int] = []
+
+    def allocate() -> None:
+        for _ in range(300):
+            address = cuda.malloc(LARGE)
+            cuda.ok("cudaMemset", c_uint64(address), 1, c_size_t(4096))
+            addresses.append(address)
+
+    thread = threading.Thread(target=allocate)
+    thread.start()
+    while thread.is_alive():
+        cuda.jitc_step_end(None, c_size_t(0))
+    allocated, written, seen = set[int](), set[int](), set[int]()
+    for op in cuda.take():
+        if op.name == "allocate":
+            allocated.add(op.fields["address"])
+        elif op.name == "fill":
+            written.add(op.fields["address"])
+        elif op.name == "boundary" and op.fields["boundary"] not in seen:  # the first session's
+            seen.add(op.fields["boundary"])
+            live = {block.address for block in live_of(op)}
+            assert written <= live
+            assert not live & set(addresses) - allocated
+    assert len(seen) > 10
+    for address in addresses:
+        cuda.ok("cudaFree", c_uint64(address))
+
+
 def test_without_a_list_everything_allocated_is_live(cuda: Cuda) -> None:
-    kept, freed = cuda.malloc(4096), cuda.malloc(4096)
+    kept, freed = cuda.malloc(LARGE), cuda.malloc(LARGE)
     cuda.ok("cudaFree", c_uint64(freed))
     cuda.take()
     cuda.jitc_step_end(None, c_size_t(0))

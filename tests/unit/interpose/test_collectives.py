@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import byref, c_float, c_int, c_size_t, c_uint64, c_void_p
+from ctypes import byref, c_char_p, c_float, c_int, c_size_t, c_uint64, c_void_p
 
+import pytest
 from interpose_fake import Cuda, Recorded
 from interpose_types import CollectiveItem, UniqueId
 
@@ -45,6 +46,45 @@ def test_a_failed_join_gives_no_communicator(cuda: Cuda) -> None:
     out = c_uint64(5)
     assert cuda.ncclCommInitRank(byref(out), 2, UniqueId(), 0) == 1
     assert out.value == 0
+
+
+@pytest.mark.parametrize(("status", "result"), [(911, 6), (1, 4), (999, 1)])
+def test_why_a_join_failed_is_told(cuda: Cuda, status: int, result: int) -> None:
+    cuda.ncclGetLastError.restype = c_char_p
+    comm, out = communicator(cuda), c_uint64()
+
+    def create() -> int:
+        return cuda.ncclCommInitRank(byref(out), 2, UniqueId(), 0)
+
+    def split() -> int:
+        return cuda.ncclCommSplit(c_uint64(comm), 0, 0, byref(out), c_void_p(0))
+
+    for op, name, call in ((0x0501, "ncclCommInitRank", create), (0x0502, "ncclCommSplit", split)):
+        out.value = 5
+        cuda.jitc_fake_next_status(op, status)
+        assert call() == result
+        assert out.value == 0
+        assert cuda.ncclGetLastError(c_uint64(0)) == f"{name}: rank 1 is gone".encode()
+
+
+def test_why_a_join_in_a_group_failed_is_told(cuda: Cuda) -> None:
+    cuda.ncclGetLastError.restype = c_char_p
+    cuda.jitc_fake_next_status(0x0501, 911)
+    first, second = c_uint64(), c_uint64()
+    cuda.ok("ncclGroupStart")
+    cuda.ok("ncclCommInitRank", byref(first), 2, UniqueId(), 0)
+    cuda.ok("ncclCommInitRank", byref(second), 2, UniqueId(), 1)
+    assert cuda.ncclGroupEnd() == 6
+    assert sorted([first.value > 0, second.value > 0]) == [False, True]
+    assert cuda.ncclGetLastError(c_uint64(0)) == b"ncclCommInitRank: rank 1 is gone"
+
+
+def test_an_end_by_another_rank_is_the_communicators_error(cuda: Cuda) -> None:
+    comm, error = communicator(cuda), c_int()
+    for over, told in ((911, 6), (46, 1), (0, 0)):
+        cuda.jitc_fake_over(over)
+        cuda.ok("ncclCommGetAsyncError", c_uint64(comm), byref(error))
+        assert error.value == told
 
 
 def test_an_all_reduce_is_one_op_with_one_item(cuda: Cuda) -> None:

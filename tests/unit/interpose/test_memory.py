@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
+import struct
 from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p
 
 import pytest
@@ -30,7 +32,7 @@ def test_addresses_are_aligned_and_unreadable_in_the_process(cuda: Cuda) -> None
     first, second = cuda.malloc(100), cuda.malloc(3 * MIB)
     assert first % (2 * MIB) == second % (2 * MIB) == 0 and first != second
     allocate = cuda.take()[-2]
-    assert (allocate.name, allocate.fields["address"], allocate.fields["bytes"]) == ("allocate", first, 4096)
+    assert (allocate.name, allocate.fields["address"], allocate.fields["bytes"]) == ("allocate", first, 2 * MIB)
     with open("/proc/self/maps") as maps:
         inside = [
             line for line in maps if int(line.split("-")[0], 16) <= first < int(line.split()[0].split("-")[1], 16)
@@ -44,8 +46,8 @@ def test_out_of_memory_leaves_no_allocation(cuda: Cuda) -> None:
     assert cuda.cudaMalloc(byref(out), c_size_t(MIB)) == OUT_OF_MEMORY
     assert out.value == 0
     assert cuda.cudaGetLastError() == OUT_OF_MEMORY and cuda.cudaGetLastError() == 0
-    address = cuda.take()[-1].fields["address"]
-    assert cuda.cudaFree(c_uint64(address)) == INVALID
+    [asked] = [op for op in cuda.take() if op.name == "allocate"]
+    assert cuda.cudaFree(c_uint64(asked.fields["address"])) == INVALID
 
 
 def test_nothing_is_allocated_for_zero_bytes(cuda: Cuda) -> None:
@@ -63,6 +65,62 @@ def test_a_freed_range_rests_for_two_boundaries(cuda: Cuda) -> None:
     cuda.jitc_step_end(None, c_size_t(0))
     assert cuda.malloc(size) == address
     assert cuda.malloc(size) != address
+
+
+def test_small_blocks_share_memory(cuda: Cuda) -> None:
+    blocks = [cuda.malloc(4096) for _ in range(1024)] + [cuda.malloc(1), cuda.malloc(700)]
+    assert [op.name for op in cuda.take()] == ["allocate"] * 3
+    assert all(address % 512 == 0 for address in blocks)
+    ranges = sorted(zip(blocks, [4096] * 1024 + [1, 700], strict=True))
+    assert all(one + size <= other for (one, size), (other, _) in itertools.pairwise(ranges))
+    for target, size in ((blocks[7], 4097), (blocks[-1], 701), (blocks[-2] + 1, 1)):
+        assert cuda.cudaMemset(c_uint64(target), c_int(0), c_size_t(size)) == INVALID, "a neighbour is not its own"
+    assert cuda.take() == []
+
+
+def test_memory_of_small_blocks_goes_with_the_last_one(cuda: Cuda) -> None:
+    first, second = cuda.malloc(4096), cuda.malloc(8192)
+    slab = cuda.take()[-1].fields["address"]
+    cuda.ok("cudaFree", c_uint64(first))
+    assert cuda.cudaFree(c_uint64(first)) == INVALID
+    assert cuda.take() == []
+    cuda.ok("cudaFree", c_uint64(second))
+    assert [(op.name, op.fields["address"]) for op in cuda.take()] == [("free", slab)]
+    assert cuda.malloc(4096) // (2 * MIB) != slab // (2 * MIB), "it rests, as all addresses do"
+
+
+def test_a_freed_small_block_rests_for_two_boundaries(cuda: Cuda) -> None:
+    kept, freed = cuda.malloc(4096), cuda.malloc(8192)
+    cuda.ok("cudaFree", c_uint64(freed))
+    cuda.jitc_step_end(None, c_size_t(0))
+    assert cuda.malloc(8192) != freed
+    cuda.jitc_step_end(None, c_size_t(0))
+    assert cuda.malloc(8192) == freed
+    assert cuda.malloc(8192) > freed > kept
+
+
+def test_small_blocks_that_rest_are_used_where_there_is_no_more_memory(cuda: Cuda) -> None:
+    blocks = [cuda.malloc(MIB // 2) for _ in range(4)]
+    cuda.ok("cudaFree", c_uint64(blocks[1]))
+    cuda.take()
+    cuda.jitc_fake_next_status(0x0201, OUT_OF_MEMORY)
+    assert cuda.malloc(MIB // 2) == blocks[1]
+    assert [op.name for op in cuda.take()] == ["allocate", "device_synchronize"]
+
+
+def named_by_a_boundary(cuda: Cuda) -> set[tuple[int, int]]:
+    cuda.take()
+    cuda.jitc_step_end(None, c_size_t(0))
+    boundary = next(op for op in cuda.take() if op.name == "boundary")
+    return {(address, size) for address, size, _ in struct.iter_unpack("<QQQ", boundary.payload)}
+
+
+def test_a_boundary_names_the_memory_of_small_blocks(cuda: Cuda) -> None:
+    """However many there are: they come back with it."""
+    before = named_by_a_boundary(cuda)
+    slabs = {cuda.malloc(4096) // (2 * MIB) * (2 * MIB) for _ in range(1000)}
+    large = cuda.malloc(3 * MIB)
+    assert named_by_a_boundary(cuda) - before == {(slab, 2 * MIB) for slab in slabs} | {(large, 3 * MIB)}
 
 
 def test_free_of_what_is_not_allocated_is_refused(cuda: Cuda) -> None:

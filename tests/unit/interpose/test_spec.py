@@ -16,9 +16,11 @@ from interpose_symbols import defined, undefined
 from jitc.interpose.generator import __main__ as generator
 from jitc.interpose.generator.wrappers_visitor import APIS
 from jitc.interpose.spec.api import Function, Local, argument
+from jitc.interpose.spec.unserved import UNSERVED
 
 LIBRARY = ROOT / "interpose" / "lib" / "libjitc_interpose.so"
 FUNCTIONS = {f.name: f for api in APIS for f in api.functions}
+ENTRIES = {name for one in UNSERVED for name in one.entries}
 CLIENT_API = set(
     re.findall(r"JITC_API [\w ]+?\*? ?(jitc_\w+)\(", (ROOT / "interpose/include/jitc/client_api.h").read_text())
 )
@@ -26,7 +28,7 @@ CLIENT_API = set(
 
 def test_exported_symbols_equal_the_spec() -> None:
     assert LIBRARY.exists(), "not built: run `make build`"
-    assert defined(LIBRARY) == set(FUNCTIONS) | CLIENT_API
+    assert defined(LIBRARY) == set(FUNCTIONS) | CLIENT_API | ENTRIES
 
 
 def test_everything_that_pytorch_needs_is_there() -> None:

@@ -53,6 +53,16 @@ def test_handles_are_not_used_again(cuda: Cuda) -> None:
         cuda.ok("cudaEventDestroy", c_uint64(event))
 
 
+def test_an_event_for_other_processes_is_like_others_in_this_one(cuda: Cuda) -> None:
+    """The device does not get to know: a worker would take the flag for a mistake, and end the program's session."""
+    interprocess = 4
+    assert cuda.cudaEventCreateWithFlags(byref(c_uint64()), interprocess) == 1  # has no times, CUDA says
+    event = cuda.make("cudaEventCreateWithFlags", c_int(interprocess | NO_TIMING))
+    (create,) = cuda.take()
+    assert create.fields == {"handle": event, "flags": NO_TIMING}
+    assert cuda.cudaIpcGetEventHandle(c_void_p(), c_uint64(event)) == 801
+
+
 def test_a_query_follows_what_was_executed(cuda: Cuda) -> None:
     stream, event = cuda.make("cudaStreamCreateWithFlags", c_int(NON_BLOCKING)), cuda.make("cudaEventCreate")
     cuda.ok("cudaEventQuery", c_uint64(event))  # never recorded: done

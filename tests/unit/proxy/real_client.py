@@ -13,12 +13,13 @@ from standin_client import stream
 
 from jitc.proxy import rpc
 from jitc.proxy.generated_ops import FORMATS, IDS
+from jitc.proxy.paths import PROTOCOL_VERSION
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2, session_pb2
 
 HEADER = struct.Struct("<IHHQQ")
 COMPLETION = struct.Struct("<IHHIIQQ")
-RESULT, ACK, PROGRESS, FAULT = 1, 2, 3, 4
+RESULT, ACK, PROGRESS, FAULT, NOTICE = range(1, 6)
 WAITS = ("allocate", "copy_d2h", "device_synchronize", "memory_info", "communicator_create")
 ALLOCATION = 2 << 20
 #: Blocks of a rank (offset, bytes): what steps shift, and what all-reduces double.
@@ -32,7 +33,7 @@ class RealClient:
         self.link = rpc.channel(service.config.socket)
         self.node, self.admin = rpc.node(self.link), rpc.admin(self.link)
         self.request = control_pb2.AttachRequest(
-            protocol_version=1, gpu=gpu, pid=os.getpid(), rank=rank, world_size=world_size, wait_ms=20000
+            protocol_version=PROTOCOL_VERSION, gpu=gpu, pid=os.getpid(), rank=rank, world_size=world_size, wait_ms=20000
         )
         self.reply = self.node.Attach(self.request, timeout=30)
         self.request.token = self.reply.token
@@ -40,6 +41,7 @@ class RealClient:
         self.unacknowledged: list[tuple[int, bytes]] = []
         self.results: dict[int, tuple[int, bytes]] = {}
         self.fault: tuple[int, str] | None = None
+        self.notices: list[str] = []
         self.connect()
 
     @property
@@ -106,6 +108,8 @@ class RealClient:
                 self.unacknowledged = [one for one in self.unacknowledged if one[0] > sequence]
             elif kind == FAULT:
                 self.fault = status, payload.decode()
+            elif kind == NOTICE:
+                self.notices.append(payload.decode())
             at += size
 
     # -- a tiny training job ------------------------------------------------------------------------
@@ -118,7 +122,7 @@ class RealClient:
         self.send("copy_h2d", self.base + offset, len(data), payload=data)
 
     def read(self, offset: int, size: int) -> bytes:
-        return self.call("copy_d2h", self.base + offset, size)
+        return self.call("copy_d2h", self.base + offset, size, 0, 0)
 
     def step(self, *live: tuple[int, int]) -> None:
         """Shifts the state by one byte inside an optimizer step."""

@@ -1,9 +1,9 @@
 """A worker whose executor is a stand-in in Python: real processes, sockets and shared memory, no device.
 
 Run by the service under test in place of `python -m jitc.proxy.worker`. An op is a JSON line {"seq", "op", ...};
-the device's whole state is one number. Ops: add (value), get (answers the number), step, boundary (copies
-the number), fail (an error, always), join (a communicator). An op with "traps" makes that many recoveries lose
-the worker again. The journal is in the session's shared memory, so it outlives this process.
+the device's whole state is one number. Ops: add (value), get (answers the number), step, boundary (copies the number),
+fail (an error, always), join (a communicator), gate (runs once the file is there). An op with "traps" makes that many
+recoveries lose the worker again. The journal is in the session's shared memory, so it outlives this process.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from jitc.proxy.executor import ExecutorError
+from jitc.proxy.executor import ExecutorError, JoinRefused
 from jitc.proxy.worker.__main__ import serve
 
 SIZE = 1 << 20
@@ -118,6 +118,9 @@ class StandinExecutor:
             op = one.ops[one.cursor]
             if self.fires(one, op):
                 return
+            if op["op"] == "gate" and not os.path.exists(op["path"]):
+                threading.Thread(target=self.opens, args=(one, op["path"]), daemon=True).start()
+                return
             one.cursor += 1
             if op["op"] == "add":
                 one.value += op["value"]
@@ -126,8 +129,20 @@ class StandinExecutor:
             elif op["op"] == "get":
                 one.tell({"seq": op["seq"], "value": one.value})
             elif op["op"] == "join":
-                path, size = self.control.join(one.number, bytes(128), 2, op["rank"], self.epoch)
-                one.tell({"seq": op["seq"], "path": path, "size": size})
+                self.join(one, op)
+
+    def join(self, one: StandinSession, op: dict[str, Any]) -> None:
+        unique_id = bytes([op.get("id", 0)]) * 128
+        try:
+            joined = self.control.join(one.number, unique_id, op.get("ranks", 2), op["rank"], self.epoch)
+            one.tell({"seq": op["seq"], "path": joined.path, "size": joined.size})
+        except JoinRefused as refusal:
+            one.tell({"seq": op["seq"], "status": refusal.status, "refusal": str(refusal)})
+
+    def opens(self, one: StandinSession, path: str) -> None:
+        while not os.path.exists(path):
+            threading.Event().wait(0.01)
+        self.resumed(one)
 
     def fires(self, one: StandinSession, op: dict[str, Any]) -> bool:
         if op["op"] == "fail":

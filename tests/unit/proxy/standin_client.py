@@ -14,6 +14,7 @@ import grpc
 from jitc.proxy import rpc
 from jitc.proxy.executor import Shared
 from jitc.proxy.node.config import Config
+from jitc.proxy.paths import PROTOCOL_VERSION
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 
@@ -27,9 +28,24 @@ def config(directory: Path, **changes: Any) -> Config:
         "journal_bytes": 1 << 20,
         "snapshot_bytes": 1 << 20,
         "worker": [sys.executable, str(STANDIN)],
-        "shared": lambda: Shared(4096, lambda ranks: 4096 * ranks, lambda board, slot: None),
+        "shared": structures,
     }
     return Config(**(values | changes))
+
+
+#: What the service has said in segments: path, rank, why.
+absences: list[tuple[str, int, str]] = []
+
+
+def structures() -> Shared:
+    """As the library has them, without a library."""
+    return Shared(
+        board_bytes=4096,
+        segment_bytes=lambda ranks: 4096 * ranks,
+        clear_slot=lambda board, slot: None,
+        mark_segment=lambda segment, identity: None,
+        mark_absent=lambda *absence: absences.append(absence),
+    )
 
 
 class Client:
@@ -39,7 +55,13 @@ class Client:
         self.link = rpc.channel(service.config.socket)
         self.node, self.admin = rpc.node(self.link), rpc.admin(self.link)
         self.sent: list[dict[str, Any]] = []
-        values = {"protocol_version": 1, "gpu": gpu, "pid": os.getpid(), "rank": -1, "wait_ms": 20000} | changes
+        values = {
+            "protocol_version": PROTOCOL_VERSION,
+            "gpu": gpu,
+            "pid": os.getpid(),
+            "rank": -1,
+            "wait_ms": 20000,
+        } | changes
         self.request = control_pb2.AttachRequest(**values)
         self.reply = self.node.Attach(self.request, timeout=30)
         self.request.token = self.reply.token
@@ -97,9 +119,14 @@ class Client:
 
 def stream(channel: grpc.Channel, batches: Any, token: str, **metadata: str) -> Any:
     method: Any = channel.stream_stream("/jitc.v1.Session/Ops")
-    pairs = {"jitc-protocol": "1", "jitc-session": token, "jitc-results-received": "0"}
+    pairs = {"jitc-protocol": str(PROTOCOL_VERSION), "jitc-session": token, "jitc-results-received": "0"}
     pairs |= {name.replace("_", "-"): value for name, value in metadata.items()}
     return method(batches, metadata=list(pairs.items()))
+
+
+def worker_of(service: Service, gpu: int) -> Any:
+    """The first session's worker, else the one that waits for a session; None while there is none."""
+    return next(iter(service.registry.workers_of(service.registry.gpus[gpu])), None)
 
 
 def wait_until(service: Service, condition: Any) -> None:

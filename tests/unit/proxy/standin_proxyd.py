@@ -6,14 +6,15 @@ import functools
 import sys
 from pathlib import Path
 
+from standin_client import structures
+
 from jitc.proxy import proxyd
-from jitc.proxy.executor import Shared
 from jitc.proxy.node import config
 
 config.Config = functools.partial(  # type: ignore[assignment, misc]
     config.Config,
     worker=[sys.executable, str(Path(__file__).with_name("standin.py"))],
-    shared=lambda: Shared(4096, lambda ranks: 4096 * ranks, lambda board, slot: None),
+    shared=structures,
     snapshot_bytes=1 << 20,
 )
 

@@ -15,6 +15,7 @@ from toolkit.fakes import fake_environment, fake_library
 from jitc.proxy.backends import cuda, libraries, nvml, open_backend, probe
 from jitc.proxy.backends.base import NoDevice
 from jitc.proxy.backends.xid import APPLICATION, describe, is_lost
+from jitc.proxy.node.config import ADDRESS_BASES, LARGE_BYTES
 
 GPU_A, GPU_B = "0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"
 Answer = Callable[..., dict[str, Any]]
@@ -102,6 +103,7 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Answer:
                 "nvrtc": {"path": "/d/libnvrtc.so.13", "version": 13000},
                 "cudnn": {"path": "/d/libcudnn.so.9", "version": 91900},
             },
+            "addresses": {"base": ADDRESS_BASES[0], "bytes": 2 << 40, "refused": []},
         } | changes
         monkeypatch.setattr(probe, "ask", lambda request: said)
         return said
@@ -194,11 +196,47 @@ def test_the_real_cudnn_is_asked_without_a_gpu() -> None:
     """Which CUDA it is for shows nowhere but in what it says."""
     where: dict[str, list[str]] = {name: [] for name in libraries.NAMES}
     where |= {"driver": [str(fake_library("cuda"))], "cudnn": [str(real_cudnn())]}
-    request = {"libraries": where, "own_lt": False}
+    request = {"libraries": where, "own_lt": False, "address_bases": [], "address_bytes": 0}
     found = probe.ask(request, fake_environment(DRIVER_VERSION="99000"))["libraries"]["cudnn"]
     assert (found["path"], found["version"] // 10000) == (str(real_cudnn()), 9)
     refused = probe.ask(request, fake_environment(DRIVER_VERSION="11080"))["libraries"]["cudnn"]
     assert refused["path"] == "" and "is newer than the driver (CUDA 11)" in refused["error"]
+
+
+@pytest.mark.parametrize(
+    ("hints", "base", "size"),
+    [
+        ("1-800000000000", ADDRESS_BASES[0], LARGE_BYTES),
+        ("100000000000-100000200000", ADDRESS_BASES[1], LARGE_BYTES),
+        ("1-2", 0, 0),
+    ],
+)
+def test_addresses_are_those_that_the_driver_gives(hints: str, base: int, size: int) -> None:
+    where: dict[str, list[str]] = {name: [] for name in libraries.NAMES} | {"driver": [str(fake_library("cuda"))]}
+    request = {"libraries": where, "own_lt": False, "address_bases": ADDRESS_BASES, "address_bytes": LARGE_BYTES}
+    found = probe.ask(request, fake_environment(HINTS=hints))["addresses"]
+    assert (found["base"], found["bytes"]) == (base, size)
+    assert len(found["refused"]) == (2 * len(ADDRESS_BASES) if not base else ADDRESS_BASES.index(base))
+
+
+def test_less_addresses_are_better_than_none() -> None:
+    where: dict[str, list[str]] = {name: [] for name in libraries.NAMES} | {"driver": [str(fake_library("cuda"))]}
+    request = {"libraries": where, "own_lt": False, "address_bases": ADDRESS_BASES, "address_bytes": LARGE_BYTES}
+    refused = ",".join(f"cuMemAddressReserve:{call}=2" for call in range(1, len(ADDRESS_BASES) + 1))
+    found = probe.ask(request, fake_environment(FAIL=refused, MEMORY=str(3 << 30)))["addresses"]
+    assert (found["base"], found["bytes"]) == (ADDRESS_BASES[0], 6 << 30)
+
+
+def test_where_sessions_addresses_begin(tmp_path: Path, answer: Answer, capsys: pytest.CaptureFixture[str]) -> None:
+    said = answer()
+    assert open_backend(config(tmp_path, device="cuda")).address_base == ADDRESS_BASES[0]
+    assert "addresses" not in capsys.readouterr().err
+    said["addresses"] = {"base": ADDRESS_BASES[1], "bytes": 2 << 40, "refused": ["2048 GiB: the driver gave 0x7"]}
+    assert open_backend(config(tmp_path, device="cuda")).address_base == ADDRESS_BASES[1]
+    assert "begin at 0x100000000000 (2048 GiB each): 2048 GiB: the driver gave 0x7" in capsys.readouterr().err
+    said["addresses"] = {"base": 0, "bytes": 0, "refused": ["nowhere"]}
+    assert open_backend(config(tmp_path, device="cuda")).address_base == ADDRESS_BASES[0]
+    assert "sessions' addresses will be refused: nowhere" in capsys.readouterr().err
 
 
 def test_a_probe_that_fails_is_told() -> None:

@@ -10,12 +10,13 @@ from typing import Any
 
 import grpc
 import pytest
-from standin_client import Client, config, wait_until
+from standin_client import Client, config, wait_until, worker_of
 
 from jitc.proxy import rpc
 from jitc.proxy.backends.base import HealthEvent
 from jitc.proxy.backends.software import SoftwareBackend
 from jitc.proxy.node.workers import WorkerState
+from jitc.proxy.paths import PROTOCOL_VERSION
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 
@@ -65,7 +66,7 @@ def work(client: Client) -> None:
 def test_stopped_workers_are_replaced(watchful: Service) -> None:
     client = Client(watchful)
     work(client)
-    worker = watchful.registry.gpus[0].worker
+    worker = worker_of(watchful, 0)
     spares = [one for one in watchful._supervisor.workers() if one.machine.state is WorkerState.SPARE]
     assert worker is not None
     stop = control_pb2.InjectRequest(gpu=0, fault=control_pb2.Fault(kind="stop-worker"))
@@ -78,7 +79,7 @@ def test_stopped_workers_are_replaced(watchful: Service) -> None:
     assert (one["cause"], one["outcome"], one["gpu"]) == ("hung-worker", "recovered", 0)
     assert one["phases"]["detect"] >= SILENCE / 2
     assert not any(spare.alive() for spare in spares)
-    assert watchful.registry.gpus[0].worker not in (worker, *spares)
+    assert worker_of(watchful, 0) not in (worker, *spares)
     client.close()
 
 
@@ -86,21 +87,21 @@ def test_stopped_workers_are_replaced(watchful: Service) -> None:
 def test_trouble_of_a_gpu_replaces_its_worker(monitored: Service, tells: list[Tell], cause: str) -> None:
     client = Client(monitored)
     work(client)
-    before = [gpu.worker for gpu in monitored.registry.gpus]
+    before = [worker_of(monitored, gpu) for gpu in range(2)]
     tells[0](HealthEvent(0, cause, "Xid 48 (double bit ECC error)"))
     client.send("add", value=1)
     one = recovery(monitored)
     assert (one["cause"], one["outcome"], one["message"]) == (cause, "recovered", "Xid 48 (double bit ECC error)")
     assert client.call("get")["value"] == 9
-    after = [gpu.worker for gpu in monitored.registry.gpus]
+    after = [worker_of(monitored, gpu) for gpu in range(2)]
     assert [old is new for old, new in zip(before, after, strict=True)] == [False, True]
     client.close()
 
 
 def test_trouble_of_an_idle_gpu(monitored: Service, tells: list[Tell]) -> None:
-    before = monitored.registry.gpus[1].worker
+    before = worker_of(monitored, 1)
     tells[0](HealthEvent(1, "xid", "Xid 62"))
-    wait_until(monitored, lambda: monitored.registry.gpus[1].worker not in (None, before))
+    wait_until(monitored, lambda: worker_of(monitored, 1) not in (None, before))
     assert monitored.recoveries() == []
 
 
@@ -116,10 +117,10 @@ def test_lost_gpu_is_told(monitored: Service, tells: list[Tell]) -> None:
     assert code is grpc.StatusCode.FAILED_PRECONDITION
     assert "fallen off the bus" in text
     with rpc.channel(monitored.config.socket) as link, pytest.raises(grpc.RpcError) as caught:
-        request = control_pb2.AttachRequest(protocol_version=1, token=client.reply.token, wait_ms=5000)
+        request = control_pb2.AttachRequest(protocol_version=PROTOCOL_VERSION, token=client.reply.token, wait_ms=5000)
         rpc.node(link).Attach(request, timeout=20)
     assert "fallen off the bus" in rpc.status_of(caught.value)[1]
-    assert monitored.registry.gpus[0].state == "failed"
+    assert monitored.registry.state_of(monitored.registry.gpus[0]) == "failed"
     work(other)
     for one_client in (client, other):
         one_client.close()

@@ -10,7 +10,7 @@ from typing import Any
 import grpc
 import pytest
 from real_client import COUNTER, STATE, RealClient, expected, inject, reduce, states, together
-from standin_client import wait_until
+from standin_client import wait_until, worker_of
 
 from jitc.proxy import paths
 from jitc.proxy.node.config import Config
@@ -82,14 +82,14 @@ def test_what_only_stands_still(impatient: Service, kind: str, cause: str) -> No
     client = RealClient(impatient)
     inject(client, kind, boundary=1, phase="forward")
     client.start()
-    before = impatient.registry.gpus[0].worker
+    before = worker_of(impatient, 0)
     for _ in range(3):
         client.step(STATE)
     assert client.read(*STATE) == expected(3)
     wait_until(impatient, lambda: impatient.registry.gpus[0].recoveries == 1)
     (one,) = impatient.recoveries()
     assert (one["cause"], one["boundary"], one["outcome"]) == (cause, 1, "recovered"), one
-    assert impatient.registry.gpus[0].worker is not before
+    assert worker_of(impatient, 0) is not before
     client.close()
 
 
@@ -98,7 +98,7 @@ def test_xid_replaces_a_worker_that_runs_on(impatient: Service) -> None:
     client = RealClient(impatient)
     client.start()
     client.step(STATE)
-    before = impatient.registry.gpus[0].worker
+    before = worker_of(impatient, 0)
     inject(client, "xid", boundary=1, phase="forward")
     for _ in range(2):
         client.step(STATE)
@@ -107,14 +107,14 @@ def test_xid_replaces_a_worker_that_runs_on(impatient: Service) -> None:
     (one,) = impatient.recoveries()
     assert (one["cause"], one["outcome"]) == ("xid", "recovered"), one
     assert one["boundary"] in (1, 2, 3), one
-    assert impatient.registry.gpus[0].worker is not before
+    assert worker_of(impatient, 0) is not before
     client.close()
 
 
 def test_hung_collective_is_given_up(impatient: Service) -> None:
     """Nobody's worker is replaced: what both ranks have in memory is needed, and their devices are well."""
     ranks = together(impatient)
-    before = [gpu.worker for gpu in impatient.registry.gpus]
+    before = [worker_of(impatient, gpu) for gpu in range(2)]
     inject(ranks[1], "hung-collective", boundary=2)
     for _ in range(4):
         for client in ranks:
@@ -124,7 +124,7 @@ def test_hung_collective_is_given_up(impatient: Service) -> None:
     wait_until(impatient, lambda: len(impatient.recoveries()) == 1)
     (one,) = impatient.recoveries()
     assert (one["cause"], one["outcome"], one["boundary"]) == ("hung-collective", "recovered", 2), one
-    assert [gpu.worker for gpu in impatient.registry.gpus] == before
+    assert [worker_of(impatient, gpu) for gpu in range(2)] == before
     for client in ranks:
         client.close()
 
@@ -166,9 +166,8 @@ def test_many_losses(real: Service) -> None:
 
 
 def test_workers_do_not_import_torch(real: Service) -> None:
-    for gpu in real.registry.gpus:
-        assert gpu.worker is not None
-        maps = Path(f"/proc/{gpu.worker.pid}/maps").read_text()
+    for gpu in range(2):
+        maps = Path(f"/proc/{worker_of(real, gpu).pid}/maps").read_text()
         assert "libjitc_executor.so" in maps
         assert "libtorch_python" not in maps
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from jitc.proxy.recovery.calls import Interrupted
+from jitc.proxy.recovery.decide import Standing
 from jitc.proxy.recovery.restore import CannotRestore, Restore
 from jitc.proxy.recovery.roads import Roads
 from jitc.v1 import worker_pb2
@@ -60,7 +61,8 @@ class Workers:
 
 def restore(workers: Workers, lost: set[int], roads: Roads | None = None) -> Restore:
     group: Any = [SimpleNamespace(number=n, gpu=n, label=lambda n=n: f"rank {n}") for n in (1, 2)]
-    return Restore(workers, roads or roads_of(workers), group, lost, 7)  # type: ignore[arg-type]
+    standings = {one.number: Standing(prepared=3, begun=3, lost=one.number in lost) for one in group}
+    return Restore(workers, roads or roads_of(workers), group, standings, 7)  # type: ignore[arg-type]
 
 
 def roads_of(workers: Workers) -> Roads:

@@ -19,6 +19,7 @@ from typing import Any
 import grpc
 from toolkit.waiting import until
 
+from jitc.proxy.paths import PROTOCOL_VERSION
 from jitc.v1 import control_pb2, control_pb2_grpc, session_pb2
 
 HEADER = struct.Struct("<IHHQQ")  # OpHeader
@@ -184,7 +185,7 @@ class Node(control_pb2_grpc.NodeServicer):
             )
             for i in range(self.gpus)
         ]  # fmt: skip
-        return control_pb2.DescribeReply(protocol_version=1, gpus=gpus)
+        return control_pb2.DescribeReply(protocol_version=PROTOCOL_VERSION, gpus=gpus)
 
     def Attach(self, request: Any, context: Any) -> Any:
         self.attached.append(request)

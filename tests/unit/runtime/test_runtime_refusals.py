@@ -52,12 +52,12 @@ def test_socket_of_another_user(node: Node, client: Start) -> None:
 
 def test_other_version(node: Node, client: Start) -> None:
     def refuse(request: Any, context: Any) -> None:
-        context.abort(grpc.StatusCode.FAILED_PRECONDITION, "protocol version 1 does not match 2 of this service")
+        context.abort(grpc.StatusCode.FAILED_PRECONDITION, "protocol version 2 does not match 3 of this service")
 
     node.script.describe = refuse
     out, err = client("told(gpus())" + OPEN).finish()
     assert out.splitlines() == ["[]", "100", "100"]
-    assert "protocol version 1 does not match 2" in err and len(err.splitlines()) == 1
+    assert "protocol version 2 does not match 3" in err and len(err.splitlines()) == 1
 
 
 @pytest.mark.parametrize(

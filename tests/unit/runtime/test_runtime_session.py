@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from fake_node import BASE, Node, Record, completion
 
+from jitc.proxy.paths import PROTOCOL_VERSION
+
 Start = Callable[..., Any]
 
 
@@ -190,7 +192,7 @@ def test_service_is_told_the_place_in_the_job(  # noqa: PLR0917
     running.finish()
     (request,) = node.attached
     assert (request.rank, request.world_size, request.job, request.gpu) == (rank, world, job, 1)
-    assert (request.pid, request.protocol_version, request.token) == (running.process.pid, 1, "")
+    assert (request.pid, request.protocol_version, request.token) == (running.process.pid, PROTOCOL_VERSION, "")
 
 
 def test_results_are_confirmed(node: Node, client: Start) -> None:

@@ -13,22 +13,35 @@ extern "C" {
 
 typedef struct jitc_executor jitc_executor; /* one per worker process */
 
+/* Answer to a join. */
+typedef struct jitc_join {
+  char text[4096]; /* path of the segment; refused: the reason, for the program (NUL-terminated) */
+  uint64_t segment_bytes;
+  uint64_t identity; /* with which the segment begins */
+  uint32_t status;   /* refused: cudaError_t */
+} jitc_join;
+enum {
+  JITC_JOINED = 0,
+  JITC_JOIN_SUPERSEDED = 1, /* the session is at another epoch by now, or about to end */
+  JITC_JOIN_REFUSED = -1
+};
+
 /* What the executor asks of the control plane. Called from executor threads (ctypes takes the GIL);
  * join may block on a round trip to the node service. */
 typedef struct jitc_control {
-  /* Communicator segment of this epoch: writes its path (NUL-terminated) and size; 0 or negative. */
+  /* Communicator segment of this epoch: one of the values above. */
   int (*join)(uint64_t session, const uint8_t unique_id[128], uint32_t ranks, uint32_t rank, uint64_t epoch,
-              char* path, size_t path_size, uint64_t* segment_bytes);
+              jitc_join* answer);
   /* The session cannot go on; it is stopped and waits for Fence. */
   void (*fault)(uint64_t session, uint64_t sequence, uint32_t status, const char* cause, const char* message);
   /* An armed fault fired; number is its own (Fault in control.proto). */
   void (*fault_fired)(uint64_t number, const char* detail);
 } jitc_control;
 
-/* options: {"device": "software", "memory_limit": bytes, "threads": n, "operators": path of
- * libjitc_operators.so or ""}, or {"device": "cuda", "memory_limit": bytes or 0 for all of it, "threads": n,
- * "driver", "nccl", "cublas", "cublaslt", "nvrtc", "cudnn": paths of the libraries, "ordinal": n,
- * "hang_seconds": s or 0}. */
+/* options: {"device": "software", "gpu": index, "memory_limit": bytes, "threads": n, "operators": path of
+ * libjitc_operators.so or ""}, or {"device": "cuda", "gpu": index, "memory_limit": bytes or 0 for all of it,
+ * "threads": n, "driver", "nccl", "cublas", "cublaslt", "nvrtc", "cudnn": paths of the libraries, "ordinal":
+ * n, "hang_seconds": s or 0}. */
 JITC_API jitc_executor* jitc_executor_create(const char* options_json, const jitc_control* control);
 JITC_API void jitc_executor_destroy(jitc_executor*);
 JITC_API const char* jitc_executor_message(void); /* of this thread */
@@ -50,16 +63,23 @@ JITC_API int jitc_session_detach(jitc_executor*, uint64_t session);
 
 /* Recovery and policy: method is the rpc's name in worker.proto ("Fence", "Rollback", "FinishStep",
  * "SkipStep", "Export", "Import", "Send", "Receive", "Resume", "Abandon", "BoundaryTable", "SetPolicy",
- * "Arm", "Stats"); request and reply are JSON. The reply is freed with jitc_executor_release. */
+ * "Validate", "Hold", "Tell", "Arm", "Stats"); request and reply are JSON. The reply is freed with
+ * jitc_executor_release. */
 JITC_API int jitc_executor_command(jitc_executor*, const char* method, const char* request_json,
                                    char** reply_json);
 JITC_API void jitc_executor_release(char*);
 
 /* Shared structures, for whoever makes their memory. A slot of the board is cleared by its session's worker
- * when the session is closed; by the service, where that worker is dead. */
+ * when the session is closed; by the service, where that worker is dead. Until then it has the GPU memory
+ * that the session holds, or that its recovery needs: sessions with the same "gpu" share the limit through
+ * it. */
 JITC_API uint64_t jitc_board_bytes(void);
 JITC_API int jitc_board_clear(const char* path, uint32_t slot);
 JITC_API uint64_t jitc_segment_bytes(uint32_t ranks);
+/* Before anybody joins: what the segment is known by. */
+JITC_API int jitc_segment_mark(const char* path, uint64_t identity);
+/* The rank does nothing in the segment any more: those who wait for it give up, with the text. */
+JITC_API int jitc_segment_absent(const char* path, uint32_t rank, const char* why);
 #ifdef __cplusplus
 }
 #endif

@@ -12,6 +12,7 @@ typedef struct jitc_operator_host {
   void* context;
   /* Host pointer of [address, address + bytes), or NULL when that range is not allocated. */
   void* (*translate)(void* context, uint64_t address, uint64_t bytes);
+  uint64_t memory_limit; /* bytes that an operator may hold besides; 0: no limit */
 } jitc_operator_host;
 
 typedef struct jitc_operator_reply {
@@ -20,7 +21,7 @@ typedef struct jitc_operator_reply {
 } jitc_operator_reply;
 
 typedef struct jitc_operators {
-  uint32_t version; /* 1 */
+  uint32_t version; /* 3 */
   void (*set_threads)(int threads);
   /* operator_call / operator_query payloads. 0: done; 1: the operator raised (reply = message);
    * 2: malformed call or bad address (reply = message). Never throws, never touches memory it was not given.
@@ -29,6 +30,8 @@ typedef struct jitc_operators {
   int (*query)(const jitc_operator_host*, const uint8_t* call, size_t size, jitc_operator_reply*);
   /* The operands of a matmul op (struct jitc::ops::Matmul, header included). Same return values. */
   int (*matmul)(const jitc_operator_host*, const void* op, size_t size, jitc_operator_reply*);
+  /* Sum in another order each time; 0: never. For all calls from now on. */
+  void (*set_noise)(uint64_t seed);
 } jitc_operators;
 
 __attribute__((visibility("default"))) const jitc_operators* jitc_operators_get(void);

@@ -5,12 +5,16 @@
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "jitc/client_api.h"
 #include "jitc/operators_api.h"
@@ -49,7 +53,56 @@ void* translate(void*, uint64_t address, uint64_t bytes) {
 int primary_context_state(int, unsigned*, int* active) { return *active = 1, 0; }
 int no_driver() { return 801; }
 
-const jitc_operator_host host{nullptr, &translate};
+/// With JITC_TEST_RECORD, the answered queries go to that file, with the memory that each was shown
+/// (record_operator_samples.py): u32 and bytes of the query, u32 ranges, per range u64 address, u32 and
+/// bytes.
+class Record {
+ public:
+  explicit Record(const char* path) : file_(fopen(path, "a")) {
+    if (!file_) abort();
+  }
+  static Record* get() {
+    static const char* const path = getenv("JITC_TEST_RECORD");
+    static Record* const one = path ? new Record(path) : nullptr;
+    return one;
+  }
+  void begin() { ranges_.clear(); }
+  void shown(uint64_t address, uint64_t bytes) {
+    constexpr uint64_t kMost = 512;
+    if (bytes)
+      ranges_.emplace_back(address,
+                           std::string(reinterpret_cast<const char*>(address), std::min(bytes, kMost)));
+  }
+  void query(const void* call, size_t size) {
+    const auto put = [&](const void* data, size_t bytes) { fwrite(data, 1, bytes, file_); };
+    const auto put_text = [&](const void* data, size_t bytes) {
+      const auto count = static_cast<uint32_t>(bytes);
+      put(&count, sizeof count);
+      put(data, bytes);
+    };
+    put_text(call, size);
+    const auto count = static_cast<uint32_t>(ranges_.size());
+    put(&count, sizeof count);
+    for (const auto& [address, bytes] : ranges_) {
+      put(&address, sizeof address);
+      put_text(bytes.data(), bytes.size());
+    }
+    fflush(file_);
+  }
+
+ private:
+  FILE* file_;
+  std::vector<std::pair<uint64_t, std::string>> ranges_;
+};
+
+void* translate_and_record(void* context, uint64_t address, uint64_t bytes) {
+  void* const memory = translate(context, address, bytes);
+  if (memory) Record::get()->shown(address, bytes);
+  return memory;
+}
+
+const jitc_operator_host host{nullptr, &translate, 0};
+const jitc_operator_host recording_host{nullptr, &translate_and_record, 0};
 
 }  // namespace
 
@@ -64,6 +117,7 @@ LOOP void jitc_step_end(const jitc_live_block* blocks, size_t count) {
 }
 LOOP void jitc_set_phase(int phase) { ++phases[phase]; }
 LOOP void jitc_set_phase_source(int (*)()) {}
+LOOP void jitc_set_element_type(jitc_element_type) {}
 LOOP void jitc_step_begin() {}  // for allocators that cannot be followed
 LOOP const char* jitc_last_message(void) { return message.c_str(); }
 LOOP void jitc_reply_free(jitc_reply* reply) { free(reply->data); }
@@ -78,7 +132,11 @@ LOOP int jitc_operator_call(int, void*, const void* call, size_t size) {
 LOOP int jitc_operator_query(int, void*, const void* call, size_t size, jitc_reply* out) {
   ++queries;
   jitc_operator_reply reply{};
-  const int status = operators()->query(&host, static_cast<const uint8_t*>(call), size, &reply);
+  Record* const record = Record::get();
+  if (record) record->begin();
+  const int status =
+      operators()->query(record ? &recording_host : &host, static_cast<const uint8_t*>(call), size, &reply);
+  if (record && !status) record->query(call, size);
   out->data = static_cast<uint8_t*>(malloc(reply.size + 1));
   memcpy(out->data, reply.data, reply.size);
   out->size = reply.size;

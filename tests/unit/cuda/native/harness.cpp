@@ -16,10 +16,11 @@ namespace {
 
 class NoSegments final : public Rendezvous {
  public:
-  std::string join(const std::array<uint8_t, 128>&, uint32_t, uint32_t, uint64_t&,
-                   std::string& error) override {
-    error = "no communicators here";
-    return {};
+  MeetingPlace join(const std::array<uint8_t, 128>&, uint32_t, uint32_t) override {
+    MeetingPlace none;
+    none.status = 999;
+    none.error = "no communicators here";
+    return none;
   }
 };
 
@@ -50,6 +51,7 @@ std::unique_ptr<Backend> make_device(const Options& options, ExecutionSink& sink
   wanted.nvrtc_path = options.nvrtc;
   wanted.hang_seconds = options.hang_seconds;
   wanted.pinned = options.pinned;
+  wanted.budget = options.budget;
   setenv("JITC_FAKE_CUDA", options.driver.c_str(), 1);  // where the fake NCCL finds the driver
   Rendezvous& rendezvous = options.rendezvous ? *options.rendezvous : no_segments;
   return make_cuda_backend(wanted, sink, rendezvous, images(), error);

@@ -13,6 +13,7 @@ struct Options {
               nvrtc = JITC_TEST_NVRTC;
   PinnedRange pinned{};
   Rendezvous* rendezvous = nullptr;  // none: no communicators of several ranks
+  std::shared_ptr<MemoryBudget> budget{};
 };
 
 std::unique_ptr<Backend> make_device(const Options& options, ExecutionSink& sink, std::string& error);

@@ -184,19 +184,28 @@ CASE(fault_sticky_in_a_hash) {
 }
 
 /// The real compiler, where there is one: PyTorch's wheels bring it along. JITC_TEST_REAL_NVRTC is its path.
+namespace {
+void check_image(const char* nvrtc, int capability, cuda::KernelText text,
+                 std::initializer_list<const char*> sections) {
+  const cuda::KernelWork work(nvrtc, capability, text);
+  const cuda::KernelBuild& build = work.get();
+  if (!build.error.empty()) throw Failure{build.error};
+  const std::string_view image(reinterpret_cast<const char*>(build.image.data()), build.image.size());
+  CHECK(
+      image.starts_with("\x7f"
+                        "ELF"));
+  for (const char* const section : sections) CHECK(image.find(section) != std::string_view::npos);
+}
+}  // namespace
+
 CASE(real_compiler_makes_the_kernel) {
   const char* const path = std::getenv("JITC_TEST_REAL_NVRTC");
   if (!path) throw Failure{"JITC_TEST_REAL_NVRTC is not set"};
+  using cuda::KernelText;
   for (const int capability : {80, 90, 100}) {
-    const cuda::KernelWork work(path, capability);
-    const cuda::KernelBuild& build = work.get();
-    if (!build.error.empty()) throw Failure{build.error};
-    const std::string_view image(reinterpret_cast<const char*>(build.image.data()), build.image.size());
-    CHECK(
-        image.starts_with("\x7f"
-                          "ELF"));
-    for (const char* const kernel : {".text.jitc_hash", ".text.jitc_spoil"})
-      CHECK(image.find(kernel) != std::string_view::npos);
+    check_image(path, capability, KernelText::hash, {".text.jitc_hash", ".text.jitc_spoil"});
+    check_image(path, capability, KernelText::harm,
+                {".text.jitc_illegal_access", ".text.jitc_endless_kernel"});
   }
   CHECK(cuda::KernelWork(path, 1).get().error.find("nvrtcCompileProgram for sm_1") == 0);
 }

@@ -44,6 +44,28 @@ CASE(fault_sticky_illegal_access_on_request) {
   CHECK_EQUAL(fault.sequence, at);
 }
 
+CASE(fault_sticky_without_a_compiler) {
+  Options options;
+  options.nvrtc.clear();  // the driver translates PTX
+  Session s(options);
+  s.synchronize();
+  inject(s, "illegal-access", next_op(s, ops::DeviceSynchronize{}, 0));
+  s.give(ops::DeviceSynchronize{});
+  s.backend->flush();
+  CHECK_EQUAL(s.sink.wait_fault().status, 700u);
+}
+
+CASE(fault_sticky_that_cannot_be_made_says_why) {
+  prepare_failures();
+  Session s;
+  s.synchronize();
+  ask_for_failures("cuModuleLoadData:1+=221");  // CUDA_ERROR_JIT_COMPILER_NOT_FOUND
+  std::string error;
+  const auto record = next_op(s, ops::DeviceSynchronize{}, 0);
+  CHECK(!s.backend->inject("illegal-access", *reinterpret_cast<const ops::OpHeader*>(record.data()), error));
+  CHECK(error.find("; as machine code: cuModuleLoadData") != std::string::npos);
+}
+
 CASE(fault_sticky_illegal_access_at_an_op_that_needs_no_stream) {
   Session s;
   s.synchronize();

@@ -26,7 +26,9 @@ class End : public Session {
   std::string move(const std::vector<MemoryRange>& blocks, std::chrono::milliseconds limit = kLong) {
     Link link{sends_, {}, 0, limit, [this] { return cut.load(); }};
     std::string error;
-    link.path = segments_.join(unique_id(1), 2, 0, link.path_bytes, error);
+    const MeetingPlace place = segments_.join(unique_id(1), 2, 0);
+    link.path = place.path;
+    link.path_bytes = place.bytes;
     backend->fence();
     return backend->move_blocks(link, blocks, error) ? "" : error;
   }

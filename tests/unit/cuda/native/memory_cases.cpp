@@ -147,7 +147,9 @@ CASE(memory_unknown_and_truncated_records) {
 }
 
 CASE(memory_limit_is_shared_and_reported) {
-  Session first({0, 8 * kBlock}), second({1, 8 * kBlock});
+  const auto budget = std::make_shared<LocalBudget>();
+  Session first({.slot = 0, .limit = 8 * kBlock, .budget = budget});
+  Session second({.slot = 1, .limit = 8 * kBlock, .budget = budget});
   CHECK_EQUAL(first.try_allocate(first.base, 5 * kBlock), 0u);
   CHECK_EQUAL(second.try_allocate(second.base, 4 * kBlock), 2u);
   CHECK_EQUAL(second.try_allocate(second.base, 3 * kBlock), 0u);

@@ -216,4 +216,31 @@ CASE(injected_faults_pass_in_copies) {
   CHECK(seen == given);
 }
 
+CASE(restore_waits_for_memory_that_a_lost_worker_had) {
+  prepare_failures();
+  std::string written;
+  const int status = run_child(
+      [] {
+        Session s({0, 0, 5});
+        s.backend->fence();
+        ask_for_failures("cuMemCreate:1=2,cuMemCreate:2=2,cuMemCreate:3=2");
+        std::string error;
+        CHECK(s.backend->restore({{{kBase, kBlock, 1}}, {}, {}, {}}, error));
+        CHECK_EQUAL(s.backend->memory_used(), kBlock);
+      },
+      written);
+  CHECK_EQUAL(status, 0);
+  CHECK(written.find("s for memory that a lost worker had") != std::string::npos);
+}
+
+CASE(restore_does_not_wait_for_ever) {
+  prepare_failures();
+  Session s({0, 0, 0.2});
+  s.backend->fence();
+  ask_for_failures("cuMemCreate:1+=2");
+  std::string error;
+  CHECK(!s.backend->restore({{{kBase, kBlock, 1}}, {}, {}, {}}, error));
+  CHECK(error.find("no memory for all allocations to restore") != std::string::npos);
+}
+
 }  // namespace jitc::test

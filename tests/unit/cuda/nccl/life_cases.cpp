@@ -99,6 +99,69 @@ CASE(nccl_life_a_peer_that_never_comes) {
   other.join();
 }
 
+CASE(nccl_life_a_peer_that_cannot_come_any_more) {
+  Pair pair;
+  const uint64_t created = pair.a.create(kComm, 1, 2, 0);
+  await("joined", [&] { return pair.segments.asked() == 1; });
+  pair.segments.absent(unique_id(1), 1, "rank 1 has ended");
+  const Reply reply = pair.a.wait_result(created);
+  CHECK_EQUAL(reply.status, 911u);
+  CHECK_EQUAL(reply.text(), "rank 1 has ended");
+  const auto refused = refusal([&] { all_reduce(pair.a, kComm); });
+  CHECK(refused && refused->status == 911u);
+  CHECK_EQUAL(std::string(refused->cause), "communicator-ended");
+  CHECK_EQUAL(stub_count("made"), 0);
+}
+
+CASE(nccl_life_a_peer_that_ends_while_nccl_joins) {
+  Pair pair;
+  stub_set("hold_init", 1);
+  const uint64_t first = pair.a.create(kComm, 1, 2, 0), second = pair.b.create(kComm, 1, 2, 1);
+  await("both inside", [] { return stub_count("made") == 2; });
+  pair.segments.absent(unique_id(1), 1, "rank 1 has ended");
+  CHECK_EQUAL(pair.a.wait_result(first).status, 911u);
+  CHECK_EQUAL(pair.b.wait_result(second).status, 911u);
+}
+
+CASE(nccl_life_a_restored_one_whose_peer_has_ended) {
+  Pair pair;
+  pair.create();
+  CHECK(pair.a.fence());
+  pair.segments.renew();
+  pair.a.communicators->restore({identity(kComm, 1, 2, 0)});
+  pair.a.communicators->resume();
+  await("joined", [&] { return pair.segments.asked() == 3; });
+  pair.segments.absent(unique_id(1), 1, "rank 1 has ended");
+  const auto refused = refusal([&] { all_reduce(pair.a, kComm); });
+  CHECK(refused);
+  CHECK_EQUAL(std::string(refused->cause), "communicator-ended");
+}
+
+CASE(nccl_life_a_join_that_a_recovery_takes_back) {
+  Segments segments;
+  Rank rank(segments);
+  const uint64_t created = rank.create(kComm, 0xfe, 2, 0);
+  await("asked", [&] { return segments.asked() == 1; });
+  CHECK(rank.fence());
+  CHECK(!rank.sink.has_result(created));
+  CHECK(rank.sink.faults().empty());
+  CHECK(rank.communicators->quiet());
+}
+
+CASE(nccl_life_a_split_that_others_do_not_make) {
+  Segments segments;
+  Rank a(segments, 0.05), b(segments, 0.05);
+  const uint64_t first = a.create(kComm, 1, 2, 0), second = b.create(kComm, 1, 2, 1);
+  CHECK_EQUAL(a.wait_result(first).status, 0u);
+  CHECK_EQUAL(b.wait_result(second).status, 0u);
+  const uint64_t one = a.split(kComm, 0x600, 0, 0), other = a.split(kComm, 0x601, 0, 0);
+  for (const uint64_t sequence : {one, other}) {
+    const Reply reply = a.wait_result(sequence);
+    CHECK_EQUAL(reply.status, 911u);
+    CHECK(reply.text().find("rank 1 of the communicator did not split it within") == 0);
+  }
+}
+
 CASE(nccl_life_waiting_too_long_is_a_hang) {
   Segments segments;
   Rank rank(segments, 0.02);
@@ -182,7 +245,7 @@ CASE(nccl_life_a_failed_start_is_told) {
   CHECK_EQUAL(reply.text(), "NCCL: failed (says the stub)");
   CHECK_EQUAL(pair.b.wait_result(second).status, 1u);
   const auto refused = refusal([&] { all_reduce(pair.a, kComm); });
-  CHECK(refused && refused->status == 999u);
+  CHECK(refused && refused->status == 1u);
   stub_set("fail_init", 2);  // a peer that died: not the program's error
   pair.a.create(kOther, 2, 2, 0);
   pair.b.create(kOther, 2, 2, 1);

@@ -42,15 +42,27 @@ void Segments::renew() {
   files_.clear();
 }
 
-std::string Segments::join(const std::array<uint8_t, 128>& id, uint32_t ranks, uint32_t, uint64_t& bytes,
-                           std::string& error) {
+MeetingPlace Segments::join(const std::array<uint8_t, 128>& id, uint32_t ranks, uint32_t) {
   const std::lock_guard lock(mutex_);
-  if (id[0] == 0xff) return error = "nobody knows this communicator", std::string();
-  bytes = cuda::Meeting::bytes(ranks);
+  ++asked_;
+  MeetingPlace place;
+  place.superseded = id[0] == 0xfe;
+  place.bytes = cuda::Meeting::bytes(ranks);
+  place.status = 999;
+  place.error = "nobody knows this communicator";
+  if (id[0] >= 0xfe) return place;
   const auto [found, fresh] = files_.try_emplace(id, -1);
   if (fresh) found->second = memfd_create("jitc-test", 0);
-  if (fresh && ftruncate(found->second, static_cast<off_t>(bytes)) != 0) throw Failure{"memfd"};
-  return "/proc/self/fd/" + std::to_string(found->second);
+  if (fresh && ftruncate(found->second, static_cast<off_t>(place.bytes)) != 0) throw Failure{"memfd"};
+  place.path = "/proc/self/fd/" + std::to_string(found->second);
+  return place;
+}
+
+void Segments::absent(const std::array<uint8_t, 128>& id, uint32_t rank, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  std::string error;
+  if (!device::mark_absent("/proc/self/fd/" + std::to_string(files_.at(id)), rank, why, error))
+    throw Failure{error};
 }
 
 std::array<uint8_t, 128> unique_id(uint8_t value) {

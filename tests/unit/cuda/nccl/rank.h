@@ -1,6 +1,7 @@
 // One rank's communicators on the stub library, with a device that is only an address range. Ranks are
 // objects of one process.
 #pragma once
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -24,17 +25,21 @@ using ops::CollectiveKind;
 /// Waits until done() holds; throws when that takes far too long. For what nobody signals.
 void await(const char* what, const std::function<bool()>& done);
 
-/// Segments by unique id: memory files, made when first asked for. Unknown ids (first byte 0xff) are refused.
+/// Segments by unique id: memory files, made when first asked for. Unknown ids (first byte 0xff) are refused;
+/// a recovery takes joins back (0xfe).
 class Segments final : public Rendezvous {
  public:
   ~Segments() override;
-  std::string join(const std::array<uint8_t, 128>& id, uint32_t ranks, uint32_t rank, uint64_t& bytes,
-                   std::string& error) override;
+  MeetingPlace join(const std::array<uint8_t, 128>& id, uint32_t ranks, uint32_t rank) override;
+  /// Says, as the service does, that the rank does nothing any more there.
+  void absent(const std::array<uint8_t, 128>& id, uint32_t rank, const std::string& why);
+  int asked() const { return asked_; }
   /// A new recovery epoch: fresh segments.
   void renew();
 
  private:
   std::mutex mutex_;
+  std::atomic<int> asked_{0};
   std::map<std::array<uint8_t, 128>, int> files_;
 };
 

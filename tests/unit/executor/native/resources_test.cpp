@@ -12,6 +12,7 @@
 #include "core/checksum.h"
 #include "core/images.h"
 #include "core/wire.h"
+#include "jitc/limits.h"
 
 namespace jitc {
 namespace {
@@ -32,6 +33,7 @@ class NoBackend final : public Backend {
   void commit() override {}
   bool communicator(uint64_t, Resources::Communicator&) const override { return false; }
   bool read(uint64_t, std::span<std::byte>) const override { return false; }
+  bool read_hashed(uint64_t, std::span<std::byte>, Hash&) const override { return false; }
   bool write(uint64_t, std::span<const std::byte>) override { return false; }
   void hash_all(std::span<const MemoryRange>, std::span<Hash>) const override {}
   void spoil_all(std::span<const MemoryRange>) override {}
@@ -397,6 +399,33 @@ void a_graph_that_is_lost_is_named(const std::string& folder) {
   CHECK(false);
 }
 
+/// Makes as many as there may be; one is the op that makes them, with its handle first.
+template <class Op>
+void fill_up(size_t most, const char* what) {
+  Bench bench("");
+  Op op = with<Op>(uint64_t{0});
+  op.header.op = static_cast<uint16_t>(Op::kId);
+  for (uint64_t handle = 1; handle <= most; ++handle) {
+    if (bench.table.excess(op.header)) throw Error("too few " + std::string(what));
+    bench.give(with<Op>(handle));
+  }
+  const auto excess = bench.table.excess(op.header);
+  CHECK(excess && excess->text().find(std::to_string(most) + " " + what) != std::string::npos);
+}
+
+void so_many_of_each_and_no_more(const std::string&) {
+  fill_up<ops::StreamCreate>(limits::kStreams, "streams");
+  fill_up<ops::EventCreate>(limits::kEvents, "events");
+  fill_up<ops::CommunicatorCreate>(limits::kCommunicators, "communicators");
+  fill_up<ops::ModuleLoad>(limits::kModules, "modules");
+  fill_up<ops::BlasCreate>(limits::kBlasHandles, "cuBLAS handles");
+  fill_up<ops::DnnPlanLoad>(limits::kDnnPlans, "cuDNN plans");
+  Bench bench("");
+  ops::Free other;
+  other.header.op = static_cast<uint16_t>(ops::OpId::free);
+  CHECK(!bench.table.excess(other.header));
+}
+
 const std::map<std::string, std::function<void(const std::string&)>>& cases() {
   static const std::map<std::string, std::function<void(const std::string&)>> kCases{
       {"held_memory", held_memory},
@@ -409,6 +438,7 @@ const std::map<std::string, std::function<void(const std::string&)>>& cases() {
       {"captures_at_once", captures_at_once},
       {"collectives_in_graphs_are_known", collectives_in_graphs_are_known},
       {"an_endless_capture_is_noticed", an_endless_capture_is_noticed},
+      {"so_many_of_each_and_no_more", so_many_of_each_and_no_more},
       {"packed_and_back", packed_and_back},
       {"packed_and_back_inline", [](const std::string&) { packed_and_back(""); }},
       {"damaged_records", damaged_records},

@@ -273,6 +273,8 @@ JITC_CHECK(cuStreamIsCapturing, int32_t(uint64_t, int32_t*));
 JITC_CHECK(cuStreamQuery, int32_t(uint64_t));
 JITC_CHECK(cuStreamSynchronize, int32_t(uint64_t));
 JITC_CHECK(cuStreamWaitEvent, int32_t(uint64_t, uint64_t, uint32_t));
+JITC_CHECK(cuTensorMapEncodeIm2col, int32_t(void*, int32_t, uint32_t, uint64_t, const uint64_t*, const uint64_t*, const int32_t*, const int32_t*, uint32_t, uint32_t, const uint32_t*, int32_t, int32_t, int32_t, int32_t));
+JITC_CHECK(cuTensorMapEncodeTiled, int32_t(void*, int32_t, uint32_t, uint64_t, const uint64_t*, const uint64_t*, const uint32_t*, const uint32_t*, int32_t, int32_t, int32_t, int32_t));
 JITC_CHECK(cuThreadExchangeStreamCaptureMode, int32_t(int32_t*));
 
 // NCCL

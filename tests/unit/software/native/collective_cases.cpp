@@ -46,6 +46,33 @@ CASE(collective_ranks_in_one_process) {
   other.join();
 }
 
+CASE(collective_many_wait_and_none_is_in_the_way) {
+  // Every stream has a collective on a communicator of its own, and the ranks give them in opposite order:
+  // more wait at once than streams have threads.
+  constexpr int kCount = 60;
+  Segments segments;
+  for (uint8_t id = 1; id <= kCount; ++id) segments.make(unique_id(id));
+  run_ranks(2, [&](int rank) {
+    Session s(&segments);
+    const uint64_t data = s.upload(std::vector<float>(kCount, 1.0f));
+    std::vector<uint64_t> comms;
+    for (int i = 0; i < kCount; ++i) {
+      comms.push_back(s.communicator(static_cast<uint8_t>(i + 1), 2, rank, 0x500 + static_cast<uint64_t>(i)));
+      ops::StreamCreate stream;
+      stream.handle = 0x100 + static_cast<uint64_t>(i);
+      stream.flags = 1;
+      s.give(stream);
+    }
+    for (int turn = 0; turn < kCount; ++turn) {
+      const auto i = static_cast<uint64_t>(rank ? kCount - 1 - turn : turn);
+      const uint64_t at = data + i * 4;
+      give_group(s, {item(comms[i], CollectiveKind::all_reduce, 7, 1, at, at)}, 0x100 + i);
+    }
+    s.synchronize();
+    CHECK(s.download<float>(data, kCount) == std::vector<float>(kCount, 2.0f));
+  });
+}
+
 CASE(collective_in_place) {
   Segments segments;
   segments.make(unique_id(1));

@@ -4,10 +4,12 @@
 namespace jitc::test {
 
 Session::Session(Rendezvous* rendezvous, uint64_t slot, uint64_t limit, const std::string& operators,
-                 PinnedRange pinned)
+                 PinnedRange pinned, double hang_seconds, std::shared_ptr<MemoryBudget> budget)
     : Client(slot) {
-  BackendOptions options{base, kRange, limit, 1, operators};
+  BackendOptions options{base, kRange, limit, 1, 0, operators};
   options.pinned = pinned;
+  options.hang_seconds = hang_seconds;
+  options.budget = std::move(budget);
   std::string error;
   backend = make_software_backend(options, sink, rendezvous ? *rendezvous : no_segments, error);
   if (!backend) throw Failure{error};

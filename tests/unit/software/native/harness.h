@@ -10,7 +10,8 @@ namespace jitc::test {
 class Session : public Client {
  public:
   explicit Session(Rendezvous* rendezvous = nullptr, uint64_t slot = 0, uint64_t limit = 1u << 30,
-                   const std::string& operators = "", PinnedRange pinned = {});
+                   const std::string& operators = "", PinnedRange pinned = {}, double hang_seconds = 0,
+                   std::shared_ptr<MemoryBudget> budget = nullptr);
   ~Session();
   uint64_t communicator(uint8_t id, int ranks, int rank, uint64_t handle = 0x500) {
     return join_communicator(*this, id, ranks, rank, handle);

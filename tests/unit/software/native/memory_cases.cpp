@@ -1,4 +1,5 @@
 // Memory, copies, fills, limits, restore of the software device.
+#include <fstream>
 #include <thread>
 
 #include "harness.h"
@@ -25,6 +26,13 @@ ops::Free free_of(uint64_t address) {
   ops::Free op;
   op.address = address;
   return op;
+}
+/// Of this process.
+size_t mappings() {
+  std::ifstream maps("/proc/self/maps");
+  size_t count = 0;
+  for (std::string line; std::getline(maps, line);) ++count;
+  return count;
 }
 uint32_t try_allocate(Session& session, uint64_t address, uint64_t bytes) {
   ops::Allocate op;
@@ -91,7 +99,8 @@ CASE(memory_fill_and_2d) {
 }
 
 CASE(memory_limit_is_shared_and_reported) {
-  Session first(nullptr, 0, 8 * kBlock), second(nullptr, 1, 8 * kBlock);
+  const auto budget = std::make_shared<LocalBudget>();
+  Session first(nullptr, 0, 8 * kBlock, "", {}, 0, budget), second(nullptr, 1, 8 * kBlock, "", {}, 0, budget);
   CHECK_EQUAL(try_allocate(first, first.base, 5 * kBlock), 0u);
   CHECK_EQUAL(try_allocate(second, second.base, 4 * kBlock), 2u);
   CHECK_EQUAL(try_allocate(second, second.base, 3 * kBlock), 0u);
@@ -180,10 +189,45 @@ CASE(memory_restore_undoes_frees_and_allocations) {
   CHECK_EQUAL(s.download<int>(b, 1)[0], 4);
   std::byte byte;
   CHECK(!s.backend->read(c, {&byte, 1}));
-  CHECK_EQUAL(s.backend->memory_used(), 8192u);
+  CHECK_EQUAL(s.backend->memory_used(), 2 * kBlock);  // it counts in units of a block
   s.give(fill(a, 4096, 7, 1));
   s.synchronize();
   CHECK_EQUAL(int{s.download<uint8_t>(a, 1)[0]}, 7);
+}
+
+CASE(memory_kept_of_freed_blocks_gives_way_to_the_program) {
+  Session s(nullptr, 0, 4 * kBlock);
+  const uint64_t a = s.upload(std::vector<int>{1}), b = s.upload(std::vector<int>{2});
+  s.give(free_of(a));
+  s.give(free_of(b));
+  CHECK_EQUAL(try_allocate(s, s.base + 4 * kBlock, 3 * kBlock), 0u);  // one of the freed ones has to go
+  CHECK_EQUAL(try_allocate(s, s.base + 8 * kBlock, 2 * kBlock), 2u);
+  s.give(free_of(s.base + 4 * kBlock));
+  s.backend->fence();
+  std::string error;
+  CHECK(s.backend->restore({.allocations = {{a, 4096}, {b, 4096}}}, error));
+  CHECK_EQUAL(s.download<int>(a, 1)[0], 0);
+  CHECK_EQUAL(s.download<int>(b, 1)[0], 2);
+}
+
+CASE(memory_of_thousands_of_small_blocks_takes_few_mappings) {
+  constexpr uint64_t kCount = 3000;
+  Session s(nullptr, 0, 8ull << 30);
+  const size_t before = mappings();
+  for (uint64_t i = 0; i < kCount; ++i) {  // every second one first: neighbours must still become one
+    const uint64_t address = s.base + (2 * i < kCount ? 2 * i : 2 * i - kCount + 1) * kBlock;
+    CHECK_EQUAL(try_allocate(s, address, 4096), 0u);
+    CHECK(s.backend->write(address, std::as_bytes(std::span(&i, 1))));
+  }
+  CHECK(mappings() < before + 50);
+  CHECK_EQUAL(s.download<uint64_t>(s.base + 2 * kBlock, 1)[0], 1u);
+  std::byte byte;
+  CHECK(!s.backend->read(s.base + 4096, {&byte, 1}));  // no block is there, whatever pages are
+  Resources::Allocation kept{s.base, 4096};
+  s.backend->fence();
+  std::string error;
+  CHECK(s.backend->restore({.allocations = {kept}}, error));
+  CHECK(mappings() < before + 50);
 }
 
 CASE(memory_restore_takes_the_block_of_the_given_sequence) {

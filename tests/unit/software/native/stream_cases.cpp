@@ -1,4 +1,5 @@
 // Streams and events of the software device: order, legacy default stream, waits, fence.
+#include <filesystem>
 #include <thread>
 
 #include "harness.h"
@@ -31,6 +32,13 @@ ops::EventSynchronize event_synchronize(uint64_t event) {
   ops::EventSynchronize op;
   op.event = event;
   return op;
+}
+
+/// Of this process.
+size_t threads() {
+  size_t count = 0;
+  for ([[maybe_unused]] const auto& one : std::filesystem::directory_iterator("/proc/self/task")) ++count;
+  return count;
 }
 
 /// Two streams (blocking 0x10, non-blocking 0x11, non-blocking 0x12), some memory, and a gate that holds up
@@ -79,6 +87,16 @@ struct Streams {
   }
 };
 }  // namespace
+
+/// A replay waits for the progress that the program was told of.
+CASE(progress_passes_device_synchronize_on_an_idle_default_stream) {
+  Streams t;
+  t.hold(Streams::kFree);
+  const uint64_t synchronize = t.s.give(ops::DeviceSynchronize{});
+  t.gate.open();
+  CHECK_EQUAL(t.s.sink.wait_result(synchronize).status, 0u);
+  t.s.sink.wait_progress(0, synchronize);
+}
 
 CASE(stream_keeps_order_and_reports_progress) {
   Streams t;
@@ -244,6 +262,62 @@ CASE(event_stress_keeps_order) {
     CHECK_EQUAL(t.s.sink.wait_result(reads[turn]).value<uint32_t>(), turn);
   CHECK(t.s.backend->idle());
   CHECK(t.s.sink.faults().empty());
+}
+
+CASE(stream_thousands_share_a_few_threads) {
+  constexpr uint64_t kCount = 3000, kFirst = 0x100;
+  Streams t;
+  t.s.give(event_create(0x20));
+  t.s.give(event_create(0x21));
+  t.hold(Streams::kFree);
+  t.s.give(record(0x20), Streams::kFree);
+  const uint64_t marks = t.s.allocate(kCount * 4);
+  const auto mark = [&](uint64_t stream, uint32_t value) {
+    ops::Fill op;
+    op.address = marks + stream * 4;
+    op.bytes = op.width = 4;
+    op.value = value;
+    t.s.give(op, kFirst + stream);
+  };
+  for (uint64_t i = 0; i < kCount; ++i) {
+    t.s.give(stream_create(kFirst + i, 1));
+    mark(i, 1);
+    t.s.give(wait_event(0x20), kFirst + i);
+    mark(i, 2);
+  }
+  // All of them wait now, and others have threads all the same.
+  CHECK_EQUAL(t.s.sink.wait_result(t.get(Streams::kOther, 0)).status, 0u);
+  CHECK(threads() < 100);
+  t.gate.open();
+  t.s.synchronize();
+  CHECK(threads() < 100);
+  CHECK(t.s.download<uint32_t>(marks, kCount) == std::vector<uint32_t>(kCount, 2));
+  ops::StreamDestroy destroy;
+  for (destroy.handle = kFirst; destroy.handle < kFirst + kCount; ++destroy.handle) t.s.give(destroy);
+  t.s.synchronize();
+  CHECK(t.s.sink.faults().empty());
+}
+
+CASE(stream_chain_longer_than_there_are_threads) {
+  // Each waits for the next one, and only the last one can go on.
+  constexpr uint64_t kCount = 200, kFirst = 0x100, kEvent = 0x1000;
+  Streams t;
+  for (uint64_t i = 0; i <= kCount; ++i) {
+    t.s.give(stream_create(kFirst + i, 1));
+    t.s.give(event_create(kEvent + i));
+  }
+  t.copy(kFirst + kCount, 1000, 2000, Streams::kHeld);
+  t.s.give(record(kEvent + kCount), kFirst + kCount);
+  for (uint64_t i = kCount; i-- > 0;) {
+    t.s.give(wait_event(kEvent + i + 1), kFirst + i);
+    t.set(kFirst + i, 0, static_cast<uint32_t>(i + 1));
+    t.s.give(record(kEvent + i), kFirst + i);
+  }
+  const uint64_t before = t.get(Streams::kFree, 0);
+  CHECK_EQUAL(t.s.sink.wait_result(before).value<uint32_t>(), 0u);
+  t.gate.open();
+  CHECK(t.s.backend->idle());
+  CHECK_EQUAL(t.s.download<uint32_t>(t.data, 1)[0], 1u);
 }
 
 CASE(fence_drops_what_waits_and_restore_starts_anew) {

@@ -36,9 +36,10 @@ int matmul(const jitc_operator_host*, const void*, size_t, jitc_operator_reply* 
   return answer(1, "matmul of the library", reply);
 }
 void set_threads(int) {}
+void set_noise(uint64_t) {}
 }  // namespace
 
 const jitc_operators* jitc_operators_get(void) {
-  static const jitc_operators functions{1, set_threads, call, query, matmul};
+  static const jitc_operators functions{3, set_threads, call, query, matmul, set_noise};
   return &functions;
 }

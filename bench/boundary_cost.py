@@ -1,0 +1,80 @@
+"""Cost of a boundary in copy mode, and of going back to one: copies of all live blocks, with their content hashes.
+
+Blocks go straight into the executor's library, without gRPC. A plain copy of the same bytes in memory is the floor.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import sys
+import time
+from typing import Any
+
+from common import finish, parser, summary
+from journal_cost import ALLOCATE, BASE, BOUNDARY, COPY_H2D, STEP_BEGIN, Feed, NoControl, open_feed
+
+from jitc.proxy.executor import Executor
+from jitc.proxy.paths import executor_library
+
+MIB = 1 << 20
+TOTAL = 256 * MIB
+
+
+def boundary(feed: Feed, step: int, size: int) -> float:
+    """Seconds of one, with all memory live in blocks of a size."""
+    blocks = b"".join(struct.pack("<QQQ", BASE + at, size, at) for at in range(0, TOTAL, size))
+    end = struct.pack("<QQ", step, TOTAL // size) + blocks
+    return feed.run([feed.batch([(STEP_BEGIN, struct.pack("<Q", step), 0), (BOUNDARY, end, 0)])])
+
+
+def roll_back(executor: Executor, epoch: int, step: int) -> float:
+    executor.command("Fence", {"session": 1, "epoch": epoch})
+    started = time.perf_counter()
+    assert executor.command("Rollback", {"session": 1, "epoch": epoch, "boundary": step})["complete"]
+    seconds = time.perf_counter() - started
+    executor.command("Resume", {"session": 1, "epoch": epoch, "slots": [0]})
+    return seconds
+
+
+def plain_copy(data: bytes, into: bytearray) -> float:
+    started = time.perf_counter()
+    memoryview(into)[:] = data
+    return time.perf_counter() - started
+
+
+def main() -> int:
+    arguments = parser(__doc__)
+    arguments.add_argument("--rounds", type=int, default=9)
+    args = arguments.parse_args()
+    options = {"device": "software", "memory_limit": 4 * TOTAL, "threads": 1, "operators": ""}
+    executor = Executor(executor_library(), options, NoControl())  # type: ignore[arg-type]
+    keep: list[Any] = []
+    feed = open_feed(executor, keep)
+    feed.run([feed.batch([(ALLOCATE, struct.pack("<QQ", BASE, TOTAL), 1)])])
+    data = os.urandom(MIB)
+    for at in range(0, TOTAL, MIB):
+        feed.run([feed.batch([(COPY_H2D, struct.pack("<QQ", BASE + at, MIB) + data, 0)])])
+    whole, place, step = os.urandom(MIB) * (TOTAL // MIB), bytearray(TOTAL), 0
+    figures: dict[str, dict[str, float]] = {}
+    for size in (64 << 10, 16 * MIB):
+        made, back, floor = [], [], []
+        for number in range(args.rounds + 2):
+            step += 1
+            seconds = boundary(feed, step, size)
+            if number < 2:  # the memory for copies is new
+                continue
+            made.append(TOTAL / seconds / 1e6)
+            back.append(TOTAL / roll_back(executor, step, step) / 1e6)
+            floor.append(TOTAL / plain_copy(whole, place) / 1e6)
+        for name, values in (("boundary", made), ("roll_back", back), ("plain_copy", floor)):
+            figures[f"{name}_{size}"] = summary(values)
+            print(f"{name:<10} blocks of {size:>9} bytes: {figures[f'{name}_{size}']['median'] / 1000:6.2f} GB/s")
+    executor.detach(1)
+    executor.close_session(1)
+    executor.close()
+    return finish(args, figures, {})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,66 @@
+"""NVIDIA's libraries that are not served, and the functions that a program begins to use each of them with.
+
+Called by: the generator (``unserved_visitor``, ``wrappers_visitor.exports``) and the tests. Promise: plain data.
+
+These libraries reach the GPU through a CUDA runtime of their own, which needs tables of the driver that nobody but
+NVIDIA knows. Their own errors name neither the library nor what was called, and some say nothing or crash. So the
+entries are refused here: whatever else a library has needs what an entry gives. What works without a GPU (versions,
+cuRAND's generators on the host) is left alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Unserved:
+    """``status``: the library's own value for "not supported"; ``met``: what in a program leads there."""
+
+    title: str
+    library: str
+    status: int
+    met: str
+    entries: tuple[str, ...]
+
+
+UNSERVED: tuple[Unserved, ...] = (
+    Unserved(
+        "cuFFT",
+        "libcufft",
+        16,
+        "torch.fft, torch.stft",
+        ("cufftCreate", "cufftPlan1d", "cufftPlan2d", "cufftPlan3d", "cufftPlanMany"),
+    ),
+    Unserved(
+        "cuSOLVER",
+        "libcusolver",
+        9,
+        "torch.linalg (solve, inv, svd, eigh, qr, cholesky)",
+        ("cusolverDnCreate", "cusolverMgCreate", "cusolverRfCreate", "cusolverSpCreate"),
+    ),
+    Unserved("cuSPARSE", "libcusparse", 10, "products with sparse tensors", ("cusparseCreate",)),
+    Unserved("cuSPARSELt", "libcusparseLt", 10, "semi-structured sparse products", ("cusparseLtInit",)),
+    Unserved("cuRAND", "libcurand", 203, "generators of CuPy and C++ programs", ("curandCreateGenerator",)),
+    Unserved(
+        "NVSHMEM",
+        "libnvshmem_host",
+        3,
+        "torch.distributed's symmetric memory over NVSHMEM",
+        ("nvshmemid_hostlib_init_attr", "nvshmemx_hostlib_init_attr"),
+    ),
+    Unserved(
+        "cuFile",
+        "libcufile",
+        5007,
+        "torch.cuda.gds",
+        ("cuFileBufRegister", "cuFileDriverOpen", "cuFileHandleRegister"),
+    ),
+    Unserved(
+        "CUPTI",
+        "libcupti",
+        27,
+        "torch.profiler with CUDA activities: what runs on the GPU is not in the profile",
+        ("cuptiActivityEnable", "cuptiActivityRegisterCallbacks", "cuptiSubscribe", "cuptiSubscribe_v2"),
+    ),
+)

@@ -1,0 +1,150 @@
+// See settings.h. Limits and flags of devices as the runtime API sets them are here too.
+#include "settings.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <string>
+
+namespace jitc::front {
+namespace {
+constexpr Status kUnsupportedLimit = 215;
+
+struct Limit {
+  const char* name;
+  size_t value;  // CUDA's default, which the device keeps
+};
+/// By number (cudaLimit, CUlimit).
+constexpr std::array<Limit, 7> kLimits{{
+    {"stack size", 1 << 10},
+    {"printf buffer", 1 << 20},
+    {"malloc heap", 8 << 20},
+    {"depth of synchronization", 2},
+    {"pending launches", 2048},
+    {"L2 fetch granularity", 64},
+    {"persisting L2 cache", 0},
+}};
+
+const Limit* limit_of(int32_t number) {
+  return number >= 0 && static_cast<size_t>(number) < kLimits.size() ? &kLimits[static_cast<size_t>(number)]
+                                                                     : nullptr;
+}
+
+// cudaDeviceSchedule*, cudaDeviceMapHost, cudaDeviceLmemResizeToMax, cudaDeviceSyncMemops; the driver's are
+// the same.
+constexpr uint32_t kSchedule = 7, kMapHost = 8, kResizeToMax = 16, kSyncMemops = 128;
+std::array<std::atomic<uint32_t>, kMaxDevices> flags_of_devices;
+
+bool are_known(uint32_t flags) {
+  const uint32_t schedule = flags & kSchedule;
+  return !(flags & ~(kSchedule | kMapHost | kResizeToMax | kSyncMemops)) && !(schedule & (schedule - 1));
+}
+
+/// cudaStreamAttrID. Each of them is about speed: what a stream computes is the same without.
+const char* name_of_stream_attribute(int32_t attribute) {
+  switch (attribute) {
+    case 1:
+      return "access policy window";
+    case 3:
+      return "synchronization policy";
+    case 8:
+      return "priority";
+    case 9:
+      return "memory domain map";
+    case 10:
+      return "memory domain";
+    default:
+      return nullptr;
+  }
+}
+
+// CUjit_option: what is written by the call. A size is that of the buffer before, of the text after it.
+constexpr int32_t kWallTime = 2, kInfoLog = 3, kInfoLogBytes = 4, kErrorLog = 5, kErrorLogBytes = 6;
+
+/// Machine code of one kind of GPU is not compiled any more: CUDA has no use for options then.
+bool is_machine_code(std::span<const std::byte> image) {
+  constexpr std::array<char, 4> kElf{'\x7f', 'E', 'L', 'F'};
+  return image.size() >= kElf.size() && std::memcmp(image.data(), kElf.data(), kElf.size()) == 0;
+}
+
+/// True: the option is an output. Logs are empty: what the device's compiler says comes with its error.
+bool answer(int32_t option, void*& value, bool has_room) {
+  switch (option) {
+    case kWallTime:
+    case kInfoLogBytes:
+    case kErrorLogBytes:
+      value = nullptr;  // the number 0 (0.0f) in the place of a pointer
+      return true;
+    case kInfoLog:
+    case kErrorLog:
+      if (value && has_room) *static_cast<char*>(value) = 0;
+      return true;
+    default:
+      return false;
+  }
+}
+}  // namespace
+
+Status set_device_flags(int device, uint32_t flags) {
+  if (!are_known(flags)) return kInvalidValue;
+  flags_of_devices[static_cast<size_t>(device)] = flags;
+  if (flags & kSyncMemops)
+    runtime::message_once("the flag for synchronous memory operations (cudaDeviceSyncMemops) has no effect");
+  return kSuccess;
+}
+
+uint32_t device_flags(int device) { return flags_of_devices[static_cast<size_t>(device)]; }
+
+int32_t cudaSetDeviceFlags(uint32_t flags) {
+  if (!visible_count()) return kNoDevice;
+  return set_device_flags(current_device(), flags);
+}
+int32_t cudaGetDeviceFlags(uint32_t* flags) {
+  if (!flags) return kInvalidValue;
+  *flags = device_flags(current_device());
+  return kSuccess;
+}
+
+int32_t cudaDeviceGetLimit(size_t* value, int32_t number) {
+  const Limit* const limit = limit_of(number);
+  if (!value) return kInvalidValue;
+  if (!limit) return kUnsupportedLimit;
+  *value = limit->value;
+  return kSuccess;
+}
+
+int32_t cudaDeviceSetLimit(int32_t number, size_t value) {
+  const Limit* const limit = limit_of(number);
+  if (!limit) return kUnsupportedLimit;
+  if (value != limit->value)
+    runtime::message_once("cudaDeviceSetLimit(" + std::to_string(number) + ", " + std::to_string(value) +
+                          ") has no effect: the " + limit->name + " stays " + std::to_string(limit->value));
+  return kSuccess;
+}
+
+Status accept_stream_attribute(int32_t attribute) {
+  const char* const name = name_of_stream_attribute(attribute);
+  if (!name) return kInvalidValue;
+  runtime::message_once("cudaStreamSetAttribute(" + std::to_string(attribute) + ") has no effect: the " +
+                        name + " of streams stays as it is");
+  return kSuccess;
+}
+
+void answer_jit_options(const char* function, std::span<const std::byte> image, uint32_t count,
+                        const int32_t* options, void** values) {
+  if (!options || !values) return;
+  const auto has_bytes = [&](int32_t size_option) {
+    const int32_t* const found = std::find(options, options + count, size_option);
+    return found != options + count && values[found - options] != nullptr;
+  };
+  const bool info = has_bytes(kInfoLogBytes), error = has_bytes(kErrorLogBytes);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (answer(options[i], values[i], options[i] == kInfoLog ? info : error) || is_machine_code(image))
+      continue;
+    runtime::message_once("option " + std::to_string(options[i]) + " of " + function +
+                          " has no effect: the driver compiles as it does without");
+  }
+}
+
+}  // namespace jitc::front

@@ -1,0 +1,114 @@
+// See small_blocks.h.
+#include "small_blocks.h"
+
+#include <iterator>
+
+namespace jitc::front {
+namespace {
+constexpr uint64_t kAlignment = 512;  // as with CUDA
+uint64_t rounded(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+}  // namespace
+
+void SmallBlocks::insert_free(uint64_t address, uint64_t bytes) {
+  free_[address] = bytes;
+  by_bytes_.emplace(bytes, address);
+}
+
+void SmallBlocks::erase_free(std::map<uint64_t, uint64_t>::iterator range) {
+  by_bytes_.erase({range->second, range->first});
+  free_.erase(range);
+}
+
+void SmallBlocks::add_free(uint64_t address, uint64_t bytes) {
+  const uint64_t slab = slab_of(address);
+  const auto next = free_.upper_bound(address);
+  if (next != free_.end() && next->first == address + bytes && slab_of(next->first) == slab) {
+    bytes += next->second;
+    erase_free(next);
+  }
+  const auto after = free_.lower_bound(address);
+  if (after != free_.begin()) {
+    const auto before = std::prev(after);
+    if (before->first + before->second == address && slab_of(before->first) == slab) {
+      address = before->first;
+      bytes += before->second;
+      erase_free(before);
+    }
+  }
+  insert_free(address, bytes);
+}
+
+/// The smallest range that is large enough, the lowest of equal ones.
+uint64_t SmallBlocks::take(uint64_t bytes) {
+  const uint64_t size = rounded(bytes);
+  const auto best = by_bytes_.lower_bound({size, 0});
+  if (best == by_bytes_.end()) return 0;
+  const auto [room, address] = *best;
+  erase_free(free_.find(address));
+  if (room > size) insert_free(address + size, room - size);
+  Slab& slab = slabs_[slab_of(address)];
+  ++slab.blocks;
+  live_[address] = {address, bytes, slab.ordinal};
+  return address;
+}
+
+void SmallBlocks::add_slab(uint64_t address, uint64_t ordinal) {
+  slabs_[address] = {ordinal};
+  insert_free(address, kSlab);
+}
+
+bool SmallBlocks::give_back(uint64_t address, uint64_t boundaries, uint64_t* slab) {
+  *slab = 0;
+  const auto found = live_.find(address);
+  if (found == live_.end()) return false;
+  resting_.push_back({address, rounded(found->second.bytes), found->second.ordinal, boundaries});
+  live_.erase(found);
+  const auto home = slabs_.find(slab_of(address));
+  if (--home->second.blocks > 0) return true;
+  *slab = home->first;
+  drop(home->first);
+  return true;
+}
+
+/// What rests in it is passed over when its time has come.
+void SmallBlocks::drop(uint64_t slab) {
+  auto range = free_.lower_bound(slab);
+  while (range != free_.end() && range->first < slab + kSlab) erase_free(range++);
+  slabs_.erase(slab);
+}
+
+/// False: its slab is gone.
+bool SmallBlocks::end_rest() {
+  const Resting one = resting_.front();
+  resting_.pop_front();
+  const auto slab = slabs_.find(slab_of(one.address));
+  if (slab == slabs_.end() || slab->second.ordinal != one.ordinal) return false;
+  add_free(one.address, one.bytes);
+  return true;
+}
+
+void SmallBlocks::boundary(uint64_t boundaries) {
+  while (!resting_.empty() && resting_.front().freed_after + 2 <= boundaries) end_rest();
+}
+
+bool SmallBlocks::unrest() {
+  bool freed = false;
+  while (!resting_.empty()) freed |= end_rest();
+  return freed;
+}
+
+const Block* SmallBlocks::find(uint64_t address, uint64_t bytes) const {
+  const auto after = live_.upper_bound(address);
+  if (after == live_.begin()) return nullptr;
+  const Block& block = std::prev(after)->second;
+  const uint64_t offset = address - block.address;
+  return offset < block.bytes && bytes <= block.bytes - offset ? &block : nullptr;
+}
+
+std::vector<Block> SmallBlocks::slabs() const {
+  std::vector<Block> out;
+  for (const auto& [address, slab] : slabs_) out.push_back({address, kSlab, slab.ordinal});
+  return out;
+}
+
+}  // namespace jitc::front

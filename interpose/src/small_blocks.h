@@ -1,0 +1,67 @@
+// Small blocks of device memory, packed into slabs of 2 MiB: a GPU maps memory in such units, so that each
+// small block would take one for itself.
+//
+// Called by: AddressSpace, with its lock held. Promises: addresses depend on the sequence of calls alone; a
+// block's bytes are its own; what is given back rests like any other address (address_space.h).
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace jitc::front {
+
+struct Block {
+  uint64_t address = 0, bytes = 0, ordinal = 0;
+  bool there = true;  // false: the device has not been told of its memory yet, or has not answered
+};
+
+class SmallBlocks {
+ public:
+  static constexpr uint64_t kSlab = 2u << 20;
+  /// Of two larger ones the second would not fit into the slab of the first.
+  static constexpr uint64_t kLargest = kSlab / 2;
+
+  /// An address for bytes; 0: no slab has room.
+  uint64_t take(uint64_t bytes);
+  /// Memory for more of them, a multiple of kSlab.
+  void add_slab(uint64_t address, uint64_t ordinal);
+  /// False: not the start of one. *slab: the slab that held it when that was its last block, and is ours no
+  /// more; else 0.
+  bool give_back(uint64_t address, uint64_t boundaries, uint64_t* slab);
+  /// What was given back two boundaries ago is free again.
+  void boundary(uint64_t boundaries);
+  bool rests() const { return !resting_.empty(); }
+  /// All that rests is free again; false: there was nothing.
+  bool unrest();
+  /// The block that holds all of [address, address + bytes), or nullptr.
+  const Block* find(uint64_t address, uint64_t bytes) const;
+  /// The slabs, as blocks.
+  std::vector<Block> slabs() const;
+
+ private:
+  struct Slab {
+    uint64_t ordinal = 0;
+    size_t blocks = 0;
+  };
+  struct Resting {
+    uint64_t address, bytes, ordinal, freed_after;
+  };
+  static uint64_t slab_of(uint64_t address) { return address / kSlab * kSlab; }
+  void insert_free(uint64_t address, uint64_t bytes);
+  void erase_free(std::map<uint64_t, uint64_t>::iterator range);
+  void add_free(uint64_t address, uint64_t bytes);
+  bool end_rest();
+  void drop(uint64_t slab);
+
+  std::map<uint64_t, Slab> slabs_;                    // by address
+  std::map<uint64_t, Block> live_;                    // by address
+  std::map<uint64_t, uint64_t> free_;                 // address to bytes, neighbours of a slab merged
+  std::set<std::pair<uint64_t, uint64_t>> by_bytes_;  // the same: bytes, address
+  std::deque<Resting> resting_;
+};
+
+}  // namespace jitc::front

@@ -1,0 +1,51 @@
+// Where the time of steps and boundaries goes, summed over a session's life, so that a slow step explains
+// itself.
+//
+// Called by: step.cpp and boundary.cpp, whose dispatcher writes; Session::stats, from any thread. Promise: a
+// phase that ends early, by whatever way, is counted up to there.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace jitc {
+
+/// Nanoseconds.
+struct BoundaryTimes {
+  using Phase = std::atomic<uint64_t>;
+  Phase drain{0};   // until the device has done all work, before a step and at a boundary
+  Phase hash{0};    // of live blocks
+  Phase copy{0};    // of live blocks to memory that outlives the worker
+  Phase record{0};  // into the journal
+  Phase gather{0};  // until all ranks have reached the step
+  std::atomic<uint64_t> boundaries{0};
+
+  std::map<std::string, double> seconds() const {
+    const auto of = [](const Phase& phase) { return static_cast<double>(phase) * 1e-9; };
+    return {{"drain", of(drain)},
+            {"hash", of(hash)},
+            {"copy", of(copy)},
+            {"record", of(record)},
+            {"gather", of(gather)}};
+  }
+};
+
+/// From its making to the end of its scope.
+class PhaseTime {
+ public:
+  explicit PhaseTime(BoundaryTimes::Phase& phase) : phase_(phase) {}
+  ~PhaseTime() {
+    const auto taken = std::chrono::steady_clock::now() - start_;
+    phase_ += static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(taken).count());
+  }
+  PhaseTime(const PhaseTime&) = delete;
+  PhaseTime& operator=(const PhaseTime&) = delete;
+
+ private:
+  BoundaryTimes::Phase& phase_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace jitc

@@ -1,0 +1,74 @@
+// See memory_budget.h.
+//
+// No lock is shared between processes, as its holder may be stopped or killed. A session adds to its own slot
+// first, then looks whether the sum is within the limit, and takes it back if not. Two that want the last
+// bytes at once may both take it back; then each tries again, as long as there is room.
+#include "memory_budget.h"
+
+#include <algorithm>
+
+#include "board.h"
+
+namespace jitc {
+namespace {
+bool fits(uint64_t used, uint64_t bytes, uint64_t limit) { return bytes <= limit && used <= limit - bytes; }
+}  // namespace
+
+BoardBudget::BoardBudget(const Board& board, uint32_t slot, uint32_t gpu, bool resumes)
+    : board_(board), slot_(board.slot(slot)), mark_(gpu + 1) {
+  if (resumes) reserved_ = slot_.memory.load();
+  publish();
+  slot_.gpu.store(mark_);
+}
+
+void BoardBudget::publish() {
+  if (!left_) slot_.memory.store(std::max(held_, reserved_));
+}
+
+uint64_t BoardBudget::used() const {
+  uint64_t sum = 0;
+  for (uint32_t index = 0; index < Board::kSlots; ++index) {
+    const BoardSlot& one = board_.slot(index);
+    if (one.gpu.load() == mark_) sum += one.memory.load();
+  }
+  return sum;
+}
+
+bool BoardBudget::take(uint64_t bytes, uint64_t limit) {
+  const std::lock_guard lock(mutex_);
+  const uint64_t before = std::max(held_, reserved_), wanted = held_ + bytes;
+  if (wanted < bytes) return false;
+  if (wanted <= before) return held_ = wanted, true;
+  while (fits(used(), wanted - before, limit)) {
+    held_ = wanted;
+    publish();
+    if (used() <= limit) return true;
+    held_ = wanted - bytes;
+    publish();
+  }
+  return false;
+}
+
+void BoardBudget::give(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  held_ -= bytes;
+  publish();
+}
+
+void BoardBudget::reserve() {
+  const std::lock_guard lock(mutex_);
+  reserved_ = std::max(held_, reserved_);
+}
+
+void BoardBudget::settle() {
+  const std::lock_guard lock(mutex_);
+  reserved_ = 0;
+  publish();
+}
+
+void BoardBudget::leave() {
+  const std::lock_guard lock(mutex_);
+  left_ = true;
+}
+
+}  // namespace jitc

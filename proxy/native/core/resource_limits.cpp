@@ -1,0 +1,53 @@
+// How much of a kind one program may have; see jitc/limits.h. Whatever the device is, it never sees more.
+#include <set>
+
+#include "jitc/limits.h"
+#include "resources.h"
+
+namespace jitc {
+
+std::string ResourceTable::Excess::text() const {
+  return "the program has " + std::to_string(most) + " " + what + " on this GPU, more are not served";
+}
+
+std::optional<ResourceTable::Excess> ResourceTable::excess(const ops::OpHeader& op) const {
+  using ops::OpId;
+  const auto check = [](const char* what, size_t have, size_t most) {
+    return have < most ? std::nullopt : std::optional(Excess{what, most});
+  };
+  switch (static_cast<OpId>(op.op)) {
+    case OpId::stream_create:
+      return check("streams", streams_.size(), limits::kStreams);
+    case OpId::event_create:
+      return check("events", events_.size(), limits::kEvents);
+    case OpId::communicator_create:
+    case OpId::communicator_split:
+      return check("communicators", communicators_.size(), limits::kCommunicators);
+    case OpId::module_load:
+      return check("modules", modules_.size(), limits::kModules);
+    case OpId::function_get:
+    case OpId::variable_get:
+      return check("functions and variables", functions_.size() + variables_.size(), limits::kFunctions);
+    case OpId::capture_end:
+    case OpId::graph_instantiate:
+      return check("graphs", graphs_.size() + executables_.size(), limits::kGraphs);
+    case OpId::blas_create:
+      return check("cuBLAS handles", blas_.size(), limits::kBlasHandles);
+    case OpId::dnn_plan_load:
+      return check("cuDNN plans", dnn_plans_.size(), limits::kDnnPlans);
+    default:
+      return std::nullopt;
+  }
+}
+
+/// Of the ops in all graphs; a content that several share counts once.
+uint64_t ResourceTable::graph_bytes() const {
+  std::set<const Resources::Content*> contents;
+  for (const auto& [handle, one] : graphs_) contents.insert(one.ops.get());
+  for (const auto& [handle, one] : executables_) contents.insert(one.ops.get());
+  uint64_t bytes = 0;
+  for (const Resources::Content* const one : contents) bytes += one->bytes;
+  return bytes;
+}
+
+}  // namespace jitc

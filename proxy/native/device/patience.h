@@ -1,0 +1,21 @@
+// How long ranks are waited for. Called by: what waits for other ranks, on both devices.
+#pragma once
+#include <chrono>
+
+namespace jitc::device {
+
+/// A wait that is not worth more than so many seconds; 0: for ever.
+class Patience {
+ public:
+  explicit Patience(double seconds) : seconds_(seconds), since_(std::chrono::steady_clock::now()) {}
+  bool over() const {
+    const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - since_;
+    return seconds_ > 0 && waited.count() > seconds_;
+  }
+
+ private:
+  const double seconds_;
+  const std::chrono::steady_clock::time_point since_;
+};
+
+}  // namespace jitc::device

@@ -1,0 +1,140 @@
+// Operands of the operators in composed.cpp: what the CUDA operators ask for.
+#include "operators/checks.h"
+
+namespace jitc::operators {
+namespace {
+
+using at::Tensor;
+using Sizes = std::vector<int64_t>;
+
+/// Gates of a recurrent cell with factor parts for each number of its state.
+void cell(const Operands& in, std::string_view state, int64_t factor) {
+  for (const auto* name : {"input_gates", "hidden_gates"}) in.dimensions(name, 2, 2), in.floating(name);
+  in.same_sizes("hidden_gates", "input_gates");
+  in.same_type("hidden_gates", "input_gates");
+  const auto gates = in.tensor("input_gates").sizes();
+  TORCH_CHECK(gates[1] % factor == 0, "Expected the size ", gates[1], " of the gates to be a multiple of ",
+              factor);
+  in.sizes(state, {gates[0], gates[1] / factor});
+  in.same_type(state, "input_gates");
+  TORCH_CHECK(in.optional("input_bias").defined() == in.optional("hidden_bias").defined(),
+              "Expected both biases of a cell or none");
+  for (const auto* name : {"input_bias", "hidden_bias"}) in.sizes_if_given(name, {gates[1]});
+}
+
+void lstm_cell(const Operands& in) { cell(in, "cx", 4); }
+void gru_cell(const Operands& in) { cell(in, "hx", 3); }
+
+void lstm_cell_backward(const Operands& in) {
+  in.dimensions("cx", 2, 2);
+  in.floating("cx");
+  const auto state = in.tensor("cx").sizes();
+  in.sizes("cy", state);
+  in.sizes_if_given("grad_hy", state);
+  in.sizes_if_given("grad_cy", state);
+  in.sizes("workspace", {state[0], 4 * state[1]});
+}
+
+void gru_cell_backward(const Operands& in) {
+  in.dimensions("grad_hy", 2, 2);
+  in.floating("grad_hy");
+  const auto state = in.tensor("grad_hy").sizes();
+  in.sizes("workspace", {state[0], 5 * state[1]});
+}
+
+/// The sizes over which it is not averaged, then ones.
+Sizes rms_norm_input(const Operands& in) {
+  in.floating("input");
+  const auto shape = in.integers("normalized_shape");
+  const auto sizes = in.tensor("input").sizes();
+  const auto rows = static_cast<int64_t>(sizes.size()) - static_cast<int64_t>(shape.size());
+  TORCH_CHECK(!shape.empty() && rows >= 0 && sizes.slice(static_cast<size_t>(rows)) == shape,
+              "Given normalized_shape=", shape,
+              ", expected input to end with these sizes, but got input of size ", sizes);
+  in.sizes_if_given("weight", shape);
+  Sizes kept(sizes.begin(), sizes.begin() + rows);
+  kept.resize(sizes.size(), 1);
+  return kept;
+}
+
+void rms_norm(const Operands& in) { rms_norm_input(in); }
+
+void rms_norm_backward(const Operands& in) {
+  in.sizes("rstd", rms_norm_input(in));
+  in.same_sizes("grad_out", "input");
+  in.list_length("output_mask", 2);
+}
+
+/// The number of channels.
+int64_t channels(const Operands& in) {
+  const auto& input = in.tensor("input");
+  in.floating("input");
+  TORCH_CHECK(input.dim() >= 2,
+              "Expected at least 2 dimensions for argument 'input' of synchronized batch norm, but "
+              "it has size ",
+              input.sizes());
+  return input.size(1);
+}
+
+void of_channels(const Operands& in, std::initializer_list<std::string_view> names) {
+  const int64_t count = channels(in);
+  for (const auto name : names) {
+    in.sizes_if_given(name, {count});
+    if (in.optional(name).defined()) in.floating(name);
+  }
+}
+
+void batch_norm_stats(const Operands& in) { channels(in); }
+
+void batch_norm_elemt(const Operands& in) {
+  in.tensor("mean"), in.tensor("invstd");
+  of_channels(in, {"weight", "bias", "mean", "invstd"});
+}
+
+void batch_norm_gather(const Operands& in) {
+  const int64_t count = channels(in);
+  in.dimensions("mean", 2, 2);
+  in.floating("mean");
+  in.sizes("mean", {in.tensor("mean").size(0), count});
+  in.same_sizes("invstd", "mean");
+  in.elements("counts", in.tensor("mean").size(0));
+  of_channels(in, {"running_mean", "running_var"});
+}
+
+void batch_norm_backward_reduce(const Operands& in) {
+  in.tensor("mean"), in.tensor("invstd");
+  in.same_sizes("grad_out", "input");
+  of_channels(in, {"mean", "invstd", "weight"});
+}
+
+void batch_norm_backward_elemt(const Operands& in) {
+  for (const auto* name : {"mean", "invstd", "sum_dy", "sum_dy_xmu", "count"}) in.tensor(name);
+  in.same_sizes("grad_out", "input");
+  of_channels(in, {"mean", "invstd", "weight", "sum_dy", "sum_dy_xmu"});
+}
+
+void masked_scale(const Operands& in) {
+  in.floating("self");
+  in.same_sizes("mask", "self");
+}
+
+constexpr NamedCheck kChecks[] = {
+    {"_thnn_fused_lstm_cell", &lstm_cell},
+    {"_thnn_fused_lstm_cell_backward_impl", &lstm_cell_backward},
+    {"_thnn_fused_gru_cell", &gru_cell},
+    {"_thnn_fused_gru_cell_backward", &gru_cell_backward},
+    {"_fused_rms_norm", &rms_norm},
+    {"_fused_rms_norm_backward", &rms_norm_backward},
+    {"batch_norm_stats", &batch_norm_stats},
+    {"batch_norm_elemt", &batch_norm_elemt},
+    {"batch_norm_gather_stats_with_counts", &batch_norm_gather},
+    {"batch_norm_backward_reduce", &batch_norm_backward_reduce},
+    {"batch_norm_backward_elemt", &batch_norm_backward_elemt},
+    {"_masked_scale", &masked_scale},
+};
+
+}  // namespace
+
+std::span<const NamedCheck> composed_checks() { return kChecks; }
+
+}  // namespace jitc::operators

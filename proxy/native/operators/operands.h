@@ -1,0 +1,65 @@
+// The arguments of a call by the names that they have in the operator's schema, and what is often asked of
+// them.
+//
+// Called by the checks (checks.h). Promise: what is not as it must be throws c10::Error with a message that
+// names the argument; nothing here reads outside of a tensor.
+#pragma once
+#include <ATen/core/Tensor.h>
+#include <ATen/core/function_schema.h>
+#include <ATen/core/stack.h>
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace jitc::operators {
+
+class Operands {
+ public:
+  Operands(const c10::FunctionSchema& schema, const torch::jit::Stack& stack)
+      : schema_(schema), stack_(stack) {}
+
+  /// Must be defined.
+  const at::Tensor& tensor(std::string_view name) const;
+  /// Undefined when it is not given.
+  at::Tensor optional(std::string_view name) const;
+  std::vector<at::Tensor> tensors(std::string_view name) const;
+  int64_t integer(std::string_view name) const;
+  /// None when it is not given.
+  std::optional<double> real(std::string_view name) const;
+  at::Scalar number(std::string_view name) const;
+  std::optional<int64_t> integer_if_given(std::string_view name) const;
+  bool boolean(std::string_view name) const;
+  std::vector<int64_t> integers(std::string_view name) const;
+  bool has(std::string_view name) const { return find(name) != nullptr; }
+  bool is_tensor(std::string_view name) const { return get(name).isTensor(); }
+
+  void dimensions(std::string_view name, int64_t least, int64_t most) const;
+  void sizes(std::string_view name, at::IntArrayRef wanted) const;
+  /// Of an optional tensor; one that is not given is right.
+  void sizes_if_given(std::string_view name, at::IntArrayRef wanted) const;
+  void same_sizes(std::string_view name, std::string_view other) const;
+  void elements(std::string_view name, int64_t wanted) const;
+  void same_type(std::string_view name, std::string_view other) const;
+  /// In one piece, for kernels that go through its memory without its strides.
+  void contiguous(std::string_view name) const;
+  /// The same, in any order of its dimensions.
+  void dense(std::string_view name) const;
+  void floating(std::string_view name) const;
+  /// A tensor of integers from first to before end.
+  void places(std::string_view name, int64_t first, int64_t end) const;
+  /// The same of a part of argument name.
+  static void places(const at::Tensor& given, std::string_view name, int64_t first, int64_t end);
+  /// Counts from the end where it is below zero; a number without dimensions has one.
+  int64_t dimension(std::string_view name, const at::Tensor& of) const;
+  void list_length(std::string_view name, size_t wanted) const;
+
+ private:
+  const c10::IValue* find(std::string_view name) const;
+  const c10::IValue& get(std::string_view name) const;
+
+  const c10::FunctionSchema& schema_;
+  const torch::jit::Stack& stack_;
+};
+
+}  // namespace jitc::operators

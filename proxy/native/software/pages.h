@@ -1,0 +1,47 @@
+// The host's pages under the addresses of one session, in units of 2 MiB as a GPU has them.
+//
+// Promises: pages that are not open are not accessible, as long as the process can bear the mappings that
+// this takes; however many blocks there are, and in whatever order they come and go, it takes a bounded
+// number of them (vm.max_map_count is 65,530 for a process). Called by: Memory, with its mutex held.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace jitc::software {
+
+class Pages {
+ public:
+  static constexpr uint64_t kUnit = 2u << 20;
+  static constexpr uint64_t rounded(uint64_t bytes) { return (bytes + kUnit - 1) / kUnit * kUnit; }
+
+  Pages() = default;
+  ~Pages();
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+  /// Takes the addresses, without access; false with the reason.
+  bool reserve(uint64_t base, uint64_t bytes, std::string& error);
+
+  // Addresses are multiples of a unit; bytes are rounded up to units.
+  /// Accessible from now on; reads as zeros.
+  bool open(uint64_t address, uint64_t bytes);
+  /// The content goes back to the system.
+  void close(uint64_t address, uint64_t bytes);
+  /// Moves the content to addresses outside of the range; nullptr: the system does not allow it. The pages
+  /// stay open, and hold anything.
+  std::byte* take_out(uint64_t address, uint64_t bytes);
+  /// The opposite. Open afterwards.
+  bool put_back(std::byte* content, uint64_t address, uint64_t bytes);
+  static void drop(std::byte* content, uint64_t bytes);
+
+ private:
+  uint64_t start_of(uint64_t address, uint64_t end) const;
+  void note_open(uint64_t from, uint64_t to);
+  bool may_close(uint64_t from, uint64_t to);
+
+  uint64_t base_ = 0, bytes_ = 0;      // bytes 0: not reserved
+  std::map<uint64_t, uint64_t> open_;  // from, to: neighbours merged
+};
+
+}  // namespace jitc::software

@@ -1,0 +1,214 @@
+"""Communicators: who is in them, where their ranks meet, and the ids that nobody can join any more.
+
+Called by: the registry (sessions that end, recoveries), the Coordinator service (joins), the Admin service (status),
+`JoinWatch` (joins that take too long). Everything here is guarded by the registry's lock.
+Promises: a rank that waits for one that cannot come any more is told so, with the reason; an id of a communicator with
+a rank that has ended admits no new rank, as long as it is among the newest that have ended.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sys
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Set
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ..executor import ExecutorError, Shared
+from .config import SLOTS
+from .memory import Memory, NoSpace, shared
+
+#: Ids of ended communicators that are remembered. A job has a few dozen.
+REMEMBERED = 4096
+#: Missing ranks that a text names.
+NAMED = 8
+
+# cudaError_t of refusals.
+INVALID_VALUE, OUT_OF_MEMORY, EXTERNAL_DEVICE, UNKNOWN = 1, 2, 911, 999
+
+
+class Refusal(Exception):
+    """A rank cannot join. Status and text go to its program."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+class Member(Protocol):
+    """What is known here of a session."""
+
+    number: int
+    pid: int
+
+
+@dataclass(eq=False)
+class Communicator:
+    """Its segments: one per generation, a new one after every recovery of a member."""
+
+    ranks: int
+    members: dict[int, int] = field(default_factory=dict)  # session -> rank, of those that must recover together
+    seats: dict[int, int] = field(default_factory=dict)  # rank -> session that has joined as it, ended or not
+    ends: dict[int, str] = field(default_factory=dict)  # rank -> why it will not do anything here in future
+    absent: set[int] = field(default_factory=set)  # those of them that are known to do nothing now
+    ended: str = ""  # why it cannot be joined any more, but by its members in a recovery
+    waited: float = 0.0  # seconds since the newest rank has joined, without those of recoveries
+    generation: int = 0
+    identity: int = 0
+    segment: Memory | None = None
+
+    def missing(self) -> list[int]:
+        """Ranks that have never joined."""
+        return [rank for rank in range(self.ranks) if rank not in self.seats]
+
+    def ranks_of(self, session: Member) -> list[int]:
+        return [rank for rank, seat in self.seats.items() if seat == session.number]
+
+    def gathering(self) -> bool:
+        """Whether ranks may still come for the first time."""
+        return not self.ended and len(self.seats) < self.ranks
+
+    def used(self) -> bool:
+        """Whether a session that has joined may still look at the segment."""
+        return any(rank not in self.absent for rank in self.seats)
+
+    def renew(self) -> None:
+        self.generation += 1
+        self.close()
+
+    def close(self) -> None:
+        if self.segment is not None:
+            self.segment.close()
+            self.segment = None
+
+
+class Communicators:
+    """All of the node."""
+
+    def __init__(self, structures: Shared) -> None:
+        self._structures = structures
+        self._known: dict[bytes, Communicator] = {}
+        self._ended: OrderedDict[bytes, str] = OrderedDict()
+
+    def __iter__(self) -> Iterator[Communicator]:
+        return iter(self._known.values())
+
+    # -- ranks come -------------------------------------------------------------------------------
+
+    def join(self, session: Member, unique_id: bytes, ranks: int, rank: int) -> Communicator:
+        """The communicator, with a segment. Raises Refusal."""
+        if not 0 < ranks <= SLOTS or rank >= ranks:
+            raise Refusal(INVALID_VALUE, f"rank {rank} of {ranks}: a communicator has 1 to {SLOTS} ranks on this node")
+        one = self._known.get(unique_id)
+        if one is None and unique_id in self._ended:
+            raise Refusal(EXTERNAL_DEVICE, self._ended[unique_id])
+        one = one or Communicator(ranks)
+        comes_again = one.seats.get(rank) == session.number
+        # In a recovery, also where another rank has ended since: not all that a rank does needs that one.
+        if one.ended and (one.missing() or not comes_again):
+            raise Refusal(EXTERNAL_DEVICE, one.ended)
+        if one.ranks != ranks:
+            raise Refusal(INVALID_VALUE, f"this communicator has {one.ranks} ranks, not {ranks}")
+        if rank in one.seats and not comes_again:
+            raise Refusal(INVALID_VALUE, f"rank {rank} of this communicator is another process already")
+        self._open(one)
+        self._known[unique_id] = one
+        if not comes_again:
+            one.seats[rank], one.waited = session.number, 0.0
+        one.members[session.number] = rank
+        return one
+
+    def _open(self, one: Communicator) -> None:
+        if one.segment is not None:
+            return
+        try:
+            one.segment = shared("communicator", self._structures.segment_bytes(one.ranks))
+            one.identity = secrets.randbits(63) | 1
+            self._structures.mark_segment(one.segment.path, one.identity)
+            for rank in one.absent:
+                self._structures.mark_absent(one.segment.path, rank, one.ends[rank])
+        except (NoSpace, ExecutorError) as error:
+            one.close()
+            raise Refusal(OUT_OF_MEMORY, str(error)) from None
+
+    # -- ranks go ---------------------------------------------------------------------------------
+
+    def leave(self, session: Member) -> None:
+        """The session is closed: nobody new can be in a communicator with it."""
+        for unique_id, one in self._of(session):
+            one.members.pop(session.number, None)
+            for rank in one.ranks_of(session):
+                one.ends[rank] = _why_ended(rank, one.ranks, session.pid)
+                self._end(unique_id, one, one.ends[rank])
+            if one.missing():
+                one.members.clear()  # it was never made, so it ties nobody together
+
+    def left(self, session: Member) -> None:
+        """Nothing of the session runs any more: those who wait for it are told."""
+        for unique_id, one in self._of(session):
+            for rank in one.ranks_of(session):
+                self._mark_absent(one, rank)
+            if not one.used():
+                one.close()
+                del self._known[unique_id]
+
+    def close(self) -> None:
+        for one in self._known.values():
+            one.close()
+        self._known.clear()
+
+    def give_up(self, one: Communicator, seconds: float) -> str:
+        """Not all ranks have come in time. Returns what those who wait are told."""
+        missing = one.missing()
+        names = ", ".join(map(str, missing[:NAMED])) + (f" and {len(missing) - NAMED} more" * (len(missing) > NAMED))
+        why = f"rank {names} of this communicator of {one.ranks} did not join within {seconds:g} s (--hang-seconds)"
+        unique_id = next(unique_id for unique_id, other in self._known.items() if other is one)
+        self._end(unique_id, one, why)
+        one.members.clear()
+        for rank in missing:
+            one.ends[rank] = why
+            self._mark_absent(one, rank)
+        return why
+
+    def _of(self, session: Member) -> list[tuple[bytes, Communicator]]:
+        return [(unique_id, one) for unique_id, one in self._known.items() if one.ranks_of(session)]
+
+    def _end(self, unique_id: bytes, one: Communicator, why: str) -> None:
+        one.ended = one.ended or why
+        self._ended[unique_id] = one.ended
+        while len(self._ended) > REMEMBERED:
+            self._ended.popitem(last=False)
+
+    def _mark_absent(self, one: Communicator, rank: int) -> None:
+        one.absent.add(rank)
+        if one.segment is None:
+            return
+        try:
+            self._structures.mark_absent(one.segment.path, rank, one.ends[rank])
+        except ExecutorError as error:
+            print(f"jitc-proxyd: nobody can be told that {one.ends[rank]}: {error}", file=sys.stderr, flush=True)
+
+    # -- recoveries, status -----------------------------------------------------------------------
+
+    def renew(self, numbers: Set[int]) -> None:
+        """The next join of any of these sessions gets a fresh segment."""
+        for one in self._known.values():
+            if one.members.keys() & numbers:
+                one.renew()
+
+    def waiting_for(self, session: Member) -> str:
+        """Whom the session waits for, for people; empty: for nobody."""
+        texts = []
+        for _, one in self._of(session):
+            if one.gathering():
+                missing = one.missing()
+                names = ", ".join(map(str, missing[:NAMED])) + (", ..." if len(missing) > NAMED else "")
+                texts.append(f"communicator of {one.ranks} ranks: rank {names} missing")
+        return "; ".join(texts)
+
+
+def _why_ended(rank: int, ranks: int, pid: int) -> str:
+    when = time.strftime("%H:%M:%S")
+    return f"this communicator has ended: its rank {rank} of {ranks}, process {pid}, ended at {when}"

@@ -1,0 +1,191 @@
+"""Folders held by descriptor: who else could change them, and which of their entries are ours.
+
+Called by: sockets.py. Promises: a check and what follows it concern the same folder, whatever has been
+put in its place meanwhile; no link of another user is followed; only entries of the given forms are
+removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import grp
+import os
+import pwd
+import re
+import stat
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+#: Enough to look names up in a folder and to ask about it, also where it cannot be listed.
+_HANDLE = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW
+_LISTED = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+_LINKS_MOST = 40
+
+#: What an entry must be: a test of its mode, or a folder with entries of these forms. Keys are patterns of names.
+Form = Callable[[int], bool] | Mapping[str, "Form"]
+FILE, SOCKET = stat.S_ISREG, stat.S_ISSOCK
+
+
+class Unsafe(Exception):
+    """Another user could change what lies there; the text says where."""
+
+
+def open_parent(path: Path) -> int:
+    """A folder in which only we (or root) can replace entries. Raises Unsafe or OSError."""
+    folder = _walk(path)
+    try:
+        status = os.fstat(folder)
+        foreign = status.st_uid not in (os.geteuid(), 0)
+        if foreign or (_others_write(status) and not status.st_mode & stat.S_ISVTX):
+            raise Unsafe(f"others can write to {path}")
+    except BaseException:
+        os.close(folder)
+        raise
+    return folder
+
+
+def open_own(name: str, parent: int) -> int:
+    """A folder of ours, to be listed. Raises Unsafe with what is to be said after its name, or OSError."""
+    _check_own(os.stat(name, dir_fd=parent, follow_symlinks=False))  # a clearer reason than open gives
+    folder = os.open(name, _LISTED, dir_fd=parent)
+    try:
+        _check_own(os.fstat(folder))
+    except BaseException:
+        os.close(folder)
+        raise
+    return folder
+
+
+def check_private(folder: int) -> None:
+    """Raises Unsafe, like open_own, for one that others can enter."""
+    mode = stat.S_IMODE(os.fstat(folder).st_mode)
+    if mode & 0o077:
+        raise Unsafe(f"is open to other users (mode {mode:04o})")
+
+
+def is_still(name: str, parent: int, folder: int) -> bool:
+    """Whether the name leads to what the descriptor has open."""
+    try:
+        return os.path.samestat(os.stat(name, dir_fd=parent, follow_symlinks=False), os.fstat(folder))
+    except FileNotFoundError:
+        return False
+
+
+def strangers(folder: int, forms: Mapping[str, Form]) -> list[str]:
+    """Entries, also in folders below, that have none of the forms."""
+    found = []
+    for name, form in _entries(folder, forms):
+        if form is None:
+            found.append(name)
+        elif isinstance(form, Mapping):
+            with _opened(name, folder) as below:
+                found += [f"{name}/{one}" for one in strangers(below, form)]
+    return sorted(found)
+
+
+def remove(folder: int, forms: Mapping[str, Form]) -> None:
+    """Removes the entries that have one of the forms; a folder with others in it stays. Raises OSError."""
+    for name, form in _entries(folder, forms):
+        if form is None:
+            continue
+        if not isinstance(form, Mapping):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folder)
+            continue
+        with _opened(name, folder) as below:
+            remove(below, form)
+            empty = not os.listdir(below)
+        if empty:
+            os.rmdir(name, dir_fd=folder)
+
+
+def _entries(folder: int, forms: Mapping[str, Form]) -> list[tuple[str, Form | None]]:
+    found = []
+    for name in os.listdir(folder):
+        try:
+            mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        except FileNotFoundError:
+            continue
+        found.append((name, _form(name, mode, forms)))
+    return found
+
+
+def _form(name: str, mode: int, forms: Mapping[str, Form]) -> Form | None:
+    for pattern, form in forms.items():
+        fits = stat.S_ISDIR if isinstance(form, Mapping) else form
+        if re.fullmatch(pattern, name) and fits(mode):
+            return form
+    return None
+
+
+@contextlib.contextmanager
+def _opened(name: str, parent: int) -> Iterator[int]:
+    folder = os.open(name, _LISTED, dir_fd=parent)
+    try:
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def _walk(path: Path) -> int:
+    """Opens an absolute path step by step, so that each step can be judged."""
+    names, links = deque(path.parts[1:]), 0
+    folder = os.open("/", _HANDLE)
+    try:
+        while names:
+            name = names.popleft()
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            if stat.S_ISLNK(status.st_mode):
+                links += 1
+                target = _followed(name, folder, status, links)
+                names.extendleft(reversed(target.parts))  # "/" among them leads back to the root
+                continue
+            below = os.open(name, _HANDLE, dir_fd=folder)
+            os.close(folder)
+            folder = below
+            if names and _everybody_writes(os.fstat(folder)):
+                raise Unsafe(f"everybody can write to {os.readlink(f'/proc/self/fd/{folder}')}")
+    except BaseException:
+        os.close(folder)
+        raise
+    return folder
+
+
+def _followed(name: str, folder: int, status: os.stat_result, links: int) -> Path:
+    """Where a link leads. Who made it could make it lead elsewhere at any time."""
+    if links > _LINKS_MOST:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    if status.st_uid not in (os.geteuid(), 0, os.fstat(folder).st_uid):
+        raise Unsafe(f"another user made the link {os.readlink(f'/proc/self/fd/{folder}')}/{name}")
+    return Path(os.readlink(name, dir_fd=folder))
+
+
+def _everybody_writes(status: os.stat_result) -> bool:
+    return bool(status.st_mode & stat.S_IWOTH) and not status.st_mode & stat.S_ISVTX
+
+
+def _others_write(status: os.stat_result) -> bool:
+    if status.st_mode & stat.S_IWOTH:
+        return True
+    return bool(status.st_mode & stat.S_IWGRP) and not _our_group(status.st_gid)
+
+
+def _our_group(group: int) -> bool:
+    """Whether it is the user's private group, which many distributions let write by default."""
+    try:
+        user, members = pwd.getpwuid(os.geteuid()), grp.getgrgid(group)
+    except KeyError:
+        return False
+    alone = set(members.gr_mem) <= {user.pw_name}
+    return group == user.pw_gid and members.gr_name == user.pw_name and alone
+
+
+def _check_own(status: os.stat_result) -> None:
+    if stat.S_ISLNK(status.st_mode):
+        raise Unsafe("is a symbolic link")
+    if not stat.S_ISDIR(status.st_mode):
+        raise Unsafe("is no folder")
+    if status.st_uid != os.geteuid():
+        raise Unsafe(f"belongs to another user (uid {status.st_uid})")

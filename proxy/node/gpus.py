@@ -1,0 +1,54 @@
+"""A GPU of the node, and what can be said of it.
+
+Used by: the registry, the gRPC services, the coordinator. Promise: the state of a GPU follows from its workers and
+sessions whenever somebody asks. Nobody sets it, so it cannot be left behind by an event that nobody thought of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ..backends.base import GpuFacts
+from .workers import Worker
+
+if TYPE_CHECKING:
+    from .sessions import Session
+
+
+@dataclass(eq=False)
+class Gpu:
+    """Guarded by the registry's lock."""
+
+    index: int
+    facts: GpuFacts
+    idle: Worker | None = None  # assigned to the GPU, waits for its first session
+    failure: str = ""  # why the last attempt to get a worker failed; a worker that was got clears it
+    failed_at: float = field(default=float("-inf"))  # monotonic
+    lost: str = ""  # why the physical GPU cannot be used any more
+    attaching: int = 0  # programs that are about to have a session here
+    recoveries: int = 0
+
+    def take_idle(self) -> Worker | None:
+        """The worker that waits, if it lives; the caller has it from now on."""
+        worker, self.idle = self.idle, None
+        return worker if worker is not None and worker.alive() else None
+
+
+def workers_of(gpu: Gpu, sessions: Iterable[Session]) -> list[Worker]:
+    """The living ones, those of sessions first."""
+    own = [one.worker for one in sessions if one.gpu == gpu.index]
+    return [one for one in (*own, gpu.idle) if one is not None and one.alive()]
+
+
+def state_of(gpu: Gpu, sessions: Iterable[Session]) -> str:
+    """starting, ready, recovering or failed."""
+    here = [one for one in sessions if one.gpu == gpu.index]
+    if gpu.lost:
+        return "failed"
+    if any(one.without_worker() for one in here):
+        return "recovering"
+    if workers_of(gpu, here):
+        return "ready"
+    return "failed" if gpu.failure else "starting"

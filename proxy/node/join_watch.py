@@ -1,0 +1,49 @@
+"""Ends communicators whose ranks do not come.
+
+Called by: the service. The time limit is that of everything else that makes no progress (Config.hang_seconds), counted
+from the newest rank that has joined. Promise: time in which a session of the node is being recovered does not count,
+since the rank that is missing may be the one that is being rebuilt.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from .rounds import Rounds
+from .sessions import Registry, SessionState
+
+#: Looks in the time that is borne.
+LOOKS = 8
+MOST_SECONDS = 1.0
+_RECOVERING = (SessionState.FENCED, SessionState.LOST, SessionState.HELD)
+
+
+class JoinWatch(Rounds):
+    """A thread that looks; none when seconds is 0."""
+
+    def __init__(self, registry: Registry, seconds: float) -> None:
+        super().__init__("jitc-joins", min(MOST_SECONDS, seconds / LOOKS), self._round)
+        self._registry, self._seconds = registry, seconds
+        self._looked = 0.0
+
+    def start(self) -> None:
+        self._looked = time.monotonic()
+        super().start()
+
+    def _round(self) -> None:
+        before, self._looked = self._looked, time.monotonic()
+        self.look(self._looked - before)
+
+    def look(self, elapsed: float) -> None:
+        """So many seconds have passed since the last look."""
+        registry = self._registry
+        with registry.changed:
+            if any(session.state in _RECOVERING for session in registry.sessions.values()):
+                return
+            for one in [one for one in registry.communicators if one.gathering()]:
+                one.waited += elapsed
+                if one.waited > self._seconds:
+                    why = registry.communicators.give_up(one, self._seconds)
+                    print(f"jitc-proxyd: {why}", file=sys.stderr, flush=True)
+                    registry.changed.notify_all()

@@ -1,0 +1,33 @@
+"""Something that is done again and again, in a thread of its own, until it is stopped.
+
+Called by: what watches workers and joins. Promise: stop() ends the pause at once, and waits for a round under way.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+STOP_SECONDS = 10
+
+
+class Rounds:
+    """No thread when pause (seconds) is 0."""
+
+    def __init__(self, name: str, pause: float, work: Callable[[], None]) -> None:
+        self._pause, self._work = pause, work
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._loop, name=name, daemon=True)
+
+    def start(self) -> None:
+        if self._pause > 0:
+            self._thread.start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join(STOP_SECONDS)
+
+    def _loop(self) -> None:
+        while not self._stopped.wait(self._pause):
+            self._work()

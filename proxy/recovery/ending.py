@@ -1,0 +1,50 @@
+"""Sessions that cannot go on: each gets an error, its program sees it, and nobody else does.
+
+Called by: recoveries (an error of the program's own, a job that cannot be recovered), the coordinator (a defect of
+ours). Promise: ends every session that it is given, whatever happens with one of them.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Iterable
+
+from jitc.v1 import worker_pb2
+
+from ..node.sessions import Registry, Session, SessionEvent, SessionState
+from .calls import CALL_SECONDS
+
+CUDA_ERROR_UNAVAILABLE = 46  # cudaErrorDevicesUnavailable
+
+
+def abandon(registry: Registry, session: Session, status: int, message: str) -> None:
+    """The program gets this error from now on."""
+    with registry.changed:
+        if session.state in (SessionState.CLOSED, SessionState.OPENING):
+            return
+        worker = session.worker
+        lives = worker is not None and worker.alive()
+        if not lives:
+            registry.release(session)  # who sees that it has failed finds its memory free
+        session.failure = message
+        session.machine.fire(SessionEvent.FAIL)
+        registry.changed.notify_all()
+    if worker is None or not lives:
+        return
+    request = worker_pb2.AbandonRequest(session=session.number, status=status, message=message)
+    worker.stub.Abandon.future(request, timeout=CALL_SECONDS).exception()
+
+
+def give_up(registry: Registry, sessions: Iterable[Session], why: str) -> None:
+    """All of them, because their job cannot be recovered."""
+    for session in sessions:
+        try:
+            abandon(registry, session, CUDA_ERROR_UNAVAILABLE, f"jitc could not recover this job: {why}")
+        except Exception:
+            traceback.print_exc(file=sys.stderr)
+
+
+def of_defect(error: Exception) -> str:
+    """Why a job is given up for an exception that nobody expected."""
+    return f"jitc has a defect ({type(error).__name__}: {error}); the service's output has the details"

@@ -1,0 +1,58 @@
+"""A job that is being recovered: its recovery in a thread of its own, and what it is told meanwhile.
+
+Called by: the coordinator. Promises: jobs do not wait for each other; the end is told as RecoveryEnded, also when the
+recovery fails in a way that nobody thought of: then this job is given up with the reason, and no other.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+
+from ..node.sessions import Session
+from .ending import of_defect
+from .events import Happening, Happenings, RecoveryEnded
+from .run import Recovery
+
+#: For a recovery that is told to stop: calls under way are given up at once.
+STOP_SECONDS = 30.0
+
+
+class Job:
+    """From the first fault until RecoveryEnded has been handled."""
+
+    def __init__(self, recovery: Recovery, inbox: Happenings, told: Callable[[Happening], None]) -> None:
+        self.recovery, self._inbox, self._told = recovery, inbox, told
+        self._thread = threading.Thread(target=self._run, name="jitc-recovery", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def touches(self, sessions: list[Session]) -> bool:
+        """Whether what concerns them concerns this recovery."""
+        recovery = self.recovery
+        return recovery.trouble.touches(sessions) or any(session in sessions for session in recovery.group)
+
+    def tell(self, happening: Happening) -> None:
+        self._inbox.put(happening)
+
+    def unread(self) -> list[Happening]:
+        """What came when the recovery was over already."""
+        return self._inbox.take(lambda _: True)
+
+    def stop(self) -> None:
+        """Ends it without a result."""
+        self._inbox.stop()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(STOP_SECONDS)
+
+    def _run(self) -> None:
+        try:
+            self.recovery.run()
+        except Exception as error:
+            traceback.print_exc(file=sys.stderr)
+            self.recovery.give_up(of_defect(error))
+        finally:
+            self._told(RecoveryEnded(self))

@@ -1,0 +1,48 @@
+"""The wait for a replay: until every rank has run again what had run before the fault.
+
+Called by: recoveries, once their sessions go on. Promises: only these sessions count; a program that does not read its
+results ends the waiting for its own session, since it decides when the rest is executed.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from ..node.sessions import Session
+from .calls import Calls
+
+#: How often the replay's progress is asked for, and how long it may make none.
+POLL, SECONDS = 0.005, 600.0
+_nothing = threading.Event()
+
+
+class Stuck(Exception):
+    """A replay makes no progress; the text says whose."""
+
+
+class Replay:
+    """Of one recovery, over all its attempts. asked: the newest op that a session has executed, and if it is held."""
+
+    def __init__(self, calls: Calls, asked: Callable[[Session], tuple[int, bool]]) -> None:
+        self._calls, self._asked = calls, asked
+        self.furthest = 0  # ops, of all sessions together
+
+    def wait(self, group: Sequence[Session], end: Callable[[Session], int]) -> dict[int, int]:
+        """Until each session has executed the op that is its end. Returns its newest op. Raises Stuck, Interrupted."""
+        waiting, since = list(group), time.monotonic()
+        executed = dict.fromkeys((one.number for one in group), 0)
+        while waiting:
+            replayed = {one.number: self._asked(one) for one in waiting}
+            executed |= {number: newest for number, (newest, _) in replayed.items()}
+            waiting = [one for one in waiting if executed[one.number] < end(one) and not replayed[one.number][1]]
+            if sum(executed.values()) > self.furthest:
+                self.furthest, since = sum(executed.values()), time.monotonic()
+            if time.monotonic() - since > SECONDS:
+                stuck = ", ".join(one.label() for one in waiting)
+                raise Stuck(f"the replay of {stuck} made no progress for {SECONDS:.0f} s")
+            if waiting:
+                self._calls.sleep(_nothing.is_set, POLL)
+        self._calls.check()
+        return executed

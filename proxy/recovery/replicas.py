@@ -1,0 +1,135 @@
+"""Blocks that ranks hold equal, watched over time: which of them have stopped to be.
+
+Called by: the policies, with tables of all ranks at one boundary. Pure. A block counts once the same ranks have held
+it equal at several looks in a row; when they then hold different bytes, that is told once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from .classes import Row, Table
+
+#: Looks in a row at which ranks must have held the same bytes.
+AGREEING = 3
+#: Blocks up to this size that no optimizer step writes are not watched: counters and sums that a program keeps for
+#: itself begin with the same value on all ranks, and go apart when it likes.
+SMALL = 1024
+
+Ranks = frozenset[int]
+
+
+@dataclass(frozen=True)
+class Split:
+    """A block that ranks held equal and hold no longer."""
+
+    ordinal: int
+    size: int
+    #: The ranks by what they hold now, most ranks first.
+    parts: tuple[Ranks, ...]
+    #: The optimizer step writes the block, and wrote the same on all of these ranks.
+    stepped: bool
+    addresses: Mapping[int, int]
+
+    @property
+    def majority(self) -> Ranks:
+        """More than half of the ranks; empty when there is no such part."""
+        ranks = sum(map(len, self.parts))
+        return self.parts[0] if 2 * len(self.parts[0]) > ranks else frozenset()
+
+    @property
+    def odd(self) -> Ranks:
+        """Who holds something else than the majority."""
+        return frozenset().union(*self.parts[1:]) if self.majority else frozenset()
+
+    @property
+    def concerned(self) -> Ranks:
+        """The odd ranks; all of them where nobody can tell which those are."""
+        return self.odd or frozenset().union(*self.parts)
+
+
+@dataclass
+class _Kept:
+    """Ranks that hold a block equal."""
+
+    ranks: Ranks
+    size: int
+    looks: int
+    stepped: bool
+
+    def watched(self) -> bool:
+        return self.looks >= AGREEING and (self.stepped or self.size > SMALL)
+
+
+class Replicas:
+    """Of one group."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, list[_Kept]] = {}  # by ordinal
+        self._splits: dict[int, Split] = {}  # told, and not over
+
+    def look(self, tables: Mapping[int, Table]) -> list[Split]:
+        """What has gone apart since the look before."""
+        rows: dict[int, dict[int, Row]] = {}
+        for rank, table in tables.items():
+            for row in table.rows:
+                rows.setdefault(row.ordinal, {})[rank] = row
+        found = [split for ordinal, held in rows.items() for split in self._apart(ordinal, held)]
+        self._kept = {ordinal: self._together(ordinal, held) for ordinal, held in rows.items()}
+        self._splits = {n: one for n, one in self._splits.items() if _still(one, rows.get(n, {}))}
+        self._splits |= {one.ordinal: one for one in found}
+        return found
+
+    def splits(self) -> list[Split]:
+        """Told, and still so at the newest look."""
+        return list(self._splits.values())
+
+    def healed(self, ordinals: Iterable[int]) -> None:
+        """The ranks hold these equal again."""
+        for ordinal in ordinals:
+            self._splits.pop(ordinal, None)
+
+    def count(self, rank: int) -> int:
+        """Blocks in which the rank differs from others."""
+        return sum(rank in one.concerned for one in self._splits.values())
+
+    def _apart(self, ordinal: int, held: Mapping[int, Row]) -> list[Split]:
+        """Of the ranks that held the block equal, as far as they still have it."""
+        found = []
+        for one in self._kept.get(ordinal, []):
+            parts = _parts(held, [rank for rank in one.ranks if rank in held and held[rank].size == one.size])
+            if len(parts) > 1 and one.watched():
+                addresses = {rank: held[rank].address for part in parts for rank in part}
+                found.append(Split(ordinal, one.size, tuple(parts), one.stepped, addresses))
+        return found
+
+    def _together(self, ordinal: int, held: Mapping[int, Row]) -> list[_Kept]:
+        """Who holds the block equal now, and for how long."""
+        old = self._kept.get(ordinal, [])
+        kept = []
+        for part in _parts(held, held):
+            if len(part) < 2:
+                continue
+            looks = next((one.looks for one in old if one.ranks == part), 0)
+            stepped = _stepped(held, part) or any(one.stepped for one in old if part <= one.ranks)
+            kept.append(_Kept(part, held[min(part)].size, looks + 1, stepped))
+        return kept
+
+
+def _parts(held: Mapping[int, Row], ranks: Iterable[int]) -> list[Ranks]:
+    """The ranks by size and content, most ranks first."""
+    found: dict[tuple[int, bytes], set[int]] = {}
+    for rank in ranks:
+        found.setdefault((held[rank].size, held[rank].hash), set()).add(rank)
+    return sorted(map(Ranks, found.values()), key=lambda part: (-len(part), min(part)))
+
+
+def _stepped(held: Mapping[int, Row], ranks: Ranks) -> bool:
+    """Every rank's step changed it; where that was not measured, nobody's did."""
+    return all(held[rank].before and held[rank].before != held[rank].hash for rank in ranks)
+
+
+def _still(split: Split, held: Mapping[int, Row]) -> bool:
+    ranks = Ranks().union(*split.parts)
+    return ranks <= held.keys() and len(_parts(held, ranks)) > 1

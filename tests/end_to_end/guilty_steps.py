@@ -1,0 +1,49 @@
+"""A program that gives PyTorch's operators what they cannot bear, when it is told to.
+
+Answers "places" (indices that are not there), "eigenvalues" (of infinities, which end the process on a CPU), "endless"
+(a polynomial of a degree that takes years) and "state" with one line each: the error that it got, or a hash of the
+result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Callable
+
+import torch
+
+
+def places(state: torch.Tensor) -> torch.Tensor:
+    grad = torch.ones(1, 2, 2, device="cuda")
+    return torch.ops.aten.adaptive_max_pool2d_backward(
+        grad, state[None], torch.full_like(grad, 2**40, dtype=torch.int64)
+    )
+
+
+def eigenvalues(state: torch.Tensor) -> torch.Tensor:
+    return torch.linalg.eigvals(state / 0)
+
+
+def endless(state: torch.Tensor) -> torch.Tensor:
+    return torch.special.legendre_polynomial_p(state[0, :1], torch.full((1,), 1e15, device="cuda"))
+
+
+def answer(state: torch.Tensor, action: Callable[[torch.Tensor], torch.Tensor]) -> str:
+    try:
+        return hashlib.sha256(action(state).cpu().numpy().tobytes()).hexdigest()
+    except (RuntimeError, IndexError) as error:
+        return f"{type(error).__name__}: {str(error).splitlines()[0]}"
+
+
+def main() -> None:
+    torch.manual_seed(1)
+    state = torch.rand(64, 64, device="cuda")
+    actions = {"places": places, "eigenvalues": eigenvalues, "endless": endless, "state": torch.Tensor.clone}
+    print("ready", flush=True)
+    for line in sys.stdin:
+        print(answer(state, actions[line.strip()]), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,275 @@
+"""The bundle for a machine with a GPU, run on a bare one: no jitc, the fakes for NVIDIA's libraries, the real path.
+
+The Python is a virtual environment of its own, in which only the packages are that such a machine has. PyTorch's own
+kernels cannot run on the fakes, so every step with PyTorch has to say so; the others run. Nothing here says anything
+about a real GPU; what the fakes are is in tests/fakes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toolkit.fakes import fake_options, fake_system
+from toolkit.job import ROOT
+from toolkit.leaks import MARK, marked_processes, new_mark
+from toolkit.waiting import until
+
+#: On such a machine, with what they import themselves.
+PACKAGES = (
+    "torch", "torchgen", "functorch", "triton", "numpy", "numpy.libs", "sympy", "mpmath", "networkx", "jinja2",
+    "markupsafe", "filelock", "fsspec", "typing_extensions.py", "setuptools", "pkg_resources", "_distutils_hack",
+    "grpc", "google", "pynvml.py", "nvidia",
+)  # fmt: skip
+DISTRIBUTIONS = ("torch", "grpcio", "protobuf", "nvidia_ml_py", "numpy", "triton")
+LIBRARIES = ("nccl", "cublas", "cublaslt", "nvrtc")
+#: Need no PyTorch. The last one is a job of two ranks with four kills.
+WITHOUT_TORCH = ("smallest_program", "costs", "driver_job")
+SECONDS = 240
+
+
+def clean_python(folder: Path, without: tuple[str, ...] = ()) -> Path:
+    """A virtual environment that finds links to these packages, and no other."""
+    spec = find_spec("torch")
+    if spec is None or spec.origin is None:
+        pytest.skip("PyTorch is not installed")
+    installed, links = Path(spec.origin).parent.parent, folder / "packages"
+    links.mkdir(parents=True)
+    described = [path for name in DISTRIBUTIONS for path in installed.glob(f"{name}-*.dist-info")]
+    for path in (*(installed / name for name in PACKAGES if name not in without), *described):
+        if path.exists():
+            (links / path.name).symlink_to(path)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")], check=True)
+    (place,) = (folder / "venv" / "lib").glob("python3*/site-packages")
+    (place / "packages.pth").write_text(f"{links}\n")
+    return folder / "venv" / "bin" / "python"
+
+
+@dataclass
+class Bench:
+    """A bare machine: the bundle, a Python, an environment. Every run's processes have its mark."""
+
+    bundle: Path
+    python: Path
+    env: dict[str, str]
+    out: Path
+    mark: str = field(default_factory=new_mark)
+
+    def start(self, *words: str, libraries: tuple[str, ...] = LIBRARIES, **environ: str) -> subprocess.Popen[str]:
+        options = fake_options(*libraries)
+        told = [f"--service={name}={path}" for name, path in zip(options[::2], options[1::2], strict=True)]
+        command = [str(self.python), "gpu_check.py", *told, *words]
+        env = self.env | environ | {"OUT": str(self.out), MARK: self.mark}
+        return subprocess.Popen(
+            command, cwd=self.bundle, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )  # fmt: skip
+
+    def run(self, *words: str, libraries: tuple[str, ...] = LIBRARIES, **environ: str) -> dict[str, Any]:
+        """Its results; it has to come to its end."""
+        process = self.start(*words, libraries=libraries, **environ)
+        said, _ = process.communicate(timeout=SECONDS)
+        document = self.document()
+        assert document["complete"], said
+        assert (process.returncode == 0) == all(
+            one["verdict"] == "passed" for one in document["steps"] if not one["reason"].startswith("not asked")
+        ), said
+        assert not marked_processes(self.mark)
+        return document
+
+    def document(self) -> dict[str, Any]:
+        (path,) = self.out.glob("*.json")
+        document: dict[str, Any] = json.loads(path.read_text())
+        return document
+
+    def evidence(self) -> dict[str, str]:
+        (path,) = self.out.glob("*.tar.gz")
+        with tarfile.open(path) as packed:
+            found = {one.name: packed.extractfile(one) for one in packed.getmembers()}
+            return {name: content.read().decode() for name, content in found.items() if content}
+
+
+Machine = Callable[..., Bench]
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("carried") / "bundle"
+    folder.mkdir()
+    subprocess.run([sys.executable, str(ROOT / "scripts" / "gpu_bundle.py"), str(folder)], check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return clean_python(tmp_path_factory.mktemp("python"))
+
+
+@pytest.fixture
+def machine(bundle: Path, python: Path, tmp_path: Path) -> Iterator[Machine]:
+    made: list[Bench] = []
+
+    def set_up(with_gpu: bool = True, python: Path = python) -> Bench:
+        env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
+        (tmp_path / "driver").mkdir()
+        env = fake_system(tmp_path / "driver", env, VARIABLES="fixed") if with_gpu else env
+        made.append(Bench(bundle, python, env, tmp_path / "out"))
+        return made[-1]
+
+    yield set_up
+    for bench in made:
+        for pid in marked_processes(bench.mark):
+            os.kill(pid, signal.SIGKILL)
+
+
+def verdicts(document: dict[str, Any]) -> dict[str, str]:
+    return {one["name"]: one["verdict"] for one in document["steps"]}
+
+
+def step(document: dict[str, Any], name: str) -> dict[str, Any]:
+    (found,) = (one for one in document["steps"] if one["name"] == name)
+    return dict(found)
+
+
+def test_on_a_bare_machine(machine: Machine) -> None:
+    bench = machine()
+    alone = [str(bench.python), "-c", "import jitc"]
+    assert b"No module named 'jitc'" in subprocess.run(alone, capture_output=True, check=False).stderr
+    document = bench.run()
+    found = verdicts(document)
+    passed = {name for name, verdict in found.items() if verdict == "passed"}
+    assert passed == {"preflight", *WITHOUT_TORCH}, document
+    assert document["gpu"] == "JITC Fake GPU" and len(document["commit"].removesuffix("-dirty")) == 40
+    environment = step(document, "environment")
+    assert environment["verdict"] == "failed" and "PyTorch does not compute without the proxy" in environment["reason"]
+    assert environment["data"]["discover"]["address_base"] == "0x200000000000"
+    others = [one for one in document["steps"] if one["name"] not in (*passed, "environment")]
+    assert len(others) > 15
+    assert all(one["verdict"] == "not run" and one["reason"].startswith("no torch: ") for one in others)
+    check_figures(document)
+    check_evidence(bench.evidence())
+    assert {path.suffix for path in bench.out.iterdir()} == {".json", ".gz"}
+
+
+def check_figures(document: dict[str, Any]) -> None:
+    probes = step(document, "preflight")["data"]["probes"]
+    assert all(probe["ok"] for probe in probes.values()) and len(probes) == 13
+    assert probes["addresses"]["data"]["honoured"] == 12
+    assert probes["host_memory"]["data"] | {"register_seconds": 0} == {
+        "device_pointer_is_host_pointer": True, "mib": 64, "register_seconds": 0, "read_by_the_gpu": True,
+    }  # fmt: skip
+    assert probes["variables"]["data"]["fixed_layout"]["same"]
+    assert len(probes["nccl_two_processes"]["data"]["ranks"]) == 2
+    costs = step(document, "costs")["data"]
+    launches = next(one["data"] for one in costs["proxied"] if one["name"] == "launches")
+    assert launches["count"] == 10_000 and 0 < launches["client_us"] < launches["until_done_us"]
+    assert costs["boundary_phases"][0]["boundaries"] == 8 and costs["boundary_phases"][0]["seconds"]["copy"] > 0
+    job = step(document, "driver_job")["data"]
+    assert job["identity"] == "native and proxied identical"
+    assert [one["cause"] for one in job["recoveries"]] == ["worker-death"] * 4
+    assert job["recoveries"][0]["bytes_from_peers"]["nccl"] > 0
+
+
+def check_evidence(files: dict[str, str]) -> None:
+    """Every process's log that is not empty, and what the service knew."""
+    (report,) = (text for name, text in files.items() if name.startswith("driver_job/") and "report.json" in name)
+    assert len(json.loads(report)["recoveries"]) == 4
+    assert any(name.startswith("driver_job/") and name.endswith("status.json") for name in files)
+    assert any("worker-death" in text for name, text in files.items() if name.endswith("-service.log"))
+    assert any("step 8 of 8" in text for name, text in files.items() if "driver_job-proxied-1" in name)
+
+
+def test_without_a_gpu(machine: Machine) -> None:
+    document = machine(with_gpu=False).run(libraries=(), CUDA_VISIBLE_DEVICES="")
+    found = verdicts(document)
+    assert found["preflight"] == found["environment"] == "failed"
+    assert step(document, "preflight")["reason"].startswith("no GPU: ")
+    assert {verdict for name, verdict in found.items() if name not in ("preflight", "environment")} == {"not run"}
+    assert step(document, "driver_job")["reason"].startswith("no gpu: ")
+    assert document["gpu"] == ""
+
+
+def test_a_probe_that_is_refused_and_a_library_that_is_missing(machine: Machine, tmp_path: Path) -> None:
+    """Neither keeps the others from running. Without the `nvidia` packages there is no NCCL; nor has the system one."""
+    bench = machine(python=clean_python(tmp_path / "less", without=("nvidia",)))
+    (tmp_path / "driver" / "libnccl.so.2").unlink()
+    refused = {"JITC_FAKE_FAIL": "cuStreamWriteValue64_v2:1=801", "PYTHONPATH": ""}
+    document = bench.run("--steps", "preflight,driver_job", libraries=LIBRARIES[1:], **refused)
+    probes = step(document, "preflight")["data"]["probes"]
+    assert [name for name, probe in probes.items() if not probe["ok"]] == ["stream_words", "nccl_two_processes"]
+    assert "cuStreamWriteValue64_v2 gave 801 (CUDA_ERROR_NOT_SUPPORTED)" in probes["stream_words"]["error"]
+    assert "libnccl.so.2" in probes["nccl_two_processes"]["error"]
+    assert all(name in step(document, "preflight")["reason"] for name in ("stream_words", "nccl_two_processes"))
+    job = step(document, "driver_job")
+    assert job["verdict"] == "failed" and "driver_job-proxied" in job["reason"]
+    assert "libnccl.so.2" in job["data"]["native_error"]
+    assert step(document, "costs")["reason"] == "not asked for (--steps)"
+
+
+def test_a_step_that_hangs(machine: Machine) -> None:
+    """The GPU never does what the program waits for: the step ends at its limit, and the next one runs."""
+    hang = {"JITC_FAKE_FAIL": "cuMemsetD8Async:1+=hang"}
+    bench = machine()
+    document = bench.run("--steps", "smallest_program,driver_job", "--step-seconds", "6", **hang)
+    hung = step(document, "smallest_program")
+    assert (hung["verdict"], hung["reason"].partition(":")[0]) == ("failed", "no answer in time")
+    assert step(document, "driver_job")["verdict"] in ("passed", "failed")  # for as much as 6 s are enough
+    assert any(name.startswith("smallest_program/") and "status" in name for name in bench.evidence())
+
+
+def rank_of(bench: Bench, rank: int) -> int | None:
+    """The process of a proxied rank of the job."""
+    for pid, command in marked_processes(bench.mark).items():
+        environ = Path(f"/proc/{pid}/environ")
+        if "gpu.programs.driver_job" in command and environ.exists():
+            told = environ.read_bytes()
+            if b"LD_PRELOAD=" in told and f"\0RANK={rank}\0".encode() in b"\0" + told:
+                return pid
+    return None
+
+
+def test_a_rank_that_dies(machine: Machine) -> None:
+    """The other one waits for it, without a limit of its own: the step ends at once, and says which."""
+    bench = machine()
+    process = bench.start("--steps", "driver_job")
+    os.kill(until(lambda: rank_of(bench, 1), 120, "the second rank runs"), signal.SIGKILL)
+    said, _ = process.communicate(timeout=SECONDS)
+    job = step(bench.document(), "driver_job")
+    assert bench.document()["complete"], said
+    assert (process.returncode, job["verdict"]) == (1, "failed")
+    assert job["reason"].startswith("driver_job-proxied-1 ended with -9")
+    assert not marked_processes(bench.mark)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_check_that_is_killed(machine: Machine, number: signal.Signals) -> None:
+    """The file has what was done, and says where it ended; nothing is left of it. Then the rest is run and merged."""
+    bench = machine()
+    process = bench.start("--steps", "smallest_program,driver_job")
+    until(lambda: rank_of(bench, 0), 120, "the second step runs")
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    until(lambda: not marked_processes(bench.mark), 30, "everything has ended with it")
+    document = bench.document()
+    assert not document["complete"]
+    assert step(document, "smallest_program")["verdict"] == "passed"
+    killed = step(document, "driver_job")
+    assert killed["verdict"] == "not run"
+    assert killed["reason"].startswith("the check was ended while this step ran")
+    if number == signal.SIGTERM:
+        assert killed["reason"].endswith("SIGTERM")
+        assert any(name.startswith("driver_job/") for name in bench.evidence())
+        return
+    again = bench.run("--steps", "driver_job")
+    assert verdicts(again)["smallest_program"] == verdicts(again)["driver_job"] == "passed"
+    kept = bench.evidence()
+    assert all(any(name.startswith(f"{one}/") for name in kept) for one in ("smallest_program", "driver_job"))

@@ -1,0 +1,79 @@
+"""What is timed: native and proxied blocks in turn, with the figures of the workers beside each ratio."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..jobs import PEERS, Job, interleaved, start, workers
+from ..lab import Lab, StepSlow
+from ..service import NO_VALIDATION, Service
+from .with_torch import usable_attention
+
+#: A setting's goal, steps of a timed block, and blocks of each side.
+_SETTINGS = {
+    "gpu-bound": (1.05, 4, 5), "launch-bound": (1.5, 12, 5), "small": (1.5, 10, 5), "convnet-large": (1.1, 5, 4),
+    "convnet-large-bf16": (1.1, 5, 4), "lstm-large": (1.5, 5, 4),
+}  # fmt: skip
+#: Steps in which the service surely finds out what peers hold.
+_SETTLING = 150
+
+
+def one_rank(lab: Lab) -> dict[str, Any]:
+    """GPT-2 with 124 M parameters, bf16: the GPU is the limit, then launching is."""
+    return _timed(lab, 1, ("gpu-bound", "launch-bound"))
+
+
+def two_ranks(lab: Lab) -> dict[str, Any]:
+    """The small GPT, data parallel on one GPU, once peers hold the state."""
+    return _timed(lab, 2, ("small",))
+
+
+def networks_timed(lab: Lab) -> dict[str, Any]:
+    """The CNN and the LSTM in sizes that people train."""
+    return _timed(lab, 1, ("convnet-large", "convnet-large-bf16", "lstm-large"))
+
+
+def torch_costs(lab: Lab) -> dict[str, Any]:
+    """.item(), and operations whose results nobody looks at."""
+    with Service(lab, "--gpus", "1", *NO_VALIDATION) as service:
+        sides = {"native": start(lab, "train", 1, None), "proxied": start(lab, "train", 1, service)}
+        costs = {side: job.ask(do="item", count=20 if lab.rehearsal else 500)[0] for side, job in sides.items()}
+    figures = {
+        name.replace("_", " "): f"{costs['native'][name]:.3g} -> {costs['proxied'][name]:.3g}"
+        for name in costs["native"]
+    }
+    return {"costs": costs, "figures": figures}
+
+
+def _timed(lab: Lab, ranks: int, settings: tuple[str, ...]) -> dict[str, Any]:
+    lab.note(times={}, workers={})
+    with Service(lab, *workers(lab, ranks), *NO_VALIDATION) as service:
+        sides = {
+            side: start(lab, "train", ranks, one, **usable_attention(lab))
+            for side, one in (("native", None), ("proxied", service))
+        }
+        if ranks > 1:
+            lab.note(settled=_settle(sides["proxied"], service, 2 if lab.rehearsal else _SETTLING))
+        for setting in settings:
+            goal, block, rounds = _SETTINGS[setting]
+            if lab.rehearsal:
+                block, rounds = 1, 1
+            one = interleaved(sides, setting, rounds, block)
+            lab.note(
+                times=lab.data["times"] | {setting: one | {"goal": goal, "goal_met": one["ratio"] <= goal}},
+                workers=lab.data["workers"] | {setting: service.workers()},
+            )
+    times = lab.data["times"]
+    slow = [f"{name} {one['ratio']:.3f} (goal {one['goal']})" for name, one in times.items() if not one["goal_met"]]
+    if slow and not lab.rehearsal:
+        raise StepSlow(f"step time against native: {', '.join(slow)}")
+    return {}
+
+
+def _settle(job: Job, service: Service, steps: int) -> bool:
+    """Whether the service relies on peers before the first block is timed."""
+    for _ in range(0, steps, 10):
+        if PEERS in service.said():
+            return True
+        job.ask(do="time", setting="small", steps=min(steps, 10))
+    return PEERS in service.said()

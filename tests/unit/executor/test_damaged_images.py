@@ -1,0 +1,115 @@
+"""Module images and contents of graphs of which one bit has changed on the node: never loaded, sent again or loud."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from damage_rig import PLACES, Kept, places, written
+from executor_rig import hash_of
+from kernel_rig import (
+    EXECUTABLE,
+    GRAPH,
+    IMAGE,
+    STREAM,
+    Node,
+    add,
+    begin,
+    boundary,
+    capture,
+    end,
+    load,
+    number,
+    variable,
+)
+
+from jitc.proxy.executor import ExecutorError
+
+
+def held(node: Node) -> list[Path]:
+    return sorted((node.folder / "held" / "1").iterdir())
+
+
+def flip(path: Path, place: int) -> None:
+    """One bit of the file; twice is as before."""
+    data = bytearray(path.read_bytes())
+    data[place // 8] ^= 1 << place % 8
+    with path.open("r+b") as file:
+        file.write(data)
+
+
+def prepared(node: Node) -> None:
+    """A module, and a graph whose content is kept beside it."""
+    begin(node.client)
+    capture(node.client)
+    assert end(node.client).status == 0
+    assert node.client.call("graph_instantiate", GRAPH, EXECUTABLE, 0).status == 0
+    boundary(node.client)
+    node.client.op("graph_launch", EXECUTABLE, stream=STREAM)
+    add(node.client, 1)
+
+
+def rebuilt(node: Node, epoch: int) -> dict[str, Any]:
+    """The reply to the roll-back of a new worker."""
+    node.executor.close()
+    node.executor = node.worker()
+    node.executor.open_session(node.memory.request(rebuild=True, epoch=epoch))
+    return node.executor.command("Rollback", {"session": 1, "boundary": 1})
+
+
+def test_a_rebuilt_worker_loads_no_damaged_image(node: Node) -> None:
+    prepared(node)
+    expected = number(node.client)
+    files = held(node)
+    assert len(files) == 2 and hash_of(IMAGE).hex() in {one.name for one in files}
+    node.executor.close()
+    kept, rng = Kept(node.memory), random.Random(3)
+    for number_of in range(PLACES):
+        path = files[number_of % 2]
+        place = rng.randrange(8 * path.stat().st_size)
+        flip(path, place)
+        kept.put_back()
+        try:
+            reply = rebuilt(node, number_of)
+            assert not reply["complete"] and "is damaged" in reply["message"], reply
+        except ExecutorError as error:
+            assert "is damaged" in str(error), error
+        flip(path, place)
+    kept.put_back()
+    assert rebuilt(node, PLACES)["complete"]
+    node.executor.command("Resume", {"session": 1, "epoch": PLACES, "slots": [0]})
+    node.client.reconnect(node.executor)
+    assert number(node.client) == expected
+
+
+def test_damaged_copies_of_device_variables(node: Node) -> None:
+    """No peer has them."""
+    begin(node.client)
+    assert variable(node.client, "counter").status == 0
+    boundary(node.client)
+    number(node.client)
+    node.executor.close()
+    [(_, end)] = written(node.memory.fds["snapshot"])
+    variables = end - 4096  # behind the copies of blocks
+    kept = Kept(node.memory)
+    for epoch, one in enumerate(places("snapshot", [(variables, variables + 8)])):
+        kept.put_back()
+        one.apply(node.memory)
+        reply = rebuilt(node, epoch)
+        assert not reply["complete"] and not reply["missing"]
+        assert "the kept copy of a device variable (8 bytes at address " in reply["message"]
+
+
+@pytest.mark.parametrize("place", [0, 77, 8 * len(IMAGE) - 1])
+def test_a_damaged_image_is_sent_again(node: Node, place: int) -> None:
+    begin(node.client)
+    path = node.folder / hash_of(IMAGE).hex()
+    flip(path, place)
+    query = node.client.call("image_query", hash_of(IMAGE), len(IMAGE))
+    assert query.payload == bytes(4)  # as if it had never been there
+    assert load(node.client, 22).status == 0
+    assert path.read_bytes() == IMAGE
+    add(node.client, 5)
+    assert number(node.client) == 5

@@ -1,0 +1,109 @@
+"""NVIDIA's libraries that are not served: who meets one is told which, on the real libraries as far as they load."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from interpose_symbols import defined
+from toolkit.service import Service
+from toolkit.workplace import Workplace
+
+from jitc.interpose.spec.unserved import UNSERVED, Unserved
+from jitc.proxy import paths
+
+#: Calls each function that is named, as a program that is linked with its library does: found by the loader's order.
+LINKED = """
+import ctypes, sys
+for name in sys.argv[1:]:
+    function = getattr(ctypes.CDLL(None), name)
+    print(function(ctypes.byref(ctypes.c_uint64()), None, None))
+"""
+#: Calls a function that it looks up in the library itself, after others that the library needs.
+LOOKED_UP = """
+import ctypes, sys
+*others, library, name = sys.argv[1:]
+for path in others:
+    ctypes.CDLL(path)
+print(getattr(ctypes.CDLL(library), name)(ctypes.create_string_buffer(1 << 16), None, None))
+"""
+
+
+def wheel(name: str) -> Path | None:
+    """The library in a wheel of NVIDIA's."""
+    found = (path for folder in sys.path for path in Path(folder).glob(f"nvidia/**/{name}.so*"))
+    return next(found, None)
+
+
+@pytest.fixture(scope="module")
+def service(shared_workplace: Workplace) -> Iterator[Service]:
+    yield shared_workplace.service(1)
+
+
+def call(service: Service, tmp_path: Path, program: str, *arguments: str) -> tuple[list[str], str]:
+    environ = service.env | {"LD_PRELOAD": str(paths.preload_library())}
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        env=environ, capture_output=True, text=True, timeout=60, cwd=tmp_path, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split(), done.stderr
+
+
+@pytest.mark.parametrize("one", UNSERVED, ids=lambda one: one.title)
+def test_the_first_call_names_library_and_function(service: Service, tmp_path: Path, one: Unserved) -> None:
+    answers, said = call(service, tmp_path, LINKED, *one.entries, *one.entries)
+    assert answers == [str(one.status)] * 2 * len(one.entries)
+    expected = [f"jitc: {name} is not supported: {one.title} is not served (docs/coverage.md)" for name in one.entries]
+    assert said.splitlines() == expected
+
+
+@pytest.mark.parametrize("one", UNSERVED, ids=lambda one: one.title)
+def test_the_real_library_has_these_functions(one: Unserved) -> None:
+    library = wheel(one.library)
+    if library is None:
+        pytest.skip(f"{one.library} is not installed")
+    missing = set(one.entries) - defined(library)
+    assert missing <= {"cusolverMgCreate"}  # in a library of its own
+
+
+@pytest.mark.parametrize(
+    ("library", "function", "others"),
+    [
+        ("libcusolver", "cusolverDnCreate", ("libcublas", "libnvJitLink", "libcusparse")),
+        ("libcusparse", "cusparseCreate", ("libnvJitLink",)),
+        ("libcusparseLt", "cusparseLtInit", ()),
+        ("libcurand", "curandCreateGenerator", ()),
+        ("libcupti", "cuptiSubscribe", ()),
+    ],
+)
+def test_a_library_that_is_looked_into_is_named(
+    service: Service, tmp_path: Path, library: str, function: str, others: tuple[str, ...]
+) -> None:
+    """Its own CUDA runtime asks the driver for what only NVIDIA knows."""
+    files = [wheel(name) for name in (*others, library)]
+    if not all(files):
+        pytest.skip(f"{library} is not installed")
+    answers, said = call(service, tmp_path, LOOKED_UP, *map(str, files), function)
+    (title,) = [one.title for one in UNSERVED if one.library == library]
+    assert answers[-1] != "0"
+    assert f"jitc: cuGetExportTable is not supported: {title}, which called it, is not served" in said
+
+
+def test_what_needs_no_gpu_is_left_alone(service: Service, tmp_path: Path) -> None:
+    """cuRAND's generators on the host."""
+    library = wheel("libcurand")
+    if library is None:
+        pytest.skip("libcurand is not installed")
+    answers, said = call(service, tmp_path, LOOKED_UP, str(library), "curandCreateGeneratorHost")
+    assert (answers, said) == (["0"], "")
+
+
+def test_a_static_runtime_is_told_what_to_do(service: Service, tmp_path: Path) -> None:
+    """As CuPy's wheels from version 13 on have it: the caller is no library that we know."""
+    answers, said = call(service, tmp_path, LINKED, "cuGetExportTable")
+    assert answers == ["801"]
+    assert "linked in statically asks for it: link the program with -cudart shared" in said
