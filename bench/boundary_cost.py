@@ -14,8 +14,8 @@ from typing import Any
 from common import finish, parser, summary
 from journal_cost import ALLOCATE, BASE, BOUNDARY, COPY_H2D, STEP_BEGIN, Feed, NoControl, open_feed
 
-from jitc.proxy.executor import Executor
-from jitc.proxy.paths import executor_library
+from jitc.proxy.common.executor import Executor
+from jitc.proxy.common.paths import executor_library
 
 MIB = 1 << 20
 TOTAL = 256 * MIB

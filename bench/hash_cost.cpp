@@ -5,8 +5,8 @@
 #include <functional>
 #include <vector>
 
-#include "checksum.h"
-#include "content_hash.h"
+#include "base/checksum.h"
+#include "base/content_hash.h"
 
 namespace {
 using Clock = std::chrono::steady_clock;

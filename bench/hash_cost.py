@@ -14,12 +14,12 @@ LARGEST = "268435456"
 
 
 def measure(rounds: int) -> dict[str, dict[str, float]]:
-    core = ROOT / "proxy" / "native" / "core"
+    native = ROOT / "proxy" / "native"
     program = ROOT / "build" / "bench" / "hash_cost"
     program.parent.mkdir(parents=True, exist_ok=True)
-    sources = [ROOT / "bench" / "hash_cost.cpp", core / "content_hash.cpp", core / "checksum.cpp"]
+    sources = [ROOT / "bench" / "hash_cost.cpp", native / "base" / "content_hash.cpp", native / "base" / "checksum.cpp"]
     # As the executor is built (RelWithDebInfo).
-    subprocess.run(["g++", "-std=c++20", "-O2", "-fPIC", f"-I{core}", *sources, "-o", program], check=True)
+    subprocess.run(["g++", "-std=c++20", "-O2", "-fPIC", f"-I{native}", *sources, "-o", program], check=True)
     done = subprocess.run([program, str(rounds)], check=True, capture_output=True, text=True, timeout=300)
     lines = [line.split() for line in done.stdout.splitlines()]
     return {f"{kind}_{size}": summary([float(value) for value in values]) for kind, size, *values in lines}

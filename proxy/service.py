@@ -14,20 +14,20 @@ from typing import Any
 
 import grpc
 
-from . import rpc
 from .backends import open_backend
 from .backends.base import Watcher
-from .node.admin import AdminService, CoordinatorService
-from .node.config import Config
-from .node.faults import FaultDesk
-from .node.heartbeat import Heartbeat
-from .node.idle import IdleWorkers
+from .common import rpc
+from .common.config import Config
+from .node.api.admin import AdminService, CoordinatorService
+from .node.api.node import NodeService
+from .node.fault_injector import FaultDesk
 from .node.join_watch import JoinWatch
-from .node.service import NodeService
-from .node.sessions import Registry
-from .node.sockets import Place
-from .node.supervisor import Supervisor
-from .node.watch import Watch
+from .node.registry import Registry
+from .node.socket_lock import Place
+from .node.workers.heartbeat import Heartbeat
+from .node.workers.idle import IdleWorkers
+from .node.workers.supervisor import Supervisor
+from .node.workers.watch import Watch
 from .recovery.coordinator import Coordinator
 from .recovery.events import Ticket
 

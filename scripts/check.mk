@@ -19,6 +19,7 @@ check-types: build
 	@mkdir -p build/types/jitc
 	@for one in proxy interpose client_shim; do ln -sfn ../../../$$one build/types/jitc/$$one; done
 	@ln -sfn ../../../protos/jitc/v1 build/types/jitc/v1
+	@ln -sfn ../../../protos/ops build/types/jitc/ops
 	@$(VENV)/bin/mypy build/types/jitc
 
 check-generated: build

@@ -17,10 +17,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 64 << 20
-#: Package of jitc -> its folder; as in pyproject.toml.
-PACKAGES = {"client_shim": "client_shim", "interpose": "interpose", "proxy": "proxy", "v1": "protos/jitc/v1"}
-#: Not needed there: the generator and the sources of native parts.
-LEFT_OUT = ("native", "generator", "spec", "src", "include", "transport", "__pycache__")
+#: Package of jitc -> its folder, as in pyproject.toml, and what is not needed there: generators, native sources.
+PACKAGES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "client_shim": ("client_shim", ("native",)),
+    "interpose": ("interpose", ("api", "generator", "include", "session", "spec", "transport")),
+    "ops": ("protos/ops", ()),
+    "proxy": ("proxy", ("native",)),
+    "v1": ("protos/jitc/v1", ()),
+}
+LEFT_OUT = ("__pycache__", "*.proto", "*.md", "*.txt")
 NEEDED = (
     "proxy/lib/libjitc_executor.so", "interpose/lib/libjitc_interpose.so", "interpose/lib/libjitc_transport.so",
     "client_shim/lib/libjitc_torch.so",
@@ -57,10 +62,11 @@ def main() -> int:
 
 
 def fill(folder: Path) -> None:
-    for name, source in PACKAGES.items():
-        shutil.copytree(
-            ROOT / source, folder / "jitc" / name, ignore=shutil.ignore_patterns(*LEFT_OUT, "*.proto", "*.md", "*.txt")
-        )
+    for name, (source, left_out) in PACKAGES.items():
+        ignored = shutil.ignore_patterns(*LEFT_OUT)
+        shutil.copytree(ROOT / source, folder / "jitc" / name, ignore=ignored)
+        for one in left_out:
+            shutil.rmtree(folder / "jitc" / name / one)
     for stub in (folder / "jitc" / "v1").glob("*_pb2*.py"):
         stub.write_text(without_version_checks(stub.read_text()))
     shutil.copytree(

@@ -1,5 +1,5 @@
-// Turns the arguments of an operator into the bytes of a call (operators/wire.h) and, in the same pass, into
-// the key under which what is learned of its outputs is kept.
+// Turns the arguments of an operator into the bytes of a call (jitc/operator_call.h) and, in the same pass,
+// into the key under which what is learned of its outputs is kept.
 //
 // Called by redirect.cpp, one Encoder per call in progress. The key holds what a kernel's output metadata can
 // depend on: types, sizes and strides of tensors, integers, booleans, texts. It does not hold addresses, the
@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "operators/wire.h"
+#include "jitc/operator_call.h"
 
 namespace jitc::torch_device {
 

@@ -1,7 +1,7 @@
 // What is known of an operator's results before it runs, and the calls that find it out and run it.
 //
-// Called by redirect.cpp and copy.cpp. The worker answers a query with a reply (operators/wire.h); parsed, it
-// is a Plan, which is kept and used for every later call of the same signature.
+// Called by redirect.cpp and copy.cpp. The worker answers a query with a reply (jitc/operator_call.h);
+// parsed, it is a Plan, which is kept and used for every later call of the same signature.
 #pragma once
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "encoder.h"
-#include "operators/wire.h"
+#include "jitc/operator_call.h"
 
 namespace jitc::torch_device {
 

@@ -18,38 +18,38 @@ from jitc.interpose.generator import (
     device_visitor,
     dnn_visitor,
     lt_visitor,
-    ops_visitor,
     unserved_visitor,
     wrappers_visitor,
 )
+from jitc.ops import generator as ops_visitor
 
 ROOT = Path(__file__).resolve().parents[2]
 
 #: file (from the repository's root) -> what makes its text
 OUTPUTS: dict[str, Callable[[], str]] = {
-    "interpose/include/jitc/generated_ops.h": ops_visitor.cpp_header,
-    "interpose/include/jitc/generated_lt.h": lt_visitor.header,
-    "interpose/include/jitc/generated_dnn.h": dnn_visitor.header,
-    "proxy/generated_ops.py": ops_visitor.python_module,
+    "protos/include/jitc/generated_ops.h": ops_visitor.cpp_header,
+    "protos/include/jitc/generated_lt.h": lt_visitor.header,
+    "protos/include/jitc/generated_dnn.h": dnn_visitor.header,
+    "protos/ops/generated_names.py": ops_visitor.python_module,
     "docs/coverage.md": coverage_visitor.document,
-    "interpose/src/generated_blas_client.cpp": blas_visitor.client_source,
-    "interpose/src/generated_blas_client.h": blas_visitor.client_header,
-    "interpose/src/generated_dnn_client.cpp": dnn_visitor.client_source,
-    "interpose/src/generated_device.h": device_visitor.tables,
-    "interpose/src/generated_exports.map": wrappers_visitor.exports,
-    "interpose/src/generated_front.h": wrappers_visitor.front_header,
-    "interpose/src/generated_symbols.cpp": wrappers_visitor.symbols,
-    "interpose/src/generated_unserved.cpp": unserved_visitor.source,
+    "interpose/api/generated/generated_blas_client.cpp": blas_visitor.client_source,
+    "interpose/api/generated/generated_blas_client.h": blas_visitor.client_header,
+    "interpose/api/generated/generated_dnn_client.cpp": dnn_visitor.client_source,
+    "interpose/api/generated/generated_device.h": device_visitor.tables,
+    "interpose/api/generated/generated_exports.map": wrappers_visitor.exports,
+    "interpose/api/generated/generated_front.h": wrappers_visitor.front_header,
+    "interpose/api/generated/generated_symbols.cpp": wrappers_visitor.symbols,
+    "interpose/api/generated/generated_unserved.cpp": unserved_visitor.source,
     "tests/unit/interpose/check/generated_header_check.cpp": wrappers_visitor.header_check,
     "tests/unit/interpose/check/generated_header12_check.cpp": wrappers_visitor.header12_check,
-    "proxy/native/cuda/generated_blas_worker.cpp": blas_visitor.worker_table,
-    "proxy/native/cuda/generated_dnn_worker.cpp": dnn_visitor.worker_table,
+    "proxy/native/device/cuda/blas/generated_blas_worker.cpp": blas_visitor.worker_table,
+    "proxy/native/device/cuda/dnn/generated_dnn_worker.cpp": dnn_visitor.worker_table,
     "tests/unit/interpose/check/generated_lt_check.cpp": lt_visitor.check,
     "tests/unit/interpose/check/generated_dnn_check.cpp": dnn_visitor.check,
     "tests/unit/interpose/check/generated_layout_check.cpp": partial(device_visitor.layout_check, 13),
     "tests/unit/interpose/check/generated_layout12_check.cpp": partial(device_visitor.layout_check, 12),
     **{
-        f"interpose/src/generated_{api.key}.cpp": partial(wrappers_visitor.wrappers, api)
+        f"interpose/api/generated/generated_{api.key}.cpp": partial(wrappers_visitor.wrappers, api)
         for api in wrappers_visitor.APIS
     },
 }

@@ -6,8 +6,8 @@ made from the same list, one per argument, so that they cannot disagree; handle 
 
 from __future__ import annotations
 
-from jitc.interpose.spec import cublas
 from jitc.interpose.spec.api import Argument, Function
+from jitc.interpose.spec.cublas import functions as cublas
 
 _BANNER = "// Generated from interpose/spec by `python -m jitc.interpose.generator`; do not edit.\n// clang-format off"
 _SCALARS = {"half": 2, "float": 4, "int": 4, "double": 8, "complex": 8, "double_complex": 16}
@@ -63,7 +63,7 @@ def _parameters(function: Function) -> str:
 def client_header() -> str:
     """``generated_blas_client.h``: the functions behind the wrappers on a device with kernels."""
     most = max(sum(role(a) not in ("handle", "info") for a in f.args) for f in forwarded())
-    lines = [_BANNER, "#pragma once", '#include "abi_types.h"', "", "namespace jitc::front::forward {", ""]
+    lines = [_BANNER, "#pragma once", '#include "api/common/abi_types.h"', "", "namespace jitc::front::forward {", ""]
     lines += ["/// Of one call.", f"inline constexpr uint32_t kMostSlots = {most};", ""]
     lines += [f"int32_t {f.name}({_parameters(f)});" for f in forwarded()]
     return "\n".join([*lines, "", "}  // namespace jitc::front::forward", ""])
@@ -71,7 +71,7 @@ def client_header() -> str:
 
 def client_source() -> str:
     """``generated_blas_client.cpp``: each packs its arguments."""
-    lines = [_BANNER, '#include "generated_blas_client.h"', '#include "blas_call.h"', ""]
+    lines = [_BANNER, '#include "generated_blas_client.h"', '#include "api/cublas/blas_call.h"', ""]
     lines += ["namespace jitc::front::forward {", ""]
     for f in forwarded():
         packed = "".join(_packed(a) for a in f.args[1:])

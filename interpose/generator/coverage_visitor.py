@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from jitc.interpose.generator.wrappers_visitor import APIS, refused, served
 from jitc.interpose.spec.api import Api, Function
-from jitc.interpose.spec.ops_kernels import KERNEL_OPS
 from jitc.interpose.spec.unserved import UNSERVED
+from jitc.ops.kernels import KERNEL_OPS
 
 _NEEDS_KERNELS = {op.name for op in KERNEL_OPS}
 _SOFTWARE_ONLY = {"matmul"}  # elsewhere the library's own call is made

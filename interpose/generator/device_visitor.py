@@ -1,4 +1,4 @@
-"""Turns ``spec/device.py`` and ``spec/errors.py`` into the C++ tables behind the device and error queries.
+"""Turns ``spec/device/`` into the C++ tables behind the device and error queries.
 
 Called by ``jitc.interpose.generator``. Promise: sorted by number; the layout check compiles only when
 the offsets are those of the real header.
@@ -6,7 +6,9 @@ the offsets are those of the real header.
 
 from __future__ import annotations
 
-from jitc.interpose.spec import device, device_prop, errors
+from jitc.interpose.spec.device import attributes as device
+from jitc.interpose.spec.device import errors
+from jitc.interpose.spec.device import properties as device_prop
 
 _BANNER = "// Generated from interpose/spec by `python -m jitc.interpose.generator`; do not edit."
 _SOURCES = ("multiprocessors", "pci_bus", "capability_major", "capability_minor")

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 
 from jitc.interpose.generator.blas_visitor import identifier
-from jitc.interpose.spec import cudnn, cudnn_graph
 from jitc.interpose.spec.api import Argument, Function
+from jitc.interpose.spec.cudnn import functions as cudnn
+from jitc.interpose.spec.cudnn import graph as cudnn_graph
 
 _BANNER = "// Generated from interpose/spec by `python -m jitc.interpose.generator`; do not edit."
 _CODE = f"{_BANNER}\n// clang-format off"
@@ -93,7 +94,7 @@ def _scalar_bytes(f: Function, a: Argument) -> str:
 
 def client_source() -> str:
     """``generated_dnn_client.cpp``: each packs its arguments."""
-    lines = [_CODE, '#include "dnn_call.h"', "", "namespace jitc::front {", ""]
+    lines = [_CODE, '#include "api/cudnn/dnn_call.h"', "", "namespace jitc::front {", ""]
     for f in _generic():
         lines += [f"int32_t {f.name}({_parameters(f)}) {{", f"  return {_body(f)};", "}"]
     return "\n".join([*lines, "", "}  // namespace jitc::front", ""])

@@ -6,9 +6,9 @@ of the real header.
 
 from __future__ import annotations
 
-from jitc.interpose.spec.cublaslt import ATTRIBUTES
+from jitc.interpose.spec.cublas.lt import ATTRIBUTES
 
-_BANNER = "// Generated from interpose/spec/cublaslt.py by `python -m jitc.interpose.generator`; do not edit."
+_BANNER = "// Generated from interpose/spec/cublas/lt.py by `python -m jitc.interpose.generator`; do not edit."
 #: LtKind -> prefix of the header's enumerators
 _KINDS = {"descriptor": "MATMUL_DESC", "layout": "MATRIX_LAYOUT", "preference": "MATMUL_PREF"}
 

@@ -11,7 +11,7 @@ from jitc.interpose.spec.unserved import UNSERVED
 
 
 def source() -> str:
-    lines = [BANNER, '#include "guard.h"', "", "using namespace jitc::front;"]
+    lines = [BANNER, '#include "api/common/guard.h"', "", "using namespace jitc::front;"]
     for one in UNSERVED:
         lines += ["", f"// {one.title}: {one.library}"]
         lines += [

@@ -7,9 +7,15 @@ no call that needs the service in a forked child), a refused one says so once.
 
 from __future__ import annotations
 
-from jitc.interpose.spec import cublas, cublaslt, cudart, cudart_12, cudnn, driver, nccl
+from jitc.interpose.spec import nccl
 from jitc.interpose.spec.api import RETURNS, Api, Function
-from jitc.interpose.spec.cudart_12 import CUDA12, PER_THREAD_SUFFIXES
+from jitc.interpose.spec.cublas import functions as cublas
+from jitc.interpose.spec.cublas import lt as cublaslt
+from jitc.interpose.spec.cudart import cuda12 as cudart_12
+from jitc.interpose.spec.cudart import functions as cudart
+from jitc.interpose.spec.cudart.cuda12 import CUDA12, PER_THREAD_SUFFIXES
+from jitc.interpose.spec.cudnn import functions as cudnn
+from jitc.interpose.spec.driver import functions as driver
 from jitc.interpose.spec.unserved import UNSERVED
 
 APIS: tuple[Api, ...] = (cudart.API, driver.API, nccl.API, cublas.API, cublaslt.API, cudnn.API)
@@ -36,7 +42,7 @@ def _is_forwarded(function: Function) -> bool:
 
 def front_header() -> str:
     """Declarations of the hand-written functions, so that a missing one is a link error."""
-    lines = [BANNER, "#pragma once", '#include "abi_types.h"', "", "namespace jitc::front {", ""]
+    lines = [BANNER, "#pragma once", '#include "api/common/abi_types.h"', "", "namespace jitc::front {", ""]
     for api in APIS:
         lines.append(f"// {api.title}")
         by_hand = [f for f in served(api) if not f.like and not (f.kernels and _is_forwarded(f))]
@@ -47,7 +53,14 @@ def front_header() -> str:
 
 def wrappers(api: Api) -> str:
     """The exported functions of one API."""
-    lines = [BANNER, '#include "generated_front.h"', '#include "guard.h"', "", "using namespace jitc::front;", ""]
+    lines = [
+        BANNER,
+        '#include "generated_front.h"',
+        '#include "api/common/guard.h"',
+        "",
+        "using namespace jitc::front;",
+        "",
+    ]
     if any(map(_is_forwarded, api.functions)):
         lines.insert(1, '#include "generated_blas_client.h"')
     lines.append(f"// {api.title}: {api.library}")
@@ -95,7 +108,7 @@ def exports() -> str:
 def symbols() -> str:
     """The driver's symbols by name, for cuGetProcAddress and cudaGetDriverEntryPoint."""
     names = sorted(f.name for f in driver.API.functions)
-    lines = [BANNER, '#include "symbols.h"', "", "#include <cstdint>", "", 'extern "C" {']
+    lines = [BANNER, '#include "api/common/symbols.h"', "", "#include <cstdint>", "", 'extern "C" {']
     lines += [f'extern int32_t jitc_symbol_{n}() __asm__("{n}");' for n in names]
     lines += ["}", "", "namespace jitc::front {", "// sorted by name", "const Symbol kDriverSymbols[] = {"]
     lines += [f'    {{"{n}", reinterpret_cast<void*>(&jitc_symbol_{n})}},' for n in names]

@@ -22,7 +22,7 @@ import re
 from copy import copy
 from dataclasses import dataclass
 
-from jitc.interpose.spec import ops as device_ops
+from jitc.ops import table as device_ops
 
 #: type -> C++ type. Handles and addresses travel as 64-bit numbers: the ABI is that of a pointer.
 TYPES: dict[str, str] = {

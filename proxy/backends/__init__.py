@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from .base import Backend, NoDevice
 
 if TYPE_CHECKING:
-    from ..node.config import Config
+    from ..common.config import Config
 
 #: Kinds of devices, as --device names them.
 DEVICES = ("software", "cuda")
@@ -16,7 +16,7 @@ DEVICES = ("software", "cuda")
 def open_backend(config: Config) -> Backend:
     """The back end that the service was asked for. Raises NoDevice with a text that says what to do."""
     if config.device == "cuda":
-        from .cuda import CudaBackend
+        from .cuda.backend import CudaBackend
 
         return CudaBackend(config)
     if config.device == "software":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .base import Assignment, GpuFacts, HealthEvent, NoDevice, Watcher
 
 if TYPE_CHECKING:
-    from ..node.config import Config
+    from ..common.config import Config
 
 MEMORY = 4 << 30
 #: PyTorch chooses its kernels by it.

@@ -1,11 +1,11 @@
-// Joins the core to the devices that this library is built with. See core/devices.h.
-#include "core/devices.h"
+// Joins the core to the devices that this library is built with. See device/devices.h.
+#include "device/devices.h"
 
 #include <algorithm>
 
-#include "cuda/meeting.h"
-#include "device/shared_segment.h"
-#include "software/segment.h"
+#include "device/common/shared_segment.h"
+#include "device/cuda/collective/meeting.h"
+#include "device/software/collective/segment.h"
 
 namespace jitc {
 

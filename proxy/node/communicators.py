@@ -16,9 +16,9 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ..executor import ExecutorError, Shared
-from .config import SLOTS
-from .memory import Memory, NoSpace, shared
+from ..common.config import SLOTS
+from ..common.executor import ExecutorError, Shared
+from .shared_memory import Memory, NoSpace, shared
 
 #: Ids of ended communicators that are remembered. A job has a few dozen.
 REMEMBERED = 4096

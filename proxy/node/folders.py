@@ -1,6 +1,6 @@
 """Folders held by descriptor: who else could change them, and which of their entries are ours.
 
-Called by: sockets.py. Promises: a check and what follows it concern the same folder, whatever has been
+Called by: socket_lock.py. Promises: a check and what follows it concern the same folder, whatever has been
 put in its place meanwhile; no link of another user is followed; only entries of the given forms are
 removed.
 """

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..backends.base import GpuFacts
-from .workers import Worker
+from .workers.worker import Worker
 
 if TYPE_CHECKING:
-    from .sessions import Session
+    from .registry import Session
 
 
 @dataclass(eq=False)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import sys
 import time
 
+from .registry import Registry, SessionState
 from .rounds import Rounds
-from .sessions import Registry, SessionState
 
 #: Looks in the time that is borne.
 LOOKS = 8

@@ -16,11 +16,12 @@ from dataclasses import replace
 from typing import Any
 
 from ..backends.base import HealthEvent
-from ..node.faults import FaultDesk
-from ..node.sessions import Registry, Session, SessionState
-from ..node.supervisor import Supervisor
-from ..node.workers import Worker
-from .divergence import Divergences
+from ..node.fault_injector import FaultDesk
+from ..node.registry import Registry, Session, SessionState
+from ..node.workers.supervisor import Supervisor
+from ..node.workers.worker import Worker
+from .determinism.tolerance import Tolerances
+from .determinism.validation import Validations
 from .ending import give_up, of_defect
 from .events import (
     FaultReported,
@@ -33,15 +34,14 @@ from .events import (
     ValidationWanted,
     WorkerDied,
 )
-from .healing import Healings
+from .incident import DIVERGENCE, VALIDATION, Trouble
 from .job import Job
 from .limits import Limits
-from .policy import Policies
+from .peer_mode.divergence import Divergences
+from .peer_mode.healing import Healings
+from .peer_mode.policy import Policies
+from .recovery import Recovery
 from .report import Reports
-from .run import Recovery
-from .tolerance import Tolerances
-from .trouble import DIVERGENCE, VALIDATION, Trouble
-from .validation import Validations
 
 IDLE_SECONDS = 0.25
 #: Between looks at a group that is being measured: two boundaries in a row must be caught.

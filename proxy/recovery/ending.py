@@ -12,8 +12,8 @@ from collections.abc import Iterable
 
 from jitc.v1 import worker_pb2
 
-from ..node.sessions import Registry, Session, SessionEvent, SessionState
-from .calls import CALL_SECONDS
+from ..node.registry import Registry, Session, SessionEvent, SessionState
+from .worker_calls import CALL_SECONDS
 
 CUDA_ERROR_UNAVAILABLE = 46  # cudaErrorDevicesUnavailable
 

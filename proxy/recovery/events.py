@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..node.gpus import Gpu
-from ..node.sessions import Session
-from ..node.workers import Worker
+from ..node.registry import Session
+from ..node.workers.worker import Worker
 
 if TYPE_CHECKING:
     from .job import Job

@@ -11,10 +11,10 @@ import threading
 import traceback
 from collections.abc import Callable
 
-from ..node.sessions import Session
+from ..node.registry import Session
 from .ending import of_defect
 from .events import Happening, Happenings, RecoveryEnded
-from .run import Recovery
+from .recovery import Recovery
 
 #: For a recovery that is told to stop: calls under way are given up at once.
 STOP_SECONDS = 30.0

@@ -10,8 +10,8 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from ..node.sessions import Session
-from .calls import Calls
+from ..node.registry import Session
+from .worker_calls import Calls
 
 #: How often the replay's progress is asked for, and how long it may make none.
 POLL, SECONDS = 0.005, 600.0

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .run import Recovery
+    from .recovery import Recovery
 
 #: Older ones are dropped, so that a long-lived service stays small.
 KEPT = 1000

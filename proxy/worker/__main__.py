@@ -18,8 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import grpc
 
-from .. import paths, rpc
-from ..executor import Executor, Options
+from ..common import paths, rpc
+from ..common.executor import Executor, Options
 from .control import Calls, WorkerControl
 from .stream import SessionHandler
 from .warm import load_operators

@@ -16,10 +16,10 @@ from google.protobuf.message_factory import GetMessageClass
 
 from jitc.v1 import control_pb2, worker_pb2
 
-from .. import rpc
-from ..documents import from_document, to_document
-from ..executor import Executor, ExecutorError, Joined, JoinRefused, JoinSuperseded, Options
-from ..rpc import refuse
+from ..common import rpc
+from ..common.executor import Executor, ExecutorError, Joined, JoinRefused, JoinSuperseded, Options
+from ..common.rpc import refuse
+from .json_codec import from_document, to_document
 from .stream import Owners
 
 CUDA_ERROR_UNKNOWN = 999

@@ -17,9 +17,9 @@ from typing import Any
 
 import grpc
 
-from ..executor import Executor, ExecutorError
-from ..paths import PROTOCOL_VERSION
-from ..rpc import refuse, version_message
+from ..common.executor import Executor, ExecutorError
+from ..common.paths import PROTOCOL_VERSION
+from ..common.rpc import refuse, version_message
 
 METHOD = "/jitc.v1.Session/Ops"
 #: How long poll sleeps at most; it returns at once when something comes or the stream is detached.

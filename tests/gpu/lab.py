@@ -254,7 +254,7 @@ def import_path() -> list[str]:
 
 def preload() -> str:
     make_importable()
-    from jitc.proxy import paths
+    from jitc.proxy.common import paths
 
     return str(paths.preload_library())
 

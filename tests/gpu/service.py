@@ -28,7 +28,7 @@ class Service:
         self._lab = lab
         self._folder = tempfile.TemporaryDirectory(prefix="jitc-", dir="/tmp")
         self.socket = f"{self._folder.name}/s"
-        command = [sys.executable, "-m", "jitc.proxy.proxyd", "--socket", self.socket, "--device", lab.device]
+        command = [sys.executable, "-m", "jitc.proxy.commands.proxyd", "--socket", self.socket, "--device", lab.device]
         words = [*command, "--die-with-parent", *lab.options, *options]
         self.program = lab.start("service", words, lab.environment())
         line = self.program.line(START_SECONDS)
@@ -46,7 +46,7 @@ class Service:
         told = self._lab.environment() | {"JITC_SOCKET": self.socket}
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "jitc.proxy.cli", *words], env=told, capture_output=True, text=True,
+                [sys.executable, "-m", "jitc.proxy.commands.jitc", *words], env=told, capture_output=True, text=True,
                 timeout=self._lab.left(seconds), check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
@@ -58,7 +58,7 @@ class Service:
     def start(self, *words: str) -> Program:
         """`jitc WORDS`, without waiting for it."""
         told = self._lab.environment() | {"JITC_SOCKET": self.socket}
-        return self._lab.start(f"jitc-{words[0]}", [sys.executable, "-m", "jitc.proxy.cli", *words], told)
+        return self._lab.start(f"jitc-{words[0]}", [sys.executable, "-m", "jitc.proxy.commands.jitc", *words], told)
 
     def inject(self, kind: str, at: str, gpu: int = 0) -> None:
         self.command("inject", kind, "--gpu", str(gpu), "--at", at)
@@ -83,7 +83,7 @@ class Service:
         make_importable()
         import grpc
 
-        from jitc.proxy import rpc
+        from jitc.proxy.common import rpc
         from jitc.v1 import worker_pb2
 
         found = []
@@ -110,7 +110,7 @@ class Service:
 
     def _ask(self, what: str) -> dict[str, Any]:
         make_importable()
-        from jitc.proxy import rpc
+        from jitc.proxy.common import rpc
         from jitc.v1 import control_pb2
 
         request = getattr(control_pb2, f"{what}Request")()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from jitc.proxy import demo
+from jitc.proxy.commands.demo import command as demo
 
 RECORDS: list[dict[str, Any]] = [
     {"losses": ["0x1p+1", "0x1p+0", "0x1p-1"], "weights": "w", "optimizer": "o", "data": f"d{rank}", "parameters": 7}

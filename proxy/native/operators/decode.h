@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "jitc/operator_call.h"
 #include "jitc/operators_api.h"
 #include "operators/operator.h"
 #include "operators/reader.h"
-#include "operators/wire.h"
 
 namespace jitc::operators {
 

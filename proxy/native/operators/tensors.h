@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "jitc/operator_call.h"
 #include "jitc/operators_api.h"
 #include "operators/reader.h"
-#include "operators/wire.h"
 
 namespace jitc::operators {
 

@@ -38,8 +38,8 @@ def warm() -> dict[str, Any]:
 
 def discover(*words: str) -> dict[str, Any]:
     from jitc.proxy.backends import open_backend
-    from jitc.proxy.node.config import Config
-    from jitc.proxy.proxyd import add_device_options
+    from jitc.proxy.commands.proxyd import add_device_options
+    from jitc.proxy.common.config import Config
 
     parser = argparse.ArgumentParser()
     add_device_options(parser)

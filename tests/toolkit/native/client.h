@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cases.h"
-#include "core/backend.h"
+#include "device/backend.h"
 
 namespace jitc::test {
 

@@ -12,7 +12,7 @@
 #include <fstream>
 #include <thread>
 
-#include "device/shared_segment.h"
+#include "device/common/shared_segment.h"
 
 namespace jitc::test {
 namespace {

@@ -1,4 +1,4 @@
-"""Operator calls as bytes, written in Python after proxy/native/operators/wire.h, and the library behind ctypes."""
+"""Operator calls as bytes, written in Python after jitc/operator_call.h, and the library behind ctypes."""
 
 from __future__ import annotations
 

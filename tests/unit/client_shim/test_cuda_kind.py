@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from jitc.proxy import paths
 from jitc.proxy.backends import software
 from jitc.proxy.backends.base import GpuFacts
 from jitc.proxy.backends.software import SoftwareBackend
-from jitc.proxy.node.config import Config
-from jitc.proxy.node.stats import session_stats
+from jitc.proxy.common import paths
+from jitc.proxy.common.config import Config
+from jitc.proxy.node.workers.stats import session_stats
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 

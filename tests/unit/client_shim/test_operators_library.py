@@ -11,8 +11,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jitc.interpose.spec import ops
-from jitc.proxy import generated_ops
+from jitc.ops import generated_names as generated_ops
+from jitc.ops import table as ops
 
 DONE, RAISED, MALFORMED = 0, 1, 2
 

@@ -16,7 +16,7 @@ import pytest
 from toolkit.fakes import FakeCall, fake_calls, fake_environment, wheel_library
 from toolkit.native_program import TIMEOUT, NativeProgram, listed_cases, run_case
 
-from jitc.proxy.backends import libraries
+from jitc.proxy.backends.cuda import libraries
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
@@ -153,7 +153,7 @@ def ptxas() -> Path | None:
 @pytest.mark.skipif(ptxas() is None, reason="there is no ptxas (pip install triton)")
 @pytest.mark.parametrize("gpu", ["sm_75", "sm_90", "sm_100"])
 def test_kernels_that_do_harm_can_be_translated(gpu: str, tmp_path: Path) -> None:
-    source = (ROOT / "proxy" / "native" / "cuda" / "harm.cpp").read_text()
+    source = (ROOT / "proxy" / "native" / "device" / "cuda" / "faults" / "harm.cpp").read_text()
     (tmp_path / "harm.ptx").write_text(source.split('R"ptx(')[1].split(')ptx"')[0])
     command = [str(ptxas()), f"--gpu-name={gpu}", "harm.ptx", "-o", "harm.cubin"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

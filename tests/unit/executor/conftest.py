@@ -10,7 +10,7 @@ from executor_rig import Shared
 from kernel_rig import Node
 from toolkit.fakes import fake_library
 
-from jitc.proxy.executor import Executor
+from jitc.proxy.common.executor import Executor
 
 
 @pytest.fixture(params=["software", "cuda"])

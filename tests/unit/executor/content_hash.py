@@ -1,4 +1,4 @@
-"""The content hash (proxy/native/core/content_arithmetic.h) once more, in Python: slow, for blocks of a few KiB."""
+"""The content hash (proxy/native/base/content_arithmetic.h) once more, in Python: slow, for blocks of a few KiB."""
 
 from __future__ import annotations
 

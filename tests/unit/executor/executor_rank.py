@@ -14,7 +14,7 @@ from typing import Any
 from executor_job import digest
 from executor_rig import BASE, MIB, RANGE, Client, Control, Shared, make_executor, stats, wait_for
 
-from jitc.proxy.executor import Executor
+from jitc.proxy.common.executor import Executor
 
 BLOCK = 64 << 10
 PARAMETERS, STATISTICS, BATCH, GRADIENTS = 0, BLOCK, 2 * BLOCK, 3 * BLOCK

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jitc.proxy import executor as binding
-from jitc.proxy import generated_ops as ops
-from jitc.proxy.paths import executor_library
+from jitc.ops import generated_names as ops
+from jitc.proxy.common import executor as binding
+from jitc.proxy.common.paths import executor_library
 
 MIB = 1 << 20
 #: ThreadSanitizer does not allow the usual place, nor much room.

@@ -9,7 +9,7 @@ from typing import Any
 from executor_rig import BASE, MIB, Client, Completion, Control, Shared, hash_of, library
 from toolkit.fakes import fake_library
 
-from jitc.proxy.executor import Executor
+from jitc.proxy.common.executor import Executor
 
 GRAPH, EXECUTABLE = 41, 51
 IMAGE = b"JITCFAKE 1\nkernel add_i64\nkernel bump_global\nkernel wait_flag\nglobal counter 8\n"

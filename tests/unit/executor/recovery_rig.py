@@ -10,11 +10,11 @@ from typing import Any
 from executor_rank import Rank
 from google.protobuf.message_factory import GetMessageClass
 
-from jitc.proxy.documents import from_document, to_document
-from jitc.proxy.executor import ExecutorError
+from jitc.proxy.common.executor import ExecutorError
 from jitc.proxy.recovery.decide import Kind, Standing, decide
-from jitc.proxy.recovery.restore import CannotRestore, Restore
-from jitc.proxy.recovery.roads import Roads
+from jitc.proxy.recovery.restore.restore import CannotRestore, Restore
+from jitc.proxy.recovery.restore.transfer import Roads
+from jitc.proxy.worker.json_codec import from_document, to_document
 from jitc.v1 import worker_pb2
 
 _METHODS = worker_pb2.DESCRIPTOR.services_by_name["Worker"].methods_by_name

@@ -13,7 +13,7 @@ from executor_job import Job, digest, undisturbed
 from executor_rig import BASE, Client, Control, Shared, make_executor, stats
 from toolkit.fakes import FakeCall, fake_calls, fake_environment, fake_library
 
-from jitc.proxy.executor import ExecutorError
+from jitc.proxy.common.executor import ExecutorError
 
 CHILD = Path(__file__).with_name("executor_child.py")
 STEPS = 6

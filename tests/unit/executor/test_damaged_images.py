@@ -25,7 +25,7 @@ from kernel_rig import (
     variable,
 )
 
-from jitc.proxy.executor import ExecutorError
+from jitc.proxy.common.executor import ExecutorError
 
 
 def held(node: Node) -> list[Path]:

@@ -15,7 +15,7 @@ from executor_rank import BLOCK, STATISTICS, Rank, minibatch, start_two, stop
 from executor_rig import wait_for
 from recovery_rig import RESTORED, Recoveries, holds
 
-from jitc.proxy.recovery import restore
+from jitc.proxy.recovery.restore import restore
 
 POLICY = {"unique_ordinals": [1], "volatile_ordinals": [1], "known_ordinals": [0, 1]}
 SLOT = 256

@@ -16,7 +16,7 @@ from damage_rig import CHUNK_END, PLACES, Flip, Journal, Kept, clone, places, wr
 from executor_job import BLOCK, BLOCKS, Job, digest
 from executor_rig import BASE, MIB, Client, Control, Shared, make_executor, stats, wait_for
 
-from jitc.proxy.executor import Executor, ExecutorError
+from jitc.proxy.common.executor import Executor, ExecutorError
 
 SEED, STEPS = 4, 3
 IDENTICAL = "identical"

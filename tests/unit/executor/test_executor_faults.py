@@ -14,7 +14,7 @@ import pytest
 from executor_job import Job
 from executor_rig import Client, Control, Shared, make_executor, stats, wait_for
 
-from jitc.proxy.executor import Executor, ExecutorError
+from jitc.proxy.common.executor import Executor, ExecutorError
 
 pytestmark = pytest.mark.usefixtures("device")
 

@@ -29,8 +29,8 @@ from executor_rig import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jitc.proxy import generated_ops as ops
-from jitc.proxy.executor import Executor, ExecutorError
+from jitc.ops import generated_names as ops
+from jitc.proxy.common.executor import Executor, ExecutorError
 
 pytestmark = pytest.mark.usefixtures("device")
 

@@ -9,7 +9,7 @@ import pytest
 from executor_job import digest
 from executor_rig import BASE, MIB, Client, Control, Shared, make_executor, stats, wait_for
 
-from jitc.proxy.executor import Executor
+from jitc.proxy.common.executor import Executor
 
 pytestmark = pytest.mark.usefixtures("device")
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from executor_rig import MIB, Client, Control, Shared, batch, hash_of, library, make_executor, pack, stats, wait_for
 
-from jitc.proxy import executor as binding
-from jitc.proxy.executor import Executor, ExecutorError
+from jitc.proxy.common import executor as binding
+from jitc.proxy.common.executor import Executor, ExecutorError
 
 PART = MIB
 

@@ -13,7 +13,7 @@ import pytest
 from executor_job import Job, digest, live, undisturbed
 from executor_rig import BASE, MIB, NOTICE, Client, Shared, make_executor, stats, wait_for
 
-from jitc.proxy.executor import Executor
+from jitc.proxy.common.executor import Executor
 
 CHILD = Path(__file__).with_name("executor_child.py")
 

@@ -17,8 +17,8 @@ from executor_rank import BLOCK, Rank, minibatch, start_two, stop
 from executor_rig import library, wait_for
 from toolkit.fakes import fake_library
 
-from jitc.proxy import executor as binding
-from jitc.proxy.executor import ExecutorError
+from jitc.proxy.common import executor as binding
+from jitc.proxy.common.executor import ExecutorError
 
 Reply = dict[str, Any]
 POLICY = {"unique_ordinals": [1], "volatile_ordinals": [1], "known_ordinals": [0, 1]}

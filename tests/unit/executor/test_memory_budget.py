@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from executor_rig import BASE, MIB, RANGE, Client, Shared, make_executor
 
-from jitc.proxy.executor import Executor
+from jitc.proxy.common.executor import Executor
 
 PROGRAM = Path(os.environ.get("JITC_TEST_BUDGET") or Path(__file__).parents[3] / "build" / "tests" / "jitc_budget_test")
 CHILD = Path(__file__).with_name("budget_child.py")

@@ -14,7 +14,7 @@ import pytest
 from executor_rank import BLOCK, STATISTICS, Rank, minibatch, start_two, stop
 from executor_rig import NOTICE, wait_for
 
-from jitc.proxy.executor import ExecutorError
+from jitc.proxy.common.executor import ExecutorError
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from executor_rig import (
     wait_for,
 )  # fmt: skip
 
-from jitc.proxy.executor import Executor, ExecutorError
+from jitc.proxy.common.executor import Executor, ExecutorError
 
 pytestmark = pytest.mark.usefixtures("device")
 SIZE = 8 * MIB

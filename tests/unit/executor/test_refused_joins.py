@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from executor_rig import BASE, MIB, RANGE, Client, Control, Shared, make_executor
 
-from jitc.proxy.executor import Executor, Joined, JoinRefused, JoinSuperseded
+from jitc.proxy.common.executor import Executor, Joined, JoinRefused, JoinSuperseded
 
 UNIQUE_ID = b"joins".ljust(128, b"\0")
 

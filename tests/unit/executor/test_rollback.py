@@ -10,7 +10,7 @@ import pytest
 from executor_job import BLOCK, BLOCKS, Job, digest, undisturbed
 from executor_rig import BASE, MIB, RESULT, Client, Control, Shared, make_executor, stats, wait_for
 
-from jitc.proxy.executor import Executor
+from jitc.proxy.common.executor import Executor
 
 pytestmark = pytest.mark.usefixtures("device")
 

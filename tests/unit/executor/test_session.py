@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from executor_rig import ACK, BASE, MIB, PROGRESS, Client, Control, Shared, batch, make_executor, pack, stats, wait_for
 
-from jitc.proxy.executor import Executor, ExecutorError
+from jitc.proxy.common.executor import Executor, ExecutorError
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from executor_rig import BASE, MIB, Client, Control, Shared, make_executor, stats, wait_for
 
-from jitc.proxy.executor import Executor, ExecutorError
+from jitc.proxy.common.executor import Executor, ExecutorError
 
 pytestmark = pytest.mark.usefixtures("device")
 

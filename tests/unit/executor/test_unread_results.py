@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from executor_rig import BASE, FAULT, MIB, NOTICE, Client, Shared, make_executor, stats, wait_for
 
-from jitc.proxy.executor import Executor
+from jitc.proxy.common.executor import Executor
 
 pytestmark = pytest.mark.usefixtures("device")
 READS = 200

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from toolkit.fakes import fake_environment, fake_library, wheel_library
 
-from jitc.proxy.backends import libraries
+from jitc.proxy.backends.cuda import libraries
 
 PROGRAM = Path(__file__).with_name("dnn_without_gpu.py")
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "runtime/session.h"
+#include "session/session.h"
 
 namespace fake_dnn {
 

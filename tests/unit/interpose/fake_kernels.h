@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/session.h"
+#include "session/session.h"
 
 class FakeKernels {
  public:

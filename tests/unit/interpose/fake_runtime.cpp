@@ -12,7 +12,7 @@
 
 #include "fake_dnn.h"
 #include "fake_kernels.h"
-#include "runtime/session.h"
+#include "session/session.h"
 
 #define FAKE_API extern "C" __attribute__((visibility("default")))
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from interpose_fake import Cuda
 
-from jitc.interpose.spec.cudnn_shapes import KINDS
+from jitc.interpose.spec.cudnn.shapes import KINDS
 
 SUCCESS, NOT_INITIALIZED, BAD_PARAM, NULL_POINTER, NOT_FINALIZED = 0, 1001, 2000, 2002, 2004
 STREAM_MISMATCH = 2007

@@ -1,4 +1,4 @@
-"""What cuDNN's ops carry, decoded by their records in ``spec/ops_dnn.py``; for the tests of its front end.
+"""What cuDNN's ops carry, decoded by their records in ``protos/ops/dnn.py``; for the tests of its front end.
 
 Promise: what it takes is well formed, that is nothing is left over, padding is zero, and each object lies behind those
 that it mentions and before something that mentions it.
@@ -14,7 +14,8 @@ from typing import Any
 from interpose_fake import Cuda, Recorded
 
 from jitc.interpose.generator.blas_visitor import identifier
-from jitc.interpose.spec import cudnn, ops_dnn
+from jitc.interpose.spec.cudnn import functions as cudnn
+from jitc.ops import dnn as ops_dnn
 
 _OBJECT, _INVOCATION, _SLOT, _TENSOR = map(struct.Struct, ("<II", "<II", "<QII", "<q16sII"))
 _FUNCTIONS = {identifier(function.name): function.name for function in cudnn.API.functions}

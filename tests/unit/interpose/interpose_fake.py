@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jitc.interpose.spec import ops
-from jitc.proxy import generated_ops
+from jitc.ops import generated_names as generated_ops
+from jitc.ops import table as ops
 
 ROOT = Path(__file__).resolve().parents[3]
 HEADER = struct.Struct("<IHHQQ")

@@ -11,7 +11,7 @@ import json
 import sys
 from ctypes import byref, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
 
-from jitc.interpose.spec.cublaslt import ATTRIBUTES
+from jitc.interpose.spec.cublas.lt import ATTRIBUTES
 
 CODES = {"cuda": range(1100), "nccl": range(8), "cublas": range(20), "cudnn": range(6000)}
 

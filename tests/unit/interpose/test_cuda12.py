@@ -12,7 +12,8 @@ from interpose_fake import Cuda
 from interpose_symbols import defined
 
 from jitc.interpose.generator.wrappers_visitor import APIS
-from jitc.interpose.spec import cudart_12, device_prop
+from jitc.interpose.spec.cudart import cuda12 as cudart_12
+from jitc.interpose.spec.device import properties as device_prop
 
 FUNCTIONS = {f.name: f for f in APIS[0].functions}
 

@@ -22,7 +22,7 @@ from interpose_dnn import (
 )  # fmt: skip
 from interpose_dnn_ops import Call, Object, Sent, only, sent
 
-from jitc.proxy import generated_ops
+from jitc.ops import generated_names as generated_ops
 
 ONE, ZERO = c_float(1), c_float(0)
 F32_ONE, F32_ZERO = struct.pack("<f", 1), bytes(4)

@@ -35,9 +35,9 @@ from interpose_dnn import (
 )  # fmt: skip
 from interpose_fake import Cuda
 
-from jitc.interpose.spec import cudnn
-from jitc.interpose.spec.cudnn_shapes import ADVICE, KINDS
-from jitc.proxy import generated_ops
+from jitc.interpose.spec.cudnn import functions as cudnn
+from jitc.interpose.spec.cudnn.shapes import ADVICE, KINDS
+from jitc.ops import generated_names as generated_ops
 
 INVENTED = [0, 3, 0x1234567, 0xFFFFFFFFFFFFFFFF]
 POINTER, HANDLE, CHILD = 6, 0, 15

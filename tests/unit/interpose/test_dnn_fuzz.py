@@ -18,8 +18,9 @@ from interpose_dnn import PACK, VERSION, Dnn, i32, integers
 from interpose_dnn_ops import plan_of, sent, tensors_of
 from interpose_fake import Cuda
 
-from jitc.interpose.spec import cudnn, cudnn_graph
 from jitc.interpose.spec.api import Argument, Function
+from jitc.interpose.spec.cudnn import functions as cudnn
+from jitc.interpose.spec.cudnn import graph as cudnn_graph
 
 FIXED = settings(
     max_examples=150, derandomize=True, deadline=None, database=None,

@@ -30,7 +30,7 @@ from interpose_dnn import (
 )  # fmt: skip
 from interpose_dnn_ops import Call, Object, only, sent
 
-from jitc.proxy import generated_ops
+from jitc.ops import generated_names as generated_ops
 
 NUMBER, CHILD = 3, 15
 

@@ -24,7 +24,7 @@ from interpose_dnn import (
 )  # fmt: skip
 from interpose_dnn_ops import Call, Object, Sent, only
 
-from jitc.interpose.spec import ops_dnn
+from jitc.ops import dnn as ops_dnn
 
 PART = struct.Struct("<QIiiI16i")
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from toolkit.fakes import wheel_library
 
-from jitc.interpose.spec.cublaslt import ATTRIBUTES
-from jitc.proxy import paths
-from jitc.proxy.backends import libraries
+from jitc.interpose.spec.cublas.lt import ATTRIBUTES
+from jitc.proxy.backends.cuda import libraries
+from jitc.proxy.common import paths
 
 PROGRAM = Path(__file__).with_name("real_libraries.py")
 

@@ -13,7 +13,7 @@ from toolkit.service import Service
 from toolkit.workplace import Workplace
 
 from jitc.interpose.spec.unserved import UNSERVED, Unserved
-from jitc.proxy import paths
+from jitc.proxy.common import paths
 
 #: Calls each function that is named, as a program that is linked with its library does: found by the loader's order.
 LINKED = """

@@ -11,9 +11,9 @@ from typing import Any
 import grpc
 from standin_client import stream
 
-from jitc.proxy import rpc
-from jitc.proxy.generated_ops import FORMATS, IDS
-from jitc.proxy.paths import PROTOCOL_VERSION
+from jitc.ops.generated_names import FORMATS, IDS
+from jitc.proxy.common import rpc
+from jitc.proxy.common.paths import PROTOCOL_VERSION
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2, session_pb2
 

@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from jitc.proxy.executor import ExecutorError, JoinRefused
+from jitc.proxy.common.executor import ExecutorError, JoinRefused
 from jitc.proxy.worker.__main__ import serve
 
 SIZE = 1 << 20

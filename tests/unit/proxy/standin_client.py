@@ -11,10 +11,10 @@ from typing import Any
 
 import grpc
 
-from jitc.proxy import rpc
-from jitc.proxy.executor import Shared
-from jitc.proxy.node.config import Config
-from jitc.proxy.paths import PROTOCOL_VERSION
+from jitc.proxy.common import rpc
+from jitc.proxy.common.config import Config
+from jitc.proxy.common.executor import Shared
+from jitc.proxy.common.paths import PROTOCOL_VERSION
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from standin_client import structures
 
-from jitc.proxy import proxyd
-from jitc.proxy.node import config
+from jitc.proxy.commands import proxyd
+from jitc.proxy.common import config
 
 config.Config = functools.partial(  # type: ignore[assignment, misc]
     config.Config,

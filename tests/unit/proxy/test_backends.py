@@ -12,10 +12,12 @@ import pytest
 from standin_client import config
 from toolkit.fakes import fake_environment, fake_library
 
-from jitc.proxy.backends import cuda, libraries, nvml, open_backend, probe
+from jitc.proxy.backends import open_backend
 from jitc.proxy.backends.base import NoDevice
-from jitc.proxy.backends.xid import APPLICATION, describe, is_lost
-from jitc.proxy.node.config import ADDRESS_BASES, LARGE_BYTES
+from jitc.proxy.backends.cuda import backend as cuda
+from jitc.proxy.backends.cuda import libraries, nvml, probe
+from jitc.proxy.backends.cuda.xid import APPLICATION, describe, is_lost
+from jitc.proxy.common.config import ADDRESS_BASES, LARGE_BYTES
 
 GPU_A, GPU_B = "0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"
 Answer = Callable[..., dict[str, Any]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jitc.proxy.recovery.classes import Classes, Finding, Row, Table, classify, replicas
+from jitc.proxy.recovery.peer_mode.classes import Classes, Finding, Row, Table, classify, replicas
 
 
 def row(ordinal: int, content: str, before: str | None = None, size: int = 64) -> Row:

@@ -18,7 +18,10 @@ import grpc
 import pytest
 from standin_client import Client
 
-from jitc.proxy import cli, cli_text, proxyd, rpc
+from jitc.proxy.commands import jitc as cli
+from jitc.proxy.commands import proxyd
+from jitc.proxy.commands import text as cli_text
+from jitc.proxy.common import rpc
 from jitc.v1 import control_pb2
 
 COMMAND = [sys.executable, str(Path(__file__).with_name("standin_proxyd.py"))]

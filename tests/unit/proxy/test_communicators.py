@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 from standin_client import Client, absences, config, structures, wait_until
 
-from jitc.proxy import cli_text, rpc
+from jitc.proxy.commands import text as cli_text
+from jitc.proxy.common import rpc
+from jitc.proxy.common.config import SLOTS
 from jitc.proxy.node import communicators
 from jitc.proxy.node.communicators import EXTERNAL_DEVICE, INVALID_VALUE, OUT_OF_MEMORY, Communicators, Refusal
-from jitc.proxy.node.config import SLOTS
 from jitc.proxy.node.join_watch import JoinWatch
-from jitc.proxy.node.memory import NoSpace
-from jitc.proxy.node.sessions import SessionEvent
+from jitc.proxy.node.registry import SessionEvent
+from jitc.proxy.node.shared_memory import NoSpace
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 

@@ -14,10 +14,10 @@ import pytest
 from real_client import RealClient
 from toolkit.waiting import until
 
-from jitc.proxy import paths
-from jitc.proxy.node.config import Config
-from jitc.proxy.node.stats import stats_of
-from jitc.proxy.recovery.policy import Policies
+from jitc.proxy.common import paths
+from jitc.proxy.common.config import Config
+from jitc.proxy.node.workers.stats import stats_of
+from jitc.proxy.recovery.peer_mode.policy import Policies
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 
@@ -134,7 +134,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> None:
         Ranks.looks += 1
 
     monkeypatch.setattr(Policies, "tick", tick)
-    monkeypatch.setattr("jitc.proxy.recovery.policy.MEASURE_EVERY", 3)
+    monkeypatch.setattr("jitc.proxy.recovery.peer_mode.policy.MEASURE_EVERY", 3)
     for pause in ("MEASURING_SECONDS", "IDLE_SECONDS"):
         monkeypatch.setattr(f"jitc.proxy.recovery.coordinator.{pause}", 0.001)
 

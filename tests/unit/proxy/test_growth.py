@@ -17,7 +17,7 @@ import pytest
 from standin_client import Client
 from toolkit.waiting import until
 
-from jitc.proxy import rpc
+from jitc.proxy.common import rpc
 from jitc.v1 import control_pb2
 
 #: Seen before the first look: pools, caches and the allocator's arenas are filled by then.

@@ -12,11 +12,11 @@ import grpc
 import pytest
 from standin_client import Client, config, wait_until, worker_of
 
-from jitc.proxy import rpc
 from jitc.proxy.backends.base import HealthEvent
 from jitc.proxy.backends.software import SoftwareBackend
-from jitc.proxy.node.workers import WorkerState
-from jitc.proxy.paths import PROTOCOL_VERSION
+from jitc.proxy.common import rpc
+from jitc.proxy.common.paths import PROTOCOL_VERSION
+from jitc.proxy.node.workers.worker import WorkerState
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 

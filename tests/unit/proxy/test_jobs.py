@@ -14,7 +14,7 @@ from toolkit.waiting import until
 from jitc.proxy.recovery import replay
 from jitc.proxy.recovery.coordinator import Coordinator
 from jitc.proxy.recovery.limits import ATTEMPTS_WITHOUT_PROGRESS, Attempts
-from jitc.proxy.recovery.restore import Restore
+from jitc.proxy.recovery.restore.restore import Restore
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 

@@ -16,10 +16,10 @@ from real_client import COUNTER, STATE, RealClient, expected, inject, reduce, st
 from standin_client import wait_until
 from toolkit.waiting import until
 
-from jitc.proxy import paths
-from jitc.proxy.node.config import Config
-from jitc.proxy.node.workers import Worker
-from jitc.proxy.recovery.states import Event, Timeline
+from jitc.proxy.common import paths
+from jitc.proxy.common.config import Config
+from jitc.proxy.node.workers.worker import Worker
+from jitc.proxy.recovery.phases import Event, Timeline
 from jitc.proxy.service import Service
 
 pytestmark = [

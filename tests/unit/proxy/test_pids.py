@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from jitc.proxy.node import pids
+from jitc.proxy.node.workers import processes as pids
 
 
 @pytest.fixture(params=["pidfd", "without"])

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from standin_client import Client, config, wait_until
 
-from jitc.proxy.arguments import pinned_size
-from jitc.proxy.node.config import PINNED_BASE, PINNED_MOST
-from jitc.proxy.node.service import open_request
+from jitc.proxy.commands.options import pinned_size
+from jitc.proxy.common.config import PINNED_BASE, PINNED_MOST
+from jitc.proxy.node.api.node import open_request
 from jitc.proxy.service import Service
 
 

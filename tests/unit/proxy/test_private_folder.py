@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from standin_client import config
 
-from jitc.proxy import rpc
-from jitc.proxy.node.sockets import Place, SocketInUse
-from jitc.proxy.paths import PROTOCOL_VERSION
+from jitc.proxy.common import rpc
+from jitc.proxy.common.paths import PROTOCOL_VERSION
+from jitc.proxy.node.socket_lock import Place, SocketInUse
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 

@@ -9,7 +9,7 @@ import grpc
 import pytest
 from standin_client import Client, wait_until
 
-from jitc.proxy.recovery.calls import Calls, Interrupted
+from jitc.proxy.recovery.worker_calls import Calls, Interrupted
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from jitc.proxy.recovery.classes import Row, Table
-from jitc.proxy.recovery.replicas import AGREEING, SMALL, Replicas, Split
+from jitc.proxy.recovery.peer_mode.classes import Row, Table
+from jitc.proxy.recovery.peer_mode.replicas import AGREEING, SMALL, Replicas, Split
 
 LARGE = SMALL + 1
 Contents = dict[int, str]

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from jitc.proxy.recovery.calls import Interrupted
 from jitc.proxy.recovery.decide import Standing
-from jitc.proxy.recovery.restore import CannotRestore, Restore
-from jitc.proxy.recovery.roads import Roads
+from jitc.proxy.recovery.restore.restore import CannotRestore, Restore
+from jitc.proxy.recovery.restore.transfer import Roads
+from jitc.proxy.recovery.worker_calls import Interrupted
 from jitc.v1 import worker_pb2
 
 ROWS = [worker_pb2.BlockRow(address=100 * n, bytes=8 * n, ordinal=n, hash=bytes([n])) for n in (1, 2, 3)]

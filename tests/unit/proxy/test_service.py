@@ -15,8 +15,8 @@ import grpc
 import pytest
 from standin_client import Client, config, stream, wait_until, worker_of
 
-from jitc.proxy import rpc
-from jitc.proxy.node.config import (
+from jitc.proxy.common import rpc
+from jitc.proxy.common.config import (
     ADDRESS_BASES,
     PINNED_BASE,
     PINNED_MOST,
@@ -24,8 +24,8 @@ from jitc.proxy.node.config import (
     address_range,
     pinned_address,
 )
-from jitc.proxy.node.sockets import Place, SocketInUse
-from jitc.proxy.paths import PROTOCOL_VERSION
+from jitc.proxy.common.paths import PROTOCOL_VERSION
+from jitc.proxy.node.socket_lock import Place, SocketInUse
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jitc.proxy.machine import ImpossibleEvent, Machine
-from jitc.proxy.node.sessions import SESSION_TABLE, SessionEvent, SessionState
-from jitc.proxy.node.workers import WORKER_TABLE, WorkerEvent, WorkerState
-from jitc.proxy.recovery.blocks import ALIGNMENT, Block, plan
+from jitc.proxy.common.state_machine import ImpossibleEvent, Machine
+from jitc.proxy.node.registry import SESSION_TABLE, SessionEvent, SessionState
+from jitc.proxy.node.workers.worker import WORKER_TABLE, WorkerEvent, WorkerState
 from jitc.proxy.recovery.decide import Decision, Kind, Standing, decide
 from jitc.proxy.recovery.limits import LOSSES_WITHOUT_PROGRESS, REPLAYS_OF_A_FAULT, Limits
-from jitc.proxy.recovery.states import TABLE, Event, Phase, Timeline
+from jitc.proxy.recovery.phases import TABLE, Event, Phase, Timeline
+from jitc.proxy.recovery.restore.block_match import ALIGNMENT, Block, plan
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,11 @@ import pytest
 from real_client import STATE, RealClient, inject
 from standin_client import wait_until
 
-from jitc.proxy.node.config import Config
-from jitc.proxy.node.sessions import Session
+from jitc.proxy.common.config import Config
+from jitc.proxy.node.registry import Session
 from jitc.proxy.recovery.decide import Decision, Kind, Standing, decide
+from jitc.proxy.recovery.determinism.tolerance import LEAST, MOST, TIMES, UNKNOWN, Tolerances
 from jitc.proxy.recovery.limits import ASTRAY_BEFORE_OLDER, REPLAYS_ASTRAY, Limits
-from jitc.proxy.recovery.tolerance import LEAST, MOST, TIMES, UNKNOWN, Tolerances
 from jitc.proxy.service import Service
 
 GROUP = [cast("Session", SimpleNamespace(number=number)) for number in (1, 2)]

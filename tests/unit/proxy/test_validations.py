@@ -10,8 +10,8 @@ import pytest
 from real_client import COUNTER, STATE, RealClient, expected, inject, reduce, states, together
 from standin_client import wait_until
 
-from jitc.proxy import paths, rpc
-from jitc.proxy.node.config import Config
+from jitc.proxy.common import paths, rpc
+from jitc.proxy.common.config import Config
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 
@@ -73,7 +73,7 @@ def test_ranks_stop_together(real: Service) -> None:
 
 @pytest.mark.parametrize("real", [{"validate_every": 5}], indirect=True)
 def test_in_turn(real: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jitc.proxy.recovery.validation.LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("jitc.proxy.recovery.determinism.validation.LOOK_SECONDS", 0.0)
     client, steps = RealClient(real), 0
     client.start()
     while len(real.validations()) < 2:

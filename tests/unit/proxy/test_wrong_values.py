@@ -17,9 +17,12 @@ from typing import Any
 import grpc
 import pytest
 
-from jitc.proxy import cli, cli_ask, proxyd, service
-from jitc.proxy.arguments import size
-from jitc.proxy.node.config import Config
+from jitc.proxy.commands import ask as cli_ask
+from jitc.proxy.commands import jitc as cli
+from jitc.proxy.commands import proxyd
+from jitc.proxy.commands.options import size
+from jitc.proxy.common.config import Config
+from jitc.proxy.node import service
 
 BIN = Path(sys.executable).parent
 LONG = "9" * 5000
@@ -107,7 +110,7 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Config]]:
 
 
 def cli_run_signals() -> tuple[signal.Signals, ...]:
-    from jitc.proxy.cli_run import FORWARDED
+    from jitc.proxy.commands.run import FORWARDED
 
     return FORWARDED
 

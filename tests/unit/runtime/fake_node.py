@@ -19,7 +19,7 @@ from typing import Any
 import grpc
 from toolkit.waiting import until
 
-from jitc.proxy.paths import PROTOCOL_VERSION
+from jitc.proxy.common.paths import PROTOCOL_VERSION
 from jitc.v1 import control_pb2, control_pb2_grpc, session_pb2
 
 HEADER = struct.Struct("<IHHQQ")  # OpHeader

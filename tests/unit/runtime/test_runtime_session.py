@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fake_node import BASE, Node, Record, completion
 
-from jitc.proxy.paths import PROTOCOL_VERSION
+from jitc.proxy.common.paths import PROTOCOL_VERSION
 
 Start = Callable[..., Any]
 

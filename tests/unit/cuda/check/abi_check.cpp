@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-#include "cuda/driver.h"
-#include "cuda/error.h"
+#include "device/cuda/driver/driver.h"
+#include "device/cuda/driver/error.h"
 #include "same_abi.h"
 
 namespace jitc::cuda::abi {

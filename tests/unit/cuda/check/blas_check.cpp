@@ -2,7 +2,7 @@
 #include <cublasLt.h>
 #include <cublas_v2.h>
 
-#include "cuda/blas_library.h"
+#include "device/cuda/blas/blas_library.h"
 #include "same_abi.h"
 
 namespace jitc::cuda {

@@ -1,7 +1,7 @@
 // Compiles only when the cuda device's declarations of cuDNN are those of NVIDIA's headers.
 #include <cudnn.h>
 
-#include "cuda/dnn_library.h"
+#include "device/cuda/dnn/dnn_library.h"
 #include "same_abi.h"
 
 namespace jitc::cuda {

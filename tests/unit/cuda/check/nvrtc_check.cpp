@@ -1,7 +1,7 @@
 // Compiles only when the cuda device's own declarations of NVRTC are those of the real nvrtc.h.
 #include <nvrtc.h>
 
-#include "cuda/nvrtc.h"
+#include "device/cuda/module/nvrtc.h"
 #include "same_abi.h"
 
 namespace jitc::cuda {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "cases.h"
-#include "cuda/blas_invoke.h"
-#include "cuda/error.h"
-#include "cuda/lt_description.h"
+#include "device/cuda/blas/blas_invoke.h"
+#include "device/cuda/blas/lt_description.h"
+#include "device/cuda/driver/error.h"
 #include "jitc/generated_lt.h"
 
 namespace jitc::test {

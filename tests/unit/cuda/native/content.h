@@ -3,7 +3,7 @@
 #include <random>
 #include <vector>
 
-#include "core/content_hash.h"
+#include "base/content_hash.h"
 
 namespace jitc::test {
 

@@ -1,7 +1,7 @@
 // A client's cuDNN calls as ops, for the cases of the cuda device. Descriptions are made by the interposer's
 // own code.
 #pragma once
-#include "dnn_record.h"
+#include "api/cudnn/dnn_record.h"
 #include "kernels.h"
 
 namespace jitc::test {

@@ -4,8 +4,8 @@
 #include <cstdlib>
 
 #include "blas_client.h"
-#include "cuda/dnn_objects.h"
-#include "device/error.h"
+#include "device/common/error.h"
+#include "device/cuda/dnn/dnn_objects.h"
 #include "dnn_client.h"
 
 namespace jitc::test {

@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "core/backend.h"
+#include "device/backend.h"
 
 namespace jitc::test {
 

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "cuda/link_end.h"
+#include "device/cuda/peer/link_end.h"
 #include "harness.h"
 #include "ranks.h"
 

@@ -1,7 +1,7 @@
 // Pinned memory that the program shares, on the cuda device.
 #include <thread>
 
-#include "core/checksum.h"
+#include "base/checksum.h"
 #include "kernels.h"
 #include "pinned_ops.h"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "cuda/scalar.h"
+#include "device/cuda/collective/scalar.h"
 #include "rank.h"
 
 namespace jitc::test {

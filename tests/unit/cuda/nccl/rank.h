@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "client.h"
-#include "cuda/communicators.h"
-#include "cuda/error.h"
+#include "device/cuda/collective/communicators.h"
+#include "device/cuda/driver/error.h"
 #include "stub_nccl.h"
 
 namespace jitc::test {

@@ -12,8 +12,8 @@
 #include <new>
 #include <string>
 
-#include "core/board.h"
-#include "core/memory_budget.h"
+#include "base/board.h"
+#include "base/memory_budget.h"
 
 namespace jitc {
 namespace {

@@ -1,6 +1,6 @@
 // Cases of the resource table: what ops do to it, and its packed form. Called with a case's name and a
 // folder.
-#include "core/resources.h"
+#include "executor/state/resources.h"
 
 #include <cstdio>
 #include <cstring>
@@ -9,9 +9,9 @@
 #include <map>
 #include <random>
 
-#include "core/checksum.h"
-#include "core/images.h"
-#include "core/wire.h"
+#include "base/checksum.h"
+#include "executor/journal/wire.h"
+#include "executor/state/images.h"
 #include "jitc/limits.h"
 
 namespace jitc {

@@ -1,6 +1,6 @@
 // A function of the spec against the one of a real header, which is included before.
 #pragma once
-#include "abi_types.h"
+#include "api/common/abi_types.h"
 #include "same_abi.h"
 
 #define JITC_CHECK(name, ...) \

@@ -1,4 +1,4 @@
-// Generated from interpose/spec/cublaslt.py by `python -m jitc.interpose.generator`; do not edit.
+// Generated from interpose/spec/cublas/lt.py by `python -m jitc.interpose.generator`; do not edit.
 #include <cublasLt.h>
 
 static_assert(CUBLASLT_MATMUL_DESC_COMPUTE_TYPE == 0);

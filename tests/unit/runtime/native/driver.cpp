@@ -4,8 +4,8 @@
 #include <cstring>
 #include <string>
 
-#include "runtime/message.h"
-#include "runtime/session.h"
+#include "session/message.h"
+#include "session/session.h"
 
 namespace {
 

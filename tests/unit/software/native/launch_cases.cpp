@@ -3,9 +3,9 @@
 #include <cstdlib>
 #include <random>
 
+#include "device/software/collective/half.h"
 #include "harness.h"
 #include "jitc/completion.h"
-#include "software/half.h"
 
 namespace jitc::test {
 namespace {

@@ -2,8 +2,8 @@
 #include <fstream>
 #include <thread>
 
+#include "device/software/device/device.h"
 #include "harness.h"
-#include "software/device.h"
 
 namespace jitc::test {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "device/software/memory/pages.h"
 #include "harness.h"
-#include "software/pages.h"
 
 namespace jitc::test {
 namespace {

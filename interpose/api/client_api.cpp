@@ -1,0 +1,231 @@
+// The C interface for client_shim and for programs without PyTorch (jitc/client_api.h).
+//
+// Promise: without a session nothing is asked of the service, except by jitc_device_kind.
+#include "jitc/client_api.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "api/memory/host_copy.h"
+#include "api/memory/memory.h"
+#include "api/module/variables.h"
+#include "api/stream/capture.h"
+#include "jitc/generated_ops.h"
+#include "session/message.h"
+
+namespace jitc::front {
+namespace {
+
+using runtime::Steps;
+
+/// What is live in a session: the program's blocks that lie there, or, without a list, everything that is
+/// allocated; and the device variables, which are state like memory.
+class LiveBlocks {
+ public:
+  LiveBlocks(const jitc_live_block* blocks, size_t count) : blocks_(blocks), count_(count) {}
+  /// Calls use with what is live. Without a list of the program's, nothing is allocated or freed until use
+  /// has submitted it.
+  template <class Use>
+  void in(Session& session, Use&& use) const {
+    if (blocks_) return use(sorted(session, listed(session)));
+    addresses_of(session).with_blocks([&](const std::vector<Block>& blocks) {
+      std::vector<ops::LiveBlock> live;
+      for (const Block& block : blocks) live.push_back({block.address, block.bytes, block.ordinal});
+      use(sorted(session, std::move(live)));
+    });
+  }
+
+ private:
+  std::vector<ops::LiveBlock> listed(const Session& session) const {
+    std::vector<ops::LiveBlock> live;
+    for (const jitc_live_block& block : std::span(blocks_, count_))
+      if (Node::instance().owner(block.address) == &session)
+        live.push_back({block.address, block.bytes, block.ordinal});
+    return live;
+  }
+  static std::vector<ops::LiveBlock> sorted(Session& session, std::vector<ops::LiveBlock> live) {
+    add_variables(session, &live);
+    std::sort(live.begin(), live.end(), [](const auto& a, const auto& b) {
+      return a.ordinal != b.ordinal ? a.ordinal < b.ordinal : a.address < b.address;
+    });
+    return live;
+  }
+
+  const jitc_live_block* const blocks_;
+  const size_t count_;
+};
+
+void make_boundary(Session& session, uint64_t number, const LiveBlocks& blocks) {
+  blocks.in(session, [&](const std::vector<ops::LiveBlock>& live) {
+    ops::Boundary op;
+    op.boundary = number;
+    op.count = live.size();
+    if (!session.submit(op, std::as_bytes(std::span(live))) && !session.status())
+      runtime::message_once(
+          "no boundary: " + std::to_string(live.size()) +
+          " live blocks are too many for one record; a fault from here on goes back further");
+  });
+  addresses_of(session).boundary();
+}
+
+void tell_live(Session& session, const LiveBlocks& blocks) {
+  blocks.in(session, [&](const std::vector<ops::LiveBlock>& live) {
+    ops::LiveSet op;
+    op.count = live.size();
+    session.submit(op, std::as_bytes(std::span(live)));
+  });
+}
+
+void begin_step(Session& session, uint64_t number) {
+  ops::StepBegin op;
+  op.step = number;
+  session.submit(op);
+}
+
+/// A step that is being captured does not happen now.
+bool is_captured(const Session* session) {
+  if (!any_capture(*session)) return false;
+  runtime::message_once(
+      "an optimizer step inside a CUDA graph is no boundary: call jitc_step_begin and jitc_step_end around "
+      "the "
+      "graph's launch, or keep the step outside the graph");
+  return true;
+}
+
+/// Tells all sessions of the process, whichever of them the step concerns: what a session depends on lies
+/// behind its newest boundary, and its journal does not grow while nothing happens there.
+template <class Tell>
+void tell_step(uint64_t Steps::* count, Tell&& tell) {
+  Steps& steps = Steps::instance();
+  const std::lock_guard lock(steps.mutex);
+  const std::vector<Session*> sessions = Node::instance().sessions();
+  if (std::any_of(sessions.begin(), sessions.end(), is_captured)) return;
+  const uint64_t number = ++(steps.*count);
+  for (Session* session : sessions) tell(*session, number);
+}
+
+/// The stream of an operator call: the default stream means that of the given device.
+Status stream_on(int device, void* stream, StreamRef* out) {
+  const auto handle = reinterpret_cast<uint64_t>(stream);
+  if (handle > 2) return resolve_stream(handle, out);
+  Status status = kSuccess;
+  *out = {session_of(device, &status), 0, device};
+  return status;
+}
+
+template <class Body>
+int guarded(Body&& body) noexcept {
+  try {
+    if (forked()) return kInitializationError;
+    return body();
+  } catch (const std::bad_alloc&) {
+    return kOutOfMemory;
+  } catch (...) {
+    return kUnknown;
+  }
+}
+
+std::span<const std::byte> bytes_of(const void* call, size_t size) {
+  return {static_cast<const std::byte*>(call), size};
+}
+
+}  // namespace
+}  // namespace jitc::front
+
+using namespace jitc;
+using namespace jitc::front;
+
+extern "C" {
+
+int jitc_device_kind(void) {
+  int kind = 0;
+  guarded([&] {
+    const GpuInfo* gpu = visible_gpu(0);
+    if (gpu) kind = gpu->device == "software" ? 1 : 2;
+    return kSuccess;
+  });
+  return kind;
+}
+
+int jitc_serves_cudnn(int device) {
+  bool served = false;
+  guarded([&] {
+    const GpuInfo* gpu = visible_gpu(device);
+    served = gpu && gpu->runs_kernels() && gpu->cudnn;
+    return kSuccess;
+  });
+  return served;
+}
+
+void jitc_step_begin(void) {
+  guarded([] {
+    tell_step(&Steps::begun, begin_step);
+    return kSuccess;
+  });
+}
+
+void jitc_step_begin_live(const jitc_live_block* blocks, size_t count) {
+  guarded([&] {
+    const LiveBlocks live(blocks, count);
+    tell_step(&Steps::begun, [&](Session& session, uint64_t number) {
+      tell_live(session, live);
+      begin_step(session, number);
+    });
+    return kSuccess;
+  });
+}
+
+void jitc_step_end(const jitc_live_block* blocks, size_t count) {
+  guarded([&] {
+    const LiveBlocks live(blocks, count);
+    tell_step(&Steps::passed,
+              [&](Session& session, uint64_t number) { make_boundary(session, number, live); });
+    return kSuccess;
+  });
+}
+
+void jitc_set_phase(int phase) {
+  if (phase >= 0 && phase <= 2) Node::set_phase(static_cast<ops::Phase>(phase));
+}
+
+void jitc_set_phase_source(jitc_phase_source source) { Node::set_phase_source(source); }
+
+void jitc_set_element_type(jitc_element_type type) { set_element_type(type); }
+
+int jitc_operator_call(int device, void* stream, const void* call, size_t size) {
+  return guarded([&] {
+    StreamRef ref;
+    if (const Status status = stream_on(device, stream, &ref)) return status;
+    return submitted(*ref.session,
+                     ref.session->submit(on_stream<ops::OperatorCall>(ref.id), bytes_of(call, size)));
+  });
+}
+
+int jitc_operator_query(int device, void* stream, const void* call, size_t size, jitc_reply* reply) {
+  return guarded([&] {
+    *reply = {nullptr, 0, static_cast<uint32_t>(kUnknown)};
+    StreamRef ref;
+    if (const Status status = stream_on(device, stream, &ref))
+      return static_cast<int>(reply->status = status);
+    const runtime::Result result =
+        ref.session->call(on_stream<ops::OperatorQuery>(ref.id), bytes_of(call, size));
+    reply->status = result.status;
+    reply->size = result.payload.size();
+    reply->data = static_cast<uint8_t*>(std::malloc(std::max<size_t>(reply->size, 1)));
+    if (!reply->data) throw std::bad_alloc();
+    if (reply->size) std::memcpy(reply->data, result.payload.data(), reply->size);
+    return static_cast<int>(result.status);
+  });
+}
+
+const char* jitc_last_message(void) { return runtime::last_message(); }
+
+void jitc_reply_free(jitc_reply* reply) {
+  std::free(reply->data);
+  *reply = {};
+}
+}

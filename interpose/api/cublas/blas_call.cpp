@@ -1,0 +1,137 @@
+// See blas_call.h.
+#include "blas_call.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <unordered_map>
+
+#include "api/memory/memory.h"
+
+namespace jitc::front {
+namespace {
+
+/// Device memory for results on their way to the host: a cell per call, of the next call in turn.
+struct Cells {
+  static constexpr uint64_t kBytes = 16, kCount = 4096;
+  std::mutex mutex;
+  std::unordered_map<const Session*, uint64_t> by_session;
+  std::atomic<uint64_t> turn{0};
+};
+Cells& cells() {
+  static auto& out = *new Cells;
+  return out;
+}
+
+uint64_t known_cells(const Session* session) {
+  const std::lock_guard lock(cells().mutex);
+  const auto found = cells().by_session.find(session);
+  return found == cells().by_session.end() ? 0 : found->second;
+}
+
+/// The address of a cell; 0: no memory. Two threads that come first may allocate twice: one block is given
+/// back.
+uint64_t take_cell(Session& session) {
+  uint64_t base = known_cells(&session);
+  if (!base) {
+    uint64_t made = 0;
+    if (allocate(session, Cells::kBytes * Cells::kCount, &made)) return 0;
+    {
+      const std::lock_guard lock(cells().mutex);
+      base = cells().by_session.try_emplace(&session, made).first->second;
+    }
+    if (base != made) release(made, 0);
+  }
+  return base + cells().turn++ % Cells::kCount * Cells::kBytes;
+}
+
+bool on_device(const void* at) { return Node::instance().owner(reinterpret_cast<uint64_t>(at)) != nullptr; }
+
+}  // namespace
+
+BlasCall::BlasCall(uint64_t handle, const char* name, uint32_t function)
+    : name_(name), handle_(handle), status_(blas_stream(handle, &blas_, &stream_)) {
+  if (!status_ && (!blas_.session || blas_.session != stream_.session)) status_ = kBlasInvalidValue;
+  op_.handle = handle;
+  op_.function = function;
+}
+
+void BlasCall::fail(Status status) {
+  if (!status_) status_ = status;
+}
+
+ops::BlasSlot& BlasCall::next(ops::BlasSlotKind kind, uint32_t bytes) {
+  ops::BlasSlot& slot = slots_.at(op_.slots++);
+  slot.kind = static_cast<uint32_t>(kind);
+  slot.bytes = bytes;
+  return slot;
+}
+
+BlasCall& BlasCall::number(int64_t value) {
+  std::memcpy(next(ops::BlasSlotKind::number, sizeof value).value.data(), &value, sizeof value);
+  return *this;
+}
+
+BlasCall& BlasCall::count(int32_t value) {
+  if (value < 0) fail(kBlasInvalidValue);
+  return number(value);
+}
+
+BlasCall& BlasCall::increment(int32_t value) {
+  if (value == 0) fail(kBlasInvalidValue);
+  return number(value);
+}
+
+BlasCall& BlasCall::leading(int32_t value, int32_t rows) {
+  if (value < std::max(rows, 1)) fail(kBlasInvalidValue);
+  return number(value);
+}
+
+BlasCall& BlasCall::address(uint64_t value) {
+  std::memcpy(next(ops::BlasSlotKind::address, sizeof value).value.data(), &value, sizeof value);
+  return *this;
+}
+
+BlasCall& BlasCall::scalar(const void* at, uint32_t bytes) {
+  if (!at) fail(kBlasInvalidValue);
+  if (blas_.pointer_mode == 1) return address(reinterpret_cast<uint64_t>(at));
+  if (!bytes) fail(kBlasNotSupported);
+  // A device address in host mode is a mistake that would end the process.
+  if (on_device(at)) fail(kBlasInvalidValue);
+  ops::BlasSlot& slot = next(ops::BlasSlotKind::scalar, bytes);
+  if (!status_) std::memcpy(slot.value.data(), at, bytes);
+  return *this;
+}
+
+BlasCall& BlasCall::result(void* at, uint32_t bytes) {
+  if (!at) fail(kBlasInvalidValue);
+  if (blas_.pointer_mode == 1) return address(reinterpret_cast<uint64_t>(at));
+  if (!bytes) fail(kBlasNotSupported);
+  if (on_device(at)) fail(kBlasInvalidValue);
+  host_ = at;
+  host_bytes_ = bytes;
+  if (!status_ && !(scratch_ = take_cell(*stream_.session))) fail(kBlasAllocFailed);
+  return address(scratch_);
+}
+
+BlasCall& BlasCall::info(int32_t* at) {
+  if (!at) fail(kBlasInvalidValue);
+  if (!status_) *at = 0;
+  return *this;
+}
+
+Status BlasCall::submit() {
+  if (status_ == kBlasNotSupported) runtime::message_once(std::string(name_) + ": unknown type of a scalar");
+  if (status_) return status_;
+  if (blas_.workspace != blas_.sent)
+    if (const Status status = send_workspace(handle_)) return status;
+  op_.header.stream = stream_.id;
+  const auto payload = std::as_bytes(std::span(slots_).first(op_.slots));
+  if (!stream_.session->submit(op_, payload)) return kBlasExecutionFailed;
+  if (!host_) return kSuccess;
+  const auto to = reinterpret_cast<uint64_t>(host_);
+  return copy(to, scratch_, host_bytes_, stream_, true) ? kBlasExecutionFailed : kSuccess;
+}
+
+}  // namespace jitc::front

@@ -1,0 +1,50 @@
+// A cuBLAS call that travels to the worker as it is: the op blas_call, one slot per argument.
+//
+// Used by generated_blas_client.cpp only. Promises: a call with a wrong handle, a size out of its documented
+// range, a missing scalar or a scalar of unknown type submits nothing and returns cuBLAS's status for it;
+// scalars are read before the call returns (host pointer mode); a result for the host is there when it
+// returns.
+#pragma once
+#include <array>
+
+#include "api/generated/generated_blas_client.h"
+#include "blas.h"
+#include "blas_types.h"
+
+namespace jitc::front {
+
+class BlasCall {
+ public:
+  BlasCall(uint64_t handle, const char* name, uint32_t function);
+
+  BlasCall& number(int64_t value);
+  /// Numbers that cuBLAS refuses at once when they are negative, 0, or less than the rows of the matrix.
+  BlasCall& count(int32_t value);
+  BlasCall& increment(int32_t value);
+  BlasCall& leading(int32_t value, int32_t rows);
+  BlasCall& address(uint64_t value);
+  /// alpha, beta and their like: by the handle's pointer mode the value or its address.
+  BlasCall& scalar(const void* at, uint32_t bytes);
+  /// What the call computes, for the host or for the device by the same mode.
+  BlasCall& result(void* at, uint32_t bytes);
+  /// A status that cuBLAS writes on the host before it returns: the worker reports a bad one as a fault.
+  BlasCall& info(int32_t* at);
+  Status submit();
+
+ private:
+  ops::BlasSlot& next(ops::BlasSlotKind kind, uint32_t bytes);
+  void fail(Status status);
+
+  const char* name_;
+  uint64_t handle_;
+  Blas blas_;
+  StreamRef stream_;
+  ops::BlasCall op_;
+  std::array<ops::BlasSlot, forward::kMostSlots> slots_;
+  void* host_ = nullptr;  // where the result goes, from scratch_
+  uint64_t scratch_ = 0;
+  uint32_t host_bytes_ = 0;
+  Status status_;
+};
+
+}  // namespace jitc::front

@@ -1,0 +1,173 @@
+// cuBLAS handles: stream, pointer mode and the like; versions and texts.
+//
+// Promise: on a device with kernels the worker has the same handle with the same modes before any call that
+// is submitted after them. cublasSetStream takes the workspace away, as the library's does; because PyTorch
+// sets both before every call, the worker is told only when the call comes and the workspace is another one.
+#include <utility>
+
+#include "api/common/handles.h"
+#include "blas.h"
+#include "jitc/limits.h"
+
+namespace jitc::front {
+namespace {
+
+using Handles = HandleTable<Blas, Kind::blas>;
+Handles& handles() {
+  static auto& out = *new Handles;
+  return out;
+}
+constexpr int kVersion = 130000;
+constexpr uint64_t kWorkspaceAlignment = 256, kNoWorkspace = UINT64_MAX;
+
+/// Tells the worker of a change; nothing to do on a device without kernels.
+Status send(const Blas& blas, uint64_t handle, ops::BlasField field, int32_t mode,
+            Blas::Workspace workspace = {}) {
+  if (!blas.session) return kSuccess;
+  ops::BlasSet op;
+  op.handle = handle;
+  op.field = static_cast<uint32_t>(field);
+  op.mode = mode;
+  op.address = workspace.address, op.bytes = workspace.bytes;
+  return blas.session->submit(op) ? kSuccess : kBlasExecutionFailed;
+}
+
+Status set_mode(uint64_t handle, int32_t Blas::* member, ops::BlasField field, int32_t mode) {
+  Blas blas;
+  int32_t before = mode;
+  const auto exchange = [&](Blas& b) { before = std::exchange(b.*member, mode), blas = b; };
+  if (!handles().update(handle, exchange)) return kBlasNotInitialized;
+  return before == mode ? kSuccess : send(blas, handle, field, mode);
+}
+
+template <class Change>
+Status change(uint64_t handle, Change&& apply) {
+  return handles().update(handle, apply) ? kSuccess : kBlasNotInitialized;
+}
+template <class T, class Read>
+Status read(uint64_t handle, T* out, Read&& get) {
+  Blas blas;
+  if (!handles().get(handle, &blas)) return kBlasNotInitialized;
+  if (!out) return kBlasInvalidValue;
+  *out = get(blas);
+  return kSuccess;
+}
+
+const char* const kStatusNames[] = {"CUBLAS_STATUS_SUCCESS",
+                                    "CUBLAS_STATUS_NOT_INITIALIZED",
+                                    "",
+                                    "CUBLAS_STATUS_ALLOC_FAILED",
+                                    "",
+                                    "",
+                                    "",
+                                    "CUBLAS_STATUS_INVALID_VALUE",
+                                    "CUBLAS_STATUS_ARCH_MISMATCH",
+                                    "",
+                                    "",
+                                    "CUBLAS_STATUS_MAPPING_ERROR",
+                                    "",
+                                    "CUBLAS_STATUS_EXECUTION_FAILED",
+                                    "CUBLAS_STATUS_INTERNAL_ERROR",
+                                    "CUBLAS_STATUS_NOT_SUPPORTED",
+                                    "CUBLAS_STATUS_LICENSE_ERROR"};
+
+}  // namespace
+
+bool find_blas(uint64_t handle, Blas* out) { return handles().get(handle, out); }
+
+Status blas_stream(uint64_t handle, Blas* blas, StreamRef* out) {
+  if (!handles().get(handle, blas)) return kBlasNotInitialized;
+  Status status = kSuccess;
+  if (blas->stream > 2) {
+    status = resolve_stream(blas->stream, out);
+  } else {
+    *out = {session_of(blas->device, &status), 0, blas->device};
+  }
+  return status ? kBlasExecutionFailed : kSuccess;
+}
+
+Status send_workspace(uint64_t handle) {
+  Blas blas;
+  bool fresh = false;
+  const auto note = [&](Blas& b) { fresh = b.sent != b.workspace, b.sent = b.workspace, blas = b; };
+  if (!handles().update(handle, note)) return kBlasNotInitialized;
+  return fresh ? send(blas, handle, ops::BlasField::workspace, 0, blas.workspace) : kSuccess;
+}
+
+bool is_blas_handle(uint64_t handle) { return handles().contains(handle); }
+
+int32_t cublasCreate_v2(uint64_t* handle) {
+  if (!handle) return kBlasInvalidValue;
+  if (!visible_gpu(current_device())) return kBlasNotInitialized;
+  Blas blas;
+  Status status = kSuccess;
+  blas.device = current_device();
+  if (runs_kernels() && !(blas.session = session_of(blas.device, &status))) return kBlasNotInitialized;
+  ops::BlasCreate op;
+  *handle = op.handle = handles().add(blas, limits::kBlasHandles);
+  if (!op.handle) return too_many("cuBLAS handles", limits::kBlasHandles), kBlasAllocFailed;
+  return !blas.session || blas.session->submit(op) ? kSuccess : kBlasNotInitialized;
+}
+int32_t cublasDestroy_v2(uint64_t handle) {
+  Blas gone;
+  if (!handles().remove(handle, &gone)) return kBlasNotInitialized;
+  ops::BlasDestroy op;
+  op.handle = handle;
+  return !gone.session || gone.session->submit(op) ? kSuccess : kBlasExecutionFailed;
+}
+int32_t cublasGetVersion_v2(uint64_t, int32_t* version) {
+  if (!version) return kBlasInvalidValue;
+  *version = kVersion;
+  return kSuccess;
+}
+int32_t cublasGetProperty(int32_t property, int32_t* value) {
+  if (!value || property < 0 || property > 2) return kBlasInvalidValue;
+  *value = property == 0 ? kVersion / 10000 : 0;
+  return kSuccess;
+}
+const char* cublasGetStatusName(int32_t status) {
+  const bool known =
+      status >= 0 && status < static_cast<int32_t>(std::size(kStatusNames)) && *kStatusNames[status];
+  return known ? kStatusNames[status] : "unrecognized status";
+}
+const char* cublasGetStatusString(int32_t status) { return cublasGetStatusName(status); }
+int32_t cublasSetStream_v2(uint64_t handle, uint64_t stream) {
+  StreamRef ref;
+  if (stream > 2 && resolve_stream(stream, &ref)) return kBlasInvalidValue;
+  return change(handle, [&](Blas& b) { b.stream = stream, b.workspace = {}; });
+}
+int32_t cublasGetStream_v2(uint64_t handle, uint64_t* stream) {
+  return read(handle, stream, [](const Blas& b) { return b.stream; });
+}
+int32_t cublasSetWorkspace_v2(uint64_t handle, uint64_t address, size_t bytes) {
+  if (address % kWorkspaceAlignment) return kBlasInvalidValue;
+  const Blas::Workspace workspace{address, address || bytes ? bytes : kNoWorkspace};
+  const Status status = change(handle, [&](Blas& b) { b.workspace = workspace; });
+  return status ? status : send_workspace(handle);
+}
+int32_t cublasSetMathMode(uint64_t handle, int32_t mode) {
+  return set_mode(handle, &Blas::math_mode, ops::BlasField::math_mode, mode);
+}
+int32_t cublasGetMathMode(uint64_t handle, int32_t* mode) {
+  return read(handle, mode, [](const Blas& b) { return b.math_mode; });
+}
+int32_t cublasSetPointerMode_v2(uint64_t handle, int32_t mode) {
+  if (mode != 0 && mode != 1) return kBlasInvalidValue;
+  return set_mode(handle, &Blas::pointer_mode, ops::BlasField::pointer_mode, mode);
+}
+int32_t cublasGetPointerMode_v2(uint64_t handle, int32_t* mode) {
+  return read(handle, mode, [](const Blas& b) { return b.pointer_mode; });
+}
+int32_t cublasSetAtomicsMode(uint64_t handle, int32_t mode) {
+  if (mode != 0 && mode != 1) return kBlasInvalidValue;
+  return set_mode(handle, &Blas::atomics, ops::BlasField::atomics_mode, mode);
+}
+int32_t cublasGetAtomicsMode(uint64_t handle, int32_t* mode) {
+  return read(handle, mode, [](const Blas& b) { return b.atomics; });
+}
+int32_t cublasSetSmCountTarget(uint64_t handle, int32_t count) {
+  if (count < 0) return kBlasInvalidValue;
+  return change(handle, [](Blas&) {});  // says whether there is such a handle
+}
+
+}  // namespace jitc::front

@@ -1,0 +1,25 @@
+// cuBLASLt on a device with kernels: heuristic and product are the worker's own library's.
+//
+// Called by blaslt.cpp. Promises: the answer to a question that was asked before is given without waiting;
+// the product goes with the algorithm that the program passes, byte for byte.
+#pragma once
+#include "api/common/front.h"
+
+namespace jitc::front {
+
+/// The objects of a product, as handles. preference: 0 in a product.
+struct LtHandles {
+  uint64_t lt, desc, a, b, c, d, preference;
+};
+
+Status ask_heuristic(const LtHandles& handles, int32_t requested, Heuristic* results, int32_t* count);
+
+struct LtProduct {
+  const void *alpha, *beta;
+  uint64_t a, b, c, d;
+  const Algorithm* algorithm;
+  uint64_t workspace, workspace_bytes, stream;
+};
+Status submit_lt_matmul(const LtHandles& handles, const LtProduct& product);
+
+}  // namespace jitc::front

@@ -1,0 +1,187 @@
+// See dnn_call.h.
+#include "dnn_call.h"
+
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <unordered_set>
+
+#include "api/module/images.h"
+#include "api/stream/capture.h"
+
+namespace jitc::front {
+namespace {
+
+/// What is known of sessions' libraries. Full: all is forgotten, which only costs time.
+struct Known {
+  static constexpr size_t kMost = 4096;
+  std::mutex mutex;
+  std::map<std::pair<const Session*, ImageHash>, DnnAnswer> answers;  // by content of the question
+  std::map<const Session*, std::unordered_set<uint64_t>> accepted;    // questions of calls
+};
+Known& known() {
+  static auto& out = *new Known;
+  return out;
+}
+
+std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// The same answer again, with what was said of it.
+DnnAnswer told(DnnAnswer answer) {
+  if (answer.status) dnn_failure(answer.status, text_of(answer.bytes));
+  return answer;
+}
+
+bool is_accepted(const Session* session, uint64_t question) {
+  const std::lock_guard lock(known().mutex);
+  return known().accepted[session].contains(question);
+}
+void accept(const Session* session, uint64_t question) {
+  const std::lock_guard lock(known().mutex);
+  auto& accepted = known().accepted[session];
+  if (accepted.size() >= Known::kMost) accepted.clear();
+  accepted.insert(question);
+}
+
+template <class Op>
+Op with(const StreamRef& stream, const DnnPayload& payload, uint32_t calls) {
+  auto op = on_stream<Op>(stream.id);
+  op.objects = payload.objects();
+  op.calls = calls;
+  op.bytes = payload.bytes().size();
+  return op;
+}
+
+}  // namespace
+
+uint32_t scalar_bytes(uint64_t descriptor) {
+  constexpr int32_t kDouble = 1;
+  DnnDescriptor found;
+  for (const auto kind : {ops::DnnKind::tensor, ops::DnnKind::filter})
+    if (find_descriptor(kind, descriptor, &found)) return found.record->data_type == kDouble ? 8 : 4;
+  return 4;  // the descriptor itself will be refused
+}
+int64_t size_of(uint64_t tensor, size_t dimension) {
+  DnnDescriptor found;
+  if (!find_descriptor(ops::DnnKind::tensor, tensor, &found)) return 0;
+  return dimension < found.record->sizes.size() ? found.record->sizes[dimension] : 0;
+}
+int64_t sum_of(const int32_t* numbers, int64_t count) {
+  if (count > kMostNumbers) return -1;
+  int64_t sum = 0;
+  for (int64_t i = 0; numbers && i < count; ++i) {
+    if (numbers[i] < 0) return -1;
+    sum += numbers[i];
+  }
+  return sum;
+}
+
+DnnChange::DnnChange(ops::DnnKind kind, uint64_t changed, const char*, uint32_t function)
+    : kind_(kind), changed_(changed), function_(function) {}
+
+DnnChange& DnnChange::sizes(const int32_t* at, int64_t count) {
+  array(at, count);
+  if (!status_) sizes_.assign(at, at + count);
+  return *this;
+}
+
+Status DnnChange::apply() {
+  if (status_) return status_;
+  return change_descriptor(kind_, changed_, [this](DnnDescriptor& one) {
+    if (data_type_ >= 0) one.record->data_type = data_type_;
+    if (!sizes_.empty()) one.record->sizes = std::move(sizes_);
+    one.record->repeat(function_, std::move(slots_));
+  });
+}
+
+DnnCall::DnnCall(uint64_t handle, const char* name, uint32_t function) : name_(name), function_(function) {
+  status_ = dnn_stream(handle, &stream_);
+}
+
+DnnCall& DnnCall::result(void* at, uint64_t bytes) {
+  constexpr uint64_t kMost = 1 << 20;
+  if (!at || bytes > kMost) return fail(at ? kDnnBadParam : kDnnNullPointer), *this;
+  slots_.result(bytes);
+  wanted_.push_back({at, bytes});
+  return *this;
+}
+
+Status DnnCall::ask() {
+  if (status_) return status_;
+  DnnPayload payload;
+  payload.add_call(function_, slots_);
+  const DnnAnswer answer = dnn_ask(stream_, payload, 1, name_);
+  if (answer.status) return answer.status;
+  size_t done = 0;
+  for (const Wanted& one : wanted_) {
+    if (answer.bytes.size() - done < one.bytes) return kDnnInternalError;
+    std::memcpy(one.at, answer.bytes.data() + done, one.bytes);
+    done += one.bytes;
+  }
+  return kSuccess;
+}
+
+Status DnnCall::run() {
+  if (status_) return status_;
+  DnnPayload payload;
+  payload.add_call(function_, slots_);
+  const auto bytes = payload.bytes();
+  const uint64_t question = payload.question();
+  if (is_accepted(stream_.session, question) || capture_of(stream_).id) {
+    const auto op = with<ops::DnnCall>(stream_, payload, 1);
+    return stream_.session->submit(op, bytes) ? kSuccess : kDnnExecutionFailed;
+  }
+  const auto op = with<ops::DnnTry>(stream_, payload, 1);
+  const DnnAnswer answer = dnn_answer(stream_.session->call(op, bytes), name_);
+  if (!answer.status) accept(stream_.session, question);
+  return answer.status;
+}
+
+DnnAnswer dnn_answer(const runtime::Result& result, const char* name) {
+  struct Head {
+    int32_t status;
+    uint32_t zero;
+  } head{};
+  const std::span payload(result.payload);
+  if (result.status || payload.size() < sizeof head) {
+    runtime::message_once(std::string(name) + ": " + text_of(payload));
+    return told({kDnnInternalError, result.payload});
+  }
+  std::memcpy(&head, payload.data(), sizeof head);
+  const auto rest = payload.subspan(sizeof head);
+  return told({head.status, {rest.begin(), rest.end()}});
+}
+
+DnnAnswer dnn_ask(const StreamRef& stream, const DnnPayload& payload, uint32_t calls, const char* name) {
+  const auto bytes = payload.bytes();
+  // Whether a call follows is told by the bytes: nothing comes behind the objects of one that is without.
+  const std::pair<const Session*, ImageHash> question{stream.session, hash_of(bytes)};
+  {
+    const std::lock_guard lock(known().mutex);
+    const auto found = known().answers.find(question);
+    if (found != known().answers.end()) return told(found->second);
+  }
+  const runtime::Result result = stream.session->call(with<ops::DnnAsk>(stream, payload, calls), bytes);
+  DnnAnswer answer = dnn_answer(result, name);
+  if (result.status || answer.status >= kDnnInternalError) return answer;  // may be another one the next time
+  const std::lock_guard lock(known().mutex);
+  if (known().answers.size() >= Known::kMost) known().answers.clear();
+  known().answers.insert_or_assign(question, answer);
+  return answer;
+}
+
+bool dnn_version(Session& session, uint64_t* version) {
+  DnnSlots slots;
+  slots.result(sizeof *version);
+  DnnPayload payload;
+  payload.add_call(ops::kDnnGetVersion, slots);
+  const DnnAnswer answer = dnn_ask({&session, 0, 0}, payload, 1, "cudnnCreate");
+  if (answer.status || answer.bytes.size() < sizeof *version) return false;
+  std::memcpy(version, answer.bytes.data(), sizeof *version);
+  return true;
+}
+
+}  // namespace jitc::front

@@ -1,0 +1,85 @@
+// Driver functions and error texts by name and number: cuGetProcAddress, cudaGetDriverEntryPoint*.
+//
+// Promise: what is handed out is always our own function; a name that is not in the spec is "not found",
+// never NVIDIA's.
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "api/common/front.h"
+#include "api/common/symbols.h"
+#include "api/generated/generated_device.h"
+
+namespace jitc::front {
+namespace {
+
+enum : int32_t { kFound = 0, kSymbolNotFound = 1 };
+
+void* exactly(std::string_view name) {
+  const Symbol* end = kDriverSymbols + kDriverSymbolCount;
+  const Symbol* at =
+      std::lower_bound(kDriverSymbols, end, name,
+                       [](const Symbol& symbol, std::string_view wanted) { return symbol.name < wanted; });
+  return at != end && at->name == name ? at->address : nullptr;
+}
+
+/// Programs ask for the name without a version and mean the newest that their CUDA version (0: any) has.
+void* newest(const std::string& name, uint32_t version) {
+  constexpr uint32_t kWithEdges = 12030;  // the one function here whose arguments changed
+  if (name == "cuStreamGetCaptureInfo" && version && version < kWithEdges) return exactly(name + "_v2");
+  for (const char* suffix : {"_v4", "_v3", "_v2", ""})
+    if (void* address = exactly(name + suffix)) return address;
+  return nullptr;
+}
+
+const ErrorText* error_text(int32_t code) {
+  for (const auto& error : kErrors)
+    if (error.code == code) return &error;
+  return nullptr;
+}
+
+}  // namespace
+
+int32_t cuGetProcAddress_v2(const char* symbol, void** function, int32_t version, uint64_t, int32_t* status) {
+  if (!symbol || !function) return kInvalidValue;
+  *function = newest(symbol, static_cast<uint32_t>(version));
+  if (status) *status = *function ? kFound : kSymbolNotFound;
+  return *function ? kSuccess : kNotFound;
+}
+int32_t cuGetProcAddress(const char* symbol, void** function, int32_t version, uint64_t flags) {
+  return cuGetProcAddress_v2(symbol, function, version, flags, nullptr);
+}
+int32_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, uint32_t version, uint64_t,
+                                         int32_t* found) {
+  if (!symbol || !function) return kInvalidValue;
+  *function = newest(symbol, version);
+  if (found) *found = *function ? kFound : kSymbolNotFound;
+  // Without a place for the answer, the call itself must say it.
+  return *function || found ? kSuccess : kNotFound;
+}
+int32_t cudaGetDriverEntryPoint(const char* symbol, void** function, uint64_t flags, int32_t* found) {
+  return cudaGetDriverEntryPointByVersion(symbol, function, 0, flags, found);
+}
+
+const char* cudaGetErrorName(int32_t code) {
+  const ErrorText* error = error_text(code);
+  return error ? error->runtime : "unrecognized error code";
+}
+const char* cudaGetErrorString(int32_t code) {
+  const ErrorText* error = error_text(code);
+  return error ? error->text : "unrecognized error code";
+}
+int32_t cuGetErrorName(int32_t code, const char** text) {
+  if (!text) return kInvalidValue;
+  const ErrorText* error = error_text(code);
+  *text = error && *error->driver ? error->driver : nullptr;
+  return *text ? kSuccess : kInvalidValue;
+}
+int32_t cuGetErrorString(int32_t code, const char** text) {
+  if (!text) return kInvalidValue;
+  const ErrorText* error = error_text(code);
+  *text = error && *error->driver ? error->text : nullptr;
+  return *text ? kSuccess : kInvalidValue;
+}
+
+}  // namespace jitc::front

@@ -1,0 +1,76 @@
+// Kernels: found in a module at their first use on a device, then known with parameters and attributes.
+//
+// Used by launch.cpp, function.cpp, occupancy.cpp, module.cpp, library.cpp. Promises: a kernel that is known
+// on a device is found without a lock; nothing here is destroyed, because another thread may be launching.
+#pragma once
+#include <array>
+#include <atomic>
+#include <memory>
+#include <shared_mutex>
+
+#include "api/module/code.h"
+#include "jitc/generated_ops.h"
+
+namespace jitc::front {
+
+inline constexpr Status kInvalidDeviceFunction = 98;
+
+/// A kernel on one device.
+struct Function {
+  /// CUfunction_attribute by number.
+  static constexpr size_t kAttributes = 16;
+  enum : size_t { kMaxThreads = 0, kStaticShared = 1, kMaxDynamicShared = 8 };
+  /// One answer of the device on occupancy.
+  struct Occupancy {
+    ops::FunctionQuery asked;
+    uint64_t answer;
+  };
+
+  Session* session = nullptr;
+  uint64_t handle = 0;        // virtual function
+  uint64_t buffer_bytes = 0;  // of its parameters
+  std::vector<ops::FunctionParameter> parameters;
+  std::array<std::atomic<int32_t>, kAttributes> attributes{};
+  std::array<uint32_t, 3> most_blocks{}, most_threads{};  // of the device, per dimension
+  uint32_t most_threads_in_block = 0;
+  std::shared_mutex mutex;  // of occupancy
+  std::vector<Occupancy> occupancy;
+};
+
+class Kernel {
+ public:
+  Kernel(Code& code, std::string name) : code_(code), name_(std::move(name)) {}
+  /// The kernel on the device, looked for (its module loaded) when it is not known; nullptr with the reason.
+  Function* on(Session& session, int device, Status* why);
+  const std::string& name() const { return name_; }
+  Code& code() const { return code_; }
+
+ private:
+  std::unique_ptr<Function> get(Session& session, int device, Status* why);
+
+  Code& code_;
+  const std::string name_;
+  Turns turns_;
+  std::array<std::atomic<Function*>, kMaxDevices> functions_{};
+};
+
+/// The kernel that the program calls so; nullptr: there is none.
+Kernel* find_kernel(uint64_t key);
+/// The same, if it has been asked for before.
+Kernel* known_kernel(uint64_t key);
+/// A handle of the code's kernel of that name, once it has been found on the device.
+Status get_kernel(Code& code, const char* name, int device, uint64_t* handle);
+void set_kernel(uint64_t key, Kernel* kernel);
+/// Of code that is unloaded.
+void forget_kernels(const Code& code);
+/// The kernel on the thread's device; unknown: the status when there is no such kernel.
+Function* current_function(uint64_t key, Status unknown, Status* why);
+/// Sets an attribute; the device is asked only when it is not set so already.
+Status set_attribute(Function& function, int32_t attribute, int32_t value);
+
+/// registration.cpp: the kernel of a host function of the program; nullptr: not registered.
+Kernel* registered_kernel(uint64_t host_function);
+/// Its name, without making it a kernel.
+const char* registered_name(const void* host_function);
+
+}  // namespace jitc::front

@@ -1,0 +1,159 @@
+// Copies in all forms. What is device and what is host memory follows from the addresses.
+//
+// Promises: device-to-host to pinned memory does not wait, to other memory it does; a copy between two GPUs
+// is staged through the process and waits. host_copy.h has what is promised of host memory.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "api/stream/capture.h"
+#include "host_copy.h"
+#include "jitc/generated_ops.h"
+#include "memory.h"
+
+namespace jitc::front {
+namespace {
+
+Status copy_d2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream) {
+  auto op = on_stream<ops::CopyD2d>(stream.id);
+  op.destination = destination;
+  op.source = source;
+  op.bytes = count;
+  return submitted(*stream.session, stream.session->submit(op));
+}
+
+/// The stream if it belongs to the session, else the session's default stream.
+StreamRef stream_in(Session* session, const StreamRef& stream) {
+  return stream.session == session ? stream : StreamRef{session, 0, device_of(session)};
+}
+
+/// Between two GPUs: everything before in the stream, then out, in, and wait, so that an event of
+/// either GPU recorded afterwards covers it.
+Status copy_peer(Session* to, uint64_t destination, Session* from, uint64_t source, uint64_t count,
+                 const StreamRef& stream) {
+  if (const Status status = synchronize(stream)) return status;
+  const StreamRef out = stream_in(from, stream), in = stream_in(to, stream);
+  auto staging = std::make_unique<std::byte[]>(std::min(kPiece, count));
+  for (uint64_t done = 0; done < count;) {
+    const uint64_t bytes = std::min(kPiece, count - done);
+    const auto host = reinterpret_cast<uint64_t>(staging.get());
+    if (const Status status = copy_d2h(host, source + done, bytes, out, true)) return status;
+    if (const Status status = copy_h2d(destination + done, host, bytes, in, false)) return status;
+    done += bytes;
+  }
+  return synchronize(in);
+}
+
+/// A graph's copy would read or write host memory at every launch; ours travel with the call.
+Status refuse_host_copy(Session* session, const StreamRef& stream, uint64_t host, uint64_t count) {
+  if (!session) return kSuccess;
+  const StreamRef where = stream_in(session, stream);
+  if (is_pinned(host, count))
+    return refuse_in_capture(where,
+                             "a copy to or from pinned memory would have to be made at every launch: copy "
+                             "before and after the graph");
+  return refuse_in_capture(where,
+                           "pageable memory cannot be copied to or from: copy before and after the graph");
+}
+
+Status copy_rows(uint64_t dst, size_t dst_pitch, uint64_t src, size_t src_pitch, size_t width, size_t height,
+                 const StreamRef& stream, bool wait) {
+  if (width > dst_pitch || width > src_pitch) return kInvalidPitch;
+  if (!width || !height) return kSuccess;
+  if (dst_pitch == width && src_pitch == width) return copy(dst, src, width * height, stream, wait);
+  Session* to = device_range(dst, dst_pitch * (height - 1) + width);
+  if (to && to == device_range(src, src_pitch * (height - 1) + width)) {
+    const StreamRef where = stream_in(to, stream);
+    auto op = on_stream<ops::Copy2d>(where.id);
+    op.destination = dst;
+    op.destination_pitch = dst_pitch;
+    op.source = src;
+    op.source_pitch = src_pitch;
+    op.width = width;
+    op.height = height;
+    return submitted(*to, to->submit(op));
+  }
+  Status status = kSuccess;
+  for (size_t row = 0; row < height && !status; ++row)
+    status = copy(dst + row * dst_pitch, src + row * src_pitch, width, stream, wait);
+  return status;
+}
+
+Status copy_on(uint64_t destination, uint64_t source, uint64_t count, uint64_t stream, bool wait) {
+  StreamRef ref;
+  const Status status = resolve_stream(stream, &ref);
+  return status ? status : copy(destination, source, count, ref, wait);
+}
+
+uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
+
+bool bad_kind(int32_t kind) { return kind < 0 || kind > 4; }
+
+}  // namespace
+
+Status copy(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait) {
+  if (!count) return kSuccess;
+  if (!destination || !source) return kInvalidValue;
+  Session* to = device_owner(destination);
+  Session* from = device_owner(source);
+  if ((to && device_range(destination, count) != to) || (from && device_range(source, count) != from))
+    return kInvalidValue;
+  if (to && from) {
+    if (to != from) return copy_peer(to, destination, from, source, count, stream);
+    return copy_d2d(destination, source, count, stream_in(to, stream));
+  }
+  if (const Status status = refuse_host_copy(to ? to : from, stream, to ? source : destination, count))
+    return status;
+  if (to) return copy_h2d(destination, source, count, stream_in(to, stream), wait);
+  if (from) {
+    const bool blocking = wait || !is_pinned(destination, count);
+    return copy_d2h(destination, source, count, stream_in(from, stream), blocking);
+  }
+  // Host to host happens in stream order too.
+  if (const Status status = synchronize(stream)) return status;
+  std::memmove(reinterpret_cast<void*>(destination), reinterpret_cast<const void*>(source), count);
+  return kSuccess;
+}
+
+int32_t cudaMemcpy(void* dst, const void* src, size_t count, int32_t kind) {
+  if (bad_kind(kind)) return 21;  // cudaErrorInvalidMemcpyDirection
+  return copy_on(address(dst), address(src), count, 0, true);
+}
+int32_t cudaMemcpyAsync(void* dst, const void* src, size_t count, int32_t kind, uint64_t stream) {
+  if (bad_kind(kind)) return 21;
+  return copy_on(address(dst), address(src), count, stream, false);
+}
+int32_t cuMemcpy(uint64_t dst, uint64_t src, size_t count) { return copy_on(dst, src, count, 0, true); }
+int32_t cuMemcpyAsync(uint64_t dst, uint64_t src, size_t count, uint64_t stream) {
+  return copy_on(dst, src, count, stream, false);
+}
+int32_t cudaMemcpyPeer(void* dst, int32_t, const void* src, int32_t, size_t count) {
+  return copy_on(address(dst), address(src), count, 0, true);
+}
+int32_t cudaMemcpyPeerAsync(void* dst, int32_t, const void* src, int32_t, size_t count, uint64_t stream) {
+  return copy_on(address(dst), address(src), count, stream, false);
+}
+int32_t cuMemcpyPeer(uint64_t dst, uint64_t, uint64_t src, uint64_t, size_t count) {
+  return cuMemcpy(dst, src, count);
+}
+int32_t cuMemcpyPeerAsync(uint64_t dst, uint64_t, uint64_t src, uint64_t, size_t count, uint64_t stream) {
+  return cuMemcpyAsync(dst, src, count, stream);
+}
+int32_t cudaMemcpy2DAsync(void* dst, size_t dst_pitch, const void* src, size_t src_pitch, size_t width,
+                          size_t height, int32_t kind, uint64_t stream) {
+  StreamRef ref;
+  if (bad_kind(kind)) return 21;
+  const Status status = resolve_stream(stream, &ref);
+  return status ? status
+                : copy_rows(address(dst), dst_pitch, address(src), src_pitch, width, height, ref, false);
+}
+int32_t cudaMemcpy2D(void* dst, size_t dst_pitch, const void* src, size_t src_pitch, size_t width,
+                     size_t height, int32_t kind) {
+  StreamRef ref;
+  if (bad_kind(kind)) return 21;
+  const Status status = resolve_stream(0, &ref);
+  return status ? status
+                : copy_rows(address(dst), dst_pitch, address(src), src_pitch, width, height, ref, true);
+}
+
+}  // namespace jitc::front

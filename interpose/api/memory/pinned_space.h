@@ -1,0 +1,40 @@
+// Pinned memory that a session's worker shares: blocks inside one file that both have mapped at one address.
+//
+// Used by host_memory.cpp. Promises: a file that is not the session's is never touched (in another PID
+// namespace its path leads elsewhere); memory that is given back leaves no page behind; what is not a block
+// cannot be read or written by mistake.
+#pragma once
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "session/session.h"
+
+namespace jitc::front {
+
+class PinnedSpace {
+ public:
+  explicit PinnedSpace(const runtime::PinnedPlace& place);
+  /// Why there is no shared memory; empty: there is.
+  const std::string& missing() const { return missing_; }
+  /// Zeroed memory of whole pages; nullptr: no room left for it.
+  void* take(uint64_t bytes);
+  /// bytes as given to take.
+  void give_back(void* memory, uint64_t bytes);
+  static uint64_t rounded(uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
+ private:
+  static constexpr uint64_t kPage = 4096;
+  std::string open_file(const runtime::PinnedPlace& place);
+  std::string reserve(const runtime::PinnedPlace& place);
+  uint64_t take_range(uint64_t bytes);
+  void give_range(uint64_t offset, uint64_t bytes);
+
+  std::string missing_;
+  int fd_ = -1;
+  uint64_t base_ = 0;
+  std::mutex mutex_;
+  std::map<uint64_t, uint64_t> free_;  // offset to bytes; neighbours are one range
+};
+
+}  // namespace jitc::front

@@ -1,0 +1,49 @@
+#include "code.h"
+
+#include "api/common/handles.h"
+#include "jitc/generated_ops.h"
+
+namespace jitc::front {
+
+const ImageHash& Code::hash() {
+  std::call_once(hashed_, [this] { hash_ = hash_of(image_); });
+  return hash_;
+}
+
+uint64_t Code::module_on(Session& session, int device, Status* why) {
+  if (only_ != kAnyDevice && only_ != device) return *why = kInvalidHandle, 0;
+  OnDevice& here = devices_[static_cast<size_t>(device)];
+  if (const uint64_t known = here.module.load(std::memory_order_acquire)) return known;
+  const Turn turn(here.turns);
+  if (const uint64_t known = here.module.load(std::memory_order_acquire)) return known;
+  const uint64_t module = new_handle(Kind::module);
+  *why = load(session, module);
+  if (*why) return 0;
+  here.module.store(module, std::memory_order_release);
+  return module;
+}
+
+Status Code::load(Session& session, uint64_t module) {
+  constexpr Status kInvalidImage = 200;
+  if (image_.empty()) return kInvalidImage;
+  if (const Status status = bring_image(session, hash(), image_)) return status;
+  ops::ModuleLoad op;
+  op.module = module;
+  op.hash = hash();
+  op.bytes = image_.size();
+  return from_result(session.call(op).status);
+}
+
+void Code::unload() {
+  for (int device = 0; device < kMaxDevices; ++device) {
+    const uint64_t module = devices_[static_cast<size_t>(device)].module.exchange(0);
+    Status ignored = kSuccess;
+    Session* session = module ? session_of(device, &ignored) : nullptr;
+    if (!session) continue;
+    ops::ModuleUnload op;
+    op.module = module;
+    session->submit(op);  // a session that is over has nothing to unload
+  }
+}
+
+}  // namespace jitc::front

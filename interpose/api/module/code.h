@@ -1,0 +1,50 @@
+// Code that a program brings along: an image, and the modules made of it, one per device.
+//
+// Used by registration.cpp (fat binaries of the program), module.cpp (one device), library.cpp (any device),
+// kernels.cpp and variables.cpp (what is inside). Promises: the image goes to the node at the first use on a
+// device; it is hashed once; code is never destroyed, because another thread may be launching from it.
+#pragma once
+#include <array>
+#include <atomic>
+
+#include "api/common/turn.h"
+#include "images.h"
+
+namespace jitc::front {
+
+class Code {
+ public:
+  static constexpr int kAnyDevice = -1;
+  /// The image must stay where it is until the code is unloaded.
+  explicit Code(std::span<const std::byte> image, int only = kAnyDevice) : image_(image), only_(only) {}
+  /// With an image of its own.
+  explicit Code(std::vector<std::byte> image) : owned_(std::move(image)), image_(image_at(owned_.data())) {}
+
+  /// The virtual module on the device, loaded when it is not; 0 with the reason.
+  uint64_t module_on(Session& session, int device, Status* why);
+  /// Unloads what is loaded anywhere. Kernels and variables of it are the caller's to forget.
+  void unload();
+  const ImageHash& hash();
+  /// The only device that it may be used on, or kAnyDevice.
+  int only() const { return only_; }
+
+ private:
+  struct OnDevice {
+    Turns turns;
+    std::atomic<uint64_t> module{0};
+  };
+  Status load(Session& session, uint64_t module);
+
+  std::vector<std::byte> owned_;
+  std::span<const std::byte> image_;
+  int only_ = kAnyDevice;
+  std::once_flag hashed_;
+  ImageHash hash_{};
+  std::array<OnDevice, kMaxDevices> devices_;
+};
+
+/// module.cpp: a handle of the library's module on a device, as long as the library lives.
+uint64_t library_module(Code& code, int device);
+void forget_library_modules(const Code& code);
+
+}  // namespace jitc::front

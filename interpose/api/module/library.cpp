@@ -1,0 +1,75 @@
+// Libraries: code that belongs to no device and is loaded where it is used.
+#include "api/common/handles.h"
+#include "api/common/settings.h"
+#include "api/kernel/kernels.h"
+#include "variables.h"
+
+namespace jitc::front {
+namespace {
+
+struct Library {
+  Code* code = nullptr;
+};
+using Libraries = HandleTable<Library, Kind::library>;
+Libraries& libraries() {
+  static auto& out = *new Libraries;
+  return out;
+}
+
+Status add(uint64_t* handle, std::vector<std::byte> image) {
+  *handle = libraries().add({new Code(std::move(image))});  // never destroyed, see code.h
+  return kSuccess;
+}
+
+}  // namespace
+
+int32_t cuLibraryLoadData(uint64_t* library, const void* image, int32_t* options, void** values,
+                          uint32_t count, int32_t*, void**, uint32_t) {
+  constexpr Status kInvalidImage = 200;
+  if (!library || !image) return kInvalidValue;
+  const auto bytes = image_at(image);
+  answer_jit_options("cuLibraryLoadData", bytes, count, options, values);
+  return bytes.empty() ? kInvalidImage : add(library, {bytes.begin(), bytes.end()});
+}
+int32_t cuLibraryLoadFromFile(uint64_t* library, const char* path, int32_t* options, void** values,
+                              uint32_t count, int32_t*, void**, uint32_t) {
+  if (!library) return kInvalidValue;
+  std::vector<std::byte> image;
+  const Status status = read_image(path, &image);
+  answer_jit_options("cuLibraryLoadFromFile", image, count, options, values);
+  return status ? status : add(library, std::move(image));
+}
+int32_t cuLibraryUnload(uint64_t library) {
+  Library gone;
+  if (!libraries().remove(library, &gone)) return kInvalidHandle;
+  forget_library_modules(*gone.code);
+  forget_kernels(*gone.code);
+  forget_variables(*gone.code);
+  gone.code->unload();
+  return kSuccess;
+}
+
+int32_t cuLibraryGetKernel(uint64_t* kernel, uint64_t library, const char* name) {
+  Library found;
+  if (!kernel || !name) return kInvalidValue;
+  if (!libraries().get(library, &found)) return kInvalidHandle;
+  return get_kernel(*found.code, name, current_device(), kernel);
+}
+int32_t cuLibraryGetModule(uint64_t* module, uint64_t library) {
+  Library found;
+  Status status = kSuccess;
+  if (!module) return kInvalidValue;
+  if (!libraries().get(library, &found)) return kInvalidHandle;
+  Session* session = current_session(&status);
+  if (!session || !found.code->module_on(*session, current_device(), &status)) return status;
+  *module = library_module(*found.code, current_device());
+  return kSuccess;
+}
+int32_t cuLibraryGetGlobal(uint64_t* address, size_t* bytes, uint64_t library, const char* name) {
+  Library found;
+  if (!name) return kInvalidValue;
+  if (!libraries().get(library, &found)) return kInvalidHandle;
+  return get_variable(*found.code, name, current_device(), address, bytes);
+}
+
+}  // namespace jitc::front

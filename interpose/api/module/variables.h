@@ -1,0 +1,36 @@
+// Device variables: where they lie on a device, once somebody asked.
+//
+// Used by symbol_copy.cpp, module.cpp and library.cpp (who ask), memory.cpp and pointer.cpp (whose address is
+// this?) and client_api.cpp (they are state). Promises: a variable is asked for once per device; its ordinal
+// follows from its module's content and its name, so it is the same on every rank.
+#pragma once
+#include <string>
+
+#include "api/memory/address_space.h"
+#include "code.h"
+#include "jitc/generated_ops.h"
+
+namespace jitc::front {
+
+/// The variable of the code on the device; false with the reason.
+bool find_variable(Code& code, const std::string& name, Session& session, int device, Block* out,
+                   Status* why);
+/// The same, by device; address and bytes may be null.
+Status get_variable(Code& code, const char* name, int device, uint64_t* address, size_t* bytes);
+/// Of code that is unloaded.
+void forget_variables(const Code& code);
+
+/// The variable that holds all of [address, address + bytes), and its session; nullptr: none does.
+Session* variable_range(uint64_t address, uint64_t bytes, Block* out);
+/// Adds what was found on the session to what is live.
+void add_variables(const Session& session, std::vector<ops::LiveBlock>* live);
+
+/// What the program registered under a symbol (registration.cpp); false: nothing.
+struct RegisteredSymbol {
+  Code* code;
+  std::string name;
+  size_t bytes;
+};
+bool registered_variable(const void* symbol, RegisteredSymbol* out);
+
+}  // namespace jitc::front

@@ -1,0 +1,39 @@
+// Stream capture as the process sees it: which streams are being captured, and what may not happen meanwhile.
+//
+// Used by graph.cpp (begin and end), stream.cpp, event.cpp, copy.cpp, memory.cpp, client_api.cpp. Promises:
+// while nothing is captured every question costs one load; what a device would refuse in a capture is refused
+// here with the same error, and makes the capture invalid.
+#pragma once
+#include "api/common/front.h"
+
+namespace jitc::front {
+
+inline constexpr Status kCaptureUnsupported = 900, kCaptureInvalidated = 901, kCaptureMerge = 902,
+                        kCaptureUnmatched = 903, kCaptureIsolation = 905, kCaptureImplicit = 906,
+                        kCapturedEvent = 907, kCaptureWrongThread = 908;
+enum CaptureStatus : int32_t { kNotCapturing = 0, kCapturing = 1, kInvalidCapture = 2 };
+
+/// A capture as one of its streams sees it; id 0: the stream is not being captured.
+struct CaptureView {
+  uint64_t id = 0, origin = 0;
+  int32_t mode = 0;
+  bool invalid = false, same_thread = false;
+};
+
+CaptureView capture_of(const StreamRef& stream);
+bool any_capture(const Session& session);
+/// blocking: the stream waits for the default stream and the other way round.
+void begin_capture(const StreamRef& origin, int32_t mode, bool blocking);
+void end_capture(uint64_t id);
+/// The stream waits for an event of that capture: it becomes part of it.
+Status join_capture(const StreamRef& stream, uint64_t id, bool blocking);
+void invalidate_capture(uint64_t id);
+
+/// Before anything is put on the stream: kSuccess, or why not.
+Status check_capture(const StreamRef& stream);
+/// For what a capture cannot contain: kSuccess when the stream is not being captured. Says why, once.
+Status refuse_in_capture(const StreamRef& stream, const char* why);
+/// The same for what concerns all streams of a GPU.
+Status refuse_in_any_capture(const Session& session, const char* why);
+
+}  // namespace jitc::front

@@ -1,0 +1,200 @@
+// How a session finds its worker: at first, and after each time that it lost one.
+//
+// The service says where the session is served; while it recovers, it says "ask again". Nothing of this
+// reaches the program: its threads go on queueing ops and waiting for results. Only what waiting cannot
+// change ends the session: a refusal, or no service for JITC_SERVICE_TIMEOUT seconds.
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "session/environment.h"
+#include "session/message.h"
+#include "session/process.h"
+#include "session_client.h"
+
+namespace jitc::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr uint32_t kAskMs = 10'000;
+constexpr uint32_t kDetachMs = 2'000;
+constexpr seconds kTellEvery{30};
+// A session that two connections want: the worker may be slow to see that our old one is gone.
+constexpr uint32_t kContestedTries = 12;
+constexpr uint32_t kUnloading = 4;  // cudaErrorCudartUnloading
+
+/// The pause before try number n: none, 10 ms, 20 ms, ... 1 s.
+milliseconds pause(uint32_t tries) {
+  return tries == 0 ? milliseconds(0)
+                    : milliseconds(std::min<int64_t>(1000, int64_t{5} << std::min(tries, 8u)));
+}
+
+bool among(int status, std::initializer_list<Rpc> codes) {
+  return std::any_of(codes.begin(), codes.end(),
+                     [status](Rpc code) { return static_cast<int>(code) == status; });
+}
+
+bool temporary(const Answer& answer) {
+  constexpr int kAborted = 10;
+  return among(answer.status, {Rpc::unavailable, Rpc::cancelled}) || answer.status == kAborted;
+}
+
+/// Neither a refusal nor "ask again": a service that fails inside, or something else on its socket.
+bool unclear(const Answer& answer) {
+  constexpr int kUnknownCode = 2, kInternal = 13;
+  return answer.status == kUnknownCode || answer.status == kInternal;
+}
+
+uint32_t error_of(bool first, const Answer& answer) {
+  if (!first) return kUnknown;
+  if (answer.is(Rpc::not_found)) return kInvalidDevice;
+  if (answer.is(Rpc::resource_exhausted)) return kOutOfMemory;
+  if (answer.is(Rpc::failed_precondition)) return kInitializationError;
+  return kUnknown;
+}
+
+}  // namespace
+
+struct Patience {
+  Clock::time_point since = Clock::now(), told = since;
+  Clock::time_point absent_since = Clock::time_point::max();
+  uint32_t tries = 0;
+
+  /// One line every 30 s, none before.
+  void tell(uint32_t gpu, const std::string& what) {
+    const auto now = Clock::now();
+    if (now - told < kTellEvery) return;
+    told = now;
+    const auto waited = std::chrono::duration_cast<seconds>(now - since).count();
+    say("GPU " + std::to_string(gpu) + ": waiting for " + std::to_string(waited) + " s: " + what);
+  }
+  bool absent_too_long() {
+    const auto now = Clock::now();
+    absent_since = std::min(absent_since, now);
+    return now - absent_since >= seconds(service_timeout_seconds());
+  }
+  void present() { absent_since = Clock::time_point::max(); }
+};
+
+bool SessionClient::open() { return connect(true); }
+
+/// The link broke (on_closed, under its I/O lock): a thread of its own looks for the next worker, since this
+/// one may be the transport's, which has to be joined.
+void SessionClient::lost(Lock& lock, Link& link) {
+  if (status_.load() != kSuccess) return;
+  if (link.acknowledged) failed_links_ = 0;
+  ++failed_links_;
+  lost_ = std::move(link_);
+  lock.unlock();
+  if (!start_thread("jitc-reconnect", reconnect_main, this))
+    fail(kUnknown, "no thread could be started to connect to the worker again");
+}
+
+void* SessionClient::reconnect_main(void* self) {
+  static_cast<SessionClient*>(self)->connect(false);
+  return nullptr;
+}
+
+/// True when there is a link; false when the session has failed.
+bool SessionClient::connect(bool first) {
+  std::shared_ptr<Link> old;
+  {
+    const Lock lock(mutex_);
+    old = std::move(lost_);
+  }
+  if (old && final_end(*old)) return false;
+  old.reset();  // closes it: joins the transport's thread
+  Patience patience;
+  {
+    const Lock lock(mutex_);
+    if (failed_links_ > 1) patience.tries = failed_links_ - 1;
+  }
+  while (status_.load() == kSuccess) {
+    std::this_thread::sleep_for(pause(patience.tries));
+    ++patience.tries;
+    if (connect_once(first, patience)) return true;
+  }
+  return false;
+}
+
+/// One round: ask the service, connect to the worker.
+bool SessionClient::connect_once(bool first, Patience& patience) {
+  Attachment attachment;
+  const Answer answer = attach(socket_, gpu_, attachment_.token, kAskMs, &attachment);
+  if (answer.ok()) {
+    patience.present();
+    std::string why;
+    if (attachment_.token.empty()) attachment_ = attachment;
+    if (open_link(attachment, &why)) return true;
+    patience.tell(gpu_, "its worker cannot be reached (" + why + ")");
+    return false;
+  }
+  if (answer.absent() || (unclear(answer) && !first)) {
+    const bool hopeless = answer.status == -EACCES || answer.status == -ENAMETOOLONG;
+    if (hopeless || patience.absent_too_long())
+      fail(error_of(first, answer),
+           explain(socket_, answer) +
+               (hopeless ? ""
+                         : "; it was waited for in vain for " + std::to_string(service_timeout_seconds()) +
+                               " s (JITC_SERVICE_TIMEOUT)"));
+    patience.tell(gpu_, explain(socket_, answer));
+    return false;
+  }
+  patience.present();
+  if (temporary(answer))
+    patience.tell(gpu_, answer.text);
+  else
+    fail(error_of(first, answer), explain(socket_, answer));
+  return false;
+}
+
+bool SessionClient::open_link(const Attachment& attachment, std::string* error) {
+  auto link = std::make_shared<Link>(static_cast<LinkOwner&>(*this));
+  uint64_t received = 0;
+  {
+    const Lock lock(mutex_);
+    link_ = link;  // its events can come before open returns
+    received = results_received();
+  }
+  const bool opened = link->open(attachment.worker_socket, attachment_.token, received, error);
+  {
+    const Lock lock(mutex_);
+    link->opened = opened && !link->closed;
+    changed_.notify_all();
+    if (link->opened) return true;
+    link_.reset();
+    ++failed_links_;
+  }
+  if (opened) {
+    *error = link->closed_text;
+    final_end(*link);
+  }
+  return false;
+}
+
+/// A stream that ended in a way that a new one would not change: fails the session.
+bool SessionClient::final_end(const Link& link) {
+  const int status = link.closed_status;
+  const std::string& text = link.closed_text;
+  bool contested = false;
+  {
+    const Lock lock(mutex_);
+    contested = status == static_cast<int>(Rpc::already_exists) &&
+                (!ever_acknowledged_ || failed_links_ > kContestedTries);
+  }
+  if (!contested && !among(status, {Rpc::invalid_argument, Rpc::failed_precondition, Rpc::permission_denied,
+                                    Rpc::resource_exhausted}))
+    return false;
+  fail(kUnknown, "the worker refused the session: " + text);
+  return true;
+}
+
+void SessionClient::detach() {
+  fail(kUnloading, "the process is exiting", false);
+  runtime::detach(socket_, attachment_.token, kDetachMs);
+}
+
+}  // namespace jitc::runtime

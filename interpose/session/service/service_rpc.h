@@ -1,0 +1,53 @@
+// The calls to the node service: Describe, Attach, Detach of protos/jitc/v1/control.proto.
+//
+// Called by: node.cpp, reconnect.cpp. Promises: blocking, with a time limit; no state.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "session/session.h"
+
+namespace jitc::runtime {
+
+inline constexpr uint32_t kProtocolVersion = 2;
+
+/// gRPC status codes that the runtime tells apart.
+enum class Rpc : int {
+  ok = 0,
+  cancelled = 1,
+  invalid_argument = 3,
+  deadline_exceeded = 4,
+  not_found = 5,
+  already_exists = 6,
+  permission_denied = 7,
+  resource_exhausted = 8,
+  failed_precondition = 9,
+  unavailable = 14,
+};
+
+/// How a call to the service ended.
+struct Answer {
+  int status = 0;  // gRPC status; negative errno when the service could not be reached
+  std::string text;
+  bool ok() const { return status == 0; }
+  bool is(Rpc code) const { return status == static_cast<int>(code); }
+  /// Nobody there: no socket, nobody listening, or no answer.
+  bool absent() const { return status < 0 || is(Rpc::deadline_exceeded); }
+};
+
+struct Attachment {
+  uint64_t session = 0, address_base = 0, address_bytes = 0;
+  std::string token, worker_socket;
+  PinnedPlace pinned;
+};
+
+Answer describe(const std::string& socket, std::vector<GpuInfo>* gpus);
+Answer attach(const std::string& socket, uint32_t gpu, const std::string& token, uint32_t wait_ms,
+              Attachment* out);
+Answer detach(const std::string& socket, const std::string& token, uint32_t timeout_ms);
+
+/// What to tell the user when the service could not be reached or refused.
+std::string explain(const std::string& socket, const Answer& answer);
+
+}  // namespace jitc::runtime

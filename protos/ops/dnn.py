@@ -1,0 +1,116 @@
+"""Device ops of cuDNN: calls as they are, with the descriptors that they need.
+
+Part of ``table.py``; the same promise. The software device refuses all of them by name.
+
+A descriptor travels as the calls that made it, in each op that uses it, behind those that it mentions; the worker
+keeps what it has made by content. So nothing of them is in the journal's resources, and a captured call needs nothing
+but itself. Execution plans alone are large and used again and again: the node keeps their descriptions, like module
+images, and ``dnn_plan_load`` names one.
+"""
+
+from __future__ import annotations
+
+from jitc.ops.op import DNN, Op
+
+_CALL = (
+    ("objects", "u32", "that follow, each behind those that it mentions"),
+    ("calls", "u32", "1: a call follows them; 0: they are only made"),
+    ("bytes", "u64", "of both"),
+)
+_PAYLOAD = "DnnObject[objects], each with its DnnInvocation[calls], then DnnInvocation[calls]"
+_STATUS = "i32 status (cudnnStatus_t), u32 0, then"
+_EXECUTE = (
+    ("plan", "u64", "as given to dnn_plan_load"),
+    ("workspace", "u64", "device address"),
+    ("count", "u64", "tensors"),
+)
+
+DNN_OPS: tuple[Op, ...] = (
+    Op(
+        DNN,
+        1,
+        "dnn_ask",
+        "Ask cuDNN for something, or whether descriptors can be made.",
+        _CALL,
+        payload=_PAYLOAD,
+        waits=True,
+        result=f"{_STATUS} what the result slots of the call ask for, or the library's words on a failure",
+        compared=False,
+    ),
+    Op(DNN, 2, "dnn_call", "Call a cuDNN function on the header's stream.", _CALL, payload=_PAYLOAD),
+    Op(
+        DNN,
+        3,
+        "dnn_try",
+        "The same, for a call that cuDNN may refuse.",
+        _CALL,
+        payload=_PAYLOAD,
+        waits=True,
+        result=f"{_STATUS} the library's words on a failure",
+    ),
+    Op(
+        DNN,
+        4,
+        "dnn_plan_load",
+        "Name an execution plan whose description the node has.",
+        (
+            ("plan", "u64", "virtual plan"),
+            ("hash", "bytes16", "XXH3 128 bit of the description, canonical form"),
+            ("bytes", "u64", "of it: u64 objects, DnnObject[objects]; the last one is the plan"),
+        ),
+        resource=True,
+    ),
+    Op(DNN, 5, "dnn_plan_drop", "Give up a plan.", (("plan", "u64", ""),), resource=True),
+    Op(DNN, 6, "dnn_execute", "Execute a plan on the header's stream.", _EXECUTE, payload="DnnTensor[count]"),
+    Op(
+        DNN,
+        7,
+        "dnn_execute_try",
+        "The same, for a plan that cuDNN may refuse.",
+        _EXECUTE,
+        payload="DnnTensor[count]",
+        waits=True,
+        result=f"{_STATUS} the library's words on a failure",
+    ),
+)
+
+DNN_RECORDS: dict[str, tuple[tuple[str, str, str], ...]] = {
+    "DnnObject": (("kind", "u32", "DnnKind"), ("calls", "u32", "that made it, in their order")),
+    "DnnInvocation": (("function", "u32", "FNV-1a, 32 bit, of its name"), ("slots", "u32", "DnnSlot that follow")),
+    "DnnSlot": (
+        ("value", "u64", "number (i64), real (f64), address, scalar (its bytes), place of an object"),
+        ("kind", "u32", "DnnSlotKind"),
+        ("bytes", "u32", "of a scalar; that follow (array, objects: u64 places); wanted (result); else 8"),
+    ),
+    "DnnTensor": (
+        ("uid", "i64", "unique identifier of the tensor"),
+        ("value", "bytes16", "device address, or the value of a tensor by value"),
+        ("kind", "u32", "DnnSlotKind: address or scalar"),
+        ("bytes", "u32", "used of value"),
+    ),
+    "DnnPart": (
+        ("offset", "u64", "of a matrix or bias in the weight space"),
+        ("found", "u32", "0: there is none"),
+        ("type", "i32", "cudnnDataType_t"),
+        ("dimensions", "i32", "at most 8"),
+        ("reserved", "u32", ""),
+        ("shape", "bytes64", "i32 sizes[8], i32 strides[8]"),
+    ),
+}
+
+DNN_ENUMS: dict[str, tuple[str, ...]] = {
+    "DnnKind": (
+        "backend",
+        "tensor",
+        "filter",
+        "convolution",
+        "activation",
+        "pooling",
+        "dropout",
+        "rnn",
+        "rnn_data",
+        "ctc_loss",
+        "transformer",
+    ),
+    "DnnSlotKind": ("number", "real", "address", "null", "object", "handle", "scalar", "array", "objects", "result"),
+}

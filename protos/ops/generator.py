@@ -1,0 +1,130 @@
+"""Turns ``table.py`` into ``generated_ops.h`` (C++) and ``generated_names.py`` (Python).
+
+Called by ``jitc.interpose.generator``. Promise: output depends on the table alone and is sorted as
+the table is, so that CI can regenerate and compare.
+"""
+
+from __future__ import annotations
+
+from jitc.ops import table as ops
+
+_BANNER = "Generated from protos/ops/table.py by `python -m jitc.interpose.generator`; do not edit."
+
+
+def _camel(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
+def _padded(fields: tuple[tuple[str, str, str], ...]) -> tuple[list[tuple[str, str, str]], int]:
+    """Fields plus trailing padding up to 8 bytes; every field must be naturally aligned."""
+    out, offset = list(fields), 0
+    for name, kind, _ in fields:
+        size = ops.TYPES[kind][2]
+        if offset % min(size, 8):
+            raise ValueError(f"field {name} is not aligned at {offset}")
+        offset += size
+    if offset % 8:
+        out.append(("reserved", "u32", "padding, zero"))
+        offset += 4
+    return out, offset
+
+
+def _struct(name: str, fields: tuple[tuple[str, str, str], ...], doc: str, extra: str = "") -> str:
+    padded, size = _padded(fields)
+    lines = [f"/// {doc}" if doc else "", f"struct {name} {{"]
+    lines += [extra] if extra else []
+    for field, kind, note in padded:
+        lines.append(f"  {ops.TYPES[kind][0]} {field}{{}};{'  // ' + note if note else ''}")
+    lines.append("};")
+    header = 24 if extra else 0
+    lines.append(f"static_assert(sizeof({name}) == {header + size} && std::is_trivially_copyable_v<{name}>);")
+    return "\n".join(line for line in lines if line)
+
+
+def cpp_header() -> str:
+    """The text of ``protos/include/jitc/generated_ops.h``."""
+    parts = [
+        f"// {_BANNER}",
+        "#pragma once\n#include <array>\n#include <cstdint>\n#include <string_view>\n#include <type_traits>\n",
+        "namespace jitc::ops {\n",
+        f"inline constexpr uint32_t kFormatVersion = {ops.FORMAT_VERSION};\n",
+        _HEADER_STRUCT,
+        "enum class OpId : uint16_t {\n" + "".join(f"  {op.name} = 0x{op.id:04x},\n" for op in ops.OPS) + "};\n",
+    ]
+    for name, values in ops.ENUMS.items():
+        body = ", ".join(f"{value} = {i}" for i, value in enumerate(values))
+        parts.append(f"enum class {name} : uint32_t {{ {body} }};\n")
+    parts += [_struct(name, fields, "") + "\n" for name, fields in ops.RECORDS.items()]
+    for op in ops.OPS:
+        payload = f" Payload: {op.payload}." if op.payload else ""
+        result = f" Result: {op.result}." if op.result else ""
+        extra = f"  static constexpr OpId kId = OpId::{op.name};\n  OpHeader header{{}};"
+        parts.append(_struct(_camel(op.name), op.fields, op.doc + payload + result, extra) + "\n")
+    rows = "".join(
+        f'    {{OpId::{op.name}, "{op.name}", sizeof({_camel(op.name)}), {_flag(bool(op.payload))}, {_flag(op.waits)},'
+        f" {_flag(op.compared)}, {_flag(op.resource)}}},\n"
+        for op in ops.OPS
+    )
+    parts.append(_INFO_STRUCT.format(count=len(ops.OPS), rows=rows))
+    parts.append("}  // namespace jitc::ops\n")
+    return "\n".join(parts)
+
+
+def _flag(value: bool) -> str:
+    return "true" if value else "false"
+
+
+_HEADER_STRUCT = """\
+/// Every op starts with this; records are little-endian and 8-byte aligned.
+struct OpHeader {
+  uint32_t size{};      // whole record in bytes, header and padding included, a multiple of 8
+  uint16_t op{};        // OpId
+  uint16_t flags{};     // kFlagWait, kPhaseMask
+  uint64_t stream{};    // virtual stream; 0 is the legacy default stream
+  uint64_t sequence{};  // per session, from 1, without gaps
+};
+static_assert(sizeof(OpHeader) == 24);
+inline constexpr uint16_t kFlagWait = 1;         // the client waits for a RESULT
+inline constexpr uint16_t kPhaseShift = 1;       // two bits: Phase
+inline constexpr uint16_t kPhaseMask = 3 << kPhaseShift;
+inline constexpr uint32_t kMaximumRecord = 4u << 20;
+"""
+
+_INFO_STRUCT = """\
+/// What a decoder must know of an op before it looks inside.
+struct OpInfo {{
+  OpId id;
+  std::string_view name;
+  uint32_t fixed_size;  // header and operands
+  bool has_payload, waits, compared, resource;
+}};
+inline constexpr std::array<OpInfo, {count}> kOps{{{{
+{rows}}}}};
+constexpr const OpInfo* find(uint16_t id) {{
+  for (const auto& info : kOps)
+    if (static_cast<uint16_t>(info.id) == id) return &info;
+  return nullptr;
+}}
+"""
+
+
+def python_module() -> str:
+    """The text of ``protos/ops/generated_names.py``: names, ids and struct formats."""
+    lines = [
+        f'"""{_BANNER}"""',
+        "",
+        "from __future__ import annotations",
+        "",
+        f"FORMAT_VERSION = {ops.FORMAT_VERSION}",
+        "",
+    ]
+    lines.append("#: op name -> id")
+    lines.append("IDS: dict[str, int] = {")
+    lines += [f'    "{op.name}": 0x{op.id:04X},' for op in ops.OPS]
+    lines += ["}", "", "#: op id -> name", "NAMES: dict[int, str] = {number: name for name, number in IDS.items()}", ""]
+    lines += ["#: op name -> struct format of the operands after the header", "FORMATS: dict[str, str] = {"]
+    for op in ops.OPS:
+        padded, _ = _padded(op.fields)
+        lines.append(f'    "{op.name}": "<{"".join(ops.TYPES[kind][1] for _, kind, _ in padded)}",')
+    lines += ["}", ""]
+    return "\n".join(lines)

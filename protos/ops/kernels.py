@@ -1,0 +1,275 @@
+"""Device ops that only a device with kernels executes: modules, launches, graphs, cuBLAS as it is, cuDNN.
+
+Part of ``table.py``; the same promise. The software device refuses all of them by name.
+
+A module image (fat binary, cubin or PTX) travels once per node: ``image_query`` asks by content hash,
+``image_part`` brings what is missing, ``module_load`` names it. The worker keeps images in files of the
+node service, so that they outlive it and other ranks find them.
+"""
+
+from __future__ import annotations
+
+from jitc.ops.dnn import DNN_ENUMS, DNN_OPS, DNN_RECORDS
+from jitc.ops.op import BLAS, GRAPH, LAUNCH, MODULE, Op
+
+_IMAGE = ("hash", "bytes16", "XXH3 128 bit of the image, canonical form")
+
+_MODULES: tuple[Op, ...] = (
+    Op(
+        MODULE,
+        1,
+        "image_query",
+        "Whether the node has a module image.",
+        (_IMAGE, ("bytes", "u64", "its size")),
+        waits=True,
+        result="u32 present",
+        compared=False,
+    ),
+    Op(
+        MODULE,
+        2,
+        "image_part",
+        "A part of a module image; it is complete when all its bytes have come.",
+        (_IMAGE, ("total", "u64", "bytes of the image"), ("offset", "u64", ""), ("bytes", "u64", "payload bytes")),
+        payload="bytes",
+    ),
+    Op(
+        MODULE,
+        3,
+        "module_load",
+        "Load a module from an image that the node has.",
+        (("module", "u64", "virtual module"), _IMAGE, ("bytes", "u64", "size of the image")),
+        waits=True,
+        resource=True,
+    ),
+    Op(MODULE, 4, "module_unload", "Unload a module.", (("module", "u64", ""),), resource=True),
+    Op(
+        MODULE,
+        5,
+        "function_get",
+        "Find a kernel of a module.",
+        (("module", "u64", ""), ("function", "u64", "virtual function"), ("bytes", "u64", "length of the name")),
+        payload="name",
+        waits=True,
+        result="FunctionInfo, then FunctionParameter[parameters]",
+        compared=False,
+        resource=True,
+    ),
+    Op(
+        MODULE,
+        6,
+        "function_set",
+        "Set an attribute of a kernel (CUfunction_attribute).",
+        (("function", "u64", ""), ("attribute", "i32", ""), ("value", "i32", "")),
+        waits=True,
+        resource=True,
+    ),
+    Op(
+        MODULE,
+        7,
+        "function_query",
+        "Ask for the occupancy of a kernel.",
+        (
+            ("function", "u64", ""),
+            ("shared", "u64", "dynamic shared memory per block"),
+            ("kind", "u32", "OccupancyKind"),
+            ("block", "u32", "threads per block"),
+            ("flags", "u32", "CUoccupancy_flags"),
+            ("cluster", "u32", "blocks per cluster, or 0"),
+        ),
+        waits=True,
+        result="u64",
+    ),
+    Op(
+        MODULE,
+        8,
+        "variable_get",
+        "Find a device variable of a module. Its address must be the same after a rebuild.",
+        (("module", "u64", ""), ("bytes", "u64", "length of the name")),
+        payload="name",
+        waits=True,
+        result="u64 address, u64 bytes",
+        resource=True,
+    ),
+    Op(
+        MODULE,
+        9,
+        "tensor_map",
+        "Encode a tensor map (jitc/tensor_map.h). Its bytes depend on the arguments alone.",
+        (
+            ("address", "u64", "of the tensor"),
+            ("sizes", "bytes128", "TensorMapSizes"),
+            ("boxes", "bytes64", "TensorMapBoxes"),
+            ("kind", "u32", "TensorMapKind"),
+            ("rank", "u32", "dimensions"),
+            ("type", "i32", "CUtensorMapDataType"),
+            ("interleave", "i32", "CUtensorMapInterleave"),
+            ("swizzle", "i32", "CUtensorMapSwizzle"),
+            ("promotion", "i32", "CUtensorMapL2promotion"),
+            ("fill", "i32", "CUtensorMapFloatOOBfill"),
+            ("channels", "u32", "per pixel, of an im2col map"),
+            ("pixels", "u32", "per column, of an im2col map"),
+            ("unused", "u32", ""),
+        ),
+        waits=True,
+        result="bytes128",
+    ),
+)
+
+_LAUNCHES: tuple[Op, ...] = (
+    Op(
+        LAUNCH,
+        3,
+        "kernel_launch",
+        "Launch a kernel on the header's stream.",
+        (
+            ("function", "u64", "virtual function"),
+            ("grid_x", "u32", ""),
+            ("grid_y", "u32", ""),
+            ("grid_z", "u32", ""),
+            ("block_x", "u32", ""),
+            ("block_y", "u32", ""),
+            ("block_z", "u32", ""),
+            ("shared", "u32", "dynamic shared memory in bytes"),
+            ("attributes", "u32", "launch attributes that follow"),
+            ("parameters", "u64", "bytes of the parameter buffer that follows them"),
+        ),
+        payload="LaunchAttribute[attributes], parameter buffer",
+    ),
+)
+
+_GRAPHS: tuple[Op, ...] = (
+    Op(GRAPH, 1, "capture_begin", "Begin to capture the header's stream.", (("mode", "u32", "CUstreamCaptureMode"),)),
+    Op(
+        GRAPH,
+        2,
+        "capture_end",
+        "End it; the ops since capture_begin are the graph.",
+        (("graph", "u64", "virtual graph"),),
+        waits=True,
+        result="u64 nodes",
+        resource=True,
+    ),
+    Op(GRAPH, 3, "graph_destroy", "Destroy a graph.", (("graph", "u64", ""),), resource=True),
+    Op(
+        GRAPH,
+        4,
+        "graph_instantiate",
+        "Make a graph executable.",
+        (("graph", "u64", ""), ("executable", "u64", "virtual executable graph"), ("flags", "u64", "")),
+        waits=True,
+        resource=True,
+    ),
+    Op(GRAPH, 5, "graph_launch", "Launch it on the header's stream.", (("executable", "u64", ""),)),
+    Op(GRAPH, 6, "executable_destroy", "Destroy an executable graph.", (("executable", "u64", ""),), resource=True),
+)
+
+_BLAS: tuple[Op, ...] = (
+    Op(BLAS, 2, "blas_create", "Create a cuBLAS handle.", (("handle", "u64", "virtual handle"),), resource=True),
+    Op(BLAS, 3, "blas_destroy", "Destroy a cuBLAS handle.", (("handle", "u64", ""),), resource=True),
+    Op(
+        BLAS,
+        4,
+        "blas_set",
+        "Change the state of a cuBLAS handle.",
+        (
+            ("handle", "u64", ""),
+            ("field", "u32", "BlasField"),
+            ("mode", "i32", "of a mode field"),
+            ("address", "u64", "of the workspace"),
+            ("bytes", "u64", "of it; 0 without an address: the library's own; all ones: none at all"),
+        ),
+        resource=True,
+    ),
+    Op(
+        BLAS,
+        5,
+        "blas_call",
+        "Call a cuBLAS function on the header's stream. Scalars as values or as addresses: the pointer mode.",
+        (
+            ("handle", "u64", "virtual handle"),
+            ("function", "u32", "FNV-1a, 32 bit, of its name"),
+            ("slots", "u32", "arguments that follow: all but the handle and statuses on the host"),
+        ),
+        payload="BlasSlot[slots]",
+    ),
+    Op(
+        BLAS,
+        6,
+        "lt_heuristic",
+        "Ask cuBLASLt for algorithms.",
+        (("bytes", "u64", "of the description"), ("requested", "u32", "algorithms wanted")),
+        payload="description: LtObject and LtAttribute[attributes] of descriptor, A, B, C, D, preference",
+        waits=True,
+        result="i32 status, u32 count, cublasLtMatmulHeuristicResult_t[count]",
+        compared=False,
+    ),
+    Op(
+        BLAS,
+        7,
+        "lt_matmul",
+        "cublasLtMatmul on the header's stream.",
+        (
+            ("a", "u64", "device address"),
+            ("b", "u64", ""),
+            ("c", "u64", ""),
+            ("d", "u64", ""),
+            ("workspace", "u64", "device address"),
+            ("workspace_bytes", "u64", ""),
+            ("bytes", "u64", "of the description"),
+            ("algorithm", "u32", "1: the algorithm is given; 0: it is left to the library"),
+        ),
+        payload="alpha and beta (BlasSlot each), cublasLtMatmulAlgo_t (64 bytes), description without preference",
+    ),
+)
+
+KERNEL_OPS: tuple[Op, ...] = (*_MODULES, *_LAUNCHES, *_GRAPHS, *_BLAS, *DNN_OPS)
+
+#: Records inside the payloads and results above.
+KERNEL_RECORDS: dict[str, tuple[tuple[str, str, str], ...]] = {
+    "FunctionInfo": (
+        ("max_threads", "i32", "CUfunction_attribute 0"),
+        ("static_shared", "i32", "1"),
+        ("constant", "i32", "2"),
+        ("local", "i32", "3"),
+        ("registers", "i32", "4"),
+        ("ptx_version", "i32", "5"),
+        ("binary_version", "i32", "6"),
+        ("cache_mode", "i32", "7"),
+        ("max_dynamic_shared", "i32", "8"),
+        ("carveout", "i32", "9"),
+        ("cluster_size_set", "i32", "10"),
+        ("cluster_width", "i32", "11"),
+        ("cluster_height", "i32", "12"),
+        ("cluster_depth", "i32", "13"),
+        ("cluster_size_free", "i32", "14"),
+        ("cluster_policy", "i32", "15"),
+        ("parameters", "u64", "parameters that follow"),
+    ),
+    "FunctionParameter": (("offset", "u32", "in the parameter buffer"), ("bytes", "u32", "")),
+    "LaunchAttribute": (
+        ("id", "u32", "CUlaunchAttributeID"),
+        ("reserved", "u32", ""),
+        ("value", "bytes64", "CUlaunchAttributeValue"),
+    ),
+    "BlasSlot": (
+        ("value", "bytes16", "number (i64), address, or the scalar itself, from its first byte"),
+        ("kind", "u32", "BlasSlotKind"),
+        ("bytes", "u32", "used of value"),
+    ),
+    "LtObject": (
+        ("kind", "u32", "LtKind"),
+        ("attributes", "u32", "that follow, by number"),
+        ("create", "bytes64", "arguments of its ...Create function, as i64 each"),
+    ),
+    "LtAttribute": (("attribute", "u32", ""), ("bytes", "u32", "used of value"), ("value", "bytes64", "")),
+    **DNN_RECORDS,
+}
+
+KERNEL_ENUMS: dict[str, tuple[str, ...]] = {
+    "OccupancyKind": ("active_blocks", "available_shared", "potential_cluster", "active_clusters"),
+    "BlasField": ("math_mode", "pointer_mode", "atomics_mode", "workspace"),
+    "BlasSlotKind": ("number", "address", "scalar"),
+    "LtKind": ("descriptor", "layout", "preference"),
+    **DNN_ENUMS,
+}

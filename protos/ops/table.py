@@ -1,0 +1,360 @@
+"""The device ops: the narrow waist between front ends, journal and back ends.
+
+Every API function lowers to these ops, every back end executes these ops, the journal is a
+sequence of these ops. This table is the only description of their packed form; the C++ structs
+(``generated_ops.h``), the Python names (``generated_names.py``) and the table in ``docs/protocol.md``
+are generated from it by ``python -m jitc.interpose.generator``.
+
+Called by: the generator. Promise: an op id is family + number and is never reused or altered; a
+changed layout is a new op with a new number.
+"""
+
+from __future__ import annotations
+
+from jitc.ops.kernels import KERNEL_ENUMS, KERNEL_OPS, KERNEL_RECORDS
+from jitc.ops.op import BLAS, COLLECTIVE, CONTROL, LAUNCH, MEMORY, STREAM, TYPES, Op
+
+__all__ = ["BY_NAME", "ENUMS", "FORMAT_VERSION", "OPS", "RECORDS", "TYPES", "Op"]
+
+FORMAT_VERSION = 1
+
+#: Records that repeat inside a payload, packed like ops but without a header.
+RECORDS: dict[str, tuple[tuple[str, str, str], ...]] = {
+    "LiveBlock": (
+        ("address", "u64", "device address"),
+        ("bytes", "u64", "size in bytes"),
+        ("ordinal", "u64", "allocation order in the program: equal on equal ranks"),
+    ),
+    "CollectiveItem": (
+        ("comm", "u64", "virtual communicator"),
+        ("kind", "u32", "CollectiveKind"),
+        ("dtype", "u32", "ncclDataType_t value"),
+        ("reduction", "u32", "Reduction"),
+        ("peer", "i32", "root of broadcast and reduce, peer of send and receive; else -1"),
+        ("count", "u64", "elements, as the NCCL call of that kind counts them"),
+        ("send", "u64", "device address read, or 0"),
+        ("receive", "u64", "device address written, or 0"),
+        ("scale", "f64", "factor of a pre-multiplied sum"),
+        ("scale_address", "u64", "device address of that factor (of dtype), or 0: use scale"),
+    ),
+    **KERNEL_RECORDS,
+}
+
+ENUMS: dict[str, tuple[str, ...]] = {
+    # value = position
+    "CollectiveKind": (
+        "all_reduce",
+        "broadcast",
+        "reduce",
+        "all_gather",
+        "reduce_scatter",
+        "all_to_all",
+        "send",
+        "receive",
+    ),
+    "Reduction": ("sum", "prod", "max", "min", "avg", "premul_sum"),  # first five = ncclRedOp_t
+    "Phase": ("forward", "backward", "optimizer"),
+    **KERNEL_ENUMS,
+}
+
+_OPS: tuple[Op, ...] = (
+    Op(
+        CONTROL,
+        1,
+        "step_begin",
+        "An optimizer step is about to change state (pre hook).",
+        (("step", "u64", "steps begun in this session, from 1"),),
+    ),
+    Op(
+        CONTROL,
+        2,
+        "boundary",
+        "The optimizer step is over (post hook): a boundary, with what is live.",
+        (("boundary", "u64", "number of the boundary, from 1"), ("count", "u64", "live blocks that follow")),
+        payload="LiveBlock[count], by ordinal",
+    ),
+    Op(
+        CONTROL,
+        3,
+        "live_set",
+        "What is live as the optimizer step begins; comes right before step_begin.",
+        (("count", "u64", "live blocks that follow"),),
+        payload="LiveBlock[count], by ordinal",
+    ),
+    Op(
+        MEMORY,
+        1,
+        "allocate",
+        "Map memory at an address that the client chose.",
+        (("address", "u64", "inside the session's range, 2 MiB aligned"), ("bytes", "u64", "size, a multiple of 4096")),
+        waits=True,
+        resource=True,
+    ),
+    Op(MEMORY, 2, "free", "Unmap an allocation.", (("address", "u64", "as given to allocate"),), resource=True),
+    Op(
+        MEMORY,
+        3,
+        "copy_h2d",
+        "Write the payload to device memory.",
+        (("address", "u64", "destination"), ("bytes", "u64", "payload bytes, at most 1 MiB")),
+        payload="bytes",
+    ),
+    Op(
+        MEMORY,
+        4,
+        "copy_d2h",
+        "Read device memory.",
+        (
+            ("address", "u64", "source"),
+            ("bytes", "u64", "at most 1 MiB"),
+            ("element", "u32", "jitc_element_type: what a replay may compare as numbers"),
+        ),
+        waits=True,
+        result="bytes",
+    ),
+    Op(
+        MEMORY,
+        5,
+        "copy_d2d",
+        "Copy inside device memory.",
+        (("destination", "u64", ""), ("source", "u64", ""), ("bytes", "u64", "")),
+    ),
+    Op(
+        MEMORY,
+        6,
+        "copy_2d",
+        "Copy rows inside device memory.",
+        (
+            ("destination", "u64", ""),
+            ("destination_pitch", "u64", ""),
+            ("source", "u64", ""),
+            ("source_pitch", "u64", ""),
+            ("width", "u64", "bytes"),
+            ("height", "u64", "rows"),
+        ),
+    ),
+    Op(
+        MEMORY,
+        7,
+        "fill",
+        "Fill device memory with a repeated value.",
+        (
+            ("address", "u64", ""),
+            ("bytes", "u64", "a multiple of width"),
+            ("value", "u32", ""),
+            ("width", "u32", "1, 2 or 4"),
+        ),
+    ),
+    Op(
+        MEMORY, 8, "memory_info", "Free and total memory.", (), waits=True, result="u64 free, u64 total", compared=False
+    ),
+    Op(
+        MEMORY,
+        9,
+        "copy_h2d_pinned",
+        "Write bytes of the session's pinned memory to device memory. The journal has copy_h2d, with the bytes.",
+        (
+            ("address", "u64", "destination"),
+            ("source", "u64", "inside the session's pinned memory"),
+            ("bytes", "u64", "at most 1 MiB"),
+        ),
+    ),
+    Op(
+        MEMORY,
+        10,
+        "copy_d2h_pinned",
+        "Read device memory into the session's pinned memory; when it is replayed for a known result, only compare.",
+        (
+            ("address", "u64", "source"),
+            ("destination", "u64", "inside the session's pinned memory"),
+            ("bytes", "u64", "at most 1 MiB"),
+        ),
+        waits=True,
+        result="16 bytes, XXH3 128 bit of what was read",
+    ),
+    Op(
+        MEMORY,
+        11,
+        "host_register",
+        "Kernels may use a range of the session's pinned memory, at the address that it has in the program.",
+        (("address", "u64", "a multiple of 4096"), ("bytes", "u64", "a multiple of 4096")),
+        waits=True,
+        resource=True,
+    ),
+    Op(
+        MEMORY,
+        12,
+        "host_unregister",
+        "The opposite, once everything given before has run.",
+        (("address", "u64", "as given to host_register"),),
+        waits=True,
+        resource=True,
+    ),
+    Op(
+        MEMORY,
+        13,
+        "memory_hold",
+        "Hold physical memory that has no address yet.",
+        (("handle", "u64", "virtual, of the memory"), ("bytes", "u64", "size, a multiple of 4096")),
+        waits=True,
+        resource=True,
+    ),
+    Op(
+        MEMORY,
+        14,
+        "memory_map",
+        "Give held memory its address: from here on it is an allocation, which free takes away.",
+        (("handle", "u64", "as given to memory_hold"), ("address", "u64", "inside the session's range, 2 MiB aligned")),
+        resource=True,
+    ),
+    Op(
+        MEMORY,
+        15,
+        "memory_drop",
+        "Give up held memory that has no address.",
+        (("handle", "u64", "as given to memory_hold"),),
+        resource=True,
+    ),
+    Op(
+        STREAM,
+        1,
+        "stream_create",
+        "Create a stream.",
+        (("handle", "u64", "virtual stream"), ("flags", "u32", "cudaStreamCreateWithFlags"), ("priority", "i32", "")),
+        resource=True,
+    ),
+    Op(STREAM, 2, "stream_destroy", "Destroy a stream once its work is done.", (("handle", "u64", ""),), resource=True),
+    Op(STREAM, 3, "stream_synchronize", "Completes when the header's stream has done all before.", (), waits=True),
+    Op(STREAM, 4, "device_synchronize", "Completes when every stream has done all before.", (), waits=True),
+    Op(
+        STREAM,
+        5,
+        "event_create",
+        "Create an event.",
+        (("handle", "u64", "virtual event"), ("flags", "u64", "")),
+        resource=True,
+    ),
+    Op(STREAM, 6, "event_destroy", "Destroy an event.", (("handle", "u64", ""),), resource=True),
+    Op(STREAM, 7, "event_record", "Record an event on the header's stream.", (("event", "u64", ""),)),
+    Op(STREAM, 8, "event_wait", "The header's stream waits for the event's latest record.", (("event", "u64", ""),)),
+    Op(
+        STREAM,
+        9,
+        "event_synchronize",
+        "Completes when the event's latest record is done.",
+        (("event", "u64", ""),),
+        waits=True,
+    ),
+    Op(
+        STREAM,
+        10,
+        "event_elapsed",
+        "Milliseconds between two recorded events.",
+        (("start", "u64", ""), ("end", "u64", "")),
+        waits=True,
+        result="f32 milliseconds",
+        compared=False,
+    ),
+    Op(
+        LAUNCH,
+        1,
+        "operator_call",
+        "Run an ATen operator into given outputs (software device).",
+        (),
+        payload="operator call",
+    ),
+    Op(
+        LAUNCH,
+        2,
+        "operator_query",
+        "Output metadata, or values, of an ATen operator; changes nothing.",
+        (),
+        payload="operator call",
+        waits=True,
+        result="operator reply",
+    ),
+    Op(
+        COLLECTIVE,
+        1,
+        "communicator_create",
+        "Join a communicator.",
+        (
+            ("handle", "u64", "virtual communicator"),
+            ("ranks", "i32", ""),
+            ("rank", "i32", ""),
+            ("unique_id", "bytes128", "ncclUniqueId"),
+        ),
+        waits=True,
+        resource=True,
+    ),
+    Op(
+        COLLECTIVE,
+        2,
+        "communicator_split",
+        "Split a communicator.",
+        (
+            ("parent", "u64", ""),
+            ("handle", "u64", "new communicator"),
+            ("color", "i32", "negative: no part"),
+            ("key", "i32", ""),
+        ),
+        waits=True,
+        result="i32 ranks, i32 rank",
+        resource=True,
+    ),
+    Op(COLLECTIVE, 3, "communicator_destroy", "Leave a communicator.", (("handle", "u64", ""),), resource=True),
+    Op(
+        COLLECTIVE,
+        4,
+        "collective",
+        "A group of collectives on the header's stream, done together.",
+        (("count", "u64", "items"),),
+        payload="CollectiveItem[count]",
+    ),
+    Op(
+        BLAS,
+        1,
+        "matmul",
+        "D = alpha * op(A) @ op(B) + beta * C (+ bias), column major, batched (cublasGemm*, cublasLtMatmul).",
+        (
+            ("m", "i64", ""),
+            ("n", "i64", ""),
+            ("k", "i64", ""),
+            ("batch", "i64", "1 or more"),
+            ("a", "u64", ""),
+            ("lda", "i64", ""),
+            ("stride_a", "i64", "elements"),
+            ("b", "u64", ""),
+            ("ldb", "i64", ""),
+            ("stride_b", "i64", ""),
+            ("c", "u64", ""),
+            ("ldc", "i64", ""),
+            ("stride_c", "i64", ""),
+            ("d", "u64", ""),
+            ("ldd", "i64", ""),
+            ("stride_d", "i64", ""),
+            ("alpha", "f64", ""),
+            ("beta", "f64", ""),
+            ("alpha_address", "u64", "device scalar of the scale type, or 0"),
+            ("beta_address", "u64", ""),
+            ("bias", "u64", "m elements added to every column, or 0"),
+            ("auxiliary", "u64", "epilogue's extra buffer, or 0"),
+            ("auxiliary_ld", "i64", ""),
+            ("epilogue", "u32", "cublasLtEpilogue_t"),
+            ("transpose_a", "u32", "cublasOperation_t"),
+            ("transpose_b", "u32", ""),
+            ("type_a", "u32", "cudaDataType_t"),
+            ("type_b", "u32", ""),
+            ("type_c", "u32", ""),
+            ("type_d", "u32", ""),
+            ("type_bias", "u32", ""),
+            ("compute", "u32", "cublasComputeType_t"),
+            ("scale_type", "u32", "cudaDataType_t"),
+        ),
+    ),
+)
+
+
+#: By id, so that the generated tables are sorted.
+OPS: tuple[Op, ...] = tuple(sorted((*_OPS, *KERNEL_OPS), key=lambda op: op.id))
+BY_NAME: dict[str, Op] = {op.name: op for op in OPS}

@@ -1,0 +1,1 @@
+"""NVIDIA GPUs: discovery, libraries, health."""

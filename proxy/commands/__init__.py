@@ -1,0 +1,1 @@
+"""The commands jitc and jitc-proxyd."""

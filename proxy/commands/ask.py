@@ -1,0 +1,121 @@
+"""One question of the `jitc` command to the service.
+
+Called by: jitc.py. Promises: whatever is behind the socket, there is an answer, or one line that says
+what is wrong there; only a call without a time limit to a jitc-proxyd that answers waits longer.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import struct
+from typing import TYPE_CHECKING, Any
+
+from .options import FAILED, NO_SERVICE, USAGE, CommandError, chosen_socket
+
+if TYPE_CHECKING:
+    import grpc
+
+#: How long a service may take for what it answers at once.
+CALL_SECONDS = 15
+#: The same for the first bytes, which no work of its own holds up.
+HELLO_SECONDS = 4
+#: How a client of HTTP/2 begins, with no settings; the other side begins with a frame of this type.
+_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
+_FRAME_BYTES, _SETTINGS = 9, 4
+
+
+def ask(named: str | None, method: str, request: Any, seconds: float | None = CALL_SECONDS) -> Any:
+    """The reply of the Admin service. Raises CommandError."""
+    path = chosen_socket(named)
+    _look(path)
+    _say_hello(path)
+    import grpc  # heavy
+
+    from jitc.v1.control_pb2 import DescribeRequest
+
+    from ..common import rpc
+    from ..common.paths import PROTOCOL_VERSION
+
+    with rpc.channel(path) as link:
+        try:
+            rpc.node(link).Describe(DescribeRequest(protocol_version=PROTOCOL_VERSION), timeout=CALL_SECONDS)
+            return getattr(rpc.admin(link), method)(request, timeout=seconds)
+        except grpc.RpcError as error:
+            raise _meaning(path, error) from None
+
+
+def _look(path: str) -> None:
+    try:
+        mode = os.stat(path).st_mode
+    except PermissionError:
+        raise _no_service(path, "its folder is another user's") from None
+    except OSError:
+        raise _no_service(path, "no jitc-proxyd has made it") from None
+    if not stat.S_ISSOCK(mode):
+        raise CommandError(f"{path} is no socket; name a jitc-proxyd's with --socket or JITC_SOCKET", USAGE)
+
+
+def _say_hello(path: str) -> None:
+    """gRPC takes a listener that is silent for a busy one, and waits for it."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
+        # Not settimeout: that makes connect give up at once where many wait to be accepted.
+        for limit in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
+            link.setsockopt(
+                socket.SOL_SOCKET, limit, struct.pack("@ll", int(HELLO_SECONDS), int(HELLO_SECONDS % 1 * 1e6))
+            )
+        try:
+            link.connect(path)
+        except PermissionError:
+            raise _no_service(path, "it belongs to another user") from None
+        except BlockingIOError:
+            raise _silent(path) from None
+        except OSError:
+            raise _no_service(path, "nothing answers") from None
+        try:
+            link.sendall(_PREFACE)
+            answer = link.recv(_FRAME_BYTES, socket.MSG_WAITALL)
+        except BlockingIOError:
+            raise _silent(path) from None
+        except OSError:
+            answer = b""
+    if len(answer) < _FRAME_BYTES or answer[3] != _SETTINGS:
+        raise _stranger(path)
+
+
+def _meaning(path: str, error: grpc.RpcError) -> CommandError:
+    import grpc
+
+    from ..common import rpc
+
+    code, details = rpc.status_of(error)
+    if code is grpc.StatusCode.UNAVAILABLE:
+        return _no_service(path, "it ended before it had answered")
+    if code is grpc.StatusCode.UNIMPLEMENTED:
+        return _stranger(path)
+    if code is grpc.StatusCode.DEADLINE_EXCEEDED and details == "Deadline Exceeded":  # gRPC's own, not the service's
+        return CommandError(
+            f"the jitc-proxyd on {path} has not answered in time; it is stopped or overloaded", NO_SERVICE
+        )
+    wrong = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND)
+    return CommandError(details, USAGE if code in wrong else FAILED)
+
+
+def _no_service(path: str, why: str) -> CommandError:
+    message = (
+        f"no service on {path} ({why}); start one with `jitc-proxyd --device software --gpus 2`, "
+        "or name its socket with --socket or JITC_SOCKET"
+    )
+    return CommandError(message, NO_SERVICE)
+
+
+def _silent(path: str) -> CommandError:
+    return CommandError(
+        f"{path} accepts connections but does not answer: is it a jitc-proxyd, and running?", NO_SERVICE
+    )
+
+
+def _stranger(path: str) -> CommandError:
+    message = f"{path} is the socket of something else than a jitc-proxyd; name another with --socket or JITC_SOCKET"
+    return CommandError(message, NO_SERVICE)

@@ -1,0 +1,121 @@
+"""The processes of the demo: a private node service, and a training job on it.
+
+Called by: command.py. Promise: what it started has ended when its ``with`` block is left, whatever happened;
+the service's socket and all records lie in a temporary folder that goes too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from jitc.v1 import control_pb2
+
+from ...common import paths, rpc
+
+START_SECONDS = 120.0
+STOP_SECONDS = 20.0
+JOB_SECONDS = 600.0
+RANKS = 2
+
+
+class DemoFailed(Exception):
+    """The demo cannot go on; the text is for the user."""
+
+
+@contextlib.contextmanager
+def service(folder: Path, gpus: int) -> Iterator[str]:
+    """A jitc-proxyd of our own; yields its socket."""
+    socket = str(folder / "proxyd.sock")
+    log = folder / "proxyd.log"
+    options = ["--die-with-parent", "--device", "software", "--gpus", str(gpus), "--socket", socket]
+    command = [sys.executable, "-m", "jitc.proxy.commands.proxyd", *options]
+    env = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "NOTIFY_SOCKET")}
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=output, env=env, start_new_session=True)
+    try:
+        _wait_ready(process, log)
+        yield socket
+    finally:
+        _end(process)
+
+
+def _wait_ready(process: subprocess.Popen[bytes], log: Path) -> None:
+    assert process.stdout is not None
+    readable, _, _ = select.select([process.stdout], [], [], START_SECONDS)
+    if not readable or not process.stdout.readline():
+        raise DemoFailed(f"the node service did not start:\n{log.read_text(errors='replace')[-2000:]}")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """SIGTERM to its process group, and SIGKILL when that is not enough."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            if process.poll() is None:
+                os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(STOP_SECONDS)
+            break
+    if process.stdout is not None:
+        process.stdout.close()
+
+
+def train(script: Path, steps: int, socket: str, folder: Path, line: Callable[[str], None]) -> list[dict[str, Any]]:
+    """Runs the script under torchrun; hands its lines on; the records of all ranks."""
+    folder.mkdir()
+    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(RANKS)]
+    program = [str(script), "--steps", str(steps), "--json", str(folder / "record.json")]
+    settings = {"LD_PRELOAD": str(paths.preload_library()), "JITC_SOCKET": socket, "OMP_NUM_THREADS": "1"}
+    settings["TMPDIR"] = str(folder)  # torchrun leaves folders behind
+    process = subprocess.Popen(
+        [sys.executable, *launcher, *program], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, env={**os.environ, **settings, "PYTHONUNBUFFERED": "1"}, start_new_session=True,
+    )  # fmt: skip
+    try:
+        output = _relay(process, line)
+        if process.wait(STOP_SECONDS) != 0:
+            raise DemoFailed("the training job failed:\n" + "\n".join(output[-30:]))
+    finally:
+        _end(process)
+    return [json.loads(path.read_text()) for path in sorted(folder.glob("record.rank*.json"))]
+
+
+def _relay(process: subprocess.Popen[bytes], line: Callable[[str], None]) -> list[str]:
+    """Every line of the job until it ends, within the time limit."""
+    assert process.stdout is not None
+    descriptor = process.stdout.fileno()
+    deadline = time.monotonic() + JOB_SECONDS
+    lines: list[str] = []
+    rest = b""
+    while True:
+        readable, _, _ = select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))
+        if not readable:
+            raise DemoFailed(f"the training job took over {JOB_SECONDS:.0f} s:\n" + "\n".join(lines[-30:]))
+        data = os.read(descriptor, 65536)
+        if not data:
+            return lines
+        *whole, rest = (rest + data).split(b"\n")
+        for one in whole:
+            lines.append(one.decode(errors="replace"))
+            line(lines[-1])
+
+
+def inject(socket: str, gpu: int, fault: control_pb2.Fault) -> None:
+    with rpc.channel(socket) as link:
+        rpc.admin(link).Inject(control_pb2.InjectRequest(gpu=gpu, fault=fault), timeout=30)
+
+
+def report(socket: str) -> list[dict[str, Any]]:
+    with rpc.channel(socket) as link:
+        document = json.loads(rpc.admin(link).Report(control_pb2.ReportRequest(), timeout=30).json)
+    recoveries: list[dict[str, Any]] = document["recoveries"]
+    return recoveries

@@ -1,0 +1,92 @@
+"""What the demo prints: progress, timelines, the table. Called by: command.py."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+BAR = 40
+
+
+class Shown(Protocol):
+    """What the table needs of a run."""
+
+    title: str
+    records: list[dict[str, Any]]
+    recoveries: list[dict[str, Any]]
+
+    def same(self, other: Any, what: str) -> bool: ...
+    def steps_lost(self, steps: int) -> int: ...
+
+
+class Progress:
+    """One line that changes on a terminal; elsewhere a line now and then."""
+
+    def __init__(self, steps: int) -> None:
+        self._steps = steps
+        self._terminal = sys.stdout.isatty()
+        self._every = max(1, steps // 5)
+
+    def say(self, text: str) -> None:
+        if self._terminal:
+            print(f"\r\033[K   {text}", end="", flush=True)
+        else:
+            print(f"   {text}", flush=True)
+
+    def line(self, text: str) -> None:
+        """A line of the training job's output."""
+        words = text.split()
+        if len(words) > 1 and words[0] == "step":
+            step = int(words[1].split("/")[0])
+            if self._terminal or step % self._every == 0 or step == self._steps:
+                self.say(text)
+        elif text.startswith("jitc:"):
+            self.say(text)
+
+    def end(self) -> None:
+        if self._terminal:
+            print(flush=True)
+
+
+def show(runs: Sequence[Shown], summary: dict[str, Any]) -> None:
+    for run in runs:
+        for recovery in run.recoveries:
+            print(f"\nRecovery: {run.title}")
+            for line in timeline(recovery):
+                print(f"  {line}")
+    print()
+    for line in table(runs, summary["steps"]):
+        print(line)
+    parameters = runs[0].records[0].get("parameters", 0) if runs[0].records else 0
+    fine = summary["identical"] and summary["faults_recovered"] == summary["faults_injected"]
+    verdict = "identical to the last bit" if fine else "NOT identical, or a fault did not fire or was not recovered"
+    print(f"\n{parameters:,} parameters, {summary['steps']} steps, {summary['faults_injected']} faults: {verdict}")
+
+
+def timeline(recovery: dict[str, Any]) -> list[str]:
+    """Cause, then each phase at the time it began, with a bar of its length."""
+    total = max(float(recovery["seconds"]), 1e-9)
+    lines = [f"{recovery['cause']} on GPU {recovery['gpu']}: {recovery['decision']}"]
+    began = 0.0
+    for name, value in recovery["phases"].items():
+        seconds = float(value)
+        bar = " " * round(BAR * began / total) + "#" * max(1, round(BAR * seconds / total))
+        lines.append(f"{began:7.3f} s  {name:<10} {seconds:7.3f} s  {bar[: BAR + 1]}")
+        began += seconds
+    lines.append(f"{total:7.3f} s  running again; {recovery['bytes_restored']:,} bytes restored")
+    return lines
+
+
+def table(runs: Sequence[Shown], steps: int) -> list[str]:
+    head = ("run", "losses", "weights", "optimizer", "recovery", "steps lost")
+    rows: list[tuple[str, ...]] = [head]
+    for run in runs:
+        words = [("identical" if run.same(runs[0], what) else "DIFFER") for what in ("losses", "weights", "optimizer")]
+        if run is runs[0]:
+            words = ["reference"] * 3
+        seconds = ", ".join(f"{one['seconds']:.2f} s" for one in run.recoveries) or "-"
+        rows.append((run.title, *words, seconds, str(run.steps_lost(steps))))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return [lines[0], "-" * len(lines[0]), *lines[1:]]

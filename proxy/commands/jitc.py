@@ -1,0 +1,259 @@
+"""The `jitc` command.
+
+Promises: answers fast (nothing heavy is imported before it is needed); errors are one line that says
+what to do; --json documents and exit codes keep their form (docs/cli.md).
+Exit codes: 0 done, 1 failed, 2 wrong use, 3 no service; `jitc run` gives the program's own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from jitc.ops.faults import KINDS, LONELY_SKIP, PHASES, misplaced
+
+from ..common import paths
+from ..common.config import GPUS_MOST
+from .ask import CALL_SECONDS, ask
+from .options import (
+    FAILED,
+    USAGE,
+    CommandError,
+    Parser,
+    add_device_options,
+    complain,
+    new_file,
+    number,
+    seconds,
+    shown,
+    socket_path,
+)
+
+if TYPE_CHECKING:
+    from jitc.v1.control_pb2 import Fault
+
+#: Seconds that a fault without a place may take to fire.
+NOW_SECONDS = 10
+FOREVER_MS = 0xFFFF_FFFF
+_PLACES = "write boundary=12,phase=backward[,skip=5], op=1234 or after=100"
+#: What a place's numbers are called in the message, and the least of each.
+_NUMBERS = {"boundary": ("boundary", 0), "skip": ("skip", 0), "op": ("sequence", 1), "after": ("operations", 1)}
+
+
+def main(argv: list[str] | None = None) -> int:
+    arguments = _parser().parse_args(argv)
+    try:
+        result: int = arguments.act(arguments)
+        print(end="", flush=True)  # here, where what keeps it from being written can be said
+        return result
+    except CommandError as error:
+        return complain("jitc", str(error), error.code)
+    except paths.MissingLibrary as error:
+        return complain("jitc", str(error))
+    except OSError as error:
+        _give_up_output()
+        return FAILED if isinstance(error, BrokenPipeError) else complain("jitc", str(error))
+    except KeyboardInterrupt:
+        return 130
+
+
+def _give_up_output() -> None:
+    """What is still in the buffer has nowhere to go; at the end, Python would complain about it."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+# -- commands -------------------------------------------------------------------------------------
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from .run import run
+
+    return run(arguments)
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    from jitc.v1.control_pb2 import StatusRequest
+
+    from .text import status
+
+    return _show(ask(arguments.socket, "Status", StatusRequest()).json, arguments.json, status)
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from jitc.v1.control_pb2 import ReportRequest
+
+    from .text import report
+
+    return _show(ask(arguments.socket, "Report", ReportRequest()).json, arguments.json, report)
+
+
+def _inject(arguments: argparse.Namespace) -> int:
+    from jitc.v1.control_pb2 import InjectRequest
+
+    fault = place(arguments.fault, arguments.at)
+    wait_ms = FOREVER_MS if arguments.wait else 0 if arguments.at else NOW_SECONDS * 1000
+    request = InjectRequest(gpu=arguments.gpu, fault=fault, wait_ms=wait_ms)
+    reply = ask(arguments.socket, "Inject", request, None if arguments.wait else CALL_SECONDS)
+    state = "fired" if reply.fired else "armed"
+    detail = f": {reply.detail}" if reply.detail and reply.detail != state else ""
+    print(f"{arguments.fault} on GPU {arguments.gpu} {state}{detail}", flush=True)
+    return 0
+
+
+def _validate(arguments: argparse.Namespace) -> int:
+    from jitc.v1.control_pb2 import ValidationRequest
+
+    from .text import validation
+
+    request = ValidationRequest(gpu=arguments.gpu, wait_ms=min(FOREVER_MS, int(arguments.timeout * 1000)))
+    document = ask(arguments.socket, "Validate", request, arguments.timeout + CALL_SECONDS).json
+    _show(document, arguments.json, validation)
+    return 0 if json.loads(document)["outcome"] == "identical" else FAILED
+
+
+def _preload_path(_: argparse.Namespace) -> int:
+    print(paths.preload_library())
+    return 0
+
+
+def _version(_: argparse.Namespace) -> int:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        print(f"jitc {version('jitc')} (protocol {paths.PROTOCOL_VERSION})")
+    except PackageNotFoundError:
+        raise CommandError("jitc is not installed; install it with `make build` or pip") from None
+    return 0
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    from .demo.command import run
+
+    return run(arguments)
+
+
+# -- parts ----------------------------------------------------------------------------------------
+
+
+def place(kind: str, at: str | None) -> Fault:
+    """The fault of `jitc inject KIND --at AT`. Raises CommandError."""
+    from jitc.v1.control_pb2 import Fault
+
+    if kind not in KINDS:
+        raise CommandError(f"there is no fault {shown(kind)}; there are {', '.join(KINDS)}", USAGE)
+    fault = Fault(kind=kind)
+    given: set[str] = set()
+    for part in [] if at is None else at.split(","):
+        name, _, value = part.partition("=")
+        if name in given:
+            raise CommandError(f"--at: {name} is there twice; {_PLACES}", USAGE)
+        given.add(name)
+        _enter(fault, name, value, part)
+    lonely = "skip" in given and not {"boundary", "phase"} & given
+    if why := LONELY_SKIP if lonely else misplaced(fault):
+        raise CommandError(f"--at: {why}; {_PLACES}", USAGE)
+    return fault
+
+
+def _enter(fault: Fault, name: str, value: str, part: str) -> None:
+    if name == "phase":
+        if value not in PHASES:
+            raise CommandError(f"--at: there is no phase {shown(value)}; there are {', '.join(PHASES)}", USAGE)
+        fault.phase = value
+        return
+    if name not in _NUMBERS:
+        raise CommandError(f"--at: {shown(part)} is not understood; {_PLACES}", USAGE)
+    field, least = _NUMBERS[name]
+    try:
+        setattr(fault, field, number(least, 10**18 - 1)(value))
+    except argparse.ArgumentTypeError as error:
+        raise CommandError(f"--at: {name}: {error}", USAGE) from None
+    fault.armed_at_boundary |= name == "boundary"
+
+
+def _show(document: str, as_json: bool, text: Any) -> int:
+    parsed = json.loads(document)
+    print(json.dumps(parsed, indent=2) if as_json else text(parsed))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        prog="jitc",
+        description="A transparent CUDA/NCCL proxy: training survives faults without noticing.",
+        epilog="Every command explains itself: jitc COMMAND --help.",
+    )
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    run = commands.add_parser(
+        "run", help="run a program on a private service",
+        description="Starts a service of its own, runs the program with the interposer preloaded, and cleans up. "
+        "Output and exit status are the program's.",
+        usage="jitc run [options] -- PROGRAM [ARGUMENT ...]",
+    )  # fmt: skip
+    add_device_options(run)
+    run.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM ...", help="what to run, after --")
+    run.set_defaults(act=_run)
+
+    status = _asking(commands, "status", "GPUs, workers and sessions of the service", _status)
+    status.add_argument("--json", action="store_true", help="as a JSON document (docs/cli.md)")
+    report = _asking(commands, "report", "recoveries so far: cause, decision, phases, bytes", _report)
+    report.add_argument("--json", action="store_true", help="as a JSON document (docs/cli.md)")
+
+    inject = _asking(commands, "inject", "make a fault happen, to see the recovery", _inject)
+    inject.add_argument(
+        "fault", metavar="FAULT",
+        help=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}",
+    )  # fmt: skip
+    inject.add_argument("--gpu", type=number(0, GPUS_MOST - 1), required=True, metavar="N", help="on which GPU")
+    inject.add_argument(
+        "--at", metavar="PLACE",
+        help="when (now, if not given): boundary=12,phase=backward[,skip=5] in the minibatch after that boundary "
+        f"(phases: {', '.join(PHASES)}), op=1234 at that op, after=100 more ops",
+    )  # fmt: skip
+    inject.add_argument("--wait", action="store_true", help="until it has fired, and say so")
+
+    validate = _asking(
+        commands, "validate", "run a minibatch of the job on a GPU twice and compare: can the job be guaranteed?",
+        _validate,
+    )  # fmt: skip
+    validate.add_argument(
+        "--gpu", type=number(0, GPUS_MOST - 1), required=True, metavar="N", help="a GPU that the job uses"
+    )
+    validate.add_argument(
+        "--timeout", type=seconds(1, 1e6, "do not wait"), default=600, metavar="S", help="for a verdict (%(default)s)"
+    )
+    validate.add_argument("--json", action="store_true", help="as a JSON document (docs/cli.md)")
+
+    for name, text, act in (
+        ("preload-path", "print the path for LD_PRELOAD", _preload_path),
+        ("version", "print the version", _version),
+    ):
+        commands.add_parser(name, help=text, description=text).set_defaults(act=act)
+    demo = commands.add_parser(
+        "demo", help="train a small GPT, kill its GPU, compare",
+        description="Trains examples/train_gpt.py three times on two software GPUs: without a fault, with the worker "
+        "of GPU 1 killed in a backward pass, and in an optimizer step. Compares the three bit by bit.",
+    )  # fmt: skip
+    demo.add_argument("--json", type=new_file, metavar="FILE", help="also write the result to FILE as JSON")
+    demo.add_argument("--steps", type=number(3, 10_000), default=20, metavar="N", help="of each run (%(default)s)")
+    demo.set_defaults(act=_demo)
+    return parser
+
+
+def _asking(commands: Any, name: str, text: str, act: Any) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+    parser.add_argument(
+        "--socket", type=socket_path, metavar="PATH", help="the service's socket (JITC_SOCKET, else the default)"
+    )
+    parser.set_defaults(act=act)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

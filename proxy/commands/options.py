@@ -1,0 +1,241 @@
+"""What may be written on the commands' lines, and the one line that is said about anything else.
+
+Called by: proxyd.py, jitc.py, run.py, demo/command.py. Promises: a value that is taken here is one that a
+service can be started with; a mistake is one line on standard error that says what is allowed, with
+exit status 2; nothing heavy is imported before it is needed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, NoReturn
+
+from ..backends import DEVICES
+from ..common import config, paths
+from ..node.socket_lock import PATH_LIMIT
+
+FAILED, USAGE, NO_SERVICE = 1, 2, 3
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_SIZE = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)(?:([KMGT])i?)?B?", re.IGNORECASE | re.ASCII)
+_SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
+_PAGE = 4096
+#: So much of a wrong value is repeated.
+_SHOWN = 60
+
+#: Options of --device cuda alone, and what they name.
+LIBRARIES = {
+    "driver": "libcuda.so.1", "nccl": "libnccl.so.2", "cublas": "libcublas", "cublaslt": "libcublasLt",
+    "nvrtc": "libnvrtc", "cudnn": "libcudnn.so.9",
+}  # fmt: skip
+
+
+class CommandError(Exception):
+    """Told in one line; code is the exit status."""
+
+    def __init__(self, message: str, code: int = FAILED) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Parser(argparse.ArgumentParser):
+    """Takes options by their whole names only; one line about a mistake, not the usage."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options, allow_abbrev=False)
+
+    def error(self, message: str) -> NoReturn:
+        sys.exit(complain(self.prog, f"{message} (see {self.prog} --help)", USAGE))
+
+
+def complain(command: str, message: str, code: int = FAILED) -> int:
+    """Says it in one line, whatever is in it; returns the exit status."""
+    line = "".join(one if one.isprintable() else repr(one)[1:-1] for one in " ".join(message.split("\n")))
+    print(f"{command}: {line}", file=sys.stderr, flush=True)
+    return code
+
+
+def shown(text: str) -> str:
+    """A wrong value as a message has it."""
+    return repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}..."
+
+
+# -- values ---------------------------------------------------------------------------------------
+
+
+def number(least: int, most: int) -> Callable[[str], int]:
+    """Whole numbers, in the ten digits of ASCII."""
+
+    def parse(text: str) -> int:
+        value = int(text) if re.fullmatch("[0-9]{1,18}", text) else -1
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{shown(text)} is not a whole number from {least} to {most}")
+        return value
+
+    return parse
+
+
+def seconds(least: float, most: float, zero: str) -> Callable[[str], float]:
+    """zero: what 0 means."""
+
+    def parse(text: str) -> float:
+        value = float(text) if _SECONDS.fullmatch(text) else -1.0
+        if value and not least <= value <= most:
+            raise argparse.ArgumentTypeError(
+                f"{shown(text)} is not a number of seconds from {least:g} to {most:.0f}, or 0: {zero}"
+            )
+        return value
+
+    return parse
+
+
+def size(least: int, most: int, zero: str = "") -> Callable[[str], int]:
+    """Bytes from "4GiB", "512M", "1073741824". zero: what 0 means, if it is allowed."""
+    allowed = f"from {_written(least)} to {_written(most)}" + (f", or 0: {zero}" if zero else "")
+
+    def parse(text: str) -> int:
+        match = _SIZE.fullmatch(text)
+        value = Fraction(match[1]) * _UNITS[(match[2] or "").upper()] if match else Fraction(-1)
+        if not least <= value <= most and not (zero and value == 0):
+            raise argparse.ArgumentTypeError(f"{shown(text)} is not a size like 1.5GiB, {allowed}")
+        return int(value)
+
+    return parse
+
+
+def pinned_size(text: str) -> int:
+    """A size in whole pages that fits a session's range of addresses, or 0."""
+    return size(config.PINNED_LEAST, config.PINNED_MOST, "none")(text) // _PAGE * _PAGE
+
+
+def socket_path(text: str) -> str:
+    """An absolute path that can be a socket's."""
+    try:
+        path = os.path.abspath(text)
+    except OSError:
+        raise argparse.ArgumentTypeError("the current folder is gone; give an absolute path") from None
+    if not text or text.endswith("/"):
+        raise argparse.ArgumentTypeError(f"{shown(text)} is no path of a socket; give one like /run/jitc/proxyd.sock")
+    if not path.isprintable():
+        raise argparse.ArgumentTypeError(f"{shown(text)} has characters that cannot be printed; choose another path")
+    if len(os.fsencode(path)) > PATH_LIMIT:
+        raise argparse.ArgumentTypeError(f"{shown(path)} is longer than {PATH_LIMIT} bytes; choose a shorter path")
+    return path
+
+
+def chosen_socket(named: str | None) -> str:
+    """What --socket named, else the default. Raises CommandError for a default that can be none."""
+    if named is not None:
+        return named
+    try:
+        return socket_path(paths.default_socket())
+    except argparse.ArgumentTypeError as error:
+        raise CommandError(f"the socket of JITC_SOCKET or XDG_RUNTIME_DIR: {error}", USAGE) from None
+
+
+def writable_folder(text: str) -> str:
+    """Tried out: what may be written where is known to the kernel alone."""
+    from ..node.shared_memory import NoSpace, spill_file
+
+    if not os.path.isdir(text):
+        raise argparse.ArgumentTypeError(f"{shown(text)} is no folder; name one that exists")
+    path = os.path.abspath(text)
+    try:
+        spill_file(path, _PAGE).close()
+    except NoSpace as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return path
+
+
+def new_file(text: str) -> str:
+    """Nothing is written yet."""
+    path = os.path.abspath(text)
+    target = path if os.path.exists(path) else os.path.dirname(path)
+    if not text or os.path.isdir(path) or not os.access(target, os.W_OK):
+        raise argparse.ArgumentTypeError(f"{shown(text)} cannot be written to; name a file in a folder that can")
+    return path
+
+
+def library_file(text: str) -> str:
+    if not os.path.isfile(text):
+        raise argparse.ArgumentTypeError(f"{shown(text)}: there is no such file")
+    return os.path.abspath(text)
+
+
+def _written(value: int) -> str:
+    unit = next((one for one in "TGMK" if value % _UNITS[one] == 0), "")
+    return f"{value // _UNITS[unit]}{unit}iB" if unit else f"{value}B"
+
+
+# -- options of a service ---------------------------------------------------------------------------
+
+
+def add_device_options(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    """The options that `jitc run` has too."""
+    add = parser.add_argument
+    return [
+        add("--device", choices=DEVICES, default="software", help="kind of device (%(default)s)"),
+        add("--gpus", type=number(1, config.GPUS_MOST), default=0, metavar="N",
+            help="how many GPUs (software: 1; cuda: all that are visible)"),
+        add("--workers-per-gpu", type=number(1, config.GPUS_MOST), default=1, metavar="K",
+            help="cuda: serve each physical GPU as K GPUs, a worker and a share of the memory each (%(default)s)"),
+        add("--memory-limit", type=size(*config.MEMORY_LIMITS), default=0, metavar="SIZE",
+            help="per GPU (software: 4GiB; cuda: all, divided by K)"),
+        add("--hang-seconds", type=seconds(*config.HANG_LIMITS, "never"), default=config.HANG_SECONDS, metavar="S",
+            help="a worker that says nothing or work that makes no progress for so long is a fault; "
+            "0: never (%(default)s)"),
+        *(add(f"--{name}", type=library_file, metavar="PATH",
+              help=f"cuda: {library} to use (wheels on the import path, then the system's)")
+          for name, library in LIBRARIES.items()),
+        add("--threads", type=number(1, config.THREADS_MOST), default=0, metavar="N",
+            help="threads of one operator; the same number gives the same results (cores divided by GPUs)"),
+        add("--journal-limit", type=size(*config.JOURNAL_LIMITS), default="512MiB", metavar="SIZE",
+            help="per session, then it spills (%(default)s)"),
+        add("--copies-limit", type=size(*config.COPIES_LIMITS), default="64GiB", metavar="SIZE",
+            help="per session, host memory for copies of live device memory, taken as needed (%(default)s)"),
+        add("--images-limit", type=size(*config.IMAGES_LIMITS), default="4GiB", metavar="SIZE",
+            help="for all sessions, disk space for images of kernels beside the socket (%(default)s)"),
+        add("--validate-every", type=number(0, (1 << 31) - 1), default=1000, metavar="N",
+            help="optimizer steps between validations: a minibatch is run twice and compared; 0: never (%(default)s)"),
+        add("--heal-replicas", action="store_true",
+            help="a rank that holds other bytes than most ranks that held the same before takes theirs"),
+        add("--replay-mismatch", choices=config.MISMATCHES, default=config.AUTO,
+            help="numbers that a program has read and that a replay gives otherwise end the replay (strict), or are "
+            "borne within a bound (tolerant); by what validations showed of the job (auto)"),
+        add("--noise", type=number(0, (1 << 63) - 1), default=0, metavar="SEED",
+            help="software: sum in another order each time, as GPUs do; 0: never (%(default)s)"),
+        add("--pinned-limit", type=pinned_size, default="4GiB", metavar="SIZE",
+            help="per session, pinned memory shared by program and worker, taken as needed; 0: none (%(default)s)"),
+        add("--spill-dir", type=writable_folder, default="/var/tmp", metavar="DIR",
+            help="for spilled journals (%(default)s)"),
+        add("--spares", type=number(0, config.GPUS_MOST), default=1, metavar="N",
+            help="warm spare workers (%(default)s)"),
+    ]  # fmt: skip
+
+
+def check_device_options(arguments: argparse.Namespace) -> None:
+    """What each option alone cannot say. Raises CommandError."""
+    if arguments.device == "software":
+        cuda = [name for name in LIBRARIES if getattr(arguments, name)]
+        cuda += ["workers-per-gpu"] if arguments.workers_per_gpu > 1 else []
+        if cuda:
+            raise CommandError(f"--{cuda[0]} goes with --device cuda", USAGE)
+    if arguments.noise and arguments.device != "software":
+        raise CommandError("--noise goes with --device software: a GPU needs none", USAGE)
+    if arguments.gpus * arguments.workers_per_gpu > config.GPUS_MOST:
+        raise CommandError(f"--gpus times --workers-per-gpu is at most {config.GPUS_MOST}", USAGE)
+
+
+def device_words(arguments: argparse.Namespace) -> list[str]:
+    """The options of add_device_options again, for a service that is to be started with them."""
+    words = []
+    for option in add_device_options(argparse.ArgumentParser(add_help=False)):
+        value = getattr(arguments, option.dest)
+        if value != option.default:
+            words += [option.option_strings[0], *([] if value is True else [str(value)])]
+    return words

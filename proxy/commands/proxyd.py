@@ -1,0 +1,190 @@
+"""jitc-proxyd: the node service's command. Runs in the foreground, ends cleanly on SIGTERM.
+
+Promises: one line on standard output when ready, and readiness to systemd when NOTIFY_SOCKET is set;
+what keeps it from being ready is one line on standard error (exit status 2: a wrong option, 1: all else).
+SIGTERM or SIGINT with sessions alive: no new ones, waits for them; a second signal ends at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import resource
+import signal
+import socket
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from ..common import paths
+from .options import (
+    FAILED,
+    USAGE,
+    CommandError,
+    Parser,
+    add_device_options,
+    check_device_options,
+    chosen_socket,
+    complain,
+    socket_path,
+)
+
+if TYPE_CHECKING:
+    from ..common.config import Config
+    from ..service import Service
+
+#: How long a signal may go unnoticed.
+SIGNAL_SECONDS = 0.2
+
+
+def main(argv: list[str] | None = None) -> int:
+    arguments = _parser().parse_args(argv)
+    try:
+        config = _config(arguments)
+    except CommandError as error:
+        return complain("jitc-proxyd", str(error), error.code)
+    if arguments.die_with_parent:
+        _die_with_parent()
+    signals = _Signals()
+    _open_files_at_will()
+    if config.device == "cuda":
+        _fix_layout()
+    from ..backends.base import NoDevice  # after the arguments: --help and mistakes answer at once
+    from ..node.shared_memory import NoSpace
+    from ..node.socket_lock import SocketInUse, WrongSocket
+    from ..node.workers.supervisor import NoWorker
+    from ..service import Service
+
+    try:
+        service = Service(config)
+    except (NoDevice, SocketInUse, NoSpace, paths.MissingLibrary, OSError) as error:
+        return complain("jitc-proxyd", str(error), USAGE if isinstance(error, WrongSocket) else FAILED)
+    try:
+        service.start()
+        print(
+            f"jitc-proxyd ready: {len(service.registry.gpus)} {config.device} GPUs, socket {config.socket}", flush=True
+        )
+        notify("READY=1")
+        # With a time limit: a signal may arrive in another thread, and Python runs handlers in this one only.
+        while not signals.first.wait(SIGNAL_SECONDS):
+            pass
+        notify("STOPPING=1")
+        _drain(service, signals)
+    except (NoWorker, OSError, RuntimeError) as error:  # of gRPC, when the socket cannot be bound
+        return complain("jitc-proxyd", str(error))
+    finally:
+        service.stop()
+    return 0
+
+
+def _config(arguments: argparse.Namespace) -> Config:
+    """Raises CommandError."""
+    from ..common.config import Config
+
+    check_device_options(arguments)
+    return Config(
+        socket=chosen_socket(arguments.socket),
+        device=arguments.device,
+        gpus=arguments.gpus,
+        workers_per_gpu=arguments.workers_per_gpu,
+        hang_seconds=arguments.hang_seconds,
+        driver=arguments.driver or "",
+        nccl=arguments.nccl or "",
+        cublas=arguments.cublas or "",
+        cublaslt=arguments.cublaslt or "",
+        nvrtc=arguments.nvrtc or "",
+        cudnn=arguments.cudnn or "",
+        memory_limit=arguments.memory_limit,
+        threads=arguments.threads,
+        journal_bytes=arguments.journal_limit,
+        snapshot_bytes=arguments.copies_limit,
+        images_limit=arguments.images_limit,
+        validate_every=arguments.validate_every,
+        heal_replicas=arguments.heal_replicas,
+        replay_mismatch=arguments.replay_mismatch,
+        noise=arguments.noise,
+        pinned_bytes=arguments.pinned_limit,
+        spill_dir=arguments.spill_dir,
+        spares=arguments.spares,
+    )
+
+
+class _Signals:
+    """SIGTERM and SIGINT: the first asks for the end, the second insists."""
+
+    def __init__(self) -> None:
+        self.first, self.second = threading.Event(), threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._arrived)
+
+    def _arrived(self, *_: object) -> None:
+        (self.second if self.first.is_set() else self.first).set()
+
+
+def _drain(service: Service, signals: _Signals) -> None:
+    alive = service.drain()
+    if alive:
+        what = "session is" if alive == 1 else "sessions are"
+        print(
+            f"jitc-proxyd: stopping; {alive} {what} still alive and will be served to their end, "
+            "no new ones are taken (signal again to end now)",
+            file=sys.stderr,
+            flush=True,
+        )
+        service.wait_drained(signals.second)
+
+
+def notify(state: str) -> None:
+    """Tells systemd, when it asked (sd_notify protocol)."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if not address:
+        return
+    if address.startswith("@"):
+        address = "\0" + address[1:]
+    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as out:
+        out.sendto(state.encode(), address)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        prog="jitc-proxyd",
+        description="The jitc node service: owns the GPUs, serves training processes that run with the "
+        "interposer preloaded, and recovers them from faults.",
+    )
+    add_device_options(parser)
+    parser.add_argument(
+        "--socket", type=socket_path, metavar="PATH",
+        help="unix socket ($JITC_SOCKET, $XDG_RUNTIME_DIR/jitc/proxyd.sock or /run/jitc/proxyd.sock)",
+    )  # fmt: skip
+    parser.add_argument("--die-with-parent", action="store_true", help=argparse.SUPPRESS)
+    return parser
+
+
+def _open_files_at_will() -> None:
+    """Each session takes a dozen descriptors here; the usual soft limit of 1,024 would end that at 80 sessions."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(OSError, ValueError):  # a sandbox may forbid it; then it is as it was
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _fix_layout() -> None:
+    from ..backends.cuda.layout import fix_layout
+
+    if not fix_layout():
+        print(
+            "jitc-proxyd: the kernel refuses to lay out processes alike (personality, ADDR_NO_RANDOMIZE; in a "
+            "container: its seccomp profile); a device variable whose address a program knows may end a recovery",
+            file=sys.stderr,
+        )
+
+
+def _die_with_parent() -> None:
+    """`jitc run` was killed: nobody else would end us. Its program may still train, so drain."""
+    import ctypes
+
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)  # PR_SET_PDEATHSIG
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,89 @@
+"""The jitc command's documents for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..recovery.report import differences_text
+
+
+def status(document: dict[str, Any]) -> str:
+    lines = []
+    for gpu in document["gpus"]:
+        used, total = _size(gpu["memory_used"]), _size(gpu["memory_total"])
+        recoveries = "1 recovery" if gpu["recoveries"] == 1 else f"{gpu['recoveries']} recoveries"
+        lines.append(f"GPU {gpu['index']}  {gpu['device']}  {gpu['state']}  memory {used} of {total}  {recoveries}")
+        for session in gpu["sessions"]:
+            rank = f"rank {session['rank']} of {session['world_size']}" if session["rank"] >= 0 else "no rank"
+            lines.append(
+                f"    pid {session['pid']}  job {session['job']}  {rank}  {session['state']}  "
+                f"worker {session['worker_pid'] or 'none'}  boundary {session['boundary']}  "
+                f"journal {_size(session['journal_bytes'])}  {session['ops_executed']} ops"
+                f"{_diverged(session['diverged'])}"
+            )
+            if session["waiting_for"]:
+                lines.append(f"        waits for a {session['waiting_for']}")
+    return "\n".join(lines)
+
+
+def report(document: dict[str, Any]) -> str:
+    lines = [_recovery(number, one) for number, one in enumerate(document["recoveries"], 1)]
+    lines = lines or ["no recoveries so far"]
+    return "\n".join([*lines, *map(validation, document["validations"]), *map(_divergence, document["divergences"])])
+
+
+def validation(one: dict[str, Any]) -> str:
+    gpus = ", ".join(map(str, one["gpus"]))
+    lines = [
+        f"validation on GPU {gpus}, step {one['step']}: {one['outcome']} "
+        f"({one['blocks']} live blocks, {_size(one['bytes'])}, {one['seconds']:.3f} s)"
+    ]
+    for block in one["different"]:
+        lines.append(
+            f"   differs: {_size(block['bytes'])} at address {block['address']:#x}, session {block['session']}"
+        )
+    if numbers := differences_text(one.get("differences", {})):
+        lines.append(f"   {numbers}")
+    return "\n".join(lines)
+
+
+def _divergence(one: dict[str, Any]) -> str:
+    odd = f", odd: {', '.join(one['odd'])}" if one["odd"] else ""
+    lines = [f"job {one['job']}: replicas stopped agreeing at boundary {one['boundary']}{odd}; {one['outcome']}"]
+    for block in one["blocks"]:
+        lines.append(
+            f"   differs: {_size(block['bytes'])} at address {block['address']:#x}, ordinal {block['ordinal']}, "
+            f"{block['rank']} on GPU {block['gpu']}"
+        )
+    return "\n".join(lines)
+
+
+def _diverged(blocks: int) -> str:
+    return f"  {blocks} blocks unlike those of other ranks" if blocks else ""
+
+
+def _recovery(number: int, one: dict[str, Any]) -> str:
+    lines = [
+        f"{number}. job {one['job']}, GPU {one['gpu']}: {one['cause']}, {one['outcome']}",
+        f"   {one['decision']} to boundary {one['boundary']}, {_size(one['bytes_restored'])} restored"
+        f"{_from_peers(one)}, {one['seconds']:.3f} s",
+        "   " + ", ".join(f"{name} {seconds * 1000:.1f} ms" for name, seconds in one["phases"].items()),
+    ]
+    lines += [
+        f"   {text}" for text in (differences_text(one.get("differences", {})), one["message"], *one["notes"]) if text
+    ]
+    return "\n".join(lines)
+
+
+def _from_peers(one: dict[str, Any]) -> str:
+    roads = [f"{_size(size)} from peers by {road}" for road, size in one["bytes_from_peers"].items() if size]
+    return f" ({', '.join(roads)})" if roads else ""
+
+
+def _size(count: int) -> str:
+    value = float(count)
+    for unit in ("B", "KiB", "MiB"):
+        if value < 1024:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1024
+    return f"{value:.1f} GiB"

@@ -1,0 +1,115 @@
+"""What a node service is told at its start."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .executor import Shared, shared
+from .paths import executor_library
+
+MIB, GIB, TIB = 1 << 20, 1 << 30, 1 << 40
+#: Less than half of what PyTorch's own watchdog waits for a collective (600 s), so that a recovery fits before it.
+HANG_SECONDS = 240.0
+SLOTS = 64
+#: Where the ranges of addresses of all sessions begin, best first: a driver need not give what it is asked for, so the
+#: cuda back end tries them. From each of them all ranges end below the addresses of programs.
+ADDRESS_BASES = (0x2000_0000_0000, 0x1000_0000_0000, 0x1800_0000_0000, 0x0800_0000_0000)
+ADDRESS_BASE = ADDRESS_BASES[0]
+#: A session's range follows from its slot. PyTorch's expandable segments reserve more than the GPU's memory per stream
+#: and pool, so ranges are large where sessions are: in the first slots.
+ADDRESS_BYTES = 1 << 38
+LARGE_SLOTS = 16
+LARGE_BYTES = 1 << 41
+#: The same for pinned memory that client and worker share; the most that a session can have.
+PINNED_BASE = ADDRESS_BASE + LARGE_SLOTS * LARGE_BYTES + (SLOTS - LARGE_SLOTS) * ADDRESS_BYTES
+PINNED_MOST = 1 << 36
+
+# -- what the command line accepts ----------------------------------------------------------------
+#: GPUs that a program can tell apart (kGpuLimit of the client's runtime).
+GPUS_MOST = 64
+THREADS_MOST = 512
+#: Least and most of each.
+HANG_LIMITS = 0.1, 1e6
+#: PyTorch's allocator takes 2 MiB for small tensors and 20 MiB for others; no session has more addresses than the most.
+MEMORY_LIMITS = 32 * MIB, LARGE_BYTES
+#: A journal needs two chunks of 4 MiB and its list of chunks. Every session's is mapped whole, as copies are.
+JOURNAL_LIMITS = 16 * MIB, TIB
+#: Two boundaries of the least memory.
+COPIES_LIMITS = 2 * MEMORY_LIMITS[0], TIB
+#: One of PyTorch's own images can have 100 MB.
+IMAGES_LIMITS = 256 * MIB, TIB
+PINNED_LEAST = MIB
+
+
+def address_range(slot: int, base: int = ADDRESS_BASE) -> tuple[int, int]:
+    """First address and size."""
+    if slot < LARGE_SLOTS:
+        return base + slot * LARGE_BYTES, LARGE_BYTES
+    return base + LARGE_SLOTS * LARGE_BYTES + (slot - LARGE_SLOTS) * ADDRESS_BYTES, ADDRESS_BYTES
+
+
+#: What becomes of numbers that a program has read and that a replay gives otherwise (determinism/tolerance.py).
+STRICT, TOLERANT, AUTO = MISMATCHES = ("strict", "tolerant", "auto")
+
+
+def pinned_address(slot: int, base: int = ADDRESS_BASE) -> int:
+    """Where the pinned memory of the session begins."""
+    return PINNED_BASE - ADDRESS_BASE + base + slot * PINNED_MOST
+
+
+def worker_command() -> list[str]:
+    return [sys.executable, "-m", "jitc.proxy.worker"]
+
+
+def _library_shared() -> Shared:
+    return shared(executor_library())
+
+
+@dataclass(frozen=True)
+class Config:
+    """All of it is fixed for the service's life."""
+
+    socket: str
+    device: str = "software"
+    gpus: int = 0  # physical ones; 0: one software device, all NVIDIA GPUs
+    workers_per_gpu: int = 1  # virtual GPUs, each with a worker of its own, on one physical GPU
+    memory_limit: int = 0  # of a virtual GPU; 0: the device's own, divided
+    threads: int = 0  # of one operator; 0: cores divided by GPUs
+    hang_seconds: float = HANG_SECONDS  # nothing heard, no progress for so long: a fault; 0: never
+    driver: str = ""  # paths of NVIDIA's libraries; empty: looked for
+    nccl: str = ""
+    cublas: str = ""
+    cublaslt: str = ""
+    nvrtc: str = ""
+    cudnn: str = ""
+    validate_every: int = 0  # boundaries between validations (recovery/validation.py); 0: only when asked
+    replay_mismatch: str = AUTO  # one of MISMATCHES
+    noise: int = 0  # software device: sums in another order each time, as a GPU; 0: as a CPU
+    heal_replicas: bool = False  # an odd replica takes what most ranks hold (recovery/healing.py)
+    images_limit: int = 4 * GIB  # module images kept for all sessions
+    journal_bytes: int = GIB // 2
+    snapshot_bytes: int = 64 * GIB  # virtual: only what is written takes memory
+    pinned_bytes: int = 4 * GIB  # virtual too; 0: pinned memory is not shared
+    spill_bytes: int = 8 * GIB
+    spill_dir: str = "/var/tmp"
+    spares: int = 1
+    address_bases: tuple[int, ...] = ADDRESS_BASES  # where sessions' ranges may begin, best first
+    address_bytes: int = LARGE_BYTES  # of the largest range
+    worker: list[str] = field(default_factory=worker_command)
+    #: Bytes of the board, and of a communicator's segment for so many ranks.
+    shared: Callable[[], Shared] = _library_shared
+
+    def operator_threads(self) -> int:
+        return self.threads or max(1, len(os.sched_getaffinity(0)) // max(1, self.gpus))
+
+    def private_directory(self) -> Path:
+        """Workers' sockets lie here; also the lock that says that the service lives."""
+        return Path(self.socket + ".d")
+
+    def images_directory(self) -> Path:
+        """Module images that programs sent; gone with the service."""
+        return self.private_directory() / "images"

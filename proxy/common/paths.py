@@ -1,0 +1,57 @@
+"""Where things are: sockets, shipped libraries; and the protocol version.
+
+Called by: everything in this package. Promise: imports nothing heavy, so that the `jitc` command
+starts fast; no path of the build machine is kept, all follow from where the package lies.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+PROTOCOL_VERSION = 2
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+class MissingLibrary(Exception):
+    """A shipped native library is not where it belongs."""
+
+
+def default_socket() -> str:
+    """The service's socket: JITC_SOCKET, else the user's runtime directory, else /run."""
+    named = os.environ.get("JITC_SOCKET")
+    if named:
+        return named
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    return f"{runtime}/jitc/proxyd.sock" if runtime else "/run/jitc/proxyd.sock"
+
+
+def executor_library() -> Path:
+    return _library(_PACKAGE / "lib" / "libjitc_executor.so")
+
+
+def operators_library() -> Path | None:
+    """PyTorch's CPU kernels; absent in an installation without PyTorch."""
+    path = _PACKAGE / "lib" / "libjitc_operators.so"
+    return path if path.exists() else None
+
+
+def preload_library() -> Path:
+    return _library(_sibling("interpose") / "lib" / "libjitc_interpose.so")
+
+
+def _sibling(name: str) -> Path:
+    """Folder of another package of jitc, without importing it."""
+    from importlib.util import find_spec
+
+    spec = find_spec(f"jitc.{name}")
+    if spec is None or not spec.submodule_search_locations:
+        raise MissingLibrary(f"the package jitc.{name} is not installed; install jitc again")
+    return Path(next(iter(spec.submodule_search_locations))).resolve()
+
+
+def _library(path: Path) -> Path:
+    if not path.exists():
+        raise MissingLibrary(f"{path.name} is missing ({path}); build it with `make build`")
+    return path

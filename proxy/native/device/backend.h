@@ -1,0 +1,275 @@
+// The back end's side of the waist: executes device ops on one virtual GPU (one session).
+//
+// The core (journal, dispatcher, boundaries, recovery) calls it from one dispatcher thread; the back
+// end calls the sink from any thread. Implementations: software/ (host memory), cuda/ (an NVIDIA GPU).
+#pragma once
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/memory_budget.h"
+#include "jitc/generated_ops.h"
+
+namespace jitc {
+
+using ImageHash = std::array<uint8_t, 16>;
+
+/// Where a back end reports. All functions may be called from any thread and never block for long.
+class ExecutionSink {
+ public:
+  virtual ~ExecutionSink() = default;
+  /// Of an op that waits: its status (cudaError_t or kStatusOperator) and result. Exactly once per execution.
+  virtual void result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload) = 0;
+  /// stream has executed everything up to sequence.
+  virtual void progress(uint64_t stream, uint64_t sequence) = 0;
+  /// The device is unusable from this op on (sticky). The back end executes nothing more until reset.
+  virtual void fault(uint64_t sequence, uint32_t status, std::string_view cause,
+                     std::string_view message) = 0;
+  /// Called at named points so that injected faults can fire there (may not return). phase: "copy",
+  /// "collective".
+  virtual void injection_point(const ops::OpHeader& op, std::string_view phase) = 0;
+  /// The program has the result of the op already, so that it is only compared: memory of the program must
+  /// not be written again.
+  virtual bool delivered(uint64_t sequence) const = 0;
+};
+
+/// Memory that this process and the program share, mapped in both at one address; bytes 0: none.
+struct PinnedRange {
+  uint64_t base = 0, bytes = 0;
+  /// The range, when all of it lies inside; else nullptr.
+  std::byte* find(uint64_t address, uint64_t size) const {
+    const bool inside = size <= bytes && address >= base && address - base <= bytes - size;
+    return inside && bytes ? reinterpret_cast<std::byte*>(address) : nullptr;
+  }
+};
+
+/// What is alive, with what is needed to make it again. Kept by the core from the resource ops.
+struct Resources {
+  struct Allocation {
+    uint64_t address, bytes, sequence = 0;
+  };  // sequence: of the op that made it (allocate, memory_map), 0: unknown
+  /// Physical memory that has no address yet.
+  struct Held {
+    uint64_t handle, bytes;
+  };
+  struct Stream {
+    uint64_t handle;
+    uint32_t flags;
+    int32_t priority;
+  };
+  struct Event {
+    uint64_t handle, flags;
+  };
+  struct Communicator {
+    uint64_t handle;
+    int32_t ranks, rank;
+    std::array<uint8_t, 128> unique_id;
+  };
+  struct Module {
+    uint64_t handle;
+    ImageHash hash;
+    uint64_t bytes;
+  };
+  struct Function {
+    uint64_t handle, module;
+    std::string name;
+    std::map<int32_t, int32_t> attributes;  // as set, by CUfunction_attribute
+  };
+  struct Variable {
+    uint64_t module;
+    std::string name;
+    uint64_t address, bytes;
+  };
+  /// What a graph consists of: the ops between capture_begin and capture_end that can be in a graph, on
+  /// whatever stream, records as they came; capture_begin is the first, capture_end the last.
+  struct Content {
+    std::vector<std::vector<std::byte>> ops;
+    uint64_t bytes = 0;  // that they take in memory
+    ImageHash kept{};    // name of its packed form among the images, zeros: not there
+    uint64_t kept_bytes = 0;
+    void add(std::span<const std::byte> op) {
+      ops.emplace_back(op.begin(), op.end());
+      bytes += op.size() + sizeof(ops.back());
+    }
+  };
+  using Captured = std::shared_ptr<const Content>;
+  struct Graph {
+    uint64_t handle;
+    Captured ops;
+  };
+  struct Executable {
+    uint64_t handle, flags;
+    Captured ops;  // of its graph, which may be gone
+  };
+  /// A capture that has not ended: its content so far.
+  struct Capture {
+    uint64_t stream;
+    Captured ops;
+  };
+  /// Pinned memory that kernels may use.
+  struct HostRange {
+    uint64_t address, bytes;
+  };
+  struct Blas {
+    uint64_t handle;
+    int32_t math_mode, pointer_mode, atomics_mode;
+    uint64_t workspace, workspace_bytes;
+  };
+  /// An execution plan of cuDNN, whose description is among the images.
+  struct DnnPlan {
+    uint64_t handle;
+    ImageHash hash;
+    uint64_t bytes;
+  };
+  std::vector<Allocation> allocations;
+  std::vector<Stream> streams;
+  std::vector<Event> events;
+  std::vector<Communicator> communicators;  // a split one is kept with its derived unique id
+  std::vector<Module> modules;
+  std::vector<Function> functions;
+  std::vector<Variable> variables;
+  std::vector<Graph> graphs;
+  std::vector<Executable> executables;
+  std::vector<Capture> captures;
+  std::vector<Blas> blas;
+  std::vector<HostRange> host_ranges;
+  std::vector<Held> held;
+  std::vector<DnnPlan> dnn_plans;
+};
+
+/// Module images that the node keeps (executor/state/images.h).
+class ImageSource {
+ public:
+  virtual ~ImageSource() = default;
+  /// The whole image, valid as long as a module of it may have to be loaded; empty with the reason in error.
+  virtual std::span<const std::byte> image(const ImageHash& hash, uint64_t bytes, std::string& error) = 0;
+};
+
+/// Where the ranks of a communicator find each other, in one recovery epoch.
+struct MeetingPlace {
+  std::string path;  // of the shared segment; empty: there is none
+  uint64_t bytes = 0, identity = 0;
+  /// A recovery takes back the op that wanted to join; its fence has come. Nobody is to be told.
+  bool superseded = false;
+  uint32_t status = 0;  // without path: cudaError_t and text for the program
+  std::string error;
+};
+
+/// Obtains the shared segment of a communicator (round trip to the node service).
+class Rendezvous {
+ public:
+  virtual ~Rendezvous() = default;
+  virtual MeetingPlace join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank) = 0;
+};
+
+/// Of device memory.
+struct MemoryRange {
+  uint64_t address, bytes;
+};
+
+/// One end of a link between the devices of two workers, for one transfer of blocks.
+struct Link {
+  bool sends = false;  // the other end receives
+  std::string path;    // shared memory in which the ends find each other: fresh, of a communicator of two
+  uint64_t path_bytes = 0;
+  std::chrono::milliseconds limit{0};  // then it has failed
+  std::function<bool()> cut;           // nobody wants the transfer any more; asked from any thread
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  /// Takes the next op in sequence order; returns at once (queues it on its stream). The record stays
+  /// valid and unchanged until idle() or fence(). Operands are not trusted: a bad handle, address or
+  /// size gives a result or fault with the CUDA error, never a crash. Ops that wait give a result;
+  /// others give a fault when they fail. Ops that make a resource and wait are answered in place, that is
+  /// before enqueue returns (allocate out of memory: result 2); communicators alone are not.
+  virtual void enqueue(const ops::OpHeader& op) = 0;
+  /// Nothing more is there to enqueue for now: what has been put off (marks of progress) is due.
+  virtual void flush() {}
+  /// Waits until everything enqueued has run; false when a fence or fault came first.
+  virtual bool idle() = 0;
+  /// Stops: waits inside ops (events, collectives) are given up, queued ops dropped. When it returns no
+  /// thread touches device memory, and none will until unfence().
+  virtual void fence() = 0;
+  virtual void unfence() = 0;
+  /// Makes resources exactly as given (missing ones made again, others released; frees since the last
+  /// commit() are undone with their content where the memory is still there). Only while fenced.
+  /// Communicators are joined lazily, on their first use after unfence().
+  virtual bool restore(const Resources& resources, std::string& error) = 0;
+  /// What graphs and captures consist of now: a fence may have let them go. While fenced, where nothing is
+  /// restored it is all that the device knows of them.
+  virtual void remember_graphs(const Resources&) {}
+  /// A boundary is committed: memory freed before it may really go.
+  virtual void commit() = 0;
+  /// Unique id that communicator_split gave to the handle (for Resources); false when unknown.
+  virtual bool communicator(uint64_t handle, Resources::Communicator& out) const = 0;
+  /// Direct access while idle or fenced; false when the range is not allocated.
+  virtual bool read(uint64_t address, std::span<std::byte> out) const = 0;
+  /// The same with the content hash of what was read, in one pass over the bytes.
+  virtual bool read_hashed(uint64_t address, std::span<std::byte> out, Hash& hash) const = 0;
+  virtual bool write(uint64_t address, std::span<const std::byte> data) = 0;
+  /// Content hashes (content_hash.h) of all ranges, in their order; kNoHash: empty, not allocated, or the
+  /// device failed (which it reports). Where the device can, it does it by itself, in one go.
+  virtual void hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) const = 0;
+  /// True where hash_all is the device's own work: then it is cheaper than hashing what was read.
+  virtual bool hashes_itself() const { return false; }
+  /// Fills ranges with what spoiled memory holds (spoil.h). Only while fenced; what is not allocated is
+  /// passed over.
+  virtual void spoil_all(std::span<const MemoryRange> ranges) = 0;
+  virtual uint64_t memory_used() const = 0;
+  virtual uint64_t memory_total() const = 0;
+  /// Whether blocks can move between this device and another worker's without the host.
+  virtual bool links() const { return false; }
+  /// Both ends at once, with ranges of the same sizes in the same order; only while fenced. False with the
+  /// reason: then nothing is known of the receiver's ranges, and nothing will be written there later. An end
+  /// that cannot go on tells the other one.
+  virtual bool move_blocks(const Link&, std::span<const MemoryRange>, std::string& error) {
+    return error = "this device moves blocks through the host only", false;
+  }
+  /// Why the device cannot be made to fail in this way ("illegal-access", "endless-kernel",
+  /// "hung-collective"); empty: it can.
+  virtual std::string cannot_inject(std::string_view kind) const {
+    return "this device cannot be made to fail by " + std::string(kind);
+  }
+  /// Makes it fail in this way at the op, which is the next one that it is given. False with the reason.
+  virtual bool inject(std::string_view kind, const ops::OpHeader&, std::string& error) {
+    error = cannot_inject(kind);
+    return false;
+  }
+};
+
+struct BackendOptions {
+  uint64_t address_base, address_bytes, memory_limit;
+  int threads;                 // of one operator; fixed per job so that results do not change
+  uint64_t noise;              // of the software device's sums, 0: none
+  std::string operators_path;  // libjitc_operators.so or empty
+  // Of the cuda device. Libraries are opened at run time; an empty path means: not there.
+  std::string driver_path, nccl_path, cublas_path, cublaslt_path, nvrtc_path, cudnn_path;
+  int ordinal = 0;          // of the driver
+  double hang_seconds = 0;  // work that makes no progress for so long is a fault; 0: never
+  PinnedRange pinned;       // shared with the program
+  /// Shared by the sessions on the GPU; none: this one has the limit for itself.
+  std::shared_ptr<MemoryBudget> budget;
+};
+inline std::shared_ptr<MemoryBudget> budget_of(const BackendOptions& options) {
+  return options.budget ? options.budget : std::make_shared<LocalBudget>();
+}
+std::unique_ptr<Backend> make_software_backend(const BackendOptions&, ExecutionSink&, Rendezvous&,
+                                               std::string& error);
+/// What sessions on a GPU share, kept open while the pointer lives; nullptr with the reason.
+std::shared_ptr<void> open_cuda_gpu(const std::string& driver_path, const std::string& nvrtc_path,
+                                    int ordinal, std::string& error);
+std::unique_ptr<Backend> make_cuda_backend(const BackendOptions&, ExecutionSink&, Rendezvous&, ImageSource&,
+                                           std::string& error);
+
+}  // namespace jitc

@@ -1,0 +1,36 @@
+// What an op's record says, checked before a device uses it, and how results are packed.
+//
+// Nothing that comes from the client is trusted: each product and sum is checked. All refuse by throwing
+// OpError. Called by: Device, from enqueue, and whatever places or runs ops.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+
+#include "base/operands.h"
+#include "jitc/generated_ops.h"
+
+namespace jitc::device {
+
+/// The op is known (info is its entry, or null) and its record is as long as its operands.
+void check_record(const ops::OpHeader& op, const ops::OpInfo* info);
+/// The message, with the op that it is about.
+std::string about(const ops::OpHeader& op, const ops::OpInfo* info, const std::string& message);
+/// The items that follow the operands.
+std::span<const ops::CollectiveItem> items_of(const ops::Collective& op);
+/// Bytes from the first to the last byte of a pitched block that is not empty.
+uint64_t pitched_bytes(const char* name, uint64_t pitch, uint64_t width, uint64_t height);
+
+/// Values one after the other, as results are packed.
+template <class... Values>
+std::array<std::byte, (sizeof(Values) + ...)> packed(Values... values) {
+  std::array<std::byte, (sizeof(Values) + ...)> bytes;
+  size_t at = 0;
+  ((std::memcpy(bytes.data() + at, &values, sizeof values), at += sizeof values), ...);
+  return bytes;
+}
+
+}  // namespace jitc::device

@@ -1,0 +1,189 @@
+// One rank's membership in one communicator, in one recovery epoch: finding the others, NCCL's communicator,
+// its end.
+//
+// Threads. Every communicator has a thread of its own, its *keeper*, from start() to its end: it meets the
+// other ranks, makes NCCL's communicator, asks it for asynchronous errors, and closes it. Collectives are
+// called directly by the dispatcher's thread (Communicators): the launch has to lie on its stream before the
+// next op of that stream is given, and only there is that so without holding streams back. A launch by
+// another thread, with the stream made to wait for it (cuStreamWaitValue), was rejected: streams can share a
+// hardware queue, and then the wait is in front of what it waits for.
+// NCCL's communicators are non-blocking, so a call comes back while NCCL works, and whoever waits can be
+// interrupted. calls_ is held by whoever is inside NCCL with the communicator: ncclCommAbort must never meet
+// another call, and even ncclCommGetAsyncError must not meet itself.
+//
+// All ranks of a restored communicator wait at the meeting from unfence() on, and NCCL's communicator is made
+// when the first of them needs it: else two ranks whose first collectives are on different communicators
+// would wait for each other.
+//
+// Promise: after abort() and settled() no thread is inside NCCL with it, and none will be.
+// Called by: Communicators.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "device/backend.h"
+#include "device/common/patience.h"
+#include "device/cuda/driver/error.h"
+#include "meeting.h"
+#include "nccl.h"
+
+namespace jitc::cuda {
+
+using Identity = Resources::Communicator;
+using Clock = std::chrono::steady_clock;
+using device::Patience;
+
+/// What communicators need of the device that has them.
+class CommunicatorHost {
+ public:
+  virtual ~CommunicatorHost() = default;
+  /// Makes the device's context current for the calling thread.
+  virtual void enter_context() = 0;
+  /// Whether the op with that sequence may use the range.
+  virtual bool allocated(uint64_t address, uint64_t bytes, uint64_t sequence) const = 0;
+  /// The dispatcher's thread waits inside enqueue: what has been put off is due, the device goes on without.
+  virtual void wait_begins() = 0;
+  virtual void wait_ends() = 0;
+  /// The device is at fault. From keepers, without a lock held.
+  virtual void communicator_fault(uint64_t sequence, uint32_t status, const char* cause,
+                                  const std::string& message) = 0;
+};
+
+struct CommunicatorContext {
+  std::string nccl_path;  // opened when the first communicator is made
+  ExecutionSink& sink;
+  Rendezvous& rendezvous;
+  CommunicatorHost& host;
+  double hang_seconds;                // waiting for others longer than that is a fault; 0: never
+  std::atomic<bool> given_up{false};  // the dispatcher's waits end
+  std::mutex mutex;
+  std::condition_variable changed;  // a result was given, or none will be
+};
+
+/// The dispatcher's thread waits as long as this lives.
+class Waiting {
+ public:
+  explicit Waiting(CommunicatorHost& host) : host_(host) { host_.wait_begins(); }
+  ~Waiting() { host_.wait_ends(); }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  CommunicatorHost& host_;
+};
+
+inline bool unhealthy(int result) { return result != kNcclSuccess && result != kNcclInProgress; }
+/// Throws the OpError for a result that is not healthy.
+void refuse_nccl(const Nccl& nccl, int result, NcclComm comm);
+
+class Communicator {
+ public:
+  /// How a split one gets to know who it is.
+  struct Origin {
+    std::shared_ptr<Communicator> parent;
+    uint64_t ticket;  // place among the splits of the parent
+    ops::CommunicatorSplit op;
+  };
+  /// sequence: of the op that waits for it, or 0.
+  Communicator(CommunicatorContext& context, const Identity& identity, uint64_t sequence,
+               std::optional<Origin> origin = {});
+  ~Communicator();  // waits for the keeper
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  /// Once. wanted: NCCL's communicator is made as soon as everybody is there; else when somebody wants it.
+  void start(bool wanted);
+  /// The next op on it is the last one: closed when its work is done.
+  void leave();
+  void abort();
+  /// Of one that is ready: NCCL's communicator is aborted while the others count on it. An injected fault.
+  void desert();
+  /// After abort(): waits until nothing of it is in NCCL; false when that takes until then.
+  bool settled(Clock::time_point until);
+  bool over() const { return over_.load() || !keeper_.joinable(); }
+  bool owes_result() const { return owed_.load() != 0; }
+
+  bool known() const { return known_.load(); }
+  const Identity& identity() const { return identity_; }
+  uint32_t ranks() const { return static_cast<uint32_t>(identity_.ranks); }
+  uint32_t rank() const { return static_cast<uint32_t>(identity_.rank); }
+  uint64_t split_ticket() { return split_tickets_++; }  // dispatcher's thread
+
+  /// For the dispatcher's thread: makes it wanted and waits until it is ready. Throws OpError, Abandoned.
+  void wait_ready();
+  void wake();  // given_up has changed
+  /// For calls of NCCL on it. get() only while held; throws Abandoned when it is closed.
+  std::unique_lock<std::mutex> hold() { return std::unique_lock(calls_); }
+  NcclComm get() const;
+  const Nccl& nccl() const { return *nccl_; }  // of one that is ready
+  /// NCCL's asynchronous result. Not while held.
+  int result();
+  /// Throws the OpError for a result that is not healthy. Not while held.
+  void refuse_result(int result);
+  /// The collective that comes next; named when the communicator fails.
+  void note(uint64_t sequence) { last_sequence_.store(sequence); }
+
+ private:
+  enum class Stage { starting, meeting, ready, failed };
+  using Lock = std::unique_lock<std::mutex>;
+
+  // The keeper, in this order.
+  void keep();
+  bool take_identity();
+  Identity agree_on_split(Meeting& meeting);
+  uint64_t post(Meeting& meeting);
+  void meet();
+  void connect();
+  void agree(NcclUniqueId& id, std::vector<uint64_t>& tokens);
+  bool join(const NcclUniqueId& id, const std::vector<uint64_t>& tokens);
+  void watch();
+  void close();
+  bool drain();
+  void drop();
+
+  // Of the parent, called by the keeper of a split one.
+  Meeting& await_turn(uint64_t ticket, const Communicator& child);
+  void pass_turn();
+
+  void await_ready();
+  void check_aborted() const;
+  void check_going() const;
+  void become(Stage stage, const OpError& failure = {});
+  void fail(const OpError& error);
+  void deliver(uint32_t status, std::span<const std::byte> payload);
+  void tell_changed();
+
+  CommunicatorContext& context_;
+  Identity identity_;
+  std::atomic<bool> known_;
+  std::atomic<uint64_t> owed_;  // sequence of the op that waits, or 0
+  std::optional<Origin> origin_;
+  std::atomic<uint64_t> last_sequence_;
+  uint64_t token_ = 0;  // the keeper's: of its attempt at the meeting
+  uint64_t split_tickets_ = 0;
+
+  mutable std::mutex mutex_;  // what follows
+  std::condition_variable changed_;
+  Stage stage_ = Stage::starting;
+  OpError failure_{};  // of failed
+  bool wanted_ = false;
+  bool inside_ = false;  // NCCL has something of it
+  uint64_t splits_done_ = 0;
+  std::unique_ptr<Meeting> meeting_;                                     // set once
+  std::atomic<bool> leaving_{false}, aborted_{false}, deserted_{false};  // set with mutex_ held
+
+  const Nccl* nccl_ = nullptr;  // set before the first stage that uses it
+  std::mutex calls_;            // taken after mutex_ is let go
+  NcclComm comm_ = nullptr;
+  std::atomic<bool> over_{false};
+  std::thread keeper_;
+};
+
+}  // namespace jitc::cuda

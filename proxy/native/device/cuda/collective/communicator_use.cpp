@@ -1,0 +1,153 @@
+// See communicator.h. Here: what others do with a communicator, and how its keeper reports.
+#include "communicator.h"
+#include "device/cuda/driver/error.h"
+
+namespace jitc::cuda {
+namespace {
+constexpr std::chrono::milliseconds kLook{20};  // how late a wait may notice that it takes too long
+
+/// Of failures that end the device's run; all others are the op's own result.
+bool is_fault(std::string_view cause) {
+  return cause == "collective-error" || cause == "hung-collective" || cause == "sticky-error";
+}
+}  // namespace
+
+void refuse_nccl(const Nccl& nccl, int result, NcclComm comm) {
+  if (!unhealthy(result)) return;
+  const std::string text = nccl.explain(result, comm);
+  switch (result) {
+    case kNcclInvalidArgument:
+    case kNcclInvalidUsage:
+      refuse_value(text);
+    case kNcclUnhandledCudaError:
+      refuse(kUnknown, "sticky-error",
+             text);  // NCCL does not say which; the context is not to be trusted
+    default:
+      refuse(kUnknown, "collective-error", text);
+  }
+}
+
+void Communicator::leave() {
+  const Lock lock(mutex_);
+  leaving_ = true;
+  changed_.notify_all();
+  if (meeting_) meeting_->ring_own();
+}
+
+void Communicator::abort() {
+  {
+    const Lock lock(mutex_);
+    aborted_ = true;
+    owed_ = 0;
+    changed_.notify_all();
+    if (meeting_) meeting_->ring_own();
+  }
+  tell_changed();
+}
+
+void Communicator::desert() {
+  {
+    const Lock lock(mutex_);
+    deserted_ = true;
+    changed_.notify_all();
+  }
+  drop();
+}
+
+bool Communicator::settled(Clock::time_point until) {
+  Lock lock(mutex_);
+  return changed_.wait_until(lock, until, [this] { return !inside_; });
+}
+
+void Communicator::wake() {
+  const Lock lock(mutex_);
+  changed_.notify_all();
+}
+
+void Communicator::wait_ready() {
+  {
+    const Lock lock(mutex_);
+    if (stage_ == Stage::ready) return;
+    wanted_ = true;
+    if (meeting_) meeting_->want();
+  }
+  const Waiting waiting(context_.host);
+  await_ready();  // with nothing locked at its end: the device's mutex comes first
+}
+
+void Communicator::await_ready() {
+  const Patience patience(context_.hang_seconds);
+  Lock lock(mutex_);
+  while (stage_ != Stage::ready) {
+    if (aborted_ || context_.given_up) throw Abandoned{};
+    if (stage_ == Stage::failed) throw failure_;
+    if (patience.over())
+      refuse(kUnknown, "hung-collective", "not all ranks of the communicator have come in time");
+    changed_.wait_for(lock, kLook);
+  }
+}
+
+NcclComm Communicator::get() const {
+  if (!comm_) throw Abandoned{};
+  return comm_;
+}
+
+int Communicator::result() {
+  const Lock lock(calls_);
+  int state = kNcclSuccess;
+  if (!comm_) return kNcclInvalidUsage;
+  const int result = nccl_->async_error(comm_, &state);
+  return result == kNcclSuccess ? state : result;
+}
+
+void Communicator::refuse_result(int result) {
+  if (!unhealthy(result)) return;
+  const Lock lock(calls_);
+  refuse_nccl(*nccl_, result, comm_);
+}
+
+void Communicator::check_aborted() const {
+  if (aborted_) throw Abandoned{};
+}
+
+void Communicator::check_going() const {
+  if (aborted_ || leaving_) throw Abandoned{};
+}
+
+void Communicator::become(Stage stage, const OpError& failure) {
+  const Lock lock(mutex_);
+  stage_ = stage;
+  failure_ = failure;
+  changed_.notify_all();
+}
+
+/// A communicator that was ready stays so: its end is the fence's business.
+void Communicator::fail(const OpError& error) {
+  {
+    const Lock lock(mutex_);
+    if (stage_ != Stage::ready) stage_ = Stage::failed;
+    failure_ = error;
+    changed_.notify_all();
+    if (aborted_) return;
+  }
+  if (is_fault(error.cause))
+    context_.host.communicator_fault(last_sequence_, error.status, error.cause, error.message);
+  else
+    deliver(error.status, std::as_bytes(std::span(error.message)));
+}
+
+void Communicator::deliver(uint32_t status, std::span<const std::byte> payload) {
+  {
+    const Lock lock(mutex_);
+    const uint64_t sequence = owed_.exchange(0);
+    if (sequence && !aborted_) context_.sink.result(sequence, status, payload);
+  }
+  tell_changed();
+}
+
+void Communicator::tell_changed() {
+  const Lock lock(context_.mutex);
+  context_.changed.notify_all();
+}
+
+}  // namespace jitc::cuda

@@ -1,0 +1,281 @@
+// See dnn.h.
+#include "dnn.h"
+
+#include <algorithm>
+
+#include "device/cuda/driver/error.h"
+
+namespace jitc::cuda {
+namespace {
+
+/// Where a weight space is said to be when only offsets in it are asked for: nobody looks there.
+const auto kNowhere = reinterpret_cast<std::byte*>(uint64_t{1} << 40);
+constexpr int32_t kMostDimensions = 8;
+
+void append(std::vector<std::byte>& out, const void* from, size_t bytes) {
+  const auto* const at = static_cast<const std::byte*>(from);
+  out.insert(out.end(), at, at + bytes);
+}
+
+void check_count(const char* function, const DnnInvocation& call, size_t slots) {
+  if (call.slots.size() != slots) refuse_value(std::string(function) + ": an unexpected number of arguments");
+}
+uint64_t value_of(const char* function, const DnnInvocation& call, size_t at, ops::DnnSlotKind kind) {
+  if (!call.slots[at].is(kind)) refuse_value(std::string(function) + ": an argument is of another kind");
+  return call.slots[at].slot.value;
+}
+
+/// Tensors of the plan whose values come with each execution.
+std::set<int64_t> tensors_by_value(const DnnDescription& description) {
+  std::set<int64_t> found;
+  for (const DnnObjectView& object : description.objects()) {
+    bool by_value = false;
+    int64_t uid = 0;
+    for (const DnnInvocation& call : object.calls) {
+      if (call.function != ops::kDnnBackendSetAttribute) continue;
+      const auto& data = call.slots.back().data;  // the objects are made: the slots are right
+      if (call.slots[0].slot.value == ops::kDnn_TENSOR_IS_BY_VALUE)
+        by_value = !data.empty() && data[0] != std::byte{0};
+      if (call.slots[0].slot.value == ops::kDnn_TENSOR_UNIQUE_ID && data.size() >= sizeof uid)
+        std::memcpy(&uid, data.data(), sizeof uid);
+    }
+    if (by_value) found.insert(uid);
+  }
+  return found;
+}
+
+/// An outcome of what work(outcome) does; the library's refusal is one too.
+template <class Work>
+DnnOutcome attempt(Work&& work) {
+  DnnOutcome outcome;
+  try {
+    work(outcome);
+  } catch (const DnnFailure& failure) {
+    outcome.status = failure.status;
+    outcome.function = failure.function;
+    outcome.bytes.clear();
+    append(outcome.bytes, failure.words.data(), failure.words.size());
+  }
+  return outcome;
+}
+
+}  // namespace
+
+std::vector<std::byte> DnnOutcome::packed() const {
+  std::vector<std::byte> out;
+  const uint32_t zero = 0;
+  append(out, &status, sizeof status);
+  append(out, &zero, sizeof zero);
+  append(out, bytes.data(), bytes.size());
+  return out;
+}
+
+void DnnOutcome::demand() const {
+  if (status) refuse_failure({status, function, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}});
+}
+
+Dnn::Dnn(const BackendOptions& options, ImageSource& images)
+    : path_(options.cudnn_path),
+      beside_{options.cublaslt_path, options.cublas_path, options.nvrtc_path},
+      images_(images) {}
+
+Dnn::~Dnn() {
+  plans_.clear();
+  objects_.reset();
+  if (handle_) library_->cudnnDestroy(handle_);
+}
+
+void Dnn::open() {
+  if (handle_) return;
+  library_ = Cudnn::open(path_, beside_);
+  check_dnn(*library_, "cudnnCreate", library_->cudnnCreate(&handle_));
+  objects_ = std::make_unique<DnnObjects>(library_);
+}
+
+/// Virtual streams change what they stand for, so the real one is set for each call.
+void Dnn::bind(abi::CUstream stream) {
+  check_dnn(*library_, "cudnnSetStream", library_->cudnnSetStream(handle_, stream));
+}
+
+DnnOutcome Dnn::call(const Request& request, abi::CUstream stream) {
+  if (request.calls > 1) refuse_value("a cuDNN op has one call at most");
+  const DnnDescription description(request.bytes, request.objects, request.calls == 1);
+  return attempt([&](DnnOutcome& outcome) {
+    open();
+    const Objects objects = objects_->make(description, handle_);
+    if (!description.call()) return;
+    bind(stream);
+    invoke(*description.call(), objects, outcome);
+  });
+}
+
+void Dnn::invoke(const DnnInvocation& call, const Objects& objects, DnnOutcome& outcome) {
+  switch (call.function) {
+    case ops::kDnnGetVersion: {
+      const uint64_t version = library_->cudnnGetVersion();
+      return append(outcome.bytes, &version, sizeof version);
+    }
+    case ops::kDnnBackendGetAttribute:
+      return get_attribute(call, objects, outcome);
+    case ops::kDnnGetRNNWeightParams:
+      return get_weights(call, objects, outcome);
+    case ops::kDnnSetDropoutDescriptor:
+      return set_dropout(call);
+    default:
+      outcome.bytes = invoke_function(*library_, call, kNothing, handle_, nullptr, objects);
+  }
+}
+
+void Dnn::get_attribute(const DnnInvocation& call, const Objects& objects, DnnOutcome& outcome) {
+  constexpr size_t kSlots = 7;  // the query, then results for the count and the elements
+  const DnnQuery query = DnnObjects::query_of(call, objects, kSlots);
+  const bool wanted = query.descriptors >= 0;  // else the count alone
+  const bool fills = wanted && query.type == ops::kDnnType_BACKEND_DESCRIPTOR && query.requested > 0;
+  const auto size = ops::dnn_attribute_bytes(query.type);
+  const uint64_t bytes = fills || !wanted ? 0 : static_cast<uint64_t>(query.requested) * size;
+  std::vector<std::byte> elements(bytes);
+  std::byte nothing{};  // where null would say that the count alone is wanted
+  void* const place = !wanted ? nullptr : bytes ? elements.data() : &nothing;
+  int64_t count = 0;
+  if (fills)
+    count = objects_->fill(query);
+  else
+    check_dnn(*library_, "cudnnBackendGetAttribute",
+              library_->cudnnBackendGetAttribute(query.asked->real(), query.attribute, query.type,
+                                                 query.requested, &count, place));
+  append(outcome.bytes, &count, sizeof count);
+  append(outcome.bytes, elements.data(), elements.size());
+}
+
+ops::DnnPart Dnn::part_of(const DnnObject& tensor, const void* address) const {
+  ops::DnnPart part;
+  if (!address) return part;
+  std::array<int32_t, 2 * kMostDimensions> shape{};
+  static_assert(sizeof shape == sizeof part.shape);
+  check_dnn(*library_, "cudnnGetTensorNdDescriptor",
+            library_->cudnnGetTensorNdDescriptor(tensor.real(), kMostDimensions, &part.type, &part.dimensions,
+                                                 shape.data(), shape.data() + kMostDimensions));
+  part.found = 1;
+  part.offset = static_cast<uint64_t>(static_cast<const std::byte*>(address) - kNowhere);
+  std::memcpy(part.shape.data(), shape.data(), sizeof shape);
+  return part;
+}
+
+void Dnn::get_weights(const DnnInvocation& call, const Objects& objects, DnnOutcome& outcome) {
+  using ops::DnnSlotKind;
+  constexpr const char* kName = "cudnnGetRNNWeightParams";
+  check_count(kName, call, 5);
+  const auto number = [&](size_t at) { return value_of(kName, call, at, DnnSlotKind::number); };
+  const DnnObject& rnn = *objects[value_of(kName, call, 0, DnnSlotKind::object)];
+  if (rnn.kind() != ops::DnnKind::rnn) refuse_value(std::string(kName) + ": a descriptor of another kind");
+  const DnnObject matrix(library_, ops::DnnKind::tensor), bias(library_, ops::DnnKind::tensor);
+  void *matrix_at = nullptr, *bias_at = nullptr;
+  check_dnn(*library_, kName,
+            library_->cudnnGetRNNWeightParams(handle_, rnn.real(), static_cast<int32_t>(number(1)), number(2),
+                                              kNowhere, static_cast<int32_t>(number(3)), matrix.real(),
+                                              &matrix_at, bias.real(), &bias_at));
+  const std::array parts{part_of(matrix, matrix_at), part_of(bias, bias_at)};
+  append(outcome.bytes, parts.data(), sizeof parts);
+}
+
+void Dnn::set_dropout(const DnnInvocation& call) {
+  using ops::DnnSlotKind;
+  constexpr const char* kName = "cudnnSetDropoutDescriptor";
+  check_count(kName, call, 4);
+  double rate = 0;
+  const uint64_t bits = value_of(kName, call, 0, DnnSlotKind::real);
+  std::memcpy(&rate, &bits, sizeof rate);
+  const DnnObject descriptor(library_, ops::DnnKind::dropout);
+  const bool none = call.slots[1].is(DnnSlotKind::null);
+  void* const states =
+      none ? nullptr : reinterpret_cast<void*>(value_of(kName, call, 1, DnnSlotKind::address));
+  check_dnn(*library_, kName,
+            library_->cudnnSetDropoutDescriptor(descriptor.real(), handle_, static_cast<float>(rate), states,
+                                                value_of(kName, call, 2, DnnSlotKind::number),
+                                                value_of(kName, call, 3, DnnSlotKind::number)));
+}
+
+void Dnn::load_plan(const ops::DnnPlanLoad& op) {
+  if (plans_.contains(op.plan)) refuse_handle("cuDNN plan " + hex(op.plan) + " exists already");
+  plans_[op.plan] = {op.hash, op.bytes, nullptr, {}};
+}
+
+void Dnn::drop_plan(uint64_t plan) {
+  if (!plans_.erase(plan)) refuse_handle("cuDNN plan " + hex(plan) + " does not exist");
+}
+
+Dnn::Plan& Dnn::made(Plan& plan) {
+  if (plan.object) return plan;
+  std::string error;
+  auto bytes = images_.image(plan.hash, plan.bytes, error);
+  if (!error.empty()) refuse(kNotFound, "no-image", "the description of a cuDNN plan: " + error);
+  uint64_t objects = 0;
+  if (bytes.size() < sizeof objects) refuse_value("the description of a cuDNN plan is truncated");
+  std::memcpy(&objects, bytes.data(), sizeof objects);
+  const DnnDescription description(bytes.subspan(sizeof objects), objects, false);
+  if (objects == 0) refuse_value("the description of a cuDNN plan is empty");
+  open();
+  plan.object = objects_->make(description, handle_).back();
+  plan.by_value = tensors_by_value(description);
+  if (plan.object->kind() != ops::DnnKind::backend) refuse_value("a cuDNN plan is none");
+  return plan;
+}
+
+std::unique_ptr<DnnObject> Dnn::pack(const Plan& plan, uint64_t workspace,
+                                     std::span<const ops::DnnTensor> tensors) {
+  auto pack = std::make_unique<DnnObject>(library_, ops::DnnKind::backend, ops::kDnn_VARIANT_PACK);
+  std::vector<int64_t> uids;
+  std::vector<const void*> pointers;
+  for (const ops::DnnTensor& one : tensors) {
+    const bool by_value = plan.by_value.contains(one.uid);
+    const auto kind = by_value ? ops::DnnSlotKind::scalar : ops::DnnSlotKind::address;
+    if (one.kind != static_cast<uint32_t>(kind))
+      refuse_value("a tensor of a cuDNN plan is not what the plan says");
+    uint64_t address = 0;
+    std::memcpy(&address, one.value.data(), sizeof address);
+    uids.push_back(one.uid);
+    pointers.push_back(by_value ? static_cast<const void*>(one.value.data())
+                                : reinterpret_cast<void*>(address));
+  }
+  const auto set = [&](int32_t name, int32_t type, size_t count, const void* elements) {
+    check_dnn(
+        *library_, "cudnnBackendSetAttribute",
+        library_->cudnnBackendSetAttribute(pack->real(), name, type, static_cast<int64_t>(count), elements));
+  };
+  set(ops::kDnn_VARIANT_PACK_UNIQUE_IDS, ops::kDnnType_INT64, uids.size(), uids.data());
+  set(ops::kDnn_VARIANT_PACK_DATA_POINTERS, ops::kDnnType_VOID_PTR, pointers.size(), pointers.data());
+  set(ops::kDnn_VARIANT_PACK_WORKSPACE, ops::kDnnType_VOID_PTR, 1, &workspace);
+  check_dnn(*library_, "cudnnBackendFinalize", library_->cudnnBackendFinalize(pack->real()));
+  return pack;
+}
+
+DnnOutcome Dnn::execute(uint64_t plan, uint64_t workspace, std::span<const ops::DnnTensor> tensors,
+                        abi::CUstream stream) {
+  const auto found = plans_.find(plan);
+  if (found == plans_.end()) refuse_handle("cuDNN plan " + hex(plan) + " does not exist");
+  return attempt([&](DnnOutcome& outcome) {
+    const Plan& ready = made(found->second);
+    bind(stream);
+    const auto with = pack(ready, workspace, tensors);
+    outcome.function = "cudnnBackendExecute";
+    check_dnn(*library_, outcome.function,
+              library_->cudnnBackendExecute(handle_, ready.object->real(), with->real()));
+  });
+}
+
+void Dnn::restore(const std::vector<Resources::DnnPlan>& wanted, bool now) {
+  std::map<uint64_t, Plan> old;
+  old.swap(plans_);
+  for (const Resources::DnnPlan& one : wanted) {
+    const auto found = old.find(one.handle);
+    const bool same =
+        found != old.end() && found->second.hash == one.hash && found->second.bytes == one.bytes;
+    plans_[one.handle] = same ? std::move(found->second) : Plan{one.hash, one.bytes, nullptr, {}};
+  }
+  if (!now) return;
+  attempt([&](DnnOutcome&) {
+    for (auto& [handle, plan] : plans_) made(plan);
+  }).demand();
+}
+
+}  // namespace jitc::cuda

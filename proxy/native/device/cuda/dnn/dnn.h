@@ -1,0 +1,79 @@
+// cuDNN for one session: asks, calls, execution plans.
+//
+// Promises: the library is opened, and its handle made, at the first use; plans are made at their first
+// execution from what the node keeps of them; a description, or a tensor by value, cannot make the library
+// read host memory that the op does not bring. All throw OpError. Called by: Device, with its mutex held and
+// the context bound.
+#pragma once
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "device/backend.h"
+#include "dnn_invoke.h"
+#include "dnn_objects.h"
+
+namespace jitc::cuda {
+
+/// What a call gave: a status of cuDNN's, then results, or the library's words on a failure.
+struct DnnOutcome {
+  DnnStatus status = 0;
+  std::vector<std::byte> bytes;
+  const char* function = "cuDNN";
+  /// As ops answer.
+  std::vector<std::byte> packed() const;
+  /// Throws when the status is an error.
+  void demand() const;
+};
+
+class Dnn {
+ public:
+  Dnn(const BackendOptions& options, ImageSource& images);
+  ~Dnn();
+  Dnn(const Dnn&) = delete;
+  Dnn& operator=(const Dnn&) = delete;
+
+  /// What dnn_ask, dnn_call and dnn_try carry.
+  struct Request {
+    uint32_t objects, calls;
+    std::span<const std::byte> bytes;
+  };
+  DnnOutcome call(const Request& request, abi::CUstream stream);
+  void load_plan(const ops::DnnPlanLoad& op);
+  void drop_plan(uint64_t plan);
+  DnnOutcome execute(uint64_t plan, uint64_t workspace, std::span<const ops::DnnTensor> tensors,
+                     abi::CUstream stream);
+  /// Exactly these plans; now: they are made at once.
+  void restore(const std::vector<Resources::DnnPlan>& wanted, bool now);
+
+ private:
+  struct Plan {
+    ImageHash hash{};
+    uint64_t bytes = 0;
+    DnnObject::Pointer object;
+    std::set<int64_t> by_value;
+  };
+  using Objects = std::vector<DnnObject::Pointer>;
+  void open();
+  void bind(abi::CUstream stream);
+  Plan& made(Plan& plan);
+  void invoke(const DnnInvocation& call, const Objects& objects, DnnOutcome& outcome);
+  void get_attribute(const DnnInvocation& call, const Objects& objects, DnnOutcome& outcome);
+  void get_weights(const DnnInvocation& call, const Objects& objects, DnnOutcome& outcome);
+  void set_dropout(const DnnInvocation& call);
+  ops::DnnPart part_of(const DnnObject& tensor, const void* address) const;
+  std::unique_ptr<DnnObject> pack(const Plan& plan, uint64_t workspace,
+                                  std::span<const ops::DnnTensor> tensors);
+
+  const std::string path_;
+  const std::vector<std::string> beside_;
+  ImageSource& images_;
+  std::shared_ptr<const Cudnn> library_;
+  void* handle_ = nullptr;
+  std::unique_ptr<DnnObjects> objects_;
+  std::map<uint64_t, Plan> plans_;
+};
+
+}  // namespace jitc::cuda

@@ -1,0 +1,65 @@
+// Content hashes of device memory, taken by the GPU, and memory that it spoils: one launch for thousands of
+// ranges (hash_kernel.cu).
+//
+// Promises: the same hashes as the host's (base/content_hash.h). The kernel is compiled in the background,
+// from the opening of the GPU on; the first hash waits for it. Where there is no kernel, says so in one line
+// and leaves the work to the caller. One at a time, from any thread, while the ranges are at rest. Called by:
+// Device.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+
+#include "base/content_hash.h"
+#include "device/backend.h"
+#include "device/cuda/memory/pinned.h"
+#include "device/cuda/module/kernel_build.h"
+#include "device/cuda/module/modules.h"
+
+namespace jitc::cuda {
+
+/// As the kernel has it.
+struct HashRange {
+  uint64_t address, bytes;
+  uint64_t first;  // number of its first piece in the launch
+};
+
+class Hasher {
+ public:
+  static constexpr size_t kMostRanges = 8192;  // of one launch
+  static constexpr uint64_t kPiece = uint64_t{32} * content::kStripe;
+
+  Hasher(std::shared_ptr<Context> context, const std::string& nvrtc_path);
+  ~Hasher();
+  Hasher(const Hasher&) = delete;
+  Hasher& operator=(const Hasher&) = delete;
+
+  /// False once it is known that the GPU cannot.
+  bool usable() const { return !given_up_; }
+  /// False: the GPU cannot. Throws OpError when it is lost.
+  bool hash(std::span<const MemoryRange> ranges, std::span<Hash> out);
+  /// Fills them with what spoiled memory holds (device/spoil.h). The same for the rest.
+  bool spoil(std::span<const MemoryRange> ranges);
+
+ private:
+  class Tables;
+  void prepare();
+  void give_up(const std::string& why);
+  bool in_turns(std::span<const MemoryRange> ranges,
+                const std::function<void(std::span<const MemoryRange>, size_t)>& turn);
+  void run(std::span<const MemoryRange> ranges, std::span<Hash> out);
+  uint64_t fill_table(std::span<const MemoryRange> ranges);
+  void launch(abi::CUfunction kernel, uint32_t count, uint64_t pieces);
+
+  const std::shared_ptr<Context> context_;
+  const KernelWork build_;
+  std::mutex mutex_;
+  std::atomic<bool> given_up_ = false;
+  std::unique_ptr<Module> module_;
+  abi::CUfunction hash_ = nullptr, spoil_ = nullptr;
+  std::unique_ptr<Tables> tables_;
+};
+
+}  // namespace jitc::cuda

@@ -1,0 +1,117 @@
+// Memory of one session on the GPU: blocks at addresses that the client chose, in a reserved address range.
+//
+// Promises: a block freed since the last commit keeps its content and comes back with restore(), unless the
+// memory was needed in between (shrink); nothing that is mapped is unmapped but by calls that say so, and
+// then the device must be at rest. Called by: Device; look-ups from any thread.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "device/backend.h"
+#include "device/cuda/device/context.h"
+
+namespace jitc::cuda {
+
+class Memory {
+ public:
+  /// budget: what all programs on the GPU share of the limit. patience: how long restore() waits for memory
+  /// that a lost worker had and that the driver has not taken back yet.
+  Memory(uint64_t base, uint64_t bytes, uint64_t limit, std::shared_ptr<MemoryBudget> budget,
+         std::chrono::duration<double> patience);
+  ~Memory();
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  /// Reserves the range; false with the reason.
+  bool reserve(std::shared_ptr<Context> context, std::string& error);
+
+  /// Whether a freed block that is still mapped lies in the range: then allocate() needs a device at rest.
+  bool overlaps_freed(uint64_t address, uint64_t bytes) const;
+  /// A cudaError_t, 0 or kInvalidValue or kMemoryAllocation; throws OpError when the driver says else.
+  uint32_t allocate(uint64_t address, uint64_t bytes, uint64_t sequence);
+  /// Takes physical memory that has no address yet. A cudaError_t; throws OpError when the driver says else.
+  uint32_t hold(uint64_t handle, uint64_t bytes);
+  /// Bytes of held memory; 0: there is none of that handle.
+  uint64_t held(uint64_t handle) const;
+  /// Held memory becomes a block; as allocate(), with kInvalidHandle.
+  uint32_t map_held(uint64_t handle, uint64_t address, uint64_t sequence);
+  uint32_t drop(uint64_t handle);
+  /// A cudaError_t. The memory stays as it is.
+  uint32_t free(uint64_t address);
+  /// Whether the limit allows so much, once what is held back is given up.
+  bool fits(uint64_t bytes) const;
+  /// Gives the freed block that was freed first back to the driver; false when there is none. At rest only.
+  bool shrink();
+  /// What was freed may go; it does when the device is at rest, else at the next commit or shrink.
+  void commit(bool at_rest);
+  /// At rest only.
+  bool restore(const Resources& wanted, std::string& error);
+
+  /// Whether the range lies inside blocks that are alive, without a gap between them.
+  bool contains(uint64_t address, uint64_t bytes) const;
+  /// Ranges that the driver chose, such as variables of modules: contains() knows them from then on.
+  void adopt(uint64_t address, uint64_t bytes);
+  void disown(uint64_t address);
+
+  uint64_t used() const { return used_.load(); }
+  uint64_t total() const;
+  /// Bytes that a program can still get.
+  uint64_t available() const;
+
+ private:
+  struct Block {
+    uint64_t address = 0, bytes = 0;  // as asked for
+    uint64_t size = 0;                // of its physical memory
+    abi::CUmemGenericAllocationHandle memory = 0;
+    uint64_t born = 0;  // sequence of the op that made it
+    bool mapped = false;
+  };
+  using Blocks = std::map<uint64_t, Block>;
+
+  bool reserve_most(std::string& error);
+  bool reserve_range(std::string& error);
+  // All with mutex_ held.
+  uint32_t check_range(uint64_t address, uint64_t bytes) const;
+  uint64_t rounded(uint64_t bytes) const { return (bytes + granularity_ - 1) / granularity_ * granularity_; }
+  bool overlaps(const Block& block, uint64_t address, uint64_t bytes) const;
+  abi::CUresult ask(Block& block);
+  bool within_limit(uint64_t size) const { return physical_ + size <= total(); }
+  uint32_t create(Block& block);
+  void map(Block& block);
+  void unmap(Block& block);
+  void release(Block& block);
+  void put_aside(uint64_t address, uint64_t size);
+  void put(Block block);
+  bool covered(uint64_t address, uint64_t bytes) const;
+  void create_at_all_costs(Block& block);
+  bool give_up_oldest();
+  void wait_and_create(Block& block);
+  void make(const Resources::Allocation& wanted);
+  void drop_one(std::map<uint64_t, Block>::iterator held);
+  void drop_unwanted_held(const std::vector<Resources::Held>& wanted);
+  void hold_again(const std::vector<Resources::Held>& wanted);
+  void drop_unwanted(const std::map<uint64_t, const Resources::Allocation*>& wanted);
+  std::vector<Block>::iterator find_freed(const Resources::Allocation& wanted);
+
+  const uint64_t base_, limit_;
+  uint64_t bytes_;  // of addresses, from base_ on
+  const std::shared_ptr<MemoryBudget> budget_;
+  const std::chrono::duration<double> patience_;
+  std::shared_ptr<Context> context_;
+  abi::CUmemAllocationProp properties_{};
+  uint64_t granularity_ = 0;
+  bool reserved_ = false;
+  std::atomic<uint64_t> used_{0};
+  uint64_t physical_ = 0;  // bytes taken from the driver: also for what is held back
+  mutable std::mutex mutex_;
+  Blocks live_;
+  std::map<uint64_t, Block> held_;  // by handle; without an address
+  std::vector<Block> condemned_;    // freed before the last commit
+  std::vector<Block> freed_;        // since, oldest first
+  std::map<uint64_t, uint64_t> adopted_;
+};
+
+}  // namespace jitc::cuda

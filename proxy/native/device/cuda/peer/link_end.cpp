@@ -1,0 +1,161 @@
+// See link_end.h.
+#include "link_end.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "device/cuda/collective/communicator.h"
+#include "device/cuda/driver/error.h"
+
+namespace jitc::cuda {
+namespace {
+constexpr int kBytes = 1;          // ncclUint8
+constexpr int64_t kLook = 20'000;  // microseconds; how late a wait may notice that it is over
+constexpr std::chrono::microseconds kPoll{200};
+}  // namespace
+
+std::vector<MemoryRange> messages_of(std::span<const MemoryRange> ranges, uint64_t most) {
+  std::vector<MemoryRange> messages;
+  for (const auto& [address, bytes] : ranges)
+    for (uint64_t at = 0; at < bytes; at += most)
+      messages.push_back({address + at, std::min(most, bytes - at)});
+  return messages;
+}
+
+LinkEnd::LinkEnd(std::shared_ptr<Context> context, std::string nccl_path, Link link)
+    : context_(std::move(context)),
+      nccl_path_(std::move(nccl_path)),
+      link_(std::move(link)),
+      until_(Clock::now() + link_.limit),
+      meeting_(2, static_cast<uint32_t>(rank())) {}
+
+LinkEnd::~LinkEnd() {
+  if (!stream_) return;
+  context_->bind();
+  context_->driver().cuStreamDestroy(stream_);
+}
+
+void LinkEnd::open() {
+  std::string error;
+  if (!meeting_.map(link_.path, link_.path_bytes, error)) refuse_value(error);
+  met_ = true;
+}
+
+void LinkEnd::move(std::span<const MemoryRange> ranges) {
+  std::string error;
+  nccl_ = Nccl::open(nccl_path_, error);
+  if (!nccl_) refuse(kNotSupported, "no-nccl", error);
+  const Driver& driver = context_->driver();
+  check(driver, "cuCtxSetCurrent", context_->bind());
+  check(driver, "cuStreamCreateWithPriority",
+        driver.cuStreamCreateWithPriority(&stream_, abi::kStreamNonBlocking, 0));
+  connect(meet());
+  const auto messages = messages_of(ranges, kPiece);
+  for (std::span<const MemoryRange> rest = messages; !rest.empty();) {
+    const size_t count = std::min(kGroup, rest.size());
+    put_on_stream(rest.first(count));
+    rest = rest.subspan(count);
+  }
+  wait_through();
+  take_leave();
+}
+
+void LinkEnd::check_going() const {
+  if (Clock::now() > until_) refuse(kUnknown, "link", "the blocks are not there in time over NCCL");
+  if (meeting_.refused()) refuse(kUnknown, "link", "the other end of the link has given up");
+  if (link_.cut()) throw Abandoned{};
+}
+
+NcclUniqueId LinkEnd::meet() {
+  const uint64_t token = Meeting::fresh_token();
+  meeting_.arrive(token);
+  NcclUniqueId id;
+  std::vector<uint64_t> tokens;
+  for (;;) {
+    const uint32_t seen = meeting_.doorbell();
+    const auto present = meeting_.present();
+    if (link_.sends && present && !meeting_.refused()) {
+      settle(nccl_->get_unique_id(&id));
+      meeting_.publish(id, *present);
+      return id;
+    }
+    if (!link_.sends && meeting_.read(token, id, tokens)) return id;
+    check_going();
+    meeting_.sleep(seen, kLook);
+  }
+}
+
+void LinkEnd::connect(const NcclUniqueId& id) {
+  NcclConfig config;
+  config.blocking = 0;
+  const int result = nccl_->init_rank(&comm_, 2, id, rank(), &config);
+  settle(!comm_ && !unhealthy(result) ? kNcclInternalError : result);
+}
+
+int LinkEnd::call(const MemoryRange& message) {
+  void* const place = reinterpret_cast<void*>(message.address);
+  const auto stream = reinterpret_cast<NcclStream>(stream_);
+  return link_.sends ? nccl_->send(place, message.bytes, kBytes, 1, comm_, stream)
+                     : nccl_->receive(place, message.bytes, kBytes, 0, comm_, stream);
+}
+
+void LinkEnd::put_on_stream(std::span<const MemoryRange> messages) {
+  int first = nccl_->group_start();
+  settle(first);
+  for (const MemoryRange& message : messages) {
+    if (unhealthy(first)) break;
+    first = call(message);
+  }
+  const int ended = nccl_->group_end();  // always: the group belongs to this thread
+  settle(unhealthy(first) ? first : ended);
+}
+
+int LinkEnd::async_error() {
+  int state = kNcclSuccess;
+  const int result = nccl_->async_error(comm_, &state);
+  return result == kNcclSuccess ? state : result;
+}
+
+/// Waits while NCCL is at it. Throws for a result that is not healthy.
+void LinkEnd::settle(int result) {
+  while (result == kNcclInProgress) {
+    check_going();
+    std::this_thread::sleep_for(kPoll);
+    result = async_error();
+  }
+  refuse_nccl(*nccl_, result, comm_);
+}
+
+void LinkEnd::wait_through() {
+  const Driver& driver = context_->driver();
+  abi::CUresult status;
+  while ((status = driver.cuStreamQuery(stream_)) == kNotReady) {
+    settle(async_error());
+    check_going();
+    std::this_thread::sleep_for(kPoll);
+  }
+  check(driver, "work on the GPU", status);
+  settle(async_error());
+}
+
+/// The sender's stream can be through before the network is: finalizing waits for it.
+void LinkEnd::take_leave() {
+  settle(nccl_->finalize(comm_));
+  settle(async_error());
+  nccl_->destroy(std::exchange(comm_, nullptr));
+}
+
+bool LinkEnd::give_up(std::chrono::milliseconds rest) {
+  if (met_) meeting_.refuse();
+  if (comm_) nccl_->abort(std::exchange(comm_, nullptr));
+  if (!stream_) return true;
+  const auto until = Clock::now() + rest;
+  while (context_->driver().cuStreamQuery(stream_) == kNotReady) {
+    if (Clock::now() > until) return false;
+    std::this_thread::sleep_for(kPoll);
+  }
+  return true;
+}
+
+}  // namespace jitc::cuda

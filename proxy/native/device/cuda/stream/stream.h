@@ -1,0 +1,66 @@
+// Real streams and events behind virtual handles. Both destroy what they own; neither is copied.
+// Called by: Device, with its mutex held.
+#pragma once
+#include <cstdint>
+#include <memory>
+
+#include "completer.h"
+#include "device/cuda/device/context.h"
+
+namespace jitc::cuda {
+
+class Stream {
+ public:
+  /// The legacy default stream.
+  Stream(std::shared_ptr<Context> context, Completer& completer);
+  /// Throws OpError.
+  Stream(std::shared_ptr<Context> context, Completer& completer, const Resources::Stream& wanted);
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  /// Where its ops go: into a capture while it is diverted there.
+  abi::CUstream real() const { return into_ ? into_ : real_; }
+  abi::CUstream own() const { return real_; }
+  bool diverted() const { return into_ != nullptr; }
+  void divert(abi::CUstream into) { into_ = into; }
+  int32_t priority() const { return made_.priority; }
+  const std::shared_ptr<Track>& track() const { return track_; }
+  bool blocking() const { return (made_.flags & abi::kStreamNonBlocking) == 0; }
+  bool fresh = false;  // in Device's list of streams with unmarked ops
+  bool same(const Resources::Stream& wanted) const {
+    return made_.flags == wanted.flags && made_.priority == wanted.priority;
+  }
+
+ private:
+  const std::shared_ptr<Context> context_;
+  const Resources::Stream made_;
+  abi::CUstream real_ = nullptr;  // null: the legacy default stream
+  abi::CUstream into_ = nullptr;
+  std::shared_ptr<Track> track_;
+};
+
+class Event {
+ public:
+  /// Throws OpError.
+  Event(std::shared_ptr<Context> context, uint64_t flags);
+  ~Event();
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  abi::CUevent real() const { return real_; }
+  uint64_t flags() const { return flags_; }
+  bool timed() const { return (flags_ & abi::kEventDisableTiming) == 0; }
+
+  // Its latest record: where it is done. recorded without a track: before the state that was restored.
+  bool recorded = false;
+  std::shared_ptr<Track> track;
+  uint64_t ticket = 0;
+
+ private:
+  const std::shared_ptr<Context> context_;
+  const uint64_t flags_;
+  abi::CUevent real_ = nullptr;
+};
+
+}  // namespace jitc::cuda

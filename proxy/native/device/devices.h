@@ -1,0 +1,28 @@
+// What the core needs of the devices beside Backend. Implemented in proxy/native/devices.cpp, the one file that knows
+// both sides.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "backend.h"
+
+namespace jitc {
+
+/// Whether there is a device of that name: "software" or "cuda".
+bool has_device(const std::string& name);
+/// Opens what the sessions of a process share, so that none of them pays for it; false with the reason. The
+/// device stays open while `open` lives.
+bool open_device(const std::string& name, const std::string& driver_path, const std::string& nvrtc_path,
+                 int ordinal, std::shared_ptr<void>& open, std::string& error);
+/// nullptr with the reason.
+std::unique_ptr<Backend> make_backend(const std::string& name, const BackendOptions&, ExecutionSink&,
+                                      Rendezvous&, ImageSource&, std::string& error);
+
+/// Bytes of the shared segment of a communicator with so many ranks.
+uint64_t segment_bytes(uint32_t ranks);
+/// What the node service says in it (device/common/shared_segment.h). False with the reason.
+bool mark_segment(const std::string& path, uint64_t identity, std::string& error);
+bool mark_absent(const std::string& path, uint32_t rank, const std::string& why, std::string& error);
+
+}  // namespace jitc

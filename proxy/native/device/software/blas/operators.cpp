@@ -1,0 +1,104 @@
+// Loads the operator library and turns its answers into results and errors; see operators.h.
+#include "operators.h"
+
+#include <dlfcn.h>
+
+#include <map>
+#include <mutex>
+
+#include "base/operands.h"
+#include "device/software/device/error.h"
+#include "jitc/completion.h"
+
+namespace jitc::software {
+namespace {
+constexpr uint32_t kVersion = 3;
+
+/// What a running operator may look up: memory as its op sees it.
+struct View {
+  const Memory& memory;
+  uint64_t sequence;
+};
+
+void* translate(void* context, uint64_t address, uint64_t bytes) {
+  const View& view = *static_cast<const View*>(context);
+  return view.memory.find(address, bytes, view.sequence);
+}
+
+const uint8_t* bytes_of(const ops::OpHeader& op) { return reinterpret_cast<const uint8_t*>(&op); }
+
+std::string text(const jitc_operator_reply& reply) {
+  return {reinterpret_cast<const char*>(reply.data), reply.data ? reply.size : 0};
+}
+
+void refuse_missing() {
+  refuse(
+      kNotSupported, "not-supported",
+      "this worker was started without the operator library (libjitc_operators.so): PyTorch operators cannot "
+      "run on the software device");
+}
+
+const jitc_operators* load(const std::string& path, std::string& error) {
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    error = std::string("cannot load the operator library: ") + dlerror();
+    return nullptr;
+  }
+  const auto get = reinterpret_cast<decltype(&jitc_operators_get)>(dlsym(library, "jitc_operators_get"));
+  const jitc_operators* const functions = get ? get() : nullptr;
+  if (!functions || functions->version != kVersion) {
+    error = path + " is not an operator library of version 3: build it again";
+    return nullptr;
+  }
+  return functions;
+}
+}  // namespace
+
+std::shared_ptr<const Operators> Operators::open(const std::string& path, int threads, uint64_t noise,
+                                                 std::string& error) {
+  static std::mutex mutex;
+  static std::map<std::string, std::shared_ptr<const Operators>> opened;
+  const std::lock_guard lock(mutex);
+  if (const auto found = opened.find(path); found != opened.end()) return found->second;
+  auto operators = std::make_shared<Operators>();
+  if (!path.empty()) {
+    operators->functions_ = load(path, error);
+    if (!operators->functions_) return nullptr;
+    if (threads > 0) operators->functions_->set_threads(threads);
+    operators->functions_->set_noise(noise);
+  }
+  return opened[path] = operators;
+}
+
+void Operators::call(const Memory& memory, const ops::OpHeader& op) const {
+  if (!functions_) refuse_missing();
+  View view{memory, op.sequence};
+  const jitc_operator_host host{&view, translate, memory.limit()};
+  jitc_operator_reply reply{};
+  const int answer = functions_->call(&host, bytes_of(op) + sizeof op, op.size - sizeof op, &reply);
+  if (answer == 1) refuse(kLaunchFailure, "operator-error", text(reply));
+  if (answer != 0) refuse(kIllegalAddress, "illegal-address", text(reply));
+}
+
+std::span<const std::byte> Operators::query(const Memory& memory, const ops::OpHeader& op) const {
+  if (!functions_) refuse_missing();
+  View view{memory, op.sequence};
+  const jitc_operator_host host{&view, translate, memory.limit()};
+  jitc_operator_reply reply{};
+  const int answer = functions_->query(&host, bytes_of(op) + sizeof op, op.size - sizeof op, &reply);
+  if (answer == 1) refuse(kStatusOperator, "operator-error", text(reply));
+  if (answer != 0) refuse(kIllegalAddress, "illegal-address", text(reply));
+  return {reinterpret_cast<const std::byte*>(reply.data), reply.data ? reply.size : 0};
+}
+
+void Operators::matmul(const Memory& memory, const ops::OpHeader& op) const {
+  if (!functions_) return plain_matmul(memory, as<ops::Matmul>(op));
+  View view{memory, op.sequence};
+  const jitc_operator_host host{&view, translate, memory.limit()};
+  jitc_operator_reply reply{};
+  const int answer = functions_->matmul(&host, &op, sizeof(ops::Matmul), &reply);
+  if (answer == 1) refuse(kLaunchFailure, "operator-error", text(reply));
+  if (answer != 0) refuse(kIllegalAddress, "illegal-address", text(reply));
+}
+
+}  // namespace jitc::software

@@ -1,0 +1,33 @@
+// PyTorch's CPU kernels: libjitc_operators.so, opened once per process, and the plain fallback for matmul.
+//
+// Promise: without the library, operators are refused with a message that names it, matmul still works.
+// Called by: Device, from stream threads.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "device/software/memory/memory.h"
+#include "jitc/operators_api.h"
+
+namespace jitc::software {
+
+class Operators {
+ public:
+  /// path empty: without the library. noise: of sums (operators_api.h). Null with the reason when it cannot
+  /// be loaded.
+  static std::shared_ptr<const Operators> open(const std::string& path, int threads, uint64_t noise,
+                                               std::string& error);
+  /// The payload's operator; returns nothing, throws OpError.
+  void call(const Memory& memory, const ops::OpHeader& op) const;
+  /// The reply; valid until the thread's next call. Throws OpError.
+  std::span<const std::byte> query(const Memory& memory, const ops::OpHeader& op) const;
+  void matmul(const Memory& memory, const ops::OpHeader& op) const;
+
+ private:
+  const jitc_operators* functions_ = nullptr;
+};
+
+/// Matmul without the library: slow, plain, right. Throws OpError.
+void plain_matmul(const Memory& memory, const ops::Matmul& op);
+
+}  // namespace jitc::software

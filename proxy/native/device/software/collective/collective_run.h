@@ -1,0 +1,44 @@
+// One collective as a state machine, so that the items of a group can make progress together.
+//
+// Called by: Group, from one thread. Promise: the first advance() only posts this rank's contribution; no
+// advance() waits. Whatever the operands, memory outside of allocated blocks is not touched (OpError).
+#pragma once
+#include <memory>
+
+#include "communicator.h"
+#include "device/software/memory/memory.h"
+#include "jitc/generated_ops.h"
+
+namespace jitc::software {
+
+class Run {
+ public:
+  virtual ~Run() = default;
+  /// Does what can be done now; false when nothing could be.
+  virtual bool advance() = 0;
+  virtual bool done() const = 0;
+};
+
+/// A collective with its operands found in memory. Widths and sizes are in bytes.
+struct Call {
+  ops::CollectiveItem item;
+  size_t width = 0;
+  const std::byte* send = nullptr;
+  std::byte* receive = nullptr;
+  const std::byte* factor = nullptr;  // of a pre-multiplied sum, in device memory, or null: item.scale
+  ops::CollectiveKind kind() const { return static_cast<ops::CollectiveKind>(item.kind); }
+  bool point_to_point() const {
+    return kind() == ops::CollectiveKind::send || kind() == ops::CollectiveKind::receive;
+  }
+  /// Elements of this rank's input, as they go into the collective.
+  void contribute(std::byte* to, uint64_t first, uint64_t count) const;
+};
+
+/// Checks the item and finds its operands. Throws OpError.
+Call check_call(const ops::OpHeader& op, const ops::CollectiveItem& item, uint32_t ranks, uint32_t rank,
+                const Memory& memory);
+/// communicator must be joined and outlive the run.
+std::unique_ptr<Run> make_run(const Call& call, const Communicator& communicator);
+std::unique_ptr<Run> make_letter_run(const Call& call, const Communicator& communicator);  // send, receive
+
+}  // namespace jitc::software

@@ -1,0 +1,114 @@
+// One rank's membership in one communicator, in one recovery epoch.
+//
+// Promises: joining is done once, by whoever comes first; collectives on it run in the order in which they
+// were given, whatever their streams; abort() releases every wait at once.
+// Called by: Communicators (table), the collectives (stream threads), joining and splitting threads.
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "device/backend.h"
+#include "device/software/device/error.h"
+#include "device/software/stream/wait_hub.h"
+#include "segment.h"
+
+namespace jitc::software {
+
+using Identity = Resources::Communicator;
+
+/// Ops on a communicator pass one after the other, in the order of their tickets.
+class Order {
+ public:
+  uint64_t ticket() { return given_++; }  // one thread
+  /// False when that is given up.
+  bool wait(WaitHub& hub, uint64_t ticket, const std::atomic<bool>& aborted) {
+    hub.wait([&] { return aborted.load() || passed_.load() == ticket; });
+    return !aborted.load() && passed_.load() == ticket;
+  }
+  void pass(WaitHub& hub) {
+    passed_.fetch_add(1);
+    hub.changed();
+  }
+
+ private:
+  uint64_t given_ = 0;
+  std::atomic<uint64_t> passed_{0};
+};
+
+class Communicator {
+ public:
+  /// known: false for a split one, whose identity comes later.
+  Communicator(Identity identity, bool known) : identity_(identity), known_(known) {}
+
+  bool known() const { return known_.load(); }
+  /// Waits until the identity is known. Throws when that is given up or failed.
+  void wait_known(WaitHub& hub) const;
+  void become(const Identity& identity, WaitHub& hub);
+  void fail(const OpError& failure, WaitHub& hub);
+  /// True once: the caller sees to it that join() is called.
+  bool claim_join() { return !claimed_.exchange(true); }
+  /// Maps the segment if that is not done yet. May wait for the node service. Throws OpError.
+  void join(Rendezvous& rendezvous, WaitHub& hub);
+  /// Waits until somebody's join() is done. Throws when that is given up or failed.
+  void wait_mapped(WaitHub& hub) const;
+  /// Until every rank has joined. Throws Abandoned, OpError when one does not come (any more).
+  void wait_joined() const;
+  /// Until it is the turn of the ticket in the order, which is one of this communicator's. Throws Abandoned.
+  void await_turn(Order& order, uint64_t ticket, WaitHub& hub) const;
+  void abort();
+  void check_aborted() const;
+
+  const Identity& identity() const { return identity_; }
+  uint32_t ranks() const { return static_cast<uint32_t>(identity_.ranks); }
+  uint32_t rank() const { return static_cast<uint32_t>(identity_.rank); }
+  Segment& segment() const { return *segment_.load(); }
+  uint32_t doorbell() const { return segment().own().doorbell.rung(); }
+
+  Order collectives, splits;
+
+ private:
+  Identity identity_;
+  std::atomic<bool> known_, claimed_{false}, failed_{false}, aborted_{false};
+  OpError failure_{};  // set before failed_
+  std::mutex joining_;
+  std::unique_ptr<Segment> mapped_;
+  std::atomic<Segment*> segment_{nullptr};
+};
+
+/// One rank's turns: in each round every rank puts something into its box and its descriptor, then all read.
+/// Boxes alternate, so a round may be filled while slower ranks still read the one before.
+class Rounds {
+ public:
+  Rounds(const Communicator& communicator, Turn turn)
+      : communicator_(communicator),
+        segment_(communicator.segment()),
+        turn_(turn),
+        round_(segment_.own().rounds[turn].load()) {}
+  std::byte* own_box() const { return segment_.box(communicator_.rank(), round_); }
+  const std::byte* box(uint32_t rank, uint64_t back = 0) const { return segment_.box(rank, round_ - back); }
+  const Descriptor& descriptor(uint32_t rank) const {
+    return segment_.area(rank).descriptors[turn_][round_ % 2];
+  }
+  void publish(const Descriptor& descriptor);
+  bool complete() const;
+  /// Ranks that have not published this round.
+  std::vector<uint32_t> missing() const;
+  /// Throws OpError when another rank's descriptor does not agree. Only when complete.
+  void compare(const Descriptor& own) const;
+  void next() { ++round_; }
+
+ private:
+  const Communicator& communicator_;
+  Segment& segment_;
+  const Turn turn_;
+  uint64_t round_;
+};
+
+std::string describe(const Descriptor& descriptor);
+
+}  // namespace jitc::software

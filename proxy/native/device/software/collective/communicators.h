@@ -1,0 +1,88 @@
+// The communicators of one session: table, creation, splits.
+//
+// Creating and splitting wait for other ranks, so each has a short-lived thread of its own; neither the
+// dispatcher nor a stream waits for it. After restore a communicator is joined by its first collective.
+// Called by: Device.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "communicator.h"
+#include "device/software/memory/memory.h"
+
+namespace jitc::software {
+
+class Group;
+
+class Communicators {
+ public:
+  /// hang_seconds: waiting for other ranks' splits longer than that is an error; 0: never.
+  Communicators(ExecutionSink& sink, Rendezvous& rendezvous, WaitHub& hub, double hang_seconds)
+      : sink_(sink), rendezvous_(rendezvous), hub_(hub), hang_seconds_(hang_seconds) {}
+  ~Communicators();
+
+  // In sequence order. Throw OpError.
+  void create(const ops::CommunicatorCreate& op);
+  void split(const ops::CommunicatorSplit& op);
+  void destroy(const ops::CommunicatorDestroy& op);
+  std::shared_ptr<Group> group(const ops::Collective& op);
+
+  /// Runs a group, on a stream's thread. Throws OpError, Abandoned.
+  void run(Group& group, const Memory& memory);
+
+  bool find(uint64_t handle, Identity& out) const;
+  /// Releases every wait. Later ops need renew() or restore() first.
+  void abort();
+  /// After an abort: same communicators, not joined yet; results of earlier ops will not be given.
+  void renew();
+  void restore(const std::vector<Identity>& wanted);
+  /// No op of since the last renew() or restore() waits here.
+  bool quiet() const;
+
+ private:
+  using Pointer = std::shared_ptr<Communicator>;
+  struct Helper {
+    std::thread thread;
+    std::shared_ptr<std::atomic<bool>> over;
+  };
+  /// What was begun between two renewals. Helpers of an earlier one may still be on their way out.
+  struct Generation {
+    std::atomic<int> working{0};
+  };
+  /// work gives the result's payload.
+  using Work = std::function<std::vector<std::byte>()>;
+
+  Pointer add(const Identity& identity, bool known);
+  Pointer get(uint64_t handle) const;
+  void remove(const Pointer& communicator);
+  void start_join(const Pointer& communicator);
+  void start(uint64_t sequence, Pointer communicator, Work work);
+  void help(const std::shared_ptr<Generation>& generation, uint64_t sequence, const Pointer& communicator,
+            const Work& work);
+  void deliver(const std::shared_ptr<Generation>& generation, uint64_t sequence, uint32_t status,
+               std::span<const std::byte> payload);
+  void gather(Communicator& parent, const Rounds& rounds) const;
+  Identity agree_on_split(const ops::CommunicatorSplit& op, Communicator& parent);
+  std::vector<std::byte> join_split(const ops::CommunicatorSplit& op, Communicator& parent, uint64_t ticket,
+                                    const Pointer& child);
+
+  ExecutionSink& sink_;
+  Rendezvous& rendezvous_;
+  WaitHub& hub_;
+  const double hang_seconds_;
+  mutable std::mutex mutex_;  // table_, all_
+  std::unordered_map<uint64_t, Pointer> table_;
+  std::vector<std::weak_ptr<Communicator>> all_;  // destroyed ones too, while ops use them
+  std::mutex delivering_;                         // results, and with the next one changes of generation_
+  mutable std::mutex counting_;                   // generation_; the last one to be taken
+  std::shared_ptr<Generation> generation_ = std::make_shared<Generation>();
+  std::list<Helper> helpers_;
+};
+
+}  // namespace jitc::software

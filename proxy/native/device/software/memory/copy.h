@@ -1,0 +1,25 @@
+// Copies and fills on the software device. Called by: Device, from stream threads.
+// Promises: every range is validated before a byte is touched; half-way through each copy the sink's
+// injection point "copy" is passed. All throw OpError.
+#pragma once
+#include <span>
+
+#include "device/backend.h"
+#include "memory.h"
+
+namespace jitc::software {
+
+/// Host pointer of an operand of the op, or OpError 700 that names it. No bytes: any address, null.
+std::byte* operand(const Memory& memory, const ops::OpHeader& op, const char* name, uint64_t address,
+                   uint64_t bytes);
+
+/// Into the program's memory, unless the program has it already; the hash of what was read.
+Hash copy_d2h_pinned(const Memory&, const PinnedRange&, ExecutionSink&, const ops::CopyD2hPinned&);
+void copy_h2d(const Memory&, ExecutionSink&, const ops::CopyH2d&);
+std::span<const std::byte> copy_d2h(const Memory&, ExecutionSink&,
+                                    const ops::CopyD2h&);  // until the next call
+void copy_d2d(const Memory&, ExecutionSink&, const ops::CopyD2d&);
+void copy_2d(const Memory&, ExecutionSink&, const ops::Copy2d&);
+void fill(const Memory&, const ops::Fill&);
+
+}  // namespace jitc::software

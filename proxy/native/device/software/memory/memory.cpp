@@ -1,0 +1,289 @@
+// Blocks of device memory; see memory.h.
+//
+// A free only takes a block off the books: its pages stay, so that a roll-back can take it back. When its
+// addresses are given out again before the next commit, its pages are moved aside.
+#include "memory.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "device/software/device/error.h"
+
+namespace jitc::software {
+namespace {
+constexpr uint64_t kPage = 4096;
+constexpr size_t kMostAside = 4096;  // each takes mappings of the process
+
+void* pointer(uint64_t address) { return reinterpret_cast<void*>(address); }
+bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes) {
+  return a < b + b_bytes && b < a + a_bytes;
+}
+}  // namespace
+
+Memory::Memory(uint64_t base, uint64_t bytes, uint64_t limit, std::shared_ptr<MemoryBudget> budget)
+    : base_(base), bytes_(bytes), limit_(limit), budget_(std::move(budget)) {}
+
+Memory::~Memory() {
+  budget_->give(used_.load());
+  for (auto* blocks : {&freed_, &condemned_})
+    for (auto& block : *blocks)
+      if (block.aside) Pages::drop(block.aside, block.bytes);
+}
+
+bool Memory::reserve(std::string& error) { return pages_.reserve(base_, bytes_, error); }
+
+bool Memory::take(uint64_t size) {
+  if (!budget_->take(size, limit_)) return false;
+  used_ += size;
+  return true;
+}
+
+void Memory::give(uint64_t size) {
+  budget_->give(size);
+  used_ -= size;
+}
+
+uint64_t Memory::available() const { return limit_ - std::min(budget_->used(), limit_); }
+
+uint64_t Memory::kept() const {
+  uint64_t bytes = 0;
+  for (const auto* blocks : {&freed_, &condemned_})
+    for (const Block& block : *blocks) bytes += block.size();
+  return bytes;
+}
+
+bool Memory::has_room(uint64_t bytes) const {
+  const std::shared_lock lock(mutex_);
+  return bytes > limit_ || used_ + kept() + Pages::rounded(bytes) <= limit_ ||
+         (freed_.empty() && condemned_.empty());
+}
+
+void Memory::give_up_freed(uint64_t bytes) {
+  const std::unique_lock lock(mutex_);
+  if (bytes > limit_ || used_ + Pages::rounded(bytes) > limit_) return;  // it will be refused
+  while (used_ + kept() + Pages::rounded(bytes) > limit_) forget_oldest();
+}
+
+/// Whether it lay aside.
+bool Memory::forget_oldest() {
+  auto& blocks = condemned_.empty() ? freed_ : condemned_;
+  const bool aside = blocks.front().aside != nullptr;
+  forget(blocks.front());
+  blocks.erase(blocks.begin());
+  return aside;
+}
+
+uint32_t Memory::check(uint64_t address, uint64_t bytes) const {
+  if (bytes == 0 || bytes % kPage != 0 || address % Pages::kUnit != 0) return kInvalidValue;
+  if (address < base_ || bytes > bytes_ || address - base_ > bytes_ - Pages::rounded(bytes))
+    return kInvalidValue;
+  auto next = live_.lower_bound(address);
+  if (next != live_.end() && overlap(address, bytes, next->first, next->second.bytes)) return kInvalidValue;
+  if (next == live_.begin()) return kSuccess;
+  const Block& before = std::prev(next)->second;
+  return overlap(address, bytes, before.address, before.bytes) ? kInvalidValue : kSuccess;
+}
+
+bool Memory::overlaps_freed(uint64_t address, uint64_t bytes) const {
+  const std::shared_lock lock(mutex_);
+  const auto hit = [&](const Block& block) {
+    return !block.aside && bytes <= bytes_ && overlap(address, bytes, block.address, block.bytes);
+  };
+  return std::any_of(freed_.begin(), freed_.end(), hit) ||
+         std::any_of(condemned_.begin(), condemned_.end(), hit);
+}
+
+/// No queued op can still use them.
+bool Memory::put_aside(uint64_t address, uint64_t bytes) {
+  size_t aside = 0;
+  for (auto* blocks : {&freed_, &condemned_}) {
+    for (Block& block : *blocks) {
+      if (!block.aside && overlap(address, bytes, block.address, block.bytes)) {
+        block.aside = pages_.take_out(block.address, block.bytes);
+        if (!block.aside) return false;
+        pages_.close(block.address, block.bytes);
+      }
+      aside += block.aside != nullptr;
+    }
+  }
+  while (aside > kMostAside) aside -= forget_oldest();
+  return true;
+}
+
+/// What was accounted for becomes a block.
+bool Memory::put(uint64_t address, uint64_t bytes, uint64_t sequence) {
+  if (!put_aside(address, bytes) || !pages_.open(address, bytes)) return false;
+  live_.emplace(address, Block{address, bytes, sequence});
+  return true;
+}
+
+uint32_t Memory::allocate(uint64_t address, uint64_t bytes, uint64_t sequence) {
+  const std::unique_lock lock(mutex_);
+  if (const uint32_t status = check(address, bytes)) return status;
+  const uint64_t size = Pages::rounded(bytes);
+  if (!take(size)) return kMemoryAllocation;
+  if (!put(address, bytes, sequence)) return give(size), kMemoryAllocation;
+  return kSuccess;
+}
+
+uint32_t Memory::free(uint64_t address, uint64_t sequence) {
+  const std::unique_lock lock(mutex_);
+  const auto found = live_.find(address);
+  if (found == live_.end()) return kInvalidValue;
+  found->second.freed = sequence;
+  give(found->second.size());
+  freed_.push_back(found->second);
+  live_.erase(found);
+  return kSuccess;
+}
+
+void Memory::forget(Block& block) {
+  if (block.aside)
+    Pages::drop(block.aside, block.bytes);
+  else
+    pages_.close(block.address, block.bytes);
+}
+
+void Memory::commit(bool quiet) {
+  const std::unique_lock lock(mutex_);
+  condemned_.insert(condemned_.end(), freed_.begin(), freed_.end());
+  freed_.clear();
+  if (!quiet) return;
+  for (Block& block : condemned_) forget(block);
+  condemned_.clear();
+}
+
+/// The range lies where the program has it, in memory that stays mapped as long as this object lives.
+uint32_t Memory::share(uint64_t address, uint64_t bytes) {
+  if (bytes == 0 || bytes % kPage != 0 || address % kPage != 0) return kInvalidValue;
+  const std::unique_lock lock(mutex_);
+  const auto next = shared_.lower_bound(address);
+  const auto hits = [&](const auto& range) { return overlap(address, bytes, range.first, range.second); };
+  if (next != shared_.end() && hits(*next)) return kInvalidValue;
+  if (next != shared_.begin() && hits(*std::prev(next))) return kInvalidValue;
+  shared_[address] = bytes;
+  return kSuccess;
+}
+
+uint32_t Memory::unshare(uint64_t address) {
+  const std::unique_lock lock(mutex_);
+  return shared_.erase(address) ? kSuccess : kInvalidValue;
+}
+
+void Memory::share_only(const std::vector<Resources::HostRange>& wanted) {
+  const std::unique_lock lock(mutex_);
+  shared_.clear();
+  for (const auto& range : wanted) shared_[range.address] = range.bytes;
+}
+
+void* Memory::find(uint64_t address, uint64_t bytes, uint64_t sequence) const {
+  const auto within = [&](uint64_t start, uint64_t size) {
+    return address >= start && bytes <= size && address - start <= size - bytes;
+  };
+  const auto inside = [&](const Block& block) { return within(block.address, block.bytes); };
+  const std::shared_lock lock(mutex_);
+  const auto next = live_.upper_bound(address);
+  if (next != live_.begin() && inside(std::prev(next)->second)) return pointer(address);
+  const auto after = shared_.upper_bound(address);
+  if (after != shared_.begin() && within(std::prev(after)->first, std::prev(after)->second))
+    return pointer(address);
+  return covered(address, bytes, sequence) ? pointer(address) : nullptr;
+}
+
+/// The block that is alive there, or (rare: a free overtook an op that was given before it) was when the op
+/// with that sequence was given.
+const Memory::Block* Memory::block_at(uint64_t address, uint64_t sequence) const {
+  const auto holds = [&](const Block& block) {
+    return address >= block.address && address - block.address < block.bytes;
+  };
+  const auto next = live_.upper_bound(address);
+  if (next != live_.begin() && holds(std::prev(next)->second)) return &std::prev(next)->second;
+  for (const auto* blocks : {&freed_, &condemned_})
+    for (const Block& block : *blocks)
+      if (!block.aside && sequence < block.freed && holds(block)) return &block;
+  return nullptr;
+}
+
+/// Block by block: neighbours without a gap are as one.
+bool Memory::covered(uint64_t address, uint64_t bytes, uint64_t sequence) const {
+  while (const Block* const block = block_at(address, sequence)) {
+    const uint64_t rest = block->bytes - (address - block->address);
+    if (bytes <= rest) return true;
+    address += rest;
+    bytes -= rest;
+  }
+  return false;
+}
+
+bool Memory::is_wanted(const Block& block, const Resources::Allocation& wanted) const {
+  return block.address == wanted.address && block.bytes == wanted.bytes &&
+         (wanted.sequence == 0 || block.born == wanted.sequence);
+}
+
+/// Of several blocks that had the same place and size the oldest is meant: restore goes back in time.
+std::vector<Memory::Block>::iterator Memory::find_freed(const Resources::Allocation& wanted) {
+  return std::find_if(freed_.begin(), freed_.end(),
+                      [&](const Block& block) { return is_wanted(block, wanted); });
+}
+
+bool Memory::revive(Block& block) {
+  if (!take(block.size())) return false;
+  if (!put_aside(block.address, block.bytes) ||
+      (block.aside && !pages_.put_back(block.aside, block.address, block.bytes)))
+    return give(block.size()), false;
+  live_.emplace(block.address, Block{block.address, block.bytes, block.born});
+  return true;
+}
+
+bool Memory::make(const Resources::Allocation& wanted, std::string& error) {
+  const auto freed = find_freed(wanted);
+  if (freed != freed_.end()) {
+    Block block = *freed;
+    freed_.erase(freed);
+    if (revive(block)) return true;
+    freed_.insert(freed_.begin(), block);
+    error = "cannot take back freed memory: the memory limit is reached";
+    return false;
+  }
+  if (check(wanted.address, wanted.bytes) != kSuccess) {
+    error = "an allocation to restore is outside of the range or overlaps another";
+    return false;
+  }
+  if (!take(Pages::rounded(wanted.bytes))) {
+    error = "the memory limit is reached: cannot make all allocations again";
+    return false;
+  }
+  if (!put(wanted.address, wanted.bytes, wanted.sequence)) {
+    give(Pages::rounded(wanted.bytes));
+    error = "the host has no memory for an allocation to restore";
+    return false;
+  }
+  return true;
+}
+
+/// Blocks that were made after the state that comes back: nothing will ask for them again.
+void Memory::drop_unwanted(const std::map<uint64_t, const Resources::Allocation*>& wanted) {
+  for (auto block = live_.begin(); block != live_.end();) {
+    const auto current = block++;
+    const auto found = wanted.find(current->first);
+    const bool keep = found != wanted.end() && is_wanted(current->second, *found->second) &&
+                      (found->second->sequence != 0 || find_freed(*found->second) == freed_.end());
+    if (keep) continue;
+    give(current->second.size());
+    forget(current->second);
+    live_.erase(current);
+  }
+}
+
+bool Memory::restore(const Resources& wanted, std::string& error) {
+  const std::unique_lock lock(mutex_);
+  std::map<uint64_t, const Resources::Allocation*> by_address;
+  for (const auto& allocation : wanted.allocations) by_address[allocation.address] = &allocation;
+  drop_unwanted(by_address);
+  drop_unwanted_held(wanted.held);
+  for (const auto& [address, allocation] : by_address)
+    if (!live_.contains(address) && !make(*allocation, error)) return false;
+  return hold_again(wanted.held, error);
+}
+
+}  // namespace jitc::software

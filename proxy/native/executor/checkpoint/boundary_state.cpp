@@ -1,0 +1,55 @@
+#include "boundary_state.h"
+
+#include "executor/state/resources.h"
+
+namespace jitc {
+
+std::vector<Hash> hashes_of(const Backend& backend, std::span<const LiveRow> rows) {
+  std::vector<MemoryRange> ranges;
+  ranges.reserve(rows.size());
+  for (const LiveRow& row : rows) ranges.push_back({row.block.address, row.block.bytes});
+  std::vector<Hash> hashes(rows.size());
+  backend.hash_all(ranges, hashes);
+  return hashes;
+}
+
+std::vector<std::byte> BoundaryState::pack() const {
+  Packer packer;
+  for (const uint64_t value : {number, sequence, position}) packer.put(value);
+  for (const uint32_t value : {step_waits, step_collectives, step_allocations, measured}) packer.put(value);
+  policy.pack(packer);
+  jitc::pack(packer, resources);
+  packer.put_all(rows);
+  return packer.bytes();
+}
+
+BoundaryState BoundaryState::unpack(std::span<const std::byte> bytes, ImageStore& images) {
+  Unpacker unpacker(bytes);
+  BoundaryState state;
+  for (uint64_t* const value : {&state.number, &state.sequence, &state.position})
+    *value = unpacker.get<uint64_t>();
+  for (uint32_t* const value :
+       {&state.step_waits, &state.step_collectives, &state.step_allocations, &state.measured})
+    *value = unpacker.get<uint32_t>();
+  state.policy = Policy::unpack(unpacker);
+  state.resources = unpack_resources(unpacker, images);
+  state.rows = unpacker.get_all<LiveRow>();
+  return state;
+}
+
+std::vector<std::byte> StepState::pack() const {
+  Packer packer;
+  packer.put(step);
+  packer.put_all(rows);
+  return packer.bytes();
+}
+
+StepState StepState::unpack(std::span<const std::byte> bytes) {
+  Unpacker unpacker(bytes);
+  StepState state;
+  state.step = unpacker.get<uint64_t>();
+  state.rows = unpacker.get_all<LiveRow>();
+  return state;
+}
+
+}  // namespace jitc

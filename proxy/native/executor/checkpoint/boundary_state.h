@@ -1,0 +1,64 @@
+// What is kept of a boundary (and of the begin of an optimizer step): enough to go back to it.
+// Packed into the journal as it is made, unpacked by the worker that takes over.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/checksum.h"
+#include "device/backend.h"
+#include "executor/state/images.h"
+#include "jitc/generated_ops.h"
+#include "policy.h"
+#include "snapshot.h"
+
+namespace jitc {
+
+/// One live block, and what is known of its content.
+struct LiveRow {
+  ops::LiveBlock block;
+  Hash hash{};    // of its content at the boundary (in a StepState: at the step's begin); of its copy too
+  Hash before{};  // of its place at the begin of the step before the boundary; zeros: not measured
+  uint64_t copy = Snapshot::kNone;  // extent in the arena
+
+  bool copied() const { return copy != Snapshot::kNone; }
+  /// Device variables are kept like blocks, always with a copy, behind all of them; `before` is the hash at
+  /// the boundary before. Nobody outside of the executor sees them.
+  static constexpr uint64_t kVariable = uint64_t{1} << 63;
+  bool variable() const { return block.ordinal & kVariable; }
+  /// Of a variable: it was the same at the boundary before.
+  bool settled() const { return hash != Hash{} && hash == before; }
+  bool same_place(const LiveRow& other) const {
+    return block.address == other.block.address && block.bytes == other.block.bytes;
+  }
+};
+
+/// Content hashes of the rows' places now, in their order; kNoHash where nothing is allocated.
+std::vector<Hash> hashes_of(const Backend& backend, std::span<const LiveRow> rows);
+
+struct BoundaryState {
+  uint64_t number = 0;
+  uint64_t sequence = 0;  // of the boundary op: all ops up to it are in the state
+  uint64_t position = 0;  // of its record in the journal
+  // What happened between the step's begin and this boundary:
+  uint32_t step_waits = 0, step_collectives = 0, step_allocations = 0;
+  uint32_t measured = 0;  // not only copies were hashed: `before` may be known
+  Policy policy;          // that it was made by
+  Resources resources;
+  std::vector<LiveRow> rows;
+
+  std::vector<std::byte> pack() const;
+  static BoundaryState unpack(std::span<const std::byte> bytes, ImageStore& images);
+};
+
+/// Copies made when all ops before an optimizer step had run. A row without a copy: as at the boundary
+/// before.
+struct StepState {
+  uint64_t step = 0;
+  std::vector<LiveRow> rows;
+
+  std::vector<std::byte> pack() const;
+  static StepState unpack(std::span<const std::byte> bytes);
+};
+
+}  // namespace jitc

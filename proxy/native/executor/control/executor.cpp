@@ -1,0 +1,129 @@
+#include "executor.h"
+
+#include <unistd.h>
+
+#include <csignal>
+
+#include "base/error.h"
+#include "device/devices.h"
+#include "json_codec.h"
+
+namespace jitc {
+namespace {
+constexpr uint32_t kIllegalAddress = 700;  // cudaErrorIllegalAddress
+constexpr uint32_t kUnknown = 999;         // cudaErrorUnknown
+}  // namespace
+
+Executor::Executor(const std::string& options, const jitc_control& control)
+    : options_(parse_options(options)), control_(control) {
+  std::string error;
+  if (!open_device(options_.device, options_.driver_path, options_.nvrtc_path, options_.ordinal, device_,
+                   error))
+    throw Error("the " + options_.device + " device cannot be opened: " + error);
+  reporter_ = std::thread([this] { report_loop(); });
+}
+
+Executor::~Executor() {
+  for (const auto& session : all()) session->leave();
+  std::map<uint64_t, std::shared_ptr<Session>> sessions;
+  {
+    const std::lock_guard lock(mutex_);
+    sessions.swap(sessions_);
+    stop_ = true;
+    wake_.notify_all();
+  }
+  sessions.clear();
+  reporter_.join();
+}
+
+void Executor::open(const std::string& document) {
+  const SessionRequest request = parse_session(document);
+  {
+    const std::lock_guard lock(mutex_);
+    if (sessions_.contains(request.session))
+      throw Error("session " + std::to_string(request.session) + " is open already");
+  }
+  auto session = std::make_shared<Session>(request, options_, *this);
+  const std::lock_guard lock(mutex_);
+  sessions_[request.session] = std::move(session);
+}
+
+void Executor::close(uint64_t number) {
+  std::shared_ptr<Session> session = find(number);
+  session->leave();
+  session->release_images();
+  const std::lock_guard lock(mutex_);
+  sessions_.erase(number);
+}
+
+std::shared_ptr<Session> Executor::find(uint64_t number) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = sessions_.find(number);
+  if (found == sessions_.end()) throw Error("this worker has no session " + std::to_string(number));
+  return found->second;
+}
+
+std::vector<std::shared_ptr<Session>> Executor::all() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<Session>> list;
+  for (const auto& entry : sessions_) list.push_back(entry.second);
+  return list;
+}
+
+std::string Executor::command(const std::string& method, const std::string& request) {
+  if (method != "Stats") return run_command(*find(session_of(request)), method, request);
+  std::vector<SessionStats> stats;
+  for (const auto& session : all()) stats.push_back(session->stats());
+  return stats_document(stats);
+}
+
+MeetingPlace Executor::join(uint64_t session, const std::array<uint8_t, 128>& unique_id, uint32_t ranks,
+                            uint32_t rank, uint64_t epoch) {
+  jitc_join answer{};
+  const int code = control_.join ? control_.join(session, unique_id.data(), ranks, rank, epoch, &answer)
+                                 : JITC_JOIN_REFUSED;
+  if (code == JITC_JOINED) return {answer.text, answer.segment_bytes, answer.identity, false, 0, {}};
+  if (code == JITC_JOIN_SUPERSEDED) return {{}, 0, 0, true, 0, {}};
+  const bool told = answer.status && answer.text[0];
+  return {{}, 0, 0, false, told ? answer.status : kUnknown, told ? answer.text : "nobody can be asked"};
+}
+
+void Executor::report_fault(uint64_t session, uint64_t sequence, uint32_t status, std::string cause,
+                            std::string message) {
+  const std::lock_guard lock(mutex_);
+  if (stop_ || !control_.fault) return;
+  reports_.push_back(
+      [=, this] { control_.fault(session, sequence, status, cause.c_str(), message.c_str()); });
+  wake_.notify_one();
+}
+
+void Executor::report_loop() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return stop_ || !reports_.empty(); });
+    if (reports_.empty()) return;
+    const auto report = std::move(reports_.front());
+    reports_.pop_front();
+    lock.unlock();
+    report();
+    lock.lock();
+  }
+}
+
+void Executor::fire(const Fault& fault, const std::string& detail) {
+  if (control_.fault_fired) control_.fault_fired(fault.number, detail.c_str());
+  if (fault.of_device() || fault.kind == "xid") return;  // the device, the service
+  if (fault.kind == "stop-worker") {
+    kill(getpid(), SIGSTOP);
+    return;
+  }
+  if (fault.kind == "kill-worker") {
+    kill(getpid(), SIGKILL);
+    for (;;) pause();
+  }
+  for (const auto& session : all())
+    session->break_device(kIllegalAddress, "sticky-error",
+                          "an illegal memory access was encountered (injected fault)");
+}
+
+}  // namespace jitc

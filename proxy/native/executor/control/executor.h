@@ -1,0 +1,49 @@
+// All sessions of a worker process, and the way to its control plane. Called by api.cpp.
+#pragma once
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "executor/session/session.h"
+#include "jitc/executor_api.h"
+
+namespace jitc {
+
+class Executor final : public Host {
+ public:
+  Executor(const std::string& options, const jitc_control& control);
+  ~Executor() override;
+
+  void open(const std::string& request);
+  void close(uint64_t session);
+  std::shared_ptr<Session> find(uint64_t session) const;
+  std::string command(const std::string& method, const std::string& request);
+
+  // Host
+  MeetingPlace join(uint64_t session, const std::array<uint8_t, 128>& unique_id, uint32_t ranks,
+                    uint32_t rank, uint64_t epoch) override;
+  void report_fault(uint64_t session, uint64_t sequence, uint32_t status, std::string cause,
+                    std::string message) override;
+  void fire(const Fault& fault, const std::string& detail) override;
+
+ private:
+  std::vector<std::shared_ptr<Session>> all() const;
+  void report_loop();
+
+  const DeviceOptions options_;
+  const jitc_control control_;
+  std::shared_ptr<void> device_;  // stays open between sessions
+  mutable std::mutex mutex_;
+  std::map<uint64_t, std::shared_ptr<Session>> sessions_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> reports_;  // calls of the control plane may take a while
+  bool stop_ = false;
+  std::thread reporter_;
+};
+
+}  // namespace jitc

@@ -1,0 +1,100 @@
+#include "injector.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "executor/journal/wire.h"
+
+namespace jitc {
+namespace {
+constexpr std::array<std::string_view, 3> kPhases{"forward", "backward", "optimizer"};
+constexpr std::array<std::string_view, 3> kPoints{"collective", "copy", "boundary"};
+constexpr std::array<std::string_view, 4> kKinds{"kill-worker", "stop-worker", "sticky-error", "xid"};
+constexpr std::array<std::string_view, 3> kDeviceKinds{"illegal-access", "endless-kernel", "hung-collective"};
+
+template <size_t N>
+bool contains(const std::array<std::string_view, N>& list, std::string_view value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+std::string_view phase_of(const ops::OpHeader& op) {
+  return kPhases[std::min<size_t>((op.flags & ops::kPhaseMask) >> ops::kPhaseShift, kPhases.size() - 1)];
+}
+
+/// The point that the op will pass.
+std::string_view point_of(const ops::OpHeader& op) {
+  switch (static_cast<ops::OpId>(op.op)) {
+    case ops::OpId::collective:
+      return "collective";
+    case ops::OpId::copy_h2d:
+    case ops::OpId::copy_d2h:
+    case ops::OpId::copy_d2h_pinned:
+    case ops::OpId::copy_d2d:
+    case ops::OpId::copy_2d:
+      return "copy";
+    case ops::OpId::boundary:
+      return "boundary";
+    default:
+      return "";
+  }
+}
+
+/// Whether the place that the fault names is here. Counts down what has to go by first. What the device is to
+/// do is said before it gets the op, so such faults know points by the op that will pass them.
+bool reached(Fault& fault, const ops::OpHeader& op, std::string_view point, uint64_t boundary) {
+  if (fault.of_device()) {
+    if (!point.empty()) return false;
+    if (contains(kPoints, fault.phase)) point = point_of(op);
+    if (fault.kind == "hung-collective" && point_of(op) != "collective") return false;
+  }
+  if (fault.sequence) return point.empty() && op.sequence >= fault.sequence;
+  if (fault.operations) return point.empty() && --fault.operations == 0;
+  if ((fault.armed_at_boundary || fault.boundary) && fault.boundary != boundary) return false;
+  const bool here = contains(kPoints, fault.phase)
+                        ? point == fault.phase
+                        : point.empty() && (fault.phase.empty() || fault.phase == phase_of(op));
+  if (!here) return false;
+  if (!fault.skip) return true;
+  --fault.skip;
+  return false;
+}
+}  // namespace
+
+bool Fault::of_device() const { return contains(kDeviceKinds, kind); }
+
+void Injector::check(const Fault& fault) {
+  if (!contains(kKinds, fault.kind) && !fault.of_device())
+    throw Error("unknown fault \"" + fault.kind + "\"");
+  if (!fault.phase.empty() && !contains(kPhases, fault.phase) && !contains(kPoints, fault.phase))
+    throw Error("unknown phase \"" + fault.phase +
+                "\": forward, backward, optimizer, collective, copy or boundary");
+}
+
+void Injector::arm(const Fault& fault) {
+  check(fault);
+  const std::lock_guard lock(mutex_);
+  faults_.push_back(fault);
+  armed_.store(true);
+}
+
+std::optional<Fault> Injector::match(const ops::OpHeader& op, std::string_view point, uint64_t boundary) {
+  const std::lock_guard lock(mutex_);
+  for (auto fault = faults_.begin(); fault != faults_.end(); ++fault) {
+    const Fault asked = *fault;
+    if (!reached(*fault, op, point, boundary)) continue;
+    faults_.erase(fault);
+    armed_.store(!faults_.empty());
+    return asked;
+  }
+  return std::nullopt;
+}
+
+std::string Injector::describe(const Fault& fault, const ops::OpHeader* op, uint64_t boundary) {
+  std::string text = fault.kind + " fired";
+  if (!op) return text + " at once";
+  text += " at " + wire::op_name(op->op) + ", sequence " + std::to_string(op->sequence);
+  return text + ", after boundary " + std::to_string(boundary) + ", phase " + std::string(phase_of(*op));
+}
+
+}  // namespace jitc

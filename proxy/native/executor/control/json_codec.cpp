@@ -1,0 +1,311 @@
+#include "json_codec.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "device/devices.h"
+
+namespace jitc {
+namespace {
+using Json = nlohmann::json;
+
+Json parse(const std::string& text) {
+  Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) throw Error("the request is no JSON object");
+  return json;
+}
+
+template <class T>
+T get(const Json& json, const char* key, T absent = T{}) {
+  const auto found = json.find(key);
+  if (found == json.end()) return absent;
+  bool fits;
+  if constexpr (std::is_same_v<T, bool>)
+    fits = found->is_boolean();
+  else if constexpr (std::is_floating_point_v<T>)
+    fits = found->is_number();
+  else if constexpr (std::is_integral_v<T>)
+    fits = found->is_number_unsigned() || (std::is_signed_v<T> && found->is_number_integer());
+  else
+    fits = found->is_string();
+  if (!fits) throw Error(std::string("the request's \"") + key + "\" has a wrong type");
+  return found->template get<T>();
+}
+
+template <class Item>
+auto get_all(const Json& json, const char* key, Item item) {
+  std::vector<decltype(item(json))> list;
+  const auto found = json.find(key);
+  if (found == json.end()) return list;
+  if (!found->is_array()) throw Error(std::string("the request's \"") + key + "\" is no list");
+  for (const Json& one : *found) list.push_back(item(one));
+  return list;
+}
+
+uint64_t number(const Json& json) {
+  if (!json.is_number_unsigned()) throw Error("a list of the request holds something that is no number");
+  return json.get<uint64_t>();
+}
+
+Hash hash_of(const Json& json, const char* key) {
+  Hash hash{};
+  const auto text = get<std::string>(json, key);
+  if (!text.empty() && !from_hex(text, hash)) throw Error(std::string("\"") + key + "\" is no hash in hex");
+  return hash;
+}
+
+std::string hash_text(const Hash& hash) { return hash == kNoHash ? "" : to_hex(hash); }
+
+Json rows_document(const std::vector<LiveRow>& rows) {
+  Json list = Json::array();
+  for (const LiveRow& row : rows) {
+    if (row.variable()) continue;
+    list.push_back({{"address", row.block.address},
+                    {"bytes", row.block.bytes},
+                    {"ordinal", row.block.ordinal},
+                    {"hash", hash_text(row.hash)},
+                    {"hash_before_step", hash_text(row.before)},
+                    {"copied", row.copied()}});
+  }
+  return list;
+}
+
+Json document(const RecoverReply& reply) {
+  return {{"complete", reply.complete},
+          {"message", reply.message},
+          {"bytes", reply.bytes},
+          {"links", reply.links},
+          {"missing", rows_document(reply.missing)}};
+}
+
+Json document(const Position& one) {
+  return {{"committed", one.committed}, {"prepared", one.prepared}, {"reached", one.reached},
+          {"begun", one.begun},         {"executed", one.executed}, {"received", one.received}};
+}
+
+Json document(const BoundaryState& state) {
+  const bool variables_change = std::any_of(state.rows.begin(), state.rows.end(), [](const LiveRow& row) {
+    return row.variable() && !row.settled();
+  });
+  return {{"boundary", state.number},
+          {"rows", rows_document(state.rows)},
+          {"step_has_waits", state.step_waits != 0},
+          {"step_has_collectives", state.step_collectives != 0},
+          {"variables_change", variables_change},
+          {"step_has_allocations", state.step_allocations != 0},
+          {"measured", state.measured != 0}};
+}
+
+Json document(const Tolerance::Seen& seen) { return {{"results", seen.results}, {"largest", seen.largest}}; }
+
+Json document(const Verdict& verdict) {
+  return {{"step", verdict.step},
+          {"identical", verdict.identical()},
+          {"blocks", verdict.blocks},
+          {"bytes", verdict.bytes},
+          {"different", rows_document(verdict.different)},
+          {"unwritten", verdict.unwritten.size()},
+          {"differences", document(verdict.results)}};
+}
+
+Json document(uint64_t bytes) { return document(RecoverReply{true, "", bytes, {}}); }
+
+Transfer transfer(const Json& json) {
+  return {get<uint64_t>(json, "address"), get<uint64_t>(json, "bytes"), get<uint64_t>(json, "offset"),
+          hash_of(json, "hash")};
+}
+
+LiveRow replacement(const Json& json) {
+  LiveRow row{{get<uint64_t>(json, "address"), get<uint64_t>(json, "bytes"), get<uint64_t>(json, "ordinal")}};
+  row.hash = hash_of(json, "hash");
+  return row;
+}
+
+Policy policy(const Json& json) {
+  Policy policy;
+  policy.copy_all = get<bool>(json, "copy_all");
+  policy.barrier = get<bool>(json, "barrier");
+  for (const uint64_t one : get_all(json, "volatile_ordinals", number)) policy.volatile_ordinals.insert(one);
+  for (const uint64_t one : get_all(json, "unique_ordinals", number)) policy.unique_ordinals.insert(one);
+  for (const uint64_t one : get_all(json, "known_ordinals", number)) policy.known_ordinals.insert(one);
+  policy.measure_every = get<uint64_t>(json, "measure_every");
+  return policy;
+}
+
+Fault fault(const Json& request) {
+  const auto found = request.find("fault");
+  if (found == request.end() || !found->is_object()) throw Error("the request has no \"fault\"");
+  Fault fault;
+  fault.kind = get<std::string>(*found, "kind");
+  fault.sequence = get<uint64_t>(*found, "sequence");
+  fault.operations = get<uint64_t>(*found, "operations");
+  fault.boundary = get<uint64_t>(*found, "boundary");
+  fault.phase = get<std::string>(*found, "phase");
+  fault.skip = get<uint64_t>(*found, "skip");
+  fault.armed_at_boundary = get<bool>(*found, "armed_at_boundary");
+  fault.number = get<uint64_t>(*found, "number");
+  return fault;
+}
+
+uint32_t timeout(const Json& request) {
+  const auto timeout = get<uint32_t>(request, "timeout_ms");
+  return timeout ? timeout : 30'000;
+}
+
+uint64_t epoch(const Json& request) { return get<uint64_t>(request, "epoch"); }
+
+LinkRequest link_request(const Json& json) {
+  return {get<uint64_t>(json, "epoch"), get<std::string>(json, "path"), get<uint64_t>(json, "path_bytes"),
+          timeout(json), get_all(json, "blocks", transfer)};
+}
+
+using Command = std::function<Json(Session&, const Json&)>;
+
+const std::map<std::string, Command>& commands() {
+  static const std::map<std::string, Command> kCommands{
+      {"Fence", [](Session& s, const Json& r) { return document(s.fence(get<uint64_t>(r, "epoch"))); }},
+      {"Keep",
+       [](Session& s, const Json& r) { return document(s.with_links(s.keep(epoch(r), timeout(r)))); }},
+      {"Rollback",
+       [](Session& s, const Json& r) {
+         return document(s.with_links(
+             s.roll_back(get<uint64_t>(r, "boundary"), epoch(r), get_all(r, "replaced", replacement))));
+       }},
+      {"FinishStep",
+       [](Session& s, const Json& r) {
+         return document(s.with_links(s.finish_step(get<uint64_t>(r, "boundary"), timeout(r), epoch(r))));
+       }},
+      {"SkipStep",
+       [](Session& s, const Json& r) {
+         return document(s.with_links(s.skip_step(get<uint64_t>(r, "boundary"), timeout(r), epoch(r))));
+       }},
+      {"Export",
+       [](Session& s, const Json& r) {
+         return document(s.export_blocks(get<std::string>(r, "path"), get_all(r, "blocks", transfer)));
+       }},
+      {"Import",
+       [](Session& s, const Json& r) {
+         return document(s.import_blocks(get<std::string>(r, "path"), get_all(r, "blocks", transfer)));
+       }},
+      {"Send", [](Session& s, const Json& r) { return document(s.send_blocks(link_request(r))); }},
+      {"Receive", [](Session& s, const Json& r) { return document(s.receive_blocks(link_request(r))); }},
+      {"Resume",
+       [](Session& s, const Json& r) {
+         const auto slots = get_all(r, "slots", number);
+         s.resume(epoch(r), {slots.begin(), slots.end()}, get<double>(r, "bound"));
+         return Json::object();
+       }},
+      {"Abandon",
+       [](Session& s, const Json& r) {
+         s.abandon(get<uint32_t>(r, "status"), get<std::string>(r, "message"));
+         return Json::object();
+       }},
+      {"BoundaryTable",
+       [](Session& s, const Json& r) { return document(s.boundary_table(get<uint64_t>(r, "boundary"))); }},
+      {"SetPolicy", [](Session& s, const Json& r) { return s.set_policy(policy(r)), Json::object(); }},
+      {"Validate",
+       [](Session& s, const Json& r) { return s.validate(get<uint64_t>(r, "step")), Json::object(); }},
+      {"Hold",
+       [](Session& s, const Json& r) { return s.hold_after(get<uint64_t>(r, "boundary")), Json::object(); }},
+      {"Tell",
+       [](Session& s, const Json& r) { return s.notice(get<std::string>(r, "text")), Json::object(); }},
+      {"Arm", [](Session& s, const Json& r) { return s.arm(fault(r)), Json::object(); }},
+  };
+  return kCommands;
+}
+
+}  // namespace
+
+DeviceOptions parse_options(const std::string& text) {
+  const Json json = parse(text);
+  const auto device = get<std::string>(json, "device");
+  if (!has_device(device))
+    throw Error("there is no \"" + device + "\" device, only \"software\" and \"cuda\"");
+  DeviceOptions options;
+  options.device = device;
+  options.gpu = get<uint32_t>(json, "gpu");
+  options.memory_limit = get<uint64_t>(json, "memory_limit");
+  options.threads = std::max(1, get<int>(json, "threads", 1));
+  options.noise = get<uint64_t>(json, "noise");
+  options.operators_path = get<std::string>(json, "operators");
+  options.driver_path = get<std::string>(json, "driver");
+  options.nccl_path = get<std::string>(json, "nccl");
+  options.cublas_path = get<std::string>(json, "cublas");
+  options.cublaslt_path = get<std::string>(json, "cublaslt");
+  options.nvrtc_path = get<std::string>(json, "nvrtc");
+  options.cudnn_path = get<std::string>(json, "cudnn");
+  options.ordinal = get<int>(json, "ordinal");
+  options.hang_seconds = get<double>(json, "hang_seconds");
+  options.images = {get<std::string>(json, "images"), get<uint64_t>(json, "images_limit")};
+  const char* const poison = std::getenv("JITC_POISON");
+  options.poison = get<bool>(json, "poison") || (poison && std::string_view(poison) == "1");
+  return options;
+}
+
+SessionRequest parse_session(const std::string& text) {
+  const Json json = parse(text);
+  SessionRequest request;
+  request.session = get<uint64_t>(json, "session");
+  request.slot = get<uint32_t>(json, "slot");
+  request.journal = {get<std::string>(json, "journal_path"), get<uint64_t>(json, "journal_bytes")};
+  request.spill = {get<std::string>(json, "spill_path"), get<uint64_t>(json, "spill_bytes")};
+  request.snapshot_path = get<std::string>(json, "snapshot_path");
+  request.snapshot_bytes = get<uint64_t>(json, "snapshot_bytes");
+  request.board_path = get<std::string>(json, "board_path");
+  request.address_base = get<uint64_t>(json, "address_base");
+  request.address_bytes = get<uint64_t>(json, "address_bytes");
+  request.rebuild = get<bool>(json, "rebuild");
+  request.epoch = get<uint64_t>(json, "epoch");
+  request.pinned = {get<std::string>(json, "pinned_path"), get<uint64_t>(json, "pinned_base"),
+                    get<uint64_t>(json, "pinned_bytes")};
+  if (!request.session) throw Error("the request has no \"session\"");
+  return request;
+}
+
+uint64_t session_of(const std::string& request) { return get<uint64_t>(parse(request), "session"); }
+
+std::string run_command(Session& session, const std::string& method, const std::string& request) {
+  const auto found = commands().find(method);
+  if (found == commands().end()) throw Error("unknown command \"" + method + "\"");
+  return found->second(session, parse(request)).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string stats_document(const std::vector<SessionStats>& sessions) {
+  Json list = Json::array();
+  uint64_t used = 0, total = 0, executed = 0, journal = 0, boundary = 0;
+  for (const SessionStats& one : sessions) {
+    list.push_back({{"session", one.session},
+                    {"ops_executed", one.ops_executed},
+                    {"executed", one.executed},
+                    {"received", one.received},
+                    {"journal_bytes", one.journal_bytes},
+                    {"snapshot_bytes", one.snapshot_bytes},
+                    {"boundary", one.boundary},
+                    {"committed", one.committed},
+                    {"memory_used", one.memory_used},
+                    {"state", one.state},
+                    {"policy", one.policy},
+                    {"protected", one.protected_},
+                    {"unread_bytes", one.unread_bytes},
+                    {"held_back", one.held_back},
+                    {"boundary_phases", {{"boundaries", one.phases_of}, {"seconds", one.phases}}},
+                    {"differences", document(one.differences)},
+                    {"steering_reads", one.steering_reads},
+                    {"validating", one.validating},
+                    {"validation", document(one.verdict)}});
+    used += one.memory_used;
+    total = one.memory_total;
+    executed += one.ops_executed;
+    journal += one.journal_bytes;
+    boundary = std::max(boundary, one.boundary);
+  }
+  return Json{{"ops_executed", executed}, {"journal_bytes", journal}, {"boundary", boundary},
+              {"memory_used", used},      {"memory_total", total},    {"sessions", list}}
+      .dump();
+}
+
+}  // namespace jitc

@@ -1,0 +1,20 @@
+// JSON documents of the C interface: requests in, replies out. Keys are those of worker.proto; numbers are
+// plain, bytes are in hex. Called by executor.cpp.
+#pragma once
+#include <string>
+
+#include "executor/session/session.h"
+
+namespace jitc {
+
+/// All throw Error with the key that is wrong.
+DeviceOptions parse_options(const std::string& json);
+SessionRequest parse_session(const std::string& json);
+
+/// Carries out a command on a session; the reply as JSON.
+std::string run_command(Session& session, const std::string& method, const std::string& request);
+/// The "session" key of a request, 0 when it has none.
+uint64_t session_of(const std::string& request);
+std::string stats_document(const std::vector<SessionStats>& sessions);
+
+}  // namespace jitc

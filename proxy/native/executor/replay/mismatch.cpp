@@ -1,0 +1,51 @@
+// A replay gave another result than the program has: borne, or the end of this replay.
+#include <cmath>
+#include <sstream>
+
+#include "executor/journal/wire.h"
+#include "executor/session/session.h"
+
+namespace jitc {
+namespace {
+
+/// What the program looked at, if the op is one that reads numbers; else nothing can be borne.
+uint32_t element_of(const ops::OpHeader& op) {
+  return op.op == static_cast<uint16_t>(ops::OpId::copy_d2h) ? as<ops::CopyD2h>(op).element : 0;
+}
+
+std::string why_not(const ops::OpHeader& op, double difference, double bound) {
+  if (bound == 0)
+    return "this job is not deterministic, or its memory was not restored as it was (--replay-mismatch)";
+  if (!element_of(op)) return "it is no floating-point number, so it steers what the program does next";
+  if (!std::isfinite(difference)) return "one of them is zero, infinite or no number";
+  std::ostringstream text;
+  text << "they differ by " << difference << " of their size, more than the " << bound
+       << " that is borne of this job";
+  return text.str();
+}
+
+}  // namespace
+
+/// Bytes for the host that no replay may give otherwise.
+bool Session::reads_what_steers(const ops::OpHeader& op) {
+  if (op.op == static_cast<uint16_t>(ops::OpId::copy_d2h_pinned)) return true;
+  return op.op == static_cast<uint16_t>(ops::OpId::copy_d2h) && !element_of(op);
+}
+
+/// A result that is known differs from what its replay gave.
+void Session::report_mismatch(uint64_t sequence, uint32_t status, std::span<const std::byte> payload) {
+  const RecordHeader* const record = find_record(RecordKind::op, sequence);
+  if (!record) return;
+  const auto& op = *reinterpret_cast<const ops::OpHeader*>(record->payload().data());
+  if (!ops::find(op.op)->compared) return note_again(sequence);
+  double difference = INFINITY;
+  if (status == 0 && results_.status(sequence) == 0u)
+    difference = relative_difference(element_of(op), known_payload(sequence), payload);
+  if (tolerance_.bears(difference)) return note_again(sequence);
+  const double bound = tolerance_.bound();
+  fault(sequence, 999, bound == 0 ? "replay-mismatch" : "replay-astray",
+        wire::op_name(op.op) + " (sequence " + std::to_string(sequence) +
+            ") gave another result in replay than before: " + why_not(op, difference, bound));
+}
+
+}  // namespace jitc

@@ -1,0 +1,59 @@
+#include "validation.h"
+
+#include <algorithm>
+
+#include "device/spoil.h"
+
+namespace jitc {
+namespace {
+constexpr uint64_t kPiece = 1u << 20;
+/// How many blocks a text names.
+constexpr size_t kNamed = 3;
+
+bool still_spoiled(const Backend& backend, const ops::LiveBlock& block) {
+  std::vector<std::byte> piece(std::min(block.bytes, kPiece));
+  for (uint64_t at = 0; at < block.bytes; at += piece.size()) {
+    const std::span<std::byte> part(piece.data(), std::min<uint64_t>(piece.size(), block.bytes - at));
+    if (backend.read(block.address + at, part) && spoiled(block.address + at, part)) return true;
+  }
+  return false;
+}
+}  // namespace
+
+void Validation::measure(const Backend& backend, const std::vector<LiveRow>& live) {
+  before_.clear();
+  const auto hashes = hashes_of(backend, live);
+  for (size_t i = 0; i < live.size(); ++i) {
+    if (hashes[i] == kNoHash) continue;
+    before_.push_back(live[i]);
+    before_.back().hash = hashes[i];
+  }
+  measured_ = true;
+}
+
+Verdict Validation::compare(const Backend& backend) const {
+  Verdict verdict{step_, before_.size(), 0, {}, {}, {}};
+  const auto now = hashes_of(backend, before_);
+  for (size_t i = 0; i < before_.size(); ++i) {
+    const LiveRow& row = before_[i];
+    verdict.bytes += row.block.bytes;
+    if (now[i] == row.hash) continue;
+    (still_spoiled(backend, row.block) ? verdict.unwritten : verdict.different).push_back(row);
+  }
+  return verdict;
+}
+
+std::string Verdict::text() const {
+  std::string text = std::to_string(different.size()) + " of " + std::to_string(blocks) +
+                     " live blocks had other content before optimizer step " + std::to_string(step) +
+                     " when its minibatch was run again:";
+  for (size_t i = 0; i < std::min(kNamed, different.size()); ++i)
+    text += (i ? ", " : " ") + std::to_string(different[i].block.bytes) + " bytes at address " +
+            std::to_string(different[i].block.address);
+  if (different.size() > kNamed) text += " and others";
+  if (results.results)
+    text += "; " + std::to_string(results.results) + " results that the program has read differed";
+  return text;
+}
+
+}  // namespace jitc

@@ -1,0 +1,44 @@
+// Whether a minibatch can be run again: what live blocks held right before an optimizer step, and what they
+// hold there after everything that is not restored was spoiled and the minibatch replayed.
+//
+// Asked for by the coordinator (Validate); the session stops at the step's begin, is taken back like after a
+// fault, and compares when it comes there again. Used by Session alone (step.cpp, recovery.cpp,
+// commands.cpp).
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "device/backend.h"
+#include "executor/checkpoint/boundary_state.h"
+#include "tolerance.h"
+
+namespace jitc {
+
+struct Verdict {
+  uint64_t step = 0;  // 0: none yet
+  uint64_t blocks = 0, bytes = 0;
+  std::vector<LiveRow> different;  // cannot be guaranteed
+  /// Still spoiled in part: not all of it was written in the minibatch, so nobody relies on it.
+  std::vector<LiveRow> unwritten;
+  Tolerance::Seen results;  // that the program had read before the step, and that differed
+  bool identical() const { return different.empty() && !results.results; }
+  std::string text() const;
+};
+
+class Validation {
+ public:
+  explicit Validation(uint64_t step = 0) : step_(step) {}
+  uint64_t step() const { return step_; }
+  /// The first run is over: what comes now is its repetition.
+  bool measured() const { return measured_; }
+  void measure(const Backend& backend, const std::vector<LiveRow>& live);
+  Verdict compare(const Backend& backend) const;
+
+ private:
+  uint64_t step_;
+  bool measured_ = false;
+  std::vector<LiveRow> before_;
+};
+
+}  // namespace jitc

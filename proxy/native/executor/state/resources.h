@@ -1,0 +1,156 @@
+// The resource table of a session (what is alive, with what is needed to make it again), and the packed
+// form in which it goes into the journal. Called by Session; applied op by op, live and in replay alike.
+#pragma once
+#include <cstring>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "device/backend.h"
+#include "images.h"
+
+namespace jitc {
+
+/// Packs plain values and vectors of them.
+class Packer {
+ public:
+  template <class T>
+    requires std::is_trivially_copyable_v<T>
+  void put(const T& value) {
+    const auto* const from = reinterpret_cast<const std::byte*>(&value);
+    bytes_.insert(bytes_.end(), from, from + sizeof(T));
+  }
+  void put_bytes(std::span<const std::byte> bytes) {
+    put<uint64_t>(bytes.size());
+    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+  }
+  void put_text(const std::string& text) { put_bytes(std::as_bytes(std::span(text))); }
+  template <class T>
+  void put_all(const std::vector<T>& values) {
+    put<uint64_t>(values.size());
+    for (const T& value : values) put(value);
+  }
+  const std::vector<std::byte>& bytes() const { return bytes_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+/// Takes them out again; throws Error at the end of the bytes.
+class Unpacker {
+ public:
+  explicit Unpacker(std::span<const std::byte> bytes) : rest_(bytes) {}
+  template <class T>
+  T get() {
+    if (rest_.size() < sizeof(T)) throw Error("a journal record is too short");
+    T value;
+    std::memcpy(&value, rest_.data(), sizeof(T));
+    rest_ = rest_.subspan(sizeof(T));
+    return value;
+  }
+  std::span<const std::byte> get_bytes() {
+    const auto size = get<uint64_t>();
+    if (size > rest_.size()) throw Error("a journal record is too short");
+    const auto bytes = rest_.first(size);
+    rest_ = rest_.subspan(size);
+    return bytes;
+  }
+  std::string get_text() {
+    const auto bytes = get_bytes();
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+  /// A number of things that take at least one byte each.
+  uint64_t get_count() {
+    const auto count = get<uint64_t>();
+    if (count > rest_.size()) throw Error("a journal record is too short");
+    return count;
+  }
+  template <class T>
+  std::vector<T> get_all() {
+    const auto count = get<uint64_t>();
+    if (count > rest_.size() / sizeof(T)) throw Error("a journal record is too short");
+    std::vector<T> values;
+    values.reserve(count);
+    for (uint64_t i = 0; i < count; ++i) values.push_back(get<T>());
+    return values;
+  }
+
+ private:
+  std::span<const std::byte> rest_;
+};
+
+void pack(Packer& packer, const Resources& resources);
+/// images: has the contents of graphs that resources only name.
+Resources unpack_resources(Unpacker& unpacker, ImageStore& images);
+/// What of the images the resources need.
+void add_images(const Resources& resources, std::set<ImageHash>& needed);
+
+/// Whether the op makes something and its result says if it could; known as soon as enqueue returns.
+bool answered_in_place(const ops::OpInfo& info);
+
+class ResourceTable {
+ public:
+  static constexpr uint64_t kMostCaptured = 256u << 20;
+  /// Too much of a kind for one program (jitc/limits.h).
+  struct Excess {
+    const char* what;
+    size_t most;
+    std::string text() const;
+  };
+  explicit ResourceTable(ImageStore& images) : images_(&images) {}
+
+  /// Notes what an op does. A failed one (status) makes nothing. Every op comes here, in order.
+  void apply(const ops::OpHeader& op, uint32_t status, std::span<const std::byte> result = {});
+  /// What the op would make one too many of.
+  std::optional<Excess> excess(const ops::OpHeader& op) const;
+  /// More than kMostCaptured in one capture, or limits::kGraphBytes in all: it cannot go on.
+  bool overflown() const { return overflown_; }
+  bool has_collectives(uint64_t executable) const;
+  void reset(const Resources& resources);
+  /// backend: asked for the unique ids of split communicators; those it does not know are left out.
+  Resources list(const Backend& backend) const;
+  const std::map<uint64_t, Resources::Allocation>& allocations() const { return allocations_; }
+  const std::map<uint64_t, Resources::Stream>& streams() const { return streams_; }
+
+ private:
+  using Result = std::span<const std::byte>;
+  void apply_memory(const ops::OpHeader& op);
+  void apply_communicator(const ops::OpHeader& op);
+  void apply_module(const ops::OpHeader& op, Result result);
+  void unload(uint64_t module);
+  void get_variable(const ops::VariableGet& op, Result result);
+  void apply_graph(const ops::OpHeader& op);
+  void apply_blas(const ops::OpHeader& op);
+  void capture(const ops::OpHeader& op);
+  void resume_capture(const Resources::Capture& open);
+  void end_capture(const ops::CaptureEnd& op, uint32_t status);
+  void keep(Resources::Content& content) const;
+  uint64_t graph_bytes() const;
+
+  ImageStore* images_;
+  std::map<uint64_t, Resources::Allocation> allocations_;
+  std::map<uint64_t, Resources::Held> held_;
+  std::map<uint64_t, Resources::Stream> streams_;
+  std::map<uint64_t, Resources::Event> events_;
+  std::map<uint64_t, Resources::Communicator> communicators_;  // ranks == 0: split, not asked for yet
+  std::map<uint64_t, Resources::Module> modules_;
+  std::map<uint64_t, Resources::Function> functions_;
+  std::map<std::pair<uint64_t, std::string>, Resources::Variable> variables_;  // by module and name
+  std::map<uint64_t, Resources::Graph> graphs_;
+  std::map<uint64_t, Resources::Executable> executables_;
+  std::map<uint64_t, Resources::Blas> blas_;
+  std::map<uint64_t, Resources::DnnPlan> dnn_plans_;
+  std::map<uint64_t, Resources::HostRange> host_ranges_;  // by address
+  // By the stream that each began on.
+  std::map<uint64_t, std::shared_ptr<Resources::Content>> captures_;
+  uint64_t graph_bytes_ = 0;  // when the newest capture under way began
+  bool overflown_ = false;
+};
+
+}  // namespace jitc

@@ -1,0 +1,1 @@
+"""The gRPC services of the node service; nothing else lives here."""

@@ -1,0 +1,185 @@
+"""The Admin and Coordinator services: the jitc command's and the workers' questions.
+
+The JSON documents' form is given in docs/cli.md and is kept stable.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import grpc
+
+from jitc.ops.faults import KINDS, PHASES, misplaced
+from jitc.v1 import control_pb2
+
+from ...common.rpc import Waiting, refuse
+from ..communicators import Refusal
+from ..fault_injector import FaultDesk
+from ..gpus import Gpu
+from ..registry import Registry, Session, SessionState
+from ..workers.stats import stats_of
+
+
+class Records(Protocol):
+    """What the coordinator has done, and can be asked to do."""
+
+    def recoveries(self) -> list[dict[str, Any]]: ...
+
+    def validations(self) -> list[dict[str, Any]]: ...
+
+    def divergences(self) -> list[dict[str, Any]]: ...
+
+    def validate(self, gpu: int) -> Pending: ...
+
+
+class Pending(Protocol):
+    """The document is there once it is done; a refusal says why there will be none."""
+
+    done: threading.Event
+    document: dict[str, Any]
+    refusal: str
+
+
+class AdminService:
+    """Status, report, inject, validate."""
+
+    def __init__(self, registry: Registry, faults: FaultDesk, records: Records, waiting: Waiting) -> None:
+        self._registry, self._faults, self._records, self._waiting = registry, faults, records, waiting
+        self.Inject, self.Validate = waiting.serve(self._inject), waiting.serve(self._validate)
+
+    def Status(self, request: Any, context: Any) -> Any:
+        document = {"gpus": [self._gpu(gpu) for gpu in self._registry.gpus]}
+        return control_pb2.JsonReply(json=json.dumps(document))
+
+    def Report(self, request: Any, context: Any) -> Any:
+        records = self._records
+        document = {
+            "recoveries": records.recoveries(), "validations": records.validations(),
+            "divergences": records.divergences(),
+        }  # fmt: skip
+        return control_pb2.JsonReply(json=json.dumps(document))
+
+    def _validate(self, request: Any, context: Any) -> Any:
+        self._check_gpu(request.gpu, context)
+        with self._waiting.seat(context, "ask again later"):
+            ticket = self._records.validate(request.gpu)
+            _wait(ticket.done, request.wait_ms, context)
+        if ticket.refusal:
+            refuse(context, grpc.StatusCode.FAILED_PRECONDITION, ticket.refusal)
+        if not ticket.done.is_set():
+            message = "no verdict yet: the job has not come to an optimizer step; `jitc report` will have it"
+            refuse(context, grpc.StatusCode.DEADLINE_EXCEEDED, message)
+        return control_pb2.JsonReply(json=json.dumps(ticket.document))
+
+    def _inject(self, request: Any, context: Any) -> Any:
+        fault = request.fault
+        self._check_gpu(request.gpu, context)
+        if fault.kind not in KINDS:
+            refuse(
+                context, grpc.StatusCode.INVALID_ARGUMENT, f"unknown fault {fault.kind!r}; known: {', '.join(KINDS)}"
+            )
+        if fault.phase and fault.phase not in PHASES:
+            known = ", ".join(PHASES)
+            refuse(context, grpc.StatusCode.INVALID_ARGUMENT, f"unknown phase {fault.phase!r}; known: {known}")
+        if why := misplaced(fault):
+            refuse(context, grpc.StatusCode.INVALID_ARGUMENT, why)
+        if request.wait_ms:
+            with self._waiting.seat(context, "ask again later, or without --wait"):
+                armed = self._faults.arm(request.gpu, fault)
+                _wait(armed.done, request.wait_ms, context)
+        else:
+            armed = self._faults.arm(request.gpu, fault)
+        fired = armed.done.is_set()
+        if armed.detail.startswith("refused"):
+            refuse(context, grpc.StatusCode.FAILED_PRECONDITION, armed.detail)
+        return control_pb2.InjectReply(fired=fired, detail=armed.detail or "armed")
+
+    def _check_gpu(self, gpu: int, context: Any) -> None:
+        if gpu >= len(self._registry.gpus):
+            refuse(context, grpc.StatusCode.NOT_FOUND, f"GPU {gpu} does not exist")
+
+    def _gpu(self, gpu: Gpu) -> dict[str, Any]:
+        registry = self._registry
+        with registry.changed:
+            sessions = [one for one in registry.sessions.values() if one.gpu == gpu.index]
+            waiting = {one.number: registry.communicators.waiting_for(one) for one in sessions}
+            workers, state = registry.workers_of(gpu), registry.state_of(gpu)
+        stats = stats_of(sessions)
+        return {
+            "index": gpu.index,
+            "device": registry.backend.device,
+            "name": gpu.facts.name,
+            "physical": gpu.facts.physical,
+            "state": state,
+            "worker_pid": workers[0].pid if workers else None,
+            "memory_used": sum(int(one.get("memory_used", 0)) for one in stats.values()),
+            "memory_total": gpu.facts.memory_total,
+            "sessions": [
+                _session(one, registry.job_of(one), stats.get(one.number, {}), waiting[one.number])
+                for one in sessions
+                if one.state is not SessionState.CLOSED
+            ],
+            "recoveries": gpu.recoveries,
+        }
+
+
+def _wait(done: threading.Event, wait_ms: int, context: Any) -> None:
+    """Until it is, the time is over or the caller has gone."""
+    deadline = time.monotonic() + wait_ms / 1000
+    while not done.wait(min(0.5, max(0.0, deadline - time.monotonic()))):
+        if time.monotonic() >= deadline or not context.is_active():
+            return
+
+
+def _session(session: Session, job: str, stats: dict[str, Any], waiting_for: str) -> dict[str, Any]:
+    worker = session.worker
+    return {
+        "pid": session.pid,
+        "job": job,
+        "worker_pid": worker.pid if worker is not None and worker.alive() else None,
+        "rank": session.rank,
+        "world_size": session.world_size,
+        "state": session.state.value,
+        "waiting_for": waiting_for,
+        "boundary": int(stats.get("boundary", 0)),
+        "journal_bytes": int(stats.get("journal_bytes", 0)),
+        "ops_executed": int(stats.get("ops_executed", stats.get("executed", 0))),
+        "diverged": session.diverged,
+    }
+
+
+class CoordinatorService:
+    """Workers' questions, in gRPC threads; recoveries themselves run in the coordinator's own thread."""
+
+    def __init__(self, registry: Registry, faults: FaultDesk, report: Callable[[Any], None]) -> None:
+        self._registry, self._faults, self._report = registry, faults, report
+
+    def ReportFault(self, request: Any, context: Any) -> Any:
+        self._report(request)
+        return control_pb2.ReportFaultReply()
+
+    def JoinCommunicator(self, request: Any, context: Any) -> Any:
+        registry = self._registry
+        with registry.changed:
+            session = registry.sessions.get(request.session)
+            if session is None or session.epoch != request.epoch:
+                return control_pb2.JoinReply(superseded=True)  # its worker hears of the recovery, or of the end, soon
+            try:
+                one = registry.communicators.join(session, request.unique_id, request.ranks, request.rank)
+            except Refusal as refusal:
+                print(f"jitc-proxyd: {session.label()} cannot join: {refusal}", file=sys.stderr, flush=True)
+                return control_pb2.JoinReply(status=refusal.status, refusal=str(refusal))
+            registry.changed.notify_all()
+            assert one.segment is not None
+            return control_pb2.JoinReply(
+                segment_path=one.segment.path, segment_bytes=one.segment.size, identity=one.identity
+            )
+
+    def FaultFired(self, request: Any, context: Any) -> Any:
+        self._faults.fired(request.gpu, request.number, request.detail)
+        return control_pb2.FaultFiredReply()

@@ -1,0 +1,233 @@
+"""The Node service: what training processes ask (Describe, Attach, Detach).
+
+Called by: gRPC threads. Promises: each session gets a worker process of its own, which ends with it; an Attach never
+waits longer than it was told to; what it answers was true a moment ago, and a client that finds it false simply asks
+again; every refusal says why.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+
+from jitc.v1 import control_pb2, worker_pb2
+
+from ...common import rpc
+from ...common.paths import PROTOCOL_VERSION
+from ...common.rpc import refuse, version_message
+from ..fault_injector import FaultDesk
+from ..gpus import Gpu
+from ..registry import Full, Registry, Session, SessionEvent, SessionState
+from ..shared_memory import NoSpace
+from ..workers.assign import assign_worker, open_request
+from ..workers.supervisor import NotYet, NoWorker, Supervisor
+from ..workers.watch import Watch
+from ..workers.worker import Worker
+
+#: A client that asks for more gets UNAVAILABLE after this and asks again.
+LONGEST_WAIT = 30.0
+OPEN_SECONDS = 30.0
+#: How long a worker that did not answer, or was killed, may take to be seen as dead.
+DYING_SECONDS = 2.0
+#: A GPU that failed is not tried again for a program sooner than this.
+RETRY_SECONDS = 10.0
+
+
+class NodeService:
+    """Sessions are opened here, and closed when their process is done or dead."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        supervisor: Supervisor,
+        watch: Watch,
+        *,
+        faults: FaultDesk,
+        waiting: rpc.Waiting,
+        ended: Callable[[Session], None],
+    ) -> None:
+        self._registry, self._supervisor, self._watch = registry, supervisor, watch
+        self._faults, self._waiting, self._ended = faults, waiting, ended
+        self.Attach = waiting.serve(self._attach)
+        self.draining = False
+
+    # -- rpcs -------------------------------------------------------------------------------------
+
+    def Describe(self, request: Any, context: Any) -> Any:
+        check_version(request.protocol_version, context)
+        gpus = [self._describe(gpu) for gpu in self._registry.gpus]
+        return control_pb2.DescribeReply(protocol_version=PROTOCOL_VERSION, gpus=gpus)
+
+    def _attach(self, request: Any, context: Any) -> Any:
+        check_version(request.protocol_version, context)
+        deadline = time.monotonic() + min(request.wait_ms / 1000, LONGEST_WAIT)
+        with self._waiting.seat(context, "ask again"):
+            session = self._find(request, context) if request.token else self._open(request, context, deadline)
+            self._wait_reachable(session, context, deadline)
+        worker = session.worker
+        assert worker is not None
+        return control_pb2.AttachReply(
+            session=session.number,
+            token=session.token,
+            worker_socket=worker.socket,
+            **session.addresses(),
+            **session.pinned(),
+        )
+
+    def Detach(self, request: Any, context: Any) -> Any:
+        session = self._registry.by_token(request.token)
+        if session is None:
+            refuse(context, grpc.StatusCode.NOT_FOUND, "unknown session; it may have been closed already")
+        self.close(session)
+        return control_pb2.DetachReply()
+
+    # -- parts ------------------------------------------------------------------------------------
+
+    def close(self, session: Session) -> None:
+        """The process is done with it, or dead. Harmless when called twice."""
+        with self._registry.changed:
+            if session.state is SessionState.CLOSED:
+                return
+            worker = session.worker
+            self._registry.remove(session)
+        if session.process_watch is not None:
+            self._watch.forget(session.process_watch)
+        if worker is None or self._end(worker, session):
+            self._registry.free_slot(session)
+        self._ended(session)
+
+    def _end(self, worker: Worker, session: Session) -> bool:
+        """What a program had on the node goes with its worker, whatever it did there. False: it may still be there."""
+        if worker.alive():
+            try:
+                worker.stub.CloseSession(worker_pb2.SessionRequest(session=session.number), timeout=OPEN_SECONDS)
+            except grpc.RpcError as error:
+                if rpc.answered(error):
+                    print(f"jitc-proxyd: closing session {session.number}: {error}", file=sys.stderr)
+        worker.kill()
+        return worker.ends_within(DYING_SECONDS)
+
+    def _describe(self, gpu: Gpu) -> Any:
+        facts = gpu.facts
+        return control_pb2.Gpu(
+            index=gpu.index,
+            device=self._registry.backend.device,
+            name=facts.name,
+            uuid=facts.uuid,
+            memory_total=facts.memory_total,
+            capability_major=facts.capability[0],
+            capability_minor=facts.capability[1],
+            multiprocessors=facts.multiprocessors,
+            attributes=dict(facts.attributes),
+            cudnn=facts.cudnn,
+        )
+
+    def _find(self, request: Any, context: Any) -> Session:
+        session = self._registry.by_token(request.token)
+        if session is None:
+            refuse(context, grpc.StatusCode.NOT_FOUND, "unknown session: it was closed, or the service is another one")
+        return session
+
+    def _open(self, request: Any, context: Any, deadline: float) -> Session:
+        if self.draining:
+            message = "jitc-proxyd is stopping: it takes no new sessions, only serves those that it has to their end"
+            refuse(context, grpc.StatusCode.FAILED_PRECONDITION, message)
+        if request.gpu >= len(self._registry.gpus):
+            have = len(self._registry.gpus)
+            refuse(context, grpc.StatusCode.NOT_FOUND, f"GPU {request.gpu} does not exist; this node has {have}")
+        gpu = self._registry.gpus[request.gpu]
+        with self._registry.changed:
+            gpu.attaching += 1
+        try:
+            return self._open_on(gpu, request, context, deadline)
+        finally:
+            with self._registry.changed:
+                gpu.attaching -= 1
+                self._registry.changed.notify_all()
+
+    def _open_on(self, gpu: Gpu, request: Any, context: Any, deadline: float) -> Session:
+        while True:
+            worker = self._new_worker(gpu, context, deadline)
+            session = self._add(request, worker, context)
+            try:
+                worker.stub.OpenSession(open_request(self._registry, session, rebuild=False), timeout=OPEN_SECONDS)
+            except grpc.RpcError as error:
+                self._forget(session, worker)
+                if rpc.answered(error):
+                    why = rpc.status_of(error)[1]
+                    refuse(context, grpc.StatusCode.INTERNAL, f"the worker cannot open a session: {why}")
+                continue
+            if self._opened(session, worker, context):
+                return session
+
+    def _new_worker(self, gpu: Gpu, context: Any, deadline: float) -> Worker:
+        failed = gpu.lost or (gpu.failure if time.monotonic() - gpu.failed_at < RETRY_SECONDS else "")
+        if failed:
+            refuse(context, grpc.StatusCode.FAILED_PRECONDITION, f"GPU {gpu.index} has failed: {failed}")
+        left = deadline - time.monotonic() if context.is_active() else 0.0
+        try:
+            return assign_worker(self._registry, self._supervisor, gpu, max(0.0, left))
+        except NotYet:
+            refuse(context, grpc.StatusCode.UNAVAILABLE, f"no worker is ready yet for GPU {gpu.index}; ask again")
+        except NoWorker as error:
+            refuse(context, grpc.StatusCode.FAILED_PRECONDITION, f"GPU {gpu.index} has failed: {error}")
+
+    def _add(self, request: Any, worker: Worker, context: Any) -> Session:
+        try:
+            return self._registry.add(request)
+        except (Full, NoSpace) as error:
+            worker.kill()
+            refuse(context, grpc.StatusCode.RESOURCE_EXHAUSTED, str(error))
+
+    def _forget(self, session: Session, worker: Worker) -> None:
+        """It was never served."""
+        self._registry.remove(session)
+        worker.kill()
+        if worker.ends_within(DYING_SECONDS):
+            self._registry.free_slot(session)
+
+    def _opened(self, session: Session, worker: Worker, context: Any) -> bool:
+        """Enters it as serving; False when the worker was lost meanwhile (then it is opened again)."""
+        with self._registry.changed:
+            alive = worker.alive()
+            if alive:
+                session.worker = worker
+                session.machine.fire(SessionEvent.OPENED)
+        if not alive:
+            self._forget(session, worker)
+            return False
+        try:
+            session.process_watch = self._watch.process(session.pid, lambda: self._process_ended(session))
+        except (ProcessLookupError, ValueError, OSError):
+            self.close(session)
+            refuse(context, grpc.StatusCode.INVALID_ARGUMENT, f"there is no process {session.pid}")
+        self._faults.session_opened(session)
+        return True
+
+    def _process_ended(self, session: Session) -> None:
+        import threading
+
+        # Closing waits for the worker; the watch thread must not.
+        threading.Thread(target=self.close, args=(session,), name="jitc-close", daemon=True).start()
+
+    def _wait_reachable(self, session: Session, context: Any, deadline: float) -> None:
+        changed = self._registry.changed
+        with changed:
+            while not session.reachable():
+                if session.state is SessionState.FAILED:
+                    refuse(context, grpc.StatusCode.FAILED_PRECONDITION, session.failure)
+                if session.state is SessionState.CLOSED:
+                    refuse(context, grpc.StatusCode.NOT_FOUND, "the session has been closed")
+                left = deadline - time.monotonic() if context.is_active() else 0.0
+                if left <= 0:
+                    refuse(context, grpc.StatusCode.UNAVAILABLE, "the session is being recovered; ask again")
+                changed.wait(min(left, 1.0))
+
+
+def check_version(got: int, context: Any) -> None:
+    if got != PROTOCOL_VERSION:
+        refuse(context, grpc.StatusCode.FAILED_PRECONDITION, version_message(got))

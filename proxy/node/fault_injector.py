@@ -1,0 +1,164 @@
+"""Faults that somebody asked for: armed in workers, told when they fired.
+
+Called by: the Admin service (arm, wait), the Coordinator service (fired), the coordinator (arming again
+in a rebuilt worker). Promise: an armed fault fires once; it survives the death of a worker by another
+fault, and waits for a session when there is none yet.
+"""
+
+from __future__ import annotations
+
+import itertools
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import grpc
+
+from jitc.v1 import worker_pb2
+
+from ..backends.base import HealthEvent
+from ..common import rpc
+from .registry import Registry, Session, SessionState
+
+#: What needs no session when no place is named.
+_SIGNALS = {"kill-worker": signal.SIGKILL, "stop-worker": signal.SIGSTOP}
+
+
+@dataclass(eq=False)
+class Armed:
+    """One fault on one GPU."""
+
+    gpu: int
+    fault: Any
+    session: int = 0  # 0: not armed in a worker yet
+    detail: str = ""
+    done: threading.Event = field(default_factory=threading.Event)
+
+    def immediate(self) -> bool:
+        fault = self.fault
+        placed = fault.sequence or fault.operations or fault.boundary or fault.phase or fault.armed_at_boundary
+        return not placed
+
+    def finish(self, detail: str) -> None:
+        self.detail = detail
+        self.done.set()
+
+
+class FaultDesk:
+    """All faults that have not fired."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self.unwell: Callable[[HealthEvent], None] = lambda event: None  # set by the service
+        self._lock = threading.Lock()
+        self._armed: list[Armed] = []
+        self._numbers = itertools.count(1)
+        self._fired_at: dict[int, float] = {}  # by session
+
+    def arm(self, gpu: int, fault: Any) -> Armed:
+        fault.number = next(self._numbers)
+        armed = Armed(gpu, fault)
+        if armed.immediate() and fault.kind in _SIGNALS:
+            armed.finish(self._signal(gpu, fault.kind))
+            return armed
+        if armed.immediate() and fault.kind == "xid":
+            armed.finish(self._xid(gpu))
+            return armed
+        with self._lock:
+            self._armed.append(armed)
+        with self._registry.changed:
+            session = self._first_session(gpu)
+        if session is not None:
+            self._send(armed, session)
+        return armed
+
+    def fired(self, gpu: int, number: int, detail: str) -> None:
+        """A worker says that a fault fired."""
+        with self._lock:
+            match = next((armed for armed in self._armed if armed.fault.number == number), None)
+            if match is not None:
+                self._armed.remove(match)
+                self._fired_at[match.session] = time.monotonic()
+        if match is not None:
+            if match.fault.kind == "xid":
+                self._xid(gpu)
+            match.finish(detail)
+
+    def fired_at(self, sessions: Iterable[Session]) -> float | None:
+        """When the first fault that hit one of them fired (monotonic), told once: the start of its detection."""
+        with self._lock:
+            times = [self._fired_at.pop(one.number) for one in sessions if one.number in self._fired_at]
+        return min(times, default=None)
+
+    def session_opened(self, session: Session) -> None:
+        """Arms what waited for a session on this GPU."""
+        with self._lock:
+            waiting = [armed for armed in self._armed if armed.gpu == session.gpu and not armed.session]
+        for armed in waiting:
+            self._send(armed, session)
+
+    def session_rebuilt(self, session: Session) -> None:
+        """Arms again, in the new worker, what had not fired in the lost one."""
+        with self._lock:
+            lost = [armed for armed in self._armed if armed.session == session.number]
+        for armed in lost:
+            self._send(armed, session)
+
+    def session_closed(self, session: Session) -> None:
+        """What had not fired in it waits for the next session of the GPU."""
+        with self._lock:
+            self._fired_at.pop(session.number, None)
+            for armed in self._armed:
+                if armed.session == session.number:
+                    armed.session = 0
+
+    def _send(self, armed: Armed, session: Session) -> None:
+        worker = session.worker
+        if worker is None:
+            return
+        armed.session = session.number
+        try:
+            worker.stub.Arm(worker_pb2.ArmRequest(fault=armed.fault, session=session.number), timeout=10)
+        except grpc.RpcError as error:
+            # A worker that is dying is rebuilt, and armed again then.
+            if rpc.answered(error):
+                self._drop(armed, f"refused: {rpc.status_of(error)[1]}")
+
+    def _drop(self, armed: Armed, why: str) -> None:
+        with self._lock:
+            if armed in self._armed:
+                self._armed.remove(armed)
+        print(f"jitc-proxyd: fault {armed.fault.kind} on GPU {armed.gpu} {why}", file=sys.stderr)
+        armed.finish(why)
+
+    def _signal(self, gpu: int, kind: str) -> str:
+        """To all workers of the GPU: what it happens to is the GPU."""
+        workers = self._registry.workers_of(self._registry.gpus[gpu])
+        if not workers:
+            return "refused: the GPU has no worker now"
+        self._fires_now(gpu)
+        for worker in workers:
+            worker.send(_SIGNALS[kind])
+        pids = ", ".join(str(worker.pid) for worker in workers)
+        return f"{kind} fired: {'process' if len(workers) == 1 else 'processes'} {pids} of GPU {gpu}"
+
+    def _xid(self, gpu: int) -> str:
+        """As if NVML had said so: all that use the physical GPU are concerned."""
+        self._fires_now(gpu)
+        self.unwell(HealthEvent(self._registry.gpus[gpu].facts.physical, "xid", "Xid (injected)"))
+        return f"xid fired on GPU {gpu}"
+
+    def _fires_now(self, gpu: int) -> None:
+        with self._registry.changed:
+            here = [number for number, one in self._registry.sessions.items() if one.gpu == gpu]
+        with self._lock:
+            self._fired_at |= dict.fromkeys(here, time.monotonic())
+
+    def _first_session(self, gpu: int) -> Session | None:
+        sessions = self._registry.sessions.values()
+        alive = (one for one in sessions if one.gpu == gpu and one.state is not SessionState.OPENING)
+        return next(alive, None)

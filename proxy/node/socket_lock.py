@@ -1,0 +1,252 @@
+"""The service's socket and its private folder: claimed for this user, taken over from the dead.
+
+Called by: jitc-proxyd at start and end; worker.py (alive). Promises: never two services on one socket.
+Nothing is touched unless the socket's path is free or holds a dead socket of ours. The folder beside it
+is one that a jitc-proxyd of this user made and marked, and no other user can enter it; in it only what
+a jitc-proxyd makes is removed. Nothing of ours stays behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import secrets
+import socket
+import stat
+import sys
+from pathlib import Path
+
+from . import folders
+from .folders import FILE, SOCKET, Form, Unsafe
+
+#: sockaddr_un holds 108 bytes with the final zero; the workers' sockets are longer than ours.
+PATH_LIMIT = 85
+
+#: A folder cannot be renamed to a name under which there is one with something in it, or a file.
+_TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
+
+MARKER = ".jitc-proxyd"
+MARKER_TEXT = b"private folder of a jitc-proxyd, made and removed by it\n"
+
+_HASH = "[0-9a-f]{32}"
+#: What a service and its workers make in the folder beside the marker: sockets, and images of modules.
+OURS: dict[str, Form] = {
+    "w[0-9]+": SOCKET,
+    "images": {_HASH: FILE, "held": {"[0-9]+": {rf"{_HASH}(-[0-9]+\.part|\.same)?": FILE}}},
+}
+
+
+class SocketInUse(Exception):
+    """The socket cannot be ours; the text says what to do."""
+
+
+class WrongSocket(SocketInUse):
+    """No service could have a socket there; the text says what could be."""
+
+
+class Place:
+    """The claim on a socket path, held by a lock on the private folder (it ends with the process)."""
+
+    def __init__(self, path: str, directory: Path) -> None:
+        self.path, self.directory = path, directory
+        self._name, self._socket = directory.name, Path(path).name
+        self._parent = self._folder = -1
+
+    def claim(self) -> None:
+        if len(os.fsencode(self.path)) > PATH_LIMIT:
+            raise WrongSocket(f"the socket path is longer than {PATH_LIMIT} bytes: {self.path}; choose a shorter one")
+        self._parent = _open_parent(Path(self.path).parent)
+        try:
+            self._look()
+            while not self._locked():
+                pass  # the service before this one was just ending, and took its folder away
+            self._clear()
+        except OSError as error:
+            self._let_go()
+            raise WrongSocket(
+                f"cannot use {self.directory}: {error.strerror}; give another place with --socket"
+            ) from None
+        except BaseException:
+            self._let_go()
+            raise
+
+    def release(self) -> None:
+        """Removes the socket and the folder. What others have put into the folder stays there, and is named."""
+        if self._folder < 0:
+            return
+        try:
+            with contextlib.suppress(SocketInUse, FileNotFoundError):
+                if self._look():
+                    os.unlink(self._socket, dir_fd=self._parent)
+            with contextlib.suppress(FileNotFoundError):  # somebody was faster
+                self._remove()
+        except OSError as error:
+            print(f"jitc-proxyd: {self.directory} stays: {error.strerror}", file=sys.stderr)
+        self._let_go()
+
+    # -- parts ------------------------------------------------------------------------------------
+
+    def _look(self) -> bool:
+        """Whether there is a socket of ours. Raises for anything else that has its name."""
+        try:
+            status = os.stat(self._socket, dir_fd=self._parent, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        if not stat.S_ISSOCK(status.st_mode):
+            raise WrongSocket(f"{self.path} exists and is no socket; remove it or give another one with --socket")
+        if status.st_uid != os.geteuid():
+            raise SocketInUse(f"{self.path} belongs to another user; give another one with --socket")
+        return True
+
+    def _look_for_listeners(self) -> bool:
+        """The same, where no jitc-proxyd serves. Raises for a socket that somebody else has open."""
+        there = self._look()
+        if there and not _dead(self.path):
+            raise SocketInUse(f"something else listens on {self.path}; give another one with --socket")
+        return there
+
+    def _locked(self) -> bool:
+        """False when the folder went away while it was looked at. Raises SocketInUse."""
+        try:
+            folder = folders.open_own(self._name, self._parent)
+        except FileNotFoundError:
+            return self._make()
+        except Unsafe as error:
+            raise self._unfit(str(error)) from None
+        try:
+            self._lock(folder)
+            if not folders.is_still(self._name, self._parent, folder):
+                os.close(folder)
+                return False
+            if not _marked(folder):
+                raise self._unfit("was not made by a jitc-proxyd")
+            folders.check_private(folder)
+        except Unsafe as error:
+            os.close(folder)
+            raise self._unfit(str(error)) from None
+        except BaseException:
+            os.close(folder)
+            raise
+        self._folder = folder
+        return True
+
+    def _make(self) -> bool:
+        """Appears whole, marked and locked: no other service ever sees a part. False when one was faster."""
+        self._look_for_listeners()
+        name = f".{self._name}.{secrets.token_hex(4)}"
+        os.mkdir(name, 0o700, dir_fd=self._parent)
+        folder = -1
+        try:
+            folder = folders.open_own(name, self._parent)
+            _mark(folder)
+            self._lock(folder)
+            os.rename(name, self._name, src_dir_fd=self._parent, dst_dir_fd=self._parent)
+        except BaseException as error:
+            self._unmake(name, folder)
+            if isinstance(error, OSError) and error.errno in _TAKEN:
+                return False
+            raise
+        self._folder = folder
+        return True
+
+    def _unmake(self, name: str, folder: int) -> None:
+        if folder >= 0:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(MARKER, dir_fd=folder)
+            os.close(folder)
+        os.rmdir(name, dir_fd=self._parent)
+
+    def _lock(self, folder: int) -> None:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SocketInUse(
+                f"a jitc-proxyd already serves {self.path}; stop it or give another one with --socket"
+            ) from None
+
+    def _clear(self) -> None:
+        """Takes away what a killed service left, once it is sure that all of it is ours and dead."""
+        strangers = folders.strangers(self._folder, OURS | {MARKER: FILE})
+        if strangers:
+            raise SocketInUse(
+                f"{self.directory} holds {strangers[0]!r}, which no jitc-proxyd made; "
+                "move it away or give another socket with --socket"
+            )
+        there = self._look_for_listeners()
+        folders.remove(self._folder, OURS)
+        if there:
+            os.unlink(self._socket, dir_fd=self._parent)
+
+    def _remove(self) -> None:
+        """The folder, with its marker last: while it is there, it is known as ours."""
+        folders.remove(self._folder, OURS)
+        left = sorted(name for name in os.listdir(self._folder) if name != MARKER)
+        if left:
+            print(f"jitc-proxyd: {self.directory} stays: {left[0]!r} in it is not ours", file=sys.stderr)
+            return
+        os.unlink(MARKER, dir_fd=self._folder)
+        if folders.is_still(self._name, self._parent, self._folder):
+            os.rmdir(self._name, dir_fd=self._parent)
+
+    def _let_go(self) -> None:
+        for descriptor in (self._folder, self._parent):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._folder = self._parent = -1
+
+    def _unfit(self, why: str) -> SocketInUse:
+        return SocketInUse(f"{self.directory} {why}; remove or rename it, or give another socket with --socket")
+
+
+def _open_parent(parent: Path) -> int:
+    try:
+        parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return folders.open_parent(parent)
+    except FileExistsError:
+        raise WrongSocket(f"{parent} is no folder; give another place with --socket") from None
+    except OSError as error:
+        raise WrongSocket(f"cannot use {parent}: {error.strerror}; give another place with --socket") from None
+    except Unsafe as error:
+        raise WrongSocket(f"{error}; give a socket in a folder of your own with --socket") from None
+
+
+def _mark(folder: int) -> None:
+    marker = os.open(MARKER, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=folder)
+    with open(marker, "wb") as out:
+        out.write(MARKER_TEXT)
+
+
+def _marked(folder: int) -> bool:
+    try:
+        marker = os.open(MARKER, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+    except OSError:
+        return False
+    with open(marker, "rb") as text:
+        ours = os.fstat(marker)
+        return stat.S_ISREG(ours.st_mode) and ours.st_uid == os.geteuid() and text.read(256) == MARKER_TEXT
+
+
+def _dead(path: str) -> bool:
+    """Whether a socket is one that nobody has open any more. When in doubt, it is not."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1)
+        try:
+            probe.connect(path)
+        except (ConnectionRefusedError, FileNotFoundError):
+            return True
+        except OSError:
+            return False
+    return False
+
+
+def alive(path: str) -> bool:
+    """Whether a worker listens there."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1)
+        try:
+            probe.connect(path)
+        except OSError:
+            return False
+    return True

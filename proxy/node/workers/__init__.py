@@ -1,0 +1,1 @@
+"""The worker processes: started, kept warm, watched, ended."""

@@ -1,0 +1,87 @@
+"""Gives a GPU a worker: a warm spare is told which GPU it serves.
+
+Called by: the Node service (a program attaches), recoveries (a worker was lost), idle.py. Promise: returns a worker
+that serves the GPU and belongs to the caller; else NoWorker says why, and the GPU's state shows it.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import grpc
+
+from jitc.v1 import worker_pb2
+
+from ..gpus import Gpu
+from ..registry import Registry, Session
+from .supervisor import NotYet, NoWorker, Supervisor
+from .worker import Worker
+
+#: For a spare to be started, and for it to open the device.
+SPARE_SECONDS, ASSIGN_SECONDS = 60.0, 60.0
+#: Spares in a row that are lost, or silent, when they are wanted.
+TRIES = 4
+_LOST = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+
+
+def assign_request(registry: Registry, gpu: Gpu) -> Any:
+    """What a spare is told when it becomes a worker of a GPU."""
+    config, assignment = registry.config, registry.backend.assignment(gpu.index)
+    return worker_pb2.AssignRequest(
+        gpu=gpu.index, device=config.device, memory_limit=assignment.memory_limit, threads=assignment.threads,
+        ordinal=assignment.ordinal, driver=assignment.driver, nccl=assignment.nccl, cublas=assignment.cublas,
+        cublaslt=assignment.cublaslt, nvrtc=assignment.nvrtc, cudnn=assignment.cudnn,
+        images=str(config.images_directory()), images_limit=config.images_limit, hang_seconds=config.hang_seconds,
+        noise=config.noise, environment=dict(assignment.environment),
+    )  # fmt: skip
+
+
+def assign_worker(registry: Registry, supervisor: Supervisor, gpu: Gpu, seconds: float = SPARE_SECONDS) -> Worker:
+    """The idle worker of the GPU, else a spare. Raises NoWorker; NotYet when a spare is still being started."""
+    with registry.changed:
+        idle = gpu.take_idle()
+    try:
+        worker = idle or _assigned(registry, supervisor, gpu, seconds)
+    except NotYet:
+        raise
+    except NoWorker as error:
+        with registry.changed:
+            gpu.failure, gpu.failed_at = str(error), time.monotonic()
+            registry.changed.notify_all()
+        raise
+    with registry.changed:
+        gpu.failure = ""
+        registry.changed.notify_all()
+    return worker
+
+
+def _assigned(registry: Registry, supervisor: Supervisor, gpu: Gpu, seconds: float) -> Worker:
+    request, why, deadline = assign_request(registry, gpu), "", time.monotonic() + seconds
+    for _ in range(TRIES):
+        if gpu.lost:
+            raise NoWorker(f"GPU {gpu.index} is lost: {gpu.lost}")
+        worker = supervisor.take(max(0.0, deadline - time.monotonic()))
+        worker.gpu = gpu.index
+        failure = worker.stub.Assign.future(request, timeout=ASSIGN_SECONDS).exception()
+        if failure is None:
+            return worker
+        why = failure.details()
+        refused = worker.alive() and failure.code() not in _LOST
+        worker.kill()
+        if refused:
+            break
+    raise NoWorker(f"a worker cannot serve GPU {gpu.index}: {why}")
+
+
+def open_request(registry: Registry, session: Session, rebuild: bool) -> Any:
+    """What a worker is told when a session is opened on it; rebuild: from the journal of a lost worker."""
+    memory = session.memory
+    return worker_pb2.OpenSessionRequest(
+        session=session.number, token=session.token, slot=session.slot,
+        journal_path=memory.journal.path, journal_bytes=memory.journal.size,
+        spill_path=memory.spill.path, spill_bytes=memory.spill.size,
+        snapshot_path=memory.snapshot.path, snapshot_bytes=memory.snapshot.size,
+        board_path=registry.board.path, rebuild=rebuild, epoch=session.epoch,
+        **session.addresses(), **session.pinned(),
+    )  # fmt: skip

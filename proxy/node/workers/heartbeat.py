@@ -1,0 +1,65 @@
+"""Notices workers that live and do nothing: stopped by a signal, out of memory's grip, deadlocked.
+
+Called by: the service. A death is told by the kernel; a process that stands still is not, so each worker is asked
+to answer, again and again. Promises: one knob (Config.hang_seconds) says how long silence is borne; silence counts
+only in asked questions, so that a service that was stopped itself does not blame its workers; whoever is silent is
+killed, and everything else goes the way of any other death.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from jitc.v1 import worker_pb2
+
+from ..rounds import Rounds
+from .worker import Worker, WorkerState
+
+#: Questions in a row without an answer, spread over the time that is borne.
+QUESTIONS = 4
+CAUSE = "hung-worker"
+
+
+@dataclass(eq=False)
+class _Pulse:
+    """What is known of one worker."""
+
+    heard: float = field(default_factory=time.monotonic)
+    unanswered: int = 0
+    question: Any = None
+
+
+class Heartbeat(Rounds):
+    """A thread that asks; none when seconds is 0."""
+
+    def __init__(self, workers: Callable[[], list[Worker]], seconds: float) -> None:
+        super().__init__("jitc-heartbeat", seconds / QUESTIONS, self._round)
+        self._workers = workers
+        self._pulses: dict[Worker, _Pulse] = {}
+
+    def _round(self) -> None:
+        able = (WorkerState.SPARE, WorkerState.SERVING)
+        workers = [one for one in self._workers() if one.machine.state in able and one.alive()]
+        self._pulses = {worker: self._pulses.get(worker) or _Pulse() for worker in workers}
+        for worker, pulse in self._pulses.items():
+            self._look(worker, pulse)
+
+    def _look(self, worker: Worker, pulse: _Pulse) -> None:
+        """Takes the answer to the last question and asks again."""
+        if pulse.question is not None and not pulse.question.done():
+            pulse.question.cancel()
+            pulse.unanswered += 1
+        elif pulse.question is not None and pulse.question.exception() is not None:
+            pulse.unanswered += 1
+        elif pulse.question is not None:
+            pulse.heard, pulse.unanswered = time.monotonic(), 0
+        if pulse.unanswered >= QUESTIONS:
+            silent = time.monotonic() - pulse.heard
+            print(f"jitc-proxyd: worker {worker.pid} has been silent for {silent:.1f} s; killed", file=sys.stderr)
+            worker.condemn(CAUSE, pulse.heard)
+            return
+        pulse.question = worker.stub.Ping.future(worker_pb2.Empty(), timeout=self._pause * QUESTIONS)

@@ -1,0 +1,67 @@
+"""Keeps one worker ready on every GPU that nobody uses, so that a program that comes need not wait for the device.
+
+Called by: the service. It looks again whenever the registry changes. Promises: a GPU without any worker gets one as
+soon as a spare is there; a GPU that has failed is left alone until a program asks for it.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+from ..gpus import Gpu
+from ..registry import Registry
+from .assign import assign_worker
+from .supervisor import NoWorker, Supervisor
+
+#: A death of an idle worker changes nothing that is announced in time; it is found by looking.
+LOOK_SECONDS = 0.5
+
+
+class IdleWorkers:
+    """A thread of its own, since opening a device takes time."""
+
+    def __init__(self, registry: Registry, supervisor: Supervisor) -> None:
+        self._registry, self._supervisor = registry, supervisor
+        self._stopped = False
+        self._thread = threading.Thread(target=self._loop, name="jitc-idle", daemon=True)
+
+    def start(self) -> None:
+        """Every GPU has its worker when this returns. Raises NoWorker."""
+        for gpu in self._registry.gpus:
+            self._fill(gpu)
+        self._thread.start()
+
+    def stop(self) -> None:
+        with self._registry.changed:
+            self._stopped = True
+            self._registry.changed.notify_all()
+        if self._thread.is_alive():
+            self._thread.join(30)
+
+    def _loop(self) -> None:
+        while not self._stopped:
+            with self._registry.changed:
+                gpu = next((one for one in self._registry.gpus if self._empty(one)), None)
+                if gpu is None:
+                    self._registry.changed.wait(LOOK_SECONDS)
+                    continue
+            try:
+                self._fill(gpu)
+            except NoWorker as error:
+                if not self._stopped:
+                    print(f"jitc-proxyd: GPU {gpu.index} has no worker: {error}", file=sys.stderr, flush=True)
+
+    def _empty(self, gpu: Gpu) -> bool:
+        registry = self._registry
+        return not (self._stopped or gpu.lost or gpu.failure or registry.used(gpu) or registry.workers_of(gpu))
+
+    def _fill(self, gpu: Gpu) -> None:
+        worker = assign_worker(self._registry, self._supervisor, gpu)
+        with self._registry.changed:
+            spare = gpu.idle if gpu.idle is not None and gpu.idle.alive() else None
+            if spare is None:
+                gpu.idle = worker
+            self._registry.changed.notify_all()
+        if spare is not None or self._stopped:
+            worker.kill()

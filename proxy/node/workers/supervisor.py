@@ -1,0 +1,180 @@
+"""Starts worker processes, keeps spares warm, notices deaths.
+
+Called by: the service at start and end, the coordinator when a GPU needs a new worker. Promises: a
+worker never outlives the service; a death is reported once, within milliseconds; a spare that is taken is replaced at
+once, so that the next loss finds one; spares that die while they start are not retried for ever.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from ...common.config import Config
+from . import processes as pids
+from .watch import Watch
+from .worker import Worker, WorkerEvent, WorkerState
+
+#: Starts that fail in a row before no more are tried (until a worker is asked for again).
+FAILED_STARTS = 3
+
+
+#: Processes that start at the same time: more of them would only slow each other down.
+STARTING_AT_ONCE = max(2, len(os.sched_getaffinity(0)))
+
+
+class NoWorker(Exception):
+    """No worker could be started; the text says why."""
+
+
+class NotYet(NoWorker):
+    """None was ready in the time that was given; one is being started."""
+
+
+class Supervisor:
+    """All worker processes of the node."""
+
+    def __init__(self, config: Config, watch: Watch, died: Callable[[Worker], None]) -> None:
+        self._config, self._watch, self._died = config, watch, died
+        self._directory: Path = config.private_directory()
+        self._changed = threading.Condition()
+        self._workers: list[Worker] = []
+        self._started = self._failed_starts = self._posted = self._waiting = 0
+        self._stopping = False
+
+    def start(self) -> None:
+        """Begins to warm spares."""
+        self.replenish()
+
+    def take(self, timeout: float) -> Worker:
+        """A warm spare, else one that is being started, waited for. Raises NoWorker or NotYet."""
+        with self._changed:
+            self._failed_starts = 0
+            self._waiting += 1
+            try:
+                worker = self._wait_for_spare(time.monotonic() + timeout, timeout)
+            finally:
+                self._waiting -= 1
+            worker.machine.fire(WorkerEvent.ASSIGN)
+        self.replenish()
+        return worker
+
+    def _wait_for_spare(self, deadline: float, timeout: float) -> Worker:
+        while True:
+            for worker in self._workers:
+                if worker.machine.state is WorkerState.SPARE and worker.alive():
+                    return worker
+            if self._failed_starts >= FAILED_STARTS or self._stopping:
+                raise NoWorker("worker processes end while they start; see the service's output above")
+            self.replenish()
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise NotYet(f"no worker process was ready within {timeout:.0f} s")
+            self._changed.wait(min(1.0, left))
+
+    def replenish(self) -> None:
+        """Starts what is missing to the wanted number of spares, and for those who wait for one."""
+        with self._changed:
+            starting = sum(worker.machine.state is WorkerState.STARTING for worker in self._workers) + self._posted
+            missing = self._config.spares + self._waiting - starting - self.spares()
+            missing = min(missing, STARTING_AT_ONCE - starting)
+            if self._stopping or self._failed_starts >= FAILED_STARTS:
+                return
+            for _ in range(missing):
+                self._posted += 1
+                self._watch.post(self._spawn)
+
+    def workers(self) -> list[Worker]:
+        with self._changed:
+            return list(self._workers)
+
+    def spares(self) -> int:
+        with self._changed:
+            return sum(worker.machine.state is WorkerState.SPARE for worker in self._workers)
+
+    def wait_spares(self, timeout: float) -> bool:
+        with self._changed:
+            return self._changed.wait_for(lambda: self.spares() >= self._config.spares, timeout)
+
+    def close(self) -> None:
+        """No worker is started or given any more."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        self.close()
+        with self._changed:
+            workers = list(self._workers)
+        for worker in workers:
+            worker.kill()
+        for worker in workers:
+            worker.process.wait()
+            worker.close()
+
+    def _spawn(self) -> None:
+        """In the watch thread, which lives as long as the service (see watch.py)."""
+        ready_read, ready_write = os.pipe2(os.O_CLOEXEC)
+        worker = None
+        try:
+            worker = self._start_process(ready_write)
+        finally:
+            os.close(ready_write)
+            with self._changed:
+                self._posted -= 1
+                if worker is None:
+                    os.close(ready_read)
+                    self._failed_starts += 1
+                else:
+                    self._workers.append(worker)
+                self._changed.notify_all()
+        self._watch.readable(ready_read, lambda: self._ready(worker, ready_read))
+        self._watch.process(worker.pid, lambda: self._ended(worker))
+
+    def _start_process(self, ready: int) -> Worker:
+        self._started += 1
+        socket = str(self._directory / f"w{self._started}")
+        command = [
+            *self._config.worker, "--device", self._config.device, "--socket", socket, "--service", self._config.socket,
+            "--parent", str(os.getpid()), "--ready-fd", str(ready),
+        ]  # fmt: skip
+        process = subprocess.Popen(
+            command, pass_fds=[ready], stdin=subprocess.DEVNULL, stdout=2, cwd="/",
+            env=self._environment(), start_new_session=True,
+        )  # fmt: skip
+        return Worker(process, pids.open_process(process.pid), socket)
+
+    def _environment(self) -> dict[str, str]:
+        threads = str(self._config.operator_threads())
+        kept = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "JITC_SOCKET")}
+        return kept | {"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads, "PYTHONSAFEPATH": "1"}
+
+    def _ready(self, worker: Worker, pipe: int) -> None:
+        if not os.read(pipe, 16):
+            return  # it ended; the process watch says so too
+        with self._changed:
+            if worker.machine.state is WorkerState.STARTING:
+                worker.machine.fire(WorkerEvent.READY)
+                self._failed_starts = 0
+                self._changed.notify_all()
+        self.replenish()
+
+    def _ended(self, worker: Worker) -> None:
+        worker.noticed_dead = time.monotonic()
+        worker.process.wait()
+        with self._changed:
+            before = worker.machine.state
+            worker.machine.fire(WorkerEvent.DIE)
+            self._workers.remove(worker)
+            self._failed_starts += before is WorkerState.STARTING
+            self._changed.notify_all()
+        Path(worker.socket).unlink(missing_ok=True)
+        if before is WorkerState.SERVING:
+            self._died(worker)
+            return
+        worker.close()
+        self.replenish()

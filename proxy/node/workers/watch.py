@@ -1,0 +1,115 @@
+"""One thread that notices ends: of workers, of training processes, and readiness of new workers.
+
+Called by: the supervisor and the session registry. Promises: a death is noticed at once (processes.py), each
+watch fires once, callbacks run in the watch thread and must be short. It also starts the workers: the
+kernel kills a worker when the *thread* that started it ends, so that thread must live as long as we do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from . import processes as pids
+
+
+@dataclass(eq=False)
+class Watched:
+    """One watch; descriptor numbers come back, so it is known by itself and not by its number."""
+
+    fd: int
+    callback: Callable[[], None]
+
+
+class Watch:
+    """Descriptors that become readable, and functions posted from other threads."""
+
+    def __init__(self) -> None:
+        self._epoll = select.epoll()
+        self._wake_read, self._wake_write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self._epoll.register(self._wake_read, select.EPOLLIN)
+        self._lock = threading.Lock()
+        self._posted: list[Callable[[], None]] = []
+        self._watched: dict[int, Watched] = {}
+        self._stopped = False
+        self._thread = threading.Thread(target=self._loop, name="jitc-watch", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        with self._lock:
+            self._stopped = True
+        self._wake()
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            self._thread.join(10)
+        for watched in list(self._watched.values()):
+            self.forget(watched)
+
+    def post(self, function: Callable[[], None]) -> None:
+        """Runs function soon, in the watch thread."""
+        with self._lock:
+            self._posted.append(function)
+        self._wake()
+
+    def readable(self, fd: int, callback: Callable[[], None]) -> Watched:
+        """Calls back once when fd is readable or at its end. The descriptor is closed then."""
+        watched = Watched(fd, callback)
+        with self._lock:
+            self._watched[fd] = watched
+        self._epoll.register(fd, select.EPOLLIN | select.EPOLLONESHOT)
+        return watched
+
+    def process(self, pid: int, callback: Callable[[], None]) -> Watched:
+        """Calls back once when the process ends. Raises OSError when there is none."""
+        return self.readable(pids.open_process(pid), callback)
+
+    def forget(self, watched: Watched) -> None:
+        """Ends a watch that has not fired; harmless when it has."""
+        with self._lock:
+            if self._watched.get(watched.fd) is not watched:
+                return
+            del self._watched[watched.fd]
+            with contextlib.suppress(OSError):
+                self._epoll.unregister(watched.fd)
+            os.close(watched.fd)
+
+    def _wake(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._wake_write, b"x")
+
+    def _loop(self) -> None:
+        while not self._stopped:
+            for fd, _ in self._epoll.poll():
+                if fd == self._wake_read:
+                    self._run_posted()
+                else:
+                    self._fire(fd)
+
+    def _run_posted(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._wake_read, 4096)
+        with self._lock:
+            posted, self._posted = self._posted, []
+        for function in posted:
+            _guard(function)
+
+    def _fire(self, fd: int) -> None:
+        with self._lock:
+            watched = self._watched.get(fd)
+        if watched is not None:
+            _guard(watched.callback)
+            self.forget(watched)
+
+
+def _guard(function: Callable[[], None]) -> None:
+    try:
+        function()
+    except Exception:
+        traceback.print_exc(file=sys.stderr)

@@ -1,0 +1,110 @@
+"""A worker process as the service sees it: its process, its socket, its state."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+from enum import Enum
+from typing import Any
+
+import grpc
+
+from ...common import rpc
+from ...common.state_machine import Machine
+from .. import socket_lock as sockets
+from . import processes as pids
+
+
+class WorkerState(Enum):
+    STARTING = "starting"
+    SPARE = "spare"
+    SERVING = "serving"
+    DEAD = "dead"
+
+
+class WorkerEvent(Enum):
+    READY = "ready"
+    ASSIGN = "assign"
+    DIE = "die"
+
+
+WORKER_TABLE = {
+    (WorkerState.STARTING, WorkerEvent.READY): WorkerState.SPARE,
+    (WorkerState.STARTING, WorkerEvent.DIE): WorkerState.DEAD,
+    (WorkerState.SPARE, WorkerEvent.ASSIGN): WorkerState.SERVING,
+    (WorkerState.SPARE, WorkerEvent.DIE): WorkerState.DEAD,
+    (WorkerState.SERVING, WorkerEvent.DIE): WorkerState.DEAD,
+}
+
+
+class Worker:
+    """Made by the supervisor; the channel to it is opened when first used."""
+
+    def __init__(self, process: subprocess.Popen[bytes], descriptor: int, socket: str) -> None:
+        self.process, self.descriptor, self.socket = process, descriptor, socket
+        self.machine = Machine(f"worker {process.pid}", WORKER_TABLE, WorkerState.STARTING)
+        self.gpu: int | None = None
+        self.noticed_dead = 0.0  # monotonic time
+        self.cause = "worker-death"
+        self.unwell_since = 0.0  # monotonic time, where we killed it for what it did not do
+        self._opening = threading.Lock()
+        self._channel: grpc.Channel | None = None
+        self._stub: Any = None
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def alive(self) -> bool:
+        """Asked of the kernel, so that a death is seen before its notice has been worked on."""
+        return self.machine.state is not WorkerState.DEAD and not self.ends_within(0)
+
+    def listens(self) -> bool:
+        """Asked of its socket: a dying process has closed that before the kernel counts it as ended."""
+        return self.alive() and sockets.alive(self.socket)
+
+    def ends_within(self, seconds: float) -> bool:
+        """Waits for a process that seems to be dying; close() may come in between."""
+        with self._opening:
+            descriptor = os.dup(self.descriptor) if self.descriptor >= 0 else -1
+        if descriptor < 0:
+            return True
+        try:
+            return pids.ends_within(descriptor, seconds)
+        finally:
+            os.close(descriptor)
+
+    @property
+    def stub(self) -> Any:
+        with self._opening:
+            if self._stub is None:
+                self._channel = rpc.channel(self.socket)
+                self._stub = rpc.worker(self._channel)
+            return self._stub
+
+    def kill(self) -> None:
+        self.send(signal.SIGKILL)
+
+    def send(self, number: signal.Signals) -> None:
+        if not self.alive():
+            return
+        with self._opening:
+            if self.descriptor >= 0:
+                pids.send(self.descriptor, self.pid, number)
+
+    def condemn(self, cause: str, since: float) -> None:
+        """Kills it for a cause that its death alone would not tell."""
+        self.cause, self.unwell_since = cause, since
+        self.kill()
+
+    def close(self) -> None:
+        """After its end: gives back what the service holds for it."""
+        with self._opening:
+            descriptor, self.descriptor = self.descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = self._stub = None

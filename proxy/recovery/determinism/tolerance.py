@@ -1,0 +1,79 @@
+"""How far a replay's numbers may be from those that a program has read (`--replay-mismatch`).
+
+Many programs on a GPU give other last digits each time: atomics, split-K, attention's backward. A replay of such a
+program cannot be bit-identical, and need not be: numbers that differ within a bound are noted, and training goes on.
+What steers the program is never borne (executor/replay/tolerance.h). The bound follows from what the job showed when
+one of its minibatches was run twice (validation.py).
+
+Called by: recoveries (the bound, the report), validations (what they showed), in the coordinator's thread and in jobs'.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ...common.config import AUTO, STRICT, Config
+from ...node.registry import Session
+from ...node.workers.stats import stats_of
+
+#: Relative differences. Of a job of which nothing is known; times what it showed; at least and at most.
+UNKNOWN, TIMES, LEAST, MOST = 1e-2, 16.0, 1e-4, 1e-1
+#: While a minibatch is run twice on purpose every finite difference is borne: it is what is measured.
+MEASURING = 1e300
+
+
+class Tolerances:
+    """Of all jobs."""
+
+    def __init__(self, config: Config) -> None:
+        self._mode = config.replay_mismatch
+        self._deterministic = config.device == "software" and not config.noise
+        self._shown: dict[int, float | None] = {}  # session -> largest difference; 0: identical, None: not of results
+        self._lock = threading.Lock()
+
+    @property
+    def careful(self) -> bool:
+        """Whether a validation could end a job that would have gone on for long: what steers it may differ."""
+        return not self._deterministic
+
+    def bound(self, group: Sequence[Session]) -> float:
+        """For the replay of these sessions; 0: bit by bit."""
+        if self._mode == STRICT or (self._mode == AUTO and self._deterministic):
+            return 0.0
+        with self._lock:
+            shown = [self._shown[one.number] for one in group if one.number in self._shown]
+        if not shown or None in shown:
+            return UNKNOWN
+        largest = max(one for one in shown if one is not None)
+        if largest == 0 and self._mode == AUTO:
+            return 0.0
+        return min(MOST, max(LEAST, TIMES * largest))
+
+    def learn(self, group: Iterable[Session], document: dict[str, Any]) -> None:
+        """What a validation has found."""
+        if document["outcome"] not in ("identical", "different"):
+            return
+        results = document["differences"]
+        largest = results["largest"] if results["results"] else 0.0 if document["outcome"] == "identical" else None
+        with self._lock:
+            self._shown |= dict.fromkeys((one.number for one in group), largest)
+
+    def forget(self, session: Session) -> None:
+        with self._lock:
+            self._shown.pop(session.number, None)
+
+
+def differences(group: Iterable[Session]) -> dict[str, Any]:
+    """How many results differed in the replay that has just ended, and how far."""
+    return together(one["differences"] for one in stats_of(group).values() if "differences" in one)
+
+
+def together(seen: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """What several sessions have seen of results that differ."""
+    found = list(seen)
+    return {
+        "results": sum(int(one["results"]) for one in found),
+        "largest": max((float(one["largest"]) for one in found), default=0.0),
+    }

@@ -1,0 +1,238 @@
+"""Validations: whether a job can be guaranteed, found by running one of its minibatches twice.
+
+All ranks stop before the same optimizer step with hashes of what is live; they are taken back to their boundary
+as after a fault, memory that is not restored is spoiled, the minibatch is replayed, and before the step each
+rank compares. A difference means that something the job depends on does not come back.
+
+Called by: the coordinator, all in its thread but for `Ticket`. Promises: one run per job at a time; a rank that
+does not come, or a fault in between, ends a run as interrupted, and the job goes on in any case.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import grpc
+
+from jitc.v1 import worker_pb2
+
+from ...common.rpc import answered, status_of
+from ...node.registry import Registry, Session, SessionState
+from ...node.workers.stats import session_stats
+from ..events import FaultReported, Ticket
+from ..report import differences_text
+from .tolerance import Tolerances, together
+
+#: Steps between the newest boundary and the step that is asked for; more when the job is too fast for it.
+AHEAD = (2, 4, 16, 64, 256)
+#: For the other ranks to come to the same step, and for the replay; then it was in vain.
+GATHER_SECONDS, VERDICT_SECONDS = 30.0, 120.0
+#: Between looks for jobs whose turn has come, and the boundary of the first one.
+LOOK_SECONDS, FIRST = 5.0, 100
+CALL_SECONDS = 10.0
+#: Documents kept for `jitc report`.
+KEPT = 100
+
+
+@dataclass(eq=False)
+class _Run:
+    members: list[Session]
+    step: int
+    tickets: list[Ticket]
+    started: float = field(default_factory=time.monotonic)
+    arrived: list[FaultReported] = field(default_factory=list)
+    replaying: bool = False
+    verdicts: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+    def all_here(self) -> bool:
+        return {one.session.number for one in self.arrived} >= {one.number for one in self.members}
+
+    def since(self) -> float:
+        """Seconds since the first rank stopped; 0 as long as none has."""
+        return time.monotonic() - self.arrived[0].noticed if self.arrived else 0.0
+
+
+class Validations:
+    """The validations of all jobs."""
+
+    def __init__(self, registry: Registry, every: int, tolerances: Tolerances) -> None:
+        self._registry, self._every, self._tolerances = registry, every, tolerances
+        self._runs: list[_Run] = []
+        self._waiting: list[Ticket] = []  # until a worker has been replaced
+        self._newest: dict[int, int] = {}  # session -> step of its newest validation
+        self._looked = time.monotonic()
+        self._lock = threading.Lock()
+        self._documents: list[dict[str, Any]] = []
+
+    def documents(self) -> list[dict[str, Any]]:
+        with self._lock:
+            return list(self._documents)
+
+    def busy(self) -> bool:
+        """Whether ranks stand still for it; then ticks must come fast."""
+        return any(run.arrived for run in self._runs)
+
+    def want(self, ticket: Ticket) -> None:
+        with self._registry.changed:
+            on_gpu = [one for one in self._registry.sessions.values() if one.gpu == ticket.gpu]
+        group = self._registry.group(on_gpu)
+        if not group:
+            return ticket.refuse(f"GPU {ticket.gpu} serves no process")
+        for run in self._runs:
+            if any(session in run.members for session in group):
+                return run.tickets.append(ticket)
+        return self._begin(group, [ticket])
+
+    def arrived(self, report: FaultReported) -> FaultReported | None:
+        """A rank has stopped. The report to recover from once all have, or when nobody asked for it."""
+        run = next((one for one in self._runs if report.session in one.members and not one.replaying), None)
+        if run is None:
+            return report
+        run.arrived.append(report)
+        if not run.all_here():
+            return None
+        run.replaying = True
+        return report
+
+    def tick(self) -> FaultReported | None:
+        """Collects verdicts, begins what is due. A report to recover from: a rank stands still for too long."""
+        overdue = None
+        waiting, self._waiting = self._waiting, []
+        for ticket in waiting:
+            self.want(ticket)
+        for run in list(self._runs):
+            if run.replaying:
+                self._collect(run)
+            elif not any(session.state is SessionState.SERVING for session in run.members):
+                self._end(run, "the processes have ended")
+            elif run.since() > GATHER_SECONDS:
+                run.replaying, overdue = True, run.arrived[0]
+        if self._every and time.monotonic() - self._looked > LOOK_SECONDS:
+            self._look()
+        return overdue
+
+    def closed(self, session: Session) -> None:
+        self._newest.pop(session.number, None)
+        self._interrupt([session], "a process has ended")
+
+    def disturbed(self, group: list[Session]) -> None:
+        """They were recovered from a fault: what ranks had measured may be gone."""
+        self._interrupt(group, "a fault came in between")
+
+    def _interrupt(self, sessions: list[Session], why: str) -> None:
+        for run in [one for one in self._runs if any(session in one.members for session in sessions)]:
+            self._end(run, why)
+
+    # -- runs ---------------------------------------------------------------------------------------
+
+    def _begin(self, group: list[Session], tickets: list[Ticket]) -> None:
+        newest = max(int(session_stats(session).get("boundary", 0)) for session in group)
+        refusal = ""
+        for ahead in AHEAD:
+            try:
+                _ask(group, newest + ahead)
+            except grpc.RpcError as error:
+                if not answered(error):
+                    self._waiting += tickets  # a dying worker; when it has been replaced
+                    return
+                refusal = status_of(error)[1]
+                continue
+            self._runs.append(_Run(group, newest + ahead, tickets))
+            self._newest |= {session.number: newest + ahead for session in group}
+            return
+        for ticket in tickets:
+            ticket.refuse(refusal)
+
+    def _collect(self, run: _Run) -> None:
+        for session in run.members:
+            if session.number in run.verdicts:
+                continue
+            stats = session_stats(session)
+            verdict = stats.get("validation", {})
+            if verdict.get("step") == run.step:
+                run.verdicts[session.number] = verdict
+            elif stats and stats.get("validating") != run.step:
+                return self._end(run, f"{session.label()} lost its worker, or did not come to the step")
+        if len(run.verdicts) == len(run.members):
+            return self._end(run, "")
+        if run.since() > GATHER_SECONDS + VERDICT_SECONDS:
+            self._end(run, "the replay did not come to its end in time")
+        return None
+
+    def _end(self, run: _Run, interrupted: str) -> None:
+        self._runs.remove(run)
+        document = _describe(run, interrupted)
+        self._tolerances.learn(run.members, document)
+        with self._lock:
+            self._documents = [*self._documents[-KEPT + 1 :], document]
+        print(f"jitc-proxyd: {line(document)}", file=sys.stderr, flush=True)
+        for ticket in run.tickets:
+            ticket.document = document
+            ticket.done.set()
+
+    def _look(self) -> None:
+        self._looked = time.monotonic()
+        with self._registry.changed:
+            serving = [one for one in self._registry.sessions.values() if one.state is SessionState.SERVING]
+        seen = {session.number for run in self._runs for session in run.members}
+        for session in serving:
+            if session.number in seen:
+                continue
+            group = self._registry.group([session])
+            seen |= {one.number for one in group}
+            last = max(self._newest.get(one.number, 0) for one in group)
+            due = last + self._every if last else min(FIRST, self._every)
+            stats = [session_stats(one) for one in group]
+            if min(int(one.get("boundary", 0)) for one in stats) < due:
+                continue
+            # What steers the program may come out otherwise; nobody has asked for that risk.
+            if not (self._tolerances.careful and any(one.get("steering_reads") for one in stats)):
+                self._begin(group, [])
+
+
+def _ask(group: list[Session], step: int) -> None:
+    """Raises RpcError: a rank is past that step already, or its worker is dying."""
+    for session in group:
+        request = worker_pb2.ValidateRequest(session=session.number, step=step)
+        if session.worker is not None:
+            session.worker.stub.Validate(request, timeout=CALL_SECONDS)
+
+
+def _describe(run: _Run, interrupted: str) -> dict[str, Any]:
+    different = [
+        {"session": number, "address": row["address"], "bytes": row["bytes"], "ordinal": row["ordinal"]}
+        for number, verdict in sorted(run.verdicts.items())
+        for row in verdict["different"]
+    ]
+    differences = together(verdict["differences"] for verdict in run.verdicts.values())
+    same = not different and not differences["results"]
+    outcome = f"interrupted: {interrupted}" if interrupted else "identical" if same else "different"
+    return {
+        "time": time.time(),
+        "gpus": sorted({session.gpu for session in run.members}),
+        "sessions": [session.label() for session in run.members],
+        "step": run.step,
+        "outcome": outcome,
+        "blocks": sum(int(verdict["blocks"]) for verdict in run.verdicts.values()),
+        "bytes": sum(int(verdict["bytes"]) for verdict in run.verdicts.values()),
+        "unwritten": sum(int(verdict["unwritten"]) for verdict in run.verdicts.values()),
+        "different": different,
+        "differences": differences,
+        "seconds": round(run.since(), 6),
+    }
+
+
+def line(document: dict[str, Any]) -> str:
+    gpus = ", ".join(map(str, document["gpus"]))
+    text = (
+        f"GPU {gpus}: the minibatch before step {document['step']} run twice: {document['outcome']}, "
+        f"{document['blocks']} live blocks, {document['bytes']} bytes, {document['seconds']:.2f} s"
+    )
+    if document["different"]:
+        text += f"; {len(document['different'])} blocks differ: this job cannot be guaranteed to the last bit"
+    numbers = differences_text(document["differences"])
+    return f"{text}; {numbers}" if numbers else text

@@ -1,0 +1,113 @@
+"""Classes of live blocks, found by comparing measured tables of all ranks at two boundaries in a row.
+
+Called by: the policies. Pure. *Stable*: unchanged from a boundary until the next optimizer step begins;
+else *volatile*. *Replicated*: another rank holds the same bytes at the same place of the program's
+allocation order; else *unique*. Nothing is assumed: what was not measured counts as volatile and changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+
+
+@dataclass(frozen=True)
+class Row:
+    """A live block: hash at the boundary, and at the begin of the optimizer step before it."""
+
+    ordinal: int
+    size: int
+    hash: bytes
+    before: bytes
+    address: int = 0
+
+    def changed_in_step(self) -> bool:
+        return not self.before or self.hash != self.before
+
+
+@dataclass(frozen=True)
+class Table:
+    """Of one rank at one boundary."""
+
+    rows: tuple[Row, ...]
+    waits: bool = False  # the step waits for results
+    collectives: bool = False
+    variables: bool = False  # a device variable changes: after a step nobody else could say what it is
+    label: str = "a rank"  # for people
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Of one rank. Both are copied at each boundary; the unique ones also when a step begins."""
+
+    volatile: frozenset[int]
+    unique: frozenset[int]
+    #: Blocks that the classes speak of: they outlive a minibatch. Others come and go.
+    known: frozenset[int] = field(default=frozenset(), compare=False)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Per rank; obstacle: why peers cannot give the state back ("" when they can)."""
+
+    classes: Mapping[int, Classes] = field(default_factory=dict)
+    obstacle: str = ""
+
+
+def classify(earlier: Mapping[int, Table], later: Mapping[int, Table]) -> Finding:
+    """From the tables of boundaries n and n + 1 of all ranks of a group."""
+    replicated = replicas(later)
+    classes: dict[int, Classes] = {}
+    for rank, table in later.items():
+        own = {row.ordinal for row in table.rows} - replicated[rank]
+        # Blocks that come and go (a prefetched batch) are nobody's class: workers copy what they do not know.
+        unique = frozenset(own & {row.ordinal for row in earlier[rank].rows})
+        known = frozenset({row.ordinal for row in table.rows} & {row.ordinal for row in earlier[rank].rows})
+        classes[rank] = Classes(_volatile(earlier[rank], table) | unique, unique, known)
+        changed = [row for row in table.rows if row.ordinal in own and row.changed_in_step()]
+        if changed:
+            size = sum(row.size for row in changed)
+            return Finding(obstacle=f"{table.label} has {size} bytes of its own that its optimizer step changes")
+        passing = {row.ordinal for row in table.rows} - {row.ordinal for row in earlier[rank].rows}
+        if any(row.ordinal in passing and row.changed_in_step() for row in table.rows):
+            return Finding(obstacle=f"the optimizer step of {table.label} changes blocks that are new in each step")
+        if table.waits or table.collectives:
+            what = "waits for results" if table.waits else "runs collectives"
+            return Finding(obstacle=f"the optimizer step of {table.label} {what}")
+        if table.variables:
+            return Finding(obstacle=f"device variables of {table.label} change")
+    return Finding(classes)
+
+
+def replicas(tables: Mapping[int, Table]) -> dict[int, set[int]]:
+    """Per rank the ordinals of blocks that some other rank has too.
+
+    The sequences (by allocation order) of size and content are aligned, so that equal bytes at
+    unrelated places, such as zeroed buffers, do not count, and one extra block shifts nothing.
+    """
+    ordered = {rank: sorted(table.rows, key=lambda row: row.ordinal) for rank, table in tables.items()}
+    keys = {rank: [(row.size, row.hash) for row in rows] for rank, rows in ordered.items()}
+    found: dict[int, set[int]] = {rank: set() for rank in tables}
+    ranks = sorted(tables)
+    for index, rank in enumerate(ranks):
+        for other in ranks[index + 1 :]:
+            matcher = SequenceMatcher(None, keys[rank], keys[other], autojunk=False)
+            for start, other_start, length in matcher.get_matching_blocks():
+                for step in range(length):
+                    mine, theirs = ordered[rank][start + step], ordered[other][other_start + step]
+                    # A restore may only know order and size (block_match.py): these must say the same.
+                    if mine.hash and mine.ordinal == theirs.ordinal:
+                        found[rank].add(mine.ordinal)
+                        found[other].add(theirs.ordinal)
+    return found
+
+
+def _volatile(earlier: Table, later: Table) -> frozenset[int]:
+    begun = {row.ordinal: row for row in later.rows}
+    return frozenset(
+        row.ordinal
+        for row in earlier.rows
+        if row.ordinal in begun
+        and (not row.hash or begun[row.ordinal].size != row.size or begun[row.ordinal].before != row.hash)
+    )

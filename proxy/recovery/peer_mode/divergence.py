@@ -1,0 +1,144 @@
+"""Replicas that have stopped agreeing, told to whom it concerns: the program's output, the service's, `jitc report`.
+
+Called by: the policies (found) and healings, in the coordinator's thread; gRPC threads read the documents.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+import time
+from typing import Any
+
+from jitc.v1 import worker_pb2
+
+from ...node.registry import Session
+from ...node.workers.worker import Worker
+from .replicas import Ranks, Split
+
+#: Documents kept for `jitc report`, and blocks that a line names.
+KEPT, NAMED = 100, 3
+CALL_SECONDS = 10.0
+
+
+class Divergence:
+    """What one look at the replicas of a group has found; the sessions are by their numbers."""
+
+    def __init__(self, job: str, sessions: dict[int, Session], boundary: int, splits: list[Split], heals: bool) -> None:
+        self.job, self.sessions, self.boundary, self.splits = job, sessions, boundary, splits
+        self.time = time.time()
+        self.tries = 0  # at healing it
+        self._standing = {one.ordinal for one in splits}
+        self.heals = heals and bool(self.healable())
+        self.outcome = self._expected()
+
+    def healable(self) -> list[Split]:
+        """Blocks of which most ranks hold the same, and that optimizer steps write: then no program means one rank to
+        be another."""
+        return [one for one in self.splits if one.majority and one.stepped and one.ordinal in self._standing]
+
+    def goes_on(self, standing: set[int], boundary: int) -> bool:
+        """Takes in which blocks still differ at the boundary; False when none does."""
+        self._standing &= standing
+        if not self._standing and not self.outcome.startswith("healed"):
+            self.outcome = f"the ranks agreed again at boundary {boundary}"
+        return bool(self._standing)
+
+    def _expected(self) -> str:
+        if self.heals:
+            return "the majority's bytes will be taken at one of the next boundaries"
+        if self.healable():
+            return "left as it is; jitc-proxyd --heal-replicas takes the majority's bytes"
+        if any(one.majority for one in self.splits):
+            return "left as it is; no optimizer step writes these blocks, so the program may mean it"
+        return "left as it is"
+
+    def text(self) -> str:
+        """For people, in one line."""
+        blocks = "1 block" if len(self.splits) == 1 else f"{len(self.splits)} blocks"
+        return (
+            f"replicas have stopped agreeing: at boundary {self.boundary} {blocks} that ranks held equal before "
+            f"{'differs' if len(self.splits) == 1 else 'differ'}: {self._blocks()}. {self._who()}. {self.outcome}"
+        )
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "time": self.time,
+            "job": self.job,
+            "boundary": self.boundary,
+            "gpus": sorted({one.gpu for one in self.sessions.values()}),
+            "sessions": [one.label() for one in self.by_rank()],
+            "odd": [one.label() for one in self.by_rank(self._odd())],
+            "blocks": [
+                {
+                    "rank": session.label(), "gpu": session.gpu,
+                    "address": split.addresses[session.number], "bytes": split.size, "ordinal": split.ordinal,
+                }
+                for split in self.splits
+                for session in self.by_rank(split.concerned)
+            ],
+            "outcome": self.outcome,
+        }  # fmt: skip
+
+    def _blocks(self) -> str:
+        named = [
+            f"{one.size} bytes (ordinal {one.ordinal}) of {self._labels(one.concerned)}" for one in self.splits[:NAMED]
+        ]
+        return "; ".join(named) + (" and others" if len(self.splits) > NAMED else "")
+
+    def _who(self) -> str:
+        undecided = [one for one in self.splits if not one.majority]
+        if undecided:
+            return f"Which rank is right cannot be told of {len(undecided)} of them: no majority agrees"
+        return f"The other ranks agree, so a bit of the memory of {self._labels(self._odd())} may have flipped"
+
+    def _odd(self) -> Ranks:
+        return Ranks().union(*(one.odd for one in self.splits))
+
+    def _labels(self, numbers: Ranks) -> str:
+        return " and ".join(one.label() for one in self.by_rank(numbers))
+
+    def by_rank(self, numbers: Ranks | None = None) -> list[Session]:
+        """These sessions, or all of them, in the order that the program counts them in."""
+        chosen = [one for one in self.sessions.values() if numbers is None or one.number in numbers]
+        return sorted(chosen, key=lambda one: (one.rank, one.number))
+
+
+class Divergences:
+    """All of the node."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._found: list[Divergence] = []
+
+    def add(self, found: Divergence) -> None:
+        """Told at once; its outcome may change later."""
+        with self._lock:
+            self._found = [*self._found[-KEPT + 1 :], found]
+        self.say(found, found.text())
+
+    def say(self, found: Divergence, text: str) -> None:
+        """On the service's output, and in the output of the first rank and of those that it concerns."""
+        print(f"jitc-proxyd: job {found.job}: {text}", file=sys.stderr, flush=True)
+        concerned = Ranks().union(*(one.concerned for one in found.splits))
+        for session in found.by_rank(concerned | {found.by_rank()[0].number}):
+            _tell(session, text)
+
+    def documents(self) -> list[dict[str, Any]]:
+        with self._lock:
+            return [one.document() for one in self._found]
+
+
+def _tell(session: Session, text: str) -> None:
+    """Nobody waits for it."""
+    worker = session.worker
+    if worker is not None:
+        request = worker_pb2.TellRequest(session=session.number, text=text)
+        answer = worker.stub.Tell.future(request, timeout=CALL_SECONDS)
+        answer.add_done_callback(functools.partial(_told, worker, session.label()))
+
+
+def _told(worker: Worker, label: str, answer: Any) -> None:
+    if worker.alive() and (answer.cancelled() or answer.exception() is not None):
+        print(f"jitc-proxyd: {label} could not be told: {answer}", file=sys.stderr, flush=True)

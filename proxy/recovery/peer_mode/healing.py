@@ -1,0 +1,153 @@
+"""Healing: an odd rank takes the bytes that most ranks hold, when `--heal-replicas` says so.
+
+All ranks stop after the same boundary, before anything else runs, so that no result of the next minibatch is known
+yet; they are taken back to it as after a fault, and the odd ranks take what the majority has there.
+
+Called by: the policies (want) and the coordinator in its thread, a recovery in the thread of its job (heal). Promises:
+one run per group at a time; a rank that does not come, or a fault in between, ends a run, and the job goes on in any
+case.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from jitc.v1 import worker_pb2
+
+from ...common.rpc import status_of
+from ...node.registry import Session
+from ...node.workers.stats import stats_of
+from ..events import FaultReported
+from ..restore.restore import Restore
+from .divergence import Divergence, Divergences
+from .replicas import Split
+
+#: Boundaries between the newest one and the one to stop after; more in the next try, when the job was too fast for it.
+AHEAD = (4, 16, 64, 256)
+#: For the other ranks to come to the same boundary; then it was in vain.
+GATHER_SECONDS = 30.0
+CALL_SECONDS = 10.0
+
+
+@dataclass(eq=False)
+class _Run:
+    found: Divergence
+    arrived: list[FaultReported] = field(default_factory=list)
+    gathered: bool = False
+    hopeless: str = ""  # why not all will come: then nobody waits for the others, and the next look tries again
+
+    def members(self) -> list[Session]:
+        return list(self.found.sessions.values())
+
+    def all_here(self) -> bool:
+        return {one.session.number for one in self.arrived} >= self.found.sessions.keys()
+
+    def overdue(self) -> bool:
+        """The first rank has waited too long for the others."""
+        return not self.gathered and bool(self.arrived) and time.monotonic() - self.arrived[0].noticed > GATHER_SECONDS
+
+
+class Healings:
+    """Of all jobs."""
+
+    def __init__(self, divergences: Divergences, enabled: bool) -> None:
+        self._divergences = divergences
+        self.enabled = enabled
+        self._lock = threading.Lock()
+        self._runs: list[_Run] = []
+
+    def busy(self) -> bool:
+        """Whether ranks stand still for it; then ticks must come fast."""
+        with self._lock:
+            return any(run.arrived for run in self._runs)
+
+    def want(self, found: Divergence) -> None:
+        """Has the ranks stop at one of the next boundaries. Harmless while that is under way."""
+        if not found.heals or self._of(found.sessions.values()):
+            return
+        newest = max((int(one.get("boundary", 0)) for one in stats_of(found.sessions.values()).values()), default=0)
+        boundary = newest + AHEAD[min(found.tries, len(AHEAD) - 1)]
+        found.tries += 1
+        refusals = _hold(found.sessions.values(), boundary)
+        if len(refusals) < len(found.sessions):  # somebody will stop
+            with self._lock:
+                self._runs.append(_Run(found, hopeless="; ".join(refusals)))
+
+    def arrived(self, report: FaultReported) -> FaultReported | None:
+        """A rank has stopped. The report to recover from once all have, or when nobody asked for it."""
+        run = next(iter(self._of([report.session])), None)
+        if run is None:
+            return report
+        if run.hopeless:
+            self._end(run, f"not healed yet: {run.hopeless}")
+            return report
+        run.arrived.append(report)
+        run.gathered = run.all_here()
+        return report if run.gathered else None
+
+    def tick(self) -> FaultReported | None:
+        """A report to recover from, without healing: a rank has waited too long for the others."""
+        with self._lock:
+            late = next((run for run in self._runs if run.overdue()), None)
+        if late is None:
+            return None
+        self._end(late, "not healed: a rank did not come to the boundary")
+        return late.arrived[0]
+
+    def closed(self, session: Session) -> FaultReported | None:
+        """Its process has ended. A report to recover from: others stand still because of it."""
+        for run in self._of([session]):
+            self._end(run, "not healed: a process has ended")
+            if not run.gathered:
+                return next((one for one in run.arrived if one.session is not session), None)
+        return None
+
+    def disturbed(self, sessions: Iterable[Session]) -> None:
+        """They were recovered: nobody waits at the boundary any more."""
+        for run in self._of(sessions):
+            self._end(run, "not healed: a fault came in between")
+
+    def heal(self, group: list[Session], restore: Restore, boundary: int) -> list[Split]:
+        """In a recovery, with all ranks restored to the boundary. Returns the blocks that are equal again."""
+        run = next((one for one in self._of(group) if one.gathered), None)
+        if run is None or not set(run.members()) <= set(group):
+            return []
+        if not restore.all_stood_at(boundary):
+            self._end(run, "not healed: the ranks have stopped at different boundaries")
+            return []
+        blocks = run.found.healable()
+        for number in sorted({number for split in blocks for number in split.odd}):
+            mine = [split for split in blocks if number in split.odd]
+            for holder in sorted({min(split.majority) for split in mine}):
+                ordinals = {split.ordinal for split in mine if min(split.majority) == holder}
+                sessions = run.found.sessions
+                restore.replace(sessions[number], sessions[holder], ordinals, boundary)
+        self._end(run, f"healed at boundary {boundary}: the odd ranks have taken what the others hold")
+        self._divergences.say(run.found, f"replicas agree again: {run.found.outcome}")
+        return blocks
+
+    def _of(self, sessions: Iterable[Session]) -> list[_Run]:
+        wanted = {session.number for session in sessions}
+        with self._lock:
+            return [run for run in self._runs if run.found.sessions.keys() & wanted]
+
+    def _end(self, run: _Run, outcome: str) -> None:
+        with self._lock:
+            self._runs = [one for one in self._runs if one is not run]
+        run.found.outcome = outcome
+
+
+def _hold(sessions: Iterable[Session], boundary: int) -> list[str]:
+    """Has them stop after the boundary. Why some will not: they are past it already, or their worker is dying."""
+    request = functools.partial(worker_pb2.HoldRequest, boundary=boundary)
+    asked = [
+        one.worker.stub.Hold.future(request(session=one.number), timeout=CALL_SECONDS)
+        for one in sessions
+        if one.worker is not None
+    ]
+    failures = [failure for answer in asked if (failure := answer.exception()) is not None]
+    return [status_of(failure)[1] or "a worker is dying" for failure in failures]

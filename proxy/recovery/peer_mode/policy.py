@@ -1,0 +1,319 @@
+"""How each group's blocks are kept: copies of all, or only of what peers cannot give back.
+
+Called by: the coordinator (tick, while nothing happens) and recoveries, all in the coordinator's thread.
+Promises: a group starts with copies of everything, so that going back is always possible; it changes to
+peer mode only after several measured boundaries agree, is measured again now and then, and goes back to
+copies at anything odd, saying why.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import grpc
+
+from jitc.v1 import worker_pb2
+
+from ...node.registry import Registry, Session, SessionState
+from ...node.workers.stats import session_stats
+from ..restore.restore import Restore
+from .classes import Classes, Finding, Row, Table, classify
+from .divergence import Divergence, Divergences
+from .healing import Healings
+from .replicas import Replicas
+
+#: Findings in a row that must agree before peers are relied on.
+AGREEING = 3
+#: Boundaries between measurements in peer mode, and between looks at replicas where nothing is measured any more.
+MEASURE_EVERY = 50
+#: Findings with an obstacle before measuring is given up for the group (it costs time each step).
+OBSTACLES = 5
+CALL_SECONDS = 10.0
+
+
+@dataclass(eq=False)
+class GroupPolicy:
+    """What is known of one group."""
+
+    members: tuple[int, ...]
+    #: Ranks wait for each other before a step, and shadows are taken; on for all before peers are relied on.
+    barrier: bool = False
+    peer: bool = False
+    #: In peer mode: the newest boundary of when measuring began again, or when it was last done.
+    measuring: bool = True
+    measured_at: int = 0
+    #: Peer mode ends: copies of all blocks are made from the boundary after this one on. Until every rank
+    #: has one, recoveries must still take boundary n for one that only peers hold.
+    leaving_at: int | None = None
+    settled: bool = False  # no more measuring: copies of everything, for good
+    classes: dict[int, Classes] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    tables: dict[int, dict[int, Table]] = field(default_factory=dict)  # boundary -> session -> table
+    replicas: Replicas = field(default_factory=Replicas)
+    looked_at: int = 0  # the boundary of the newest look at them
+    looking: bool = False  # the next one is due
+    divergences: list[Divergence] = field(default_factory=list)  # told, and not over
+
+
+class Policies:
+    """The policy of every session."""
+
+    def __init__(self, registry: Registry, divergences: Divergences, healings: Healings) -> None:
+        self._registry, self._divergences, self._healings = registry, divergences, healings
+        self._groups: dict[int, GroupPolicy] = {}  # by session
+
+    def peer_mode(self, group: list[Session]) -> bool:
+        """Whether the newest boundary may lack copies that only peers can give."""
+        policies = [self._groups.get(one.number) for one in group]
+        return any(policy is not None and (policy.peer or policy.leaving_at is not None) for policy in policies)
+
+    def restore(self, sessions: list[Session]) -> None:
+        """Tells rebuilt workers what their predecessors knew."""
+        for session in sessions:
+            policy = self._groups.get(session.number)
+            if policy is not None:
+                self._send(session, policy)
+
+    def forget(self, session: Session) -> None:
+        """It was closed; the rest of its group starts anew."""
+        self._groups.pop(session.number, None)
+
+    def heal(self, group: list[Session], restore: Restore, boundary: int) -> None:
+        """In a recovery, with all ranks restored to the boundary: odd ranks take what the others hold, when ranks have
+        stopped for that."""
+        healed = self._healings.heal(group, restore, boundary)
+        policy = self._groups.get(group[0].number) if healed else None
+        if policy is None:
+            return
+        policy.replicas.healed(one.ordinal for one in healed)
+        self._note_splits(group, policy, boundary)
+        policy.settled, policy.measuring = False, True  # peers may be relied on again
+        policy.findings.clear()
+        policy.tables.clear()
+        self._send_all(group, policy)
+
+    def replayed(self, session: Session) -> tuple[int, bool]:
+        """Highest op executed, asked now; whether the ops after it wait for the program to read its results."""
+        stats = session_stats(session)
+        return int(stats.get("executed", 0)), bool(stats.get("held_back", False))
+
+    def busy(self) -> bool:
+        """Whether a group is being measured, or looked at; then ticks must come fast."""
+        return any(
+            policy.leaving_at is not None or policy.looking or (not policy.settled and policy.measuring)
+            for policy in self._groups.values()
+        )
+
+    def tick(self) -> None:
+        for group in self._grouped():
+            policy = self._policy(group)
+            if policy is None:
+                continue
+            try:
+                if policy.leaving_at is not None:
+                    self._leave(group, policy)
+                elif policy.settled:
+                    self._watch(group, policy)
+                else:
+                    self._measure(group, policy)
+            except grpc.RpcError:
+                continue  # a dying worker; the coordinator hears of it
+
+    # -- groups -----------------------------------------------------------------------------------
+
+    def _grouped(self) -> list[list[Session]]:
+        """Groups of two or more whose communicators are complete."""
+        registry, groups, seen = self._registry, [], set[int]()
+        with registry.changed:
+            for number, session in registry.sessions.items():
+                if number in seen or session.state is not SessionState.SERVING:
+                    continue
+                group = registry.group([session])
+                seen |= {one.number for one in group}
+                numbers = {one.number for one in group}
+                inside = [one for one in registry.communicators if one.members.keys() & numbers]
+                complete = all(len(one.members) == one.ranks for one in inside)
+                serving = all(one.state is SessionState.SERVING for one in group)
+                if len(group) > 1 and complete and serving:
+                    groups.append(group)
+        return groups
+
+    def _policy(self, group: list[Session]) -> GroupPolicy | None:
+        """The group's policy; None when it was only now begun."""
+        members = tuple(session.number for session in group)
+        policies = {id(self._groups.get(number)): self._groups.get(number) for number in members}
+        policy = next(iter(policies.values()))
+        if len(policies) == 1 and policy is not None and policy.members == members:
+            return policy
+        fresh = GroupPolicy(members)
+        for session in group:
+            self._groups[session.number] = fresh
+            self._send(session, fresh)
+        return None
+
+    # -- measuring --------------------------------------------------------------------------------
+
+    def _measure(self, group: list[Session], policy: GroupPolicy) -> None:
+        newest = min(int(session_stats(session).get("boundary", 0)) for session in group)
+        if not policy.measuring:
+            if newest - policy.measured_at >= MEASURE_EVERY:
+                policy.measuring, policy.measured_at = True, newest
+                self._send_all(group, policy)
+            return
+        # What was made before the workers were told to measure has no hashes of the step's begin.
+        first = policy.measured_at + 2 if policy.peer else 0
+        for boundary in (one for one in (newest - 1, newest) if one >= first):
+            if boundary > 0 and boundary not in policy.tables:
+                tables = self._tables(group, boundary)
+                if tables is not None:
+                    policy.tables[boundary] = tables
+        for boundary in [old for old in policy.tables if old < newest - 1]:
+            del policy.tables[boundary]
+        earlier, later = policy.tables.get(newest - 1), policy.tables.get(newest)
+        if earlier is not None and later is not None:
+            del policy.tables[newest - 1]
+            self._look(group, policy, newest, later)
+            self._found(group, policy, classify(earlier, later))
+
+    def _found(self, group: list[Session], policy: GroupPolicy, finding: Finding) -> None:
+        policy.findings.append(finding)
+        if policy.peer:
+            policy.measuring, policy.measured_at = False, max(policy.tables, default=policy.measured_at)
+            policy.tables.clear()
+            if finding.obstacle or not _covered(finding.classes, policy.classes):
+                self._change(group, policy, peer=False, why=finding.obstacle or "blocks have changed their class")
+            else:
+                self._send_all(group, policy)
+            return
+        if finding.obstacle:
+            if len(policy.findings) >= OBSTACLES:
+                policy.settled = True
+                self._change(group, policy, peer=False, why=finding.obstacle)
+            return
+        last = policy.findings[-AGREEING:]
+        if len(last) == AGREEING and all(one.classes == finding.classes for one in last):
+            if policy.barrier and policy.classes == finding.classes:
+                self._change(group, policy, peer=True, why="replicas agree")
+            else:
+                # First the barrier everywhere, for a whole step; only then may copies be left out.
+                policy.classes, policy.barrier = _agreed(last), True
+                self._send_all(group, policy)
+
+    def _change(self, group: list[Session], policy: GroupPolicy, peer: bool, why: str) -> None:
+        if policy.peer and not peer:
+            # The barrier stays until every rank has a boundary with copies of all blocks.
+            policy.leaving_at = max(int(session_stats(session).get("boundary", 0)) for session in group) + 1
+        elif not peer:
+            policy.barrier = False
+        policy.peer, policy.measuring = peer, not peer
+        policy.measured_at = max(policy.tables, default=0)
+        policy.findings.clear()
+        policy.tables.clear()
+        how = "peers give back what they hold" if peer else "copies of all blocks"
+        who = ", ".join(one.label() for one in sorted(group, key=lambda one: (one.rank, one.number)))
+        print(f"jitc-proxyd: {who}: {how} ({why})", file=sys.stderr, flush=True)
+        self._send_all(group, policy)
+
+    def _leave(self, group: list[Session], policy: GroupPolicy) -> None:
+        """The end of peer mode, once no boundary is left that lacks copies."""
+        assert policy.leaving_at is not None
+        if min(int(session_stats(session).get("committed", 0)) for session in group) > policy.leaving_at:
+            policy.leaving_at, policy.barrier = None, False
+            self._send_all(group, policy)
+
+    # -- replicas ---------------------------------------------------------------------------------
+
+    def _watch(self, group: list[Session], policy: GroupPolicy) -> None:
+        """Nothing is measured any more, but copies have hashes."""
+        newest = min(int(session_stats(session).get("boundary", 0)) for session in group)
+        policy.looking = not 0 <= newest - policy.looked_at < MEASURE_EVERY
+        tables = self._tables(group, newest, measured=False) if policy.looking and newest else None
+        if tables is not None:
+            policy.looking = False
+            self._look(group, policy, newest, tables)
+
+    def _look(self, group: list[Session], policy: GroupPolicy, boundary: int, tables: dict[int, Table]) -> None:
+        policy.looked_at = boundary
+        splits = policy.replicas.look(tables)
+        if splits:
+            sessions, job = {one.number: one for one in group}, self._registry.job_of(group[0])
+            found = Divergence(job, sessions, boundary, splits, self._healings.enabled)
+            policy.divergences.append(found)
+            self._divergences.add(found)
+        self._note_splits(group, policy, boundary)
+        for one in policy.divergences:
+            self._healings.want(one)
+
+    def _note_splits(self, group: list[Session], policy: GroupPolicy, boundary: int) -> None:
+        for session in group:
+            session.diverged = policy.replicas.count(session.number)
+        standing = {split.ordinal for split in policy.replicas.splits()}
+        policy.divergences = [one for one in policy.divergences if one.goes_on(standing, boundary)]
+
+    def _send_all(self, group: list[Session], policy: GroupPolicy) -> None:
+        for session in group:
+            self._send(session, policy)
+
+    def _tables(self, group: list[Session], boundary: int, measured: bool = True) -> dict[int, Table] | None:
+        """None when a rank no longer, or not yet, has it. measured: also none when a rank has not measured it."""
+        asked: dict[int, Any] = {}
+        for session in group:
+            if session.worker is None:
+                return None
+            request = worker_pb2.BoundaryTableRequest(session=session.number, boundary=boundary)
+            asked[session.number] = session.worker.stub.BoundaryTable.future(request, timeout=CALL_SECONDS)
+        tables: dict[int, Table] = {}
+        for session in group:
+            try:
+                reply = asked[session.number].result()
+            except (grpc.RpcError, grpc.FutureCancelledError):
+                return None
+            filled = [row for row in reply.rows if row.bytes]
+            if reply.boundary != boundary or (measured and not reply.measured):
+                return None
+            rows = tuple(Row(row.ordinal, row.bytes, row.hash, row.hash_before_step, row.address) for row in filled)
+            tables[session.number] = Table(
+                rows, reply.step_has_waits, reply.step_has_collectives, reply.variables_change, session.label()
+            )
+        return tables
+
+    def _send(self, session: Session, policy: GroupPolicy) -> None:
+        classes = policy.classes.get(session.number) if policy.barrier else None
+        request = worker_pb2.Policy(
+            session=session.number,
+            copy_all=not policy.peer,
+            barrier=policy.barrier,
+            volatile_ordinals=sorted(classes.volatile) if classes else [],
+            unique_ordinals=sorted(classes.unique) if classes else [],
+            known_ordinals=sorted(classes.known) if classes else [],
+            measure_every=1 if policy.measuring and not policy.settled else 0,
+        )
+        try:
+            if session.worker is not None:
+                session.worker.stub.SetPolicy(request, timeout=CALL_SECONDS)
+        except grpc.RpcError as error:
+            if session.worker is not None and session.worker.alive():
+                print(f"jitc-proxyd: policy of {session.label()}: {error}", file=sys.stderr)
+
+
+def _agreed(findings: list[Finding]) -> dict[int, Classes]:
+    """The classes of findings that are equal; known is what all of them know."""
+    newest = findings[-1].classes
+    return {
+        number: replace(
+            classes, known=frozenset.intersection(*(frozenset(one.classes[number].known) for one in findings))
+        )
+        for number, classes in newest.items()
+    }
+
+
+def _covered(found: Any, relied_on: dict[int, Classes]) -> bool:
+    """Whether what is copied now still holds all that has to be."""
+    return all(
+        number in relied_on
+        and classes.volatile <= relied_on[number].volatile
+        and classes.unique <= relied_on[number].unique
+        for number, classes in found.items()
+    )

@@ -1,0 +1,74 @@
+"""The recovery's state machine: its phases, in order, and what may interrupt them."""
+
+from __future__ import annotations
+
+import time
+from enum import Enum
+
+from ..common.state_machine import Machine
+
+
+class Phase(Enum):
+    DETECTED = "detected"
+    FENCED = "fenced"
+    REBUILT = "rebuilt"
+    DECIDED = "decided"
+    RESTORED = "restored"
+    RESUMED = "resumed"
+    DONE = "done"
+    GIVEN_UP = "given up"
+
+
+class Event(Enum):
+    FENCE = "fence"
+    REBUILD = "rebuild"
+    DECIDE = "decide"
+    RESTORE = "restore"
+    RESUME = "resume"
+    REPLAY = "replay"
+    FAULT = "another fault"
+    FORWARD_FAILED = "roll-forward is not possible"
+    GIVE_UP = "give up"
+
+
+_OPEN = (Phase.DETECTED, Phase.FENCED, Phase.REBUILT, Phase.DECIDED, Phase.RESTORED, Phase.RESUMED)
+TABLE = {
+    (Phase.DETECTED, Event.FENCE): Phase.FENCED,
+    (Phase.FENCED, Event.REBUILD): Phase.REBUILT,
+    (Phase.REBUILT, Event.DECIDE): Phase.DECIDED,
+    (Phase.DECIDED, Event.RESTORE): Phase.RESTORED,
+    (Phase.DECIDED, Event.FORWARD_FAILED): Phase.REBUILT,
+    (Phase.RESTORED, Event.RESUME): Phase.RESUMED,
+    (Phase.RESUMED, Event.REPLAY): Phase.DONE,
+    **{(phase, Event.FAULT): Phase.DETECTED for phase in _OPEN},
+    **{(phase, Event.GIVE_UP): Phase.GIVEN_UP for phase in _OPEN},
+}
+#: The name in reports of the time that ends with an event.
+NAMES = {
+    Event.FENCE: "fence",
+    Event.REBUILD: "rebuild",
+    Event.DECIDE: "decide",
+    Event.RESTORE: "restore",
+    Event.RESUME: "resume",
+    Event.REPLAY: "replay",
+}
+
+
+class Timeline:
+    """The machine, and the seconds that each phase took (summed when a second fault repeats them)."""
+
+    def __init__(self, detect_seconds: float) -> None:
+        self.machine = Machine("recovery", TABLE, Phase.DETECTED)
+        self.seconds: dict[str, float] = {"detect": detect_seconds} | dict.fromkeys(NAMES.values(), 0.0)
+        self._last = time.monotonic()
+
+    def fire(self, event: Event) -> None:
+        self.machine.fire(event)
+        now = time.monotonic()
+        name = NAMES.get(event)
+        if name is not None:
+            self.seconds[name] += now - self._last
+            self._last = now
+
+    def total(self) -> float:
+        return sum(self.seconds.values())

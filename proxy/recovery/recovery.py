@@ -1,0 +1,311 @@
+"""One recovery: fence, rebuild, decide, restore, resume, replay; again from the start on a second fault.
+
+Called by: the coordinator, in a thread of the job (job.py). Promises: all ranks of the job get one decision; clients
+see nothing but a wait; it ends in DONE, in GIVEN_UP or when nobody is left, and says what it did and how long each
+part took; what happens to other jobs neither interrupts nor ends it.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import Any
+
+from jitc.v1 import worker_pb2
+
+from ..node.fault_injector import FaultDesk
+from ..node.registry import Registry, Session, SessionEvent, SessionState
+from ..node.workers.assign import assign_worker, open_request
+from ..node.workers.supervisor import NoWorker, Supervisor
+from ..node.workers.worker import Worker
+from .decide import Decision, Kind, Standing, decide
+from .determinism.tolerance import MEASURING, Tolerances, differences
+from .ending import abandon, give_up
+from .events import Happening, Happenings
+from .incident import Trouble
+from .limits import Attempts, Limits
+from .peer_mode.policy import Policies
+from .phases import Event, Phase, Timeline
+from .replay import Replay, Stuck
+from .restore.restore import STEP_MS, CannotRestore, Restore
+from .restore.transfer import Roads
+from .worker_calls import CALL_SECONDS, Asked, Calls, Interrupted, Refused
+
+_PHASES = tuple(Phase)
+
+
+class GivenUp(Exception):
+    """The group cannot be recovered; the text goes to the programs."""
+
+
+class Recovery:
+    """Lives from the first fault of a group until its replay has caught up."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        supervisor: Supervisor,
+        trouble: Trouble,
+        *,
+        faults: FaultDesk,
+        policies: Policies,
+        limits: Limits,
+        tolerances: Tolerances,
+        happenings: Happenings,
+    ) -> None:
+        self._registry, self._supervisor, self._faults = registry, supervisor, faults
+        self._policies, self._limits, self._happenings = policies, limits, happenings
+        self._tolerances = tolerances
+        self.trouble = trouble
+        self.group: list[Session] = []
+        self.job = trouble.job(registry)
+        self.timeline = Timeline(trouble.detect_seconds)
+        self.decision: Decision | None = None
+        self.bytes_restored = 0
+        self.attempts = Attempts()
+        self.failure = ""
+        self.handed_over: list[str] = []  # errors given to programs
+        self.differences: dict[str, Any] = {}  # between results and those of the replay
+        self._positions: dict[int, Any] = {}
+        self._lost: set[int] = set()
+        self._suspect: set[int] = set()  # lost while they executed ops: an op of theirs may be what ends workers
+        self._calls = Calls(happenings, self._concerns)
+        self._replay = Replay(self._calls, policies.replayed)
+        self.roads = Roads(self._calls, registry.shared.segment_bytes)
+
+    def run(self) -> None:
+        self.trouble.kill_unusable()
+        while True:
+            self.attempts.begin()
+            try:
+                return self._attempt()
+            except Interrupted as interruption:
+                if self._happenings.stopped or not self._again(str(interruption)):
+                    return
+            except (GivenUp, CannotRestore, Refused, NoWorker, Stuck) as error:
+                return self.give_up(str(error))
+
+    def involved(self) -> list[Session]:
+        return list({*self.trouble.sessions(), *self.group})
+
+    def inherit(self, other: Recovery) -> None:
+        """The other one's job has become part of this one; it has been stopped."""
+        self.trouble.inherit(other.trouble)
+
+    # -- one attempt ------------------------------------------------------------------------------
+
+    def _attempt(self) -> None:
+        self.group = self._registry.group(self.trouble.sessions())
+        if not self.group and self.handed_over:
+            return  # the programs have ended of the errors that they were given
+        if not self.group:
+            raise GivenUp("the processes have ended")
+        self.job = self._registry.job_of(self.group[0])
+        epoch = self._fence()
+        kept = self._begin_keeping(epoch)
+        self._rebuild(epoch)
+        self._end_keeping(kept)
+        restore = Restore(self._calls, self.roads, self.group, self.standings(), epoch)
+        self._decide_and_restore(restore)
+        self._hand_over()
+        self._resume(epoch)
+        self._wait_for_replay()
+
+    def _fence(self) -> int:
+        epoch = self._registry.next_epoch()
+        with self._registry.changed:
+            self._lost = set()
+            for session in self.group:
+                session.epoch = epoch
+                lost = session.state is SessionState.LOST or session.worker is None or not session.worker.alive()
+                if lost and session.state is SessionState.SERVING:
+                    self._suspect.add(session.number)
+                session.machine.fire(SessionEvent.LOSE if lost else SessionEvent.FENCE)
+                if lost:
+                    self._lost.add(session.number)
+            self._registry.changed.notify_all()
+        self._registry.renew_communicators(self.group)
+        healthy = [session for session in self.group if session.state is not SessionState.LOST]
+        self._positions = self._calls.all("Fence", [(one, _session_request(one)) for one in healthy])
+        self._drop_known_faults()
+        self.timeline.fire(Event.FENCE)
+        return epoch
+
+    def _begin_keeping(self, epoch: int) -> Asked | None:
+        """What survivors alone hold is copied while lost ranks are rebuilt: then survivors may be lost as well."""
+        if not self._lost or not self._policies.peer_mode(self.group):
+            return None
+        requests = [
+            (one, worker_pb2.RecoverRequest(session=one.number, epoch=epoch, timeout_ms=STEP_MS))
+            for one in self._healthy()
+        ]
+        kept = self._calls.begin({"Keep": requests}, CALL_SECONDS)
+        for session, _ in requests:
+            kept.futures[session.number].add_done_callback(functools.partial(_say_kept, session.label()))
+        return kept
+
+    def _end_keeping(self, kept: Asked | None) -> None:
+        for number, reply in (self._calls.answers(kept) if kept is not None else {}).items():
+            if not reply.complete:
+                session = self._registry.sessions.get(number)
+                self.roads.notes.append(
+                    f"{session.label() if session else number}: state that only this rank holds "
+                    f"could not be copied: {reply.message}"
+                )
+
+    def _rebuild(self, epoch: int) -> None:
+        lost = [session for session in self.group if session.state is SessionState.LOST]
+        for session in lost:
+            worker = assign_worker(self._registry, self._supervisor, self._registry.gpus[session.gpu])
+            self._reopen(session, worker)
+        self._positions |= self._calls.all("Fence", [(one, _session_request(one)) for one in lost])
+        for session in lost:
+            position = self._positions[session.number]
+            counts = session.number in self._suspect
+            if counts and self._limits.loss(session.number, (position.prepared, position.executed, position.received)):
+                raise GivenUp(f"the worker of {session.label()} was lost again and again at the same place")
+        self._suspect.clear()
+        self.timeline.fire(Event.REBUILD)
+
+    def _reopen(self, session: Session, worker: Worker) -> None:
+        with self._registry.changed:
+            closed = session.state is SessionState.CLOSED
+            if not closed:
+                session.worker = worker
+        if closed:
+            worker.kill()
+            raise Interrupted("the session was closed")
+        self._calls.one(session, "OpenSession", open_request(self._registry, session, rebuild=True))
+        with self._registry.changed:
+            if session.state is SessionState.CLOSED:
+                raise Interrupted("the session was closed")
+            session.machine.fire(SessionEvent.REBUILD)
+            self._registry.changed.notify_all()  # its client may come and send on; nothing runs yet
+
+    def _decide_and_restore(self, restore: Restore) -> None:
+        peer_mode = self._policies.peer_mode(self.group)
+        older = any(self._limits.leads_astray(one.number) for one in self.group)
+        decision = decide(self.standings(), peer_mode, older=older)
+        self.decision = decision
+        self.timeline.fire(Event.DECIDE)
+        if decision.kind is Kind.ROLL_FORWARD and not restore.forward(decision.boundary):
+            self.timeline.fire(Event.FORWARD_FAILED)
+            decision = self.decision = decide(self.standings(), peer_mode, forward_failed=True)
+            self.timeline.fire(Event.DECIDE)
+        if decision.kind is Kind.ROLL_BACK:
+            restore.back(decision.boundary)
+        self._policies.heal(self.group, restore, decision.boundary)
+        self.bytes_restored += restore.bytes
+        self.timeline.fire(Event.RESTORE)
+
+    def _hand_over(self) -> None:
+        """A fault that returned too often is the program's own: its session gets the error, not a replay."""
+        for session, fault in self.trouble.own_faults():
+            if session in self.group and session.state is not SessionState.FAILED:
+                abandon(self._registry, session, fault.status, fault.message)
+                self.handed_over.append(f"{session.label()}: {fault.message}")
+        self.group = [session for session in self.group if session.state is not SessionState.FAILED]
+
+    def _resume(self, epoch: int) -> None:
+        slots = [session.slot for session in self.group]
+        lost = [session for session in self.group if session.number in self._lost]
+        self._policies.restore(lost)
+        for session in lost:
+            self._faults.session_rebuilt(session)
+        bound = MEASURING if self.trouble.validates() else self._tolerances.bound(self.group)
+        self.differences = {"results": 0, "largest": 0.0, "bound": bound}
+        requests = [
+            (one, worker_pb2.ResumeRequest(session=one.number, epoch=epoch, slots=slots, bound=bound))
+            for one in self.group
+        ]
+        with self._registry.changed:
+            for session in self.group:
+                if session.state is SessionState.CLOSED:
+                    raise Interrupted("a session was closed")
+                session.machine.fire(SessionEvent.RESUME)
+            self._registry.changed.notify_all()
+        self._calls.all("Resume", requests)
+        self.timeline.fire(Event.RESUME)
+
+    def _wait_for_replay(self) -> None:
+        """Each lost rank executes all that it had received, the others all they had executed."""
+        executed = self._replay.wait(self.group, self._replay_end)
+        for one in self.group:
+            position = self._positions.get(one.number)
+            if position is not None and executed[one.number] >= position.received:
+                self._limits.caught_up(one.number, position.received)
+        if self.differences["bound"]:
+            self.differences |= differences(self.group)
+        self.timeline.fire(Event.REPLAY)
+
+    def _replay_end(self, session: Session) -> int:
+        """The newest op that runs again; 0 for a session that is gone."""
+        position = self._positions.get(session.number)
+        if position is None or session.worker is None or session.state is SessionState.CLOSED:
+            return 0
+        if session.number in self._lost:
+            return int(position.received)
+        failed = self.trouble.failed_at(session)  # that op must have run as well
+        return max(int(position.executed), min(failed, int(position.received)))
+
+    # -- interruptions ----------------------------------------------------------------------------
+
+    def _concerns(self, happening: Happening) -> bool:
+        replaying = self.timeline.machine.state is Phase.RESUMED
+        return self.trouble.concerns(happening, self.group, replaying)
+
+    def _drop_known_faults(self) -> None:
+        """Faults that the group reported up to the fence are this recovery's; later ones interrupt it."""
+        for happening in self._happenings.take(self._concerns):
+            self.trouble.add(happening, self._limits)
+        self.trouble.kill_unusable()
+        if any(session.worker is None or not session.worker.alive() for session in self._healthy()):
+            raise Interrupted("a worker was lost as well")
+
+    def _healthy(self) -> list[Session]:
+        return [session for session in self.group if session.state is not SessionState.LOST]
+
+    def _again(self, why: str) -> bool:
+        reached = (_PHASES.index(self.timeline.machine.state), self._replay.furthest)
+        for happening in self._happenings.take(self._concerns):
+            self.trouble.add(happening, self._limits)
+        self.trouble.kill_unusable()
+        if self.attempts.interrupted(reached):
+            times = self.attempts.count
+            self.give_up(f"the recovery was interrupted {times} times and got no further, last because {why}")
+            return False
+        for session in self.group:
+            # Half-restored memory is of no use: a rebuilt worker that did not get to Resume is made again. So is one
+            # that was opening a lost session: whether it got that far is not known.
+            if session.without_worker() and session.worker is not None:
+                session.worker.kill()
+                session.worker.process.wait()
+        self.timeline.fire(Event.FAULT)
+        return True
+
+    def give_up(self, why: str) -> None:
+        """Of this job, and of no other one."""
+        self.failure = why
+        if self.timeline.machine.can(Event.GIVE_UP):
+            self.timeline.fire(Event.GIVE_UP)
+        give_up(self._registry, self.involved(), why)
+
+    def standings(self) -> dict[int, Standing]:
+        """Where each rank was found at the fence, by session."""
+        return {
+            number: Standing(
+                prepared=one.prepared, begun=one.begun, lost=number in self._lost, executed=one.executed,
+                received=one.received, committed=one.committed, reached=one.reached,
+            )
+            for number, one in self._positions.items()
+        }  # fmt: skip
+
+
+def _say_kept(label: str, answer: Any) -> None:
+    if not answer.cancelled() and answer.exception() is None:
+        message = answer.result().message or f"{answer.result().bytes} bytes"
+        print(f"jitc-proxyd: state of peers that {label} holds is copied: {message}", file=sys.stderr, flush=True)
+
+
+def _session_request(session: Session) -> Any:
+    return worker_pb2.SessionRequest(session=session.number, epoch=session.epoch)

@@ -1,0 +1,1 @@
+"""Bringing memory to one boundary: which block holds the bytes, and how they travel."""

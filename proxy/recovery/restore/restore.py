@@ -1,0 +1,159 @@
+"""Brings the group's memory to one boundary: copies where a rank has them, a peer's bytes where not.
+
+Called by: recovery runs, between decide and resume. Promise: afterwards every rank of the group is at
+the same boundary, or CannotRestore says which blocks are missing.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from jitc.v1 import worker_pb2
+
+from ...node.registry import Session
+from ..decide import Standing
+from ..worker_calls import Calls
+from .block_match import Block, plan
+from .transfer import NoRoad, Roads, Trip
+
+#: A healthy rank finishes its step in less; else the group goes back instead.
+STEP_MS = 20_000
+#: Blocks that a text names.
+NAMED = 3
+
+
+class CannotRestore(Exception):
+    """State that no rank and no copy holds any more."""
+
+
+class Restore:
+    """Of one attempt of a recovery."""
+
+    def __init__(
+        self, calls: Calls, roads: Roads, group: list[Session], standings: Mapping[int, Standing], epoch: int
+    ) -> None:
+        self._calls, self._roads, self._group, self._epoch = calls, roads, group, epoch
+        self._standings = standings
+        self._not_forward = ""  # why not, after a roll-forward that was not possible
+        self.bytes = 0
+
+    def back(self, boundary: int) -> None:
+        try:
+            self._back(boundary)
+        except CannotRestore as error:
+            raise CannotRestore("; ".join(filter(None, (str(error), self._not_forward)))) from None
+
+    def _back(self, boundary: int) -> None:
+        replies = self._calls.all("Rollback", [(one, self._recover(one, boundary)) for one in self._group])
+        incomplete = {number: reply for number, reply in replies.items() if not reply.complete and not reply.missing}
+        if incomplete:
+            raise CannotRestore("; ".join(reply.message or "roll-back failed" for reply in incomplete.values()))
+        self._serve(replies, boundary, self._group)
+
+    def forward(self, boundary: int) -> bool:
+        """False when a rank cannot get there; then nothing of value has been lost that copies do not hold."""
+        requests = [(one, self._recover(one, boundary, STEP_MS)) for one in self._group]
+        healthy = [(one, request) for one, request in requests if not self._standings[one.number].lost]
+        lost = [(one, request) for one, request in requests if self._standings[one.number].lost]
+        skipped = self._calls.all_of({"SkipStep": lost, "FinishStep": healthy}, STEP_MS / 1000 + 5)
+        try:
+            refused = [reply.message for reply in skipped.values() if not reply.complete and not reply.missing]
+            if refused:
+                raise CannotRestore("; ".join(refused))
+            self._serve(skipped, boundary, [one for one in self._group if self._stands_at(one, boundary)])
+        except CannotRestore as error:
+            self._not_forward = f"no roll-forward to boundary {boundary}: {error}"
+            print(f"jitc-proxyd: {self._not_forward}", file=sys.stderr)
+            return False
+        return True
+
+    def all_stood_at(self, boundary: int) -> bool:
+        """Whether it was the newest boundary of every rank, so that none has run on from it."""
+        return all(one.prepared == boundary for one in self._standings.values())
+
+    def replace(self, session: Session, holder: Session, ordinals: set[int], boundary: int) -> None:
+        """All ranks are restored to the boundary. The session takes these blocks as the holder has them there."""
+        own = {(row.ordinal, row.bytes): row.hash for row in self._rows(session, boundary)}
+        wanted = [
+            row
+            for row in self._rows(holder, boundary)
+            if row.ordinal in ordinals and own.get((row.ordinal, row.bytes), row.hash) != row.hash
+        ]
+        if not wanted:
+            return
+        request = self._recover(session, boundary)
+        request.replaced.extend(wanted)
+        reply = self._calls.one(session, "Rollback", request)
+        if not reply.complete and not reply.missing:
+            raise CannotRestore(reply.message)
+        whole = {one.number: worker_pb2.RecoverReply(complete=True, links=reply.links) for one in self._group}
+        self._serve(whole | {session.number: reply}, boundary, [holder])
+
+    def _serve(self, replies: dict[int, Any], boundary: int, holders: list[Session]) -> None:
+        """What a rank misses comes from a rank that has it."""
+        self.bytes += sum(reply.bytes for reply in replies.values())
+        tables: dict[int, list[Block]] = {}
+        for session in self._group:
+            rows = list(replies[session.number].missing)
+            missing = [_block(row) for row in rows]
+            for peer in [one for one in holders if one is not session] if missing else []:
+                if peer.number not in tables:
+                    tables[peer.number] = self._held(peer, replies[peer.number], boundary)
+                served = plan(missing, tables[peer.number])
+                if served.pairs:
+                    linked = replies[session.number].links and replies[peer.number].links
+                    self._move(Trip(peer, session, served, boundary, self._epoch), linked)
+                missing = served.unserved
+                if not missing:
+                    break
+            damaged = _damaged(rows)
+            if missing:
+                total = sum(block.size for block in missing)
+                raise CannotRestore(
+                    f"{len(missing)} blocks ({total} bytes) of {session.label()} on GPU {session.gpu} are held by no "
+                    f"other rank and by no whole copy at boundary {boundary}{damaged and f'; {damaged}'}"
+                )
+            if damaged:
+                self._roads.note(f"{session.label()}, boundary {boundary}: {damaged}; other ranks had the content")
+
+    def _stands_at(self, session: Session, boundary: int) -> bool:
+        """Whether its memory is that of the boundary; a lost rank that skipped a step makes the boundary later."""
+        standing = self._standings[session.number]
+        return not standing.lost or standing.prepared >= boundary
+
+    def _move(self, trip: Trip, linked: bool) -> None:
+        try:
+            self._roads.move(trip, linked)
+        except NoRoad as error:
+            raise CannotRestore(str(error)) from None
+        self.bytes += trip.bytes
+
+    def _held(self, peer: Session, reply: Any, boundary: int) -> list[Block]:
+        """The peer's blocks at the boundary without those that it misses itself."""
+        absent = {row.address for row in reply.missing}
+        return [_block(row) for row in self._rows(peer, boundary) if row.address not in absent]
+
+    def _rows(self, session: Session, boundary: int) -> list[Any]:
+        request = worker_pb2.BoundaryTableRequest(session=session.number, boundary=boundary)
+        return list(self._calls.one(session, "BoundaryTable", request).rows)
+
+    def _recover(self, session: Session, boundary: int, timeout_ms: int = 30_000) -> Any:
+        return worker_pb2.RecoverRequest(
+            session=session.number, epoch=self._epoch, boundary=boundary, timeout_ms=timeout_ms
+        )
+
+
+def _damaged(missing: list[Any]) -> str:
+    """Kept copies that were not what they were made as; empty when there is none."""
+    rows = [row for row in missing if row.copied]
+    if not rows:
+        return ""
+    named = ", ".join(f"{row.bytes} bytes at address {row.address:#x} (ordinal {row.ordinal})" for row in rows[:NAMED])
+    copies = "1 kept copy is" if len(rows) == 1 else f"{len(rows)} kept copies are"
+    return f"{copies} damaged: {named}{' and others' if len(rows) > NAMED else ''}"
+
+
+def _block(row: Any) -> Block:
+    return Block(row.address, row.bytes, row.ordinal, row.hash)
