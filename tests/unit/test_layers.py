@@ -6,17 +6,14 @@ import ast
 import re
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-#: Python folder -> what of jitc and of the heavy packages it must not import.
+#: Folders without a rule of their own -> what of jitc and of the heavy packages they must not import.
 FORBIDDEN = {
-    "proxy": ("jitc.client_shim", "torch"),
-    "client_shim": ("jitc.proxy", "grpc", "google"),
-    "interpose/generator": ("jitc.proxy", "jitc.client_shim", "torch", "grpc"),
-    "interpose/spec": ("jitc.proxy", "jitc.client_shim", "torch", "grpc"),
     "examples": ("jitc",),
     "tests/toolkit": ("jitc.proxy", "jitc.client_shim", "jitc.interpose", "torch"),
     "tests/end_to_end": ("jitc.proxy", "jitc.client_shim", "jitc.interpose"),
@@ -24,18 +21,22 @@ FORBIDDEN = {
     "tests/gpu/steps": ("torch", "jitc"),
     "tests/gpu/preflight": ("torch", "jitc", "grpc"),
 }
-#: Headers of core that are not for devices: they know it by core/backend.h.
-CORE_ALONE = ("core/session", "core/journal", "core/executor", "core/resources", "core/wire")
-#: C++ folder -> folders whose headers it must not include.
-FORBIDDEN_INCLUDES = {
-    "interpose": ("proxy/", "torch/", "ATen/", "grpcpp/"),
-    "client_shim/native": ("proxy/", "runtime/", "grpcpp/"),
-    "proxy/native/core": ("torch/", "ATen/", "device/", "software/", "cuda/", "cuda_runtime"),
-    "proxy/native/device": ("torch/", "ATen/", "software/", "cuda/", "operators/", *CORE_ALONE),
-    "proxy/native/cuda": ("torch/", "ATen/", "software/", "operators/", *CORE_ALONE),
-    "proxy/native/software": ("torch/", "ATen/", "cuda/", "operators/", *CORE_ALONE),
-    "proxy/native/operators": ("core/", "device/", "software/", "cuda/"),
+#: Where packages of jitc lie.
+PACKAGES = {
+    "jitc.client_shim": "client_shim",
+    "jitc.interpose": "interpose",
+    "jitc.ops": "protos/ops",
+    "jitc.proxy": "proxy",
+    "jitc.v1": "protos/jitc/v1",
 }
+#: Top folders in which every source file stands under a README that says what it may import.
+RULED = ("client_shim", "interpose", "protos", "proxy")
+#: Where headers are looked for, beside the folder of the file that includes them.
+HEADERS = (
+    "protos/include", "interpose/include", "interpose", "proxy/native/include", "proxy/native", "client_shim/native",
+)  # fmt: skip
+#: Headers of the system with a folder of their own.
+SYSTEM = ("sys", "linux", "netinet", "arpa", "bits")
 LONGEST_FILE = 600
 SOURCES = ("*.py", "*.h", "*.cpp", "*.mk", "*.sh")
 FOLDERS_WITHOUT_README = {"tests"}
@@ -47,13 +48,25 @@ def tracked(*patterns: str) -> list[Path]:
 
 
 def imports(path: Path) -> set[str]:
+    """Dotted names, absolute: of the modules, and of what is taken from them (a name may be a module)."""
+    package = dotted(path.parent)
     names = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             names |= {one.name for one in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names |= {node.module, *(f"{node.module}.{one.name}" for one in node.names)}
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            module = ".".join([*above, *([node.module] if node.module else [])])
+            names |= {module, *(f"{module}.{one.name}" for one in node.names)}
     return names
+
+
+def dotted(folder: Path) -> str:
+    inside = str(folder.relative_to(ROOT))
+    for package, place in PACKAGES.items():
+        if inside == place or inside.startswith(place + "/"):
+            return package + inside.removeprefix(place).replace("/", ".")
+    return inside.replace("/", ".")
 
 
 def matches(name: str, forbidden: str) -> bool:
@@ -74,19 +87,83 @@ def test_imports(folder: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("folder", FORBIDDEN_INCLUDES)
-def test_includes(folder: str) -> None:
-    files = tracked(f"{folder}/*.h", f"{folder}/*.cpp")
-    assert files, f"the rule for {folder} matches no file"
-    wrong = []
-    for path in files:
-        for name in re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', path.read_text(), re.MULTILINE):
-            wrong += [
-                f"{path.relative_to(ROOT)} includes {name}"
-                for bad in FORBIDDEN_INCLUDES[folder]
-                if name.removeprefix("../").startswith(bad)
-            ]
-    assert not wrong, "\n".join(wrong)
+def rules() -> dict[str, set[str]]:
+    """Folder with a README that has a rule -> what may be imported there: folders with rules, and foreign packages."""
+    found = {}
+    for path in tracked(*(f"{top}/README.md" for top in RULED), *(f"{top}/**/README.md" for top in RULED)):
+        text = re.search(r"May import: (.*?)\.(?:\s|$)", path.read_text(), re.DOTALL)
+        if text:
+            found[str(path.parent.relative_to(ROOT))] = set(
+                re.findall(r"`([^`]+)`", re.sub(r"\(.*?\)", "", text[1], flags=re.DOTALL))
+            )
+    return found
+
+
+RULES = rules()
+
+
+def room(path: str) -> str:
+    """The nearest folder above that has a rule."""
+    return max((one for one in RULES if path.startswith(one + "/")), key=len, default="")
+
+
+def targets(path: Path) -> set[str]:
+    """What a file imports: folders with rules, or foreign packages."""
+    return modules_of(path) if path.suffix == ".py" else headers_of(path)
+
+
+def modules_of(path: Path) -> set[str]:
+    found = set()
+    for name in imports(path):
+        package = next((one for one in PACKAGES if matches(name, one)), None)
+        if package:
+            inside = PACKAGES[package] + name.removeprefix(package).replace(".", "/")
+            folder = inside if (ROOT / inside).is_dir() else str(Path(inside).parent)
+            folder = folder if (ROOT / folder).is_dir() else str(Path(folder).parent)  # a name from a module
+            found.add(room(folder + "/"))
+        elif name.split(".")[0] not in sys.stdlib_module_names:
+            found.add(name.split(".")[0])
+    return found
+
+
+def headers_of(path: Path) -> set[str]:
+    found = set()
+    for bracket, name in re.findall(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', path.read_text(), re.MULTILINE):
+        if bracket == '"':
+            near = [path.parent, *(ROOT / folder for folder in HEADERS)]
+            there = next(((one / name).resolve() for one in near if (one / name).exists()), None)
+            found.add(room(str(there.relative_to(ROOT))) if there else name)
+        elif "/" in name and name.split("/")[0] not in SYSTEM:
+            found.add(name.split("/")[0])
+        elif name == "xxhash.h":
+            found.add(name)
+    return found
+
+
+def test_every_source_has_a_rule() -> None:
+    files = tracked(*(f"{top}/*{suffix}" for top in RULED for suffix in (".py", ".h", ".cpp")))
+    assert len(files) > 100
+    assert not [str(path.relative_to(ROOT)) for path in files if not room(str(path.relative_to(ROOT)))]
+
+
+@pytest.mark.parametrize("folder", sorted(RULES))
+def test_imports_are_what_the_readme_allows(folder: str) -> None:
+    files = tracked(f"{folder}/*.py", f"{folder}/*.h", f"{folder}/*.cpp")
+    files = [one for one in files if room(str(one.relative_to(ROOT))) == folder]
+    wrong = {
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in files
+        for name in targets(path) - RULES[folder] - {folder}
+    }
+    assert not wrong, "\n".join(sorted(wrong))
+
+
+def test_rules_name_what_there_is_and_go_one_way() -> None:
+    inside = {
+        one: {name for name in allowed if "/" in name or (ROOT / name).is_dir()} for one, allowed in RULES.items()
+    }
+    assert not {name for allowed in inside.values() for name in allowed} - set(RULES), "no such folder with a rule"
+    assert list(TopologicalSorter(inside).static_order())  # raises CycleError and names the circle
 
 
 def test_tests_do_not_import_tests() -> None:
@@ -98,7 +175,7 @@ def test_tests_do_not_import_tests() -> None:
 
 def test_every_folder_of_sources_says_what_it_is() -> None:
     folders = {path.parent for path in tracked("*.py", "*.h", "*.cpp") if "/" in str(path.relative_to(ROOT))}
-    tops = {ROOT / folder.relative_to(ROOT).parts[0] for folder in folders} - {ROOT / "protos"}
+    tops = {ROOT / folder.relative_to(ROOT).parts[0] for folder in folders}
     missing = [
         one.name for one in sorted(tops) if one.name not in FOLDERS_WITHOUT_README and not (one / "README.md").exists()
     ]
@@ -122,6 +199,6 @@ def test_files_stay_readable() -> None:
 def test_light_commands_import_nothing_heavy() -> None:
     """`jitc preload-path` runs in every job's start-up: no grpc, no torch."""
     heavy = ("torch", "grpc", "google.protobuf")
-    code = f"import sys; import jitc.proxy.paths; print([one for one in {heavy} if one in sys.modules])"
+    code = f"import sys; import jitc.proxy.common.paths; print([one for one in {heavy} if one in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd="/")
     assert done.stdout.strip() == "[]"
