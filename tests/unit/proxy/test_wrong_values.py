@@ -17,12 +17,12 @@ from typing import Any
 import grpc
 import pytest
 
+from jitc.proxy import service
 from jitc.proxy.commands import ask as cli_ask
 from jitc.proxy.commands import jitc as cli
 from jitc.proxy.commands import proxyd
 from jitc.proxy.commands.options import size
 from jitc.proxy.common.config import Config
-from jitc.proxy.node import service
 
 BIN = Path(sys.executable).parent
 LONG = "9" * 5000
