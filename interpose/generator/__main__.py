@@ -28,6 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 #: file (from the repository's root) -> what makes its text
 OUTPUTS: dict[str, Callable[[], str]] = {
     "protos/include/jitc/generated_ops.h": ops_visitor.cpp_header,
+    "protos/include/jitc/generated_op_traits.h": ops_visitor.traits_header,
     "protos/include/jitc/generated_lt.h": lt_visitor.header,
     "protos/include/jitc/generated_dnn.h": dnn_visitor.header,
     "protos/ops/generated_names.py": ops_visitor.python_module,

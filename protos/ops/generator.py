@@ -1,12 +1,13 @@
-"""Turns ``table.py`` into ``generated_ops.h`` (C++) and ``generated_names.py`` (Python).
+"""Turns ``table.py`` and ``traits.py`` into ``generated_ops.h``, ``generated_op_traits.h`` and ``generated_names.py``.
 
-Called by ``jitc.interpose.generator``. Promise: output depends on the table alone and is sorted as
-the table is, so that CI can regenerate and compare.
+Called by ``jitc.interpose.generator``. Promises: output depends on the tables alone and is sorted as
+they are, so that CI can regenerate and compare; an op without traits, or with wrong ones, is an error.
 """
 
 from __future__ import annotations
 
 from jitc.ops import table as ops
+from jitc.ops.traits import ENUMS, MEMBERS, TRAITS, Traits, complaints
 
 _BANNER = "Generated from protos/ops/table.py by `python -m jitc.interpose.generator`; do not edit."
 
@@ -105,6 +106,82 @@ constexpr const OpInfo* find(uint16_t id) {{
     if (static_cast<uint16_t>(info.id) == id) return &info;
   return nullptr;
 }}
+"""
+
+
+def traits_header() -> str:
+    """The text of ``protos/include/jitc/generated_op_traits.h``; ValueError when the table is not what it must be."""
+    if wrong := complaints(ops.OPS, TRAITS):
+        raise ValueError("protos/ops/traits.py: " + "; ".join(wrong))
+    enums = "".join(f"enum class {name} : uint8_t {{ {', '.join(values)} }};\n" for name, values in ENUMS.items())
+    rows = "".join(f"    {_traits_row(TRAITS[op.name])},  // {op.name}\n" for op in ops.OPS)
+    cases = "".join(
+        f"    case OpId::{op.name}:\n      handler.template operator()<{_camel(op.name)}>();\n      return true;\n"
+        for op in ops.OPS
+    )
+    banner = _BANNER.replace("table.py", "traits.py")
+    return f"// {banner}\n" + _TRAITS.format(
+        enums=enums, count=len(ops.OPS), ids=max(op.id for op in ops.OPS) + 1, rows=rows, cases=cases
+    )
+
+
+def _traits_row(one: Traits) -> str:
+    values = [f"{enum}::{getattr(one, member)}" for enum, member in MEMBERS.items()]
+    flags = [_flag(one.capturable), _flag(one.images), _flag(one.result_is_state)]
+    return "{" + ", ".join(values + flags) + "}"
+
+
+_TRAITS = """\
+#pragma once
+#include "generated_ops.h"
+
+namespace jitc::ops {{
+
+{enums}
+/// What the executor must know of an op beside its layout; what each means: protos/ops/traits.py.
+struct OpTraits {{
+  Check check;
+  Taker taker;
+  Window window;
+  Skipped skipped;
+  Making making;
+  Point point;
+  Limit limit;
+  Reads reads;
+  ResultSize result_size;
+  bool capturable, images, result_is_state;
+}};
+/// In the order of kOps.
+inline constexpr std::array<OpTraits, {count}> kOpTraits{{{{
+{rows}}}}};
+
+/// Place in kOps by id: ids are family << 8 | number, both small, so that a look-up needs no search.
+inline constexpr auto kPlaces = [] {{
+  std::array<uint8_t, {ids}> places{{}};
+  for (size_t at = 0; at < kOps.size(); ++at) places[static_cast<size_t>(kOps[at].id)] = static_cast<uint8_t>(at);
+  return places;
+}}();
+/// Of an op that find() in generated_ops.h knows.
+constexpr const OpInfo& info(OpId id) {{ return kOps[kPlaces[static_cast<size_t>(id)]]; }}
+constexpr const OpTraits& traits(OpId id) {{ return kOpTraits[kPlaces[static_cast<size_t>(id)]]; }}
+constexpr const OpTraits& traits(const OpInfo& info) {{ return traits(info.id); }}
+
+/// Calls handler.operator()<Op>() with the op's type; false: there is no such op.
+template <class Handler>
+bool with_type(OpId id, Handler&& handler) {{
+  switch (id) {{
+{cases}  }}
+  return false;
+}}
+
+/// Calls handler(op) with the op as what it is. The record must be whole.
+template <class Handler>
+bool visit(const OpHeader& op, Handler&& handler) {{
+  return with_type(static_cast<OpId>(op.op),
+                   [&]<class Op>() {{ handler(reinterpret_cast<const Op&>(op)); }});
+}}
+
+}}  // namespace jitc::ops
 """
 
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "executor/journal/wire.h"
+#include "jitc/generated_op_traits.h"
 
 namespace jitc {
 namespace {
@@ -24,20 +25,17 @@ std::string_view phase_of(const ops::OpHeader& op) {
 
 /// The point that the op will pass.
 std::string_view point_of(const ops::OpHeader& op) {
-  switch (static_cast<ops::OpId>(op.op)) {
-    case ops::OpId::collective:
+  switch (ops::traits(static_cast<ops::OpId>(op.op)).point) {
+    case ops::Point::collective:
       return "collective";
-    case ops::OpId::copy_h2d:
-    case ops::OpId::copy_d2h:
-    case ops::OpId::copy_d2h_pinned:
-    case ops::OpId::copy_d2d:
-    case ops::OpId::copy_2d:
+    case ops::Point::copy:
       return "copy";
-    case ops::OpId::boundary:
+    case ops::Point::boundary:
       return "boundary";
-    default:
+    case ops::Point::none:
       return "";
   }
+  return "";
 }
 
 /// Whether the place that the fault names is here. Counts down what has to go by first. What the device is to

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "jitc/generated_op_traits.h"
 
 namespace jitc::wire {
 namespace {
@@ -102,9 +103,30 @@ void check_launch(const OpView& op, uint64_t left) {
     refuse(op, "does not hold as many attributes and parameters as it says");
 }
 
-template <class Op>
-void check_described(const OpView& op, uint64_t left) {
-  if (!holds(left, operands<Op>(op).bytes)) refuse(op, "does not hold a description as long as it says");
+void check_items(const OpView& op, uint64_t left) {
+  const uint64_t count = operands<ops::Collective>(op).count;
+  if (count == 0 || left % sizeof(ops::CollectiveItem) || count != left / sizeof(ops::CollectiveItem))
+    refuse(op, "does not hold as many items as it says");
+}
+
+void check_copy_bytes(const OpView& op, uint64_t left) {
+  const uint64_t bytes = operands<ops::CopyH2d>(op).bytes;
+  check_copy_size(op, bytes);
+  if (!holds(left, bytes)) refuse(op, "does not hold as many bytes as it copies");
+}
+
+void check_blas_slots(const OpView& op, uint64_t left) {
+  if (left != operands<ops::BlasCall>(op).slots * uint64_t{sizeof(ops::BlasSlot)})
+    refuse(op, "does not hold as many arguments as it says");
+}
+
+void check_described(const OpView& op, uint64_t left, uint64_t bytes) {
+  if (!holds(left, bytes)) refuse(op, "does not hold a description as long as it says");
+}
+
+void check_scaled_description(const OpView& op, uint64_t left) {
+  if (left < kLtFixed) refuse(op, "does not hold a description as long as it says");
+  check_described(op, left - kLtFixed, operands<ops::LtMatmul>(op).bytes);
 }
 
 template <class Op>
@@ -114,80 +136,37 @@ void check_tensors(const OpView& op, uint64_t left) {
     refuse(op, "does not hold as many tensors as it says");
 }
 
-/// The payload of an op for devices with kernels.
-void check_kernel_payload(const OpView& op, uint64_t left) {
-  using ops::OpId;
-  switch (static_cast<OpId>(op.header.op)) {
-    case OpId::image_query:
-      return check_image_size(op, operands<ops::ImageQuery>(op).bytes);
-    case OpId::image_part:
-      return check_image_part(op, left);
-    case OpId::module_load:
-      return check_image_size(op, operands<ops::ModuleLoad>(op).bytes);
-    case OpId::function_get:
-      return check_name<ops::FunctionGet>(op, left);
-    case OpId::variable_get:
-      return check_name<ops::VariableGet>(op, left);
-    case OpId::kernel_launch:
-      return check_launch(op, left);
-    case OpId::blas_call:
-      if (left != operands<ops::BlasCall>(op).slots * uint64_t{sizeof(ops::BlasSlot)})
-        refuse(op, "does not hold as many arguments as it says");
-      return;
-    case OpId::lt_heuristic:
-      if (!holds(left, operands<ops::LtHeuristic>(op).bytes))
-        refuse(op, "does not hold a description as long as it says");
-      return;
-    case OpId::lt_matmul:
-      if (left < kLtFixed || !holds(left - kLtFixed, operands<ops::LtMatmul>(op).bytes))
-        refuse(op, "does not hold a description as long as it says");
-      return;
-    case OpId::dnn_ask:
-      return check_described<ops::DnnAsk>(op, left);
-    case OpId::dnn_call:
-      return check_described<ops::DnnCall>(op, left);
-    case OpId::dnn_try:
-      return check_described<ops::DnnTry>(op, left);
-    case OpId::dnn_plan_load:
-      return check_image_size(op, operands<ops::DnnPlanLoad>(op).bytes);
-    case OpId::dnn_execute:
-      return check_tensors<ops::DnnExecute>(op, left);
-    case OpId::dnn_execute_try:
-      return check_tensors<ops::DnnExecuteTry>(op, left);
-    default:
-      return;
-  }
-}
-
-/// The payload must be what the operands say; `left` is what the record has after them.
+/// Operands and payload must be what the op's rule says; `left` is what the record has after the operands.
+template <class Op>
 void check_payload(const OpView& op, uint64_t left) {
-  using ops::OpId;
-  switch (static_cast<OpId>(op.header.op)) {
-    case OpId::boundary:
-      return check_live_blocks<ops::Boundary>(op, left);
-    case OpId::live_set:
-      return check_live_blocks<ops::LiveSet>(op, left);
-    case OpId::collective: {
-      const uint64_t count = operands<ops::Collective>(op).count;
-      if (count == 0 || left % sizeof(ops::CollectiveItem) || count != left / sizeof(ops::CollectiveItem))
-        refuse(op, "does not hold as many items as it says");
-      return;
-    }
-    case OpId::copy_h2d: {
-      const uint64_t bytes = operands<ops::CopyH2d>(op).bytes;
-      check_copy_size(op, bytes);
-      if (!holds(left, bytes)) refuse(op, "does not hold as many bytes as it copies");
-      return;
-    }
-    case OpId::copy_d2h:
-      return check_copy_size(op, operands<ops::CopyD2h>(op).bytes);
-    case OpId::copy_h2d_pinned:
-      return check_copy_size(op, operands<ops::CopyH2dPinned>(op).bytes);
-    case OpId::copy_d2h_pinned:
-      return check_copy_size(op, operands<ops::CopyD2hPinned>(op).bytes);
-    default:
-      return check_kernel_payload(op, left);
-  }
+  using ops::Check;
+  constexpr Check kRule = ops::traits(Op::kId).check;
+  if constexpr (kRule == Check::live_blocks)
+    check_live_blocks<Op>(op, left);
+  else if constexpr (kRule == Check::items)
+    check_items(op, left);
+  else if constexpr (kRule == Check::copy_bytes)
+    check_copy_bytes(op, left);
+  else if constexpr (kRule == Check::copy_size)
+    check_copy_size(op, operands<Op>(op).bytes);
+  else if constexpr (kRule == Check::image_size)
+    check_image_size(op, operands<Op>(op).bytes);
+  else if constexpr (kRule == Check::image_part)
+    check_image_part(op, left);
+  else if constexpr (kRule == Check::name)
+    check_name<Op>(op, left);
+  else if constexpr (kRule == Check::launch)
+    check_launch(op, left);
+  else if constexpr (kRule == Check::blas_slots)
+    check_blas_slots(op, left);
+  else if constexpr (kRule == Check::description)
+    check_described(op, left, operands<Op>(op).bytes);
+  else if constexpr (kRule == Check::scaled_description)
+    check_scaled_description(op, left);
+  else if constexpr (kRule == Check::tensors)
+    check_tensors<Op>(op, left);
+  else  // a device's operator library looks into its calls itself
+    static_assert(kRule == Check::none || kRule == Check::operator_call, "a rule that nobody checks");
 }
 
 OpView parse_op(Bytes records) {
@@ -204,7 +183,7 @@ OpView parse_op(Bytes records) {
   if (op.header.flags & ~kKnownFlags || (op.header.flags & ops::kPhaseMask) == ops::kPhaseMask)
     refuse(op, "has unknown flags");
   op.record = records.first(size);
-  check_payload(op, size - info->fixed_size);
+  ops::with_type(info->id, [&]<class Op>() { check_payload<Op>(op, size - info->fixed_size); });
   return op;
 }
 

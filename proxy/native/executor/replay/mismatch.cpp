@@ -4,13 +4,15 @@
 
 #include "executor/journal/wire.h"
 #include "executor/session/session.h"
+#include "jitc/generated_op_traits.h"
 
 namespace jitc {
 namespace {
 
 /// What the program looked at, if the op is one that reads numbers; else nothing can be borne.
 uint32_t element_of(const ops::OpHeader& op) {
-  return op.op == static_cast<uint16_t>(ops::OpId::copy_d2h) ? as<ops::CopyD2h>(op).element : 0;
+  const bool says = ops::traits(static_cast<ops::OpId>(op.op)).reads == ops::Reads::elements;
+  return says ? as<ops::CopyD2h>(op).element : 0;
 }
 
 std::string why_not(const ops::OpHeader& op, double difference, double bound) {
@@ -28,8 +30,8 @@ std::string why_not(const ops::OpHeader& op, double difference, double bound) {
 
 /// Bytes for the host that no replay may give otherwise.
 bool Session::reads_what_steers(const ops::OpHeader& op) {
-  if (op.op == static_cast<uint16_t>(ops::OpId::copy_d2h_pinned)) return true;
-  return op.op == static_cast<uint16_t>(ops::OpId::copy_d2h) && !element_of(op);
+  const ops::Reads reads = ops::traits(static_cast<ops::OpId>(op.op)).reads;
+  return reads == ops::Reads::bytes || (reads == ops::Reads::elements && !element_of(op));
 }
 
 /// A result that is known differs from what its replay gave.

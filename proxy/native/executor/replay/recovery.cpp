@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "executor/journal/wire.h"
 #include "executor/session/session.h"
+#include "jitc/generated_op_traits.h"
 
 namespace jitc {
 namespace {
@@ -264,36 +265,30 @@ bool Session::skip_ops(uint64_t from, uint64_t to, ResourceTable& table, std::st
             ") waits for a result that only running it gives";
       return false;
     }
-    if (info.id == ops::OpId::image_part && !serve_image(op))
+    if (ops::traits(info).taker == ops::Taker::images && !info.waits && !serve_image(op))
       return why = "a module image did not come whole", false;
     table.apply(op, results_.status(op.sequence).value_or(0),
-                info.id == ops::OpId::variable_get ? known_payload(op.sequence) : std::vector<std::byte>{});
+                ops::traits(info).result_is_state ? known_payload(op.sequence) : std::vector<std::byte>{});
   }
   return true;
 }
 
 /// False when the op's result is not known and cannot be told without running it.
 bool Session::skip_result(const ops::OpHeader& op) {
-  using ops::OpId;
   if (results_.known(op.sequence)) return true;
-  switch (static_cast<OpId>(op.op)) {
-    case OpId::image_query: {
+  switch (ops::traits(static_cast<ops::OpId>(op.op)).skipped) {
+    case ops::Skipped::asks_images: {
       const uint32_t present = has_image(as<ops::ImageQuery>(op));
       give_result(op.sequence, 0, std::as_bytes(std::span(&present, 1)));
       return true;
     }
-    case OpId::allocate:
-    case OpId::memory_hold:
-    case OpId::host_register:
-    case OpId::host_unregister:
-    case OpId::stream_synchronize:
-    case OpId::device_synchronize:
-    case OpId::event_synchronize:
+    case ops::Skipped::succeeds:
       give_result(op.sequence, 0, {});
       return true;
-    default:
+    case ops::Skipped::must_run:
       return false;
   }
+  return false;
 }
 
 /// The result of an op that is in the journal with it: in memory it goes when the client has it.

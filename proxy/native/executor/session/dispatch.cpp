@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "executor/journal/wire.h"
+#include "jitc/generated_op_traits.h"
 #include "jitc/limits.h"
 #include "session.h"
 
@@ -71,30 +72,27 @@ void Session::hold_here() {
 }
 
 bool Session::dispatch(const RecordHeader& record) {
-  using ops::OpId;
   const auto& op = *reinterpret_cast<const ops::OpHeader*>(record.payload().data());
   inject(injector_.at_op(op, last_boundary_), op);
   if (!runs()) return false;
-  switch (static_cast<OpId>(op.op)) {
-    case OpId::live_set:
+  switch (ops::traits(static_cast<ops::OpId>(op.op)).taker) {
+    case ops::Taker::live_set:
       return at_live_set(as<ops::LiveSet>(op));
-    case OpId::step_begin:
+    case ops::Taker::step_begin:
       return at_step_begin(as<ops::StepBegin>(op));
-    case OpId::boundary:
+    case ops::Taker::boundary:
       return at_boundary(as<ops::Boundary>(op), record.position);
-    case OpId::image_query:
-    case OpId::image_part:
+    case ops::Taker::images:
       if (!serve_image(op)) return false;
-      enqueue(op);
-      return true;
-    default:
-      enqueue(op);
-      return true;
+      break;
+    case ops::Taker::device:
+      break;
   }
+  enqueue(op);
+  return true;
 }
 
 void Session::enqueue(const ops::OpHeader& op) {
-  using ops::OpId;
   if (in_step_) note_window(op);
   if (last_boundary_ && reads_what_steers(op)) ++steering_reads_;
   // On a stream that does not exist nothing runs, so that no progress can tell of it.
@@ -136,15 +134,12 @@ void Session::skip(const ops::OpHeader& op) {
 /// ranks did not come is not waited for again. The end of a capture that failed is no such case, it has to
 /// come.
 bool Session::failed_before(const ops::OpHeader& op) const {
-  using ops::OpId;
-  const auto id = static_cast<OpId>(op.op);
-  const bool joins = id == OpId::communicator_create || id == OpId::communicator_split;
-  const bool makes = joins || (answered_in_place(*ops::find(op.op)) && id != OpId::capture_end);
-  return makes && results_.status(op.sequence).value_or(0) != 0;
+  const ops::Making making = ops::traits(static_cast<ops::OpId>(op.op)).making;
+  const bool made_once = making == ops::Making::in_place || making == ops::Making::with_others;
+  return made_once && results_.status(op.sequence).value_or(0) != 0;
 }
 
 void Session::note_resource(const ops::OpHeader& op, const ops::OpInfo& info) {
-  using ops::OpId;
   // Without an answer in its place the op was dropped or ended in a fault.
   constexpr uint32_t kDropped = 999;
   table_.apply(op, answered_in_place(info) ? answer_.status.value_or(kDropped) : 0, answer_.payload);
@@ -152,11 +147,8 @@ void Session::note_resource(const ops::OpHeader& op, const ops::OpInfo& info) {
     fault(
         op.sequence, 801, "capture-too-large",
         wire::op_name(op.op) + ": a graph of more than 256 MiB of ops, or more than 1 GiB of ops in graphs");
-  if (info.id == OpId::module_load || info.id == OpId::module_unload || info.id == OpId::graph_destroy ||
-      info.id == OpId::executable_destroy || info.id == OpId::capture_end || info.id == OpId::dnn_plan_load ||
-      info.id == OpId::dnn_plan_drop)
-    images_used_ = op.sequence;
-  if (info.id != OpId::communicator_create) return;
+  if (ops::traits(info).images) images_used_ = op.sequence;
+  if (info.id != ops::OpId::communicator_create) return;
   const auto& made = as<ops::CommunicatorCreate>(op);
   if (made.ranks > 1) board_.join(request_.slot, made.unique_id);
 }
@@ -198,44 +190,21 @@ void Session::release_unused_images(uint64_t sequence) {
 }
 
 void Session::note_window(const ops::OpHeader& op) {
-  using ops::OpId;
-  switch (static_cast<OpId>(op.op)) {
-    case OpId::collective:
-    case OpId::communicator_create:
-    case OpId::communicator_split:
+  switch (ops::traits(static_cast<ops::OpId>(op.op)).window) {
+    case ops::Window::collective:
       ++step_collectives_;
       return;
-    case OpId::graph_launch:
+    case ops::Window::launched_collective:
       if (table_.has_collectives(as<ops::GraphLaunch>(op).executable)) ++step_collectives_;
       return;
-    case OpId::allocate:
-    case OpId::free:
-    case OpId::memory_hold:
-    case OpId::memory_map:
-    case OpId::memory_drop:
+    case ops::Window::allocation:
       ++step_allocations_;
       return;
-    case OpId::copy_d2h:
-    case OpId::copy_d2h_pinned:
-    case OpId::operator_query:
-    case OpId::memory_info:
-    case OpId::event_elapsed:
-    case OpId::module_load:
-    case OpId::function_get:
-    case OpId::function_set:
-    case OpId::function_query:
-    case OpId::tensor_map:
-    case OpId::variable_get:
-    case OpId::capture_end:
-    case OpId::graph_instantiate:
-    case OpId::lt_heuristic:
-    case OpId::dnn_ask:
-    case OpId::dnn_try:
-    case OpId::dnn_execute_try:
+    case ops::Window::answer:
       ++step_waits_;
       return;
-    default:
-      return;  // synchronizations return nothing but a status
+    case ops::Window::none:
+      return;
   }
 }
 

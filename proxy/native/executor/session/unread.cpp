@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "executor/journal/wire.h"
+#include "jitc/generated_op_traits.h"
 #include "jitc/limits.h"
 #include "session.h"
 
@@ -12,12 +13,20 @@ namespace jitc {
 
 /// Ops whose result is as large as the program likes.
 void Session::promise_result(const ops::OpHeader& op, const ops::OpInfo& info) {
-  using ops::OpId;
   constexpr uint64_t kSmall = 256;  // with what a result costs beside its bytes
   if (!info.waits || results_.known(op.sequence)) return;
-  const bool any = info.id == OpId::operator_query || info.id == OpId::dnn_ask;
-  const uint64_t bytes = info.id == OpId::copy_d2h ? as<ops::CopyD2h>(op).bytes : 0;
-  results_.promise(op.sequence, any ? Outbox::kMaximumPayload : std::min(bytes, wire::kMaximumCopy) + kSmall);
+  uint64_t bytes = kSmall;
+  switch (ops::traits(info).result_size) {
+    case ops::ResultSize::any:
+      bytes = Outbox::kMaximumPayload;
+      break;
+    case ops::ResultSize::copied:
+      bytes += std::min(as<ops::CopyD2h>(op).bytes, wire::kMaximumCopy);
+      break;
+    case ops::ResultSize::small:
+      break;
+  }
+  results_.promise(op.sequence, bytes);
 }
 
 /// Of a result record in the journal, which may be gone when the client says what is not true: then the bytes

@@ -3,37 +3,13 @@
 
 #include "base/checksum.h"
 #include "executor/journal/wire.h"
+#include "jitc/generated_op_traits.h"
 #include "jitc/limits.h"
 #include "resources.h"
 
 namespace jitc {
 namespace {
 using ops::OpId;
-
-/// What can become part of a graph; all else has no place in one, or is refused there.
-bool capturable(OpId id) {
-  switch (id) {
-    case OpId::capture_begin:
-    case OpId::capture_end:
-    case OpId::copy_d2d:
-    case OpId::copy_2d:
-    case OpId::fill:
-    case OpId::event_record:
-    case OpId::event_wait:
-    case OpId::kernel_launch:
-    case OpId::collective:
-    case OpId::matmul:
-    case OpId::blas_set:
-    case OpId::blas_call:
-    case OpId::lt_matmul:
-    case OpId::dnn_call:
-    case OpId::dnn_execute:
-    case OpId::graph_launch:
-      return true;
-    default:
-      return false;
-  }
-}
 
 std::span<const std::byte> record_of(const ops::OpHeader& op) {
   return {reinterpret_cast<const std::byte*>(&op), op.size};
@@ -77,7 +53,7 @@ void ResourceTable::capture(const ops::OpHeader& op) {
     captures_[wire::stream_of(op)] = content;
     return;
   }
-  if (!capturable(id)) return;
+  if (!ops::traits(id).capturable) return;
   uint64_t all = graph_bytes_;
   for (const auto& [stream, content] : captures_) {
     all += content->bytes;
@@ -111,21 +87,11 @@ void ResourceTable::keep(Resources::Content& content) const {
   content.kept_bytes = packed.size();
 }
 
-void ResourceTable::apply_graph(const ops::OpHeader& op) {
-  switch (static_cast<OpId>(op.op)) {
-    case OpId::graph_destroy:
-      graphs_.erase(as<ops::GraphDestroy>(op).graph);
-      return;
-    case OpId::executable_destroy:
-      executables_.erase(as<ops::ExecutableDestroy>(op).executable);
-      return;
-    default:
-      break;
-  }
-  const auto& made = as<ops::GraphInstantiate>(op);
-  const auto graph = graphs_.find(made.graph);
-  if (graph != graphs_.end())
-    executables_[made.executable] = {made.executable, made.flags, graph->second.ops};
+void ResourceTable::on(const ops::GraphDestroy& op) { graphs_.erase(op.graph); }
+void ResourceTable::on(const ops::ExecutableDestroy& op) { executables_.erase(op.executable); }
+void ResourceTable::on(const ops::GraphInstantiate& op) {
+  const auto graph = graphs_.find(op.graph);
+  if (graph != graphs_.end()) executables_[op.executable] = {op.executable, op.flags, graph->second.ops};
 }
 
 bool ResourceTable::has_collectives(uint64_t executable) const {

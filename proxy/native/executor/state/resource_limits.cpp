@@ -1,6 +1,7 @@
 // How much of a kind one program may have; see jitc/limits.h. Whatever the device is, it never sees more.
 #include <set>
 
+#include "jitc/generated_op_traits.h"
 #include "jitc/limits.h"
 #include "resources.h"
 
@@ -11,33 +12,30 @@ std::string ResourceTable::Excess::text() const {
 }
 
 std::optional<ResourceTable::Excess> ResourceTable::excess(const ops::OpHeader& op) const {
-  using ops::OpId;
   const auto check = [](const char* what, size_t have, size_t most) {
     return have < most ? std::nullopt : std::optional(Excess{what, most});
   };
-  switch (static_cast<OpId>(op.op)) {
-    case OpId::stream_create:
-      return check("streams", streams_.size(), limits::kStreams);
-    case OpId::event_create:
-      return check("events", events_.size(), limits::kEvents);
-    case OpId::communicator_create:
-    case OpId::communicator_split:
-      return check("communicators", communicators_.size(), limits::kCommunicators);
-    case OpId::module_load:
-      return check("modules", modules_.size(), limits::kModules);
-    case OpId::function_get:
-    case OpId::variable_get:
-      return check("functions and variables", functions_.size() + variables_.size(), limits::kFunctions);
-    case OpId::capture_end:
-    case OpId::graph_instantiate:
-      return check("graphs", graphs_.size() + executables_.size(), limits::kGraphs);
-    case OpId::blas_create:
-      return check("cuBLAS handles", blas_.size(), limits::kBlasHandles);
-    case OpId::dnn_plan_load:
-      return check("cuDNN plans", dnn_plans_.size(), limits::kDnnPlans);
-    default:
+  switch (ops::traits(static_cast<ops::OpId>(op.op)).limit) {
+    case ops::Limit::none:
       return std::nullopt;
+    case ops::Limit::streams:
+      return check("streams", streams_.size(), limits::kStreams);
+    case ops::Limit::events:
+      return check("events", events_.size(), limits::kEvents);
+    case ops::Limit::communicators:
+      return check("communicators", communicators_.size(), limits::kCommunicators);
+    case ops::Limit::modules:
+      return check("modules", modules_.size(), limits::kModules);
+    case ops::Limit::functions:
+      return check("functions and variables", functions_.size() + variables_.size(), limits::kFunctions);
+    case ops::Limit::graphs:
+      return check("graphs", graphs_.size() + executables_.size(), limits::kGraphs);
+    case ops::Limit::blas_handles:
+      return check("cuBLAS handles", blas_.size(), limits::kBlasHandles);
+    case ops::Limit::dnn_plans:
+      return check("cuDNN plans", dnn_plans_.size(), limits::kDnnPlans);
   }
+  return std::nullopt;
 }
 
 /// Of the ops in all graphs; a content that several share counts once.

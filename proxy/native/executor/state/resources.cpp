@@ -2,6 +2,7 @@
 #include "resources.h"
 
 #include "executor/journal/wire.h"
+#include "jitc/generated_op_traits.h"
 
 namespace jitc {
 namespace {
@@ -15,167 +16,67 @@ auto values(const Map& map) {
 }  // namespace
 
 bool answered_in_place(const ops::OpInfo& info) {
-  using ops::OpId;
-  const bool joins = info.id == OpId::communicator_create || info.id == OpId::communicator_split;
-  return info.resource && info.waits && !joins;
+  const ops::Making making = ops::traits(info).making;
+  return making == ops::Making::in_place || making == ops::Making::in_place_and_again;
 }
 
 void ResourceTable::apply(const ops::OpHeader& op, uint32_t status, Result result) {
-  using ops::OpId;
-  const auto id = static_cast<OpId>(op.op);
-  if (id == OpId::capture_begin || !captures_.empty()) capture(op);
-  if (id == OpId::capture_end) return end_capture(as<ops::CaptureEnd>(op), status);
+  const auto id = static_cast<ops::OpId>(op.op);
+  if (id == ops::OpId::capture_begin || !captures_.empty()) capture(op);
+  if (id == ops::OpId::capture_end) return end_capture(as<ops::CaptureEnd>(op), status);
   if (status != 0) return;
-  switch (id) {
-    case OpId::allocate:
-    case OpId::free:
-    case OpId::memory_hold:
-    case OpId::memory_map:
-    case OpId::memory_drop:
-      return apply_memory(op);
-    case OpId::host_register: {
-      const auto& made = as<ops::HostRegister>(op);
-      host_ranges_[made.address] = {made.address, made.bytes};
-      return;
-    }
-    case OpId::host_unregister:
-      host_ranges_.erase(as<ops::HostUnregister>(op).address);
-      return;
-    case OpId::stream_create: {
-      const auto& made = as<ops::StreamCreate>(op);
-      streams_[made.handle] = {made.handle, made.flags, made.priority};
-      return;
-    }
-    case OpId::stream_destroy:
-      streams_.erase(as<ops::StreamDestroy>(op).handle);
-      return;
-    case OpId::event_create: {
-      const auto& made = as<ops::EventCreate>(op);
-      events_[made.handle] = {made.handle, made.flags};
-      return;
-    }
-    case OpId::event_destroy:
-      events_.erase(as<ops::EventDestroy>(op).handle);
-      return;
-    case OpId::communicator_create:
-    case OpId::communicator_split:
-    case OpId::communicator_destroy:
-      return apply_communicator(op);
-    case OpId::module_load:
-    case OpId::module_unload:
-    case OpId::function_get:
-    case OpId::function_set:
-    case OpId::variable_get:
-      return apply_module(op, result);
-    case OpId::graph_destroy:
-    case OpId::graph_instantiate:
-    case OpId::executable_destroy:
-      return apply_graph(op);
-    case OpId::blas_create:
-    case OpId::blas_destroy:
-    case OpId::blas_set:
-      return apply_blas(op);
-    case OpId::dnn_plan_load: {
-      const auto& made = as<ops::DnnPlanLoad>(op);
-      dnn_plans_[made.plan] = {made.plan, made.hash, made.bytes};
-      return;
-    }
-    case OpId::dnn_plan_drop:
-      dnn_plans_.erase(as<ops::DnnPlanDrop>(op).plan);
-      return;
-    default:
-      return;
-  }
+  ops::visit(op, [&]<class Op>(const Op& one) {
+    if constexpr (ops::traits(Op::kId).result_is_state)
+      on(one, result);
+    else if constexpr (ops::info(Op::kId).resource && Op::kId != ops::OpId::capture_end)
+      on(one);
+  });
 }
 
-void ResourceTable::apply_memory(const ops::OpHeader& op) {
-  using ops::OpId;
-  switch (static_cast<OpId>(op.op)) {
-    case OpId::allocate: {
-      const auto& made = as<ops::Allocate>(op);
-      allocations_[made.address] = {made.address, made.bytes, op.sequence};
-      return;
-    }
-    case OpId::free:
-      allocations_.erase(as<ops::Free>(op).address);
-      return;
-    case OpId::memory_hold: {
-      const auto& made = as<ops::MemoryHold>(op);
-      held_[made.handle] = {made.handle, made.bytes};
-      return;
-    }
-    case OpId::memory_map: {
-      const auto& map = as<ops::MemoryMap>(op);
-      const auto found = held_.find(map.handle);
-      if (found == held_.end()) return;
-      allocations_[map.address] = {map.address, found->second.bytes, op.sequence};
-      held_.erase(found);
-      return;
-    }
-    case OpId::memory_drop:
-      held_.erase(as<ops::MemoryDrop>(op).handle);
-      return;
-    default:
-      return;
-  }
+void ResourceTable::on(const ops::Allocate& op) {
+  allocations_[op.address] = {op.address, op.bytes, op.header.sequence};
 }
-
-void ResourceTable::apply_communicator(const ops::OpHeader& op) {
-  using ops::OpId;
-  switch (static_cast<OpId>(op.op)) {
-    case OpId::communicator_create: {
-      const auto& made = as<ops::CommunicatorCreate>(op);
-      communicators_[made.handle] = {made.handle, made.ranks, made.rank, made.unique_id};
-      return;
-    }
-    case OpId::communicator_split: {
-      const auto& made = as<ops::CommunicatorSplit>(op);
-      if (made.color >= 0) communicators_[made.handle] = {made.handle, 0, 0, {}};
-      return;
-    }
-    case OpId::communicator_destroy:
-      communicators_.erase(as<ops::CommunicatorDestroy>(op).handle);
-      return;
-    default:
-      return;
-  }
+void ResourceTable::on(const ops::Free& op) { allocations_.erase(op.address); }
+void ResourceTable::on(const ops::MemoryHold& op) { held_[op.handle] = {op.handle, op.bytes}; }
+void ResourceTable::on(const ops::MemoryDrop& op) { held_.erase(op.handle); }
+void ResourceTable::on(const ops::MemoryMap& op) {
+  const auto found = held_.find(op.handle);
+  if (found == held_.end()) return;
+  allocations_[op.address] = {op.address, found->second.bytes, op.header.sequence};
+  held_.erase(found);
 }
+void ResourceTable::on(const ops::HostRegister& op) { host_ranges_[op.address] = {op.address, op.bytes}; }
+void ResourceTable::on(const ops::HostUnregister& op) { host_ranges_.erase(op.address); }
 
-void ResourceTable::apply_module(const ops::OpHeader& op, Result result) {
-  using ops::OpId;
-  switch (static_cast<OpId>(op.op)) {
-    case OpId::module_load: {
-      const auto& made = as<ops::ModuleLoad>(op);
-      modules_[made.module] = {made.module, made.hash, made.bytes};
-      return;
-    }
-    case OpId::module_unload:
-      return unload(as<ops::ModuleUnload>(op).module);
-    case OpId::function_get: {
-      const auto& made = as<ops::FunctionGet>(op);
-      functions_[made.function] = {made.function, made.module, wire::name_of(made), {}};
-      return;
-    }
-    case OpId::function_set: {
-      const auto& set = as<ops::FunctionSet>(op);
-      const auto found = functions_.find(set.function);
-      if (found != functions_.end()) found->second.attributes[set.attribute] = set.value;
-      return;
-    }
-    case OpId::variable_get:
-      return get_variable(as<ops::VariableGet>(op), result);
-    default:
-      return;
-  }
+void ResourceTable::on(const ops::StreamCreate& op) {
+  streams_[op.handle] = {op.handle, op.flags, op.priority};
 }
+void ResourceTable::on(const ops::StreamDestroy& op) { streams_.erase(op.handle); }
+void ResourceTable::on(const ops::EventCreate& op) { events_[op.handle] = {op.handle, op.flags}; }
+void ResourceTable::on(const ops::EventDestroy& op) { events_.erase(op.handle); }
 
-void ResourceTable::unload(uint64_t module) {
-  modules_.erase(module);
-  std::erase_if(functions_, [&](const auto& one) { return one.second.module == module; });
-  std::erase_if(variables_, [&](const auto& one) { return one.second.module == module; });
+void ResourceTable::on(const ops::CommunicatorCreate& op) {
+  communicators_[op.handle] = {op.handle, op.ranks, op.rank, op.unique_id};
 }
+void ResourceTable::on(const ops::CommunicatorSplit& op) {
+  if (op.color >= 0) communicators_[op.handle] = {op.handle, 0, 0, {}};
+}
+void ResourceTable::on(const ops::CommunicatorDestroy& op) { communicators_.erase(op.handle); }
 
-void ResourceTable::get_variable(const ops::VariableGet& op, Result result) {
+void ResourceTable::on(const ops::ModuleLoad& op) { modules_[op.module] = {op.module, op.hash, op.bytes}; }
+void ResourceTable::on(const ops::ModuleUnload& op) {
+  modules_.erase(op.module);
+  std::erase_if(functions_, [&](const auto& one) { return one.second.module == op.module; });
+  std::erase_if(variables_, [&](const auto& one) { return one.second.module == op.module; });
+}
+void ResourceTable::on(const ops::FunctionGet& op) {
+  functions_[op.function] = {op.function, op.module, wire::name_of(op), {}};
+}
+void ResourceTable::on(const ops::FunctionSet& op) {
+  const auto found = functions_.find(op.function);
+  if (found != functions_.end()) found->second.attributes[op.attribute] = op.value;
+}
+void ResourceTable::on(const ops::VariableGet& op, Result result) {
   Resources::Variable found{op.module, wire::name_of(op), 0, 0};
   if (result.size() != sizeof(found.address) + sizeof(found.bytes)) return;
   std::memcpy(&found.address, result.data(), sizeof(found.address));
@@ -183,40 +84,31 @@ void ResourceTable::get_variable(const ops::VariableGet& op, Result result) {
   variables_[{found.module, found.name}] = found;
 }
 
-void ResourceTable::apply_blas(const ops::OpHeader& op) {
-  using ops::OpId;
-  switch (static_cast<OpId>(op.op)) {
-    case OpId::blas_create: {
-      const uint64_t handle = as<ops::BlasCreate>(op).handle;
-      blas_[handle] = {handle, 0, 0, 0, 0, 0};
-      return;
-    }
-    case OpId::blas_destroy:
-      blas_.erase(as<ops::BlasDestroy>(op).handle);
-      return;
-    default:
-      break;
-  }
-  const auto& set = as<ops::BlasSet>(op);
-  const auto found = blas_.find(set.handle);
+void ResourceTable::on(const ops::BlasCreate& op) { blas_[op.handle] = {op.handle, 0, 0, 0, 0, 0}; }
+void ResourceTable::on(const ops::BlasDestroy& op) { blas_.erase(op.handle); }
+void ResourceTable::on(const ops::BlasSet& op) {
+  const auto found = blas_.find(op.handle);
   if (found == blas_.end()) return;
   Resources::Blas& blas = found->second;
-  switch (static_cast<ops::BlasField>(set.field)) {
+  switch (static_cast<ops::BlasField>(op.field)) {
     case ops::BlasField::math_mode:
-      blas.math_mode = set.mode;
+      blas.math_mode = op.mode;
       return;
     case ops::BlasField::pointer_mode:
-      blas.pointer_mode = set.mode;
+      blas.pointer_mode = op.mode;
       return;
     case ops::BlasField::atomics_mode:
-      blas.atomics_mode = set.mode;
+      blas.atomics_mode = op.mode;
       return;
     case ops::BlasField::workspace:
-      blas.workspace = set.address;
-      blas.workspace_bytes = set.bytes;
+      blas.workspace = op.address;
+      blas.workspace_bytes = op.bytes;
       return;
   }
 }
+
+void ResourceTable::on(const ops::DnnPlanLoad& op) { dnn_plans_[op.plan] = {op.plan, op.hash, op.bytes}; }
+void ResourceTable::on(const ops::DnnPlanDrop& op) { dnn_plans_.erase(op.plan); }
 
 void ResourceTable::reset(const Resources& resources) {
   *this = ResourceTable(*images_);

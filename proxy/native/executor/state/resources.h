@@ -120,13 +120,34 @@ class ResourceTable {
 
  private:
   using Result = std::span<const std::byte>;
-  void apply_memory(const ops::OpHeader& op);
-  void apply_communicator(const ops::OpHeader& op);
-  void apply_module(const ops::OpHeader& op, Result result);
-  void unload(uint64_t module);
-  void get_variable(const ops::VariableGet& op, Result result);
-  void apply_graph(const ops::OpHeader& op);
-  void apply_blas(const ops::OpHeader& op);
+  // What each resource op does; one that has none here does not compile.
+  void on(const ops::Allocate& op);
+  void on(const ops::Free& op);
+  void on(const ops::MemoryHold& op);
+  void on(const ops::MemoryMap& op);
+  void on(const ops::MemoryDrop& op);
+  void on(const ops::HostRegister& op);
+  void on(const ops::HostUnregister& op);
+  void on(const ops::StreamCreate& op);
+  void on(const ops::StreamDestroy& op);
+  void on(const ops::EventCreate& op);
+  void on(const ops::EventDestroy& op);
+  void on(const ops::CommunicatorCreate& op);
+  void on(const ops::CommunicatorSplit& op);
+  void on(const ops::CommunicatorDestroy& op);
+  void on(const ops::ModuleLoad& op);
+  void on(const ops::ModuleUnload& op);
+  void on(const ops::FunctionGet& op);
+  void on(const ops::FunctionSet& op);
+  void on(const ops::VariableGet& op, Result result);
+  void on(const ops::GraphDestroy& op);
+  void on(const ops::GraphInstantiate& op);
+  void on(const ops::ExecutableDestroy& op);
+  void on(const ops::BlasCreate& op);
+  void on(const ops::BlasDestroy& op);
+  void on(const ops::BlasSet& op);
+  void on(const ops::DnnPlanLoad& op);
+  void on(const ops::DnnPlanDrop& op);
   void capture(const ops::OpHeader& op);
   void resume_capture(const Resources::Capture& open);
   void end_capture(const ops::CaptureEnd& op, uint32_t status);
