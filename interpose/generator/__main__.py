@@ -21,6 +21,7 @@ from jitc.interpose.generator import (
     unserved_visitor,
     wrappers_visitor,
 )
+from jitc.ops import faults_generator
 from jitc.ops import generator as ops_visitor
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,6 +33,8 @@ OUTPUTS: dict[str, Callable[[], str]] = {
     "protos/include/jitc/generated_lt.h": lt_visitor.header,
     "protos/include/jitc/generated_dnn.h": dnn_visitor.header,
     "protos/ops/generated_names.py": ops_visitor.python_module,
+    "protos/include/jitc/generated_faults.h": faults_generator.header,
+    "docs/cli.md": lambda: faults_generator.document((ROOT / "docs/cli.md").read_text()),
     "docs/coverage.md": coverage_visitor.document,
     "interpose/api/generated/generated_blas_client.cpp": blas_visitor.client_source,
     "interpose/api/generated/generated_blas_client.h": blas_visitor.client_header,

@@ -1,20 +1,74 @@
-"""Which faults can be asked for, and where.
+"""Which faults can be asked for, who carries them out, and where.
 
-Called by: the jitc command, the fault desk, the Admin service. Promise: nobody gets a fault now who asked
-for one later: a place that is none is refused.
+The only description: C++ (``generated_faults.h``), the command's help and the table in ``docs/cli.md`` are made of it.
+Called by: the jitc command, the fault injector, the Admin service, the generator. Promise: nobody gets a fault now who
+asked for one later: a place that is none is refused.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from jitc.ops.table import ENUMS
+from jitc.ops.traits import ENUMS as TRAIT_ENUMS
 
 if TYPE_CHECKING:
     from jitc.v1.control_pb2 import Fault
 
-KINDS = (
-    "kill-worker", "stop-worker", "sticky-error", "illegal-access", "endless-kernel", "hung-collective", "xid",
+#: Who makes a fault happen: the worker's process gets a signal, all of the worker's sessions break, the device is told
+#: before it gets an op, or the service behaves as if something had been reported to it.
+CARRIERS = ("signal", "sessions", "device", "service")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of fault, as users name it; for what each device does with it see the table in docs/cli.md."""
+
+    name: str
+    carrier: str
+    what: str
+    software: str = "yes"
+    cuda: str = "yes"
+    signal: str = ""
+    """Name of the signal, for the carrier of that name."""
+    collective: bool = False
+    """It waits for an op that is a collective."""
+
+
+FAULTS = (
+    Kind(
+        "kill-worker", "signal", signal="SIGKILL",
+        what="the worker's process is killed (SIGKILL); without a place those of all programs on the GPU",
+    ),
+    Kind(
+        "stop-worker", "signal", signal="SIGSTOP",
+        what="it is stopped (SIGSTOP); noticed after `--hang-seconds`",
+    ),
+    Kind(
+        "sticky-error", "sessions",
+        what="every op fails with an illegal access from now on, as the worker says",
+    ),
+    Kind(
+        "illegal-access", "device", software="refused",
+        what="a kernel stores to address 16 on the op's stream",
+    ),
+    Kind(
+        "endless-kernel", "device", software="the op never ends",
+        what="a kernel that never ends on the op's stream; noticed after `--hang-seconds`",
+    ),
+    Kind(
+        "hung-collective", "device", collective=True,
+        what="the op's stream stands still before a collective; all ranks notice after `--hang-seconds`",
+    ),
+    Kind(
+        "xid", "service",
+        what="the service behaves as if NVML had told a device's Xid: all workers of the physical GPU are replaced",
+    ),
 )  # fmt: skip
-PHASES = ("forward", "backward", "optimizer", "collective", "copy", "boundary")
+KINDS = tuple(one.name for one in FAULTS)
+#: Where in a minibatch: in which phase an op is, or the point that it passes.
+PHASES = (*ENUMS["Phase"], *TRAIT_ENUMS["Point"][1:])
 LONELY_SKIP = "skip counts the matching ops of a boundary or a phase, and none is named"
 
 

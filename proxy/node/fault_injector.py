@@ -18,6 +18,7 @@ from typing import Any
 
 import grpc
 
+from jitc.ops.faults import FAULTS
 from jitc.v1 import worker_pb2
 
 from ..backends.base import HealthEvent
@@ -25,7 +26,8 @@ from ..common import rpc
 from .registry import Registry, Session, SessionState
 
 #: What needs no session when no place is named.
-_SIGNALS = {"kill-worker": signal.SIGKILL, "stop-worker": signal.SIGSTOP}
+_SIGNALS = {one.name: signal.Signals[one.signal] for one in FAULTS if one.carrier == "signal"}
+_OF_SERVICE = [one.name for one in FAULTS if one.carrier == "service"]
 
 
 @dataclass(eq=False)
@@ -65,7 +67,7 @@ class FaultDesk:
         if armed.immediate() and fault.kind in _SIGNALS:
             armed.finish(self._signal(gpu, fault.kind))
             return armed
-        if armed.immediate() and fault.kind == "xid":
+        if armed.immediate() and fault.kind in _OF_SERVICE:
             armed.finish(self._xid(gpu))
             return armed
         with self._lock:
@@ -84,7 +86,7 @@ class FaultDesk:
                 self._armed.remove(match)
                 self._fired_at[match.session] = time.monotonic()
         if match is not None:
-            if match.fault.kind == "xid":
+            if match.fault.kind in _OF_SERVICE:
                 self._xid(gpu)
             match.finish(detail)
 

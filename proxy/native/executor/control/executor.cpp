@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "device/devices.h"
+#include "jitc/generated_faults.h"
 #include "json_codec.h"
 
 namespace jitc {
@@ -112,18 +113,22 @@ void Executor::report_loop() {
 
 void Executor::fire(const Fault& fault, const std::string& detail) {
   if (control_.fault_fired) control_.fault_fired(fault.number, detail.c_str());
-  if (fault.of_device() || fault.kind == "xid") return;  // the device, the service
-  if (fault.kind == "stop-worker") {
-    kill(getpid(), SIGSTOP);
-    return;
+  const ops::FaultKind* const kind = ops::find_fault(fault.kind);
+  if (!kind) return;
+  switch (kind->carrier) {
+    case ops::FaultCarrier::signal:
+      kill(getpid(), kind->signal);
+      while (kind->signal == SIGKILL) pause();
+      return;
+    case ops::FaultCarrier::sessions:
+      for (const auto& session : all())
+        session->break_device(kIllegalAddress, "sticky-error",
+                              "an illegal memory access was encountered (injected fault)");
+      return;
+    case ops::FaultCarrier::device:
+    case ops::FaultCarrier::service:
+      return;
   }
-  if (fault.kind == "kill-worker") {
-    kill(getpid(), SIGKILL);
-    for (;;) pause();
-  }
-  for (const auto& session : all())
-    session->break_device(kIllegalAddress, "sticky-error",
-                          "an illegal memory access was encountered (injected fault)");
 }
 
 }  // namespace jitc

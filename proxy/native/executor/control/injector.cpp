@@ -5,14 +5,12 @@
 
 #include "base/error.h"
 #include "executor/journal/wire.h"
+#include "jitc/generated_faults.h"
 #include "jitc/generated_op_traits.h"
 
 namespace jitc {
 namespace {
-constexpr std::array<std::string_view, 3> kPhases{"forward", "backward", "optimizer"};
-constexpr std::array<std::string_view, 3> kPoints{"collective", "copy", "boundary"};
-constexpr std::array<std::string_view, 4> kKinds{"kill-worker", "stop-worker", "sticky-error", "xid"};
-constexpr std::array<std::string_view, 3> kDeviceKinds{"illegal-access", "endless-kernel", "hung-collective"};
+using ops::kPhases, ops::kPoints;
 
 template <size_t N>
 bool contains(const std::array<std::string_view, N>& list, std::string_view value) {
@@ -44,7 +42,7 @@ bool reached(Fault& fault, const ops::OpHeader& op, std::string_view point, uint
   if (fault.of_device()) {
     if (!point.empty()) return false;
     if (contains(kPoints, fault.phase)) point = point_of(op);
-    if (fault.kind == "hung-collective" && point_of(op) != "collective") return false;
+    if (fault.waits_for_collective() && point_of(op) != "collective") return false;
   }
   if (fault.sequence) return point.empty() && op.sequence >= fault.sequence;
   if (fault.operations) return point.empty() && --fault.operations == 0;
@@ -59,11 +57,18 @@ bool reached(Fault& fault, const ops::OpHeader& op, std::string_view point, uint
 }
 }  // namespace
 
-bool Fault::of_device() const { return contains(kDeviceKinds, kind); }
+bool Fault::of_device() const {
+  const ops::FaultKind* const known = ops::find_fault(kind);
+  return known && known->carrier == ops::FaultCarrier::device;
+}
+
+bool Fault::waits_for_collective() const {
+  const ops::FaultKind* const known = ops::find_fault(kind);
+  return known && known->collective;
+}
 
 void Injector::check(const Fault& fault) {
-  if (!contains(kKinds, fault.kind) && !fault.of_device())
-    throw Error("unknown fault \"" + fault.kind + "\"");
+  if (!ops::find_fault(fault.kind)) throw Error("unknown fault \"" + fault.kind + "\"");
   if (!fault.phase.empty() && !contains(kPhases, fault.phase) && !contains(kPoints, fault.phase))
     throw Error("unknown phase \"" + fault.phase +
                 "\": forward, backward, optimizer, collective, copy or boundary");

@@ -23,6 +23,7 @@ struct Fault {
 
   /// The device itself is to fail, not this process: Backend::inject.
   bool of_device() const;
+  bool waits_for_collective() const;
   bool at_once() const {
     return !sequence && !operations && !boundary && phase.empty() && !armed_at_boundary;
   }

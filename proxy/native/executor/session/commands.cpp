@@ -116,7 +116,7 @@ void Session::arm(const Fault& fault) {
 void Session::arm_device(Fault fault) {
   const std::string why = backend_->cannot_inject(fault.kind);
   if (!why.empty()) throw Error(why);
-  if (fault.at_once()) fault.skip = 0, fault.operations = fault.kind == "hung-collective" ? 0 : 1;
+  if (fault.at_once()) fault.skip = 0, fault.operations = fault.waits_for_collective() ? 0 : 1;
   injector_.arm(fault);
 }
 
