@@ -91,7 +91,7 @@ def main() -> int:
     arguments = parser(__doc__)
     arguments.add_argument("--rounds", type=int, default=15)
     args = arguments.parse_args()
-    options = {"device": "software", "memory_limit": 1 << 30, "threads": 1, "operators": ""}
+    options = {"device": "software", "memory_limit": 1 << 30, "threads": 1}
     executor = Executor(executor_library(), options, NoControl())  # type: ignore[arg-type]
     keep: list[Any] = []
     feed = open_feed(executor, keep)

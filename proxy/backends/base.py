@@ -37,12 +37,7 @@ class Assignment:
     memory_limit: int
     threads: int
     ordinal: int = 0
-    driver: str = ""
-    nccl: str = ""
-    cublas: str = ""
-    cublaslt: str = ""
-    nvrtc: str = ""
-    cudnn: str = ""
+    libraries: Mapping[str, str] = field(default_factory=dict)  # name of the option -> path; those that are there
     environment: Mapping[str, str] = field(default_factory=dict)  # set before the device is opened
 
 

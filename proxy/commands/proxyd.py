@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from ..common import paths
 from .options import (
     FAILED,
+    LIBRARIES,
     USAGE,
     CommandError,
     Parser,
@@ -89,12 +90,7 @@ def _config(arguments: argparse.Namespace) -> Config:
         gpus=arguments.gpus,
         workers_per_gpu=arguments.workers_per_gpu,
         hang_seconds=arguments.hang_seconds,
-        driver=arguments.driver or "",
-        nccl=arguments.nccl or "",
-        cublas=arguments.cublas or "",
-        cublaslt=arguments.cublaslt or "",
-        nvrtc=arguments.nvrtc or "",
-        cudnn=arguments.cudnn or "",
+        libraries={name: path for name in LIBRARIES if (path := getattr(arguments, name))},
         memory_limit=arguments.memory_limit,
         threads=arguments.threads,
         journal_bytes=arguments.journal_limit,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -80,12 +80,7 @@ class Config:
     memory_limit: int = 0  # of a virtual GPU; 0: the device's own, divided
     threads: int = 0  # of one operator; 0: cores divided by GPUs
     hang_seconds: float = HANG_SECONDS  # nothing heard, no progress for so long: a fault; 0: never
-    driver: str = ""  # paths of NVIDIA's libraries; empty: looked for
-    nccl: str = ""
-    cublas: str = ""
-    cublaslt: str = ""
-    nvrtc: str = ""
-    cudnn: str = ""
+    libraries: Mapping[str, str] = field(default_factory=dict)  # what was named: option -> path; others are looked for
     validate_every: int = 0  # boundaries between validations (recovery/validation.py); 0: only when asked
     replay_mismatch: str = AUTO  # one of MISMATCHES
     noise: int = 0  # software device: sums in another order each time, as a GPU; 0: as a CPU

@@ -30,14 +30,8 @@ class Options(TypedDict):
     gpu: int
     memory_limit: int
     threads: int
-    operators: str
     ordinal: int
-    driver: str
-    nccl: str
-    cublas: str
-    cublaslt: str
-    nvrtc: str
-    cudnn: str
+    libraries: dict[str, str]
     images: str
     images_limit: int
     hang_seconds: float

@@ -11,10 +11,10 @@ namespace jitc {
 
 bool has_device(const std::string& name) { return name == "software" || name == "cuda"; }
 
-bool open_device(const std::string& name, const std::string& driver_path, const std::string& nvrtc_path,
-                 int ordinal, std::shared_ptr<void>& open, std::string& error) {
+bool open_device(const std::string& name, const Libraries& libraries, int ordinal,
+                 std::shared_ptr<void>& open, std::string& error) {
   if (name != "cuda") return true;
-  open = open_cuda_gpu(driver_path, nvrtc_path, ordinal, error);
+  open = open_cuda_gpu(libraries, ordinal, error);
   return open != nullptr;
 }
 

@@ -42,14 +42,11 @@ class CudaBackend:
 
     def __init__(self, config: Config) -> None:
         self._physical = nvml.physical_gpus()
-        named = {
-            "driver": config.driver, "nccl": config.nccl, "cublas": config.cublas, "cublaslt": config.cublaslt,
-            "nvrtc": config.nvrtc, "cudnn": config.cudnn,
-        }  # fmt: skip
-        paths = {name: libraries.candidates(name, named[name]) for name in libraries.NAMES}
+        named = config.libraries
+        paths = {name: libraries.candidates(name, named.get(name, "")) for name in libraries.NAMES}
         answer = probe.ask(
             {
-                "libraries": paths, "own_lt": bool(config.cublaslt),
+                "libraries": paths, "own_lt": "cublaslt" in named,
                 "address_bases": config.address_bases, "address_bytes": config.address_bytes,
             }
         )  # fmt: skip
@@ -71,11 +68,16 @@ class CudaBackend:
         if self._share > 1:
             environment["NCCL_HOSTID"] = f"{host_identity()}-{index // len(self._seen)}"
         return Assignment(
-            memory_limit=gpu.memory_total, threads=1, ordinal=0, driver=self._driver["path"],
-            nccl=self._libraries["nccl"]["path"], cublas=self._libraries["cublas"]["path"],
-            cublaslt=self._libraries["cublaslt"]["path"], nvrtc=self._libraries["nvrtc"]["path"],
-            cudnn=self._libraries["cudnn"]["path"], environment=environment,
-        )  # fmt: skip
+            memory_limit=gpu.memory_total,
+            threads=1,
+            ordinal=0,
+            libraries=self._opened(),
+            environment=environment,
+        )
+
+    def _opened(self) -> dict[str, str]:
+        found = {"driver": self._driver} | dict(self._libraries)
+        return {name: one["path"] for name, one in found.items() if one["path"]}
 
     def versions(self) -> dict[str, int]:
         """Of the driver and the libraries, as they say themselves."""
@@ -136,7 +138,7 @@ def _check_libraries(found: Mapping[str, Mapping[str, Any]], named: Mapping[str,
     for name, library in found.items():
         if library["path"]:
             continue
-        if named[name]:
+        if name in named:
             raise NoDevice(f"--{name}: {library['error']}")
         print(f"jitc-proxyd: no {name} library, {_WITHOUT[name]}: {library['error']}", file=sys.stderr)
 

@@ -248,13 +248,27 @@ class Backend {
   }
 };
 
+/// Libraries that are opened at run time: names (jitc/executor_api.h) and paths.
+class Libraries {
+ public:
+  Libraries() = default;
+  explicit Libraries(std::map<std::string, std::string, std::less<>> paths) : paths_(std::move(paths)) {}
+  /// Empty: it is not there.
+  const std::string& path(std::string_view name) const {
+    static const std::string kNone;
+    const auto found = paths_.find(name);
+    return found == paths_.end() ? kNone : found->second;
+  }
+
+ private:
+  std::map<std::string, std::string, std::less<>> paths_;
+};
+
 struct BackendOptions {
   uint64_t address_base, address_bytes, memory_limit;
-  int threads;                 // of one operator; fixed per job so that results do not change
-  uint64_t noise;              // of the software device's sums, 0: none
-  std::string operators_path;  // libjitc_operators.so or empty
-  // Of the cuda device. Libraries are opened at run time; an empty path means: not there.
-  std::string driver_path, nccl_path, cublas_path, cublaslt_path, nvrtc_path, cudnn_path;
+  int threads;     // of one operator; fixed per job so that results do not change
+  uint64_t noise;  // of the software device's sums, 0: none
+  Libraries libraries;
   int ordinal = 0;          // of the driver
   double hang_seconds = 0;  // work that makes no progress for so long is a fault; 0: never
   PinnedRange pinned;       // shared with the program
@@ -267,8 +281,7 @@ inline std::shared_ptr<MemoryBudget> budget_of(const BackendOptions& options) {
 std::unique_ptr<Backend> make_software_backend(const BackendOptions&, ExecutionSink&, Rendezvous&,
                                                std::string& error);
 /// What sessions on a GPU share, kept open while the pointer lives; nullptr with the reason.
-std::shared_ptr<void> open_cuda_gpu(const std::string& driver_path, const std::string& nvrtc_path,
-                                    int ordinal, std::string& error);
+std::shared_ptr<void> open_cuda_gpu(const Libraries& libraries, int ordinal, std::string& error);
 std::unique_ptr<Backend> make_cuda_backend(const BackendOptions&, ExecutionSink&, Rendezvous&, ImageSource&,
                                            std::string& error);
 

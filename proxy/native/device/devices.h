@@ -1,5 +1,5 @@
-// What the core needs of the devices beside Backend. Implemented in proxy/native/devices.cpp, the one file that knows
-// both sides.
+// What the core needs of the devices beside Backend. Implemented in proxy/native/devices.cpp, the one file
+// that knows both sides.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -13,8 +13,8 @@ namespace jitc {
 bool has_device(const std::string& name);
 /// Opens what the sessions of a process share, so that none of them pays for it; false with the reason. The
 /// device stays open while `open` lives.
-bool open_device(const std::string& name, const std::string& driver_path, const std::string& nvrtc_path,
-                 int ordinal, std::shared_ptr<void>& open, std::string& error);
+bool open_device(const std::string& name, const Libraries& libraries, int ordinal,
+                 std::shared_ptr<void>& open, std::string& error);
 /// nullptr with the reason.
 std::unique_ptr<Backend> make_backend(const std::string& name, const BackendOptions&, ExecutionSink&,
                                       Rendezvous&, ImageSource&, std::string& error);

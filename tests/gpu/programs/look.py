@@ -44,8 +44,8 @@ def discover(*words: str) -> dict[str, Any]:
     parser = argparse.ArgumentParser()
     add_device_options(parser)
     given = parser.parse_args(["--device", "cuda", *words])
-    named = {name: getattr(given, name) for name in _LIBRARIES}
-    backend: Any = open_backend(Config(socket="/nowhere", device="cuda", gpus=given.gpus, **named))
+    named = {name: path for name in _LIBRARIES if (path := getattr(given, name))}
+    backend: Any = open_backend(Config(socket="/nowhere", device="cuda", gpus=given.gpus, libraries=named))
     told = backend.assignment(0)
     return {
         "gpus": [
@@ -56,7 +56,7 @@ def discover(*words: str) -> dict[str, Any]:
             for gpu in backend.gpus
         ],
         "address_base": hex(backend.address_base), "versions": backend.versions(),
-        "libraries": {name: getattr(told, name) for name in _LIBRARIES},
+        "libraries": {name: told.libraries.get(name, "") for name in _LIBRARIES},
     }  # fmt: skip
 
 

@@ -175,9 +175,9 @@ def make_executor(
     """JITC_TEST_DRIVER names a driver: then on the cuda device. JITC_TEST_NVRTC, JITC_TEST_NCCL: libraries for it."""
     driver = os.environ.get("JITC_TEST_DRIVER", "")
     options: Any = {
-        "device": "cuda" if driver else "software", "memory_limit": memory_limit, "threads": 1, "operators": "",
-        "poison": poison, "driver": driver, "nvrtc": os.environ.get("JITC_TEST_NVRTC", ""),
-        "nccl": os.environ.get("JITC_TEST_NCCL", ""), "ordinal": ordinal, "gpu": gpu,
+        "device": "cuda" if driver else "software", "memory_limit": memory_limit, "threads": 1,
+        "poison": poison, "ordinal": ordinal, "gpu": gpu,
+        "libraries": {one: os.environ.get(f"JITC_TEST_{one.upper()}", "") for one in ("driver", "nvrtc", "nccl")},
     }  # fmt: skip
     return binding.Executor(library(), options, control or Control())
 

@@ -29,8 +29,8 @@ class Node:
 
     def worker(self) -> Executor:
         options: Any = {
-            "device": "cuda", "memory_limit": 0, "threads": 1, "operators": "", "driver": str(fake_library("cuda")),
-            "nccl": "", "cublas": "", "cublaslt": "", "nvrtc": str(fake_library("nvrtc")), "cudnn": "",
+            "device": "cuda", "memory_limit": 0, "threads": 1,
+            "libraries": {"driver": str(fake_library("cuda")), "nvrtc": str(fake_library("nvrtc"))},
             "ordinal": 0, "hang_seconds": 0.0, "images": str(self.folder), "images_limit": 64 * MIB, "poison": True,
         }  # fmt: skip
         return Executor(library(), options, self.control)

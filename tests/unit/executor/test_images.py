@@ -33,7 +33,7 @@ class Node:
 
     def worker(self) -> Executor:
         options: Any = {
-            "device": "software", "memory_limit": 64 * MIB, "threads": 1, "operators": "",
+            "device": "software", "memory_limit": 64 * MIB, "threads": 1,
             "images": str(self.folder), "images_limit": self.limit,
         }  # fmt: skip
         self.executors.append(binding.Executor(library(), options, self.control))

@@ -127,9 +127,10 @@ def test_cuda_gpus(tmp_path: Path, answer: Answer, capsys: pytest.CaptureFixture
     assert (first.name, first.uuid, first.memory_total) == ("NVIDIA Test", GPU_A, 80 << 30)
     assert (first.capability, first.multiprocessors, first.attributes[16]) == ((9, 0), 132, 132)
     told = backend.assignment(1)
-    assert (told.driver, told.nccl, told.cublas, told.cublaslt, told.nvrtc, told.cudnn) == (
-        "/d/libcuda.so.1", "/d/libnccl.so.2", "/d/libcublas.so.13", "", "/d/libnvrtc.so.13", "/d/libcudnn.so.9",
-    )  # fmt: skip
+    assert told.libraries == {
+        "driver": "/d/libcuda.so.1", "nccl": "/d/libnccl.so.2", "cublas": "/d/libcublas.so.13",
+        "nvrtc": "/d/libnvrtc.so.13", "cudnn": "/d/libcudnn.so.9",
+    }  # fmt: skip
     assert all(gpu.cudnn for gpu in backend.gpus)
     # NCCL's own idea of a node serves as long as no two workers share a GPU.
     assert environments(backend) == [{"CUDA_VISIBLE_DEVICES": f"GPU-{cuda.dashed(one)}"} for one in (GPU_A, GPU_B)]
@@ -140,7 +141,7 @@ def test_without_nvrtc_nothing_is_refused(tmp_path: Path, answer: Answer, capsys
     answer()["libraries"]["nvrtc"] = {"path": "", "version": 0, "error": "libnvrtc.so.13 cannot be opened"}
     backend = open_backend(config(tmp_path, device="cuda", gpus=0))
     assert "no nvrtc library, hashed by the host, slower: device memory" in capsys.readouterr().err
-    assert backend.assignment(0).nvrtc == ""
+    assert "nvrtc" not in backend.assignment(0).libraries
 
 
 def test_without_cudnn_its_calls_are_refused(
@@ -150,9 +151,9 @@ def test_without_cudnn_its_calls_are_refused(
     backend = open_backend(config(tmp_path, device="cuda", gpus=0))
     said = capsys.readouterr().err
     assert "no cudnn library, refused: cuDNN calls" in said and "nvidia-cudnn-cu13" in said
-    assert backend.assignment(0).cudnn == "" and not backend.gpus[0].cudnn
+    assert "cudnn" not in backend.assignment(0).libraries and not backend.gpus[0].cudnn
     with pytest.raises(NoDevice, match="--cudnn: libcudnn"):
-        open_backend(config(tmp_path, device="cuda", gpus=0, cudnn=__file__))
+        open_backend(config(tmp_path, device="cuda", gpus=0, libraries={"cudnn": __file__}))
 
 
 def test_several_workers_on_a_gpu(tmp_path: Path, answer: Answer, monkeypatch: pytest.MonkeyPatch) -> None:

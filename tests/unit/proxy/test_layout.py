@@ -9,7 +9,7 @@ from toolkit.sandbox import refusing
 
 PROGRAM = """
 import subprocess
-from jitc.proxy.backends.layout import fix_layout
+from jitc.proxy.backends.cuda.layout import fix_layout
 print(fix_layout())
 for _ in range(2):
     print(subprocess.check_output(["grep", "stack", "/proc/self/maps"], text=True).split()[0])

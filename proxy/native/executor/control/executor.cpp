@@ -18,8 +18,7 @@ constexpr uint32_t kUnknown = 999;         // cudaErrorUnknown
 Executor::Executor(const std::string& options, const jitc_control& control)
     : options_(parse_options(options)), control_(control) {
   std::string error;
-  if (!open_device(options_.device, options_.driver_path, options_.nvrtc_path, options_.ordinal, device_,
-                   error))
+  if (!open_device(options_.device, options_.libraries, options_.ordinal, device_, error))
     throw Error("the " + options_.device + " device cannot be opened: " + error);
   reporter_ = std::thread([this] { report_loop(); });
 }

@@ -220,6 +220,17 @@ const std::map<std::string, Command>& commands() {
 
 }  // namespace
 
+Libraries parse_libraries(const Json& json) {
+  std::map<std::string, std::string, std::less<>> paths;
+  const Json& listed = json.value("libraries", Json::object());
+  if (!listed.is_object()) throw Error("the request's \"libraries\" has a wrong type");
+  for (const auto& [name, path] : listed.items()) {
+    if (!path.is_string()) throw Error("the path of \"" + name + "\" has a wrong type");
+    paths[name] = path.get<std::string>();
+  }
+  return Libraries(std::move(paths));
+}
+
 DeviceOptions parse_options(const std::string& text) {
   const Json json = parse(text);
   const auto device = get<std::string>(json, "device");
@@ -231,13 +242,7 @@ DeviceOptions parse_options(const std::string& text) {
   options.memory_limit = get<uint64_t>(json, "memory_limit");
   options.threads = std::max(1, get<int>(json, "threads", 1));
   options.noise = get<uint64_t>(json, "noise");
-  options.operators_path = get<std::string>(json, "operators");
-  options.driver_path = get<std::string>(json, "driver");
-  options.nccl_path = get<std::string>(json, "nccl");
-  options.cublas_path = get<std::string>(json, "cublas");
-  options.cublaslt_path = get<std::string>(json, "cublaslt");
-  options.nvrtc_path = get<std::string>(json, "nvrtc");
-  options.cudnn_path = get<std::string>(json, "cudnn");
+  options.libraries = parse_libraries(json);
   options.ordinal = get<int>(json, "ordinal");
   options.hang_seconds = get<double>(json, "hang_seconds");
   options.images = {get<std::string>(json, "images"), get<uint64_t>(json, "images_limit")};

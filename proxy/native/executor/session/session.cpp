@@ -46,11 +46,16 @@ Session::Session(const SessionRequest& request, const DeviceOptions& options, Ho
       images_(options.images, request.session, request.rebuild),
       epoch_(request.epoch),
       state_(request.rebuild ? State::fenced : State::running) {
-  const BackendOptions device{
-      request.address_base, request.address_bytes,  options.memory_limit, options.threads,
-      options.noise,        options.operators_path, options.driver_path,  options.nccl_path,
-      options.cublas_path,  options.cublaslt_path,  options.nvrtc_path,   options.cudnn_path,
-      options.ordinal,      options.hang_seconds,   pinned_.range(),      budget_};
+  const BackendOptions device{.address_base = request.address_base,
+                              .address_bytes = request.address_bytes,
+                              .memory_limit = options.memory_limit,
+                              .threads = options.threads,
+                              .noise = options.noise,
+                              .libraries = options.libraries,
+                              .ordinal = options.ordinal,
+                              .hang_seconds = options.hang_seconds,
+                              .pinned = pinned_.range(),
+                              .budget = budget_};
   std::string error;
   backend_ = make_backend(options.device, device, *this, *this, images_, error);
   if (!backend_) throw Error("the " + options.device + " device cannot be made: " + error);

@@ -50,10 +50,8 @@ struct DeviceOptions {
   uint64_t memory_limit = 0;
   int threads = 1;
   uint64_t noise = 0;  // of the software device's sums
-  std::string operators_path;
-  // Of the cuda device.
-  std::string driver_path, nccl_path, cublas_path, cublaslt_path, nvrtc_path, cudnn_path;
-  int ordinal = 0;
+  Libraries libraries;
+  int ordinal = 0;  // of the cuda device
   double hang_seconds = 0;
   ImageStore::Place images;
   bool poison = false;  // fill what is not restored with a pattern, so that its use shows

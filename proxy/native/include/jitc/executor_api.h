@@ -38,10 +38,10 @@ typedef struct jitc_control {
   void (*fault_fired)(uint64_t number, const char* detail);
 } jitc_control;
 
-/* options: {"device": "software", "gpu": index, "memory_limit": bytes, "threads": n, "operators": path of
- * libjitc_operators.so or ""}, or {"device": "cuda", "gpu": index, "memory_limit": bytes or 0 for all of it,
- * "threads": n, "driver", "nccl", "cublas", "cublaslt", "nvrtc", "cudnn": paths of the libraries, "ordinal":
- * n, "hang_seconds": s or 0}. */
+/* options: {"device": "software" or "cuda", "gpu": index, "memory_limit": bytes or 0 for all of it,
+ * "threads": n, "ordinal": n, "hang_seconds": s or 0, "libraries": {name: path}}. A device opens what it
+ * needs of the libraries: "operators" (libjitc_operators.so) the software device; "driver", "nccl", "cublas",
+ * "cublaslt", "nvrtc", "cudnn" the cuda device. What is not named is not there. */
 JITC_API jitc_executor* jitc_executor_create(const char* options_json, const jitc_control* control);
 JITC_API void jitc_executor_destroy(jitc_executor*);
 JITC_API const char* jitc_executor_message(void); /* of this thread */

@@ -43,12 +43,12 @@ std::unique_ptr<Backend> make_device(const Options& options, ExecutionSink& sink
   wanted.address_bytes = kRange;
   wanted.memory_limit = options.limit;
   wanted.threads = 1;
-  wanted.driver_path = options.driver;
-  wanted.cublas_path = options.cublas;
-  wanted.cublaslt_path = options.cublaslt;
-  wanted.cudnn_path = options.cudnn;
-  wanted.nccl_path = options.nccl;
-  wanted.nvrtc_path = options.nvrtc;
+  wanted.libraries = Libraries({{"driver", options.driver},
+                                {"cublas", options.cublas},
+                                {"cublaslt", options.cublaslt},
+                                {"cudnn", options.cudnn},
+                                {"nccl", options.nccl},
+                                {"nvrtc", options.nvrtc}});
   wanted.hang_seconds = options.hang_seconds;
   wanted.pinned = options.pinned;
   wanted.budget = options.budget;

@@ -6,7 +6,7 @@ namespace jitc::test {
 Session::Session(Rendezvous* rendezvous, uint64_t slot, uint64_t limit, const std::string& operators,
                  PinnedRange pinned, double hang_seconds, std::shared_ptr<MemoryBudget> budget)
     : Client(slot) {
-  BackendOptions options{base, kRange, limit, 1, 0, operators};
+  BackendOptions options{base, kRange, limit, 1, 0, Libraries({{"operators", operators}})};
   options.pinned = pinned;
   options.hang_seconds = hang_seconds;
   options.budget = std::move(budget);

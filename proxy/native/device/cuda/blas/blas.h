@@ -57,7 +57,7 @@ class BlasHandle {
 class Blas {
  public:
   explicit Blas(const BackendOptions& options)
-      : path_(options.cublas_path), lt_path_(options.cublaslt_path) {}
+      : path_(options.libraries.path("cublas")), lt_path_(options.libraries.path("cublaslt")) {}
 
   void create(uint64_t handle);
   void destroy(uint64_t handle);

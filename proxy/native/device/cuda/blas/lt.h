@@ -18,7 +18,7 @@ namespace jitc::cuda {
 
 class Lt {
  public:
-  explicit Lt(const BackendOptions& options) : path_(options.cublaslt_path) {}
+  explicit Lt(const BackendOptions& options) : path_(options.libraries.path("cublaslt")) {}
   ~Lt();
   Lt(const Lt&) = delete;
   Lt& operator=(const Lt&) = delete;

@@ -52,7 +52,7 @@ Device::~Device() {
 }
 
 bool Device::open(std::string& error) {
-  const auto driver = Driver::open(options_.driver_path, error);
+  const auto driver = Driver::open(options_.libraries.path("driver"), error);
   if (!driver) return false;
   context_ = Context::of(driver, options_.ordinal, error);
   if (!context_) return false;
@@ -65,12 +65,12 @@ bool Device::open(std::string& error) {
     host_ranges_ = std::make_unique<HostRanges>(context_, options_.pinned, memory_);
     pinned_ = std::make_unique<PinnedPool>(context_);
     transfer_ = std::make_unique<Transfer>(context_);
-    hasher_ = std::make_unique<Hasher>(context_, options_.nvrtc_path);
+    hasher_ = std::make_unique<Hasher>(context_, options_.libraries.path("nvrtc"));
     completer_ = std::make_unique<Completer>(context_, sink_, *this, options_.hang_seconds);
     legacy_ = std::make_unique<Stream>(context_, *completer_);
     modules_ = std::make_unique<Modules>(context_, images_, memory_);
-    communicators_ =
-        std::make_unique<Communicators>(options_.nccl_path, sink_, rendezvous_, *this, options_.hang_seconds);
+    communicators_ = std::make_unique<Communicators>(options_.libraries.path("nccl"), sink_, rendezvous_,
+                                                     *this, options_.hang_seconds);
   } catch (const OpError& failure) {
     return error = failure.message, false;
   }
@@ -328,18 +328,17 @@ bool Device::communicator(uint64_t handle, Resources::Communicator& out) const {
 }  // namespace jitc::cuda
 
 namespace jitc {
-std::shared_ptr<void> open_cuda_gpu(const std::string& driver_path, const std::string& nvrtc_path,
-                                    int ordinal, std::string& error) {
+std::shared_ptr<void> open_cuda_gpu(const Libraries& libraries, int ordinal, std::string& error) {
   struct OpenGpu {
     std::shared_ptr<cuda::Context> context;
     cuda::KernelWork kernel;  // under way before a session needs it
   };
-  const auto driver = cuda::Driver::open(driver_path, error);
+  const auto driver = cuda::Driver::open(libraries.path("driver"), error);
   if (!driver) return nullptr;
   auto context = cuda::Context::of(driver, ordinal, error);
   if (!context) return nullptr;
   const int capability = context->capability();
-  return std::shared_ptr<OpenGpu>(new OpenGpu{std::move(context), {nvrtc_path, capability}});
+  return std::shared_ptr<OpenGpu>(new OpenGpu{std::move(context), {libraries.path("nvrtc"), capability}});
 }
 
 std::unique_ptr<Backend> make_cuda_backend(const BackendOptions& options, ExecutionSink& sink,

@@ -75,8 +75,9 @@ void DnnOutcome::demand() const {
 }
 
 Dnn::Dnn(const BackendOptions& options, ImageSource& images)
-    : path_(options.cudnn_path),
-      beside_{options.cublaslt_path, options.cublas_path, options.nvrtc_path},
+    : path_(options.libraries.path("cudnn")),
+      beside_{options.libraries.path("cublaslt"), options.libraries.path("cublas"),
+              options.libraries.path("nvrtc")},
       images_(images) {}
 
 Dnn::~Dnn() {

@@ -31,7 +31,7 @@ bool Device::inject(std::string_view kind, const ops::OpHeader& op, std::string&
 void Device::harm(std::string_view kind, const ops::OpHeader& op) {
   const auto found = streams_.find(op.stream);
   Stream& stream = found == streams_.end() ? *legacy_ : *found->second;
-  if (!harm_) harm_ = std::make_unique<Harm>(context_, options_.nvrtc_path);
+  if (!harm_) harm_ = std::make_unique<Harm>(context_, options_.libraries.path("nvrtc"));
   if (kind == "hung-collective") return desert(stream, as<ops::Collective>(op));
   if (kind == "illegal-access")
     harm_->access_illegally(stream.own());

@@ -52,16 +52,17 @@ bool comes_back(const std::future<Outcome>& done, const Link& link, std::chrono:
 
 bool Device::links() const {
   std::string error;
-  return Nccl::open(options_.nccl_path, error) != nullptr;
+  return Nccl::open(options_.libraries.path("nccl"), error) != nullptr;
 }
 
 bool Device::move_blocks(const Link& link, std::span<const MemoryRange> ranges, std::string& error) {
   const auto there = [this](const MemoryRange& one) { return memory_.contains(one.address, one.bytes); };
   const std::string refusal = std::ranges::all_of(ranges, there) ? "" : "a block is not allocated";
   const std::chrono::milliseconds rest(static_cast<int64_t>(rest_limit() * 1000));
-  std::packaged_task<Outcome()> task([end = std::make_shared<LinkEnd>(context_, options_.nccl_path, link),
-                                      blocks = std::vector(ranges.begin(), ranges.end()), refusal,
-                                      rest] { return run(*end, blocks, refusal, rest); });
+  std::packaged_task<Outcome()> task(
+      [end = std::make_shared<LinkEnd>(context_, options_.libraries.path("nccl"), link),
+       blocks = std::vector(ranges.begin(), ranges.end()), refusal,
+       rest] { return run(*end, blocks, refusal, rest); });
   auto done = task.get_future();
   std::thread thread(std::move(task));
   Outcome outcome{false, false, "NCCL does not come back"};

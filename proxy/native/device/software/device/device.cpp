@@ -41,7 +41,7 @@ bool Device::open(const BackendOptions& options, std::string& error) {
   watch(legacy_);
   hang_watch_ = std::make_unique<HangWatch>(
       options.hang_seconds, [this] { return oldest_running(); }, [this](auto op) { hung(op); });
-  operators_ = Operators::open(options.operators_path, options.threads, options.noise, error);
+  operators_ = Operators::open(options.libraries.path("operators"), options.threads, options.noise, error);
   return operators_ && memory_.reserve(error);
 }
 
