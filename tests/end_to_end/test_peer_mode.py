@@ -20,7 +20,7 @@ from toolkit.waiting import until
 from toolkit.workplace import Workplace
 
 Reference = Callable[[Script, str], list[Record]]
-STEPS = 200
+STEPS = 500  # at a dozen milliseconds each: the service has finished measuring long before the end
 PHASES = ("forward", "backward", "collective", "optimizer", "boundary", "copy")
 QUICK = {("gpt", "optimizer"), ("cnn", "backward")}
 #: Jobs whose state replicas share, and why the others keep copies.

@@ -14,16 +14,11 @@ import pytest
 from real_client import RealClient
 from toolkit.waiting import until
 
-from jitc.proxy.common import paths
 from jitc.proxy.common.config import Config
 from jitc.proxy.node.workers.stats import stats_of
 from jitc.proxy.recovery.peer_mode.policy import Policies
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
-
-pytestmark = pytest.mark.skipif(
-    not (Path(paths.__file__).parent / "lib" / "libjitc_executor.so").exists(), reason="needs the native build"
-)
 
 #: Of each rank: parameters, which are equal; statistics of its own; gradients; and where a bit flips.
 PARAMETERS, STATISTICS, GRADIENTS, FLIPPED = (0, 64 << 10), (64 << 10, 4096), (80 << 10, 1024), 60_000

@@ -16,18 +16,12 @@ from real_client import COUNTER, STATE, RealClient, expected, inject, reduce, st
 from standin_client import wait_until
 from toolkit.waiting import until
 
-from jitc.proxy.common import paths
 from jitc.proxy.common.config import Config
 from jitc.proxy.node.workers.worker import Worker
 from jitc.proxy.recovery.phases import Event, Timeline
 from jitc.proxy.service import Service
 
-pytestmark = [
-    pytest.mark.skipif(
-        not (Path(paths.__file__).parent / "lib" / "libjitc_executor.so").exists(), reason="needs the native build"
-    ),
-    pytest.mark.timeout(100),
-]
+pytestmark = pytest.mark.timeout(100)
 #: What begins a phase, and how long the phase takes about, in seconds.
 PHASES = {
     "fence": (None, 0.004),

@@ -12,13 +12,8 @@ import pytest
 from real_client import COUNTER, STATE, RealClient, expected, inject, reduce, states, together
 from standin_client import wait_until, worker_of
 
-from jitc.proxy.common import paths
 from jitc.proxy.common.config import Config
 from jitc.proxy.service import Service
-
-pytestmark = pytest.mark.skipif(
-    not (Path(paths.__file__).parent / "lib" / "libjitc_executor.so").exists(), reason="needs the native build"
-)
 
 
 @pytest.fixture

@@ -10,14 +10,10 @@ import pytest
 from real_client import COUNTER, STATE, RealClient, expected, inject, reduce, states, together
 from standin_client import wait_until
 
-from jitc.proxy.common import paths, rpc
+from jitc.proxy.common import rpc
 from jitc.proxy.common.config import Config
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
-
-pytestmark = pytest.mark.skipif(
-    not (Path(paths.__file__).parent / "lib" / "libjitc_executor.so").exists(), reason="needs the native build"
-)
 
 
 @pytest.fixture
