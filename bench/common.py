@@ -40,10 +40,16 @@ def workplace(name: str) -> Iterator[Workplace]:
 
 
 def interposed_program(name: str) -> Path:
-    """bench/NAME.cpp, compiled and linked with the interposer in place of NVIDIA's libraries."""
+    """A C++ source of this folder, compiled and linked with the interposer in place of NVIDIA's libraries."""
     program = ROOT / "build" / "bench" / name
     program.parent.mkdir(parents=True, exist_ok=True)
-    command = ["g++", "-std=c++20", "-O2", f"-I{ROOT / 'interpose' / 'include'}", str(ROOT / "bench" / f"{name}.cpp")]
+    command = [
+        "g++",
+        "-std=c++20",
+        "-O2",
+        *(f"-I{ROOT / one / 'include'}" for one in ("interpose", "protos")),
+        str(ROOT / "bench" / f"{name}.cpp"),
+    ]
     link = [str(LIBRARIES / "libjitc_interpose.so"), f"-Wl,-rpath,{LIBRARIES}", "-ldl", "-o", str(program)]
     subprocess.run([*command, *link], check=True)
     return program

@@ -1,6 +1,6 @@
 """How an API function is described: its arguments and one policy class.
 
-The tables in ``cudart.py``, ``driver.py``, ``nccl.py``, ``cublas.py`` and ``cublaslt.py`` are made of
+The tables in ``cudart/``, ``driver/``, ``cublas/``, ``cudnn/`` and ``nccl.py`` are made of
 these. Called by: the generator's visitors and the tests. Promise: plain data, checked on import.
 
 An argument is written ``"[direction ]name: type[size]"``:

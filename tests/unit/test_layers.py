@@ -10,8 +10,8 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+from toolkit.tree import ROOT, tracked
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 #: Folders without a rule of their own -> what of jitc and of the heavy packages they must not import.
 FORBIDDEN = {
     "examples": ("jitc",),
@@ -40,11 +40,6 @@ SYSTEM = ("sys", "linux", "netinet", "arpa", "bits")
 LONGEST_FILE = 600
 SOURCES = ("*.py", "*.h", "*.cpp", "*.mk", "*.sh")
 FOLDERS_WITHOUT_README = {"tests"}
-
-
-def tracked(*patterns: str) -> list[Path]:
-    listing = subprocess.run(["git", "ls-files", "--", *patterns], cwd=ROOT, check=True, capture_output=True, text=True)
-    return [ROOT / line for line in listing.stdout.splitlines() if (ROOT / line).is_file()]
 
 
 def imports(path: Path) -> set[str]:
