@@ -2,10 +2,10 @@
 #include <cstring>
 #include <thread>
 
-#include "device/spoil.h"
 #include "content.h"
 #include "device/cuda/hash/hasher.h"
 #include "device/cuda/module/kernel_build.h"
+#include "device/spoil.h"
 #include "harness.h"
 
 namespace jitc::test {

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <set>
 
-#include "device/spoil.h"
 #include "cases.h"
 #include "content.h"
+#include "device/spoil.h"
 #include "hash_on_host.h"
 
 namespace jitc::test {
