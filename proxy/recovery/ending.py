@@ -15,6 +15,8 @@ from jitc.v1 import worker_pb2
 from ..node.registry import Registry, Session, SessionEvent, SessionState
 from .worker_calls import CALL_SECONDS
 
+#: For a killed process to be gone.
+DYING_SECONDS = 10.0
 CUDA_ERROR_UNAVAILABLE = 46  # cudaErrorDevicesUnavailable
 
 
@@ -37,9 +39,16 @@ def abandon(registry: Registry, session: Session, status: int, message: str) -> 
 
 
 def give_up(registry: Registry, sessions: Iterable[Session], why: str) -> None:
-    """All of them, because their job cannot be recovered."""
+    """All of them, because their job cannot be recovered.
+
+    Workers that live end first: what they hold on the GPU is free for others, although the programs may go on. A
+    program gets its error when it looks for its worker again.
+    """
     for session in sessions:
         try:
+            if session.worker is not None and session.worker.alive():
+                session.worker.kill()
+                session.worker.ends_within(DYING_SECONDS)
             abandon(registry, session, CUDA_ERROR_UNAVAILABLE, f"jitc could not recover this job: {why}")
         except Exception:
             traceback.print_exc(file=sys.stderr)

@@ -20,6 +20,8 @@ from .waiting import until
 BIN = Path(sys.executable).parent
 START_SECONDS = 90.0
 STOP_SECONDS = 30.0
+#: More deaths at one place than any job may have.
+LOSSES = 6
 RECOVERY_SECONDS = 60.0
 
 
@@ -134,19 +136,20 @@ class Service:
         return document
 
     def kill_until_given_up(self, pid: int) -> None:
-        """Each worker that the program of this process gets on GPU 0, until its job is given up."""
-        killed: set[int] = set()
+        """This process's worker, and each that follows it at the first op that it replays, until the job is given up.
 
-        def given_up() -> bool:
-            mine = next(one for one in self.status()["gpus"][0]["sessions"] if one["pid"] == pid)
-            if mine["state"] == "failed":
-                return True
-            if mine["worker_pid"] and mine["worker_pid"] not in killed:
-                killed.add(mine["worker_pid"])
-                os.kill(mine["worker_pid"], signal.SIGKILL)
-            return False
+        Its session must be the first of GPU 0, and no other program may come to the service afterwards.
+        """
 
-        until(given_up, 2 * RECOVERY_SECONDS, "the job is given up")
+        def state() -> str:
+            return str(self.status()["gpus"][0]["sessions"][0]["state"])
+
+        [mine, *_] = self.status()["gpus"][0]["sessions"]
+        assert mine["pid"] == pid, mine
+        for _ in range(LOSSES):
+            self.inject(kill_at_op(1), 0)
+        os.kill(mine["worker_pid"], signal.SIGKILL)
+        until(lambda: state() == "failed", 2 * RECOVERY_SECONDS, "the job is given up")
 
     def worker_pid(self, gpu: int) -> int | None:
         pid: int | None = self.status()["gpus"][gpu]["worker_pid"]
