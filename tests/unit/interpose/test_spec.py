@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -139,6 +140,8 @@ def test_check_notices_an_edited_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(generator, "ROOT", tmp_path)
+    (tmp_path / "docs").mkdir()
+    shutil.copy(ROOT / "docs" / "cli.md", tmp_path / "docs")  # of which only a part is generated
     assert generator.main([]) == 0
     capsys.readouterr()
     assert generator.main(["--check"]) == 0
