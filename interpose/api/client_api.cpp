@@ -145,7 +145,7 @@ int jitc_device_kind(void) {
   int kind = 0;
   guarded([&] {
     const GpuInfo* gpu = visible_gpu(0);
-    if (gpu) kind = gpu->device == "software" ? 1 : 2;
+    if (gpu) kind = gpu->runs_kernels ? 2 : 1;
     return kSuccess;
   });
   return kind;
@@ -155,7 +155,7 @@ int jitc_serves_cudnn(int device) {
   bool served = false;
   guarded([&] {
     const GpuInfo* gpu = visible_gpu(device);
-    served = gpu && gpu->runs_kernels() && gpu->cudnn;
+    served = gpu && gpu->runs_kernels && gpu->cudnn;
     return kSuccess;
   });
   return served;

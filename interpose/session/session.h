@@ -109,7 +109,7 @@ struct GpuInfo {
   uint32_t capability_major = 0, capability_minor = 0, multiprocessors = 0;
   std::map<int32_t, int32_t> attributes;  // by CUdevice_attribute; of kind cuda
   bool cudnn = false;                     // the service has libcudnn for it
-  bool runs_kernels() const { return device == "cuda"; }
+  bool runs_kernels = false;              // machine code of programs; else operators by name
 };
 
 /// The service as this process sees it. Nothing happens before the first call.

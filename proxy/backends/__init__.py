@@ -1,7 +1,12 @@
-"""What a kind of device needs on the Python side: discovery, properties, a worker's options, health."""
+"""What a kind of device needs on the Python side: discovery, properties, a worker's options, health.
+
+Everything that depends on the kind of a device asks KINDS, or what opened it; nothing compares its name.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .base import Backend, NoDevice
@@ -9,18 +14,42 @@ from .base import Backend, NoDevice
 if TYPE_CHECKING:
     from ..common.config import Config
 
-#: Kinds of devices, as --device names them.
-DEVICES = ("software", "cuda")
+
+def _software(config: Config) -> Backend:
+    from .software import SoftwareBackend
+
+    return SoftwareBackend(config)
+
+
+def _cuda(config: Config) -> Backend:
+    from .cuda.backend import CudaBackend
+
+    return CudaBackend(config)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What is true of all devices of a kind, before one is opened."""
+
+    open: Callable[[Config], Backend]
+    runs_kernels: bool
+    """It runs the machine code that programs bring along, through NVIDIA's libraries; else PyTorch's operators by name,
+    with the CPU kernels that a worker has loaded."""
+    deterministic: bool
+    """An op that is run again gives the same bits."""
+    fixed_layout: bool
+    """Its driver goes by where the kernel has put a process's memory (layout.py)."""
+
+
+#: By name, as --device has it.
+KINDS = {
+    "software": Kind(_software, runs_kernels=False, deterministic=True, fixed_layout=False),
+    "cuda": Kind(_cuda, runs_kernels=True, deterministic=False, fixed_layout=True),
+}
 
 
 def open_backend(config: Config) -> Backend:
     """The back end that the service was asked for. Raises NoDevice with a text that says what to do."""
-    if config.device == "cuda":
-        from .cuda.backend import CudaBackend
-
-        return CudaBackend(config)
-    if config.device == "software":
-        from .software import SoftwareBackend
-
-        return SoftwareBackend(config)
-    raise NoDevice(f"there is no device {config.device!r}; choose one of {', '.join(DEVICES)}")
+    if config.device not in KINDS:
+        raise NoDevice(f"there is no device {config.device!r}; choose one of {', '.join(KINDS)}")
+    return KINDS[config.device].open(config)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NoReturn
 
-from ..backends import DEVICES
+from ..backends import KINDS
 from ..common import config, paths
 from ..node.socket_lock import PATH_LIMIT
 
@@ -179,7 +179,7 @@ def add_device_options(parser: argparse.ArgumentParser) -> list[argparse.Action]
     """The options that `jitc run` has too."""
     add = parser.add_argument
     return [
-        add("--device", choices=DEVICES, default="software", help="kind of device (%(default)s)"),
+        add("--device", choices=tuple(KINDS), default="software", help="kind of device (%(default)s)"),
         add("--gpus", type=number(1, config.GPUS_MOST), default=0, metavar="N",
             help="how many GPUs (software: 1; cuda: all that are visible)"),
         add("--workers-per-gpu", type=number(1, config.GPUS_MOST), default=1, metavar="K",
@@ -220,12 +220,13 @@ def add_device_options(parser: argparse.ArgumentParser) -> list[argparse.Action]
 
 def check_device_options(arguments: argparse.Namespace) -> None:
     """What each option alone cannot say. Raises CommandError."""
-    if arguments.device == "software":
+    kind = KINDS[arguments.device]
+    if not kind.runs_kernels:
         cuda = [name for name in LIBRARIES if getattr(arguments, name)]
         cuda += ["workers-per-gpu"] if arguments.workers_per_gpu > 1 else []
         if cuda:
             raise CommandError(f"--{cuda[0]} goes with --device cuda", USAGE)
-    if arguments.noise and arguments.device != "software":
+    if arguments.noise and not kind.deterministic:
         raise CommandError("--noise goes with --device software: a GPU needs none", USAGE)
     if arguments.gpus * arguments.workers_per_gpu > config.GPUS_MOST:
         raise CommandError(f"--gpus times --workers-per-gpu is at most {config.GPUS_MOST}", USAGE)

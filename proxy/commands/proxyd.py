@@ -17,6 +17,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
+from ..backends import KINDS
 from ..common import paths
 from .options import (
     FAILED,
@@ -49,7 +50,7 @@ def main(argv: list[str] | None = None) -> int:
         _die_with_parent()
     signals = _Signals()
     _open_files_at_will()
-    if config.device == "cuda":
+    if KINDS[config.device].fixed_layout:
         _fix_layout()
     from ..backends.base import NoDevice  # after the arguments: --help and mistakes answer at once
     from ..node.shared_memory import NoSpace

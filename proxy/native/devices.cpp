@@ -2,6 +2,8 @@
 #include "device/devices.h"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 
 #include "device/common/shared_segment.h"
 #include "device/cuda/collective/meeting.h"
@@ -9,20 +11,48 @@
 
 namespace jitc {
 
-bool has_device(const std::string& name) { return name == "software" || name == "cuda"; }
+namespace {
+struct Kind {
+  std::string_view name;
+  /// nullptr: its sessions share nothing that is worth to be kept open.
+  std::shared_ptr<void> (*open)(const Libraries&, int ordinal, std::string& error);
+  std::unique_ptr<Backend> (*make)(const BackendOptions&, ExecutionSink&, Rendezvous&, ImageSource&,
+                                   std::string&);
+};
+/// It runs no images.
+std::unique_ptr<Backend> make_software(const BackendOptions& options, ExecutionSink& sink,
+                                       Rendezvous& rendezvous, ImageSource&, std::string& error) {
+  return make_software_backend(options, sink, rendezvous, error);
+}
+constexpr Kind kKinds[] = {{"software", nullptr, make_software}, {"cuda", open_cuda_gpu, make_cuda_backend}};
+
+const Kind* kind_of(std::string_view name) {
+  const auto* const found =
+      std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& one) { return one.name == name; });
+  return found == std::end(kKinds) ? nullptr : found;
+}
+}  // namespace
+
+std::string device_names() {
+  std::string names;
+  for (const Kind& one : kKinds) names += (names.empty() ? "\"" : "\" and \"") + std::string(one.name);
+  return names + "\"";
+}
+
+bool has_device(const std::string& name) { return kind_of(name) != nullptr; }
 
 bool open_device(const std::string& name, const Libraries& libraries, int ordinal,
                  std::shared_ptr<void>& open, std::string& error) {
-  if (name != "cuda") return true;
-  open = open_cuda_gpu(libraries, ordinal, error);
+  const Kind* const kind = kind_of(name);
+  if (!kind || !kind->open) return kind != nullptr;
+  open = kind->open(libraries, ordinal, error);
   return open != nullptr;
 }
 
 std::unique_ptr<Backend> make_backend(const std::string& name, const BackendOptions& options,
                                       ExecutionSink& sink, Rendezvous& rendezvous, ImageSource& images,
                                       std::string& error) {
-  if (name == "software") return make_software_backend(options, sink, rendezvous, error);
-  if (name == "cuda") return make_cuda_backend(options, sink, rendezvous, images, error);
+  if (const Kind* const kind = kind_of(name)) return kind->make(options, sink, rendezvous, images, error);
   error = "there is no such device";
   return nullptr;
 }

@@ -32,9 +32,9 @@ THREADS = 128
 def main() -> int:
     library = paths.executor_library()
 
-    def load(device: str) -> str:
+    def load(operators: bool) -> str:
         ctypes.CDLL(str(library))
-        return load_operators(paths.operators_library()) if device == "software" else ""
+        return load_operators(paths.operators_library()) if operators else ""
 
     def make(options: Options, calls: Calls) -> Executor:
         return Executor(library, options, calls)
@@ -42,15 +42,15 @@ def main() -> int:
     return serve(load, make)
 
 
-def serve(load: Callable[[str], str], make: Callable[[Options, Calls], Executor]) -> int:
-    """The worker's life. load: opens what is slow for a device, returns the operators' path; make: the executor."""
+def serve(load: Callable[[bool], str], make: Callable[[Options, Calls], Executor]) -> int:
+    """The worker's life. load: opens what is slow, operators if told to, whose path it returns; make: the executor."""
     arguments = _parse()
     if not _die_with(arguments.parent):
         return 0
     faulthandler.enable()
     os.umask(0o177)
     sys.setswitchinterval(0.0005)
-    control = WorkerControl(make, load(arguments.device), Calls(arguments.service))
+    control = WorkerControl(make, load(arguments.operators), Calls(arguments.service))
     server = grpc.server(
         ThreadPoolExecutor(THREADS, "jitc-rpc"),
         handlers=[SessionHandler(control.executor, control.owners), control.handler()],
@@ -73,7 +73,7 @@ def _die_with(parent: int) -> bool:
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="jitc.proxy.worker", description="A worker of jitc-proxyd.")
-    parser.add_argument("--device", required=True)
+    parser.add_argument("--operators", action="store_true", help="load PyTorch's CPU kernels")
     parser.add_argument("--socket", required=True)
     parser.add_argument("--service", required=True)
     parser.add_argument("--parent", type=int, required=True)

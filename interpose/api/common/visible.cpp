@@ -82,7 +82,7 @@ const GpuInfo* visible_gpu(int device) {
 
 bool runs_kernels() {
   const GpuInfo* gpu = visible_gpu(thread_device);
-  return gpu && gpu->runs_kernels();
+  return gpu && gpu->runs_kernels;
 }
 
 int current_device() { return thread_device; }

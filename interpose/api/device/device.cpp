@@ -43,7 +43,7 @@ int real_attribute(int32_t number, const GpuInfo& gpu) {
 
 /// 0 for what the device does not have.
 int attribute_of(int32_t number, const GpuInfo& gpu) {
-  if (gpu.runs_kernels()) return real_attribute(number, gpu);
+  if (gpu.runs_kernels) return real_attribute(number, gpu);
   for (const auto& attribute : kAttributes)
     if (attribute.number == number) return attribute_value(attribute, gpu);
   return 0;

@@ -75,7 +75,7 @@ Status checked(const Call& call, Communicator* comm, ops::CollectiveItem* item) 
   if (!find_communicator(call.comm, comm) || call.dtype < 0 || call.dtype >= kTypes)
     return kNcclInvalidArgument;
   // The software device moves 8-bit floats, but does not add them.
-  if (call.dtype >= kFirstFloat8 && reduces(call.kind) && !visible_gpu(comm->device)->runs_kernels())
+  if (call.dtype >= kFirstFloat8 && reduces(call.kind) && !visible_gpu(comm->device)->runs_kernels)
     return kNcclInvalidArgument;
   const bool rooted = call.peer >= 0;
   if (rooted ? call.peer >= comm->ranks : call.peer != -1) return kNcclInvalidArgument;

@@ -82,6 +82,9 @@ bool read_gpu(std::string_view bytes, GpuInfo* gpu) {
       case 10:
         gpu->cudnn = reader.number() != 0;
         break;
+      case 11:
+        gpu->runs_kernels = reader.number() != 0;
+        break;
       default:
         break;
     }

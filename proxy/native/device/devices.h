@@ -9,7 +9,9 @@
 
 namespace jitc {
 
-/// Whether there is a device of that name: "software" or "cuda".
+/// The names of all, quoted, for a message.
+std::string device_names();
+/// Whether there is a device of that name.
 bool has_device(const std::string& name);
 /// Opens what the sessions of a process share, so that none of them pays for it; false with the reason. The
 /// device stays open while `open` lives.

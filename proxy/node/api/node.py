@@ -16,6 +16,7 @@ import grpc
 
 from jitc.v1 import control_pb2, worker_pb2
 
+from ...backends import KINDS
 from ...common import rpc
 from ...common.paths import PROTOCOL_VERSION
 from ...common.rpc import refuse, version_message
@@ -124,6 +125,7 @@ class NodeService:
             multiprocessors=facts.multiprocessors,
             attributes=dict(facts.attributes),
             cudnn=facts.cudnn,
+            runs_kernels=KINDS[self._registry.backend.device].runs_kernels,
         )
 
     def _find(self, request: Any, context: Any) -> Session:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from ...backends import KINDS
 from ...common.config import Config
 from . import processes as pids
 from .watch import Watch
@@ -41,6 +42,7 @@ class Supervisor:
     def __init__(self, config: Config, watch: Watch, died: Callable[[Worker], None]) -> None:
         self._config, self._watch, self._died = config, watch, died
         self._directory: Path = config.private_directory()
+        self._loads = [] if KINDS[config.device].runs_kernels else ["--operators"]
         self._changed = threading.Condition()
         self._workers: list[Worker] = []
         self._started = self._failed_starts = self._posted = self._waiting = 0
@@ -139,7 +141,7 @@ class Supervisor:
         self._started += 1
         socket = str(self._directory / f"w{self._started}")
         command = [
-            *self._config.worker, "--device", self._config.device, "--socket", socket, "--service", self._config.socket,
+            *self._config.worker, *self._loads, "--socket", socket, "--service", self._config.socket,
             "--parent", str(os.getpid()), "--ready-fd", str(ready),
         ]  # fmt: skip
         process = subprocess.Popen(

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ...backends import KINDS
 from ...common.config import AUTO, STRICT, Config
 from ...node.registry import Session
 from ...node.workers.stats import stats_of
@@ -29,7 +30,7 @@ class Tolerances:
 
     def __init__(self, config: Config) -> None:
         self._mode = config.replay_mismatch
-        self._deterministic = config.device == "software" and not config.noise
+        self._deterministic = KINDS[config.device].deterministic and not config.noise
         self._shown: dict[int, float | None] = {}  # session -> largest difference; 0: identical, None: not of results
         self._lock = threading.Lock()
 

@@ -265,8 +265,9 @@ class FakeNode final : public runtime::Node {
       gpu.index = i;
       const char* kind = std::getenv("JITC_FAKE_KIND");
       gpu.device = kind ? kind : "software";
-      if (gpu.runs_kernels()) gpu.attributes = attributes(i);
-      gpu.cudnn = gpu.runs_kernels();
+      gpu.runs_kernels = gpu.device == "cuda";
+      if (gpu.runs_kernels) gpu.attributes = attributes(i);
+      gpu.cudnn = gpu.runs_kernels;
       gpu.name = "jitc software device";
       gpu.uuid = std::string("0123456789abcdef0123456789abcde") + std::to_string(i);
       gpu.memory_total = kMemory;

@@ -234,8 +234,7 @@ Libraries parse_libraries(const Json& json) {
 DeviceOptions parse_options(const std::string& text) {
   const Json json = parse(text);
   const auto device = get<std::string>(json, "device");
-  if (!has_device(device))
-    throw Error("there is no \"" + device + "\" device, only \"software\" and \"cuda\"");
+  if (!has_device(device)) throw Error("there is no \"" + device + "\" device, only " + device_names());
   DeviceOptions options;
   options.device = device;
   options.gpu = get<uint32_t>(json, "gpu");
