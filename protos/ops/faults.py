@@ -68,7 +68,8 @@ FAULTS = (
 )  # fmt: skip
 KINDS = tuple(one.name for one in FAULTS)
 #: Where in a minibatch: in which phase an op is, or the point that it passes.
-PHASES = (*ENUMS["Phase"], *TRAIT_ENUMS["Point"][1:])
+OP_PHASES, POINTS = ENUMS["Phase"], TRAIT_ENUMS["Point"][1:]
+PHASES = (*OP_PHASES, *POINTS)
 LONELY_SKIP = "skip counts the matching ops of a boundary or a phase, and none is named"
 
 

@@ -6,9 +6,8 @@ between the two marks changes.
 
 from __future__ import annotations
 
-from jitc.ops.faults import CARRIERS, FAULTS
-from jitc.ops.table import ENUMS
-from jitc.ops.traits import ENUMS as TRAIT_ENUMS
+from jitc.ops.faults import CARRIERS, FAULTS, OP_PHASES, POINTS
+from jitc.ops.generator import flag
 
 BEGIN, END = "<!-- generated: faults -->\n", "<!-- end of faults -->\n"
 
@@ -16,12 +15,12 @@ BEGIN, END = "<!-- generated: faults -->\n", "<!-- end of faults -->\n"
 def header() -> str:
     """The text of ``protos/include/jitc/generated_faults.h``."""
     rows = "".join(
-        f'    {{"{one.name}", FaultCarrier::{one.carrier}, {one.signal or 0}, {str(one.collective).lower()}}},\n'
+        f'    {{"{one.name}", FaultCarrier::{one.carrier}, {one.signal or 0}, {flag(one.collective)}}},\n'
         for one in FAULTS
     )
     return _HEADER.format(
         carriers=", ".join(CARRIERS), count=len(FAULTS), rows=rows,
-        phases=_names("kPhases", ENUMS["Phase"]), points=_names("kPoints", TRAIT_ENUMS["Point"][1:]),
+        phases=_names("kPhases", OP_PHASES), points=_names("kPoints", POINTS),
     )  # fmt: skip
 
 

@@ -62,8 +62,8 @@ def cpp_header() -> str:
         extra = f"  static constexpr OpId kId = OpId::{op.name};\n  OpHeader header{{}};"
         parts.append(_struct(_camel(op.name), op.fields, op.doc + payload + result, extra) + "\n")
     rows = "".join(
-        f'    {{OpId::{op.name}, "{op.name}", sizeof({_camel(op.name)}), {_flag(bool(op.payload))}, {_flag(op.waits)},'
-        f" {_flag(op.compared)}, {_flag(op.resource)}}},\n"
+        f'    {{OpId::{op.name}, "{op.name}", sizeof({_camel(op.name)}), {flag(bool(op.payload))}, {flag(op.waits)},'
+        f" {flag(op.compared)}, {flag(op.resource)}}},\n"
         for op in ops.OPS
     )
     parts.append(_INFO_STRUCT.format(count=len(ops.OPS), rows=rows))
@@ -71,7 +71,7 @@ def cpp_header() -> str:
     return "\n".join(parts)
 
 
-def _flag(value: bool) -> str:
+def flag(value: bool) -> str:
     return "true" if value else "false"
 
 
@@ -127,7 +127,7 @@ def traits_header() -> str:
 
 def _traits_row(one: Traits) -> str:
     values = [f"{enum}::{getattr(one, member)}" for enum, member in MEMBERS.items()]
-    flags = [_flag(one.capturable), _flag(one.images), _flag(one.result_is_state)]
+    flags = [flag(one.capturable), flag(one.images), flag(one.result_is_state)]
     return "{" + ", ".join(values + flags) + "}"
 
 

@@ -23,17 +23,8 @@ std::string_view phase_of(const ops::OpHeader& op) {
 
 /// The point that the op will pass.
 std::string_view point_of(const ops::OpHeader& op) {
-  switch (ops::traits(static_cast<ops::OpId>(op.op)).point) {
-    case ops::Point::collective:
-      return "collective";
-    case ops::Point::copy:
-      return "copy";
-    case ops::Point::boundary:
-      return "boundary";
-    case ops::Point::none:
-      return "";
-  }
-  return "";
+  const ops::Point point = ops::traits(static_cast<ops::OpId>(op.op)).point;
+  return point == ops::Point::none ? "" : kPoints[static_cast<size_t>(point) - 1];
 }
 
 /// Whether the place that the fault names is here. Counts down what has to go by first. What the device is to

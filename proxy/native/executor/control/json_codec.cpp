@@ -218,8 +218,6 @@ const std::map<std::string, Command>& commands() {
   return kCommands;
 }
 
-}  // namespace
-
 Libraries parse_libraries(const Json& json) {
   std::map<std::string, std::string, std::less<>> paths;
   const Json& listed = json.value("libraries", Json::object());
@@ -230,6 +228,8 @@ Libraries parse_libraries(const Json& json) {
   }
   return Libraries(std::move(paths));
 }
+
+}  // namespace
 
 DeviceOptions parse_options(const std::string& text) {
   const Json json = parse(text);
