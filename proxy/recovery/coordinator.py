@@ -160,7 +160,7 @@ class Coordinator:
         self._limits.forget(session.number)
         self._policies.forget(session)
         self._tolerances.forget(session)
-        self.validations.closed(session)
+        self._fault(self.validations.closed(session))
         self._fault(self._healings.closed(session))
         self._faults.session_closed(session)
 
@@ -234,12 +234,13 @@ class Coordinator:
         recovery = job.recovery
         for worker in recovery.trouble.dead:
             worker.close()
-        if recovery.failure or not recovery.trouble.validates():  # else its verdict is reported instead
-            self.validations.disturbed(recovery.involved())
-            self._healings.disturbed(recovery.involved())
-            self._report(recovery)
         for happening in job.unread():
             self._happenings.put(happening)
+        if recovery.failure or not recovery.trouble.validates():  # else its verdict is reported instead
+            standing = [one.disturbed(recovery.involved()) for one in (self.validations, self._healings)]
+            self._report(recovery)
+            for report in standing:
+                self._fault(report)
 
     def _report(self, recovery: Recovery) -> None:
         self.reports.add(recovery)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..node.gpus import Gpu
-from ..node.registry import Session
+from ..node.registry import Session, SessionState
 from ..node.workers.worker import Worker
 
 if TYPE_CHECKING:
@@ -48,6 +48,10 @@ class FaultReported:
     message: str
     epoch: int  # of the session when it was reported
     noticed: float = field(default_factory=time.monotonic)
+
+    def stands(self) -> bool:
+        """Whether the rank still is where it said so: no recovery has resumed it since."""
+        return self.session.epoch == self.epoch and self.session.state is SessionState.SERVING
 
 
 @dataclass(frozen=True)

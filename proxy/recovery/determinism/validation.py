@@ -115,17 +115,20 @@ class Validations:
             self._look()
         return overdue
 
-    def closed(self, session: Session) -> None:
+    def closed(self, session: Session) -> FaultReported | None:
+        """Its process has ended. A report to recover from: another rank stands still for a validation that is over."""
         self._newest.pop(session.number, None)
-        self._interrupt([session], "a process has ended")
+        return self._interrupt([session], "a process has ended")
 
-    def disturbed(self, group: list[Session]) -> None:
-        """They were recovered from a fault: what ranks had measured may be gone."""
-        self._interrupt(group, "a fault came in between")
+    def disturbed(self, group: list[Session]) -> FaultReported | None:
+        """They were recovered from a fault: what ranks had measured may be gone. As closed()."""
+        return self._interrupt(group, "a fault came in between")
 
-    def _interrupt(self, sessions: list[Session], why: str) -> None:
-        for run in [one for one in self._runs if any(session in one.members for session in sessions)]:
+    def _interrupt(self, sessions: list[Session], why: str) -> FaultReported | None:
+        runs = [one for one in self._runs if any(session in one.members for session in sessions)]
+        for run in runs:
             self._end(run, why)
+        return next((report for run in runs for report in run.arrived if report.stands()), None)
 
     # -- runs ---------------------------------------------------------------------------------------
 

@@ -106,10 +106,12 @@ class Healings:
                 return next((one for one in run.arrived if one.session is not session), None)
         return None
 
-    def disturbed(self, sessions: Iterable[Session]) -> None:
-        """They were recovered: nobody waits at the boundary any more."""
-        for run in self._of(sessions):
+    def disturbed(self, sessions: Iterable[Session]) -> FaultReported | None:
+        """They were recovered. A report to recover from: a rank has come to the boundary since."""
+        runs = self._of(sessions)
+        for run in runs:
             self._end(run, "not healed: a fault came in between")
+        return next((report for run in runs for report in run.arrived if report.stands()), None)
 
     def heal(self, group: list[Session], restore: Restore, boundary: int) -> list[Split]:
         """In a recovery, with all ranks restored to the boundary. Returns the blocks that are equal again."""

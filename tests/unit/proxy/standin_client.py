@@ -20,6 +20,9 @@ from jitc.v1 import control_pb2
 
 STANDIN = Path(__file__).with_name("standin.py")
 
+#: Of one op stream: a program that is never answered is an error of its test, not a run without an end.
+STREAM_SECONDS = 200.0
+
 
 def config(directory: Path, **changes: Any) -> Config:
     values: dict[str, Any] = {
@@ -121,7 +124,7 @@ def stream(channel: grpc.Channel, batches: Any, token: str, **metadata: str) -> 
     method: Any = channel.stream_stream("/jitc.v1.Session/Ops")
     pairs = {"jitc-protocol": str(PROTOCOL_VERSION), "jitc-session": token, "jitc-results-received": "0"}
     pairs |= {name.replace("_", "-"): value for name, value in metadata.items()}
-    return method(batches, metadata=list(pairs.items()))
+    return method(batches, metadata=list(pairs.items()), timeout=STREAM_SECONDS)
 
 
 def worker_of(service: Service, gpu: int) -> Any:

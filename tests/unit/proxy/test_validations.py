@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -12,6 +14,8 @@ from standin_client import wait_until
 
 from jitc.proxy.common import rpc
 from jitc.proxy.common.config import Config
+from jitc.proxy.recovery.coordinator import Coordinator
+from jitc.proxy.recovery.events import FaultReported, RecoveryEnded
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 
@@ -99,6 +103,36 @@ def test_a_worker_lost_in_between(real: Service) -> None:
     assert states(ranks) == [(expected(steps), (2**steps % 2**32).to_bytes(4, "little"))] * 2
     wait_until(real, lambda: len(real.recoveries()) == 1)
     assert real.recoveries()[0]["cause"] == "worker-death"
+    for client in ranks:
+        client.close()
+
+
+def test_a_rank_stops_before_the_end_of_a_recovery_is_handled(real: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The validation ends with that recovery; who has come to the step since goes on all the same."""
+    handle, stopped = Coordinator._handle, threading.Event()
+
+    def late(self: Coordinator, happening: Any) -> None:
+        if isinstance(happening, RecoveryEnded) and not stopped.is_set():
+            return self._happenings.put(happening)
+        handle(self, happening)
+        if isinstance(happening, FaultReported) and happening.stands():
+            stopped.set()
+        return None
+
+    monkeypatch.setattr(Coordinator, "_handle", late)
+    ranks = together(real)
+    minibatch(ranks)
+    states(ranks)
+    ticket, steps = real.validate(0), 1
+    inject(ranks[1], "kill-worker", operations=3)
+    while not stopped.is_set() or steps < 4:
+        minibatch(ranks)
+        states(ranks)
+        steps += 1
+    assert ticket.done.wait(30)
+    assert ticket.document["outcome"].startswith("interrupted"), ticket.document
+    assert states(ranks) == [(expected(steps), (2**steps % 2**32).to_bytes(4, "little"))] * 2
+    assert [one["cause"] for one in real.recoveries()] == ["worker-death"]
     for client in ranks:
         client.close()
 
