@@ -137,7 +137,9 @@ class Validations:
         refusal = ""
         for ahead in AHEAD:
             try:
-                _ask(group, newest + ahead)
+                if _standing(group, newest + ahead):
+                    self._waiting += tickets  # it was asked for a step that another rank had passed
+                    return
             except grpc.RpcError as error:
                 if not answered(error):
                     self._waiting += tickets  # a dying worker; when it has been replaced
@@ -197,12 +199,16 @@ class Validations:
                 self._begin(group, [])
 
 
-def _ask(group: list[Session], step: int) -> None:
-    """Raises RpcError: a rank is past that step already, or its worker is dying."""
+def _standing(group: list[Session], step: int) -> bool:
+    """Asks for it; whether a rank stands still for something else, and those after it were not asked.
+
+    Raises RpcError: a rank is past that step already, or its worker is dying.
+    """
     for session in group:
         request = worker_pb2.ValidateRequest(session=session.number, step=step)
-        if session.worker is not None:
-            session.worker.stub.Validate(request, timeout=CALL_SECONDS)
+        if session.worker is not None and session.worker.stub.Validate(request, timeout=CALL_SECONDS).standing:
+            return True
+    return False
 
 
 def _describe(run: _Run, interrupted: str) -> dict[str, Any]:

@@ -81,6 +81,10 @@ class Rank:
     def stats(self) -> dict[str, Any]:
         return stats(self.executor, self.rank + 1)
 
+    def reached(self) -> int:
+        """The optimizer step whose begin it has come to, as it says on the board (struct BoardSlot)."""
+        return int.from_bytes(os.pread(self.board.fds["board"], 8, 256 * self.rank + 24), "little")
+
     def lose(self) -> None:
         """The worker is gone. Its slot on the board is not: a killed process clears nothing."""
         slot = os.pread(self.board.fds["board"], 256, 256 * self.rank)

@@ -125,6 +125,22 @@ def test_nobody_begins_a_step_before_all_have_reached_it(expected: list[list[str
     assert contents(ranks) == expected[3]
 
 
+def test_a_step_in_which_ranks_wait_for_each_other_is_too_late_for_a_validation(ranks: list[Rank]) -> None:
+    """Whoever waits there has passed the place where it would stop: it must not say that it will."""
+    peer_mode(ranks)
+    for one in ranks:
+        one.forward()
+    ranks[0].step()
+    ranks[0].finish()
+    wait_for(lambda: ranks[0].reached() == 4)
+    with pytest.raises(ExecutorError, match="step 4 has begun already"):
+        ranks[0].command("Validate", step=4)
+    assert not ranks[1].command("Validate", step=4)["standing"]
+    ranks[1].command("Validate", step=5)
+    ranks[1].step()
+    ranks[1].finish()
+
+
 def test_a_lost_rank_gets_from_its_peer_what_has_no_copy(expected: list[list[str]], ranks: list[Rank]) -> None:
     peer_mode(ranks)
     for one in ranks:

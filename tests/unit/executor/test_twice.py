@@ -64,7 +64,7 @@ def rig() -> Iterator[Rig]:
 
 
 def validate(rig: Rig, step: int) -> None:
-    rig.executor.command("Validate", {"session": 1, "step": step})
+    assert rig.executor.command("Validate", {"session": 1, "step": step}) == {"standing": False}
 
 
 def test_the_same_twice(rig: Rig) -> None:
@@ -108,3 +108,16 @@ def test_a_step_that_has_begun_is_refused(rig: Rig) -> None:
     rig.client.drain()
     with pytest.raises(ExecutorError, match="step 1 has begun already"):
         validate(rig, 1)
+
+
+def test_who_stands_before_a_step_is_not_asked_for_another(rig: Rig) -> None:
+    """The service asks for later and later steps as long as a rank refuses; others may stand before an earlier one."""
+    rig.minibatch()
+    validate(rig, 2)
+    rig.minibatch()
+    wait_for(lambda: rig.control.faults)
+    assert rig.executor.command("Validate", {"session": 1, "step": 4}) == {"standing": True}
+    rig.take_back(boundary=1)
+    assert rig.verdict(2)["identical"]
+    validate(rig, 3)
+    assert stats(rig.executor)["validating"] == 3

@@ -48,7 +48,7 @@ const LiveRow* Session::row_at_boundary(const LiveRow& live) const {
 bool Session::at_step_begin(const ops::StepBegin& op) {
   const uint64_t step = last_boundary_ + 1;
   plan_ = policy();
-  if (const auto due = validation(); due.step() == step && !at_validation(due, op)) return false;
+  if (const auto due = validations_.at(step); due && !at_validation(*due, op)) return false;
   if (plan_->peer_mode() || plan_->measures(step)) {
     if (!drained()) return false;
     quiet_ = true;
@@ -81,29 +81,16 @@ bool Session::at_validation(Validation due, const ops::StepBegin& op) {
   quiet_ = true;
   if (!due.measured()) {
     due.measure(*backend_, live_now());
-    {
-      const std::lock_guard lock(mutex_);
-      validation_ = std::move(due);
-    }
+    if (!validations_.measured(std::move(due))) return true;
     fault(op.header.sequence, 0, "validation", "");
     return false;
   }
   Verdict verdict = due.compare(*backend_);
   verdict.results = tolerance_.seen();
-  {
-    const std::lock_guard lock(mutex_);
-    verdict_ = verdict;
-    if (validation_.step() == verdict.step)
-      validation_ = Validation();  // unless another one is wanted by now
-  }
+  validations_.compared(verdict);
   if (!verdict.identical())
     notice("this job cannot be guaranteed to the last bit, it only goes on: " + verdict.text());
   return true;
-}
-
-Validation Session::validation() const {
-  const std::lock_guard lock(mutex_);
-  return validation_;
 }
 
 /// As the program told right before the step, else all that is allocated.

@@ -208,7 +208,7 @@ const std::map<std::string, Command>& commands() {
        [](Session& s, const Json& r) { return document(s.boundary_table(get<uint64_t>(r, "boundary"))); }},
       {"SetPolicy", [](Session& s, const Json& r) { return s.set_policy(policy(r)), Json::object(); }},
       {"Validate",
-       [](Session& s, const Json& r) { return s.validate(get<uint64_t>(r, "step")), Json::object(); }},
+       [](Session& s, const Json& r) { return Json{{"standing", !s.validate(get<uint64_t>(r, "step"))}}; }},
       {"Hold",
        [](Session& s, const Json& r) { return s.hold_after(get<uint64_t>(r, "boundary")), Json::object(); }},
       {"Tell",

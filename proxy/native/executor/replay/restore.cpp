@@ -124,7 +124,7 @@ RecoverReply Session::restore_to(const BoundaryState* state) {
     return {false, error, 0, {}};
   table_.reset(state->resources);
   const auto kept = keep_what_holds(*state, reply);
-  if (options_.poison || validation_.measured()) spoil(state->resources, kept);
+  if (options_.poison || validations_.repeats()) spoil(state->resources, kept);
   restore_rows(*state, kept, reply);
   if (!error_of_variables(reply).empty()) return {false, error_of_variables(reply), 0, {}};
   in_step_ = false;

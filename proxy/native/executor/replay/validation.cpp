@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "device/spoil.h"
 
 namespace jitc {
@@ -41,6 +42,49 @@ Verdict Validation::compare(const Backend& backend) const {
     (still_spoiled(backend, row.block) ? verdict.unwritten : verdict.different).push_back(row);
   }
   return verdict;
+}
+
+bool Validations::ask(uint64_t step, uint64_t begun, uint64_t boundary) {
+  const std::lock_guard lock(mutex_);
+  if (due_.measured() && due_.step() == boundary + 1) return false;
+  if (step <= std::max(begun, looked_up_))
+    throw Error("optimizer step " + std::to_string(step) + " has begun already");
+  due_ = Validation(step);
+  return true;
+}
+
+std::optional<Validation> Validations::at(uint64_t step) {
+  const std::lock_guard lock(mutex_);
+  looked_up_ = step;
+  return due_.step() == step ? std::optional(due_) : std::nullopt;
+}
+
+bool Validations::measured(Validation due) {
+  const std::lock_guard lock(mutex_);
+  if (due_.step() != due.step()) return false;
+  due_ = std::move(due);
+  return true;
+}
+
+void Validations::compared(Verdict verdict) {
+  const std::lock_guard lock(mutex_);
+  if (due_.step() == verdict.step) due_ = Validation();  // unless another one is wanted by now
+  newest_ = std::move(verdict);
+}
+
+bool Validations::repeats() const {
+  const std::lock_guard lock(mutex_);
+  return due_.measured();
+}
+
+uint64_t Validations::step() const {
+  const std::lock_guard lock(mutex_);
+  return due_.step();
+}
+
+Verdict Validations::newest() const {
+  const std::lock_guard lock(mutex_);
+  return newest_;
 }
 
 std::string Verdict::text() const {

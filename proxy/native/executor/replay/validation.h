@@ -6,6 +6,8 @@
 // commands.cpp).
 #pragma once
 #include <cstdint>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +41,29 @@ class Validation {
   uint64_t step_;
   bool measured_ = false;
   std::vector<LiveRow> before_;
+};
+
+/// What a session is asked for, and its newest verdict: at most one is under way. Any thread.
+class Validations {
+ public:
+  /// False: the session is about to stop, or repeats a minibatch; ask again when it has gone on. Throws
+  /// Error: too late.
+  bool ask(uint64_t step, uint64_t begun, uint64_t boundary);
+  /// For the session when it comes to that step; whoever asks for it from now on is told that it is too late.
+  std::optional<Validation> at(uint64_t step);
+  /// Its first run is over. False: another one is wanted by now.
+  bool measured(Validation due);
+  void compared(Verdict verdict);
+  bool repeats() const;
+  /// That is waited for; 0: none.
+  uint64_t step() const;
+  Verdict newest() const;
+
+ private:
+  mutable std::mutex mutex_;
+  Validation due_;
+  Verdict newest_;
+  uint64_t looked_up_ = 0;  // the newest step that at() was asked for
 };
 
 }  // namespace jitc

@@ -89,11 +89,8 @@ void Session::set_policy(Policy policy) {
   policy_ = std::make_shared<Policy>(std::move(policy));
 }
 
-void Session::validate(uint64_t step) {
-  const std::lock_guard lock(mutex_);
-  if (step <= board_.slot(request_.slot).begun)
-    throw Error("optimizer step " + std::to_string(step) + " has begun already");
-  validation_ = Validation(step);
+bool Session::validate(uint64_t step) {
+  return runs() && validations_.ask(step, board_.slot(request_.slot).begun, last_boundary_);
 }
 
 void Session::hold_after(uint64_t boundary) {
@@ -140,8 +137,8 @@ SessionStats Session::stats() {
   stats.steering_reads = steering_reads_;
   const std::lock_guard lock(mutex_);
   stats.snapshot_bytes = snapshot_.used();
-  stats.validating = validation_.step();
-  stats.verdict = verdict_;
+  stats.validating = validations_.step();  // before the verdict: who is no longer waited for has one
+  stats.verdict = validations_.newest();
   stats.state = name_of(state_);
   stats.policy = policy_->copy_all ? "copy" : "peer";
   return stats;

@@ -76,8 +76,9 @@ class Session final : public ExecutionSink, public Rendezvous {
   void abandon(uint32_t status, const std::string& message);
   BoundaryState boundary_table(uint64_t boundary);
   void set_policy(Policy policy);
-  /// Before this optimizer step the session stops once, and compares when it comes there again.
-  void validate(uint64_t step);
+  /// Before this optimizer step the session stops once, and compares when it comes there again. False: it
+  /// stands still or is about to, for another validation or a recovery; ask again when it has gone on.
+  bool validate(uint64_t step);
   /// After this boundary, before anything else runs, the session stops (fault "replica-divergence").
   void hold_after(uint64_t boundary);
   /// A line for the user, in the program's output.
@@ -162,7 +163,6 @@ class Session final : public ExecutionSink, public Rendezvous {
   bool wants_step_copy(const LiveRow& row) const;
   const LiveRow* row_at_boundary(const LiveRow& live) const;
   bool at_validation(Validation due, const ops::StepBegin& op);
-  Validation validation() const;
   std::vector<LiveRow> live_now() const;
   void measure_before_step();
   void learn_volatile();
@@ -325,9 +325,7 @@ class Session final : public ExecutionSink, public Rendezvous {
   std::atomic<uint64_t> last_boundary_{0};
   std::atomic<uint64_t> committed_{0};
   std::vector<uint32_t> peers_;
-  // With mutex_.
-  Validation validation_;  // step 0: none under way
-  Verdict verdict_;        // of the newest one
+  Validations validations_;
 
   Progress progress_;
   std::atomic<uint64_t> past_{0};  // records before this position were there when this state was restored
