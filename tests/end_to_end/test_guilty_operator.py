@@ -64,6 +64,7 @@ def test_kernel_that_never_ends(workplace: Workplace, start: Start) -> None:
     assert guilty.answer() == "ready"
     said = ask(guilty, "endless")
     assert "the launch timed out and was terminated" in said, said
+    until(lambda: service.report() or None, 20, "the report, which is written when the program has its error already")
     found = service.report()[-1]
     assert (found["job"], len(found["standings"])) == (f"pid {guilty.process.pid}", 1)
     assert found["outcome"].startswith("the program's own error"), found

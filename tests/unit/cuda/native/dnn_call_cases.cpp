@@ -11,7 +11,7 @@ CASE(dnn_calls_of_the_older_api) {
   CHECK_EQUAL(s.try_call(kNormalize, normalization(at.x, at.y, with)).status, 0);
   const Numbers::Floats expected = at.result(s);
   CHECK(expected[0] > 2.9f && expected[0] <= 3 && expected[3] > 8.9f && expected[3] <= 9);
-  s.fill(at.y, 4096, 0);
+  s.fill(at.y, 4096, 0, KernelSession::kSide);  // which waits for no other stream
   s.call(kNormalize, normalization(at.x, at.y, with), KernelSession::kSide);
   s.synchronize();
   CHECK(at.result(s) == expected);
