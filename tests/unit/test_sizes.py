@@ -16,13 +16,12 @@ FUNCTIONS, MEMBERS = 30, 20
 #: What there is beyond that, in lines: it must not grow.
 LONG_FILES = {
     "interpose/spec/device/errors.py": 408, "protos/ops/table.py": 360,
-    "proxy/native/device/cuda/device/device.cpp": 350, "proxy/native/executor/session/session.h": 342,
-    "proxy/native/executor/replay/recovery.cpp": 340, "proxy/native/device/cuda/graph/place_graph.cpp": 329,
+    "proxy/native/device/cuda/device/device.cpp": 350,
+    "proxy/native/device/cuda/graph/place_graph.cpp": 329,
 }  # fmt: skip
 LARGE_FOLDERS = {"proxy/native/operators": 30, "bench": 17}
-#: Class -> functions, members. Session and Device are to become holders of parts.
+#: Class -> functions, members. Device is to become a holder of parts.
 LARGE_CLASSES = {
-    "proxy/native/executor/session/session.h Session": (145, 70),
     "proxy/native/executor/state/resources.h ResourceTable": (41, 18),
     "proxy/native/device/cuda/device/device.h Device": (134, 31),
     "proxy/native/device/cuda/collective/communicator.h Communicator": (44, 26),

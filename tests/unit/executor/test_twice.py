@@ -121,3 +121,27 @@ def test_who_stands_before_a_step_is_not_asked_for_another(rig: Rig) -> None:
     assert rig.verdict(2)["identical"]
     validate(rig, 3)
     assert stats(rig.executor)["validating"] == 3
+
+
+def test_what_a_step_does_is_known_at_its_boundary(rig: Rig) -> None:
+    """A step that waits for results, or makes memory, cannot be skipped: the service looks at this."""
+    client = rig.client
+
+    def found() -> tuple[bool, bool]:
+        client.boundary([(BASE + STATE[0], STATE[1], STATE[2])])
+        client.flush()
+        wait_for(lambda: stats(rig.executor)["boundary"] == client.boundaries)
+        table = rig.executor.command("BoundaryTable", {"session": 1, "boundary": client.boundaries})
+        return bool(table["step_has_waits"]), bool(table["step_has_allocations"])
+
+    client.step_begin()
+    assert found() == (False, False)
+    client.step_begin()
+    client.call("copy_d2h", BASE, 16)
+    assert found() == (True, False)
+    client.step_begin()
+    client.op("allocate", BASE + 4 * MIB, MIB)
+    assert found() == (False, True)
+    client.call("copy_d2h", BASE, 16)
+    client.step_begin()
+    assert found() == (False, False)

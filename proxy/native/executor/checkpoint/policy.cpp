@@ -35,4 +35,28 @@ Policy Policy::unpack(Unpacker& unpacker) {
   return policy;
 }
 
+Plan::Pointer Plan::wanted() const {
+  const std::lock_guard lock(mutex_);
+  return wanted_;
+}
+
+void Plan::want(Policy policy) {
+  const std::lock_guard lock(mutex_);
+  if (policy.peer_mode() && wanted_->peer_mode())
+    for (const uint64_t one : wanted_->volatile_ordinals) policy.volatile_ordinals.insert(one);
+  wanted_ = std::make_shared<Policy>(std::move(policy));
+}
+
+void Plan::learn_volatile(const std::vector<uint64_t>& ordinals) {
+  const std::lock_guard lock(mutex_);
+  auto wiser = std::make_shared<Policy>(*wanted_);
+  wiser->volatile_ordinals.insert(ordinals.begin(), ordinals.end());
+  wanted_ = current_ = std::move(wiser);
+}
+
+void Plan::adopt(Policy policy) {
+  const std::lock_guard lock(mutex_);
+  wanted_ = current_ = std::make_shared<Policy>(std::move(policy));
+}
+
 }  // namespace jitc

@@ -2,7 +2,10 @@
 // Set by the node service (worker.proto, Policy); kept with each boundary for a worker that takes over.
 #pragma once
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <set>
+#include <vector>
 
 namespace jitc {
 
@@ -32,6 +35,32 @@ struct Policy {
 
   void pack(Packer& packer) const;
   static Policy unpack(Unpacker& unpacker);
+};
+
+/// The policy that was set, and the one that the step or boundary under way goes by.
+class Plan {
+ public:
+  using Pointer = std::shared_ptr<const Policy>;
+
+  /// Any thread.
+  Pointer wanted() const;
+  /// From the next step or boundary on. What was learned here stays learned: more is copied than needed at
+  /// worst.
+  void want(Policy policy);
+
+  // The dispatcher's, and of commands while it is parked.
+  /// A step or boundary begins.
+  void begin() { current_ = wanted(); }
+  const Policy& current() const { return *current_; }
+  /// These change before the step: from now on they are copied at every boundary.
+  void learn_volatile(const std::vector<uint64_t>& ordinals);
+  /// From now on, whatever was wanted.
+  void adopt(Policy policy);
+
+ private:
+  mutable std::mutex mutex_;
+  Pointer wanted_ = std::make_shared<Policy>();
+  Pointer current_ = wanted_;
 };
 
 }  // namespace jitc

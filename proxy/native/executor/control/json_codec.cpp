@@ -152,65 +152,70 @@ Fault fault(const Json& request) {
 }
 
 uint32_t timeout(const Json& request) {
-  const auto timeout = get<uint32_t>(request, "timeout_ms");
-  return timeout ? timeout : 30'000;
+  const auto said = get<uint32_t>(request, "timeout_ms");
+  return said ? said : 30'000;
+}
+uint64_t epoch(const Json& request) { return get<uint64_t>(request, "epoch"); }
+uint64_t boundary(const Json& request) { return get<uint64_t>(request, "boundary"); }
+std::string path(const Json& request) { return get<std::string>(request, "path"); }
+
+/// The reply of a rank whose state is to be restored, or to serve others.
+Json linked(Session& session, const RecoverReply& reply) {
+  return document(session.transfers().with_links(reply));
 }
 
-uint64_t epoch(const Json& request) { return get<uint64_t>(request, "epoch"); }
-
 LinkRequest link_request(const Json& json) {
-  return {get<uint64_t>(json, "epoch"), get<std::string>(json, "path"), get<uint64_t>(json, "path_bytes"),
-          timeout(json), get_all(json, "blocks", transfer)};
+  return {epoch(json), path(json), get<uint64_t>(json, "path_bytes"), timeout(json),
+          get_all(json, "blocks", transfer)};
 }
 
 using Command = std::function<Json(Session&, const Json&)>;
 
 const std::map<std::string, Command>& commands() {
   static const std::map<std::string, Command> kCommands{
-      {"Fence", [](Session& s, const Json& r) { return document(s.fence(get<uint64_t>(r, "epoch"))); }},
-      {"Keep",
-       [](Session& s, const Json& r) { return document(s.with_links(s.keep(epoch(r), timeout(r)))); }},
+      {"Fence", [](Session& s, const Json& r) { return document(s.recovery().fence(epoch(r))); }},
+      {"Keep", [](Session& s, const Json& r) { return linked(s, s.recovery().keep(epoch(r), timeout(r))); }},
       {"Rollback",
        [](Session& s, const Json& r) {
-         return document(s.with_links(
-             s.roll_back(get<uint64_t>(r, "boundary"), epoch(r), get_all(r, "replaced", replacement))));
+         const auto replaced = get_all(r, "replaced", replacement);
+         return linked(s, s.restorer().roll_back(boundary(r), epoch(r), replaced));
        }},
       {"FinishStep",
        [](Session& s, const Json& r) {
-         return document(s.with_links(s.finish_step(get<uint64_t>(r, "boundary"), timeout(r), epoch(r))));
+         return linked(s, s.recovery().finish_step(boundary(r), timeout(r), epoch(r)));
        }},
       {"SkipStep",
        [](Session& s, const Json& r) {
-         return document(s.with_links(s.skip_step(get<uint64_t>(r, "boundary"), timeout(r), epoch(r))));
+         return linked(s, s.restorer().skip_step(boundary(r), timeout(r), epoch(r)));
        }},
       {"Export",
        [](Session& s, const Json& r) {
-         return document(s.export_blocks(get<std::string>(r, "path"), get_all(r, "blocks", transfer)));
+         return document(s.transfers().export_blocks(path(r), get_all(r, "blocks", transfer)));
        }},
       {"Import",
        [](Session& s, const Json& r) {
-         return document(s.import_blocks(get<std::string>(r, "path"), get_all(r, "blocks", transfer)));
+         return document(s.transfers().import_blocks(path(r), get_all(r, "blocks", transfer)));
        }},
-      {"Send", [](Session& s, const Json& r) { return document(s.send_blocks(link_request(r))); }},
-      {"Receive", [](Session& s, const Json& r) { return document(s.receive_blocks(link_request(r))); }},
+      {"Send",
+       [](Session& s, const Json& r) { return document(s.transfers().send_blocks(link_request(r))); }},
+      {"Receive",
+       [](Session& s, const Json& r) { return document(s.transfers().receive_blocks(link_request(r))); }},
       {"Resume",
        [](Session& s, const Json& r) {
          const auto slots = get_all(r, "slots", number);
-         s.resume(epoch(r), {slots.begin(), slots.end()}, get<double>(r, "bound"));
+         s.recovery().resume(epoch(r), {slots.begin(), slots.end()}, get<double>(r, "bound"));
          return Json::object();
        }},
       {"Abandon",
        [](Session& s, const Json& r) {
-         s.abandon(get<uint32_t>(r, "status"), get<std::string>(r, "message"));
+         s.recovery().abandon(get<uint32_t>(r, "status"), get<std::string>(r, "message"));
          return Json::object();
        }},
-      {"BoundaryTable",
-       [](Session& s, const Json& r) { return document(s.boundary_table(get<uint64_t>(r, "boundary"))); }},
+      {"BoundaryTable", [](Session& s, const Json& r) { return document(s.boundary_table(boundary(r))); }},
       {"SetPolicy", [](Session& s, const Json& r) { return s.set_policy(policy(r)), Json::object(); }},
       {"Validate",
        [](Session& s, const Json& r) { return Json{{"standing", !s.validate(get<uint64_t>(r, "step"))}}; }},
-      {"Hold",
-       [](Session& s, const Json& r) { return s.hold_after(get<uint64_t>(r, "boundary")), Json::object(); }},
+      {"Hold", [](Session& s, const Json& r) { return s.hold_after(boundary(r)), Json::object(); }},
       {"Tell",
        [](Session& s, const Json& r) { return s.notice(get<std::string>(r, "text")), Json::object(); }},
       {"Arm", [](Session& s, const Json& r) { return s.arm(fault(r)), Json::object(); }},

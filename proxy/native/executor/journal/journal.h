@@ -30,7 +30,7 @@ enum class RecordKind : uint16_t {
   rollback = 4,   // boundaries after the one named by sequence are void
   step = 5,       // part of the encoded StepState (pre-step copies)
   chunk_end = 6,  // nothing more in this chunk
-  told = 7,       // how far streams had got when the client was told
+  reported = 7,   // progress of streams that the client heard of
 };
 
 struct RecordHeader {

@@ -1,10 +1,12 @@
-// A replay gave another result than the program has: borne, or the end of this replay.
+// Results that a replay gives otherwise: borne, or the end of this replay.
 #include <cmath>
 #include <sstream>
 
+#include "executor/journal/lookup.h"
 #include "executor/journal/wire.h"
-#include "executor/session/session.h"
+#include "executor/session/shared.h"
 #include "jitc/generated_op_traits.h"
+#include "replay.h"
 
 namespace jitc {
 namespace {
@@ -28,26 +30,24 @@ std::string why_not(const ops::OpHeader& op, double difference, double bound) {
 
 }  // namespace
 
-/// Bytes for the host that no replay may give otherwise.
-bool Session::reads_what_steers(const ops::OpHeader& op) {
+bool Replay::reads_what_steers(const ops::OpHeader& op) {
   const ops::Reads reads = ops::traits(static_cast<ops::OpId>(op.op)).reads;
   return reads == ops::Reads::bytes || (reads == ops::Reads::elements && !element_of(op));
 }
 
-/// A result that is known differs from what its replay gave.
-void Session::report_mismatch(uint64_t sequence, uint32_t status, std::span<const std::byte> payload) {
-  const RecordHeader* const record = find_record(RecordKind::op, sequence);
+void Replay::compare(uint64_t sequence, uint32_t status, std::span<const std::byte> payload) {
+  const RecordHeader* const record = find_record(shared_.journal, RecordKind::op, sequence);
   if (!record) return;
-  const auto& op = *reinterpret_cast<const ops::OpHeader*>(record->payload().data());
-  if (!ops::find(op.op)->compared) return note_again(sequence);
+  const ops::OpHeader& op = op_of(*record);
+  if (!ops::find(op.op)->compared) return result_is_there(sequence);
   double difference = INFINITY;
-  if (status == 0 && results_.status(sequence) == 0u)
-    difference = relative_difference(element_of(op), known_payload(sequence), payload);
-  if (tolerance_.bears(difference)) return note_again(sequence);
-  const double bound = tolerance_.bound();
-  fault(sequence, 999, bound == 0 ? "replay-mismatch" : "replay-astray",
-        wire::op_name(op.op) + " (sequence " + std::to_string(sequence) +
-            ") gave another result in replay than before: " + why_not(op, difference, bound));
+  if (status == 0 && shared_.results.status(sequence) == 0u)
+    difference = relative_difference(element_of(op), known_payload(shared_.journal, sequence), payload);
+  if (tolerance.bears(difference)) return result_is_there(sequence);
+  const double bound = tolerance.bound();
+  shared_.fault(sequence, 999, bound == 0 ? "replay-mismatch" : "replay-astray",
+                wire::op_name(op.op) + " (sequence " + std::to_string(sequence) +
+                    ") gave another result in replay than before: " + why_not(op, difference, bound));
 }
 
 }  // namespace jitc

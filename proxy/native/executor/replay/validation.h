@@ -2,8 +2,7 @@
 // hold there after everything that is not restored was spoiled and the minibatch replayed.
 //
 // Asked for by the coordinator (Validate); the session stops at the step's begin, is taken back like after a
-// fault, and compares when it comes there again. Used by Session alone (step.cpp, recovery.cpp,
-// commands.cpp).
+// fault, and compares when it comes there again. Called by: StepGate (which holds it), Restorer and Session.
 #pragma once
 #include <cstdint>
 #include <mutex>

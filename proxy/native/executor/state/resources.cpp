@@ -15,7 +15,7 @@ auto values(const Map& map) {
 }
 }  // namespace
 
-bool answered_in_place(const ops::OpInfo& info) {
+bool completes_synchronously(const ops::OpInfo& info) {
   const ops::Making making = ops::traits(info).making;
   return making == ops::Making::in_place || making == ops::Making::in_place_and_again;
 }

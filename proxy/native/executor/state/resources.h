@@ -91,8 +91,8 @@ Resources unpack_resources(Unpacker& unpacker, ImageStore& images);
 /// What of the images the resources need.
 void add_images(const Resources& resources, std::set<ImageHash>& needed);
 
-/// Whether the op makes something and its result says if it could; known as soon as enqueue returns.
-bool answered_in_place(const ops::OpInfo& info);
+/// True for ops that create a resource and report success before enqueue() returns.
+bool completes_synchronously(const ops::OpInfo& info);
 
 class ResourceTable {
  public:

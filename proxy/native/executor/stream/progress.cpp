@@ -22,7 +22,7 @@ void Progress::done(uint64_t stream, uint64_t sequence) {
   done = std::max(done, sequence);
 }
 
-void Progress::settle(uint64_t stream, uint64_t sequence) {
+void Progress::drained(uint64_t stream, uint64_t sequence) {
   const std::lock_guard lock(mutex_);
   for (auto& [handle, reached] : streams_) reached.done = std::max(reached.done, reached.given);
   streams_[stream] = {sequence, sequence};
@@ -31,7 +31,7 @@ void Progress::settle(uint64_t stream, uint64_t sequence) {
 void Progress::restore(uint64_t sequence, std::span<const Resources::Stream> streams) {
   const std::lock_guard lock(mutex_);
   floor_ = sequence;
-  given_again_.clear();
+  again_.clear();
   streams_.clear();
   streams_[0] = {sequence, sequence};
   for (const auto& stream : streams) streams_[stream.handle] = {sequence, sequence};
@@ -58,27 +58,27 @@ std::vector<StreamProgress> Progress::all() const {
   return out;
 }
 
-void Progress::give_again(uint64_t sequence) {
+void Progress::note_again(uint64_t sequence) {
   const std::lock_guard lock(mutex_);
-  given_again_.insert(sequence);
+  again_.insert(sequence);
 }
 
-bool Progress::given_again(uint64_t sequence) const {
+bool Progress::noted_again(uint64_t sequence) const {
   const std::lock_guard lock(mutex_);
-  return sequence <= floor_ || given_again_.contains(sequence);
+  return sequence <= floor_ || again_.contains(sequence);
 }
 
-/// The ops before the telling have been given: a stream that has done all it was given has got as far as was
-/// told.
-bool Progress::reached(const StreamProgress& told) const {
-  const auto found = streams_.find(told.stream);
-  if (told.sequence <= floor_ || found == streams_.end()) return true;
-  return found->second.done >= std::min(told.sequence, found->second.given);
+/// The ops before the report have been given: a stream that has done all it was given has got as far as was
+/// reported.
+bool Progress::reached(const StreamProgress& reported) const {
+  const auto found = streams_.find(reported.stream);
+  if (reported.sequence <= floor_ || found == streams_.end()) return true;
+  return found->second.done >= std::min(reported.sequence, found->second.given);
 }
 
-bool Progress::reached(std::span<const StreamProgress> told) const {
+bool Progress::reached(std::span<const StreamProgress> reported) const {
   const std::lock_guard lock(mutex_);
-  return std::ranges::all_of(told, [this](const StreamProgress& one) { return reached(one); });
+  return std::ranges::all_of(reported, [this](const StreamProgress& one) { return reached(one); });
 }
 
 }  // namespace jitc

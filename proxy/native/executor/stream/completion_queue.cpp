@@ -7,7 +7,7 @@
 
 namespace jitc {
 
-bool Outbox::attach() {
+bool CompletionQueue::attach() {
   const std::lock_guard lock(mutex_);
   if (attached_) return false;
   attached_ = true;
@@ -18,7 +18,7 @@ bool Outbox::attach() {
   return true;
 }
 
-void Outbox::detach() {
+void CompletionQueue::detach() {
   const std::lock_guard lock(mutex_);
   attached_ = false;
   urgent_.clear();
@@ -27,28 +27,28 @@ void Outbox::detach() {
   wake_.notify_all();
 }
 
-bool Outbox::attached() const {
+bool CompletionQueue::attached() const {
   const std::lock_guard lock(mutex_);
   return attached_;
 }
 
-void Outbox::completion(CompletionKind kind, uint32_t status, uint64_t sequence, Bytes payload) {
+void CompletionQueue::completion(CompletionKind kind, uint32_t status, uint64_t sequence, Bytes payload) {
   put({kind, status, sequence, {ResultBytes::kHere, payload.size(), {payload.begin(), payload.end()}}});
 }
 
-void Outbox::result(uint32_t status, uint64_t sequence, ResultBytes bytes) {
+void CompletionQueue::result(uint32_t status, uint64_t sequence, ResultBytes bytes) {
   put({CompletionKind::result, status, sequence, std::move(bytes)});
 }
 
-void Outbox::put(Entry entry) {
+void CompletionQueue::put(Entry entry) {
   const std::lock_guard lock(mutex_);
   if (entry.kind == CompletionKind::result) unsent_ += entry.bytes.size;
-  if (!attached_) return;  // told again at attach
+  if (!attached_) return;  // reported again at attach
   urgent_.push_back(std::move(entry));
   wake_.notify_one();
 }
 
-void Outbox::take_in() {
+void CompletionQueue::take_in() {
   const std::lock_guard lock(mutex_);
   for (Entry& entry : urgent_) {
     ResultBytes& bytes = entry.bytes;
@@ -59,7 +59,7 @@ void Outbox::take_in() {
   }
 }
 
-void Outbox::progress(uint64_t stream, uint64_t sequence) {
+void CompletionQueue::progress(uint64_t stream, uint64_t sequence) {
   const std::lock_guard lock(mutex_);
   if (!attached_) return;
   uint64_t& newest = progress_[stream];
@@ -67,7 +67,7 @@ void Outbox::progress(uint64_t stream, uint64_t sequence) {
   wake_lazily();
 }
 
-void Outbox::ack(uint64_t sequence, bool at_once) {
+void CompletionQueue::ack(uint64_t sequence, bool at_once) {
   const std::lock_guard lock(mutex_);
   ack_ = std::max(ack_, sequence);
   if (at_once) {
@@ -78,12 +78,12 @@ void Outbox::ack(uint64_t sequence, bool at_once) {
   }
 }
 
-void Outbox::wake_lazily() {
+void CompletionQueue::wake_lazily() {
   if (waiting_without_end_) wake_.notify_one();
   waiting_without_end_ = false;
 }
 
-int64_t Outbox::poll(std::span<std::byte> out, int timeout_ms) {
+int64_t CompletionQueue::poll(std::span<std::byte> out, int timeout_ms) {
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::milliseconds(std::max(timeout_ms, 0));
   std::unique_lock lock(mutex_);
@@ -99,7 +99,7 @@ int64_t Outbox::poll(std::span<std::byte> out, int timeout_ms) {
   }
 }
 
-int64_t Outbox::compose(std::span<std::byte> out) {
+int64_t CompletionQueue::compose(std::span<std::byte> out) {
   constexpr size_t kSpare = 4096;  // for the ack and some progress beside the results
   if (out.size() < wire::kPrefix + kSpare) return -1;
   const size_t room = out.size() - wire::kPrefix;
@@ -111,7 +111,7 @@ int64_t Outbox::compose(std::span<std::byte> out) {
   }
   while (!urgent_.empty() && write_first(records, room)) urgent_.pop_front();
   if (records.empty() && !urgent_.empty()) return -1;
-  if (urgent_.empty()) tell_progress(records, room);  // it must not overtake results that did not fit
+  if (urgent_.empty()) report_progress(records, room);  // it must not overtake results that did not fit
   last_sent_ = std::chrono::steady_clock::now();
   const size_t prefix = wire::write_prefix(out.data(), records.size());
   std::memcpy(out.data() + prefix, records.data(), records.size());
@@ -119,7 +119,7 @@ int64_t Outbox::compose(std::span<std::byte> out) {
 }
 
 /// False: it does not fit into what is left.
-bool Outbox::write_first(std::vector<std::byte>& records, size_t room) {
+bool CompletionQueue::write_first(std::vector<std::byte>& records, size_t room) {
   const auto& [kind, status, sequence, bytes] = urgent_.front();
   if (records.size() + wire::completion_size(bytes.size) > room) return false;
   const bool here = bytes.position == ResultBytes::kHere;
@@ -129,15 +129,15 @@ bool Outbox::write_first(std::vector<std::byte>& records, size_t room) {
   return true;
 }
 
-void Outbox::tell_progress(std::vector<std::byte>& records, size_t room) {
-  std::vector<StreamProgress> told;
+void CompletionQueue::report_progress(std::vector<std::byte>& records, size_t room) {
+  std::vector<StreamProgress> reported;
   while (!progress_.empty() && records.size() + sizeof(CompletionHeader) <= room) {
     const auto first = progress_.begin();
     wire::append_completion(records, CompletionKind::progress, 0, first->first, first->second);
-    told.push_back({first->first, first->second});
+    reported.push_back({first->first, first->second});
     progress_.erase(first);
   }
-  if (note_ && !told.empty()) note_(told);
+  if (note_ && !reported.empty()) note_(reported);
 }
 
 }  // namespace jitc

@@ -2,8 +2,8 @@
 //
 // Called by: Session (puts), the stream's thread (poll). Promises: a result is out before any progress
 // that was made after it; only the newest ack, and the newest progress per stream, is kept; these alone
-// wake the poller at most once per kLazy; progress is noted by its owner before it is told. Results that are
-// in the journal are read there when it is their turn; here they only wait in line.
+// wake the poller at most once per kLazy; progress is noted by its owner before it is reported. Results that
+// are in the journal are read there when it is their turn; here they only wait in line.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -26,7 +26,7 @@ struct StreamProgress {
   uint64_t stream, sequence;
 };
 
-class Outbox {
+class CompletionQueue {
  public:
   using Bytes = std::span<const std::byte>;
   /// Called right before the client may hear of it, with this object's mutex held.
@@ -36,7 +36,8 @@ class Outbox {
   /// Longest payload that fits into one message.
   static constexpr size_t kMaximumPayload = (4u << 20) - 4096;
 
-  explicit Outbox(ResultReader read = {}, Note note = {}) : read_(std::move(read)), note_(std::move(note)) {}
+  explicit CompletionQueue(ResultReader read = {}, Note note = {})
+      : read_(std::move(read)), note_(std::move(note)) {}
   /// False when a stream is attached already. Starts with nothing to send.
   bool attach();
   void detach();
@@ -65,7 +66,7 @@ class Outbox {
   void put(Entry entry);
   bool write_first(std::vector<std::byte>& records, size_t room);
   int64_t compose(std::span<std::byte> out);
-  void tell_progress(std::vector<std::byte>& records, size_t room);
+  void report_progress(std::vector<std::byte>& records, size_t room);
   void wake_lazily();
 
   const ResultReader read_;

@@ -1,7 +1,7 @@
 // How far a session's streams have got, and which results of the program's past a replay has given again.
 //
 // Called by: Session; from the dispatcher (what is given), back end threads (what is done) and the stream's
-// threads (what is told). Promises: no call waits; progress never goes back, but in restore().
+// threads (what is reported). Promises: no call waits; progress never goes back, but in restore().
 #pragma once
 #include <cstdint>
 #include <mutex>
@@ -23,7 +23,7 @@ class Progress {
   void take_back(uint64_t stream, uint64_t before);
   void done(uint64_t stream, uint64_t sequence);
   /// All that was given has run, this op too.
-  void settle(uint64_t stream, uint64_t sequence);
+  void drained(uint64_t stream, uint64_t sequence);
   /// The state after this op was restored: everything up to it has run.
   void restore(uint64_t sequence, std::span<const Resources::Stream> streams);
   /// The state after this op has come from elsewhere: nothing up to it is waited for any more.
@@ -31,25 +31,25 @@ class Progress {
 
   /// Newest op before which everything has run; dispatched: the newest given to any stream.
   uint64_t executed(uint64_t dispatched) const;
-  /// Of every stream, as a client that knows nothing must be told.
+  /// Of every stream, for a client that knows nothing.
   std::vector<StreamProgress> all() const;
 
   /// A result that the program has is there again.
-  void give_again(uint64_t sequence);
-  bool given_again(uint64_t sequence) const;
-  /// Whether every stream has got as far as was told, once all ops of before that have been given.
-  bool reached(std::span<const StreamProgress> told) const;
+  void note_again(uint64_t sequence);
+  bool noted_again(uint64_t sequence) const;
+  /// Whether every stream has got as far as was reported, once all ops of before that have been given.
+  bool reached(std::span<const StreamProgress> reported) const;
 
  private:
   struct Reached {
     uint64_t given = 0, done = 0;
   };
-  bool reached(const StreamProgress& told) const;
+  bool reached(const StreamProgress& reported) const;
 
   mutable std::mutex mutex_;
   std::unordered_map<uint64_t, Reached> streams_;
-  uint64_t floor_ = 0;              // all ops up to it had run when this state was restored
-  std::set<uint64_t> given_again_;  // since then
+  uint64_t floor_ = 0;        // all ops up to it had run when this state was restored
+  std::set<uint64_t> again_;  // since then
 };
 
 }  // namespace jitc

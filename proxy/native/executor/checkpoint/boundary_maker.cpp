@@ -1,0 +1,137 @@
+#include "boundary_maker.h"
+
+#include <algorithm>
+
+#include "checkpoints.h"
+#include "executor/session/op_issuer.h"
+#include "row_copies.h"
+#include "step_gate.h"
+
+namespace jitc {
+
+bool BoundaryMaker::at_boundary(const ops::Boundary& op, uint64_t position) {
+  // A process numbers its boundaries for all its sessions; one that is opened later begins with the newest of
+  // them.
+  const bool begins = op.header.sequence == 1 && op.boundary > shared_.at.last_boundary;
+  if (op.boundary != shared_.at.last_boundary + 1 && !begins) {
+    shared_.fault(op.header.sequence, 1, "bad-boundary",
+                  "boundary " + std::to_string(op.boundary) + " does not follow boundary " +
+                      std::to_string(shared_.at.last_boundary));
+    return false;
+  }
+  {
+    const PhaseTime time(shared_.times.drain);
+    if (!shared_.backend->idle()) return false;
+  }
+  checkpoints_.plan.begin();
+  issuer_.note_done(op.header);
+  checkpoints_.commit_known();
+  if (!make(op, position)) return false;
+  hold_reached_ = hold_at_ && op.boundary >= hold_at_;
+  if (stop_after_ && op.boundary >= stop_after_)
+    shared_.fault(op.header.sequence, 0, "replica-divergence", "");
+  return true;
+}
+
+/// After SkipStep: memory and resources are those of the boundary; its copies and its record are made now.
+bool BoundaryMaker::make_imported() {
+  uint64_t position = *imported_;
+  const RecordHeader* const record = shared_.journal.at(position);
+  checkpoints_.plan.begin();
+  const auto& op = *reinterpret_cast<const ops::Boundary*>(record->payload().data());
+  if (!make(op, position)) return false;
+  imported_.reset();
+  return true;
+}
+
+bool BoundaryMaker::make(const ops::Boundary& op, uint64_t position) {
+  BoundaryState state = begun(op, position);
+  const Kept kept = find_room(op, state);
+  if (kept == Kept::stopped) return false;
+  gate_.forget();
+  if (kept == Kept::no_room) return checkpoints_.pass(op.boundary), true;
+  if (!checkpoints_.record(state)) {
+    // Make room by force, once; the boundary then is the only one, and protects again.
+    checkpoints_.drop_journal();
+    if (!checkpoints_.record(state)) {
+      copies_.drop(state.rows);
+      throw Error("the journal cannot hold even one boundary: give it more with jitc-proxyd --journal-limit");
+    }
+  }
+  checkpoints_.publish(std::move(state));
+  return true;
+}
+
+BoundaryState BoundaryMaker::begun(const ops::Boundary& op, uint64_t position) const {
+  BoundaryState state;
+  state.number = op.boundary;
+  state.sequence = op.header.sequence;
+  state.position = position;
+  state.step_waits = shared_.issued.step_waits;
+  state.step_collectives = shared_.issued.step_collectives;
+  state.step_allocations = shared_.issued.step_allocations;
+  state.policy = checkpoints_.plan.current();
+  state.resources = shared_.issued.table.list(*shared_.backend);
+  return state;
+}
+
+/// Copies that do not fit beside those of older boundaries are tried again without them.
+BoundaryMaker::Kept BoundaryMaker::find_room(const ops::Boundary& op, BoundaryState& state) {
+  for (const bool alone : {false, true}) {
+    try {
+      if (keep_rows(op, state) && keep_variables(state)) return Kept::all;
+      copies_.drop(state.rows);
+      return Kept::stopped;
+    } catch (const SnapshotFull&) {
+      copies_.drop(state.rows);
+      state.rows.clear();
+    }
+    if (!alone)
+      checkpoints_.enter_unprotected_mode("the memory for copies of boundaries is full", "--copies-limit");
+    if (!shared_.runs()) return Kept::stopped;
+  }
+  return Kept::no_room;
+}
+
+bool BoundaryMaker::keep_rows(const ops::Boundary& op, BoundaryState& state) {
+  const auto* const blocks = reinterpret_cast<const ops::LiveBlock*>(&op + 1);
+  state.measured = checkpoints_.plan.current().measures(op.boundary) ||
+                   checkpoints_.plan.current().measures(op.boundary + 1) ||
+                   checkpoints_.plan.current().peer_mode();
+  state.rows.reserve(op.count);
+  for (uint64_t i = 0; i < op.count; ++i) {
+    state.rows.push_back(LiveRow{blocks[i]});
+    state.rows.back().before = gate_.before_of(state.rows.back());
+  }
+  // In peer mode what is not copied is known by its hash, and so is what may need a copy before the step.
+  // Other copies are hashed as they are made, unless the device hashes faster.
+  const bool first = state.measured || shared_.backend->hashes_itself();
+  if (!shared_.runs() || (first && !copies_.measure(state.rows, op.header.sequence))) return false;
+  for (uint64_t i = 0; i < op.count; ++i) {
+    if (i == op.count / 2) issuer_.at_point(op.header, "boundary");
+    if (!shared_.runs()) return false;
+    const auto [address, bytes, ordinal] = blocks[i];
+    const bool copy =
+        keep_all_ || checkpoints_.plan.current().wants_copy(ordinal, bytes) || !checkpoints_.protects();
+    if (copy && bytes && !copies_.copy(state.rows[i], op.header.sequence)) return false;
+  }
+  return true;
+}
+
+/// Variables of modules that the program has asked for: a module that is loaded again has them as they were
+/// at first. A kernel's own variables, which nobody asked for, are out of sight. Throws SnapshotFull.
+bool BoundaryMaker::keep_variables(BoundaryState& state) {
+  const size_t blocks = state.rows.size();
+  for (const auto& variable : state.resources.variables) {
+    if (!variable.bytes) continue;
+    LiveRow row{{variable.address, variable.bytes, LiveRow::kVariable | variable.address}};
+    if (const LiveRow* const old = checkpoints_.row_at_newest(row)) row.before = old->hash;
+    state.rows.push_back(row);
+  }
+  const auto variables = std::span(state.rows).subspan(blocks);
+  std::ranges::sort(variables, {}, [](const LiveRow& row) { return row.block.ordinal; });
+  return copies_.measure(variables, state.sequence) &&
+         std::ranges::all_of(variables, [&](LiveRow& row) { return copies_.copy(row, state.sequence); });
+}
+
+}  // namespace jitc

@@ -1,0 +1,67 @@
+// Boundaries: what is copied, hashed and published when an optimizer step is over.
+//
+// Order at boundary n: everything before has run; copies; the boundary's record; then it is published
+// (checkpoints.h). step_gate.h has what comes before the step. Promise: a boundary that does not fit beside
+// older ones is tried again without them; the job goes on in any case. Called by: the dispatcher's thread;
+// Restorer and Recovery while it is parked.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "boundary_state.h"
+#include "jitc/generated_ops.h"
+
+namespace jitc {
+
+class Checkpoints;
+class OpIssuer;
+class RowCopies;
+class Shared;
+class StepGate;
+
+class BoundaryMaker {
+ public:
+  BoundaryMaker(Shared& shared, OpIssuer& issuer, Checkpoints& checkpoints, RowCopies& copies, StepGate& gate)
+      : shared_(shared), issuer_(issuer), checkpoints_(checkpoints), copies_(copies), gate_(gate) {}
+
+  /// position: of the op's record. False when the session stops.
+  bool at_boundary(const ops::Boundary& op, uint64_t position);
+
+  /// Memory and resources are those of the boundary op at this position already (SkipStep); nothing: they are
+  /// not.
+  void import_at(std::optional<uint64_t> position) { imported_ = position; }
+  bool has_imported() const { return imported_.has_value(); }
+  bool make_imported();
+
+  /// Boundaries are to need no peer.
+  void keep_all(bool all) { keep_all_ = all; }
+  /// The session stops after this boundary, before anything else runs (fault "replica-divergence"). 0: none.
+  void stop_after(uint64_t boundary) { stop_after_ = boundary; }
+  /// The dispatcher parks after this boundary (FinishStep). 0: none.
+  void hold_at(uint64_t boundary) { hold_at_ = boundary; }
+  bool holds() const { return hold_at_ != 0; }
+  /// Whether the boundary to park after was made since the last call.
+  bool take_hold() { return std::exchange(hold_reached_, false); }
+
+ private:
+  enum class Kept { all, stopped, no_room };
+  bool make(const ops::Boundary& op, uint64_t position);
+  BoundaryState begun(const ops::Boundary& op, uint64_t position) const;
+  Kept find_room(const ops::Boundary& op, BoundaryState& state);
+  bool keep_rows(const ops::Boundary& op, BoundaryState& state);
+  bool keep_variables(BoundaryState& state);
+
+  Shared& shared_;
+  OpIssuer& issuer_;
+  Checkpoints& checkpoints_;
+  RowCopies& copies_;
+  StepGate& gate_;
+  std::optional<uint64_t> imported_;
+  bool hold_reached_ = false;
+  std::atomic<bool> keep_all_{false};
+  std::atomic<uint64_t> hold_at_{0}, stop_after_{0};
+};
+
+}  // namespace jitc

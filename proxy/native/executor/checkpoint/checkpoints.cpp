@@ -1,0 +1,237 @@
+#include "checkpoints.h"
+
+#include <algorithm>
+
+#include "executor/journal/lookup.h"
+#include "executor/session/op_issuer.h"
+#include "jitc/limits.h"
+#include "row_copies.h"
+
+namespace jitc {
+
+// -- what there is -----------------------------------------------------------------------------------
+
+const BoundaryState* Checkpoints::find(uint64_t number) const {
+  for (const BoundaryState& state : boundaries_)
+    if (state.number == number) return &state;
+  return nullptr;
+}
+
+const LiveRow* Checkpoints::row_at_newest(const LiveRow& live) const {
+  if (boundaries_.empty()) return nullptr;
+  const auto& rows = boundaries_.back().rows;
+  const auto found = std::lower_bound(rows.begin(), rows.end(), live, [](const LiveRow& a, const LiveRow& b) {
+    return a.block.ordinal < b.block.ordinal;
+  });
+  return found != rows.end() && found->same_place(live) ? &*found : nullptr;
+}
+
+const BoundaryState& Checkpoints::table(uint64_t boundary) const {
+  const BoundaryState* const state =
+      boundary ? find(boundary) : (boundaries_.empty() ? nullptr : &boundaries_.back());
+  if (!state) throw Error("boundary " + std::to_string(boundary) + " is not kept here");
+  return *state;
+}
+
+// -- on ------------------------------------------------------------------------------------------------
+
+bool Checkpoints::record(const BoundaryState& state) {
+  const PhaseTime time(shared_.times.record);
+  return shared_.journal.append_parts(RecordKind::boundary, state.number, state.pack());
+}
+
+void Checkpoints::publish(BoundaryState state) {
+  const uint64_t number = state.number;
+  ++shared_.times.boundaries;
+  {
+    const std::lock_guard lock(shared_.life.mutex);
+    drop_step();
+    boundaries_.push_back(std::move(state));
+    end_step(number);
+  }
+  announce(number);
+  if (!protected_.exchange(true))
+    shared_.notice("a boundary is complete: faults of this GPU can be recovered again");
+  commit_known();
+}
+
+void Checkpoints::pass(uint64_t number) {
+  {
+    const std::lock_guard lock(shared_.life.mutex);
+    drop_step();
+    end_step(number);
+  }
+  announce(number);
+}
+
+/// With Lifecycle::mutex held.
+void Checkpoints::end_step(uint64_t number) {
+  shared_.at.last_boundary = number;
+  shared_.issued.in_step = false;
+  shared_.issued.quiet = true;
+  shared_.life.changed.notify_all();
+}
+
+/// On the board: this rank is past boundary number.
+void Checkpoints::announce(uint64_t number) {
+  BoardSlot& slot = shared_.slot();
+  slot.reached.store(std::max(slot.reached.load(), number));
+  slot.begun.store(std::max(slot.begun.load(), number));
+  slot.prepared.store(number);
+  shared_.board.ring();
+}
+
+void Checkpoints::commit_known() {
+  Counters& at = shared_.at;
+  Lifecycle::Lock lock(shared_.life.mutex);
+  const auto group = shared_.board.group(shared_.request.slot, peers_);
+  const uint64_t committed = shared_.board.least(group, &BoardSlot::prepared);
+  if (committed <= at.committed || boundaries_.empty()) return;
+  shared_.journal.set_first_boundary(std::min(committed, boundaries_.back().number));
+  while (boundaries_.size() > 1 && boundaries_.front().number < committed) {
+    copies_.drop(boundaries_.front().rows);
+    boundaries_.pop_front();
+  }
+  at.committed = std::min(committed, at.last_boundary.load());
+  if (at.committed == at.last_boundary) shared_.snapshot.trim();
+  lock.unlock();
+  truncate();
+  issuer_.release_unused_images(boundaries_.front().sequence, boundaries_);
+  if (at.committed == at.last_boundary && at.dispatched == boundaries_.back().sequence)
+    shared_.backend->commit();
+}
+
+void Checkpoints::truncate() {
+  uint64_t position, sequence;
+  {
+    const std::lock_guard lock(shared_.life.mutex);
+    if (boundaries_.empty() || boundaries_.front().number > shared_.at.committed) return;
+    position = boundaries_.front().position;
+    sequence = boundaries_.front().sequence;
+  }
+  if (position <= shared_.journal.head()) return;
+  if (const auto owed = shared_.results.oldest_owed()) position = std::min(position, *owed);
+  if (position <= shared_.journal.head()) return;
+  shared_.journal.truncate(position);
+  shared_.results.forget(sequence);
+  shared_.life.notify();
+}
+
+void Checkpoints::drop_journal() {
+  if (shared_.results.count() > limits::kResults)
+    return enter_unprotected_mode(
+        "more than " + std::to_string(limits::kResults) + " results since the last boundary", "");
+  enter_unprotected_mode("the journal of this GPU is full (" +
+                             std::to_string(shared_.journal.capacity() >> 20) + " MiB with its spill file)",
+                         "--journal-limit");
+}
+
+void Checkpoints::enter_unprotected_mode(const std::string& why, const std::string& option) {
+  if (!shared_.backend->idle()) return;
+  shared_.completions.take_in();
+  shared_.results.take_in(
+      [this](uint64_t position, size_t size) { return result_bytes(shared_.journal, position, size); },
+      limits::kPendingResults + limits::kUnreadResults);  // more than is ever on the way
+  if (protected_.exchange(false))
+    shared_.notice(why + ": until the next boundary a fault cannot be recovered" +
+                   (option.empty() ? "" : ". Give the service more with jitc-proxyd " + option));
+  const std::lock_guard lock(shared_.life.mutex);
+  shared_.journal.set_first_boundary(shared_.at.last_boundary + 1);
+  for (const BoundaryState& state : boundaries_) copies_.drop(state.rows);
+  boundaries_.clear();
+  drop_step();
+  shared_.journal.truncate(shared_.at.cursor);
+  shared_.results.forget(shared_.at.dispatched);
+  shared_.journal_full = false;
+  shared_.life.changed.notify_all();
+}
+
+void Checkpoints::drop_step() {
+  if (step_) copies_.drop(step_->rows);
+  step_.reset();
+}
+
+// -- back ----------------------------------------------------------------------------------------------
+
+void Checkpoints::forget_after(uint64_t boundary) {
+  const bool later = shared_.at.last_boundary != boundary || step_;
+  if (later && !shared_.journal.append(RecordKind::rollback, boundary, {}))
+    throw Error("the journal is full: the roll-back cannot be noted");
+  while (!boundaries_.empty() && boundaries_.back().number > boundary) {
+    copies_.drop(boundaries_.back().rows);
+    boundaries_.pop_back();
+  }
+  drop_step();
+  shared_.at.last_boundary = boundary;
+}
+
+void Checkpoints::replace_rows(uint64_t boundary, const std::vector<LiveRow>& replaced) {
+  const auto place = std::ranges::find(boundaries_, boundary, &BoundaryState::number);
+  BoundaryState state = *place;
+  std::vector<LiveRow> dropped;
+  for (LiveRow& row : state.rows) {
+    const auto wanted = std::ranges::find_if(replaced, [&](const LiveRow& one) {
+      return one.block.ordinal == row.block.ordinal && one.block.bytes == row.block.bytes;
+    });
+    if (row.variable() || wanted == replaced.end() || wanted->hash == row.hash) continue;
+    dropped.push_back(row);
+    row.hash = wanted->hash;
+    row.copy = Snapshot::kNone;
+  }
+  if (!shared_.journal.append_parts(RecordKind::boundary, state.number, state.pack()))
+    throw Error("the journal is full: what replaces blocks of a boundary cannot be noted");
+  *place = std::move(state);
+  copies_.drop(dropped);
+}
+
+void Checkpoints::stand_at(uint64_t boundary) {
+  BoardSlot& slot = shared_.slot();
+  for (auto* const counter : {&slot.prepared, &slot.reached, &slot.begun}) counter->store(boundary);
+}
+
+// -- an existing journal ---------------------------------------------------------------------------------
+
+void Checkpoints::load(const RecordHeader& record) {
+  const auto payload = record.payload();
+  if (record.kind == RecordKind::rollback) {
+    while (!boundaries_.empty() && boundaries_.back().number > record.sequence) boundaries_.pop_back();
+    shared_.at.last_boundary = record.sequence;
+    step_.reset();
+    return;
+  }
+  if (record.part == 0) parts_.clear();
+  parts_.insert(parts_.end(), payload.begin(), payload.end());
+  if (record.part + 1 != record.parts) return;
+  if (record.kind == RecordKind::step) {
+    step_ = StepState::unpack(parts_);
+    return;
+  }
+  BoundaryState state = BoundaryState::unpack(parts_, shared_.images);
+  // A later record of the same boundary replaces the earlier one.
+  while (!boundaries_.empty() && boundaries_.back().number >= state.number) boundaries_.pop_back();
+  if (state.number >= shared_.journal.first_boundary()) boundaries_.push_back(std::move(state));
+  step_.reset();
+}
+
+void Checkpoints::loaded() {
+  parts_ = {};
+  const auto claim = [this](const LiveRow& row) {
+    if (row.copied() && !shared_.snapshot.claim(row.copy, row.block.bytes))
+      throw Error("the journal is damaged: copies of boundaries overlap");
+  };
+  for (const BoundaryState& state : boundaries_)
+    for (const LiveRow& row : state.rows) claim(row);
+  if (step_)
+    for (const LiveRow& row : step_->rows) claim(row);
+  if (!boundaries_.empty()) {
+    shared_.at.last_boundary = boundaries_.back().number;
+    plan.adopt(boundaries_.back().policy);
+  }
+  shared_.slot().prepared.store(shared_.at.last_boundary);
+  // The oldest boundary here need not be committed: before the first one is, the start is what is gone back
+  // to.
+  shared_.at.committed =
+      boundaries_.empty() ? 0 : std::min(shared_.journal.first_boundary(), boundaries_.front().number);
+}
+
+}  // namespace jitc

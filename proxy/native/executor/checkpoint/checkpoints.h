@@ -1,0 +1,94 @@
+// The boundaries that a session can go back to: published, committed with the whole group, and forgotten.
+//
+// A boundary is published when its copies and its record are complete; the slot on the board then says
+// "prepared n". It is committed when the slots of the whole group say so: then the minibatch before it is
+// forgotten. Promises: the journal says so first, for a worker that may have to take over; the newest
+// boundary stays until there is another one, or the journal or the arena is full, which the user is told.
+// State: changed by the dispatcher with Lifecycle::mutex held, read by commands with it; commands change it
+// while the dispatcher is parked. Called by: BoundaryMaker, StepGate, Restorer, Recovery, Intake (truncate)
+// and Session.
+#pragma once
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "boundary_state.h"
+#include "executor/journal/journal.h"
+#include "policy.h"
+
+namespace jitc {
+
+class OpIssuer;
+class RowCopies;
+class Shared;
+
+class Checkpoints {
+ public:
+  Checkpoints(Shared& shared, OpIssuer& issuer, RowCopies& copies)
+      : shared_(shared), issuer_(issuer), copies_(copies) {}
+
+  Plan plan;
+
+  // What there is.
+  const std::deque<BoundaryState>& boundaries() const { return boundaries_; }
+  bool empty() const { return boundaries_.empty(); }
+  const BoundaryState& newest() const { return boundaries_.back(); }
+  const BoundaryState* find(uint64_t number) const;
+  /// The newest boundary's row of an allocation, or nullptr.
+  const LiveRow* row_at_newest(const LiveRow& live) const;
+  /// With Lifecycle::mutex. Throws Error: it is not kept. 0: the newest.
+  const BoundaryState& table(uint64_t boundary) const;
+  const std::optional<StepState>& step() const { return step_; }
+  /// Whether a fault could be recovered now.
+  bool protects() const { return protected_; }
+
+  // On.
+  /// False when the journal has no room for it.
+  bool record(const BoundaryState& state);
+  void publish(BoundaryState state);
+  /// A boundary in name only: the job goes on, but there is nothing to go back to.
+  void pass(uint64_t number);
+  void set_step(StepState state) { step_ = std::move(state); }
+  /// With Lifecycle::mutex, when commands may look.
+  void replace_newest(BoundaryState state) { boundaries_.back() = std::move(state); }
+  /// Forgets what the whole group does not need any more.
+  void commit_known();
+  /// The dispatcher, and Intake when results were taken by the client.
+  void truncate();
+  /// The journal is full, or too much is known of results, and no boundary will free it.
+  void drop_journal();
+  /// The job goes on without anything to go back to, until the next boundary. The user hears why.
+  void enter_unprotected_mode(const std::string& why, const std::string& option);
+  void set_peers(const std::vector<uint32_t>& slots) { peers_ = slots; }
+  const std::vector<uint32_t>& peers() const { return peers_; }
+
+  // Back.
+  /// Boundaries after this one never happened. Throws Error: the journal is full.
+  void forget_after(uint64_t boundary);
+  /// The boundary becomes one at which these allocations had the content of a peer. Throws Error as above.
+  void replace_rows(uint64_t boundary, const std::vector<LiveRow>& replaced);
+  /// On the board, and for the group: this rank is at this boundary, whatever it was at before.
+  void stand_at(uint64_t boundary);
+
+  // An existing journal.
+  void load(const RecordHeader& record);
+  /// All of it was loaded. Throws Error: it is damaged.
+  void loaded();
+
+ private:
+  void announce(uint64_t number);
+  void end_step(uint64_t number);
+  void drop_step();
+
+  Shared& shared_;
+  OpIssuer& issuer_;
+  RowCopies& copies_;
+  std::deque<BoundaryState> boundaries_;  // oldest first
+  std::optional<StepState> step_;
+  std::vector<uint32_t> peers_;
+  std::atomic<bool> protected_{true};
+  std::vector<std::byte> parts_;  // of a document that is being loaded
+};
+
+}  // namespace jitc

@@ -1,0 +1,238 @@
+#include "step_gate.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "checkpoints.h"
+#include "executor/replay/replay.h"
+#include "executor/session/op_issuer.h"
+#include "row_copies.h"
+
+namespace jitc {
+namespace {
+/// A group that does not gather in this time is no group: go on, with copies of everything.
+constexpr auto kGatherTime = std::chrono::seconds(10);
+}  // namespace
+
+/// The step_begin that follows looks at it.
+bool StepGate::at_live_set(const ops::LiveSet& op) {
+  const auto* const blocks = reinterpret_cast<const ops::LiveBlock*>(&op + 1);
+  live_.clear();
+  for (uint64_t i = 0; i < op.count; ++i)
+    if (blocks[i].bytes) live_.push_back(LiveRow{blocks[i]});
+  issuer_.issue(op.header);
+  return true;
+}
+
+bool StepGate::at_step_begin(const ops::StepBegin& op, bool waits) {
+  const uint64_t step = shared_.at.last_boundary + 1;
+  checkpoints_.plan.begin();
+  if (const auto due = validations.at(step); due && !at_validation(*due, op)) return false;
+  if (!prepare(step)) return false;
+  checkpoints_.commit_known();
+  shared_.slot().reached.store(step);
+  shared_.board.ring();
+  if (plan().barrier && waits && !wait_for_group(step)) return false;
+  Issued& issued = shared_.issued;
+  {
+    const std::lock_guard lock(shared_.life.mutex);
+    if (!shared_.runs()) return false;
+    issued.in_step = true;
+    issued.step_waits = issued.step_collectives = issued.step_allocations = 0;
+    shared_.slot().begun.store(step);
+  }
+  const bool was_quiet = issued.quiet;
+  issuer_.issue(op.header);
+  issued.quiet = was_quiet;
+  return true;
+}
+
+const Policy& StepGate::plan() const { return checkpoints_.plan.current(); }
+
+bool StepGate::prepare(uint64_t step) {
+  if (!plan().peer_mode() && !plan().measures(step)) return true;
+  {
+    const PhaseTime time(shared_.times.drain);
+    if (!shared_.backend->idle()) return false;
+  }
+  shared_.issued.quiet = true;
+  before_.clear();
+  if (plan().measures(step)) measure();
+  if (!plan().peer_mode()) return true;
+  learn_volatile();
+  return copy_before(step);
+}
+
+/// The first time: notes what is live, and stops until the coordinator has taken the job back. The second
+/// time: reports what has become of it.
+bool StepGate::at_validation(Validation due, const ops::StepBegin& op) {
+  if (!shared_.backend->idle()) return false;
+  shared_.issued.quiet = true;
+  if (!due.measured()) {
+    due.measure(*shared_.backend, live_now());
+    if (!validations.measured(std::move(due))) return true;
+    shared_.fault(op.header.sequence, 0, "validation", "");
+    return false;
+  }
+  Verdict verdict = due.compare(*shared_.backend);
+  verdict.results = replay_.tolerance.seen();
+  validations.compared(verdict);
+  if (!verdict.identical())
+    shared_.notice("this job cannot be guaranteed to the last bit, it only goes on: " + verdict.text());
+  return true;
+}
+
+/// As the program reported right before the step, else all that is allocated.
+std::vector<LiveRow> StepGate::live_now() const {
+  if (!live_.empty()) return live_;
+  std::vector<LiveRow> live;
+  for (const auto& one : shared_.issued.table.list(*shared_.backend).allocations)
+    live.push_back(LiveRow{{one.address, one.bytes, one.sequence}});
+  return live;
+}
+
+/// Of what the rank alone may know (blocks of that class, and blocks that nobody has classified) only the
+/// ones whose copy is sure to be right after the step: made in this minibatch (activations, gradients: the
+/// service has seen that steps do not change them), or unchanged by the step before. Without a copy of a
+/// block SkipStep refuses, rather than restore what may be old.
+bool StepGate::wants_copy(const LiveRow& row) const {
+  if (plan().known(row.block.ordinal)) return plan().unique_ordinals.contains(row.block.ordinal);
+  const LiveRow* const old = checkpoints_.row_at_newest(row);
+  return !old || (old->hash != kNoHash && old->hash == old->before);
+}
+
+void StepGate::measure() {
+  const auto hashes = copies_.hashes_of(live_);
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    const auto& block = live_[i].block;
+    if (hashes[i] != kNoHash) before_[block.address] = {block.bytes, hashes[i]};
+  }
+}
+
+/// A block that was taken for stable has changed before the step (averages that are updated every tenth
+/// step): from now on it is copied at every boundary. Until the next one a roll-back would be refused.
+void StepGate::learn_volatile() {
+  if (checkpoints_.empty()) return;
+  std::vector<LiveRow> stable;
+  for (const LiveRow& row : checkpoints_.newest().rows)
+    if (!row.copied() && row.hash != kNoHash && plan().known(row.block.ordinal)) stable.push_back(row);
+  const auto now = copies_.hashes_of(stable);
+  std::vector<uint64_t> changed;
+  for (size_t i = 0; i < stable.size(); ++i)
+    if (now[i] != kNoHash && now[i] != stable[i].hash) changed.push_back(stable[i].block.ordinal);
+  if (!changed.empty()) checkpoints_.plan.learn_volatile(changed);
+}
+
+bool StepGate::copy_before(uint64_t step) {
+  if (checkpoints_.empty() || (checkpoints_.step() && checkpoints_.step()->step == step)) return true;
+  StepState state{step, {}};
+  try {
+    if (!copy_changed_rows(state)) return copies_.drop(state.rows), false;
+  } catch (const SnapshotFull&) {
+    // A roll-forward will be refused for what has no copy; going back is still possible.
+    copies_.drop(state.rows);
+    return true;
+  }
+  if (!shared_.journal.append_parts(RecordKind::step, step, state.pack())) {
+    copies_.drop(state.rows);
+    shared_.journal_full = true;
+    return true;
+  }
+  checkpoints_.set_step(std::move(state));
+  return true;
+}
+
+/// Throws SnapshotFull; what was copied until then is in state.
+bool StepGate::copy_changed_rows(StepState& state) {
+  std::vector<LiveRow> wanted;
+  for (const LiveRow& row : live_)
+    if (wants_copy(row)) wanted.push_back(row);
+  const auto hashes = copies_.hashes_of(wanted);
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    LiveRow& row = wanted[i];
+    row.hash = hashes[i];
+    if (row.hash == kNoHash) continue;  // not allocated here
+    const LiveRow* const old = checkpoints_.row_at_newest(row);
+    const bool changed = !old || !old->copied() || row.hash != old->hash;
+    if (changed && !copies_.copy(row, 0)) return false;
+    before_[row.block.address] = {row.block.bytes, row.hash};
+    state.rows.push_back(row);
+  }
+  return true;
+}
+
+bool StepGate::wait_for_group(uint64_t step) {
+  const PhaseTime time(shared_.times.gather);
+  const auto started = std::chrono::steady_clock::now();
+  for (;;) {
+    const uint32_t seen = shared_.board.bell();
+    std::vector<uint32_t> peers;
+    {
+      const std::lock_guard lock(shared_.life.mutex);
+      if (!shared_.runs()) return false;
+      peers = checkpoints_.peers();
+    }
+    const auto group = shared_.board.group(shared_.request.slot, peers);
+    if (shared_.board.least(group, &BoardSlot::reached) >= step) return true;
+    if (std::chrono::steady_clock::now() - started > kGatherTime) return copy_rest_of_boundary();
+    shared_.board.wait(seen, 200);
+  }
+}
+
+/// Nothing has changed what is stable yet: copied now, the boundary can be gone back to without peers.
+bool StepGate::copy_rest_of_boundary() {
+  shared_.notice("another rank did not reach this optimizer step in " + std::to_string(kGatherTime.count()) +
+                 " s: from now on this GPU keeps copies of all live memory at every boundary");
+  if (!checkpoints_.empty()) {
+    BoundaryState state = checkpoints_.newest();
+    if (!copy_rest(state)) return false;
+    const std::lock_guard lock(shared_.life.mutex);
+    checkpoints_.replace_newest(std::move(state));
+  }
+  Policy safer = plan();
+  safer.copy_all = true;
+  safer.barrier = false;
+  checkpoints_.plan.adopt(std::move(safer));
+  return true;
+}
+
+/// False when the session has to stop; a state without room for its copies stays as it was. A block that has
+/// changed since the boundary gets no copy: it would be one of something else.
+bool StepGate::copy_rest(BoundaryState& state) {
+  const BoundaryState before = state;
+  std::vector<LiveRow> made;
+  try {
+    for (LiveRow& row : state.rows) {
+      if (row.copied() || !row.block.bytes) continue;
+      LiveRow now{row.block};
+      if (!copies_.copy(now, 0)) return copies_.drop(made), false;
+      if (now.hash != row.hash) {
+        copies_.drop({now});
+        continue;
+      }
+      made.push_back(now);
+      row.copy = now.copy;
+    }
+  } catch (const SnapshotFull&) {
+    copies_.drop(made);
+    state = before;
+    return true;
+  }
+  if (shared_.journal.append_parts(RecordKind::boundary, state.number, state.pack())) return true;
+  copies_.drop(made);
+  state = before;
+  return true;
+}
+
+/// What was at the row's address when the step began.
+Hash StepGate::before_of(const LiveRow& row) const {
+  const auto found = before_.find(row.block.address);
+  return found != before_.end() && found->second.bytes == row.block.bytes ? found->second.hash : kNoHash;
+}
+
+void StepGate::forget() {
+  before_.clear();
+  live_.clear();
+}
+
+}  // namespace jitc

@@ -1,0 +1,69 @@
+// Before an optimizer step: what is measured and copied, and where the ranks wait for each other.
+//
+// In peer mode: pre-step snapshot; its record in the journal; "reached n + 1" on the board; wait for the
+// group; "begun n + 1". In copy mode the step begins at once. boundary_maker.h has what comes after.
+// Promises: no rank begins a step that another rank could still be taken back before, as long as the group
+// gathers in time; without a group, all live allocations are copied from then on. Called by: the dispatcher's
+// thread; BoundaryMaker and Restorer for what it knows.
+#pragma once
+#include <unordered_map>
+#include <vector>
+
+#include "boundary_state.h"
+#include "executor/replay/validation.h"
+#include "jitc/generated_ops.h"
+
+namespace jitc {
+
+class Checkpoints;
+class OpIssuer;
+class Replay;
+class RowCopies;
+class Shared;
+
+class StepGate {
+ public:
+  StepGate(Shared& shared, OpIssuer& issuer, Replay& replay, Checkpoints& checkpoints, RowCopies& copies)
+      : shared_(shared), issuer_(issuer), replay_(replay), checkpoints_(checkpoints), copies_(copies) {}
+
+  /// What is live, as the program reports it right before the step.
+  bool at_live_set(const ops::LiveSet& op);
+  /// waits: for the group, if the policy says so. False when the session stops.
+  bool at_step_begin(const ops::StepBegin& op, bool waits);
+
+  /// What was at the row's address when the step began, as far as it was measured.
+  Hash before_of(const LiveRow& row) const;
+  /// The step is over, or never happened.
+  void forget();
+
+  Validations validations;
+
+ private:
+  struct Content {
+    uint64_t bytes;
+    Hash hash;
+  };
+
+  const Policy& plan() const;
+  bool prepare(uint64_t step);
+  bool at_validation(Validation due, const ops::StepBegin& op);
+  std::vector<LiveRow> live_now() const;
+  bool wants_copy(const LiveRow& row) const;
+  void measure();
+  void learn_volatile();
+  bool copy_before(uint64_t step);
+  bool copy_changed_rows(StepState& state);
+  bool wait_for_group(uint64_t step);
+  bool copy_rest_of_boundary();
+  bool copy_rest(BoundaryState& state);
+
+  Shared& shared_;
+  OpIssuer& issuer_;
+  Replay& replay_;
+  Checkpoints& checkpoints_;
+  RowCopies& copies_;
+  std::vector<LiveRow> live_;                     // of the step that is about to begin
+  std::unordered_map<uint64_t, Content> before_;  // by address: at the newest step's begin
+};
+
+}  // namespace jitc

@@ -1,0 +1,45 @@
+#include "lookup.h"
+
+#include "executor/stream/results.h"
+#include "wire.h"
+
+namespace jitc {
+namespace {
+
+template <class Wanted>
+const RecordHeader* first(const Journal& journal, Wanted&& wanted) {
+  uint64_t position = journal.head();
+  while (const RecordHeader* const record = journal.at(position)) {
+    if (wanted(*record)) return record;
+    position = Journal::after(*record);
+  }
+  return nullptr;
+}
+}  // namespace
+
+const RecordHeader* find_record(const Journal& journal, RecordKind kind, uint64_t sequence) {
+  return first(journal,
+               [&](const RecordHeader& one) { return one.kind == kind && one.sequence == sequence; });
+}
+
+const RecordHeader* find_boundary_op(const Journal& journal, uint64_t boundary) {
+  return first(journal, [&](const RecordHeader& one) {
+    return one.kind == RecordKind::op && op_of(one).op == static_cast<uint16_t>(ops::OpId::boundary) &&
+           as<ops::Boundary>(op_of(one)).boundary == boundary;
+  });
+}
+
+std::vector<std::byte> known_payload(const Journal& journal, uint64_t sequence) {
+  const RecordHeader* const record = find_record(journal, RecordKind::result, sequence);
+  if (!record) return {};
+  const auto payload = record->payload().subspan(sizeof(Results::Record));
+  return {payload.begin(), payload.end()};
+}
+
+std::span<const std::byte> result_bytes(const Journal& journal, uint64_t position, size_t size) {
+  const RecordHeader* const record = journal.at(position);
+  if (!record) return {};
+  return {record->payload().data() + sizeof(Results::Record), size};
+}
+
+}  // namespace jitc

@@ -1,0 +1,122 @@
+#include "peer_transfer.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/shared_map.h"
+#include "executor/checkpoint/checkpoints.h"
+#include "executor/session/shared.h"
+
+namespace jitc {
+namespace {
+
+uint64_t end_of(const std::vector<Transfer>& blocks) {
+  uint64_t end = 0;
+  for (const Transfer& block : blocks) {
+    if (block.bytes > UINT64_MAX - block.offset) throw Error("a transfer's offset is out of range");
+    end = std::max(end, block.offset + block.bytes);
+  }
+  return end;
+}
+
+[[noreturn]] void refuse(const Transfer& block, const char* why) {
+  throw Error("block of " + std::to_string(block.bytes) + " bytes at address " +
+              std::to_string(block.address) + " " + why);
+}
+
+/// The content that is there is the one that was asked for.
+void check(const Backend& backend, const std::vector<Transfer>& blocks) {
+  std::vector<MemoryRange> ranges;
+  for (const Transfer& block : blocks) ranges.push_back({block.address, block.bytes});
+  std::vector<Hash> hashes(blocks.size());
+  backend.hash_all(ranges, hashes);
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    if (hashes[i] == blocks[i].hash) continue;
+    refuse(blocks[i], hashes[i] == kNoHash ? "is not allocated" : "has other content than was asked for");
+  }
+}
+
+/// Nothing moves that could not be checked.
+void require_hashes(const std::vector<Transfer>& blocks) {
+  for (const Transfer& block : blocks)
+    if (block.bytes && block.hash == kNoHash) refuse(block, "is asked for without the hash of its content");
+}
+}  // namespace
+
+uint64_t PeerTransfer::export_blocks(const std::string& path, const std::vector<Transfer>& blocks) {
+  const std::lock_guard lock(shared_.life.mutex);
+  shared_.life.require_fenced("Export");
+  require_hashes(blocks);
+  if (blocks.empty()) return 0;
+  const SharedMap map(path, end_of(blocks));
+  check(*shared_.backend, blocks);
+  uint64_t bytes = 0;
+  for (const Transfer& block : blocks) {
+    const std::span<std::byte> into(map.data() + block.offset, block.bytes);
+    if (!shared_.backend->read(block.address, into)) refuse(block, "is not allocated");
+    bytes += block.bytes;
+  }
+  return bytes;
+}
+
+uint64_t PeerTransfer::import_blocks(const std::string& path, const std::vector<Transfer>& blocks) {
+  const std::lock_guard lock(shared_.life.mutex);
+  shared_.life.require_fenced("Import");
+  require_hashes(blocks);
+  if (blocks.empty()) return 0;
+  const SharedMap map(path, end_of(blocks));
+  uint64_t bytes = 0;
+  for (const Transfer& block : blocks) {
+    const std::span<const std::byte> from(map.data() + block.offset, block.bytes);
+    if (!shared_.backend->write(block.address, from)) refuse(block, "is not allocated");
+    bytes += block.bytes;
+  }
+  check(*shared_.backend, blocks);  // what has arrived, so that the way here is checked too
+  return bytes;
+}
+
+RecoverReply PeerTransfer::with_links(RecoverReply reply) const {
+  const auto plan = checkpoints_.plan.wanted();
+  reply.links = (plan->peer_mode() || !reply.missing.empty()) && shared_.backend->links();
+  return reply;
+}
+
+RecoverReply PeerTransfer::send_blocks(const LinkRequest& request) {
+  const std::lock_guard lock(shared_.life.mutex);
+  shared_.life.require_fenced("Send");
+  return move_blocks(request, true);
+}
+
+RecoverReply PeerTransfer::receive_blocks(const LinkRequest& request) {
+  const std::lock_guard lock(shared_.life.mutex);
+  shared_.life.require_fenced("Receive");
+  RecoverReply reply = move_blocks(request, false);
+  if (reply.complete && !content_is_right(request.blocks))
+    return {false, "a block has arrived with other content than was asked for", 0, {}};
+  return reply;
+}
+
+RecoverReply PeerTransfer::move_blocks(const LinkRequest& request, bool sends) {
+  Link link{sends, request.path, request.path_bytes, std::chrono::milliseconds(request.timeout_ms), {}};
+  link.cut = [newest = shared_.life.newest_epoch, epoch = request.epoch] { return *newest > epoch; };
+  std::vector<MemoryRange> ranges;
+  uint64_t bytes = 0;
+  for (const Transfer& block : request.blocks) {
+    ranges.push_back({block.address, block.bytes});
+    bytes += block.bytes;
+  }
+  std::string error;
+  if (!shared_.backend->move_blocks(link, ranges, error)) return {false, error, 0, {}};
+  return {true, "", bytes, {}};
+}
+
+bool PeerTransfer::content_is_right(const std::vector<Transfer>& blocks) const {
+  std::vector<MemoryRange> ranges;
+  for (const Transfer& block : blocks) ranges.push_back({block.address, block.bytes});
+  std::vector<Hash> now(ranges.size());
+  shared_.backend->hash_all(ranges, now);
+  return std::ranges::equal(blocks, now, {}, &Transfer::hash);
+}
+
+}  // namespace jitc

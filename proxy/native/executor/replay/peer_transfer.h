@@ -1,0 +1,39 @@
+// Live allocations on their way between this rank and a peer: through a file that both map, or from device to
+// device.
+//
+// Promises: nothing moves that could not be checked; a transfer from device to device that fails is no error,
+// for the coordinator then takes the way through the host, whose checks say what is wrong; the receiver
+// checks what has arrived. Called by: control threads while the session is fenced (json_codec.h). Each call
+// throws Error with what is wrong.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "executor/session/session_types.h"
+
+namespace jitc {
+
+class Checkpoints;
+class Shared;
+
+class PeerTransfer {
+ public:
+  PeerTransfer(Shared& shared, const Checkpoints& checkpoints) : shared_(shared), checkpoints_(checkpoints) {}
+
+  uint64_t export_blocks(const std::string& path, const std::vector<Transfer>& blocks);
+  uint64_t import_blocks(const std::string& path, const std::vector<Transfer>& blocks);
+  /// Both ends at once. Incomplete: nothing has come about, and the receiver's allocations hold anything.
+  RecoverReply send_blocks(const LinkRequest& request);
+  RecoverReply receive_blocks(const LinkRequest& request);
+  /// Adds to the reply whether this device can exchange allocations with a peer directly.
+  RecoverReply with_links(RecoverReply reply) const;
+
+ private:
+  RecoverReply move_blocks(const LinkRequest& request, bool sends);
+  bool content_is_right(const std::vector<Transfer>& blocks) const;
+
+  Shared& shared_;
+  const Checkpoints& checkpoints_;
+};
+
+}  // namespace jitc

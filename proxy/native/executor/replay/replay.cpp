@@ -1,0 +1,59 @@
+#include "replay.h"
+
+#include <cstring>
+#include <vector>
+
+#include "executor/session/shared.h"
+
+namespace jitc {
+
+Replay::Replay(Shared& shared) : shared_(shared), memory_reserved_(shared.request.rebuild) {}
+
+void Replay::begin() { past_end_ = shared_.journal.tail(); }
+
+void Replay::result_is_there(uint64_t sequence) {
+  shared_.progress.note_again(sequence);
+  wake();
+}
+
+void Replay::wake() {
+  if (waits_) shared_.life.notify();
+}
+
+bool Replay::await(const RecordHeader& record) {
+  if (record.position >= past_end_) return true;
+  if (record.kind != RecordKind::result && record.kind != RecordKind::reported) return true;
+  if (true_again(record)) return true;
+  shared_.backend->flush();
+  Lifecycle& life = shared_.life;
+  Lifecycle::Lock lock(life.mutex);
+  waits_ = true;
+  life.changed.wait(lock, [&] { return !life.runs() || life.stop || true_again(record); });
+  waits_ = false;
+  return life.runs() && !life.stop;
+}
+
+bool Replay::true_again(const RecordHeader& record) const {
+  if (record.kind == RecordKind::result) {
+    if (shared_.results.status(record.sequence).value_or(1) != 0)
+      return true;  // an error, or nobody wants it any more
+    return shared_.progress.noted_again(record.sequence);
+  }
+  const auto payload = record.payload();
+  std::vector<StreamProgress> reported(payload.size() / sizeof(StreamProgress));
+  std::memcpy(reported.data(), payload.data(), reported.size() * sizeof(StreamProgress));
+  return shared_.progress.reached(reported);
+}
+
+void Replay::reserve_memory() {
+  shared_.budget->reserve();
+  memory_reserved_ = true;
+}
+
+void Replay::release_memory_after_past() {
+  if (!memory_reserved_ || shared_.at.cursor < past_end_) return;
+  memory_reserved_ = false;
+  shared_.budget->settle();
+}
+
+}  // namespace jitc

@@ -1,0 +1,58 @@
+// A replay: the ops of the past run again, in the order that the program imposed by waiting on the host.
+//
+// A program that has seen a result, or the progress of a stream, may go on with another stream or reuse
+// memory with nothing on the device that says so. In replay nobody waits. So the journal has, between the
+// ops, what the client was told before it sent the next ones (results, and records of reported progress), and
+// the dispatcher goes on there only when the same is true again.
+//
+// Promises: a result that differs from the known one is borne (tolerance.h) or stops the session. This cannot
+// deadlock: the device reached each point the first time with only the ops that precede the record, and other
+// ranks likewise with only what they had then. Called by: the dispatcher (await, quit_past), Delivery
+// (results that come again), Restorer (begin) and Recovery (tolerance, reserve).
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "executor/journal/journal.h"
+#include "tolerance.h"
+
+namespace jitc {
+
+class Shared;
+
+class Replay {
+ public:
+  explicit Replay(Shared& shared);
+
+  /// A state was restored: what is in the journal by now is the past.
+  void begin();
+  /// Before the dispatcher passes a record that is no op. False when the session stops first.
+  bool await(const RecordHeader& record);
+  /// A result that the program has is there again.
+  void result_is_there(uint64_t sequence);
+  /// The known result of an op differs from what its replay gave.
+  void compare(uint64_t sequence, uint32_t status, std::span<const std::byte> payload);
+  /// Streams have made progress.
+  void wake();
+
+  /// A recovery begins: what the session holds on the GPU stays its own until the replay holds it again.
+  void reserve_memory();
+  /// For the dispatcher before each op: the reservation ends with the past.
+  void release_memory_after_past();
+
+  /// Whether the op reads bytes for the host that no replay may give otherwise.
+  static bool reads_what_steers(const ops::OpHeader& op);
+
+  Tolerance tolerance;
+
+ private:
+  bool true_again(const RecordHeader& record) const;
+
+  Shared& shared_;
+  std::atomic<uint64_t> past_end_{0};  // position in the journal
+  std::atomic<bool> waits_{false};     // the dispatcher, in await()
+  std::atomic<bool> memory_reserved_{false};
+};
+
+}  // namespace jitc

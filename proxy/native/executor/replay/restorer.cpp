@@ -1,0 +1,187 @@
+#include "restorer.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/error.h"
+#include "executor/checkpoint/boundary_maker.h"
+#include "executor/checkpoint/checkpoints.h"
+#include "executor/checkpoint/row_copies.h"
+#include "executor/checkpoint/step_gate.h"
+#include "executor/journal/lookup.h"
+#include "executor/journal/wire.h"
+#include "executor/session/shared.h"
+#include "replay.h"
+
+namespace jitc {
+namespace {
+/// The parts of the allocations that no row covers. Rows may overlap each other.
+std::vector<MemoryRange> parts_without(const std::vector<Resources::Allocation>& allocations,
+                                       std::vector<LiveRow> rows) {
+  std::ranges::sort(rows, {}, [](const LiveRow& row) { return row.block.address; });
+  std::vector<MemoryRange> parts;
+  for (const auto& allocation : allocations) {
+    uint64_t at = allocation.address;
+    const uint64_t end = allocation.address + allocation.bytes;
+    for (const LiveRow& row : rows) {
+      const uint64_t from = row.block.address, to = from + row.block.bytes;
+      if (to <= at) continue;
+      if (from >= end) break;
+      if (from > at) parts.push_back({at, from - at});
+      at = to;
+    }
+    if (at < end) parts.push_back({at, end - at});
+  }
+  return parts;
+}
+
+/// No peer can give back a device variable.
+std::string error_of_variables(const RecoverReply& reply) {
+  const auto found = std::ranges::find_if(reply.missing, &LiveRow::variable);
+  if (found == reply.missing.end()) return {};
+  return "the kept copy of a device variable (" + std::to_string(found->block.bytes) + " bytes at address " +
+         std::to_string(found->block.address) + ") is damaged";
+}
+}  // namespace
+
+Restorer::Restorer(Shared& shared, const Restored& parts)
+    : shared_(shared), parts_(parts), memory_lost_(shared.request.rebuild) {}
+
+RecoverReply Restorer::roll_back(uint64_t boundary, uint64_t epoch, const std::vector<LiveRow>& replaced) {
+  const Lifecycle::Lock lock(shared_.life.mutex);
+  shared_.life.require_fenced("Rollback");
+  shared_.life.begin_command(epoch);
+  if (const std::string damage = shared_.journal.damage(); !damage.empty()) return {false, damage, 0, {}};
+  if (boundary == 0 && shared_.journal.head() != 0)
+    return {false, "the start of the session is not in the journal any more", 0, {}};
+  const BoundaryState* const state = parts_.checkpoints.find(boundary);
+  if (!state && starts_after(boundary)) return restart(boundary);
+  if (!state) {
+    std::string has;
+    for (const BoundaryState& one : parts_.checkpoints.boundaries()) has += " " + std::to_string(one.number);
+    return {false, "boundary " + std::to_string(boundary) + " is not kept here (kept:" + has + ")", 0, {}};
+  }
+  parts_.boundaries.import_at({});
+  parts_.checkpoints.forget_after(boundary);
+  if (!replaced.empty()) parts_.checkpoints.replace_rows(boundary, replaced);
+  return restore_to(parts_.checkpoints.find(boundary));
+}
+
+/// Whether the session had nothing yet when its process passed the boundary, and all that came since is in
+/// the journal.
+bool Restorer::starts_after(uint64_t boundary) const {
+  const Journal& journal = shared_.journal;
+  if (journal.head() != 0 || boundary == 0) return journal.head() == 0;
+  uint64_t position = 0;
+  const RecordHeader* record = journal.at(position);
+  while (record && record->kind != RecordKind::op) {
+    position = Journal::after(*record);
+    record = journal.at(position);
+  }
+  if (!record) return false;
+  const ops::OpHeader& first = op_of(*record);
+  return first.op == static_cast<uint16_t>(ops::OpId::boundary) &&
+         as<ops::Boundary>(first).boundary >= boundary;
+}
+
+/// Back to the start of the session, as it was with the others at this boundary.
+RecoverReply Restorer::restart(uint64_t boundary) {
+  parts_.boundaries.import_at({});
+  parts_.checkpoints.forget_after(boundary);
+  RecoverReply reply = restore_to(nullptr);
+  parts_.checkpoints.stand_at(boundary);
+  return reply;
+}
+
+RecoverReply Restorer::restore_to(const BoundaryState* state) {
+  static const BoundaryState kStart;
+  if (!state) state = &kStart;
+  RecoverReply reply;
+  std::string error;
+  shared_.life.restored = false;
+  if (!whole_plans(state->resources, error) || !shared_.backend->restore(state->resources, error))
+    return {false, error, 0, {}};
+  shared_.issued.table.reset(state->resources);
+  const auto kept = keep_what_holds(*state, reply);
+  // JITC_POISON, validations: a replay cannot lean on what is allocated and was not kept.
+  if (shared_.options.poison || parts_.gate.validations.repeats())
+    shared_.backend->spoil_all(parts_without(state->resources.allocations, kept));
+  restore_rows(*state, kept, reply);
+  if (!error_of_variables(reply).empty()) return {false, error_of_variables(reply), 0, {}};
+  go_on_from(*state);
+  reply.complete = reply.missing.empty();
+  if (!reply.complete) reply.message = std::to_string(reply.missing.size()) + " blocks must come from a peer";
+  return reply;
+}
+
+void Restorer::go_on_from(const BoundaryState& state) {
+  shared_.issued.in_step = false;
+  shared_.issued.quiet = shared_.life.restored = true;
+  parts_.gate.forget();
+  Counters& at = shared_.at;
+  uint64_t position = state.position;
+  at.cursor = state.number ? Journal::after(*shared_.journal.at(position)) : shared_.journal.head();
+  at.dispatched = state.sequence;
+  parts_.replay.begin();
+  shared_.progress.restore(state.sequence, state.resources.streams);
+  for (const auto& stream : state.resources.streams)
+    shared_.completions.progress(stream.handle, state.sequence);
+  shared_.completions.progress(0, state.sequence);
+  parts_.checkpoints.stand_at(state.number);
+  at.committed = std::min(at.committed.load(), state.number);
+}
+
+/// Descriptions of cuDNN plans are read when a plan is used: a damaged one is reported now.
+bool Restorer::whole_plans(const Resources& resources, std::string& error) {
+  return std::ranges::all_of(resources.dnn_plans, [&](const Resources::DnnPlan& plan) {
+    return !shared_.images.image(plan.hash, plan.bytes, error).empty();
+  });
+}
+
+/// Never copied: what a healthy rank still has is as good as its hash says. All else is missing.
+std::vector<LiveRow> Restorer::keep_what_holds(const BoundaryState& state, RecoverReply& reply) {
+  std::vector<LiveRow> rows;
+  for (const LiveRow& row : state.rows)
+    if (!row.copied() && row.block.bytes) rows.push_back(row);
+  std::vector<Hash> now(rows.size(), kNoHash);
+  if (!memory_lost_) now = parts_.copies.hashes_of(rows);
+  std::vector<LiveRow> kept;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const bool holds = now[i] != kNoHash && now[i] == rows[i].hash;
+    (holds ? kept : reply.missing).push_back(rows[i]);
+  }
+  return kept;
+}
+
+void Restorer::restore_rows(const BoundaryState& state, const std::vector<LiveRow>& kept,
+                            RecoverReply& reply) {
+  std::vector<LiveRow> copies;
+  std::ranges::copy_if(state.rows, std::back_inserter(copies), &LiveRow::copied);
+  if (restore_copies(copies, reply)) return;
+  // Rows may overlap: a damaged copy may lie over what had been found to hold.
+  const auto now = parts_.copies.hashes_of(kept);
+  for (size_t i = 0; i < kept.size(); ++i)
+    if (now[i] != kept[i].hash) reply.missing.push_back(kept[i]);
+}
+
+/// Compares what has arrived with the hash that the copy was made with: a damaged copy is as good as none.
+/// False when there is one.
+bool Restorer::restore_copies(const std::vector<LiveRow>& rows, RecoverReply& reply) {
+  for (const LiveRow& row : rows) {
+    shared_.life.stop_if_outdated(shared_.life.command_epoch);
+    shared_.backend->write(row.block.address, shared_.snapshot.bytes(row.copy, row.block.bytes));
+  }
+  const auto now = parts_.copies.hashes_of(rows);
+  bool whole = true;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (now[i] == rows[i].hash) {
+      reply.bytes += rows[i].block.bytes;
+      continue;
+    }
+    reply.missing.push_back(rows[i]);
+    whole = false;
+  }
+  return whole;
+}
+
+}  // namespace jitc

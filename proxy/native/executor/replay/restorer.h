@@ -1,0 +1,78 @@
+// Back to a boundary, or on to the next one without running the step: memory, resources, the cursor in the
+// journal, and what counts as executed.
+//
+// Promises: a copy that is damaged is as good as none; what can only come from a peer is listed in the reply;
+// a session whose state is not whole does not go on (Lifecycle::restored). A call that a newer recovery has
+// overtaken ends soon. Called by: control threads while the dispatcher is parked (json_codec.h, Recovery).
+// Each call throws Error with what is wrong. Files: restorer.cpp (back), skip_step.cpp (on).
+#pragma once
+#include <string>
+#include <vector>
+
+#include "executor/checkpoint/boundary_state.h"
+#include "executor/session/session_types.h"
+
+namespace jitc {
+
+class BoundaryMaker;
+class Checkpoints;
+class Delivery;
+class OpIssuer;
+class Replay;
+class ResourceTable;
+class RowCopies;
+class Shared;
+class StepGate;
+
+/// What a restore changes.
+struct Restored {
+  OpIssuer& issuer;
+  Delivery& delivery;
+  Replay& replay;
+  Checkpoints& checkpoints;
+  RowCopies& copies;
+  StepGate& gate;
+  BoundaryMaker& boundaries;
+};
+
+class Restorer {
+ public:
+  Restorer(Shared& shared, const Restored& parts);
+
+  // epoch: of the recovery that asks, 0: not said. When a newer one has fenced the session the call is
+  // refused.
+  /// replaced: allocations that are to have the content of these hashes from then on, which only a peer can
+  /// give.
+  RecoverReply roll_back(uint64_t boundary, uint64_t epoch = 0, const std::vector<LiveRow>& replaced = {});
+  RecoverReply skip_step(uint64_t boundary, uint32_t timeout_ms, uint64_t epoch = 0);
+
+  /// This worker never had the session's memory. With Lifecycle::mutex.
+  bool memory_lost() const { return memory_lost_; }
+  /// The session goes on: it has its memory.
+  void resumed() { memory_lost_ = false; }
+
+ private:
+  // Back.
+  bool starts_after(uint64_t boundary) const;
+  RecoverReply restart(uint64_t boundary);
+  RecoverReply restore_to(const BoundaryState* state);
+  void go_on_from(const BoundaryState& state);
+  std::vector<LiveRow> keep_what_holds(const BoundaryState& state, RecoverReply& reply);
+  void restore_rows(const BoundaryState& state, const std::vector<LiveRow>& kept, RecoverReply& reply);
+  bool restore_copies(const std::vector<LiveRow>& rows, RecoverReply& reply);
+  bool whole_plans(const Resources& resources, std::string& error);
+
+  // On.
+  const RecordHeader* wait_for_boundary_op(uint64_t boundary, uint32_t timeout_ms, uint64_t epoch);
+  RecoverReply skip_to(const RecordHeader& boundary_op);
+  bool skip_ops(uint64_t from, uint64_t to, ResourceTable& table, std::string& why);
+  bool skip_result(const ops::OpHeader& op);
+  RecoverReply restore_skipped(const ops::Boundary& op, const BoundaryState* base, const StepState* step);
+  void go_on_after(const RecordHeader& boundary_op, const Resources& resources);
+
+  Shared& shared_;
+  const Restored parts_;
+  bool memory_lost_;
+};
+
+}  // namespace jitc

@@ -1,0 +1,178 @@
+// On to the next boundary without running the step: a peer has run it, and gives back what it changed.
+//
+// What only this rank knows comes from its pre-step snapshot; ops of the step are looked at, not run.
+#include <algorithm>
+#include <chrono>
+
+#include "base/error.h"
+#include "executor/checkpoint/boundary_maker.h"
+#include "executor/checkpoint/checkpoints.h"
+#include "executor/checkpoint/step_gate.h"
+#include "executor/journal/lookup.h"
+#include "executor/journal/wire.h"
+#include "executor/session/op_issuer.h"
+#include "executor/stream/delivery.h"
+#include "jitc/generated_op_traits.h"
+#include "restorer.h"
+
+namespace jitc {
+namespace {
+
+/// A variable whose content after the step cannot be told: it was not the same at the last two boundaries.
+const Resources::Variable* unsettled_variable(const Resources& resources, const BoundaryState* base) {
+  for (const auto& one : resources.variables) {
+    const auto is_it = [&](const LiveRow& row) {
+      return row.block.ordinal == (LiveRow::kVariable | one.address) && row.block.bytes == one.bytes;
+    };
+    if (!one.bytes) continue;
+    if (!base) return &one;
+    const auto row = std::ranges::find_if(base->rows, is_it);
+    if (row == base->rows.end() || !row->settled()) return &one;
+  }
+  return nullptr;
+}
+
+/// The bytes that this rank alone knows: as they were when the step was about to begin.
+const LiveRow* copy_for(const LiveRow& wanted, const BoundaryState* base, const StepState* step) {
+  const auto find = [&](const std::vector<LiveRow>& rows) -> const LiveRow* {
+    const auto found = std::ranges::find_if(rows, [&](const LiveRow& row) { return row.same_place(wanted); });
+    return found == rows.end() ? nullptr : &*found;
+  };
+  const LiveRow* const before = step ? find(step->rows) : nullptr;
+  if (!before) return nullptr;
+  if (before->copied()) return before;
+  const LiveRow* const kept = base ? find(base->rows) : nullptr;
+  return kept && kept->copied() ? kept : nullptr;
+}
+
+RecoverReply refused(std::string why) { return {false, std::move(why), 0, {}}; }
+}  // namespace
+
+RecoverReply Restorer::skip_step(uint64_t boundary, uint32_t timeout_ms, uint64_t epoch) {
+  if (boundary == 0) throw Error("SkipStep needs a boundary");
+  {
+    const std::lock_guard lock(shared_.life.mutex);
+    shared_.life.require_fenced("SkipStep");
+    shared_.life.begin_command(epoch);
+  }
+  if (parts_.checkpoints.find(boundary)) return roll_back(boundary, epoch);
+  if (boundary - 1 != 0 && !parts_.checkpoints.find(boundary - 1))
+    return refused("boundary " + std::to_string(boundary - 1) + " is not kept here");
+  const RecordHeader* const op = wait_for_boundary_op(boundary, timeout_ms, epoch);
+  if (!op) return refused("the program did not get to boundary " + std::to_string(boundary) + " in time");
+
+  const std::lock_guard lock(shared_.life.mutex);
+  shared_.life.require_fenced("SkipStep");
+  shared_.life.begin_command(epoch);
+  if (const std::string damage = shared_.journal.damage(); !damage.empty()) return refused(damage);
+  return skip_to(*op);
+}
+
+const RecordHeader* Restorer::wait_for_boundary_op(uint64_t boundary, uint32_t timeout_ms, uint64_t epoch) {
+  Lifecycle& life = shared_.life;
+  {
+    Lifecycle::Lock lock(life.mutex);
+    life.changed.wait_for(lock, std::chrono::milliseconds(timeout_ms), [&] {
+      return shared_.at.boundary_received >= boundary || life.stop || life.outdated(epoch);
+    });
+  }
+  return find_boundary_op(shared_.journal, boundary);
+}
+
+/// The step that ends with this op.
+RecoverReply Restorer::skip_to(const RecordHeader& boundary_op) {
+  const auto& op = as<ops::Boundary>(op_of(boundary_op));
+  const std::optional<StepState> step = parts_.checkpoints.step();
+  const BoundaryState* const base = parts_.checkpoints.find(op.boundary - 1);
+  RecoverReply reply = restore_to(base);
+  if (!reply.complete && reply.missing.empty()) return reply;
+  ResourceTable table = shared_.issued.table;
+  std::string why;
+  if (!skip_ops(shared_.at.cursor, boundary_op.position, table, why)) return refused(why);
+  std::string error;
+  const Resources resources = table.list(*shared_.backend);
+  if (!shared_.backend->restore(resources, error)) return refused(error);
+  shared_.issued.table = table;
+  if (const Resources::Variable* const variable = unsettled_variable(resources, base))
+    return refused("the device variable " + variable->name +
+                   " is new or changes: only running the step gives its content");
+  reply = restore_skipped(op, base, step && step->step == op.boundary ? &*step : nullptr);
+  if (!reply.complete && reply.missing.empty()) return reply;
+  go_on_after(boundary_op, resources);
+  return reply;
+}
+
+/// What has a copy; the rest is missing in the reply, or cannot be told.
+RecoverReply Restorer::restore_skipped(const ops::Boundary& op, const BoundaryState* base,
+                                       const StepState* step) {
+  RecoverReply reply;
+  std::vector<LiveRow> copies;
+  const auto* const blocks = reinterpret_cast<const ops::LiveBlock*>(&op + 1);
+  for (uint64_t i = 0; i < op.count; ++i) {
+    LiveRow wanted{blocks[i]};
+    if (!wanted.block.bytes) continue;
+    if (const LiveRow* const copy = copy_for(wanted, base, step)) {
+      wanted.hash = copy->hash;
+      wanted.copy = copy->copy;
+      copies.push_back(wanted);
+    } else if (parts_.checkpoints.plan.wanted()->has_replica(wanted.block.ordinal)) {
+      reply.missing.push_back(wanted);
+    } else {
+      return refused("a block of " + std::to_string(wanted.block.bytes) +
+                     " bytes that no other rank is known to have has no copy from before the step");
+    }
+  }
+  restore_copies(copies, reply);
+  reply.complete = reply.missing.empty();
+  return reply;
+}
+
+void Restorer::go_on_after(const RecordHeader& boundary_op, const Resources& resources) {
+  const ops::OpHeader& op = op_of(boundary_op);
+  shared_.at.cursor = Journal::after(boundary_op);
+  parts_.issuer.note_done(op);
+  shared_.progress.raise_floor(op.sequence);
+  for (const auto& stream : resources.streams) shared_.completions.progress(stream.handle, op.sequence);
+  parts_.boundaries.import_at(boundary_op.position);
+}
+
+bool Restorer::skip_ops(uint64_t from, uint64_t to, ResourceTable& table, std::string& why) {
+  for (uint64_t position = from; const RecordHeader* const record = shared_.journal.at(position);) {
+    if (position >= to) return true;
+    position = Journal::after(*record);
+    if (record->kind != RecordKind::op) continue;
+    const ops::OpHeader& op = op_of(*record);
+    const ops::OpInfo& info = *ops::find(op.op);
+    if (info.waits && !skip_result(op)) {
+      why = wire::op_name(op.op) + " (sequence " + std::to_string(op.sequence) +
+            ") waits for a result that only running it gives";
+      return false;
+    }
+    if (ops::traits(info).taker == ops::Taker::images && !info.waits && !parts_.issuer.serve_image(op))
+      return why = "a module image did not come whole", false;
+    table.apply(op, shared_.results.status(op.sequence).value_or(0),
+                ops::traits(info).result_is_state ? known_payload(shared_.journal, op.sequence)
+                                                  : std::vector<std::byte>{});
+  }
+  return true;
+}
+
+/// False when the op's result is not known and cannot be told without running it.
+bool Restorer::skip_result(const ops::OpHeader& op) {
+  if (shared_.results.known(op.sequence)) return true;
+  switch (ops::traits(static_cast<ops::OpId>(op.op)).skipped) {
+    case ops::Skipped::asks_images: {
+      const uint32_t present = parts_.issuer.has_image(as<ops::ImageQuery>(op));
+      parts_.delivery.give(op.sequence, 0, std::as_bytes(std::span(&present, 1)));
+      return true;
+    }
+    case ops::Skipped::succeeds:
+      parts_.delivery.give(op.sequence, 0, {});
+      return true;
+    case ops::Skipped::must_run:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace jitc

@@ -1,0 +1,59 @@
+// Whether a session runs, and the lock that its parts wait with.
+//
+// Life: fenced (a rebuilt session starts so) <-> running -> faulted -> fenced; any -> over (given up). Only
+// running executes ops; faulted waits for a fence. Promises: `mutex` guards what is said to be guarded;
+// `changed` is notified whenever the state, the dispatcher's parking, the room in the journal or the
+// boundaries change. Called by: all parts of a session.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/error.h"
+
+namespace jitc {
+
+struct Lifecycle {
+  enum class State { running, fenced, faulted, over };
+  using Lock = std::unique_lock<std::mutex>;
+
+  Lifecycle(State first, uint64_t epoch) : state(first), epoch(epoch) {}
+
+  bool runs() const { return state.load(std::memory_order_acquire) == State::running; }
+  static const char* name_of(State state);
+  /// With mutex held. Throws Error.
+  void require_fenced(const char* what) const;
+  /// A call may come late, when a newer recovery has fenced the session already. With mutex held.
+  void begin_command(uint64_t of_epoch);
+  bool outdated(uint64_t of_epoch) const { return of_epoch && *newest_epoch > of_epoch; }
+  void stop_if_outdated(uint64_t of_epoch) const;
+  /// Wakes the dispatcher if it waits for work. Without the lock, unless it does.
+  void wake_dispatcher();
+  void notify();
+
+  mutable std::mutex mutex;
+  std::condition_variable changed;
+  std::condition_variable work;  // for the dispatcher
+
+  // Changed with mutex held.
+  std::atomic<State> state;
+  std::atomic<bool> accepting{false};  // results and progress of the back end count
+  std::atomic<bool> asleep{false};     // the dispatcher waits for work
+  std::atomic<uint64_t> epoch;
+  bool parked = false;         // the dispatcher touches nothing
+  bool stop = false;           // the session ends
+  bool drain = false;          // the dispatcher is to wait for what was given to the back end
+  bool restored = true;        // memory and cursor fit together: Resume may go on
+  uint64_t command_epoch = 0;  // of the recovery whose call holds mutex, 0: it did not say
+  uint32_t over_status = 0;
+  std::string over_message;
+
+  /// Of the fence that was asked for last: what an earlier recovery has under way is of no use any more.
+  /// Shared: a transfer thread that outlives the device may still read it.
+  const std::shared_ptr<std::atomic<uint64_t>> newest_epoch = std::make_shared<std::atomic<uint64_t>>(0);
+};
+
+}  // namespace jitc

@@ -1,0 +1,82 @@
+#include "shared.h"
+
+#include "executor/journal/lookup.h"
+
+namespace jitc {
+namespace {
+
+std::shared_ptr<BoardBudget> open_budget(const Board& board, const SessionRequest& request,
+                                         const DeviceOptions& options) {
+  if (request.slot >= Board::kSlots) throw Error("the board has no slot " + std::to_string(request.slot));
+  return std::make_shared<BoardBudget>(board, request.slot, options.gpu, request.rebuild);
+}
+}  // namespace
+
+Shared::Shared(const SessionRequest& request, const DeviceOptions& options, Host& host)
+    : request(request),
+      options(options),
+      host(host),
+      journal(request.journal, request.spill, request.rebuild),
+      snapshot(request.snapshot_path, request.snapshot_bytes),
+      board(request.board_path),
+      budget(open_budget(board, request, options)),
+      pinned(request.pinned),
+      images(options.images, request.session, request.rebuild),
+      completions([this](uint64_t position, size_t size) { return result_bytes(journal, position, size); },
+                  // Without the record a replay might be out of order.
+                  [this](std::span<const StreamProgress> reported) {
+                    if (!journal.append(RecordKind::reported, 0, {std::as_bytes(reported)}))
+                      journal_full = true;
+                  }),
+      life(request.rebuild ? Lifecycle::State::fenced : Lifecycle::State::running, request.epoch),
+      issued(images) {}
+
+void Shared::fault(uint64_t sequence, uint32_t status, std::string_view cause, std::string_view message) {
+  if (!life.accepting) return;  // before the lock: a fence that waits for this thread may hold it
+  {
+    const std::lock_guard lock(life.mutex);
+    if (!runs() || !life.accepting) return;
+    life.accepting = false;
+    life.state = Lifecycle::State::faulted;
+    life.changed.notify_all();
+  }
+  board.ring();
+  host.report_fault(request.session, sequence, status, std::string(cause), std::string(message));
+}
+
+void Shared::stop_backend(Lifecycle::Lock& lock) {
+  life.accepting = false;
+  life.state = Lifecycle::State::fenced;
+  life.changed.notify_all();
+  lock.unlock();
+  backend->fence();
+  results.drop_promises();
+  lock.lock();
+}
+
+void Shared::start() {
+  backend->unfence();
+  life.accepting = true;
+  life.state = Lifecycle::State::running;
+  life.work.notify_one();
+  life.changed.notify_all();
+}
+
+void Shared::notice(const std::string& text) {
+  const std::lock_guard lock(life.mutex);
+  if (completions.attached())
+    completions.completion(CompletionKind::notice, 0, 0, std::as_bytes(std::span(text)));
+  else
+    notices_.push_back(text);
+}
+
+void Shared::repeat_notices(bool with_end) {
+  for (const std::string& text : notices_)
+    completions.completion(CompletionKind::notice, 0, 0, std::as_bytes(std::span(text)));
+  notices_.clear();
+  if (with_end && life.state == Lifecycle::State::over)
+    completions.completion(CompletionKind::fault, life.over_status, 0,
+                           std::as_bytes(std::span(life.over_message)));
+}
+
+}  // namespace jitc

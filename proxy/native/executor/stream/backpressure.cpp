@@ -1,0 +1,51 @@
+#include "backpressure.h"
+
+#include <algorithm>
+
+#include "executor/journal/wire.h"
+#include "executor/session/shared.h"
+#include "jitc/generated_op_traits.h"
+#include "jitc/limits.h"
+
+namespace jitc {
+
+/// Some ops have results that are as large as the program likes.
+void Backpressure::promise_result(const ops::OpHeader& op, const ops::OpInfo& info) {
+  constexpr uint64_t kSmall = 256;  // with what a result costs beside its bytes
+  if (!info.waits || shared_.results.known(op.sequence)) return;
+  uint64_t bytes = kSmall;
+  switch (ops::traits(info).result_size) {
+    case ops::ResultSize::any:
+      bytes = CompletionQueue::kMaximumPayload;
+      break;
+    case ops::ResultSize::copied:
+      bytes += std::min(as<ops::CopyD2h>(op).bytes, wire::kMaximumCopy);
+      break;
+    case ops::ResultSize::small:
+      break;
+  }
+  shared_.results.promise(op.sequence, bytes);
+}
+
+/// Results that are on the way to the client, and those that the device will give without more ops.
+bool Backpressure::too_much_unread() const {
+  const uint64_t unsent = shared_.completions.unsent();
+  return unsent > limits::kUnreadResults || unsent + shared_.results.promised() > limits::kPendingResults;
+}
+
+bool Backpressure::wait_until_read() {
+  if (!too_much_unread()) return true;
+  shared_.backend->flush();
+  Lifecycle& life = shared_.life;
+  Lifecycle::Lock lock(life.mutex);
+  waits_ = true;
+  life.changed.wait(lock, [&] { return !life.runs() || life.stop || !too_much_unread(); });
+  waits_ = false;
+  return life.runs() && !life.stop;
+}
+
+void Backpressure::wake() {
+  if (waits_) shared_.life.notify();
+}
+
+}  // namespace jitc

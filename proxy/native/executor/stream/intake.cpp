@@ -1,0 +1,130 @@
+#include "intake.h"
+
+#include <chrono>
+
+#include "base/error.h"
+#include "executor/checkpoint/checkpoints.h"
+#include "executor/session/shared.h"
+
+namespace jitc {
+namespace {
+/// How far a client may run ahead of execution: about what a launch queue holds, and then some.
+constexpr uint64_t kMostOpsAhead = 65536;
+constexpr uint64_t kMostBytesAhead = 64u << 20;
+constexpr auto kLookAgain = std::chrono::milliseconds(50);
+/// A boundary that is under way may free the journal; how long to wait for it before giving protection up.
+constexpr auto kPatience = std::chrono::seconds(10);
+
+bool is_pinned_copy(const wire::OpView& op) {
+  return op.header.op == static_cast<uint16_t>(ops::OpId::copy_h2d_pinned);
+}
+}  // namespace
+
+void Intake::submit(std::span<const std::byte> message) {
+  const wire::Batch batch = wire::parse_batch(message);
+  const std::lock_guard lock(mutex_);
+  if (!shared_.completions.attached()) throw Error("no stream is attached to this session");
+  check_order(batch);
+  for (const wire::OpView& op : batch.ops) check_pinned(op);
+  if (batch.results_received) {
+    shared_.results.received(*batch.results_received);
+    checkpoints_.truncate();
+  }
+  if (shared_.life.state == Lifecycle::State::over) return;  // the client learns from its FAULT
+  for (const wire::OpView& op : batch.ops)
+    if (op.header.sequence > shared_.at.received) {
+      store(op);
+      // The bytes of the next one can be taken meanwhile.
+      if (is_pinned_copy(op)) shared_.life.wake_dispatcher();
+    }
+  shared_.completions.ack(shared_.at.received);
+  shared_.life.wake_dispatcher();
+}
+
+void Intake::check_order(const wire::Batch& batch) const {
+  if (batch.ops.empty()) return;
+  const uint64_t first = batch.ops.front().header.sequence;
+  if (first > shared_.at.received + 1)
+    throw Error("op " + std::to_string(shared_.at.received + 1) + " is missing: the stream goes on with op " +
+                std::to_string(first));
+  if (first == 0) throw Error("an op has sequence 0");
+}
+
+/// What an op says of pinned memory, before anything reads or writes there.
+void Intake::check_pinned(const wire::OpView& op) const {
+  uint64_t address = 0, bytes = 0;
+  if (is_pinned_copy(op)) {
+    const auto copy = wire::operands<ops::CopyH2dPinned>(op);
+    address = copy.source, bytes = copy.bytes;
+  } else if (op.header.op == static_cast<uint16_t>(ops::OpId::copy_d2h_pinned)) {
+    const auto copy = wire::operands<ops::CopyD2hPinned>(op);
+    address = copy.destination, bytes = copy.bytes;
+  } else {
+    return;
+  }
+  if (!shared_.pinned.range().find(address, bytes))
+    wire::refuse(op, "is not inside the session's pinned memory");
+}
+
+/// As it came. A copy from pinned memory is kept with its bytes as they are now, for the program may change
+/// them once the copy is done: from here on it is a copy like any other.
+bool Intake::append(const wire::OpView& op) {
+  if (!is_pinned_copy(op)) return shared_.journal.append(RecordKind::op, op.header.sequence, {op.record});
+  static constexpr std::array<std::byte, 8> kPadding{};
+  const auto from = wire::operands<ops::CopyH2dPinned>(op);
+  const uint64_t padding = -from.bytes % 8;
+  ops::CopyH2d copy{op.header, from.address, from.bytes};
+  copy.header.op = static_cast<uint16_t>(ops::OpId::copy_h2d);
+  copy.header.size = static_cast<uint32_t>(sizeof(copy) + from.bytes + padding);
+  const std::span content(shared_.pinned.range().find(from.source, from.bytes), from.bytes);
+  return shared_.journal.append(
+      RecordKind::op, op.header.sequence,
+      {std::as_bytes(std::span(&copy, 1)), content, std::span(kPadding).first(padding)});
+}
+
+/// give_up: the dispatcher is to make room at any price. False: the session is given up. Throws Error when
+/// the client goes away.
+bool Intake::wait_for_change(bool give_up) {
+  Lifecycle& life = shared_.life;
+  Lifecycle::Lock lock(life.mutex);
+  if (!shared_.completions.attached() || life.stop) throw Error("the stream was detached");
+  if (life.state == Lifecycle::State::over) return false;
+  if (give_up && life.runs()) {
+    shared_.journal_full = true;
+    life.work.notify_one();
+  }
+  life.changed.wait_for(lock, kLookAgain);
+  return true;
+}
+
+void Intake::store(const wire::OpView& op) {
+  wait_for_room();
+  const auto asked = std::chrono::steady_clock::now();
+  Counters& at = shared_.at;
+  while (!append(op)) {
+    shared_.life.wake_dispatcher();
+    const bool may_commit =
+        at.boundary_received > at.committed && std::chrono::steady_clock::now() - asked < kPatience;
+    if (!wait_for_change(!may_commit)) return;
+  }
+  at.received = op.header.sequence;
+  if (op.header.op != static_cast<uint16_t>(ops::OpId::boundary)) return;
+  at.boundary_received = wire::operands<ops::Boundary>(op).boundary;
+  shared_.life.notify();
+}
+
+void Intake::wait_for_room() {
+  const Counters& at = shared_.at;
+  const auto bytes_ahead = [&] { return shared_.journal.tail() - at.cursor; };
+  const auto ahead = [&] {
+    return at.received - at.dispatched > kMostOpsAhead || bytes_ahead() > kMostBytesAhead ||
+           at.received - shared_.progress.executed(at.dispatched) > 2 * kMostOpsAhead;
+  };
+  if (at.received % 64 && bytes_ahead() <= kMostBytesAhead) return;  // looked at now and then
+  while (ahead()) {
+    shared_.life.wake_dispatcher();
+    if (!wait_for_change()) return;
+  }
+}
+
+}  // namespace jitc

@@ -1,0 +1,39 @@
+// A client's ops on their way into the journal: checked, in order, once, and never more than there is room
+// for.
+//
+// Promises: an op that is in the journal is acknowledged; a client that runs too far ahead waits here, and so
+// does one whose journal is full while a boundary may still free it. Called by: Session, from the stream's
+// reader.
+#pragma once
+#include <cstddef>
+#include <mutex>
+#include <span>
+
+#include "executor/journal/wire.h"
+
+namespace jitc {
+
+class Checkpoints;
+class Shared;
+
+class Intake {
+ public:
+  Intake(Shared& shared, Checkpoints& checkpoints) : shared_(shared), checkpoints_(checkpoints) {}
+
+  /// One message of the op stream. Throws Error: it is none, or it does not follow the one before.
+  void submit(std::span<const std::byte> message);
+
+ private:
+  void check_order(const wire::Batch& batch) const;
+  void check_pinned(const wire::OpView& op) const;
+  void store(const wire::OpView& op);
+  bool append(const wire::OpView& op);
+  void wait_for_room();
+  bool wait_for_change(bool give_up = false);
+
+  Shared& shared_;
+  Checkpoints& checkpoints_;
+  std::mutex mutex_;  // one message at a time
+};
+
+}  // namespace jitc
