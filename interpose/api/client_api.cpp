@@ -17,7 +17,7 @@
 #include "jitc/generated_ops.h"
 #include "session/message.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 using runtime::Steps;
@@ -134,10 +134,10 @@ std::span<const std::byte> bytes_of(const void* call, size_t size) {
 }
 
 }  // namespace
-}  // namespace jitc::front
+}  // namespace jitc::api
 
 using namespace jitc;
-using namespace jitc::front;
+using namespace jitc::api;
 
 extern "C" {
 

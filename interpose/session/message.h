@@ -1,4 +1,4 @@
-// Lines on stderr and the thread's last message, beside what session.h offers to the front ends.
+// Lines on stderr and the thread's last message, beside what session.h offers to the API layer.
 #pragma once
 #include <string>
 

@@ -1,6 +1,6 @@
-// The process's side of one session: front ends hand ops in, results come out.
+// The process's side of one session: the API layer hands ops in, results come out.
 //
-// Called by the front ends and client_api.cpp. Promises: ops of all threads form one ordered stream per
+// Called by the API layer (client_api.cpp included). Promises: ops of all threads form one ordered stream per
 // session with gapless sequence numbers; nothing is lost when the worker dies (unacknowledged ops are
 // kept and sent again); a full pipe blocks submit instead of growing; no lock is held across a wait; no
 // exception leaves; after fork every call in the child returns kInitializationError without touching

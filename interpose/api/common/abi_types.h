@@ -1,13 +1,13 @@
 // The structures that cross the API by value or are filled in as a whole, as the C ABI has them.
 //
-// Included by the generated wrappers and the front ends. Promise: same size and layout as NVIDIA's own
+// Included by the generated wrappers and the API layer. Promise: same size and layout as NVIDIA's own
 // types of CUDA 13 and NCCL 2.28 (proved by tests/unit/interpose/check); nothing of NVIDIA's headers is
 // needed.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
-namespace jitc::front {
+namespace jitc::api {
 
 struct Dim3 {
   uint32_t x, y, z;
@@ -83,4 +83,4 @@ struct Heuristic {
   int32_t reserved[4];
 };
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,14 +1,14 @@
-// What all front ends share: status values, the calling thread's device, sessions, the last error.
+// What the whole API layer shares: status values, the calling thread's device, sessions, the last error.
 //
 // Included by every hand-written file of this folder. Promises: nothing here asks the service before the
 // first call that needs a GPU; handles and tables are never destroyed (threads still run at exit).
 #pragma once
 #include <string>
 
-#include "api/generated/generated_front.h"
+#include "api/generated/generated_api.h"
 #include "session/session.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 using Status = int32_t;
 using runtime::GpuInfo;
@@ -85,4 +85,4 @@ Op on_stream(uint64_t stream) {
   return op;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -9,7 +9,7 @@
 
 #include "handles.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 thread_local Status last_error = kSuccess;
@@ -93,4 +93,4 @@ Status refuse_cudnn(const char* name, const char* advice) noexcept {
   return kDnnNotSupported;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -10,7 +10,7 @@
 
 #define JITC_EXPORT extern "C" __attribute__((visibility("default")))
 
-namespace jitc::front {
+namespace jitc::api {
 
 /// Status of a call, whatever it throws. The numbers are cudaError_t's.
 template <bool kNeedsService, class Call>
@@ -69,4 +69,4 @@ extern const unsigned kUnservedCount;
 /// An entry of such a library: says so once, returns the library's own status.
 Status refuse_unserved(const char* title, const char* name, Status status) noexcept;
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -12,7 +12,7 @@
 #include <shared_mutex>
 #include <vector>
 
-namespace jitc::front {
+namespace jitc::api {
 
 enum class Kind : uint8_t {
   stream = 1,
@@ -132,4 +132,4 @@ class HandleTable {
   std::deque<uint32_t> free_;
 };
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 constexpr Status kUnsupportedLimit = 215;
 
@@ -147,4 +147,4 @@ void answer_jit_options(const char* function, std::span<const std::byte> image, 
   }
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

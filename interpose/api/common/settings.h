@@ -9,7 +9,7 @@
 
 #include "front.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 Status set_device_flags(int device, uint32_t flags);
 uint32_t device_flags(int device);
@@ -22,4 +22,4 @@ Status accept_stream_attribute(int32_t attribute);
 void answer_jit_options(const char* function, std::span<const std::byte> image, uint32_t count,
                         const int32_t* options, void** values);
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -6,7 +6,7 @@
 #include <condition_variable>
 #include <mutex>
 
-namespace jitc::front {
+namespace jitc::api {
 
 /// What turns are taken for; part of the object that is made.
 struct Turns {
@@ -41,4 +41,4 @@ class Turn {
   Turns& turns_;
 };
 
-}  // namespace jitc::front
+}  // namespace jitc::api

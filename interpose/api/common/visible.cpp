@@ -1,6 +1,6 @@
 // Which GPUs of the service this process sees (CUDA_VISIBLE_DEVICES), the thread's device, sessions.
 //
-// Used by every front end. Promise: the service is asked once, at the first call that needs to know;
+// Used by the whole API layer. Promise: the service is asked once, at the first call that needs to know;
 // answers after that take no lock.
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@
 
 #include "front.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 thread_local int thread_device = 0;
@@ -130,4 +130,4 @@ int device_of_context(uint64_t context) {
   return context >= first && context < first + kMaxDevices ? static_cast<int>(context - first) : -1;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -6,7 +6,7 @@
 
 #include "api/common/scalar.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 Status refuse_types(const char* what) {
@@ -180,4 +180,4 @@ int32_t cublasDotEx(uint64_t handle, int32_t n, uint64_t x, int32_t type_x, int3
              compute);
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

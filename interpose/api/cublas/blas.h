@@ -3,7 +3,7 @@
 #include "api/common/front.h"
 #include "jitc/generated_ops.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 /// cudaDataType_t and cublasComputeType_t values that are served.
 enum DataType : uint32_t { kF32 = 0, kF64 = 1, kF16 = 2, kBf16 = 14, kI8 = 3, kI32 = 10 };
@@ -37,4 +37,4 @@ Status send_workspace(uint64_t handle);
 /// The cuBLAS handle's stream and the like; also accepted where a cuBLASLt handle is asked for.
 bool is_blas_handle(uint64_t handle);
 
-}  // namespace jitc::front
+}  // namespace jitc::api

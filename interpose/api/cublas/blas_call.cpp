@@ -9,7 +9,7 @@
 
 #include "api/memory/memory.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 /// Device memory for results on their way to the host: a cell per call, of the next call in turn.
@@ -134,4 +134,4 @@ Status BlasCall::submit() {
   return copy(to, scratch_, host_bytes_, stream_, true) ? kBlasExecutionFailed : kSuccess;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

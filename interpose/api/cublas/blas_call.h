@@ -11,7 +11,7 @@
 #include "blas.h"
 #include "blas_types.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 class BlasCall {
  public:
@@ -47,4 +47,4 @@ class BlasCall {
   Status status_;
 };
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -9,7 +9,7 @@
 #include "blas.h"
 #include "jitc/limits.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 using Handles = HandleTable<Blas, Kind::blas>;
@@ -170,4 +170,4 @@ int32_t cublasSetSmCountTarget(uint64_t handle, int32_t count) {
   return change(handle, [](Blas&) {});  // says whether there is such a handle
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -4,7 +4,7 @@
 #pragma once
 #include <cstdint>
 
-namespace jitc::front {
+namespace jitc::api {
 
 /// Whether a cudaDataType_t is a complex one.
 constexpr bool is_complex(int32_t type) {
@@ -90,4 +90,4 @@ constexpr uint32_t scalar_bytes(int32_t compute, int32_t type_c) {
   }
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -5,7 +5,7 @@
 #include "api/memory/memory.h"
 #include "blas.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 double scalar_of(const void* from, uint32_t type) {
@@ -130,4 +130,4 @@ Status submit_matmul(const StreamRef& stream, ops::Matmul op) {
   return stream.session->submit(op) ? kSuccess : kBlasExecutionFailed;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

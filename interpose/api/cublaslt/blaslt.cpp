@@ -7,7 +7,7 @@
 #include "api/memory/memory.h"
 #include "lt_call.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 bool epilogue_served(uint32_t epilogue) {
@@ -101,4 +101,4 @@ int32_t cublasLtMatmul(uint64_t handle, uint64_t desc, const void* alpha, uint64
   return submit_matmul(ref, op);
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

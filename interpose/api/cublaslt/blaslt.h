@@ -3,7 +3,7 @@
 #include "api/cublas/blas.h"
 #include "lt_record.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 struct Layout {
   uint32_t type = 0;
@@ -32,4 +32,4 @@ bool append_desc_record(uint64_t handle, std::vector<std::byte>& out);
 bool append_layout_record(uint64_t handle, std::vector<std::byte>& out);
 bool append_preference_record(uint64_t handle, std::vector<std::byte>& out);
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -8,7 +8,7 @@
 #include "api/common/handles.h"
 #include "blaslt.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 struct Lt {};
@@ -251,4 +251,4 @@ int32_t cublasLtMatmulPreferenceSetAttribute(uint64_t preference, int32_t attrib
   return status;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

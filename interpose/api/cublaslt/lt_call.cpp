@@ -11,7 +11,7 @@
 #include "api/cublas/blas_types.h"
 #include "blaslt.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 constexpr int32_t kScaleType = 1, kPointerMode = 2;  // attributes of a descriptor
@@ -166,4 +166,4 @@ Status submit_lt_matmul(const LtHandles& handles, const LtProduct& product) {
   return stream.session->submit(op, payload) ? kSuccess : kBlasExecutionFailed;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

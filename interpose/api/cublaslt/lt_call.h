@@ -5,7 +5,7 @@
 #pragma once
 #include "api/common/front.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 /// The objects of a product, as handles. preference: 0 in a product.
 struct LtHandles {
@@ -22,4 +22,4 @@ struct LtProduct {
 };
 Status submit_lt_matmul(const LtHandles& handles, const LtProduct& product);
 
-}  // namespace jitc::front
+}  // namespace jitc::api

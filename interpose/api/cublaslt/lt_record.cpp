@@ -7,7 +7,7 @@
 
 #include "jitc/generated_lt.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 template <class Record>
@@ -80,4 +80,4 @@ void LtRecord::append_to(std::vector<std::byte>& out) const {
   for (const auto& one : attributes_) append(one, out);
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

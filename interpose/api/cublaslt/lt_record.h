@@ -12,7 +12,7 @@
 #include "api/common/front.h"
 #include "jitc/generated_ops.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 class LtRecord {
  public:
@@ -36,4 +36,4 @@ class LtRecord {
   std::vector<ops::LtAttribute> attributes_;  // by number
 };
 
-}  // namespace jitc::front
+}  // namespace jitc::api

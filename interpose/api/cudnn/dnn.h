@@ -10,7 +10,7 @@
 #include "api/common/front.h"
 #include "dnn_record.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 inline constexpr Status kDnnNotInitialized = 1001, kDnnBadParam = 2000, kDnnNullPointer = 2002,
                         kDnnNotFinalized = 2004, kDnnStreamMismatch = 2007, kDnnAttributeType = 2010,
@@ -49,4 +49,4 @@ Status change_descriptor(ops::DnnKind kind, uint64_t handle,
 /// The status, with what the library said of it, for cudnnGetLastErrorString.
 Status dnn_failure(Status status, std::string_view text);
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -10,7 +10,7 @@
 #include "api/module/images.h"
 #include "api/stream/capture.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 /// What is known of sessions' libraries. Full: all is forgotten, which only costs time.
@@ -184,4 +184,4 @@ bool dnn_version(Session& session, uint64_t* version) {
   return true;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -9,7 +9,7 @@
 
 #include "dnn.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 /// Bytes of an element of a cudnnDataType_t; 0: none, or less than one.
 constexpr uint32_t dnn_element_bytes(int32_t data_type) {
@@ -152,4 +152,4 @@ DnnAnswer dnn_answer(const runtime::Result& result, const char* name);
 /// Version of the session's libcudnn; false, said once: it has none.
 bool dnn_version(Session& session, uint64_t* version);
 
-}  // namespace jitc::front
+}  // namespace jitc::api

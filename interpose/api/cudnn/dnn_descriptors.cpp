@@ -5,7 +5,7 @@
 #include "api/common/handles.h"
 #include "dnn_call.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 using Descriptors = HandleTable<DnnDescriptor, Kind::descriptor>;
@@ -137,4 +137,4 @@ int32_t cudnnGetRNNWeightParams(uint64_t handle, uint64_t rnn, int32_t layer, si
   return status ? status : take_part(parts[1], weights, bias, bias_data);
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -8,7 +8,7 @@
 #include "dnn_call.h"
 #include "dnn_plan.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 using ops::DnnKind;
@@ -215,4 +215,4 @@ int32_t cudnnBackendExecute(uint64_t handle, uint64_t plan, uint64_t pack) {
   return found.plan->execute(stream, *with.record);
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

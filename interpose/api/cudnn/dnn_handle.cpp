@@ -11,7 +11,7 @@
 #include "api/common/handles.h"
 #include "dnn_call.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 using Handles = HandleTable<DnnHandle, Kind::dnn>;
@@ -116,4 +116,4 @@ void cudnnGetLastErrorString(char* message, size_t size) {
   message[size - 1] = 0;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -10,7 +10,7 @@
 #include "api/stream/capture.h"
 #include "dnn_call.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 constexpr size_t kElements = 3;  // slot of cudnnBackendSetAttribute: name, type, count, elements
@@ -165,4 +165,4 @@ Status DnnPlan::execute(const StreamRef& stream, const DnnRecord& pack) {
   return answer.status;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

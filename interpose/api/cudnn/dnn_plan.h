@@ -9,7 +9,7 @@
 
 #include "dnn.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 class DnnPlan {
  public:
@@ -35,4 +35,4 @@ class DnnPlan {
   std::map<Session*, Loaded> loaded_;
 };
 
-}  // namespace jitc::front
+}  // namespace jitc::api

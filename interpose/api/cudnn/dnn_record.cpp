@@ -8,7 +8,7 @@
 #include <cstring>
 #include <utility>
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 using ops::DnnSlot;
@@ -164,4 +164,4 @@ uint64_t DnnPayload::question() const {
   return XXH3_64bits(same.data(), same.size());
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -13,7 +13,7 @@
 #include "jitc/generated_dnn.h"
 #include "jitc/generated_ops.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 struct DnnRecord;
 using DnnRecordPointer = std::shared_ptr<const DnnRecord>;
@@ -83,4 +83,4 @@ class DnnPayload {
   size_t call_ = 0;  // where the call begins
 };
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -4,7 +4,7 @@
 #include "api/common/front.h"
 #include "api/common/settings.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 thread_local std::vector<int> context_stack;
@@ -67,4 +67,4 @@ int32_t cuCtxGetApiVersion(uint64_t, uint32_t* version) {
   return kSuccess;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

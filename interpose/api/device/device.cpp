@@ -12,7 +12,7 @@
 #include "api/common/front.h"
 #include "api/generated/generated_device.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 constexpr int kDriverVersion = 13000;
@@ -250,4 +250,4 @@ int32_t cudaDeviceGetP2PAttribute(int32_t* value, int32_t, int32_t source, int32
 int32_t cudaProfilerStart() { return kSuccess; }
 int32_t cudaProfilerStop() { return kSuccess; }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -10,7 +10,7 @@
 #include "api/common/symbols.h"
 #include "api/generated/generated_device.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 enum : int32_t { kFound = 0, kSymbolNotFound = 1 };
@@ -82,4 +82,4 @@ int32_t cuGetErrorString(int32_t code, const char** text) {
   return *text ? kSuccess : kInvalidValue;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

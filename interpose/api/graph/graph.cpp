@@ -10,7 +10,7 @@
 #include "api/stream/stream.h"
 #include "jitc/generated_ops.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 struct Graph {
@@ -190,4 +190,4 @@ int32_t cudaGraphGetNodes(uint64_t graph, uint64_t* nodes, size_t* count) {
   return kSuccess;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -6,7 +6,7 @@
 
 #include "launch.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 /// The software device knows no kernels; its limits must do.
@@ -151,4 +151,4 @@ int32_t cuKernelSetCacheConfig(uint64_t kernel, int32_t config, int32_t) {
   return cuFuncSetCacheConfig(kernel, config);
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

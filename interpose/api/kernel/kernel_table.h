@@ -12,7 +12,7 @@
 #include <mutex>
 #include <vector>
 
-namespace jitc::front {
+namespace jitc::api {
 
 class Kernel;
 
@@ -80,4 +80,4 @@ class KernelTable {
   std::atomic<Table*> current_{nullptr};
 };
 
-}  // namespace jitc::front
+}  // namespace jitc::api

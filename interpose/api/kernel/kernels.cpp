@@ -7,7 +7,7 @@
 #include "api/common/handles.h"
 #include "kernel_table.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 struct Kernels {
@@ -147,4 +147,4 @@ Status set_attribute(Function& function, int32_t attribute, int32_t value) {
   return kSuccess;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

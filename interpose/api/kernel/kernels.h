@@ -11,7 +11,7 @@
 #include "api/module/code.h"
 #include "jitc/generated_ops.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 inline constexpr Status kInvalidDeviceFunction = 98;
 
@@ -73,4 +73,4 @@ Kernel* registered_kernel(uint64_t host_function);
 /// Its name, without making it a kernel.
 const char* registered_name(const void* host_function);
 
-}  // namespace jitc::front
+}  // namespace jitc::api

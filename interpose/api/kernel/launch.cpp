@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 constexpr Status kMissingConfiguration = 52, kInvalidConfiguration = 9, kOutOfResources = 701;
@@ -177,4 +177,4 @@ int32_t __cudaPopCallConfiguration(Dim3* grid, Dim3* block, size_t* shared, uint
   return kSuccess;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -6,7 +6,7 @@
 #pragma once
 #include "kernels.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 struct Shape {
   Dim3 grid, block;
@@ -39,4 +39,4 @@ class AttributeList {
 /// CU_LAUNCH_ATTRIBUTE_COOPERATIVE, set.
 ops::LaunchAttribute cooperative_attribute();
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -7,7 +7,7 @@
 
 #include "launch.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 constexpr int kThreadsPerMultiprocessor = 1024;  // of the software device
@@ -164,4 +164,4 @@ int32_t cuOccupancyMaxPotentialClusterSize(int32_t* answer, uint64_t kernel, con
   return driver_clusters(kernel, ops::OccupancyKind::potential_cluster, config, answer);
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -15,7 +15,7 @@
 #include "api/common/front.h"
 #include "jitc/generated_ops.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 using Map = std::array<std::byte, kTensorMapBytes>;
 
@@ -123,4 +123,4 @@ int32_t cuTensorMapEncodeIm2col(void* map, int32_t type, uint32_t rank, uint64_t
   return encode(map, op, TensorMapKind::im2col, boxes, {address, type, interleave, swizzle, promotion, fill});
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -7,7 +7,7 @@
 
 #include "session/session.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 AddressSpace::AddressSpace(uint64_t base, uint64_t bytes) : base_(base), end_(base + bytes), next_(base) {
   void* wanted = reinterpret_cast<void*>(base);
@@ -211,4 +211,4 @@ std::vector<Block> AddressSpace::blocks() const {
   return out;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -15,7 +15,7 @@
 
 #include "small_blocks.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 class AddressSpace {
  public:
@@ -89,4 +89,4 @@ class AddressSpace {
   SmallBlocks small_;
 };
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -11,7 +11,7 @@
 #include "jitc/generated_ops.h"
 #include "memory.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 Status copy_d2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream) {
@@ -156,4 +156,4 @@ int32_t cudaMemcpy2D(void* dst, size_t dst_pitch, const void* src, size_t src_pi
                 : copy_rows(address(dst), dst_pitch, address(src), src_pitch, width, height, ref, true);
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

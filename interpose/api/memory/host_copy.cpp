@@ -11,7 +11,7 @@
 #include "jitc/generated_ops.h"
 #include "memory.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 /// From this size on it is cheaper to name the bytes than to send them.
@@ -168,4 +168,4 @@ Status settle_host_range(uint64_t address, uint64_t bytes) {
   return kSuccess;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

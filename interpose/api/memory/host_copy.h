@@ -7,7 +7,7 @@
 #include "api/common/front.h"
 #include "jitc/element_type.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 /// What the calling thread copies to the host from now on. Numbers that are read in one piece go through the
 /// journal, where a replay can compare them, and not straight into pinned memory.
@@ -20,4 +20,4 @@ Status copy_d2h(uint64_t destination, uint64_t source, uint64_t count, const Str
 /// wait: the program may change the source on return.
 Status copy_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait);
 
-}  // namespace jitc::front
+}  // namespace jitc::api

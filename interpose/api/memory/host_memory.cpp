@@ -13,7 +13,7 @@
 #include "memory.h"
 #include "pinned_space.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 struct Range {
@@ -187,4 +187,4 @@ int32_t cudaHostGetFlags(uint32_t* flags, void* pointer) {
   return flags && pinned_flags(reinterpret_cast<uint64_t>(pointer), flags) ? kSuccess : kInvalidValue;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -11,7 +11,7 @@
 #include "jitc/generated_ops.h"
 #include "memory.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 constexpr uint64_t kGranule = 2u << 20;
@@ -167,4 +167,4 @@ int32_t cuMemGetAllocationPropertiesFromHandle(AllocationProp* properties, uint6
   return kSuccess;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

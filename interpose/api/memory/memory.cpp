@@ -11,7 +11,7 @@
 #include "api/stream/capture.h"
 #include "jitc/generated_ops.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 constexpr uint64_t kPage = 4096, kPitch = 512;
@@ -241,4 +241,4 @@ int32_t cudaMemPoolSetAccess(uint64_t pool, const void*, size_t) {
   return is_pool(pool) ? kSuccess : kInvalidValue;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

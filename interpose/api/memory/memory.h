@@ -1,11 +1,11 @@
-// Memory as the front ends share it: where an address lies, copies and fills on a stream.
+// Memory as the API layer shares it: where an address lies, copies and fills on a stream.
 //
 // Used by memory.cpp, copy.cpp, collective.cpp, client_api.cpp.
 #pragma once
 #include "address_space.h"
 #include "api/common/front.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 /// The session's addresses (made on first use, never destroyed).
 AddressSpace& addresses_of(Session& session);
@@ -29,4 +29,4 @@ Status copy(uint64_t destination, uint64_t source, uint64_t count, const StreamR
 /// Waits for every copy to pinned memory that overlaps [address, address + bytes); bytes 0: for all.
 Status settle_host_range(uint64_t address, uint64_t bytes);
 
-}  // namespace jitc::front
+}  // namespace jitc::api

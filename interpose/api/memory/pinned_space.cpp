@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 /// Whether the open file is what the service made for this session.
@@ -103,4 +103,4 @@ void PinnedSpace::give_range(uint64_t offset, uint64_t bytes) {
     free_[offset] = bytes;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

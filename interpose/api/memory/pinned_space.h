@@ -10,7 +10,7 @@
 
 #include "session/session.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 class PinnedSpace {
  public:
@@ -37,4 +37,4 @@ class PinnedSpace {
   std::map<uint64_t, uint64_t> free_;  // offset to bytes; neighbours are one range
 };
 
-}  // namespace jitc::front
+}  // namespace jitc::api

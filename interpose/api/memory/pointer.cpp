@@ -1,7 +1,7 @@
 // What kind of memory a pointer points to: cudaPointerGetAttributes and the driver's form of it.
 #include "memory.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 struct Pointer {
@@ -100,4 +100,4 @@ int32_t cuPointerGetAttributes(uint32_t count, const int32_t* attributes, void**
   return kSuccess;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -3,7 +3,7 @@
 
 #include <iterator>
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 constexpr uint64_t kAlignment = 512;  // as with CUDA
 uint64_t rounded(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
@@ -111,4 +111,4 @@ std::vector<Block> SmallBlocks::slabs() const {
   return out;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace jitc::front {
+namespace jitc::api {
 
 struct Block {
   uint64_t address = 0, bytes = 0, ordinal = 0;
@@ -64,4 +64,4 @@ class SmallBlocks {
   std::deque<Resting> resting_;
 };
 
-}  // namespace jitc::front
+}  // namespace jitc::api

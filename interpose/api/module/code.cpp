@@ -3,7 +3,7 @@
 #include "api/common/handles.h"
 #include "jitc/generated_ops.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 const ImageHash& Code::hash() {
   std::call_once(hashed_, [this] { hash_ = hash_of(image_); });
@@ -46,4 +46,4 @@ void Code::unload() {
   }
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

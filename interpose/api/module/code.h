@@ -10,7 +10,7 @@
 #include "api/common/turn.h"
 #include "images.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 class Code {
  public:
@@ -47,4 +47,4 @@ class Code {
 uint64_t library_module(Code& code, int device);
 void forget_library_modules(const Code& code);
 
-}  // namespace jitc::front
+}  // namespace jitc::api

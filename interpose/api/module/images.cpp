@@ -11,7 +11,7 @@
 
 #include "jitc/generated_ops.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 constexpr uint64_t kPart = 1u << 20;  // an image_part carries at most this much
@@ -144,4 +144,4 @@ Status bring_image(Session& session, const ImageHash& hash, std::span<const std:
   return present ? kSuccess : send_parts(session, hash, image);
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

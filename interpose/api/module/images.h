@@ -8,7 +8,7 @@
 
 #include "api/common/front.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 using ImageHash = std::array<uint8_t, 16>;
 
@@ -22,4 +22,4 @@ ImageHash hash_of(std::span<const std::byte> image);
 /// Makes sure that the node has the image.
 Status bring_image(Session& session, const ImageHash& hash, std::span<const std::byte> image);
 
-}  // namespace jitc::front
+}  // namespace jitc::api

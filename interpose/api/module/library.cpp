@@ -4,7 +4,7 @@
 #include "api/kernel/kernels.h"
 #include "variables.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 struct Library {
@@ -72,4 +72,4 @@ int32_t cuLibraryGetGlobal(uint64_t* address, size_t* bytes, uint64_t library, c
   return get_variable(*found.code, name, current_device(), address, bytes);
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

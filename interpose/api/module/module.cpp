@@ -7,7 +7,7 @@
 #include "api/kernel/kernels.h"
 #include "variables.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 struct Module {
@@ -98,4 +98,4 @@ void forget_library_modules(const Code& code) {
   }
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -9,7 +9,7 @@
 #include "api/kernel/kernels.h"
 #include "variables.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 struct RegisteredFunction {
@@ -129,4 +129,4 @@ void __cudaRegisterVar(void** handle, char* symbol, char*, const char* name, int
 void __cudaRegisterManagedVar(void**, void**, char*, const char*, int32_t, size_t, int32_t, int32_t) {}
 uint32_t __cudaInitModule(void**) { return 1; }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

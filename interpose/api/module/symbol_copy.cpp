@@ -4,7 +4,7 @@
 #include "api/memory/memory.h"
 #include "variables.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 constexpr Status kInvalidSymbol = 13, kInvalidMemcpyDirection = 21;
@@ -84,4 +84,4 @@ int32_t cudaMemcpyFromSymbolAsync(void* dst, const void* symbol, size_t count, s
   return from_symbol(dst, symbol, count, offset, kind, stream, false);
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

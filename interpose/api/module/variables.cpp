@@ -7,7 +7,7 @@
 #include <set>
 #include <shared_mutex>
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 constexpr uint64_t kPage = 4096;
@@ -172,4 +172,4 @@ void add_variables(const Session& session, std::vector<ops::LiveBlock>* live) {
     if (one.session == &session) live->push_back({one.block.address, one.block.bytes, one.block.ordinal});
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

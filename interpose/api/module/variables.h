@@ -10,7 +10,7 @@
 #include "code.h"
 #include "jitc/generated_ops.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 /// The variable of the code on the device; false with the reason.
 bool find_variable(Code& code, const std::string& name, Session& session, int device, Block* out,
@@ -33,4 +33,4 @@ struct RegisteredSymbol {
 };
 bool registered_variable(const void* symbol, RegisteredSymbol* out);
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -6,7 +6,7 @@
 #include "api/memory/memory.h"
 #include "communicator.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 constexpr uint64_t kTypeBytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};  // by ncclDataType_t
@@ -187,4 +187,4 @@ int32_t ncclScatter(uint64_t send, uint64_t receive, size_t count, int32_t dtype
   });
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

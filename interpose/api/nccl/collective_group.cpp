@@ -11,7 +11,7 @@
 #include "communicator.h"
 #include "session/message.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 struct SessionItems {
@@ -142,4 +142,4 @@ int32_t ncclGroupEnd() {
   return first;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

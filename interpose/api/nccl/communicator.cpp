@@ -17,7 +17,7 @@
 #include "api/memory/memory.h"
 #include "session/message.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 using Communicators = HandleTable<Communicator, Kind::comm>;
@@ -269,4 +269,4 @@ int32_t ncclRedOpDestroy(int32_t op, uint64_t) {
   return all.by_op.erase(op) ? kSuccess : kNcclInvalidArgument;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,11 +1,11 @@
-// Communicators and groups as the NCCL front end's files share them.
+// Communicators and groups as the files of this folder share them.
 #pragma once
 #include <functional>
 
 #include "api/common/front.h"
 #include "jitc/generated_ops.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 struct Communicator {
   Session* session = nullptr;
@@ -30,4 +30,4 @@ Status submit_or_collect(Session* session, uint64_t stream, const ops::Collectiv
 /// The same for joining a communicator (waits for the other ranks).
 Status join_or_collect(std::function<Status()> join);
 
-}  // namespace jitc::front
+}  // namespace jitc::api

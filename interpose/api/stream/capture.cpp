@@ -7,7 +7,7 @@
 #include <shared_mutex>
 #include <thread>
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 struct Capture {
@@ -135,4 +135,4 @@ Status refuse_in_any_capture(const Session& session, const char* why) {
   return kCaptureUnsupported;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -6,7 +6,7 @@
 #pragma once
 #include "api/common/front.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 inline constexpr Status kCaptureUnsupported = 900, kCaptureInvalidated = 901, kCaptureMerge = 902,
                         kCaptureUnmatched = 903, kCaptureIsolation = 905, kCaptureImplicit = 906,
@@ -36,4 +36,4 @@ Status refuse_in_capture(const StreamRef& stream, const char* why);
 /// The same for what concerns all streams of a GPU.
 Status refuse_in_any_capture(const Session& session, const char* why);
 
-}  // namespace jitc::front
+}  // namespace jitc::api

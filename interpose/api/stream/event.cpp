@@ -10,7 +10,7 @@
 #include "jitc/limits.h"
 #include "stream.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 struct Event {
@@ -165,4 +165,4 @@ int32_t cudaEventElapsedTime(float* milliseconds, uint64_t start, uint64_t end) 
   return kSuccess;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

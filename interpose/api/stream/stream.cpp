@@ -14,7 +14,7 @@
 #include "jitc/generated_ops.h"
 #include "jitc/limits.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 struct Stream {
@@ -192,4 +192,4 @@ int32_t cudaLaunchHostFunc(uint64_t stream, void* function, void* data) {
   return kSuccess;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

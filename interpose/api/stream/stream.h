@@ -4,7 +4,7 @@
 #pragma once
 #include "api/common/front.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 /// As resolve_stream, also for a stream whose capture has become invalid.
 Status find_stream(uint64_t stream, StreamRef* out);
@@ -13,4 +13,4 @@ bool is_known_stream(uint64_t stream);
 /// Whether the stream and the default stream wait for each other.
 bool is_blocking(uint64_t stream);
 
-}  // namespace jitc::front
+}  // namespace jitc::api

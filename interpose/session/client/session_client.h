@@ -1,6 +1,6 @@
-// The Session that front ends use: outbox, results, and a link to whichever worker serves it now.
+// The Session that the API layer uses: outbox, results, and a link to whichever worker serves it now.
 //
-// Called by: node.cpp (opens it), the front ends through session.h. It is never destroyed: threads of the
+// Called by: node.cpp (opens it), the API layer through session.h. It is never destroyed: threads of the
 // program may use it until the process is gone. session_client.cpp has the calls and what comes from the
 // worker, reconnect.cpp how a session finds its worker, again and again.
 //

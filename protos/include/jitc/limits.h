@@ -1,7 +1,7 @@
 // How much of a kind one program may have on one GPU, so that it can exhaust neither the machine nor the
 // service for others. All are far beyond what programs use; the call that goes over gets CUDA's own error.
 //
-// Used by: the front ends, where a call does not wait for the worker; the worker, for everything.
+// Used by: the API layer, where a call does not wait for the worker; the worker, for everything.
 #pragma once
 #include <cstddef>
 #include <cstdint>

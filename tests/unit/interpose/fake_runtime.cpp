@@ -1,7 +1,7 @@
-// The runtime's interface without a service: records what the front ends submit, and carries out enough
+// The runtime's interface without a service: records what the API layer submits, and carries out enough
 // of it (memory, results) to answer. Driven by the jitc_fake_* functions from pytest.
 //
-// Linked with the front ends into libjitc_interpose_fake.so; never shipped.
+// Linked with the API layer into libjitc_interpose_fake.so; never shipped.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -222,7 +222,7 @@ class FakeSession final : public runtime::Session {
 
   std::byte* at(uint64_t address) {
     auto after = memory_.upper_bound(address);
-    if (after == memory_.begin()) std::abort();  // a front end let a bad address through
+    if (after == memory_.begin()) std::abort();  // the API layer let a bad address through
     auto& [start, bytes] = *std::prev(after);
     if (address - start >= bytes.size()) std::abort();
     return bytes.data() + (address - start);
