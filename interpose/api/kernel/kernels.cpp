@@ -13,7 +13,7 @@ namespace {
 struct Kernels {
   KernelTable table;
   std::mutex mutex;
-  std::map<std::pair<const Code*, std::string>, uint64_t> handles;  // given out
+  std::map<std::pair<const ModuleImage*, std::string>, uint64_t> handles;  // given out
 };
 Kernels& kernels() {
   static auto& out = *new Kernels;
@@ -61,7 +61,7 @@ static_assert(offsetof(ops::FunctionInfo, cluster_policy) == 15 * sizeof(int32_t
 Function* Kernel::on(Session& session, int device, Status* why) {
   auto& here = functions_[static_cast<size_t>(device)];
   if (Function* known = here.load(std::memory_order_acquire)) return known;
-  const Turn turn(turns_);
+  const std::lock_guard making(latch_);
   if (Function* known = here.load(std::memory_order_acquire)) return known;
   Function* found = get(session, device, why).release();
   here.store(found, std::memory_order_release);
@@ -70,7 +70,7 @@ Function* Kernel::on(Session& session, int device, Status* why) {
 
 std::unique_ptr<Function> Kernel::get(Session& session, int device, Status* why) {
   ops::FunctionGet op;
-  op.module = code_.module_on(session, device, why);
+  op.module = image_.module_on(session, device, why);
   if (!op.module) return nullptr;
   auto out = std::make_unique<Function>();
   out->session = &session;
@@ -92,20 +92,20 @@ Kernel* find_kernel(uint64_t key) {
 
 void set_kernel(uint64_t key, Kernel* kernel) { kernels().table.set(key, kernel); }
 
-Status get_kernel(Code& code, const char* name, int device, uint64_t* handle) {
+Status get_kernel(ModuleImage& image, const char* name, int device, uint64_t* handle) {
   Status status = kSuccess;
   Session* session = session_of(device, &status);
   if (!session) return status;
   Kernels& all = kernels();
   std::unique_lock lock(all.mutex);
-  const auto known = all.handles.find({&code, name});
+  const auto known = all.handles.find({&image, name});
   Kernel* kernel = known == all.handles.end() ? nullptr : known_kernel(known->second);
   lock.unlock();
   std::unique_ptr<Kernel> made;
-  if (!kernel) made = std::make_unique<Kernel>(code, name), kernel = made.get();
+  if (!kernel) made = std::make_unique<Kernel>(image, name), kernel = made.get();
   if (!kernel->on(*session, device, &status)) return status;
   lock.lock();
-  const auto [at, added] = all.handles.try_emplace({&code, name}, 0);
+  const auto [at, added] = all.handles.try_emplace({&image, name}, 0);
   if (added) {
     at->second = new_handle(Kind::kernel);
     set_kernel(at->second, made.release());
@@ -114,11 +114,11 @@ Status get_kernel(Code& code, const char* name, int device, uint64_t* handle) {
   return kSuccess;
 }
 
-void forget_kernels(const Code& code) {
+void forget_kernels(const ModuleImage& image) {
   Kernels& all = kernels();
   const std::lock_guard lock(all.mutex);
-  auto one = all.handles.lower_bound({&code, std::string()});
-  while (one != all.handles.end() && one->first.first == &code) {
+  auto one = all.handles.lower_bound({&image, std::string()});
+  while (one != all.handles.end() && one->first.first == &image) {
     set_kernel(one->second, nullptr);
     one = all.handles.erase(one);
   }

@@ -8,7 +8,7 @@
 #include <memory>
 #include <shared_mutex>
 
-#include "api/module/code.h"
+#include "api/module/module_image.h"
 #include "jitc/generated_ops.h"
 
 namespace jitc::api {
@@ -39,18 +39,18 @@ struct Function {
 
 class Kernel {
  public:
-  Kernel(Code& code, std::string name) : code_(code), name_(std::move(name)) {}
+  Kernel(ModuleImage& image, std::string name) : image_(image), name_(std::move(name)) {}
   /// The kernel on the device, looked for (its module loaded) when it is not known; nullptr with the reason.
   Function* on(Session& session, int device, Status* why);
   const std::string& name() const { return name_; }
-  Code& code() const { return code_; }
+  ModuleImage& image() const { return image_; }
 
  private:
   std::unique_ptr<Function> get(Session& session, int device, Status* why);
 
-  Code& code_;
+  ModuleImage& image_;
   const std::string name_;
-  Turns turns_;
+  OnceLatch latch_;
   std::array<std::atomic<Function*>, kMaxDevices> functions_{};
 };
 
@@ -58,11 +58,11 @@ class Kernel {
 Kernel* find_kernel(uint64_t key);
 /// The same, if it has been asked for before.
 Kernel* known_kernel(uint64_t key);
-/// A handle of the code's kernel of that name, once it has been found on the device.
-Status get_kernel(Code& code, const char* name, int device, uint64_t* handle);
+/// A handle of the image's kernel of that name, once it has been found on the device.
+Status get_kernel(ModuleImage& image, const char* name, int device, uint64_t* handle);
 void set_kernel(uint64_t key, Kernel* kernel);
-/// Of code that is unloaded.
-void forget_kernels(const Code& code);
+/// Of an image that is unloaded.
+void forget_kernels(const ModuleImage& image);
 /// The kernel on the thread's device; unknown: the status when there is no such kernel.
 Function* current_function(uint64_t key, Status unknown, Status* why);
 /// Sets an attribute; the device is asked only when it is not set so already.

@@ -1,6 +1,7 @@
-// Module images: what a pointer to a fat binary, cubin or PTX text stands for, and its way to the node.
+// The bytes of module images: what a pointer to a fat binary, cubin or PTX text stands for, and its way to
+// the node.
 //
-// Used by code.cpp. Promise: an image that the node has is not sent again, whoever brought it.
+// Used by module_image.cpp. Promise: an image that the node has is not sent again, whoever brought it.
 #pragma once
 #include <array>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Libraries: code that belongs to no device and is loaded where it is used.
+// Libraries: module images that belong to no device and are loaded where they are used.
 #include "api/common/handles.h"
 #include "api/common/settings.h"
 #include "api/kernel/kernels.h"
@@ -8,7 +8,7 @@ namespace jitc::api {
 namespace {
 
 struct Library {
-  Code* code = nullptr;
+  ModuleImage* image = nullptr;
 };
 using Libraries = HandleTable<Library, Kind::library>;
 Libraries& libraries() {
@@ -17,7 +17,7 @@ Libraries& libraries() {
 }
 
 Status add(uint64_t* handle, std::vector<std::byte> image) {
-  *handle = libraries().add({new Code(std::move(image))});  // never destroyed, see code.h
+  *handle = libraries().add({new ModuleImage(std::move(image))});  // never destroyed, see module_image.h
   return kSuccess;
 }
 
@@ -42,10 +42,10 @@ int32_t cuLibraryLoadFromFile(uint64_t* library, const char* path, int32_t* opti
 int32_t cuLibraryUnload(uint64_t library) {
   Library gone;
   if (!libraries().remove(library, &gone)) return kInvalidHandle;
-  forget_library_modules(*gone.code);
-  forget_kernels(*gone.code);
-  forget_variables(*gone.code);
-  gone.code->unload();
+  forget_library_modules(*gone.image);
+  forget_kernels(*gone.image);
+  forget_variables(*gone.image);
+  gone.image->unload();
   return kSuccess;
 }
 
@@ -53,7 +53,7 @@ int32_t cuLibraryGetKernel(uint64_t* kernel, uint64_t library, const char* name)
   Library found;
   if (!kernel || !name) return kInvalidValue;
   if (!libraries().get(library, &found)) return kInvalidHandle;
-  return get_kernel(*found.code, name, current_device(), kernel);
+  return get_kernel(*found.image, name, current_device(), kernel);
 }
 int32_t cuLibraryGetModule(uint64_t* module, uint64_t library) {
   Library found;
@@ -61,15 +61,15 @@ int32_t cuLibraryGetModule(uint64_t* module, uint64_t library) {
   if (!module) return kInvalidValue;
   if (!libraries().get(library, &found)) return kInvalidHandle;
   Session* session = current_session(&status);
-  if (!session || !found.code->module_on(*session, current_device(), &status)) return status;
-  *module = library_module(*found.code, current_device());
+  if (!session || !found.image->module_on(*session, current_device(), &status)) return status;
+  *module = library_module(*found.image, current_device());
   return kSuccess;
 }
 int32_t cuLibraryGetGlobal(uint64_t* address, size_t* bytes, uint64_t library, const char* name) {
   Library found;
   if (!name) return kInvalidValue;
   if (!libraries().get(library, &found)) return kInvalidHandle;
-  return get_variable(*found.code, name, current_device(), address, bytes);
+  return get_variable(*found.image, name, current_device(), address, bytes);
 }
 
 }  // namespace jitc::api

@@ -23,10 +23,10 @@ struct RegisteredVariable {
 };
 /// What one __cudaRegisterFatBinary gave; its address is the handle.
 struct FatBinary {
-  void* image = nullptr;
+  void* bytes = nullptr;
   std::vector<RegisteredFunction> functions;
   std::vector<RegisteredVariable> variables;
-  Code* code = nullptr;  // once something of it is used
+  ModuleImage* image = nullptr;  // once something of it is used
   std::vector<uint64_t> kernels;
 };
 struct Registry {
@@ -39,9 +39,9 @@ Registry& registry() {
 }
 
 /// Call with the lock held.
-Code& code_of(FatBinary& binary) {
-  if (!binary.code) binary.code = new Code(image_at(binary.image));
-  return *binary.code;
+ModuleImage& image_of(FatBinary& binary) {
+  if (!binary.image) binary.image = new ModuleImage(image_at(binary.bytes));
+  return *binary.image;
 }
 
 FatBinary* from_handle(void** handle) { return reinterpret_cast<FatBinary*>(handle); }
@@ -76,7 +76,7 @@ Kernel* registered_kernel(uint64_t host_function) {
     for (const auto& one : binary->functions) {
       if (reinterpret_cast<uint64_t>(one.function) != host_function) continue;
       if (Kernel* known = known_kernel(host_function)) return known;  // another thread was faster
-      auto* kernel = new Kernel(code_of(*binary), one.name);
+      auto* kernel = new Kernel(image_of(*binary), one.name);
       binary->kernels.push_back(host_function);
       set_kernel(host_function, kernel);
       return kernel;
@@ -89,13 +89,13 @@ bool registered_variable(const void* symbol, RegisteredSymbol* out) {
   const std::lock_guard lock(all.mutex);
   for (FatBinary* binary : all.binaries)
     for (const auto& one : binary->variables)
-      if (one.symbol == symbol) return *out = {&code_of(*binary), one.name, one.bytes}, true;
+      if (one.symbol == symbol) return *out = {&image_of(*binary), one.name, one.bytes}, true;
   return false;
 }
 
 void** __cudaRegisterFatBinary(void* image) {
   auto* binary = new FatBinary;
-  binary->image = image;
+  binary->bytes = image;
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   all.binaries.push_back(binary);
@@ -106,9 +106,9 @@ void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void** handle) {
   try {
     const std::unique_ptr<FatBinary> binary = take(handle);
-    if (!binary || !binary->code || forked()) return;
-    forget_variables(*binary->code);
-    binary->code->unload();
+    if (!binary || !binary->image || forked()) return;
+    forget_variables(*binary->image);
+    binary->image->unload();
   } catch (...) {
     // Out of memory at the end of a library: what was loaded stays loaded.
   }

@@ -14,7 +14,7 @@ Status variable_of(const void* symbol, Session& session, int device, Block* out)
   RegisteredSymbol registered;
   if (!registered_variable(symbol, &registered)) return kInvalidSymbol;
   Status status = kSuccess;
-  find_variable(*registered.code, registered.name, session, device, out, &status);
+  find_variable(*registered.image, registered.name, session, device, out, &status);
   return status;
 }
 

@@ -7,18 +7,18 @@
 #include <string>
 
 #include "api/memory/address_space.h"
-#include "code.h"
 #include "jitc/generated_ops.h"
+#include "module_image.h"
 
 namespace jitc::api {
 
-/// The variable of the code on the device; false with the reason.
-bool find_variable(Code& code, const std::string& name, Session& session, int device, Block* out,
+/// The variable of the image on the device; false with the reason.
+bool find_variable(ModuleImage& image, const std::string& name, Session& session, int device, Block* out,
                    Status* why);
 /// The same, by device; address and bytes may be null.
-Status get_variable(Code& code, const char* name, int device, uint64_t* address, size_t* bytes);
-/// Of code that is unloaded.
-void forget_variables(const Code& code);
+Status get_variable(ModuleImage& image, const char* name, int device, uint64_t* address, size_t* bytes);
+/// Of an image that is unloaded.
+void forget_variables(const ModuleImage& image);
 
 /// The variable that holds all of [address, address + bytes), and its session; nullptr: none does.
 Session* variable_range(uint64_t address, uint64_t bytes, Block* out);
@@ -27,7 +27,7 @@ void add_variables(const Session& session, std::vector<ops::LiveBlock>* live);
 
 /// What the program registered under a symbol (registration.cpp); false: nothing.
 struct RegisteredSymbol {
-  Code* code;
+  ModuleImage* image;
   std::string name;
   size_t bytes;
 };

@@ -1,24 +1,26 @@
-// Code that a program brings along: an image, and the modules made of it, one per device.
+// A module image that a program brings along, and the modules made of it, one per device.
 //
 // Used by registration.cpp (fat binaries of the program), module.cpp (one device), library.cpp (any device),
 // kernels.cpp and variables.cpp (what is inside). Promises: the image goes to the node at the first use on a
-// device; it is hashed once; code is never destroyed, because another thread may be launching from it.
+// device; it is hashed once; an image is never destroyed, because another thread may be launching from it.
 #pragma once
 #include <array>
 #include <atomic>
 
-#include "api/common/turn.h"
+#include "api/common/once_latch.h"
 #include "images.h"
 
 namespace jitc::api {
 
-class Code {
+class ModuleImage {
  public:
   static constexpr int kAnyDevice = -1;
-  /// The image must stay where it is until the code is unloaded.
-  explicit Code(std::span<const std::byte> image, int only = kAnyDevice) : image_(image), only_(only) {}
-  /// With an image of its own.
-  explicit Code(std::vector<std::byte> image) : owned_(std::move(image)), image_(image_at(owned_.data())) {}
+  /// The bytes must stay where they are until the image is unloaded.
+  explicit ModuleImage(std::span<const std::byte> bytes, int only = kAnyDevice)
+      : bytes_(bytes), only_(only) {}
+  /// With bytes of its own.
+  explicit ModuleImage(std::vector<std::byte> bytes)
+      : owned_(std::move(bytes)), bytes_(image_at(owned_.data())) {}
 
   /// The virtual module on the device, loaded when it is not; 0 with the reason.
   uint64_t module_on(Session& session, int device, Status* why);
@@ -30,13 +32,13 @@ class Code {
 
  private:
   struct OnDevice {
-    Turns turns;
+    OnceLatch latch;
     std::atomic<uint64_t> module{0};
   };
   Status load(Session& session, uint64_t module);
 
   std::vector<std::byte> owned_;
-  std::span<const std::byte> image_;
+  std::span<const std::byte> bytes_;
   int only_ = kAnyDevice;
   std::once_flag hashed_;
   ImageHash hash_{};
@@ -44,7 +46,7 @@ class Code {
 };
 
 /// module.cpp: a handle of the library's module on a device, as long as the library lives.
-uint64_t library_module(Code& code, int device);
-void forget_library_modules(const Code& code);
+uint64_t library_module(ModuleImage& image, int device);
+void forget_library_modules(const ModuleImage& image);
 
 }  // namespace jitc::api
