@@ -10,12 +10,14 @@
 #include <new>
 #include <vector>
 
-#include "api/memory/host_copy.h"
+#include "api/host/host_copy.h"
 #include "api/memory/memory.h"
 #include "api/module/variables.h"
 #include "api/stream/capture.h"
 #include "jitc/generated_ops.h"
 #include "session/message.h"
+#include "session/phase.h"
+#include "session/steps.h"
 
 namespace jitc::api {
 namespace {
@@ -189,10 +191,10 @@ void jitc_step_end(const jitc_live_block* blocks, size_t count) {
 }
 
 void jitc_set_phase(int phase) {
-  if (phase >= 0 && phase <= 2) Node::set_phase(static_cast<ops::Phase>(phase));
+  if (phase >= 0 && phase <= 2) runtime::set_phase(static_cast<ops::Phase>(phase));
 }
 
-void jitc_set_phase_source(jitc_phase_source source) { Node::set_phase_source(source); }
+void jitc_set_phase_source(jitc_phase_source source) { runtime::set_phase_source(source); }
 
 void jitc_set_element_type(jitc_element_type type) { set_element_type(type); }
 

@@ -6,8 +6,6 @@
 #include <mutex>
 #include <set>
 
-#include "session.h"
-
 namespace jitc::runtime {
 namespace {
 

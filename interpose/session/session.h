@@ -8,8 +8,6 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -82,63 +80,5 @@ class Session {
                           Receiver receiver, void* context) = 0;
   virtual Result append_and_wait(ops::OpHeader* op, size_t size, std::span<const std::byte> payload) = 0;
 };
-
-/// Optimizer steps of the process, on all its devices together. The mutex is held while a step is told to the
-/// sessions and while a session is entered among them: each session sees every step, all in the same order.
-struct Steps {
-  std::mutex mutex;
-  uint64_t begun = 0, passed = 0;
-  static Steps& instance() {
-    static auto& one = *new Steps;
-    return one;
-  }
-  /// For a session that nobody else can use yet, with the mutex held: it begins with the boundary that the
-  /// process passed last, so that a boundary has one number in all sessions of a job, whenever they were
-  /// opened.
-  void enter(Session& session) const {
-    ops::Boundary op;
-    op.boundary = passed;
-    if (passed) session.submit(op);
-  }
-};
-
-struct GpuInfo {
-  uint32_t index = 0;
-  std::string device, name, uuid;
-  uint64_t memory_total = 0;
-  uint32_t capability_major = 0, capability_minor = 0, multiprocessors = 0;
-  std::map<int32_t, int32_t> attributes;  // by CUdevice_attribute; of kind cuda
-  bool cudnn = false;                     // the service has libcudnn for it
-  bool runs_kernels = false;              // machine code of programs; else operators by name
-};
-
-/// The service as this process sees it. Nothing happens before the first call.
-class Node {
- public:
-  static Node& instance();
-  /// The node's GPUs, all of them, in the service's order (asked once). Empty, with one message on
-  /// stderr that names the socket and the command that starts the service, when it is not running.
-  virtual const std::vector<GpuInfo>& gpus() = 0;
-  /// The session on a GPU of the service, opened when create is set; nullptr when there is none (error: why).
-  virtual Session* session(uint32_t gpu, bool create, uint32_t* error) = 0;
-  /// The session whose address range holds the address, or nullptr. Lock-free.
-  virtual Session* owner(uint64_t address) = 0;
-  /// All open sessions.
-  virtual std::vector<Session*> sessions() = 0;
-  /// Phase for ops of the calling thread (client_api.h, jitc_set_phase).
-  static void set_phase(ops::Phase phase);
-  /// Asked instead, at every op (jitc_set_phase_source).
-  static void set_phase_source(int (*source)());
-  /// True in a child made by fork after the first session.
-  virtual bool forked() const = 0;
-
- protected:
-  ~Node() = default;
-};
-
-/// One line on stderr, prefixed "jitc: ", each distinct text once per process.
-void message_once(const std::string& text);
-/// Text for jitc_last_message() of this thread.
-void set_last_message(std::string text);
 
 }  // namespace jitc::runtime

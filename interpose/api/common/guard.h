@@ -6,7 +6,7 @@
 #include <exception>
 #include <new>
 
-#include "front.h"
+#include "visible_devices.h"
 
 #define JITC_EXPORT extern "C" __attribute__((visibility("default")))
 

@@ -1,9 +1,9 @@
 // A latch on something that is made once and needs the service for it.
 //
 // Like std::call_once, but an attempt that failed is made again by the next thread. Used by module_image,
-// kernels and variables, for what is made on first use. Promises: no mutex is held while the thread that holds
-// the latch asks the service; waiting threads sleep. It is locked with std::lock_guard, so an exception gives
-// it back.
+// kernels and variables, for what is made on first use. Promises: no mutex is held while the thread that
+// holds the latch asks the service; waiting threads sleep. It is locked with std::lock_guard, so an exception
+// gives it back.
 #pragma once
 #include <condition_variable>
 #include <mutex>

@@ -7,6 +7,10 @@
 #include <cstring>
 #include <string>
 
+#include "api/generated/generated_api.h"
+#include "session/message.h"
+#include "visible_devices.h"
+
 namespace jitc::api {
 namespace {
 constexpr Status kUnsupportedLimit = 215;

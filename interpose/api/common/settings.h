@@ -7,7 +7,7 @@
 #pragma once
 #include <span>
 
-#include "front.h"
+#include "status.h"
 
 namespace jitc::api {
 

@@ -2,9 +2,12 @@
 //
 // Promise: what is not served (types, host results) is refused with CUBLAS_STATUS_NOT_SUPPORTED and one
 // message; a wrong argument never reaches the device.
-#include "blas.h"
 
 #include "api/common/scalar.h"
+#include "api/generated/generated_api.h"
+#include "blas_handle.h"
+#include "matmul.h"
+#include "session/message.h"
 
 namespace jitc::api {
 namespace {

@@ -7,7 +7,9 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "api/memory/copy.h"
 #include "api/memory/memory.h"
+#include "session/message.h"
 
 namespace jitc::api {
 namespace {

@@ -8,7 +8,7 @@
 #include <array>
 
 #include "api/generated/generated_blas_client.h"
-#include "blas.h"
+#include "blas_handle.h"
 #include "blas_types.h"
 
 namespace jitc::api {

@@ -3,10 +3,12 @@
 // Promise: on a device with kernels the worker has the same handle with the same modes before any call that
 // is submitted after them. cublasSetStream takes the workspace away, as the library's does; because PyTorch
 // sets both before every call, the worker is told only when the call comes and the workspace is another one.
+#include "blas_handle.h"
+
 #include <utility>
 
 #include "api/common/handles.h"
-#include "blas.h"
+#include "api/generated/generated_api.h"
 #include "jitc/limits.h"
 
 namespace jitc::api {

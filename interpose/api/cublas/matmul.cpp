@@ -1,9 +1,11 @@
 // The matmul op: scalars, checks, submission. See blas.h.
+#include "matmul.h"
+
 #include <algorithm>
 
 #include "api/common/scalar.h"
 #include "api/memory/memory.h"
-#include "blas.h"
+#include "session/message.h"
 
 namespace jitc::api {
 namespace {

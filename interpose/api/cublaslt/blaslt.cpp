@@ -2,9 +2,11 @@
 //
 // On a device with kernels lt_call.cpp has them both. Promise: what would change the result and is not served
 // makes the heuristic and the product say NOT_SUPPORTED, so that a caller with another way takes it.
-#include "blaslt.h"
 
+#include "api/cublas/matmul.h"
+#include "api/generated/generated_api.h"
 #include "api/memory/memory.h"
+#include "blaslt_objects.h"
 #include "lt_call.h"
 
 namespace jitc::api {

@@ -3,10 +3,13 @@
 // Every object is kept twice: as the software device needs it (an attribute that would change the result and
 // is not served there is remembered as such, Desc::unserved), and as the record that a device with kernels
 // gets. Which of them says whether an attribute is served is decided by the thread's device.
+#include "blaslt_objects.h"
+
 #include <cstring>
 
 #include "api/common/handles.h"
-#include "blaslt.h"
+#include "api/cublas/blas_handle.h"
+#include "api/generated/generated_api.h"
 
 namespace jitc::api {
 namespace {

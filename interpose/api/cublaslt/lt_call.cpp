@@ -8,8 +8,10 @@
 #include <string>
 #include <utility>
 
+#include "api/cublas/blas_handle.h"
 #include "api/cublas/blas_types.h"
-#include "blaslt.h"
+#include "blaslt_objects.h"
+#include "session/message.h"
 
 namespace jitc::api {
 namespace {

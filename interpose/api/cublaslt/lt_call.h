@@ -3,7 +3,8 @@
 // Called by blaslt.cpp. Promises: the answer to a question that was asked before is given without waiting;
 // the product goes with the algorithm that the program passes, byte for byte.
 #pragma once
-#include "api/common/front.h"
+#include "api/common/abi_types.h"
+#include "api/common/status.h"
 
 namespace jitc::api {
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "jitc/generated_lt.h"
+#include "session/message.h"
 
 namespace jitc::api {
 namespace {

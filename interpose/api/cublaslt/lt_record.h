@@ -9,7 +9,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include "api/common/front.h"
+#include "api/common/status.h"
 #include "jitc/generated_ops.h"
 
 namespace jitc::api {

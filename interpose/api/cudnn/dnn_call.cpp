@@ -9,6 +9,7 @@
 
 #include "api/module/images.h"
 #include "api/stream/capture.h"
+#include "session/message.h"
 
 namespace jitc::api {
 namespace {

@@ -7,7 +7,8 @@
 #pragma once
 #include <vector>
 
-#include "dnn.h"
+#include "dnn_descriptors.h"
+#include "dnn_handle.h"
 
 namespace jitc::api {
 

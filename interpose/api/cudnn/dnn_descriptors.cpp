@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "api/common/handles.h"
+#include "api/generated/generated_api.h"
 #include "dnn_call.h"
 
 namespace jitc::api {

@@ -5,8 +5,10 @@
 #include <cstring>
 #include <string>
 
+#include "api/generated/generated_api.h"
 #include "dnn_call.h"
 #include "dnn_plan.h"
+#include "session/message.h"
 
 namespace jitc::api {
 namespace {

@@ -9,7 +9,9 @@
 #include <string>
 
 #include "api/common/handles.h"
+#include "api/generated/generated_api.h"
 #include "dnn_call.h"
+#include "session/message.h"
 
 namespace jitc::api {
 namespace {

@@ -7,7 +7,8 @@
 #include <memory>
 #include <mutex>
 
-#include "dnn.h"
+#include "api/stream/stream.h"
+#include "dnn_record.h"
 
 namespace jitc::api {
 

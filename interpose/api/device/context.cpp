@@ -1,8 +1,9 @@
 // Contexts of the driver API: one per device, the primary one; the current one is the thread's device.
 //
 // Promise: answered in the process (PyTorch asks hundreds of times per step).
-#include "api/common/front.h"
 #include "api/common/settings.h"
+#include "api/common/visible_devices.h"
+#include "api/generated/generated_api.h"
 
 namespace jitc::api {
 namespace {

@@ -9,7 +9,8 @@
 #include <iterator>
 #include <span>
 
-#include "api/common/front.h"
+#include "api/common/visible_devices.h"
+#include "api/generated/generated_api.h"
 #include "api/generated/generated_device.h"
 
 namespace jitc::api {

@@ -6,8 +6,9 @@
 #include <cstring>
 #include <string_view>
 
-#include "api/common/front.h"
+#include "api/common/status.h"
 #include "api/common/symbols.h"
+#include "api/generated/generated_api.h"
 #include "api/generated/generated_device.h"
 
 namespace jitc::api {

@@ -5,10 +5,11 @@
 #include <utility>
 
 #include "api/common/handles.h"
-#include "api/memory/memory.h"
+#include "api/generated/generated_api.h"
+#include "api/host/host_copy.h"
 #include "api/stream/capture.h"
-#include "api/stream/stream.h"
 #include "jitc/generated_ops.h"
+#include "session/message.h"
 
 namespace jitc::api {
 namespace {
@@ -68,7 +69,7 @@ int32_t cudaStreamBeginCapture(uint64_t stream, int32_t mode) {
   if (!ref.id) return kCaptureUnsupported;
   if (capture_of(ref).id) return kIllegalState;
   // What still comes back to the process must not be waited for on a stream that is being captured.
-  if (const Status status = settle_host_range(0, 0)) return status;
+  if (const Status status = wait_for_host_copies(0, 0)) return status;
   begin_capture(ref, mode, is_blocking(stream));
   auto op = on_stream<ops::CaptureBegin>(ref.id);
   op.mode = static_cast<uint32_t>(mode);

@@ -1,4 +1,5 @@
 // Launches of the driver API: parameters as pointers, or packed already.
+#include "api/generated/generated_api.h"
 #include "launch.h"
 
 namespace jitc::api {

@@ -4,6 +4,8 @@
 // to what it is costs nothing.
 #include <array>
 
+#include "api/generated/generated_api.h"
+#include "api/module/registration.h"
 #include "launch.h"
 
 namespace jitc::api {

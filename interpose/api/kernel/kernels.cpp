@@ -5,6 +5,8 @@
 #include <map>
 
 #include "api/common/handles.h"
+#include "api/generated/generated_api.h"
+#include "api/module/registration.h"
 #include "kernel_table.h"
 
 namespace jitc::api {

@@ -13,8 +13,6 @@
 
 namespace jitc::api {
 
-inline constexpr Status kInvalidDeviceFunction = 98;
-
 /// A kernel on one device.
 struct Function {
   /// CUfunction_attribute by number.
@@ -67,10 +65,5 @@ void forget_kernels(const ModuleImage& image);
 Function* current_function(uint64_t key, Status unknown, Status* why);
 /// Sets an attribute; the device is asked only when it is not set so already.
 Status set_attribute(Function& function, int32_t attribute, int32_t value);
-
-/// registration.cpp: the kernel of a host function of the program; nullptr: not registered.
-Kernel* registered_kernel(uint64_t host_function);
-/// Its name, without making it a kernel.
-const char* registered_name(const void* host_function);
 
 }  // namespace jitc::api

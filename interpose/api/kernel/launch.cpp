@@ -3,6 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "api/generated/generated_api.h"
+#include "api/module/registration.h"
+#include "api/stream/stream.h"
+#include "session/message.h"
+
 namespace jitc::api {
 namespace {
 

@@ -4,6 +4,7 @@
 // is refused at the call; a launch of a known kernel takes no lock of ours and, with parameters of up to
 // 4 KiB, does not allocate.
 #pragma once
+#include "api/common/abi_types.h"
 #include "kernels.h"
 
 namespace jitc::api {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <shared_mutex>
 
+#include "api/generated/generated_api.h"
 #include "launch.h"
 
 namespace jitc::api {

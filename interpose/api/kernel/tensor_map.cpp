@@ -12,7 +12,8 @@
 #include <mutex>
 #include <string>
 
-#include "api/common/front.h"
+#include "api/common/visible_devices.h"
+#include "api/generated/generated_api.h"
 #include "jitc/generated_ops.h"
 
 namespace jitc::api {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "session/session.h"
+#include "session/message.h"
 
 namespace jitc::api {
 

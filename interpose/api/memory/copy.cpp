@@ -2,12 +2,16 @@
 //
 // Promises: device-to-host to pinned memory does not wait, to other memory it does; a copy between two GPUs
 // is staged through the process and waits. host_copy.h has what is promised of host memory.
+#include "copy.h"
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
 
+#include "api/generated/generated_api.h"
+#include "api/host/host_copy.h"
+#include "api/host/host_memory.h"
 #include "api/stream/capture.h"
-#include "host_copy.h"
 #include "jitc/generated_ops.h"
 #include "memory.h"
 

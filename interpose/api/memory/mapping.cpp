@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "api/common/handles.h"
+#include "api/generated/generated_api.h"
 #include "jitc/generated_ops.h"
 #include "memory.h"
+#include "session/message.h"
 
 namespace jitc::api {
 namespace {

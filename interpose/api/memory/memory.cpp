@@ -7,6 +7,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "api/generated/generated_api.h"
 #include "api/module/variables.h"
 #include "api/stream/capture.h"
 #include "jitc/generated_ops.h"

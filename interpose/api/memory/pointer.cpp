@@ -1,4 +1,6 @@
 // What kind of memory a pointer points to: cudaPointerGetAttributes and the driver's form of it.
+#include "api/generated/generated_api.h"
+#include "api/host/host_memory.h"
 #include "memory.h"
 
 namespace jitc::api {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kPart = 1u << 20;  // an image_part carries at most this much
 constexpr uint32_t kWrapperMagic = 0x466243b1, kFatBinaryMagic = 0xba55ed50;
-constexpr Status kFileNotFound = 301, kInvalidImage = 200;
+constexpr Status kFileNotFound = 301;
 
 /// What nvcc puts into programs and registers (__fatBinC_Wrapper_t).
 struct Wrapper {

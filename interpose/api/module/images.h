@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <span>
 
-#include "api/common/front.h"
+#include "api/common/visible_devices.h"
 
 namespace jitc::api {
 

@@ -1,7 +1,9 @@
 // Libraries: module images that belong to no device and are loaded where they are used.
 #include "api/common/handles.h"
 #include "api/common/settings.h"
+#include "api/generated/generated_api.h"
 #include "api/kernel/kernels.h"
+#include "module.h"
 #include "variables.h"
 
 namespace jitc::api {
@@ -25,7 +27,6 @@ Status add(uint64_t* handle, std::vector<std::byte> image) {
 
 int32_t cuLibraryLoadData(uint64_t* library, const void* image, int32_t* options, void** values,
                           uint32_t count, int32_t*, void**, uint32_t) {
-  constexpr Status kInvalidImage = 200;
   if (!library || !image) return kInvalidValue;
   const auto bytes = image_at(image);
   answer_jit_options("cuLibraryLoadData", bytes, count, options, values);

@@ -1,9 +1,12 @@
 // Modules of the driver API: loaded at the call, on the thread's device.
+#include "module.h"
+
 #include <map>
 #include <memory>
 
 #include "api/common/handles.h"
 #include "api/common/settings.h"
+#include "api/generated/generated_api.h"
 #include "api/kernel/kernels.h"
 #include "variables.h"
 

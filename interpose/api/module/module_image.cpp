@@ -24,7 +24,6 @@ uint64_t ModuleImage::module_on(Session& session, int device, Status* why) {
 }
 
 Status ModuleImage::load(Session& session, uint64_t module) {
-  constexpr Status kInvalidImage = 200;
   if (bytes_.empty()) return kInvalidImage;
   if (const Status status = bring_image(session, hash(), bytes_)) return status;
   ops::ModuleLoad op;

@@ -45,8 +45,4 @@ class ModuleImage {
   std::array<OnDevice, kMaxDevices> devices_;
 };
 
-/// module.cpp: a handle of the library's module on a device, as long as the library lives.
-uint64_t library_module(ModuleImage& image, int device);
-void forget_library_modules(const ModuleImage& image);
-
 }  // namespace jitc::api

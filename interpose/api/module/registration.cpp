@@ -2,10 +2,13 @@
 //
 // Promise: a registration is one entry at the end of a list (an import makes 35,000 of them); nothing is
 // looked at before something asks for a kernel or a variable.
+#include "registration.h"
+
 #include <algorithm>
 #include <deque>
 #include <mutex>
 
+#include "api/generated/generated_api.h"
 #include "api/kernel/kernels.h"
 #include "variables.h"
 

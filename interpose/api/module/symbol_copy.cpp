@@ -1,13 +1,16 @@
 // Device variables by the symbol that the compiler registered: addresses, sizes, copies.
 //
 // Promise: a copy goes to the variable of the stream's device.
-#include "api/memory/memory.h"
+#include "api/generated/generated_api.h"
+#include "api/memory/copy.h"
+#include "api/stream/stream.h"
+#include "registration.h"
 #include "variables.h"
 
 namespace jitc::api {
 namespace {
 
-constexpr Status kInvalidSymbol = 13, kInvalidMemcpyDirection = 21;
+constexpr Status kInvalidSymbol = 13;
 enum CopyKind : int32_t { kToDevice = 1, kFromDevice = 2, kInDevice = 3, kByAddress = 4 };
 
 Status variable_of(const void* symbol, Session& session, int device, Block* out) {

@@ -7,6 +7,8 @@
 #include <set>
 #include <shared_mutex>
 
+#include "session/message.h"
+
 namespace jitc::api {
 namespace {
 

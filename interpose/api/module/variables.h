@@ -25,12 +25,4 @@ Session* variable_range(uint64_t address, uint64_t bytes, Block* out);
 /// Adds what was found on the session to what is live.
 void add_variables(const Session& session, std::vector<ops::LiveBlock>* live);
 
-/// What the program registered under a symbol (registration.cpp); false: nothing.
-struct RegisteredSymbol {
-  ModuleImage* image;
-  std::string name;
-  size_t bytes;
-};
-bool registered_variable(const void* symbol, RegisteredSymbol* out);
-
 }  // namespace jitc::api

@@ -3,7 +3,10 @@
 // Promise: arguments are checked here, so that a wrong one fails its call and not the device.
 #include <iterator>
 
+#include "api/generated/generated_api.h"
 #include "api/memory/memory.h"
+#include "api/stream/stream.h"
+#include "collective_group.h"
 #include "communicator.h"
 
 namespace jitc::api {

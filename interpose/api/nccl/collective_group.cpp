@@ -3,11 +3,15 @@
 // Promises: groups nest and belong to the calling thread; a group with a wrong call starts nothing. A group
 // on several streams starts when all of them are ready and ends on all of them, as NCCL has it: as ops of
 // their own, one per stream, its parts would wait for each other.
+#include "collective_group.h"
+
 #include <algorithm>
 #include <thread>
 #include <utility>
 
 #include "api/common/handles.h"
+#include "api/generated/generated_api.h"
+#include "api/stream/stream.h"
 #include "communicator.h"
 #include "session/message.h"
 

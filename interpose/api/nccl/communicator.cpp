@@ -14,7 +14,9 @@
 
 #include "api/common/handles.h"
 #include "api/common/scalar.h"
+#include "api/generated/generated_api.h"
 #include "api/memory/memory.h"
+#include "collective_group.h"
 #include "session/message.h"
 
 namespace jitc::api {

@@ -1,8 +1,8 @@
-// Communicators and groups as the files of this folder share them.
+// Communicators of the program.
+//
+// Used by the files of this folder.
 #pragma once
-#include <functional>
-
-#include "api/common/front.h"
+#include "api/common/visible_devices.h"
 #include "jitc/generated_ops.h"
 
 namespace jitc::api {
@@ -22,12 +22,5 @@ struct PremulSum {
   uint64_t scale_address = 0;
 };
 bool find_premul_sum(int32_t op, PremulSum* out);
-
-/// Inside ncclGroupStart/End: an error fails the whole group. Returns the status.
-Status note_error(Status status);
-/// Inside ncclGroupStart/End: keep for the end. Outside: do it now.
-Status submit_or_collect(Session* session, uint64_t stream, const ops::CollectiveItem& item);
-/// The same for joining a communicator (waits for the other ranks).
-Status join_or_collect(std::function<Status()> join);
 
 }  // namespace jitc::api

@@ -7,6 +7,8 @@
 #include <shared_mutex>
 #include <thread>
 
+#include "session/message.h"
+
 namespace jitc::api {
 namespace {
 

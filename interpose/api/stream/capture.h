@@ -4,7 +4,7 @@
 // while nothing is captured every question costs one load; what a device would refuse in a capture is refused
 // here with the same error, and makes the capture invalid.
 #pragma once
-#include "api/common/front.h"
+#include "stream.h"
 
 namespace jitc::api {
 

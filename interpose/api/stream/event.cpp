@@ -5,10 +5,10 @@
 #include <cstring>
 
 #include "api/common/handles.h"
+#include "api/generated/generated_api.h"
 #include "capture.h"
 #include "jitc/generated_ops.h"
 #include "jitc/limits.h"
-#include "stream.h"
 
 namespace jitc::api {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "api/common/handles.h"
 #include "api/common/settings.h"
+#include "api/generated/generated_api.h"
 #include "capture.h"
 #include "jitc/generated_ops.h"
 #include "jitc/limits.h"

@@ -6,6 +6,7 @@
 
 #include "jitc/completion.h"
 #include "session/message.h"
+#include "session/phase.h"
 #include "session/process.h"
 
 namespace jitc::runtime {
@@ -14,20 +15,9 @@ namespace {
 // Ops that the worker has not journaled; more than this and callers wait.
 constexpr size_t kOutboxLimit = size_t{64} << 20;
 
-thread_local ops::Phase thread_phase = ops::Phase::forward;
-std::atomic<int (*)()> phase_source{nullptr};
-
-uint16_t current_phase() {
-  int (*const source)() = phase_source.load(std::memory_order_relaxed);
-  return source ? static_cast<uint16_t>(std::clamp(source(), 0, 2)) : static_cast<uint16_t>(thread_phase);
-}
-
 bool is(uint16_t op, ops::OpId id) { return op == static_cast<uint16_t>(id); }
 
 }  // namespace
-
-void Node::set_phase(ops::Phase phase) { thread_phase = phase; }
-void Node::set_phase_source(int (*source)()) { phase_source.store(source); }
 
 uint32_t SessionClient::status() const {
   return forked() ? kInitializationError : status_.load(std::memory_order_acquire);
@@ -74,8 +64,8 @@ uint64_t SessionClient::enqueue(ops::OpHeader* op, size_t size, std::span<const 
                                   session->status_.load() != kSuccess);
         },
         this);
-  op->flags =
-      static_cast<uint16_t>(current_phase() << ops::kPhaseShift | (pending != nullptr ? ops::kFlagWait : 0));
+  op->flags = static_cast<uint16_t>(static_cast<uint16_t>(current_phase()) << ops::kPhaseShift |
+                                    (pending != nullptr ? ops::kFlagWait : 0));
   Lock lock(mutex_);
   std::unique_ptr<Outbox::Chunk> large;
   if (record >= Outbox::kLarge) {

@@ -5,9 +5,9 @@
 #include <cstring>
 
 #include "session/library.h"
+#include "session/message.h"
 #include "session/service/protobuf.h"
 #include "session/service/service_rpc.h"
-#include "session/session.h"
 
 namespace jitc::runtime {
 namespace {

@@ -3,6 +3,8 @@
 // Promises: nothing happens before the first call; the service is asked once; no lock is held while it is
 // asked; looking up a session or the owner of an address takes no lock. Never destroyed, because threads
 // and static destructors of the program call until the very end.
+#include "node.h"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +19,7 @@
 #include "session/environment.h"
 #include "session/message.h"
 #include "session/process.h"
+#include "session/steps.h"
 
 namespace jitc::runtime {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "session/session.h"
+#include "node.h"
 
 namespace jitc::runtime {
 

@@ -12,7 +12,8 @@
 
 #include "fake_dnn.h"
 #include "fake_kernels.h"
-#include "session/session.h"
+#include "session/phase.h"
+#include "session/service/node.h"
 
 #define FAKE_API extern "C" __attribute__((visibility("default")))
 
@@ -312,8 +313,8 @@ Node& Node::instance() {
   static auto& node = *new FakeNode;
   return node;
 }
-void Node::set_phase(ops::Phase to) { phase = static_cast<int>(to); }
-void Node::set_phase_source(int (*source)()) { phase = source ? source() : 0; }
+void set_phase(ops::Phase to) { phase = static_cast<int>(to); }
+void set_phase_source(int (*source)()) { phase = source ? source() : 0; }
 }  // namespace jitc::runtime
 
 /// Moves what was recorded since the last call into out; returns the bytes, or the need when out is too

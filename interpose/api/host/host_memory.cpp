@@ -2,6 +2,8 @@
 // that can be, else ordinary memory of the process. Memory that the program registers stays what it is.
 //
 // Promise: giving it back waits for the copies that still write to it, and shared memory for all work.
+#include "host_memory.h"
+
 #include <sys/mman.h>
 
 #include <map>
@@ -9,9 +11,11 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "api/generated/generated_api.h"
+#include "host_copy.h"
 #include "jitc/generated_ops.h"
-#include "memory.h"
 #include "pinned_space.h"
+#include "session/message.h"
 
 namespace jitc::api {
 namespace {
@@ -110,7 +114,7 @@ Status remove(void* pointer, bool ours, Status missing) {
     range = found->second;
   }
   // A copy that fails has told its session; the memory goes either way.
-  (void)settle_host_range(address, range.bytes);
+  (void)wait_for_host_copies(address, range.bytes);
   {
     std::unique_lock lock(host.mutex);
     if (!host.ranges.erase(address)) return missing;

@@ -1,10 +1,11 @@
 // Copies between host memory and one GPU, on a stream of it.
 //
-// Used by copy.cpp, which knows what is host and what is device memory. Promises: host-to-device bytes are
-// taken at the call, but larger copies from memory that the worker shares: it takes them when the op reaches
-// it. Device-to-host does not wait unless it is told to; settle_host_range (memory.h) waits for it.
+// Used by copy.cpp, which knows what is host and what is device memory, and by host_memory.cpp. Promises:
+// host-to-device bytes are taken at the call, but larger copies from memory that the worker shares: it takes
+// them when the op reaches it. Device-to-host does not wait unless it is told to; wait_for_host_copies waits
+// for it.
 #pragma once
-#include "api/common/front.h"
+#include "api/stream/stream.h"
 #include "jitc/element_type.h"
 
 namespace jitc::api {
@@ -19,5 +20,7 @@ inline constexpr uint64_t kPiece = 1u << 20;  // a copy op carries at most this 
 Status copy_d2h(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait);
 /// wait: the program may change the source on return.
 Status copy_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait);
+/// Waits for every copy to pinned memory that overlaps [address, address + bytes); bytes 0: for all.
+Status wait_for_host_copies(uint64_t address, uint64_t bytes);
 
 }  // namespace jitc::api

@@ -8,8 +8,8 @@
 #include <memory>
 #include <mutex>
 
+#include "host_memory.h"
 #include "jitc/generated_ops.h"
-#include "memory.h"
 
 namespace jitc::api {
 namespace {
@@ -130,12 +130,12 @@ Status copy_d2h(uint64_t destination, uint64_t source, uint64_t count, const Str
     if (const Status status = give(destination + done, source + done, bytes, stream, shared)) return status;
     done += bytes;
   }
-  return wait && count > kPiece ? settle_host_range(destination, count) : kSuccess;
+  return wait && count > kPiece ? wait_for_host_copies(destination, count) : kSuccess;
 }
 
 Status copy_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait) {
   // The program may copy out and in again through pinned memory without waiting; it is read before that.
-  if (const Status status = settle_host_range(source, count)) return status;
+  if (const Status status = wait_for_host_copies(source, count)) return status;
   if (count >= kWorthSharing && is_shared(*stream.session, source, count))
     return shared_h2d(destination, source, count, stream, wait);
   for (uint64_t done = 0; done < count;) {
@@ -149,7 +149,7 @@ Status copy_h2d(uint64_t destination, uint64_t source, uint64_t count, const Str
   return kSuccess;
 }
 
-Status settle_host_range(uint64_t address, uint64_t bytes) {
+Status wait_for_host_copies(uint64_t address, uint64_t bytes) {
   PendingCopies& copies = pending();
   while (copies.count.load(std::memory_order_acquire)) {
     StreamRef stream;

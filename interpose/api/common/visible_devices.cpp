@@ -2,6 +2,8 @@
 //
 // Used by the whole API layer. Promise: the service is asked once, at the first call that needs to know;
 // answers after that take no lock.
+#include "visible_devices.h"
+
 #include <stdlib.h>
 
 #include <algorithm>
@@ -9,8 +11,6 @@
 #include <atomic>
 #include <charconv>
 #include <string_view>
-
-#include "front.h"
 
 namespace jitc::api {
 namespace {

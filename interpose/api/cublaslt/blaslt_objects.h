@@ -1,6 +1,7 @@
 // Objects of cuBLASLt as its product sees them.
+//
+// Used by blaslt.cpp and lt_call.cpp.
 #pragma once
-#include "api/cublas/blas.h"
 #include "lt_record.h"
 
 namespace jitc::api {
