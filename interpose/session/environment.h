@@ -1,4 +1,4 @@
-// What the process's environment says about the service and about its own place in the job.
+// What the process's environment says about the service and about its own rank in the job.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,11 +10,11 @@ std::string service_socket();
 /// JITC_SERVICE_TIMEOUT: seconds that a vanished service is waited for.
 uint32_t service_timeout_seconds();
 
-struct Place {
+struct JobRank {
   int32_t rank = -1, world_size = 0;  // -1: unknown
   std::string job;
 };
 /// As launchers tell it: torchrun, Open MPI, Slurm.
-Place place_in_job();
+JobRank rank_in_job();
 
 }  // namespace jitc::runtime

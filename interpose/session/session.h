@@ -27,7 +27,7 @@ struct Result {
 
 /// Memory that the worker shares with this process: a sealed file that starts with the token, and where both
 /// map it.
-struct PinnedPlace {
+struct PinnedRegion {
   std::string path;  // empty: there is none
   std::string token;
   uint64_t base = 0, bytes = 0;
@@ -73,7 +73,7 @@ class Session {
   virtual uint32_t gpu() const = 0;
   virtual uint64_t address_base() const = 0;
   virtual uint64_t address_bytes() const = 0;
-  virtual const PinnedPlace& pinned() const = 0;
+  virtual const PinnedRegion& pinned() const = 0;
 
  protected:
   virtual uint64_t append(ops::OpHeader* op, size_t size, std::span<const std::byte> payload, bool wait,

@@ -19,13 +19,13 @@ void raise(std::atomic<uint64_t>& value, uint64_t to) {
 
 }  // namespace
 
-Progress::Progress() {
+StreamProgress::StreamProgress() {
   tables_.push_back(std::make_unique<Table>(kFirstSize));
   current_.store(tables_.back().get(), kRelease);
 }
 
 /// The key's entry or the free one where it would be.
-Progress::Entry* Progress::slot(const Table& table, uint64_t key) {
+StreamProgress::Entry* StreamProgress::slot(const Table& table, uint64_t key) {
   for (size_t at = spread(key);; ++at) {
     Entry& entry = table.entries[at & table.mask];
     const uint64_t found = entry.key.load(kAcquire);
@@ -33,12 +33,12 @@ Progress::Entry* Progress::slot(const Table& table, uint64_t key) {
   }
 }
 
-const Progress::Entry* Progress::find(uint64_t stream) const {
+const StreamProgress::Entry* StreamProgress::find(uint64_t stream) const {
   const Entry* found = slot(*current_.load(kAcquire), stream + 1);
   return found->key.load(kRelaxed) != 0 ? found : nullptr;
 }
 
-Progress::Entry& Progress::entry(uint64_t stream) {
+StreamProgress::Entry& StreamProgress::entry(uint64_t stream) {
   Table* table = tables_.back().get();
   Entry* found = slot(*table, stream + 1);
   if (found->key.load(kRelaxed) != 0) return *found;
@@ -52,7 +52,7 @@ Progress::Entry& Progress::entry(uint64_t stream) {
   return *found;
 }
 
-void Progress::grow() {
+void StreamProgress::grow() {
   const Table& old = *tables_.back();
   auto larger = std::make_unique<Table>((old.mask + 1) * 2);
   for (size_t i = 0; i <= old.mask; ++i) {
@@ -69,19 +69,19 @@ void Progress::grow() {
   current_.store(tables_.back().get(), kRelease);
 }
 
-uint64_t Progress::submitted(uint64_t stream) const {
+uint64_t StreamProgress::submitted(uint64_t stream) const {
   const Entry* entry = find(stream);
   return entry != nullptr ? entry->submitted.load(kAcquire) : 0;
 }
 
-bool Progress::executed(uint64_t stream, uint64_t sequence) const {
+bool StreamProgress::executed(uint64_t stream, uint64_t sequence) const {
   if (everywhere_.load(kAcquire) >= sequence) return true;
   const Entry* entry = find(stream);
   return entry != nullptr && entry->executed.load(kAcquire) >= sequence;
 }
 
-void Progress::submit(uint64_t stream, uint64_t sequence) { raise(entry(stream).submitted, sequence); }
-void Progress::advance(uint64_t stream, uint64_t sequence) { raise(entry(stream).executed, sequence); }
-void Progress::advance_all(uint64_t sequence) { raise(everywhere_, sequence); }
+void StreamProgress::submit(uint64_t stream, uint64_t sequence) { raise(entry(stream).submitted, sequence); }
+void StreamProgress::advance(uint64_t stream, uint64_t sequence) { raise(entry(stream).executed, sequence); }
+void StreamProgress::advance_all(uint64_t sequence) { raise(everywhere_, sequence); }
 
 }  // namespace jitc::runtime

@@ -14,9 +14,9 @@
 
 namespace jitc::runtime {
 
-class Progress {
+class StreamProgress {
  public:
-  Progress();
+  StreamProgress();
   /// Sequence of the last op submitted to the stream, 0: none.
   uint64_t submitted(uint64_t stream) const;
   /// Whether the stream has executed everything up to sequence.

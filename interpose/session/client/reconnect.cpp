@@ -81,13 +81,13 @@ struct Patience {
 
 bool SessionClient::open() { return connect(true); }
 
-/// The link broke (on_closed, under its I/O lock): a thread of its own looks for the next worker, since this
-/// one may be the transport's, which has to be joined.
-void SessionClient::lost(Lock& lock, Link& link) {
+/// The connection broke (on_closed, under its I/O lock): a thread of its own looks for the next worker, since
+/// this one may be the transport's, which has to be joined.
+void SessionClient::lost(Lock& lock, WorkerConnection& connection) {
   if (status_.load() != kSuccess) return;
-  if (link.acknowledged) failed_links_ = 0;
-  ++failed_links_;
-  lost_ = std::move(link_);
+  if (connection.acknowledged) failed_connections_ = 0;
+  ++failed_connections_;
+  lost_ = std::move(connection_);
   lock.unlock();
   if (!start_thread("jitc-reconnect", reconnect_main, this))
     fail(kUnknown, "no thread could be started to connect to the worker again");
@@ -98,9 +98,9 @@ void* SessionClient::reconnect_main(void* self) {
   return nullptr;
 }
 
-/// True when there is a link; false when the session has failed.
+/// True when there is a connection; false when the session has failed.
 bool SessionClient::connect(bool first) {
-  std::shared_ptr<Link> old;
+  std::shared_ptr<WorkerConnection> old;
   {
     const Lock lock(mutex_);
     old = std::move(lost_);
@@ -110,7 +110,7 @@ bool SessionClient::connect(bool first) {
   Patience patience;
   {
     const Lock lock(mutex_);
-    if (failed_links_ > 1) patience.tries = failed_links_ - 1;
+    if (failed_connections_ > 1) patience.tries = failed_connections_ - 1;
   }
   while (status_.load() == kSuccess) {
     std::this_thread::sleep_for(pause(patience.tries));
@@ -128,7 +128,7 @@ bool SessionClient::connect_once(bool first, Patience& patience) {
     patience.present();
     std::string why;
     if (attachment_.token.empty()) attachment_ = attachment;
-    if (open_link(attachment, &why)) return true;
+    if (open_connection(attachment, &why)) return true;
     patience.tell(gpu_, "its worker cannot be reached (" + why + ")");
     return false;
   }
@@ -151,39 +151,39 @@ bool SessionClient::connect_once(bool first, Patience& patience) {
   return false;
 }
 
-bool SessionClient::open_link(const Attachment& attachment, std::string* error) {
-  auto link = std::make_shared<Link>(static_cast<LinkOwner&>(*this));
+bool SessionClient::open_connection(const Attachment& attachment, std::string* error) {
+  auto connection = std::make_shared<WorkerConnection>(static_cast<ConnectionListener&>(*this));
   uint64_t received = 0;
   {
     const Lock lock(mutex_);
-    link_ = link;  // its events can come before open returns
+    connection_ = connection;  // its events can come before open returns
     received = results_received();
   }
-  const bool opened = link->open(attachment.worker_socket, attachment_.token, received, error);
+  const bool opened = connection->open(attachment.worker_socket, attachment_.token, received, error);
   {
     const Lock lock(mutex_);
-    link->opened = opened && !link->closed;
+    connection->opened = opened && !connection->closed;
     changed_.notify_all();
-    if (link->opened) return true;
-    link_.reset();
-    ++failed_links_;
+    if (connection->opened) return true;
+    connection_.reset();
+    ++failed_connections_;
   }
   if (opened) {
-    *error = link->closed_text;
-    final_end(*link);
+    *error = connection->closed_text;
+    final_end(*connection);
   }
   return false;
 }
 
 /// A stream that ended in a way that a new one would not change: fails the session.
-bool SessionClient::final_end(const Link& link) {
-  const int status = link.closed_status;
-  const std::string& text = link.closed_text;
+bool SessionClient::final_end(const WorkerConnection& connection) {
+  const int status = connection.closed_status;
+  const std::string& text = connection.closed_text;
   bool contested = false;
   {
     const Lock lock(mutex_);
     contested = status == static_cast<int>(Rpc::already_exists) &&
-                (!ever_acknowledged_ || failed_links_ > kContestedTries);
+                (!ever_acknowledged_ || failed_connections_ > kContestedTries);
   }
   if (!contested && !among(status, {Rpc::invalid_argument, Rpc::failed_precondition, Rpc::permission_denied,
                                     Rpc::resource_exhausted}))

@@ -18,7 +18,7 @@
 
 namespace jitc::runtime {
 
-class Outbox {
+class SendQueue {
  public:
   struct Chunk {
     explicit Chunk(size_t size) : bytes(std::make_unique_for_overwrite<std::byte[]>(size)), capacity(size) {}

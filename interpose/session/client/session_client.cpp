@@ -13,7 +13,7 @@ namespace jitc::runtime {
 namespace {
 
 // Ops that the worker has not journaled; more than this and callers wait.
-constexpr size_t kOutboxLimit = size_t{64} << 20;
+constexpr size_t kSendQueueLimit = size_t{64} << 20;
 
 bool is(uint16_t op, ops::OpId id) { return op == static_cast<uint16_t>(id); }
 
@@ -51,64 +51,65 @@ Result SessionClient::append_and_wait(ops::OpHeader* op, size_t size, std::span<
 uint64_t SessionClient::enqueue(ops::OpHeader* op, size_t size, std::span<const std::byte> payload,
                                 const Pending* pending, bool wake) {
   if (forked()) return 0;
-  const size_t record = Outbox::record_size(size, payload.size());
+  const size_t record = SendQueue::record_size(size, payload.size());
   if (record > ops::kMaximumRecord) {
     set_last_message("an op of " + std::to_string(record) + " bytes is larger than the protocol allows");
     return 0;
   }
-  if (kept_.load(std::memory_order_relaxed) > kOutboxLimit)
+  if (kept_.load(std::memory_order_relaxed) > kSendQueueLimit)
     wait_until(
         [](void* self) {
           auto* session = static_cast<SessionClient*>(self);
-          return static_cast<int>(session->kept_.load() <= kOutboxLimit ||
+          return static_cast<int>(session->kept_.load() <= kSendQueueLimit ||
                                   session->status_.load() != kSuccess);
         },
         this);
   op->flags = static_cast<uint16_t>(static_cast<uint16_t>(current_phase()) << ops::kPhaseShift |
                                     (pending != nullptr ? ops::kFlagWait : 0));
   Lock lock(mutex_);
-  std::unique_ptr<Outbox::Chunk> large;
-  if (record >= Outbox::kLarge) {
-    large = outbox_.large_chunk(record);
+  std::unique_ptr<SendQueue::Chunk> large;
+  if (record >= SendQueue::kLarge) {
+    large = send_queue_.large_chunk(record);
     lock.unlock();
-    Outbox::write_record(large->bytes.get(), op, size, payload);
+    SendQueue::write_record(large->bytes.get(), op, size, payload);
     lock.lock();
   }
   if (status_.load(std::memory_order_relaxed) != kSuccess) return set_last_message(failure_), 0;
-  const uint64_t sequence = large ? outbox_.append(std::move(large)) : outbox_.append(op, size, payload);
-  kept_.store(outbox_.bytes(), std::memory_order_relaxed);
+  const uint64_t sequence =
+      large ? send_queue_.append(std::move(large)) : send_queue_.append(op, size, payload);
+  kept_.store(send_queue_.bytes(), std::memory_order_relaxed);
   progress_.submit(op->stream, sequence);
   if (pending != nullptr) pending_.emplace(sequence, *pending);
   // Asked under the lock: the transport says that it sleeps, then looks here once more.
-  std::shared_ptr<Link> sleeper;
-  if (wake && link_ && link_->opened && link_->asleep()) sleeper = link_;
+  std::shared_ptr<WorkerConnection> sleeper;
+  if (wake && connection_ && connection_->opened && connection_->asleep()) sleeper = connection_;
   lock.unlock();
   if (sleeper) sleeper->wake();
   return sequence;
 }
 
-std::shared_ptr<Link> SessionClient::current_link() {
+std::shared_ptr<WorkerConnection> SessionClient::current_connection() {
   const Lock lock(mutex_);
-  return link_ && link_->opened ? link_ : nullptr;
+  return connection_ && connection_->opened ? connection_ : nullptr;
 }
 
 void SessionClient::poll() {
   if (forked()) return;
-  if (const auto link = current_link()) link->wait([](void*) { return 0; }, nullptr, 0);
+  if (const auto connection = current_connection()) connection->wait([](void*) { return 0; }, nullptr, 0);
 }
 
-/// Waits in the transport, driving its I/O, while there is a link; else until there is one again.
+/// Waits in the transport, driving its I/O, while there is a connection; else until there is one again.
 /// done must become true when the session fails.
 void SessionClient::wait_until(int (*done)(void*), void* context) {
   while (true) {
-    std::shared_ptr<Link> link;
+    std::shared_ptr<WorkerConnection> connection;
     {
       Lock lock(mutex_);
-      changed_.wait(lock, [&] { return done(context) || (link_ && link_->opened); });
+      changed_.wait(lock, [&] { return done(context) || (connection_ && connection_->opened); });
       if (done(context)) return;
-      link = link_;
+      connection = connection_;
     }
-    if (link->wait(done, context, -1) == 1) return;
+    if (connection->wait(done, context, -1) == 1) return;
   }
 }
 
@@ -119,16 +120,16 @@ uint64_t SessionClient::results_received() const {
   return pending_.empty() ? newest_result_ : std::min(newest_result_, pending_.begin()->first - 1);
 }
 
-size_t SessionClient::on_ready(Link& link, std::span<const std::byte>* records, size_t capacity,
-                               uint64_t* received) {
+size_t SessionClient::on_ready(WorkerConnection& connection, std::span<const std::byte>* records,
+                               size_t capacity, uint64_t* received) {
   const Lock lock(mutex_);
   // The worker's first message says from where to send.
-  if (!link.acknowledged || link_.get() != &link || status_.load() != kSuccess) return 0;
+  if (!connection.acknowledged || connection_.get() != &connection || status_.load() != kSuccess) return 0;
   *received = results_received();
-  return outbox_.next(records, capacity);
+  return send_queue_.next(records, capacity);
 }
 
-void SessionClient::on_completions(Link& link, std::span<const std::byte> records) {
+void SessionClient::on_completions(WorkerConnection& connection, std::span<const std::byte> records) {
   while (!records.empty()) {
     CompletionHeader header;
     if (records.size() < sizeof header) return fail(kUnknown, "the worker sent a truncated completion");
@@ -145,7 +146,7 @@ void SessionClient::on_completions(Link& link, std::span<const std::byte> record
         on_result(header.sequence, header.status, payload);
         break;
       case CompletionKind::ack:
-        on_acknowledged(link, header.sequence);
+        on_acknowledged(connection, header.sequence);
         break;
       case CompletionKind::progress: {
         const Lock lock(mutex_);
@@ -188,29 +189,29 @@ void SessionClient::deliver(const Pending& pending, uint32_t status, std::span<c
   }
 }
 
-void SessionClient::on_acknowledged(Link& link, uint64_t sequence) {
-  Outbox::Acknowledged outcome = Outbox::Acknowledged::good;
+void SessionClient::on_acknowledged(WorkerConnection& connection, uint64_t sequence) {
+  SendQueue::Acknowledged outcome = SendQueue::Acknowledged::good;
   {
     const Lock lock(mutex_);
-    if (link_.get() != &link) return;
-    outcome = link.acknowledged ? outbox_.acknowledge(sequence) : outbox_.restart(sequence);
-    link.acknowledged = ever_acknowledged_ = true;
-    failed_links_ = 0;
-    kept_.store(outbox_.bytes(), std::memory_order_relaxed);
+    if (connection_.get() != &connection) return;
+    outcome = connection.acknowledged ? send_queue_.acknowledge(sequence) : send_queue_.restart(sequence);
+    connection.acknowledged = ever_acknowledged_ = true;
+    failed_connections_ = 0;
+    kept_.store(send_queue_.bytes(), std::memory_order_relaxed);
   }
-  if (outcome == Outbox::Acknowledged::unknown_op)
+  if (outcome == SendQueue::Acknowledged::unknown_op)
     fail(kUnknown, "the worker acknowledges op " + std::to_string(sequence) + ", which was never sent");
-  if (outcome == Outbox::Acknowledged::lost_op)
+  if (outcome == SendQueue::Acknowledged::lost_op)
     fail(kUnknown, "the worker has lost ops that it had acknowledged (it has them up to " +
                        std::to_string(sequence) + "); the session cannot go on");
 }
 
-void SessionClient::on_closed(Link& link, int grpc_status, const char* text) {
+void SessionClient::on_closed(WorkerConnection& connection, int grpc_status, const char* text) {
   Lock lock(mutex_);
-  link.closed = true;
-  link.closed_status = grpc_status;
-  link.closed_text = text;
-  if (link_.get() == &link && link.opened) lost(lock, link);
+  connection.closed = true;
+  connection.closed_status = grpc_status;
+  connection.closed_text = text;
+  if (connection_.get() == &connection && connection.opened) lost(lock, connection);
 }
 
 /// Ends the session: everybody who waits or asks gets the status.

@@ -39,7 +39,7 @@ struct Answer {
 struct Attachment {
   uint64_t session = 0, address_base = 0, address_bytes = 0;
   std::string token, worker_socket;
-  PinnedPlace pinned;
+  PinnedRegion pinned;
 };
 
 Answer describe(const std::string& socket, std::vector<GpuInfo>* gpus);

@@ -69,7 +69,7 @@ class FakeSession final : public runtime::Session {
   uint32_t gpu() const override { return gpu_; }
   uint64_t address_base() const override { return kBase + gpu_ * kBytes; }
   uint64_t address_bytes() const override { return kBytes; }
-  const runtime::PinnedPlace& pinned() const override { return pinned_; }
+  const runtime::PinnedRegion& pinned() const override { return pinned_; }
 
  protected:
   uint64_t append(ops::OpHeader* op, size_t size, std::span<const std::byte> payload, bool wait,
@@ -230,7 +230,7 @@ class FakeSession final : public runtime::Session {
   }
 
   uint32_t gpu_;
-  runtime::PinnedPlace pinned_;
+  runtime::PinnedRegion pinned_;
   mutable std::recursive_mutex mutex_;
   uint64_t sequence_ = 0;
   std::atomic<uint64_t> executed_{0};
