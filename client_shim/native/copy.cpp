@@ -40,7 +40,7 @@ void wait(c10::DeviceIndex device) {
 }
 
 void move_out(const at::Tensor& to, const at::Tensor& from, c10::DeviceIndex device) {
-  const Elements told(from.scalar_type());
+  const Elements scope(from.scalar_type());
   move(to.mutable_data_ptr(), from.const_data_ptr(), from.nbytes(), cudaMemcpyDeviceToHost, device);
 }
 

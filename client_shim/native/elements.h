@@ -1,7 +1,7 @@
 // Tells the interposer what numbers are copied to the host, so that a replay can compare them as numbers.
 //
 // Called by copy.cpp, where operators are redirected; elsewhere PyTorch's own kernels run inside such a scope
-// (tell_elements). Promise: a thread that is in no scope copies what is of unknown type.
+// (report_elements). Promise: a thread that is in no scope copies what is of unknown type.
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -18,6 +18,6 @@ class Elements {
 
 /// From now on `.item()` says what it reads, and where copies is true (nobody else serves them) so does every
 /// copy from a GPU to the host.
-void tell_elements(bool copies);
+void report_elements(bool copies);
 
 }  // namespace jitc::torch_device

@@ -118,7 +118,7 @@ JITC_API int jitc_torch_install(int redirect, int cudnn) {
     Silence silence;
     const c10::WarningUtils::WarningHandlerGuard guard(&silence);
     if (!cudnn) leave_out_cudnn();
-    tell_elements(!redirect);
+    report_elements(!redirect);
     if (redirect) {
       choose_plain_kernels();
       redirect_operators(redirect == 2);

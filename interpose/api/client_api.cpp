@@ -74,7 +74,7 @@ void make_boundary(Session& session, uint64_t number, const LiveBlocks& blocks) 
   addresses_of(session).boundary();
 }
 
-void tell_live(Session& session, const LiveBlocks& blocks) {
+void submit_live(Session& session, const LiveBlocks& blocks) {
   blocks.in(session, [&](const std::vector<ops::LiveBlock>& live) {
     ops::LiveSet op;
     op.count = live.size();
@@ -98,16 +98,16 @@ bool is_captured(const Session* session) {
   return true;
 }
 
-/// Tells all sessions of the process, whichever of them the step concerns: what a session depends on lies
-/// behind its newest boundary, and its journal does not grow while nothing happens there.
-template <class Tell>
-void tell_step(uint64_t Steps::* count, Tell&& tell) {
+/// Counts a step and submits it to all sessions of the process, whichever of them it concerns: what a session
+/// depends on lies behind its newest boundary, and its journal does not grow while nothing happens there.
+template <class Submit>
+void count_step(uint64_t Steps::* count, Submit&& submit) {
   Steps& steps = Steps::instance();
   const std::lock_guard lock(steps.mutex);
   const std::vector<Session*> sessions = Node::instance().sessions();
   if (std::any_of(sessions.begin(), sessions.end(), is_captured)) return;
   const uint64_t number = ++(steps.*count);
-  for (Session* session : sessions) tell(*session, number);
+  for (Session* session : sessions) submit(*session, number);
 }
 
 /// The stream of an operator call: the default stream means that of the given device.
@@ -165,7 +165,7 @@ int jitc_serves_cudnn(int device) {
 
 void jitc_step_begin(void) {
   guarded([] {
-    tell_step(&Steps::begun, begin_step);
+    count_step(&Steps::begun, begin_step);
     return kSuccess;
   });
 }
@@ -173,8 +173,8 @@ void jitc_step_begin(void) {
 void jitc_step_begin_live(const jitc_live_block* blocks, size_t count) {
   guarded([&] {
     const LiveBlocks live(blocks, count);
-    tell_step(&Steps::begun, [&](Session& session, uint64_t number) {
-      tell_live(session, live);
+    count_step(&Steps::begun, [&](Session& session, uint64_t number) {
+      submit_live(session, live);
       begin_step(session, number);
     });
     return kSuccess;
@@ -184,8 +184,8 @@ void jitc_step_begin_live(const jitc_live_block* blocks, size_t count) {
 void jitc_step_end(const jitc_live_block* blocks, size_t count) {
   guarded([&] {
     const LiveBlocks live(blocks, count);
-    tell_step(&Steps::passed,
-              [&](Session& session, uint64_t number) { make_boundary(session, number, live); });
+    count_step(&Steps::passed,
+               [&](Session& session, uint64_t number) { make_boundary(session, number, live); });
     return kSuccess;
   });
 }

@@ -30,8 +30,8 @@ std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// The same answer again, with what was said of it.
-DnnAnswer told(DnnAnswer answer) {
+/// The answer; what the library said of a failure is kept for cudnnGetLastErrorString.
+DnnAnswer reported(DnnAnswer answer) {
   if (answer.status) dnn_failure(answer.status, text_of(answer.bytes));
   return answer;
 }
@@ -149,21 +149,21 @@ DnnAnswer dnn_answer(const runtime::Result& result, const char* name) {
   const std::span payload(result.payload);
   if (result.status || payload.size() < sizeof head) {
     runtime::message_once(std::string(name) + ": " + text_of(payload));
-    return told({kDnnInternalError, result.payload});
+    return reported({kDnnInternalError, result.payload});
   }
   std::memcpy(&head, payload.data(), sizeof head);
   const auto rest = payload.subspan(sizeof head);
-  return told({head.status, {rest.begin(), rest.end()}});
+  return reported({head.status, {rest.begin(), rest.end()}});
 }
 
 DnnAnswer dnn_ask(const StreamRef& stream, const DnnPayload& payload, uint32_t calls, const char* name) {
   const auto bytes = payload.bytes();
-  // Whether a call follows is told by the bytes: nothing comes behind the objects of one that is without.
+  // Whether a call follows shows in the bytes: nothing comes behind the objects of one that is without.
   const std::pair<const Session*, ImageHash> question{stream.session, hash_of(bytes)};
   {
     const std::lock_guard lock(known().mutex);
     const auto found = known().answers.find(question);
-    if (found != known().answers.end()) return told(found->second);
+    if (found != known().answers.end()) return reported(found->second);
   }
   const runtime::Result result = stream.session->call(with<ops::DnnAsk>(stream, payload, calls), bytes);
   DnnAnswer answer = dnn_answer(result, name);

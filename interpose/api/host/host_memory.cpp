@@ -62,7 +62,7 @@ PinnedSpace& space_of(const Session& session) {
   return *space;
 }
 
-void tell_full(const Session& session) {
+void report_full(const Session& session) {
   runtime::message_once("pinned memory of this GPU beyond " + std::to_string(session.pinned().bytes >> 20) +
                         " MiB is not shared with the worker, copies travel through its socket: give the "
                         "service more with jitc-proxyd --pinned-limit");
@@ -76,7 +76,7 @@ void* allocate_shared(uint64_t bytes, Session** owner) {
   PinnedSpace& space = space_of(*session);
   if (!space.missing().empty()) return nullptr;
   void* const memory = space.take(bytes);
-  if (!memory) return tell_full(*session), nullptr;
+  if (!memory) return report_full(*session), nullptr;
   ops::HostRegister op;
   op.address = reinterpret_cast<uint64_t>(memory);
   op.bytes = PinnedSpace::rounded(bytes);
@@ -113,7 +113,7 @@ Status remove(void* pointer, bool ours, Status missing) {
     if (found == host.ranges.end() || found->second.ours != ours) return missing;
     range = found->second;
   }
-  // A copy that fails has told its session; the memory goes either way.
+  // A copy that fails has ended its session; the memory goes either way.
   (void)wait_for_host_copies(address, range.bytes);
   {
     std::unique_lock lock(host.mutex);

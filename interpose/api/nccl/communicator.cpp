@@ -65,8 +65,8 @@ double scalar_of(const void* from, int32_t dtype) {
   }
 }
 
-/// Status of a join; the reason for a refusal goes to the user, and to ncclGetLastError.
-Status told(const char* function, const runtime::Result& result) {
+/// Status of a join. Reports the reason for a refusal to the user, and keeps it for ncclGetLastError.
+Status reported(const char* function, const runtime::Result& result) {
   if (result.status && !result.payload.empty()) {
     const std::string why(reinterpret_cast<const char*>(result.payload.data()), result.payload.size());
     runtime::set_last_message(std::string(function) + ": " + why);
@@ -89,7 +89,7 @@ Status join(uint64_t* comm, int32_t ranks, const UniqueId& id, int32_t rank, int
   Communicator gone;
   if (result.status) communicators().remove(op.handle, &gone);
   *comm = result.status ? 0 : op.handle;
-  return told("ncclCommInitRank", result);
+  return reported("ncclCommInitRank", result);
 }
 
 Status start_join(uint64_t* comm, int32_t ranks, const UniqueId& id, int32_t rank, int device) {
@@ -185,7 +185,7 @@ int32_t ncclCommSplit(uint64_t comm, int32_t color, int32_t key, uint64_t* new_c
     if (!joined) {
       Communicator gone;
       communicators().remove(op.handle, &gone);
-      return told("ncclCommSplit", result);
+      return reported("ncclCommSplit", result);
     }
     std::memcpy(numbers.data(), result.payload.data(), sizeof numbers);
     communicators().update(op.handle, [&](Communicator& c) { c.ranks = numbers[0], c.rank = numbers[1]; });

@@ -21,7 +21,7 @@ using std::chrono::seconds;
 
 constexpr uint32_t kAskMs = 10'000;
 constexpr uint32_t kDetachMs = 2'000;
-constexpr seconds kTellEvery{30};
+constexpr seconds kReportEvery{30};
 // A session that two connections want: the worker may be slow to see that our old one is gone.
 constexpr uint32_t kContestedTries = 12;
 constexpr uint32_t kUnloading = 4;  // cudaErrorCudartUnloading
@@ -59,15 +59,15 @@ uint32_t error_of(bool first, const Answer& answer) {
 }  // namespace
 
 struct Patience {
-  Clock::time_point since = Clock::now(), told = since;
+  Clock::time_point since = Clock::now(), reported = since;
   Clock::time_point absent_since = Clock::time_point::max();
   uint32_t tries = 0;
 
   /// One line every 30 s, none before.
-  void tell(uint32_t gpu, const std::string& what) {
+  void report(uint32_t gpu, const std::string& what) {
     const auto now = Clock::now();
-    if (now - told < kTellEvery) return;
-    told = now;
+    if (now - reported < kReportEvery) return;
+    reported = now;
     const auto waited = std::chrono::duration_cast<seconds>(now - since).count();
     say("GPU " + std::to_string(gpu) + ": waiting for " + std::to_string(waited) + " s: " + what);
   }
@@ -129,7 +129,7 @@ bool SessionClient::connect_once(bool first, Patience& patience) {
     std::string why;
     if (attachment_.token.empty()) attachment_ = attachment;
     if (open_connection(attachment, &why)) return true;
-    patience.tell(gpu_, "its worker cannot be reached (" + why + ")");
+    patience.report(gpu_, "its worker cannot be reached (" + why + ")");
     return false;
   }
   if (answer.absent() || (unclear(answer) && !first)) {
@@ -140,12 +140,12 @@ bool SessionClient::connect_once(bool first, Patience& patience) {
                (hopeless ? ""
                          : "; it was waited for in vain for " + std::to_string(service_timeout_seconds()) +
                                " s (JITC_SERVICE_TIMEOUT)"));
-    patience.tell(gpu_, explain(socket_, answer));
+    patience.report(gpu_, explain(socket_, answer));
     return false;
   }
   patience.present();
   if (temporary(answer))
-    patience.tell(gpu_, answer.text);
+    patience.report(gpu_, answer.text);
   else
     fail(error_of(first, answer), explain(socket_, answer));
   return false;

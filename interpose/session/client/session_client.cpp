@@ -215,7 +215,7 @@ void SessionClient::on_closed(WorkerConnection& connection, int grpc_status, con
 }
 
 /// Ends the session: everybody who waits or asks gets the status.
-void SessionClient::fail(uint32_t status, const std::string& text, bool tell) {
+void SessionClient::fail(uint32_t status, const std::string& text, bool report) {
   std::map<uint64_t, Pending> pending;
   {
     const Lock lock(mutex_);
@@ -224,7 +224,7 @@ void SessionClient::fail(uint32_t status, const std::string& text, bool tell) {
     status_.store(status, std::memory_order_release);
     pending.swap(pending_);
   }
-  if (tell) message_once("GPU " + std::to_string(gpu_) + ": " + text);
+  if (report) message_once("GPU " + std::to_string(gpu_) + ": " + text);
   for (const auto& [sequence, owed] : pending) deliver(owed, status, {});
   // After the deliveries: whoever wakes up finds its result.
   const Lock lock(mutex_);

@@ -23,7 +23,7 @@
 
 namespace jitc::runtime {
 
-/// What came between losing a worker and having one again: how often to try, what to tell the user.
+/// What came between losing a worker and having one again: how often to try, what to report to the user.
 struct Patience;
 
 class SessionClient final : public Session, private ConnectionListener {
@@ -31,7 +31,7 @@ class SessionClient final : public Session, private ConnectionListener {
   SessionClient(std::string socket, uint32_t gpu) : socket_(std::move(socket)), gpu_(gpu) {}
   /// Opens it at the service; false when it was refused (status() and the message on stderr say why).
   bool open();
-  /// The process ends: later calls return an error at once, the service is told.
+  /// The process ends: later calls return an error at once, the service is informed.
   void detach();
 
   bool executed(uint64_t stream, uint64_t sequence) const override {
@@ -85,7 +85,7 @@ class SessionClient final : public Session, private ConnectionListener {
   bool connect_once(bool first, Patience& patience);
   bool open_connection(const Attachment& attachment, std::string* error);
   bool final_end(const WorkerConnection& connection);
-  void fail(uint32_t status, const std::string& text, bool tell = true);
+  void fail(uint32_t status, const std::string& text, bool report = true);
 
   const std::string socket_;
   const uint32_t gpu_;
@@ -96,7 +96,7 @@ class SessionClient final : public Session, private ConnectionListener {
   std::shared_ptr<WorkerConnection> connection_;  // null while there is no worker
   std::shared_ptr<WorkerConnection> lost_;        // broken, to be closed by the reconnecting thread
   SendQueue send_queue_;
-  std::map<uint64_t, Pending> pending_;  // by sequence: the first one tells what has arrived
+  std::map<uint64_t, Pending> pending_;  // by sequence: the first one shows what has arrived
   uint64_t newest_result_ = 0;
   bool ever_acknowledged_ = false;
   uint32_t failed_connections_ = 0;  // in a row, without an acknowledgement
