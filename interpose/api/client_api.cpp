@@ -113,7 +113,7 @@ void count_step(uint64_t Steps::* count, Submit&& submit) {
 /// The stream of an operator call: the default stream means that of the given device.
 Status stream_on(int device, void* stream, StreamRef* out) {
   const auto handle = reinterpret_cast<uint64_t>(stream);
-  if (handle > 2) return resolve_stream(handle, out);
+  if (!is_default_stream(handle)) return resolve_stream(handle, out);
   Status status = kSuccess;
   *out = {session_of(device, &status), 0, device};
   return status;

@@ -48,15 +48,15 @@ bool are_known(uint32_t flags) {
 /// cudaStreamAttrID. Each of them is about speed: what a stream computes is the same without.
 const char* name_of_stream_attribute(int32_t attribute) {
   switch (attribute) {
-    case 1:
+    case kAccessPolicyWindow:
       return "access policy window";
-    case 3:
+    case kSynchronizationPolicy:
       return "synchronization policy";
-    case 8:
+    case kLaunchPriority:
       return "priority";
-    case 9:
+    case kMemorySyncDomainMap:
       return "memory domain map";
-    case 10:
+    case kMemorySyncDomain:
       return "memory domain";
     default:
       return nullptr;

@@ -97,7 +97,7 @@ BlasCall& BlasCall::address(uint64_t value) {
 
 BlasCall& BlasCall::scalar(const void* at, uint32_t bytes) {
   if (!at) fail(kBlasInvalidValue);
-  if (blas_.pointer_mode == 1) return address(reinterpret_cast<uint64_t>(at));
+  if (blas_.pointer_mode == kScalarsOnDevice) return address(reinterpret_cast<uint64_t>(at));
   if (!bytes) fail(kBlasNotSupported);
   // A device address in host mode is a mistake that would end the process.
   if (on_device(at)) fail(kBlasInvalidValue);
@@ -108,7 +108,7 @@ BlasCall& BlasCall::scalar(const void* at, uint32_t bytes) {
 
 BlasCall& BlasCall::result(void* at, uint32_t bytes) {
   if (!at) fail(kBlasInvalidValue);
-  if (blas_.pointer_mode == 1) return address(reinterpret_cast<uint64_t>(at));
+  if (blas_.pointer_mode == kScalarsOnDevice) return address(reinterpret_cast<uint64_t>(at));
   if (!bytes) fail(kBlasNotSupported);
   if (on_device(at)) fail(kBlasInvalidValue);
   host_ = at;

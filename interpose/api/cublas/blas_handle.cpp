@@ -80,7 +80,7 @@ bool find_blas(uint64_t handle, Blas* out) { return handles().get(handle, out); 
 Status blas_stream(uint64_t handle, Blas* blas, StreamRef* out) {
   if (!handles().get(handle, blas)) return kBlasNotInitialized;
   Status status = kSuccess;
-  if (blas->stream > 2) {
+  if (!is_default_stream(blas->stream)) {
     status = resolve_stream(blas->stream, out);
   } else {
     *out = {session_of(blas->device, &status), 0, blas->device};
@@ -135,7 +135,7 @@ const char* cublasGetStatusName(int32_t status) {
 const char* cublasGetStatusString(int32_t status) { return cublasGetStatusName(status); }
 int32_t cublasSetStream_v2(uint64_t handle, uint64_t stream) {
   StreamRef ref;
-  if (stream > 2 && resolve_stream(stream, &ref)) return kBlasInvalidValue;
+  if (!is_default_stream(stream) && resolve_stream(stream, &ref)) return kBlasInvalidValue;
   return change(handle, [&](Blas& b) { b.stream = stream, b.workspace = {}; });
 }
 int32_t cublasGetStream_v2(uint64_t handle, uint64_t* stream) {
@@ -154,7 +154,7 @@ int32_t cublasGetMathMode(uint64_t handle, int32_t* mode) {
   return read(handle, mode, [](const Blas& b) { return b.math_mode; });
 }
 int32_t cublasSetPointerMode_v2(uint64_t handle, int32_t mode) {
-  if (mode != 0 && mode != 1) return kBlasInvalidValue;
+  if (mode != kScalarsOnHost && mode != kScalarsOnDevice) return kBlasInvalidValue;
   return set_mode(handle, &Blas::pointer_mode, ops::BlasField::pointer_mode, mode);
 }
 int32_t cublasGetPointerMode_v2(uint64_t handle, int32_t* mode) {

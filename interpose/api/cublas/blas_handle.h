@@ -6,6 +6,9 @@
 
 namespace jitc::api {
 
+/// cublasPointerMode_t.
+enum PointerMode : int32_t { kScalarsOnHost = 0, kScalarsOnDevice = 1 };
+
 /// What a cuBLAS handle stands for.
 struct Blas {
   struct Workspace {

@@ -74,25 +74,25 @@ uint64_t type_bytes(uint32_t type) {
 
 bool scale_type_of(uint32_t compute, uint32_t* scale_type) {
   switch (compute) {
-    case 64:
-    case 65:
+    case kCompute16F:
+    case kCompute16FPedantic:
       *scale_type = kF16;
       return true;
-    case 68:
-    case 69:
-    case 74:
-    case 75:
-    case 77:
-    case 78:
+    case kCompute32F:
+    case kCompute32FPedantic:
+    case kCompute32FFast16F:
+    case kCompute32FFast16BF:
+    case kCompute32FFastTF32:
+    case kCompute32FEmulated16BFx9:
       *scale_type = kF32;
       return true;
-    case 70:
-    case 71:
-    case 79:
+    case kCompute64F:
+    case kCompute64FPedantic:
+    case kCompute64FEmulatedFixed:
       *scale_type = kF64;
       return true;
-    case 72:
-    case 73:
+    case kCompute32I:
+    case kCompute32IPedantic:
       *scale_type = kI32;
       return true;
     default:

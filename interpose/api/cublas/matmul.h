@@ -4,13 +4,13 @@
 // memory.
 #pragma once
 #include "api/stream/stream.h"
+#include "blas_types.h"
 #include "jitc/generated_ops.h"
 
 namespace jitc::api {
 
-/// cudaDataType_t and cublasComputeType_t values that are served.
-enum DataType : uint32_t { kF32 = 0, kF64 = 1, kF16 = 2, kBf16 = 14, kI8 = 3, kI32 = 10 };
-enum Compute : uint32_t { kCompute16F = 64, kCompute32F = 68, kCompute64F = 70, kCompute32I = 72 };
+/// cublasLtEpilogue_t: those that the software device has; a bias goes with each of them.
+enum Epilogue : uint32_t { kNoEpilogue = 1, kRelu = 2, kBiasAdded = 4, kGelu = 32 };
 
 /// Bytes of an element; 0: not served.
 uint64_t type_bytes(uint32_t type);
@@ -20,4 +20,5 @@ bool scale_type_of(uint32_t compute, uint32_t* scale_type);
 Status set_scalars(ops::Matmul* op, const void* alpha, const void* beta, bool on_device);
 /// Checks shapes and addresses (they must lie in one session's memory), then submits.
 Status submit_matmul(const StreamRef& stream, ops::Matmul op);
+
 }  // namespace jitc::api

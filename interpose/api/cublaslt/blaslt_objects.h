@@ -2,6 +2,7 @@
 //
 // Used by blaslt.cpp and lt_call.cpp.
 #pragma once
+#include "api/cublas/matmul.h"
 #include "lt_record.h"
 
 namespace jitc::api {
@@ -16,7 +17,7 @@ struct Layout {
 struct Desc {
   uint32_t compute = 0, scale_type = 0;
   int32_t pointer_mode = 0, transpose_a = 0, transpose_b = 0;
-  uint32_t epilogue = 1;
+  uint32_t epilogue = kNoEpilogue;
   uint64_t bias = 0;
   int32_t bias_type = -1;
   bool unserved = false;  // an attribute that matters and that the software device does not have

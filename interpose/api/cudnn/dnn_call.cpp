@@ -59,10 +59,9 @@ Op with(const StreamRef& stream, const DnnPayload& payload, uint32_t calls) {
 }  // namespace
 
 uint32_t scalar_bytes(uint64_t descriptor) {
-  constexpr int32_t kDouble = 1;
   DnnDescriptor found;
   for (const auto kind : {ops::DnnKind::tensor, ops::DnnKind::filter})
-    if (find_descriptor(kind, descriptor, &found)) return found.record->data_type == kDouble ? 8 : 4;
+    if (find_descriptor(kind, descriptor, &found)) return found.record->data_type == kDnnF64 ? 8 : 4;
   return 4;  // the descriptor itself will be refused
 }
 int64_t size_of(uint64_t tensor, size_t dimension) {

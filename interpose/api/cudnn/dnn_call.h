@@ -12,29 +12,48 @@
 
 namespace jitc::api {
 
+/// cudnnDataType_t.
+enum DnnType : int32_t {
+  kDnnF32 = 0,
+  kDnnF64 = 1,
+  kDnnF16 = 2,
+  kDnnI8 = 3,
+  kDnnI32 = 4,
+  kDnnU8 = 6,
+  kDnnBf16 = 9,
+  kDnnI64 = 10,
+  kDnnBoolean = 11,
+  kDnnF8E4M3 = 12,
+  kDnnF8E5M2 = 13,
+  kDnnFastFloatForF8 = 14,
+  kDnnF8E8M0 = 15,
+  kDnnU32 = 19,
+  kDnnComplexF32 = 20,
+  kDnnComplexF64 = 21,
+};
 /// Bytes of an element of a cudnnDataType_t; 0: none, or less than one.
 constexpr uint32_t dnn_element_bytes(int32_t data_type) {
   switch (data_type) {
-    case 3:   // INT8
-    case 6:   // UINT8
-    case 11:  // BOOLEAN
-    case 12:  // FP8_E4M3
-    case 13:  // FP8_E5M2
-    case 15:  // FP8_E8M0
+    case kDnnI8:
+    case kDnnU8:
+    case kDnnBoolean:
+    case kDnnF8E4M3:
+    case kDnnF8E5M2:
+    case kDnnF8E8M0:
       return 1;
-    case 2:  // HALF
-    case 9:  // BFLOAT16
+    case kDnnF16:
+    case kDnnBf16:
       return 2;
-    case 0:   // FLOAT
-    case 4:   // INT32
-    case 14:  // FAST_FLOAT_FOR_FP8
-    case 19:  // UINT32
+    case kDnnF32:
+    case kDnnI32:
+    case kDnnFastFloatForF8:
+    case kDnnU32:
       return 4;
-    case 1:   // DOUBLE
-    case 10:  // INT64
-    case 20:  // COMPLEX_FP32
+    case kDnnF64:
+    case kDnnI64:
+    case kDnnComplexF32:
       return 8;
-    case 21:  // COMPLEX_FP64
+    case kDnnComplexF64:
       return 16;
     default:
       return 0;

@@ -58,7 +58,7 @@ Status dnn_stream(uint64_t handle, StreamRef* out) {
   DnnHandle dnn;
   if (!find_dnn(handle, &dnn)) return kDnnBadParam;
   *out = {dnn.session, 0, dnn.device};
-  return dnn.stream > 2 && resolve_stream(dnn.stream, out) ? kDnnBadParam : kSuccess;
+  return !is_default_stream(dnn.stream) && resolve_stream(dnn.stream, out) ? kDnnBadParam : kSuccess;
 }
 
 Status dnn_failure(Status status, std::string_view text) {
@@ -85,7 +85,8 @@ int32_t cudnnDestroy(uint64_t handle) {
 int32_t cudnnSetStream(uint64_t handle, uint64_t stream) {
   StreamRef ref;
   DnnHandle dnn;
-  if (!find_dnn(handle, &dnn) || (stream > 2 && resolve_stream(stream, &ref))) return kDnnBadParam;
+  if (!find_dnn(handle, &dnn) || (!is_default_stream(stream) && resolve_stream(stream, &ref)))
+    return kDnnBadParam;
   if (ref.session && ref.session != dnn.session) return kDnnStreamMismatch;
   return handles().update(handle, [&](DnnHandle& one) { one.stream = stream; }) ? kSuccess : kDnnBadParam;
 }

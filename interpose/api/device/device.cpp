@@ -17,7 +17,6 @@ namespace jitc::api {
 namespace {
 
 constexpr int kDriverVersion = 13000;
-enum : int32_t { kPciBus = 33, kPciDevice = 34, kPciDomain = 50 };  // CUdevice_attribute
 
 int attribute_value(const Attribute& attribute, const GpuInfo& gpu) {
   switch (attribute.source) {
@@ -174,8 +173,8 @@ int32_t cudaDeviceGetAttribute(int32_t* value, int32_t attribute, int32_t device
 }
 int32_t cuDeviceComputeCapability(int32_t* major, int32_t* minor, int32_t device) {
   if (!major || !minor) return kInvalidValue;
-  const Status status = cudaDeviceGetAttribute(major, 75, device);
-  return status ? status : cudaDeviceGetAttribute(minor, 76, device);
+  const Status status = cudaDeviceGetAttribute(major, kCapabilityMajor, device);
+  return status ? status : cudaDeviceGetAttribute(minor, kCapabilityMinor, device);
 }
 int32_t cuDeviceGetName(uint8_t* name, int32_t length, int32_t device) {
   const GpuInfo* gpu = visible_gpu(device);

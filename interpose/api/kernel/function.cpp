@@ -66,22 +66,22 @@ int32_t cudaFuncGetAttributes(FuncAttributes* attributes, const void* host_funct
   std::array<int32_t, Function::kAttributes> a;
   for (size_t i = 0; i < a.size(); ++i) a[i] = function->attributes[i];
   *attributes = {};
-  attributes->shared_bytes = static_cast<size_t>(a[1]);
-  attributes->const_bytes = static_cast<size_t>(a[2]);
-  attributes->local_bytes = static_cast<size_t>(a[3]);
-  attributes->max_threads = a[0];
-  attributes->registers = a[4];
-  attributes->ptx_version = a[5];
-  attributes->binary_version = a[6];
-  attributes->cache_mode = a[7];
-  attributes->max_dynamic_shared = a[8];
-  attributes->carveout = a[9];
-  attributes->cluster_size_set = a[10];
-  attributes->cluster_width = a[11];
-  attributes->cluster_height = a[12];
-  attributes->cluster_depth = a[13];
-  attributes->cluster_size_free = a[14];
-  attributes->cluster_policy = a[15];
+  attributes->shared_bytes = static_cast<size_t>(a[Function::kStaticShared]);
+  attributes->const_bytes = static_cast<size_t>(a[Function::kConstant]);
+  attributes->local_bytes = static_cast<size_t>(a[Function::kLocal]);
+  attributes->max_threads = a[Function::kMaxThreads];
+  attributes->registers = a[Function::kRegisters];
+  attributes->ptx_version = a[Function::kPtxVersion];
+  attributes->binary_version = a[Function::kBinaryVersion];
+  attributes->cache_mode = a[Function::kCacheMode];
+  attributes->max_dynamic_shared = a[Function::kMaxDynamicShared];
+  attributes->carveout = a[Function::kCarveout];
+  attributes->cluster_size_set = a[Function::kClusterSizeSet];
+  attributes->cluster_width = a[Function::kClusterWidth];
+  attributes->cluster_height = a[Function::kClusterHeight];
+  attributes->cluster_depth = a[Function::kClusterDepth];
+  attributes->cluster_size_free = a[Function::kClusterSizeFree];
+  attributes->cluster_policy = a[Function::kClusterPolicy];
   return kSuccess;
 }
 int32_t cudaFuncSetAttribute(const void* host_function, int32_t attribute, int32_t value) {

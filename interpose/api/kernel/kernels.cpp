@@ -30,10 +30,10 @@ uint32_t device_limit(int device, int32_t attribute) {
 }
 
 void set_limits(Function& function, int device) {
-  function.most_threads_in_block = device_limit(device, 1);
+  function.most_threads_in_block = device_limit(device, kMaxThreadsPerBlock);
   for (int32_t i = 0; i < 3; ++i) {
-    function.most_threads[static_cast<size_t>(i)] = device_limit(device, 2 + i);
-    function.most_blocks[static_cast<size_t>(i)] = device_limit(device, 5 + i);
+    function.most_threads[static_cast<size_t>(i)] = device_limit(device, kMaxBlockX + i);
+    function.most_blocks[static_cast<size_t>(i)] = device_limit(device, kMaxGridX + i);
   }
 }
 

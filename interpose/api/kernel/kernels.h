@@ -17,7 +17,24 @@ namespace jitc::api {
 struct Function {
   /// CUfunction_attribute by number.
   static constexpr size_t kAttributes = 16;
-  enum : size_t { kMaxThreads = 0, kStaticShared = 1, kMaxDynamicShared = 8 };
+  enum : size_t {
+    kMaxThreads = 0,
+    kStaticShared,
+    kConstant,
+    kLocal,
+    kRegisters,
+    kPtxVersion,
+    kBinaryVersion,
+    kCacheMode,
+    kMaxDynamicShared,
+    kCarveout,
+    kClusterSizeSet,
+    kClusterWidth,
+    kClusterHeight,
+    kClusterDepth,
+    kClusterSizeFree,
+    kClusterPolicy,
+  };
   /// One answer of the device on occupancy.
   struct Occupancy {
     ops::FunctionQuery asked;

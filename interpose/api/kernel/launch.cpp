@@ -13,11 +13,20 @@ namespace {
 
 constexpr Status kMissingConfiguration = 52, kInvalidConfiguration = 9, kOutOfResources = 701;
 constexpr LaunchErrors kRuntimeErrors{kInvalidDeviceFunction, kInvalidConfiguration};
-constexpr uint32_t kCooperative = 2;
 
-/// CUlaunchAttributeID: what their values mean does not depend on the process, or only tells how to be fast.
-constexpr uint32_t kCarried[] = {kCooperative, 4, 5, 6, 8, 9, 10, 11, 14};
-constexpr uint32_t kHints[] = {0, 1, 3, 16};
+/// The meaning of these does not depend on the process.
+constexpr uint32_t kCarried[] = {kCooperative,
+                                 kClusterDimension,
+                                 kClusterSchedulingPolicy,
+                                 kProgrammaticStreamSerialization,
+                                 kLaunchPriority,
+                                 kMemorySyncDomainMap,
+                                 kMemorySyncDomain,
+                                 kPreferredClusterDimension,
+                                 kPreferredSharedCarveout};
+/// These change at most how fast a launch is.
+constexpr uint32_t kHints[] = {kIgnore, kAccessPolicyWindow, kSynchronizationPolicy,
+                               kNvlinkCentricScheduling};
 
 bool contains(std::span<const uint32_t> all, uint32_t one) {
   return std::find(all.begin(), all.end(), one) != all.end();

@@ -12,7 +12,6 @@ namespace jitc::api {
 namespace {
 
 constexpr int kThreadsPerMultiprocessor = 1024;  // of the software device
-constexpr uint32_t kClusterDimension = 4;        // CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
 
 bool same(const ops::FunctionQuery& a, const ops::FunctionQuery& b) {
   return a.kind == b.kind && a.block == b.block && a.shared == b.shared && a.flags == b.flags &&

@@ -91,7 +91,10 @@ Status copy_on(uint64_t destination, uint64_t source, uint64_t count, uint64_t s
 
 uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
-bool bad_kind(int32_t kind) { return kind < 0 || kind > 4; }
+bool bad_kind(int32_t kind) {
+  constexpr int32_t kHostToHost = 0, kByAddress = 4;  // cudaMemcpyKind, the first and the last
+  return kind < kHostToHost || kind > kByAddress;
+}
 
 }  // namespace
 
@@ -120,11 +123,11 @@ Status copy(uint64_t destination, uint64_t source, uint64_t count, const StreamR
 }
 
 int32_t cudaMemcpy(void* dst, const void* src, size_t count, int32_t kind) {
-  if (bad_kind(kind)) return 21;  // cudaErrorInvalidMemcpyDirection
+  if (bad_kind(kind)) return kInvalidMemcpyDirection;
   return copy_on(address(dst), address(src), count, 0, true);
 }
 int32_t cudaMemcpyAsync(void* dst, const void* src, size_t count, int32_t kind, uint64_t stream) {
-  if (bad_kind(kind)) return 21;
+  if (bad_kind(kind)) return kInvalidMemcpyDirection;
   return copy_on(address(dst), address(src), count, stream, false);
 }
 int32_t cuMemcpy(uint64_t dst, uint64_t src, size_t count) { return copy_on(dst, src, count, 0, true); }
@@ -146,7 +149,7 @@ int32_t cuMemcpyPeerAsync(uint64_t dst, uint64_t, uint64_t src, uint64_t, size_t
 int32_t cudaMemcpy2DAsync(void* dst, size_t dst_pitch, const void* src, size_t src_pitch, size_t width,
                           size_t height, int32_t kind, uint64_t stream) {
   StreamRef ref;
-  if (bad_kind(kind)) return 21;
+  if (bad_kind(kind)) return kInvalidMemcpyDirection;
   const Status status = resolve_stream(stream, &ref);
   return status ? status
                 : copy_rows(address(dst), dst_pitch, address(src), src_pitch, width, height, ref, false);
@@ -154,7 +157,7 @@ int32_t cudaMemcpy2DAsync(void* dst, size_t dst_pitch, const void* src, size_t s
 int32_t cudaMemcpy2D(void* dst, size_t dst_pitch, const void* src, size_t src_pitch, size_t width,
                      size_t height, int32_t kind) {
   StreamRef ref;
-  if (bad_kind(kind)) return 21;
+  if (bad_kind(kind)) return kInvalidMemcpyDirection;
   const Status status = resolve_stream(0, &ref);
   return status ? status
                 : copy_rows(address(dst), dst_pitch, address(src), src_pitch, width, height, ref, true);

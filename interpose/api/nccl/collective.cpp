@@ -13,7 +13,7 @@ namespace jitc::api {
 namespace {
 
 constexpr uint64_t kTypeBytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};  // by ncclDataType_t
-constexpr int32_t kTypes = std::size(kTypeBytes), kFirstFloat8 = 10;
+static_assert(std::size(kTypeBytes) == kNcclTypes);
 constexpr int32_t kAverage = 4;
 
 struct Call {
@@ -75,10 +75,10 @@ Status fill_reduction(int32_t reduction, ops::CollectiveItem* item) {
 }
 
 Status checked(const Call& call, Communicator* comm, ops::CollectiveItem* item) {
-  if (!find_communicator(call.comm, comm) || call.dtype < 0 || call.dtype >= kTypes)
+  if (!find_communicator(call.comm, comm) || call.dtype < 0 || call.dtype >= kNcclTypes)
     return kNcclInvalidArgument;
   // The software device moves 8-bit floats, but does not add them.
-  if (call.dtype >= kFirstFloat8 && reduces(call.kind) && !visible_gpu(comm->device)->runs_kernels)
+  if (call.dtype >= kNcclF8E4M3 && reduces(call.kind) && !visible_gpu(comm->device)->runs_kernels)
     return kNcclInvalidArgument;
   const bool rooted = call.peer >= 0;
   if (rooted ? call.peer >= comm->ranks : call.peer != -1) return kNcclInvalidArgument;
@@ -103,7 +103,7 @@ Status issue(const Call& call) {
   if (const Status status = checked(call, &comm, &item)) return note_error(status);
   if (!call.count) return kSuccess;  // on every rank alike
   StreamRef stream{comm.session, 0, comm.device};
-  if (call.stream > 2) {  // 0, 1, 2: the default stream of the communicator's device
+  if (!is_default_stream(call.stream)) {  // else that of the communicator's device
     if (const Status status = resolve_stream(call.stream, &stream)) return note_error(to_nccl(status));
     if (stream.session != comm.session) return note_error(kNcclInvalidArgument);
   }
@@ -166,7 +166,7 @@ int32_t ncclRecv(uint64_t receive, size_t count, int32_t dtype, int32_t peer, ui
 int32_t ncclGather(uint64_t send, uint64_t receive, size_t count, int32_t dtype, int32_t root, uint64_t comm,
                    uint64_t stream) {
   Communicator found;
-  if (!find_communicator(comm, &found) || dtype < 0 || dtype >= kTypes)
+  if (!find_communicator(comm, &found) || dtype < 0 || dtype >= kNcclTypes)
     return note_error(kNcclInvalidArgument);
   return grouped([&] {
     Status status = ncclSend(send, count, dtype, root, comm, stream);
@@ -179,7 +179,7 @@ int32_t ncclGather(uint64_t send, uint64_t receive, size_t count, int32_t dtype,
 int32_t ncclScatter(uint64_t send, uint64_t receive, size_t count, int32_t dtype, int32_t root, uint64_t comm,
                     uint64_t stream) {
   Communicator found;
-  if (!find_communicator(comm, &found) || dtype < 0 || dtype >= kTypes)
+  if (!find_communicator(comm, &found) || dtype < 0 || dtype >= kNcclTypes)
     return note_error(kNcclInvalidArgument);
   return grouped([&] {
     Status status = kSuccess;

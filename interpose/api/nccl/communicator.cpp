@@ -29,7 +29,7 @@ Communicators& communicators() {
 }
 
 constexpr int kNcclVersion = 22809;
-constexpr int32_t kFirstOwnReduction = 5, kTypes = 10;  // of factors: no 8-bit floats
+constexpr int32_t kFirstOwnReduction = 5;
 struct PremulSums {
   std::mutex mutex;
   std::map<int32_t, PremulSum> by_op;
@@ -42,23 +42,23 @@ PremulSums& premul_sums() {
 
 double scalar_of(const void* from, int32_t dtype) {
   switch (dtype) {
-    case 0:
+    case kNcclI8:
       return read_as<int8_t>(from);
-    case 1:
+    case kNcclU8:
       return read_as<uint8_t>(from);
-    case 2:
+    case kNcclI32:
       return read_as<int32_t>(from);
-    case 3:
+    case kNcclU32:
       return read_as<uint32_t>(from);
-    case 4:
+    case kNcclI64:
       return read_as<int64_t>(from);
-    case 5:
+    case kNcclU64:
       return read_as<uint64_t>(from);
-    case 6:
+    case kNcclF16:
       return half_to_double(static_cast<uint16_t>(read_as<uint16_t>(from)));
-    case 7:
+    case kNcclF32:
       return read_as<float>(from);
-    case 8:
+    case kNcclF64:
       return read_as<double>(from);
     default:
       return bfloat16_to_double(static_cast<uint16_t>(read_as<uint16_t>(from)));
@@ -249,7 +249,8 @@ int32_t ncclMemFree(uint64_t address) { return to_nccl(cudaFree(address)); }
 int32_t ncclRedOpCreatePreMulSum(int32_t* op, const void* scalar, int32_t dtype, int32_t residence,
                                  uint64_t comm) {
   constexpr int32_t kOnDevice = 0, kOnHost = 1;
-  if (!op || !scalar || dtype < 0 || dtype >= kTypes || !communicators().contains(comm))
+  if (!op || !scalar || dtype < 0 || dtype >= kNcclF8E4M3 ||  // no factors of 8-bit floats
+      !communicators().contains(comm))
     return kNcclInvalidArgument;
   PremulSum made;
   if (residence == kOnHost) {

@@ -7,6 +7,23 @@
 
 namespace jitc::api {
 
+/// ncclDataType_t.
+enum NcclType : int32_t {
+  kNcclI8 = 0,
+  kNcclU8,
+  kNcclI32,
+  kNcclU32,
+  kNcclI64,
+  kNcclU64,
+  kNcclF16,
+  kNcclF32,
+  kNcclF64,
+  kNcclBf16,
+  kNcclF8E4M3,
+  kNcclF8E5M2,
+  kNcclTypes,
+};
+
 struct Communicator {
   Session* session = nullptr;
   int device = 0;

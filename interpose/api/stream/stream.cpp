@@ -29,12 +29,9 @@ Streams& streams() {
   static auto& out = *new Streams;
   return out;
 }
-constexpr uint64_t kLegacy = 1, kPerThread = 2;
 constexpr uint32_t kNonBlocking = 1;
 /// Streams that the default stream of a device waits for.
 std::array<std::atomic<int>, kMaxDevices> blocking_streams;
-
-bool is_default(uint64_t stream) { return stream == 0 || stream == kLegacy || stream == kPerThread; }
 
 Status create(uint64_t* handle, uint32_t flags, int32_t priority) {
   Status status = kSuccess;
@@ -61,7 +58,7 @@ bool known_done(const StreamRef& stream) {
 template <class Read>
 Status read_stream(uint64_t handle, Read&& read) {
   Stream stream{nullptr, current_device(), 0, 0};
-  if (!is_default(handle) && !streams().get(handle, &stream)) return kInvalidHandle;
+  if (!is_default_stream(handle) && !streams().get(handle, &stream)) return kInvalidHandle;
   return read(stream);
 }
 
@@ -72,7 +69,7 @@ using HostFunction = void (*)(void*);
 
 Status find_stream(uint64_t stream, StreamRef* out) {
   Status status = kSuccess;
-  if (is_default(stream)) {
+  if (is_default_stream(stream)) {
     out->device = current_device();
     out->id = 0;
     out->session = session_of(out->device, &status);
@@ -84,7 +81,7 @@ Status find_stream(uint64_t stream, StreamRef* out) {
   return kSuccess;
 }
 
-bool is_known_stream(uint64_t stream) { return is_default(stream) || streams().contains(stream); }
+bool is_known_stream(uint64_t stream) { return is_default_stream(stream) || streams().contains(stream); }
 
 bool is_blocking(uint64_t stream) {
   Stream found;
