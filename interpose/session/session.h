@@ -17,7 +17,7 @@
 namespace jitc::runtime {
 
 inline constexpr uint32_t kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kInitializationError = 3,
-                          kNoDevice = 100, kInvalidDevice = 101, kInvalidHandle = 400, kNotReady = 600,
+                          kDevicesUnavailable = 46, kNoDevice = 100, kInvalidDevice = 101, kInvalidHandle = 400, kNotReady = 600,
                           kNotSupported = 801, kUnknown = 999;
 
 struct Result {

@@ -48,8 +48,10 @@ bool unclear(const Answer& answer) {
   return answer.status == kUnknownCode || answer.status == kInternal;
 }
 
+/// One number for one ending (docs/guarantees.md). first: the session has not been opened yet.
 uint32_t error_of(bool first, const Answer& answer) {
-  if (!first) return kUnknown;
+  const bool given_up = answer.is(Rpc::failed_precondition) || answer.is(Rpc::not_found);
+  if (!first) return given_up ? kDevicesUnavailable : kUnknown;
   if (answer.is(Rpc::not_found)) return kInvalidDevice;
   if (answer.is(Rpc::resource_exhausted)) return kOutOfMemory;
   if (answer.is(Rpc::failed_precondition)) return kInitializationError;
