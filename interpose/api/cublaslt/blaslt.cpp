@@ -3,6 +3,7 @@
 // On a device with kernels lt_call.cpp has them both. Promise: what would change the result and is not served
 // makes the heuristic and the product say NOT_SUPPORTED, so that a caller with another way takes it.
 
+#include "api/cublas/blas_handle.h"
 #include "api/cublas/matmul.h"
 #include "api/generated/generated_api.h"
 #include "api/memory/memory.h"

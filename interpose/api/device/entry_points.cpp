@@ -4,6 +4,7 @@
 // never NVIDIA's.
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 #include "api/common/status.h"

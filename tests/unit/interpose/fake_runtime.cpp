@@ -14,6 +14,7 @@
 #include "fake_kernels.h"
 #include "session/phase.h"
 #include "session/service/node.h"
+#include "session/steps.h"
 
 #define FAKE_API extern "C" __attribute__((visibility("default")))
 
