@@ -1,6 +1,6 @@
 // The C interface for client_shim and for programs without PyTorch (jitc/client_api.h).
 //
-// Promise: without a session nothing is asked of the service, except by jitc_device_kind.
+// Promise: without a session nothing here asks the service, except jitc_device_kind and jitc_serves_cudnn.
 #include "jitc/client_api.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ using runtime::Steps;
 class LiveBlocks {
  public:
   LiveBlocks(const jitc_live_block* blocks, size_t count) : blocks_(blocks), count_(count) {}
-  /// Calls use with what is live. Without a list of the program's, nothing is allocated or freed until use
+  /// Calls use with the live blocks. If the program gave no list, no thread can allocate or free until use
   /// has submitted it.
   template <class Use>
   void in(Session& session, Use&& use) const {
@@ -88,7 +88,7 @@ void begin_step(Session& session, uint64_t number) {
   session.submit(op);
 }
 
-/// A step that is being captured does not happen now.
+/// True, with a message, while a graph is captured: the step does not happen now.
 bool is_captured(const Session* session) {
   if (!any_capture(*session)) return false;
   runtime::message_once(
@@ -110,7 +110,7 @@ void count_step(uint64_t Steps::* count, Submit&& submit) {
   for (Session* session : sessions) submit(*session, number);
 }
 
-/// The stream of an operator call: the default stream means that of the given device.
+/// The stream of an operator call; the default stream is that of the given device.
 Status stream_on(int device, void* stream, StreamRef* out) {
   const auto handle = reinterpret_cast<uint64_t>(stream);
   if (!is_default_stream(handle)) return resolve_stream(handle, out);

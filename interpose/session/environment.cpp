@@ -7,8 +7,8 @@
 namespace jitc::runtime {
 namespace {
 
-/// Empty in a program that runs with more rights than its caller (set-uid): the caller wrote the environment,
-/// and must not choose whom the program talks to.
+/// Empty in a program that runs with more rights than its caller (set-uid): the caller wrote the environment
+/// and must not choose which service the program talks to.
 std::string variable(const char* name) {
   const char* value = ::secure_getenv(name);
   return value != nullptr ? value : "";

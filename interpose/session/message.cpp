@@ -9,7 +9,7 @@
 namespace jitc::runtime {
 namespace {
 
-// Programs that run for weeks must not grow by what was reported to them.
+// A program that runs for weeks must not grow by its messages.
 constexpr size_t kRemembered = 1000;
 
 struct Reported {

@@ -1,7 +1,7 @@
 // Lines on stderr, and the calling thread's last message.
 //
-// Called by: the session and the API layer. Promise: a program that runs for weeks does not grow by what it
-// was told.
+// Called by: the session and the API layer. Promise: the memory of a program that runs for weeks does not
+// grow with its messages.
 #pragma once
 #include <string>
 

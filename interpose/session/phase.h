@@ -8,7 +8,7 @@ namespace jitc::runtime {
 
 /// Phase for ops of the calling thread (client_api.h, jitc_set_phase).
 void set_phase(ops::Phase phase);
-/// Asked instead, at every op (jitc_set_phase_source).
+/// A function to ask instead, at every op (jitc_set_phase_source).
 void set_phase_source(int (*source)());
 ops::Phase current_phase();
 

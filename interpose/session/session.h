@@ -17,16 +17,16 @@
 namespace jitc::runtime {
 
 inline constexpr uint32_t kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kInitializationError = 3,
-                          kDevicesUnavailable = 46, kNoDevice = 100, kInvalidDevice = 101, kInvalidHandle = 400, kNotReady = 600,
-                          kNotSupported = 801, kUnknown = 999;
+                          kDevicesUnavailable = 46, kNoDevice = 100, kInvalidDevice = 101,
+                          kInvalidHandle = 400, kNotReady = 600, kNotSupported = 801, kUnknown = 999;
 
 struct Result {
   uint32_t status = kSuccess;
   std::vector<std::byte> payload;
 };
 
-/// Memory that the worker shares with this process: a sealed file that starts with the token, and where both
-/// map it.
+/// Memory that the worker shares with this process: a sealed file whose first bytes are the session's token,
+/// mapped at the same address in both processes.
 struct PinnedRegion {
   std::string path;  // empty: there is none
   std::string token;
@@ -35,8 +35,8 @@ struct PinnedRegion {
 
 class Session {
  public:
-  /// Receives the result of an op that nobody waits for (device-to-host copy to pinned memory). Called
-  /// once, by whichever thread drives the I/O, before any later progress is visible. Must not block.
+  /// Receives the result of an op that no thread waits for (a device-to-host copy to pinned memory). Called
+  /// once, by the thread that drives the I/O, before any later progress is visible. Must not block.
   using Receiver = void (*)(void* context, uint32_t status, std::span<const std::byte> payload);
 
   virtual ~Session() = default;
@@ -61,9 +61,9 @@ class Session {
     return append_and_wait(&op.header, sizeof(Op), payload);
   }
 
-  /// Whether the stream has executed everything up to sequence, as far as is known without asking.
+  /// Whether the stream is known to have executed everything up to sequence; asks nobody.
   virtual bool executed(uint64_t stream, uint64_t sequence) const = 0;
-  /// Takes in what has arrived, without waiting, and makes sure that what is queued is on its way.
+  /// Processes what has arrived, without waiting, and starts to send what is queued.
   virtual void poll() = 0;
   /// Sequence of the last op that was submitted to the stream (0: none).
   virtual uint64_t last_submitted(uint64_t stream) const = 0;

@@ -9,8 +9,8 @@
 
 namespace jitc::runtime {
 
-/// Optimizer steps of the process, on all its devices together. The mutex is held while a step is told to the
-/// sessions and while a session is entered among them: each session sees every step, all in the same order.
+/// The mutex is held while a step is submitted to the sessions and while a new session joins them, so every
+/// session sees every step, in the same order.
 struct Steps {
   std::mutex mutex;
   uint64_t begun = 0, passed = 0;
@@ -18,9 +18,9 @@ struct Steps {
     static auto& one = *new Steps;
     return one;
   }
-  /// For a session that nobody else can use yet, with the mutex held: it begins with the boundary that the
-  /// process passed last, so that a boundary has one number in all sessions of a job, whenever they were
-  /// opened.
+  /// Lets a new session, which no other thread can use yet, begin with the boundary that the process passed
+  /// last: so a boundary has one number in all sessions of a job, whenever they were opened. Call with the
+  /// mutex held.
   void enter(Session& session) const {
     ops::Boundary op;
     op.boundary = passed;

@@ -24,7 +24,7 @@ StreamProgress::StreamProgress() {
   current_.store(tables_.back().get(), kRelease);
 }
 
-/// The key's entry or the free one where it would be.
+/// The entry of the key, or the free one where it would be.
 StreamProgress::Entry* StreamProgress::slot(const Table& table, uint64_t key) {
   for (size_t at = spread(key);; ++at) {
     Entry& entry = table.entries[at & table.mask];

@@ -1,7 +1,7 @@
 // What was submitted to each stream and how far each has come.
 //
-// Called by: session_client.cpp. Promises: reading takes no lock and never waits (event queries of a
-// watchdog ask thousands of times a second); values never go back. Writers hold the session's lock.
+// Called by: session_client.cpp. Promises: reading takes no lock and never waits (a watchdog queries events
+// thousands of times a second); values never go back. Writers hold the session's lock.
 //
 // A hash table that only grows. A full one is replaced by one of twice the size; the old one is kept
 // until the end, because a reader may still be in it (all old ones together are smaller than the newest).

@@ -1,8 +1,8 @@
 // The structures that cross the API by value or are filled in as a whole, as the C ABI has them; and numbers
 // of CUDA that more than one source needs.
 //
-// Included by the generated wrappers and the API layer. Promise: same size and layout as NVIDIA's own
-// types of CUDA 13 and NCCL 2.28 (proved by tests/unit/interpose/check); nothing of NVIDIA's headers is
+// Included by the generated wrappers and the API layer. Promises: each type has the size and layout of
+// NVIDIA's own, of CUDA 13 and NCCL 2.28 (tests/unit/interpose/check proves it); NVIDIA's headers are not
 // needed.
 #pragma once
 #include <cstddef>

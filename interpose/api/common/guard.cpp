@@ -15,11 +15,11 @@ void say_refused(const char* name, const std::string& why) noexcept {
   try {
     runtime::message_once(std::string(name) + " is not supported: " + why);
   } catch (...) {
-    // Out of memory: the status still tells.
+    // Out of memory: the status has to do.
   }
 }
 
-/// The title of the library that the address lies in, when it is one that is not served; null: it is not.
+/// The title of the library that holds the address, if that library is not served; else null.
 const char* unserved_library(const void* address) {
   Dl_info found{};
   if (!address || !dladdr(address, &found) || !found.dli_fname) return nullptr;

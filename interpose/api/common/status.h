@@ -1,8 +1,7 @@
 // Statuses of the API layer: the numbers of CUDA, NCCL and cuBLAS that it gives by itself, and the last
 // error.
 //
-// Included by everything in api/. Promise: a status of the service reaches the program as a number that CUDA
-// has.
+// Included by everything in api/. Promise: a status of the service becomes a number that CUDA knows.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +33,7 @@ inline constexpr Status kBlasNotInitialized = 1, kBlasAllocFailed = 3, kBlasInva
 Status keep_error(Status status);
 /// A status from the service as the program may see it.
 Status from_result(uint32_t status);
-/// The program has as many of a kind as one program may have (jitc/limits.h): says so once, gives the error.
+/// For a program that has as many of a kind as it may have (jitc/limits.h): says so once, returns the error.
 Status too_many(const char* what, size_t most);
 
 /// Why a submit gave no sequence: the session is over, or the op was larger than the protocol allows.

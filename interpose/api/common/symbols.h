@@ -1,4 +1,4 @@
-// The driver's symbols by name; the table is generated_symbols.cpp.
+// The driver's symbols by name; the table is in generated_symbols.cpp. Used by entry_points.cpp.
 #pragma once
 
 namespace jitc::api {

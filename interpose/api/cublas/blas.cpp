@@ -1,7 +1,7 @@
-// cuBLAS products: every one becomes a matmul op.
+// Products of cuBLAS on the software device: each becomes a matmul op.
 //
-// Promise: what is not served (types, host results) is refused with CUBLAS_STATUS_NOT_SUPPORTED and one
-// message; a wrong argument never reaches the device.
+// Promises: a call that is not served (types, results on the host) is refused with
+// CUBLAS_STATUS_NOT_SUPPORTED and one message; a wrong argument never reaches the device.
 
 #include "api/common/scalar.h"
 #include "api/generated/generated_api.h"

@@ -14,7 +14,7 @@
 namespace jitc::api {
 namespace {
 
-/// Device memory for results on their way to the host: a cell per call, of the next call in turn.
+/// Device memory for results on their way to the host. Each call takes the next cell, in a circle.
 struct Cells {
   static constexpr uint64_t kBytes = 16, kCount = 4096;
   std::mutex mutex;
@@ -32,7 +32,7 @@ uint64_t known_cells(const Session* session) {
   return found == cells().by_session.end() ? 0 : found->second;
 }
 
-/// The address of a cell; 0: no memory. Two threads that come first may allocate twice: one block is given
+/// The address of a cell; 0: no memory. Two threads that come first may both allocate; one block is given
 /// back.
 uint64_t take_cell(Session& session) {
   uint64_t base = known_cells(&session);

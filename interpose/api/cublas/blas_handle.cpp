@@ -1,8 +1,8 @@
 // cuBLAS handles: stream, pointer mode and the like; versions and texts.
 //
 // Promise: on a device with kernels the worker has the same handle with the same modes before any call that
-// is submitted after them. cublasSetStream takes the workspace away, as the library's does; because PyTorch
-// sets both before every call, the worker is told only when the call comes and the workspace is another one.
+// is submitted after them. cublasSetStream takes the workspace away, as the library's does. PyTorch sets both
+// before every call; so the worker is informed only when a call comes and the workspace is another one.
 #include "blas_handle.h"
 
 #include <utility>
@@ -22,7 +22,7 @@ Handles& handles() {
 constexpr int kVersion = 130000;
 constexpr uint64_t kWorkspaceAlignment = 256, kNoWorkspace = UINT64_MAX;
 
-/// Tells the worker of a change; nothing to do on a device without kernels.
+/// Sends a change to the worker; a device without kernels needs none.
 Status send(const Blas& blas, uint64_t handle, ops::BlasField field, int32_t mode,
             Blas::Workspace workspace = {}) {
   if (!blas.session) return kSuccess;

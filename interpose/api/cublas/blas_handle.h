@@ -19,14 +19,14 @@ struct Blas {
   Session* session = nullptr;  // where the worker has the handle too; null on a device without kernels
   uint64_t stream = 0;
   int32_t pointer_mode = 0, math_mode = 0, atomics = 0;
-  Workspace workspace, sent;  // as the program sees it, as the worker has it
+  Workspace workspace, sent;  // as the program has set it, as the worker knows it
 };
 bool find_blas(uint64_t handle, Blas* out);
 /// Where the handle's work goes: its stream, or the default stream of its device.
 Status blas_stream(uint64_t handle, Blas* blas, StreamRef* out);
-/// Tells the worker of the handle's workspace, where it has another.
+/// Sends the handle's workspace to the worker, if the worker has another.
 Status send_workspace(uint64_t handle);
-/// The cuBLAS handle's stream and the like; also accepted where a cuBLASLt handle is asked for.
+/// A cuBLAS handle is also accepted as a cuBLASLt handle.
 bool is_blas_handle(uint64_t handle);
 
 }  // namespace jitc::api

@@ -1,6 +1,7 @@
 // Element and scalar types of cuBLAS by their numbers, for calls that travel as they are.
 //
-// Used by blas_call and lt_call. Promise: 0 for a number that no CUDA version before 14 has given out.
+// Used by blas_call, lt_call and matmul. Promise: 0 for a number that no CUDA version before 14 has given
+// out.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// The matmul op: scalars, checks, submission. See blas.h.
+// See matmul.h.
 #include "matmul.h"
 
 #include <algorithm>
@@ -107,7 +107,7 @@ Status set_scalars(ops::Matmul* op, const void* alpha, const void* beta, bool on
     op->beta_address = reinterpret_cast<uint64_t>(beta);
     return kSuccess;
   }
-  // PyTorch leaves the pointer mode alone and passes host scalars; a device address here is a mistake.
+  // PyTorch does not set the pointer mode and passes scalars on the host; a device address here is a mistake.
   if (Node::instance().owner(reinterpret_cast<uint64_t>(alpha)) ||
       Node::instance().owner(reinterpret_cast<uint64_t>(beta)))
     return kBlasInvalidValue;

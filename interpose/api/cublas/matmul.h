@@ -14,9 +14,9 @@ enum Epilogue : uint32_t { kNoEpilogue = 1, kRelu = 2, kBiasAdded = 4, kGelu = 3
 
 /// Bytes of an element; 0: not served.
 uint64_t type_bytes(uint32_t type);
-/// Types that go together, and what alpha and beta are then; false: not served.
+/// The type of alpha and beta for a compute type; false: that type is not served.
 bool scale_type_of(uint32_t compute, uint32_t* scale_type);
-/// alpha and beta: read now when they are on the host, by the device otherwise.
+/// Sets alpha and beta: their values if they are on the host, else their addresses.
 Status set_scalars(ops::Matmul* op, const void* alpha, const void* beta, bool on_device);
 /// Checks shapes and addresses (they must lie in one session's memory), then submits.
 Status submit_matmul(const StreamRef& stream, ops::Matmul op);

@@ -1,7 +1,7 @@
 // cuBLASLt: a product becomes a matmul op with its epilogue.
 //
-// On a device with kernels lt_call.cpp has them both. Promise: what would change the result and is not served
-// makes the heuristic and the product say NOT_SUPPORTED, so that a caller with another way takes it.
+// On a device with kernels, lt_call.cpp serves heuristic and product. Promise: if something that changes the
+// result is not served, both return NOT_SUPPORTED, so that a caller can take another way.
 
 #include "api/cublas/blas_handle.h"
 #include "api/cublas/matmul.h"

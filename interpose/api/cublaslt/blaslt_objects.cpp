@@ -1,8 +1,8 @@
 // cuBLASLt objects: handles, layouts, descriptors, preferences; all local.
 //
-// Every object is kept twice: as the software device needs it (an attribute that would change the result and
-// is not served there is remembered as such, Desc::unserved), and as the record that a device with kernels
-// gets. Which of them says whether an attribute is served is decided by the thread's device.
+// Every object is kept twice: in the form for the software device (which remembers an unserved attribute that
+// would change the result, Desc::unserved), and as the record for a device with kernels. The thread's device
+// decides which of the two says whether an attribute is served.
 #include "blaslt_objects.h"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// A cuBLASLt object as the program made it: the arguments of its creation and every attribute that it set.
+// A cuBLASLt object as the program made it: the arguments of its creation and all attributes that were set.
 //
 // Kept by blaslt_objects.cpp beside what the software device needs; flattened by lt_call.cpp into the ops
 // lt_heuristic and lt_matmul, from which the worker makes the same object. Promise: equal objects flatten to

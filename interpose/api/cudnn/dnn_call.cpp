@@ -14,7 +14,7 @@
 namespace jitc::api {
 namespace {
 
-/// What is known of sessions' libraries. Full: all is forgotten, which only costs time.
+/// What is known of the sessions' libraries. A full table is cleared, which only costs time.
 struct Known {
   static constexpr size_t kMost = 4096;
   std::mutex mutex;
@@ -166,7 +166,7 @@ DnnAnswer dnn_ask(const StreamRef& stream, const DnnPayload& payload, uint32_t c
   }
   const runtime::Result result = stream.session->call(with<ops::DnnAsk>(stream, payload, calls), bytes);
   DnnAnswer answer = dnn_answer(result, name);
-  if (result.status || answer.status >= kDnnInternalError) return answer;  // may be another one the next time
+  if (result.status || answer.status >= kDnnInternalError) return answer;  // the next one may differ
   const std::lock_guard lock(known().mutex);
   if (known().answers.size() >= Known::kMost) known().answers.clear();
   known().answers.insert_or_assign(question, answer);

@@ -1,9 +1,8 @@
 // cuDNN calls that travel as they are: what generated_dnn_client.cpp is made of.
 //
 // Used by that file and the other dnn_*.cpp. Promises: a call with a wrong handle, descriptor or array sends
-// nothing and returns cuDNN's status for it; what is read from the host is read before the call returns; a
-// question that was answered is not asked again; a kind of call waits for the library's status the first
-// time.
+// nothing and returns cuDNN's status for it; host memory is read before the call returns; a question that was
+// answered is not asked again; only the first call of its kind waits for the library's status.
 #pragma once
 #include <vector>
 
@@ -64,9 +63,9 @@ constexpr uint32_t dnn_element_bytes(int32_t data_type) {
 uint32_t scalar_bytes(uint64_t descriptor);
 /// An extent of a tensor; 0: there is none.
 int64_t size_of(uint64_t tensor, size_t dimension);
-/// Of an array of a call: a record has 4 MiB.
+/// Of an array of a call, because a record has at most 4 MiB.
 inline constexpr int64_t kMostNumbers = 1 << 18;
-/// Of count numbers; -1: one is negative, or there are more than an array may have.
+/// The sum of count numbers; -1: one is negative, or there are more than an array may have.
 int64_t sum_of(const int32_t* numbers, int64_t count);
 
 /// Collects the slots of one call.
@@ -85,7 +84,7 @@ class DnnArguments {
     if (!find_dnn(handle, &found)) fail(kDnnBadParam);
     return self();
   }
-  /// 0 is left to the library, which takes some away and refuses others.
+  /// 0 is passed on: the library allows it for some descriptors and refuses it for others.
   Derived& descriptor(uint64_t handle, ops::DnnKind kind) {
     DnnDescriptor found;
     if (!handle)
@@ -144,7 +143,7 @@ class DnnChange : public DnnArguments<DnnChange> {
 class DnnCall : public DnnArguments<DnnCall> {
  public:
   DnnCall(uint64_t handle, const char* name, uint32_t function);
-  /// Where an answer goes.
+  /// Where an answer is to be written.
   DnnCall& result(void* at, uint64_t bytes);
   Status ask();
   Status run();
@@ -160,16 +159,16 @@ class DnnCall : public DnnArguments<DnnCall> {
   std::vector<Wanted> wanted_;
 };
 
-/// What the worker answered: a status, and bytes or the library's words.
+/// The worker's answer: a status, and bytes or the library's error text.
 struct DnnAnswer {
   Status status = kDnnInternalError;
   std::vector<std::byte> bytes;
 };
-/// The answer to what the payload asks; calls: 1, or 0 when descriptors are only to be made. Kept.
+/// The answer to the payload's question, which is kept. calls: 1, or 0 if descriptors are only to be made.
 DnnAnswer dnn_ask(const StreamRef& stream, const DnnPayload& payload, uint32_t calls, const char* name);
 /// The worker's result as an answer.
 DnnAnswer dnn_answer(const runtime::Result& result, const char* name);
-/// Version of the session's libcudnn; false, said once: it has none.
+/// The version of the session's libcudnn; false, with one message: it has none.
 bool dnn_version(Session& session, uint64_t* version);
 
 }  // namespace jitc::api

@@ -1,4 +1,4 @@
-// cuDNN's descriptors: the table of the program's.
+// The cuDNN descriptors of the program.
 //
 // Used by the dnn_*.cpp files. Promise: a descriptor that is not there, or of another kind, gives cuDNN's own
 // status and never a crash.
@@ -27,7 +27,7 @@ Status create_descriptor(ops::DnnKind kind, uint64_t* made, int32_t type = -1);
 Status destroy_descriptor(ops::DnnKind kind, uint64_t gone);
 /// False: there is none of this kind.
 bool find_descriptor(ops::DnnKind kind, uint64_t handle, DnnDescriptor* out);
-/// Calls change(DnnDescriptor&), whose record nobody else holds then. BAD_PARAM: there is none of this kind.
+/// Calls change(DnnDescriptor&) with a record that has no other owner. BAD_PARAM: there is none of this kind.
 Status change_descriptor(ops::DnnKind kind, uint64_t handle,
                          const std::function<void(DnnDescriptor&)>& change);
 

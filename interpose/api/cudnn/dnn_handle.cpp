@@ -1,7 +1,7 @@
-// cuDNN's handles, versions and texts. See dnn.h.
+// cuDNN's handles, versions and texts.
 //
-// Promise: cudnnCreate fails, with the reason said once, where the service has no libcudnn; so nothing else
-// is tried there.
+// Promise: if the service has no libcudnn, cudnnCreate fails and says why, once; so the program tries nothing
+// else.
 #include <dlfcn.h>
 
 #include <array>
@@ -27,7 +27,7 @@ std::string& last_words() {
   return out;
 }
 
-/// What a function of the libcudnn gives that the program has loaded; 0 without one.
+/// The result of a function of the libcudnn that the program has loaded; 0 if it has loaded none.
 size_t own(const char* name) {
   void* const library = dlopen("libcudnn.so.9", RTLD_LAZY | RTLD_NOLOAD);
   const auto function = library ? reinterpret_cast<size_t (*)()>(dlsym(library, name)) : nullptr;

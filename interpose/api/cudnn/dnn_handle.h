@@ -21,7 +21,7 @@ struct DnnHandle {
   uint64_t stream = 0;
 };
 bool find_dnn(uint64_t handle, DnnHandle* out);
-/// The same, with where its work goes.
+/// The stream of the handle: where its work goes.
 Status dnn_stream(uint64_t handle, StreamRef* out);
 
 /// The status, with what the library said of it, for cudnnGetLastErrorString.

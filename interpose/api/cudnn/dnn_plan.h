@@ -1,7 +1,7 @@
-// An execution plan of cuDNN's graph API: named to a worker at its first execution, executed with tensors.
+// An execution plan of cuDNN's graph API: sent to a worker at its first execution, executed with tensors.
 //
-// Used by dnn_graph.cpp. Promises: a worker has the plan before it is executed; the first execution on a GPU
-// waits for the library's status, the others do not; a plan that a graph has captured is never given up.
+// Used by dnn_graph.cpp. Promises: a worker has the plan before an execution; the first execution on a GPU
+// waits for the library's status, later ones do not; a plan that a CUDA graph has captured is never dropped.
 #pragma once
 #include <map>
 #include <memory>

@@ -1,6 +1,6 @@
-// Devices: count, properties, peers. Everything here is answered in the process.
+// Devices: count, properties, peers.
 //
-// Promise: no round trip after the service was asked once what GPUs there are.
+// Promise: there is no round trip after the service was asked once which GPUs there are.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ int attribute_value(const Attribute& attribute, const GpuInfo& gpu) {
   return 0;
 }
 
-/// What the driver says of a real GPU, as far as it is served.
+/// An attribute of a real GPU as its driver gives it, unless the feature is not served.
 int real_attribute(int32_t number, const GpuInfo& gpu) {
   if (std::binary_search(std::begin(kWithheld), std::end(kWithheld), number)) return 0;
   const auto found = gpu.attributes.find(number);
@@ -60,8 +60,8 @@ Uuid parse_uuid(const std::string& text) {
   return out;
 }
 
-/// Of the runtime that the program was built with: asked of that library, which the program has loaded beside
-/// us and which answers this without a driver.
+/// The version of the runtime that the program was built with. The program has loaded that library too; it
+/// answers this question without a driver.
 int runtime_version() {
   int version = kDriverVersion;
   for (const char* name : {"libcudart.so.13", "libcudart.so.12"}) {
@@ -233,7 +233,7 @@ int32_t cudaDeviceGetStreamPriorityRange(int32_t* least, int32_t* greatest) {
   return kSuccess;
 }
 
-// Peer copies are staged through the process, so that every pair can; access by kernels there is none.
+// Peer copies are staged through the process, so they work for every pair; kernels have no access to a peer.
 int32_t cudaDeviceCanAccessPeer(int32_t* answer, int32_t device, int32_t peer) {
   if (!answer) return kInvalidValue;
   if (!visible_gpu(device) || !visible_gpu(peer)) return bad_device();

@@ -1,6 +1,6 @@
-// CUDA graphs: captured from a stream, made executable, launched. The worker keeps what they consist of.
+// CUDA graphs: captured from a stream, made executable, launched. The worker keeps their nodes.
 //
-// Promise: a capture that became invalid here ends on the device too, and gives no graph.
+// Promise: a capture that became invalid here ends on the device too, and yields no graph.
 #include <cstring>
 #include <utility>
 
@@ -36,7 +36,7 @@ constexpr Status kIllegalState = 401;
 constexpr int32_t kRelaxed = 2;
 constexpr uint64_t kFlags = 0xff;  // above is CUDA 11's pointer to an error node
 
-/// Ends the capture on the device. The graph's handle is only good when it succeeds.
+/// Ends the capture on the device. The graph's handle is valid only if this succeeds.
 Status take_graph(const StreamRef& origin, uint64_t handle, uint64_t* nodes) {
   auto op = on_stream<ops::CaptureEnd>(origin.id);
   op.graph = handle;
@@ -68,7 +68,7 @@ int32_t cudaStreamBeginCapture(uint64_t stream, int32_t mode) {
   if (mode < 0 || mode > kRelaxed) return kInvalidValue;
   if (!ref.id) return kCaptureUnsupported;
   if (capture_of(ref).id) return kIllegalState;
-  // What still comes back to the process must not be waited for on a stream that is being captured.
+  // Copies to the process that are under way cannot be waited for later: the stream is being captured then.
   if (const Status status = wait_for_host_copies(0, 0)) return status;
   begin_capture(ref, mode, is_blocking(stream));
   auto op = on_stream<ops::CaptureBegin>(ref.id);

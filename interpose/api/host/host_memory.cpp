@@ -1,7 +1,9 @@
-// Pinned host memory, in a table, so that copies know it: shared with the worker of the thread's device where
-// that can be, else ordinary memory of the process. Memory that the program registers stays what it is.
+// The table of pinned host memory, by which copies recognize it. Pinned memory is shared with the worker of
+// the thread's device if possible, else it is ordinary memory of the process. Registered memory stays what it
+// is.
 //
-// Promise: giving it back waits for the copies that still write to it, and shared memory for all work.
+// Promises: freeing waits for copies that still write to the memory; freeing shared memory waits for all
+// work.
 #include "host_memory.h"
 
 #include <sys/mman.h>
@@ -49,7 +51,7 @@ struct PinnedSpaces {
   std::unordered_map<const Session*, PinnedSpace*> by_session;
 };
 
-/// Of a session; made on first use, never destroyed. Says once why there is none.
+/// The space of a session; made on first use, never destroyed. Says once if there is none, and why.
 PinnedSpace& space_of(const Session& session) {
   static auto& all = *new PinnedSpaces;
   const std::lock_guard lock(all.mutex);
@@ -86,8 +88,8 @@ void* allocate_shared(uint64_t bytes, Session** owner) {
   return nullptr;
 }
 
-/// Copies that the worker has not journaled yet still read it, kernels may use it: the op waits for all of
-/// them. When the session is over nothing uses it any more.
+/// The op waits for everything that may still use the memory: copies that the worker has not journaled, and
+/// kernels. When the session is over, nothing uses it any more.
 void release_shared(Session& session, void* memory, uint64_t bytes) {
   ops::HostUnregister op;
   op.address = reinterpret_cast<uint64_t>(memory);
@@ -102,7 +104,7 @@ bool is_shared_at_all(uint64_t address) {
   return range && range->session;
 }
 
-/// Takes the range out of the table, so that it is given back once.
+/// Takes the range out of the table, so that it is given back only once.
 Status remove(void* pointer, bool ours, Status missing) {
   const auto address = reinterpret_cast<uint64_t>(pointer);
   HostTable& host = table();

@@ -35,7 +35,7 @@ std::string PinnedSpace::open_file(const runtime::PinnedRegion& region) {
   constexpr const char* kElsewhere =
       "the service's memory cannot be seen from here, as in another PID namespace or container";
   struct stat status{};
-  // Looked at first: to open a device or a pipe of another process would do something.
+  // stat comes first: opening a device or a pipe of another process would have an effect.
   if (::stat(region.path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return kElsewhere;
   fd_ = ::open(region.path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd_ < 0) return kElsewhere;

@@ -1,8 +1,8 @@
-// Pinned memory that a session's worker shares: blocks inside one file that both have mapped at one address.
+// Pinned memory that a session's worker shares: blocks in one file that both processes map at one address.
 //
-// Used by host_memory.cpp. Promises: a file that is not the session's is never touched (in another PID
-// namespace its path leads elsewhere); memory that is given back leaves no page behind; what is not a block
-// cannot be read or written by mistake.
+// Used by host_memory.cpp. Promises: only the session's own file is touched (in another PID namespace its
+// path may lead to another file); memory that is given back leaves no page behind; outside of blocks nothing
+// can be read or written by mistake.
 #pragma once
 #include <map>
 #include <mutex>
@@ -15,7 +15,7 @@ namespace jitc::api {
 class PinnedSpace {
  public:
   explicit PinnedSpace(const runtime::PinnedRegion& region);
-  /// Why there is no shared memory; empty: there is.
+  /// Why there is no shared memory; empty if there is.
   const std::string& missing() const { return missing_; }
   /// Zeroed memory of whole pages; nullptr: no room left for it.
   void* take(uint64_t bytes);

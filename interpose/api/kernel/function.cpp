@@ -1,7 +1,7 @@
-// What is asked of a kernel: handle, name, attributes, parameters.
+// Questions about a kernel: its handle, name, attributes, parameters.
 //
-// Promise: after its first use on a device a kernel's attributes are answered in the process, and setting one
-// to what it is costs nothing.
+// Promises: after a kernel's first use on a device its attributes are known in the process; setting an
+// attribute to the value that it has costs nothing.
 #include <array>
 
 #include "api/generated/generated_api.h"
@@ -11,7 +11,7 @@
 namespace jitc::api {
 namespace {
 
-/// The software device knows no kernels; its limits must do.
+/// The software device knows no kernels, so these are its limits.
 Status software_attributes(FuncAttributes* attributes) {
   constexpr int kMaxThreads = 1024, kRegisters = 32, kShared = 49152;
   *attributes = {};

@@ -1,10 +1,10 @@
-// Kernels by what the program calls them: a host function's address, or a handle that we gave out.
+// Kernels by the program's name for them: the address of a host function, or a handle that jitc gave out.
 //
 // Used by kernels.cpp. Promises: a look-up takes no lock and does not allocate (every launch makes one); a
 // key is never lost. Writers hold a lock.
 //
 // A hash table that only grows. A full one is replaced by one of twice the size; the old one is kept, because
-// a reader may still be in it (all old ones together are smaller than the newest).
+// a reader may still use it (all old ones together are smaller than the newest).
 #pragma once
 #include <atomic>
 #include <cstdint>

@@ -22,7 +22,7 @@ Kernels& kernels() {
   return out;
 }
 
-/// What the service does not tell is left for the device to judge.
+/// A limit that the service does not report is left for the device to check.
 uint32_t device_limit(int device, int32_t attribute) {
   int32_t value = 0;
   (void)cudaDeviceGetAttribute(&value, attribute, device);
@@ -37,7 +37,7 @@ void set_limits(Function& function, int device) {
   }
 }
 
-/// FunctionInfo, then its parameters. False: not what the protocol says.
+/// Reads a FunctionInfo, then its parameters. False: that is not what the protocol says.
 bool decode(Function& function, std::span<const std::byte> reply) {
   ops::FunctionInfo info;
   if (reply.size() < sizeof info) return false;

@@ -1,7 +1,8 @@
-// Kernels: found in a module at their first use on a device, then known with parameters and attributes.
+// Kernels: looked up in a module at their first use on a device; from then on, parameters and attributes are
+// known in the process.
 //
-// Used by launch.cpp, function.cpp, occupancy.cpp, module.cpp, library.cpp. Promises: a kernel that is known
-// on a device is found without a lock; nothing here is destroyed, because another thread may be launching.
+// Used by launch.cpp, function.cpp, occupancy.cpp, module.cpp, library.cpp. Promises: finding a kernel that
+// is known on a device takes no lock; nothing here is destroyed, because another thread may be launching it.
 #pragma once
 #include <array>
 #include <atomic>
@@ -55,7 +56,8 @@ struct Function {
 class Kernel {
  public:
   Kernel(ModuleImage& image, std::string name) : image_(image), name_(std::move(name)) {}
-  /// The kernel on the device, looked for (its module loaded) when it is not known; nullptr with the reason.
+  /// The kernel on the device. If it is not known yet, loads its module and looks it up; nullptr with the
+  /// reason.
   Function* on(Session& session, int device, Status* why);
   const std::string& name() const { return name_; }
   ModuleImage& image() const { return image_; }
@@ -69,18 +71,18 @@ class Kernel {
   std::array<std::atomic<Function*>, kMaxDevices> functions_{};
 };
 
-/// The kernel that the program calls so; nullptr: there is none.
+/// The kernel of a host function or handle; nullptr: there is none.
 Kernel* find_kernel(uint64_t key);
-/// The same, if it has been asked for before.
+/// The same, if it has been looked up before.
 Kernel* known_kernel(uint64_t key);
 /// A handle of the image's kernel of that name, once it has been found on the device.
 Status get_kernel(ModuleImage& image, const char* name, int device, uint64_t* handle);
 void set_kernel(uint64_t key, Kernel* kernel);
-/// Of an image that is unloaded.
+/// For an image that is unloaded: forgets its kernels.
 void forget_kernels(const ModuleImage& image);
 /// The kernel on the thread's device; unknown: the status when there is no such kernel.
 Function* current_function(uint64_t key, Status unknown, Status* why);
-/// Sets an attribute; the device is asked only when it is not set so already.
+/// Sets an attribute; asks the device only if the value is another one.
 Status set_attribute(Function& function, int32_t attribute, int32_t value);
 
 }  // namespace jitc::api

@@ -42,7 +42,7 @@ Status refuse_launch(uint64_t kernel) {
   return kNotSupported;
 }
 
-/// Room for attributes and parameters of a launch: on the stack unless there are unusually many.
+/// Memory for attributes and parameters of a launch: on the stack, unless there are unusually many.
 class Payload {
  public:
   explicit Payload(size_t size) : size_(size) {
@@ -74,7 +74,8 @@ Status check(const Function& function, const Shape& shape, Status bad_shape) {
   return shape.shared > most ? kInvalidValue : kSuccess;
 }
 
-/// Writes buffer_bytes. What lies between parameters is zero: no bytes of this process leave it unasked.
+/// Writes buffer_bytes. The gaps between parameters are zero, so that no other bytes of this process leave
+/// it.
 Status pack(const Function& function, const Arguments& arguments, std::byte* out) {
   if (!arguments.buffer.empty()) {
     if (arguments.buffer.size() < function.buffer_bytes) return kInvalidValue;

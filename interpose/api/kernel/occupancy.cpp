@@ -1,6 +1,6 @@
-// How many blocks of a kernel fit: asked of the device once per kernel and configuration, then remembered.
+// How many blocks of a kernel fit. The device is asked once per kernel and configuration.
 //
-// Promise: PyTorch asks before many launches; a known answer costs a look through a short list.
+// Promise: a known answer costs a look through a short list (PyTorch asks before many launches).
 #include <algorithm>
 #include <cstring>
 #include <shared_mutex>
@@ -28,7 +28,7 @@ bool known_answer(Function& function, const ops::FunctionQuery& query, uint64_t*
 }
 
 void remember(Function& function, const ops::FunctionQuery& query, uint64_t answer) {
-  constexpr size_t kMost = 64;  // a program that tries everything must not make others slow
+  constexpr size_t kMost = 64;  // the list stays short, even if a program tries many configurations
   const std::lock_guard lock(function.mutex);
   if (function.occupancy.size() >= kMost) function.occupancy.erase(function.occupancy.begin());
   function.occupancy.push_back({query, answer});
@@ -63,7 +63,7 @@ Status active_blocks(uint64_t kernel, Status unknown, int32_t block, size_t shar
   return status;
 }
 
-/// The number of blocks travels where clusters have theirs.
+/// The number of blocks travels in the field `cluster`.
 Status available_shared(uint64_t kernel, Status unknown, int32_t blocks, int32_t block, size_t* shared) {
   if (!shared || blocks <= 0 || block <= 0) return kInvalidValue;
   Status status = kSuccess;
@@ -77,7 +77,7 @@ Status available_shared(uint64_t kernel, Status unknown, int32_t blocks, int32_t
   return status;
 }
 
-/// Blocks per cluster that the attributes ask for; 0: they do not say.
+/// Blocks per cluster that the attributes request; 0: none of them says.
 uint32_t cluster_of(LaunchAttributes attributes) {
   for (const auto& one : attributes) {
     if (one.id != kClusterDimension) continue;

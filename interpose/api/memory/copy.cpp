@@ -1,7 +1,7 @@
-// Copies in all forms. What is device and what is host memory follows from the addresses.
+// Copies in all forms. The addresses show what is device memory and what is host memory.
 //
-// Promises: device-to-host to pinned memory does not wait, to other memory it does; a copy between two GPUs
-// is staged through the process and waits. host_copy.h has what is promised of host memory.
+// Promises: a device-to-host copy to pinned memory does not wait, to other memory it does; a copy between two
+// GPUs is staged through the process and waits. host_copy.h says what is promised of host memory.
 #include "copy.h"
 
 #include <algorithm>
@@ -31,8 +31,8 @@ StreamRef stream_in(Session* session, const StreamRef& stream) {
   return stream.session == session ? stream : StreamRef{session, 0, device_of(session)};
 }
 
-/// Between two GPUs: everything before in the stream, then out, in, and wait, so that an event of
-/// either GPU recorded afterwards covers it.
+/// Between two GPUs: waits for the stream, copies out and in, and waits again, so that an event of either GPU
+/// that is recorded afterwards covers the copy.
 Status copy_peer(Session* to, uint64_t destination, Session* from, uint64_t source, uint64_t count,
                  const StreamRef& stream) {
   if (const Status status = synchronize(stream)) return status;
@@ -48,7 +48,7 @@ Status copy_peer(Session* to, uint64_t destination, Session* from, uint64_t sour
   return synchronize(in);
 }
 
-/// A graph's copy would read or write host memory at every launch; ours travel with the call.
+/// A graph would have to copy at every launch, but host bytes travel with the call.
 Status refuse_host_copy(Session* session, const StreamRef& stream, uint64_t host, uint64_t count) {
   if (!session) return kSuccess;
   const StreamRef where = stream_in(session, stream);
@@ -116,7 +116,7 @@ Status copy(uint64_t destination, uint64_t source, uint64_t count, const StreamR
     const bool blocking = wait || !is_pinned(destination, count);
     return copy_d2h(destination, source, count, stream_in(from, stream), blocking);
   }
-  // Host to host happens in stream order too.
+  // Host to host: in stream order too.
   if (const Status status = synchronize(stream)) return status;
   std::memmove(reinterpret_cast<void*>(destination), reinterpret_cast<const void*>(source), count);
   return kSuccess;

@@ -6,8 +6,8 @@
 
 namespace jitc::api {
 
-/// One copy of count bytes, in stream order; what is host and what is device follows from the addresses.
-/// wait: return only when the bytes are there.
+/// Copies count bytes in stream order, from and to host or device memory.
+/// wait: return only when the bytes have arrived.
 Status copy(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait);
 
 }  // namespace jitc::api

@@ -1,7 +1,7 @@
 // Device memory: where an address lies, allocations.
 //
-// Used by all that takes an address of the program. Promise: an address that is not in the program's memory
-// on a device is told from one that is.
+// Used by all functions that take an address of the program. Promise: an address outside of the program's
+// device memory is recognized.
 #pragma once
 #include "address_space.h"
 #include "api/common/visible_devices.h"

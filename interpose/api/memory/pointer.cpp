@@ -1,4 +1,4 @@
-// What kind of memory a pointer points to: cudaPointerGetAttributes and the driver's form of it.
+// cudaPointerGetAttributes and its counterparts in the driver's API: what kind of memory a pointer points to.
 #include "api/generated/generated_api.h"
 #include "api/host/host_memory.h"
 #include "memory.h"
@@ -118,7 +118,7 @@ int32_t cuPointerGetAttributes(uint32_t count, const int32_t* attributes, void**
     if (!data[i]) return kInvalidValue;
     const bool known =
         pointer.type != kUnregistered && !write_attribute(data[i], attributes[i], pointer, address);
-    // The driver zeroes what it does not know. An attribute is at least an int.
+    // The driver zeroes attributes that it does not know. Each is at least an int.
     if (!known) *static_cast<int32_t*>(data[i]) = 0;
   }
   return kSuccess;

@@ -70,7 +70,7 @@ bool SmallBlocks::give_back(uint64_t address, uint64_t boundaries, uint64_t* sla
   return true;
 }
 
-/// What rests in it is passed over when its time has come.
+/// Ranges that still rest in it are skipped when their rest ends.
 void SmallBlocks::drop(uint64_t slab) {
   auto range = free_.lower_bound(slab);
   while (range != free_.end() && range->first < slab + kSlab) erase_free(range++);

@@ -24,7 +24,7 @@ class ModuleImage {
 
   /// The virtual module on the device, loaded when it is not; 0 with the reason.
   uint64_t module_on(Session& session, int device, Status* why);
-  /// Unloads what is loaded anywhere. Kernels and variables of it are the caller's to forget.
+  /// Unloads its modules from all devices. The caller has to forget its kernels and variables.
   void unload();
   const ImageHash& hash();
   /// The only device that it may be used on, or kAnyDevice.

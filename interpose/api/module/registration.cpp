@@ -1,7 +1,7 @@
 // What compiled programs register at load time: fat binaries, with the kernels and variables in them.
 //
-// Promise: a registration is one entry at the end of a list (an import makes 35,000 of them); nothing is
-// looked at before something asks for a kernel or a variable.
+// Promise: a registration only adds an entry to a list (an import makes 35,000 of them); nothing more happens
+// before a kernel or a variable is looked up.
 #include "registration.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct RegisteredVariable {
   const char* name;
   size_t bytes;
 };
-/// What one __cudaRegisterFatBinary gave; its address is the handle.
+/// What one __cudaRegisterFatBinary registered; its address is the handle.
 struct FatBinary {
   void* bytes = nullptr;
   std::vector<RegisteredFunction> functions;
@@ -78,7 +78,7 @@ Kernel* registered_kernel(uint64_t host_function) {
   for (FatBinary* binary : all.binaries)
     for (const auto& one : binary->functions) {
       if (reinterpret_cast<uint64_t>(one.function) != host_function) continue;
-      if (Kernel* known = known_kernel(host_function)) return known;  // another thread was faster
+      if (Kernel* known = known_kernel(host_function)) return known;  // another thread came first
       auto* kernel = new Kernel(image_of(*binary), one.name);
       binary->kernels.push_back(host_function);
       set_kernel(host_function, kernel);

@@ -27,7 +27,7 @@ Status current_variable(const void* symbol, Block* out) {
   return session ? variable_of(symbol, *session, current_device(), out) : status;
 }
 
-/// The place in the variable that a copy of count bytes at offset means.
+/// The address in the variable at which a copy of count bytes begins.
 Status place_in(const void* symbol, size_t count, size_t offset, const StreamRef& stream, uint64_t* address) {
   Block block;
   if (const Status status = variable_of(symbol, *stream.session, stream.device, &block)) return status;

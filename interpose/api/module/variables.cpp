@@ -31,7 +31,7 @@ struct Variables {
   std::map<Key, Found> by_name;
   std::map<uint64_t, Found> by_address;
   std::set<uint64_t> pages;      // of this process, kept free
-  std::atomic<size_t> count{0};  // of by_address, so that who has none does not pay
+  std::atomic<size_t> count{0};  // of by_address, so that a program without variables takes no lock
   OnceLatch latch;
 };
 Variables& variables() {
@@ -52,8 +52,8 @@ uint64_t ordinal_of(ModuleImage& image, const std::string& name) {
   return kFirstOrdinal | mix(of_image, name.data(), name.size()) >> 2;
 }
 
-/// Nothing of this process may lie where the variable lies on the device, or a pointer could mean both.
-/// Call with the lock held.
+/// Reserves the variable's addresses in this process, or a pointer could mean either. Call with the lock
+/// held.
 bool keep_free(Variables& all, uint64_t address, uint64_t bytes) {
   for (uint64_t page = address / kPage * kPage; page < address + bytes; page += kPage) {
     if (all.pages.contains(page)) continue;
@@ -70,7 +70,7 @@ bool keep_free(Variables& all, uint64_t address, uint64_t bytes) {
   return true;
 }
 
-/// Round trip: where the variable lies.
+/// Asks the worker where the variable lies.
 Status ask(ModuleImage& image, const std::string& name, Session& session, int device, Block* out) {
   Status status = kSuccess;
   ops::VariableGet op;

@@ -1,6 +1,6 @@
-// Collectives: each call becomes one item of a collective op; see collective_group.cpp for groups.
+// Collectives: each call becomes an item of a collective op; collective_group.cpp has groups.
 //
-// Promise: arguments are checked here, so that a wrong one fails its call and not the device.
+// Promise: arguments are checked here, so that a wrong one fails the call and not the device.
 #include <iterator>
 
 #include "api/generated/generated_api.h"
@@ -101,7 +101,7 @@ Status issue(const Call& call) {
   Communicator comm;
   ops::CollectiveItem item;
   if (const Status status = checked(call, &comm, &item)) return note_error(status);
-  if (!call.count) return kSuccess;  // on every rank alike
+  if (!call.count) return kSuccess;  // it is the same on every rank
   StreamRef stream{comm.session, 0, comm.device};
   if (!is_default_stream(call.stream)) {  // else that of the communicator's device
     if (const Status status = resolve_stream(call.stream, &stream)) return note_error(to_nccl(status));

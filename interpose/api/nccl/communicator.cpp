@@ -1,7 +1,7 @@
-// Communicators: joined, split and left through the device's stream of ops; everything else is local.
+// Communicators: ops join, split and leave them; everything else is local.
 //
-// Promises: a communicator is blocking (its creation waits for all ranks); an asynchronous error is only
-// reported when the session itself is over, because faults are repaired underneath.
+// Promises: communicators are blocking (their creation waits for all ranks); an asynchronous error is
+// reported only when the session itself is over, because jitc repairs faults below this layer.
 #include "communicator.h"
 
 #include <sys/random.h>
@@ -75,7 +75,7 @@ Status reported(const char* function, const runtime::Result& result) {
   return to_nccl(from_result(result.status));
 }
 
-/// Joins on the device, given its session; the handle appears once everybody has joined.
+/// Joins on the device; the program gets the handle once all ranks have joined.
 Status join(uint64_t* comm, int32_t ranks, const UniqueId& id, int32_t rank, int device) {
   Status status = kSuccess;
   Session* session = session_of(device, &status);
@@ -148,8 +148,8 @@ int32_t ncclGetUniqueId(UniqueId* id) {
 int32_t ncclCommInitRank(uint64_t* comm, int32_t ranks, UniqueId id, int32_t rank) {
   return start_join(comm, ranks, id, rank, current_device());
 }
-// A blocking answer is allowed where the program asked for a non-blocking communicator, and what else a
-// config says are hints for performance.
+// A program that asks for a non-blocking communicator may get a blocking one; everything else in a config is
+// a hint for performance.
 int32_t ncclCommInitRankConfig(uint64_t* comm, int32_t ranks, UniqueId id, int32_t rank, void*) {
   return start_join(comm, ranks, id, rank, current_device());
 }
@@ -203,7 +203,7 @@ int32_t ncclCommDestroy(uint64_t comm) {
   if (!communicators().remove(comm, &gone)) return kNcclInvalidArgument;
   ops::CommunicatorDestroy op;
   op.handle = comm;
-  // A session that is over has no communicator left: that is what was asked for.
+  // A session that is over has no communicator left, so this has succeeded either way.
   (void)gone.session->submit(op);
   return kSuccess;
 }
@@ -234,7 +234,7 @@ int32_t ncclCommUserRank(uint64_t comm, int32_t* rank) {
   return kSuccess;
 }
 
-// Registration only makes copies faster, and would have to be made again after a fault.
+// Registration only makes copies faster, and would have to be repeated after a fault.
 int32_t ncclCommRegister(uint64_t comm, uint64_t buffer, size_t, uint64_t* registration) {
   if (!registration || !communicators().contains(comm)) return kNcclInvalidArgument;
   *registration = buffer;

@@ -113,7 +113,7 @@ Status check_capture(const StreamRef& stream) {
     const Capture* found = find(stream);
     return found && found->invalid ? kCaptureInvalidated : kSuccess;
   }
-  // The default stream would have to wait for a stream whose work is not there yet.
+  // The default stream would have to wait for work that does not exist yet.
   Status status = kSuccess;
   for (auto& one : captures().list)
     if (one.session == stream.session && one.blocking) one.invalid = true, status = kCaptureImplicit;

@@ -1,8 +1,8 @@
 // Streams: virtual handles, each bound to one session.
 //
-// Promises: a query is answered from what has already arrived; synchronize asks only when it must. The
-// legacy default stream is op stream 0; the per-thread one is served by it too, which orders more than
-// asked, never less.
+// Promises: a query uses only what has already arrived; synchronize asks the worker only if necessary. Op
+// stream 0 is the legacy default stream and serves the per-thread one too, which orders more than required,
+// never less.
 #include "stream.h"
 
 #include <array>
@@ -49,7 +49,7 @@ Status create(uint64_t* handle, uint32_t flags, int32_t priority) {
   return submitted(*session, session->submit(op));
 }
 
-/// Whether all that was submitted to the stream has run, as far as is known here.
+/// Whether everything that was submitted to the stream is known to have run.
 bool known_done(const StreamRef& stream) {
   if (!stream.session->executed(stream.id, stream.session->last_submitted(stream.id))) return false;
   return stream.id != 0 || blocking_streams[static_cast<size_t>(stream.device)].load() == 0;
@@ -175,8 +175,8 @@ int32_t cudaStreamSetAttribute(uint64_t stream, int32_t attribute, const void* v
   return read_stream(stream, [&](const Stream&) { return accept_stream_attribute(attribute); });
 }
 
-// A callback runs here, after the stream and before anything that is submitted later: same order as
-// on a GPU, at the price of a wait.
+// A callback runs in the calling thread, after the stream's work and before anything that is submitted later:
+// the same order as on a GPU, at the price of a wait.
 int32_t cudaStreamAddCallback(uint64_t stream, void* callback, void* data, uint32_t) {
   if (!callback) return kInvalidValue;
   if (const Status status = cudaStreamSynchronize(stream)) return status;

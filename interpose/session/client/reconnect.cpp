@@ -1,8 +1,8 @@
-// How a session finds its worker: at first, and after each time that it lost one.
+// How a session finds its worker: when it opens, and again whenever the connection is lost.
 //
-// The service says where the session is served; while it recovers, it says "ask again". Nothing of this
-// reaches the program: its threads go on queueing ops and waiting for results. Only what waiting cannot
-// change ends the session: a refusal, or no service for JITC_SERVICE_TIMEOUT seconds.
+// The service says where the session is served; while it recovers the session, it answers "ask again". The
+// program sees none of this: its threads go on queueing ops and waiting for results. Only two things end the
+// session: a refusal, and no service for JITC_SERVICE_TIMEOUT seconds.
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -22,7 +22,7 @@ using std::chrono::seconds;
 constexpr uint32_t kAskMs = 10'000;
 constexpr uint32_t kDetachMs = 2'000;
 constexpr seconds kReportEvery{30};
-// A session that two connections want: the worker may be slow to see that our old one is gone.
+// Refusals because another connection is open: the worker may notice late that our old one is gone.
 constexpr uint32_t kContestedTries = 12;
 constexpr uint32_t kUnloading = 4;  // cudaErrorCudartUnloading
 
@@ -42,7 +42,7 @@ bool temporary(const Answer& answer) {
   return among(answer.status, {Rpc::unavailable, Rpc::cancelled}) || answer.status == kAborted;
 }
 
-/// Neither a refusal nor "ask again": a service that fails inside, or something else on its socket.
+/// Neither a refusal nor "ask again": the service has failed inside, or the socket belongs to something else.
 bool unclear(const Answer& answer) {
   constexpr int kUnknownCode = 2, kInternal = 13;
   return answer.status == kUnknownCode || answer.status == kInternal;
@@ -65,7 +65,7 @@ struct Patience {
   Clock::time_point absent_since = Clock::time_point::max();
   uint32_t tries = 0;
 
-  /// One line every 30 s, none before.
+  /// Writes one line every 30 s, and none earlier.
   void report(uint32_t gpu, const std::string& what) {
     const auto now = Clock::now();
     if (now - reported < kReportEvery) return;
@@ -83,8 +83,8 @@ struct Patience {
 
 bool SessionClient::open() { return connect(true); }
 
-/// The connection broke (on_closed, under its I/O lock): a thread of its own looks for the next worker, since
-/// this one may be the transport's, which has to be joined.
+/// The connection broke (on_closed, under its I/O lock). A new thread looks for the next worker, because the
+/// calling thread may be the transport's own, which has to be joined.
 void SessionClient::lost(Lock& lock, WorkerConnection& connection) {
   if (status_.load() != kSuccess) return;
   if (connection.acknowledged) failed_connections_ = 0;
@@ -177,7 +177,7 @@ bool SessionClient::open_connection(const Attachment& attachment, std::string* e
   return false;
 }
 
-/// A stream that ended in a way that a new one would not change: fails the session.
+/// Fails the session if its stream ended for a reason that a new stream would not change.
 bool SessionClient::final_end(const WorkerConnection& connection) {
   const int status = connection.closed_status;
   const std::string& text = connection.closed_text;

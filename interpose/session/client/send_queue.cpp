@@ -126,7 +126,7 @@ SendQueue::Acknowledged SendQueue::restart(uint64_t sequence) {
   cursor_chunk_ = cursor_at_ = 0;
   sent_ = sequence;
   if (chunks_.empty()) return Acknowledged::good;
-  // The worker may have only the first part of what was one batch.
+  // The worker may have received only the first part of a batch.
   const Chunk& chunk = *chunks_.front();
   while (cursor_at_ < chunk.size && header(chunk.bytes.get() + cursor_at_)->sequence <= sequence)
     cursor_at_ += header(chunk.bytes.get() + cursor_at_)->size;

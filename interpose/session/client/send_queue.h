@@ -1,4 +1,4 @@
-// Ops on their way to the worker, and those that it has not acknowledged.
+// The ops of a session that the worker has not acknowledged yet, sent or not.
 //
 // Called by: session_client.cpp, always under the session's lock. Promises: no I/O; sequence numbers
 // without gaps; an op stays here until it is acknowledged, so that it can be sent again to the next
@@ -48,11 +48,11 @@ class SendQueue {
 
   /// The worker has everything up to sequence.
   Acknowledged acknowledge(uint64_t sequence);
-  /// A new worker has everything up to sequence: what follows is sent (again).
+  /// A new worker has everything up to sequence: sends what follows (again).
   Acknowledged restart(uint64_t sequence);
 
   uint64_t last() const { return last_; }
-  /// Bytes that are kept.
+  /// Bytes of the records that are kept.
   size_t bytes() const { return bytes_; }
 
  private:

@@ -12,7 +12,7 @@
 namespace jitc::runtime {
 namespace {
 
-// Ops that the worker has not journaled; more than this and callers wait.
+// Bytes of ops that the worker has not journaled; beyond this, callers wait.
 constexpr size_t kSendQueueLimit = size_t{64} << 20;
 
 bool is(uint16_t op, ops::OpId id) { return op == static_cast<uint16_t>(id); }
@@ -47,7 +47,7 @@ Result SessionClient::append_and_wait(ops::OpHeader* op, size_t size, std::span<
   return std::move(waiter.result);
 }
 
-/// Appends the record; pending says who gets the result, wake whether the transport's thread must send it.
+/// Appends the record. pending: who gets the result; wake: whether to wake the transport's thread to send it.
 uint64_t SessionClient::enqueue(ops::OpHeader* op, size_t size, std::span<const std::byte> payload,
                                 const Pending* pending, bool wake) {
   if (forked()) return 0;
@@ -80,7 +80,7 @@ uint64_t SessionClient::enqueue(ops::OpHeader* op, size_t size, std::span<const 
   kept_.store(send_queue_.bytes(), std::memory_order_relaxed);
   progress_.submit(op->stream, sequence);
   if (pending != nullptr) pending_.emplace(sequence, *pending);
-  // Asked under the lock: the transport says that it sleeps, then looks here once more.
+  // Asked under the lock: the transport announces that it sleeps, then looks here once more.
   std::shared_ptr<WorkerConnection> sleeper;
   if (wake && connection_ && connection_->opened && connection_->asleep()) sleeper = connection_;
   lock.unlock();
@@ -168,11 +168,11 @@ void SessionClient::on_result(uint64_t sequence, uint32_t status, std::span<cons
   {
     const Lock lock(mutex_);
     const auto found = pending_.find(sequence);
-    if (found == pending_.end()) return;  // came before the cut, and again after it
+    if (found == pending_.end()) return;  // it arrived before the connection broke, and once more after it
     pending = found->second;
     pending_.erase(found);
     newest_result_ = std::max(newest_result_, sequence);
-    // Known by what the op means, before the PROGRESS that will say it.
+    // The op implies this progress; the PROGRESS record comes later.
     if (status == kSuccess && is(pending.op, ops::OpId::stream_synchronize))
       progress_.advance(pending.stream, sequence);
     if (status == kSuccess && is(pending.op, ops::OpId::device_synchronize)) progress_.advance_all(sequence);
@@ -214,7 +214,7 @@ void SessionClient::on_closed(WorkerConnection& connection, int grpc_status, con
   if (connection_.get() == &connection && connection.opened) lost(lock, connection);
 }
 
-/// Ends the session: everybody who waits or asks gets the status.
+/// Ends the session: every waiting and every later call gets the status.
 void SessionClient::fail(uint32_t status, const std::string& text, bool report) {
   std::map<uint64_t, Pending> pending;
   {
@@ -226,7 +226,7 @@ void SessionClient::fail(uint32_t status, const std::string& text, bool report) 
   }
   if (report) message_once("GPU " + std::to_string(gpu_) + ": " + text);
   for (const auto& [sequence, owed] : pending) deliver(owed, status, {});
-  // After the deliveries: whoever wakes up finds its result.
+  // After the deliveries, so that a waiter that wakes up finds its result.
   const Lock lock(mutex_);
   changed_.notify_all();
 }

@@ -1,9 +1,8 @@
-// The Session that the API layer uses: send queue, results, and a connection to whichever worker serves it
-// now.
+// The Session that the API layer uses: its send queue, its results, and the connection to its current worker.
 //
 // Called by: node.cpp (opens it), the API layer through session.h. It is never destroyed: threads of the
 // program may use it until the process is gone. session_client.cpp has the calls and what comes from the
-// worker, reconnect.cpp how a session finds its worker, again and again.
+// worker, reconnect.cpp how a session finds its worker.
 //
 // Locks: mutex_ is held for a few dozen instructions, never across a wait or a call out. Order: the
 // transport's I/O lock (held around the on_ functions), then mutex_.
@@ -23,7 +22,7 @@
 
 namespace jitc::runtime {
 
-/// What came between losing a worker and having one again: how often to try, what to report to the user.
+/// Retry state while a session has no worker: how often it has tried, what the user was told.
 struct Patience;
 
 class SessionClient final : public Session, private ConnectionListener {
@@ -31,7 +30,7 @@ class SessionClient final : public Session, private ConnectionListener {
   SessionClient(std::string socket, uint32_t gpu) : socket_(std::move(socket)), gpu_(gpu) {}
   /// Opens it at the service; false when it was refused (status() and the message on stderr say why).
   bool open();
-  /// The process ends: later calls return an error at once, the service is informed.
+  /// For the end of the process: informs the service; later calls return an error at once.
   void detach();
 
   bool executed(uint64_t stream, uint64_t sequence) const override {

@@ -1,7 +1,7 @@
 // One op stream to one worker.
 //
-// Called by: session_client.cpp. A session has at most one; when it breaks, the session makes another. The
-// last owner closes it, which joins the transport's thread: so never from one of its callbacks.
+// Called by: session_client.cpp. A session has at most one; when it breaks, the session makes another. Its
+// destruction joins the transport's thread, so the last reference must not be dropped in a callback.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -15,12 +15,12 @@ namespace jitc::runtime {
 
 class WorkerConnection;
 
-/// Whom a connection's events go to. All are called under the transport's I/O lock and must not block.
+/// Receives the events of a connection. All are called under the transport's I/O lock and must not block.
 class ConnectionListener {
  public:
   virtual void on_completions(WorkerConnection& connection, std::span<const std::byte> records) = 0;
   virtual void on_closed(WorkerConnection& connection, int grpc_status, const char* text) = 0;
-  /// Spans of op records to send now, as one batch; 0 when there is nothing.
+  /// Gives the spans of op records to send now, as one batch; 0 when there is nothing.
   virtual size_t on_ready(WorkerConnection& connection, std::span<const std::byte>* records, size_t capacity,
                           uint64_t* results_received) = 0;
 

@@ -65,7 +65,7 @@ NodeClient& node() {
 }
 
 void at_exit() {
-  // vfork and raw clone go past pthread_atfork: the pid tells them apart.
+  // vfork and raw clone bypass pthread_atfork; the pid shows them.
   if (!runtime::forked() && node().pid_ == ::getpid()) node().detach_all();
 }
 
@@ -103,7 +103,8 @@ Session* NodeClient::session(uint32_t gpu, bool create, uint32_t* error) {
   return slot.session.load(std::memory_order_acquire);
 }
 
-/// Opens the session, or waits for the thread that does; 0 or the error (remembered: asked once).
+/// Opens the session, or waits for the thread that is opening it. Returns 0 or the error; both are
+/// remembered.
 uint32_t NodeClient::open(uint32_t gpu) {
   const auto& known = gpus();
   const bool exists =

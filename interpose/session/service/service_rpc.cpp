@@ -15,7 +15,7 @@ namespace {
 constexpr uint32_t kDescribeMs = 10'000;
 constexpr int kDamagedReply = 13;  // INTERNAL
 
-/// The call itself; the reply's bytes or the error's text are in the answer.
+/// Makes the call. The answer has the reply's bytes, or the error's text.
 Answer call(const std::string& socket, const char* method, const wire::Writer& request, uint32_t timeout_ms) {
   const jitc_transport_api* api = transport();
   if (api == nullptr) return {-ENOENT, "the transport library is missing"};
