@@ -104,8 +104,8 @@ void set_phase(int wanted) {
   jitc_set_phase(wanted);
 }
 
-/// Calls use with the live blocks of all devices. Until it returns, other threads get no block from the
-/// allocator and give none back: what they do with one lies behind the boundary, or the block is in the list.
+/// Calls use with the live blocks of all devices. Until it returns, no other thread gets a block from the
+/// allocator or gives one back: each use of a block comes after the boundary, or the block is in the list.
 template <class Use>
 void with_live_blocks(Use&& use) {
   thread_local std::vector<jitc_live_block> live;

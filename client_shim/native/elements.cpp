@@ -29,7 +29,7 @@ at::Scalar item(const at::Tensor& self) {
   return at::native::_local_scalar_dense_cuda(self);
 }
 
-/// PyTorch converts before the copy where the program does not wait for it, else after it.
+/// PyTorch converts before a copy that the program does not wait for, else after it.
 at::Tensor& copy(at::Tensor& self, const at::Tensor& source, bool non_blocking) {
   if (!self.is_cpu()) return at::native::copy_(self, source, non_blocking);
   const Elements scope(non_blocking ? self.scalar_type() : source.scalar_type());

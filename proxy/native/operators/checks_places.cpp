@@ -1,6 +1,6 @@
-// Operands that hold places in another one: PyTorch's CPU kernels read and write there without looking.
+// Checks of operands that hold indices into others: PyTorch's CPU kernels use them without a check.
 //
-// Only what a kernel uses is asked for: what lies behind the end of a padded row of targets may be anything.
+// Only indices that a kernel uses are checked: a padded row of targets may hold anything behind its end.
 #include <ATen/ops/diff.h>
 
 #include <numeric>
@@ -57,7 +57,7 @@ void pool_3d(const Operands& in) { pool(in, 3); }
 
 void embedding_backward(const Operands& in) { in.places("indices", 0, in.integer("num_weights")); }
 
-/// Offsets of bags in indices, from which bags are told where offset2bag is not given.
+/// Offsets of bags in indices; they define the bags if offset2bag is not given.
 void bags(const Operands& in) {
   for (const auto* name : {"indices", "offsets"}) in.dimensions(name, 1, 1), in.contiguous(name);
   in.places("offsets", 0, in.tensor("indices").numel() + 1);

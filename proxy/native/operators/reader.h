@@ -1,7 +1,7 @@
-// Bounds-checked reading and appending of packed values (wire.h).
+// Bounds-checked reading and appending of packed values (jitc/operator_call.h).
 //
-// Called by everything in this folder that touches bytes of a call or reply. Promise: a read past the end
-// throws Malformed; nothing is read or allocated on the strength of a count that the bytes cannot back.
+// Called by everything in this folder that touches bytes of a call or reply. Promises: a read past the end
+// throws Malformed; a count that the remaining bytes cannot back is refused before anything is allocated.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace jitc::operators {
 
-/// The call is not one that our client writes, or names memory that it does not own.
+/// The call is not one that jitc's client writes, or it names memory that the program does not own.
 struct Malformed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

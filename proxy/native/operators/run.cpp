@@ -21,7 +21,7 @@ namespace {
 
 std::atomic<int> wanted_threads{1};
 
-/// What holds for everything that is done for a call.
+/// The settings of the thread for the whole of a call.
 struct Surroundings {
   Surroundings() { use_threads(); }
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
@@ -37,15 +37,15 @@ void apply_settings(const wire::CallHeader& header) {
     at::globalContext().setDeterministicAlgorithms(deterministic, true);
 }
 
-/// As if no dimension was empty: a batch of empty matrices is gone through too.
+/// Counts empty dimensions as one, because a kernel goes through a batch of empty matrices too.
 double extent(at::IntArrayRef sizes) {
   double product = 1;
   for (const int64_t one : sizes) product *= static_cast<double>(std::max<int64_t>(one, 1));
   return product;
 }
 
-/// Views may repeat memory (expand); an operator that goes through far more elements than the GPU could hold
-/// would keep the worker busy for longer than anybody waits.
+/// Views may repeat memory (expand). An operator that goes through far more elements than the GPU could hold
+/// would keep the worker busy for too long.
 void check_work(const Call& call, uint64_t memory_limit) {
   constexpr double kTimes = 16;
   for (const at::Tensor& tensor : call.tensors)
