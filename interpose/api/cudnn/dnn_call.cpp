@@ -9,6 +9,7 @@
 
 #include "api/module/images.h"
 #include "api/stream/capture.h"
+#include "jitc/packed_reader.h"
 #include "session/message.h"
 
 namespace jitc::api {
@@ -115,11 +116,11 @@ Status DnnCall::ask() {
   payload.add_call(function_, slots_);
   const DnnAnswer answer = dnn_ask(stream_, payload, 1, name_);
   if (answer.status) return answer.status;
-  size_t done = 0;
+  PackedReader reader(answer.bytes);
   for (const Wanted& one : wanted_) {
-    if (answer.bytes.size() - done < one.bytes) return kDnnInternalError;
-    std::memcpy(one.at, answer.bytes.data() + done, one.bytes);
-    done += one.bytes;
+    std::span<const std::byte> bytes;
+    if (!reader.bytes(one.bytes, &bytes)) return kDnnInternalError;
+    std::memcpy(one.at, bytes.data(), bytes.size());
   }
   return kSuccess;
 }
@@ -145,13 +146,12 @@ DnnAnswer dnn_answer(const runtime::Result& result, const char* name) {
     int32_t status;
     uint32_t zero;
   } head{};
-  const std::span payload(result.payload);
-  if (result.status || payload.size() < sizeof head) {
-    runtime::message_once(std::string(name) + ": " + text_of(payload));
+  PackedReader reader(result.payload);
+  if (result.status || !reader.take(&head)) {
+    runtime::message_once(std::string(name) + ": " + text_of(result.payload));
     return reported({kDnnInternalError, result.payload});
   }
-  std::memcpy(&head, payload.data(), sizeof head);
-  const auto rest = payload.subspan(sizeof head);
+  const auto rest = reader.rest();
   return reported({head.status, {rest.begin(), rest.end()}});
 }
 
@@ -179,9 +179,7 @@ bool dnn_version(Session& session, uint64_t* version) {
   DnnPayload payload;
   payload.add_call(ops::kDnnGetVersion, slots);
   const DnnAnswer answer = dnn_ask({&session, 0, 0}, payload, 1, "cudnnCreate");
-  if (answer.status || answer.bytes.size() < sizeof *version) return false;
-  std::memcpy(version, answer.bytes.data(), sizeof *version);
-  return true;
+  return !answer.status && unpack(answer.bytes, version);
 }
 
 }  // namespace jitc::api

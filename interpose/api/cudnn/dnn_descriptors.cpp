@@ -5,6 +5,7 @@
 #include "api/common/handles.h"
 #include "api/generated/generated_api.h"
 #include "dnn_call.h"
+#include "jitc/packed_reader.h"
 
 namespace jitc::api {
 namespace {
@@ -132,8 +133,7 @@ int32_t cudnnGetRNNWeightParams(uint64_t handle, uint64_t rnn, int32_t layer, si
   const DnnAnswer answer = ask_parts(stream, found.record, layer, weight_bytes, part);
   if (answer.status) return answer.status;
   std::array<ops::DnnPart, 2> parts;
-  if (answer.bytes.size() < sizeof parts) return kDnnInternalError;
-  std::memcpy(parts.data(), answer.bytes.data(), sizeof parts);
+  if (!unpack(answer.bytes, &parts)) return kDnnInternalError;
   const Status status = take_part(parts[0], weights, matrix, matrix_data);
   return status ? status : take_part(parts[1], weights, bias, bias_data);
 }

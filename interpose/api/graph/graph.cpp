@@ -1,7 +1,6 @@
 // CUDA graphs: captured from a stream, made executable, launched. The worker keeps their nodes.
 //
 // Promise: a capture that became invalid here ends on the device too, and yields no graph.
-#include <cstring>
 #include <utility>
 
 #include "api/common/handles.h"
@@ -9,6 +8,7 @@
 #include "api/host/host_copy.h"
 #include "api/stream/capture.h"
 #include "jitc/generated_ops.h"
+#include "jitc/packed_reader.h"
 #include "session/message.h"
 
 namespace jitc::api {
@@ -42,9 +42,7 @@ Status take_graph(const StreamRef& origin, uint64_t handle, uint64_t* nodes) {
   op.graph = handle;
   const runtime::Result result = origin.session->call(op);
   if (result.status) return from_result(result.status);
-  if (result.payload.size() < sizeof *nodes) return kUnknown;
-  std::memcpy(nodes, result.payload.data(), sizeof *nodes);
-  return kSuccess;
+  return unpack(result.payload, nodes) ? kSuccess : kUnknown;
 }
 
 Status destroy(Session& session, uint64_t graph) {

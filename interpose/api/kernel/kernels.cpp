@@ -7,6 +7,7 @@
 #include "api/common/handles.h"
 #include "api/generated/generated_api.h"
 #include "api/module/registration.h"
+#include "jitc/packed_reader.h"
 #include "kernel_table.h"
 
 namespace jitc::api {
@@ -40,16 +41,11 @@ void set_limits(Function& function, int device) {
 /// Reads a FunctionInfo, then its parameters. False: that is not what the protocol says.
 bool decode(Function& function, std::span<const std::byte> reply) {
   ops::FunctionInfo info;
-  if (reply.size() < sizeof info) return false;
-  std::memcpy(&info, reply.data(), sizeof info);
-  reply = reply.subspan(sizeof info);
-  if (info.parameters > reply.size() / sizeof(ops::FunctionParameter)) return false;
+  PackedReader reader(reply);
+  if (!reader.take(&info) || !reader.list(info.parameters, &function.parameters)) return false;
   int32_t values[Function::kAttributes];
   std::memcpy(values, &info, sizeof values);
   for (size_t i = 0; i < Function::kAttributes; ++i) function.attributes[i] = values[i];
-  function.parameters.resize(info.parameters);
-  if (info.parameters)
-    std::memcpy(function.parameters.data(), reply.data(), info.parameters * sizeof(ops::FunctionParameter));
   constexpr uint64_t kMostParameterBytes = 1u << 16;
   for (const auto& one : function.parameters)
     function.buffer_bytes = std::max(function.buffer_bytes, uint64_t{one.offset} + one.bytes);

@@ -6,6 +6,7 @@
 #include <shared_mutex>
 
 #include "api/generated/generated_api.h"
+#include "jitc/packed_reader.h"
 #include "launch.h"
 
 namespace jitc::api {
@@ -42,8 +43,7 @@ Status ask(Function* function, Status why, ops::OccupancyKind kind, ops::Functio
   if (known_answer(*function, query, answer)) return kSuccess;
   const runtime::Result result = function->session->call(query);
   if (result.status) return from_result(result.status);
-  if (result.payload.size() < sizeof *answer) return kUnknown;
-  std::memcpy(answer, result.payload.data(), sizeof *answer);
+  if (!unpack(result.payload, answer)) return kUnknown;
   remember(*function, query, *answer);
   return kSuccess;
 }

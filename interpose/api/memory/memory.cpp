@@ -4,6 +4,7 @@
 // a free never waits. Small allocations share memory, as with CUDA.
 #include "memory.h"
 
+#include <array>
 #include <cstring>
 #include <unordered_map>
 
@@ -11,6 +12,7 @@
 #include "api/module/variables.h"
 #include "api/stream/capture.h"
 #include "jitc/generated_ops.h"
+#include "jitc/packed_reader.h"
 
 namespace jitc::api {
 namespace {
@@ -163,9 +165,8 @@ int32_t cudaMemGetInfo(size_t* free, size_t* total) {
   if (!free || !total) return kInvalidValue;
   const runtime::Result result = session->call(ops::MemoryInfo{});
   if (result.status) return from_result(result.status);
-  uint64_t numbers[2];
-  if (result.payload.size() < sizeof numbers) return kUnknown;
-  std::memcpy(numbers, result.payload.data(), sizeof numbers);
+  std::array<uint64_t, 2> numbers;
+  if (!unpack(result.payload, &numbers)) return kUnknown;
   *free = numbers[0];
   *total = numbers[1];
   return kSuccess;

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "jitc/generated_ops.h"
+#include "jitc/packed_reader.h"
 
 namespace jitc::api {
 namespace {
@@ -139,8 +140,7 @@ Status bring_image(Session& session, const ImageHash& hash, std::span<const std:
   const runtime::Result result = session.call(query);
   if (result.status) return from_result(result.status);
   uint32_t present = 0;
-  if (result.payload.size() < sizeof present) return kUnknown;
-  std::memcpy(&present, result.payload.data(), sizeof present);
+  if (!unpack(result.payload, &present)) return kUnknown;
   return present ? kSuccess : send_parts(session, hash, image);
 }
 

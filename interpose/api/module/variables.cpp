@@ -2,11 +2,13 @@
 
 #include <sys/mman.h>
 
+#include <array>
 #include <cstring>
 #include <map>
 #include <set>
 #include <shared_mutex>
 
+#include "jitc/packed_reader.h"
 #include "session/message.h"
 
 namespace jitc::api {
@@ -79,9 +81,8 @@ Status ask(ModuleImage& image, const std::string& name, Session& session, int de
   op.bytes = name.size();
   const runtime::Result result = session.call(op, std::as_bytes(std::span(name)));
   if (result.status) return from_result(result.status);
-  uint64_t answer[2];
-  if (result.payload.size() < sizeof answer) return kUnknown;
-  std::memcpy(answer, result.payload.data(), sizeof answer);
+  std::array<uint64_t, 2> answer;  // address, bytes
+  if (!unpack(result.payload, &answer)) return kUnknown;
   *out = {answer[0], answer[1], ordinal_of(image, name)};
   return kSuccess;
 }

@@ -2,13 +2,13 @@
 //
 // Promise: a query costs a table look-up and, if the answer is not known yet, a look at what has arrived
 // (watchdog threads query all the time).
-#include <cstring>
 
 #include "api/common/handles.h"
 #include "api/generated/generated_api.h"
 #include "capture.h"
 #include "jitc/generated_ops.h"
 #include "jitc/limits.h"
+#include "jitc/packed_reader.h"
 
 namespace jitc::api {
 namespace {
@@ -160,9 +160,7 @@ int32_t cudaEventElapsedTime(float* milliseconds, uint64_t start, uint64_t end) 
   op.end = end;
   const runtime::Result result = first.session->call(op);
   if (result.status) return from_result(result.status);
-  if (result.payload.size() < sizeof *milliseconds) return kUnknown;
-  std::memcpy(milliseconds, result.payload.data(), sizeof *milliseconds);
-  return kSuccess;
+  return unpack(result.payload, milliseconds) ? kSuccess : kUnknown;
 }
 
 }  // namespace jitc::api

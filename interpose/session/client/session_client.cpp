@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "jitc/completion.h"
+#include "jitc/packed_reader.h"
 #include "session/message.h"
 #include "session/phase.h"
 #include "session/process.h"
@@ -132,8 +133,7 @@ size_t SessionClient::on_ready(WorkerConnection& connection, std::span<const std
 void SessionClient::on_completions(WorkerConnection& connection, std::span<const std::byte> records) {
   while (!records.empty()) {
     CompletionHeader header;
-    if (records.size() < sizeof header) return fail(kUnknown, "the worker sent a truncated completion");
-    std::memcpy(&header, records.data(), sizeof header);
+    if (!unpack(records, &header)) return fail(kUnknown, "the worker sent a truncated completion");
     if (header.size < sizeof header + header.padding || header.size % 8 != 0 ||
         header.size > records.size() || header.padding > 7)
       return fail(kUnknown, "the worker sent a damaged completion");
