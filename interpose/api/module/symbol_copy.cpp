@@ -28,7 +28,8 @@ Status current_variable(const void* symbol, Block* out) {
 }
 
 /// The address in the variable at which a copy of count bytes begins.
-Status place_in(const void* symbol, size_t count, size_t offset, const StreamRef& stream, uint64_t* address) {
+Status address_in(const void* symbol, size_t count, size_t offset, const StreamRef& stream,
+                  uint64_t* address) {
   Block block;
   if (const Status status = variable_of(symbol, *stream.session, stream.device, &block)) return status;
   if (offset > block.bytes || count > block.bytes - offset) return kInvalidValue;
@@ -42,7 +43,7 @@ Status to_symbol(const void* symbol, const void* src, size_t count, size_t offse
   StreamRef stream;
   if (const Status status = resolve_stream(on, &stream)) return status;
   uint64_t address = 0;
-  if (const Status status = place_in(symbol, count, offset, stream, &address)) return status;
+  if (const Status status = address_in(symbol, count, offset, stream, &address)) return status;
   return copy(address, reinterpret_cast<uint64_t>(src), count, stream, wait);
 }
 
@@ -52,7 +53,7 @@ Status from_symbol(void* dst, const void* symbol, size_t count, size_t offset, i
   StreamRef stream;
   if (const Status status = resolve_stream(on, &stream)) return status;
   uint64_t address = 0;
-  if (const Status status = place_in(symbol, count, offset, stream, &address)) return status;
+  if (const Status status = address_in(symbol, count, offset, stream, &address)) return status;
   return copy(reinterpret_cast<uint64_t>(dst), address, count, stream, wait);
 }
 

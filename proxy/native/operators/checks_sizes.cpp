@@ -117,7 +117,7 @@ void nll_loss_2d_backward(const Operands& in) {
   in.elements("total_weight", 1);
   const auto& target = in.tensor("target");
   const auto used = target.ne(in.integer("ignore_index"));
-  Operands::places(target.masked_select(used), "target", 0, sizes[1]);
+  Operands::indices(target.masked_select(used), "target", 0, sizes[1]);
 }
 
 void smooth_l1_loss_backward(const Operands& in) { in.floating("self"); }

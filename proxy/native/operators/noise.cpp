@@ -42,10 +42,10 @@ void reorder(c10::IValue& argument, int64_t dimension, const at::Tensor& order) 
 }
 
 /// Puts several arguments (by index) into one order, each along a dimension with so many elements.
-at::Tensor reorder(Stack& stack, int64_t count, std::initializer_list<std::pair<size_t, int64_t>> places) {
+at::Tensor reorder(Stack& stack, int64_t count, std::initializer_list<std::pair<size_t, int64_t>> arguments) {
   const auto order = noisy_order(count);
   if (order.defined())
-    for (const auto& [place, dimension] : places) reorder(stack[place], dimension, order);
+    for (const auto& [index, dimension] : arguments) reorder(stack[index], dimension, order);
   return order;
 }
 
@@ -134,7 +134,7 @@ Noise::Noise(const Operator& op, Stack& stack) {
   results_follow_ = found->second == &convolution_gradients;
 }
 
-void Noise::settle(Stack& results) const {
+void Noise::restore_order(Stack& results) const {
   if (!order_.defined() || !results_follow_ || !results[0].toTensor().defined()) return;
   reorder(results[0], 0, order_.argsort());
 }

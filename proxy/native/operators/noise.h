@@ -25,7 +25,7 @@ class Noise {
   /// Changes the arguments of some operators.
   Noise(const Operator& op, torch::jit::Stack& stack);
   /// Undoes the permutation in results that follow the order of the arguments.
-  void settle(torch::jit::Stack& results) const;
+  void restore_order(torch::jit::Stack& results) const;
 
  private:
   at::Tensor order_;

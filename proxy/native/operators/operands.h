@@ -46,9 +46,9 @@ class Operands {
   void dense(std::string_view name) const;
   void floating(std::string_view name) const;
   /// All its integers are at least first and less than end.
-  void places(std::string_view name, int64_t first, int64_t end) const;
+  void indices(std::string_view name, int64_t first, int64_t end) const;
   /// The same for a part of the argument of that name.
-  static void places(const at::Tensor& given, std::string_view name, int64_t first, int64_t end);
+  static void indices(const at::Tensor& given, std::string_view name, int64_t first, int64_t end);
   /// Counts from the end where it is below zero; a number without dimensions has one.
   int64_t dimension(std::string_view name, const at::Tensor& of) const;
   void list_length(std::string_view name, size_t wanted) const;

@@ -57,10 +57,10 @@ void check_work(const Call& call, uint64_t memory_limit) {
 
 void check_arguments(const Call& call, uint64_t memory_limit) {
   check_work(call, memory_limit);
-  for (const auto& [place, count] : call.op->numbered) {
-    const auto& value = call.stack[place];
+  for (const auto& [index, count] : call.op->numbered) {
+    const auto& value = call.stack[index];
     TORCH_CHECK(!value.isInt() || (value.toInt() >= 0 && value.toInt() < count), "Argument '",
-                call.op->handle.schema().arguments()[place].name(), "' of ", call.op->handle.schema().name(),
+                call.op->handle.schema().arguments()[index].name(), "' of ", call.op->handle.schema().name(),
                 " has the unknown value ", value.toInt());
   }
   if (call.op->check) call.op->check(Operands(call.op->handle.schema(), call.stack));
@@ -143,7 +143,7 @@ void run_call(const jitc_operator_host& host, std::span<const uint8_t> bytes) {
     const Placement placement(slots);
     invoke(call);
   }
-  noise.settle(call.stack);
+  noise.restore_order(call.stack);
   auto results = new_results(call);
   store(results, call.outputs, slots);
 }
