@@ -31,7 +31,7 @@ tests() {  # NAME SANITIZERS RUNTIME
   [ "$1" = asan ] || export JITC_TEST_BASE=1000000000
   JITC_TEST_EXECUTOR=$built/libjitc_executor.so JITC_TEST_FAKES=$built JITC_TEST_RESOURCES=$built/jitc_resources_test JITC_TEST_BUDGET=$built/jitc_budget_test LD_PRELOAD=$runtime \
     $python -m pytest -q -o timeout=1800 -m "not slow" tests/unit/executor
-  echo "== $1: front ends"
+  echo "== $1: API layer"
   JITC_TEST_INTERPOSE=$built/libjitc_interpose_fake.so LD_PRELOAD=$runtime \
     $python -m pytest -q -o timeout=1800 --deselect tests/unit/interpose/test_spec.py \
     --deselect tests/unit/interpose/test_real_libraries.py tests/unit/interpose

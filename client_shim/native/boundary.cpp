@@ -72,7 +72,7 @@ class LiveBlocks {
 
 struct Tracked {
   std::atomic<bool> following{
-      false};  // no: the allocator in use does not tell, all allocations count as live
+      false};  // no: the allocator in use cannot be followed, all allocations count as live
   std::mutex mutex;
   std::array<LiveBlocks, kMostDevices> devices;
 };
@@ -104,16 +104,16 @@ void set_phase(int wanted) {
   jitc_set_phase(wanted);
 }
 
-/// Calls tell with the live blocks of all devices. Until it returns, other threads get no block from the
-/// allocator and give none back: what they do with one lies behind the boundary, or the block is in the list.
-template <class Tell>
-void with_live_blocks(Tell&& tell) {
+/// Calls use with the live blocks of all devices. Until it returns, no other thread gets a block from the
+/// allocator or gives one back: each use of a block comes after the boundary, or the block is in the list.
+template <class Use>
+void with_live_blocks(Use&& use) {
   thread_local std::vector<jitc_live_block> live;
   live.clear();
   auto& all = tracked();
   const std::lock_guard lock(all.mutex);
   for (const auto& device : all.devices) device.list(live);
-  tell(live.data(), live.size());
+  use(live.data(), live.size());
 }
 
 }  // namespace

@@ -6,15 +6,15 @@
 namespace jitc::torch_device {
 
 /// Follows PyTorch's caching allocator from now on. Memory that is freed while another stream still uses it
-/// (record_stream) stays live until the allocator gives it out again. Throws when the allocator in use cannot
+/// (record_stream) stays live until the allocator gives it out again. Throws if the allocator in use cannot
 /// be followed; then everything that is allocated counts as live.
 void track_allocations();
 void step_begin();
 void step_end();
-/// Tells the interposer when this thread has gone from forward to backward and so on; next to free.
+/// Reports to the interposer when this thread enters another phase; costs next to nothing.
 void update_phase();
-/// The calling thread's phase now, for jitc_set_phase_source: where no operators are redirected, nobody else
-/// says.
+/// The calling thread's phase now, for jitc_set_phase_source: needed on a real GPU, where no redirected
+/// operator reports the phase.
 int current_phase();
 
 }  // namespace jitc::torch_device

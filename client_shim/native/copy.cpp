@@ -15,7 +15,7 @@
 namespace jitc::torch_device {
 namespace {
 
-/// Both on one device: an operator like any other, but one whose result needs no question.
+/// Both tensors on one device: an operator like any other, but its result is known without a query.
 void copy_on_device(const at::Tensor& to, const at::Tensor& from) {
   static const EncodeRules rules{.name = "aten::copy_"};
   EncoderLease encoder;
@@ -40,7 +40,7 @@ void wait(c10::DeviceIndex device) {
 }
 
 void move_out(const at::Tensor& to, const at::Tensor& from, c10::DeviceIndex device) {
-  const Elements told(from.scalar_type());
+  const Elements scope(from.scalar_type());
   move(to.mutable_data_ptr(), from.const_data_ptr(), from.nbytes(), cudaMemcpyDeviceToHost, device);
 }
 
@@ -51,13 +51,13 @@ bool same_dense_layout(const at::Tensor& one, const at::Tensor& other) {
          !one.is_neg();
 }
 
-/// The allocator of pinned memory must not give the block to somebody else before the copy is done.
+/// Keeps the allocator of pinned memory from giving the block to another tensor before the copy is done.
 void keep_pinned(const at::Tensor& host, c10::DeviceIndex device) {
   record_pinned_use(const_cast<void*>(host.const_data_ptr()), host.storage().data_ptr().get_context(),
                     c10::cuda::getCurrentCUDAStream(device));
 }
 
-/// Pageable bytes are taken during the call, so nothing waits; pinned ones are when the worker gets to it.
+/// Pageable bytes are read during the call, so nothing waits. Pinned bytes are read when the op arrives.
 void move_in(const at::Tensor& to, const at::Tensor& from, bool non_blocking) {
   const auto device = to.get_device();
   move(to.mutable_data_ptr(), from.const_data_ptr(), to.nbytes(), cudaMemcpyHostToDevice, device);

@@ -1,4 +1,6 @@
 // Copies between tensors, also between host and device, and lists of such copies.
+//
+// Registered by install.cpp.
 #pragma once
 #include <ATen/core/Tensor.h>
 #include <ATen/core/boxing/OperatorKernel.h>
@@ -14,7 +16,7 @@ struct Copy final : c10::OperatorKernel {
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
 };
 
-/// aten::_foreach_copy_: one call when all is on one device and of one kind, else one copy after another.
+/// aten::_foreach_copy_: one call if all tensors are on one device, else one copy after another.
 class ForeachCopy final : public c10::OperatorKernel {
  public:
   ForeachCopy();

@@ -25,14 +25,14 @@ jitc_element_type element_of(c10::ScalarType type) {
 }
 
 at::Scalar item(const at::Tensor& self) {
-  const Elements told(self.scalar_type());
+  const Elements scope(self.scalar_type());
   return at::native::_local_scalar_dense_cuda(self);
 }
 
-/// PyTorch converts before the copy where the program does not wait for it, else after it.
+/// PyTorch converts before a copy that the program does not wait for, else after it.
 at::Tensor& copy(at::Tensor& self, const at::Tensor& source, bool non_blocking) {
   if (!self.is_cpu()) return at::native::copy_(self, source, non_blocking);
-  const Elements told(non_blocking ? self.scalar_type() : source.scalar_type());
+  const Elements scope(non_blocking ? self.scalar_type() : source.scalar_type());
   return at::native::copy_(self, source, non_blocking);
 }
 
@@ -41,7 +41,7 @@ at::Tensor& copy(at::Tensor& self, const at::Tensor& source, bool non_blocking) 
 Elements::Elements(c10::ScalarType type) { jitc_set_element_type(element_of(type)); }
 Elements::~Elements() { jitc_set_element_type(JITC_ELEMENT_UNKNOWN); }
 
-void tell_elements(bool copies) {
+void report_elements(bool copies) {
   auto& library =
       *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::CUDA, __FILE__, __LINE__);
   library.impl("_local_scalar_dense", TORCH_FN(item));

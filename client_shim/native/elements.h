@@ -1,7 +1,7 @@
-// Tells the interposer what numbers are copied to the host, so that a replay can compare them as numbers.
+// Reports the type of numbers that are copied to the host, so that a replay can compare them as numbers.
 //
-// Called by copy.cpp, where operators are redirected; elsewhere PyTorch's own kernels run inside such a scope
-// (tell_elements). Promise: a thread that is in no scope copies what is of unknown type.
+// Called by copy.cpp, if operators are redirected; else PyTorch's own kernels run inside such a scope
+// (report_elements). Promise: what a thread copies outside of any scope has an unknown type.
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -16,8 +16,8 @@ class Elements {
   Elements& operator=(const Elements&) = delete;
 };
 
-/// From now on `.item()` says what it reads, and where copies is true (nobody else serves them) so does every
-/// copy from a GPU to the host.
-void tell_elements(bool copies);
+/// From now on `.item()` reports the type that it reads; so does every copy from a GPU to the host, if copies
+/// is true (they are not redirected).
+void report_elements(bool copies);
 
 }  // namespace jitc::torch_device

@@ -1,9 +1,9 @@
 // Turns the arguments of an operator into the bytes of a call (jitc/operator_call.h) and, in the same pass,
-// into the key under which what is learned of its outputs is kept.
+// into the key under which the description of its outputs is remembered.
 //
-// Called by redirect.cpp, one Encoder per call in progress. The key holds what a kernel's output metadata can
-// depend on: types, sizes and strides of tensors, integers, booleans, texts. It does not hold addresses, the
-// data of CPU tensors, or floating point numbers: those change from step to step.
+// Called by redirect.cpp, one Encoder per call in progress. The key holds everything that the metadata of
+// outputs can depend on: types, sizes and strides of tensors, integers, booleans, texts. It does not hold
+// addresses, the data of CPU tensors, or floating point numbers, because those change from step to step.
 #pragma once
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
@@ -19,7 +19,7 @@
 
 namespace jitc::torch_device {
 
-/// What may differ between operators in how their arguments are put down.
+/// How the arguments of an operator are encoded; it differs between operators.
 struct EncodeRules {
   bool random = false;          // takes random numbers
   bool numbers_matter = false;  // output shapes depend on floating point numbers (arange)
@@ -33,8 +33,8 @@ class Encoder {
   void argument(const c10::IValue& value);
   /// An argument of type Generator, which may be None.
   void random_argument(const c10::IValue& value);
-  /// Draws (seed, offset) from the generator of the call, when the operator takes random numbers. After the
-  /// last argument.
+  /// Ends the arguments. If the operator takes random numbers, draws (seed, offset) from the call's
+  /// generator.
   void finish_arguments();
   void begin_outputs(uint16_t count) { put(count); }
   void dropped_output() { put(wire::Tag::none); }
@@ -42,12 +42,12 @@ class Encoder {
 
   const std::vector<uint8_t>& bytes() const { return call_; }
   std::string_view key() const { return key_; }
-  /// Tensors of the arguments, numbered as in wire.h.
+  /// Tensors of the arguments, numbered as in operator_call.h.
   const std::vector<at::Tensor>& tensors() const { return tensors_; }
   c10::DeviceIndex device() const { return device_; }
-  /// An index tensor of booleans: the size of the result depends on data.
+  /// Whether an index is a tensor of booleans: then the size of the result depends on data.
   bool has_mask() const { return has_mask_; }
-  /// Forgets the tensors, keeps the memory.
+  /// Drops the references to the tensors, keeps its own memory.
   void clear();
 
  private:

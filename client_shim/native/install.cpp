@@ -39,7 +39,7 @@ const std::unordered_set<std::string>& native_operators() {
   return names;
 }
 
-/// These call cuBLAS, which the interposer carries to the worker.
+/// These call cuBLAS; the interposer carries its calls to the worker.
 const std::unordered_set<std::string>& matrix_products() {
   static const std::unordered_set<std::string> names{"mm", "addmm", "addmm_", "bmm", "baddbmm", "baddbmm_"};
   return names;
@@ -58,7 +58,7 @@ torch::CppFunction boxed() {
   return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Kernel>());
 }
 
-/// PyTorch warns for every kernel that is replaced; replacing them is what this is for.
+/// PyTorch warns about every kernel that is replaced; here that is intended.
 struct Silence final : c10::WarningHandler {
   void process(const c10::Warning&) override {}
 };
@@ -77,15 +77,15 @@ void redirect_operators(bool with_matrix_products) {
     const auto full = one.overload_name.empty() ? one.name : one.name + "." + one.overload_name;
     library.impl(full.c_str(), boxed<Redirect>());
   }
-  // Made of CUDA kernels below the dispatcher, or for cuDNN: taken as a whole.
+  // These call CUDA kernels below the dispatcher, or cuDNN, so they are redirected as a whole.
   for (const char* name : {"aten::convolution", "aten::_convolution"}) library.impl(name, boxed<Redirect>());
   library.impl("aten::copy_", boxed<Copy>());
   library.impl("aten::_foreach_copy_", boxed<ForeachCopy>());
   library.impl("aten::_fused_sdp_choice", boxed<PlainAttention>());
 }
 
-/// Where nobody serves it: libcudnn reaches the driver by itself, past the interposer, and PyTorch has
-/// kernels of its own for all of it.
+/// For a service without cuDNN: libcudnn would reach the driver past the interposer, and PyTorch has kernels
+/// of its own for everything.
 void leave_out_cudnn() {
   auto& context = at::globalContext();
   context.setUserEnabledCuDNN(false);
@@ -108,17 +108,17 @@ std::string last_error;
 }
 
 extern "C" {
-/// Why jitc_torch_install() gave -1.
+/// Why jitc_torch_install() returned -1.
 JITC_API const char* jitc_torch_message(void) { return last_error.c_str(); }
 
-/// redirect: 0 not (a real GPU), 1 operators, 2 also matrix products (no cuBLAS to be had); cudnn: served or
-/// not.
+/// redirect: 0 nothing (a real GPU), 1 operators, 2 also matrix products (there is no cuBLAS); cudnn: whether
+/// it is served.
 JITC_API int jitc_torch_install(int redirect, int cudnn) {
   try {
     Silence silence;
     const c10::WarningUtils::WarningHandlerGuard guard(&silence);
     if (!cudnn) leave_out_cudnn();
-    tell_elements(!redirect);
+    report_elements(!redirect);
     if (redirect) {
       choose_plain_kernels();
       redirect_operators(redirect == 2);
@@ -131,7 +131,7 @@ JITC_API int jitc_torch_install(int redirect, int cudnn) {
     return -1;
   }
 }
-/// From now on allocations are followed. PyTorch's allocator must be set up: after the CUDA initialization.
+/// Follows allocations from now on. Call it after the CUDA initialization, which sets up PyTorch's allocator.
 JITC_API int jitc_torch_track(void) {
   try {
     return track_allocations(), 0;

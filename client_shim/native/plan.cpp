@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "jitc/client_api.h"
+#include "jitc/packed_reader.h"
 
 namespace jitc::torch_device {
 namespace {
@@ -18,13 +19,11 @@ constexpr uint32_t kOperatorRaised = 0x10001;
 
 class ReplyReader {
  public:
-  explicit ReplyReader(std::span<const uint8_t> bytes) : rest_(bytes) {}
+  explicit ReplyReader(std::span<const uint8_t> bytes) : reader_(std::as_bytes(bytes)) {}
   template <class T>
   T take() {
-    TORCH_CHECK(rest_.size() >= sizeof(T), "jitc: the worker's answer to an operator query is cut off");
     T value;
-    std::memcpy(&value, rest_.data(), sizeof(T));
-    rest_ = rest_.subspan(sizeof(T));
+    TORCH_CHECK(reader_.take(&value), "jitc: the worker's answer to an operator query is cut off");
     return value;
   }
   TensorForm form() {
@@ -37,7 +36,7 @@ class ReplyReader {
   ResultPlan result();
 
  private:
-  std::span<const uint8_t> rest_;
+  PackedReader reader_;
 };
 
 ResultPlan ReplyReader::result() {

@@ -1,7 +1,8 @@
-// What is known of an operator's results before it runs, and the calls that find it out and run it.
+// The description of an operator's results, known before it runs; and the calls that query and run an
+// operator.
 //
-// Called by redirect.cpp and copy.cpp. The worker answers a query with a reply (jitc/operator_call.h);
-// parsed, it is a Plan, which is kept and used for every later call of the same signature.
+// Called by redirect.cpp and copy.cpp. The worker answers a query with a reply (jitc/operator_call.h), which
+// is parsed into a Plan. The plan is kept and serves every later call of the same signature.
 #pragma once
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
@@ -41,12 +42,12 @@ struct Plan {
   size_t outputs = 0;  // new tensors and dropped ones: what a call has to list
 };
 
-/// Throws when the reply is not one (a worker of another version).
+/// Throws if the bytes are no reply (a worker of another version).
 std::shared_ptr<const Plan> parse_reply(std::span<const uint8_t> reply);
 
-/// Asks the worker; throws what the operator raised.
+/// Queries the worker; throws the exception that the operator raised.
 std::shared_ptr<const Plan> query(const Encoder& call);
-/// Has the call executed in order on the current stream of its device; does not wait.
+/// Submits the call to the current stream of its device; does not wait.
 void submit(const Encoder& call);
 
 at::Tensor make_tensor(const TensorForm& form);

@@ -13,7 +13,7 @@ namespace {
 
 using wire::Tag;
 
-constexpr size_t kMostSignatures = 4096;  // of one operator; a program that has more learns again
+constexpr size_t kMostSignatures = 4096;  // of one operator; beyond this all are forgotten
 
 struct EncoderStack {
   std::vector<std::unique_ptr<Encoder>> encoders;
@@ -150,7 +150,7 @@ std::shared_ptr<const Plan> Redirect::plan_for(const Encoder& encoder) {
     if (const auto found = memo_.find(encoder.key()); found != memo_.end()) return found->second;
   }
   auto plan = query(encoder);
-  if (!plan->resized.empty()) return plan;  // not the signature that the call will have
+  if (!plan->resized.empty()) return plan;  // the call will have another signature
   const std::unique_lock lock(memo_mutex_);
   if (memo_.size() >= kMostSignatures) memo_.clear();
   memo_.insert_or_assign(std::string(encoder.key()), plan);

@@ -1,7 +1,7 @@
-// One boxed function per ATen operator of CUDA tensors: the call goes to the worker instead of to a kernel.
+// Redirected ATen operators: one boxed function per operator of CUDA tensors sends its calls to the worker.
 //
 // Registered by install.cpp; called by PyTorch's dispatcher from any thread, below autograd. The first call
-// of a signature waits for the worker to say what the results look like; later ones do not wait, except for
+// of a signature waits until the worker has described the results; later calls do not wait, except those of
 // operators whose results depend on data.
 #pragma once
 #include <ATen/core/boxing/OperatorKernel.h>
@@ -20,7 +20,7 @@
 
 namespace jitc::torch_device {
 
-/// A thread's encoder, one per depth of nested calls; given back on destruction.
+/// Lends an encoder of the calling thread, one per depth of nested calls.
 class EncoderLease {
  public:
   EncoderLease();

@@ -14,7 +14,7 @@
 
 namespace jitc::torch_device {
 
-/// Pinned memory of PyTorch is not given to another tensor before the stream has come this far.
+/// Keeps PyTorch from giving pinned memory to another tensor before the stream has got this far.
 inline void record_pinned_use(void* memory, void* context, c10::cuda::CUDAStream stream) {
 #if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR < 8
   at::cuda::CachingHostAllocator_recordEvent(memory, context, stream);

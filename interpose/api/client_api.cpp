@@ -1,6 +1,6 @@
 // The C interface for client_shim and for programs without PyTorch (jitc/client_api.h).
 //
-// Promise: without a session nothing is asked of the service, except by jitc_device_kind.
+// Promise: without a session nothing here asks the service, except jitc_device_kind and jitc_serves_cudnn.
 #include "jitc/client_api.h"
 
 #include <algorithm>
@@ -10,14 +10,16 @@
 #include <new>
 #include <vector>
 
-#include "api/memory/host_copy.h"
+#include "api/host/host_copy.h"
 #include "api/memory/memory.h"
 #include "api/module/variables.h"
 #include "api/stream/capture.h"
 #include "jitc/generated_ops.h"
 #include "session/message.h"
+#include "session/phase.h"
+#include "session/steps.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 using runtime::Steps;
@@ -27,7 +29,7 @@ using runtime::Steps;
 class LiveBlocks {
  public:
   LiveBlocks(const jitc_live_block* blocks, size_t count) : blocks_(blocks), count_(count) {}
-  /// Calls use with what is live. Without a list of the program's, nothing is allocated or freed until use
+  /// Calls use with the live blocks. If the program gave no list, no thread can allocate or free until use
   /// has submitted it.
   template <class Use>
   void in(Session& session, Use&& use) const {
@@ -72,7 +74,7 @@ void make_boundary(Session& session, uint64_t number, const LiveBlocks& blocks) 
   addresses_of(session).boundary();
 }
 
-void tell_live(Session& session, const LiveBlocks& blocks) {
+void submit_live(Session& session, const LiveBlocks& blocks) {
   blocks.in(session, [&](const std::vector<ops::LiveBlock>& live) {
     ops::LiveSet op;
     op.count = live.size();
@@ -86,7 +88,7 @@ void begin_step(Session& session, uint64_t number) {
   session.submit(op);
 }
 
-/// A step that is being captured does not happen now.
+/// True, with a message, while a graph is captured: the step does not happen now.
 bool is_captured(const Session* session) {
   if (!any_capture(*session)) return false;
   runtime::message_once(
@@ -96,22 +98,22 @@ bool is_captured(const Session* session) {
   return true;
 }
 
-/// Tells all sessions of the process, whichever of them the step concerns: what a session depends on lies
-/// behind its newest boundary, and its journal does not grow while nothing happens there.
-template <class Tell>
-void tell_step(uint64_t Steps::* count, Tell&& tell) {
+/// Counts a step and submits it to all sessions of the process, whichever of them it concerns: what a session
+/// depends on lies behind its newest boundary, and its journal does not grow while nothing happens there.
+template <class Submit>
+void count_step(uint64_t Steps::* count, Submit&& submit) {
   Steps& steps = Steps::instance();
   const std::lock_guard lock(steps.mutex);
   const std::vector<Session*> sessions = Node::instance().sessions();
   if (std::any_of(sessions.begin(), sessions.end(), is_captured)) return;
   const uint64_t number = ++(steps.*count);
-  for (Session* session : sessions) tell(*session, number);
+  for (Session* session : sessions) submit(*session, number);
 }
 
-/// The stream of an operator call: the default stream means that of the given device.
+/// The stream of an operator call; the default stream is that of the given device.
 Status stream_on(int device, void* stream, StreamRef* out) {
   const auto handle = reinterpret_cast<uint64_t>(stream);
-  if (handle > 2) return resolve_stream(handle, out);
+  if (!is_default_stream(handle)) return resolve_stream(handle, out);
   Status status = kSuccess;
   *out = {session_of(device, &status), 0, device};
   return status;
@@ -134,10 +136,10 @@ std::span<const std::byte> bytes_of(const void* call, size_t size) {
 }
 
 }  // namespace
-}  // namespace jitc::front
+}  // namespace jitc::api
 
 using namespace jitc;
-using namespace jitc::front;
+using namespace jitc::api;
 
 extern "C" {
 
@@ -163,7 +165,7 @@ int jitc_serves_cudnn(int device) {
 
 void jitc_step_begin(void) {
   guarded([] {
-    tell_step(&Steps::begun, begin_step);
+    count_step(&Steps::begun, begin_step);
     return kSuccess;
   });
 }
@@ -171,8 +173,8 @@ void jitc_step_begin(void) {
 void jitc_step_begin_live(const jitc_live_block* blocks, size_t count) {
   guarded([&] {
     const LiveBlocks live(blocks, count);
-    tell_step(&Steps::begun, [&](Session& session, uint64_t number) {
-      tell_live(session, live);
+    count_step(&Steps::begun, [&](Session& session, uint64_t number) {
+      submit_live(session, live);
       begin_step(session, number);
     });
     return kSuccess;
@@ -182,17 +184,17 @@ void jitc_step_begin_live(const jitc_live_block* blocks, size_t count) {
 void jitc_step_end(const jitc_live_block* blocks, size_t count) {
   guarded([&] {
     const LiveBlocks live(blocks, count);
-    tell_step(&Steps::passed,
-              [&](Session& session, uint64_t number) { make_boundary(session, number, live); });
+    count_step(&Steps::passed,
+               [&](Session& session, uint64_t number) { make_boundary(session, number, live); });
     return kSuccess;
   });
 }
 
 void jitc_set_phase(int phase) {
-  if (phase >= 0 && phase <= 2) Node::set_phase(static_cast<ops::Phase>(phase));
+  if (phase >= 0 && phase <= 2) runtime::set_phase(static_cast<ops::Phase>(phase));
 }
 
-void jitc_set_phase_source(jitc_phase_source source) { Node::set_phase_source(source); }
+void jitc_set_phase_source(jitc_phase_source source) { runtime::set_phase_source(source); }
 
 void jitc_set_element_type(jitc_element_type type) { set_element_type(type); }
 

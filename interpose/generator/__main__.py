@@ -41,7 +41,7 @@ OUTPUTS: dict[str, Callable[[], str]] = {
     "interpose/api/generated/generated_dnn_client.cpp": dnn_visitor.client_source,
     "interpose/api/generated/generated_device.h": device_visitor.tables,
     "interpose/api/generated/generated_exports.map": wrappers_visitor.exports,
-    "interpose/api/generated/generated_front.h": wrappers_visitor.front_header,
+    "interpose/api/generated/generated_api.h": wrappers_visitor.api_header,
     "interpose/api/generated/generated_symbols.cpp": wrappers_visitor.symbols,
     "interpose/api/generated/generated_unserved.cpp": unserved_visitor.source,
     "tests/unit/interpose/check/generated_header_check.cpp": wrappers_visitor.header_check,

@@ -63,22 +63,22 @@ def _parameters(function: Function) -> str:
 def client_header() -> str:
     """``generated_blas_client.h``: the functions behind the wrappers on a device with kernels."""
     most = max(sum(role(a) not in ("handle", "info") for a in f.args) for f in forwarded())
-    lines = [_BANNER, "#pragma once", '#include "api/common/abi_types.h"', "", "namespace jitc::front::forward {", ""]
+    lines = [_BANNER, "#pragma once", '#include "api/common/abi_types.h"', "", "namespace jitc::api::forward {", ""]
     lines += ["/// Of one call.", f"inline constexpr uint32_t kMostSlots = {most};", ""]
     lines += [f"int32_t {f.name}({_parameters(f)});" for f in forwarded()]
-    return "\n".join([*lines, "", "}  // namespace jitc::front::forward", ""])
+    return "\n".join([*lines, "", "}  // namespace jitc::api::forward", ""])
 
 
 def client_source() -> str:
     """``generated_blas_client.cpp``: each packs its arguments."""
     lines = [_BANNER, '#include "generated_blas_client.h"', '#include "api/cublas/blas_call.h"', ""]
-    lines += ["namespace jitc::front::forward {", ""]
+    lines += ["namespace jitc::api::forward {", ""]
     for f in forwarded():
         packed = "".join(_packed(a) for a in f.args[1:])
         lines.append(f"int32_t {f.name}({_parameters(f)}) {{")
         lines.append(f'  return BlasCall({f.args[0].name}, "{f.name}", 0x{identifier(f.name):08x}){packed}.submit();')
         lines.append("}")
-    return "\n".join([*lines, "", "}  // namespace jitc::front::forward", ""])
+    return "\n".join([*lines, "", "}  // namespace jitc::api::forward", ""])
 
 
 def _template_argument(argument: Argument) -> str:

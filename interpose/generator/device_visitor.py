@@ -16,7 +16,7 @@ _SOURCES = ("multiprocessors", "pci_bus", "capability_major", "capability_minor"
 
 def tables() -> str:
     """``generated_device.h``: attributes, fields of cudaDeviceProp, error names."""
-    lines = [_BANNER, "#pragma once", "#include <cstddef>", "#include <cstdint>", "", "namespace jitc::front {", ""]
+    lines = [_BANNER, "#pragma once", "#include <cstddef>", "#include <cstdint>", "", "namespace jitc::api {", ""]
     names = ", ".join(f"k_{name}" for name in _SOURCES)
     lines += ["/// Where an attribute's value comes from.", f"enum class Source : uint8_t {{ fixed, {names} }};", ""]
     lines += [
@@ -48,7 +48,7 @@ def tables() -> str:
     lines += [
         f'    {{{code}, "{runtime}", "{name}", "{text}"}},' for code, runtime, name, text in sorted(errors.ERRORS)
     ]
-    return "\n".join([*lines, "};", "", "}  // namespace jitc::front", ""])
+    return "\n".join([*lines, "};", "", "}  // namespace jitc::api", ""])
 
 
 def _prop_table(name: str, layout: device_prop.Layout) -> list[str]:

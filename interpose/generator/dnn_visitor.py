@@ -94,10 +94,10 @@ def _scalar_bytes(f: Function, a: Argument) -> str:
 
 def client_source() -> str:
     """``generated_dnn_client.cpp``: each packs its arguments."""
-    lines = [_CODE, '#include "api/cudnn/dnn_call.h"', "", "namespace jitc::front {", ""]
+    lines = [_CODE, '#include "api/cudnn/dnn_call.h"', "", "namespace jitc::api {", ""]
     for f in _generic():
         lines += [f"int32_t {f.name}({_parameters(f)}) {{", f"  return {_body(f)};", "}"]
-    return "\n".join([*lines, "", "}  // namespace jitc::front", ""])
+    return "\n".join([*lines, "", "}  // namespace jitc::api", ""])
 
 
 def _body(f: Function) -> str:

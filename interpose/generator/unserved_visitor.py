@@ -11,14 +11,14 @@ from jitc.interpose.spec.unserved import UNSERVED
 
 
 def source() -> str:
-    lines = [BANNER, '#include "api/common/guard.h"', "", "using namespace jitc::front;"]
+    lines = [BANNER, '#include "api/common/guard.h"', "", "using namespace jitc::api;"]
     for one in UNSERVED:
         lines += ["", f"// {one.title}: {one.library}"]
         lines += [
             f'JITC_EXPORT int32_t {name}() {{ return refuse_unserved("{one.title}", "{name}", {one.status}); }}'
             for name in one.entries
         ]
-    lines += ["", "namespace jitc::front {", "const Unserved kUnserved[] = {"]
+    lines += ["", "namespace jitc::api {", "const Unserved kUnserved[] = {"]
     lines += [f'    {{"{one.library}.so", "{one.title}"}},' for one in UNSERVED]
-    lines += ["};", f"const unsigned kUnservedCount = {len(UNSERVED)};", "", "}  // namespace jitc::front", ""]
+    lines += ["};", f"const unsigned kUnservedCount = {len(UNSERVED)};", "", "}  // namespace jitc::api", ""]
     return "\n".join(lines)

@@ -1,7 +1,7 @@
 """Turns the API tables into C++: wrappers, declarations of what is hand-written, symbol tables.
 
 Called by ``jitc.interpose.generator``. Promise: every function of the spec becomes one exported
-symbol; a served one calls ``jitc::front::<name>`` behind a guard (no exception leaves, last error kept,
+symbol; a served one calls ``jitc::api::<name>`` behind a guard (no exception leaves, last error kept,
 no call that needs the service in a forked child), a refused one says so once.
 """
 
@@ -40,25 +40,25 @@ def _is_forwarded(function: Function) -> bool:
     return "blas_call" in function.ops
 
 
-def front_header() -> str:
+def api_header() -> str:
     """Declarations of the hand-written functions, so that a missing one is a link error."""
-    lines = [BANNER, "#pragma once", '#include "api/common/abi_types.h"', "", "namespace jitc::front {", ""]
+    lines = [BANNER, "#pragma once", '#include "api/common/abi_types.h"', "", "namespace jitc::api {", ""]
     for api in APIS:
         lines.append(f"// {api.title}")
         by_hand = [f for f in served(api) if not f.like and not (f.kernels and _is_forwarded(f))]
         lines += [f"{RETURNS[f.returns]} {f.name}({_parameters(f)});" for f in by_hand]
         lines.append("")
-    return "\n".join([*lines, "}  // namespace jitc::front", ""])
+    return "\n".join([*lines, "}  // namespace jitc::api", ""])
 
 
 def wrappers(api: Api) -> str:
     """The exported functions of one API."""
     lines = [
         BANNER,
-        '#include "generated_front.h"',
+        '#include "generated_api.h"',
         '#include "api/common/guard.h"',
         "",
-        "using namespace jitc::front;",
+        "using namespace jitc::api;",
         "",
     ]
     if any(map(_is_forwarded, api.functions)):
@@ -84,12 +84,12 @@ def _caller(api: Api) -> str:
 
 
 def _served_wrapper(api: Api, f: Function, advice: list[str]) -> str:
-    call = f"::jitc::front::{f.served_by}({', '.join(a.name for a in f.args)})"
+    call = f"::jitc::api::{f.served_by}({', '.join(a.name for a in f.args)})"
     head = f"JITC_EXPORT {RETURNS[f.returns]} {f.name}({_parameters(f)})"
     if f.returns in _PLAIN:
         return f"{head} {{ return {call}; }}"
     if _is_forwarded(f):
-        forward = call.replace("jitc::front::", "jitc::front::forward::")
+        forward = call.replace("jitc::api::", "jitc::api::forward::")
         other = _refusal(api, f, f.kernels, advice) if f.kernels else call
         call = f"runs_kernels() ? {forward} : {other}"
     elif f.kernels:
@@ -110,9 +110,9 @@ def symbols() -> str:
     names = sorted(f.name for f in driver.API.functions)
     lines = [BANNER, '#include "api/common/symbols.h"', "", "#include <cstdint>", "", 'extern "C" {']
     lines += [f'extern int32_t jitc_symbol_{n}() __asm__("{n}");' for n in names]
-    lines += ["}", "", "namespace jitc::front {", "// sorted by name", "const Symbol kDriverSymbols[] = {"]
+    lines += ["}", "", "namespace jitc::api {", "// sorted by name", "const Symbol kDriverSymbols[] = {"]
     lines += [f'    {{"{n}", reinterpret_cast<void*>(&jitc_symbol_{n})}},' for n in names]
-    lines += ["};", f"const unsigned kDriverSymbolCount = {len(names)};", "", "}  // namespace jitc::front", ""]
+    lines += ["};", f"const unsigned kDriverSymbolCount = {len(names)};", "", "}  // namespace jitc::api", ""]
     return "\n".join(lines)
 
 
@@ -123,12 +123,12 @@ def header_check() -> str:
     """
     lines = [BANNER]
     lines += [f"#include <{api.header}>" for api in APIS]
-    lines += ['#include "abi_check.h"', "", "namespace jitc::front {", ""]
+    lines += ['#include "abi_check.h"', "", "namespace jitc::api {", ""]
     for api in APIS:
         lines.append(f"// {api.title}")
         lines += [_check(f) for f in served(api) if _declared(f) and f.name not in CUDA12]
         lines.append("")
-    return "\n".join([*lines, "}  // namespace jitc::front", ""])
+    return "\n".join([*lines, "}  // namespace jitc::api", ""])
 
 
 def header12_check() -> str:
@@ -139,11 +139,11 @@ def header12_check() -> str:
     checked = [f for f in served(cudart.API) if _declared(f) and f.name != "cudaStreamGetCaptureInfo"]
     later = frozenset().union(*cudart_12.ADDED.values())
     lines = [BANNER, f"#include <{cudart.API.header}>", '#include "abi_check_function.h"', ""]
-    lines += ["namespace jitc::front {", ""]
+    lines += ["namespace jitc::api {", ""]
     lines += [_check(f) for f in checked if f.name not in later]
     for version, names in sorted(cudart_12.ADDED.items()):
         lines += ["", f"#if CUDART_VERSION >= {version}", *(_check(f) for f in checked if f.name in names), "#endif"]
-    return "\n".join([*lines, "", "}  // namespace jitc::front", ""])
+    return "\n".join([*lines, "", "}  // namespace jitc::api", ""])
 
 
 def _check(f: Function) -> str:

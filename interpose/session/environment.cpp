@@ -7,8 +7,8 @@
 namespace jitc::runtime {
 namespace {
 
-/// Empty in a program that runs with more rights than its caller (set-uid): the caller wrote the environment,
-/// and must not choose whom the program talks to.
+/// Empty in a program that runs with more rights than its caller (set-uid): the caller wrote the environment
+/// and must not choose which service the program talks to.
 std::string variable(const char* name) {
   const char* value = ::secure_getenv(name);
   return value != nullptr ? value : "";
@@ -38,16 +38,16 @@ uint32_t service_timeout_seconds() {
   return static_cast<uint32_t>(first_number({"JITC_SERVICE_TIMEOUT"}, 120));
 }
 
-Place place_in_job() {
-  Place place;
-  place.rank = static_cast<int32_t>(first_number({"RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}, -1));
-  place.world_size =
+JobRank rank_in_job() {
+  JobRank found;
+  found.rank = static_cast<int32_t>(first_number({"RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}, -1));
+  found.world_size =
       static_cast<int32_t>(first_number({"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"}, 0));
-  place.job = variable("TORCHELASTIC_RUN_ID");
-  if (place.job == "none") place.job.clear();  // torchrun's default says nothing
+  found.job = variable("TORCHELASTIC_RUN_ID");
+  if (found.job == "none") found.job.clear();  // torchrun's default says nothing
   const std::string master = variable("MASTER_ADDR");
-  if (place.job.empty() && !master.empty()) place.job = master + ":" + variable("MASTER_PORT");
-  return place;
+  if (found.job.empty() && !master.empty()) found.job = master + ":" + variable("MASTER_PORT");
+  return found;
 }
 
 }  // namespace jitc::runtime

@@ -1,4 +1,6 @@
-// What the process's environment says about the service and about its own place in the job.
+// What the environment variables say: where the service is, which rank of which job this process is.
+//
+// Called by: node.cpp, reconnect.cpp, service_rpc.cpp.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,14 +9,14 @@ namespace jitc::runtime {
 
 /// JITC_SOCKET, else $XDG_RUNTIME_DIR/jitc/proxyd.sock, else /run/jitc/proxyd.sock.
 std::string service_socket();
-/// JITC_SERVICE_TIMEOUT: seconds that a vanished service is waited for.
+/// JITC_SERVICE_TIMEOUT: how many seconds to wait for a service that has vanished.
 uint32_t service_timeout_seconds();
 
-struct Place {
+struct JobRank {
   int32_t rank = -1, world_size = 0;  // -1: unknown
   std::string job;
 };
-/// As launchers tell it: torchrun, Open MPI, Slurm.
-Place place_in_job();
+/// As the launcher has set it: torchrun, Open MPI, Slurm.
+JobRank rank_in_job();
 
 }  // namespace jitc::runtime

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "session.h"
+#include "message.h"
 
 namespace jitc::runtime {
 namespace {

@@ -1,13 +1,14 @@
 // Opens libjitc_transport.so on first use.
 //
-// Called by: service_rpc.cpp, worker_connection.cpp. Promise: looked for beside the library that holds this
-// code, then by the loader's own rules; its symbols stay out of the program's way (RTLD_LOCAL).
+// Called by: service_rpc.cpp, worker_connection.cpp. Promises: the library beside the one that holds this
+// code is preferred, then the loader's own rules apply; its symbols are invisible to the program
+// (RTLD_LOCAL).
 #pragma once
 #include "jitc/transport.h"
 
 namespace jitc::runtime {
 
-/// The transport, or nullptr (one message on stderr says why).
+/// The transport, or nullptr with one message on stderr that says why.
 const jitc_transport_api* transport();
 
 }  // namespace jitc::runtime

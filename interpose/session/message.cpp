@@ -1,4 +1,4 @@
-// What the user and the program are told: lines on stderr, jitc_last_message().
+// See message.h.
 #include "message.h"
 
 #include <unistd.h>
@@ -6,21 +6,19 @@
 #include <mutex>
 #include <set>
 
-#include "session.h"
-
 namespace jitc::runtime {
 namespace {
 
-// Programs that run for weeks must not grow by what they were told.
+// A program that runs for weeks must not grow by its messages.
 constexpr size_t kRemembered = 1000;
 
-struct Told {
+struct Reported {
   std::mutex mutex;
   std::set<std::string> texts;
 };
 
-Told& told() {
-  static auto* const instance = new Told;  // threads may speak while the process exits
+Reported& reported() {
+  static auto* const instance = new Reported;  // threads may speak while the process exits
   return *instance;
 }
 
@@ -39,7 +37,7 @@ void say(const std::string& text) {
 
 void message_once(const std::string& text) {
   {
-    Told& state = told();
+    Reported& state = reported();
     const std::lock_guard lock(state.mutex);
     if (state.texts.size() >= kRemembered || !state.texts.insert(text).second) return;
   }

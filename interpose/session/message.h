@@ -1,12 +1,19 @@
-// Lines on stderr and the thread's last message, beside what session.h offers to the front ends.
+// Lines on stderr, and the calling thread's last message.
+//
+// Called by: the session and the API layer. Promise: the memory of a program that runs for weeks does not
+// grow with its messages.
 #pragma once
 #include <string>
 
 namespace jitc::runtime {
 
-/// One line on stderr, each time.
+/// One line on stderr, prefixed "jitc: ", each distinct text once per process.
+void message_once(const std::string& text);
+/// The same, each time.
 void say(const std::string& text);
-/// What set_last_message was given in this thread; never nullptr. For jitc_last_message().
+/// Text for jitc_last_message() of this thread.
+void set_last_message(std::string text);
+/// That text; never nullptr.
 const char* last_message();
 
 }  // namespace jitc::runtime

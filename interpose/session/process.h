@@ -1,18 +1,17 @@
-// Rules of living in a foreign process: forks and threads.
+// Forks and threads: the rules of living in a foreign process.
 //
-// Called by: node.cpp, session_client.cpp. After a fork the child shares nothing with the parent but memory
-// that it must not trust (locks may be held by threads that do not exist there): every entry asks forked()
-// first, objects are leaked, never destroyed. Threads of ours take no signals of the program's.
+// Called by: node.cpp, session_client.cpp. A child made by fork cannot trust the memory that it shares with
+// its parent (locks may be held by threads that do not exist in it). So every entry asks forked() first, and
+// objects are leaked, never destroyed. Threads that jitc starts receive none of the program's signals.
 #pragma once
 
 namespace jitc::runtime {
 
-/// From now on children made by fork are told apart. Called with the first session.
+/// Makes forked() work from now on. Called with the first session.
 void watch_forks();
 /// True in a child made by fork after watch_forks.
 bool forked();
-/// Runs body(argument) on a detached thread with all signals blocked; false when there is no thread to be
-/// had.
+/// Runs body(argument) on a detached thread with all signals blocked; false when no thread can be started.
 bool start_thread(const char* name, void* (*body)(void*), void* argument);
 
 }  // namespace jitc::runtime

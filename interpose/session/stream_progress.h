@@ -1,22 +1,18 @@
 // What was submitted to each stream and how far each has come.
 //
-// Called by: session_client.cpp. Promises: reading takes no lock and never waits (event queries of a
-// watchdog ask thousands of times a second); values never go back. Writers hold the session's lock.
-//
-// A hash table that only grows. A full one is replaced by one of twice the size; the old one is kept
-// until the end, because a reader may still be in it (all old ones together are smaller than the newest).
+// Called by: session_client.cpp. Promises: reading takes no lock and never waits (a watchdog queries events
+// thousands of times a second); values never go back. Writers hold the session's lock.
 #pragma once
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <vector>
+
+#include "lookup_table.h"
 
 namespace jitc::runtime {
 
-class Progress {
+class StreamProgress {
  public:
-  Progress();
   /// Sequence of the last op submitted to the stream, 0: none.
   uint64_t submitted(uint64_t stream) const;
   /// Whether the stream has executed everything up to sequence.
@@ -28,23 +24,15 @@ class Progress {
   void advance_all(uint64_t sequence);
 
  private:
-  struct Entry {
-    std::atomic<uint64_t> key{0};  // stream + 1; 0: free
+  struct Sequences {
     std::atomic<uint64_t> submitted{0}, executed{0};
+    void carry(const Sequences& from);
+    bool forgotten() const { return false; }
   };
-  struct Table {
-    explicit Table(size_t size) : mask(size - 1), entries(std::make_unique<Entry[]>(size)) {}
-    size_t mask, used = 0;
-    std::unique_ptr<Entry[]> entries;
-  };
+  static constexpr size_t kFirst = 256;  // a program with PyTorch's stream pools has 65 to 130
+  static uint64_t key_of(uint64_t stream) { return stream + 1; }
 
-  static Entry* slot(const Table& table, uint64_t key);
-  const Entry* find(uint64_t stream) const;
-  Entry& entry(uint64_t stream);
-  void grow();
-
-  std::vector<std::unique_ptr<Table>> tables_;
-  std::atomic<Table*> current_;
+  LookupTable<Sequences> streams_{kFirst};
   std::atomic<uint64_t> everywhere_{0};
 };
 

@@ -190,7 +190,7 @@ class Function:
 
     @property
     def served_by(self) -> str:
-        """Name of the hand-written function (namespace jitc::front) behind the wrapper."""
+        """Name of the hand-written function (namespace jitc::api) behind the wrapper."""
         return self.like or self.name
 
 

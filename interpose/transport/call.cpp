@@ -11,7 +11,7 @@ namespace {
 // Large windows, so that a megabyte's worth of results never waits for a WINDOW_UPDATE's round trip.
 constexpr int32_t kWindow = 16 << 20;
 constexpr uint32_t kFrame = 1 << 20;
-// Room that produce wants before it asks nghttp2 for another frame (data frames have at most 16 KiB).
+// The room that produce needs before it asks nghttp2 for another frame (data frames have at most 16 KiB).
 constexpr size_t kFrameRoom = 24 << 10;
 constexpr size_t kFrameHeader = 9;
 
@@ -52,7 +52,7 @@ struct Call::Callbacks {
                      void* user) noexcept {
     Call& self = call(user);
     if (stream != self.stream_ || self.closed_) return 0;
-    // An answer that is no gRPC may have a body of any kind: the status will say what it is.
+    // An answer that is not gRPC may have any body; its status says what it is.
     if (self.http_status_ != 200) return 0;
     const bool good = self.assembler_.feed(data, size, [&](const uint8_t* message, size_t bytes) {
       ++self.delivered_;
@@ -66,7 +66,7 @@ struct Call::Callbacks {
     Call& self = call(user);
     if (frame->hd.type == NGHTTP2_SETTINGS) self.greeted_ = true;
     const bool content = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
-    // The server's last word ends the call; whether our direction is still open does not matter.
+    // The server's trailers end the call, even if our direction is still open.
     if (content && frame->hd.stream_id == self.stream_ && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
       self.finish(0);
     return 0;
@@ -141,7 +141,7 @@ void Call::queue(std::vector<uint8_t> message) {
   queue_.push_back(std::move(message));
 }
 
-/// Makes the next message the one under way; false when there is none.
+/// Starts to send the next message; false when there is none.
 bool Call::fetch() {
   drop_message();
   if (closed_) return false;
@@ -201,7 +201,7 @@ void Call::produce(Outgoing& out) {
     if (size > 0) out.append(data, static_cast<size_t>(size));
     if (out.size() == before) break;
   }
-  // After an error of the peer's, nghttp2 sends GOAWAY and then wants nothing more.
+  // After an error of the peer, nghttp2 sends GOAWAY and then wants nothing more.
   if (!nghttp2_session_want_read(session_) && !nghttp2_session_want_write(session_))
     fail(kInternal, end_text());
 }

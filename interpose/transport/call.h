@@ -1,9 +1,9 @@
 // One gRPC call on an HTTP/2 connection of its own, as a state machine: bytes in, bytes out.
 //
-// Called by: connection.cpp, always under one lock. Promises: no I/O, no thread, no lock of its own; messages
-// are delivered in order and whole; closed is called exactly once and nothing after it; a peer that breaks
-// the protocol ends the call with a status and a text, never the process. nghttp2 keeps HTTP/2's own rules
-// (frames, header compression, windows); this file adds gRPC.
+// Called by: connection.cpp, always under one lock. Promises: it has no I/O, thread or lock of its own;
+// messages are delivered whole and in order; closed is called exactly once and nothing after it; a peer that
+// breaks the protocol ends the call with a status and a text, never the process. nghttp2 keeps HTTP/2's own
+// rules (frames, header compression, windows); this file adds gRPC.
 #pragma once
 #include <nghttp2/nghttp2.h>
 
@@ -49,24 +49,24 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  /// A message of the caller's own, sent before any from callbacks.next.
+  /// Queues a message, to be sent before any from callbacks.next.
   void queue(std::vector<uint8_t> message);
   size_t queued() const { return queued_; }
-  /// Makes bytes for the peer, as far as they fit and flow control lets them.
+  /// Produces bytes for the peer, as far as they fit and flow control allows.
   void produce(Outgoing& out);
   /// Takes in bytes from the peer.
   void receive(const uint8_t* data, size_t size);
   void ping();
-  /// Tells the peer that we are gone (RST_STREAM); closed is not called.
+  /// Cancels the call at the peer (RST_STREAM); closed is not called.
   void cancel();
-  /// Ends the call from this side: closed is called unless it was already.
+  /// Ends the call from this side; closed is called, unless it was already.
   void fail(int status, const std::string& message);
   bool closed() const { return closed_; }
   /// The gRPC status, once closed.
   int status() const { return status_; }
   /// Messages delivered so far.
   uint64_t delivered() const { return delivered_; }
-  /// Why the connection's end is an error, in the words for the user.
+  /// Why the end of the connection is an error, as text for the user.
   std::string end_text() const;
 
  private:
@@ -85,7 +85,7 @@ class Call {
   nghttp2_session* session_ = nullptr;
   int32_t stream_ = -1;
 
-  // Sending: the message under way as spans (its prefix first), and the caller's own queue.
+  // Sending: the current message as spans (its prefix first), and the queue of the caller.
   static constexpr size_t kParts = 16;
   std::array<uint8_t, kPrefixBytes> prefix_{};
   std::array<jitc_bytes, kParts + 1> spans_{};

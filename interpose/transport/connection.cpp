@@ -9,7 +9,8 @@ namespace jitc::transport {
 namespace {
 
 constexpr size_t kReadBytes = size_t{256} << 10;
-// Turns of one pump, so that a fast peer cannot keep a waiter from looking whether it is done.
+// Reads of one pump. With a fast peer there could be more; but a waiter must be able to look whether it is
+// done.
 constexpr int kReads = 8;
 
 }  // namespace
@@ -29,12 +30,12 @@ bool Connection::pump_out() {
     sent |= flush();
     if (blocked_) break;
   }
-  // A thread that sleeps on the socket must notice that the call is over.
+  // Wakes a thread that sleeps on the socket: the call is over.
   if (call_.closed()) ::shutdown(socket_.get(), SHUT_RDWR);
   return sent;
 }
 
-/// Hands bytes to the kernel. A broken pipe is not the end yet: the peer's last words may wait to be read.
+/// Hands bytes to the kernel. A broken pipe is not the end yet: bytes of the peer may still wait to be read.
 bool Connection::flush() {
   bool sent = false;
   blocked_ = false;

@@ -81,7 +81,7 @@ bool Assembler::read_prefix(const uint8_t* prefix) {
   return true;
 }
 
-/// Adds to the message that is being put together, at most up to its end; 0 when it cannot be one.
+/// Adds bytes to the current message, at most up to its end; 0 when it cannot be a message.
 size_t Assembler::take(const uint8_t* data, size_t size) {
   size_t taken = 0;
   if (buffer_.size() < kPrefixBytes) {

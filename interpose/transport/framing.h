@@ -1,7 +1,7 @@
 // gRPC's own framing on HTTP/2: length-prefixed messages and the status in the trailers.
 //
-// Called by: call.cpp. Promises: no I/O; a message of any size is put together from pieces of any size;
-// a length that nobody sends (damage, another protocol) is an error before memory is allocated for it.
+// Called by: call.cpp. Promises: no I/O; a message of any size is assembled from pieces of any size; an
+// absurd length (damage, another protocol) is an error before memory is allocated for it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace jitc::transport {
 inline constexpr size_t kPrefixBytes = 5;
 inline constexpr size_t kMessageLimit = size_t{64} << 20;
 
-/// gRPC status codes that this code gives out itself.
+/// gRPC status codes that originate here.
 enum Status : int {
   kOk = 0,
   kCancelled = 1,
@@ -28,14 +28,14 @@ enum Status : int {
 
 void write_prefix(uint8_t* out, size_t size);
 std::string percent_decode(std::string_view text);
-/// Status for an HTTP status, and for an HTTP/2 error code, where no grpc-status came.
+/// The gRPC status for an HTTP status, and for an HTTP/2 error code, if no grpc-status came.
 int status_of_http(int http_status);
 int status_of_reset(uint32_t error_code);
 
-/// Puts messages together.
+/// Assembles messages.
 class Assembler {
  public:
-  /// Calls deliver(data, size) for every whole message; false when the bytes are no gRPC (error says why).
+  /// Calls deliver(data, size) for every whole message; false when the bytes are not gRPC (error says why).
   template <class Deliver>
   bool feed(const uint8_t* data, size_t size, Deliver&& deliver) {
     while (size > 0) {
@@ -60,7 +60,7 @@ class Assembler {
     return true;
   }
   const std::string& error() const { return error_; }
-  /// Bytes of a message that is not whole yet.
+  /// Bytes of an incomplete message.
   size_t partial() const { return buffer_.size(); }
 
  private:

@@ -16,9 +16,9 @@
 namespace jitc::transport {
 namespace {
 
-// What a forked child has to close. A fixed table of atomics, because the child may touch no lock and no
-// heap: another thread may have held them at the moment of the fork. A full table only means that a
-// child keeps a copy until it ends.
+// The descriptors that a forked child has to close. A fixed table of atomics, because the child must not
+// touch a lock or the heap: another thread may have held them at the moment of the fork. If the table is
+// full, a child keeps its copy of a descriptor until it ends.
 std::array<std::atomic<int>, 512> open_descriptors;
 
 void close_in_child() {
@@ -38,7 +38,7 @@ void remember(int fd) {
   }
 }
 
-/// False in a child that has closed it already.
+/// False in a child, which has closed it already.
 bool forget(int fd) {
   for (auto& slot : open_descriptors) {
     int mine = fd + 1;

@@ -1,14 +1,14 @@
 // Unix sockets of the training process.
 //
 // Called by: connection.cpp, stream.cpp. Promises: descriptors are close-on-exec, and a child made by fork
-// closes its copies at once (it would otherwise keep the parent's connection open, so that the other
-// side never learns that the parent has hung up); nothing is sent by the child.
+// closes its copies at once (otherwise it would keep the parent's connection open, and the other side would
+// never learn that the parent has hung up); the child sends nothing.
 #pragma once
 #include <string>
 
 namespace jitc::transport {
 
-/// A descriptor that is closed with its owner, and in children made by fork.
+/// A descriptor that is closed by its owner, and in children made by fork.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -24,7 +24,7 @@ class Descriptor {
   int fd_ = -1;
 };
 
-/// Connects without blocking for long; on failure returns an empty descriptor and -errno in error.
+/// Connects without blocking for long. On failure the descriptor is empty and error has -errno.
 Descriptor connect_unix(const std::string& path, int* error);
 
 }  // namespace jitc::transport

@@ -18,8 +18,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// After a burst the background thread looks again every 100 us, ten times, before it asks to be woken:
-// while a program issues work, its ops gather into one message per look and nobody pays for a wake-up.
+// After a burst the background thread looks again every 100 us, ten times, before it asks to be woken. So
+// while a program issues work, its ops gather into one message per look, and no caller pays for a wake-up.
 constexpr timespec kLook{0, 100'000};
 constexpr int kLooks = 10;
 constexpr size_t kQueueLimit = size_t{4} << 20;
@@ -67,13 +67,13 @@ Stream::~Stream() {
 void Stream::start_thread() {
   sigset_t all, before;
   sigfillset(&all);
-  // The program's signals are for the program's threads: the new thread inherits a full mask.
+  // Signals are for the program's own threads: the new thread inherits a full mask.
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, kStackBytes);
   int error = pthread_create(&thread_, &attributes, thread_main, this);
-  // The libraries of a big program can have more thread-local data than our stack.
+  // The thread-local data of a big program's libraries may not fit on a small stack.
   if (error == EINVAL) error = pthread_create(&thread_, nullptr, thread_main, this);
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -142,8 +142,8 @@ void Stream::wake() {
   [[maybe_unused]] const ssize_t written = ::write(bell_.get(), &one, sizeof one);
 }
 
-/// Lets the background thread's sleep end for what is its business now: nothing to read while somebody
-/// waits (that thread reads itself; no wake-up, no race for the bytes), room to write when bytes are due.
+/// Sets what ends the sleep of the background thread. While a caller waits, that caller reads the socket
+/// itself (no wake-up, no race for the bytes); room to write counts only when there are bytes to send.
 void Stream::watch_socket() {
   uint32_t wanted = 0;
   const bool over = ending_ || connection_.call().closed();
@@ -151,7 +151,7 @@ void Stream::watch_socket() {
   if (!over && connection_.blocked()) wanted |= EPOLLOUT;
   if (wanted == watched_) return;
   epoll_event event{wanted, {.fd = connection_.fd()}};
-  // Nothing wanted must mean "not in the set": epoll reports hang-ups of all that is in it.
+  // If nothing is wanted, the socket must leave the set: epoll reports hang-ups of everything in it.
   const int change = wanted == 0 ? EPOLL_CTL_DEL : watched_ == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
   ::epoll_ctl(poller_.get(), change, connection_.fd(), &event);
   watched_ = wanted;
@@ -206,7 +206,7 @@ int Stream::wait_locked(Lock& lock, Done done, void* context, Clock::time_point 
   return result;
 }
 
-/// Drives the I/O until this caller is done, the call is over or the time is.
+/// Drives the I/O until this caller is done, the call is over or the time has passed.
 void Stream::lead(Lock& lock, Done done, void* context, Clock::time_point deadline) {
   leader_ = true;
   watch_socket();
@@ -229,8 +229,8 @@ void Stream::lead(Lock& lock, Done done, void* context, Clock::time_point deadli
   leader_ = false;
 }
 
-/// When the leader must look whether the server still lives: a while after the last sign of life, and a
-/// while after a PING that nothing answered.
+/// When the leader has to check whether the server still lives: some time after the last sign of life, and
+/// some time after an unanswered PING.
 Clock::time_point Stream::silence_limit(Clock::time_point led_since) const {
   const Clock::time_point heard = connection_.last_heard();
   if (pinged_ > heard) return pinged_ + (dead_after_ - ping_after_);

@@ -1,9 +1,9 @@
 // Who drives the I/O of a bidirectional call.
 //
-// Called by: api.cpp. A thread that waits drives it itself (the leader), so that a synchronous round trip
-// needs no hop between threads; others that wait meanwhile (followers) sleep and are woken when messages
-// came, and one of them takes over when the leader leaves. One background thread drives it when nobody
-// waits: it sleeps in the kernel, and producers wake it only when it says that it is asleep.
+// Called by: api.cpp. A waiting thread drives the I/O itself (the leader), so that a synchronous round trip
+// needs no hop between threads. Other waiting threads (followers) sleep; they are woken when messages arrive,
+// and one of them takes over when the leader leaves. When no thread waits, one background thread drives the
+// I/O: it sleeps in the kernel, and producers wake it only if it has announced that it sleeps.
 //
 // Locks: io_ guards everything, is held for one turn of I/O, never across a sleep. Callbacks run under it.
 #pragma once

@@ -1,4 +1,4 @@
-"""The device ops: the narrow waist between front ends, journal and back ends.
+"""The device ops: the narrow waist between API layer, journal and back ends.
 
 Every API function lowers to these ops, every back end executes these ops, the journal is a
 sequence of these ops. This table is the only description of their packed form; the C++ structs

@@ -1,13 +1,14 @@
-// The structures that cross the API by value or are filled in as a whole, as the C ABI has them.
+// The structures that cross the API by value or are filled in as a whole, as the C ABI has them; and numbers
+// of CUDA that more than one source needs.
 //
-// Included by the generated wrappers and the front ends. Promise: same size and layout as NVIDIA's own
-// types of CUDA 13 and NCCL 2.28 (proved by tests/unit/interpose/check); nothing of NVIDIA's headers is
+// Included by the generated wrappers and the API layer. Promises: each type has the size and layout of
+// NVIDIA's own, of CUDA 13 and NCCL 2.28 (tests/unit/interpose/check proves it); NVIDIA's headers are not
 // needed.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
-namespace jitc::front {
+namespace jitc::api {
 
 struct Dim3 {
   uint32_t x, y, z;
@@ -49,6 +50,35 @@ struct AllocationProp {
   uint8_t reserved[4];
 };
 
+/// CUdevice_attribute, cudaDeviceAttr: what is asked by name here.
+enum DeviceAttribute : int32_t {
+  kMaxThreadsPerBlock = 1,
+  kMaxBlockX = 2,  // y and z follow
+  kMaxGridX = 5,   // y and z follow
+  kPciBus = 33,
+  kPciDevice = 34,
+  kPciDomain = 50,
+  kCapabilityMajor = 75,
+  kCapabilityMinor = 76,
+};
+
+/// CUlaunchAttributeID, cudaLaunchAttributeID, cudaStreamAttrID.
+enum LaunchAttributeId : uint32_t {
+  kIgnore = 0,
+  kAccessPolicyWindow = 1,
+  kCooperative = 2,
+  kSynchronizationPolicy = 3,
+  kClusterDimension = 4,
+  kClusterSchedulingPolicy = 5,
+  kProgrammaticStreamSerialization = 6,
+  kLaunchPriority = 8,
+  kMemorySyncDomainMap = 9,
+  kMemorySyncDomain = 10,
+  kPreferredClusterDimension = 11,
+  kPreferredSharedCarveout = 14,
+  kNvlinkCentricScheduling = 16,
+};
+
 struct FuncAttributes {
   size_t shared_bytes, const_bytes, local_bytes;
   int32_t max_threads, registers, ptx_version, binary_version, cache_mode, max_dynamic_shared, carveout;
@@ -83,4 +113,4 @@ struct Heuristic {
   int32_t reserved[4];
 };
 
-}  // namespace jitc::front
+}  // namespace jitc::api

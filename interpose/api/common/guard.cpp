@@ -1,28 +1,25 @@
-// Refusals, the last error, numbers for new things: the parts of guard.h and handles.h that are no templates.
+// See guard.h: refusals.
 #include "guard.h"
 
 #include <dlfcn.h>
 
-#include <atomic>
 #include <span>
 #include <string_view>
 
-#include "handles.h"
+#include "session/message.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
-
-thread_local Status last_error = kSuccess;
 
 void say_refused(const char* name, const std::string& why) noexcept {
   try {
     runtime::message_once(std::string(name) + " is not supported: " + why);
   } catch (...) {
-    // Out of memory: the status still tells.
+    // Out of memory: the status has to do.
   }
 }
 
-/// The title of the library that the address lies in, when it is one that is not served; null: it is not.
+/// The title of the library that holds the address, if that library is not served; else null.
 const char* unserved_library(const void* address) {
   Dl_info found{};
   if (!address || !dladdr(address, &found) || !found.dli_fname) return nullptr;
@@ -34,36 +31,6 @@ const char* unserved_library(const void* address) {
 }
 
 }  // namespace
-
-uint64_t new_handle(Kind kind) {
-  static std::atomic<uint64_t> last{0};
-  constexpr uint64_t kNoAddress = uint64_t{1} << 62;
-  return kNoAddress | ++last << 16 | uint64_t{static_cast<uint8_t>(kind)} << 8;
-}
-
-Status keep_error(Status status) {
-  if (status != kSuccess && status != kNotReady) last_error = status;
-  return status;
-}
-
-Status from_result(uint32_t status) {
-  // An operator's own error is told by client_shim where the operator was called.
-  return status > 0xffff ? kUnknown : static_cast<Status>(status);
-}
-
-Status too_many(const char* what, size_t most) {
-  runtime::message_once("this program has " + std::to_string(most) + " " + what +
-                        ", and one program may not have more: destroy those that are not needed any more");
-  return kOutOfMemory;
-}
-
-int32_t cudaPeekAtLastError() { return last_error; }
-
-int32_t cudaGetLastError() {
-  const Status out = last_error;
-  last_error = kSuccess;
-  return out;
-}
 
 Status refuse_cudart(const char* name, const char* advice) noexcept {
   say_refused(name, advice);
@@ -93,4 +60,4 @@ Status refuse_cudnn(const char* name, const char* advice) noexcept {
   return kDnnNotSupported;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,18 +1,18 @@
-// What stands between an exported symbol and the hand-written function behind it.
+// The guard between an exported symbol and the hand-written function behind it.
 //
 // Included by the generated wrappers only. Promises: no exception leaves; the runtime API's last error
-// is kept per thread; in a child made by fork nothing that needs the service is tried.
+// is kept per thread; in a child made by fork, no function that needs the service is called.
 #pragma once
 #include <exception>
 #include <new>
 
-#include "front.h"
+#include "visible_devices.h"
 
 #define JITC_EXPORT extern "C" __attribute__((visibility("default")))
 
-namespace jitc::front {
+namespace jitc::api {
 
-/// Status of a call, whatever it throws. The numbers are cudaError_t's.
+/// The status of a call; an exception becomes one of the given statuses.
 template <bool kNeedsService, class Call>
 Status run_guarded(Call&& call, Status in_child, Status no_memory, Status unknown) noexcept {
   try {
@@ -51,22 +51,22 @@ Status guard_cudnn(Call&& call) noexcept {
   return run_guarded<kNeedsService>(call, kNotInitialized, kNoHostMemory, kInternalError);
 }
 
-/// A function that the spec refuses: says once what to do, returns the API's not-supported error.
+/// For a function that the spec refuses: says once what to do, returns the not-supported error of the API.
 Status refuse_cudart(const char* name, const char* advice) noexcept;
-/// caller: an address in the code that called; a library that is not served is named.
+/// caller: an address in the calling code; if that is a library that is not served, the message names it.
 Status refuse_driver(const char* name, const char* advice, const void* caller = nullptr) noexcept;
 Status refuse_nccl(const char* name, const char* advice) noexcept;
 Status refuse_cublas(const char* name, const char* advice) noexcept;
 Status refuse_cublaslt(const char* name, const char* advice) noexcept;
 Status refuse_cudnn(const char* name, const char* advice) noexcept;
 
-/// A library of NVIDIA's that is not served: start of its file's name, and its title.
+/// A library of NVIDIA that is not served: how the name of its file begins, and its title.
 struct Unserved {
   const char *file, *title;
 };
 extern const Unserved kUnserved[];
 extern const unsigned kUnservedCount;
-/// An entry of such a library: says so once, returns the library's own status.
+/// For an entry of such a library: says once that it is not served, returns the library's own status.
 Status refuse_unserved(const char* title, const char* name, Status status) noexcept;
 
-}  // namespace jitc::front
+}  // namespace jitc::api

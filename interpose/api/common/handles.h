@@ -1,8 +1,8 @@
-// One table class for everything that the program holds a handle of.
+// The table class for everything that the program holds a handle of.
 //
 // Used by stream, event, collective, mapping, blas, blaslt and dnn. Promises: a handle is never reused for
-// another object, so a stale or invented one is told from a live one; look-ups copy the object out and never
-// block each other; a table that is as full as one program may have it takes no more. A handle looks like an
+// another object, so a stale or invented one is recognized; look-ups copy the object out and never block each
+// other; a table that is as full as one program may have it takes no more. A handle looks like an
 // even, non-negative, non-zero 64-bit number and is never dereferenced: 22 bits generation, 24 bits slot, 8
 // bits kind, 8 zero bits.
 #pragma once
@@ -12,7 +12,7 @@
 #include <shared_mutex>
 #include <vector>
 
-namespace jitc::front {
+namespace jitc::api {
 
 enum class Kind : uint8_t {
   stream = 1,
@@ -36,8 +36,8 @@ enum class Kind : uint8_t {
   group_event = 64,
 };
 
-/// A number for something that is not in a table of this kind: never given out twice, and no address of the
-/// program's, so that it can be told from one.
+/// A number for something that is in no table. It is never given out twice and is never an address of the
+/// program, so that the two cannot be confused.
 uint64_t new_handle(Kind kind);
 
 template <class T, Kind kKind>
@@ -132,4 +132,4 @@ class HandleTable {
   std::deque<uint32_t> free_;
 };
 
-}  // namespace jitc::front
+}  // namespace jitc::api

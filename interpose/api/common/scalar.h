@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace jitc::front {
+namespace jitc::api {
 
 inline double half_to_double(uint16_t bits) {
   const int exponent = bits >> 10 & 0x1f, mantissa = bits & 0x3ff;
@@ -26,4 +26,4 @@ double read_as(const void* from) {
   return static_cast<double>(value);
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

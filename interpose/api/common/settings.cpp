@@ -1,4 +1,4 @@
-// See settings.h. Limits and flags of devices as the runtime API sets them are here too.
+// See settings.h; also the functions of the runtime API for limits and flags of a device.
 #include "settings.h"
 
 #include <algorithm>
@@ -7,7 +7,11 @@
 #include <cstring>
 #include <string>
 
-namespace jitc::front {
+#include "api/generated/generated_api.h"
+#include "session/message.h"
+#include "visible_devices.h"
+
+namespace jitc::api {
 namespace {
 constexpr Status kUnsupportedLimit = 215;
 
@@ -31,8 +35,8 @@ const Limit* limit_of(int32_t number) {
                                                                      : nullptr;
 }
 
-// cudaDeviceSchedule*, cudaDeviceMapHost, cudaDeviceLmemResizeToMax, cudaDeviceSyncMemops; the driver's are
-// the same.
+// cudaDeviceSchedule*, cudaDeviceMapHost, cudaDeviceLmemResizeToMax, cudaDeviceSyncMemops; the driver has the
+// same.
 constexpr uint32_t kSchedule = 7, kMapHost = 8, kResizeToMax = 16, kSyncMemops = 128;
 std::array<std::atomic<uint32_t>, kMaxDevices> flags_of_devices;
 
@@ -41,34 +45,36 @@ bool are_known(uint32_t flags) {
   return !(flags & ~(kSchedule | kMapHost | kResizeToMax | kSyncMemops)) && !(schedule & (schedule - 1));
 }
 
-/// cudaStreamAttrID. Each of them is about speed: what a stream computes is the same without.
+/// nullptr: there is no such attribute. All of them are about speed; none changes what a stream computes.
 const char* name_of_stream_attribute(int32_t attribute) {
   switch (attribute) {
-    case 1:
+    case kAccessPolicyWindow:
       return "access policy window";
-    case 3:
+    case kSynchronizationPolicy:
       return "synchronization policy";
-    case 8:
+    case kLaunchPriority:
       return "priority";
-    case 9:
+    case kMemorySyncDomainMap:
       return "memory domain map";
-    case 10:
+    case kMemorySyncDomain:
       return "memory domain";
     default:
       return nullptr;
   }
 }
 
-// CUjit_option: what is written by the call. A size is that of the buffer before, of the text after it.
+// CUjit_option: those that the call writes. Before the call a size is that of the buffer, after it of the
+// text.
 constexpr int32_t kWallTime = 2, kInfoLog = 3, kInfoLogBytes = 4, kErrorLog = 5, kErrorLogBytes = 6;
 
-/// Machine code of one kind of GPU is not compiled any more: CUDA has no use for options then.
+/// Machine code of one kind of GPU is not compiled any more, so CUDA ignores the options.
 bool is_machine_code(std::span<const std::byte> image) {
   constexpr std::array<char, 4> kElf{'\x7f', 'E', 'L', 'F'};
   return image.size() >= kElf.size() && std::memcmp(image.data(), kElf.data(), kElf.size()) == 0;
 }
 
-/// True: the option is an output. Logs are empty: what the device's compiler says comes with its error.
+/// True: the option is an output. Logs are empty, because the message of the device's compiler comes with its
+/// error.
 bool answer(int32_t option, void*& value, bool has_room) {
   switch (option) {
     case kWallTime:
@@ -147,4 +153,4 @@ void answer_jit_options(const char* function, std::span<const std::byte> image, 
   }
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,12 +1,15 @@
-// cuBLAS products: every one becomes a matmul op.
+// Products of cuBLAS on the software device: each becomes a matmul op.
 //
-// Promise: what is not served (types, host results) is refused with CUBLAS_STATUS_NOT_SUPPORTED and one
-// message; a wrong argument never reaches the device.
-#include "blas.h"
+// Promises: a call that is not served (types, results on the host) is refused with
+// CUBLAS_STATUS_NOT_SUPPORTED and one message; a wrong argument never reaches the device.
 
 #include "api/common/scalar.h"
+#include "api/generated/generated_api.h"
+#include "blas_handle.h"
+#include "matmul.h"
+#include "session/message.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 Status refuse_types(const char* what) {
@@ -26,7 +29,8 @@ Status product(uint64_t handle, ops::Matmul op, uint32_t compute, Scalars scalar
   if (!scalars.alpha || !scalars.beta) return kBlasInvalidValue;
   op.compute = compute;
   if (!scale_type_of(compute, &op.scale_type)) return refuse_types("this compute type");
-  if (const Status status = set_scalars(&op, scalars.alpha, scalars.beta, blas.pointer_mode == 1))
+  if (const Status status =
+          set_scalars(&op, scalars.alpha, scalars.beta, blas.pointer_mode == kScalarsOnDevice))
     return status;
   return submit_matmul(stream, op);
 }
@@ -43,7 +47,7 @@ ops::Matmul shaped(const Shape& s, uint64_t a, uint32_t type_a, int64_t lda, uin
   op.a = a, op.lda = lda, op.type_a = type_a;
   op.b = b, op.ldb = ldb, op.type_b = type_b;
   op.c = op.d = c, op.ldc = op.ldd = ldc, op.type_c = op.type_d = op.type_bias = type_c;
-  op.epilogue = 1;  // none
+  op.epilogue = kNoEpilogue;
   return op;
 }
 ops::Matmul with_batch(ops::Matmul op, int64_t stride_a, int64_t stride_b, int64_t stride_c, int32_t batch) {
@@ -70,7 +74,7 @@ Status dot(uint64_t handle, int32_t n, uint64_t x, int32_t incx, uint64_t y, int
   Blas blas;
   if (!find_blas(handle, &blas)) return kBlasNotInitialized;
   if (incx <= 0 || incy <= 0) return kBlasNotSupported;
-  if (blas.pointer_mode != 1) {
+  if (blas.pointer_mode != kScalarsOnDevice) {
     runtime::message_once(
         "cuBLAS: dot with its result on the host is not served: set the pointer mode to device");
     return kBlasNotSupported;
@@ -180,4 +184,4 @@ int32_t cublasDotEx(uint64_t handle, int32_t n, uint64_t x, int32_t type_x, int3
              compute);
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -7,12 +7,14 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "api/memory/copy.h"
 #include "api/memory/memory.h"
+#include "session/message.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
-/// Device memory for results on their way to the host: a cell per call, of the next call in turn.
+/// Device memory for results on their way to the host. Each call takes the next cell, in a circle.
 struct Cells {
   static constexpr uint64_t kBytes = 16, kCount = 4096;
   std::mutex mutex;
@@ -30,7 +32,7 @@ uint64_t known_cells(const Session* session) {
   return found == cells().by_session.end() ? 0 : found->second;
 }
 
-/// The address of a cell; 0: no memory. Two threads that come first may allocate twice: one block is given
+/// The address of a cell; 0: no memory. Two threads that come first may both allocate; one block is given
 /// back.
 uint64_t take_cell(Session& session) {
   uint64_t base = known_cells(&session);
@@ -95,7 +97,7 @@ BlasCall& BlasCall::address(uint64_t value) {
 
 BlasCall& BlasCall::scalar(const void* at, uint32_t bytes) {
   if (!at) fail(kBlasInvalidValue);
-  if (blas_.pointer_mode == 1) return address(reinterpret_cast<uint64_t>(at));
+  if (blas_.pointer_mode == kScalarsOnDevice) return address(reinterpret_cast<uint64_t>(at));
   if (!bytes) fail(kBlasNotSupported);
   // A device address in host mode is a mistake that would end the process.
   if (on_device(at)) fail(kBlasInvalidValue);
@@ -106,7 +108,7 @@ BlasCall& BlasCall::scalar(const void* at, uint32_t bytes) {
 
 BlasCall& BlasCall::result(void* at, uint32_t bytes) {
   if (!at) fail(kBlasInvalidValue);
-  if (blas_.pointer_mode == 1) return address(reinterpret_cast<uint64_t>(at));
+  if (blas_.pointer_mode == kScalarsOnDevice) return address(reinterpret_cast<uint64_t>(at));
   if (!bytes) fail(kBlasNotSupported);
   if (on_device(at)) fail(kBlasInvalidValue);
   host_ = at;
@@ -134,4 +136,4 @@ Status BlasCall::submit() {
   return copy(to, scratch_, host_bytes_, stream_, true) ? kBlasExecutionFailed : kSuccess;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

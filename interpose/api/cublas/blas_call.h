@@ -8,26 +8,26 @@
 #include <array>
 
 #include "api/generated/generated_blas_client.h"
-#include "blas.h"
+#include "blas_handle.h"
 #include "blas_types.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 class BlasCall {
  public:
   BlasCall(uint64_t handle, const char* name, uint32_t function);
 
   BlasCall& number(int64_t value);
-  /// Numbers that cuBLAS refuses at once when they are negative, 0, or less than the rows of the matrix.
+  /// Numbers that cuBLAS refuses at once if they are negative, 0, or less than the rows of the matrix.
   BlasCall& count(int32_t value);
   BlasCall& increment(int32_t value);
   BlasCall& leading(int32_t value, int32_t rows);
   BlasCall& address(uint64_t value);
-  /// alpha, beta and their like: by the handle's pointer mode the value or its address.
+  /// For alpha, beta and the like: the value or its address, by the pointer mode of the handle.
   BlasCall& scalar(const void* at, uint32_t bytes);
-  /// What the call computes, for the host or for the device by the same mode.
+  /// For a result that the call computes, on the host or on the device by the same mode.
   BlasCall& result(void* at, uint32_t bytes);
-  /// A status that cuBLAS writes on the host before it returns: the worker reports a bad one as a fault.
+  /// For a status that cuBLAS writes on the host before it returns; the worker reports a bad one as a fault.
   BlasCall& info(int32_t* at);
   Status submit();
 
@@ -47,4 +47,4 @@ class BlasCall {
   Status status_;
 };
 
-}  // namespace jitc::front
+}  // namespace jitc::api

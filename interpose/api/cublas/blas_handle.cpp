@@ -1,15 +1,17 @@
 // cuBLAS handles: stream, pointer mode and the like; versions and texts.
 //
 // Promise: on a device with kernels the worker has the same handle with the same modes before any call that
-// is submitted after them. cublasSetStream takes the workspace away, as the library's does; because PyTorch
-// sets both before every call, the worker is told only when the call comes and the workspace is another one.
+// is submitted after them. cublasSetStream takes the workspace away, as the library's does. PyTorch sets both
+// before every call; so the worker is informed only when a call comes and the workspace is another one.
+#include "blas_handle.h"
+
 #include <utility>
 
 #include "api/common/handles.h"
-#include "blas.h"
+#include "api/generated/generated_api.h"
 #include "jitc/limits.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 using Handles = HandleTable<Blas, Kind::blas>;
@@ -20,7 +22,7 @@ Handles& handles() {
 constexpr int kVersion = 130000;
 constexpr uint64_t kWorkspaceAlignment = 256, kNoWorkspace = UINT64_MAX;
 
-/// Tells the worker of a change; nothing to do on a device without kernels.
+/// Sends a change to the worker; a device without kernels needs none.
 Status send(const Blas& blas, uint64_t handle, ops::BlasField field, int32_t mode,
             Blas::Workspace workspace = {}) {
   if (!blas.session) return kSuccess;
@@ -78,7 +80,7 @@ bool find_blas(uint64_t handle, Blas* out) { return handles().get(handle, out); 
 Status blas_stream(uint64_t handle, Blas* blas, StreamRef* out) {
   if (!handles().get(handle, blas)) return kBlasNotInitialized;
   Status status = kSuccess;
-  if (blas->stream > 2) {
+  if (!is_default_stream(blas->stream)) {
     status = resolve_stream(blas->stream, out);
   } else {
     *out = {session_of(blas->device, &status), 0, blas->device};
@@ -133,7 +135,7 @@ const char* cublasGetStatusName(int32_t status) {
 const char* cublasGetStatusString(int32_t status) { return cublasGetStatusName(status); }
 int32_t cublasSetStream_v2(uint64_t handle, uint64_t stream) {
   StreamRef ref;
-  if (stream > 2 && resolve_stream(stream, &ref)) return kBlasInvalidValue;
+  if (!is_default_stream(stream) && resolve_stream(stream, &ref)) return kBlasInvalidValue;
   return change(handle, [&](Blas& b) { b.stream = stream, b.workspace = {}; });
 }
 int32_t cublasGetStream_v2(uint64_t handle, uint64_t* stream) {
@@ -152,7 +154,7 @@ int32_t cublasGetMathMode(uint64_t handle, int32_t* mode) {
   return read(handle, mode, [](const Blas& b) { return b.math_mode; });
 }
 int32_t cublasSetPointerMode_v2(uint64_t handle, int32_t mode) {
-  if (mode != 0 && mode != 1) return kBlasInvalidValue;
+  if (mode != kScalarsOnHost && mode != kScalarsOnDevice) return kBlasInvalidValue;
   return set_mode(handle, &Blas::pointer_mode, ops::BlasField::pointer_mode, mode);
 }
 int32_t cublasGetPointerMode_v2(uint64_t handle, int32_t* mode) {
@@ -170,4 +172,4 @@ int32_t cublasSetSmCountTarget(uint64_t handle, int32_t count) {
   return change(handle, [](Blas&) {});  // says whether there is such a handle
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,26 +1,71 @@
 // Element and scalar types of cuBLAS by their numbers, for calls that travel as they are.
 //
-// Used by blas_call and lt_call. Promise: 0 for a number that no CUDA version before 14 has given out.
+// Used by blas_call, lt_call and matmul. Promise: 0 for a number that no CUDA version before 14 has given
+// out.
 #pragma once
 #include <cstdint>
 
-namespace jitc::front {
+namespace jitc::api {
+
+/// cudaDataType_t: those that cuBLAS can take as scalars.
+enum DataType : uint32_t {
+  kF32 = 0,
+  kF64 = 1,
+  kF16 = 2,
+  kI8 = 3,
+  kComplexF32 = 4,
+  kComplexF64 = 5,
+  kComplexF16 = 6,
+  kComplexI8 = 7,
+  kU8 = 8,
+  kComplexU8 = 9,
+  kI32 = 10,
+  kComplexI32 = 11,
+  kU32 = 12,
+  kComplexU32 = 13,
+  kBf16 = 14,
+  kComplexBf16 = 15,
+  kI16 = 20,
+  kComplexI16 = 21,
+  kU16 = 22,
+  kComplexU16 = 23,
+  kI64 = 24,
+  kComplexI64 = 25,
+  kU64 = 26,
+  kComplexU64 = 27,
+};
+/// cublasComputeType_t.
+enum Compute : uint32_t {
+  kCompute16F = 64,
+  kCompute16FPedantic = 65,
+  kCompute32F = 68,
+  kCompute32FPedantic = 69,
+  kCompute64F = 70,
+  kCompute64FPedantic = 71,
+  kCompute32I = 72,
+  kCompute32IPedantic = 73,
+  kCompute32FFast16F = 74,
+  kCompute32FFast16BF = 75,
+  kCompute32FFastTF32 = 77,
+  kCompute32FEmulated16BFx9 = 78,
+  kCompute64FEmulatedFixed = 79,
+};
 
 /// Whether a cudaDataType_t is a complex one.
 constexpr bool is_complex(int32_t type) {
   switch (type) {
-    case 4:   // 32F
-    case 5:   // 64F
-    case 6:   // 16F
-    case 7:   // 8I
-    case 9:   // 8U
-    case 11:  // 32I
-    case 13:  // 32U
-    case 15:  // 16BF
-    case 21:  // 16I
-    case 23:  // 16U
-    case 25:  // 64I
-    case 27:  // 64U
+    case kComplexF32:
+    case kComplexF64:
+    case kComplexF16:
+    case kComplexI8:
+    case kComplexU8:
+    case kComplexI32:
+    case kComplexU32:
+    case kComplexBf16:
+    case kComplexI16:
+    case kComplexU16:
+    case kComplexI64:
+    case kComplexU64:
       return true;
     default:
       return false;
@@ -30,34 +75,34 @@ constexpr bool is_complex(int32_t type) {
 /// Bytes of one element of a cudaDataType_t that a scalar can have; 0: none.
 constexpr uint32_t element_bytes(int32_t type) {
   switch (type) {
-    case 3:  // R_8I
-    case 8:  // R_8U
+    case kI8:
+    case kU8:
       return 1;
-    case 2:   // R_16F
-    case 14:  // R_16BF
-    case 20:  // R_16I
-    case 22:  // R_16U
-    case 7:   // C_8I
-    case 9:   // C_8U
+    case kF16:
+    case kBf16:
+    case kI16:
+    case kU16:
+    case kComplexI8:
+    case kComplexU8:
       return 2;
-    case 0:   // R_32F
-    case 10:  // R_32I
-    case 12:  // R_32U
-    case 6:   // C_16F
-    case 15:  // C_16BF
-    case 21:  // C_16I
-    case 23:  // C_16U
+    case kF32:
+    case kI32:
+    case kU32:
+    case kComplexF16:
+    case kComplexBf16:
+    case kComplexI16:
+    case kComplexU16:
       return 4;
-    case 1:   // R_64F
-    case 24:  // R_64I
-    case 26:  // R_64U
-    case 4:   // C_32F
-    case 11:  // C_32I
-    case 13:  // C_32U
+    case kF64:
+    case kI64:
+    case kU64:
+    case kComplexF32:
+    case kComplexI32:
+    case kComplexU32:
       return 8;
-    case 5:   // C_64F
-    case 25:  // C_64I
-    case 27:  // C_64U
+    case kComplexF64:
+    case kComplexI64:
+    case kComplexU64:
       return 16;
     default:
       return 0;
@@ -69,25 +114,25 @@ constexpr uint32_t element_bytes(int32_t type) {
 constexpr uint32_t scalar_bytes(int32_t compute, int32_t type_c) {
   const uint32_t twice = is_complex(type_c) ? 2 : 1;
   switch (compute) {
-    case 64:  // 16F
-    case 65:
+    case kCompute16F:
+    case kCompute16FPedantic:
       return 2 * twice;
-    case 68:  // 32F
-    case 69:
-    case 72:  // 32I
-    case 73:
-    case 74:  // 32F, fast 16F, 16BF, TF32, emulated
-    case 75:
-    case 77:
-    case 78:
+    case kCompute32F:
+    case kCompute32FPedantic:
+    case kCompute32I:
+    case kCompute32IPedantic:
+    case kCompute32FFast16F:
+    case kCompute32FFast16BF:
+    case kCompute32FFastTF32:
+    case kCompute32FEmulated16BFx9:
       return 4 * twice;
-    case 70:  // 64F
-    case 71:
-    case 79:
+    case kCompute64F:
+    case kCompute64FPedantic:
+    case kCompute64FEmulatedFixed:
       return 8 * twice;
     default:
       return 0;
   }
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,11 +1,13 @@
-// The matmul op: scalars, checks, submission. See blas.h.
+// See matmul.h.
+#include "matmul.h"
+
 #include <algorithm>
 
 #include "api/common/scalar.h"
 #include "api/memory/memory.h"
-#include "blas.h"
+#include "session/message.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 double scalar_of(const void* from, uint32_t type) {
@@ -72,25 +74,25 @@ uint64_t type_bytes(uint32_t type) {
 
 bool scale_type_of(uint32_t compute, uint32_t* scale_type) {
   switch (compute) {
-    case 64:
-    case 65:
+    case kCompute16F:
+    case kCompute16FPedantic:
       *scale_type = kF16;
       return true;
-    case 68:
-    case 69:
-    case 74:
-    case 75:
-    case 77:
-    case 78:
+    case kCompute32F:
+    case kCompute32FPedantic:
+    case kCompute32FFast16F:
+    case kCompute32FFast16BF:
+    case kCompute32FFastTF32:
+    case kCompute32FEmulated16BFx9:
       *scale_type = kF32;
       return true;
-    case 70:
-    case 71:
-    case 79:
+    case kCompute64F:
+    case kCompute64FPedantic:
+    case kCompute64FEmulatedFixed:
       *scale_type = kF64;
       return true;
-    case 72:
-    case 73:
+    case kCompute32I:
+    case kCompute32IPedantic:
       *scale_type = kI32;
       return true;
     default:
@@ -105,7 +107,7 @@ Status set_scalars(ops::Matmul* op, const void* alpha, const void* beta, bool on
     op->beta_address = reinterpret_cast<uint64_t>(beta);
     return kSuccess;
   }
-  // PyTorch leaves the pointer mode alone and passes host scalars; a device address here is a mistake.
+  // PyTorch does not set the pointer mode and passes scalars on the host; a device address here is a mistake.
   if (Node::instance().owner(reinterpret_cast<uint64_t>(alpha)) ||
       Node::instance().owner(reinterpret_cast<uint64_t>(beta)))
     return kBlasInvalidValue;
@@ -130,4 +132,4 @@ Status submit_matmul(const StreamRef& stream, ops::Matmul op) {
   return stream.session->submit(op) ? kSuccess : kBlasExecutionFailed;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

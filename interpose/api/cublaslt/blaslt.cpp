@@ -1,18 +1,21 @@
 // cuBLASLt: a product becomes a matmul op with its epilogue.
 //
-// On a device with kernels lt_call.cpp has them both. Promise: what would change the result and is not served
-// makes the heuristic and the product say NOT_SUPPORTED, so that a caller with another way takes it.
-#include "blaslt.h"
+// On a device with kernels, lt_call.cpp serves heuristic and product. Promise: if something that changes the
+// result is not served, both return NOT_SUPPORTED, so that a caller can take another way.
 
+#include "api/cublas/blas_handle.h"
+#include "api/cublas/matmul.h"
+#include "api/generated/generated_api.h"
 #include "api/memory/memory.h"
+#include "blaslt_objects.h"
 #include "lt_call.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 bool epilogue_served(uint32_t epilogue) {
-  // none, ReLU, bias, ReLU + bias, GELU, GELU + bias
-  return epilogue == 1 || epilogue == 2 || epilogue == 4 || epilogue == 6 || epilogue == 32 || epilogue == 36;
+  const uint32_t activation = epilogue & ~kBiasAdded;
+  return epilogue == kNoEpilogue || epilogue == kBiasAdded || activation == kRelu || activation == kGelu;
 }
 
 struct Operands {
@@ -29,7 +32,7 @@ bool served(const Operands& o) {
   for (const Layout* layout : {&o.a, &o.b, &o.c, &o.d})
     if (layout->order != 0 || !type_bytes(layout->type) || layout->batch != o.d.batch) return false;
   uint32_t scale = 0;
-  return !o.desc.unserved && epilogue_served(o.desc.epilogue) && o.desc.pointer_mode <= 1 &&
+  return !o.desc.unserved && epilogue_served(o.desc.epilogue) && o.desc.pointer_mode <= kScalarsOnDevice &&
          scale_type_of(o.desc.compute, &scale) && scale == o.desc.scale_type &&
          (o.desc.bias_type < 0 || type_bytes(static_cast<uint32_t>(o.desc.bias_type)));
 }
@@ -46,7 +49,7 @@ ops::Matmul to_op(const Operands& o) {
   op.ldc = o.c.ld, op.stride_c = o.c.stride, op.type_c = o.c.type;
   op.ldd = o.d.ld, op.stride_d = o.d.stride, op.type_d = o.d.type;
   op.compute = o.desc.compute, op.scale_type = o.desc.scale_type, op.epilogue = o.desc.epilogue;
-  op.bias = o.desc.epilogue & 4 ? o.desc.bias : 0;
+  op.bias = o.desc.epilogue & kBiasAdded ? o.desc.bias : 0;
   op.type_bias = o.desc.bias_type < 0 ? o.d.type : static_cast<uint32_t>(o.desc.bias_type);
   return op;
 }
@@ -95,10 +98,11 @@ int32_t cublasLtMatmul(uint64_t handle, uint64_t desc, const void* alpha, uint64
   ops::Matmul op = to_op(operands);
   op.a = a, op.b = b, op.c = c, op.d = d;
   const uint64_t bias_bytes = static_cast<uint64_t>(op.m) * type_bytes(op.type_bias);
-  if ((operands.desc.epilogue & 4) && device_range(op.bias, bias_bytes) != ref.session)
+  if ((operands.desc.epilogue & kBiasAdded) && device_range(op.bias, bias_bytes) != ref.session)
     return kBlasInvalidValue;
-  if (const Status status = set_scalars(&op, alpha, beta, operands.desc.pointer_mode == 1)) return status;
+  if (const Status status = set_scalars(&op, alpha, beta, operands.desc.pointer_mode == kScalarsOnDevice))
+    return status;
   return submit_matmul(ref, op);
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

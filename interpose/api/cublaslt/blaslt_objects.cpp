@@ -1,14 +1,17 @@
 // cuBLASLt objects: handles, layouts, descriptors, preferences; all local.
 //
-// Every object is kept twice: as the software device needs it (an attribute that would change the result and
-// is not served there is remembered as such, Desc::unserved), and as the record that a device with kernels
-// gets. Which of them says whether an attribute is served is decided by the thread's device.
+// Every object is kept twice: in the form for the software device (which remembers an unserved attribute that
+// would change the result, Desc::unserved), and as the record for a device with kernels. The thread's device
+// decides which of the two says whether an attribute is served.
+#include "blaslt_objects.h"
+
 #include <cstring>
 
 #include "api/common/handles.h"
-#include "blaslt.h"
+#include "api/cublas/blas_handle.h"
+#include "api/generated/generated_api.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 struct Lt {};
@@ -251,4 +254,4 @@ int32_t cublasLtMatmulPreferenceSetAttribute(uint64_t preference, int32_t attrib
   return status;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -8,10 +8,13 @@
 #include <string>
 #include <utility>
 
+#include "api/cublas/blas_handle.h"
 #include "api/cublas/blas_types.h"
-#include "blaslt.h"
+#include "blaslt_objects.h"
+#include "jitc/packed_reader.h"
+#include "session/message.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 constexpr int32_t kScaleType = 1, kPointerMode = 2;  // attributes of a descriptor
@@ -64,21 +67,19 @@ std::vector<std::byte> describe(const LtHandles& h) {
 }
 
 /// The worker's answer, or the reason why it gave none.
-Answer unpack(const runtime::Result& result) {
+Answer read_answer(const runtime::Result& result) {
   Answer answer{kBlasInternalError, {}};
-  uint32_t count = 0;
-  const size_t head = sizeof answer.status + sizeof count;
+  struct Head {
+    Status status;
+    uint32_t count;
+  } head;
   if (result.status) {
     const auto* text = reinterpret_cast<const char*>(result.payload.data());
     runtime::message_once("cublasLtMatmulAlgoGetHeuristic: " + std::string(text, result.payload.size()));
     return answer;
   }
-  if (result.payload.size() < head) return answer;
-  std::memcpy(&answer.status, result.payload.data(), sizeof answer.status);
-  std::memcpy(&count, result.payload.data() + sizeof answer.status, sizeof count);
-  if (count > (result.payload.size() - head) / sizeof(Heuristic)) return {kBlasInternalError, {}};
-  answer.results.resize(count);
-  if (count) std::memcpy(answer.results.data(), result.payload.data() + head, count * sizeof(Heuristic));
+  PackedReader reader(result.payload);
+  if (reader.take(&head) && reader.list(head.count, &answer.results)) answer.status = head.status;
   return answer;
 }
 
@@ -137,7 +138,7 @@ Status ask_heuristic(const LtHandles& handles, int32_t requested, Heuristic* res
   Answer answer;
   if (look_up(question, &answer)) return give(answer, requested, results, count);
   const runtime::Result result = session->call(op, description);
-  answer = unpack(result);
+  answer = read_answer(result);
   if (!result.status) keep(std::move(question), answer);
   return give(answer, requested, results, count);
 }
@@ -166,4 +167,4 @@ Status submit_lt_matmul(const LtHandles& handles, const LtProduct& product) {
   return stream.session->submit(op, payload) ? kSuccess : kBlasExecutionFailed;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,11 +1,12 @@
-// cuBLASLt on a device with kernels: heuristic and product are the worker's own library's.
+// cuBLASLt on a device with kernels: heuristic and product come from the worker's library.
 //
-// Called by blaslt.cpp. Promises: the answer to a question that was asked before is given without waiting;
-// the product goes with the algorithm that the program passes, byte for byte.
+// Called by blaslt.cpp. Promises: a question that was answered before is answered without waiting; a product
+// carries the program's algorithm byte for byte.
 #pragma once
-#include "api/common/front.h"
+#include "api/common/abi_types.h"
+#include "api/common/status.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 /// The objects of a product, as handles. preference: 0 in a product.
 struct LtHandles {
@@ -22,4 +23,4 @@ struct LtProduct {
 };
 Status submit_lt_matmul(const LtHandles& handles, const LtProduct& product);
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -6,8 +6,9 @@
 #include <utility>
 
 #include "jitc/generated_lt.h"
+#include "session/message.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 template <class Record>
@@ -80,4 +81,4 @@ void LtRecord::append_to(std::vector<std::byte>& out) const {
   for (const auto& one : attributes_) append(one, out);
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,4 +1,4 @@
-// A cuBLASLt object as the program made it: the arguments of its creation and every attribute that it set.
+// A cuBLASLt object as the program made it: the arguments of its creation and all attributes that were set.
 //
 // Kept by blaslt_objects.cpp beside what the software device needs; flattened by lt_call.cpp into the ops
 // lt_heuristic and lt_matmul, from which the worker makes the same object. Promise: equal objects flatten to
@@ -9,10 +9,10 @@
 #include <initializer_list>
 #include <vector>
 
-#include "api/common/front.h"
+#include "api/common/status.h"
 #include "jitc/generated_ops.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 class LtRecord {
  public:
@@ -36,4 +36,4 @@ class LtRecord {
   std::vector<ops::LtAttribute> attributes_;  // by number
 };
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -9,11 +9,13 @@
 
 #include "api/module/images.h"
 #include "api/stream/capture.h"
+#include "jitc/packed_reader.h"
+#include "session/message.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
-/// What is known of sessions' libraries. Full: all is forgotten, which only costs time.
+/// What is known of the sessions' libraries. A full table is cleared, which only costs time.
 struct Known {
   static constexpr size_t kMost = 4096;
   std::mutex mutex;
@@ -29,8 +31,8 @@ std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// The same answer again, with what was said of it.
-DnnAnswer told(DnnAnswer answer) {
+/// The answer; what the library said of a failure is kept for cudnnGetLastErrorString.
+DnnAnswer reported(DnnAnswer answer) {
   if (answer.status) dnn_failure(answer.status, text_of(answer.bytes));
   return answer;
 }
@@ -58,10 +60,9 @@ Op with(const StreamRef& stream, const DnnPayload& payload, uint32_t calls) {
 }  // namespace
 
 uint32_t scalar_bytes(uint64_t descriptor) {
-  constexpr int32_t kDouble = 1;
   DnnDescriptor found;
   for (const auto kind : {ops::DnnKind::tensor, ops::DnnKind::filter})
-    if (find_descriptor(kind, descriptor, &found)) return found.record->data_type == kDouble ? 8 : 4;
+    if (find_descriptor(kind, descriptor, &found)) return found.record->data_type == kDnnF64 ? 8 : 4;
   return 4;  // the descriptor itself will be refused
 }
 int64_t size_of(uint64_t tensor, size_t dimension) {
@@ -115,11 +116,11 @@ Status DnnCall::ask() {
   payload.add_call(function_, slots_);
   const DnnAnswer answer = dnn_ask(stream_, payload, 1, name_);
   if (answer.status) return answer.status;
-  size_t done = 0;
+  PackedReader reader(answer.bytes);
   for (const Wanted& one : wanted_) {
-    if (answer.bytes.size() - done < one.bytes) return kDnnInternalError;
-    std::memcpy(one.at, answer.bytes.data() + done, one.bytes);
-    done += one.bytes;
+    std::span<const std::byte> bytes;
+    if (!reader.bytes(one.bytes, &bytes)) return kDnnInternalError;
+    std::memcpy(one.at, bytes.data(), bytes.size());
   }
   return kSuccess;
 }
@@ -145,28 +146,27 @@ DnnAnswer dnn_answer(const runtime::Result& result, const char* name) {
     int32_t status;
     uint32_t zero;
   } head{};
-  const std::span payload(result.payload);
-  if (result.status || payload.size() < sizeof head) {
-    runtime::message_once(std::string(name) + ": " + text_of(payload));
-    return told({kDnnInternalError, result.payload});
+  PackedReader reader(result.payload);
+  if (result.status || !reader.take(&head)) {
+    runtime::message_once(std::string(name) + ": " + text_of(result.payload));
+    return reported({kDnnInternalError, result.payload});
   }
-  std::memcpy(&head, payload.data(), sizeof head);
-  const auto rest = payload.subspan(sizeof head);
-  return told({head.status, {rest.begin(), rest.end()}});
+  const auto rest = reader.rest();
+  return reported({head.status, {rest.begin(), rest.end()}});
 }
 
 DnnAnswer dnn_ask(const StreamRef& stream, const DnnPayload& payload, uint32_t calls, const char* name) {
   const auto bytes = payload.bytes();
-  // Whether a call follows is told by the bytes: nothing comes behind the objects of one that is without.
+  // Whether a call follows shows in the bytes: nothing comes behind the objects of one that is without.
   const std::pair<const Session*, ImageHash> question{stream.session, hash_of(bytes)};
   {
     const std::lock_guard lock(known().mutex);
     const auto found = known().answers.find(question);
-    if (found != known().answers.end()) return told(found->second);
+    if (found != known().answers.end()) return reported(found->second);
   }
   const runtime::Result result = stream.session->call(with<ops::DnnAsk>(stream, payload, calls), bytes);
   DnnAnswer answer = dnn_answer(result, name);
-  if (result.status || answer.status >= kDnnInternalError) return answer;  // may be another one the next time
+  if (result.status || answer.status >= kDnnInternalError) return answer;  // the next one may differ
   const std::lock_guard lock(known().mutex);
   if (known().answers.size() >= Known::kMost) known().answers.clear();
   known().answers.insert_or_assign(question, answer);
@@ -179,9 +179,7 @@ bool dnn_version(Session& session, uint64_t* version) {
   DnnPayload payload;
   payload.add_call(ops::kDnnGetVersion, slots);
   const DnnAnswer answer = dnn_ask({&session, 0, 0}, payload, 1, "cudnnCreate");
-  if (answer.status || answer.bytes.size() < sizeof *version) return false;
-  std::memcpy(version, answer.bytes.data(), sizeof *version);
-  return true;
+  return !answer.status && unpack(answer.bytes, version);
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,39 +1,58 @@
 // cuDNN calls that travel as they are: what generated_dnn_client.cpp is made of.
 //
 // Used by that file and the other dnn_*.cpp. Promises: a call with a wrong handle, descriptor or array sends
-// nothing and returns cuDNN's status for it; what is read from the host is read before the call returns; a
-// question that was answered is not asked again; a kind of call waits for the library's status the first
-// time.
+// nothing and returns cuDNN's status for it; host memory is read before the call returns; a question that was
+// answered is not asked again; only the first call of its kind waits for the library's status.
 #pragma once
 #include <vector>
 
-#include "dnn.h"
+#include "dnn_descriptors.h"
+#include "dnn_handle.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
+/// cudnnDataType_t.
+enum DnnType : int32_t {
+  kDnnF32 = 0,
+  kDnnF64 = 1,
+  kDnnF16 = 2,
+  kDnnI8 = 3,
+  kDnnI32 = 4,
+  kDnnU8 = 6,
+  kDnnBf16 = 9,
+  kDnnI64 = 10,
+  kDnnBoolean = 11,
+  kDnnF8E4M3 = 12,
+  kDnnF8E5M2 = 13,
+  kDnnFastFloatForF8 = 14,
+  kDnnF8E8M0 = 15,
+  kDnnU32 = 19,
+  kDnnComplexF32 = 20,
+  kDnnComplexF64 = 21,
+};
 /// Bytes of an element of a cudnnDataType_t; 0: none, or less than one.
 constexpr uint32_t dnn_element_bytes(int32_t data_type) {
   switch (data_type) {
-    case 3:   // INT8
-    case 6:   // UINT8
-    case 11:  // BOOLEAN
-    case 12:  // FP8_E4M3
-    case 13:  // FP8_E5M2
-    case 15:  // FP8_E8M0
+    case kDnnI8:
+    case kDnnU8:
+    case kDnnBoolean:
+    case kDnnF8E4M3:
+    case kDnnF8E5M2:
+    case kDnnF8E8M0:
       return 1;
-    case 2:  // HALF
-    case 9:  // BFLOAT16
+    case kDnnF16:
+    case kDnnBf16:
       return 2;
-    case 0:   // FLOAT
-    case 4:   // INT32
-    case 14:  // FAST_FLOAT_FOR_FP8
-    case 19:  // UINT32
+    case kDnnF32:
+    case kDnnI32:
+    case kDnnFastFloatForF8:
+    case kDnnU32:
       return 4;
-    case 1:   // DOUBLE
-    case 10:  // INT64
-    case 20:  // COMPLEX_FP32
+    case kDnnF64:
+    case kDnnI64:
+    case kDnnComplexF32:
       return 8;
-    case 21:  // COMPLEX_FP64
+    case kDnnComplexF64:
       return 16;
     default:
       return 0;
@@ -44,9 +63,9 @@ constexpr uint32_t dnn_element_bytes(int32_t data_type) {
 uint32_t scalar_bytes(uint64_t descriptor);
 /// An extent of a tensor; 0: there is none.
 int64_t size_of(uint64_t tensor, size_t dimension);
-/// Of an array of a call: a record has 4 MiB.
+/// Of an array of a call, because a record has at most 4 MiB.
 inline constexpr int64_t kMostNumbers = 1 << 18;
-/// Of count numbers; -1: one is negative, or there are more than an array may have.
+/// The sum of count numbers; -1: one is negative, or there are more than an array may have.
 int64_t sum_of(const int32_t* numbers, int64_t count);
 
 /// Collects the slots of one call.
@@ -65,7 +84,7 @@ class DnnArguments {
     if (!find_dnn(handle, &found)) fail(kDnnBadParam);
     return self();
   }
-  /// 0 is left to the library, which takes some away and refuses others.
+  /// 0 is passed on: the library allows it for some descriptors and refuses it for others.
   Derived& descriptor(uint64_t handle, ops::DnnKind kind) {
     DnnDescriptor found;
     if (!handle)
@@ -124,7 +143,7 @@ class DnnChange : public DnnArguments<DnnChange> {
 class DnnCall : public DnnArguments<DnnCall> {
  public:
   DnnCall(uint64_t handle, const char* name, uint32_t function);
-  /// Where an answer goes.
+  /// Where an answer is to be written.
   DnnCall& result(void* at, uint64_t bytes);
   Status ask();
   Status run();
@@ -140,16 +159,16 @@ class DnnCall : public DnnArguments<DnnCall> {
   std::vector<Wanted> wanted_;
 };
 
-/// What the worker answered: a status, and bytes or the library's words.
+/// The worker's answer: a status, and bytes or the library's error text.
 struct DnnAnswer {
   Status status = kDnnInternalError;
   std::vector<std::byte> bytes;
 };
-/// The answer to what the payload asks; calls: 1, or 0 when descriptors are only to be made. Kept.
+/// The answer to the payload's question, which is kept. calls: 1, or 0 if descriptors are only to be made.
 DnnAnswer dnn_ask(const StreamRef& stream, const DnnPayload& payload, uint32_t calls, const char* name);
 /// The worker's result as an answer.
 DnnAnswer dnn_answer(const runtime::Result& result, const char* name);
-/// Version of the session's libcudnn; false, said once: it has none.
+/// The version of the session's libcudnn; false, with one message: it has none.
 bool dnn_version(Session& session, uint64_t* version);
 
-}  // namespace jitc::front
+}  // namespace jitc::api

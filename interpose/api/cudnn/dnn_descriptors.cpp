@@ -1,11 +1,13 @@
-// cuDNN's descriptors: the table, and the functions on them that are not generated. See dnn.h.
+// cuDNN's descriptors: their table, and those functions on them that are not generated.
 #include <algorithm>
 #include <cstring>
 
 #include "api/common/handles.h"
+#include "api/generated/generated_api.h"
 #include "dnn_call.h"
+#include "jitc/packed_reader.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 using Descriptors = HandleTable<DnnDescriptor, Kind::descriptor>;
@@ -16,18 +18,18 @@ Descriptors& descriptors() {
 
 constexpr int32_t kMostDimensions = 8;
 
-/// As many numbers of the array as there are, or as are asked for.
+/// Copies numbers of the array: as many as there are, at most as many as requested.
 void give(std::span<const std::byte> array, int32_t requested, int32_t* to) {
   const size_t wanted = static_cast<size_t>(requested) * sizeof *to;
   if (to) std::memcpy(to, array.data(), std::min(array.size(), wanted));
 }
 
-/// The call that set the descriptor; nullptr: it was not set, or is no such descriptor.
+/// The call that set the descriptor; nullptr: it was not set, or there is no such descriptor.
 const DnnSlots* find_set(ops::DnnKind kind, uint64_t handle, uint32_t function, DnnDescriptor* out) {
   return find_descriptor(kind, handle, out) ? out->record->find(function) : nullptr;
 }
 
-/// A matrix or a bias of a recurrent layer as the program gets it.
+/// Gives the program a matrix or a bias of a recurrent layer.
 Status take_part(const ops::DnnPart& part, uint64_t weights, uint64_t tensor, uint64_t* data) {
   if (!data) return kDnnNullPointer;
   *data = part.found ? weights + part.offset : 0;
@@ -39,7 +41,7 @@ Status take_part(const ops::DnnPart& part, uint64_t weights, uint64_t tensor, ui
                                     shape.data(), shape.data() + kMostDimensions);
 }
 
-/// Where the weights are is left out of the question, so that it is asked once.
+/// The question does not contain the address of the weights, so that it is asked only once.
 DnnAnswer ask_parts(const StreamRef& stream, const DnnRecordPointer& rnn, int32_t layer, uint64_t bytes,
                     int32_t part) {
   DnnSlots slots;
@@ -131,10 +133,9 @@ int32_t cudnnGetRNNWeightParams(uint64_t handle, uint64_t rnn, int32_t layer, si
   const DnnAnswer answer = ask_parts(stream, found.record, layer, weight_bytes, part);
   if (answer.status) return answer.status;
   std::array<ops::DnnPart, 2> parts;
-  if (answer.bytes.size() < sizeof parts) return kDnnInternalError;
-  std::memcpy(parts.data(), answer.bytes.data(), sizeof parts);
+  if (!unpack(answer.bytes, &parts)) return kDnnInternalError;
   const Status status = take_part(parts[0], weights, matrix, matrix_data);
   return status ? status : take_part(parts[1], weights, bias, bias_data);
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,14 +1,17 @@
-// cuDNN's graph API: descriptors with typed attributes, carried as they are. See dnn.h.
+// cuDNN's graph API: descriptors with typed attributes, carried as they are.
 //
-// A descriptor is sent when it is finalized, to learn whether the library takes it, and whenever one that
-// mentions it is; variant packs never are. What a query fills is remembered as that query.
+// A descriptor is sent when it is finalized, to learn whether the library accepts it, and again with each
+// descriptor that mentions it; variant packs are never sent. A descriptor that a query filled is remembered
+// as that query.
 #include <cstring>
 #include <string>
 
+#include "api/generated/generated_api.h"
 #include "dnn_call.h"
 #include "dnn_plan.h"
+#include "session/message.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 using ops::DnnKind;
@@ -16,7 +19,7 @@ constexpr int64_t kMostElements = 1 << 20, kMostAnswer = 1 << 20;  // the latter
 
 bool is_pack(const DnnDescriptor& one) { return one.type == ops::kDnn_VARIANT_PACK; }
 
-/// What of a variant pack an execution carries.
+/// Refuses attributes of a variant pack that an execution does not carry.
 Status check_pack_attribute(int32_t attribute) {
   for (const int32_t known : {ops::kDnn_VARIANT_PACK_UNIQUE_IDS, ops::kDnn_VARIANT_PACK_DATA_POINTERS,
                               ops::kDnn_VARIANT_PACK_WORKSPACE})
@@ -26,7 +29,7 @@ Status check_pack_attribute(int32_t attribute) {
   return kDnnNotSupported;
 }
 
-/// The descriptors in an array of the program's.
+/// The records of the descriptors in an array of the program.
 Status mentioned(const void* elements, int64_t count, std::vector<DnnRecordPointer>* out) {
   const auto* const handles = static_cast<const uint64_t*>(elements);
   for (int64_t i = 0; i < count; ++i) {
@@ -54,7 +57,7 @@ Status pack_elements(DnnSlots& slots, const DnnDescriptor& of, int32_t type, int
     if (count != 1 || !find_dnn(*static_cast<const uint64_t*>(elements), &handle)) return kDnnBadParam;
     return slots.handle(), kSuccess;
   }
-  // An address in anything but a variant pack would be one of this process.
+  // Only a variant pack has device addresses; any other would be an address of this process.
   if (type == ops::kDnnType_VOID_PTR && !is_pack(of)) return kDnnNotSupported;
   slots.array(elements, static_cast<uint64_t>(count) * bytes);
   return kSuccess;
@@ -62,7 +65,7 @@ Status pack_elements(DnnSlots& slots, const DnnDescriptor& of, int32_t type, int
 
 StreamRef here(Status* status) { return {current_session(status), 0, current_device()}; }
 
-/// What cudnnBackendGetAttribute asks of a worker; requested descriptors of a type are made there.
+/// The question of cudnnBackendGetAttribute to a worker, which makes the requested descriptors of a type.
 DnnSlots question(const DnnRecordPointer& asked, int32_t name, int32_t type, int64_t requested,
                   int32_t descriptors) {
   DnnSlots slots;
@@ -74,7 +77,7 @@ DnnSlots question(const DnnRecordPointer& asked, int32_t name, int32_t type, int
   return slots;
 }
 
-/// The descriptors that a query filled become that query, by their place in its answer.
+/// Records each descriptor that a query filled as that query and its index in the answer.
 Status fill_descriptors(const DnnSlots& query, int64_t count, const uint64_t* elements) {
   for (int64_t i = 0; i < count; ++i) {
     DnnSlots call = query;
@@ -89,7 +92,7 @@ Status fill_descriptors(const DnnSlots& query, int64_t count, const uint64_t* el
   return kSuccess;
 }
 
-/// Kind of the descriptors that are to be filled; -1: they are not of one kind.
+/// The common kind of the descriptors to be filled; -1: they differ.
 int32_t common_type(const uint64_t* elements, int64_t count) {
   int32_t type = -1;
   for (int64_t i = 0; i < count; ++i) {
@@ -132,7 +135,7 @@ Status get(const DnnDescriptor& asked, int32_t name, int32_t type, int64_t reque
   return kSuccess;
 }
 
-/// Whether the library takes the descriptor.
+/// Whether the library accepts the descriptor.
 Status try_to_make(const DnnRecordPointer& record) {
   Status status = kSuccess;
   const StreamRef stream = here(&status);
@@ -168,7 +171,7 @@ int32_t cudnnBackendSetAttribute(uint64_t changed, int32_t attribute, int32_t ty
   slots.number(type);
   slots.number(count);
   if (const Status status = pack_elements(slots, found, type, count, elements)) return status;
-  found = {};  // or its record would be held by two
+  found = {};  // else its record would have two owners
   return change_descriptor(DnnKind::backend, changed, [&](DnnDescriptor& one) {
     one.record->repeat(ops::kDnnBackendSetAttribute, std::move(slots), attribute);
   });
@@ -183,7 +186,7 @@ int32_t cudnnBackendGetAttribute(uint64_t asked, int32_t attribute, int32_t type
   const int64_t size = ops::dnn_attribute_bytes(type);
   if (!size) return kDnnAttributeType;
   if (requested * size > kMostAnswer) return kDnnBadParam;
-  // A handle or an address of the worker's process is of no use here.
+  // A handle or an address of the worker's process would be useless here.
   if (is_pack(found) || type == ops::kDnnType_HANDLE || type == ops::kDnnType_VOID_PTR)
     return kDnnNotSupported;
   return get(found, attribute, type, requested, count, elements);
@@ -215,4 +218,4 @@ int32_t cudnnBackendExecute(uint64_t handle, uint64_t plan, uint64_t pack) {
   return found.plan->execute(stream, *with.record);
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,7 +1,7 @@
-// cuDNN's handles, versions and texts. See dnn.h.
+// cuDNN's handles, versions and texts.
 //
-// Promise: cudnnCreate fails, with the reason said once, where the service has no libcudnn; so nothing else
-// is tried there.
+// Promise: if the service has no libcudnn, cudnnCreate fails and says why, once; so the program tries nothing
+// else.
 #include <dlfcn.h>
 
 #include <array>
@@ -9,9 +9,11 @@
 #include <string>
 
 #include "api/common/handles.h"
+#include "api/generated/generated_api.h"
 #include "dnn_call.h"
+#include "session/message.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 using Handles = HandleTable<DnnHandle, Kind::dnn>;
@@ -25,7 +27,7 @@ std::string& last_words() {
   return out;
 }
 
-/// What a function of the libcudnn gives that the program has loaded; 0 without one.
+/// The result of a function of the libcudnn that the program has loaded; 0 if it has loaded none.
 size_t own(const char* name) {
   void* const library = dlopen("libcudnn.so.9", RTLD_LAZY | RTLD_NOLOAD);
   const auto function = library ? reinterpret_cast<size_t (*)()>(dlsym(library, name)) : nullptr;
@@ -56,7 +58,7 @@ Status dnn_stream(uint64_t handle, StreamRef* out) {
   DnnHandle dnn;
   if (!find_dnn(handle, &dnn)) return kDnnBadParam;
   *out = {dnn.session, 0, dnn.device};
-  return dnn.stream > 2 && resolve_stream(dnn.stream, out) ? kDnnBadParam : kSuccess;
+  return !is_default_stream(dnn.stream) && resolve_stream(dnn.stream, out) ? kDnnBadParam : kSuccess;
 }
 
 Status dnn_failure(Status status, std::string_view text) {
@@ -83,7 +85,8 @@ int32_t cudnnDestroy(uint64_t handle) {
 int32_t cudnnSetStream(uint64_t handle, uint64_t stream) {
   StreamRef ref;
   DnnHandle dnn;
-  if (!find_dnn(handle, &dnn) || (stream > 2 && resolve_stream(stream, &ref))) return kDnnBadParam;
+  if (!find_dnn(handle, &dnn) || (!is_default_stream(stream) && resolve_stream(stream, &ref)))
+    return kDnnBadParam;
   if (ref.session && ref.session != dnn.session) return kDnnStreamMismatch;
   return handles().update(handle, [&](DnnHandle& one) { one.stream = stream; }) ? kSuccess : kDnnBadParam;
 }
@@ -116,4 +119,4 @@ void cudnnGetLastErrorString(char* message, size_t size) {
   message[size - 1] = 0;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

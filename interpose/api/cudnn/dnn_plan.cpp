@@ -9,8 +9,9 @@
 #include "api/module/images.h"
 #include "api/stream/capture.h"
 #include "dnn_call.h"
+#include "session/message.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 constexpr size_t kElements = 3;  // slot of cudnnBackendSetAttribute: name, type, count, elements
@@ -47,7 +48,7 @@ void find_by_value(const DnnRecord& record, std::set<const DnnRecord*>& seen,
     for (const auto& one : call.slots.mentioned()) find_by_value(*one, seen, found);
 }
 
-/// What the node keeps of a plan.
+/// The description of a plan that the node keeps.
 std::vector<std::byte> description(const DnnRecordPointer& record) {
   DnnPayload payload;
   payload.add(record);
@@ -64,7 +65,7 @@ Status refuse_value(uint64_t bytes) {
   return kDnnNotSupported;
 }
 
-/// One tensor of the pack; value_bytes: of one by value, else 0.
+/// Packs one tensor of the variant pack; value_bytes: of a tensor by value, else null.
 Status pack_tensor(int64_t uid, uint64_t pointer, const uint64_t* value_bytes, ops::DnnTensor* out) {
   out->uid = uid;
   if (!value_bytes) {
@@ -75,7 +76,8 @@ Status pack_tensor(int64_t uid, uint64_t pointer, const uint64_t* value_bytes, o
   }
   if (*value_bytes == 0 || *value_bytes > out->value.size()) return refuse_value(*value_bytes);
   if (!pointer) return kDnnNullPointer;
-  if (Node::instance().owner(pointer)) return kDnnBadParam;  // reading it here would end the process
+  if (Node::instance().owner(pointer))
+    return kDnnBadParam;  // device memory: reading it would end the process
   out->kind = static_cast<uint32_t>(ops::DnnSlotKind::scalar);
   out->bytes = static_cast<uint32_t>(*value_bytes);
   std::memcpy(out->value.data(), reinterpret_cast<const void*>(pointer), *value_bytes);
@@ -122,7 +124,7 @@ DnnPlan::~DnnPlan() {
   }
 }
 
-/// Two threads that come first may both name it: one of the names is used, the other never.
+/// Two threads that come first may both name the plan; only one of the names is ever used.
 Status DnnPlan::load(const StreamRef& stream, Loaded* out) {
   {
     const std::lock_guard lock(mutex_);
@@ -165,4 +167,4 @@ Status DnnPlan::execute(const StreamRef& stream, const DnnRecord& pack) {
   return answer.status;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,15 +1,16 @@
-// An execution plan of cuDNN's graph API: named to a worker at its first execution, executed with tensors.
+// An execution plan of cuDNN's graph API: sent to a worker at its first execution, executed with tensors.
 //
-// Used by dnn_graph.cpp. Promises: a worker has the plan before it is executed; the first execution on a GPU
-// waits for the library's status, the others do not; a plan that a graph has captured is never given up.
+// Used by dnn_graph.cpp. Promises: a worker has the plan before an execution; the first execution on a GPU
+// waits for the library's status, later ones do not; a plan that a CUDA graph has captured is never dropped.
 #pragma once
 #include <map>
 #include <memory>
 #include <mutex>
 
-#include "dnn.h"
+#include "api/stream/stream.h"
+#include "dnn_record.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 class DnnPlan {
  public:
@@ -35,4 +36,4 @@ class DnnPlan {
   std::map<Session*, Loaded> loaded_;
 };
 
-}  // namespace jitc::front
+}  // namespace jitc::api

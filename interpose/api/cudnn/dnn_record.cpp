@@ -8,7 +8,7 @@
 #include <cstring>
 #include <utility>
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 using ops::DnnSlot;
@@ -27,7 +27,8 @@ bool followed(const DnnSlot& slot) {
          slot.kind == static_cast<uint32_t>(DnnSlotKind::objects);
 }
 
-/// Calls see(slot, where it is, where its bytes are) for each slot; bytes are ours.
+/// Calls see(slot, its offset, the offset of its bytes) for each slot. The bytes are trusted: DnnSlots wrote
+/// them.
 template <class See>
 void each_slot(std::span<const std::byte> bytes, See&& see) {
   for (size_t at = 0; at < bytes.size();) {
@@ -48,7 +49,7 @@ void set_word(std::span<std::byte> bytes, size_t at, uint64_t word) {
   std::memcpy(bytes.data() + at, &word, sizeof word);
 }
 
-/// Replaces places among the mentioned ones by those of the op.
+/// Replaces indices into mentioned by indices of the op's objects.
 void set_places(std::span<std::byte> bytes, const std::vector<uint64_t>& places) {
   each_slot(bytes, [&](const DnnSlot& slot, size_t at, size_t rest) {
     if (slot.kind == static_cast<uint32_t>(DnnSlotKind::object)) set_word(bytes, at, places[slot.value]);
@@ -164,4 +165,4 @@ uint64_t DnnPayload::question() const {
   return XXH3_64bits(same.data(), same.size());
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

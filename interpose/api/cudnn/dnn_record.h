@@ -1,7 +1,8 @@
-// A cuDNN descriptor as the program made it: the calls that a worker has to repeat; and what an op carries.
+// A cuDNN descriptor as the program made it, that is the calls that a worker has to repeat; and the payload
+// of an op.
 //
-// Used by the dnn_*.cpp files. Promises: a record that others hold is never changed; equal descriptors become
-// equal bytes; what a record mentions lives as long as it does, whatever the program has destroyed.
+// Used by the dnn_*.cpp files. Promises: a record with several owners is never changed; equal descriptors
+// become equal bytes; a record keeps those that it mentions alive, even if the program has destroyed them.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,12 +14,12 @@
 #include "jitc/generated_dnn.h"
 #include "jitc/generated_ops.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 struct DnnRecord;
 using DnnRecordPointer = std::shared_ptr<const DnnRecord>;
 
-/// The slots of one call, as they travel but for the places of objects, which are those in mentioned.
+/// The slots of one call as they travel, except that an object is an index into mentioned.
 class DnnSlots {
  public:
   void number(int64_t value);
@@ -57,24 +58,24 @@ struct DnnRecord {
   int32_t data_type = -1;  // cudnnDataType_t, where there is one
   std::vector<int32_t> sizes;
 
-  /// Adds a call; it takes the place of an earlier one that did the same (part: of the graph API, which
-  /// attribute).
+  /// Adds a call. It replaces an earlier call of the same function (and, in the graph API, of the same part,
+  /// an attribute).
   void repeat(uint32_t function, DnnSlots slots, int64_t part = -1);
   const DnnSlots* find(uint32_t function, int64_t part = -1) const;
 };
 
-/// The number, or the bytes of the array, in a slot of a call; 0 or empty: there is none.
+/// The number, or the bytes of the array, in a slot of a call; 0 or empty if there is none.
 int64_t number_at(const DnnSlots& slots, size_t at);
 std::span<const std::byte> array_at(const DnnSlots& slots, size_t at);
 
-/// What an op carries: objects, each behind those that it mentions, and a call.
+/// The payload of an op: objects, each behind those that it mentions, and a call.
 class DnnPayload {
  public:
   void add(const DnnRecordPointer& record);
   void add_call(uint32_t function, const DnnSlots& slots);
   uint32_t objects() const { return static_cast<uint32_t>(places_.size()); }
   std::span<const std::byte> bytes() const { return bytes_; }
-  /// The same for every use of a call: without the addresses in the call itself, as a number.
+  /// A hash that is the same for every use of a call: without the addresses in the call itself.
   uint64_t question() const;
 
  private:
@@ -83,4 +84,4 @@ class DnnPayload {
   size_t call_ = 0;  // where the call begins
 };
 
-}  // namespace jitc::front
+}  // namespace jitc::api

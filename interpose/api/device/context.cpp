@@ -1,10 +1,12 @@
-// Contexts of the driver API: one per device, the primary one; the current one is the thread's device.
+// Contexts of the driver API: each device has one, the primary context; the current one is the thread's
+// device.
 //
-// Promise: answered in the process (PyTorch asks hundreds of times per step).
-#include "api/common/front.h"
+// Promise: nothing here asks the service (PyTorch calls these functions hundreds of times per step).
 #include "api/common/settings.h"
+#include "api/common/visible_devices.h"
+#include "api/generated/generated_api.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 thread_local std::vector<int> context_stack;
@@ -67,4 +69,4 @@ int32_t cuCtxGetApiVersion(uint64_t, uint32_t* version) {
   return kSuccess;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

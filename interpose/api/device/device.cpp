@@ -1,6 +1,6 @@
-// Devices: count, properties, peers. Everything here is answered in the process.
+// Devices: count, properties, peers.
 //
-// Promise: no round trip after the service was asked once what GPUs there are.
+// Promise: there is no round trip after the service was asked once which GPUs there are.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -9,14 +9,14 @@
 #include <iterator>
 #include <span>
 
-#include "api/common/front.h"
+#include "api/common/visible_devices.h"
+#include "api/generated/generated_api.h"
 #include "api/generated/generated_device.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 constexpr int kDriverVersion = 13000;
-enum : int32_t { kPciBus = 33, kPciDevice = 34, kPciDomain = 50 };  // CUdevice_attribute
 
 int attribute_value(const Attribute& attribute, const GpuInfo& gpu) {
   switch (attribute.source) {
@@ -34,7 +34,7 @@ int attribute_value(const Attribute& attribute, const GpuInfo& gpu) {
   return 0;
 }
 
-/// What the driver says of a real GPU, as far as it is served.
+/// An attribute of a real GPU as its driver gives it, unless the feature is not served.
 int real_attribute(int32_t number, const GpuInfo& gpu) {
   if (std::binary_search(std::begin(kWithheld), std::end(kWithheld), number)) return 0;
   const auto found = gpu.attributes.find(number);
@@ -60,8 +60,8 @@ Uuid parse_uuid(const std::string& text) {
   return out;
 }
 
-/// Of the runtime that the program was built with: asked of that library, which the program has loaded beside
-/// us and which answers this without a driver.
+/// The version of the runtime that the program was built with. The program has loaded that library too; it
+/// answers this question without a driver.
 int runtime_version() {
   int version = kDriverVersion;
   for (const char* name : {"libcudart.so.13", "libcudart.so.12"}) {
@@ -173,8 +173,8 @@ int32_t cudaDeviceGetAttribute(int32_t* value, int32_t attribute, int32_t device
 }
 int32_t cuDeviceComputeCapability(int32_t* major, int32_t* minor, int32_t device) {
   if (!major || !minor) return kInvalidValue;
-  const Status status = cudaDeviceGetAttribute(major, 75, device);
-  return status ? status : cudaDeviceGetAttribute(minor, 76, device);
+  const Status status = cudaDeviceGetAttribute(major, kCapabilityMajor, device);
+  return status ? status : cudaDeviceGetAttribute(minor, kCapabilityMinor, device);
 }
 int32_t cuDeviceGetName(uint8_t* name, int32_t length, int32_t device) {
   const GpuInfo* gpu = visible_gpu(device);
@@ -233,7 +233,7 @@ int32_t cudaDeviceGetStreamPriorityRange(int32_t* least, int32_t* greatest) {
   return kSuccess;
 }
 
-// Peer copies are staged through the process, so that every pair can; access by kernels there is none.
+// Peer copies are staged through the process, so they work for every pair; kernels have no access to a peer.
 int32_t cudaDeviceCanAccessPeer(int32_t* answer, int32_t device, int32_t peer) {
   if (!answer) return kInvalidValue;
   if (!visible_gpu(device) || !visible_gpu(peer)) return bad_device();
@@ -250,4 +250,4 @@ int32_t cudaDeviceGetP2PAttribute(int32_t* value, int32_t, int32_t source, int32
 int32_t cudaProfilerStart() { return kSuccess; }
 int32_t cudaProfilerStop() { return kSuccess; }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,16 +1,17 @@
 // Driver functions and error texts by name and number: cuGetProcAddress, cudaGetDriverEntryPoint*.
 //
-// Promise: what is handed out is always our own function; a name that is not in the spec is "not found",
-// never NVIDIA's.
+// Promise: a program only ever gets functions of this library; a name that is not in the spec is "not found".
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <string_view>
 
-#include "api/common/front.h"
+#include "api/common/status.h"
 #include "api/common/symbols.h"
+#include "api/generated/generated_api.h"
 #include "api/generated/generated_device.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 enum : int32_t { kFound = 0, kSymbolNotFound = 1 };
@@ -23,7 +24,8 @@ void* exactly(std::string_view name) {
   return at != end && at->name == name ? at->address : nullptr;
 }
 
-/// Programs ask for the name without a version and mean the newest that their CUDA version (0: any) has.
+/// Programs ask for a name without a suffix and mean the newest function that their CUDA version (0: any)
+/// has.
 void* newest(const std::string& name, uint32_t version) {
   constexpr uint32_t kWithEdges = 12030;  // the one function here whose arguments changed
   if (name == "cuStreamGetCaptureInfo" && version && version < kWithEdges) return exactly(name + "_v2");
@@ -54,7 +56,7 @@ int32_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, ui
   if (!symbol || !function) return kInvalidValue;
   *function = newest(symbol, version);
   if (found) *found = *function ? kFound : kSymbolNotFound;
-  // Without a place for the answer, the call itself must say it.
+  // If the caller gave no place for the answer, the status has to say it.
   return *function || found ? kSuccess : kNotFound;
 }
 int32_t cudaGetDriverEntryPoint(const char* symbol, void** function, uint64_t flags, int32_t* found) {
@@ -82,4 +84,4 @@ int32_t cuGetErrorString(int32_t code, const char** text) {
   return *text ? kSuccess : kInvalidValue;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

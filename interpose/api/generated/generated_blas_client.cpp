@@ -3,7 +3,7 @@
 #include "generated_blas_client.h"
 #include "api/cublas/blas_call.h"
 
-namespace jitc::front::forward {
+namespace jitc::api::forward {
 
 int32_t cublasAxpyEx(uint64_t handle, int32_t n, const void* alpha, int32_t type_alpha, uint64_t x, int32_t type_x, int32_t incx, uint64_t y, int32_t type_y, int32_t incy, int32_t compute) {
   return BlasCall(handle, "cublasAxpyEx", 0x0bacace4).number(n).scalar(alpha, element_bytes(type_alpha)).number(type_alpha).address(x).number(type_x).number(incx).address(y).number(type_y).number(incy).number(compute).submit();
@@ -477,4 +477,4 @@ int32_t cublasZtrsv_v2(uint64_t handle, int32_t fill, int32_t transpose, int32_t
   return BlasCall(handle, "cublasZtrsv_v2", 0x6bae71f9).number(fill).number(transpose).number(diagonal).count(n).address(a).leading(lda, n).address(x).increment(incx).submit();
 }
 
-}  // namespace jitc::front::forward
+}  // namespace jitc::api::forward

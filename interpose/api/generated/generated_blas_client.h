@@ -3,7 +3,7 @@
 #pragma once
 #include "api/common/abi_types.h"
 
-namespace jitc::front::forward {
+namespace jitc::api::forward {
 
 /// Of one call.
 inline constexpr uint32_t kMostSlots = 22;
@@ -166,4 +166,4 @@ int32_t cublasZtrsmBatched(uint64_t handle, int32_t side, int32_t fill, int32_t 
 int32_t cublasZtrsm_v2(uint64_t handle, int32_t side, int32_t fill, int32_t transpose, int32_t diagonal, int32_t m, int32_t n, const void* alpha, uint64_t a, int32_t lda, uint64_t b, int32_t ldb);
 int32_t cublasZtrsv_v2(uint64_t handle, int32_t fill, int32_t transpose, int32_t diagonal, int32_t n, uint64_t a, int32_t lda, uint64_t x, int32_t incx);
 
-}  // namespace jitc::front::forward
+}  // namespace jitc::api::forward

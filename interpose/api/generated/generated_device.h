@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace jitc::front {
+namespace jitc::api {
 
 /// Where an attribute's value comes from.
 enum class Source : uint8_t { fixed, k_multiprocessors, k_pci_bus, k_capability_major, k_capability_minor };
@@ -427,4 +427,4 @@ inline constexpr ErrorText kErrors[] = {
     {999, "cudaErrorUnknown", "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 
-}  // namespace jitc::front
+}  // namespace jitc::api

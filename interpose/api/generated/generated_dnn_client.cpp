@@ -2,7 +2,7 @@
 // clang-format off
 #include "api/cudnn/dnn_call.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 int32_t cudnnBatchNormalizationBackwardEx(uint64_t handle, int32_t mode, int32_t ops, const void* alpha_data, const void* beta_data, const void* alpha_parameter, const void* beta_parameter, uint64_t x, uint64_t x_data, uint64_t y, uint64_t y_data, uint64_t dy, uint64_t dy_data, uint64_t dz, uint64_t dz_data, uint64_t dx, uint64_t dx_data, uint64_t scale, uint64_t scale_data, uint64_t bias, uint64_t scale_gradient, uint64_t bias_gradient, double epsilon, uint64_t saved_mean, uint64_t saved_variance, uint64_t activation, uint64_t workspace, size_t workspace_bytes, uint64_t reserve, size_t reserve_bytes) {
   return DnnCall(handle, "cudnnBatchNormalizationBackwardEx", 0xf06a5e32).number(mode).number(ops).scalar(alpha_data, scalar_bytes(x)).scalar(beta_data, scalar_bytes(x)).scalar(alpha_parameter, scalar_bytes(x)).scalar(beta_parameter, scalar_bytes(x)).descriptor(x, ops::DnnKind::tensor).address(x_data).descriptor(y, ops::DnnKind::tensor).address(y_data).descriptor(dy, ops::DnnKind::tensor).address(dy_data).descriptor(dz, ops::DnnKind::tensor).address(dz_data).descriptor(dx, ops::DnnKind::tensor).address(dx_data).descriptor(scale, ops::DnnKind::tensor).address(scale_data).address(bias).address(scale_gradient).address(bias_gradient).real(epsilon).address(saved_mean).address(saved_variance).descriptor(activation, ops::DnnKind::activation).address(workspace).number(workspace_bytes).address(reserve).number(reserve_bytes).run();
@@ -206,4 +206,4 @@ int32_t cudnnSpatialTfSamplerForward(uint64_t handle, uint64_t st, const void* a
   return DnnCall(handle, "cudnnSpatialTfSamplerForward", 0xbd8a5f36).descriptor(st, ops::DnnKind::transformer).scalar(alpha, scalar_bytes(x)).descriptor(x, ops::DnnKind::tensor).address(x_data).address(grid).scalar(beta, scalar_bytes(x)).descriptor(y, ops::DnnKind::tensor).address(y_data).run();
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -206,7 +206,7 @@ extern int32_t jitc_symbol_cuTensorMapEncodeTiled() __asm__("cuTensorMapEncodeTi
 extern int32_t jitc_symbol_cuThreadExchangeStreamCaptureMode() __asm__("cuThreadExchangeStreamCaptureMode");
 }
 
-namespace jitc::front {
+namespace jitc::api {
 // sorted by name
 const Symbol kDriverSymbols[] = {
     {"cuCtxCreate_v4", reinterpret_cast<void*>(&jitc_symbol_cuCtxCreate_v4)},
@@ -412,4 +412,4 @@ const Symbol kDriverSymbols[] = {
 };
 const unsigned kDriverSymbolCount = 200;
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,7 +1,7 @@
 // Generated from interpose/spec by `python -m jitc.interpose.generator`; do not edit.
 #include "api/common/guard.h"
 
-using namespace jitc::front;
+using namespace jitc::api;
 
 // cuFFT: libcufft
 JITC_EXPORT int32_t cufftCreate() { return refuse_unserved("cuFFT", "cufftCreate", 16); }
@@ -40,7 +40,7 @@ JITC_EXPORT int32_t cuptiActivityRegisterCallbacks() { return refuse_unserved("C
 JITC_EXPORT int32_t cuptiSubscribe() { return refuse_unserved("CUPTI", "cuptiSubscribe", 27); }
 JITC_EXPORT int32_t cuptiSubscribe_v2() { return refuse_unserved("CUPTI", "cuptiSubscribe_v2", 27); }
 
-namespace jitc::front {
+namespace jitc::api {
 const Unserved kUnserved[] = {
     {"libcufft.so", "cuFFT"},
     {"libcusolver.so", "cuSOLVER"},
@@ -53,4 +53,4 @@ const Unserved kUnserved[] = {
 };
 const unsigned kUnservedCount = 8;
 
-}  // namespace jitc::front
+}  // namespace jitc::api

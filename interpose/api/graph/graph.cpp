@@ -1,16 +1,17 @@
-// CUDA graphs: captured from a stream, made executable, launched. The worker keeps what they consist of.
+// CUDA graphs: captured from a stream, made executable, launched. The worker keeps their nodes.
 //
-// Promise: a capture that became invalid here ends on the device too, and gives no graph.
-#include <cstring>
+// Promise: a capture that became invalid here ends on the device too, and yields no graph.
 #include <utility>
 
 #include "api/common/handles.h"
-#include "api/memory/memory.h"
+#include "api/generated/generated_api.h"
+#include "api/host/host_copy.h"
 #include "api/stream/capture.h"
-#include "api/stream/stream.h"
 #include "jitc/generated_ops.h"
+#include "jitc/packed_reader.h"
+#include "session/message.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 struct Graph {
@@ -35,15 +36,13 @@ constexpr Status kIllegalState = 401;
 constexpr int32_t kRelaxed = 2;
 constexpr uint64_t kFlags = 0xff;  // above is CUDA 11's pointer to an error node
 
-/// Ends the capture on the device. The graph's handle is only good when it succeeds.
+/// Ends the capture on the device. The graph's handle is valid only if this succeeds.
 Status take_graph(const StreamRef& origin, uint64_t handle, uint64_t* nodes) {
   auto op = on_stream<ops::CaptureEnd>(origin.id);
   op.graph = handle;
   const runtime::Result result = origin.session->call(op);
   if (result.status) return from_result(result.status);
-  if (result.payload.size() < sizeof *nodes) return kUnknown;
-  std::memcpy(nodes, result.payload.data(), sizeof *nodes);
-  return kSuccess;
+  return unpack(result.payload, nodes) ? kSuccess : kUnknown;
 }
 
 Status destroy(Session& session, uint64_t graph) {
@@ -67,8 +66,8 @@ int32_t cudaStreamBeginCapture(uint64_t stream, int32_t mode) {
   if (mode < 0 || mode > kRelaxed) return kInvalidValue;
   if (!ref.id) return kCaptureUnsupported;
   if (capture_of(ref).id) return kIllegalState;
-  // What still comes back to the process must not be waited for on a stream that is being captured.
-  if (const Status status = settle_host_range(0, 0)) return status;
+  // Copies to the process that are under way cannot be waited for later: the stream is being captured then.
+  if (const Status status = wait_for_host_copies(0, 0)) return status;
   begin_capture(ref, mode, is_blocking(stream));
   auto op = on_stream<ops::CaptureBegin>(ref.id);
   op.mode = static_cast<uint32_t>(mode);
@@ -190,4 +189,4 @@ int32_t cudaGraphGetNodes(uint64_t graph, uint64_t* nodes, size_t* count) {
   return kSuccess;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,7 +1,8 @@
 // Launches of the driver API: parameters as pointers, or packed already.
+#include "api/generated/generated_api.h"
 #include "launch.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 constexpr LaunchErrors kDriverErrors{kInvalidHandle, kInvalidValue};
@@ -63,4 +64,4 @@ int32_t cuLaunchKernelEx(const void* config, uint64_t kernel, void** arguments, 
   return driver_launch(kernel, {c.grid, c.block, c.shared}, c.stream, arguments, extra, attributes);
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

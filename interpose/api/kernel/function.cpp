@@ -1,15 +1,17 @@
-// What is asked of a kernel: handle, name, attributes, parameters.
+// Questions about a kernel: its handle, name, attributes, parameters.
 //
-// Promise: after its first use on a device a kernel's attributes are answered in the process, and setting one
-// to what it is costs nothing.
+// Promises: after a kernel's first use on a device its attributes are known in the process; setting an
+// attribute to the value that it has costs nothing.
 #include <array>
 
+#include "api/generated/generated_api.h"
+#include "api/module/registration.h"
 #include "launch.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
-/// The software device knows no kernels; its limits must do.
+/// The software device knows no kernels, so these are its limits.
 Status software_attributes(FuncAttributes* attributes) {
   constexpr int kMaxThreads = 1024, kRegisters = 32, kShared = 49152;
   *attributes = {};
@@ -64,22 +66,22 @@ int32_t cudaFuncGetAttributes(FuncAttributes* attributes, const void* host_funct
   std::array<int32_t, Function::kAttributes> a;
   for (size_t i = 0; i < a.size(); ++i) a[i] = function->attributes[i];
   *attributes = {};
-  attributes->shared_bytes = static_cast<size_t>(a[1]);
-  attributes->const_bytes = static_cast<size_t>(a[2]);
-  attributes->local_bytes = static_cast<size_t>(a[3]);
-  attributes->max_threads = a[0];
-  attributes->registers = a[4];
-  attributes->ptx_version = a[5];
-  attributes->binary_version = a[6];
-  attributes->cache_mode = a[7];
-  attributes->max_dynamic_shared = a[8];
-  attributes->carveout = a[9];
-  attributes->cluster_size_set = a[10];
-  attributes->cluster_width = a[11];
-  attributes->cluster_height = a[12];
-  attributes->cluster_depth = a[13];
-  attributes->cluster_size_free = a[14];
-  attributes->cluster_policy = a[15];
+  attributes->shared_bytes = static_cast<size_t>(a[Function::kStaticShared]);
+  attributes->const_bytes = static_cast<size_t>(a[Function::kConstant]);
+  attributes->local_bytes = static_cast<size_t>(a[Function::kLocal]);
+  attributes->max_threads = a[Function::kMaxThreads];
+  attributes->registers = a[Function::kRegisters];
+  attributes->ptx_version = a[Function::kPtxVersion];
+  attributes->binary_version = a[Function::kBinaryVersion];
+  attributes->cache_mode = a[Function::kCacheMode];
+  attributes->max_dynamic_shared = a[Function::kMaxDynamicShared];
+  attributes->carveout = a[Function::kCarveout];
+  attributes->cluster_size_set = a[Function::kClusterSizeSet];
+  attributes->cluster_width = a[Function::kClusterWidth];
+  attributes->cluster_height = a[Function::kClusterHeight];
+  attributes->cluster_depth = a[Function::kClusterDepth];
+  attributes->cluster_size_free = a[Function::kClusterSizeFree];
+  attributes->cluster_policy = a[Function::kClusterPolicy];
   return kSuccess;
 }
 int32_t cudaFuncSetAttribute(const void* host_function, int32_t attribute, int32_t value) {
@@ -151,4 +153,4 @@ int32_t cuKernelSetCacheConfig(uint64_t kernel, int32_t config, int32_t) {
   return cuFuncSetCacheConfig(kernel, config);
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

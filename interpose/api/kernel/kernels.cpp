@@ -5,22 +5,25 @@
 #include <map>
 
 #include "api/common/handles.h"
+#include "api/generated/generated_api.h"
+#include "api/module/registration.h"
+#include "jitc/packed_reader.h"
 #include "kernel_table.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 struct Kernels {
   KernelTable table;
   std::mutex mutex;
-  std::map<std::pair<const Code*, std::string>, uint64_t> handles;  // given out
+  std::map<std::pair<const ModuleImage*, std::string>, uint64_t> handles;  // given out
 };
 Kernels& kernels() {
   static auto& out = *new Kernels;
   return out;
 }
 
-/// What the service does not tell is left for the device to judge.
+/// A limit that the service does not report is left for the device to check.
 uint32_t device_limit(int device, int32_t attribute) {
   int32_t value = 0;
   (void)cudaDeviceGetAttribute(&value, attribute, device);
@@ -28,26 +31,21 @@ uint32_t device_limit(int device, int32_t attribute) {
 }
 
 void set_limits(Function& function, int device) {
-  function.most_threads_in_block = device_limit(device, 1);
+  function.most_threads_in_block = device_limit(device, kMaxThreadsPerBlock);
   for (int32_t i = 0; i < 3; ++i) {
-    function.most_threads[static_cast<size_t>(i)] = device_limit(device, 2 + i);
-    function.most_blocks[static_cast<size_t>(i)] = device_limit(device, 5 + i);
+    function.most_threads[static_cast<size_t>(i)] = device_limit(device, kMaxBlockX + i);
+    function.most_blocks[static_cast<size_t>(i)] = device_limit(device, kMaxGridX + i);
   }
 }
 
-/// FunctionInfo, then its parameters. False: not what the protocol says.
+/// Reads a FunctionInfo, then its parameters. False: that is not what the protocol says.
 bool decode(Function& function, std::span<const std::byte> reply) {
   ops::FunctionInfo info;
-  if (reply.size() < sizeof info) return false;
-  std::memcpy(&info, reply.data(), sizeof info);
-  reply = reply.subspan(sizeof info);
-  if (info.parameters > reply.size() / sizeof(ops::FunctionParameter)) return false;
+  PackedReader reader(reply);
+  if (!reader.take(&info) || !reader.list(info.parameters, &function.parameters)) return false;
   int32_t values[Function::kAttributes];
   std::memcpy(values, &info, sizeof values);
   for (size_t i = 0; i < Function::kAttributes; ++i) function.attributes[i] = values[i];
-  function.parameters.resize(info.parameters);
-  if (info.parameters)
-    std::memcpy(function.parameters.data(), reply.data(), info.parameters * sizeof(ops::FunctionParameter));
   constexpr uint64_t kMostParameterBytes = 1u << 16;
   for (const auto& one : function.parameters)
     function.buffer_bytes = std::max(function.buffer_bytes, uint64_t{one.offset} + one.bytes);
@@ -61,7 +59,7 @@ static_assert(offsetof(ops::FunctionInfo, cluster_policy) == 15 * sizeof(int32_t
 Function* Kernel::on(Session& session, int device, Status* why) {
   auto& here = functions_[static_cast<size_t>(device)];
   if (Function* known = here.load(std::memory_order_acquire)) return known;
-  const Turn turn(turns_);
+  const std::lock_guard making(latch_);
   if (Function* known = here.load(std::memory_order_acquire)) return known;
   Function* found = get(session, device, why).release();
   here.store(found, std::memory_order_release);
@@ -70,7 +68,7 @@ Function* Kernel::on(Session& session, int device, Status* why) {
 
 std::unique_ptr<Function> Kernel::get(Session& session, int device, Status* why) {
   ops::FunctionGet op;
-  op.module = code_.module_on(session, device, why);
+  op.module = image_.module_on(session, device, why);
   if (!op.module) return nullptr;
   auto out = std::make_unique<Function>();
   out->session = &session;
@@ -92,20 +90,20 @@ Kernel* find_kernel(uint64_t key) {
 
 void set_kernel(uint64_t key, Kernel* kernel) { kernels().table.set(key, kernel); }
 
-Status get_kernel(Code& code, const char* name, int device, uint64_t* handle) {
+Status get_kernel(ModuleImage& image, const char* name, int device, uint64_t* handle) {
   Status status = kSuccess;
   Session* session = session_of(device, &status);
   if (!session) return status;
   Kernels& all = kernels();
   std::unique_lock lock(all.mutex);
-  const auto known = all.handles.find({&code, name});
+  const auto known = all.handles.find({&image, name});
   Kernel* kernel = known == all.handles.end() ? nullptr : known_kernel(known->second);
   lock.unlock();
   std::unique_ptr<Kernel> made;
-  if (!kernel) made = std::make_unique<Kernel>(code, name), kernel = made.get();
+  if (!kernel) made = std::make_unique<Kernel>(image, name), kernel = made.get();
   if (!kernel->on(*session, device, &status)) return status;
   lock.lock();
-  const auto [at, added] = all.handles.try_emplace({&code, name}, 0);
+  const auto [at, added] = all.handles.try_emplace({&image, name}, 0);
   if (added) {
     at->second = new_handle(Kind::kernel);
     set_kernel(at->second, made.release());
@@ -114,11 +112,11 @@ Status get_kernel(Code& code, const char* name, int device, uint64_t* handle) {
   return kSuccess;
 }
 
-void forget_kernels(const Code& code) {
+void forget_kernels(const ModuleImage& image) {
   Kernels& all = kernels();
   const std::lock_guard lock(all.mutex);
-  auto one = all.handles.lower_bound({&code, std::string()});
-  while (one != all.handles.end() && one->first.first == &code) {
+  auto one = all.handles.lower_bound({&image, std::string()});
+  while (one != all.handles.end() && one->first.first == &image) {
     set_kernel(one->second, nullptr);
     one = all.handles.erase(one);
   }
@@ -147,4 +145,4 @@ Status set_attribute(Function& function, int32_t attribute, int32_t value) {
   return kSuccess;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

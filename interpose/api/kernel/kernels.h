@@ -1,25 +1,41 @@
-// Kernels: found in a module at their first use on a device, then known with parameters and attributes.
+// Kernels: looked up in a module at their first use on a device; from then on, parameters and attributes are
+// known in the process.
 //
-// Used by launch.cpp, function.cpp, occupancy.cpp, module.cpp, library.cpp. Promises: a kernel that is known
-// on a device is found without a lock; nothing here is destroyed, because another thread may be launching.
+// Used by launch.cpp, function.cpp, occupancy.cpp, module.cpp, library.cpp. Promises: finding a kernel that
+// is known on a device takes no lock; nothing here is destroyed, because another thread may be launching it.
 #pragma once
 #include <array>
 #include <atomic>
 #include <memory>
 #include <shared_mutex>
 
-#include "api/module/code.h"
+#include "api/module/module_image.h"
 #include "jitc/generated_ops.h"
 
-namespace jitc::front {
-
-inline constexpr Status kInvalidDeviceFunction = 98;
+namespace jitc::api {
 
 /// A kernel on one device.
 struct Function {
   /// CUfunction_attribute by number.
   static constexpr size_t kAttributes = 16;
-  enum : size_t { kMaxThreads = 0, kStaticShared = 1, kMaxDynamicShared = 8 };
+  enum : size_t {
+    kMaxThreads = 0,
+    kStaticShared,
+    kConstant,
+    kLocal,
+    kRegisters,
+    kPtxVersion,
+    kBinaryVersion,
+    kCacheMode,
+    kMaxDynamicShared,
+    kCarveout,
+    kClusterSizeSet,
+    kClusterWidth,
+    kClusterHeight,
+    kClusterDepth,
+    kClusterSizeFree,
+    kClusterPolicy,
+  };
   /// One answer of the device on occupancy.
   struct Occupancy {
     ops::FunctionQuery asked;
@@ -39,38 +55,34 @@ struct Function {
 
 class Kernel {
  public:
-  Kernel(Code& code, std::string name) : code_(code), name_(std::move(name)) {}
-  /// The kernel on the device, looked for (its module loaded) when it is not known; nullptr with the reason.
+  Kernel(ModuleImage& image, std::string name) : image_(image), name_(std::move(name)) {}
+  /// The kernel on the device. If it is not known yet, loads its module and looks it up; nullptr with the
+  /// reason.
   Function* on(Session& session, int device, Status* why);
   const std::string& name() const { return name_; }
-  Code& code() const { return code_; }
+  ModuleImage& image() const { return image_; }
 
  private:
   std::unique_ptr<Function> get(Session& session, int device, Status* why);
 
-  Code& code_;
+  ModuleImage& image_;
   const std::string name_;
-  Turns turns_;
+  OnceLatch latch_;
   std::array<std::atomic<Function*>, kMaxDevices> functions_{};
 };
 
-/// The kernel that the program calls so; nullptr: there is none.
+/// The kernel of a host function or handle; nullptr: there is none.
 Kernel* find_kernel(uint64_t key);
-/// The same, if it has been asked for before.
+/// The same, if it has been looked up before.
 Kernel* known_kernel(uint64_t key);
-/// A handle of the code's kernel of that name, once it has been found on the device.
-Status get_kernel(Code& code, const char* name, int device, uint64_t* handle);
+/// A handle of the image's kernel of that name, once it has been found on the device.
+Status get_kernel(ModuleImage& image, const char* name, int device, uint64_t* handle);
 void set_kernel(uint64_t key, Kernel* kernel);
-/// Of code that is unloaded.
-void forget_kernels(const Code& code);
+/// For an image that is unloaded: forgets its kernels.
+void forget_kernels(const ModuleImage& image);
 /// The kernel on the thread's device; unknown: the status when there is no such kernel.
 Function* current_function(uint64_t key, Status unknown, Status* why);
-/// Sets an attribute; the device is asked only when it is not set so already.
+/// Sets an attribute; asks the device only if the value is another one.
 Status set_attribute(Function& function, int32_t attribute, int32_t value);
 
-/// registration.cpp: the kernel of a host function of the program; nullptr: not registered.
-Kernel* registered_kernel(uint64_t host_function);
-/// Its name, without making it a kernel.
-const char* registered_name(const void* host_function);
-
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -3,16 +3,30 @@
 #include <algorithm>
 #include <cstring>
 
-namespace jitc::front {
+#include "api/generated/generated_api.h"
+#include "api/module/registration.h"
+#include "api/stream/stream.h"
+#include "session/message.h"
+
+namespace jitc::api {
 namespace {
 
 constexpr Status kMissingConfiguration = 52, kInvalidConfiguration = 9, kOutOfResources = 701;
 constexpr LaunchErrors kRuntimeErrors{kInvalidDeviceFunction, kInvalidConfiguration};
-constexpr uint32_t kCooperative = 2;
 
-/// CUlaunchAttributeID: what their values mean does not depend on the process, or only tells how to be fast.
-constexpr uint32_t kCarried[] = {kCooperative, 4, 5, 6, 8, 9, 10, 11, 14};
-constexpr uint32_t kHints[] = {0, 1, 3, 16};
+/// The meaning of these does not depend on the process.
+constexpr uint32_t kCarried[] = {kCooperative,
+                                 kClusterDimension,
+                                 kClusterSchedulingPolicy,
+                                 kProgrammaticStreamSerialization,
+                                 kLaunchPriority,
+                                 kMemorySyncDomainMap,
+                                 kMemorySyncDomain,
+                                 kPreferredClusterDimension,
+                                 kPreferredSharedCarveout};
+/// These change at most how fast a launch is.
+constexpr uint32_t kHints[] = {kIgnore, kAccessPolicyWindow, kSynchronizationPolicy,
+                               kNvlinkCentricScheduling};
 
 bool contains(std::span<const uint32_t> all, uint32_t one) {
   return std::find(all.begin(), all.end(), one) != all.end();
@@ -28,7 +42,7 @@ Status refuse_launch(uint64_t kernel) {
   return kNotSupported;
 }
 
-/// Room for attributes and parameters of a launch: on the stack unless there are unusually many.
+/// Memory for attributes and parameters of a launch: on the stack, unless there are unusually many.
 class Payload {
  public:
   explicit Payload(size_t size) : size_(size) {
@@ -60,7 +74,8 @@ Status check(const Function& function, const Shape& shape, Status bad_shape) {
   return shape.shared > most ? kInvalidValue : kSuccess;
 }
 
-/// Writes buffer_bytes. What lies between parameters is zero: no bytes of this process leave it unasked.
+/// Writes buffer_bytes. The gaps between parameters are zero, so that no other bytes of this process leave
+/// it.
 Status pack(const Function& function, const Arguments& arguments, std::byte* out) {
   if (!arguments.buffer.empty()) {
     if (arguments.buffer.size() < function.buffer_bytes) return kInvalidValue;
@@ -177,4 +192,4 @@ int32_t __cudaPopCallConfiguration(Dim3* grid, Dim3* block, size_t* shared, uint
   return kSuccess;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,12 +1,13 @@
-// Launches: the parameter buffer is packed here, the op carries it to the worker.
+// Kernel launches: packs the parameter buffer, which an op carries to the worker.
 //
-// Used by launch.cpp (runtime API) and driver_launch.cpp. Promises: what a driver would refuse at the call
-// is refused at the call; a launch of a known kernel takes no lock of ours and, with parameters of up to
-// 4 KiB, does not allocate.
+// Used by launch.cpp (runtime API) and driver_launch.cpp. Promises: a launch that a driver would refuse at
+// the call is refused at the call; a launch of a known kernel takes no lock before it is queued and, with
+// parameters of up to 4 KiB, does not allocate.
 #pragma once
+#include "api/common/abi_types.h"
 #include "kernels.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 struct Shape {
   Dim3 grid, block;
@@ -17,7 +18,7 @@ struct Arguments {
   void** pointers = nullptr;
   std::span<const std::byte> buffer;
 };
-/// What differs between the two APIs: their errors.
+/// The errors, which differ between the two APIs.
 struct LaunchErrors {
   Status unknown_kernel, bad_shape;
 };
@@ -39,4 +40,4 @@ class AttributeList {
 /// CU_LAUNCH_ATTRIBUTE_COOPERATIVE, set.
 ops::LaunchAttribute cooperative_attribute();
 
-}  // namespace jitc::front
+}  // namespace jitc::api

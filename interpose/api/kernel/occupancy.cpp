@@ -1,17 +1,18 @@
-// How many blocks of a kernel fit: asked of the device once per kernel and configuration, then remembered.
+// How many blocks of a kernel fit. The device is asked once per kernel and configuration.
 //
-// Promise: PyTorch asks before many launches; a known answer costs a look through a short list.
+// Promise: a known answer costs a look through a short list (PyTorch asks before many launches).
 #include <algorithm>
 #include <cstring>
 #include <shared_mutex>
 
+#include "api/generated/generated_api.h"
+#include "jitc/packed_reader.h"
 #include "launch.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 constexpr int kThreadsPerMultiprocessor = 1024;  // of the software device
-constexpr uint32_t kClusterDimension = 4;        // CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
 
 bool same(const ops::FunctionQuery& a, const ops::FunctionQuery& b) {
   return a.kind == b.kind && a.block == b.block && a.shared == b.shared && a.flags == b.flags &&
@@ -28,7 +29,7 @@ bool known_answer(Function& function, const ops::FunctionQuery& query, uint64_t*
 }
 
 void remember(Function& function, const ops::FunctionQuery& query, uint64_t answer) {
-  constexpr size_t kMost = 64;  // a program that tries everything must not make others slow
+  constexpr size_t kMost = 64;  // the list stays short, even if a program tries many configurations
   const std::lock_guard lock(function.mutex);
   if (function.occupancy.size() >= kMost) function.occupancy.erase(function.occupancy.begin());
   function.occupancy.push_back({query, answer});
@@ -42,8 +43,7 @@ Status ask(Function* function, Status why, ops::OccupancyKind kind, ops::Functio
   if (known_answer(*function, query, answer)) return kSuccess;
   const runtime::Result result = function->session->call(query);
   if (result.status) return from_result(result.status);
-  if (result.payload.size() < sizeof *answer) return kUnknown;
-  std::memcpy(answer, result.payload.data(), sizeof *answer);
+  if (!unpack(result.payload, answer)) return kUnknown;
   remember(*function, query, *answer);
   return kSuccess;
 }
@@ -63,7 +63,7 @@ Status active_blocks(uint64_t kernel, Status unknown, int32_t block, size_t shar
   return status;
 }
 
-/// The number of blocks travels where clusters have theirs.
+/// The number of blocks travels in the field `cluster`.
 Status available_shared(uint64_t kernel, Status unknown, int32_t blocks, int32_t block, size_t* shared) {
   if (!shared || blocks <= 0 || block <= 0) return kInvalidValue;
   Status status = kSuccess;
@@ -77,7 +77,7 @@ Status available_shared(uint64_t kernel, Status unknown, int32_t blocks, int32_t
   return status;
 }
 
-/// Blocks per cluster that the attributes ask for; 0: they do not say.
+/// Blocks per cluster that the attributes request; 0: none of them says.
 uint32_t cluster_of(LaunchAttributes attributes) {
   for (const auto& one : attributes) {
     if (one.id != kClusterDimension) continue;
@@ -164,4 +164,4 @@ int32_t cuOccupancyMaxPotentialClusterSize(int32_t* answer, uint64_t kernel, con
   return driver_clusters(kernel, ops::OccupancyKind::potential_cluster, config, answer);
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

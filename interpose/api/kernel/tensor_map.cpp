@@ -1,7 +1,8 @@
-// Tensor maps (descriptors of the tensor memory accelerator): encoded by the worker's driver, whose secret
-// their layout is. No GPU has a part in that: the same arguments always give the same bytes.
+// Tensor maps (descriptors of the tensor memory accelerator). The worker's driver encodes them, because their
+// layout is not documented. No GPU takes part in that: the same arguments always give the same bytes.
 //
-// Promise: equal arguments are asked for once; libraries of kernels encode maps before many launches.
+// Promise: the worker is asked once for equal arguments (libraries of kernels encode maps before many
+// launches).
 #include "jitc/tensor_map.h"
 
 #include <algorithm>
@@ -12,10 +13,11 @@
 #include <mutex>
 #include <string>
 
-#include "api/common/front.h"
+#include "api/common/visible_devices.h"
+#include "api/generated/generated_api.h"
 #include "jitc/generated_ops.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 using Map = std::array<std::byte, kTensorMapBytes>;
 
@@ -62,7 +64,7 @@ Status encode(void* out, const ops::TensorMap& op) {
   return kSuccess;
 }
 
-/// What both kinds have. False: something is missing that is read here.
+/// Fills in what both kinds have. False: an array is missing.
 bool describe(ops::TensorMap& op, TensorMapBoxes& boxes, uint32_t rank, const uint64_t* dims,
               const uint64_t* strides, const uint32_t* steps) {
   if (!rank || rank > kTensorMapRanks || !dims || !steps || (rank > 1 && !strides)) return false;
@@ -75,7 +77,7 @@ bool describe(ops::TensorMap& op, TensorMapBoxes& boxes, uint32_t rank, const ui
   return true;
 }
 
-/// How elements lie in memory, and how they are fetched: numbers that only the driver understands.
+/// How elements lie in memory and how they are fetched: numbers that only the driver interprets.
 struct Elements {
   uint64_t address;
   int32_t type, interleave, swizzle, promotion, fill;
@@ -123,4 +125,4 @@ int32_t cuTensorMapEncodeIm2col(void* map, int32_t type, uint32_t rank, uint64_t
   return encode(map, op, TensorMapKind::im2col, boxes, {address, type, interleave, swizzle, promotion, fill});
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "session/session.h"
+#include "session/message.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 AddressSpace::AddressSpace(uint64_t base, uint64_t bytes) : base_(base), end_(base + bytes), next_(base) {
   void* wanted = reinterpret_cast<void*>(base);
@@ -35,7 +35,8 @@ uint64_t AddressSpace::extend(uint64_t bytes, uint64_t alignment) {
   return address;
 }
 
-/// A program without boundaries that has used up the range: rested or not, the oldest must do.
+/// For a program without boundaries that has used up the range: takes the oldest resting range, rested or
+/// not.
 uint64_t AddressSpace::unrest(uint64_t bytes, uint64_t alignment) {
   for (auto it = resting_.begin(); it != resting_.end(); ++it) {
     if (it->bytes != bytes || it->address % alignment) continue;
@@ -211,4 +212,4 @@ std::vector<Block> AddressSpace::blocks() const {
   return out;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

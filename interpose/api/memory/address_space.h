@@ -1,10 +1,9 @@
-// Device addresses of one session: picks them, remembers what lies where.
+// The device addresses of one session: picks them and remembers which block lies where.
 //
-// Used by memory (allocate, free), mapping (addresses first, memory later), copies (is this range ours?) and
-// client_api (live blocks). Promises:
-// addresses depend on the sequence of calls alone, so equal ranks agree and a rebuilt device can put
-// everything back where it was; the whole range is reserved without access, so that nothing else of the
-// process lands in it and device memory cannot be read by mistake.
+// Used by memory (allocate, free), mapping (addresses first, memory later), copies (whose range is this?) and
+// client_api (live blocks). Promises: addresses depend on the sequence of calls alone, so equal ranks agree
+// and a rebuilt device can put everything back where it was; the whole range is reserved without access, so
+// that nothing else of the process lands in it and device memory cannot be read by mistake.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -15,48 +14,47 @@
 
 #include "small_blocks.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 class AddressSpace {
  public:
   /// Reserves [base, base + bytes) in this process.
   AddressSpace(uint64_t base, uint64_t bytes);
-  /// An address for bytes (2 MiB aligned); 0 when the range is full. Its memory is not there yet.
+  /// An address for bytes (2 MiB aligned), still without memory; 0 when the range is full.
   uint64_t take(uint64_t bytes);
-  /// The block of take or map that starts at the address has its memory.
+  /// Notes that the block of take or map at the address has its memory.
   void arrived(uint64_t address);
-  /// An address for a small block in memory that is there already; 0: there is no room, and a slab would
-  /// help.
+  /// An address for a small block, in a slab that is there already; 0: there is no room, add a slab.
   uint64_t take_small(uint64_t bytes);
-  /// An address for a slab; add_slab once its memory is there, else drop_slab.
+  /// An address for a slab. Call add_slab once it has memory, else drop_slab.
   uint64_t take_slab();
   void add_slab(uint64_t address);
   void drop_slab(uint64_t address);
   bool small_rest() const;
-  /// Small blocks that rest may be used again: the device has done everything. False: there were none.
+  /// Makes resting small blocks usable again, after the device has finished all work. False: there were none.
   bool unrest_small();
-  /// Forgets a block of take or take_small; its range rests (see boundary). False: not the start of one.
-  /// *allocation: memory that is not needed any more, 0: none.
+  /// Forgets a block of take or take_small; its range rests (see boundary). False: no block starts there.
+  /// *allocation: memory that is not needed any more; 0: none.
   bool give_back(uint64_t address, uint64_t* allocation);
   /// Addresses without memory, at a multiple of the alignment (a power of two); 0 when the range is full.
   uint64_t reserve(uint64_t bytes, uint64_t alignment);
-  /// The opposite, of a whole reservation in which nothing is mapped; it rests. False: that is not one.
+  /// Gives back a whole reservation in which nothing is mapped; its range rests. False: there is no such one.
   bool unreserve(uint64_t address, uint64_t bytes);
-  /// Makes a block of reserved addresses, whose memory is not there yet. False: not in one reservation, or
-  /// something is mapped there.
+  /// Makes a block of reserved addresses, still without memory. False: the range is not in one reservation,
+  /// or something is mapped there.
   bool map(uint64_t address, uint64_t bytes);
-  /// Forgets the mapped blocks of which the range consists, and tells them; none: it does not consist of any.
+  /// Forgets and returns the mapped blocks that make up the range; none if it is not made up of whole blocks.
   std::vector<Block> unmap(uint64_t address, uint64_t bytes);
-  /// Whether mapped blocks are all over the range.
+  /// Whether mapped blocks cover the range.
   bool is_mapped(uint64_t address, uint64_t bytes) const;
-  /// A boundary has passed. A range that was freed is used again after the second boundary: the
-  /// minibatch before the last boundary may still be replayed until every rank's copies are complete.
+  /// Notes a boundary. A range that was freed is used again after the second boundary, because the minibatch
+  /// before the last boundary may still be replayed until every rank's copies are complete.
   void boundary();
-  /// The block that holds the address, if all of [address, address + bytes) is in it and in those that follow
-  /// it without a gap.
+  /// The block that holds the address, if it and the blocks that follow it without a gap hold all of
+  /// [address, address + bytes).
   bool find(uint64_t address, uint64_t bytes, Block* out) const;
-  /// Calls use with all memory that is there, slabs in place of small blocks, in order of the addresses; none
-  /// comes or goes meanwhile.
+  /// Calls use with all blocks that have memory, in order of the addresses, slabs instead of small blocks. No
+  /// block comes or goes meanwhile.
   template <class Use>
   void with_blocks(Use&& use) const {
     std::shared_lock lock(mutex_);
@@ -89,4 +87,4 @@ class AddressSpace {
   SmallBlocks small_;
 };
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,17 +1,21 @@
-// Copies in all forms. What is device and what is host memory follows from the addresses.
+// Copies in all forms. The addresses show what is device memory and what is host memory.
 //
-// Promises: device-to-host to pinned memory does not wait, to other memory it does; a copy between two GPUs
-// is staged through the process and waits. host_copy.h has what is promised of host memory.
+// Promises: a device-to-host copy to pinned memory does not wait, to other memory it does; a copy between two
+// GPUs is staged through the process and waits. host_copy.h says what is promised of host memory.
+#include "copy.h"
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
 
+#include "api/generated/generated_api.h"
+#include "api/host/host_copy.h"
+#include "api/host/host_memory.h"
 #include "api/stream/capture.h"
-#include "host_copy.h"
 #include "jitc/generated_ops.h"
 #include "memory.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 Status copy_d2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream) {
@@ -27,8 +31,8 @@ StreamRef stream_in(Session* session, const StreamRef& stream) {
   return stream.session == session ? stream : StreamRef{session, 0, device_of(session)};
 }
 
-/// Between two GPUs: everything before in the stream, then out, in, and wait, so that an event of
-/// either GPU recorded afterwards covers it.
+/// Between two GPUs: waits for the stream, copies out and in, and waits again, so that an event of either GPU
+/// that is recorded afterwards covers the copy.
 Status copy_peer(Session* to, uint64_t destination, Session* from, uint64_t source, uint64_t count,
                  const StreamRef& stream) {
   if (const Status status = synchronize(stream)) return status;
@@ -44,7 +48,7 @@ Status copy_peer(Session* to, uint64_t destination, Session* from, uint64_t sour
   return synchronize(in);
 }
 
-/// A graph's copy would read or write host memory at every launch; ours travel with the call.
+/// A graph would have to copy at every launch, but host bytes travel with the call.
 Status refuse_host_copy(Session* session, const StreamRef& stream, uint64_t host, uint64_t count) {
   if (!session) return kSuccess;
   const StreamRef where = stream_in(session, stream);
@@ -87,7 +91,10 @@ Status copy_on(uint64_t destination, uint64_t source, uint64_t count, uint64_t s
 
 uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
-bool bad_kind(int32_t kind) { return kind < 0 || kind > 4; }
+bool bad_kind(int32_t kind) {
+  constexpr int32_t kHostToHost = 0, kByAddress = 4;  // cudaMemcpyKind, the first and the last
+  return kind < kHostToHost || kind > kByAddress;
+}
 
 }  // namespace
 
@@ -109,18 +116,18 @@ Status copy(uint64_t destination, uint64_t source, uint64_t count, const StreamR
     const bool blocking = wait || !is_pinned(destination, count);
     return copy_d2h(destination, source, count, stream_in(from, stream), blocking);
   }
-  // Host to host happens in stream order too.
+  // Host to host: in stream order too.
   if (const Status status = synchronize(stream)) return status;
   std::memmove(reinterpret_cast<void*>(destination), reinterpret_cast<const void*>(source), count);
   return kSuccess;
 }
 
 int32_t cudaMemcpy(void* dst, const void* src, size_t count, int32_t kind) {
-  if (bad_kind(kind)) return 21;  // cudaErrorInvalidMemcpyDirection
+  if (bad_kind(kind)) return kInvalidMemcpyDirection;
   return copy_on(address(dst), address(src), count, 0, true);
 }
 int32_t cudaMemcpyAsync(void* dst, const void* src, size_t count, int32_t kind, uint64_t stream) {
-  if (bad_kind(kind)) return 21;
+  if (bad_kind(kind)) return kInvalidMemcpyDirection;
   return copy_on(address(dst), address(src), count, stream, false);
 }
 int32_t cuMemcpy(uint64_t dst, uint64_t src, size_t count) { return copy_on(dst, src, count, 0, true); }
@@ -142,7 +149,7 @@ int32_t cuMemcpyPeerAsync(uint64_t dst, uint64_t, uint64_t src, uint64_t, size_t
 int32_t cudaMemcpy2DAsync(void* dst, size_t dst_pitch, const void* src, size_t src_pitch, size_t width,
                           size_t height, int32_t kind, uint64_t stream) {
   StreamRef ref;
-  if (bad_kind(kind)) return 21;
+  if (bad_kind(kind)) return kInvalidMemcpyDirection;
   const Status status = resolve_stream(stream, &ref);
   return status ? status
                 : copy_rows(address(dst), dst_pitch, address(src), src_pitch, width, height, ref, false);
@@ -150,10 +157,10 @@ int32_t cudaMemcpy2DAsync(void* dst, size_t dst_pitch, const void* src, size_t s
 int32_t cudaMemcpy2D(void* dst, size_t dst_pitch, const void* src, size_t src_pitch, size_t width,
                      size_t height, int32_t kind) {
   StreamRef ref;
-  if (bad_kind(kind)) return 21;
+  if (bad_kind(kind)) return kInvalidMemcpyDirection;
   const Status status = resolve_stream(0, &ref);
   return status ? status
                 : copy_rows(address(dst), dst_pitch, address(src), src_pitch, width, height, ref, true);
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,17 +1,19 @@
-// Device memory mapped by hand: addresses, physical memory, and putting the one under the other.
+// Device memory mapped by hand: reserved addresses, physical memory, and mappings between them.
 //
-// Promises: addresses are the program's own, so that reserving them asks nobody; physical memory waits for
-// the device to learn whether there is room; what is mapped is an allocation like any other, and unmapping
-// frees it. A handle is mapped as a whole and once: then its content has one address, in the live set and in
-// a replay.
+// Promises: reserving addresses asks nobody, because the process picks them; creating physical memory waits
+// until the device says whether there is room; mapped memory is an allocation like any other, and unmapping
+// frees it. A handle is mapped as a whole and only once, so that its content has one address, in the live set
+// and in a replay.
 #include <algorithm>
 #include <utility>
 
 #include "api/common/handles.h"
+#include "api/generated/generated_api.h"
 #include "jitc/generated_ops.h"
 #include "memory.h"
+#include "session/message.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 constexpr uint64_t kGranule = 2u << 20;
@@ -44,7 +46,7 @@ Status check(const AllocationProp* properties) {
 
 bool is_size(uint64_t bytes) { return bytes && bytes % kGranule == 0; }
 
-/// At most one mapping succeeds in this.
+/// Claims the handle for a mapping; at most one succeeds.
 bool claim(uint64_t handle) {
   bool first = false;
   memories().update(handle, [&](Physical& memory) { first = !std::exchange(memory.mapped, true); });
@@ -93,7 +95,7 @@ int32_t cuMemCreate(uint64_t* handle, size_t bytes, const AllocationProp* proper
   return status;
 }
 
-/// What is mapped stays until it is unmapped.
+/// Mapped memory stays until it is unmapped.
 int32_t cuMemRelease(uint64_t handle) {
   Physical memory;
   if (!memories().remove(handle, &memory)) return kInvalidValue;
@@ -167,4 +169,4 @@ int32_t cuMemGetAllocationPropertiesFromHandle(AllocationProp* properties, uint6
   return kSuccess;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,23 +1,26 @@
 // Device memory: allocate, free, fill, information; the default pool; attributes of pointers.
 //
-// Promise: the address is chosen here; an allocation waits for the device only to learn whether there
-// is room, a free never waits. Small allocations share memory, as with CUDA.
+// Promises: addresses are chosen here; an allocation waits only until the device says whether there is room;
+// a free never waits. Small allocations share memory, as with CUDA.
 #include "memory.h"
 
+#include <array>
 #include <cstring>
 #include <unordered_map>
 
+#include "api/generated/generated_api.h"
 #include "api/module/variables.h"
 #include "api/stream/capture.h"
 #include "jitc/generated_ops.h"
+#include "jitc/packed_reader.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 constexpr uint64_t kPage = 4096, kPitch = 512;
 constexpr const char* kNoPool =
     "memory of a stream's pool cannot be taken or given back in it: use cudaMalloc before";
-// The default pool of device d is this plus d; pools are only ever handed back to us.
+// The default pool of device d is this plus d; a program can only pass a pool back.
 constexpr uint64_t kDefaultPool = 0x4a495443'706f6f00;
 
 struct Spaces {
@@ -44,7 +47,7 @@ Status fill(uint64_t address, uint64_t bytes, uint32_t value, uint32_t width, ui
   return submitted(*ref.session, ref.session->submit(op));
 }
 
-/// Memory at an address that the session chose (0: it had none to choose).
+/// Maps memory at an address that the session has picked (0: there was none left).
 Status map_memory(Session& session, uint64_t address, uint64_t bytes) {
   if (!address) return kOutOfMemory;
   ops::Allocate op;
@@ -61,7 +64,7 @@ Status add_slab(Session& session, AddressSpace& space) {
   return status;
 }
 
-/// Where there is no more memory, what rests must do: ops that still use it have to be over first.
+/// For a device without free memory: uses resting blocks again, once the ops that may use them are over.
 bool use_what_rests(Session& session, AddressSpace& space) {
   return space.small_rest() && !session.call(ops::DeviceSynchronize{}).status && space.unrest_small();
 }
@@ -162,9 +165,8 @@ int32_t cudaMemGetInfo(size_t* free, size_t* total) {
   if (!free || !total) return kInvalidValue;
   const runtime::Result result = session->call(ops::MemoryInfo{});
   if (result.status) return from_result(result.status);
-  uint64_t numbers[2];
-  if (result.payload.size() < sizeof numbers) return kUnknown;
-  std::memcpy(numbers, result.payload.data(), sizeof numbers);
+  std::array<uint64_t, 2> numbers;
+  if (!unpack(result.payload, &numbers)) return kUnknown;
   *free = numbers[0];
   *total = numbers[1];
   return kSuccess;
@@ -214,7 +216,7 @@ int32_t cuMemsetD32_v2(uint64_t address, uint32_t value, size_t count) {
   return fill(address, count * 4, value, 4, 0);
 }
 
-// The default pool: memory that is freed goes back at once, so there is nothing to trim or to set.
+// The default pool. Freed memory goes back at once, so there is nothing to trim or to set.
 int32_t cudaDeviceGetDefaultMemPool(uint64_t* pool, int32_t device) {
   if (!pool) return kInvalidValue;
   if (!visible_gpu(device)) return kInvalidDevice;
@@ -241,4 +243,4 @@ int32_t cudaMemPoolSetAccess(uint64_t pool, const void*, size_t) {
   return is_pool(pool) ? kSuccess : kInvalidValue;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

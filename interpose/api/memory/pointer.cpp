@@ -1,8 +1,32 @@
-// What kind of memory a pointer points to: cudaPointerGetAttributes and the driver's form of it.
+// cudaPointerGetAttributes and its counterparts in the driver's API: what kind of memory a pointer points to.
+#include "api/generated/generated_api.h"
+#include "api/host/host_memory.h"
 #include "memory.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
+
+/// CUpointer_attribute, as far as there is an answer.
+enum PointerAttribute : int32_t {
+  kContext = 1,
+  kMemoryType = 2,
+  kDevicePointer = 3,
+  kHostPointer = 4,
+  kBufferId = 7,
+  kIsManaged = 8,
+  kDeviceOrdinal = 9,
+  kIsLegacyIpcCapable = 10,
+  kRangeStart = 11,
+  kRangeSize = 12,
+  kMapped = 13,
+  kIsRdmaCapable = 15,
+  kAccessFlags = 16,
+  kMappingSize = 18,
+  kMappingBase = 19,
+  kIsHardwareDecompressCapable = 21,
+};
+/// CUmemorytype.
+enum DriverMemoryType : int32_t { kHostMemory = 1, kDeviceMemory = 2 };
 
 struct Pointer {
   int32_t type = kUnregistered, device = -2;
@@ -23,43 +47,43 @@ Pointer describe(uint64_t address) {
   return out;
 }
 
-/// CU_POINTER_ATTRIBUTE_*: writes the attribute, of the type that the driver's documentation gives it.
+/// Writes the attribute, of the type that the driver's documentation gives it.
 Status write_attribute(void* data, int32_t attribute, const Pointer& pointer, uint64_t address) {
   auto* number = static_cast<int32_t*>(data);
   auto* wide = static_cast<uint64_t*>(data);
   switch (attribute) {
-    case 1:
+    case kContext:
       *wide = context_of(pointer.device);
       return kSuccess;
-    case 2:
-      *number = pointer.type == kDevice ? 2 : 1;
+    case kMemoryType:
+      *number = pointer.type == kDevice ? kDeviceMemory : kHostMemory;
       return kSuccess;
-    case 3:
-    case 4:
+    case kDevicePointer:
+    case kHostPointer:
       *wide = address;
       return kSuccess;
-    case 7:
+    case kBufferId:
       *wide = pointer.block.ordinal + 1;
       return kSuccess;
-    case 8:
-    case 10:
-    case 15:
-    case 16:
-    case 21:
+    case kIsManaged:
+    case kIsLegacyIpcCapable:
+    case kIsRdmaCapable:
+    case kAccessFlags:
+    case kIsHardwareDecompressCapable:
       *static_cast<uint32_t*>(data) = 0;
       return kSuccess;
-    case 9:
+    case kDeviceOrdinal:
       *number = pointer.device;
       return kSuccess;
-    case 11:
-    case 19:
+    case kRangeStart:
+    case kMappingBase:
       *wide = pointer.block.address;
       return kSuccess;
-    case 12:
-    case 18:
+    case kRangeSize:
+    case kMappingSize:
       *wide = pointer.block.bytes;
       return kSuccess;
-    case 13:
+    case kMapped:
       *number = 1;
       return kSuccess;
     default:
@@ -94,10 +118,10 @@ int32_t cuPointerGetAttributes(uint32_t count, const int32_t* attributes, void**
     if (!data[i]) return kInvalidValue;
     const bool known =
         pointer.type != kUnregistered && !write_attribute(data[i], attributes[i], pointer, address);
-    // The driver zeroes what it does not know. An attribute is at least an int.
+    // The driver zeroes attributes that it does not know. Each is at least an int.
     if (!known) *static_cast<int32_t*>(data[i]) = 0;
   }
   return kSuccess;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -3,7 +3,7 @@
 
 #include <iterator>
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 constexpr uint64_t kAlignment = 512;  // as with CUDA
 uint64_t rounded(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
@@ -70,7 +70,7 @@ bool SmallBlocks::give_back(uint64_t address, uint64_t boundaries, uint64_t* sla
   return true;
 }
 
-/// What rests in it is passed over when its time has come.
+/// Ranges that still rest in it are skipped when their rest ends.
 void SmallBlocks::drop(uint64_t slab) {
   auto range = free_.lower_bound(slab);
   while (range != free_.end() && range->first < slab + kSlab) erase_free(range++);
@@ -111,4 +111,4 @@ std::vector<Block> SmallBlocks::slabs() const {
   return out;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

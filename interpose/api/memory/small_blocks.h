@@ -1,5 +1,5 @@
-// Small blocks of device memory, packed into slabs of 2 MiB: a GPU maps memory in such units, so that each
-// small block would take one for itself.
+// Small blocks of device memory, packed into slabs of 2 MiB. A GPU maps memory in units of that size; without
+// slabs each small block would take a whole unit.
 //
 // Called by: AddressSpace, with its lock held. Promises: addresses depend on the sequence of calls alone; a
 // block's bytes are its own; what is given back rests like any other address (address_space.h).
@@ -12,30 +12,30 @@
 #include <utility>
 #include <vector>
 
-namespace jitc::front {
+namespace jitc::api {
 
 struct Block {
   uint64_t address = 0, bytes = 0, ordinal = 0;
-  bool there = true;  // false: the device has not been told of its memory yet, or has not answered
+  bool there = true;  // false: the device has not confirmed its memory yet
 };
 
 class SmallBlocks {
  public:
   static constexpr uint64_t kSlab = 2u << 20;
-  /// Of two larger ones the second would not fit into the slab of the first.
+  /// Larger blocks are not small: two of them do not fit into one slab.
   static constexpr uint64_t kLargest = kSlab / 2;
 
   /// An address for bytes; 0: no slab has room.
   uint64_t take(uint64_t bytes);
-  /// Memory for more of them, a multiple of kSlab.
+  /// Adds memory for more blocks; its address is a multiple of kSlab.
   void add_slab(uint64_t address, uint64_t ordinal);
-  /// False: not the start of one. *slab: the slab that held it when that was its last block, and is ours no
-  /// more; else 0.
+  /// False: no block starts there. *slab: the slab that held it, if that was its last block (the slab is
+  /// forgotten); else 0.
   bool give_back(uint64_t address, uint64_t boundaries, uint64_t* slab);
-  /// What was given back two boundaries ago is free again.
+  /// Frees what was given back two boundaries ago.
   void boundary(uint64_t boundaries);
   bool rests() const { return !resting_.empty(); }
-  /// All that rests is free again; false: there was nothing.
+  /// Frees everything that rests; false: there was nothing.
   bool unrest();
   /// The block that holds all of [address, address + bytes), or nullptr.
   const Block* find(uint64_t address, uint64_t bytes) const;
@@ -64,4 +64,4 @@ class SmallBlocks {
   std::deque<Resting> resting_;
 };
 
-}  // namespace jitc::front
+}  // namespace jitc::api

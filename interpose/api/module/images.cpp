@@ -10,15 +10,16 @@
 #include <memory>
 
 #include "jitc/generated_ops.h"
+#include "jitc/packed_reader.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 constexpr uint64_t kPart = 1u << 20;  // an image_part carries at most this much
 constexpr uint32_t kWrapperMagic = 0x466243b1, kFatBinaryMagic = 0xba55ed50;
-constexpr Status kFileNotFound = 301, kInvalidImage = 200;
+constexpr Status kFileNotFound = 301;
 
-/// What nvcc puts into programs and registers (__fatBinC_Wrapper_t).
+/// The structure that nvcc puts into programs and registers (__fatBinC_Wrapper_t).
 struct Wrapper {
   uint32_t magic, version;
   const void* data;
@@ -52,12 +53,12 @@ uint64_t end_of_all(const void* image, uint64_t limit, uint64_t table, uint64_t 
   return end;
 }
 
-/// The end of whatever the headers name. A file that is not 64-bit ELF gives 0.
+/// The end of everything that the headers name; 0 for a file that is not 64-bit ELF.
 uint64_t elf_bytes(const void* image, uint64_t limit) {
   const auto header = read<Elf64_Ehdr>(image);
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_shoff > limit - sizeof(Elf64_Shdr)) return 0;
   uint64_t sections = header.e_shnum;
-  // Too many sections to be counted in the header: the first one's size tells.
+  // Too many sections for the header's counter: the size of the first one is their number.
   if (!sections && header.e_shoff) sections = read<Elf64_Shdr>(image, header.e_shoff).sh_size;
   const uint64_t end = end_of_all<Elf64_Shdr>(
       image, limit, header.e_shoff, sections, header.e_shentsize,
@@ -68,7 +69,7 @@ uint64_t elf_bytes(const void* image, uint64_t limit) {
                                          [](const Elf64_Phdr& one) { return one.p_offset + one.p_filesz; }));
 }
 
-/// PTX is text; its first characters tell it from anything else.
+/// PTX is text, which its first characters show.
 bool looks_like_text(const void* image) {
   const auto* text = static_cast<const unsigned char*>(image);
   for (int i = 0; i < 8 && text[i]; ++i)
@@ -139,9 +140,8 @@ Status bring_image(Session& session, const ImageHash& hash, std::span<const std:
   const runtime::Result result = session.call(query);
   if (result.status) return from_result(result.status);
   uint32_t present = 0;
-  if (result.payload.size() < sizeof present) return kUnknown;
-  std::memcpy(&present, result.payload.data(), sizeof present);
+  if (!unpack(result.payload, &present)) return kUnknown;
   return present ? kSuccess : send_parts(session, hash, image);
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

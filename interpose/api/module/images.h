@@ -1,25 +1,27 @@
-// Module images: what a pointer to a fat binary, cubin or PTX text stands for, and its way to the node.
+// The bytes of module images: finds those that a pointer stands for (a fat binary, a cubin, PTX text) and
+// brings them to the node.
 //
-// Used by code.cpp. Promise: an image that the node has is not sent again, whoever brought it.
+// Used by module_image.cpp and the driver's load functions. Promise: an image that the node has, from
+// whichever program, is not sent again.
 #pragma once
 #include <array>
 #include <cstddef>
 #include <span>
 
-#include "api/common/front.h"
+#include "api/common/visible_devices.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 using ImageHash = std::array<uint8_t, 16>;
 
 /// The bytes of the image at the address: a fat binary (or the wrapper that compilers register), an ELF file,
 /// or PTX text with its terminating zero. Empty: none of these, or headers that point beyond limit bytes.
 std::span<const std::byte> image_at(const void* image, uint64_t limit = UINT64_MAX);
-/// What is in a file, to be looked at with image_at (a zero follows).
+/// Reads a file, followed by a zero, for image_at.
 Status read_image(const char* path, std::vector<std::byte>* out);
 /// XXH3, 128 bits, in canonical form.
 ImageHash hash_of(std::span<const std::byte> image);
 /// Makes sure that the node has the image.
 Status bring_image(Session& session, const ImageHash& hash, std::span<const std::byte> image);
 
-}  // namespace jitc::front
+}  // namespace jitc::api

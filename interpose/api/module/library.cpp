@@ -1,14 +1,16 @@
-// Libraries: code that belongs to no device and is loaded where it is used.
+// Libraries: module images that belong to no device and are loaded where they are used.
 #include "api/common/handles.h"
 #include "api/common/settings.h"
+#include "api/generated/generated_api.h"
 #include "api/kernel/kernels.h"
+#include "module.h"
 #include "variables.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 struct Library {
-  Code* code = nullptr;
+  ModuleImage* image = nullptr;
 };
 using Libraries = HandleTable<Library, Kind::library>;
 Libraries& libraries() {
@@ -17,7 +19,7 @@ Libraries& libraries() {
 }
 
 Status add(uint64_t* handle, std::vector<std::byte> image) {
-  *handle = libraries().add({new Code(std::move(image))});  // never destroyed, see code.h
+  *handle = libraries().add({new ModuleImage(std::move(image))});  // never destroyed, see module_image.h
   return kSuccess;
 }
 
@@ -25,7 +27,6 @@ Status add(uint64_t* handle, std::vector<std::byte> image) {
 
 int32_t cuLibraryLoadData(uint64_t* library, const void* image, int32_t* options, void** values,
                           uint32_t count, int32_t*, void**, uint32_t) {
-  constexpr Status kInvalidImage = 200;
   if (!library || !image) return kInvalidValue;
   const auto bytes = image_at(image);
   answer_jit_options("cuLibraryLoadData", bytes, count, options, values);
@@ -42,10 +43,10 @@ int32_t cuLibraryLoadFromFile(uint64_t* library, const char* path, int32_t* opti
 int32_t cuLibraryUnload(uint64_t library) {
   Library gone;
   if (!libraries().remove(library, &gone)) return kInvalidHandle;
-  forget_library_modules(*gone.code);
-  forget_kernels(*gone.code);
-  forget_variables(*gone.code);
-  gone.code->unload();
+  forget_library_modules(*gone.image);
+  forget_kernels(*gone.image);
+  forget_variables(*gone.image);
+  gone.image->unload();
   return kSuccess;
 }
 
@@ -53,7 +54,7 @@ int32_t cuLibraryGetKernel(uint64_t* kernel, uint64_t library, const char* name)
   Library found;
   if (!kernel || !name) return kInvalidValue;
   if (!libraries().get(library, &found)) return kInvalidHandle;
-  return get_kernel(*found.code, name, current_device(), kernel);
+  return get_kernel(*found.image, name, current_device(), kernel);
 }
 int32_t cuLibraryGetModule(uint64_t* module, uint64_t library) {
   Library found;
@@ -61,15 +62,15 @@ int32_t cuLibraryGetModule(uint64_t* module, uint64_t library) {
   if (!module) return kInvalidValue;
   if (!libraries().get(library, &found)) return kInvalidHandle;
   Session* session = current_session(&status);
-  if (!session || !found.code->module_on(*session, current_device(), &status)) return status;
-  *module = library_module(*found.code, current_device());
+  if (!session || !found.image->module_on(*session, current_device(), &status)) return status;
+  *module = library_module(*found.image, current_device());
   return kSuccess;
 }
 int32_t cuLibraryGetGlobal(uint64_t* address, size_t* bytes, uint64_t library, const char* name) {
   Library found;
   if (!name) return kInvalidValue;
   if (!libraries().get(library, &found)) return kInvalidHandle;
-  return get_variable(*found.code, name, current_device(), address, bytes);
+  return get_variable(*found.image, name, current_device(), address, bytes);
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,17 +1,20 @@
 // Modules of the driver API: loaded at the call, on the thread's device.
+#include "module.h"
+
 #include <map>
 #include <memory>
 
 #include "api/common/handles.h"
 #include "api/common/settings.h"
+#include "api/generated/generated_api.h"
 #include "api/kernel/kernels.h"
 #include "variables.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 struct Module {
-  Code* code = nullptr;
+  ModuleImage* image = nullptr;
   int device = 0;
 };
 using Modules = HandleTable<Module, Kind::module>;
@@ -21,7 +24,7 @@ Modules& modules() {
 }
 struct OfLibraries {
   std::mutex mutex;
-  std::map<std::pair<const Code*, int>, uint64_t> handles;
+  std::map<std::pair<const ModuleImage*, int>, uint64_t> handles;
 };
 OfLibraries& of_libraries() {
   static auto& out = *new OfLibraries;
@@ -33,9 +36,9 @@ Status load(uint64_t* handle, const void* image) {
   if (!handle || !image) return kInvalidValue;
   Session* session = current_session(&status);
   if (!session) return status;
-  auto code = std::make_unique<Code>(image_at(image), current_device());
-  if (!code->module_on(*session, current_device(), &status)) return status;
-  *handle = modules().add({code.release(), current_device()});  // never destroyed, see code.h
+  auto made = std::make_unique<ModuleImage>(image_at(image), current_device());
+  if (!made->module_on(*session, current_device(), &status)) return status;
+  *handle = modules().add({made.release(), current_device()});  // never destroyed, see module_image.h
   return kSuccess;
 }
 
@@ -55,11 +58,11 @@ int32_t cuModuleLoad(uint64_t* module, const char* path) {
 int32_t cuModuleUnload(uint64_t module) {
   Module gone;
   // A library's module goes with its library.
-  if (!modules().get(module, &gone) || gone.code->only() == Code::kAnyDevice) return kInvalidHandle;
+  if (!modules().get(module, &gone) || gone.image->only() == ModuleImage::kAnyDevice) return kInvalidHandle;
   if (!modules().remove(module, &gone)) return kInvalidHandle;
-  forget_kernels(*gone.code);
-  forget_variables(*gone.code);
-  gone.code->unload();
+  forget_kernels(*gone.image);
+  forget_variables(*gone.image);
+  gone.image->unload();
   return kSuccess;
 }
 
@@ -67,13 +70,13 @@ int32_t cuModuleGetFunction(uint64_t* kernel, uint64_t module, const char* name)
   Module found;
   if (!kernel || !name) return kInvalidValue;
   if (!modules().get(module, &found)) return kInvalidHandle;
-  return get_kernel(*found.code, name, found.device, kernel);
+  return get_kernel(*found.image, name, found.device, kernel);
 }
 int32_t cuModuleGetGlobal_v2(uint64_t* address, size_t* bytes, uint64_t module, const char* name) {
   Module found;
   if (!name) return kInvalidValue;
   if (!modules().get(module, &found)) return kInvalidHandle;
-  return get_variable(*found.code, name, found.device, address, bytes);
+  return get_variable(*found.image, name, found.device, address, bytes);
 }
 int32_t cuModuleGetLoadingMode(int32_t* mode) {
   if (!mode) return kInvalidValue;
@@ -81,21 +84,21 @@ int32_t cuModuleGetLoadingMode(int32_t* mode) {
   return kSuccess;
 }
 
-uint64_t library_module(Code& code, int device) {
+uint64_t library_module(ModuleImage& image, int device) {
   const std::lock_guard lock(of_libraries().mutex);
-  uint64_t& handle = of_libraries().handles[{&code, device}];
-  if (!handle) handle = modules().add({&code, device});
+  uint64_t& handle = of_libraries().handles[{&image, device}];
+  if (!handle) handle = modules().add({&image, device});
   return handle;
 }
-void forget_library_modules(const Code& code) {
+void forget_library_modules(const ModuleImage& image) {
   const std::lock_guard lock(of_libraries().mutex);
   auto& handles = of_libraries().handles;
-  auto one = handles.lower_bound({&code, 0});
-  while (one != handles.end() && one->first.first == &code) {
+  auto one = handles.lower_bound({&image, 0});
+  while (one != handles.end() && one->first.first == &image) {
     Module gone;
     modules().remove(one->second, &gone);
     one = handles.erase(one);
   }
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,15 +1,18 @@
 // What compiled programs register at load time: fat binaries, with the kernels and variables in them.
 //
-// Promise: a registration is one entry at the end of a list (an import makes 35,000 of them); nothing is
-// looked at before something asks for a kernel or a variable.
+// Promise: a registration only adds an entry to a list (an import makes 35,000 of them); nothing more happens
+// before a kernel or a variable is looked up.
+#include "registration.h"
+
 #include <algorithm>
 #include <deque>
 #include <mutex>
 
+#include "api/generated/generated_api.h"
 #include "api/kernel/kernels.h"
 #include "variables.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 struct RegisteredFunction {
@@ -21,12 +24,12 @@ struct RegisteredVariable {
   const char* name;
   size_t bytes;
 };
-/// What one __cudaRegisterFatBinary gave; its address is the handle.
+/// What one __cudaRegisterFatBinary registered; its address is the handle.
 struct FatBinary {
-  void* image = nullptr;
+  void* bytes = nullptr;
   std::vector<RegisteredFunction> functions;
   std::vector<RegisteredVariable> variables;
-  Code* code = nullptr;  // once something of it is used
+  ModuleImage* image = nullptr;  // once something of it is used
   std::vector<uint64_t> kernels;
 };
 struct Registry {
@@ -39,9 +42,9 @@ Registry& registry() {
 }
 
 /// Call with the lock held.
-Code& code_of(FatBinary& binary) {
-  if (!binary.code) binary.code = new Code(image_at(binary.image));
-  return *binary.code;
+ModuleImage& image_of(FatBinary& binary) {
+  if (!binary.image) binary.image = new ModuleImage(image_at(binary.bytes));
+  return *binary.image;
 }
 
 FatBinary* from_handle(void** handle) { return reinterpret_cast<FatBinary*>(handle); }
@@ -75,8 +78,8 @@ Kernel* registered_kernel(uint64_t host_function) {
   for (FatBinary* binary : all.binaries)
     for (const auto& one : binary->functions) {
       if (reinterpret_cast<uint64_t>(one.function) != host_function) continue;
-      if (Kernel* known = known_kernel(host_function)) return known;  // another thread was faster
-      auto* kernel = new Kernel(code_of(*binary), one.name);
+      if (Kernel* known = known_kernel(host_function)) return known;  // another thread came first
+      auto* kernel = new Kernel(image_of(*binary), one.name);
       binary->kernels.push_back(host_function);
       set_kernel(host_function, kernel);
       return kernel;
@@ -89,13 +92,13 @@ bool registered_variable(const void* symbol, RegisteredSymbol* out) {
   const std::lock_guard lock(all.mutex);
   for (FatBinary* binary : all.binaries)
     for (const auto& one : binary->variables)
-      if (one.symbol == symbol) return *out = {&code_of(*binary), one.name, one.bytes}, true;
+      if (one.symbol == symbol) return *out = {&image_of(*binary), one.name, one.bytes}, true;
   return false;
 }
 
 void** __cudaRegisterFatBinary(void* image) {
   auto* binary = new FatBinary;
-  binary->image = image;
+  binary->bytes = image;
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   all.binaries.push_back(binary);
@@ -106,9 +109,9 @@ void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void** handle) {
   try {
     const std::unique_ptr<FatBinary> binary = take(handle);
-    if (!binary || !binary->code || forked()) return;
-    forget_variables(*binary->code);
-    binary->code->unload();
+    if (!binary || !binary->image || forked()) return;
+    forget_variables(*binary->image);
+    binary->image->unload();
   } catch (...) {
     // Out of memory at the end of a library: what was loaded stays loaded.
   }
@@ -129,4 +132,4 @@ void __cudaRegisterVar(void** handle, char* symbol, char*, const char* name, int
 void __cudaRegisterManagedVar(void**, void**, char*, const char*, int32_t, size_t, int32_t, int32_t) {}
 uint32_t __cudaInitModule(void**) { return 1; }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,20 +1,23 @@
 // Device variables by the symbol that the compiler registered: addresses, sizes, copies.
 //
 // Promise: a copy goes to the variable of the stream's device.
-#include "api/memory/memory.h"
+#include "api/generated/generated_api.h"
+#include "api/memory/copy.h"
+#include "api/stream/stream.h"
+#include "registration.h"
 #include "variables.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
-constexpr Status kInvalidSymbol = 13, kInvalidMemcpyDirection = 21;
+constexpr Status kInvalidSymbol = 13;
 enum CopyKind : int32_t { kToDevice = 1, kFromDevice = 2, kInDevice = 3, kByAddress = 4 };
 
 Status variable_of(const void* symbol, Session& session, int device, Block* out) {
   RegisteredSymbol registered;
   if (!registered_variable(symbol, &registered)) return kInvalidSymbol;
   Status status = kSuccess;
-  find_variable(*registered.code, registered.name, session, device, out, &status);
+  find_variable(*registered.image, registered.name, session, device, out, &status);
   return status;
 }
 
@@ -24,8 +27,9 @@ Status current_variable(const void* symbol, Block* out) {
   return session ? variable_of(symbol, *session, current_device(), out) : status;
 }
 
-/// The place in the variable that a copy of count bytes at offset means.
-Status place_in(const void* symbol, size_t count, size_t offset, const StreamRef& stream, uint64_t* address) {
+/// The address in the variable at which a copy of count bytes begins.
+Status address_in(const void* symbol, size_t count, size_t offset, const StreamRef& stream,
+                  uint64_t* address) {
   Block block;
   if (const Status status = variable_of(symbol, *stream.session, stream.device, &block)) return status;
   if (offset > block.bytes || count > block.bytes - offset) return kInvalidValue;
@@ -39,7 +43,7 @@ Status to_symbol(const void* symbol, const void* src, size_t count, size_t offse
   StreamRef stream;
   if (const Status status = resolve_stream(on, &stream)) return status;
   uint64_t address = 0;
-  if (const Status status = place_in(symbol, count, offset, stream, &address)) return status;
+  if (const Status status = address_in(symbol, count, offset, stream, &address)) return status;
   return copy(address, reinterpret_cast<uint64_t>(src), count, stream, wait);
 }
 
@@ -49,7 +53,7 @@ Status from_symbol(void* dst, const void* symbol, size_t count, size_t offset, i
   StreamRef stream;
   if (const Status status = resolve_stream(on, &stream)) return status;
   uint64_t address = 0;
-  if (const Status status = place_in(symbol, count, offset, stream, &address)) return status;
+  if (const Status status = address_in(symbol, count, offset, stream, &address)) return status;
   return copy(reinterpret_cast<uint64_t>(dst), address, count, stream, wait);
 }
 
@@ -84,4 +88,4 @@ int32_t cudaMemcpyFromSymbolAsync(void* dst, const void* symbol, size_t count, s
   return from_symbol(dst, symbol, count, offset, kind, stream, false);
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

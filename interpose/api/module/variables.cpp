@@ -2,12 +2,16 @@
 
 #include <sys/mman.h>
 
+#include <array>
 #include <cstring>
 #include <map>
 #include <set>
 #include <shared_mutex>
 
-namespace jitc::front {
+#include "jitc/packed_reader.h"
+#include "session/message.h"
+
+namespace jitc::api {
 namespace {
 
 constexpr uint64_t kPage = 4096;
@@ -19,7 +23,7 @@ struct Found {
   Block block;
 };
 struct Key {
-  const Code* code;
+  const ModuleImage* image;
   int device;
   std::string name;
   auto operator<=>(const Key&) const = default;
@@ -29,8 +33,8 @@ struct Variables {
   std::map<Key, Found> by_name;
   std::map<uint64_t, Found> by_address;
   std::set<uint64_t> pages;      // of this process, kept free
-  std::atomic<size_t> count{0};  // of by_address, so that who has none does not pay
-  Turns turns;
+  std::atomic<size_t> count{0};  // of by_address, so that a program without variables takes no lock
+  OnceLatch latch;
 };
 Variables& variables() {
   static auto& out = *new Variables;
@@ -44,14 +48,14 @@ uint64_t mix(uint64_t hash, const void* data, size_t size) {
   return hash;
 }
 
-uint64_t ordinal_of(Code& code, const std::string& name) {
-  const ImageHash& hash = code.hash();
-  const uint64_t of_code = mix(0xcbf29ce484222325, hash.data(), hash.size());
-  return kFirstOrdinal | mix(of_code, name.data(), name.size()) >> 2;
+uint64_t ordinal_of(ModuleImage& image, const std::string& name) {
+  const ImageHash& hash = image.hash();
+  const uint64_t of_image = mix(0xcbf29ce484222325, hash.data(), hash.size());
+  return kFirstOrdinal | mix(of_image, name.data(), name.size()) >> 2;
 }
 
-/// Nothing of this process may lie where the variable lies on the device, or a pointer could mean both.
-/// Call with the lock held.
+/// Reserves the variable's addresses in this process, or a pointer could mean either. Call with the lock
+/// held.
 bool keep_free(Variables& all, uint64_t address, uint64_t bytes) {
   for (uint64_t page = address / kPage * kPage; page < address + bytes; page += kPage) {
     if (all.pages.contains(page)) continue;
@@ -68,19 +72,18 @@ bool keep_free(Variables& all, uint64_t address, uint64_t bytes) {
   return true;
 }
 
-/// Round trip: where the variable lies.
-Status ask(Code& code, const std::string& name, Session& session, int device, Block* out) {
+/// Asks the worker where the variable lies.
+Status ask(ModuleImage& image, const std::string& name, Session& session, int device, Block* out) {
   Status status = kSuccess;
   ops::VariableGet op;
-  op.module = code.module_on(session, device, &status);
+  op.module = image.module_on(session, device, &status);
   if (!op.module) return status;
   op.bytes = name.size();
   const runtime::Result result = session.call(op, std::as_bytes(std::span(name)));
   if (result.status) return from_result(result.status);
-  uint64_t answer[2];
-  if (result.payload.size() < sizeof answer) return kUnknown;
-  std::memcpy(answer, result.payload.data(), sizeof answer);
-  *out = {answer[0], answer[1], ordinal_of(code, name)};
+  std::array<uint64_t, 2> answer;  // address, bytes
+  if (!unpack(result.payload, &answer)) return kUnknown;
+  *out = {answer[0], answer[1], ordinal_of(image, name)};
   return kSuccess;
 }
 
@@ -116,32 +119,32 @@ Status remember(Key key, Session& session, Block block) {
 
 }  // namespace
 
-bool find_variable(Code& code, const std::string& name, Session& session, int device, Block* out,
+bool find_variable(ModuleImage& image, const std::string& name, Session& session, int device, Block* out,
                    Status* why) {
-  const Key key{&code, device, name};
+  const Key key{&image, device, name};
   if (known(key, out)) return true;
-  const Turn turn(variables().turns);
+  const std::lock_guard making(variables().latch);
   if (known(key, out)) return true;
-  *why = ask(code, name, session, device, out);
+  *why = ask(image, name, session, device, out);
   if (!*why) *why = remember(key, session, *out);
   return !*why;
 }
 
-Status get_variable(Code& code, const char* name, int device, uint64_t* address, size_t* bytes) {
+Status get_variable(ModuleImage& image, const char* name, int device, uint64_t* address, size_t* bytes) {
   Status status = kSuccess;
   Session* session = session_of(device, &status);
   Block block;
-  if (!session || !find_variable(code, name, *session, device, &block, &status)) return status;
+  if (!session || !find_variable(image, name, *session, device, &block, &status)) return status;
   if (address) *address = block.address;
   if (bytes) *bytes = block.bytes;
   return kSuccess;
 }
 
-void forget_variables(const Code& code) {
+void forget_variables(const ModuleImage& image) {
   Variables& all = variables();
   const std::lock_guard lock(all.mutex);
   for (auto one = all.by_name.begin(); one != all.by_name.end();) {
-    if (one->first.code != &code) {
+    if (one->first.image != &image) {
       ++one;
       continue;
     }
@@ -172,4 +175,4 @@ void add_variables(const Session& session, std::vector<ops::LiveBlock>* live) {
     if (one.session == &session) live->push_back({one.block.address, one.block.bytes, one.block.ordinal});
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,36 +1,28 @@
-// Device variables: where they lie on a device, once somebody asked.
+// Device variables: where they lie on a device, once that was asked.
 //
-// Used by symbol_copy.cpp, module.cpp and library.cpp (who ask), memory.cpp and pointer.cpp (whose address is
-// this?) and client_api.cpp (they are state). Promises: a variable is asked for once per device; its ordinal
-// follows from its module's content and its name, so it is the same on every rank.
+// Used by symbol_copy.cpp, module.cpp and library.cpp (look-ups), memory.cpp and pointer.cpp (whose address
+// is this?) and client_api.cpp (variables are state). Promises: the device is asked once per variable; the
+// ordinal of a variable follows from its name and the content of its module, so it is the same on every rank.
 #pragma once
 #include <string>
 
 #include "api/memory/address_space.h"
-#include "code.h"
 #include "jitc/generated_ops.h"
+#include "module_image.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
-/// The variable of the code on the device; false with the reason.
-bool find_variable(Code& code, const std::string& name, Session& session, int device, Block* out,
+/// The variable of the image on the device; false with the reason.
+bool find_variable(ModuleImage& image, const std::string& name, Session& session, int device, Block* out,
                    Status* why);
 /// The same, by device; address and bytes may be null.
-Status get_variable(Code& code, const char* name, int device, uint64_t* address, size_t* bytes);
-/// Of code that is unloaded.
-void forget_variables(const Code& code);
+Status get_variable(ModuleImage& image, const char* name, int device, uint64_t* address, size_t* bytes);
+/// For an image that is unloaded: forgets its variables.
+void forget_variables(const ModuleImage& image);
 
 /// The variable that holds all of [address, address + bytes), and its session; nullptr: none does.
 Session* variable_range(uint64_t address, uint64_t bytes, Block* out);
-/// Adds what was found on the session to what is live.
+/// Adds the known variables of the session to its live blocks.
 void add_variables(const Session& session, std::vector<ops::LiveBlock>* live);
 
-/// What the program registered under a symbol (registration.cpp); false: nothing.
-struct RegisteredSymbol {
-  Code* code;
-  std::string name;
-  size_t bytes;
-};
-bool registered_variable(const void* symbol, RegisteredSymbol* out);
-
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,16 +1,19 @@
-// Collectives: each call becomes one item of a collective op; see collective_group.cpp for groups.
+// Collectives: each call becomes an item of a collective op; collective_group.cpp has groups.
 //
-// Promise: arguments are checked here, so that a wrong one fails its call and not the device.
+// Promise: arguments are checked here, so that a wrong one fails the call and not the device.
 #include <iterator>
 
+#include "api/generated/generated_api.h"
 #include "api/memory/memory.h"
+#include "api/stream/stream.h"
+#include "collective_group.h"
 #include "communicator.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 constexpr uint64_t kTypeBytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};  // by ncclDataType_t
-constexpr int32_t kTypes = std::size(kTypeBytes), kFirstFloat8 = 10;
+static_assert(std::size(kTypeBytes) == kNcclTypes);
 constexpr int32_t kAverage = 4;
 
 struct Call {
@@ -72,10 +75,10 @@ Status fill_reduction(int32_t reduction, ops::CollectiveItem* item) {
 }
 
 Status checked(const Call& call, Communicator* comm, ops::CollectiveItem* item) {
-  if (!find_communicator(call.comm, comm) || call.dtype < 0 || call.dtype >= kTypes)
+  if (!find_communicator(call.comm, comm) || call.dtype < 0 || call.dtype >= kNcclTypes)
     return kNcclInvalidArgument;
   // The software device moves 8-bit floats, but does not add them.
-  if (call.dtype >= kFirstFloat8 && reduces(call.kind) && !visible_gpu(comm->device)->runs_kernels)
+  if (call.dtype >= kNcclF8E4M3 && reduces(call.kind) && !visible_gpu(comm->device)->runs_kernels)
     return kNcclInvalidArgument;
   const bool rooted = call.peer >= 0;
   if (rooted ? call.peer >= comm->ranks : call.peer != -1) return kNcclInvalidArgument;
@@ -98,9 +101,9 @@ Status issue(const Call& call) {
   Communicator comm;
   ops::CollectiveItem item;
   if (const Status status = checked(call, &comm, &item)) return note_error(status);
-  if (!call.count) return kSuccess;  // on every rank alike
+  if (!call.count) return kSuccess;  // it is the same on every rank
   StreamRef stream{comm.session, 0, comm.device};
-  if (call.stream > 2) {  // 0, 1, 2: the default stream of the communicator's device
+  if (!is_default_stream(call.stream)) {  // else that of the communicator's device
     if (const Status status = resolve_stream(call.stream, &stream)) return note_error(to_nccl(status));
     if (stream.session != comm.session) return note_error(kNcclInvalidArgument);
   }
@@ -163,7 +166,7 @@ int32_t ncclRecv(uint64_t receive, size_t count, int32_t dtype, int32_t peer, ui
 int32_t ncclGather(uint64_t send, uint64_t receive, size_t count, int32_t dtype, int32_t root, uint64_t comm,
                    uint64_t stream) {
   Communicator found;
-  if (!find_communicator(comm, &found) || dtype < 0 || dtype >= kTypes)
+  if (!find_communicator(comm, &found) || dtype < 0 || dtype >= kNcclTypes)
     return note_error(kNcclInvalidArgument);
   return grouped([&] {
     Status status = ncclSend(send, count, dtype, root, comm, stream);
@@ -176,7 +179,7 @@ int32_t ncclGather(uint64_t send, uint64_t receive, size_t count, int32_t dtype,
 int32_t ncclScatter(uint64_t send, uint64_t receive, size_t count, int32_t dtype, int32_t root, uint64_t comm,
                     uint64_t stream) {
   Communicator found;
-  if (!find_communicator(comm, &found) || dtype < 0 || dtype >= kTypes)
+  if (!find_communicator(comm, &found) || dtype < 0 || dtype >= kNcclTypes)
     return note_error(kNcclInvalidArgument);
   return grouped([&] {
     Status status = kSuccess;
@@ -187,4 +190,4 @@ int32_t ncclScatter(uint64_t send, uint64_t receive, size_t count, int32_t dtype
   });
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,17 +1,21 @@
-// Groups of NCCL calls: what one group holds for a GPU is one op.
+// Groups of NCCL calls: all that a group holds for one GPU becomes one op.
 //
 // Promises: groups nest and belong to the calling thread; a group with a wrong call starts nothing. A group
-// on several streams starts when all of them are ready and ends on all of them, as NCCL has it: as ops of
-// their own, one per stream, its parts would wait for each other.
+// on several streams starts when all of them are ready and ends on all of them, as with NCCL. If each stream
+// had an op of its own, these would wait for each other.
+#include "collective_group.h"
+
 #include <algorithm>
 #include <thread>
 #include <utility>
 
 #include "api/common/handles.h"
+#include "api/generated/generated_api.h"
+#include "api/stream/stream.h"
 #include "communicator.h"
 #include "session/message.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 struct SessionItems {
@@ -27,7 +31,7 @@ struct Group {
 };
 thread_local Group group;
 
-/// An event of our own, that the program does not see.
+/// An event that the program does not see.
 class Junction {
  public:
   explicit Junction(Session& session) : session_(session) {
@@ -75,7 +79,7 @@ Status submit_group(const SessionItems& all) {
   return status;
 }
 
-/// All at once: every join waits for the others, and those of one group may belong to one communicator.
+/// Runs the joins in parallel: each waits for the other ranks, which may be in the same group.
 Status run_joins(const std::vector<std::function<Status()>>& joins) {
   if (joins.size() == 1) return joins.front()();
   struct Outcome {
@@ -142,4 +146,4 @@ int32_t ncclGroupEnd() {
   return first;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

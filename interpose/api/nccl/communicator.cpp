@@ -1,7 +1,7 @@
-// Communicators: joined, split and left through the device's stream of ops; everything else is local.
+// Communicators: ops join, split and leave them; everything else is local.
 //
-// Promises: a communicator is blocking (its creation waits for all ranks); an asynchronous error is only
-// reported when the session itself is over, because faults are repaired underneath.
+// Promises: communicators are blocking (their creation waits for all ranks); an asynchronous error is
+// reported only when the session itself is over, because jitc repairs faults below this layer.
 #include "communicator.h"
 
 #include <sys/random.h>
@@ -14,10 +14,12 @@
 
 #include "api/common/handles.h"
 #include "api/common/scalar.h"
+#include "api/generated/generated_api.h"
 #include "api/memory/memory.h"
+#include "collective_group.h"
 #include "session/message.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 using Communicators = HandleTable<Communicator, Kind::comm>;
@@ -27,7 +29,7 @@ Communicators& communicators() {
 }
 
 constexpr int kNcclVersion = 22809;
-constexpr int32_t kFirstOwnReduction = 5, kTypes = 10;  // of factors: no 8-bit floats
+constexpr int32_t kFirstOwnReduction = 5;
 struct PremulSums {
   std::mutex mutex;
   std::map<int32_t, PremulSum> by_op;
@@ -40,31 +42,31 @@ PremulSums& premul_sums() {
 
 double scalar_of(const void* from, int32_t dtype) {
   switch (dtype) {
-    case 0:
+    case kNcclI8:
       return read_as<int8_t>(from);
-    case 1:
+    case kNcclU8:
       return read_as<uint8_t>(from);
-    case 2:
+    case kNcclI32:
       return read_as<int32_t>(from);
-    case 3:
+    case kNcclU32:
       return read_as<uint32_t>(from);
-    case 4:
+    case kNcclI64:
       return read_as<int64_t>(from);
-    case 5:
+    case kNcclU64:
       return read_as<uint64_t>(from);
-    case 6:
+    case kNcclF16:
       return half_to_double(static_cast<uint16_t>(read_as<uint16_t>(from)));
-    case 7:
+    case kNcclF32:
       return read_as<float>(from);
-    case 8:
+    case kNcclF64:
       return read_as<double>(from);
     default:
       return bfloat16_to_double(static_cast<uint16_t>(read_as<uint16_t>(from)));
   }
 }
 
-/// Status of a join; the reason for a refusal goes to the user, and to ncclGetLastError.
-Status told(const char* function, const runtime::Result& result) {
+/// Status of a join. Reports the reason for a refusal to the user, and keeps it for ncclGetLastError.
+Status reported(const char* function, const runtime::Result& result) {
   if (result.status && !result.payload.empty()) {
     const std::string why(reinterpret_cast<const char*>(result.payload.data()), result.payload.size());
     runtime::set_last_message(std::string(function) + ": " + why);
@@ -73,7 +75,7 @@ Status told(const char* function, const runtime::Result& result) {
   return to_nccl(from_result(result.status));
 }
 
-/// Joins on the device, given its session; the handle appears once everybody has joined.
+/// Joins on the device; the program gets the handle once all ranks have joined.
 Status join(uint64_t* comm, int32_t ranks, const UniqueId& id, int32_t rank, int device) {
   Status status = kSuccess;
   Session* session = session_of(device, &status);
@@ -87,7 +89,7 @@ Status join(uint64_t* comm, int32_t ranks, const UniqueId& id, int32_t rank, int
   Communicator gone;
   if (result.status) communicators().remove(op.handle, &gone);
   *comm = result.status ? 0 : op.handle;
-  return told("ncclCommInitRank", result);
+  return reported("ncclCommInitRank", result);
 }
 
 Status start_join(uint64_t* comm, int32_t ranks, const UniqueId& id, int32_t rank, int device) {
@@ -146,8 +148,8 @@ int32_t ncclGetUniqueId(UniqueId* id) {
 int32_t ncclCommInitRank(uint64_t* comm, int32_t ranks, UniqueId id, int32_t rank) {
   return start_join(comm, ranks, id, rank, current_device());
 }
-// A blocking answer is allowed where the program asked for a non-blocking communicator, and what else a
-// config says are hints for performance.
+// A program that asks for a non-blocking communicator may get a blocking one; everything else in a config is
+// a hint for performance.
 int32_t ncclCommInitRankConfig(uint64_t* comm, int32_t ranks, UniqueId id, int32_t rank, void*) {
   return start_join(comm, ranks, id, rank, current_device());
 }
@@ -183,7 +185,7 @@ int32_t ncclCommSplit(uint64_t comm, int32_t color, int32_t key, uint64_t* new_c
     if (!joined) {
       Communicator gone;
       communicators().remove(op.handle, &gone);
-      return told("ncclCommSplit", result);
+      return reported("ncclCommSplit", result);
     }
     std::memcpy(numbers.data(), result.payload.data(), sizeof numbers);
     communicators().update(op.handle, [&](Communicator& c) { c.ranks = numbers[0], c.rank = numbers[1]; });
@@ -201,7 +203,7 @@ int32_t ncclCommDestroy(uint64_t comm) {
   if (!communicators().remove(comm, &gone)) return kNcclInvalidArgument;
   ops::CommunicatorDestroy op;
   op.handle = comm;
-  // A session that is over has no communicator left: that is what was asked for.
+  // A session that is over has no communicator left, so this has succeeded either way.
   (void)gone.session->submit(op);
   return kSuccess;
 }
@@ -232,7 +234,7 @@ int32_t ncclCommUserRank(uint64_t comm, int32_t* rank) {
   return kSuccess;
 }
 
-// Registration only makes copies faster, and would have to be made again after a fault.
+// Registration only makes copies faster, and would have to be repeated after a fault.
 int32_t ncclCommRegister(uint64_t comm, uint64_t buffer, size_t, uint64_t* registration) {
   if (!registration || !communicators().contains(comm)) return kNcclInvalidArgument;
   *registration = buffer;
@@ -247,7 +249,8 @@ int32_t ncclMemFree(uint64_t address) { return to_nccl(cudaFree(address)); }
 int32_t ncclRedOpCreatePreMulSum(int32_t* op, const void* scalar, int32_t dtype, int32_t residence,
                                  uint64_t comm) {
   constexpr int32_t kOnDevice = 0, kOnHost = 1;
-  if (!op || !scalar || dtype < 0 || dtype >= kTypes || !communicators().contains(comm))
+  if (!op || !scalar || dtype < 0 || dtype >= kNcclF8E4M3 ||  // no factors of 8-bit floats
+      !communicators().contains(comm))
     return kNcclInvalidArgument;
   PremulSum made;
   if (residence == kOnHost) {
@@ -269,4 +272,4 @@ int32_t ncclRedOpDestroy(int32_t op, uint64_t) {
   return all.by_op.erase(op) ? kSuccess : kNcclInvalidArgument;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,11 +1,28 @@
-// Communicators and groups as the NCCL front end's files share them.
+// Communicators of the program.
+//
+// Used by the files of this folder.
 #pragma once
-#include <functional>
-
-#include "api/common/front.h"
+#include "api/common/visible_devices.h"
 #include "jitc/generated_ops.h"
 
-namespace jitc::front {
+namespace jitc::api {
+
+/// ncclDataType_t.
+enum NcclType : int32_t {
+  kNcclI8 = 0,
+  kNcclU8,
+  kNcclI32,
+  kNcclU32,
+  kNcclI64,
+  kNcclU64,
+  kNcclF16,
+  kNcclF32,
+  kNcclF64,
+  kNcclBf16,
+  kNcclF8E4M3,
+  kNcclF8E5M2,
+  kNcclTypes,
+};
 
 struct Communicator {
   Session* session = nullptr;
@@ -23,11 +40,4 @@ struct PremulSum {
 };
 bool find_premul_sum(int32_t op, PremulSum* out);
 
-/// Inside ncclGroupStart/End: an error fails the whole group. Returns the status.
-Status note_error(Status status);
-/// Inside ncclGroupStart/End: keep for the end. Outside: do it now.
-Status submit_or_collect(Session* session, uint64_t stream, const ops::CollectiveItem& item);
-/// The same for joining a communicator (waits for the other ranks).
-Status join_or_collect(std::function<Status()> join);
-
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -7,7 +7,9 @@
 #include <shared_mutex>
 #include <thread>
 
-namespace jitc::front {
+#include "session/message.h"
+
+namespace jitc::api {
 namespace {
 
 struct Capture {
@@ -111,7 +113,7 @@ Status check_capture(const StreamRef& stream) {
     const Capture* found = find(stream);
     return found && found->invalid ? kCaptureInvalidated : kSuccess;
   }
-  // The default stream would have to wait for a stream whose work is not there yet.
+  // The default stream would have to wait for work that does not exist yet.
   Status status = kSuccess;
   for (auto& one : captures().list)
     if (one.session == stream.session && one.blocking) one.invalid = true, status = kCaptureImplicit;
@@ -135,4 +137,4 @@ Status refuse_in_any_capture(const Session& session, const char* why) {
   return kCaptureUnsupported;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

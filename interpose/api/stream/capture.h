@@ -1,12 +1,12 @@
-// Stream capture as the process sees it: which streams are being captured, and what may not happen meanwhile.
+// Stream capture: which streams are being captured, and what is not allowed meanwhile.
 //
 // Used by graph.cpp (begin and end), stream.cpp, event.cpp, copy.cpp, memory.cpp, client_api.cpp. Promises:
-// while nothing is captured every question costs one load; what a device would refuse in a capture is refused
-// here with the same error, and makes the capture invalid.
+// while nothing is captured, every function here costs one load; a call that a device would refuse in a
+// capture is refused here with the same error, and makes the capture invalid.
 #pragma once
-#include "api/common/front.h"
+#include "stream.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 inline constexpr Status kCaptureUnsupported = 900, kCaptureInvalidated = 901, kCaptureMerge = 902,
                         kCaptureUnmatched = 903, kCaptureIsolation = 905, kCaptureImplicit = 906,
@@ -25,15 +25,15 @@ bool any_capture(const Session& session);
 /// blocking: the stream waits for the default stream and the other way round.
 void begin_capture(const StreamRef& origin, int32_t mode, bool blocking);
 void end_capture(uint64_t id);
-/// The stream waits for an event of that capture: it becomes part of it.
+/// For a stream that waits for an event of that capture: makes the stream part of it.
 Status join_capture(const StreamRef& stream, uint64_t id, bool blocking);
 void invalidate_capture(uint64_t id);
 
-/// Before anything is put on the stream: kSuccess, or why not.
+/// To be called before anything is put on the stream: kSuccess, or why that is not allowed.
 Status check_capture(const StreamRef& stream);
-/// For what a capture cannot contain: kSuccess when the stream is not being captured. Says why, once.
+/// For a call that a capture cannot contain: kSuccess if the stream is not being captured. Says why, once.
 Status refuse_in_capture(const StreamRef& stream, const char* why);
-/// The same for what concerns all streams of a GPU.
+/// The same for a call that concerns all streams of a GPU.
 Status refuse_in_any_capture(const Session& session, const char* why);
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,16 +1,16 @@
 // Events: virtual handles that remember the stream and sequence of their latest record.
 //
-// Promise: a query costs a table look-up and, when the answer is not known yet, a look at what has
-// arrived; watchdog threads ask all the time.
-#include <cstring>
+// Promise: a query costs a table look-up and, if the answer is not known yet, a look at what has arrived
+// (watchdog threads query all the time).
 
 #include "api/common/handles.h"
+#include "api/generated/generated_api.h"
 #include "capture.h"
 #include "jitc/generated_ops.h"
 #include "jitc/limits.h"
-#include "stream.h"
+#include "jitc/packed_reader.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 struct Event {
@@ -27,7 +27,7 @@ Events& events() {
 constexpr uint32_t kDisableTiming = 2, kInterprocess = 4, kKnownFlags = 7;
 constexpr uint32_t kExternal = 1;  // of a record or a wait in a capture: not a part of the graph's order
 
-/// Known to be done; looks at what has arrived when asked to.
+/// Whether the event is known to be done. look: process what has arrived first.
 bool done(const Event& event, bool look) {
   if (!event.sequence || event.session->executed(event.stream, event.sequence)) return true;
   if (!look) return false;
@@ -44,7 +44,7 @@ Status wait_for(uint64_t handle, const Event& event) {
   return from_result(event.session->call(op).status);
 }
 
-/// A wait that a capture takes part in, on either side.
+/// A wait for an event of a capture, or on a stream that is being captured.
 Status wait_in_capture(const StreamRef& ref, uint64_t stream, const Event& event, uint32_t flags) {
   if (flags & kExternal)
     if (const Status status = refuse_in_capture(ref, "events of the outside cannot be waited for"))
@@ -66,8 +66,8 @@ int32_t cudaEventCreateWithFlags(uint64_t* handle, uint32_t flags) {
   ops::EventCreate op;
   op.handle = events().add({session, 0, 0, flags, 0}, limits::kEvents);
   if (!op.handle) return too_many("events", limits::kEvents);
-  // That other processes may open it is of no use to the device: giving it to them (cudaIpcGetEventHandle) is
-  // refused, and in this process it is an event like others.
+  // The device need not know that other processes may open it: sharing it (cudaIpcGetEventHandle) is refused,
+  // and in this process it is an event like any other.
   op.flags = flags & ~kInterprocess;
   *handle = op.handle;
   return submitted(*session, session->submit(op));
@@ -136,7 +136,7 @@ int32_t cudaStreamWaitEvent(uint64_t stream, uint64_t handle, uint32_t flags) {
   } else if (!event.sequence) {
     return kSuccess;
   }
-  // An event of another GPU: its work is submitted already, so that waiting here ends.
+  // An event of another GPU. Its work is submitted already, so the wait will end.
   if (ref.session != event.session) return wait_for(handle, event);
   auto op = on_stream<ops::EventWait>(ref.id);
   op.event = handle;
@@ -160,9 +160,7 @@ int32_t cudaEventElapsedTime(float* milliseconds, uint64_t start, uint64_t end) 
   op.end = end;
   const runtime::Result result = first.session->call(op);
   if (result.status) return from_result(result.status);
-  if (result.payload.size() < sizeof *milliseconds) return kUnknown;
-  std::memcpy(milliseconds, result.payload.data(), sizeof *milliseconds);
-  return kSuccess;
+  return unpack(result.payload, milliseconds) ? kSuccess : kUnknown;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

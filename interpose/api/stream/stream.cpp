@@ -1,8 +1,8 @@
 // Streams: virtual handles, each bound to one session.
 //
-// Promises: a query is answered from what has already arrived; synchronize asks only when it must. The
-// legacy default stream is op stream 0; the per-thread one is served by it too, which orders more than
-// asked, never less.
+// Promises: a query uses only what has already arrived; synchronize asks the worker only if necessary. Op
+// stream 0 is the legacy default stream and serves the per-thread one too, which orders more than required,
+// never less.
 #include "stream.h"
 
 #include <array>
@@ -10,11 +10,12 @@
 
 #include "api/common/handles.h"
 #include "api/common/settings.h"
+#include "api/generated/generated_api.h"
 #include "capture.h"
 #include "jitc/generated_ops.h"
 #include "jitc/limits.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 struct Stream {
@@ -28,12 +29,9 @@ Streams& streams() {
   static auto& out = *new Streams;
   return out;
 }
-constexpr uint64_t kLegacy = 1, kPerThread = 2;
 constexpr uint32_t kNonBlocking = 1;
 /// Streams that the default stream of a device waits for.
 std::array<std::atomic<int>, kMaxDevices> blocking_streams;
-
-bool is_default(uint64_t stream) { return stream == 0 || stream == kLegacy || stream == kPerThread; }
 
 Status create(uint64_t* handle, uint32_t flags, int32_t priority) {
   Status status = kSuccess;
@@ -51,7 +49,7 @@ Status create(uint64_t* handle, uint32_t flags, int32_t priority) {
   return submitted(*session, session->submit(op));
 }
 
-/// Whether all that was submitted to the stream has run, as far as is known here.
+/// Whether everything that was submitted to the stream is known to have run.
 bool known_done(const StreamRef& stream) {
   if (!stream.session->executed(stream.id, stream.session->last_submitted(stream.id))) return false;
   return stream.id != 0 || blocking_streams[static_cast<size_t>(stream.device)].load() == 0;
@@ -60,7 +58,7 @@ bool known_done(const StreamRef& stream) {
 template <class Read>
 Status read_stream(uint64_t handle, Read&& read) {
   Stream stream{nullptr, current_device(), 0, 0};
-  if (!is_default(handle) && !streams().get(handle, &stream)) return kInvalidHandle;
+  if (!is_default_stream(handle) && !streams().get(handle, &stream)) return kInvalidHandle;
   return read(stream);
 }
 
@@ -71,7 +69,7 @@ using HostFunction = void (*)(void*);
 
 Status find_stream(uint64_t stream, StreamRef* out) {
   Status status = kSuccess;
-  if (is_default(stream)) {
+  if (is_default_stream(stream)) {
     out->device = current_device();
     out->id = 0;
     out->session = session_of(out->device, &status);
@@ -83,7 +81,7 @@ Status find_stream(uint64_t stream, StreamRef* out) {
   return kSuccess;
 }
 
-bool is_known_stream(uint64_t stream) { return is_default(stream) || streams().contains(stream); }
+bool is_known_stream(uint64_t stream) { return is_default_stream(stream) || streams().contains(stream); }
 
 bool is_blocking(uint64_t stream) {
   Stream found;
@@ -177,8 +175,8 @@ int32_t cudaStreamSetAttribute(uint64_t stream, int32_t attribute, const void* v
   return read_stream(stream, [&](const Stream&) { return accept_stream_attribute(attribute); });
 }
 
-// A callback runs here, after the stream and before anything that is submitted later: same order as
-// on a GPU, at the price of a wait.
+// A callback runs in the calling thread, after the stream's work and before anything that is submitted later:
+// the same order as on a GPU, at the price of a wait.
 int32_t cudaStreamAddCallback(uint64_t stream, void* callback, void* data, uint32_t) {
   if (!callback) return kInvalidValue;
   if (const Status status = cudaStreamSynchronize(stream)) return status;
@@ -192,4 +190,4 @@ int32_t cudaLaunchHostFunc(uint64_t stream, void* function, void* data) {
   return kSuccess;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

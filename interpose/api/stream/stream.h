@@ -1,16 +1,40 @@
-// Streams beyond front.h's resolve_stream: for who must look at a stream without putting anything on it.
+// Streams of the program, resolved to where their ops go.
 //
-// Used by graph.cpp and event.cpp.
+// Used by everything that puts an op on a stream or looks at one. Promise: a handle that is no stream gives
+// an error and never a crash.
 #pragma once
-#include "api/common/front.h"
+#include "api/common/visible_devices.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
+/// Handles that are no stream of the program's own: the default stream (0), cudaStreamLegacy,
+/// cudaStreamPerThread.
+constexpr uint64_t kLegacyStream = 1, kPerThreadStream = 2;
+constexpr bool is_default_stream(uint64_t stream) { return stream <= kPerThreadStream; }
+
+/// A stream as the program has it, resolved: where its ops go.
+struct StreamRef {
+  Session* session = nullptr;
+  uint64_t id = 0;  // op stream
+  int device = 0;
+};
+/// Status of the look-up; the default streams belong to the thread's device.
+Status resolve_stream(uint64_t stream, StreamRef* out);
 /// As resolve_stream, also for a stream whose capture has become invalid.
 Status find_stream(uint64_t stream, StreamRef* out);
+/// Waits until the stream has done everything submitted so far.
+Status synchronize(const StreamRef& stream);
 /// Whether there is such a stream, without opening a session.
 bool is_known_stream(uint64_t stream);
 /// Whether the stream and the default stream wait for each other.
 bool is_blocking(uint64_t stream);
 
-}  // namespace jitc::front
+/// An op to be put on that op stream.
+template <class Op>
+Op on_stream(uint64_t stream) {
+  Op op;
+  op.header.stream = stream;
+  return op;
+}
+
+}  // namespace jitc::api

@@ -36,12 +36,13 @@ JITC_API void jitc_step_end(const jitc_live_block* blocks, size_t count);
 
 /* Phase (0 forward, 1 backward, 2 optimizer) put on ops that the calling thread submits from now on. */
 JITC_API void jitc_set_phase(int phase);
-/* The same for who sees no operators pass: source is asked for the calling thread's phase at every op, and
- * must be as cheap as reading a variable. It replaces jitc_set_phase; NULL takes it away. */
+/* The same for a caller that sees no operators: source is asked for the calling thread's phase at every op,
+ * and must be as cheap as reading a variable. It replaces jitc_set_phase; NULL takes it away. */
 typedef int (*jitc_phase_source)(void);
 JITC_API void jitc_set_phase_source(jitc_phase_source source);
 
-/* What the calling thread copies to the host from now on (element_type.h); unknown is the default. */
+/* The type of what the calling thread copies to the host from now on (element_type.h); the default is
+ * unknown. */
 JITC_API void jitc_set_element_type(enum jitc_element_type type);
 
 typedef struct jitc_reply {

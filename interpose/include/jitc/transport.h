@@ -23,13 +23,13 @@ typedef struct jitc_bytes {
 
 typedef struct jitc_stream_callbacks {
   void* context;
-  /* One whole gRPC message; called by whichever thread drives the I/O; must not block. */
+  /* One whole gRPC message; called by the thread that drives the I/O; must not block. */
   void (*message)(void* context, const uint8_t* data, size_t size);
   /* The call is over (once): gRPC status (0 OK, 14 UNAVAILABLE when the peer died) and its message. */
   void (*closed)(void* context, int grpc_status, const char* message);
   /* May be NULL. The next message to send, in at most capacity parts; returns their number, 0 when there is
-   * none. Called under the I/O lock by whichever thread drives the I/O; the bytes must stay as they are until
-   * the next call of it. So whatever has gathered since the last time goes out as one message. */
+   * none. Called under the I/O lock by the thread that drives the I/O; the bytes must stay as they are until
+   * its next call. So everything that has gathered since the last call goes out as one message. */
   size_t (*next)(void* context, jitc_bytes* parts, size_t capacity);
   /* While a thread waits: a PING goes out after this much silence, and the call ends as UNAVAILABLE when
    * nothing at all arrived for dead_after_ms. 0: 10 s and 60 s. An idle stream sends none. */

@@ -1,8 +1,8 @@
-// How a session finds its worker: at first, and after each time that it lost one.
+// How a session finds its worker: when it opens, and again whenever the connection is lost.
 //
-// The service says where the session is served; while it recovers, it says "ask again". Nothing of this
-// reaches the program: its threads go on queueing ops and waiting for results. Only what waiting cannot
-// change ends the session: a refusal, or no service for JITC_SERVICE_TIMEOUT seconds.
+// The service says where the session is served; while it recovers the session, it answers "ask again". The
+// program sees none of this: its threads go on queueing ops and waiting for results. Only two things end the
+// session: a refusal, and no service for JITC_SERVICE_TIMEOUT seconds.
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -21,8 +21,8 @@ using std::chrono::seconds;
 
 constexpr uint32_t kAskMs = 10'000;
 constexpr uint32_t kDetachMs = 2'000;
-constexpr seconds kTellEvery{30};
-// A session that two connections want: the worker may be slow to see that our old one is gone.
+constexpr seconds kReportEvery{30};
+// Refusals because another connection is open: the worker may notice late that our old one is gone.
 constexpr uint32_t kContestedTries = 12;
 constexpr uint32_t kUnloading = 4;  // cudaErrorCudartUnloading
 
@@ -42,14 +42,16 @@ bool temporary(const Answer& answer) {
   return among(answer.status, {Rpc::unavailable, Rpc::cancelled}) || answer.status == kAborted;
 }
 
-/// Neither a refusal nor "ask again": a service that fails inside, or something else on its socket.
+/// Neither a refusal nor "ask again": the service has failed inside, or the socket belongs to something else.
 bool unclear(const Answer& answer) {
   constexpr int kUnknownCode = 2, kInternal = 13;
   return answer.status == kUnknownCode || answer.status == kInternal;
 }
 
+/// One number for one ending (docs/guarantees.md). first: the session has not been opened yet.
 uint32_t error_of(bool first, const Answer& answer) {
-  if (!first) return kUnknown;
+  const bool given_up = answer.is(Rpc::failed_precondition) || answer.is(Rpc::not_found);
+  if (!first) return given_up ? kDevicesUnavailable : kUnknown;
   if (answer.is(Rpc::not_found)) return kInvalidDevice;
   if (answer.is(Rpc::resource_exhausted)) return kOutOfMemory;
   if (answer.is(Rpc::failed_precondition)) return kInitializationError;
@@ -59,15 +61,15 @@ uint32_t error_of(bool first, const Answer& answer) {
 }  // namespace
 
 struct Patience {
-  Clock::time_point since = Clock::now(), told = since;
+  Clock::time_point since = Clock::now(), reported = since;
   Clock::time_point absent_since = Clock::time_point::max();
   uint32_t tries = 0;
 
-  /// One line every 30 s, none before.
-  void tell(uint32_t gpu, const std::string& what) {
+  /// Writes one line every 30 s, and none earlier.
+  void report(uint32_t gpu, const std::string& what) {
     const auto now = Clock::now();
-    if (now - told < kTellEvery) return;
-    told = now;
+    if (now - reported < kReportEvery) return;
+    reported = now;
     const auto waited = std::chrono::duration_cast<seconds>(now - since).count();
     say("GPU " + std::to_string(gpu) + ": waiting for " + std::to_string(waited) + " s: " + what);
   }
@@ -81,13 +83,13 @@ struct Patience {
 
 bool SessionClient::open() { return connect(true); }
 
-/// The link broke (on_closed, under its I/O lock): a thread of its own looks for the next worker, since this
-/// one may be the transport's, which has to be joined.
-void SessionClient::lost(Lock& lock, Link& link) {
+/// The connection broke (on_closed, under its I/O lock). A new thread looks for the next worker, because the
+/// calling thread may be the transport's own, which has to be joined.
+void SessionClient::lost(Lock& lock, WorkerConnection& connection) {
   if (status_.load() != kSuccess) return;
-  if (link.acknowledged) failed_links_ = 0;
-  ++failed_links_;
-  lost_ = std::move(link_);
+  if (connection.acknowledged) failed_connections_ = 0;
+  ++failed_connections_;
+  lost_ = std::move(connection_);
   lock.unlock();
   if (!start_thread("jitc-reconnect", reconnect_main, this))
     fail(kUnknown, "no thread could be started to connect to the worker again");
@@ -98,9 +100,9 @@ void* SessionClient::reconnect_main(void* self) {
   return nullptr;
 }
 
-/// True when there is a link; false when the session has failed.
+/// True when there is a connection; false when the session has failed.
 bool SessionClient::connect(bool first) {
-  std::shared_ptr<Link> old;
+  std::shared_ptr<WorkerConnection> old;
   {
     const Lock lock(mutex_);
     old = std::move(lost_);
@@ -110,7 +112,7 @@ bool SessionClient::connect(bool first) {
   Patience patience;
   {
     const Lock lock(mutex_);
-    if (failed_links_ > 1) patience.tries = failed_links_ - 1;
+    if (failed_connections_ > 1) patience.tries = failed_connections_ - 1;
   }
   while (status_.load() == kSuccess) {
     std::this_thread::sleep_for(pause(patience.tries));
@@ -128,8 +130,8 @@ bool SessionClient::connect_once(bool first, Patience& patience) {
     patience.present();
     std::string why;
     if (attachment_.token.empty()) attachment_ = attachment;
-    if (open_link(attachment, &why)) return true;
-    patience.tell(gpu_, "its worker cannot be reached (" + why + ")");
+    if (open_connection(attachment, &why)) return true;
+    patience.report(gpu_, "its worker cannot be reached (" + why + ")");
     return false;
   }
   if (answer.absent() || (unclear(answer) && !first)) {
@@ -140,50 +142,50 @@ bool SessionClient::connect_once(bool first, Patience& patience) {
                (hopeless ? ""
                          : "; it was waited for in vain for " + std::to_string(service_timeout_seconds()) +
                                " s (JITC_SERVICE_TIMEOUT)"));
-    patience.tell(gpu_, explain(socket_, answer));
+    patience.report(gpu_, explain(socket_, answer));
     return false;
   }
   patience.present();
   if (temporary(answer))
-    patience.tell(gpu_, answer.text);
+    patience.report(gpu_, answer.text);
   else
     fail(error_of(first, answer), explain(socket_, answer));
   return false;
 }
 
-bool SessionClient::open_link(const Attachment& attachment, std::string* error) {
-  auto link = std::make_shared<Link>(static_cast<LinkOwner&>(*this));
+bool SessionClient::open_connection(const Attachment& attachment, std::string* error) {
+  auto connection = std::make_shared<WorkerConnection>(static_cast<ConnectionListener&>(*this));
   uint64_t received = 0;
   {
     const Lock lock(mutex_);
-    link_ = link;  // its events can come before open returns
+    connection_ = connection;  // its events can come before open returns
     received = results_received();
   }
-  const bool opened = link->open(attachment.worker_socket, attachment_.token, received, error);
+  const bool opened = connection->open(attachment.worker_socket, attachment_.token, received, error);
   {
     const Lock lock(mutex_);
-    link->opened = opened && !link->closed;
+    connection->opened = opened && !connection->closed;
     changed_.notify_all();
-    if (link->opened) return true;
-    link_.reset();
-    ++failed_links_;
+    if (connection->opened) return true;
+    connection_.reset();
+    ++failed_connections_;
   }
   if (opened) {
-    *error = link->closed_text;
-    final_end(*link);
+    *error = connection->closed_text;
+    final_end(*connection);
   }
   return false;
 }
 
-/// A stream that ended in a way that a new one would not change: fails the session.
-bool SessionClient::final_end(const Link& link) {
-  const int status = link.closed_status;
-  const std::string& text = link.closed_text;
+/// Fails the session if its stream ended for a reason that a new stream would not change.
+bool SessionClient::final_end(const WorkerConnection& connection) {
+  const int status = connection.closed_status;
+  const std::string& text = connection.closed_text;
   bool contested = false;
   {
     const Lock lock(mutex_);
     contested = status == static_cast<int>(Rpc::already_exists) &&
-                (!ever_acknowledged_ || failed_links_ > kContestedTries);
+                (!ever_acknowledged_ || failed_connections_ > kContestedTries);
   }
   if (!contested && !among(status, {Rpc::invalid_argument, Rpc::failed_precondition, Rpc::permission_denied,
                                     Rpc::resource_exhausted}))

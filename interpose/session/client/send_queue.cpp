@@ -15,8 +15,8 @@ ops::OpHeader* header(std::byte* record) { return reinterpret_cast<ops::OpHeader
 
 }  // namespace
 
-void Outbox::write_record(std::byte* out, const ops::OpHeader* op, size_t op_size,
-                          std::span<const std::byte> payload) {
+void SendQueue::write_record(std::byte* out, const ops::OpHeader* op, size_t op_size,
+                             std::span<const std::byte> payload) {
   const size_t size = record_size(op_size, payload.size());
   const size_t used = op_size + payload.size();
   std::memcpy(out, op, op_size);
@@ -25,7 +25,7 @@ void Outbox::write_record(std::byte* out, const ops::OpHeader* op, size_t op_siz
   header(out)->size = static_cast<uint32_t>(size);
 }
 
-uint64_t Outbox::number(std::byte* record, Chunk& chunk) {
+uint64_t SendQueue::number(std::byte* record, Chunk& chunk) {
   const uint64_t sequence = ++last_;
   header(record)->sequence = sequence;
   if (chunk.first == 0) chunk.first = sequence;
@@ -33,7 +33,7 @@ uint64_t Outbox::number(std::byte* record, Chunk& chunk) {
   return sequence;
 }
 
-Outbox::Chunk& Outbox::room_for(size_t record) {
+SendQueue::Chunk& SendQueue::room_for(size_t record) {
   if (open_ && chunks_.back()->capacity - chunks_.back()->size >= record) return *chunks_.back();
   auto same = [](const auto& chunk) { return chunk->capacity == kChunk; };
   const auto found = std::find_if(free_.begin(), free_.end(), same);
@@ -47,7 +47,7 @@ Outbox::Chunk& Outbox::room_for(size_t record) {
   return *chunks_.back();
 }
 
-uint64_t Outbox::append(const ops::OpHeader* op, size_t op_size, std::span<const std::byte> payload) {
+uint64_t SendQueue::append(const ops::OpHeader* op, size_t op_size, std::span<const std::byte> payload) {
   const size_t size = record_size(op_size, payload.size());
   Chunk& chunk = room_for(size);
   std::byte* record = chunk.bytes.get() + chunk.size;
@@ -57,7 +57,7 @@ uint64_t Outbox::append(const ops::OpHeader* op, size_t op_size, std::span<const
   return number(record, chunk);
 }
 
-std::unique_ptr<Outbox::Chunk> Outbox::large_chunk(size_t record) {
+std::unique_ptr<SendQueue::Chunk> SendQueue::large_chunk(size_t record) {
   const auto fits = [record](const auto& chunk) {
     return chunk->capacity != kChunk && chunk->capacity >= record;
   };
@@ -68,7 +68,7 @@ std::unique_ptr<Outbox::Chunk> Outbox::large_chunk(size_t record) {
   return chunk;
 }
 
-uint64_t Outbox::append(std::unique_ptr<Chunk> chunk) {
+uint64_t SendQueue::append(std::unique_ptr<Chunk> chunk) {
   chunks_.push_back(std::move(chunk));
   open_ = false;
   Chunk& last = *chunks_.back();
@@ -77,7 +77,7 @@ uint64_t Outbox::append(std::unique_ptr<Chunk> chunk) {
   return number(last.bytes.get(), last);
 }
 
-size_t Outbox::next(std::span<const std::byte>* parts, size_t capacity) {
+size_t SendQueue::next(std::span<const std::byte>* parts, size_t capacity) {
   size_t count = 0, total = 0;
   while (cursor_chunk_ < chunks_.size() && count < capacity) {
     const Chunk& chunk = *chunks_[cursor_chunk_];
@@ -96,14 +96,14 @@ size_t Outbox::next(std::span<const std::byte>* parts, size_t capacity) {
   return count;
 }
 
-void Outbox::recycle(std::unique_ptr<Chunk> chunk) {
+void SendQueue::recycle(std::unique_ptr<Chunk> chunk) {
   if (free_.size() >= kKeepFree || chunk->capacity > kLargestFree) return;
   chunk->size = 0;
   chunk->first = chunk->last = 0;
   free_.push_back(std::move(chunk));
 }
 
-Outbox::Acknowledged Outbox::acknowledge(uint64_t sequence) {
+SendQueue::Acknowledged SendQueue::acknowledge(uint64_t sequence) {
   if (sequence > sent_) return Acknowledged::unknown_op;
   acknowledged_ = std::max(acknowledged_, sequence);
   while (!chunks_.empty() && chunks_.front()->last != 0 && chunks_.front()->last <= acknowledged_) {
@@ -119,14 +119,14 @@ Outbox::Acknowledged Outbox::acknowledge(uint64_t sequence) {
   return Acknowledged::good;
 }
 
-Outbox::Acknowledged Outbox::restart(uint64_t sequence) {
+SendQueue::Acknowledged SendQueue::restart(uint64_t sequence) {
   if (sequence > sent_) return Acknowledged::unknown_op;
   if (sequence < acknowledged_) return Acknowledged::lost_op;
   acknowledge(sequence);
   cursor_chunk_ = cursor_at_ = 0;
   sent_ = sequence;
   if (chunks_.empty()) return Acknowledged::good;
-  // The worker may have only the first part of what was one batch.
+  // The worker may have received only the first part of a batch.
   const Chunk& chunk = *chunks_.front();
   while (cursor_at_ < chunk.size && header(chunk.bytes.get() + cursor_at_)->sequence <= sequence)
     cursor_at_ += header(chunk.bytes.get() + cursor_at_)->size;

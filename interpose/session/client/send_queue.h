@@ -1,4 +1,4 @@
-// Ops on their way to the worker, and those that it has not acknowledged.
+// The ops of a session that the worker has not acknowledged yet, sent or not.
 //
 // Called by: session_client.cpp, always under the session's lock. Promises: no I/O; sequence numbers
 // without gaps; an op stays here until it is acknowledged, so that it can be sent again to the next
@@ -18,7 +18,7 @@
 
 namespace jitc::runtime {
 
-class Outbox {
+class SendQueue {
  public:
   struct Chunk {
     explicit Chunk(size_t size) : bytes(std::make_unique_for_overwrite<std::byte[]>(size)), capacity(size) {}
@@ -48,11 +48,11 @@ class Outbox {
 
   /// The worker has everything up to sequence.
   Acknowledged acknowledge(uint64_t sequence);
-  /// A new worker has everything up to sequence: what follows is sent (again).
+  /// A new worker has everything up to sequence: sends what follows (again).
   Acknowledged restart(uint64_t sequence);
 
   uint64_t last() const { return last_; }
-  /// Bytes that are kept.
+  /// Bytes of the records that are kept.
   size_t bytes() const { return bytes_; }
 
  private:

@@ -5,29 +5,20 @@
 #include <cstring>
 
 #include "jitc/completion.h"
+#include "jitc/packed_reader.h"
 #include "session/message.h"
+#include "session/phase.h"
 #include "session/process.h"
 
 namespace jitc::runtime {
 namespace {
 
-// Ops that the worker has not journaled; more than this and callers wait.
-constexpr size_t kOutboxLimit = size_t{64} << 20;
-
-thread_local ops::Phase thread_phase = ops::Phase::forward;
-std::atomic<int (*)()> phase_source{nullptr};
-
-uint16_t current_phase() {
-  int (*const source)() = phase_source.load(std::memory_order_relaxed);
-  return source ? static_cast<uint16_t>(std::clamp(source(), 0, 2)) : static_cast<uint16_t>(thread_phase);
-}
+// Bytes of ops that the worker has not journaled; beyond this, callers wait.
+constexpr size_t kSendQueueLimit = size_t{64} << 20;
 
 bool is(uint16_t op, ops::OpId id) { return op == static_cast<uint16_t>(id); }
 
 }  // namespace
-
-void Node::set_phase(ops::Phase phase) { thread_phase = phase; }
-void Node::set_phase_source(int (*source)()) { phase_source.store(source); }
 
 uint32_t SessionClient::status() const {
   return forked() ? kInitializationError : status_.load(std::memory_order_acquire);
@@ -57,68 +48,69 @@ Result SessionClient::append_and_wait(ops::OpHeader* op, size_t size, std::span<
   return std::move(waiter.result);
 }
 
-/// Appends the record; pending says who gets the result, wake whether the transport's thread must send it.
+/// Appends the record. pending: who gets the result; wake: whether to wake the transport's thread to send it.
 uint64_t SessionClient::enqueue(ops::OpHeader* op, size_t size, std::span<const std::byte> payload,
                                 const Pending* pending, bool wake) {
   if (forked()) return 0;
-  const size_t record = Outbox::record_size(size, payload.size());
+  const size_t record = SendQueue::record_size(size, payload.size());
   if (record > ops::kMaximumRecord) {
     set_last_message("an op of " + std::to_string(record) + " bytes is larger than the protocol allows");
     return 0;
   }
-  if (kept_.load(std::memory_order_relaxed) > kOutboxLimit)
+  if (kept_.load(std::memory_order_relaxed) > kSendQueueLimit)
     wait_until(
         [](void* self) {
           auto* session = static_cast<SessionClient*>(self);
-          return static_cast<int>(session->kept_.load() <= kOutboxLimit ||
+          return static_cast<int>(session->kept_.load() <= kSendQueueLimit ||
                                   session->status_.load() != kSuccess);
         },
         this);
-  op->flags =
-      static_cast<uint16_t>(current_phase() << ops::kPhaseShift | (pending != nullptr ? ops::kFlagWait : 0));
+  op->flags = static_cast<uint16_t>(static_cast<uint16_t>(current_phase()) << ops::kPhaseShift |
+                                    (pending != nullptr ? ops::kFlagWait : 0));
   Lock lock(mutex_);
-  std::unique_ptr<Outbox::Chunk> large;
-  if (record >= Outbox::kLarge) {
-    large = outbox_.large_chunk(record);
+  std::unique_ptr<SendQueue::Chunk> large;
+  if (record >= SendQueue::kLarge) {
+    large = send_queue_.large_chunk(record);
     lock.unlock();
-    Outbox::write_record(large->bytes.get(), op, size, payload);
+    SendQueue::write_record(large->bytes.get(), op, size, payload);
     lock.lock();
   }
   if (status_.load(std::memory_order_relaxed) != kSuccess) return set_last_message(failure_), 0;
-  const uint64_t sequence = large ? outbox_.append(std::move(large)) : outbox_.append(op, size, payload);
-  kept_.store(outbox_.bytes(), std::memory_order_relaxed);
+  const uint64_t sequence =
+      large ? send_queue_.append(std::move(large)) : send_queue_.append(op, size, payload);
+  kept_.store(send_queue_.bytes(), std::memory_order_relaxed);
   progress_.submit(op->stream, sequence);
   if (pending != nullptr) pending_.emplace(sequence, *pending);
-  // Asked under the lock: the transport says that it sleeps, then looks here once more.
-  std::shared_ptr<Link> sleeper;
-  if (wake && link_ && link_->opened && link_->asleep()) sleeper = link_;
+  // Asked under the lock: the transport announces that it sleeps, then looks here once more.
+  std::shared_ptr<WorkerConnection> sleeper;
+  if (wake && connection_ && connection_->opened && connection_->asleep()) sleeper = connection_;
   lock.unlock();
   if (sleeper) sleeper->wake();
   return sequence;
 }
 
-std::shared_ptr<Link> SessionClient::current_link() {
+std::shared_ptr<WorkerConnection> SessionClient::current_connection() {
   const Lock lock(mutex_);
-  return link_ && link_->opened ? link_ : nullptr;
+  return connection_ && connection_->opened ? connection_ : nullptr;
 }
 
 void SessionClient::poll() {
   if (forked()) return;
-  if (const auto link = current_link()) link->wait([](void*) { return 0; }, nullptr, 0);
+  if (const auto connection = current_connection()) connection->wait([](void*) { return 0; }, nullptr, 0);
 }
 
-/// Waits in the transport, driving its I/O, while there is a link; else until there is one again.
+/// Waits in the transport, driving its I/O, while there is a connection; else until there is one again.
 /// done must become true when the session fails.
 void SessionClient::wait_until(int (*done)(void*), void* context) {
   while (true) {
-    std::shared_ptr<Link> link;
+    std::shared_ptr<WorkerConnection> connection;
     {
       Lock lock(mutex_);
-      changed_.wait(lock, [&] { return done(context) || (link_ && link_->opened); });
+      changed_.wait(lock, [&] { return done(context) || (connection_ && connection_->opened); });
       if (done(context)) return;
-      link = link_;
+      connection = connection_;
     }
-    if (link->wait(done, context, -1) == 1) return;
+    if (connection->wait(done, context, -1) == 1) return;
   }
 }
 
@@ -129,20 +121,19 @@ uint64_t SessionClient::results_received() const {
   return pending_.empty() ? newest_result_ : std::min(newest_result_, pending_.begin()->first - 1);
 }
 
-size_t SessionClient::on_ready(Link& link, std::span<const std::byte>* records, size_t capacity,
-                               uint64_t* received) {
+size_t SessionClient::on_ready(WorkerConnection& connection, std::span<const std::byte>* records,
+                               size_t capacity, uint64_t* received) {
   const Lock lock(mutex_);
   // The worker's first message says from where to send.
-  if (!link.acknowledged || link_.get() != &link || status_.load() != kSuccess) return 0;
+  if (!connection.acknowledged || connection_.get() != &connection || status_.load() != kSuccess) return 0;
   *received = results_received();
-  return outbox_.next(records, capacity);
+  return send_queue_.next(records, capacity);
 }
 
-void SessionClient::on_completions(Link& link, std::span<const std::byte> records) {
+void SessionClient::on_completions(WorkerConnection& connection, std::span<const std::byte> records) {
   while (!records.empty()) {
     CompletionHeader header;
-    if (records.size() < sizeof header) return fail(kUnknown, "the worker sent a truncated completion");
-    std::memcpy(&header, records.data(), sizeof header);
+    if (!unpack(records, &header)) return fail(kUnknown, "the worker sent a truncated completion");
     if (header.size < sizeof header + header.padding || header.size % 8 != 0 ||
         header.size > records.size() || header.padding > 7)
       return fail(kUnknown, "the worker sent a damaged completion");
@@ -155,7 +146,7 @@ void SessionClient::on_completions(Link& link, std::span<const std::byte> record
         on_result(header.sequence, header.status, payload);
         break;
       case CompletionKind::ack:
-        on_acknowledged(link, header.sequence);
+        on_acknowledged(connection, header.sequence);
         break;
       case CompletionKind::progress: {
         const Lock lock(mutex_);
@@ -177,11 +168,11 @@ void SessionClient::on_result(uint64_t sequence, uint32_t status, std::span<cons
   {
     const Lock lock(mutex_);
     const auto found = pending_.find(sequence);
-    if (found == pending_.end()) return;  // came before the cut, and again after it
+    if (found == pending_.end()) return;  // it arrived before the connection broke, and once more after it
     pending = found->second;
     pending_.erase(found);
     newest_result_ = std::max(newest_result_, sequence);
-    // Known by what the op means, before the PROGRESS that will say it.
+    // The op implies this progress; the PROGRESS record comes later.
     if (status == kSuccess && is(pending.op, ops::OpId::stream_synchronize))
       progress_.advance(pending.stream, sequence);
     if (status == kSuccess && is(pending.op, ops::OpId::device_synchronize)) progress_.advance_all(sequence);
@@ -198,33 +189,33 @@ void SessionClient::deliver(const Pending& pending, uint32_t status, std::span<c
   }
 }
 
-void SessionClient::on_acknowledged(Link& link, uint64_t sequence) {
-  Outbox::Acknowledged outcome = Outbox::Acknowledged::good;
+void SessionClient::on_acknowledged(WorkerConnection& connection, uint64_t sequence) {
+  SendQueue::Acknowledged outcome = SendQueue::Acknowledged::good;
   {
     const Lock lock(mutex_);
-    if (link_.get() != &link) return;
-    outcome = link.acknowledged ? outbox_.acknowledge(sequence) : outbox_.restart(sequence);
-    link.acknowledged = ever_acknowledged_ = true;
-    failed_links_ = 0;
-    kept_.store(outbox_.bytes(), std::memory_order_relaxed);
+    if (connection_.get() != &connection) return;
+    outcome = connection.acknowledged ? send_queue_.acknowledge(sequence) : send_queue_.restart(sequence);
+    connection.acknowledged = ever_acknowledged_ = true;
+    failed_connections_ = 0;
+    kept_.store(send_queue_.bytes(), std::memory_order_relaxed);
   }
-  if (outcome == Outbox::Acknowledged::unknown_op)
+  if (outcome == SendQueue::Acknowledged::unknown_op)
     fail(kUnknown, "the worker acknowledges op " + std::to_string(sequence) + ", which was never sent");
-  if (outcome == Outbox::Acknowledged::lost_op)
+  if (outcome == SendQueue::Acknowledged::lost_op)
     fail(kUnknown, "the worker has lost ops that it had acknowledged (it has them up to " +
                        std::to_string(sequence) + "); the session cannot go on");
 }
 
-void SessionClient::on_closed(Link& link, int grpc_status, const char* text) {
+void SessionClient::on_closed(WorkerConnection& connection, int grpc_status, const char* text) {
   Lock lock(mutex_);
-  link.closed = true;
-  link.closed_status = grpc_status;
-  link.closed_text = text;
-  if (link_.get() == &link && link.opened) lost(lock, link);
+  connection.closed = true;
+  connection.closed_status = grpc_status;
+  connection.closed_text = text;
+  if (connection_.get() == &connection && connection.opened) lost(lock, connection);
 }
 
-/// Ends the session: everybody who waits or asks gets the status.
-void SessionClient::fail(uint32_t status, const std::string& text, bool tell) {
+/// Ends the session: every waiting and every later call gets the status.
+void SessionClient::fail(uint32_t status, const std::string& text, bool report) {
   std::map<uint64_t, Pending> pending;
   {
     const Lock lock(mutex_);
@@ -233,9 +224,9 @@ void SessionClient::fail(uint32_t status, const std::string& text, bool tell) {
     status_.store(status, std::memory_order_release);
     pending.swap(pending_);
   }
-  if (tell) message_once("GPU " + std::to_string(gpu_) + ": " + text);
+  if (report) message_once("GPU " + std::to_string(gpu_) + ": " + text);
   for (const auto& [sequence, owed] : pending) deliver(owed, status, {});
-  // After the deliveries: whoever wakes up finds its result.
+  // After the deliveries, so that a waiter that wakes up finds its result.
   const Lock lock(mutex_);
   changed_.notify_all();
 }

@@ -1,8 +1,8 @@
-// The Session that front ends use: outbox, results, and a link to whichever worker serves it now.
+// The Session that the API layer uses: its send queue, its results, and the connection to its current worker.
 //
-// Called by: node.cpp (opens it), the front ends through session.h. It is never destroyed: threads of the
+// Called by: node.cpp (opens it), the API layer through session.h. It is never destroyed: threads of the
 // program may use it until the process is gone. session_client.cpp has the calls and what comes from the
-// worker, reconnect.cpp how a session finds its worker, again and again.
+// worker, reconnect.cpp how a session finds its worker.
 //
 // Locks: mutex_ is held for a few dozen instructions, never across a wait or a call out. Order: the
 // transport's I/O lock (held around the on_ functions), then mutex_.
@@ -22,15 +22,15 @@
 
 namespace jitc::runtime {
 
-/// What came between losing a worker and having one again: how often to try, what to tell the user.
+/// Retry state while a session has no worker: how often it has tried, what the user was told.
 struct Patience;
 
-class SessionClient final : public Session, private LinkOwner {
+class SessionClient final : public Session, private ConnectionListener {
  public:
   SessionClient(std::string socket, uint32_t gpu) : socket_(std::move(socket)), gpu_(gpu) {}
   /// Opens it at the service; false when it was refused (status() and the message on stderr say why).
   bool open();
-  /// The process ends: later calls return an error at once, the service is told.
+  /// For the end of the process: informs the service; later calls return an error at once.
   void detach();
 
   bool executed(uint64_t stream, uint64_t sequence) const override {
@@ -42,7 +42,7 @@ class SessionClient final : public Session, private LinkOwner {
   uint32_t gpu() const override { return gpu_; }
   uint64_t address_base() const override { return attachment_.address_base; }
   uint64_t address_bytes() const override { return attachment_.address_bytes; }
-  const PinnedPlace& pinned() const override { return attachment_.pinned; }
+  const PinnedRegion& pinned() const override { return attachment_.pinned; }
 
  private:
   /// A caller that waits for a result; lives on its stack.
@@ -66,44 +66,43 @@ class SessionClient final : public Session, private LinkOwner {
   uint64_t enqueue(ops::OpHeader* op, size_t size, std::span<const std::byte> payload, const Pending* pending,
                    bool wake);
   void wait_until(int (*done)(void*), void* context);
-  std::shared_ptr<Link> current_link();
+  std::shared_ptr<WorkerConnection> current_connection();
   uint64_t results_received() const;
 
-  void on_completions(Link& link, std::span<const std::byte> records) override;
-  void on_closed(Link& link, int grpc_status, const char* text) override;
-  size_t on_ready(Link& link, std::span<const std::byte>* records, size_t capacity,
+  void on_completions(WorkerConnection& connection, std::span<const std::byte> records) override;
+  void on_closed(WorkerConnection& connection, int grpc_status, const char* text) override;
+  size_t on_ready(WorkerConnection& connection, std::span<const std::byte>* records, size_t capacity,
                   uint64_t* received) override;
   void on_result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload);
-  void on_acknowledged(Link& link, uint64_t sequence);
+  void on_acknowledged(WorkerConnection& connection, uint64_t sequence);
   static void deliver(const Pending& pending, uint32_t status, std::span<const std::byte> payload);
 
   // reconnect.cpp
   static void* reconnect_main(void* self);
-  void lost(Lock& lock, Link& link);
+  void lost(Lock& lock, WorkerConnection& connection);
   bool connect(bool first);
   bool connect_once(bool first, Patience& patience);
-  bool open_link(const Attachment& attachment, std::string* error);
-  bool refused(bool first, const Answer& answer);
-  bool final_end(const Link& link);
-  void fail(uint32_t status, const std::string& text, bool tell = true);
+  bool open_connection(const Attachment& attachment, std::string* error);
+  bool final_end(const WorkerConnection& connection);
+  void fail(uint32_t status, const std::string& text, bool report = true);
 
   const std::string socket_;
   const uint32_t gpu_;
   Attachment attachment_;  // token and addresses never change; the worker's socket does
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_;  // link_ or status_
-  std::shared_ptr<Link> link_;       // null while there is no worker
-  std::shared_ptr<Link> lost_;       // broken, to be closed by the reconnecting thread
-  Outbox outbox_;
-  std::map<uint64_t, Pending> pending_;  // by sequence: the first one tells what has arrived
+  std::condition_variable changed_;               // connection_ or status_
+  std::shared_ptr<WorkerConnection> connection_;  // null while there is no worker
+  std::shared_ptr<WorkerConnection> lost_;        // broken, to be closed by the reconnecting thread
+  SendQueue send_queue_;
+  std::map<uint64_t, Pending> pending_;  // by sequence: the first one shows what has arrived
   uint64_t newest_result_ = 0;
   bool ever_acknowledged_ = false;
-  uint32_t failed_links_ = 0;  // in a row, without an acknowledgement
+  uint32_t failed_connections_ = 0;  // in a row, without an acknowledgement
   std::string failure_;
 
-  Progress progress_;
-  std::atomic<size_t> kept_{0};  // bytes of the outbox
+  StreamProgress progress_;
+  std::atomic<size_t> kept_{0};  // bytes of the send queue
   std::atomic<uint32_t> status_{kSuccess};
 };
 

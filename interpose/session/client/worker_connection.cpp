@@ -5,9 +5,9 @@
 #include <cstring>
 
 #include "session/library.h"
+#include "session/message.h"
 #include "session/service/protobuf.h"
 #include "session/service/service_rpc.h"
-#include "session/session.h"
 
 namespace jitc::runtime {
 namespace {
@@ -23,12 +23,12 @@ jitc_bytes bytes_of(std::span<const std::byte> span) {
 
 }  // namespace
 
-Link::~Link() {
+WorkerConnection::~WorkerConnection() {
   if (stream_ != nullptr) api_->close(stream_);
 }
 
-bool Link::open(const std::string& socket, const std::string& token, uint64_t results_received,
-                std::string* error) {
+bool WorkerConnection::open(const std::string& socket, const std::string& token, uint64_t results_received,
+                            std::string* error) {
   api_ = transport();
   if (api_ == nullptr) return *error = "the transport library is missing", false;
   const std::string version = std::to_string(kProtocolVersion), received = std::to_string(results_received);
@@ -43,37 +43,38 @@ bool Link::open(const std::string& socket, const std::string& token, uint64_t re
   return stream_ != nullptr;
 }
 
-void Link::message(void* self, const uint8_t* data, size_t size) {
-  Link& link = *static_cast<Link*>(self);
+void WorkerConnection::message(void* self, const uint8_t* data, size_t size) {
+  WorkerConnection& connection = *static_cast<WorkerConnection*>(self);
   wire::Reader reader({reinterpret_cast<const char*>(data), size});
   while (reader.next()) {
-    if (reader.field() == 1) link.owner_.on_completions(link, std::as_bytes(std::span(reader.bytes())));
+    if (reader.field() == 1)
+      connection.listener_.on_completions(connection, std::as_bytes(std::span(reader.bytes())));
   }
   if (!reader.good()) message_once("a damaged message came from the worker; it is ignored");
 }
 
-void Link::ended(void* self, int status, const char* text) {
-  Link& link = *static_cast<Link*>(self);
-  link.owner_.on_closed(link, status, text);
+void WorkerConnection::ended(void* self, int status, const char* text) {
+  WorkerConnection& connection = *static_cast<WorkerConnection*>(self);
+  connection.listener_.on_closed(connection, status, text);
 }
 
-size_t Link::next(void* self, jitc_bytes* parts, size_t capacity) {
-  Link& link = *static_cast<Link*>(self);
+size_t WorkerConnection::next(void* self, jitc_bytes* parts, size_t capacity) {
+  WorkerConnection& connection = *static_cast<WorkerConnection*>(self);
   std::array<std::span<const std::byte>, 14> records;
   uint64_t received = 0;
-  const size_t count =
-      link.owner_.on_ready(link, records.data(), std::min(records.size(), capacity - 2), &received);
+  const size_t count = connection.listener_.on_ready(connection, records.data(),
+                                                     std::min(records.size(), capacity - 2), &received);
   if (count == 0) return 0;
   size_t total = 0;
   for (size_t i = 0; i < count; ++i) {
     parts[1 + i] = bytes_of(records[i]);
     total += records[i].size();
   }
-  link.head_[0] = kRecordsTag;
-  parts[0] = {link.head_, 1 + wire::put_varint(link.head_ + 1, total)};
-  link.tail_[0] = kReceivedTag;
-  std::memcpy(link.tail_ + 1, &received, sizeof received);
-  parts[1 + count] = {link.tail_, 1 + sizeof received};
+  connection.head_[0] = kRecordsTag;
+  parts[0] = {connection.head_, 1 + wire::put_varint(connection.head_ + 1, total)};
+  connection.tail_[0] = kReceivedTag;
+  std::memcpy(connection.tail_ + 1, &received, sizeof received);
+  parts[1 + count] = {connection.tail_, 1 + sizeof received};
   return count + 2;
 }
 

@@ -1,7 +1,7 @@
 // One op stream to one worker.
 //
-// Called by: session_client.cpp. A session has at most one; when it breaks, the session makes another. The
-// last owner closes it, which joins the transport's thread: so never from one of its callbacks.
+// Called by: session_client.cpp. A session has at most one; when it breaks, the session makes another. Its
+// destruction joins the transport's thread, so the last reference must not be dropped in a callback.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -13,27 +13,27 @@
 
 namespace jitc::runtime {
 
-class Link;
+class WorkerConnection;
 
-/// Whom a link's events go to. All are called under the transport's I/O lock and must not block.
-class LinkOwner {
+/// Receives the events of a connection. All are called under the transport's I/O lock and must not block.
+class ConnectionListener {
  public:
-  virtual void on_completions(Link& link, std::span<const std::byte> records) = 0;
-  virtual void on_closed(Link& link, int grpc_status, const char* text) = 0;
-  /// Spans of op records to send now, as one batch; 0 when there is nothing.
-  virtual size_t on_ready(Link& link, std::span<const std::byte>* records, size_t capacity,
+  virtual void on_completions(WorkerConnection& connection, std::span<const std::byte> records) = 0;
+  virtual void on_closed(WorkerConnection& connection, int grpc_status, const char* text) = 0;
+  /// Gives the spans of op records to send now, as one batch; 0 when there is nothing.
+  virtual size_t on_ready(WorkerConnection& connection, std::span<const std::byte>* records, size_t capacity,
                           uint64_t* results_received) = 0;
 
  protected:
-  ~LinkOwner() = default;
+  ~ConnectionListener() = default;
 };
 
-class Link {
+class WorkerConnection {
  public:
-  explicit Link(LinkOwner& owner) : owner_(owner) {}
-  ~Link();
-  Link(const Link&) = delete;
-  Link& operator=(const Link&) = delete;
+  explicit WorkerConnection(ConnectionListener& listener) : listener_(listener) {}
+  ~WorkerConnection();
+  WorkerConnection(const WorkerConnection&) = delete;
+  WorkerConnection& operator=(const WorkerConnection&) = delete;
 
   /// Connects; false and a text when the worker is not there. Events may come before it returns.
   bool open(const std::string& socket, const std::string& token, uint64_t results_received,
@@ -56,7 +56,7 @@ class Link {
   static void ended(void* self, int status, const char* text);
   static size_t next(void* self, jitc_bytes* parts, size_t capacity);
 
-  LinkOwner& owner_;
+  ConnectionListener& listener_;
   const jitc_transport_api* api_ = nullptr;
   jitc_stream* stream_ = nullptr;
   // Around the records of the batch that is being sent.

@@ -3,6 +3,8 @@
 // Promises: nothing happens before the first call; the service is asked once; no lock is held while it is
 // asked; looking up a session or the owner of an address takes no lock. Never destroyed, because threads
 // and static destructors of the program call until the very end.
+#include "node.h"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +19,7 @@
 #include "session/environment.h"
 #include "session/message.h"
 #include "session/process.h"
+#include "session/steps.h"
 
 namespace jitc::runtime {
 namespace {
@@ -62,7 +65,7 @@ NodeClient& node() {
 }
 
 void at_exit() {
-  // vfork and raw clone go past pthread_atfork: the pid tells them apart.
+  // vfork and raw clone bypass pthread_atfork; the pid shows them.
   if (!runtime::forked() && node().pid_ == ::getpid()) node().detach_all();
 }
 
@@ -100,7 +103,8 @@ Session* NodeClient::session(uint32_t gpu, bool create, uint32_t* error) {
   return slot.session.load(std::memory_order_acquire);
 }
 
-/// Opens the session, or waits for the thread that does; 0 or the error (remembered: asked once).
+/// Opens the session, or waits for the thread that is opening it. Returns 0 or the error; both are
+/// remembered.
 uint32_t NodeClient::open(uint32_t gpu) {
   const auto& known = gpus();
   const bool exists =

@@ -1,7 +1,8 @@
-// Protobuf's wire format, as far as our messages need it; no libprotobuf in the training process.
+// Protobuf's wire format as far as jitc's messages need it, so that the training process loads no
+// libprotobuf.
 //
-// Called by: service_rpc.cpp, send_queue.cpp. Promise: reading never runs over the end, skips unknown fields,
-// and says whether the message was well formed.
+// Called by: service_rpc.cpp, worker_connection.cpp. Promise: reading never runs over the end, skips unknown
+// fields, and says whether the message was well formed.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -15,7 +15,7 @@ namespace {
 constexpr uint32_t kDescribeMs = 10'000;
 constexpr int kDamagedReply = 13;  // INTERNAL
 
-/// The call itself; the reply's bytes or the error's text are in the answer.
+/// Makes the call. The answer has the reply's bytes, or the error's text.
 Answer call(const std::string& socket, const char* method, const wire::Writer& request, uint32_t timeout_ms) {
   const jitc_transport_api* api = transport();
   if (api == nullptr) return {-ENOENT, "the transport library is missing"};
@@ -152,16 +152,16 @@ Answer describe(const std::string& socket, std::vector<GpuInfo>* gpus) {
 
 Answer attach(const std::string& socket, uint32_t gpu, const std::string& token, uint32_t wait_ms,
               Attachment* out) {
-  const Place place = place_in_job();
+  const JobRank found = rank_in_job();
   wire::Writer request;
   request.number(1, kProtocolVersion);
   request.number(2, gpu);
   request.signed_number(3, ::getpid());
-  request.signed_number(4, place.rank);
-  request.signed_number(5, place.world_size);
+  request.signed_number(4, found.rank);
+  request.signed_number(5, found.world_size);
   request.text(6, token);
   request.number(7, wait_ms);
-  request.text(8, place.job);
+  request.text(8, found.job);
   // The service answers within wait_ms, or a little later when it opens the session on a worker.
   Answer answer = call(socket, "Attach", request, wait_ms + 35'000);
   if (answer.ok() && !read_attachment(answer.text, out)) return damaged("Attach");

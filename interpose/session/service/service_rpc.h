@@ -1,18 +1,18 @@
 // The calls to the node service: Describe, Attach, Detach of protos/jitc/v1/control.proto.
 //
-// Called by: node.cpp, reconnect.cpp. Promises: blocking, with a time limit; no state.
+// Called by: node.cpp, reconnect.cpp. Promises: every call blocks, with a time limit; no state is kept.
 #pragma once
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "session/session.h"
+#include "node.h"
 
 namespace jitc::runtime {
 
 inline constexpr uint32_t kProtocolVersion = 2;
 
-/// gRPC status codes that the runtime tells apart.
+/// gRPC status codes that are treated differently.
 enum class Rpc : int {
   ok = 0,
   cancelled = 1,
@@ -32,14 +32,14 @@ struct Answer {
   std::string text;
   bool ok() const { return status == 0; }
   bool is(Rpc code) const { return status == static_cast<int>(code); }
-  /// Nobody there: no socket, nobody listening, or no answer.
+  /// True when nobody is there: no socket, no listener, or no answer.
   bool absent() const { return status < 0 || is(Rpc::deadline_exceeded); }
 };
 
 struct Attachment {
   uint64_t session = 0, address_base = 0, address_bytes = 0;
   std::string token, worker_socket;
-  PinnedPlace pinned;
+  PinnedRegion pinned;
 };
 
 Answer describe(const std::string& socket, std::vector<GpuInfo>* gpus);
@@ -47,7 +47,7 @@ Answer attach(const std::string& socket, uint32_t gpu, const std::string& token,
               Attachment* out);
 Answer detach(const std::string& socket, const std::string& token, uint32_t timeout_ms);
 
-/// What to tell the user when the service could not be reached or refused.
+/// A message for the user: why the service could not be reached, or refused.
 std::string explain(const std::string& socket, const Answer& answer);
 
 }  // namespace jitc::runtime

@@ -1,5 +1,6 @@
-// What a worker sends back: completion records, little-endian, 8-byte aligned.
-// Shared by the interposer (reads) and the executor (writes).
+// Completion records: what a worker sends to its client, little-endian and 8-byte aligned.
+//
+// Written by the executor, read by the interposer.
 #pragma once
 #include <cstdint>
 
@@ -24,7 +25,8 @@ struct CompletionHeader {
 };
 static_assert(sizeof(CompletionHeader) == 32);
 
-/// cudaError_t values are used as they are; this one is ours: an ATen operator raised, payload = message.
+/// Other statuses are cudaError_t values. With this one an ATen operator has raised; the payload is its
+/// message.
 inline constexpr uint32_t kStatusOperator = 0x10001;
 
 }  // namespace jitc

@@ -1,8 +1,8 @@
-/* What the elements of a copied result are, as far as the program's framework says it.
+/* The type of the elements of a copied result, if the program's framework has reported it.
  *
- * The client puts it into copies to the host; the worker compares numbers with it when an op runs again (a
- * replay may sum in another order, see docs/guarantees.md). Everything that is no floating-point number is
- * `unknown`: then only equal bytes are equal. */
+ * The client puts it into copies to the host. The worker compares numbers by it when an op runs again (a
+ * replay may sum in another order, see docs/guarantees.md). Anything but floating-point numbers is `unknown`:
+ * such results are equal only if their bytes are. */
 #pragma once
 #include <stdint.h>
 

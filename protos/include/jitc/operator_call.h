@@ -1,4 +1,4 @@
-// The form of an operator call and of its reply: what the payloads of operator_call and operator_query hold.
+// The form of an operator call and of its reply: the payloads of operator_call and operator_query.
 //
 // Written by client_shim/native (encoder) and read by proxy/native/operators (decoder), which is why both
 // include this file and nothing else of each other. Packed little-endian, not aligned. A changed layout is a

@@ -19,7 +19,7 @@ void Board::join(uint32_t slot_index, const std::array<uint8_t, 128>& unique_id)
   const uint32_t count = std::min<uint32_t>(own.communicators.load(), own.keys.size());
   for (uint32_t i = 0; i < count; ++i)
     if (own.keys[i].load() == key) return;
-  if (count == own.keys.size()) return;  // more would hardly connect anybody new
+  if (count == own.keys.size()) return;  // more would hardly connect another session
   own.keys[count].store(key);
   own.communicators.store(count + 1);
 }

@@ -1,9 +1,10 @@
-// The node's board: one slot per session, in memory that all workers share. Through it the sessions of a
-// group agree on which boundary everybody has, and wait for each other before an optimizer step; those on one
-// GPU share its memory (memory_budget.h).
+// The node's board: one slot per session, in memory that all workers share. On it the sessions of a group
+// agree on the newest boundary that all of them have, and wait for each other before an optimizer step;
+// sessions on one GPU share its memory through it (memory_budget.h).
 //
-// All fields are atomics; whoever changes something that others wait for rings the bell (a futex).
-// Groups: sessions that share a communicator, directly or through others, and those that Resume names.
+// Called by: sessions and memory budgets. Promise: all fields are atomics; a worker that changes something
+// that others wait for rings the bell (a futex). A group: the sessions that communicators connect, directly
+// or through others, and those that Resume names.
 #pragma once
 #include <array>
 #include <atomic>
@@ -19,7 +20,7 @@ struct alignas(64) BoardSlot {
   std::atomic<uint64_t> session;  // 0: free
   std::atomic<uint64_t> epoch;
   std::atomic<uint64_t> prepared;  // newest boundary whose copies are complete
-  std::atomic<uint64_t> reached;   // optimizer steps whose begin is reached, shadows done
+  std::atomic<uint64_t> reached;   // optimizer steps whose begin is reached, with the copies that come before
   std::atomic<uint64_t> begun;     // optimizer steps that have changed state
   std::atomic<uint64_t> memory;    // bytes on the GPU that it holds, or that its recovery needs
   std::atomic<uint32_t> communicators;
@@ -36,18 +37,18 @@ class Board {
   explicit Board(const std::string& path) : map_(path, kBytes) {}
 
   BoardSlot& slot(uint32_t index) const { return slots()[index]; }
-  /// Notes that the slot's session is in the communicator.
+  /// Notes that the slot's session belongs to the communicator.
   void join(uint32_t slot, const std::array<uint8_t, 128>& unique_id) const;
   /// Slots of the group that the slot belongs to, itself included.
   std::vector<uint32_t> group(uint32_t slot, const std::vector<uint32_t>& named) const;
   /// Smallest value of a counter over the slots.
   uint64_t least(const std::vector<uint32_t>& slots, std::atomic<uint64_t> BoardSlot::* counter) const;
-  /// The session takes part in nothing any more; it may still hold memory.
+  /// Takes the session out of its group; it may still hold memory.
   void leave(uint32_t slot) const;
-  /// Nor does it hold memory: the slot is free.
+  /// The same, and frees the slot: it holds no memory either.
   void clear(uint32_t slot) const;
 
-  /// Read the bell before looking at slots; wait returns when it was rung since, or after the time.
+  /// Read the bell before looking at slots. wait returns if it has been rung since, or after the time.
   uint32_t bell() const;
   void ring() const;
   void wait(uint32_t seen, int milliseconds) const;

@@ -1,5 +1,5 @@
-// The arithmetic of the content hash, once for the host and for the GPU. See content_hash.h for what it
-// promises. And what spoiled memory holds (validation.h).
+// The arithmetic of the content hash, shared by host and GPU (content_hash.h says what it promises); and the
+// content of spoiled memory (validation.h).
 //
 // Read by base/content_hash.cpp and, as text, by NVRTC with device/cuda/hash/hash_kernel.cu: plain integers,
 // no headers.
@@ -9,7 +9,7 @@
 // a pair's words, each plus a key of its place in the stripe; twice, with keys of places that differ, as two
 // sums of 64 bits. Sums may be made in any order, by many threads. A bijection then mixes the two sums with
 // the stripe's number, and the results of all stripes are added: again in any order. Last, the same bijection
-// takes in the length.
+// mixes in the length.
 #pragma once
 
 namespace jitc::content {
@@ -80,8 +80,8 @@ constexpr Sum finished(Sum total, Long bytes) {
   return hash.a | hash.b ? hash : Sum{1, 0};  // zeros mean: no hash
 }
 
-/// What the aligned word at this address holds in memory that was spoiled. No two words are the same, so that
-/// memory that was copied from it is told from memory that nobody wrote.
+/// The content of the aligned word at this address in spoiled memory. Each word encodes its address, so a
+/// copy of spoiled memory is recognized too.
 constexpr Long spoiled_word(Long address) { return 0xcbcbcbcbcbcbcbcbull ^ address >> 3; }
 constexpr unsigned char spoiled_byte(Long address) {
   return static_cast<unsigned char>(spoiled_word(address) >> address % 8 * 8);

@@ -1,10 +1,10 @@
-// The content hash: what blocks of device memory are compared by, over time and across ranks.
+// The content hash, by which blocks of device memory are compared, over time and across ranks.
 //
-// Promises: the same on every device and every machine; two blocks that differ in one aligned 32-bit word
-// only (so in one bit) never have the same hash, others with a chance of about 2^-64, also where the
-// difference follows a pattern; never kNoHash. Not made against somebody who looks for collisions. Called by:
-// the core, the software device, the cuda device where the GPU cannot do it by itself. The arithmetic is in
-// content_arithmetic.h.
+// Promises: it is the same on every device and every machine; two blocks that differ in one aligned 32-bit
+// word only (so in one bit) never have the same hash; any others have it with a chance of about 2^-64, even
+// if they differ in a pattern; it is never kNoHash. It does not resist a deliberate search for collisions.
+// Called by: the executor, the software device, and the cuda device if the GPU cannot hash by itself. The
+// arithmetic is in content_arithmetic.h.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -16,12 +16,12 @@ namespace jitc {
 
 Hash content_hash(std::span<const std::byte> data);
 
-/// The same of data that comes in pieces, in order. All but the last are whole stripes (content::kStripe).
+/// The same for data in pieces, in order. All but the last must be whole stripes (content::kStripe).
 class ContentHasher {
  public:
   void add(std::span<const std::byte> piece);
   Hash finish() const;
-  /// With add as on a machine without AVX2; for the test of the other.
+  /// As add on a machine without AVX2, for tests of add.
   void add_portable(std::span<const std::byte> piece);
 
  private:
@@ -29,7 +29,7 @@ class ContentHasher {
   uint64_t bytes_ = 0;
 };
 
-/// The hash of a block of that many bytes whose stripes are added up.
+/// The hash of a block of that many bytes, from the sum of its stripes.
 Hash content_hash_of(content::Sum total, uint64_t bytes);
 
 }  // namespace jitc

@@ -1,4 +1,6 @@
-// The core's one exception: a text for the user. It never leaves the library (api.cpp catches it).
+// The exception of the executor: a text for the user.
+//
+// Promise: it never leaves the library (api.cpp catches it).
 #pragma once
 #include <stdexcept>
 #include <string>

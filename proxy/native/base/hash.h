@@ -1,4 +1,4 @@
-// A hash of 16 bytes, whatever of. Used by checksum.h, content_hash.h and backend.h.
+// The type of all hashes of 16 bytes. Used by checksum.h, content_hash.h and backend.h.
 #pragma once
 #include <array>
 #include <cstdint>

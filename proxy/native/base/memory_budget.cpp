@@ -1,8 +1,9 @@
 // See memory_budget.h.
 //
-// No lock is shared between processes, as its holder may be stopped or killed. A session adds to its own slot
-// first, then looks whether the sum is within the limit, and takes it back if not. Two that want the last
-// bytes at once may both take it back; then each tries again, as long as there is room.
+// Processes share no lock, because its holder may be stopped or killed. A session first adds the bytes to its
+// own slot, then checks whether the sum is within the limit, and takes them back if it is not. Two sessions
+// that want the last bytes at once may both take theirs back; then each tries again, as long as there is
+// room.
 #include "memory_budget.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
-// The memory of one GPU, shared between the programs on it: each has a worker of its own, and together they
+// The memory of one GPU, shared by the programs on it. Each program has a worker of its own; together they
 // stay within the GPU's limit.
 //
-// Promises: what all programs hold never exceeds the limit; no call waits for another process, whether that
-// lives, is stopped or is dead. Called by: the devices, from any thread.
+// Promises: all programs together never hold more than the limit; no call waits for another process, be it
+// alive, stopped or dead. Called by: the devices, from any thread.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -16,14 +16,14 @@ struct BoardSlot;
 class MemoryBudget {
  public:
   virtual ~MemoryBudget() = default;
-  /// False: with these bytes the programs on the GPU would hold more than the limit.
+  /// Takes the bytes; false if the programs on the GPU would then hold more than the limit.
   virtual bool take(uint64_t bytes, uint64_t limit) = 0;
   virtual void give(uint64_t bytes) = 0;
   /// Bytes that all programs on the GPU hold, or have reserved.
   virtual uint64_t used() const = 0;
 };
 
-/// Of devices in one process that no board connects.
+/// The budget of devices in one process, without a board.
 class LocalBudget final : public MemoryBudget {
  public:
   bool take(uint64_t bytes, uint64_t limit) override {
@@ -40,21 +40,22 @@ class LocalBudget final : public MemoryBudget {
   std::atomic<uint64_t> used_{0};
 };
 
-/// Of one session, on the node's board. During a recovery the session's bytes stay reserved, so that no other
-/// program can take the memory that the recovery needs: a worker that dies leaves them in its slot.
+/// The budget of one session, on the node's board. During a recovery the session's bytes stay reserved (a
+/// worker that dies leaves them in its slot), so that no other program can take the memory that the recovery
+/// needs.
 class BoardBudget final : public MemoryBudget {
  public:
-  /// resumes: the slot has what an earlier worker of the session held; else it is empty from now on.
+  /// resumes: the slot has the bytes of an earlier worker of the session; else it starts empty.
   BoardBudget(const Board& board, uint32_t slot, uint32_t gpu, bool resumes);
   bool take(uint64_t bytes, uint64_t limit) override;
   void give(uint64_t bytes) override;
   uint64_t used() const override;
 
-  /// From now on memory that is given back stays reserved for this session.
+  /// Keeps memory that is given back from now on reserved for this session.
   void reserve();
-  /// The session has again what it had: the rest of the reservation ends.
+  /// Ends the reservation: the session has everything back.
   void settle();
-  /// The slot belongs to another session from now on.
+  /// Lets go of the slot, which belongs to another session from now on.
   void leave();
 
  private:

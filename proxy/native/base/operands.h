@@ -1,4 +1,4 @@
-// The operands of an op's record, where it lies. Called by: everything that takes ops, in core and devices.
+// The operands of an op, read in place from its record. Called by: the executor and the devices.
 #pragma once
 #include <cstdint>
 
@@ -6,7 +6,7 @@
 
 namespace jitc {
 
-/// Streams 1 and 2 are names of the default one, 0 (cudaStreamLegacy, cudaStreamPerThread).
+/// Streams 1 and 2 (cudaStreamLegacy, cudaStreamPerThread) are names of the default stream, 0.
 inline constexpr uint64_t kLastDefaultStream = 2;
 
 /// The operands of an op whose id and size have been checked.

@@ -51,7 +51,8 @@ SharedMap::~SharedMap() {
 }
 
 bool SharedMap::reserve(uint64_t offset, uint64_t bytes) const {
-  // Without this a full disk would be a SIGBUS at the write. A file system that cannot: let it be tried.
+  // Without this, a write to a full disk would raise SIGBUS. On a file system without fallocate, writes are
+  // tried.
   int code;
   do code = fallocate(fd_, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(bytes));
   while (code != 0 && errno == EINTR);

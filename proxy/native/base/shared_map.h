@@ -1,4 +1,6 @@
-// A mapped file or memfd that another process keeps. Sparse: only what is written takes memory.
+// A mapped file or memfd that another process owns. Sparse: only written pages take memory.
+//
+// Called by: the board, the journal and others that keep state outside of the worker.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +11,7 @@ namespace jitc {
 class SharedMap {
  public:
   SharedMap() = default;
-  /// Opens and maps `bytes` of path, making the file that long when it is shorter. Throws Error.
+  /// Opens and maps `bytes` of path; a shorter file is extended. Throws Error.
   SharedMap(const std::string& path, uint64_t bytes);
   SharedMap(SharedMap&& other) noexcept;
   SharedMap& operator=(SharedMap&& other) noexcept;
@@ -17,7 +19,7 @@ class SharedMap {
 
   std::byte* data() const { return data_; }
   uint64_t size() const { return size_; }
-  /// Makes sure that the range can be written; false when there is no space left.
+  /// Makes sure that the range can be written; false if there is no space left.
   bool reserve(uint64_t offset, uint64_t bytes) const;
   /// Gives the range's memory back to the system; it reads as zeros afterwards.
   void release(uint64_t offset, uint64_t bytes) const;

@@ -1,12 +1,12 @@
-// What an operator's kernel takes for granted, asked before it runs.
+// Checks of what an operator's kernel takes for granted, before it runs.
 //
-// PyTorch's CPU kernels check what the functions in front of them let through. A program can call the
-// operators behind those functions with anything, and give places in memory (indices) that are not there;
-// then some kernels read and write outside of their operands, in the worker's memory. Those that are known
-// have a check here, by the operator's name without its overload.
+// PyTorch's CPU kernels rely on checks in the functions that usually call them. A program can call the
+// operators behind those functions with any arguments, such as indices that are out of range; then some
+// kernels read and write outside of their operands, in the worker's memory. Every kernel that is known to do
+// so has a check here, by the operator's name without its overload.
 //
-// Called by run.cpp before every query and call. Promise: a call that a check lets through stays inside of
-// its operands as far as is known; one that it does not throws c10::Error, like PyTorch's own checks.
+// Called by run.cpp before every query and call. Promise: a call that passes its check stays inside of its
+// operands, as far as is known; one that fails it throws c10::Error, like PyTorch's own checks.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -23,13 +23,13 @@ struct NamedCheck {
   Check check;
 };
 
-/// Of an operator ("aten::name.overload"), or null: there is nothing to check.
+/// The check of an operator ("aten::name.overload"); null: it needs none.
 Check find_check(std::string_view name);
 
-// The table in parts.
+// The parts of the table.
 std::span<const NamedCheck> composed_checks();  // of operators in composed.cpp
-std::span<const NamedCheck> place_checks();     // arguments with places in another one
+std::span<const NamedCheck> index_checks();     // arguments that hold indices into others
 std::span<const NamedCheck> size_checks();      // sizes that must go together
-std::span<const NamedCheck> window_checks();    // the same, of operators that go over space
+std::span<const NamedCheck> window_checks();    // the same, for operators with windows in space
 
 }  // namespace jitc::operators

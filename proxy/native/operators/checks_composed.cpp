@@ -1,4 +1,4 @@
-// Operands of the operators in composed.cpp: what the CUDA operators ask for.
+// Checks of the operators in composed.cpp: those that the CUDA operators make.
 #include "operators/checks.h"
 
 namespace jitc::operators {

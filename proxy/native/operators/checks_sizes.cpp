@@ -1,4 +1,4 @@
-// Operands whose sizes must go together, of normalizations, losses, optimizers, distances and softmax.
+// Checks of sizes that must fit together: normalizations, losses, optimizers, distances and softmax.
 #include <ATen/ExpandUtils.h>
 
 #include "operators/checks.h"
@@ -117,7 +117,7 @@ void nll_loss_2d_backward(const Operands& in) {
   in.elements("total_weight", 1);
   const auto& target = in.tensor("target");
   const auto used = target.ne(in.integer("ignore_index"));
-  Operands::places(target.masked_select(used), "target", 0, sizes[1]);
+  Operands::indices(target.masked_select(used), "target", 0, sizes[1]);
 }
 
 void smooth_l1_loss_backward(const Operands& in) { in.floating("self"); }
@@ -128,7 +128,7 @@ void multi_margin_loss_backward(const Operands& in) {
   in.sizes_if_given("weight", {self.dim() ? self.size(-1) : 1});
 }
 
-// Fused optimizers: the kernels go through the memory of each parameter, and as far through all the others'.
+// Fused optimizers: for each parameter, the kernels go equally far through the memory of all its lists.
 
 void one_like_another(const Operands& in, std::string_view name, bool empty_allowed) {
   const auto parameters = in.tensors("self"), others = in.tensors(name);

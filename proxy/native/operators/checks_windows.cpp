@@ -1,4 +1,4 @@
-// Operands of operators that go over space: pads, pools, samples, transforms, ranges.
+// Checks of operators with windows in space: pads, pools, samples, transforms, ranges.
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/resize.h>
 
@@ -115,7 +115,7 @@ void convolution_backward(const Operands& in) {
   for (const auto* name : {"self", "grad_output"}) in.dense(name);
 }
 
-// Smoothed resizing: a factor that leads out of the input is used as it is.
+// Smoothed resizing: the kernel uses even a factor that leads out of the input.
 
 void smooth_resize(const Operands& in, at::IntArrayRef from, at::IntArrayRef to) {
   constexpr std::string_view kFactors[] = {"scales_h", "scales_w"};

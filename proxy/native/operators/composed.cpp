@@ -1,4 +1,4 @@
-// Operators that PyTorch has for CUDA only, put together from ones that have a CPU kernel.
+// Operators that PyTorch has for CUDA only, composed of operators that have a CPU kernel.
 //
 // Recurrent cells, RMS norm and the parts of synchronized batch norm. Each takes and leaves a boxed stack,
 // with the same results (and workspaces that only the matching backward reads) as the CUDA operator.

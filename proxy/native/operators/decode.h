@@ -1,7 +1,7 @@
 // From the bytes of an operator call to the arguments of a PyTorch operator.
 //
 // Called by run.cpp for every call and query. Promise: every device address is translated by the host for
-// exactly the extent that sizes and strides reach; anything that does not fit the operator's schema or the
+// exactly the extent that sizes and strides reach; a call that does not fit the operator's schema or the
 // format throws Malformed before a kernel sees it.
 #pragma once
 #include <ATen/core/Tensor.h>
@@ -27,7 +27,7 @@ struct Call {
   wire::CallHeader header;
   const Operator* op = nullptr;
   torch::jit::Stack stack;
-  std::vector<at::Tensor> tensors;  // numbered as in wire.h
+  std::vector<at::Tensor> tensors;  // numbered as in operator_call.h
   std::vector<at::Tensor>
       before;  // query: the tensor itself where tensors holds a copy of it, else undefined
   std::vector<Output> outputs;

@@ -1,4 +1,6 @@
-// libjitc_operators.so: the C interface (operators_api.h). No exception passes it.
+// libjitc_operators.so: the C interface (operators_api.h).
+//
+// Promise: no exception leaves it.
 #include <c10/util/Exception.h>
 
 #include <cstring>
@@ -29,7 +31,7 @@ int raised(jitc_operator_reply* reply, const char* kind, const Error& error) {
   return answer(reply, 1, std::string(kind) + error.what_without_backtrace());
 }
 
-/// Runs work, which leaves its reply in reply_bytes.
+/// Runs work, which writes its reply to reply_bytes.
 template <class Work>
 int guarded(const jitc_operator_host& host, jitc_operator_reply* reply, Work&& work) {
   try {

@@ -21,14 +21,14 @@ using torch::jit::Stack;
 
 std::atomic<uint64_t> seed{0};
 
-/// Never twice the same: a replay runs in another process, or later in this one.
+/// A new number each time, because a replay must differ: it runs in another process, or later in this one.
 std::mt19937_64& source() {
   static std::atomic<uint64_t> threads{0};
   thread_local std::mt19937_64 numbers(seed.load() ^ static_cast<uint64_t>(getpid()) << 32 ^ ++threads);
   return numbers;
 }
 
-/// The order of the next sum over so many things; undefined: as they are.
+/// A random order of so many summands; undefined: leave them as they are.
 at::Tensor noisy_order(int64_t count) {
   if (!seed.load(std::memory_order_relaxed) || count < 2) return {};
   std::vector<int64_t> order(static_cast<size_t>(count));
@@ -41,11 +41,11 @@ void reorder(c10::IValue& argument, int64_t dimension, const at::Tensor& order) 
   argument = argument.toTensor().index_select(dimension, order);
 }
 
-/// Several arguments (by place) in one order, each along a dimension of it with so many elements.
-at::Tensor reorder(Stack& stack, int64_t count, std::initializer_list<std::pair<size_t, int64_t>> places) {
+/// Puts several arguments (by index) into one order, each along a dimension with so many elements.
+at::Tensor reorder(Stack& stack, int64_t count, std::initializer_list<std::pair<size_t, int64_t>> arguments) {
   const auto order = noisy_order(count);
   if (order.defined())
-    for (const auto& [place, dimension] : places) reorder(stack[place], dimension, order);
+    for (const auto& [index, dimension] : arguments) reorder(stack[index], dimension, order);
   return order;
 }
 
@@ -134,7 +134,7 @@ Noise::Noise(const Operator& op, Stack& stack) {
   results_follow_ = found->second == &convolution_gradients;
 }
 
-void Noise::settle(Stack& results) const {
+void Noise::restore_order(Stack& results) const {
   if (!order_.defined() || !results_follow_ || !results[0].toTensor().defined()) return;
   reorder(results[0], 0, order_.argsort());
 }

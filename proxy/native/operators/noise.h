@@ -1,7 +1,7 @@
-// Noise: kernels that sum what they sum in another order each time, as many of a GPU's do (atomics, split-K).
+// Noise: kernels that sum in another order each time, as many of a GPU's kernels do (atomics, split-K).
 //
-// What is summed is put into a random order before the CPU's kernel gets it, so that results are as right as
-// ever and differ in their last digits, as they would on a GPU. For tests of jobs that are not deterministic
+// The summands are put into a random order before the CPU's kernel gets them, so that results are as correct
+// as ever but differ in their last digits, as on a GPU. For tests of jobs that are not deterministic
 // (jitc-proxyd --noise). Called by run.cpp and matmul.cpp. Promise: nothing changes while it is off.
 #pragma once
 #include <ATen/core/Tensor.h>
@@ -16,16 +16,16 @@ namespace jitc::operators {
 /// For all calls from now on; 0: off.
 void set_noise(uint64_t seed);
 
-/// The factors of a matrix product, to be summed in another order.
+/// Permutes the factors of a matrix product, so that it sums in another order.
 void disturb_product(at::Tensor& left, at::Tensor& right);
 
-/// What one call sums, in another order.
+/// Another order for the sums of one call.
 class Noise {
  public:
   /// Changes the arguments of some operators.
   Noise(const Operator& op, torch::jit::Stack& stack);
-  /// Puts results that follow the order of the arguments back into theirs.
-  void settle(torch::jit::Stack& results) const;
+  /// Undoes the permutation in results that follow the order of the arguments.
+  void restore_order(torch::jit::Stack& results) const;
 
  private:
   at::Tensor order_;

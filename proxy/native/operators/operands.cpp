@@ -107,11 +107,11 @@ void Operands::floating(std::string_view name) const {
                               "')");
 }
 
-void Operands::places(std::string_view name, int64_t first, int64_t end) const {
-  places(tensor(name), name, first, end);
+void Operands::indices(std::string_view name, int64_t first, int64_t end) const {
+  indices(tensor(name), name, first, end);
 }
 
-void Operands::places(const at::Tensor& given, std::string_view name, int64_t first, int64_t end) {
+void Operands::indices(const at::Tensor& given, std::string_view name, int64_t first, int64_t end) {
   TORCH_CHECK(c10::isIntegralType(given.scalar_type(), false), "Expected integers for argument '", name,
               "', but it has dtype ", given.scalar_type());
   if (!given.numel()) return;

@@ -1,8 +1,7 @@
-// The arguments of a call by the names that they have in the operator's schema, and what is often asked of
-// them.
+// The arguments of a call, by their names in the operator's schema, with common checks.
 //
-// Called by the checks (checks.h). Promise: what is not as it must be throws c10::Error with a message that
-// names the argument; nothing here reads outside of a tensor.
+// Called by the checks (checks.h). Promises: a check that fails throws c10::Error with a message that names
+// the argument; nothing here reads outside of a tensor.
 #pragma once
 #include <ATen/core/Tensor.h>
 #include <ATen/core/function_schema.h>
@@ -36,20 +35,20 @@ class Operands {
 
   void dimensions(std::string_view name, int64_t least, int64_t most) const;
   void sizes(std::string_view name, at::IntArrayRef wanted) const;
-  /// Of an optional tensor; one that is not given is right.
+  /// For an optional tensor; passes if it is not given.
   void sizes_if_given(std::string_view name, at::IntArrayRef wanted) const;
   void same_sizes(std::string_view name, std::string_view other) const;
   void elements(std::string_view name, int64_t wanted) const;
   void same_type(std::string_view name, std::string_view other) const;
-  /// In one piece, for kernels that go through its memory without its strides.
+  /// Contiguous, for kernels that ignore its strides.
   void contiguous(std::string_view name) const;
-  /// The same, in any order of its dimensions.
+  /// Contiguous in some order of its dimensions.
   void dense(std::string_view name) const;
   void floating(std::string_view name) const;
-  /// A tensor of integers from first to before end.
-  void places(std::string_view name, int64_t first, int64_t end) const;
-  /// The same of a part of argument name.
-  static void places(const at::Tensor& given, std::string_view name, int64_t first, int64_t end);
+  /// All its integers are at least first and less than end.
+  void indices(std::string_view name, int64_t first, int64_t end) const;
+  /// The same for a part of the argument of that name.
+  static void indices(const at::Tensor& given, std::string_view name, int64_t first, int64_t end);
   /// Counts from the end where it is below zero; a number without dimensions has one.
   int64_t dimension(std::string_view name, const at::Tensor& of) const;
   void list_length(std::string_view name, size_t wanted) const;

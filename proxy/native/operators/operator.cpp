@@ -27,8 +27,8 @@ Operator look_up(std::string_view name) {
   return {*found, find_composed(name), find_check(name)};
 }
 
-/// How many choices the numbers of an argument stand for, from 0 on; 0: they are just numbers. Kernels look
-/// them up in tables without asking whether they are there.
+/// The number of choices that an integer argument stands for, from 0 on; 0: it is a plain number. Kernels
+/// look choices up in tables without a check.
 int64_t choices(c10::TypePtr type) {
   if (const auto optional = type->cast<c10::OptionalType>()) type = optional->getElementType();
   switch (type->kind()) {
@@ -43,7 +43,7 @@ int64_t choices(c10::TypePtr type) {
   }
 }
 
-/// Schemas of batch normalization do not say that it updates its running statistics.
+/// The schema of batch normalization does not say that it updates its running statistics.
 bool writes(const c10::Argument& argument) {
   if (argument.name() == "running_mean" || argument.name() == "running_var") return true;
   return argument.alias_info() && argument.alias_info()->isWrite();

@@ -1,5 +1,6 @@
-// What this library knows of a PyTorch operator: its dispatcher entry, and what of its schema every call
-// needs.
+// A PyTorch operator: its dispatcher entry, and the parts of its schema that every call needs.
+//
+// Called by: decode.cpp and run.cpp.
 #pragma once
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>

@@ -17,7 +17,7 @@ constexpr size_t kCounted = 64 << 10;
 thread_local std::vector<Slot>* wanted = nullptr;
 c10::Allocator* base = nullptr;
 
-/// What the operator of this thread holds outside of the device's memory.
+/// The memory that this thread's operator holds outside of the device's memory.
 struct Account {
   uint64_t limit = 0, used = 0;
   uint64_t number = 0;  // another one for each operator

@@ -1,4 +1,6 @@
-// Random numbers that depend on nothing but the (seed, offset) of a call, so that a replay repeats them.
+// Random numbers that depend only on the (seed, offset) of a call, so that a replay repeats them.
+//
+// Called by: decode.cpp, run.cpp.
 #pragma once
 #include <ATen/core/Generator.h>
 

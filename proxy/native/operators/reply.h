@@ -1,4 +1,6 @@
-// The answer to an operator query (wire.h, "Reply").
+// The answer to an operator query (jitc/operator_call.h, "Reply").
+//
+// Called by: run.cpp.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -7,7 +9,7 @@
 
 namespace jitc::operators {
 
-/// call has been run: its stack holds the results.
+/// Describes the results of a call that has been run, which are on its stack.
 void write_reply(const Call& call, std::vector<uint8_t>& reply);
 
 }  // namespace jitc::operators

@@ -21,7 +21,7 @@ namespace {
 
 std::atomic<int> wanted_threads{1};
 
-/// What holds for everything that is done for a call.
+/// The settings of the thread for the whole of a call.
 struct Surroundings {
   Surroundings() { use_threads(); }
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
@@ -37,15 +37,15 @@ void apply_settings(const wire::CallHeader& header) {
     at::globalContext().setDeterministicAlgorithms(deterministic, true);
 }
 
-/// As if no dimension was empty: a batch of empty matrices is gone through too.
+/// Counts empty dimensions as one, because a kernel goes through a batch of empty matrices too.
 double extent(at::IntArrayRef sizes) {
   double product = 1;
   for (const int64_t one : sizes) product *= static_cast<double>(std::max<int64_t>(one, 1));
   return product;
 }
 
-/// Views may repeat memory (expand); an operator that goes through far more elements than the GPU could hold
-/// would keep the worker busy for longer than anybody waits.
+/// Views may repeat memory (expand). An operator that goes through far more elements than the GPU could hold
+/// would keep the worker busy for too long.
 void check_work(const Call& call, uint64_t memory_limit) {
   constexpr double kTimes = 16;
   for (const at::Tensor& tensor : call.tensors)
@@ -57,10 +57,10 @@ void check_work(const Call& call, uint64_t memory_limit) {
 
 void check_arguments(const Call& call, uint64_t memory_limit) {
   check_work(call, memory_limit);
-  for (const auto& [place, count] : call.op->numbered) {
-    const auto& value = call.stack[place];
+  for (const auto& [index, count] : call.op->numbered) {
+    const auto& value = call.stack[index];
     TORCH_CHECK(!value.isInt() || (value.toInt() >= 0 && value.toInt() < count), "Argument '",
-                call.op->handle.schema().arguments()[place].name(), "' of ", call.op->handle.schema().name(),
+                call.op->handle.schema().arguments()[index].name(), "' of ", call.op->handle.schema().name(),
                 " has the unknown value ", value.toInt());
   }
   if (call.op->check) call.op->check(Operands(call.op->handle.schema(), call.stack));
@@ -143,7 +143,7 @@ void run_call(const jitc_operator_host& host, std::span<const uint8_t> bytes) {
     const Placement placement(slots);
     invoke(call);
   }
-  noise.settle(call.stack);
+  noise.restore_order(call.stack);
   auto results = new_results(call);
   store(results, call.outputs, slots);
 }

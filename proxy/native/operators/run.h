@@ -1,4 +1,6 @@
-// Runs decoded calls and writes replies.
+// Runs operator calls and queries.
+//
+// Called by: library.cpp.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -13,7 +15,7 @@ void set_threads(int threads);
 void use_threads();
 
 void run_call(const jitc_operator_host& host, std::span<const uint8_t> bytes);
-/// The reply of wire.h.
+/// Writes the reply (jitc/operator_call.h).
 void run_query(const jitc_operator_host& host, std::span<const uint8_t> bytes, std::vector<uint8_t>& reply);
 
 /// The operands of a matmul op (struct ops::Matmul).

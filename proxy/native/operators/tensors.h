@@ -1,4 +1,6 @@
-// Tensors on memory that is not PyTorch's: extent, translation, sharing.
+// Tensors on memory that PyTorch did not allocate: their extent, address translation, shared storages.
+//
+// Called by: decode.cpp, matmul.cpp.
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -11,7 +13,7 @@
 
 namespace jitc::operators {
 
-/// Memory that a tensor reaches.
+/// The memory that a tensor covers.
 struct Extent {
   uint64_t address = 0, bytes = 0;
 };
@@ -26,8 +28,8 @@ c10::ScalarType checked_dtype(int8_t dtype);
 at::Tensor make_tensor(const c10::Storage& storage, int64_t offset, const Shape& shape,
                        c10::ScalarType dtype);
 
-/// Makes the tensors of one call. Tensors that overlap in memory share a storage, as they do for the
-/// program, so that kernels see it (overlap checks, in-place operations on views).
+/// Makes the tensors of one call. Tensors that overlap in memory share a storage, as in the program, so that
+/// kernels notice the overlap (overlap checks, in-place operations on views).
 class TensorMaker {
  public:
   explicit TensorMaker(const jitc_operator_host& host) : host_(host) {}

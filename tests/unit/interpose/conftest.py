@@ -1,4 +1,4 @@
-"""Fixtures ``cuda`` and ``gpu``: the front ends over a recording runtime, of kind software and of kind cuda.
+"""Fixtures ``cuda`` and ``gpu``: the API layer over a recording runtime, of kind software and of kind cuda.
 
 Each is one process-wide library, so every test starts by dropping what was recorded before. The second is a
 copy of the file: the loader takes it for another library, with tables of its own. ``fresh`` is another copy, of one

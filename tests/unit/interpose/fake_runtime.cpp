@@ -1,7 +1,7 @@
-// The runtime's interface without a service: records what the front ends submit, and carries out enough
+// The runtime's interface without a service: records what the API layer submits, and carries out enough
 // of it (memory, results) to answer. Driven by the jitc_fake_* functions from pytest.
 //
-// Linked with the front ends into libjitc_interpose_fake.so; never shipped.
+// Linked with the API layer into libjitc_interpose_fake.so; never shipped.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -12,7 +12,9 @@
 
 #include "fake_dnn.h"
 #include "fake_kernels.h"
-#include "session/session.h"
+#include "session/phase.h"
+#include "session/service/node.h"
+#include "session/steps.h"
 
 #define FAKE_API extern "C" __attribute__((visibility("default")))
 
@@ -68,7 +70,7 @@ class FakeSession final : public runtime::Session {
   uint32_t gpu() const override { return gpu_; }
   uint64_t address_base() const override { return kBase + gpu_ * kBytes; }
   uint64_t address_bytes() const override { return kBytes; }
-  const runtime::PinnedPlace& pinned() const override { return pinned_; }
+  const runtime::PinnedRegion& pinned() const override { return pinned_; }
 
  protected:
   uint64_t append(ops::OpHeader* op, size_t size, std::span<const std::byte> payload, bool wait,
@@ -222,14 +224,14 @@ class FakeSession final : public runtime::Session {
 
   std::byte* at(uint64_t address) {
     auto after = memory_.upper_bound(address);
-    if (after == memory_.begin()) std::abort();  // a front end let a bad address through
+    if (after == memory_.begin()) std::abort();  // the API layer let a bad address through
     auto& [start, bytes] = *std::prev(after);
     if (address - start >= bytes.size()) std::abort();
     return bytes.data() + (address - start);
   }
 
   uint32_t gpu_;
-  runtime::PinnedPlace pinned_;
+  runtime::PinnedRegion pinned_;
   mutable std::recursive_mutex mutex_;
   uint64_t sequence_ = 0;
   std::atomic<uint64_t> executed_{0};
@@ -312,8 +314,8 @@ Node& Node::instance() {
   static auto& node = *new FakeNode;
   return node;
 }
-void Node::set_phase(ops::Phase to) { phase = static_cast<int>(to); }
-void Node::set_phase_source(int (*source)()) { phase = source ? source() : 0; }
+void set_phase(ops::Phase to) { phase = static_cast<int>(to); }
+void set_phase_source(int (*source)()) { phase = source ? source() : 0; }
 }  // namespace jitc::runtime
 
 /// Moves what was recorded since the last call into out; returns the bytes, or the need when out is too

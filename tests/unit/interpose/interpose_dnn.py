@@ -1,4 +1,4 @@
-"""cuDNN's front end through ctypes: a handle, descriptors, graphs, and the worker's answers; for its tests."""
+"""cuDNN's API layer through ctypes: a handle, descriptors, graphs, and the worker's answers; for its tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cuDNN's ops carry, decoded by their records in ``protos/ops/dnn.py``; for the tests of its front end.
+"""What cuDNN's ops carry, decoded by their records in ``protos/ops/dnn.py``; for the tests of its API layer.
 
 Promise: what it takes is well formed, that is nothing is left over, padding is zero, and each object lies behind those
 that it mentions and before something that mentions it.

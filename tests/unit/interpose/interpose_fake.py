@@ -1,4 +1,4 @@
-"""The front ends over a recording runtime (``fake_runtime.cpp``), called through ctypes."""
+"""The API layer over a recording runtime (``fake_runtime.cpp``), called through ctypes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEADER = struct.Struct("<IHHQQ")
 
 
 def fake_library() -> Path:
-    """The newest build of the front ends with the recording runtime; JITC_TEST_INTERPOSE names another."""
+    """The newest build of the API layer with the recording runtime; JITC_TEST_INTERPOSE names another."""
     if named := os.environ.get("JITC_TEST_INTERPOSE"):
         return Path(named)
     built = sorted(ROOT.glob("build/*/tests/libjitc_interpose_fake.so"), key=lambda path: path.stat().st_mtime)
@@ -42,7 +42,7 @@ def pinned_file(size: int = PINNED_BYTES, token: bytes = TOKEN, seals: int = fcn
 
 @dataclass
 class Recorded:
-    """One op that a front end submitted."""
+    """One op that the API layer submitted."""
 
     name: str
     stream: int

@@ -164,6 +164,30 @@ def test_acknowledgement_of_what_was_never_sent(node: Node, client: Start) -> No
     assert "never sent" in err
 
 
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        (grpc.StatusCode.FAILED_PRECONDITION, 46),  # its job was given up
+        (grpc.StatusCode.NOT_FOUND, 46),  # another service
+        (grpc.StatusCode.INVALID_ARGUMENT, 999),
+        (grpc.StatusCode.PERMISSION_DENIED, 999),
+    ],
+)
+def test_session_that_the_service_has_ended(node: Node, client: Start, code: grpc.StatusCode, error: int) -> None:
+    running = client("""
+s = Session()
+s.call(b"x"); told("ready"); go()
+told(s.call(b"x")[0]); told(s.status)
+""")
+    assert running.hear() == "ready"
+    node.script.attach = lambda request, context: context.abort(code, "jitc could not recover this job")
+    node.stop_worker()
+    running.go()
+    out, err = running.finish()
+    assert out.splitlines() == [str(error)] * 2
+    assert err.count("jitc could not recover this job") == 1
+
+
 def test_worker_that_lost_acknowledged_ops(node: Node, client: Start) -> None:
     running = client("""
 s = Session()

@@ -217,7 +217,7 @@ def work():
         count.append(n)
 t = threading.Thread(target=work)
 t.start()
-until(lambda: len(count) >= 60, 20, "what the outbox holds")
+until(lambda: len(count) >= 60, 20, "what the send queue holds")
 t.join(1)
 assert t.is_alive() and len(count) < 80, len(count)
 told("blocked")

@@ -6,10 +6,10 @@
 
 namespace jitc::test {
 
-using front::DnnPayload;
-using front::DnnRecord;
-using front::DnnRecordPointer;
-using front::DnnSlots;
+using api::DnnPayload;
+using api::DnnRecord;
+using api::DnnRecordPointer;
+using api::DnnSlots;
 
 /// A descriptor of the graph API; finalized unless told otherwise.
 class GraphPart {

@@ -5,7 +5,7 @@
 #include "abi_check_function.h"
 #include "jitc/generated_ops.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 static_assert(sizeof(PointerAttributes) == sizeof(cudaPointerAttributes));
 static_assert(offsetof(PointerAttributes, device_pointer) == offsetof(cudaPointerAttributes, devicePointer));
@@ -65,4 +65,4 @@ static_assert(sizeof(UniqueId) == sizeof(ncclUniqueId) && sizeof(Dim3) == sizeof
               sizeof(Uuid) == sizeof(CUuuid));
 static_assert(NCCL_VERSION_CODE / 100 >= 228 && ncclNumTypes == 12 && ncclAvg == 4);
 
-}  // namespace jitc::front
+}  // namespace jitc::api

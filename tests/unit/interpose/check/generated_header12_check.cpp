@@ -2,7 +2,7 @@
 #include <cuda_runtime_api.h>
 #include "abi_check_function.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 JITC_CHECK(cudaChooseDevice, int32_t(int32_t*, const void*));
 JITC_CHECK(cudaCreateChannelDesc, ChannelDesc(int32_t, int32_t, int32_t, int32_t, int32_t));
@@ -149,4 +149,4 @@ JITC_CHECK(cudaLibraryUnload, int32_t(uint64_t));
 JITC_CHECK(cudaStreamGetDevice, int32_t(uint64_t, int32_t*));
 #endif
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -7,7 +7,7 @@
 #include <cudnn.h>
 #include "abi_check.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 // CUDA runtime
 JITC_CHECK(cudaChooseDevice, int32_t(int32_t*, const void*));
@@ -595,4 +595,4 @@ JITC_CHECK(cudnnSpatialTfGridGeneratorForward, int32_t(uint64_t, uint64_t, uint6
 JITC_CHECK(cudnnSpatialTfSamplerBackward, int32_t(uint64_t, uint64_t, const void*, uint64_t, uint64_t, const void*, uint64_t, uint64_t, const void*, uint64_t, uint64_t, uint64_t, const void*, uint64_t));
 JITC_CHECK(cudnnSpatialTfSamplerForward, int32_t(uint64_t, uint64_t, const void*, uint64_t, uint64_t, uint64_t, const void*, uint64_t, uint64_t));
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -5,7 +5,8 @@
 #include <string>
 
 #include "session/message.h"
-#include "session/session.h"
+#include "session/phase.h"
+#include "session/service/node.h"
 
 namespace {
 
@@ -62,8 +63,8 @@ TEST_API void* rt_session(uint32_t gpu, int create, uint32_t* error) {
 TEST_API int rt_session_count() { return static_cast<int>(Node::instance().sessions().size()); }
 TEST_API void* rt_owner(uint64_t address) { return Node::instance().owner(address); }
 TEST_API int rt_forked() { return Node::instance().forked(); }
-TEST_API void rt_set_phase_source(int (*source)()) { Node::set_phase_source(source); }
-TEST_API void rt_set_phase(uint32_t phase) { Node::set_phase(static_cast<ops::Phase>(phase)); }
+TEST_API void rt_set_phase_source(int (*source)()) { runtime::set_phase_source(source); }
+TEST_API void rt_set_phase(uint32_t phase) { runtime::set_phase(static_cast<ops::Phase>(phase)); }
 TEST_API const char* rt_last_message() { return runtime::last_message(); }
 
 TEST_API uint64_t rt_submit(void* handle, uint64_t stream, const void* data, size_t size) {

@@ -1,6 +1,6 @@
-// Operands that hold places in another one: PyTorch's CPU kernels read and write there without looking.
+// Checks of operands that hold indices into others: PyTorch's CPU kernels use them without a check.
 //
-// Only what a kernel uses is asked for: what lies behind the end of a padded row of targets may be anything.
+// Only indices that a kernel uses are checked: a padded row of targets may hold anything behind its end.
 #include <ATen/ops/diff.h>
 
 #include <numeric>
@@ -33,7 +33,7 @@ void ascending(const Operands& in, std::string_view name) {
   TORCH_CHECK(steps.ge(0).all().item().toBool(), "Expected argument '", name, "' to be in ascending order");
 }
 
-// Gradients of max pools: each number of grad_output goes to the place that indices names.
+// Gradients of max pools: each number of grad_output goes to the index that indices names.
 
 void pool(const Operands& in, size_t space) {
   const auto& self = in.tensor("self");
@@ -47,7 +47,7 @@ void pool(const Operands& in, size_t space) {
   TORCH_CHECK(grad.dim() == self.dim() && grad.sizes().slice(0, leading) == self.sizes().slice(0, leading),
               "Expected argument 'grad_output' to have the batch and channels of 'self', but it has size ",
               grad.sizes(), " where that has ", self.sizes());
-  in.places("indices", 0, product(self.sizes().slice(leading)));
+  in.indices("indices", 0, product(self.sizes().slice(leading)));
 }
 
 void pool_2d(const Operands& in) { pool(in, 2); }
@@ -55,12 +55,12 @@ void pool_3d(const Operands& in) { pool(in, 3); }
 
 // Embeddings.
 
-void embedding_backward(const Operands& in) { in.places("indices", 0, in.integer("num_weights")); }
+void embedding_backward(const Operands& in) { in.indices("indices", 0, in.integer("num_weights")); }
 
-/// Offsets of bags in indices, from which bags are told where offset2bag is not given.
+/// Offsets of bags in indices; they define the bags if offset2bag is not given.
 void bags(const Operands& in) {
   for (const auto* name : {"indices", "offsets"}) in.dimensions(name, 1, 1), in.contiguous(name);
-  in.places("offsets", 0, in.tensor("indices").numel() + 1);
+  in.indices("offsets", 0, in.tensor("indices").numel() + 1);
   ascending(in, "offsets");
 }
 
@@ -74,7 +74,7 @@ void mode(const Operands& in) {
 void embedding_bag(const Operands& in) {
   bags(in);
   in.dimensions("weight", 2, 2);
-  in.places("indices", 0, in.tensor("weight").size(0));
+  in.indices("indices", 0, in.tensor("weight").size(0));
   mode(in);
   const Tensor weights = in.optional("per_sample_weights");
   if (weights.defined()) in.same_sizes("per_sample_weights", "indices");
@@ -88,11 +88,11 @@ void bag_of_each(const Operands& in) {
   if (in.tensor("offset2bag").numel()) {
     in.same_sizes("offset2bag", "indices");
     in.contiguous("offset2bag");
-    in.places("offset2bag", 0, rows);
+    in.indices("offset2bag", 0, rows);
   } else if (in.has("offsets")) {
     bags(in);
     const int64_t count = in.tensor("indices").numel();  // later bags hold none of them
-    Operands::places(in.tensor("offsets").slice(0, rows), "offsets", count, count + 1);
+    Operands::indices(in.tensor("offsets").slice(0, rows), "offsets", count, count + 1);
   } else {
     in.elements("indices", 0);
   }
@@ -102,11 +102,11 @@ void embedding_bag_backward(const Operands& in) {
   mode(in);
   bag_of_each(in);
   const int64_t weights = in.integer("num_weights");
-  in.places("indices", 0, weights);
+  in.indices("indices", 0, weights);
   in.elements("bag_size", in.tensor("grad").size(0));
   if (in.integer("mode") == kMax) {
     in.same_sizes("maximum_indices", "grad");
-    in.places("maximum_indices", -1, weights);
+    in.indices("maximum_indices", -1, weights);
   }
   const Tensor samples = in.optional("per_sample_weights");
   if (samples.defined()) in.same_sizes("per_sample_weights", "indices");
@@ -115,7 +115,7 @@ void embedding_bag_backward(const Operands& in) {
 void embedding_bag_samples_backward(const Operands& in) {
   bag_of_each(in);
   in.dimensions("weight", 2, 2);
-  in.places("indices", 0, in.tensor("weight").size(0));
+  in.indices("indices", 0, in.tensor("weight").size(0));
 }
 
 // Connectionist temporal classification.
@@ -128,14 +128,14 @@ void ctc_targets(const Operands& in, const Sizes& lengths, int64_t labels) {
     in.contiguous("targets");
     const int64_t used = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
     TORCH_CHECK(used <= targets.numel(), "Expected 'targets' to have as many labels as 'target_lengths' say");
-    return Operands::places(targets.narrow(0, 0, used), "targets", 0, labels);
+    return Operands::indices(targets.narrow(0, 0, used), "targets", 0, labels);
   }
   TORCH_CHECK(targets.size(0) >= static_cast<int64_t>(lengths.size()),
               "Expected a row of 'targets' for each sequence");
   for (size_t i = 0; i < lengths.size(); ++i) {
     TORCH_CHECK(lengths[i] <= targets.size(1),
                 "Expected 'target_lengths' to be at most the length of 'targets'");
-    Operands::places(targets[static_cast<int64_t>(i)].narrow(0, 0, lengths[i]), "targets", 0, labels);
+    Operands::indices(targets[static_cast<int64_t>(i)].narrow(0, 0, lengths[i]), "targets", 0, labels);
   }
 }
 
@@ -176,7 +176,7 @@ void ctc_loss_backward(const Operands& in) {
 void coo_to_csr(const Operands& in) {
   in.dimensions("self", 1, 1);
   in.contiguous("self");
-  in.places("self", 0, in.integer("size"));
+  in.indices("self", 0, in.integer("size"));
 }
 
 void csr_to_coo(const Operands& in) {
@@ -186,7 +186,7 @@ void csr_to_coo(const Operands& in) {
           rows.sizes().slice(0, rows.sizes().size() - 1) == columns.sizes().slice(0, rows.sizes().size() - 1),
       "Expected 'crow_indices' and 'col_indices' of the same batch, but they have size ", rows.sizes(),
       " and ", columns.sizes());
-  in.places("crow_indices", 0, columns.size(-1) + 1);
+  in.indices("crow_indices", 0, columns.size(-1) + 1);
   ascending(in, "crow_indices");
 }
 
@@ -198,7 +198,7 @@ void lu_unpack(const Operands& in) {
   Sizes wanted(data.sizes().begin(), data.sizes().end() - 2);
   wanted.push_back(std::min(data.size(-1), data.size(-2)));
   in.sizes("LU_pivots", wanted);
-  in.places("LU_pivots", 1, data.size(-2) + 1);
+  in.indices("LU_pivots", 1, data.size(-2) + 1);
 }
 
 /// Two pivots below zero are those of a block of two rows.
@@ -235,9 +235,9 @@ int64_t segments(const Operands& in) {
   const auto before = static_cast<size_t>(axis);
   TORCH_CHECK(given.sizes().slice(0, before) == data.sizes().slice(0, before), "Expected the sizes of '",
               name, "' and 'data' to be the same before 'axis'");
-  in.places(name, 0, data.size(axis) + 1);
+  in.indices(name, 0, data.size(axis) + 1);
   if (!by_length) ascending(in, name);
-  if (by_length && given.numel()) Operands::places(given.sum(-1), name, 0, data.size(axis) + 1);
+  if (by_length && given.numel()) Operands::indices(given.sum(-1), name, 0, data.size(axis) + 1);
   return by_length ? given.size(-1) : given.size(-1) - 1;
 }
 
@@ -277,6 +277,6 @@ constexpr NamedCheck kChecks[] = {
 
 }  // namespace
 
-std::span<const NamedCheck> place_checks() { return kChecks; }
+std::span<const NamedCheck> index_checks() { return kChecks; }
 
 }  // namespace jitc::operators

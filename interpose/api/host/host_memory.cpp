@@ -1,7 +1,11 @@
-// Pinned host memory, in a table, so that copies know it: shared with the worker of the thread's device where
-// that can be, else ordinary memory of the process. Memory that the program registers stays what it is.
+// The table of pinned host memory, by which copies recognize it. Pinned memory is shared with the worker of
+// the thread's device if possible, else it is ordinary memory of the process. Registered memory stays what it
+// is.
 //
-// Promise: giving it back waits for the copies that still write to it, and shared memory for all work.
+// Promises: freeing waits for copies that still write to the memory; freeing shared memory waits for all
+// work.
+#include "host_memory.h"
+
 #include <sys/mman.h>
 
 #include <map>
@@ -9,11 +13,13 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "api/generated/generated_api.h"
+#include "host_copy.h"
 #include "jitc/generated_ops.h"
-#include "memory.h"
 #include "pinned_space.h"
+#include "session/message.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 struct Range {
@@ -45,7 +51,7 @@ struct PinnedSpaces {
   std::unordered_map<const Session*, PinnedSpace*> by_session;
 };
 
-/// Of a session; made on first use, never destroyed. Says once why there is none.
+/// The space of a session; made on first use, never destroyed. Says once if there is none, and why.
 PinnedSpace& space_of(const Session& session) {
   static auto& all = *new PinnedSpaces;
   const std::lock_guard lock(all.mutex);
@@ -58,7 +64,7 @@ PinnedSpace& space_of(const Session& session) {
   return *space;
 }
 
-void tell_full(const Session& session) {
+void report_full(const Session& session) {
   runtime::message_once("pinned memory of this GPU beyond " + std::to_string(session.pinned().bytes >> 20) +
                         " MiB is not shared with the worker, copies travel through its socket: give the "
                         "service more with jitc-proxyd --pinned-limit");
@@ -72,7 +78,7 @@ void* allocate_shared(uint64_t bytes, Session** owner) {
   PinnedSpace& space = space_of(*session);
   if (!space.missing().empty()) return nullptr;
   void* const memory = space.take(bytes);
-  if (!memory) return tell_full(*session), nullptr;
+  if (!memory) return report_full(*session), nullptr;
   ops::HostRegister op;
   op.address = reinterpret_cast<uint64_t>(memory);
   op.bytes = PinnedSpace::rounded(bytes);
@@ -82,8 +88,8 @@ void* allocate_shared(uint64_t bytes, Session** owner) {
   return nullptr;
 }
 
-/// Copies that the worker has not journaled yet still read it, kernels may use it: the op waits for all of
-/// them. When the session is over nothing uses it any more.
+/// The op waits for everything that may still use the memory: copies that the worker has not journaled, and
+/// kernels. When the session is over, nothing uses it any more.
 void release_shared(Session& session, void* memory, uint64_t bytes) {
   ops::HostUnregister op;
   op.address = reinterpret_cast<uint64_t>(memory);
@@ -98,7 +104,7 @@ bool is_shared_at_all(uint64_t address) {
   return range && range->session;
 }
 
-/// Takes the range out of the table, so that it is given back once.
+/// Takes the range out of the table, so that it is given back only once.
 Status remove(void* pointer, bool ours, Status missing) {
   const auto address = reinterpret_cast<uint64_t>(pointer);
   HostTable& host = table();
@@ -109,8 +115,8 @@ Status remove(void* pointer, bool ours, Status missing) {
     if (found == host.ranges.end() || found->second.ours != ours) return missing;
     range = found->second;
   }
-  // A copy that fails has told its session; the memory goes either way.
-  (void)settle_host_range(address, range.bytes);
+  // A copy that fails has ended its session; the memory goes either way.
+  (void)wait_for_host_copies(address, range.bytes);
   {
     std::unique_lock lock(host.mutex);
     if (!host.ranges.erase(address)) return missing;
@@ -187,4 +193,4 @@ int32_t cudaHostGetFlags(uint32_t* flags, void* pointer) {
   return flags && pinned_flags(reinterpret_cast<uint64_t>(pointer), flags) ? kSuccess : kInvalidValue;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -2,7 +2,7 @@
 #pragma once
 #include "api/common/abi_types.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 // CUDA runtime
 int32_t __cudaGetKernel(uint64_t* kernel, const void* host_function);
@@ -396,4 +396,4 @@ int32_t cudnnSpatialTfGridGeneratorForward(uint64_t handle, uint64_t st, uint64_
 int32_t cudnnSpatialTfSamplerBackward(uint64_t handle, uint64_t st, const void* alpha, uint64_t x, uint64_t x_data, const void* beta, uint64_t dx, uint64_t dx_data, const void* alpha_grid, uint64_t dy, uint64_t dy_data, uint64_t grid, const void* beta_grid, uint64_t dgrid);
 int32_t cudnnSpatialTfSamplerForward(uint64_t handle, uint64_t st, const void* alpha, uint64_t x, uint64_t x_data, uint64_t grid, const void* beta, uint64_t y, uint64_t y_data);
 
-}  // namespace jitc::front
+}  // namespace jitc::api

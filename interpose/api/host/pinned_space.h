@@ -1,8 +1,8 @@
-// Pinned memory that a session's worker shares: blocks inside one file that both have mapped at one address.
+// Pinned memory that a session's worker shares: blocks in one file that both processes map at one address.
 //
-// Used by host_memory.cpp. Promises: a file that is not the session's is never touched (in another PID
-// namespace its path leads elsewhere); memory that is given back leaves no page behind; what is not a block
-// cannot be read or written by mistake.
+// Used by host_memory.cpp. Promises: only the session's own file is touched (in another PID namespace its
+// path may lead to another file); memory that is given back leaves no page behind; outside of blocks nothing
+// can be read or written by mistake.
 #pragma once
 #include <map>
 #include <mutex>
@@ -10,12 +10,12 @@
 
 #include "session/session.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 class PinnedSpace {
  public:
-  explicit PinnedSpace(const runtime::PinnedPlace& place);
-  /// Why there is no shared memory; empty: there is.
+  explicit PinnedSpace(const runtime::PinnedRegion& region);
+  /// Why there is no shared memory; empty if there is.
   const std::string& missing() const { return missing_; }
   /// Zeroed memory of whole pages; nullptr: no room left for it.
   void* take(uint64_t bytes);
@@ -25,8 +25,8 @@ class PinnedSpace {
 
  private:
   static constexpr uint64_t kPage = 4096;
-  std::string open_file(const runtime::PinnedPlace& place);
-  std::string reserve(const runtime::PinnedPlace& place);
+  std::string open_file(const runtime::PinnedRegion& region);
+  std::string reserve(const runtime::PinnedRegion& region);
   uint64_t take_range(uint64_t bytes);
   void give_range(uint64_t offset, uint64_t bytes);
 
@@ -37,4 +37,4 @@ class PinnedSpace {
   std::map<uint64_t, uint64_t> free_;  // offset to bytes; neighbours are one range
 };
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,20 +1,20 @@
-#include "code.h"
+#include "module_image.h"
 
 #include "api/common/handles.h"
 #include "jitc/generated_ops.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
-const ImageHash& Code::hash() {
-  std::call_once(hashed_, [this] { hash_ = hash_of(image_); });
+const ImageHash& ModuleImage::hash() {
+  std::call_once(hashed_, [this] { hash_ = hash_of(bytes_); });
   return hash_;
 }
 
-uint64_t Code::module_on(Session& session, int device, Status* why) {
+uint64_t ModuleImage::module_on(Session& session, int device, Status* why) {
   if (only_ != kAnyDevice && only_ != device) return *why = kInvalidHandle, 0;
   OnDevice& here = devices_[static_cast<size_t>(device)];
   if (const uint64_t known = here.module.load(std::memory_order_acquire)) return known;
-  const Turn turn(here.turns);
+  const std::lock_guard making(here.latch);
   if (const uint64_t known = here.module.load(std::memory_order_acquire)) return known;
   const uint64_t module = new_handle(Kind::module);
   *why = load(session, module);
@@ -23,18 +23,17 @@ uint64_t Code::module_on(Session& session, int device, Status* why) {
   return module;
 }
 
-Status Code::load(Session& session, uint64_t module) {
-  constexpr Status kInvalidImage = 200;
-  if (image_.empty()) return kInvalidImage;
-  if (const Status status = bring_image(session, hash(), image_)) return status;
+Status ModuleImage::load(Session& session, uint64_t module) {
+  if (bytes_.empty()) return kInvalidImage;
+  if (const Status status = bring_image(session, hash(), bytes_)) return status;
   ops::ModuleLoad op;
   op.module = module;
   op.hash = hash();
-  op.bytes = image_.size();
+  op.bytes = bytes_.size();
   return from_result(session.call(op).status);
 }
 
-void Code::unload() {
+void ModuleImage::unload() {
   for (int device = 0; device < kMaxDevices; ++device) {
     const uint64_t module = devices_[static_cast<size_t>(device)].module.exchange(0);
     Status ignored = kSuccess;
@@ -46,4 +45,4 @@ void Code::unload() {
   }
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -1,7 +1,8 @@
 // Which GPUs of the service this process sees (CUDA_VISIBLE_DEVICES), the thread's device, sessions.
 //
-// Used by every front end. Promise: the service is asked once, at the first call that needs to know;
-// answers after that take no lock.
+// Promise: the service is asked once, at the first call that needs to know; later calls take no lock.
+#include "visible_devices.h"
+
 #include <stdlib.h>
 
 #include <algorithm>
@@ -10,15 +11,13 @@
 #include <charconv>
 #include <string_view>
 
-#include "front.h"
-
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 thread_local int thread_device = 0;
 thread_local bool thread_chose = false;
 std::array<std::atomic<Session*>, kMaxDevices> sessions;
-// A context is only ever compared: the address of its byte names it.
+// A context is only ever compared, so the address of its byte can stand for it.
 std::array<char, kMaxDevices> contexts;
 
 std::string hex_digits(std::string_view text) {
@@ -42,7 +41,8 @@ int named_gpu(std::string_view entry, const std::vector<GpuInfo>& gpus) {
   return index >= 0 && index < static_cast<int>(gpus.size()) ? index : -1;
 }
 
-/// As the driver does it: entries count up to the first that names nothing; naming one twice hides all.
+/// As the driver does it: entries count up to the first that names no GPU; a GPU that is named twice hides
+/// all.
 std::vector<const GpuInfo*> select(const char* variable, const std::vector<GpuInfo>& gpus) {
   std::vector<const GpuInfo*> out;
   if (!variable) {
@@ -130,4 +130,4 @@ int device_of_context(uint64_t context) {
   return context >= first && context < first + kMaxDevices ? static_cast<int>(context - first) : -1;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

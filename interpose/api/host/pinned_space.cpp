@@ -9,48 +9,48 @@
 #include <cerrno>
 #include <cstring>
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
 /// Whether the open file is what the service made for this session.
-bool is_ours(int fd, const runtime::PinnedPlace& place) {
+bool is_ours(int fd, const runtime::PinnedRegion& region) {
   struct stat status{};
-  if (::fstat(fd, &status) != 0 || static_cast<uint64_t>(status.st_size) < place.bytes) return false;
+  if (::fstat(fd, &status) != 0 || static_cast<uint64_t>(status.st_size) < region.bytes) return false;
   const int seals = ::fcntl(fd, F_GET_SEALS);
   if (seals < 0 || !(seals & F_SEAL_SHRINK)) return false;
-  std::string head(place.token.size(), 0);
+  std::string head(region.token.size(), 0);
   const auto size = static_cast<ssize_t>(head.size());
-  return size > 0 && ::pread(fd, head.data(), head.size(), 0) == size && head == place.token;
+  return size > 0 && ::pread(fd, head.data(), head.size(), 0) == size && head == region.token;
 }
 
 }  // namespace
 
-PinnedSpace::PinnedSpace(const runtime::PinnedPlace& place) : base_(place.base) {
-  missing_ = place.path.empty() ? "the service shares none" : open_file(place);
-  if (missing_.empty()) missing_ = reserve(place);
-  if (missing_.empty()) free_[kPage] = place.bytes - kPage;  // the first page has the token
+PinnedSpace::PinnedSpace(const runtime::PinnedRegion& region) : base_(region.base) {
+  missing_ = region.path.empty() ? "the service shares none" : open_file(region);
+  if (missing_.empty()) missing_ = reserve(region);
+  if (missing_.empty()) free_[kPage] = region.bytes - kPage;  // the first page has the token
 }
 
-std::string PinnedSpace::open_file(const runtime::PinnedPlace& place) {
+std::string PinnedSpace::open_file(const runtime::PinnedRegion& region) {
   constexpr const char* kElsewhere =
       "the service's memory cannot be seen from here, as in another PID namespace or container";
   struct stat status{};
-  // Looked at first: to open a device or a pipe of another process would do something.
-  if (::stat(place.path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return kElsewhere;
-  fd_ = ::open(place.path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  // stat comes first: opening a device or a pipe of another process would have an effect.
+  if (::stat(region.path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return kElsewhere;
+  fd_ = ::open(region.path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd_ < 0) return kElsewhere;
-  if (place.bytes > kPage && is_ours(fd_, place)) return {};
+  if (region.bytes > kPage && is_ours(fd_, region)) return {};
   ::close(fd_);
   fd_ = -1;
   return kElsewhere;
 }
 
-std::string PinnedSpace::reserve(const runtime::PinnedPlace& place) {
-  void* const wanted = reinterpret_cast<void*>(place.base);
-  void* const got = ::mmap(wanted, place.bytes, PROT_NONE,
+std::string PinnedSpace::reserve(const runtime::PinnedRegion& region) {
+  void* const wanted = reinterpret_cast<void*>(region.base);
+  void* const got = ::mmap(wanted, region.bytes, PROT_NONE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   if (got == wanted) return {};
-  if (got != MAP_FAILED) ::munmap(got, place.bytes);
+  if (got != MAP_FAILED) ::munmap(got, region.bytes);
   return "its addresses are taken in this process";
 }
 
@@ -103,4 +103,4 @@ void PinnedSpace::give_range(uint64_t offset, uint64_t bytes) {
     free_[offset] = bytes;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

@@ -8,20 +8,20 @@
 #include <memory>
 #include <mutex>
 
+#include "host_memory.h"
 #include "jitc/generated_ops.h"
-#include "memory.h"
 
-namespace jitc::front {
+namespace jitc::api {
 namespace {
 
-/// From this size on it is cheaper to name the bytes than to send them.
+/// From this size on, it is cheaper to pass the address of shared bytes than to send them.
 constexpr uint64_t kWorthSharing = 16u << 10;
 
-/// Numbers up to this size are worth a place in the journal: what a program looks at, not what it stores.
+/// Numbers up to this size go through the journal: these a program looks at; larger ones it only stores.
 constexpr uint64_t kLookedAt = 4u << 10;
 thread_local jitc_element_type element_type = JITC_ELEMENT_UNKNOWN;
 
-/// Copies to pinned memory that are under way, so that others can wait for them.
+/// Copies to pinned memory that are under way, so that other calls can wait for them.
 struct Pending {
   uint64_t address, bytes;
   StreamRef stream;
@@ -36,9 +36,9 @@ PendingCopies& pending() {
   return out;
 }
 
-/// One piece of a device-to-host copy; lives until its result has come.
+/// One piece of a device-to-host copy; lives until its result has arrived.
 struct Piece {
-  std::byte* target;  // null: the worker writes there by itself
+  std::byte* target;  // null: the worker writes to the memory itself
   uint64_t bytes;
   std::list<Pending>::iterator entry;
 };
@@ -87,11 +87,11 @@ Status submit_d2h(uint64_t destination, uint64_t source, uint64_t bytes, const S
           ? session.submit_receiving(shared_d2h(destination, source, bytes, stream), receive_piece, context)
           : session.submit_receiving(plain_d2h(source, bytes, stream), receive_piece, context))
     return kSuccess;
-  receive_piece(context, kUnknown, {});  // nothing was queued: it stays ours
+  receive_piece(context, kUnknown, {});  // nothing was queued, so no result will come
   return not_submitted(*stream.session);
 }
 
-/// The same, and returns when the bytes are there.
+/// The same, but returns only when the bytes have arrived.
 Status call_d2h(uint64_t destination, uint64_t source, uint64_t bytes, const StreamRef& stream, bool shared) {
   Session& session = *stream.session;
   if (shared) return from_result(session.call(shared_d2h(destination, source, bytes, stream)).status);
@@ -102,8 +102,8 @@ Status call_d2h(uint64_t destination, uint64_t source, uint64_t bytes, const Str
   return kSuccess;
 }
 
-/// The worker has the bytes once it has the op, and the program leaves pinned memory alone until the copy is
-/// done. wait: the program expects that it is done now.
+/// The worker reads the bytes when the op arrives; until the copy is done, the program must not change them.
+/// wait: the program expects that the copy is done on return.
 Status shared_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait) {
   for (uint64_t done = 0; done < count;) {
     auto op = on_stream<ops::CopyH2dPinned>(stream.id);
@@ -130,12 +130,12 @@ Status copy_d2h(uint64_t destination, uint64_t source, uint64_t count, const Str
     if (const Status status = give(destination + done, source + done, bytes, stream, shared)) return status;
     done += bytes;
   }
-  return wait && count > kPiece ? settle_host_range(destination, count) : kSuccess;
+  return wait && count > kPiece ? wait_for_host_copies(destination, count) : kSuccess;
 }
 
 Status copy_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait) {
-  // The program may copy out and in again through pinned memory without waiting; it is read before that.
-  if (const Status status = settle_host_range(source, count)) return status;
+  // The program may copy out and in again through the same pinned memory without waiting for the first copy.
+  if (const Status status = wait_for_host_copies(source, count)) return status;
   if (count >= kWorthSharing && is_shared(*stream.session, source, count))
     return shared_h2d(destination, source, count, stream, wait);
   for (uint64_t done = 0; done < count;) {
@@ -149,7 +149,7 @@ Status copy_h2d(uint64_t destination, uint64_t source, uint64_t count, const Str
   return kSuccess;
 }
 
-Status settle_host_range(uint64_t address, uint64_t bytes) {
+Status wait_for_host_copies(uint64_t address, uint64_t bytes) {
   PendingCopies& copies = pending();
   while (copies.count.load(std::memory_order_acquire)) {
     StreamRef stream;
@@ -168,4 +168,4 @@ Status settle_host_range(uint64_t address, uint64_t bytes) {
   return kSuccess;
 }
 
-}  // namespace jitc::front
+}  // namespace jitc::api

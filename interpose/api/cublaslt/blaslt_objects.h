@@ -1,9 +1,11 @@
 // Objects of cuBLASLt as its product sees them.
+//
+// Used by blaslt.cpp and lt_call.cpp.
 #pragma once
-#include "api/cublas/blas.h"
+#include "api/cublas/matmul.h"
 #include "lt_record.h"
 
-namespace jitc::front {
+namespace jitc::api {
 
 struct Layout {
   uint32_t type = 0;
@@ -15,10 +17,10 @@ struct Layout {
 struct Desc {
   uint32_t compute = 0, scale_type = 0;
   int32_t pointer_mode = 0, transpose_a = 0, transpose_b = 0;
-  uint32_t epilogue = 1;
+  uint32_t epilogue = kNoEpilogue;
   uint64_t bias = 0;
   int32_t bias_type = -1;
-  bool unserved = false;  // an attribute that matters and that the software device does not have
+  bool unserved = false;  // it has an attribute that changes the result and that the software device lacks
   LtRecord record;
 };
 
@@ -26,10 +28,10 @@ bool is_lt_handle(uint64_t handle);
 bool is_preference(uint64_t handle);
 bool find_layout(uint64_t handle, Layout* out);
 bool find_desc(uint64_t handle, Desc* out);
-/// The same objects as a device with kernels gets them; false: no such object.
+/// The records of the same objects, for a device with kernels; false: there is no such object.
 bool copy_desc_record(uint64_t handle, LtRecord* out);
 bool append_desc_record(uint64_t handle, std::vector<std::byte>& out);
 bool append_layout_record(uint64_t handle, std::vector<std::byte>& out);
 bool append_preference_record(uint64_t handle, std::vector<std::byte>& out);
 
-}  // namespace jitc::front
+}  // namespace jitc::api

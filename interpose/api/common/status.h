@@ -1,0 +1,45 @@
+// Statuses of the API layer: the numbers of CUDA, NCCL and cuBLAS that it gives by itself, and the last
+// error.
+//
+// Included by everything in api/. Promise: a status of the service becomes a number that CUDA knows.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace jitc::runtime {
+class Session;
+}
+
+namespace jitc::api {
+
+using Status = int32_t;
+
+/// cudaError_t; where the driver's API has an error at all, its number is the same.
+inline constexpr Status kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kInitializationError = 3,
+                        kInvalidPitch = 12, kInvalidDevicePointer = 17, kInvalidMemcpyDirection = 21,
+                        kInvalidDeviceFunction = 98, kNoDevice = 100, kInvalidDevice = 101,
+                        kInvalidImage = 200, kInvalidContext = 201, kInvalidHandle = 400, kNotFound = 500,
+                        kNotReady = 600, kPeerAccessAlreadyEnabled = 704, kPeerAccessNotEnabled = 705,
+                        kAlreadyRegistered = 712, kNotRegistered = 713, kNotSupported = 801,
+                        kExternalDevice = 911, kUnknown = 999;
+/// ncclResult_t.
+inline constexpr Status kNcclUnhandledCudaError = 1, kNcclSystemError = 2, kNcclInternalError = 3,
+                        kNcclInvalidArgument = 4, kNcclInvalidUsage = 5, kNcclRemoteError = 6;
+/// cublasStatus_t.
+inline constexpr Status kBlasNotInitialized = 1, kBlasAllocFailed = 3, kBlasInvalidValue = 7,
+                        kBlasExecutionFailed = 13, kBlasInternalError = 14, kBlasNotSupported = 15;
+
+/// Remembers an error for cudaGetLastError (not kNotReady, which is no error); returns it.
+Status keep_error(Status status);
+/// A status from the service as the program may see it.
+Status from_result(uint32_t status);
+/// For a program that has as many of a kind as it may have (jitc/limits.h): says so once, returns the error.
+Status too_many(const char* what, size_t most);
+
+/// Why a submit gave no sequence: the session is over, or the op was larger than the protocol allows.
+Status not_submitted(const runtime::Session& session);
+inline Status submitted(const runtime::Session& session, uint64_t sequence) {
+  return sequence ? kSuccess : not_submitted(session);
+}
+
+}  // namespace jitc::api

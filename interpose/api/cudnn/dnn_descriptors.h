@@ -1,0 +1,34 @@
+// The cuDNN descriptors of the program.
+//
+// Used by the dnn_*.cpp files. Promise: a descriptor that is not there, or of another kind, gives cuDNN's own
+// status and never a crash.
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "api/common/status.h"
+#include "dnn_record.h"
+
+namespace jitc::api {
+
+/// Execution of a plan on sessions (dnn_plan.cpp).
+class DnnPlan;
+
+/// What a cudnn...Descriptor_t stands for.
+struct DnnDescriptor {
+  std::shared_ptr<DnnRecord> record;
+  int32_t type = -1;  // cudnnBackendDescriptorType_t
+  bool finalized = false;
+  std::shared_ptr<DnnPlan> plan;
+
+  ops::DnnKind kind() const { return record->kind; }
+};
+Status create_descriptor(ops::DnnKind kind, uint64_t* made, int32_t type = -1);
+Status destroy_descriptor(ops::DnnKind kind, uint64_t gone);
+/// False: there is none of this kind.
+bool find_descriptor(ops::DnnKind kind, uint64_t handle, DnnDescriptor* out);
+/// Calls change(DnnDescriptor&) with a record that has no other owner. BAD_PARAM: there is none of this kind.
+Status change_descriptor(ops::DnnKind kind, uint64_t handle,
+                         const std::function<void(DnnDescriptor&)>& change);
+
+}  // namespace jitc::api

@@ -1,0 +1,31 @@
+// The optimizer steps of the process, counted over all its devices.
+//
+// Called by: client_api.cpp (a step begins, ends), node.cpp (a session opens).
+#pragma once
+#include <cstdint>
+#include <mutex>
+
+#include "session.h"
+
+namespace jitc::runtime {
+
+/// The mutex is held while a step is submitted to the sessions and while a new session joins them, so every
+/// session sees every step, in the same order.
+struct Steps {
+  std::mutex mutex;
+  uint64_t begun = 0, passed = 0;
+  static Steps& instance() {
+    static auto& one = *new Steps;
+    return one;
+  }
+  /// Lets a new session, which no other thread can use yet, begin with the boundary that the process passed
+  /// last: so a boundary has one number in all sessions of a job, whenever they were opened. Call with the
+  /// mutex held.
+  void enter(Session& session) const {
+    ops::Boundary op;
+    op.boundary = passed;
+    if (passed) session.submit(op);
+  }
+};
+
+}  // namespace jitc::runtime
