@@ -24,10 +24,10 @@ from .determinism.tolerance import Tolerances
 from .determinism.validation import Validations
 from .ending import give_up, of_defect
 from .events import (
+    Event,
+    EventQueue,
     FaultReported,
     GpuUnwell,
-    Happening,
-    Happenings,
     RecoveryEnded,
     SessionClosed,
     Ticket,
@@ -53,7 +53,7 @@ class Coordinator:
 
     def __init__(self, registry: Registry, faults: FaultDesk) -> None:
         self._registry, self._faults = registry, faults
-        self._happenings = Happenings()
+        self._events = EventQueue()
         self._limits = Limits()
         self.divergences = Divergences()
         self._healings = Healings(self.divergences, registry.config.heal_replicas)
@@ -70,7 +70,7 @@ class Coordinator:
         self._thread.start()
 
     def stop(self) -> None:
-        self._happenings.stop()
+        self._events.stop()
         if self._thread.is_alive():
             self._thread.join(30)
         for job in self._jobs:
@@ -79,7 +79,7 @@ class Coordinator:
     # -- what happens (any thread) ------------------------------------------------------------------
 
     def worker_died(self, worker: Worker) -> None:
-        self._happenings.put(WorkerDied(worker, worker.unwell_since or worker.noticed_dead))
+        self._events.put(WorkerDied(worker, worker.unwell_since or worker.noticed_dead))
         with self._registry.changed:
             self._registry.changed.notify_all()
 
@@ -87,7 +87,7 @@ class Coordinator:
         with self._registry.changed:
             session = self._registry.sessions.get(request.session)
         if session is not None:
-            self._happenings.put(
+            self._events.put(
                 FaultReported(session, request.sequence, request.status, request.cause, request.message, session.epoch)
             )
 
@@ -101,62 +101,62 @@ class Coordinator:
             unwell = [(gpu, worker) for gpu in gpus for worker in self._registry.workers_of(gpu)]
         print(f"jitc-proxyd: physical GPU {event.physical}: {event.message}", file=sys.stderr, flush=True)
         for gpu, worker in unwell:
-            self._happenings.put(GpuUnwell(gpu, worker, event.cause, event.message))
+            self._events.put(GpuUnwell(gpu, worker, event.cause, event.message))
 
     def validate(self, gpu: int) -> Ticket:
         """Has a minibatch of the job on this GPU run twice; the ticket is done when it has."""
         ticket = Ticket(gpu)
-        self._happenings.put(ValidationWanted(ticket))
+        self._events.put(ValidationWanted(ticket))
         return ticket
 
     def session_closed(self, session: Session) -> None:
-        self._happenings.put(SessionClosed(session))
+        self._events.put(SessionClosed(session))
 
     # -- the thread -------------------------------------------------------------------------------
 
     def _loop(self) -> None:
-        while not self._happenings.stopped:
+        while not self._events.stopped:
             fast = self._policies.busy() or self.validations.busy() or self._healings.busy()
-            happening = self._happenings.next(MEASURING_SECONDS if fast else IDLE_SECONDS)
+            event = self._events.next(MEASURING_SECONDS if fast else IDLE_SECONDS)
             try:
-                if happening is not None:
-                    self._handle(happening)
+                if event is not None:
+                    self._handle(event)
                 else:
                     self._policies.tick()
                     self._fault(self.validations.tick())
                     self._fault(self._healings.tick())
             except Exception as error:
                 traceback.print_exc(file=sys.stderr)
-                self._defect(happening, error)
+                self._defect(event, error)
 
-    def _defect(self, happening: Happening | None, error: Exception) -> None:
+    def _defect(self, event: Event | None, error: Exception) -> None:
         """Nobody will come back to what was dropped here: fenced sessions must not wait for ever."""
-        session = getattr(happening, "session", None)
-        if isinstance(happening, WorkerDied):
-            session = self._registry.on_worker(happening.worker)
+        session = getattr(event, "session", None)
+        if isinstance(event, WorkerDied):
+            session = self._registry.on_worker(event.worker)
         if session is not None:
             give_up(self._registry, self._registry.group([session]), of_defect(error))
 
-    def _handle(self, happening: Happening) -> None:
-        if isinstance(happening, WorkerDied):
-            self._worker_died(happening)
-        elif isinstance(happening, GpuUnwell):
-            self._gpu_unwell(happening)
-        elif isinstance(happening, FaultReported):
-            waits = {VALIDATION: self.validations.arrived, DIVERGENCE: self._healings.arrived}.get(happening.cause)
-            self._fault(waits(happening) if waits else happening)
-        elif isinstance(happening, ValidationWanted):
-            self.validations.want(happening.ticket)
-        elif isinstance(happening, RecoveryEnded):
-            self._ended(happening.job)
+    def _handle(self, event: Event) -> None:
+        if isinstance(event, WorkerDied):
+            self._worker_died(event)
+        elif isinstance(event, GpuUnwell):
+            self._gpu_unwell(event)
+        elif isinstance(event, FaultReported):
+            waits = {VALIDATION: self.validations.arrived, DIVERGENCE: self._healings.arrived}.get(event.cause)
+            self._fault(waits(event) if waits else event)
+        elif isinstance(event, ValidationWanted):
+            self.validations.want(event.ticket)
+        elif isinstance(event, RecoveryEnded):
+            self._ended(event.job)
         else:
-            self._closed(happening)
+            self._closed(event)
 
     def _closed(self, closed: SessionClosed) -> None:
         session = closed.session
         for job in self._jobs:
             if job.touches([session]):
-                job.tell(closed)
+                job.put(closed)
         self._limits.forget(session.number)
         self._policies.forget(session)
         self._tolerances.forget(session)
@@ -190,7 +190,7 @@ class Coordinator:
 
     # -- recoveries ---------------------------------------------------------------------------------
 
-    def _recover(self, first: Happening, session: Session, noticed: float) -> None:
+    def _recover(self, first: Event, session: Session, noticed: float) -> None:
         """Tells the recovery that the session's job has already, or begins one."""
         group = self._registry.group([session]) or [session]
         under_way = [job for job in self._jobs if job.touches(group)]
@@ -199,19 +199,19 @@ class Coordinator:
             self._jobs.remove(other)
             under_way[0].recovery.inherit(other.recovery)
             for unread in other.unread():
-                under_way[0].tell(unread)
+                under_way[0].put(unread)
         if under_way:
-            return under_way[0].tell(first)
+            return under_way[0].put(first)
         self._begin(first, group, session, noticed)
 
-    def _begin(self, first: Happening, group: list[Session], session: Session, noticed: float) -> None:
+    def _begin(self, first: Event, group: list[Session], session: Session, noticed: float) -> None:
         assert self._supervisor is not None
         fired = self._faults.fired_at(group)
         since = noticed if fired is None else min(noticed, fired)
         trouble = Trouble(detect_seconds=max(0.0, time.monotonic() - since))
         trouble.add(first, self._limits)
         trouble.involve([session])
-        inbox = Happenings()
+        events = EventQueue()
         recovery = Recovery(
             self._registry,
             self._supervisor,
@@ -220,10 +220,10 @@ class Coordinator:
             policies=self._policies,
             limits=self._limits,
             tolerances=self._tolerances,
-            happenings=inbox,
+            events=events,
         )
         recovery.group = group
-        job = Job(recovery, inbox, self._happenings.put)
+        job = Job(recovery, events, self._events.put)
         self._jobs.append(job)
         job.start()
 
@@ -234,8 +234,8 @@ class Coordinator:
         recovery = job.recovery
         for worker in recovery.trouble.dead:
             worker.close()
-        for happening in job.unread():
-            self._happenings.put(happening)
+        for event in job.unread():
+            self._events.put(event)
         if recovery.failure or not recovery.trouble.validates():  # else its verdict is reported instead
             standing = [one.disturbed(recovery.involved()) for one in (self.validations, self._healings)]
             self._report(recovery)

@@ -83,20 +83,20 @@ class RecoveryEnded:
     job: Job
 
 
-Happening = WorkerDied | FaultReported | GpuUnwell | SessionClosed | ValidationWanted | RecoveryEnded
+Event = WorkerDied | FaultReported | GpuUnwell | SessionClosed | ValidationWanted | RecoveryEnded
 
 
-class Happenings:
+class EventQueue:
     """A queue that can be looked through, waited at, and emptied of what concerns somebody."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._queue: list[Happening] = []
+        self._queue: list[Event] = []
         self._stopped = False
 
-    def put(self, happening: Happening) -> None:
+    def put(self, event: Event) -> None:
         with self._changed:
-            self._queue.append(happening)
+            self._queue.append(event)
             self._changed.notify_all()
 
     def stop(self) -> None:
@@ -113,23 +113,23 @@ class Happenings:
     def stopped(self) -> bool:
         return self._stopped
 
-    def next(self, timeout: float) -> Happening | None:
+    def next(self, timeout: float) -> Event | None:
         with self._changed:
             self._changed.wait_for(lambda: self._queue or self._stopped, timeout)
             return self._queue.pop(0) if self._queue and not self._stopped else None
 
-    def take(self, mine: Callable[[Happening], bool]) -> list[Happening]:
+    def take(self, mine: Callable[[Event], bool]) -> list[Event]:
         """Takes out what is mine; the rest keeps its order."""
         with self._changed:
             taken = [one for one in self._queue if mine(one)]
             self._queue = [one for one in self._queue if not any(one is other for other in taken)]
             return taken
 
-    def any(self, wanted: Callable[[Happening], bool]) -> bool:
+    def any(self, wanted: Callable[[Event], bool]) -> bool:
         with self._changed:
             return any(wanted(one) for one in self._queue)
 
-    def wait(self, done: Callable[[], bool], broken: Callable[[Happening], bool], timeout: float) -> bool:
+    def wait(self, done: Callable[[], bool], broken: Callable[[Event], bool], timeout: float) -> bool:
         """Until done() (True), or something in the queue breaks it, the time is over, or all stops (False)."""
 
         def over() -> bool:

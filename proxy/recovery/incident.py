@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ..node.registry import Registry, Session, SessionState
 from ..node.workers.worker import Worker
-from .events import FaultReported, GpuUnwell, Happening, SessionClosed, WorkerDied
+from .events import Event, FaultReported, GpuUnwell, SessionClosed, WorkerDied
 from .limits import Limits
 
 #: Nothing but the worker's end stops such a kernel, also where it is the program's own in the end.
@@ -33,7 +33,7 @@ DIVERGENCE = "replica-divergence"
 
 @dataclass(eq=False)
 class Trouble:
-    """Starts with one happening; a recovery adds those that come while it runs."""
+    """Starts with one event; a recovery adds those that come while it runs."""
 
     detect_seconds: float = 0.0
     since: float = field(default_factory=time.monotonic)
@@ -45,27 +45,21 @@ class Trouble:
     _sessions: list[Session] = field(default_factory=list)
     _faults: list[tuple[FaultReported, bool]] = field(default_factory=list)
 
-    def add(self, happening: Happening, limits: Limits) -> None:
-        if isinstance(happening, WorkerDied):
-            self.dead.append(happening.worker)
-            self.involve([happening.session] if happening.session is not None else [])
-            if happening.worker.gpu is not None:
-                self._note(happening.worker.cause, happening.worker.gpu, "")
-        elif isinstance(happening, GpuUnwell):
-            self._unwell.append(happening.worker)
-            self.involve([happening.session] if happening.session is not None else [])
-            self._note(happening.cause, happening.gpu.index, happening.message)
-        elif isinstance(happening, FaultReported):
-            real = happening.cause not in (VALIDATION, DIVERGENCE)
-            number = happening.session.number
-            if happening.cause == ASTRAY:
-                again = limits.astray(number)
-            else:
-                again = real and limits.fault(number, happening.sequence)
-            own = again or happening.cause in OWN_CAUSES
-            self._faults.append((happening, own))
-            self._note(happening.cause, happening.session.gpu, happening.message)
-            self.involve([happening.session])
+    def add(self, event: Event, limits: Limits) -> None:
+        if isinstance(event, WorkerDied):
+            self.dead.append(event.worker)
+            self.involve([event.session] if event.session is not None else [])
+            if event.worker.gpu is not None:
+                self._note(event.worker.cause, event.worker.gpu, "")
+        elif isinstance(event, GpuUnwell):
+            self._unwell.append(event.worker)
+            self.involve([event.session] if event.session is not None else [])
+            self._note(event.cause, event.gpu.index, event.message)
+        elif isinstance(event, FaultReported):
+            own = _returns_too_often(event, limits) or event.cause in OWN_CAUSES
+            self._faults.append((event, own))
+            self._note(event.cause, event.session.gpu, event.message)
+            self.involve([event.session])
 
     def involve(self, sessions: list[Session]) -> None:
         self._sessions += [session for session in sessions if session not in self._sessions]
@@ -117,18 +111,16 @@ class Trouble:
     def touches(self, sessions: list[Session]) -> bool:
         return any(session in sessions for session in self._sessions)
 
-    def concerns(self, happening: Happening, group: list[Session], replaying: bool) -> bool:
+    def concerns(self, event: Event, group: list[Session], replaying: bool) -> bool:
         """Whether the recovery of this group has to start again because of what it was told."""
-        if isinstance(happening, (WorkerDied, GpuUnwell)):
-            session = happening.session
+        if isinstance(event, (WorkerDied, GpuUnwell)):
+            session = event.session
             if session is not None and session.state in (SessionState.FAILED, SessionState.CLOSED):
                 return False
-            return session not in group or (
-                session.worker is happening.worker and session.state is not SessionState.LOST
-            )
-        if isinstance(happening, FaultReported):
-            return happening.session.state not in (SessionState.FAILED, SessionState.CLOSED)
-        return isinstance(happening, SessionClosed) and happening.session in group and not replaying
+            return session not in group or (session.worker is event.worker and session.state is not SessionState.LOST)
+        if isinstance(event, FaultReported):
+            return event.session.state not in (SessionState.FAILED, SessionState.CLOSED)
+        return isinstance(event, SessionClosed) and event.session in group and not replaying
 
     def _note(self, cause: str, gpu: int, message: str) -> None:
         if cause not in self.causes:
@@ -137,6 +129,14 @@ class Trouble:
             self.gpus.append(gpu)
         if message and message not in self.messages:
             self.messages.append(message)
+
+
+def _returns_too_often(fault: FaultReported, limits: Limits) -> bool:
+    """Counts the fault; True when no further replay is to be tried."""
+    if fault.cause == ASTRAY:
+        return limits.astray(fault.session.number)
+    real = fault.cause not in (VALIDATION, DIVERGENCE)
+    return real and limits.fault(fault.session.number, fault.sequence)
 
 
 def _end(worker: Worker) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from ..node.registry import Session
 from .ending import of_defect
-from .events import Happening, Happenings, RecoveryEnded
+from .events import Event, EventQueue, RecoveryEnded
 from .recovery import Recovery
 
 #: For a recovery that is told to stop: calls under way are given up at once.
@@ -23,8 +23,8 @@ STOP_SECONDS = 30.0
 class Job:
     """From the first fault until RecoveryEnded has been handled."""
 
-    def __init__(self, recovery: Recovery, inbox: Happenings, told: Callable[[Happening], None]) -> None:
-        self.recovery, self._inbox, self._told = recovery, inbox, told
+    def __init__(self, recovery: Recovery, events: EventQueue, ended: Callable[[Event], None]) -> None:
+        self.recovery, self._events, self._ended = recovery, events, ended
         self._thread = threading.Thread(target=self._run, name="jitc-recovery", daemon=True)
 
     def start(self) -> None:
@@ -35,16 +35,16 @@ class Job:
         recovery = self.recovery
         return recovery.trouble.touches(sessions) or any(session in sessions for session in recovery.group)
 
-    def tell(self, happening: Happening) -> None:
-        self._inbox.put(happening)
+    def put(self, event: Event) -> None:
+        self._events.put(event)
 
-    def unread(self) -> list[Happening]:
+    def unread(self) -> list[Event]:
         """What came when the recovery was over already."""
-        return self._inbox.take(lambda _: True)
+        return self._events.take(lambda _: True)
 
     def stop(self) -> None:
         """Ends it without a result."""
-        self._inbox.stop()
+        self._events.stop()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(STOP_SECONDS)
 
@@ -55,4 +55,4 @@ class Job:
             traceback.print_exc(file=sys.stderr)
             self.recovery.give_up(of_defect(error))
         finally:
-            self._told(RecoveryEnded(self))
+            self._ended(RecoveryEnded(self))

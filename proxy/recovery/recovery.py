@@ -21,11 +21,11 @@ from ..node.workers.worker import Worker
 from .decide import Decision, Kind, Standing, decide
 from .determinism.tolerance import MEASURING, Tolerances, differences
 from .ending import abandon, give_up
-from .events import Happening, Happenings
+from .events import Event, EventQueue
 from .incident import Trouble
 from .limits import Attempts, Limits
 from .peer_mode.policy import Policies
-from .phases import Event, Phase, Timeline
+from .phases import Phase, PhaseEvent, Timeline
 from .replay import Replay, Stuck
 from .restore.restore import STEP_MS, CannotRestore, Restore
 from .restore.transfer import Roads
@@ -51,10 +51,10 @@ class Recovery:
         policies: Policies,
         limits: Limits,
         tolerances: Tolerances,
-        happenings: Happenings,
+        events: EventQueue,
     ) -> None:
         self._registry, self._supervisor, self._faults = registry, supervisor, faults
-        self._policies, self._limits, self._happenings = policies, limits, happenings
+        self._policies, self._limits, self._events = policies, limits, events
         self._tolerances = tolerances
         self.trouble = trouble
         self.group: list[Session] = []
@@ -69,7 +69,7 @@ class Recovery:
         self._positions: dict[int, Any] = {}
         self._lost: set[int] = set()
         self._suspect: set[int] = set()  # lost while they executed ops: an op of theirs may be what ends workers
-        self._calls = Calls(happenings, self._concerns)
+        self._calls = Calls(events, self._concerns)
         self._replay = Replay(self._calls, policies.replayed)
         self.roads = Roads(self._calls, registry.shared.segment_bytes)
 
@@ -80,7 +80,7 @@ class Recovery:
             try:
                 return self._attempt()
             except Interrupted as interruption:
-                if self._happenings.stopped or not self._again(str(interruption)):
+                if self._events.stopped or not self._again(str(interruption)):
                     return
             except (GivenUp, CannotRestore, Refused, NoWorker, Stuck) as error:
                 return self.give_up(str(error))
@@ -128,7 +128,7 @@ class Recovery:
         healthy = [session for session in self.group if session.state is not SessionState.LOST]
         self._positions = self._calls.all("Fence", [(one, _session_request(one)) for one in healthy])
         self._drop_known_faults()
-        self.timeline.fire(Event.FENCE)
+        self.timeline.fire(PhaseEvent.FENCE)
         return epoch
 
     def _begin_keeping(self, epoch: int) -> Asked | None:
@@ -165,7 +165,7 @@ class Recovery:
             if counts and self._limits.loss(session.number, (position.prepared, position.executed, position.received)):
                 raise GivenUp(f"the worker of {session.label()} was lost again and again at the same place")
         self._suspect.clear()
-        self.timeline.fire(Event.REBUILD)
+        self.timeline.fire(PhaseEvent.REBUILD)
 
     def _reopen(self, session: Session, worker: Worker) -> None:
         with self._registry.changed:
@@ -187,16 +187,16 @@ class Recovery:
         older = any(self._limits.leads_astray(one.number) for one in self.group)
         decision = decide(self.standings(), peer_mode, older=older)
         self.decision = decision
-        self.timeline.fire(Event.DECIDE)
+        self.timeline.fire(PhaseEvent.DECIDE)
         if decision.kind is Kind.ROLL_FORWARD and not restore.forward(decision.boundary):
-            self.timeline.fire(Event.FORWARD_FAILED)
+            self.timeline.fire(PhaseEvent.FORWARD_FAILED)
             decision = self.decision = decide(self.standings(), peer_mode, forward_failed=True)
-            self.timeline.fire(Event.DECIDE)
+            self.timeline.fire(PhaseEvent.DECIDE)
         if decision.kind is Kind.ROLL_BACK:
             restore.back(decision.boundary)
         self._policies.heal(self.group, restore, decision.boundary)
         self.bytes_restored += restore.bytes
-        self.timeline.fire(Event.RESTORE)
+        self.timeline.fire(PhaseEvent.RESTORE)
 
     def _hand_over(self) -> None:
         """A fault that returned too often is the program's own: its session gets the error, not a replay."""
@@ -225,7 +225,7 @@ class Recovery:
                 session.machine.fire(SessionEvent.RESUME)
             self._registry.changed.notify_all()
         self._calls.all("Resume", requests)
-        self.timeline.fire(Event.RESUME)
+        self.timeline.fire(PhaseEvent.RESUME)
 
     def _wait_for_replay(self) -> None:
         """Each lost rank executes all that it had received, the others all they had executed."""
@@ -236,7 +236,7 @@ class Recovery:
                 self._limits.caught_up(one.number, position.received)
         if self.differences["bound"]:
             self.differences |= differences(self.group)
-        self.timeline.fire(Event.REPLAY)
+        self.timeline.fire(PhaseEvent.REPLAY)
 
     def _replay_end(self, session: Session) -> int:
         """The newest op that runs again; 0 for a session that is gone."""
@@ -250,14 +250,14 @@ class Recovery:
 
     # -- interruptions ----------------------------------------------------------------------------
 
-    def _concerns(self, happening: Happening) -> bool:
+    def _concerns(self, event: Event) -> bool:
         replaying = self.timeline.machine.state is Phase.RESUMED
-        return self.trouble.concerns(happening, self.group, replaying)
+        return self.trouble.concerns(event, self.group, replaying)
 
     def _drop_known_faults(self) -> None:
         """Faults that the group reported up to the fence are this recovery's; later ones interrupt it."""
-        for happening in self._happenings.take(self._concerns):
-            self.trouble.add(happening, self._limits)
+        for event in self._events.take(self._concerns):
+            self.trouble.add(event, self._limits)
         self.trouble.kill_unusable()
         if any(session.worker is None or not session.worker.alive() for session in self._healthy()):
             raise Interrupted("a worker was lost as well")
@@ -267,8 +267,8 @@ class Recovery:
 
     def _again(self, why: str) -> bool:
         reached = (_PHASES.index(self.timeline.machine.state), self._replay.furthest)
-        for happening in self._happenings.take(self._concerns):
-            self.trouble.add(happening, self._limits)
+        for event in self._events.take(self._concerns):
+            self.trouble.add(event, self._limits)
         self.trouble.kill_unusable()
         if self.attempts.interrupted(reached):
             times = self.attempts.count
@@ -280,14 +280,14 @@ class Recovery:
             if session.without_worker() and session.worker is not None:
                 session.worker.kill()
                 session.worker.process.wait()
-        self.timeline.fire(Event.FAULT)
+        self.timeline.fire(PhaseEvent.FAULT)
         return True
 
     def give_up(self, why: str) -> None:
         """Of this job, and of no other one."""
         self.failure = why
-        if self.timeline.machine.can(Event.GIVE_UP):
-            self.timeline.fire(Event.GIVE_UP)
+        if self.timeline.machine.can(PhaseEvent.GIVE_UP):
+            self.timeline.fire(PhaseEvent.GIVE_UP)
         give_up(self._registry, self.involved(), why)
 
     def standings(self) -> dict[int, Standing]:

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import grpc
 
 from ..node.registry import Session, SessionState
-from .events import Happening, Happenings
+from .events import Event, EventQueue
 
 #: Longer than any of these calls takes; a worker that overruns is treated as lost.
 CALL_SECONDS = 60.0
@@ -41,11 +41,11 @@ class Asked:
 class Calls:
     """Of one recovery."""
 
-    def __init__(self, happenings: Happenings, concerns: Callable[[Happening], bool]) -> None:
-        self._happenings, self._concerns = happenings, concerns
+    def __init__(self, events: EventQueue, concerns: Callable[[Event], bool]) -> None:
+        self._events, self._concerns = events, concerns
 
     def check(self) -> None:
-        if self._happenings.stopped or self._happenings.any(self._concerns):
+        if self._events.stopped or self._events.any(self._concerns):
             raise Interrupted("something happened to the group")
 
     def one(self, session: Session, method: str, request: Any) -> Any:
@@ -71,14 +71,14 @@ class Calls:
                     _cancel(asked.futures)
                     raise Interrupted(f"the worker of {session.label()} is dead")
                 future = getattr(worker.stub, method).future(request, timeout=seconds)
-                future.add_done_callback(self._happenings.poke)
+                future.add_done_callback(self._events.poke)
                 asked.futures[session.number] = future
                 asked.sessions[session.number] = session, method
         return asked
 
     def answers(self, asked: Asked) -> dict[int, Any]:
         futures, methods = asked.futures, " and ".join(sorted({method for _, method in asked.sessions.values()}))
-        if not self._happenings.wait(lambda: _over(futures), self._concerns, asked.seconds + 5):
+        if not self._events.wait(lambda: _over(futures), self._concerns, asked.seconds + 5):
             _cancel(futures)
             raise Interrupted(f"something happened during {methods}")
         for number, future in futures.items():
@@ -89,7 +89,7 @@ class Calls:
 
     def sleep(self, done: Callable[[], bool], seconds: float) -> bool:
         """Waits; raises Interrupted when something happens to the group."""
-        finished = self._happenings.wait(done, self._concerns, seconds)
+        finished = self._events.wait(done, self._concerns, seconds)
         if not finished:
             self.check()
         return finished

@@ -13,13 +13,13 @@ from jitc.proxy.node.registry import SESSION_TABLE, SessionEvent, SessionState
 from jitc.proxy.node.workers.worker import WORKER_TABLE, WorkerEvent, WorkerState
 from jitc.proxy.recovery.decide import Decision, Kind, Standing, decide
 from jitc.proxy.recovery.limits import LOSSES_WITHOUT_PROGRESS, REPLAYS_OF_A_FAULT, Limits
-from jitc.proxy.recovery.phases import TABLE, Event, Phase, Timeline
+from jitc.proxy.recovery.phases import TABLE, Phase, PhaseEvent, Timeline
 from jitc.proxy.recovery.restore.block_match import ALIGNMENT, Block, plan
 
 
 @pytest.mark.parametrize(
     ("table", "states", "events"),
-    [(TABLE, Phase, Event), (SESSION_TABLE, SessionState, SessionEvent), (WORKER_TABLE, WorkerState, WorkerEvent)],
+    [(TABLE, Phase, PhaseEvent), (SESSION_TABLE, SessionState, SessionEvent), (WORKER_TABLE, WorkerState, WorkerEvent)],
 )
 def test_tables_refuse_what_they_do_not_list(table: dict, states: type, events: type) -> None:  # type: ignore[type-arg]
     reached = {next(iter(states))} | set(table.values())
@@ -40,11 +40,18 @@ def test_a_dead_worker_stays_dead() -> None:
 
 def test_timeline_follows_the_phases() -> None:
     timeline = Timeline(0.25)
-    for event in (Event.FENCE, Event.REBUILD, Event.FAULT, Event.FENCE, Event.REBUILD, Event.DECIDE):
+    for event in (
+        PhaseEvent.FENCE,
+        PhaseEvent.REBUILD,
+        PhaseEvent.FAULT,
+        PhaseEvent.FENCE,
+        PhaseEvent.REBUILD,
+        PhaseEvent.DECIDE,
+    ):
         timeline.fire(event)
     with pytest.raises(ImpossibleEvent):
-        timeline.fire(Event.RESUME)
-    for event in (Event.RESTORE, Event.RESUME, Event.REPLAY):
+        timeline.fire(PhaseEvent.RESUME)
+    for event in (PhaseEvent.RESTORE, PhaseEvent.RESUME, PhaseEvent.REPLAY):
         timeline.fire(event)
     assert timeline.machine.state is Phase.DONE
     assert timeline.total() >= 0.25

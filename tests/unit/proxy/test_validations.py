@@ -115,14 +115,14 @@ def test_a_rank_stops_before_the_end_of_a_recovery_is_handled(real: Service, mon
     """
     handle, asked, withheld, stopped = Coordinator._handle, threading.Event(), threading.Event(), threading.Event()
 
-    def late(self: Coordinator, happening: Any) -> None:
-        if isinstance(happening, RecoveryEnded) and not stopped.is_set():
+    def late(self: Coordinator, event: Any) -> None:
+        if isinstance(event, RecoveryEnded) and not stopped.is_set():
             withheld.set()
-            return self._happenings.put(happening)
-        handle(self, happening)
-        if isinstance(happening, ValidationWanted):
+            return self._events.put(event)
+        handle(self, event)
+        if isinstance(event, ValidationWanted):
             asked.set()
-        if isinstance(happening, FaultReported) and happening.cause == VALIDATION and withheld.is_set():
+        if isinstance(event, FaultReported) and event.cause == VALIDATION and withheld.is_set():
             stopped.set()
         return None
 
