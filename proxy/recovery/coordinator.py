@@ -34,7 +34,7 @@ from .events import (
     ValidationWanted,
     WorkerDied,
 )
-from .incident import DIVERGENCE, VALIDATION, Trouble
+from .incident import DIVERGENCE, VALIDATION, Incident
 from .job import Job
 from .limits import Limits
 from .peer_mode.divergence import Divergences
@@ -181,7 +181,7 @@ class Coordinator:
     def _gpu_unwell(self, unwell: GpuUnwell) -> None:
         worker = unwell.worker
         if not worker.alive():
-            return  # it has been replaced since, for another sign of the same trouble
+            return  # it has been replaced since, for another sign of the same incident
         session = self._registry.on_worker(worker)
         if session is not None and session.state is not SessionState.FAILED:
             self._recover(replace(unwell, session=session), session, unwell.noticed)
@@ -208,14 +208,14 @@ class Coordinator:
         assert self._supervisor is not None
         fired = self._faults.fired_at(group)
         since = noticed if fired is None else min(noticed, fired)
-        trouble = Trouble(detect_seconds=max(0.0, time.monotonic() - since))
-        trouble.add(first, self._limits)
-        trouble.involve([session])
+        incident = Incident(detect_seconds=max(0.0, time.monotonic() - since))
+        incident.add(first, self._limits)
+        incident.involve([session])
         events = EventQueue()
         recovery = Recovery(
             self._registry,
             self._supervisor,
-            trouble,
+            incident,
             faults=self._faults,
             policies=self._policies,
             limits=self._limits,
@@ -232,11 +232,11 @@ class Coordinator:
             return
         self._jobs.remove(job)
         recovery = job.recovery
-        for worker in recovery.trouble.dead:
+        for worker in recovery.incident.dead:
             worker.close()
         for event in job.unread():
             self._events.put(event)
-        if recovery.failure or not recovery.trouble.validates():  # else its verdict is reported instead
+        if recovery.failure or not recovery.incident.validates():  # else its verdict is reported instead
             standing = [one.disturbed(recovery.involved()) for one in (self.validations, self._healings)]
             self._report(recovery)
             for report in standing:
@@ -245,6 +245,6 @@ class Coordinator:
     def _report(self, recovery: Recovery) -> None:
         self.reports.add(recovery)
         with self._registry.changed:
-            for gpu in recovery.trouble.gpus:
+            for gpu in recovery.incident.gpus:
                 self._registry.gpus[gpu].recoveries += 1
             self._registry.changed.notify_all()

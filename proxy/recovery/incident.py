@@ -32,7 +32,7 @@ DIVERGENCE = "replica-divergence"
 
 
 @dataclass(eq=False)
-class Trouble:
+class Incident:
     """Starts with one event; a recovery adds those that come while it runs."""
 
     detect_seconds: float = 0.0
@@ -64,7 +64,7 @@ class Trouble:
     def involve(self, sessions: list[Session]) -> None:
         self._sessions += [session for session in sessions if session not in self._sessions]
 
-    def inherit(self, other: Trouble) -> None:
+    def inherit(self, other: Incident) -> None:
         """Takes over what another recovery was about."""
         self.dead += other.dead
         self._unwell += other._unwell
@@ -81,7 +81,7 @@ class Trouble:
         """Its name, also when the sessions have ended."""
         return registry.job_of(self._sessions[0]) if self._sessions else ""
 
-    def faults(self) -> list[str]:
+    def reported_causes(self) -> list[str]:
         """The causes; of a validation only when there is no other."""
         return [cause for cause in self.causes if cause != VALIDATION] or self.causes
 

@@ -33,7 +33,7 @@ class Job:
     def touches(self, sessions: list[Session]) -> bool:
         """Whether what concerns them concerns this recovery."""
         recovery = self.recovery
-        return recovery.trouble.touches(sessions) or any(session in sessions for session in recovery.group)
+        return recovery.incident.touches(sessions) or any(session in sessions for session in recovery.group)
 
     def put(self, event: Event) -> None:
         self._events.put(event)

@@ -22,7 +22,7 @@ from .decide import Decision, Kind, Standing, decide
 from .determinism.tolerance import MEASURING, Tolerances, differences
 from .ending import abandon, give_up
 from .events import Event, EventQueue
-from .incident import Trouble
+from .incident import Incident
 from .limits import Attempts, Limits
 from .peer_mode.policy import Policies
 from .phases import Phase, PhaseEvent, Timeline
@@ -45,7 +45,7 @@ class Recovery:
         self,
         registry: Registry,
         supervisor: Supervisor,
-        trouble: Trouble,
+        incident: Incident,
         *,
         faults: FaultDesk,
         policies: Policies,
@@ -56,10 +56,10 @@ class Recovery:
         self._registry, self._supervisor, self._faults = registry, supervisor, faults
         self._policies, self._limits, self._events = policies, limits, events
         self._tolerances = tolerances
-        self.trouble = trouble
+        self.incident = incident
         self.group: list[Session] = []
-        self.job = trouble.job(registry)
-        self.timeline = Timeline(trouble.detect_seconds)
+        self.job = incident.job(registry)
+        self.timeline = Timeline(incident.detect_seconds)
         self.decision: Decision | None = None
         self.bytes_restored = 0
         self.attempts = Attempts()
@@ -74,7 +74,7 @@ class Recovery:
         self.roads = Roads(self._calls, registry.shared.segment_bytes)
 
     def run(self) -> None:
-        self.trouble.kill_unusable()
+        self.incident.kill_unusable()
         while True:
             self.attempts.begin()
             try:
@@ -86,16 +86,16 @@ class Recovery:
                 return self.give_up(str(error))
 
     def involved(self) -> list[Session]:
-        return list({*self.trouble.sessions(), *self.group})
+        return list({*self.incident.sessions(), *self.group})
 
     def inherit(self, other: Recovery) -> None:
         """The other one's job has become part of this one; it has been stopped."""
-        self.trouble.inherit(other.trouble)
+        self.incident.inherit(other.incident)
 
     # -- one attempt ------------------------------------------------------------------------------
 
     def _attempt(self) -> None:
-        self.group = self._registry.group(self.trouble.sessions())
+        self.group = self._registry.group(self.incident.sessions())
         if not self.group and self.handed_over:
             return  # the programs have ended of the errors that they were given
         if not self.group:
@@ -200,7 +200,7 @@ class Recovery:
 
     def _hand_over(self) -> None:
         """A fault that returned too often is the program's own: its session gets the error, not a replay."""
-        for session, fault in self.trouble.own_faults():
+        for session, fault in self.incident.own_faults():
             if session in self.group and session.state is not SessionState.FAILED:
                 abandon(self._registry, session, fault.status, fault.message)
                 self.handed_over.append(f"{session.label()}: {fault.message}")
@@ -212,7 +212,7 @@ class Recovery:
         self._policies.restore(lost)
         for session in lost:
             self._faults.session_rebuilt(session)
-        bound = MEASURING if self.trouble.validates() else self._tolerances.bound(self.group)
+        bound = MEASURING if self.incident.validates() else self._tolerances.bound(self.group)
         self.differences = {"results": 0, "largest": 0.0, "bound": bound}
         requests = [
             (one, worker_pb2.ResumeRequest(session=one.number, epoch=epoch, slots=slots, bound=bound))
@@ -245,20 +245,20 @@ class Recovery:
             return 0
         if session.number in self._lost:
             return int(position.received)
-        failed = self.trouble.failed_at(session)  # that op must have run as well
+        failed = self.incident.failed_at(session)  # that op must have run as well
         return max(int(position.executed), min(failed, int(position.received)))
 
     # -- interruptions ----------------------------------------------------------------------------
 
     def _concerns(self, event: Event) -> bool:
         replaying = self.timeline.machine.state is Phase.RESUMED
-        return self.trouble.concerns(event, self.group, replaying)
+        return self.incident.concerns(event, self.group, replaying)
 
     def _drop_known_faults(self) -> None:
         """Faults that the group reported up to the fence are this recovery's; later ones interrupt it."""
         for event in self._events.take(self._concerns):
-            self.trouble.add(event, self._limits)
-        self.trouble.kill_unusable()
+            self.incident.add(event, self._limits)
+        self.incident.kill_unusable()
         if any(session.worker is None or not session.worker.alive() for session in self._healthy()):
             raise Interrupted("a worker was lost as well")
 
@@ -268,8 +268,8 @@ class Recovery:
     def _again(self, why: str) -> bool:
         reached = (_PHASES.index(self.timeline.machine.state), self._replay.furthest)
         for event in self._events.take(self._concerns):
-            self.trouble.add(event, self._limits)
-        self.trouble.kill_unusable()
+            self.incident.add(event, self._limits)
+        self.incident.kill_unusable()
         if self.attempts.interrupted(reached):
             times = self.attempts.count
             self.give_up(f"the recovery was interrupted {times} times and got no further, last because {why}")

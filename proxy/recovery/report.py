@@ -34,15 +34,15 @@ class Reports:
 
 
 def describe(recovery: Recovery) -> dict[str, Any]:
-    trouble = recovery.trouble
+    incident = recovery.incident
     decision = recovery.decision
     return {
         "time": time.time(),
         "job": recovery.job,
-        "cause": ", ".join(trouble.faults()) or "unknown",
-        "message": "; ".join(trouble.messages),
-        "gpu": trouble.gpus[0] if trouble.gpus else None,
-        "gpus": trouble.gpus,
+        "cause": ", ".join(incident.reported_causes()) or "unknown",
+        "message": "; ".join(incident.messages),
+        "gpu": incident.gpus[0] if incident.gpus else None,
+        "gpus": incident.gpus,
         "decision": decision.kind.value if decision else "none",
         "boundary": decision.boundary if decision else None,
         "seconds": round(recovery.timeline.total(), 6),
