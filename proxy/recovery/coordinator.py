@@ -237,9 +237,9 @@ class Coordinator:
         for event in job.unread():
             self._events.put(event)
         if recovery.failure or not recovery.incident.validates():  # else its verdict is reported instead
-            standing = [one.disturbed(recovery.involved()) for one in (self.validations, self._healings)]
+            stopped = [one.disturbed(recovery.involved()) for one in (self.validations, self._healings)]
             self._report(recovery)
-            for report in standing:
+            for report in stopped:
                 self._fault(report)
 
     def _report(self, recovery: Recovery) -> None:

@@ -49,8 +49,8 @@ class FaultReported:
     epoch: int  # of the session when it was reported
     noticed: float = field(default_factory=time.monotonic)
 
-    def stands(self) -> bool:
-        """Whether the rank still is where it said so: no recovery has resumed it since."""
+    def still_stopped(self) -> bool:
+        """Whether the rank is still where it reported the fault: no recovery has resumed it since."""
         return self.session.epoch == self.epoch and self.session.state is SessionState.SERVING
 
 

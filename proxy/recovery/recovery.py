@@ -18,7 +18,7 @@ from ..node.registry import Registry, Session, SessionEvent, SessionState
 from ..node.workers.assign import assign_worker, open_request
 from ..node.workers.supervisor import NoWorker, Supervisor
 from ..node.workers.worker import Worker
-from .decide import Decision, Kind, Standing, decide
+from .decide import Decision, Kind, RankPosition, decide
 from .determinism.tolerance import MEASURING, Tolerances, differences
 from .ending import abandon, give_up
 from .events import Event, EventQueue
@@ -105,7 +105,7 @@ class Recovery:
         kept = self._begin_keeping(epoch)
         self._rebuild(epoch)
         self._end_keeping(kept)
-        restore = Restore(self._calls, self.roads, self.group, self.standings(), epoch)
+        restore = Restore(self._calls, self.roads, self.group, self.rank_positions(), epoch)
         self._decide_and_restore(restore)
         self._hand_over()
         self._resume(epoch)
@@ -185,12 +185,12 @@ class Recovery:
     def _decide_and_restore(self, restore: Restore) -> None:
         peer_mode = self._policies.peer_mode(self.group)
         older = any(self._limits.leads_astray(one.number) for one in self.group)
-        decision = decide(self.standings(), peer_mode, older=older)
+        decision = decide(self.rank_positions(), peer_mode, older=older)
         self.decision = decision
         self.timeline.fire(PhaseEvent.DECIDE)
         if decision.kind is Kind.ROLL_FORWARD and not restore.forward(decision.boundary):
             self.timeline.fire(PhaseEvent.FORWARD_FAILED)
-            decision = self.decision = decide(self.standings(), peer_mode, forward_failed=True)
+            decision = self.decision = decide(self.rank_positions(), peer_mode, forward_failed=True)
             self.timeline.fire(PhaseEvent.DECIDE)
         if decision.kind is Kind.ROLL_BACK:
             restore.back(decision.boundary)
@@ -290,10 +290,10 @@ class Recovery:
             self.timeline.fire(PhaseEvent.GIVE_UP)
         give_up(self._registry, self.involved(), why)
 
-    def standings(self) -> dict[int, Standing]:
+    def rank_positions(self) -> dict[int, RankPosition]:
         """Where each rank was found at the fence, by session."""
         return {
-            number: Standing(
+            number: RankPosition(
                 prepared=one.prepared, begun=one.begun, lost=number in self._lost, executed=one.executed,
                 received=one.received, committed=one.committed, reached=one.reached,
             )

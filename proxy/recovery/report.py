@@ -51,7 +51,7 @@ def describe(recovery: Recovery) -> dict[str, Any]:
         "bytes_from_peers": dict(recovery.roads.bytes),
         "notes": list(recovery.roads.notes),
         "sessions": [session.label() for session in recovery.group],
-        "standings": [{"session": number, **asdict(one)} for number, one in sorted(recovery.standings().items())],
+        "standings": [{"session": number, **asdict(one)} for number, one in sorted(recovery.rank_positions().items())],
         "attempts": recovery.attempts.count,
         "differences": recovery.differences,
         "outcome": _outcome(recovery),

@@ -73,7 +73,7 @@ class Validations:
             return list(self._documents)
 
     def busy(self) -> bool:
-        """Whether ranks stand still for it; then ticks must come fast."""
+        """Whether ranks are stopped for it; then ticks must come fast."""
         return any(run.arrived for run in self._runs)
 
     def want(self, ticket: Ticket) -> None:
@@ -99,7 +99,7 @@ class Validations:
         return report
 
     def tick(self) -> FaultReported | None:
-        """Collects verdicts, begins what is due. A report to recover from: a rank stands still for too long."""
+        """Collects verdicts, begins what is due. A report to recover from: a rank is stopped for too long."""
         overdue = None
         waiting, self._waiting = self._waiting, []
         for ticket in waiting:
@@ -116,7 +116,7 @@ class Validations:
         return overdue
 
     def closed(self, session: Session) -> FaultReported | None:
-        """Its process has ended. A report to recover from: another rank stands still for a validation that is over."""
+        """Its process has ended. A report to recover from: another rank is stopped for a validation that is over."""
         self._newest.pop(session.number, None)
         return self._interrupt([session], "a process has ended")
 
@@ -128,7 +128,7 @@ class Validations:
         runs = [one for one in self._runs if any(session in one.members for session in sessions)]
         for run in runs:
             self._end(run, why)
-        return next((report for run in runs for report in run.arrived if report.stands()), None)
+        return next((report for run in runs for report in run.arrived if report.still_stopped()), None)
 
     # -- runs ---------------------------------------------------------------------------------------
 
@@ -137,7 +137,7 @@ class Validations:
         refusal = ""
         for ahead in AHEAD:
             try:
-                if _standing(group, newest + ahead):
+                if _ask_to_stop(group, newest + ahead):
                     self._waiting += tickets  # it was asked for a step that another rank had passed
                     return
             except grpc.RpcError as error:
@@ -199,10 +199,9 @@ class Validations:
                 self._begin(group, [])
 
 
-def _standing(group: list[Session], step: int) -> bool:
-    """Asks for it; whether a rank stands still for something else, and those after it were not asked.
-
-    Raises RpcError: a rank is past that step already, or its worker is dying.
+def _ask_to_stop(group: list[Session], step: int) -> bool:
+    """Asks the ranks to stop before the step. True: a rank is stopped for something else, and those after it were not
+    asked. Raises RpcError: a rank is past that step already, or its worker is dying.
     """
     for session in group:
         request = worker_pb2.ValidateRequest(session=session.number, step=step)

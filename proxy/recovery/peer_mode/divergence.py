@@ -29,21 +29,21 @@ class Divergence:
         self.job, self.sessions, self.boundary, self.splits = job, sessions, boundary, splits
         self.time = time.time()
         self.tries = 0  # at healing it
-        self._standing = {one.ordinal for one in splits}
+        self._still_split = {one.ordinal for one in splits}
         self.heals = heals and bool(self.healable())
         self.outcome = self._expected()
 
     def healable(self) -> list[Split]:
         """Blocks of which most ranks hold the same, and that optimizer steps write: then no program means one rank to
         be another."""
-        return [one for one in self.splits if one.majority and one.stepped and one.ordinal in self._standing]
+        return [one for one in self.splits if one.majority and one.stepped and one.ordinal in self._still_split]
 
-    def goes_on(self, standing: set[int], boundary: int) -> bool:
-        """Takes in which blocks still differ at the boundary; False when none does."""
-        self._standing &= standing
-        if not self._standing and not self.outcome.startswith("healed"):
+    def update(self, still_split: set[int], boundary: int) -> bool:
+        """Takes in which blocks still differ at the boundary. Returns False when none does."""
+        self._still_split &= still_split
+        if not self._still_split and not self.outcome.startswith("healed"):
             self.outcome = f"the ranks agreed again at boundary {boundary}"
-        return bool(self._standing)
+        return bool(self._still_split)
 
     def _expected(self) -> str:
         if self.heals:

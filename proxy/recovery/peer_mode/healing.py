@@ -61,7 +61,7 @@ class Healings:
         self._runs: list[_Run] = []
 
     def busy(self) -> bool:
-        """Whether ranks stand still for it; then ticks must come fast."""
+        """Whether ranks are stopped for it; then ticks must come fast."""
         with self._lock:
             return any(run.arrived for run in self._runs)
 
@@ -99,7 +99,7 @@ class Healings:
         return late.arrived[0]
 
     def closed(self, session: Session) -> FaultReported | None:
-        """Its process has ended. A report to recover from: others stand still because of it."""
+        """Its process has ended. A report to recover from: others are stopped because of it."""
         for run in self._of([session]):
             self._end(run, "not healed: a process has ended")
             if not run.gathered:
@@ -111,14 +111,14 @@ class Healings:
         runs = self._of(sessions)
         for run in runs:
             self._end(run, "not healed: a fault came in between")
-        return next((report for run in runs for report in run.arrived if report.stands()), None)
+        return next((report for run in runs for report in run.arrived if report.still_stopped()), None)
 
     def heal(self, group: list[Session], restore: Restore, boundary: int) -> list[Split]:
         """In a recovery, with all ranks restored to the boundary. Returns the blocks that are equal again."""
         run = next((one for one in self._of(group) if one.gathered), None)
         if run is None or not set(run.members()) <= set(group):
             return []
-        if not restore.all_stood_at(boundary):
+        if not restore.all_were_at(boundary):
             self._end(run, "not healed: the ranks have stopped at different boundaries")
             return []
         blocks = run.found.healable()

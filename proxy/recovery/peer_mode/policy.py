@@ -249,8 +249,8 @@ class Policies:
     def _note_splits(self, group: list[Session], policy: GroupPolicy, boundary: int) -> None:
         for session in group:
             session.diverged = policy.replicas.count(session.number)
-        standing = {split.ordinal for split in policy.replicas.splits()}
-        policy.divergences = [one for one in policy.divergences if one.goes_on(standing, boundary)]
+        still_split = {split.ordinal for split in policy.replicas.splits()}
+        policy.divergences = [one for one in policy.divergences if one.update(still_split, boundary)]
 
     def _send_all(self, group: list[Session], policy: GroupPolicy) -> None:
         for session in group:

@@ -13,7 +13,7 @@ from typing import Any
 from jitc.v1 import worker_pb2
 
 from ...node.registry import Session
-from ..decide import Standing
+from ..decide import RankPosition
 from ..worker_calls import Calls
 from .block_match import Block, plan
 from .transfer import NoRoad, Roads, Trip
@@ -32,10 +32,10 @@ class Restore:
     """Of one attempt of a recovery."""
 
     def __init__(
-        self, calls: Calls, roads: Roads, group: list[Session], standings: Mapping[int, Standing], epoch: int
+        self, calls: Calls, roads: Roads, group: list[Session], positions: Mapping[int, RankPosition], epoch: int
     ) -> None:
         self._calls, self._roads, self._group, self._epoch = calls, roads, group, epoch
-        self._standings = standings
+        self._positions = positions
         self._not_forward = ""  # why not, after a roll-forward that was not possible
         self.bytes = 0
 
@@ -55,23 +55,23 @@ class Restore:
     def forward(self, boundary: int) -> bool:
         """False when a rank cannot get there; then nothing of value has been lost that copies do not hold."""
         requests = [(one, self._recover(one, boundary, STEP_MS)) for one in self._group]
-        healthy = [(one, request) for one, request in requests if not self._standings[one.number].lost]
-        lost = [(one, request) for one, request in requests if self._standings[one.number].lost]
+        healthy = [(one, request) for one, request in requests if not self._positions[one.number].lost]
+        lost = [(one, request) for one, request in requests if self._positions[one.number].lost]
         skipped = self._calls.all_of({"SkipStep": lost, "FinishStep": healthy}, STEP_MS / 1000 + 5)
         try:
             refused = [reply.message for reply in skipped.values() if not reply.complete and not reply.missing]
             if refused:
                 raise CannotRestore("; ".join(refused))
-            self._serve(skipped, boundary, [one for one in self._group if self._stands_at(one, boundary)])
+            self._serve(skipped, boundary, [one for one in self._group if self._is_at(one, boundary)])
         except CannotRestore as error:
             self._not_forward = f"no roll-forward to boundary {boundary}: {error}"
             print(f"jitc-proxyd: {self._not_forward}", file=sys.stderr)
             return False
         return True
 
-    def all_stood_at(self, boundary: int) -> bool:
+    def all_were_at(self, boundary: int) -> bool:
         """Whether it was the newest boundary of every rank, so that none has run on from it."""
-        return all(one.prepared == boundary for one in self._standings.values())
+        return all(one.prepared == boundary for one in self._positions.values())
 
     def replace(self, session: Session, holder: Session, ordinals: set[int], boundary: int) -> None:
         """All ranks are restored to the boundary. The session takes these blocks as the holder has them there."""
@@ -118,10 +118,10 @@ class Restore:
             if damaged:
                 self._roads.note(f"{session.label()}, boundary {boundary}: {damaged}; other ranks had the content")
 
-    def _stands_at(self, session: Session, boundary: int) -> bool:
+    def _is_at(self, session: Session, boundary: int) -> bool:
         """Whether its memory is that of the boundary; a lost rank that skipped a step makes the boundary later."""
-        standing = self._standings[session.number]
-        return not standing.lost or standing.prepared >= boundary
+        position = self._positions[session.number]
+        return not position.lost or position.prepared >= boundary
 
     def _move(self, trip: Trip, linked: bool) -> None:
         try:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jitc.proxy.recovery.decide import Standing
+from jitc.proxy.recovery.decide import RankPosition
 from jitc.proxy.recovery.restore.restore import CannotRestore, Restore
 from jitc.proxy.recovery.restore.transfer import Roads
 from jitc.proxy.recovery.worker_calls import Interrupted
@@ -61,8 +61,8 @@ class Workers:
 
 def restore(workers: Workers, lost: set[int], roads: Roads | None = None) -> Restore:
     group: Any = [SimpleNamespace(number=n, gpu=n, label=lambda n=n: f"rank {n}") for n in (1, 2)]
-    standings = {one.number: Standing(prepared=3, begun=3, lost=one.number in lost) for one in group}
-    return Restore(workers, roads or roads_of(workers), group, standings, 7)  # type: ignore[arg-type]
+    positions = {one.number: RankPosition(prepared=3, begun=3, lost=one.number in lost) for one in group}
+    return Restore(workers, roads or roads_of(workers), group, positions, 7)  # type: ignore[arg-type]
 
 
 def roads_of(workers: Workers) -> Roads:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jitc.proxy.common.state_machine import ImpossibleEvent, Machine
 from jitc.proxy.node.registry import SESSION_TABLE, SessionEvent, SessionState
 from jitc.proxy.node.workers.worker import WORKER_TABLE, WorkerEvent, WorkerState
-from jitc.proxy.recovery.decide import Decision, Kind, Standing, decide
+from jitc.proxy.recovery.decide import Decision, Kind, RankPosition, decide
 from jitc.proxy.recovery.limits import LOSSES_WITHOUT_PROGRESS, REPLAYS_OF_A_FAULT, Limits
 from jitc.proxy.recovery.phases import TABLE, Phase, PhaseEvent, Timeline
 from jitc.proxy.recovery.restore.block_match import ALIGNMENT, Block, plan
@@ -57,33 +57,33 @@ def test_timeline_follows_the_phases() -> None:
     assert timeline.total() >= 0.25
 
 
-def standing(prepared: int, begun: int, lost: bool = False) -> Standing:
-    return Standing(prepared=prepared, begun=begun, lost=lost)
+def position(prepared: int, begun: int, lost: bool = False) -> RankPosition:
+    return RankPosition(prepared=prepared, begun=begun, lost=lost)
 
 
 @pytest.mark.parametrize(
     ("ranks", "peer_mode", "failed", "expected"),
     [
-        ([standing(4, 4), standing(4, 4, True)], True, False, Decision(Kind.ROLL_BACK, 4)),
-        ([standing(4, 5), standing(4, 4, True)], True, False, Decision(Kind.ROLL_FORWARD, 5)),
-        ([standing(4, 4), standing(4, 5, True)], True, False, Decision(Kind.ROLL_FORWARD, 5)),
-        ([standing(5, 5), standing(4, 5, True)], True, False, Decision(Kind.ROLL_FORWARD, 5)),
-        ([standing(5, 5), standing(4, 5, True)], False, False, Decision(Kind.ROLL_BACK, 4)),
-        ([standing(4, 5), standing(4, 4, True)], True, True, Decision(Kind.ROLL_BACK, 4)),
-        ([standing(4, 5, True), standing(4, 5, True)], True, False, Decision(Kind.ROLL_BACK, 4)),
-        ([standing(0, 0, True)], False, False, Decision(Kind.ROLL_BACK, 0)),
+        ([position(4, 4), position(4, 4, True)], True, False, Decision(Kind.ROLL_BACK, 4)),
+        ([position(4, 5), position(4, 4, True)], True, False, Decision(Kind.ROLL_FORWARD, 5)),
+        ([position(4, 4), position(4, 5, True)], True, False, Decision(Kind.ROLL_FORWARD, 5)),
+        ([position(5, 5), position(4, 5, True)], True, False, Decision(Kind.ROLL_FORWARD, 5)),
+        ([position(5, 5), position(4, 5, True)], False, False, Decision(Kind.ROLL_BACK, 4)),
+        ([position(4, 5), position(4, 4, True)], True, True, Decision(Kind.ROLL_BACK, 4)),
+        ([position(4, 5, True), position(4, 5, True)], True, False, Decision(Kind.ROLL_BACK, 4)),
+        ([position(0, 0, True)], False, False, Decision(Kind.ROLL_BACK, 0)),
     ],
 )
-def test_decision(ranks: list[Standing], peer_mode: bool, failed: bool, expected: Decision) -> None:
+def test_decision(ranks: list[RankPosition], peer_mode: bool, failed: bool, expected: Decision) -> None:
     assert decide(dict(enumerate(ranks)), peer_mode, failed) == expected
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 1), st.booleans()), min_size=1, max_size=4))
 def test_copies_always_allow_going_back(ranks: list[tuple[int, int, bool]]) -> None:
-    standings = {n: standing(prepared, prepared + ahead, lost) for n, (prepared, ahead, lost) in enumerate(ranks)}
-    decision = decide(standings, peer_mode=False)
+    positions = {n: position(prepared, prepared + ahead, lost) for n, (prepared, ahead, lost) in enumerate(ranks)}
+    decision = decide(positions, peer_mode=False)
     assert decision.kind is Kind.ROLL_BACK
-    assert all(decision.boundary <= one.prepared for one in standings.values())
+    assert all(decision.boundary <= one.prepared for one in positions.values())
 
 
 def test_blocks_are_matched_by_hash_then_place() -> None:

@@ -14,7 +14,7 @@ from standin_client import wait_until
 
 from jitc.proxy.common.config import Config
 from jitc.proxy.node.registry import Session
-from jitc.proxy.recovery.decide import Decision, Kind, Standing, decide
+from jitc.proxy.recovery.decide import Decision, Kind, RankPosition, decide
 from jitc.proxy.recovery.determinism.tolerance import LEAST, MOST, TIMES, UNKNOWN, Tolerances
 from jitc.proxy.recovery.limits import ASTRAY_BEFORE_OLDER, REPLAYS_ASTRAY, Limits
 from jitc.proxy.service import Service
@@ -71,15 +71,15 @@ def test_replays_astray_are_counted_whatever_the_op() -> None:
     assert ASTRAY_BEFORE_OLDER < REPLAYS_ASTRAY
 
 
-def standing(prepared: int, committed: int) -> Standing:
-    return Standing(prepared=prepared, begun=prepared, lost=False, committed=committed)
+def position(prepared: int, committed: int) -> RankPosition:
+    return RankPosition(prepared=prepared, begun=prepared, lost=False, committed=committed)
 
 
 @pytest.mark.parametrize(
     ("committed", "boundary"), [((6, 6), 6), ((7, 7), 7), ((6, 7), 7), ((0, 0), 7)], ids=str
 )  # fmt: skip
 def test_an_older_boundary_where_all_ranks_keep_it(committed: tuple[int, int], boundary: int) -> None:
-    ranks = {number: standing(7, one) for number, one in enumerate(committed)}
+    ranks = {number: position(7, one) for number, one in enumerate(committed)}
     assert decide(ranks, peer_mode=False, older=True) == Decision(Kind.ROLL_BACK, boundary)
     assert decide(ranks, peer_mode=False) == Decision(Kind.ROLL_BACK, 7)
 
