@@ -54,7 +54,7 @@ class Service:
         self._watch = Watch()
         self._faults = FaultDesk(self.registry)
         self._coordinator = Coordinator(self.registry, self._faults)
-        self._faults.unwell = self._coordinator.gpu_unwell
+        self._faults.report_unhealthy = self._coordinator.gpu_unhealthy
         self._supervisor = Supervisor(config, self._watch, self._coordinator.worker_died)
         self._heartbeat = Heartbeat(self._supervisor.workers, config.hang_seconds)
         self._idle = IdleWorkers(self.registry, self._supervisor)
@@ -79,7 +79,7 @@ class Service:
         self._idle.start()
         self._heartbeat.start()
         self._joins.start()
-        self._health = self.backend.watch(self._coordinator.gpu_unwell)
+        self._health = self.backend.watch(self._coordinator.gpu_unhealthy)
         self._listen()
 
     def recoveries(self) -> list[dict[str, Any]]:

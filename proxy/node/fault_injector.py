@@ -55,7 +55,7 @@ class FaultDesk:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self.unwell: Callable[[HealthEvent], None] = lambda event: None  # set by the service
+        self.report_unhealthy: Callable[[HealthEvent], None] = lambda event: None  # set by the service
         self._lock = threading.Lock()
         self._armed: list[Armed] = []
         self._numbers = itertools.count(1)
@@ -151,7 +151,7 @@ class FaultDesk:
     def _xid(self, gpu: int) -> str:
         """As if NVML had said so: all that use the physical GPU are concerned."""
         self._fires_now(gpu)
-        self.unwell(HealthEvent(self._registry.gpus[gpu].facts.physical, "xid", "Xid (injected)"))
+        self.report_unhealthy(HealthEvent(self._registry.gpus[gpu].facts.physical, "xid", "Xid (injected)"))
         return f"xid fired on GPU {gpu}"
 
     def _fires_now(self, gpu: int) -> None:

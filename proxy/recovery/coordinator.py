@@ -27,7 +27,7 @@ from .events import (
     Event,
     EventQueue,
     FaultReported,
-    GpuUnwell,
+    GpuUnhealthy,
     RecoveryEnded,
     SessionClosed,
     Ticket,
@@ -79,7 +79,7 @@ class Coordinator:
     # -- what happens (any thread) ------------------------------------------------------------------
 
     def worker_died(self, worker: Worker) -> None:
-        self._events.put(WorkerDied(worker, worker.unwell_since or worker.noticed_dead))
+        self._events.put(WorkerDied(worker, worker.unhealthy_since or worker.noticed_dead))
         with self._registry.changed:
             self._registry.changed.notify_all()
 
@@ -91,17 +91,17 @@ class Coordinator:
                 FaultReported(session, request.sequence, request.status, request.cause, request.message, session.epoch)
             )
 
-    def gpu_unwell(self, event: HealthEvent) -> None:
+    def gpu_unhealthy(self, event: HealthEvent) -> None:
         """All virtual GPUs of the physical one are concerned; a lost one is of no use from now on."""
         with self._registry.changed:
             gpus = [gpu for gpu in self._registry.gpus if gpu.facts.physical == event.physical]
             for gpu in gpus:
                 if event.lost:
                     gpu.lost = f"{event.message}; reset the GPU, then start jitc-proxyd again"
-            unwell = [(gpu, worker) for gpu in gpus for worker in self._registry.workers_of(gpu)]
+            unhealthy = [(gpu, worker) for gpu in gpus for worker in self._registry.workers_of(gpu)]
         print(f"jitc-proxyd: physical GPU {event.physical}: {event.message}", file=sys.stderr, flush=True)
-        for gpu, worker in unwell:
-            self._events.put(GpuUnwell(gpu, worker, event.cause, event.message))
+        for gpu, worker in unhealthy:
+            self._events.put(GpuUnhealthy(gpu, worker, event.cause, event.message))
 
     def validate(self, gpu: int) -> Ticket:
         """Has a minibatch of the job on this GPU run twice; the ticket is done when it has."""
@@ -140,8 +140,8 @@ class Coordinator:
     def _handle(self, event: Event) -> None:
         if isinstance(event, WorkerDied):
             self._worker_died(event)
-        elif isinstance(event, GpuUnwell):
-            self._gpu_unwell(event)
+        elif isinstance(event, GpuUnhealthy):
+            self._gpu_unhealthy(event)
         elif isinstance(event, FaultReported):
             waits = {VALIDATION: self.validations.arrived, DIVERGENCE: self._healings.arrived}.get(event.cause)
             self._fault(waits(event) if waits else event)
@@ -178,15 +178,15 @@ class Coordinator:
             self._registry.release(session)
         death.worker.close()
 
-    def _gpu_unwell(self, unwell: GpuUnwell) -> None:
-        worker = unwell.worker
+    def _gpu_unhealthy(self, unhealthy: GpuUnhealthy) -> None:
+        worker = unhealthy.worker
         if not worker.alive():
             return  # it has been replaced since, for another sign of the same incident
         session = self._registry.on_worker(worker)
         if session is not None and session.state is not SessionState.FAILED:
-            self._recover(replace(unwell, session=session), session, unwell.noticed)
+            self._recover(replace(unhealthy, session=session), session, unhealthy.noticed)
         else:
-            worker.condemn(unwell.cause, unwell.noticed)
+            worker.kill_with_cause(unhealthy.cause, unhealthy.noticed)
 
     # -- recoveries ---------------------------------------------------------------------------------
 

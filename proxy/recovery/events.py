@@ -55,7 +55,7 @@ class FaultReported:
 
 
 @dataclass(frozen=True)
-class GpuUnwell:
+class GpuUnhealthy:
     """The device's own monitoring says so (Xid, ECC); told for each worker that uses the GPU."""
 
     gpu: Gpu
@@ -83,7 +83,7 @@ class RecoveryEnded:
     job: Job
 
 
-Event = WorkerDied | FaultReported | GpuUnwell | SessionClosed | ValidationWanted | RecoveryEnded
+Event = WorkerDied | FaultReported | GpuUnhealthy | SessionClosed | ValidationWanted | RecoveryEnded
 
 
 class EventQueue:

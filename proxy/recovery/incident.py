@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ..node.registry import Registry, Session, SessionState
 from ..node.workers.worker import Worker
-from .events import Event, FaultReported, GpuUnwell, SessionClosed, WorkerDied
+from .events import Event, FaultReported, GpuUnhealthy, SessionClosed, WorkerDied
 from .limits import Limits
 
 #: Nothing but the worker's end stops such a kernel, also where it is the program's own in the end.
@@ -41,7 +41,7 @@ class Incident:
     gpus: list[int] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
     dead: list[Worker] = field(default_factory=list)
-    _unwell: list[Worker] = field(default_factory=list)
+    _unhealthy: list[Worker] = field(default_factory=list)
     _sessions: list[Session] = field(default_factory=list)
     _faults: list[tuple[FaultReported, bool]] = field(default_factory=list)
 
@@ -51,8 +51,8 @@ class Incident:
             self.involve([event.session] if event.session is not None else [])
             if event.worker.gpu is not None:
                 self._note(event.worker.cause, event.worker.gpu, "")
-        elif isinstance(event, GpuUnwell):
-            self._unwell.append(event.worker)
+        elif isinstance(event, GpuUnhealthy):
+            self._unhealthy.append(event.worker)
             self.involve([event.session] if event.session is not None else [])
             self._note(event.cause, event.gpu.index, event.message)
         elif isinstance(event, FaultReported):
@@ -67,7 +67,7 @@ class Incident:
     def inherit(self, other: Incident) -> None:
         """Takes over what another recovery was about."""
         self.dead += other.dead
-        self._unwell += other._unwell
+        self._unhealthy += other._unhealthy
         self._faults += other._faults
         for cause in other.causes:
             self._note(cause, other.gpus[0] if other.gpus else self.gpus[0], "")
@@ -105,7 +105,7 @@ class Incident:
             if bears_a_fence or worker is None or fault.session.epoch != fault.epoch:
                 continue
             _end(worker)
-        for worker in self._unwell:
+        for worker in self._unhealthy:
             _end(worker)
 
     def touches(self, sessions: list[Session]) -> bool:
@@ -113,7 +113,7 @@ class Incident:
 
     def concerns(self, event: Event, group: list[Session], replaying: bool) -> bool:
         """Whether the recovery of this group has to start again because of what it was told."""
-        if isinstance(event, (WorkerDied, GpuUnwell)):
+        if isinstance(event, (WorkerDied, GpuUnhealthy)):
             session = event.session
             if session is not None and session.state in (SessionState.FAILED, SessionState.CLOSED):
                 return False

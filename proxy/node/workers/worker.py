@@ -48,7 +48,7 @@ class Worker:
         self.gpu: int | None = None
         self.noticed_dead = 0.0  # monotonic time
         self.cause = "worker-death"
-        self.unwell_since = 0.0  # monotonic time, where we killed it for what it did not do
+        self.unhealthy_since = 0.0  # monotonic time, where we killed it for what it did not do
         self._opening = threading.Lock()
         self._channel: grpc.Channel | None = None
         self._stub: Any = None
@@ -94,9 +94,9 @@ class Worker:
             if self.descriptor >= 0:
                 pids.send(self.descriptor, self.pid, number)
 
-    def condemn(self, cause: str, since: float) -> None:
+    def kill_with_cause(self, cause: str, since: float) -> None:
         """Kills it for a cause that its death alone would not tell."""
-        self.cause, self.unwell_since = cause, since
+        self.cause, self.unhealthy_since = cause, since
         self.kill()
 
     def close(self) -> None:
