@@ -29,7 +29,7 @@ from .node.workers.idle import IdleWorkers
 from .node.workers.supervisor import Supervisor
 from .node.workers.watch import Watch
 from .recovery.coordinator import Coordinator
-from .recovery.events import Ticket
+from .recovery.events import PendingValidation
 
 #: Threads for calls that are answered at once.
 THREADS = 32
@@ -94,7 +94,7 @@ class Service:
         """Replicas that have stopped agreeing, as in `jitc report`."""
         return self._coordinator.divergences.documents()
 
-    def validate(self, gpu: int) -> Ticket:
+    def validate(self, gpu: int) -> PendingValidation:
         """`jitc validate`."""
         return self._coordinator.validate(gpu)
 

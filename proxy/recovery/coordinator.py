@@ -28,9 +28,9 @@ from .events import (
     EventQueue,
     FaultReported,
     GpuUnhealthy,
+    PendingValidation,
     RecoveryEnded,
     SessionClosed,
-    Ticket,
     ValidationWanted,
     WorkerDied,
 )
@@ -103,11 +103,11 @@ class Coordinator:
         for gpu, worker in unhealthy:
             self._events.put(GpuUnhealthy(gpu, worker, event.cause, event.message))
 
-    def validate(self, gpu: int) -> Ticket:
-        """Has a minibatch of the job on this GPU run twice; the ticket is done when it has."""
-        ticket = Ticket(gpu)
-        self._events.put(ValidationWanted(ticket))
-        return ticket
+    def validate(self, gpu: int) -> PendingValidation:
+        """Has a minibatch of the job on this GPU run twice; what is returned is done when it has."""
+        pending = PendingValidation(gpu)
+        self._events.put(ValidationWanted(pending))
+        return pending
 
     def session_closed(self, session: Session) -> None:
         self._events.put(SessionClosed(session))
@@ -146,7 +146,7 @@ class Coordinator:
             waits = {VALIDATION: self.validations.arrived, DIVERGENCE: self._healings.arrived}.get(event.cause)
             self._fault(waits(event) if waits else event)
         elif isinstance(event, ValidationWanted):
-            self.validations.want(event.ticket)
+            self.validations.want(event.pending)
         elif isinstance(event, RecoveryEnded):
             self._ended(event.job)
         else:

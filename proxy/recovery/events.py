@@ -23,8 +23,8 @@ class WorkerDied:
     session: Session | None = None  # that it served, once the coordinator has looked
 
 
-class Ticket:
-    """One who waits for a validation on a GPU; any thread."""
+class PendingValidation:
+    """A validation of the job on a GPU that a command has asked for, and waits for. Thread-safe."""
 
     def __init__(self, gpu: int) -> None:
         self.gpu = gpu
@@ -73,7 +73,7 @@ class SessionClosed:
 
 @dataclass(frozen=True)
 class ValidationWanted:
-    ticket: Ticket
+    pending: PendingValidation
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ class Records(Protocol):
 
 
 class Pending(Protocol):
-    """The document is there once it is done; a refusal says why there will be none."""
+    """A validation under way: the document is there once it is done; a refusal says why there will be none."""
 
     done: threading.Event
     document: dict[str, Any]
@@ -67,14 +67,14 @@ class AdminService:
     def _validate(self, request: Any, context: Any) -> Any:
         self._check_gpu(request.gpu, context)
         with self._waiting.seat(context, "ask again later"):
-            ticket = self._records.validate(request.gpu)
-            _wait(ticket.done, request.wait_ms, context)
-        if ticket.refusal:
-            refuse(context, grpc.StatusCode.FAILED_PRECONDITION, ticket.refusal)
-        if not ticket.done.is_set():
+            pending = self._records.validate(request.gpu)
+            _wait(pending.done, request.wait_ms, context)
+        if pending.refusal:
+            refuse(context, grpc.StatusCode.FAILED_PRECONDITION, pending.refusal)
+        if not pending.done.is_set():
             message = "no verdict yet: the job has not come to an optimizer step; `jitc report` will have it"
             refuse(context, grpc.StatusCode.DEADLINE_EXCEEDED, message)
-        return control_pb2.JsonReply(json=json.dumps(ticket.document))
+        return control_pb2.JsonReply(json=json.dumps(pending.document))
 
     def _inject(self, request: Any, context: Any) -> Any:
         fault = request.fault

@@ -1,11 +1,11 @@
 """Validations: whether a job can be guaranteed, found by running one of its minibatches twice.
 
-All ranks stop before the same optimizer step with hashes of what is live; they are taken back to their boundary
-as after a fault, memory that is not restored is spoiled, the minibatch is replayed, and before the step each
-rank compares. A difference means that something the job depends on does not come back.
+All ranks stop before the same optimizer step and hash what is live. They are taken back to their boundary as after a
+fault, memory that is not restored is poisoned, the minibatch is replayed, and before the step each rank compares. A
+difference means that something the job depends on does not come back.
 
-Called by: the coordinator, all in its thread but for `Ticket`. Promises: one run per job at a time; a rank that
-does not come, or a fault in between, ends a run as interrupted, and the job goes on in any case.
+Called by: the coordinator, in its thread; only a `PendingValidation` is shared with others. Promises: one run per job
+at a time; a rank that does not come, or a fault in between, ends a run as interrupted; the job goes on in any case.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from jitc.v1 import worker_pb2
 from ...common.rpc import answered, status_of
 from ...node.registry import Registry, Session, SessionState
 from ...node.workers.stats import session_stats
-from ..events import FaultReported, Ticket
+from ..events import FaultReported, PendingValidation
 from ..report import differences_text
 from .tolerance import Tolerances, together
 
@@ -42,7 +42,7 @@ KEPT = 100
 class _Run:
     members: list[Session]
     step: int
-    tickets: list[Ticket]
+    pending: list[PendingValidation]
     started: float = field(default_factory=time.monotonic)
     arrived: list[FaultReported] = field(default_factory=list)
     replaying: bool = False
@@ -62,7 +62,7 @@ class Validations:
     def __init__(self, registry: Registry, every: int, tolerances: Tolerances) -> None:
         self._registry, self._every, self._tolerances = registry, every, tolerances
         self._runs: list[_Run] = []
-        self._waiting: list[Ticket] = []  # until a worker has been replaced
+        self._waiting: list[PendingValidation] = []  # until a worker has been replaced
         self._newest: dict[int, int] = {}  # session -> step of its newest validation
         self._looked = time.monotonic()
         self._lock = threading.Lock()
@@ -76,16 +76,16 @@ class Validations:
         """Whether ranks are stopped for it; then ticks must come fast."""
         return any(run.arrived for run in self._runs)
 
-    def want(self, ticket: Ticket) -> None:
+    def want(self, validation: PendingValidation) -> None:
         with self._registry.changed:
-            on_gpu = [one for one in self._registry.sessions.values() if one.gpu == ticket.gpu]
+            on_gpu = [one for one in self._registry.sessions.values() if one.gpu == validation.gpu]
         group = self._registry.group(on_gpu)
         if not group:
-            return ticket.refuse(f"GPU {ticket.gpu} serves no process")
+            return validation.refuse(f"GPU {validation.gpu} serves no process")
         for run in self._runs:
             if any(session in run.members for session in group):
-                return run.tickets.append(ticket)
-        return self._begin(group, [ticket])
+                return run.pending.append(validation)
+        return self._begin(group, [validation])
 
     def arrived(self, report: FaultReported) -> FaultReported | None:
         """A rank has stopped. The report to recover from once all have, or when nobody asked for it."""
@@ -102,8 +102,8 @@ class Validations:
         """Collects verdicts, begins what is due. A report to recover from: a rank is stopped for too long."""
         overdue = None
         waiting, self._waiting = self._waiting, []
-        for ticket in waiting:
-            self.want(ticket)
+        for validation in waiting:
+            self.want(validation)
         for run in list(self._runs):
             if run.replaying:
                 self._collect(run)
@@ -132,25 +132,25 @@ class Validations:
 
     # -- runs ---------------------------------------------------------------------------------------
 
-    def _begin(self, group: list[Session], tickets: list[Ticket]) -> None:
+    def _begin(self, group: list[Session], pending: list[PendingValidation]) -> None:
         newest = max(int(session_stats(session).get("boundary", 0)) for session in group)
         refusal = ""
         for ahead in AHEAD:
             try:
                 if _ask_to_stop(group, newest + ahead):
-                    self._waiting += tickets  # it was asked for a step that another rank had passed
+                    self._waiting += pending  # it was asked for a step that another rank had passed
                     return
             except grpc.RpcError as error:
                 if not answered(error):
-                    self._waiting += tickets  # a dying worker; when it has been replaced
+                    self._waiting += pending  # a dying worker; when it has been replaced
                     return
                 refusal = status_of(error)[1]
                 continue
-            self._runs.append(_Run(group, newest + ahead, tickets))
+            self._runs.append(_Run(group, newest + ahead, pending))
             self._newest |= {session.number: newest + ahead for session in group}
             return
-        for ticket in tickets:
-            ticket.refuse(refusal)
+        for validation in pending:
+            validation.refuse(refusal)
 
     def _collect(self, run: _Run) -> None:
         for session in run.members:
@@ -175,9 +175,9 @@ class Validations:
         with self._lock:
             self._documents = [*self._documents[-KEPT + 1 :], document]
         print(f"jitc-proxyd: {line(document)}", file=sys.stderr, flush=True)
-        for ticket in run.tickets:
-            ticket.document = document
-            ticket.done.set()
+        for validation in run.pending:
+            validation.document = document
+            validation.done.set()
 
     def _look(self) -> None:
         self._looked = time.monotonic()

@@ -44,28 +44,28 @@ def test_one_rank(real: Service) -> None:
     client = RealClient(real)
     client.start()
     client.step(STATE)
-    ticket, steps = real.validate(0), 1
-    while not ticket.done.is_set():
+    pending, steps = real.validate(0), 1
+    while not pending.done.is_set():
         client.step(STATE)
         client.read(*STATE)
         steps += 1
-    assert (ticket.document["outcome"], ticket.document["gpus"]) == ("identical", [0]), ticket.document
-    assert ticket.document["blocks"] > 0
+    assert (pending.document["outcome"], pending.document["gpus"]) == ("identical", [0]), pending.document
+    assert pending.document["blocks"] > 0
     assert client.read(*STATE) == expected(steps)
     assert real.recoveries() == []
-    assert real.validations() == [ticket.document]
+    assert real.validations() == [pending.document]
     client.close()
 
 
 def test_ranks_stop_together(real: Service) -> None:
     ranks, steps = together(real), 0
-    ticket = real.validate(1)
-    while not ticket.done.is_set():
+    pending = real.validate(1)
+    while not pending.done.is_set():
         minibatch(ranks)
         states(ranks)
         steps += 1
-    assert (ticket.document["outcome"], ticket.document["gpus"]) == ("identical", [0, 1]), ticket.document
-    assert len(ticket.document["sessions"]) == 2
+    assert (pending.document["outcome"], pending.document["gpus"]) == ("identical", [0, 1]), pending.document
+    assert len(pending.document["sessions"]) == 2
     assert states(ranks) == [(expected(steps), (2**steps % 2**32).to_bytes(4, "little"))] * 2
     assert real.recoveries() == []
     for client in ranks:
@@ -93,14 +93,14 @@ def test_a_worker_lost_in_between(real: Service) -> None:
     ranks = together(real)
     minibatch(ranks)
     states(ranks)
-    ticket, steps = real.validate(0), 1
+    pending, steps = real.validate(0), 1
     inject(ranks[1], "kill-worker", operations=3)
-    while not ticket.done.is_set():
+    while not pending.done.is_set():
         minibatch(ranks)
         states(ranks)
         steps += 1
-    assert not ticket.refusal
-    assert ticket.document["outcome"] != "different", ticket.document
+    assert not pending.refusal
+    assert pending.document["outcome"] != "different", pending.document
     assert states(ranks) == [(expected(steps), (2**steps % 2**32).to_bytes(4, "little"))] * 2
     wait_until(real, lambda: len(real.recoveries()) == 1)
     assert real.recoveries()[0]["cause"] == "worker-death"
@@ -131,15 +131,15 @@ def test_a_rank_stops_before_the_end_of_a_recovery_is_handled(real: Service, mon
     ranks = together(real)
     minibatch(ranks)
     states(ranks)
-    ticket, steps = real.validate(0), 1
+    pending, steps = real.validate(0), 1
     assert asked.wait(20)
     inject(ranks[1], "kill-worker", operations=3)
     while not stopped.is_set():
         minibatch(ranks)
         states(ranks)
         steps += 1
-    assert ticket.done.wait(30)
-    assert ticket.document["outcome"].startswith("interrupted"), ticket.document
+    assert pending.done.wait(30)
+    assert pending.document["outcome"].startswith("interrupted"), pending.document
     assert states(ranks) == [(expected(steps), (2**steps % 2**32).to_bytes(4, "little"))] * 2
     assert [one["cause"] for one in real.recoveries()] == ["worker-death"]
     for client in ranks:
@@ -160,10 +160,10 @@ def test_no_step_no_verdict(real: Service) -> None:
     client = RealClient(real)
     client.start()
     client.step(STATE)
-    ticket = real.validate(0)
+    pending = real.validate(0)
     with pytest.raises(grpc.RpcError, match="no verdict yet"):
         client.admin.Validate(control_pb2.ValidationRequest(gpu=0, wait_ms=1), timeout=30)
     client.close()
-    assert ticket.done.wait(20)
+    assert pending.done.wait(20)
     # Refused when the process was gone before its rank was asked.
-    assert ticket.refusal or ticket.document["outcome"].startswith("interrupted"), ticket.document
+    assert pending.refusal or pending.document["outcome"].startswith("interrupted"), pending.document
