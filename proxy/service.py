@@ -20,10 +20,10 @@ from .common import rpc
 from .common.config import Config
 from .node.api.admin import AdminService, CoordinatorService
 from .node.api.node import NodeService
-from .node.fault_injector import FaultDesk
+from .node.fault_injector import FaultInjector
 from .node.join_watch import JoinWatch
 from .node.registry import Registry
-from .node.socket_lock import Place
+from .node.socket_lock import SocketLock
 from .node.workers.heartbeat import Heartbeat
 from .node.workers.idle import IdleWorkers
 from .node.workers.supervisor import Supervisor
@@ -43,16 +43,16 @@ class Service:
     def __init__(self, config: Config) -> None:
         self.config = config
         self.backend = open_backend(config)
-        self._place = Place(config.socket, config.private_directory())
-        self._place.claim()
+        self._socket_lock = SocketLock(config.socket, config.private_directory())
+        self._socket_lock.claim()
         try:
             config.images_directory().mkdir(mode=0o700)
             self.registry = Registry(config, self.backend)
         except BaseException:
-            self._place.release()
+            self._socket_lock.release()
             raise
         self._watch = Watch()
-        self._faults = FaultDesk(self.registry)
+        self._faults = FaultInjector(self.registry)
         self._coordinator = Coordinator(self.registry, self._faults)
         self._faults.report_unhealthy = self._coordinator.gpu_unhealthy
         self._supervisor = Supervisor(config, self._watch, self._coordinator.worker_died)
@@ -113,7 +113,7 @@ class Service:
     def stop(self) -> None:
         """Everything, also where a part of it fails."""
         with contextlib.ExitStack() as last:  # what is entered first is done last
-            last.callback(self._place.release)
+            last.callback(self._socket_lock.release)
             last.callback(self.registry.close)
             last.callback(self._supervisor.stop)
             last.callback(self._watch.stop)  # before the supervisor: it starts workers

@@ -50,7 +50,7 @@ class Armed:
         self.done.set()
 
 
-class FaultDesk:
+class FaultInjector:
     """All faults that have not fired."""
 
     def __init__(self, registry: Registry) -> None:

@@ -46,7 +46,7 @@ class WrongSocket(SocketInUse):
     """No service could have a socket there; the text says what could be."""
 
 
-class Place:
+class SocketLock:
     """The claim on a socket path, held by a lock on the private folder (it ends with the process)."""
 
     def __init__(self, path: str, directory: Path) -> None:
@@ -60,7 +60,7 @@ class Place:
         self._parent = _open_parent(Path(self.path).parent)
         try:
             self._look()
-            while not self._locked():
+            while not self._try_lock():
                 pass  # the service before this one was just ending, and took its folder away
             self._clear()
         except OSError as error:
@@ -107,7 +107,7 @@ class Place:
             raise SocketInUse(f"something else listens on {self.path}; give another one with --socket")
         return there
 
-    def _locked(self) -> bool:
+    def _try_lock(self) -> bool:
         """False when the folder went away while it was looked at. Raises SocketInUse."""
         try:
             folder = folders.open_own(self._name, self._parent)

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..backends.base import HealthEvent
-from ..node.fault_injector import FaultDesk
+from ..node.fault_injector import FaultInjector
 from ..node.registry import Registry, Session, SessionState
 from ..node.workers.supervisor import Supervisor
 from ..node.workers.worker import Worker
@@ -51,7 +51,7 @@ MEASURING_SECONDS = 0.02
 class Coordinator:
     """Its own thread never waits for a recovery."""
 
-    def __init__(self, registry: Registry, faults: FaultDesk) -> None:
+    def __init__(self, registry: Registry, faults: FaultInjector) -> None:
         self._registry, self._faults = registry, faults
         self._events = EventQueue()
         self._limits = Limits()

@@ -13,7 +13,7 @@ from typing import Any
 
 from jitc.v1 import worker_pb2
 
-from ..node.fault_injector import FaultDesk
+from ..node.fault_injector import FaultInjector
 from ..node.registry import Registry, Session, SessionEvent, SessionState
 from ..node.workers.assign import assign_worker, open_request
 from ..node.workers.supervisor import NoWorker, Supervisor
@@ -47,7 +47,7 @@ class Recovery:
         supervisor: Supervisor,
         incident: Incident,
         *,
-        faults: FaultDesk,
+        faults: FaultInjector,
         policies: Policies,
         limits: Limits,
         tolerances: Tolerances,

@@ -19,7 +19,7 @@ from jitc.v1 import control_pb2
 
 from ...common.rpc import Waiting, refuse
 from ..communicators import Refusal
-from ..fault_injector import FaultDesk
+from ..fault_injector import FaultInjector
 from ..gpus import Gpu
 from ..registry import Registry, Session, SessionState
 from ..workers.stats import stats_of
@@ -48,7 +48,7 @@ class Pending(Protocol):
 class AdminService:
     """Status, report, inject, validate."""
 
-    def __init__(self, registry: Registry, faults: FaultDesk, records: Records, waiting: Waiting) -> None:
+    def __init__(self, registry: Registry, faults: FaultInjector, records: Records, waiting: Waiting) -> None:
         self._registry, self._faults, self._records, self._waiting = registry, faults, records, waiting
         self.Inject, self.Validate = waiting.serve(self._inject), waiting.serve(self._validate)
 
@@ -156,7 +156,7 @@ def _session(session: Session, job: str, stats: dict[str, Any], waiting_for: str
 class CoordinatorService:
     """Workers' questions, in gRPC threads; recoveries themselves run in the coordinator's own thread."""
 
-    def __init__(self, registry: Registry, faults: FaultDesk, report: Callable[[Any], None]) -> None:
+    def __init__(self, registry: Registry, faults: FaultInjector, report: Callable[[Any], None]) -> None:
         self._registry, self._faults, self._report = registry, faults, report
 
     def ReportFault(self, request: Any, context: Any) -> Any:

@@ -20,7 +20,7 @@ from ...backends import KINDS
 from ...common import rpc
 from ...common.paths import PROTOCOL_VERSION
 from ...common.rpc import refuse, version_message
-from ..fault_injector import FaultDesk
+from ..fault_injector import FaultInjector
 from ..gpus import Gpu
 from ..registry import Full, Registry, Session, SessionEvent, SessionState
 from ..shared_memory import NoSpace
@@ -47,7 +47,7 @@ class NodeService:
         supervisor: Supervisor,
         watch: Watch,
         *,
-        faults: FaultDesk,
+        faults: FaultInjector,
         waiting: rpc.Waiting,
         ended: Callable[[Session], None],
     ) -> None:
