@@ -47,7 +47,7 @@ class WrongSocket(SocketInUse):
 
 
 class SocketLock:
-    """The claim on a socket path, held by a lock on the private folder (it ends with the process)."""
+    """This service's claim on a socket path: a lock on the private folder, which ends with the process."""
 
     def __init__(self, path: str, directory: Path) -> None:
         self.path, self.directory = path, directory
@@ -108,7 +108,7 @@ class SocketLock:
         return there
 
     def _try_lock(self) -> bool:
-        """False when the folder went away while it was looked at. Raises SocketInUse."""
+        """Takes the lock. Returns False when the folder went away meanwhile. Raises SocketInUse."""
         try:
             folder = folders.open_own(self._name, self._parent)
         except FileNotFoundError:

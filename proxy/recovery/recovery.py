@@ -28,7 +28,7 @@ from .peer_mode.policy import Policies
 from .phases import Phase, PhaseEvent, Timeline
 from .replay import Replay, Stuck
 from .restore.restore import STEP_MS, CannotRestore, Restore
-from .restore.transfer import Roads
+from .restore.transfer import Transfers
 from .worker_calls import CALL_SECONDS, Asked, Calls, Interrupted, Refused
 
 _PHASES = tuple(Phase)
@@ -71,7 +71,7 @@ class Recovery:
         self._suspect: set[int] = set()  # lost while they executed ops: an op of theirs may be what ends workers
         self._calls = Calls(events, self._concerns)
         self._replay = Replay(self._calls, policies.replayed)
-        self.roads = Roads(self._calls, registry.shared.segment_bytes)
+        self.transfers = Transfers(self._calls, registry.shared.segment_bytes)
 
     def run(self) -> None:
         self.incident.kill_unusable()
@@ -105,7 +105,7 @@ class Recovery:
         kept = self._begin_keeping(epoch)
         self._rebuild(epoch)
         self._end_keeping(kept)
-        restore = Restore(self._calls, self.roads, self.group, self.rank_positions(), epoch)
+        restore = Restore(self._calls, self.transfers, self.group, self.rank_positions(), epoch)
         self._decide_and_restore(restore)
         self._hand_over()
         self._resume(epoch)
@@ -148,7 +148,7 @@ class Recovery:
         for number, reply in (self._calls.answers(kept) if kept is not None else {}).items():
             if not reply.complete:
                 session = self._registry.sessions.get(number)
-                self.roads.notes.append(
+                self.transfers.notes.append(
                     f"{session.label() if session else number}: state that only this rank holds "
                     f"could not be copied: {reply.message}"
                 )

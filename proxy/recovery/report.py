@@ -48,8 +48,8 @@ def describe(recovery: Recovery) -> dict[str, Any]:
         "seconds": round(recovery.timeline.total(), 6),
         "phases": {name: round(seconds, 6) for name, seconds in recovery.timeline.seconds.items()},
         "bytes_restored": recovery.bytes_restored,
-        "bytes_from_peers": dict(recovery.roads.bytes),
-        "notes": list(recovery.roads.notes),
+        "bytes_from_peers": dict(recovery.transfers.bytes),
+        "notes": list(recovery.transfers.notes),
         "sessions": [session.label() for session in recovery.group],
         "standings": [{"session": number, **asdict(one)} for number, one in sorted(recovery.rank_positions().items())],
         "attempts": recovery.attempts.count,
@@ -69,7 +69,7 @@ def _outcome(recovery: Recovery) -> str:
 def line(document: dict[str, Any]) -> str:
     phases = ", ".join(f"{name} {seconds * 1000:.0f} ms" for name, seconds in document["phases"].items())
     numbers = differences_text(document["differences"])
-    peers = "".join(f" ({size} from peers by {road})" for road, size in document["bytes_from_peers"].items() if size)
+    peers = "".join(f" ({size} from peers by {path})" for path, size in document["bytes_from_peers"].items() if size)
     return (
         f"job {document['job']}, GPU {document['gpu']}: {document['cause']}; "
         f"{document['decision']} to boundary {document['boundary']}, "

@@ -16,7 +16,7 @@ from ...node.registry import Session
 from ..decide import RankPosition
 from ..worker_calls import Calls
 from .block_match import Block, plan
-from .transfer import NoRoad, Roads, Trip
+from .transfer import BlockTransfer, TransferFailed, Transfers
 
 #: A healthy rank finishes its step in less; else the group goes back instead.
 STEP_MS = 20_000
@@ -32,9 +32,14 @@ class Restore:
     """Of one attempt of a recovery."""
 
     def __init__(
-        self, calls: Calls, roads: Roads, group: list[Session], positions: Mapping[int, RankPosition], epoch: int
+        self,
+        calls: Calls,
+        transfers: Transfers,
+        group: list[Session],
+        positions: Mapping[int, RankPosition],
+        epoch: int,
     ) -> None:
-        self._calls, self._roads, self._group, self._epoch = calls, roads, group, epoch
+        self._calls, self._transfers, self._group, self._epoch = calls, transfers, group, epoch
         self._positions = positions
         self._not_forward = ""  # why not, after a roll-forward that was not possible
         self.bytes = 0
@@ -104,7 +109,7 @@ class Restore:
                 served = plan(missing, tables[peer.number])
                 if served.pairs:
                     linked = replies[session.number].links and replies[peer.number].links
-                    self._move(Trip(peer, session, served, boundary, self._epoch), linked)
+                    self._move(BlockTransfer(peer, session, served, boundary, self._epoch), linked)
                 missing = served.unserved
                 if not missing:
                     break
@@ -116,19 +121,19 @@ class Restore:
                     f"other rank and by no whole copy at boundary {boundary}{damaged and f'; {damaged}'}"
                 )
             if damaged:
-                self._roads.note(f"{session.label()}, boundary {boundary}: {damaged}; other ranks had the content")
+                self._transfers.note(f"{session.label()}, boundary {boundary}: {damaged}; other ranks had the content")
 
     def _is_at(self, session: Session, boundary: int) -> bool:
         """Whether its memory is that of the boundary; a lost rank that skipped a step makes the boundary later."""
         position = self._positions[session.number]
         return not position.lost or position.prepared >= boundary
 
-    def _move(self, trip: Trip, linked: bool) -> None:
+    def _move(self, transfer: BlockTransfer, linked: bool) -> None:
         try:
-            self._roads.move(trip, linked)
-        except NoRoad as error:
+            self._transfers.move(transfer, linked)
+        except TransferFailed as error:
             raise CannotRestore(str(error)) from None
-        self.bytes += trip.bytes
+        self.bytes += transfer.bytes
 
     def _held(self, peer: Session, reply: Any, boundary: int) -> list[Block]:
         """The peer's blocks at the boundary without those that it misses itself."""

@@ -1,4 +1,4 @@
-"""A recovery of ranks that are driven by hand, with the service's own decision, restore and roads."""
+"""A recovery of ranks that are driven by hand, with the service's own decision, restore and transfers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from google.protobuf.message_factory import GetMessageClass
 from jitc.proxy.common.executor import ExecutorError
 from jitc.proxy.recovery.decide import Kind, RankPosition, decide
 from jitc.proxy.recovery.restore.restore import CannotRestore, Restore
-from jitc.proxy.recovery.restore.transfer import Roads
+from jitc.proxy.recovery.restore.transfer import Transfers
 from jitc.proxy.worker.json_codec import from_document, to_document
 from jitc.v1 import worker_pb2
 
@@ -80,14 +80,14 @@ class Recoveries:
             SimpleNamespace(number=n, gpu=n - 1, label=lambda n=n: f"rank {n - 1}") for n in sorted(positions)
         ]
         calls: Any = self.calls
-        roads = Roads(calls, lambda ranks: 4096 * ranks)
-        restore = Restore(calls, roads, group, positions, self.epoch)
+        transfers = Transfers(calls, lambda ranks: 4096 * ranks)
+        restore = Restore(calls, transfers, group, positions, self.epoch)
         decision = decide(positions, peer_mode)
         if decision.kind is Kind.ROLL_FORWARD and not restore.forward(decision.boundary):
             decision = decide(positions, peer_mode, forward_failed=True)
         if decision.kind is Kind.ROLL_BACK:
             restore.back(decision.boundary)
-        self.boundary, self.notes = decision.boundary, roads.notes
+        self.boundary, self.notes = decision.boundary, transfers.notes
 
     def resume(self) -> None:
         for one in self.ranks:
