@@ -1,8 +1,8 @@
 """Which faults can be asked for, who carries them out, and where.
 
 The only description: C++ (``generated_faults.h``), the command's help and the table in ``docs/cli.md`` are made of it.
-Called by: the jitc command, the fault injector, the Admin service, the generator. Promise: nobody gets a fault now who
-asked for one later: a place that is none is refused.
+Called by: the jitc command, the fault injector, the Admin service, the generator. Promise: a fault that was asked for
+later never fires now: a trigger that makes no sense is refused.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Kind:
 FAULTS = (
     Kind(
         "kill-worker", "signal", signal="SIGKILL",
-        what="the worker's process is killed (SIGKILL); without a place those of all programs on the GPU",
+        what="the worker's process is killed (SIGKILL); without a trigger those of all programs on the GPU",
     ),
     Kind(
         "stop-worker", "signal", signal="SIGSTOP",
@@ -73,11 +73,11 @@ PHASES = (*OP_PHASES, *POINTS)
 LONELY_SKIP = "skip counts the matching ops of a boundary or a phase, and none is named"
 
 
-def misplaced(fault: Fault) -> str:
-    """Why a fault's place is none; empty when it is one."""
+def wrong_trigger(fault: Fault) -> str:
+    """Why a fault's trigger makes no sense; empty when it does."""
     in_minibatch = bool(fault.boundary or fault.phase or fault.armed_at_boundary)
     if bool(fault.sequence) + bool(fault.operations) + in_minibatch > 1:
-        return "an op, a number of ops and a place in a minibatch are three places; name one of them"
+        return "an op, a number of ops and a point in a minibatch are three triggers; name one of them"
     if fault.skip and not in_minibatch:
         return LONELY_SKIP
     return ""

@@ -25,7 +25,7 @@ from ..backends.base import HealthEvent
 from ..common import rpc
 from .registry import Registry, Session, SessionState
 
-#: What needs no session when no place is named.
+#: What needs no session when no trigger is named.
 _SIGNALS = {one.name: signal.Signals[one.signal] for one in FAULTS if one.carrier == "signal"}
 _OF_SERVICE = [one.name for one in FAULTS if one.carrier == "service"]
 
@@ -42,8 +42,8 @@ class Armed:
 
     def immediate(self) -> bool:
         fault = self.fault
-        placed = fault.sequence or fault.operations or fault.boundary or fault.phase or fault.armed_at_boundary
-        return not placed
+        trigger = fault.sequence or fault.operations or fault.boundary or fault.phase or fault.armed_at_boundary
+        return not trigger
 
     def finish(self, detail: str) -> None:
         self.detail = detail

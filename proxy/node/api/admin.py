@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import grpc
 
-from jitc.ops.faults import KINDS, PHASES, misplaced
+from jitc.ops.faults import KINDS, PHASES, wrong_trigger
 from jitc.v1 import control_pb2
 
 from ...common.rpc import Waiting, refuse
@@ -86,7 +86,7 @@ class AdminService:
         if fault.phase and fault.phase not in PHASES:
             known = ", ".join(PHASES)
             refuse(context, grpc.StatusCode.INVALID_ARGUMENT, f"unknown phase {fault.phase!r}; known: {known}")
-        if why := misplaced(fault):
+        if why := wrong_trigger(fault):
             refuse(context, grpc.StatusCode.INVALID_ARGUMENT, why)
         if request.wait_ms:
             with self._waiting.seat(context, "ask again later, or without --wait"):

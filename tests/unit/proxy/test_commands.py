@@ -218,8 +218,8 @@ def test_every_option_is_in_the_documentation_and_no_other() -> None:
 
 
 def test_places() -> None:
-    fault = cli.place("kill-worker", "boundary=0,phase=backward,skip=5")
+    fault = cli.parse_trigger("kill-worker", "boundary=0,phase=backward,skip=5")
     assert (fault.boundary, fault.armed_at_boundary, fault.phase, fault.skip) == (0, True, "backward", 5)
-    assert cli.place("sticky-error", "op=1234").sequence == 1234
-    assert cli.place("sticky-error", "after=100").operations == 100
-    assert not cli.place("sticky-error", None).armed_at_boundary
+    assert cli.parse_trigger("sticky-error", "op=1234").sequence == 1234
+    assert cli.parse_trigger("sticky-error", "after=100").operations == 100
+    assert not cli.parse_trigger("sticky-error", None).armed_at_boundary
