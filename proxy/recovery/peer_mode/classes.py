@@ -1,8 +1,8 @@
 """Classes of live blocks, found by comparing measured tables of all ranks at two boundaries in a row.
 
-Called by: the policies. Pure. *Stable*: unchanged from a boundary until the next optimizer step begins;
-else *volatile*. *Replicated*: another rank holds the same bytes at the same place of the program's
-allocation order; else *unique*. Nothing is assumed: what was not measured counts as volatile and changed.
+Called by: the policies. Pure. *Stable*: unchanged from a boundary until the next optimizer step begins; else *mutable*
+between steps. *Replicated*: another rank holds the same bytes at the same ordinal; else *rank-local*. Nothing is
+assumed: a block that was not measured counts as mutable and changed.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Classes:
-    """Of one rank. Both are copied at each boundary; the unique ones also when a step begins."""
+    """Of one rank's blocks, by ordinal. Both are copied at each boundary; rank-local ones also when a step begins."""
 
-    volatile: frozenset[int]
-    unique: frozenset[int]
-    #: Blocks that the classes speak of: they outlive a minibatch. Others come and go.
-    known: frozenset[int] = field(default=frozenset(), compare=False)
+    mutable: frozenset[int]
+    rank_local: frozenset[int]
+    #: Blocks that have a class, because they outlive a minibatch. Others come and go.
+    classified: frozenset[int] = field(default=frozenset(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,10 @@ def classify(earlier: Mapping[int, Table], later: Mapping[int, Table]) -> Findin
     classes: dict[int, Classes] = {}
     for rank, table in later.items():
         own = {row.ordinal for row in table.rows} - replicated[rank]
-        # Blocks that come and go (a prefetched batch) are nobody's class: workers copy what they do not know.
-        unique = frozenset(own & {row.ordinal for row in earlier[rank].rows})
-        known = frozenset({row.ordinal for row in table.rows} & {row.ordinal for row in earlier[rank].rows})
-        classes[rank] = Classes(_volatile(earlier[rank], table) | unique, unique, known)
+        # Blocks that come and go (a prefetched batch) are left unclassified: workers copy unclassified blocks.
+        rank_local = frozenset(own & {row.ordinal for row in earlier[rank].rows})
+        classified = frozenset({row.ordinal for row in table.rows} & {row.ordinal for row in earlier[rank].rows})
+        classes[rank] = Classes(_mutable(earlier[rank], table) | rank_local, rank_local, classified)
         changed = [row for row in table.rows if row.ordinal in own and row.changed_in_step()]
         if changed:
             size = sum(row.size for row in changed)
@@ -103,7 +103,7 @@ def replicas(tables: Mapping[int, Table]) -> dict[int, set[int]]:
     return found
 
 
-def _volatile(earlier: Table, later: Table) -> frozenset[int]:
+def _mutable(earlier: Table, later: Table) -> frozenset[int]:
     begun = {row.ordinal: row for row in later.rows}
     return frozenset(
         row.ordinal

@@ -285,9 +285,9 @@ class Policies:
             session=session.number,
             copy_all=not policy.peer,
             barrier=policy.barrier,
-            volatile_ordinals=sorted(classes.volatile) if classes else [],
-            unique_ordinals=sorted(classes.unique) if classes else [],
-            known_ordinals=sorted(classes.known) if classes else [],
+            volatile_ordinals=sorted(classes.mutable) if classes else [],
+            unique_ordinals=sorted(classes.rank_local) if classes else [],
+            known_ordinals=sorted(classes.classified) if classes else [],
             measure_every=1 if policy.measuring and not policy.settled else 0,
         )
         try:
@@ -299,11 +299,11 @@ class Policies:
 
 
 def _agreed(findings: list[Finding]) -> dict[int, Classes]:
-    """The classes of findings that are equal; known is what all of them know."""
+    """The classes of findings that are equal; classified is what all of them have classified."""
     newest = findings[-1].classes
     return {
         number: replace(
-            classes, known=frozenset.intersection(*(frozenset(one.classes[number].known) for one in findings))
+            classes, classified=frozenset.intersection(*(frozenset(one.classes[number].classified) for one in findings))
         )
         for number, classes in newest.items()
     }
@@ -313,7 +313,7 @@ def _covered(found: Any, relied_on: dict[int, Classes]) -> bool:
     """Whether what is copied now still holds all that has to be."""
     return all(
         number in relied_on
-        and classes.volatile <= relied_on[number].volatile
-        and classes.unique <= relied_on[number].unique
+        and classes.mutable <= relied_on[number].mutable
+        and classes.rank_local <= relied_on[number].rank_local
         for number, classes in found.items()
     )
