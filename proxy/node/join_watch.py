@@ -16,7 +16,7 @@ from .rounds import Rounds
 #: Looks in the time that is borne.
 LOOKS = 8
 MOST_SECONDS = 1.0
-_RECOVERING = (SessionState.FENCED, SessionState.LOST, SessionState.HELD)
+_RECOVERING = (SessionState.FENCED, SessionState.LOST, SessionState.STANDBY)
 
 
 class JoinWatch(Rounds):

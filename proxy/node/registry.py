@@ -30,7 +30,7 @@ class SessionState(Enum):
     SERVING = "serving"
     FENCED = "fenced"  # its worker lives, it executes nothing
     LOST = "lost"  # its worker is dead
-    HELD = "held"  # a new worker has it, fenced
+    STANDBY = "held"  # a new worker has it, fenced; documents keep the older word
     FAILED = "failed"  # given up; the text says why
     CLOSED = "closed"
 
@@ -50,23 +50,23 @@ SESSION_TABLE = {
     (_S.OPENING, _E.OPENED): _S.SERVING,
     (_S.SERVING, _E.FENCE): _S.FENCED,
     (_S.FENCED, _E.FENCE): _S.FENCED,  # a second fault restarts the recovery
-    (_S.HELD, _E.FENCE): _S.HELD,
+    (_S.STANDBY, _E.FENCE): _S.STANDBY,
     (_S.FAILED, _E.FENCE): _S.FAILED,
     (_S.SERVING, _E.LOSE): _S.LOST,
     (_S.FENCED, _E.LOSE): _S.LOST,
-    (_S.HELD, _E.LOSE): _S.LOST,
+    (_S.STANDBY, _E.LOSE): _S.LOST,
     (_S.LOST, _E.LOSE): _S.LOST,
     (_S.FAILED, _E.LOSE): _S.FAILED,
-    (_S.LOST, _E.REBUILD): _S.HELD,
+    (_S.LOST, _E.REBUILD): _S.STANDBY,
     (_S.FENCED, _E.RESUME): _S.SERVING,
-    (_S.HELD, _E.RESUME): _S.SERVING,
-    **{(state, _E.FAIL): _S.FAILED for state in (_S.SERVING, _S.FENCED, _S.LOST, _S.HELD, _S.FAILED)},
+    (_S.STANDBY, _E.RESUME): _S.SERVING,
+    **{(state, _E.FAIL): _S.FAILED for state in (_S.SERVING, _S.FENCED, _S.LOST, _S.STANDBY, _S.FAILED)},
     **{(state, _E.CLOSE): _S.CLOSED for state in _S},
 }
 #: These take no part in recoveries.
 _OUTSIDE = (SessionState.OPENING, SessionState.FAILED, SessionState.CLOSED)
 #: A training process can connect to the worker in these, if that lives (a failed session tells its error there).
-REACHABLE = (SessionState.SERVING, SessionState.FENCED, SessionState.HELD, SessionState.FAILED)
+REACHABLE = (SessionState.SERVING, SessionState.FENCED, SessionState.STANDBY, SessionState.FAILED)
 
 
 @dataclass(eq=False)
@@ -115,7 +115,7 @@ class Session:
 
     def without_worker(self) -> bool:
         """It waits for a worker, or its worker for what was lost."""
-        return self.state in (SessionState.LOST, SessionState.HELD)
+        return self.state in (SessionState.LOST, SessionState.STANDBY)
 
     def label(self) -> str:
         return f"rank {self.rank} (pid {self.pid})" if self.rank >= 0 else f"pid {self.pid}"

@@ -23,10 +23,11 @@ class Stuck(Exception):
 
 
 class Replay:
-    """Of one recovery, over all its attempts. asked: the newest op that a session has executed, and if it is held."""
+    """Of one recovery, over all its attempts. progress: the newest op that a session has executed, and whether the ops
+    after it wait for the program."""
 
-    def __init__(self, calls: Calls, asked: Callable[[Session], tuple[int, bool]]) -> None:
-        self._calls, self._asked = calls, asked
+    def __init__(self, calls: Calls, progress: Callable[[Session], tuple[int, bool]]) -> None:
+        self._calls, self._progress = calls, progress
         self.furthest = 0  # ops, of all sessions together
 
     def wait(self, group: Sequence[Session], end: Callable[[Session], int]) -> dict[int, int]:
@@ -34,7 +35,7 @@ class Replay:
         waiting, since = list(group), time.monotonic()
         executed = dict.fromkeys((one.number for one in group), 0)
         while waiting:
-            replayed = {one.number: self._asked(one) for one in waiting}
+            replayed = {one.number: self._progress(one) for one in waiting}
             executed |= {number: newest for number, (newest, _) in replayed.items()}
             waiting = [one for one in waiting if executed[one.number] < end(one) and not replayed[one.number][1]]
             if sum(executed.values()) > self.furthest:

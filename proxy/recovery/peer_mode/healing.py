@@ -72,7 +72,7 @@ class Healings:
         newest = max((int(one.get("boundary", 0)) for one in stats_of(found.sessions.values()).values()), default=0)
         boundary = newest + AHEAD[min(found.tries, len(AHEAD) - 1)]
         found.tries += 1
-        refusals = _hold(found.sessions.values(), boundary)
+        refusals = _ask_to_stop(found.sessions.values(), boundary)
         if len(refusals) < len(found.sessions):  # somebody will stop
             with self._lock:
                 self._runs.append(_Run(found, hopeless="; ".join(refusals)))
@@ -143,8 +143,8 @@ class Healings:
         run.found.outcome = outcome
 
 
-def _hold(sessions: Iterable[Session], boundary: int) -> list[str]:
-    """Has them stop after the boundary. Why some will not: they are past it already, or their worker is dying."""
+def _ask_to_stop(sessions: Iterable[Session], boundary: int) -> list[str]:
+    """Asks the ranks to stop after the boundary. Returns why some will not: they are past it, or their worker is dying."""
     request = functools.partial(worker_pb2.HoldRequest, boundary=boundary)
     asked = [
         one.worker.stub.Hold.future(request(session=one.number), timeout=CALL_SECONDS)
