@@ -87,8 +87,8 @@ def status_of(error: grpc.RpcError) -> tuple[grpc.StatusCode, str]:
     return call.code(), str(call.details() or "")
 
 
-def answered(error: grpc.RpcError) -> bool:
-    """Whether the other side refused; else the call was lost on the way, as it is when that side dies."""
+def refused(error: grpc.RpcError) -> bool:
+    """Whether the other side refused the call; else the call was lost on the way, as when the other side dies."""
     refusals = (grpc.StatusCode.FAILED_PRECONDITION, grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.UNIMPLEMENTED)
     return status_of(error)[0] in refusals
 

@@ -90,8 +90,8 @@ class FaultInjector:
                 self._xid(gpu)
             match.finish(detail)
 
-    def fired_at(self, sessions: Iterable[Session]) -> float | None:
-        """When the first fault that hit one of them fired (monotonic), told once: the start of its detection."""
+    def take_fired_at(self, sessions: Iterable[Session]) -> float | None:
+        """When the first fault that hit one of them fired (monotonic), each given once: the start of its detection."""
         with self._lock:
             times = [self._fired_at.pop(one.number) for one in sessions if one.number in self._fired_at]
         return min(times, default=None)
@@ -127,7 +127,7 @@ class FaultInjector:
             worker.stub.Arm(worker_pb2.ArmRequest(fault=armed.fault, session=session.number), timeout=10)
         except grpc.RpcError as error:
             # A worker that is dying is rebuilt, and armed again then.
-            if rpc.answered(error):
+            if rpc.refused(error):
                 self._drop(armed, f"refused: {rpc.status_of(error)[1]}")
 
     def _drop(self, armed: Armed, why: str) -> None:

@@ -206,7 +206,7 @@ class Coordinator:
 
     def _begin(self, first: Event, group: list[Session], session: Session, noticed: float) -> None:
         assert self._supervisor is not None
-        fired = self._faults.fired_at(group)
+        fired = self._faults.take_fired_at(group)
         since = noticed if fired is None else min(noticed, fired)
         incident = Incident(detect_seconds=max(0.0, time.monotonic() - since))
         incident.add(first, self._limits)

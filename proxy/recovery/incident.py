@@ -134,9 +134,9 @@ class Incident:
 def _returns_too_often(fault: FaultReported, limits: Limits) -> bool:
     """Counts the fault; True when no further replay is to be tried."""
     if fault.cause == ASTRAY:
-        return limits.astray(fault.session.number)
+        return limits.count_astray(fault.session.number)
     real = fault.cause not in (VALIDATION, DIVERGENCE)
-    return real and limits.fault(fault.session.number, fault.sequence)
+    return real and limits.count_fault(fault.session.number, fault.sequence)
 
 
 def _end(worker: Worker) -> None:

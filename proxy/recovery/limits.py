@@ -33,26 +33,28 @@ class Limits:
         self._losses: dict[int, _Losses] = {}
         self._caught_up: dict[int, int] = {}  # session -> all ops up to this one have run since its worker was lost
 
-    def fault(self, session: int, sequence: int) -> bool:
-        """True when this fault is to be handed to the program."""
+    def count_fault(self, session: int, sequence: int) -> bool:
+        """Counts a fault. Returns True when it is to be handed to the program."""
         last, count = self._faults.get(session, (sequence, 0))
         count = count + 1 if last == sequence else 1
         self._faults[session] = (sequence, count)
         return count > REPLAYS_OF_A_FAULT
 
-    def astray(self, session: int) -> bool:
-        """A replay gave what steers the program otherwise, at whatever op. True when no more are to be tried."""
+    def count_astray(self, session: int) -> bool:
+        """Counts a replay in which something that steers the program differed. Returns True when no more are to be
+        tried."""
         self._astray[session] = self._astray.get(session, 0) + 1
         return self._astray[session] > REPLAYS_ASTRAY
 
-    def leads_astray(self, session: int) -> bool:
+    def prefers_older_boundary(self, session: int) -> bool:
         """Whether an older boundary is worth a try."""
         return self._astray.get(session, 0) > ASTRAY_BEFORE_OLDER
 
-    def loss(self, session: int, progress: tuple[int, int, int]) -> bool:
-        """True when the worker was lost too often at the same place. progress: prepared, executed, received.
+    def count_loss(self, session: int, progress: tuple[int, int, int]) -> bool:
+        """Counts a lost worker. Returns True when that was too often at the same place.
 
-        A worker that had nothing left to run did not die of an op, however often it is lost.
+        progress: prepared, executed, received. A worker that had nothing left to run did not die of an op, however
+        often it is lost.
         """
         if self._caught_up.get(session) == progress[2]:
             return False
@@ -62,8 +64,8 @@ class Limits:
         losses.count += 1
         return losses.count > LOSSES_WITHOUT_PROGRESS
 
-    def caught_up(self, session: int, received: int) -> None:
-        """A replay has run all ops of the session, of which this is the newest."""
+    def note_caught_up(self, session: int, received: int) -> None:
+        """A replay has run all ops of the session, up to this one."""
         self._caught_up[session] = received
         self._astray.pop(session, None)
 
@@ -85,8 +87,8 @@ class Attempts:
     def begin(self) -> None:
         self.count += 1
 
-    def interrupted(self, reached: tuple[int, ...]) -> bool:
-        """True when another one would be of no use."""
+    def count_interruption(self, reached: tuple[int, ...]) -> bool:
+        """Counts an attempt that was interrupted. Returns True when another one would be of no use."""
         further = reached > self._furthest
         self._furthest = max(reached, self._furthest)
         self._fruitless = 1 if further else self._fruitless + 1

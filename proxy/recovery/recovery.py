@@ -29,7 +29,7 @@ from .phases import Phase, PhaseEvent, Timeline
 from .replay import Replay, Stuck
 from .restore.restore import STEP_MS, CannotRestore, Restore
 from .restore.transfer import Transfers
-from .worker_calls import CALL_SECONDS, Asked, Calls, Interrupted, Refused
+from .worker_calls import CALL_SECONDS, Calls, CallsUnderWay, Interrupted, Refused
 
 _PHASES = tuple(Phase)
 
@@ -131,7 +131,7 @@ class Recovery:
         self.timeline.fire(PhaseEvent.FENCE)
         return epoch
 
-    def _begin_keeping(self, epoch: int) -> Asked | None:
+    def _begin_keeping(self, epoch: int) -> CallsUnderWay | None:
         """What survivors alone hold is copied while lost ranks are rebuilt: then survivors may be lost as well."""
         if not self._lost or not self._policies.peer_mode(self.group):
             return None
@@ -144,7 +144,7 @@ class Recovery:
             kept.futures[session.number].add_done_callback(functools.partial(_say_kept, session.label()))
         return kept
 
-    def _end_keeping(self, kept: Asked | None) -> None:
+    def _end_keeping(self, kept: CallsUnderWay | None) -> None:
         for number, reply in (self._calls.answers(kept) if kept is not None else {}).items():
             if not reply.complete:
                 session = self._registry.sessions.get(number)
@@ -162,7 +162,9 @@ class Recovery:
         for session in lost:
             position = self._positions[session.number]
             counts = session.number in self._suspect
-            if counts and self._limits.loss(session.number, (position.prepared, position.executed, position.received)):
+            if counts and self._limits.count_loss(
+                session.number, (position.prepared, position.executed, position.received)
+            ):
                 raise GivenUp(f"the worker of {session.label()} was lost again and again at the same place")
         self._suspect.clear()
         self.timeline.fire(PhaseEvent.REBUILD)
@@ -184,7 +186,7 @@ class Recovery:
 
     def _decide_and_restore(self, restore: Restore) -> None:
         peer_mode = self._policies.peer_mode(self.group)
-        older = any(self._limits.leads_astray(one.number) for one in self.group)
+        older = any(self._limits.prefers_older_boundary(one.number) for one in self.group)
         decision = decide(self.rank_positions(), peer_mode, older=older)
         self.decision = decision
         self.timeline.fire(PhaseEvent.DECIDE)
@@ -233,7 +235,7 @@ class Recovery:
         for one in self.group:
             position = self._positions.get(one.number)
             if position is not None and executed[one.number] >= position.received:
-                self._limits.caught_up(one.number, position.received)
+                self._limits.note_caught_up(one.number, position.received)
         if self.differences["bound"]:
             self.differences |= differences(self.group)
         self.timeline.fire(PhaseEvent.REPLAY)
@@ -270,7 +272,7 @@ class Recovery:
         for event in self._events.take(self._concerns):
             self.incident.add(event, self._limits)
         self.incident.kill_unusable()
-        if self.attempts.interrupted(reached):
+        if self.attempts.count_interruption(reached):
             times = self.attempts.count
             self.give_up(f"the recovery was interrupted {times} times and got no further, last because {why}")
             return False

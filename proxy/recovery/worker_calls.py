@@ -30,7 +30,7 @@ class Refused(Exception):
 
 
 @dataclass(eq=False)
-class Asked:
+class CallsUnderWay:
     """Calls under way, by session."""
 
     seconds: float
@@ -61,9 +61,9 @@ class Calls:
         """Several methods at once, each session once."""
         return self.answers(self.begin(requests, seconds))
 
-    def begin(self, requests: Mapping[str, list[tuple[Session, Any]]], seconds: float) -> Asked:
+    def begin(self, requests: Mapping[str, list[tuple[Session, Any]]], seconds: float) -> CallsUnderWay:
         """The same, without waiting: answers() does that later."""
-        asked = Asked(seconds)
+        asked = CallsUnderWay(seconds)
         for method, pairs in requests.items():
             for session, request in pairs:
                 worker = session.worker
@@ -76,7 +76,7 @@ class Calls:
                 asked.sessions[session.number] = session, method
         return asked
 
-    def answers(self, asked: Asked) -> dict[int, Any]:
+    def answers(self, asked: CallsUnderWay) -> dict[int, Any]:
         futures, methods = asked.futures, " and ".join(sorted({method for _, method in asked.sessions.values()}))
         if not self._events.wait(lambda: _over(futures), self._concerns, asked.seconds + 5):
             _cancel(futures)

@@ -107,7 +107,7 @@ class NodeService:
             try:
                 worker.stub.CloseSession(worker_pb2.SessionRequest(session=session.number), timeout=OPEN_SECONDS)
             except grpc.RpcError as error:
-                if rpc.answered(error):
+                if rpc.refused(error):
                     print(f"jitc-proxyd: closing session {session.number}: {error}", file=sys.stderr)
         worker.kill()
         return worker.ends_within(DYING_SECONDS)
@@ -159,11 +159,11 @@ class NodeService:
                 worker.stub.OpenSession(open_request(self._registry, session, rebuild=False), timeout=OPEN_SECONDS)
             except grpc.RpcError as error:
                 self._forget(session, worker)
-                if rpc.answered(error):
+                if rpc.refused(error):
                     why = rpc.status_of(error)[1]
                     refuse(context, grpc.StatusCode.INTERNAL, f"the worker cannot open a session: {why}")
                 continue
-            if self._opened(session, worker, context):
+            if self._enter_serving(session, worker, context):
                 return session
 
     def _new_worker(self, gpu: Gpu, context: Any, deadline: float) -> Worker:
@@ -192,8 +192,8 @@ class NodeService:
         if worker.ends_within(DYING_SECONDS):
             self._registry.free_slot(session)
 
-    def _opened(self, session: Session, worker: Worker, context: Any) -> bool:
-        """Enters it as serving; False when the worker was lost meanwhile (then it is opened again)."""
+    def _enter_serving(self, session: Session, worker: Worker, context: Any) -> bool:
+        """Enters the session as serving. Returns False when its worker was lost meanwhile (then it is opened again)."""
         with self._registry.changed:
             alive = worker.alive()
             if alive:

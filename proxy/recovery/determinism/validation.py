@@ -20,7 +20,7 @@ import grpc
 
 from jitc.v1 import worker_pb2
 
-from ...common.rpc import answered, status_of
+from ...common.rpc import refused, status_of
 from ...node.registry import Registry, Session, SessionState
 from ...node.workers.stats import session_stats
 from ..events import FaultReported, PendingValidation
@@ -141,7 +141,7 @@ class Validations:
                     self._waiting += pending  # it was asked for a step that another rank had passed
                     return
             except grpc.RpcError as error:
-                if not answered(error):
+                if not refused(error):
                     self._waiting += pending  # a dying worker; when it has been replaced
                     return
                 refusal = status_of(error)[1]

@@ -144,7 +144,7 @@ class Healings:
 
 
 def _ask_to_stop(sessions: Iterable[Session], boundary: int) -> list[str]:
-    """Asks the ranks to stop after the boundary. Returns why some will not: they are past it, or their worker is dying."""
+    """Asks the ranks to stop after the boundary. Returns why some will not: past it, or with a dying worker."""
     request = functools.partial(worker_pb2.HoldRequest, boundary=boundary)
     asked = [
         one.worker.stub.Hold.future(request(session=one.number), timeout=CALL_SECONDS)

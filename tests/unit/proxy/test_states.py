@@ -108,16 +108,16 @@ def test_transfers_never_overlap(sizes: list[int]) -> None:
 
 def test_a_fault_that_returns_is_handed_over() -> None:
     limits = Limits()
-    assert [limits.fault(1, 50) for _ in range(REPLAYS_OF_A_FAULT + 1)] == [False] * REPLAYS_OF_A_FAULT + [True]
-    assert not limits.fault(1, 51)
-    assert not limits.fault(1, 50)
+    assert [limits.count_fault(1, 50) for _ in range(REPLAYS_OF_A_FAULT + 1)] == [False] * REPLAYS_OF_A_FAULT + [True]
+    assert not limits.count_fault(1, 51)
+    assert not limits.count_fault(1, 50)
 
 
 def test_losses_count_only_without_progress() -> None:
     limits = Limits()
     for executed in range(20):
-        assert not limits.loss(1, (1, executed, executed))
-    given_up = [limits.loss(1, (1, 19, 19)) for _ in range(LOSSES_WITHOUT_PROGRESS)]
+        assert not limits.count_loss(1, (1, executed, executed))
+    given_up = [limits.count_loss(1, (1, 19, 19)) for _ in range(LOSSES_WITHOUT_PROGRESS)]
     assert given_up == [False] * (LOSSES_WITHOUT_PROGRESS - 1) + [True]
     limits.forget(1)
-    assert not limits.loss(1, (1, 19, 19))
+    assert not limits.count_loss(1, (1, 19, 19))

@@ -64,10 +64,10 @@ def test_the_software_device_is_deterministic_but_for_noise() -> None:
 
 def test_replays_astray_are_counted_whatever_the_op() -> None:
     limits = Limits()
-    assert [limits.astray(1) for _ in range(REPLAYS_ASTRAY + 1)] == [False] * REPLAYS_ASTRAY + [True]
-    assert limits.leads_astray(1) and not limits.leads_astray(2)
-    limits.caught_up(1, 10)
-    assert not limits.astray(1) and not limits.leads_astray(1)
+    assert [limits.count_astray(1) for _ in range(REPLAYS_ASTRAY + 1)] == [False] * REPLAYS_ASTRAY + [True]
+    assert limits.prefers_older_boundary(1) and not limits.prefers_older_boundary(2)
+    limits.note_caught_up(1, 10)
+    assert not limits.count_astray(1) and not limits.prefers_older_boundary(1)
     assert ASTRAY_BEFORE_OLDER < REPLAYS_ASTRAY
 
 
