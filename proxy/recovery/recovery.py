@@ -29,7 +29,7 @@ from .phases import Phase, PhaseEvent, Timeline
 from .replay import Replay, Stuck
 from .restore.restore import STEP_MS, CannotRestore, Restore
 from .restore.transfer import Transfers
-from .worker_calls import CALL_SECONDS, Calls, CallsUnderWay, Interrupted, Refused
+from .worker_calls import CALL_SECONDS, CallsUnderWay, Interrupted, Refused, WorkerCalls
 
 _PHASES = tuple(Phase)
 
@@ -69,7 +69,7 @@ class Recovery:
         self._positions: dict[int, Any] = {}
         self._lost: set[int] = set()
         self._suspect: set[int] = set()  # lost while they executed ops: an op of theirs may be what ends workers
-        self._calls = Calls(events, self._concerns)
+        self._calls = WorkerCalls(events, self._concerns)
         self._replay = Replay(self._calls, policies.replayed)
         self.transfers = Transfers(self._calls, registry.shared.segment_bytes)
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from ..node.registry import Session
-from .worker_calls import Calls
+from .worker_calls import WorkerCalls
 
 #: How often the replay's progress is asked for, and how long it may make none.
 POLL, SECONDS = 0.005, 600.0
@@ -26,7 +26,7 @@ class Replay:
     """Of one recovery, over all its attempts. progress: the newest op that a session has executed, and whether the ops
     after it wait for the program."""
 
-    def __init__(self, calls: Calls, progress: Callable[[Session], tuple[int, bool]]) -> None:
+    def __init__(self, calls: WorkerCalls, progress: Callable[[Session], tuple[int, bool]]) -> None:
         self._calls, self._progress = calls, progress
         self.furthest = 0  # ops, of all sessions together
 

@@ -38,7 +38,7 @@ class CallsUnderWay:
     sessions: dict[int, tuple[Session, str]] = field(default_factory=dict)
 
 
-class Calls:
+class WorkerCalls:
     """Of one recovery."""
 
     def __init__(self, events: EventQueue, concerns: Callable[[Event], bool]) -> None:

@@ -20,7 +20,7 @@ import grpc
 
 from ..common import paths, rpc
 from ..common.executor import Executor, Options
-from .control import Calls, WorkerControl
+from .control import CoordinatorClient, WorkerControl
 from .stream import SessionHandler
 from .warm import load_operators
 
@@ -36,13 +36,13 @@ def main() -> int:
         ctypes.CDLL(str(library))
         return load_operators(paths.operators_library()) if operators else ""
 
-    def make(options: Options, calls: Calls) -> Executor:
-        return Executor(library, options, calls)
+    def make(options: Options, coordinator: CoordinatorClient) -> Executor:
+        return Executor(library, options, coordinator)
 
     return serve(load, make)
 
 
-def serve(load: Callable[[bool], str], make: Callable[[Options, Calls], Executor]) -> int:
+def serve(load: Callable[[bool], str], make: Callable[[Options, CoordinatorClient], Executor]) -> int:
     """The worker's life. load: opens what is slow, operators if told to, whose path it returns; make: the executor."""
     arguments = _parse()
     if not _die_with(arguments.parent):
@@ -50,7 +50,7 @@ def serve(load: Callable[[bool], str], make: Callable[[Options, Calls], Executor
     faulthandler.enable()
     os.umask(0o177)
     sys.setswitchinterval(0.0005)
-    control = WorkerControl(make, load(arguments.operators), Calls(arguments.service))
+    control = WorkerControl(make, load(arguments.operators), CoordinatorClient(arguments.service))
     server = grpc.server(
         ThreadPoolExecutor(THREADS, "jitc-rpc"),
         handlers=[SessionHandler(control.executor, control.owners), control.handler()],

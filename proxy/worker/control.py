@@ -26,7 +26,7 @@ CUDA_ERROR_UNKNOWN = 999
 _SERVICE = worker_pb2.DESCRIPTOR.services_by_name["Worker"]
 
 
-class Calls:
+class CoordinatorClient:
     """The executor's questions, carried to the node service's coordinator."""
 
     def __init__(self, service: str) -> None:
@@ -59,10 +59,12 @@ class Calls:
 class WorkerControl:
     """State of the worker: no executor (a spare), or one."""
 
-    def __init__(self, make: Callable[[Options, Calls], Executor], operators: str, calls: Calls) -> None:
+    def __init__(
+        self, make: Callable[[Options, CoordinatorClient], Executor], operators: str, coordinator: CoordinatorClient
+    ) -> None:
         self._make = make
         self._operators = operators
-        self._calls = calls
+        self._coordinator = coordinator
         self.owners = Owners()
         self._executor: Executor | None = None
 
@@ -90,9 +92,9 @@ class WorkerControl:
     def _assign(self, request: Any) -> Message:
         if self._executor is not None:
             raise ExecutorError("this worker already serves a GPU")
-        self._calls.gpu = request.gpu
+        self._coordinator.gpu = request.gpu
         os.environ.update(request.environment)  # read by the driver and by NCCL when they are opened
-        self._executor = self._make(_options(request, self._operators), self._calls)
+        self._executor = self._make(_options(request, self._operators), self._coordinator)
         return worker_pb2.AssignReply(pid=os.getpid())
 
     def _open(self, request: Any) -> Message:

@@ -14,7 +14,7 @@ from jitc.v1 import worker_pb2
 
 from ...node.registry import Session
 from ..decide import RankPosition
-from ..worker_calls import Calls
+from ..worker_calls import WorkerCalls
 from .block_match import Block, plan
 from .transfer import BlockTransfer, TransferFailed, Transfers
 
@@ -33,7 +33,7 @@ class Restore:
 
     def __init__(
         self,
-        calls: Calls,
+        calls: WorkerCalls,
         transfers: Transfers,
         group: list[Session],
         positions: Mapping[int, RankPosition],

@@ -16,7 +16,7 @@ from jitc.v1 import worker_pb2
 
 from ...node.registry import Session
 from ...node.shared_memory import NoSpace, shared
-from ..worker_calls import Calls
+from ..worker_calls import WorkerCalls
 from .block_match import Block, Pair, Plan
 
 NCCL, HOST = "nccl", "host"
@@ -49,7 +49,7 @@ class BlockTransfer:
 class Transfers:
     """The transfers of one recovery, over all its attempts: which path they take, and what has moved."""
 
-    def __init__(self, calls: Calls, segment_bytes: Callable[[int], int]) -> None:
+    def __init__(self, calls: WorkerCalls, segment_bytes: Callable[[int], int]) -> None:
         self._calls, self._segment_bytes = calls, segment_bytes
         self._direct = True
         self.bytes = {NCCL: 0, HOST: 0}  # that have moved
