@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jitc.ops.table import ENUMS
-from jitc.ops.traits import ENUMS as TRAIT_ENUMS
+from jitc.ops import table, traits
 
 if TYPE_CHECKING:
     from jitc.v1.control_pb2 import Fault
@@ -68,7 +67,7 @@ FAULTS = (
 )  # fmt: skip
 KINDS = tuple(one.name for one in FAULTS)
 #: Where in a minibatch: in which phase an op is, or the point that it passes.
-OP_PHASES, POINTS = ENUMS["Phase"], TRAIT_ENUMS["Point"][1:]
+OP_PHASES, POINTS = table.ENUMS["Phase"], traits.ENUMS["Point"][1:]
 PHASES = (*OP_PHASES, *POINTS)
 LONELY_SKIP = "skip counts the matching ops of a boundary or a phase, and none is named"
 

@@ -281,7 +281,7 @@ _REFUSED = (
     ),
 )
 
-API = Api(
+DRIVER = Api(
     "CUDA driver",
     "driver",
     "libcuda.so.1",

@@ -1,4 +1,4 @@
-"""Physical memory, addresses and mappings of the driver API. Part of ``driver.py``.
+"""Physical memory, addresses and mappings of the driver API. Part of ``functions.py``.
 
 Addresses are the program's own and cost nothing; physical memory is held by the worker until it is mapped, and is
 an allocation like any other from then on. See docs/decisions.md.

@@ -23,7 +23,7 @@ from jitc.v1 import control_pb2
 from ...common.paths import MissingLibrary
 from ...common.rpc import status_of
 from ..options import complain
-from . import text as demo_text
+from . import text
 from .job import RANKS, DemoFailed, inject, report, service, train
 
 SCRIPT = Path(__file__).resolve().parents[3] / "examples" / "train_gpt.py"
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     except grpc.RpcError as error:
         return complain("jitc demo", f"the node service: {status_of(error)[1]}")
     summary = summarize(runs, args.steps)
-    demo_text.show(runs, summary)
+    text.show(runs, summary)
     if args.json:
         Path(args.json).write_text(json.dumps(summary, indent=1) + "\n")
     faults = summary["faults_injected"]
@@ -97,7 +97,7 @@ def perform(one: Run, steps: int) -> None:
     print(f"\n== {one.title}", flush=True)
     with tempfile.TemporaryDirectory(prefix="jitc-demo-") as name:
         folder = Path(name)
-        progress = demo_text.Progress(steps)
+        progress = text.Progress(steps)
         progress.say("starting the node service and its proxy servers")
         with service(folder, RANKS) as socket:
             if one.fault is not None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ...backends import KINDS
 from ...common.config import Config
-from . import processes as pids
+from . import processes
 from .watch import Watch
 from .worker import Worker, WorkerEvent, WorkerState
 
@@ -148,7 +148,7 @@ class Supervisor:
             command, pass_fds=[ready], stdin=subprocess.DEVNULL, stdout=2, cwd="/",
             env=self._environment(), start_new_session=True,
         )  # fmt: skip
-        return Worker(process, pids.open_process(process.pid), socket)
+        return Worker(process, processes.open_process(process.pid), socket)
 
     def _environment(self) -> dict[str, str]:
         threads = str(self._config.operator_threads())

@@ -16,7 +16,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import processes as pids
+from . import processes
 
 
 @dataclass(eq=False)
@@ -68,7 +68,7 @@ class Watch:
 
     def process(self, pid: int, callback: Callable[[], None]) -> Watched:
         """Calls back once when the process ends. Raises OSError when there is none."""
-        return self.readable(pids.open_process(pid), callback)
+        return self.readable(processes.open_process(pid), callback)
 
     def forget(self, watched: Watched) -> None:
         """Ends a watch that has not fired; harmless when it has."""

@@ -13,8 +13,8 @@ import grpc
 
 from ...common import rpc
 from ...common.state_machine import Machine
-from .. import socket_lock as sockets
-from . import processes as pids
+from .. import socket_lock
+from . import processes
 
 
 class WorkerState(Enum):
@@ -63,7 +63,7 @@ class Worker:
 
     def listens(self) -> bool:
         """Asked of its socket: a dying process has closed that before the kernel counts it as ended."""
-        return self.alive() and sockets.alive(self.socket)
+        return self.alive() and socket_lock.alive(self.socket)
 
     def ends_within(self, seconds: float) -> bool:
         """Waits for a process that seems to be dying; close() may come in between."""
@@ -72,7 +72,7 @@ class Worker:
         if descriptor < 0:
             return True
         try:
-            return pids.ends_within(descriptor, seconds)
+            return processes.ends_within(descriptor, seconds)
         finally:
             os.close(descriptor)
 
@@ -92,7 +92,7 @@ class Worker:
             return
         with self._opening:
             if self.descriptor >= 0:
-                pids.send(self.descriptor, self.pid, number)
+                processes.send(self.descriptor, self.pid, number)
 
     def kill_with_cause(self, cause: str, since: float) -> None:
         """Kills it for a cause that its death alone would not tell."""
