@@ -15,7 +15,7 @@ from typing import Any
 import grpc
 
 from .backends import open_backend
-from .backends.base import Watcher
+from .backends.base import HealthWatch
 from .common import rpc
 from .common.config import Config
 from .node.api.admin import AdminService, CoordinatorService
@@ -59,7 +59,7 @@ class Service:
         self._heartbeat = Heartbeat(self._supervisor.workers, config.hang_seconds)
         self._idle = IdleWorkers(self.registry, self._supervisor)
         self._joins = JoinWatch(self.registry, config.hang_seconds)
-        self._health: Watcher | None = None
+        self._health: HealthWatch | None = None
         self._attaches, self._commands = rpc.Waiting("jitc-attach", ATTACHES), rpc.Waiting("jitc-command", COMMANDS)
         self._node = NodeService(
             self.registry,

@@ -51,7 +51,7 @@ class HealthEvent:
     lost: bool = False  # the GPU is of no use until somebody resets it
 
 
-class Watcher(Protocol):
+class HealthWatch(Protocol):
     """A running watch over the health of all GPUs."""
 
     def stop(self) -> None: ...
@@ -66,5 +66,5 @@ class Backend(Protocol):
 
     def assignment(self, index: int) -> Assignment: ...
 
-    def watch(self, tell: Callable[[HealthEvent], None]) -> Watcher | None:
-        """Starts to watch, if the device can be watched; tell is called from a thread of its own."""
+    def watch(self, report: Callable[[HealthEvent], None]) -> HealthWatch | None:
+        """Starts to watch, if the device can be watched; report is called from a thread of its own."""

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from .base import Assignment, GpuFacts, HealthEvent, NoDevice, Watcher
+from .base import Assignment, GpuFacts, HealthEvent, HealthWatch, NoDevice
 
 if TYPE_CHECKING:
     from ..common.config import Config
@@ -32,7 +32,7 @@ class SoftwareBackend:
     def assignment(self, index: int) -> Assignment:
         return Assignment(memory_limit=self._memory, threads=self._threads)
 
-    def watch(self, tell: Callable[[HealthEvent], None]) -> Watcher | None:
+    def watch(self, report: Callable[[HealthEvent], None]) -> HealthWatch | None:
         return None
 
     def _facts(self, socket: str, index: int) -> GpuFacts:

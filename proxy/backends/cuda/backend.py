@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base import Assignment, GpuFacts, HealthEvent, NoDevice, Watcher
+from ..base import Assignment, GpuFacts, HealthEvent, HealthWatch, NoDevice
 from . import libraries, nvml, probe
 
 if TYPE_CHECKING:
@@ -83,9 +83,9 @@ class CudaBackend:
         """Of the driver and the libraries, as they say themselves."""
         return {"driver": self._driver["version"]} | {name: one["version"] for name, one in self._libraries.items()}
 
-    def watch(self, tell: Callable[[HealthEvent], None]) -> Watcher | None:
+    def watch(self, report: Callable[[HealthEvent], None]) -> HealthWatch | None:
         names = {self._visible_name(number): number for number in range(len(self._seen))}
-        return nvml.NvmlWatch({name: number for name, number in names.items() if name in self._physical}, tell)
+        return nvml.NvmlWatch({name: number for name, number in names.items() if name in self._physical}, report)
 
     def _memory(self, gpu: Mapping[str, Any]) -> int:
         share = int(gpu["memory"]) // self._share

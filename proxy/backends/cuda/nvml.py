@@ -67,9 +67,9 @@ def _text(value: str | bytes) -> str:
 class NvmlWatch:
     """Waits for Xid and ECC events of the GPUs, and tells them."""
 
-    def __init__(self, physical: Mapping[str, int], tell: Callable[[HealthEvent], None]) -> None:
+    def __init__(self, physical: Mapping[str, int], report: Callable[[HealthEvent], None]) -> None:
         """physical: the service's number of each GPU by NVML's uuid."""
-        self._tell = tell
+        self._report = report
         self._nvml = load()
         self._stopped = threading.Event()
         self._lost: set[int] = set()
@@ -136,7 +136,7 @@ class NvmlWatch:
             return
         nvml = self._nvml
         if event.eventType == nvml.nvmlEventTypeDoubleBitEccError:
-            self._tell(HealthEvent(number, "ecc-error", "NVML: uncorrectable (double bit) ECC error"))
+            self._report(HealthEvent(number, "ecc-error", "NVML: uncorrectable (double bit) ECC error"))
             return
         code = int(event.eventData)
         if code in APPLICATION:
@@ -145,7 +145,7 @@ class NvmlWatch:
             return
         if is_lost(code):
             self._lost.add(number)
-        self._tell(HealthEvent(number, "device-lost" if is_lost(code) else "xid", describe(code), is_lost(code)))
+        self._report(HealthEvent(number, "device-lost" if is_lost(code) else "xid", describe(code), is_lost(code)))
 
     def _number(self, device: Any) -> int | None:
         try:
@@ -163,4 +163,4 @@ class NvmlWatch:
             except self._nvml.NVMLError as error:
                 if error.value == self._nvml.NVML_ERROR_GPU_IS_LOST and number not in self._lost:
                     self._lost.add(number)
-                    self._tell(HealthEvent(number, "device-lost", f"NVML: {uuid} is lost", lost=True))
+                    self._report(HealthEvent(number, "device-lost", f"NVML: {uuid} is lost", lost=True))

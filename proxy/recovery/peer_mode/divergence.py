@@ -123,22 +123,22 @@ class Divergences:
         print(f"jitc-proxyd: job {found.job}: {text}", file=sys.stderr, flush=True)
         concerned = Ranks().union(*(one.concerned for one in found.splits))
         for session in found.by_rank(concerned | {found.by_rank()[0].number}):
-            _tell(session, text)
+            _notify(session, text)
 
     def documents(self) -> list[dict[str, Any]]:
         with self._lock:
             return [one.document() for one in self._found]
 
 
-def _tell(session: Session, text: str) -> None:
+def _notify(session: Session, text: str) -> None:
     """Nobody waits for it."""
     worker = session.worker
     if worker is not None:
         request = worker_pb2.TellRequest(session=session.number, text=text)
         answer = worker.stub.Tell.future(request, timeout=CALL_SECONDS)
-        answer.add_done_callback(functools.partial(_told, worker, session.label()))
+        answer.add_done_callback(functools.partial(_notified, worker, session.label()))
 
 
-def _told(worker: Worker, label: str, answer: Any) -> None:
+def _notified(worker: Worker, label: str, answer: Any) -> None:
     if worker.alive() and (answer.cancelled() or answer.exception() is not None):
         print(f"jitc-proxyd: {label} could not be told: {answer}", file=sys.stderr, flush=True)
