@@ -1,4 +1,7 @@
-"""The software device: GPUs in host memory, as many as were asked for."""
+"""The software device: as many GPUs in host memory as the service is configured for.
+
+Called by: backends.open_backend. Promise: a GPU's uuid depends on the service's socket and its number alone.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The `jitc` command.
 
-Promises: answers fast (nothing heavy is imported before it is needed); errors are one line that says
-what to do; --json documents and exit codes keep their form (docs/cli.md).
-Exit codes: 0 done, 1 failed, 2 wrong use, 3 no service; `jitc run` gives the program's own.
+Promises: it answers fast (nothing heavy is imported before it is needed); an error is one line that says what to do;
+--json documents and exit codes keep their form (docs/cli.md). Exit codes: 0 done, 1 failed, 2 wrong use, 3 no service;
+`jitc run` returns the program's own.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main(argv: list[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         result: int = arguments.act(arguments)
-        print(end="", flush=True)  # here, where what keeps it from being written can be said
+        print(end="", flush=True)  # here, where a failure to write can still be reported
         return result
     except CommandError as error:
         return complain("jitc", str(error), error.code)
@@ -62,7 +62,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _give_up_output() -> None:
-    """What is still in the buffer has nowhere to go; at the end, Python would complain about it."""
+    """Discards what is still in the buffer of standard output; Python would complain about it at exit."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

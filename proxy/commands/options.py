@@ -1,8 +1,8 @@
-"""What may be written on the commands' lines, and the one line that is said about anything else.
+"""The commands' options: how they are parsed, and the one-line message about a wrong value.
 
-Called by: proxyd.py, jitc.py, run.py, demo/command.py. Promises: a value that is taken here is one that a
-service can be started with; a mistake is one line on standard error that says what is allowed, with
-exit status 2; nothing heavy is imported before it is needed.
+Called by: proxyd.py, jitc.py, run.py, demo/command.py. Promises: a service can be started with any value that is
+accepted here; a mistake is one line on standard error that says what is allowed, with exit status 2; nothing heavy is
+imported before it is needed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SIZE = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)(?:([KMGT])i?)?B?", re.IGNORECASE | re.ASCII)
 _SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 _PAGE = 4096
-#: So much of a wrong value is repeated.
+#: Characters of a wrong value that a message repeats.
 _SHOWN = 60
 
 #: Options of --device cuda alone, and what they name.
@@ -36,7 +36,7 @@ LIBRARIES = {
 
 
 class CommandError(Exception):
-    """Told in one line; code is the exit status."""
+    """Reported in one line; code is the exit status."""
 
     def __init__(self, message: str, code: int = FAILED) -> None:
         super().__init__(message)
@@ -44,7 +44,7 @@ class CommandError(Exception):
 
 
 class Parser(argparse.ArgumentParser):
-    """Takes options by their whole names only; one line about a mistake, not the usage."""
+    """Accepts whole option names only; a mistake is one line, without the usage."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options, allow_abbrev=False)
@@ -54,14 +54,14 @@ class Parser(argparse.ArgumentParser):
 
 
 def complain(command: str, message: str, code: int = FAILED) -> int:
-    """Says it in one line, whatever is in it; returns the exit status."""
+    """Prints the message as one line, whatever characters it has. Returns the exit status."""
     line = "".join(one if one.isprintable() else repr(one)[1:-1] for one in " ".join(message.split("\n")))
     print(f"{command}: {line}", file=sys.stderr, flush=True)
     return code
 
 
 def shown(text: str) -> str:
-    """A wrong value as a message has it."""
+    """A wrong value as messages quote it."""
     return repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}..."
 
 
@@ -69,7 +69,7 @@ def shown(text: str) -> str:
 
 
 def number(least: int, most: int) -> Callable[[str], int]:
-    """Whole numbers, in the ten digits of ASCII."""
+    """Parser of whole numbers in ASCII digits."""
 
     def parse(text: str) -> int:
         value = int(text) if re.fullmatch("[0-9]{1,18}", text) else -1
@@ -109,12 +109,12 @@ def size(least: int, most: int, zero: str = "") -> Callable[[str], int]:
 
 
 def pinned_size(text: str) -> int:
-    """A size in whole pages that fits a session's range of addresses, or 0."""
+    """A size in whole pages that fits a session's address range, or 0."""
     return size(config.PINNED_LEAST, config.PINNED_MOST, "none")(text) // _PAGE * _PAGE
 
 
 def socket_path(text: str) -> str:
-    """An absolute path that can be a socket's."""
+    """An absolute path that a socket can have."""
     try:
         path = os.path.abspath(text)
     except OSError:
@@ -129,7 +129,7 @@ def socket_path(text: str) -> str:
 
 
 def chosen_socket(named: str | None) -> str:
-    """What --socket named, else the default. Raises CommandError for a default that can be none."""
+    """The path that --socket names, else the default. Raises CommandError for a default that no socket can have."""
     if named is not None:
         return named
     try:
@@ -139,7 +139,7 @@ def chosen_socket(named: str | None) -> str:
 
 
 def writable_folder(text: str) -> str:
-    """Tried out: what may be written where is known to the kernel alone."""
+    """A folder in which a file can be made. It is tried: only the kernel knows what may be written where."""
     from ..node.shared_memory import NoSpace, spill_file
 
     if not os.path.isdir(text):
@@ -153,7 +153,7 @@ def writable_folder(text: str) -> str:
 
 
 def new_file(text: str) -> str:
-    """Nothing is written yet."""
+    """A path that can be written to; nothing is written yet."""
     path = os.path.abspath(text)
     target = path if os.path.exists(path) else os.path.dirname(path)
     if not text or os.path.isdir(path) or not os.access(target, os.W_OK):
@@ -176,7 +176,7 @@ def _written(value: int) -> str:
 
 
 def add_device_options(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    """The options that `jitc run` has too."""
+    """The options that jitc-proxyd and `jitc run` share."""
     add = parser.add_argument
     return [
         add("--device", choices=tuple(KINDS), default="software", help="kind of device (%(default)s)"),
@@ -219,7 +219,7 @@ def add_device_options(parser: argparse.ArgumentParser) -> list[argparse.Action]
 
 
 def check_device_options(arguments: argparse.Namespace) -> None:
-    """What each option alone cannot say. Raises CommandError."""
+    """Checks combinations of options. Raises CommandError."""
     kind = KINDS[arguments.device]
     if not kind.runs_kernels:
         cuda = [name for name in LIBRARIES if getattr(arguments, name)]

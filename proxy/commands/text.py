@@ -1,4 +1,4 @@
-"""The jitc command's documents for people."""
+"""The jitc command's documents as text. Called by: jitc.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What a node service is told at its start."""
+"""The configuration of a node service, and the limits of its values.
+
+Called by: the commands (which make it), the service and everything in it. Promise: it does not change while the service
+lives, and its defaults are those of the command line.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +75,7 @@ def _library_shared() -> Shared:
 
 @dataclass(frozen=True)
 class Config:
-    """All of it is fixed for the service's life."""
+    """Fixed for the service's life."""
 
     socket: str
     device: str = "software"
@@ -102,9 +106,9 @@ class Config:
         return self.threads or max(1, len(os.sched_getaffinity(0)) // max(1, self.gpus))
 
     def private_directory(self) -> Path:
-        """Workers' sockets lie here; also the lock that says that the service lives."""
+        """Holds the workers' sockets, and the lock that shows that the service is alive."""
         return Path(self.socket + ".d")
 
     def images_directory(self) -> Path:
-        """Module images that programs sent; gone with the service."""
+        """Module images that programs have sent; removed with the service."""
         return self.private_directory() / "images"

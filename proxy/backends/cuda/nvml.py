@@ -1,7 +1,7 @@
-"""NVML through nvidia-ml-py: which physical GPUs there are, and what happens to them.
+"""NVML through nvidia-ml-py: which physical GPUs exist, and what happens to them.
 
-Called by: backend.py. Promises: nothing here touches CUDA, so that the service never holds a context; what is
-missing is told with the package and the command that bring it; the watch's thread ends with stop().
+Called by: backend.py. Promises: nothing here touches CUDA, so that the service never holds a context; a message about
+something missing names the package and the command that provide it; the watch's thread ends with stop().
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _text(value: str | bytes) -> str:
 
 
 class NvmlWatch:
-    """Waits for Xid and ECC events of the GPUs, and tells them."""
+    """Waits for Xid and ECC events of the GPUs, and reports them."""
 
     def __init__(self, physical: Mapping[str, int], report: Callable[[HealthEvent], None]) -> None:
         """physical: the service's number of each GPU by NVML's uuid."""
@@ -84,13 +84,13 @@ class NvmlWatch:
         self._stopped.set()
         self._thread.join(10)
         if self._thread.is_alive():
-            return  # a driver that does not come back must not keep the service from ending
+            return  # a driver that hangs must not keep the service from ending
         if self._events is not None:
             self._nvml.nvmlEventSetFree(self._events)
         self._nvml.nvmlShutdown()
 
     def _event_set(self) -> Any:
-        """None where NVML cannot tell events, in some sandboxes: then a lost GPU is still looked for."""
+        """None where NVML cannot deliver events, as in some sandboxes; lost GPUs are still looked for."""
         try:
             return self._nvml.nvmlEventSetCreate()
         except self._nvml.NVMLError as error:
@@ -140,7 +140,7 @@ class NvmlWatch:
             return
         code = int(event.eventData)
         if code in APPLICATION:
-            # The context that it concerns gets a sticky error itself; one that we killed gets nothing any more.
+            # The context concerned gets a sticky error by itself; a context of a killed worker needs nothing.
             print(f"jitc-proxyd: physical GPU {number}: {describe(code)}; left to the worker", file=sys.stderr)
             return
         if is_lost(code):

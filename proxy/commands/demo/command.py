@@ -1,9 +1,9 @@
 """``jitc demo``: a training job loses a GPU's proxy server twice and never knows.
 
-Trains examples/train_gpt.py three times on the software device: without a fault, with the worker of GPU 1
-killed in the middle of a backward pass, and in the middle of an optimizer step; then compares losses, weights
-and optimizer state bit by bit. Called by: the jitc command (`run`), `make demo`. Promise: exit status 0 only
-when everything is identical and every fault fired and was recovered.
+Trains examples/train_gpt.py three times on the software device: without a fault, with the worker of GPU 1 killed in the
+middle of a backward pass, and in the middle of an optimizer step. Then it compares losses, weights and optimizer state
+bit by bit. Called by: the jitc command (`run`), `make demo`. Promise: exit status 0 only when everything is identical
+and every fault fired and was recovered.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ class Shown(Protocol):
 
 
 class Progress:
-    """One line that changes on a terminal; elsewhere a line now and then."""
+    """A line that is rewritten on a terminal; elsewhere a new line from time to time."""
 
     def __init__(self, steps: int) -> None:
         self._steps = steps

@@ -1,6 +1,6 @@
-"""The Admin and Coordinator services: the jitc command's and the workers' questions.
+"""The Admin and Coordinator services: the questions of the jitc command and of workers.
 
-The JSON documents' form is given in docs/cli.md and is kept stable.
+Called by: gRPC threads. Promises: the JSON documents keep the form that docs/cli.md gives; every refusal says why.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..workers.stats import stats_of
 
 
 class Records(Protocol):
-    """What the coordinator has done, and can be asked to do."""
+    """The coordinator's records, and what it can be asked to do."""
 
     def recoveries(self) -> list[dict[str, Any]]: ...
 
@@ -129,7 +129,7 @@ class AdminService:
 
 
 def _wait(done: threading.Event, wait_ms: int, context: Any) -> None:
-    """Until it is, the time is over or the caller has gone."""
+    """Until the event is set, the time is over or the caller has hung up."""
     deadline = time.monotonic() + wait_ms / 1000
     while not done.wait(min(0.5, max(0.0, deadline - time.monotonic()))):
         if time.monotonic() >= deadline or not context.is_active():
@@ -154,7 +154,7 @@ def _session(session: Session, job: str, stats: dict[str, Any], waiting_for: str
 
 
 class CoordinatorService:
-    """Workers' questions, in gRPC threads; recoveries themselves run in the coordinator's own thread."""
+    """Workers' questions, answered in gRPC threads; recoveries run in threads of their own."""
 
     def __init__(self, registry: Registry, faults: FaultInjector, report: Callable[[Any], None]) -> None:
         self._registry, self._faults, self._report = registry, faults, report
@@ -168,7 +168,7 @@ class CoordinatorService:
         with registry.changed:
             session = registry.sessions.get(request.session)
             if session is None or session.epoch != request.epoch:
-                return control_pb2.JoinReply(superseded=True)  # its worker hears of the recovery, or of the end, soon
+                return control_pb2.JoinReply(superseded=True)  # its worker soon learns of the recovery, or of the end
             try:
                 one = registry.communicators.join(session, request.unique_id, request.ranks, request.rank)
             except Refusal as refusal:
