@@ -1,9 +1,9 @@
-"""The coordinator of one node: takes what happens and gives each job that has a fault a recovery of its own.
+"""The coordinator of one node: takes events, and gives each job that has a fault a recovery of its own.
 
 Called by: the service (start, stop), the supervisor (a worker died), the Coordinator service (a fault was reported),
-the Node service (a session closed). Promises: a job has one recovery at a time, and whatever else happens to it is
-told to that; jobs are recovered side by side; an exception that nobody expected ends the job that it concerns, with
-the reason, and no other.
+the Node service (a session closed). Promises: a job has one recovery at a time, which gets all further events of the
+job; jobs are recovered side by side; an unexpected exception ends the job that it concerns, with the reason, and no
+other.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from .recovery import Recovery
 from .report import Reports
 
 IDLE_SECONDS = 0.25
-#: Between looks at a group that is being measured: two boundaries in a row must be caught.
+#: Between looks at a group that is being measured: two successive boundaries must be caught.
 MEASURING_SECONDS = 0.02
 
 
@@ -76,7 +76,7 @@ class Coordinator:
         for job in self._jobs:
             job.stop()
 
-    # -- what happens (any thread) ------------------------------------------------------------------
+    # -- events (any thread) ------------------------------------------------------------------------
 
     def worker_died(self, worker: Worker) -> None:
         self._events.put(WorkerDied(worker, worker.unhealthy_since or worker.noticed_dead))
@@ -92,7 +92,7 @@ class Coordinator:
             )
 
     def gpu_unhealthy(self, event: HealthEvent) -> None:
-        """All virtual GPUs of the physical one are concerned; a lost one is of no use from now on."""
+        """Concerns all virtual GPUs of the physical one; a lost GPU cannot be used from now on."""
         with self._registry.changed:
             gpus = [gpu for gpu in self._registry.gpus if gpu.facts.physical == event.physical]
             for gpu in gpus:
@@ -104,7 +104,7 @@ class Coordinator:
             self._events.put(GpuUnhealthy(gpu, worker, event.cause, event.message))
 
     def validate(self, gpu: int) -> PendingValidation:
-        """Has a minibatch of the job on this GPU run twice; what is returned is done when it has."""
+        """Has a minibatch of the job on this GPU run twice. What is returned is done when it has."""
         pending = PendingValidation(gpu)
         self._events.put(ValidationWanted(pending))
         return pending
@@ -130,7 +130,7 @@ class Coordinator:
                 self._defect(event, error)
 
     def _defect(self, event: Event | None, error: Exception) -> None:
-        """Nobody will come back to what was dropped here: fenced sessions must not wait for ever."""
+        """The event is dropped and nothing will come back to it: fenced sessions must not wait without end."""
         session = getattr(event, "session", None)
         if isinstance(event, WorkerDied):
             session = self._registry.on_worker(event.worker)
@@ -169,7 +169,7 @@ class Coordinator:
             self._recover(report, report.session, report.noticed)
 
     def _worker_died(self, death: WorkerDied) -> None:
-        """A worker that nobody used is replaced by idle.py; there is nothing to recover."""
+        """A worker without a session is replaced by idle.py; there is nothing to recover."""
         session = self._registry.on_worker(death.worker)
         if session is not None and session.state is not SessionState.FAILED:
             self._recover(replace(death, session=session), session, death.noticed)
@@ -181,7 +181,7 @@ class Coordinator:
     def _gpu_unhealthy(self, unhealthy: GpuUnhealthy) -> None:
         worker = unhealthy.worker
         if not worker.alive():
-            return  # it has been replaced since, for another sign of the same incident
+            return  # it has been replaced since, for another event of the same incident
         session = self._registry.on_worker(worker)
         if session is not None and session.state is not SessionState.FAILED:
             self._recover(replace(unhealthy, session=session), session, unhealthy.noticed)
@@ -191,7 +191,7 @@ class Coordinator:
     # -- recoveries ---------------------------------------------------------------------------------
 
     def _recover(self, first: Event, session: Session, noticed: float) -> None:
-        """Tells the recovery that the session's job has already, or begins one."""
+        """Hands the event to the recovery of the session's job, or begins one."""
         group = self._registry.group([session]) or [session]
         under_way = [job for job in self._jobs if job.touches(group)]
         for other in under_way[1:]:  # a communicator has made one job of two
@@ -236,7 +236,7 @@ class Coordinator:
             worker.close()
         for event in job.unread():
             self._events.put(event)
-        if recovery.failure or not recovery.incident.validates():  # else its verdict is reported instead
+        if recovery.failure or not recovery.incident.validates():  # a validation's verdict is reported instead
             stopped = [one.disturbed(recovery.involved()) for one in (self.validations, self._healings)]
             self._report(recovery)
             for report in stopped:

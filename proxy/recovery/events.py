@@ -1,4 +1,8 @@
-"""What the coordinator is told, and its queue."""
+"""The events that the coordinator handles, and their queue.
+
+Called by: the coordinator, jobs and recoveries; gRPC threads and the watch thread put events. Promises: an event is
+immutable; a queue keeps the order of its events and may be used by any thread.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ if TYPE_CHECKING:
 class WorkerDied:
     worker: Worker
     noticed: float
-    session: Session | None = None  # that it served, once the coordinator has looked
+    session: Session | None = None  # which it served; the coordinator fills it in
 
 
 class PendingValidation:
@@ -39,7 +43,7 @@ class PendingValidation:
 
 @dataclass(frozen=True)
 class FaultReported:
-    """A session says that it cannot go on (ReportFault)."""
+    """A session reports that it cannot go on (ReportFault)."""
 
     session: Session
     sequence: int
@@ -56,7 +60,7 @@ class FaultReported:
 
 @dataclass(frozen=True)
 class GpuUnhealthy:
-    """The device's own monitoring says so (Xid, ECC); told for each worker that uses the GPU."""
+    """The device's own monitoring reports it (Xid, ECC); there is one event for each worker that uses the GPU."""
 
     gpu: Gpu
     worker: Worker
@@ -78,7 +82,7 @@ class ValidationWanted:
 
 @dataclass(frozen=True)
 class RecoveryEnded:
-    """Of a job; told by the recovery's own thread."""
+    """Put by the thread of the job's recovery."""
 
     job: Job
 
@@ -87,7 +91,7 @@ Event = WorkerDied | FaultReported | GpuUnhealthy | SessionClosed | ValidationWa
 
 
 class EventQueue:
-    """A queue that can be looked through, waited at, and emptied of what concerns somebody."""
+    """A queue that can be searched, waited for, and emptied of the events that concern a caller."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -105,7 +109,7 @@ class EventQueue:
             self._changed.notify_all()
 
     def poke(self, *_: object) -> None:
-        """Something that a waiter looks at may have changed."""
+        """Has waiting threads check their conditions again."""
         with self._changed:
             self._changed.notify_all()
 
@@ -119,7 +123,7 @@ class EventQueue:
             return self._queue.pop(0) if self._queue and not self._stopped else None
 
     def take(self, mine: Callable[[Event], bool]) -> list[Event]:
-        """Takes out what is mine; the rest keeps its order."""
+        """Takes out the events that are mine; the others keep their order."""
         with self._changed:
             taken = [one for one in self._queue if mine(one)]
             self._queue = [one for one in self._queue if not any(one is other for other in taken)]
@@ -130,7 +134,7 @@ class EventQueue:
             return any(wanted(one) for one in self._queue)
 
     def wait(self, done: Callable[[], bool], broken: Callable[[Event], bool], timeout: float) -> bool:
-        """Until done() (True), or something in the queue breaks it, the time is over, or all stops (False)."""
+        """Waits until done() (True), or until an event breaks the wait, the time is over, or it stops (False)."""
 
         def over() -> bool:
             return done() or self._stopped or any(broken(one) for one in self._queue)

@@ -1,4 +1,8 @@
-"""What went wrong, collected over one recovery: lost workers, reported faults, whose they are."""
+"""What went wrong in one recovery: lost workers, reported faults, and whose faults they are.
+
+Called by: the coordinator (which begins it), recoveries (which add to it). Promise: every event counts once towards the
+limits, and only the sessions that an event names are involved.
+"""
 
 from __future__ import annotations
 
@@ -10,30 +14,30 @@ from ..node.workers.worker import Worker
 from .events import Event, FaultReported, GpuUnhealthy, SessionClosed, WorkerDied
 from .limits import Limits
 
-#: Nothing but the worker's end stops such a kernel, also where it is the program's own in the end.
+#: Only the worker's end stops such a kernel, also where it turns out to be the program's own fault.
 HUNG = "hung-kernel"
 
-#: After these the device's context is of no use: its worker is replaced, as a process would be on a GPU.
-#: Not "hung-collective": every rank of the communicator reports that, and replacing all of them would lose the state
-#: that they have of each other. The fence gives their collectives up; a worker whose device does not come to rest
-#: then ends itself, and the rank that really hangs is found by its kernel or its silence.
+#: After these the device's context cannot be used any more, so its worker is replaced.
+#: Not "hung-collective": every rank of the communicator reports it, and replacing all of them would lose the state that
+#: they have of each other. The fence gives their collectives up; a worker whose device does not come to rest then ends
+#: itself, and the rank that really hangs is found by its kernel or its silence.
 RESTART_CAUSES = ("sticky-error", "device-lost", "ecc-error", "xid", HUNG)
 
-#: No replay helps: what the op waits for is another process that has ended. The program's own at the first time.
+#: The op waits for a process that has ended, so no replay helps: the program gets the error the first time.
 OWN_CAUSES = ("communicator-ended",)
 
-#: A replay within bounds gave what steers the program otherwise: another replay may not.
+#: In a replay something that steers the program differed; in another replay it may not.
 ASTRAY = "replay-astray"
 
-#: No fault: the session has stopped to have its minibatch run twice (validation.py).
+#: Not a fault: the session has stopped to have its minibatch run twice (validation.py).
 VALIDATION = "validation"
-#: Nor is this: it has stopped so that an odd replica can be healed (healing.py).
+#: Not a fault: the session has stopped so that an odd replica can be healed (healing.py).
 DIVERGENCE = "replica-divergence"
 
 
 @dataclass(eq=False)
 class Incident:
-    """Starts with one event; a recovery adds those that come while it runs."""
+    """Begins with one event; a recovery adds those that come while it runs."""
 
     detect_seconds: float = 0.0
     since: float = field(default_factory=time.monotonic)
@@ -65,7 +69,7 @@ class Incident:
         self._sessions += [session for session in sessions if session not in self._sessions]
 
     def inherit(self, other: Incident) -> None:
-        """Takes over what another recovery was about."""
+        """Takes over the incident of another recovery."""
         self.dead += other.dead
         self._unhealthy += other._unhealthy
         self._faults += other._faults
@@ -78,27 +82,27 @@ class Incident:
         return [one for one in self._sessions if one.state not in (SessionState.CLOSED, SessionState.FAILED)]
 
     def job(self, registry: Registry) -> str:
-        """Its name, also when the sessions have ended."""
+        """The job's name, also when its sessions have ended."""
         return registry.job_of(self._sessions[0]) if self._sessions else ""
 
     def reported_causes(self) -> list[str]:
-        """The causes; of a validation only when there is no other."""
+        """The causes; that of a validation only when there is no other."""
         return [cause for cause in self.causes if cause != VALIDATION] or self.causes
 
     def validates(self) -> bool:
-        """Nothing is wrong: ranks have stopped to be taken back."""
+        """Nothing is wrong: ranks have stopped to be validated."""
         return self.causes == [VALIDATION]
 
     def own_faults(self) -> list[tuple[Session, FaultReported]]:
-        """The program's own: they came back at the same op after enough replays."""
+        """The program's own faults: they came back at the same op after enough replays."""
         return [(fault.session, fault) for fault, own in self._faults if own]
 
     def failed_at(self, session: Session) -> int:
-        """The newest op that has failed for it, 0: none."""
+        """The newest op that has failed in the session; 0: none."""
         return max((fault.sequence for fault, _ in self._faults if fault.session is session), default=0)
 
     def kill_unusable(self) -> None:
-        """Ends workers whose device is of no use any more, and waits for their end."""
+        """Kills workers whose device cannot be used any more, and waits for their end."""
         for fault, own in self._faults:
             worker = fault.session.worker
             bears_a_fence = fault.cause not in RESTART_CAUSES or (own and fault.cause != HUNG)
@@ -112,7 +116,7 @@ class Incident:
         return any(session in sessions for session in self._sessions)
 
     def concerns(self, event: Event, group: list[Session], replaying: bool) -> bool:
-        """Whether the recovery of this group has to start again because of what it was told."""
+        """Whether the event makes the recovery of this group start again."""
         if isinstance(event, (WorkerDied, GpuUnhealthy)):
             session = event.session
             if session is not None and session.state in (SessionState.FAILED, SessionState.CLOSED):
@@ -132,7 +136,7 @@ class Incident:
 
 
 def _returns_too_often(fault: FaultReported, limits: Limits) -> bool:
-    """Counts the fault; True when no further replay is to be tried."""
+    """Counts the fault. Returns True when no further replay is to be tried."""
     if fault.cause == ASTRAY:
         return limits.count_astray(fault.session.number)
     real = fault.cause not in (VALIDATION, DIVERGENCE)

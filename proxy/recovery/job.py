@@ -1,7 +1,7 @@
-"""A job that is being recovered: its recovery in a thread of its own, and what it is told meanwhile.
+"""A job that is being recovered: its recovery in a thread of its own, and the queue of its events.
 
-Called by: the coordinator. Promises: jobs do not wait for each other; the end is told as RecoveryEnded, also when the
-recovery fails in a way that nobody thought of: then this job is given up with the reason, and no other.
+Called by: the coordinator. Promises: jobs do not wait for each other; RecoveryEnded follows in any case, also when the
+recovery raises an unexpected exception: this job is then given up with the reason, and no other.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .ending import of_defect
 from .events import Event, EventQueue, RecoveryEnded
 from .recovery import Recovery
 
-#: For a recovery that is told to stop: calls under way are given up at once.
+#: Time for a recovery to stop: calls under way are given up at once.
 STOP_SECONDS = 30.0
 
 
@@ -31,7 +31,7 @@ class Job:
         self._thread.start()
 
     def touches(self, sessions: list[Session]) -> bool:
-        """Whether what concerns them concerns this recovery."""
+        """Whether events of these sessions concern this recovery."""
         recovery = self.recovery
         return recovery.incident.touches(sessions) or any(session in sessions for session in recovery.group)
 
@@ -39,7 +39,7 @@ class Job:
         self._events.put(event)
 
     def unread(self) -> list[Event]:
-        """What came when the recovery was over already."""
+        """Events that came after the recovery was over."""
         return self._events.take(lambda _: True)
 
     def stop(self) -> None:

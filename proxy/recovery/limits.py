@@ -1,7 +1,7 @@
 """When to stop trying: a fault that returns at the same op, deaths and attempts without progress.
 
-Called by: recoveries, each for its own sessions. A fault that comes back at the same op after two
-replays is the program's own, and it gets its CUDA error.
+Called by: recoveries, each for its own sessions. Promise: a fault that comes back at the same op after two replays is
+the program's own, which gets its CUDA error; progress resets the counts.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 #: Replays of one op that fails each time.
 REPLAYS_OF_A_FAULT = 2
-#: Replays of which each went another way than the program, and after which an older boundary is tried.
+#: Replays that went another way than the program: when to give up, and after how many to try an older boundary.
 REPLAYS_ASTRAY, ASTRAY_BEFORE_OLDER = 5, 2
-#: Losses of a worker without any progress between them.
+#: Losses of a worker without progress in between.
 LOSSES_WITHOUT_PROGRESS = 3
-#: Attempts of one recovery, in a row, of which none gets further than one before it.
+#: Successive attempts of one recovery, none of which gets further than one before it.
 ATTEMPTS_WITHOUT_PROGRESS = 8
 
 
@@ -25,11 +25,11 @@ class _Losses:
 
 
 class Limits:
-    """Counts per session."""
+    """Counts by session."""
 
     def __init__(self) -> None:
         self._faults: dict[int, tuple[int, int]] = {}  # session -> (sequence, how often)
-        self._astray: dict[int, int] = {}  # session -> replays since the last one that went as the program had
+        self._astray: dict[int, int] = {}  # session -> replays astray since the last one that was not
         self._losses: dict[int, _Losses] = {}
         self._caught_up: dict[int, int] = {}  # session -> all ops up to this one have run since its worker was lost
 
@@ -47,7 +47,7 @@ class Limits:
         return self._astray[session] > REPLAYS_ASTRAY
 
     def prefers_older_boundary(self, session: int) -> bool:
-        """Whether an older boundary is worth a try."""
+        """Whether a replay from an older boundary is worth a try."""
         return self._astray.get(session, 0) > ASTRAY_BEFORE_OLDER
 
     def count_loss(self, session: int, progress: tuple[int, int, int]) -> bool:
@@ -77,7 +77,7 @@ class Limits:
 
 
 class Attempts:
-    """Of one recovery. How far one got is compared as a tuple: the phase, then what it had replayed."""
+    """The attempts of one recovery. Progress is compared as a tuple: the phase, then the ops replayed."""
 
     def __init__(self) -> None:
         self.count = 0

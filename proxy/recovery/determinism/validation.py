@@ -27,11 +27,11 @@ from ..events import FaultReported, PendingValidation
 from ..report import differences_text
 from .tolerance import Tolerances, together
 
-#: Steps between the newest boundary and the step that is asked for; more when the job is too fast for it.
+#: Steps from the newest boundary to the step to stop at; larger ones are tried when the job is too fast.
 AHEAD = (2, 4, 16, 64, 256)
-#: For the other ranks to come to the same step, and for the replay; then it was in vain.
+#: Time for the other ranks to come to the same step, and for the replay; after that the run ends.
 GATHER_SECONDS, VERDICT_SECONDS = 30.0, 120.0
-#: Between looks for jobs whose turn has come, and the boundary of the first one.
+#: Between looks for jobs that are due, and the boundary of a job's first validation.
 LOOK_SECONDS, FIRST = 5.0, 100
 CALL_SECONDS = 10.0
 #: Documents kept for `jitc report`.
@@ -62,7 +62,7 @@ class Validations:
     def __init__(self, registry: Registry, every: int, tolerances: Tolerances) -> None:
         self._registry, self._every, self._tolerances = registry, every, tolerances
         self._runs: list[_Run] = []
-        self._waiting: list[PendingValidation] = []  # until a worker has been replaced
+        self._waiting: list[PendingValidation] = []  # for a worker to be replaced, or a rank to go on
         self._newest: dict[int, int] = {}  # session -> step of its newest validation
         self._looked = time.monotonic()
         self._lock = threading.Lock()
@@ -73,7 +73,7 @@ class Validations:
             return list(self._documents)
 
     def busy(self) -> bool:
-        """Whether ranks are stopped for it; then ticks must come fast."""
+        """Whether ranks are stopped for a validation; ticks must come fast then."""
         return any(run.arrived for run in self._runs)
 
     def want(self, validation: PendingValidation) -> None:
@@ -88,7 +88,7 @@ class Validations:
         return self._begin(group, [validation])
 
     def arrived(self, report: FaultReported) -> FaultReported | None:
-        """A rank has stopped. The report to recover from once all have, or when nobody asked for it."""
+        """A rank has stopped. Returns the report to recover from, once all ranks have, or when no run waits for it."""
         run = next((one for one in self._runs if report.session in one.members and not one.replaying), None)
         if run is None:
             return report
@@ -99,7 +99,8 @@ class Validations:
         return report
 
     def tick(self) -> FaultReported | None:
-        """Collects verdicts, begins what is due. A report to recover from: a rank is stopped for too long."""
+        """Collects verdicts and begins what is due. Returns a report to recover from when a rank is stopped for too
+        long."""
         overdue = None
         waiting, self._waiting = self._waiting, []
         for validation in waiting:
@@ -116,12 +117,13 @@ class Validations:
         return overdue
 
     def closed(self, session: Session) -> FaultReported | None:
-        """Its process has ended. A report to recover from: another rank is stopped for a validation that is over."""
+        """Its process has ended. Returns a report to recover from when another rank is stopped for a run that has
+        ended."""
         self._newest.pop(session.number, None)
         return self._interrupt([session], "a process has ended")
 
     def disturbed(self, group: list[Session]) -> FaultReported | None:
-        """They were recovered from a fault: what ranks had measured may be gone. As closed()."""
+        """The sessions were recovered from a fault, so measurements of ranks may be gone. Returns as closed() does."""
         return self._interrupt(group, "a fault came in between")
 
     def _interrupt(self, sessions: list[Session], why: str) -> FaultReported | None:
@@ -194,7 +196,7 @@ class Validations:
             stats = [session_stats(one) for one in group]
             if min(int(one.get("boundary", 0)) for one in stats) < due:
                 continue
-            # What steers the program may come out otherwise; nobody has asked for that risk.
+            # What steers the program may come out differently: a risk that is only taken on request.
             if not (self._tolerances.careful and any(one.get("steering_reads") for one in stats)):
                 self._begin(group, [])
 
