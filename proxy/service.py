@@ -1,7 +1,7 @@
 """The node service, assembled: socket, memory, workers, coordinator, gRPC server.
 
-Called by: proxyd.py, tests. Promise: start() returns when every GPU is served and the socket answers;
-stop() leaves no process, socket or file.
+Called by: proxyd.py, tests. Promises: when start() returns, every GPU is served and the socket answers; stop() leaves
+no process, socket or file.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ATTACHES, COMMANDS = 256, 64
 
 
 class Service:
-    """One node service. Raises NoDevice, SocketInUse or NoSpace when it cannot be."""
+    """One node service. Raises NoDevice, SocketInUse or NoSpace when it cannot be made."""
 
     def __init__(self, config: Config) -> None:
         self.config = config
@@ -83,35 +83,35 @@ class Service:
         self._listen()
 
     def recoveries(self) -> list[dict[str, Any]]:
-        """The documents of `jitc report`."""
+        """The recoveries' documents for `jitc report`."""
         return self._coordinator.reports.documents()
 
     def validations(self) -> list[dict[str, Any]]:
-        """Verdicts so far, as in `jitc report`."""
+        """The validations' documents for `jitc report`."""
         return self._coordinator.validations.documents()
 
     def divergences(self) -> list[dict[str, Any]]:
-        """Replicas that have stopped agreeing, as in `jitc report`."""
+        """The divergences' documents for `jitc report`."""
         return self._coordinator.divergences.documents()
 
     def validate(self, gpu: int) -> PendingValidation:
-        """`jitc validate`."""
+        """Begins what `jitc validate` asks for."""
         return self._coordinator.validate(gpu)
 
     def drain(self) -> int:
-        """No new sessions from now on. Returns how many there still are."""
+        """Takes no new sessions from now on. Returns how many are left."""
         with self.registry.changed:
             self._node.draining = True
             return len(self.registry.sessions)
 
     def wait_drained(self, ended: threading.Event) -> None:
-        """Until the last session has ended, or the event is set."""
+        """Waits until the last session has ended, or the event is set."""
         with self.registry.changed:
             while self.registry.sessions and not ended.is_set():
                 self.registry.changed.wait(0.2)
 
     def stop(self) -> None:
-        """Everything, also where a part of it fails."""
+        """Stops everything, also where stopping a part fails."""
         with contextlib.ExitStack() as last:  # what is entered first is done last
             last.callback(self._socket_lock.release)
             last.callback(self.registry.close)

@@ -1,4 +1,8 @@
-"""The recovery's state machine: its phases, in order, and what may interrupt them."""
+"""The state machine of a recovery: its phases, in order, and the seconds that they took.
+
+Called by: recoveries, each with a Timeline of its own. Promises: phases follow the table; a phase that another fault
+repeats has its seconds added up, so that the report's phases sum up to the whole.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +59,7 @@ NAMES = {
 
 
 class Timeline:
-    """The machine, and the seconds that each phase took (summed when a second fault repeats them)."""
+    """The machine, and the seconds of each phase (added up when a second fault repeats it)."""
 
     def __init__(self, detect_seconds: float) -> None:
         self.machine = Machine("recovery", TABLE, Phase.DETECTED)

@@ -1,8 +1,8 @@
-"""One recovery: fence, rebuild, decide, restore, resume, replay; again from the start on a second fault.
+"""One recovery: fence, rebuild, decide, restore, resume, replay; all of it again after a second fault.
 
 Called by: the coordinator, in a thread of the job (job.py). Promises: all ranks of the job get one decision; clients
-see nothing but a wait; it ends in DONE, in GIVEN_UP or when nobody is left, and says what it did and how long each
-part took; what happens to other jobs neither interrupts nor ends it.
+only notice a wait; it ends in DONE, in GIVEN_UP or when no session is left, and reports what it did and how long each
+part took; events of other jobs neither interrupt nor end it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class GivenUp(Exception):
 
 
 class Recovery:
-    """Lives from the first fault of a group until its replay has caught up."""
+    """Lives from the first fault of a group until the replay has caught up."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Recovery:
         self.differences: dict[str, Any] = {}  # between results and those of the replay
         self._positions: dict[int, Any] = {}
         self._lost: set[int] = set()
-        self._suspect: set[int] = set()  # lost while they executed ops: an op of theirs may be what ends workers
+        self._suspect: set[int] = set()  # lost while they executed ops, so an op may be what ends their workers
         self._calls = WorkerCalls(events, self._concerns)
         self._replay = Replay(self._calls, policies.replayed)
         self.transfers = Transfers(self._calls, registry.shared.segment_bytes)
@@ -89,7 +89,7 @@ class Recovery:
         return list({*self.incident.sessions(), *self.group})
 
     def inherit(self, other: Recovery) -> None:
-        """The other one's job has become part of this one; it has been stopped."""
+        """The other recovery's job has become part of this one; that recovery has been stopped."""
         self.incident.inherit(other.incident)
 
     # -- one attempt ------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ class Recovery:
     def _attempt(self) -> None:
         self.group = self._registry.group(self.incident.sessions())
         if not self.group and self.handed_over:
-            return  # the programs have ended of the errors that they were given
+            return  # the programs have ended after the errors that they got
         if not self.group:
             raise GivenUp("the processes have ended")
         self.job = self._registry.job_of(self.group[0])
@@ -132,7 +132,7 @@ class Recovery:
         return epoch
 
     def _begin_keeping(self, epoch: int) -> CallsUnderWay | None:
-        """What survivors alone hold is copied while lost ranks are rebuilt: then survivors may be lost as well."""
+        """Survivors copy the state that only they hold while lost ranks are rebuilt: survivors may be lost as well."""
         if not self._lost or not self._policies.peer_mode(self.group):
             return None
         requests = [
@@ -182,7 +182,7 @@ class Recovery:
             if session.state is SessionState.CLOSED:
                 raise Interrupted("the session was closed")
             session.machine.fire(SessionEvent.REBUILD)
-            self._registry.changed.notify_all()  # its client may come and send on; nothing runs yet
+            self._registry.changed.notify_all()  # its client may connect and send ops; nothing runs yet
 
     def _decide_and_restore(self, restore: Restore) -> None:
         peer_mode = self._policies.peer_mode(self.group)
@@ -201,7 +201,7 @@ class Recovery:
         self.timeline.fire(PhaseEvent.RESTORE)
 
     def _hand_over(self) -> None:
-        """A fault that returned too often is the program's own: its session gets the error, not a replay."""
+        """A fault that returned too often is the program's own: its session gets the error instead of a replay."""
         for session, fault in self.incident.own_faults():
             if session in self.group and session.state is not SessionState.FAILED:
                 abandon(self._registry, session, fault.status, fault.message)
@@ -230,7 +230,7 @@ class Recovery:
         self.timeline.fire(PhaseEvent.RESUME)
 
     def _wait_for_replay(self) -> None:
-        """Each lost rank executes all that it had received, the others all they had executed."""
+        """Each lost rank executes all that it had received, the others all that they had executed."""
         executed = self._replay.wait(self.group, self._replay_end)
         for one in self.group:
             position = self._positions.get(one.number)
@@ -241,13 +241,13 @@ class Recovery:
         self.timeline.fire(PhaseEvent.REPLAY)
 
     def _replay_end(self, session: Session) -> int:
-        """The newest op that runs again; 0 for a session that is gone."""
+        """The newest op that must run again; 0 for a session that has ended."""
         position = self._positions.get(session.number)
         if position is None or session.worker is None or session.state is SessionState.CLOSED:
             return 0
         if session.number in self._lost:
             return int(position.received)
-        failed = self.incident.failed_at(session)  # that op must have run as well
+        failed = self.incident.failed_at(session)  # that op must run again as well
         return max(int(position.executed), min(failed, int(position.received)))
 
     # -- interruptions ----------------------------------------------------------------------------
@@ -257,7 +257,7 @@ class Recovery:
         return self.incident.concerns(event, self.group, replaying)
 
     def _drop_known_faults(self) -> None:
-        """Faults that the group reported up to the fence are this recovery's; later ones interrupt it."""
+        """Faults that the group reported before the fence belong to this attempt; later ones interrupt it."""
         for event in self._events.take(self._concerns):
             self.incident.add(event, self._limits)
         self.incident.kill_unusable()
@@ -277,8 +277,8 @@ class Recovery:
             self.give_up(f"the recovery was interrupted {times} times and got no further, last because {why}")
             return False
         for session in self.group:
-            # Half-restored memory is of no use: a rebuilt worker that did not get to Resume is made again. So is one
-            # that was opening a lost session: whether it got that far is not known.
+            # A rebuilt worker that has not resumed may have half-restored memory, so it is replaced. So is one that
+            # was opening a lost session: it may or may not have succeeded.
             if session.without_worker() and session.worker is not None:
                 session.worker.kill()
                 session.worker.process.wait()
@@ -286,14 +286,14 @@ class Recovery:
         return True
 
     def give_up(self, why: str) -> None:
-        """Of this job, and of no other one."""
+        """Gives up this job, and no other."""
         self.failure = why
         if self.timeline.machine.can(PhaseEvent.GIVE_UP):
             self.timeline.fire(PhaseEvent.GIVE_UP)
         give_up(self._registry, self.involved(), why)
 
     def rank_positions(self) -> dict[int, RankPosition]:
-        """Where each rank was found at the fence, by session."""
+        """The position of each rank at the fence, by session."""
         return {
             number: RankPosition(
                 prepared=one.prepared, begun=one.begun, lost=number in self._lost, executed=one.executed,

@@ -1,4 +1,7 @@
-"""Reports of recoveries: what `jitc report` shows, and one line in the service's output."""
+"""Reports of recoveries: documents for `jitc report`, and one line each in the service's output.
+
+Called by: the coordinator (add), gRPC threads (documents). Promise: the document keeps the form that docs/cli.md gives.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +82,7 @@ def line(document: dict[str, Any]) -> str:
 
 
 def differences_text(seen: dict[str, Any]) -> str:
-    """Of results that the program had read from those of the replay; empty: there are none."""
+    """The results that differ between program and replay, as a text; empty when there are none."""
     if not seen.get("results"):
         return ""
     borne = f" ({seen['bound']:.1g} is borne)" if "bound" in seen else ""

@@ -1,7 +1,7 @@
-"""The Worker service: what the node service asks of a worker, handed to the executor.
+"""The Worker service: the node service's calls, handed to the executor.
 
-Called by: jitc-proxyd over the worker's socket. Promises: one executor per process, made by Assign;
-a refusal of the executor becomes FAILED_PRECONDITION with its text.
+Called by: jitc-proxyd over the worker's socket. Promises: one executor per process, made by Assign; a refusal of the
+executor becomes FAILED_PRECONDITION with its text.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SERVICE = worker_pb2.DESCRIPTOR.services_by_name["Worker"]
 
 
 class CoordinatorClient:
-    """The executor's questions, carried to the node service's coordinator."""
+    """Carries the executor's questions to the node service's coordinator."""
 
     def __init__(self, service: str) -> None:
         self._stub = rpc.coordinator(rpc.channel(service))
@@ -57,7 +57,7 @@ class CoordinatorClient:
 
 
 class WorkerControl:
-    """State of the worker: no executor (a spare), or one."""
+    """The state of the worker: without an executor it is a spare."""
 
     def __init__(
         self, make: Callable[[Options, CoordinatorClient], Executor], operators: str, coordinator: CoordinatorClient
@@ -72,7 +72,7 @@ class WorkerControl:
         return self._executor
 
     def handler(self) -> Any:
-        """The methods that change this process are here, all others go straight to the executor."""
+        """Methods that change this process are handled here; all others go straight to the executor."""
         own = {
             "Assign": self._assign,
             "Ping": lambda _: worker_pb2.Empty(),

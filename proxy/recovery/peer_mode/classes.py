@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 
 @dataclass(frozen=True)
 class Row:
-    """A live block: hash at the boundary, and at the begin of the optimizer step before it."""
+    """A live block: its hash at the boundary, and at the begin of the optimizer step before it."""
 
     ordinal: int
     size: int
@@ -28,12 +28,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """Of one rank at one boundary."""
+    """The live blocks of one rank at one boundary."""
 
     rows: tuple[Row, ...]
     waits: bool = False  # the step waits for results
     collectives: bool = False
-    variables: bool = False  # a device variable changes: after a step nobody else could say what it is
+    variables: bool = False  # a device variable changes: after a step no peer could give its value
     label: str = "a rank"  # for people
 
 
@@ -49,14 +49,14 @@ class Classes:
 
 @dataclass(frozen=True)
 class Finding:
-    """Per rank; obstacle: why peers cannot give the state back ("" when they can)."""
+    """The classes of each rank; obstacle: why peers cannot give the state back ("" when they can)."""
 
     classes: Mapping[int, Classes] = field(default_factory=dict)
     obstacle: str = ""
 
 
 def classify(earlier: Mapping[int, Table], later: Mapping[int, Table]) -> Finding:
-    """From the tables of boundaries n and n + 1 of all ranks of a group."""
+    """Classes from the tables of boundaries n and n + 1 of all ranks of a group."""
     replicated = replicas(later)
     classes: dict[int, Classes] = {}
     for rank, table in later.items():
@@ -96,7 +96,7 @@ def replicas(tables: Mapping[int, Table]) -> dict[int, set[int]]:
             for start, other_start, length in matcher.get_matching_blocks():
                 for step in range(length):
                     mine, theirs = ordered[rank][start + step], ordered[other][other_start + step]
-                    # A restore may only know order and size (block_match.py): these must say the same.
+                    # A restore may know only ordinal and size (block_match.py), so the ordinals must be equal as well.
                     if mine.hash and mine.ordinal == theirs.ordinal:
                         found[rank].add(mine.ordinal)
                         found[other].add(theirs.ordinal)

@@ -1,6 +1,7 @@
-"""Replicas that have stopped agreeing, told to whom it concerns: the program's output, the service's, `jitc report`.
+"""Replicas that have stopped agreeing, reported in the output of programs and service and in `jitc report`.
 
-Called by: the policies (found) and healings, in the coordinator's thread; gRPC threads read the documents.
+Called by: the policies (which find them) and healings, in the coordinator's thread; gRPC threads read the documents.
+Promise: a divergence is reported once; its outcome may change later.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ CALL_SECONDS = 10.0
 
 
 class Divergence:
-    """What one look at the replicas of a group has found; the sessions are by their numbers."""
+    """The result of one look at the replicas of a group. Sessions are keyed by their numbers."""
 
     def __init__(self, job: str, sessions: dict[int, Session], boundary: int, splits: list[Split], heals: bool) -> None:
         self.job, self.sessions, self.boundary, self.splits = job, sessions, boundary, splits
@@ -34,8 +35,8 @@ class Divergence:
         self.outcome = self._expected()
 
     def healable(self) -> list[Split]:
-        """Blocks of which most ranks hold the same, and that optimizer steps write: then no program means one rank to
-        be another."""
+        """Blocks that most ranks hold equal and that optimizer steps write: no program means one rank to differ in
+        these."""
         return [one for one in self.splits if one.majority and one.stepped and one.ordinal in self._still_split]
 
     def update(self, still_split: set[int], boundary: int) -> bool:
@@ -55,7 +56,7 @@ class Divergence:
         return "left as it is"
 
     def text(self) -> str:
-        """For people, in one line."""
+        """One line for people."""
         blocks = "1 block" if len(self.splits) == 1 else f"{len(self.splits)} blocks"
         return (
             f"replicas have stopped agreeing: at boundary {self.boundary} {blocks} that ranks held equal before "
@@ -100,26 +101,26 @@ class Divergence:
         return " and ".join(one.label() for one in self.by_rank(numbers))
 
     def by_rank(self, numbers: Ranks | None = None) -> list[Session]:
-        """These sessions, or all of them, in the order that the program counts them in."""
+        """These sessions, or all of them, in the order of their ranks."""
         chosen = [one for one in self.sessions.values() if numbers is None or one.number in numbers]
         return sorted(chosen, key=lambda one: (one.rank, one.number))
 
 
 class Divergences:
-    """All of the node."""
+    """All divergences of the node."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._found: list[Divergence] = []
 
     def add(self, found: Divergence) -> None:
-        """Told at once; its outcome may change later."""
+        """Reports it at once; its outcome may change later."""
         with self._lock:
             self._found = [*self._found[-KEPT + 1 :], found]
         self.say(found, found.text())
 
     def say(self, found: Divergence, text: str) -> None:
-        """On the service's output, and in the output of the first rank and of those that it concerns."""
+        """Prints to the service's output, and to the output of the first rank and of the ranks concerned."""
         print(f"jitc-proxyd: job {found.job}: {text}", file=sys.stderr, flush=True)
         concerned = Ranks().union(*(one.concerned for one in found.splits))
         for session in found.by_rank(concerned | {found.by_rank()[0].number}):
@@ -131,7 +132,7 @@ class Divergences:
 
 
 def _notify(session: Session, text: str) -> None:
-    """Nobody waits for it."""
+    """Sends the text without waiting for the answer."""
     worker = session.worker
     if worker is not None:
         request = worker_pb2.TellRequest(session=session.number, text=text)

@@ -1,7 +1,7 @@
-"""Brings the group's memory to one boundary: copies where a rank has them, a peer's bytes where not.
+"""Brings the group's memory to one boundary: from copies where a rank has them, else from a peer.
 
-Called by: recovery runs, between decide and resume. Promise: afterwards every rank of the group is at
-the same boundary, or CannotRestore says which blocks are missing.
+Called by: recoveries, between decide and resume. Promise: afterwards every rank of the group is at the same boundary,
+or CannotRestore says which blocks are missing.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from ..worker_calls import WorkerCalls
 from .block_match import Block, plan
 from .transfer import BlockTransfer, TransferFailed, Transfers
 
-#: A healthy rank finishes its step in less; else the group goes back instead.
+#: Time for healthy ranks to finish their step; after that the group rolls back instead.
 STEP_MS = 20_000
 #: Blocks that a text names.
 NAMED = 3
 
 
 class CannotRestore(Exception):
-    """State that no rank and no copy holds any more."""
+    """No rank and no copy holds this state any more."""
 
 
 class Restore:
-    """Of one attempt of a recovery."""
+    """The restore of one attempt of a recovery."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Restore:
     ) -> None:
         self._calls, self._transfers, self._group, self._epoch = calls, transfers, group, epoch
         self._positions = positions
-        self._not_forward = ""  # why not, after a roll-forward that was not possible
+        self._not_forward = ""  # why a roll-forward was not possible, where one was tried
         self.bytes = 0
 
     def back(self, boundary: int) -> None:
@@ -58,7 +58,7 @@ class Restore:
         self._serve(replies, boundary, self._group)
 
     def forward(self, boundary: int) -> bool:
-        """False when a rank cannot get there; then nothing of value has been lost that copies do not hold."""
+        """False when a rank cannot get to the boundary; no state is lost then that copies do not hold."""
         requests = [(one, self._recover(one, boundary, STEP_MS)) for one in self._group]
         healthy = [(one, request) for one, request in requests if not self._positions[one.number].lost]
         lost = [(one, request) for one, request in requests if self._positions[one.number].lost]
@@ -75,11 +75,11 @@ class Restore:
         return True
 
     def all_were_at(self, boundary: int) -> bool:
-        """Whether it was the newest boundary of every rank, so that none has run on from it."""
+        """Whether it was the newest boundary of every rank, so that no rank has run on from it."""
         return all(one.prepared == boundary for one in self._positions.values())
 
     def replace(self, session: Session, holder: Session, ordinals: set[int], boundary: int) -> None:
-        """All ranks are restored to the boundary. The session takes these blocks as the holder has them there."""
+        """The session takes these blocks as the holder has them. All ranks are restored to the boundary already."""
         own = {(row.ordinal, row.bytes): row.hash for row in self._rows(session, boundary)}
         wanted = [
             row
@@ -97,7 +97,7 @@ class Restore:
         self._serve(whole | {session.number: reply}, boundary, [holder])
 
     def _serve(self, replies: dict[int, Any], boundary: int, holders: list[Session]) -> None:
-        """What a rank misses comes from a rank that has it."""
+        """Brings each missing block from a rank that has it."""
         self.bytes += sum(reply.bytes for reply in replies.values())
         tables: dict[int, list[Block]] = {}
         for session in self._group:
@@ -124,7 +124,7 @@ class Restore:
                 self._transfers.note(f"{session.label()}, boundary {boundary}: {damaged}; other ranks had the content")
 
     def _is_at(self, session: Session, boundary: int) -> bool:
-        """Whether its memory is that of the boundary; a lost rank that skipped a step makes the boundary later."""
+        """Whether its memory is that of the boundary; a lost rank that skipped a step only gets there later."""
         position = self._positions[session.number]
         return not position.lost or position.prepared >= boundary
 
@@ -136,7 +136,7 @@ class Restore:
         self.bytes += transfer.bytes
 
     def _held(self, peer: Session, reply: Any, boundary: int) -> list[Block]:
-        """The peer's blocks at the boundary without those that it misses itself."""
+        """The peer's blocks at the boundary, without those that it is missing itself."""
         absent = {row.address for row in reply.missing}
         return [_block(row) for row in self._rows(peer, boundary) if row.address not in absent]
 
@@ -151,7 +151,7 @@ class Restore:
 
 
 def _damaged(missing: list[Any]) -> str:
-    """Kept copies that were not what they were made as; empty when there is none."""
+    """Names the copies that were found damaged; empty when there are none."""
     rows = [row for row in missing if row.copied]
     if not rows:
         return ""

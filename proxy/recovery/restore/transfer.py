@@ -20,10 +20,10 @@ from ..worker_calls import WorkerCalls
 from .block_match import Block, Pair, Plan
 
 NCCL, HOST = "nccl", "host"
-#: A link is made, and its bytes have moved, in less: else it has failed.
+#: Time for a direct transfer: to connect, and for its bytes; after that it has failed.
 LINK_SECONDS = 20.0
 LINK_BYTES_PER_SECOND = 100e6
-#: What giving up a failed link may take in addition; a worker that overruns this is treated as lost.
+#: Additional time to give up a failed direct transfer; a worker that overruns it is treated as lost.
 GIVE_UP_SECONDS = 60.0
 
 
@@ -123,7 +123,7 @@ def _received(transfer: BlockTransfer, request: Any) -> Any:
 
 
 def _wanted(transfer: BlockTransfer) -> list[Block]:
-    """The receiver compares with what it misses, or where that is not known, with what the peer is to hold."""
+    """The receiver compares with the hash of what it is missing or, where that is unknown, with the peer's hash."""
     return [replace(pair.target, hash=pair.target.hash or pair.source.hash) for pair in transfer.served.pairs]
 
 
