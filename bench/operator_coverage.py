@@ -1,7 +1,6 @@
 """PyTorch's own operator samples (OpInfo, float32) on the software device: results and gradients against the CPU.
 
-The entries run in several processes one after another, so that an entry that crashes or hangs costs only
-itself.
+The entries run in several processes one after another, so that an entry that crashes or hangs costs only itself.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which faults can be asked for, who carries them out, and where.
+"""The kinds of fault that can be asked for: who carries each out, and where.
 
 The only description: C++ (``generated_faults.h``), the command's help and the table in ``docs/cli.md`` are made of it.
 Called by: the jitc command, the fault injector, the Admin service, the generator. Promise: a fault that was asked for
@@ -15,8 +15,8 @@ from jitc.ops import table, traits
 if TYPE_CHECKING:
     from jitc.v1.control_pb2 import Fault
 
-#: Who makes a fault happen: the worker's process gets a signal, all of the worker's sessions break, the device is told
-#: before it gets an op, or the service behaves as if something had been reported to it.
+#: Who carries a fault out: a signal to the worker's process, all of the worker's sessions, the device right before an
+#: op, or the service, which behaves as if it had got a report.
 CARRIERS = ("signal", "sessions", "device", "service")
 
 
