@@ -18,7 +18,8 @@ from .backends import open_backend
 from .backends.base import HealthWatch
 from .common import rpc
 from .common.config import Config
-from .node.api.admin import AdminService, CoordinatorService
+from .node.api.admin import AdminService
+from .node.api.coordinator import CoordinatorService
 from .node.api.node import NodeService
 from .node.fault_injector import FaultInjector
 from .node.join_watch import JoinWatch

@@ -1,4 +1,4 @@
-"""The Admin and Coordinator services: the questions of the jitc command and of workers.
+"""The Admin service: the questions of the jitc command.
 
 Called by: gRPC threads. Promises: the JSON documents keep the form that docs/cli.md gives; every refusal says why.
 """
@@ -6,10 +6,8 @@ Called by: gRPC threads. Promises: the JSON documents keep the form that docs/cl
 from __future__ import annotations
 
 import json
-import sys
 import threading
 import time
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import grpc
@@ -18,7 +16,6 @@ from jitc.ops.faults import KINDS, PHASES, wrong_trigger
 from jitc.v1 import control_pb2
 
 from ...common.rpc import Waiting, refuse
-from ..communicators import Refusal
 from ..fault_injector import FaultInjector
 from ..gpus import Gpu
 from ..registry import Registry, Session, SessionState
@@ -151,35 +148,3 @@ def _session(session: Session, job: str, stats: dict[str, Any], waiting_for: str
         "ops_executed": int(stats.get("ops_executed", stats.get("executed", 0))),
         "diverged": session.diverged,
     }
-
-
-class CoordinatorService:
-    """Workers' questions, answered in gRPC threads; recoveries run in threads of their own."""
-
-    def __init__(self, registry: Registry, faults: FaultInjector, report: Callable[[Any], None]) -> None:
-        self._registry, self._faults, self._report = registry, faults, report
-
-    def ReportFault(self, request: Any, context: Any) -> Any:
-        self._report(request)
-        return control_pb2.ReportFaultReply()
-
-    def JoinCommunicator(self, request: Any, context: Any) -> Any:
-        registry = self._registry
-        with registry.changed:
-            session = registry.sessions.get(request.session)
-            if session is None or session.epoch != request.epoch:
-                return control_pb2.JoinReply(superseded=True)  # its worker soon learns of the recovery, or of the end
-            try:
-                one = registry.communicators.join(session, request.unique_id, request.ranks, request.rank)
-            except Refusal as refusal:
-                print(f"jitc-proxyd: {session.label()} cannot join: {refusal}", file=sys.stderr, flush=True)
-                return control_pb2.JoinReply(status=refusal.status, refusal=str(refusal))
-            registry.changed.notify_all()
-            assert one.segment is not None
-            return control_pb2.JoinReply(
-                segment_path=one.segment.path, segment_bytes=one.segment.size, identity=one.identity
-            )
-
-    def FaultFired(self, request: Any, context: Any) -> Any:
-        self._faults.fired(request.gpu, request.number, request.detail)
-        return control_pb2.FaultFiredReply()
