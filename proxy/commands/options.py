@@ -28,6 +28,8 @@ _PAGE = 4096
 #: Characters of a wrong value that a message repeats.
 _SHOWN = 60
 
+#: Each option's default is that of the configuration.
+DEFAULTS = config.Config
 #: Options of --device cuda alone, and what they name.
 LIBRARIES = {
     "driver": "libcuda.so.1", "nccl": "libnccl.so.2", "cublas": "libcublas", "cublaslt": "libcublasLt",
@@ -179,14 +181,14 @@ def add_device_options(parser: argparse.ArgumentParser) -> list[argparse.Action]
     """The options that jitc-proxyd and `jitc run` share."""
     add = parser.add_argument
     return [
-        add("--device", choices=tuple(KINDS), default="software", help="kind of device (%(default)s)"),
+        add("--device", choices=tuple(KINDS), default=DEFAULTS.device, help="kind of device (%(default)s)"),
         add("--gpus", type=number(1, config.GPUS_MOST), default=0, metavar="N",
             help="how many GPUs (software: 1; cuda: all that are visible)"),
-        add("--workers-per-gpu", type=number(1, config.GPUS_MOST), default=1, metavar="K",
+        add("--workers-per-gpu", type=number(1, config.GPUS_MOST), default=DEFAULTS.workers_per_gpu, metavar="K",
             help="cuda: serve each physical GPU as K GPUs, a worker and a share of the memory each (%(default)s)"),
         add("--memory-limit", type=size(*config.MEMORY_LIMITS), default=0, metavar="SIZE",
             help="per GPU (software: 4GiB; cuda: all, divided by K)"),
-        add("--hang-seconds", type=seconds(*config.HANG_LIMITS, "never"), default=config.HANG_SECONDS, metavar="S",
+        add("--hang-seconds", type=seconds(*config.HANG_LIMITS, "never"), default=DEFAULTS.hang_seconds, metavar="S",
             help="a worker that says nothing or work that makes no progress for so long is a fault; "
             "0: never (%(default)s)"),
         *(add(f"--{name}", type=library_file, metavar="PATH",
@@ -194,26 +196,28 @@ def add_device_options(parser: argparse.ArgumentParser) -> list[argparse.Action]
           for name, library in LIBRARIES.items()),
         add("--threads", type=number(1, config.THREADS_MOST), default=0, metavar="N",
             help="threads of one operator; the same number gives the same results (cores divided by GPUs)"),
-        add("--journal-limit", type=size(*config.JOURNAL_LIMITS), default="512MiB", metavar="SIZE",
+        add("--journal-limit", type=size(*config.JOURNAL_LIMITS), default=_written(DEFAULTS.journal_bytes),
+            metavar="SIZE",
             help="per session, then it spills (%(default)s)"),
-        add("--copies-limit", type=size(*config.COPIES_LIMITS), default="64GiB", metavar="SIZE",
+        add("--copies-limit", type=size(*config.COPIES_LIMITS), default=_written(DEFAULTS.snapshot_bytes),
+            metavar="SIZE",
             help="per session, host memory for copies of live device memory, taken as needed (%(default)s)"),
-        add("--images-limit", type=size(*config.IMAGES_LIMITS), default="4GiB", metavar="SIZE",
+        add("--images-limit", type=size(*config.IMAGES_LIMITS), default=_written(DEFAULTS.images_limit), metavar="SIZE",
             help="for all sessions, disk space for images of kernels beside the socket (%(default)s)"),
-        add("--validate-every", type=number(0, (1 << 31) - 1), default=1000, metavar="N",
+        add("--validate-every", type=number(0, (1 << 31) - 1), default=DEFAULTS.validate_every, metavar="N",
             help="optimizer steps between validations: a minibatch is run twice and compared; 0: never (%(default)s)"),
         add("--heal-replicas", action="store_true",
             help="a rank that holds other bytes than most ranks that held the same before takes theirs"),
-        add("--replay-mismatch", choices=config.MISMATCHES, default=config.AUTO,
+        add("--replay-mismatch", choices=config.MISMATCHES, default=DEFAULTS.replay_mismatch,
             help="numbers that a program has read and that a replay gives otherwise end the replay (strict), or are "
             "borne within a bound (tolerant); by what validations showed of the job (auto)"),
         add("--noise", type=number(0, (1 << 63) - 1), default=0, metavar="SEED",
             help="software: sum in another order each time, as GPUs do; 0: never (%(default)s)"),
-        add("--pinned-limit", type=pinned_size, default="4GiB", metavar="SIZE",
+        add("--pinned-limit", type=pinned_size, default=_written(DEFAULTS.pinned_bytes), metavar="SIZE",
             help="per session, pinned memory shared by program and worker, taken as needed; 0: none (%(default)s)"),
-        add("--spill-dir", type=writable_folder, default="/var/tmp", metavar="DIR",
+        add("--spill-dir", type=writable_folder, default=DEFAULTS.spill_dir, metavar="DIR",
             help="for spilled journals (%(default)s)"),
-        add("--spares", type=number(0, config.GPUS_MOST), default=1, metavar="N",
+        add("--spares", type=number(0, config.GPUS_MOST), default=DEFAULTS.spares, metavar="N",
             help="warm spare workers (%(default)s)"),
     ]  # fmt: skip
 

@@ -85,10 +85,10 @@ class Config:
     threads: int = 0  # of one operator; 0: cores divided by GPUs
     hang_seconds: float = HANG_SECONDS  # nothing heard, no progress for so long: a fault; 0: never
     libraries: Mapping[str, str] = field(default_factory=dict)  # what was named: option -> path; others are looked for
-    validate_every: int = 0  # boundaries between validations (recovery/validation.py); 0: only when asked
+    validate_every: int = 1000  # boundaries between validations (determinism/validation.py); 0: only on request
     replay_mismatch: str = AUTO  # one of MISMATCHES
     noise: int = 0  # software device: sums in another order each time, as a GPU; 0: as a CPU
-    heal_replicas: bool = False  # an odd replica takes what most ranks hold (recovery/healing.py)
+    heal_replicas: bool = False  # an odd replica takes what most ranks hold (peer_mode/healing.py)
     images_limit: int = 4 * GIB  # module images kept for all sessions
     journal_bytes: int = GIB // 2
     snapshot_bytes: int = 64 * GIB  # virtual: only what is written takes memory

@@ -109,7 +109,9 @@ class Ranks:
 
 @contextmanager
 def job(directory: Path, count: int, heal: bool = False, waits: bool = False) -> Iterator[Ranks]:
-    config = Config(socket=str(directory / "s"), gpus=count, snapshot_bytes=1 << 30, threads=1, heal_replicas=heal)
+    config = Config(
+        socket=str(directory / "s"), gpus=count, snapshot_bytes=1 << 30, threads=1, validate_every=0, heal_replicas=heal
+    )
     service = Service(config)
     try:
         service.start()

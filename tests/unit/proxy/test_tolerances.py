@@ -86,7 +86,9 @@ def test_an_older_boundary_where_all_ranks_keep_it(committed: tuple[int, int], b
 
 @pytest.fixture
 def noisy(tmp_path: Path) -> Iterator[Service]:
-    one = Service(Config(socket=str(tmp_path / "s"), gpus=1, snapshot_bytes=1 << 30, threads=1, noise=1))
+    one = Service(
+        Config(socket=str(tmp_path / "s"), gpus=1, snapshot_bytes=1 << 30, threads=1, validate_every=0, noise=1)
+    )
     try:
         one.start()
         yield one

@@ -23,9 +23,8 @@ from jitc.v1 import control_pb2
 
 @pytest.fixture
 def real(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Service]:
-    config = Config(
-        socket=str(tmp_path / "s"), gpus=2, snapshot_bytes=1 << 30, threads=1, **getattr(request, "param", {})
-    )
+    changes = {"validate_every": 0} | getattr(request, "param", {})
+    config = Config(socket=str(tmp_path / "s"), gpus=2, snapshot_bytes=1 << 30, threads=1, **changes)
     one = Service(config)
     try:
         one.start()
