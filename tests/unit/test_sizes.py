@@ -19,7 +19,7 @@ LONG_FILES = {
     "proxy/native/device/cuda/device/device.cpp": 350, "proxy/native/executor/session/session.h": 342,
     "proxy/native/executor/replay/recovery.cpp": 340, "proxy/native/device/cuda/graph/place_graph.cpp": 329,
 }  # fmt: skip
-LARGE_FOLDERS = {"proxy/native/operators": 30, "bench": 17}
+LARGE_FOLDERS = {"proxy/native/operators": 30}
 #: Class -> functions, members. Session and Device are to become holders of parts.
 LARGE_CLASSES = {
     "proxy/native/executor/session/session.h Session": (145, 70),
