@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import operator
 import sys
 import tempfile
 from dataclasses import dataclass, field
@@ -49,8 +50,21 @@ class Run:
     def identical(self, other: Run) -> bool:
         return all(self.same(other, what) for what in ("losses", "weights", "optimizer", "data"))
 
-    def steps_lost(self, steps: int) -> int:
-        return steps - min((len(one["losses"]) for one in self.records), default=0)
+    def minibatches_replayed(self) -> int:
+        """As the recoveries report it: a rank that is rolled back runs again what it had begun after the boundary."""
+        return sum(
+            max((rank["prepared"] - one["boundary"] + 1 for rank in one.get("standings", [])), default=0)
+            for one in self.recoveries
+            if one["decision"].startswith("roll-back")
+        )
+
+    def steps_lost(self, other: Run) -> int:
+        """Steps of the other run whose loss this one does not have, on the rank that lacks most."""
+        pairs = zip(self.records, other.records, strict=False)
+        lost = [
+            len(theirs["losses"]) - sum(map(operator.eq, mine["losses"], theirs["losses"])) for mine, theirs in pairs
+        ]
+        return max(lost, default=0)
 
 
 def planned(steps: int) -> list[Run]:
