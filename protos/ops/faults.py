@@ -62,7 +62,8 @@ FAULTS = (
     ),
     Kind(
         "xid", "service",
-        what="the service behaves as if NVML had told a device's Xid: all workers of the physical GPU are replaced",
+        what="the service behaves as if NVML had reported an Xid of the device: all workers of the physical GPU are "
+        "replaced",
     ),
 )  # fmt: skip
 KINDS = tuple(one.name for one in FAULTS)
