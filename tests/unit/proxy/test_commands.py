@@ -17,6 +17,7 @@ from typing import Any
 import grpc
 import pytest
 from standin_client import Client
+from toolkit.documents import differences, example
 
 from jitc.proxy.commands import jitc as cli
 from jitc.proxy.commands import proxyd
@@ -139,6 +140,7 @@ def test_status_report_inject(daemon: Proxyd, capsys: pytest.CaptureFixture[str]
     code, out, _ = run(capsys, "status", "--json", *at)
     assert code == 0
     assert json.loads(out)["gpus"][0]["sessions"][0]["ops_executed"] == 2
+    assert differences(json.loads(out), example("jitc status --json")) == []
     assert run(capsys, "report", *at)[:2] == (0, "no recoveries so far\n")
     code, out, _ = run(capsys, "inject", "kill-worker", "--gpu", "0", *at)
     assert code == 0
@@ -147,7 +149,7 @@ def test_status_report_inject(daemon: Proxyd, capsys: pytest.CaptureFixture[str]
     recoveries: list[dict[str, Any]] = []
     while not recoveries:
         recoveries = json.loads(run(capsys, "report", "--json", *at)[1])["recoveries"]
-    assert {"cause", "decision", "gpu", "seconds", "phases", "bytes_restored"} <= recoveries[0].keys()
+    assert differences(recoveries, example("jitc report --json")["recoveries"]) == []
     assert recoveries[0]["bytes_from_peers"] == {"nccl": 0, "host": 0}
     assert recoveries[0]["notes"] == []
     assert "worker-death" in run(capsys, "report", *at)[1]

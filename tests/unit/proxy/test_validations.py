@@ -11,6 +11,7 @@ import grpc
 import pytest
 from real_client import COUNTER, STATE, RealClient, expected, inject, reduce, states, together
 from standin_client import wait_until
+from toolkit.documents import differences, example
 
 from jitc.proxy.common import rpc
 from jitc.proxy.common.config import Config
@@ -53,6 +54,7 @@ def test_one_rank(real: Service) -> None:
     assert client.read(*STATE) == expected(steps)
     assert real.recoveries() == []
     assert real.validations() == [pending.document]
+    assert differences(real.validations(), example("jitc report --json")["validations"]) == []
     client.close()
 
 
