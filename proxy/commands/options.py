@@ -210,7 +210,7 @@ def add_device_options(parser: argparse.ArgumentParser) -> list[argparse.Action]
             help="a rank that holds other bytes than most ranks that held the same before takes theirs"),
         add("--replay-mismatch", choices=config.MISMATCHES, default=DEFAULTS.replay_mismatch,
             help="numbers that a program has read and that a replay gives otherwise end the replay (strict), or are "
-            "borne within a bound (tolerant); by what validations showed of the job (auto)"),
+            "tolerated within a bound (tolerant); by what validations showed of the job (auto)"),
         add("--noise", type=number(0, (1 << 63) - 1), default=0, metavar="SEED",
             help="software: sum in another order each time, as GPUs do; 0: never (%(default)s)"),
         add("--pinned-limit", type=pinned_size, default=_written(DEFAULTS.pinned_bytes), metavar="SIZE",

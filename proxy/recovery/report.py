@@ -85,5 +85,7 @@ def differences_text(seen: dict[str, Any]) -> str:
     """The results that differ between program and replay, as a text; empty when there are none."""
     if not seen.get("results"):
         return ""
-    borne = f" ({seen['bound']:.1g} is borne)" if "bound" in seen else ""
-    return f"results that came out otherwise: {seen['results']}, by up to {seen['largest']:.1g} of their size{borne}"
+    tolerated = f" ({seen['bound']:.1g} is tolerated)" if "bound" in seen else ""
+    return (
+        f"results that came out otherwise: {seen['results']}, by up to {seen['largest']:.1g} of their size{tolerated}"
+    )

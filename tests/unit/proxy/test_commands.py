@@ -165,7 +165,7 @@ def test_a_report_tells_how_blocks_of_peers_came() -> None:
     }  # fmt: skip
     text = cli_text.report({"recoveries": [recovery], "validations": [], "divergences": []})
     assert "4.0 KiB restored (2.0 KiB from peers by host), 0.500 s" in text
-    numbers = "results that came out otherwise: 3, by up to 2e-06 of their size (0.01 is borne)"
+    numbers = "results that came out otherwise: 3, by up to 2e-06 of their size (0.01 is tolerated)"
     assert text.endswith(f"\n   {numbers}\n   NCCL did not work")
 
 
