@@ -36,7 +36,7 @@ def names(evidence: str) -> list[str]:
 
 
 def _expanded(text: str) -> Iterator[str]:
-    """a_{b,c}.py: a_b.py and a_c.py."""
+    """Braces become alternatives, as in a shell."""
     parts = [one[1:-1].split(",") if one.startswith("{") else [one] for one in re.split(r"(\{[^}]*\})", text)]
     return ("".join(chosen) for chosen in product(*parts))
 

@@ -1,7 +1,7 @@
 """What each kind of device needs on the Python side: discovery, properties, a worker's options, health.
 
-Promise: whatever depends on the kind of a device is asked of KINDS, or of what opened the device; no other code
-compares its name.
+Called by: the service (open_backend), the commands and the supervisor (KINDS). Promise: whatever depends on the kind of
+a device is asked of KINDS, or of what opened the device; no other code compares its name.
 """
 
 from __future__ import annotations

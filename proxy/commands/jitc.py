@@ -1,8 +1,8 @@
 """The `jitc` command.
 
-Promises: it answers fast (nothing heavy is imported before it is needed); an error is one line that says what to do;
---json documents and exit codes keep their form (docs/cli.md). Exit codes: 0 done, 1 failed, 2 wrong use, 3 no service;
-`jitc run` returns the program's own.
+Called by: users, scripts, `make demo`. Promises: it answers fast (nothing heavy is imported before it is needed); an
+error is one line that says what to do; --json documents and exit codes keep their form (docs/cli.md). Exit codes: 0
+done, 1 failed, 2 wrong use, 3 no service; `jitc run` returns the program's own.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """jitc-proxyd: the node service's command. Runs in the foreground, ends cleanly on SIGTERM.
 
-Promises: one line on standard output when it is ready, and readiness to systemd when NOTIFY_SOCKET is set; a reason why
-it cannot become ready is one line on standard error (exit status 2: a wrong option, 1: anything else). On SIGTERM or
-SIGINT with sessions alive it takes no new ones and waits for them; a second signal ends it at once.
+Called by: users, systemd, `jitc run`, the demo. Promises: one line on standard output when it is ready, and readiness
+to systemd when NOTIFY_SOCKET is set; a reason why it cannot become ready is one line on standard error (exit status 2:
+a wrong option, 1: anything else). On SIGTERM or SIGINT with sessions alive it takes no new ones and waits for them; a
+second signal ends it at once.
 """
 
 from __future__ import annotations

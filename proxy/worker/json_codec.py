@@ -1,7 +1,8 @@
 """Protobuf messages as plain dictionaries with the field names of the .proto, and back.
 
 Called by: the worker's control plane. The executor speaks JSON with whole numbers as numbers and bytes in hex;
-protobuf's own JSON form (64-bit numbers as strings, base64, other names) is neither.
+protobuf's own JSON form (64-bit numbers as strings, base64, other names) is neither. Promise: every field of a message
+is in its document, except a message field that is not set.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Called by: backends.open_backend. The driver decides which GPUs are visible (CUDA_VISIBLE_DEVICES in all its forms);
 NVML lists the physical ones and watches them. With --workers-per-gpu K each physical GPU becomes K virtual ones, each
-with a worker and a share of the memory. The first virtual GPU of every physical one comes first, so that a job with
-fewer ranks than virtual GPUs gets physical GPUs of its own.
+with a worker and a share of the memory. Promises: the first virtual GPU of every physical one comes first, so that a
+job with fewer ranks than virtual GPUs gets physical GPUs of its own; a library that is missing is named at the start.
 """
 
 from __future__ import annotations

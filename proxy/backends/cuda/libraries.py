@@ -1,8 +1,8 @@
 """Where libcuda and NVIDIA's other libraries may lie, best place first, without importing PyTorch.
 
-Called by: backend.py; probe.py then finds out which of them are usable, by opening them in a process of its own. A path
-named on the command line is the only candidate. Otherwise the nvidia.* wheels on the import path come first (the very
-files that PyTorch uses, so that results are the same), then the system's loader.
+Called by: backend.py; probe.py then finds out which of them are usable, in a process of its own. A path named on the
+command line is the only candidate. Otherwise the nvidia.* wheels on the import path come first (the very files that
+PyTorch uses, so that results are the same), then the system's loader. Promise: nothing is opened here.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 Called by: nvml.py. There are three kinds: errors of a program (its context gets an error by itself, so nothing is
 done), errors of the device (its workers are replaced), and errors after which the GPU cannot be used before a reset.
+Promise: an unknown number counts as an error of the device.
 """
 
 from __future__ import annotations

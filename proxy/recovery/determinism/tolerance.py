@@ -6,6 +6,7 @@ what steers the program is never tolerated (executor/replay/tolerance.h). The bo
 the job showed when one of its minibatches was run twice (validation.py).
 
 Called by: recoveries (the bound, the report), validations (what they found), in the coordinator's thread and in jobs'.
+Promise: `auto` tolerates nothing on a deterministic device, nor in a job that a validation found identical.
 """
 
 from __future__ import annotations
