@@ -219,7 +219,7 @@ def test_every_option_is_in_the_documentation_and_no_other() -> None:
     assert known == set(re.findall(r"--[a-z]+(?:-[a-z]+)*", text))
 
 
-def test_places() -> None:
+def test_triggers() -> None:
     fault = cli.parse_trigger("kill-worker", "boundary=0,phase=backward,skip=5")
     assert (fault.boundary, fault.armed_at_boundary, fault.phase, fault.skip) == (0, True, "backward", 5)
     assert cli.parse_trigger("sticky-error", "op=1234").sequence == 1234
