@@ -37,9 +37,8 @@ class _Run:
     found: Divergence
     arrived: list[FaultReported] = field(default_factory=list)
     gathered: bool = False
-    hopeless: str = (
-        ""  # why some ranks will not come: the run ends with the first that does, and the next look tries again
-    )
+    #: Why some ranks will not come, else empty. The run ends with the first rank then, and the next look tries again.
+    hopeless: str = ""
 
     def members(self) -> list[Session]:
         return list(self.found.sessions.values())
