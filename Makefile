@@ -9,7 +9,9 @@ PYTEST := $(PY) -m pytest
 include scripts/setup.mk
 include scripts/check.mk
 
-.PHONY: help demo test test-all bench gpu-check gpu-bundle clean
+.PHONY: help demo test test-all ledger bench gpu-check gpu-bundle clean
+# Results for `make ledger`, under the commit that they are of.
+RESULTS = --junitxml=build/results/$(1).xml -o junit_suite_name=$(shell git describe --always --dirty --exclude='*' 2>/dev/null || echo none)
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
@@ -18,10 +20,13 @@ demo: build ## trains a small GPT, kills a GPU's proxy server twice, shows that 
 
 test: build ## the quick tests; those of the native parts are driven from Python too
 	@echo "== tests (evidence of failures: tests/evidence)"
-	@$(PYTEST) -q -m "not slow and not gpu" $(TESTS)
+	@$(PYTEST) -q -m "not slow and not gpu" $(call RESULTS,quick) $(TESTS)
 
 test-all: build ## all tests, also the full fault matrix and the soak (hours on a small machine)
-	@$(PYTEST) -q -m "not gpu" $(TESTS)
+	@$(PYTEST) -q -m "not gpu" $(call RESULTS,all) $(TESTS)
+
+ledger: ## commit and date of the last `make test` into docs/ledger.md (SLOW=1: of `make test-all`; RAN="make demo": of that)
+	@python3 scripts/ledger.py $(if $(RAN),--ran "$(RAN)",$(if $(SLOW),--slow build/results/all.xml,build/results/quick.xml))
 
 bench: build ## measures overhead, call cost, recovery time, journal, hashes, import; JSON in build/bench
 	@mkdir -p build/bench

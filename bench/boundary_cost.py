@@ -1,4 +1,4 @@
-"""Cost of a boundary in copy mode, and of going back to one: copies of all live blocks, with their content hashes.
+"""Cost of a boundary in copy mode, and of rolling back to one: copies of all live blocks, with their content hashes.
 
 Blocks go straight into the executor's library, without gRPC. A plain copy of the same bytes in memory is the floor.
 """
@@ -22,7 +22,7 @@ TOTAL = 256 * MIB
 
 
 def boundary(feed: Feed, step: int, size: int) -> float:
-    """Seconds of one, with all memory live in blocks of a size."""
+    """Seconds of one boundary, with all memory live, in blocks of a size."""
     blocks = b"".join(struct.pack("<QQQ", BASE + at, size, at) for at in range(0, TOTAL, size))
     end = struct.pack("<QQ", step, TOTAL // size) + blocks
     return feed.run([feed.batch([(STEP_BEGIN, struct.pack("<Q", step), 0), (BOUNDARY, end, 0)])])

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def workplace(name: str) -> Iterator[Workplace]:
-    """Services and jobs of a benchmark; ended whatever happens."""
+    """Services and jobs of a benchmark; all of them have ended when the block is left."""
     from toolkit.workplace import Workplace
 
     place = Workplace(f"bench_{name}")
@@ -72,7 +72,7 @@ def summary(values: Sequence[float]) -> dict[str, float]:
 
 
 def finish(args: argparse.Namespace, figures: dict[str, Any], met: dict[str, bool]) -> int:
-    """Prints and writes the figures; 0 when every goal is met."""
+    """Prints and writes the figures. Returns 0 when every goal is met."""
     machine = {
         "cores": len(os.sched_getaffinity(0)),
         "system": platform.platform(),

@@ -1,7 +1,7 @@
 """Client-side cost of cuDNN calls on the cuda device, against one small asynchronous call.
 
 An execution of a plan is six calls (its variant pack is made around it), a batch normalization seven (so are its
-descriptors). The libraries are the tests' stand-ins: what the program waits for is our own work, not theirs.
+descriptors). The libraries are the tests' stand-ins: the program waits for jitc's own work, not for theirs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The content hash on the host, one thread: with and without AVX2, against XXH3 (128 bit) on the same bytes.
 
-On a GPU the same hash is taken by the GPU; `make gpu-check` is the place to measure that.
+On a GPU the GPU itself computes this hash; `make gpu-check` measures that.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Copies between program and device: pinned memory, which the worker shares, against pageable memory.
 
-A program without PyTorch on the software device, through a private service: the whole road of a copy. Each round
+A program without PyTorch on the software device, through a private service: the whole path of a copy. Each round
 copies the same bytes in all four ways; a boundary after it empties the journal.
 """
 

@@ -1,7 +1,7 @@
 """Seconds from the kill of a worker to the first new op, for the demo's job.
 
-Two figures each: what the service's report says, phase by phase, and how much longer the step took for the
-training process (its record), which nobody can get wrong.
+There are two figures: the service's report, phase by phase, and the additional time of the step as the training process
+records it, which does not depend on the service.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The Python side of a training process: step boundaries, and PyTorch on the software device.
 
-Called by: PyTorch, which calls autoload() at the end of `import torch` (entry point group
-``torch.backends``). Promise: without the interposer in the process nothing happens; with it nothing
-happens before the program first uses CUDA.
+Called by: PyTorch, which calls autoload() at the end of `import torch` (entry point group ``torch.backends``). Promise:
+without the interposer in the process it does nothing; with it, it does nothing before the program first uses CUDA.
 """
 
 from __future__ import annotations
@@ -26,9 +25,10 @@ def autoload() -> None:
 
 
 def _count_devices_as_served(cuda: Any, interposer: Any) -> None:
-    """torch.cuda.device_count() and what builds on it (manual_seed_all, device indices) see the service's GPUs.
+    """Makes torch.cuda.device_count(), and what builds on it (manual_seed_all, device indices), count the service's
+    GPUs.
 
-    PyTorch asks NVML, which knows the machine's GPUs and not those of the service: they may be virtual, fewer, or in
+    PyTorch asks NVML, which counts the machine's GPUs, not those of the service: these may be virtual, fewer, or in
     another order. As with NVML, a program that has only counted may fork and use CUDA in its children.
     """
 

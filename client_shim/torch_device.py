@@ -1,7 +1,7 @@
 """Makes PyTorch work on a device that jitc serves.
 
-Called by: autoload() (through PyTorch, once CUDA is first used). Promise: step boundaries are announced
-after every optimizer step; on the software device the operators of CUDA tensors run in the worker.
+Called by: autoload() (through PyTorch, once CUDA is first used). Promise: every optimizer step is announced as a step
+boundary; on the software device the operators of CUDA tensors run in the worker.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ LIBRARY = Path(__file__).parent / "lib" / "libjitc_torch.so"
 def install(redirect: bool, matrix_products: bool = False, cudnn: bool = False) -> None:
     """Loads the native part and registers the optimizer hooks, once per process.
 
-    redirect: operators run in the worker (software device); matrix_products: these too, without cuBLAS; cudnn: it is
-    served and stays as the program has it, else it is off from then on.
+    redirect: operators run in the worker (software device); matrix_products: so do matrix products, without cuBLAS;
+    cudnn: the service has it and it stays as the program has set it, else it is turned off.
     """
     global _installed
     if _installed:

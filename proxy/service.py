@@ -1,7 +1,7 @@
 """The node service, assembled: socket, memory, workers, coordinator, gRPC server.
 
-Called by: proxyd.py, tests. Promise: start() returns when every GPU is served and the socket answers;
-stop() leaves no process, socket or file.
+Called by: proxyd.py, tests. Promises: when start() returns, every GPU is served and the socket answers; stop() leaves
+no process, socket or file.
 """
 
 from __future__ import annotations
@@ -15,21 +15,22 @@ from typing import Any
 import grpc
 
 from .backends import open_backend
-from .backends.base import Watcher
+from .backends.base import HealthWatch
 from .common import rpc
 from .common.config import Config
-from .node.api.admin import AdminService, CoordinatorService
+from .node.api.admin import AdminService
+from .node.api.coordinator import CoordinatorService
 from .node.api.node import NodeService
-from .node.fault_injector import FaultDesk
+from .node.fault_injector import FaultInjector
 from .node.join_watch import JoinWatch
 from .node.registry import Registry
-from .node.socket_lock import Place
+from .node.socket_lock import SocketLock
 from .node.workers.heartbeat import Heartbeat
 from .node.workers.idle import IdleWorkers
 from .node.workers.supervisor import Supervisor
 from .node.workers.watch import Watch
 from .recovery.coordinator import Coordinator
-from .recovery.events import Ticket
+from .recovery.events import PendingValidation
 
 #: Threads for calls that are answered at once.
 THREADS = 32
@@ -38,28 +39,28 @@ ATTACHES, COMMANDS = 256, 64
 
 
 class Service:
-    """One node service. Raises NoDevice, SocketInUse or NoSpace when it cannot be."""
+    """One node service. Raises NoDevice, SocketInUse or NoSpace when it cannot be made."""
 
     def __init__(self, config: Config) -> None:
         self.config = config
         self.backend = open_backend(config)
-        self._place = Place(config.socket, config.private_directory())
-        self._place.claim()
+        self._socket_lock = SocketLock(config.socket, config.private_directory())
+        self._socket_lock.claim()
         try:
             config.images_directory().mkdir(mode=0o700)
             self.registry = Registry(config, self.backend)
         except BaseException:
-            self._place.release()
+            self._socket_lock.release()
             raise
         self._watch = Watch()
-        self._faults = FaultDesk(self.registry)
+        self._faults = FaultInjector(self.registry)
         self._coordinator = Coordinator(self.registry, self._faults)
-        self._faults.unwell = self._coordinator.gpu_unwell
+        self._faults.report_unhealthy = self._coordinator.gpu_unhealthy
         self._supervisor = Supervisor(config, self._watch, self._coordinator.worker_died)
         self._heartbeat = Heartbeat(self._supervisor.workers, config.hang_seconds)
         self._idle = IdleWorkers(self.registry, self._supervisor)
         self._joins = JoinWatch(self.registry, config.hang_seconds)
-        self._health: Watcher | None = None
+        self._health: HealthWatch | None = None
         self._attaches, self._commands = rpc.Waiting("jitc-attach", ATTACHES), rpc.Waiting("jitc-command", COMMANDS)
         self._node = NodeService(
             self.registry,
@@ -79,41 +80,41 @@ class Service:
         self._idle.start()
         self._heartbeat.start()
         self._joins.start()
-        self._health = self.backend.watch(self._coordinator.gpu_unwell)
+        self._health = self.backend.watch(self._coordinator.gpu_unhealthy)
         self._listen()
 
     def recoveries(self) -> list[dict[str, Any]]:
-        """The documents of `jitc report`."""
+        """The recoveries' documents for `jitc report`."""
         return self._coordinator.reports.documents()
 
     def validations(self) -> list[dict[str, Any]]:
-        """Verdicts so far, as in `jitc report`."""
+        """The validations' documents for `jitc report`."""
         return self._coordinator.validations.documents()
 
     def divergences(self) -> list[dict[str, Any]]:
-        """Replicas that have stopped agreeing, as in `jitc report`."""
+        """The divergences' documents for `jitc report`."""
         return self._coordinator.divergences.documents()
 
-    def validate(self, gpu: int) -> Ticket:
-        """`jitc validate`."""
+    def validate(self, gpu: int) -> PendingValidation:
+        """Begins what `jitc validate` asks for."""
         return self._coordinator.validate(gpu)
 
     def drain(self) -> int:
-        """No new sessions from now on. Returns how many there still are."""
+        """Takes no new sessions from now on. Returns how many are left."""
         with self.registry.changed:
             self._node.draining = True
             return len(self.registry.sessions)
 
     def wait_drained(self, ended: threading.Event) -> None:
-        """Until the last session has ended, or the event is set."""
+        """Waits until the last session has ended, or the event is set."""
         with self.registry.changed:
             while self.registry.sessions and not ended.is_set():
                 self.registry.changed.wait(0.2)
 
     def stop(self) -> None:
-        """Everything, also where a part of it fails."""
+        """Stops everything, also where stopping a part fails."""
         with contextlib.ExitStack() as last:  # what is entered first is done last
-            last.callback(self._place.release)
+            last.callback(self._socket_lock.release)
             last.callback(self.registry.close)
             last.callback(self._supervisor.stop)
             last.callback(self._watch.stop)  # before the supervisor: it starts workers

@@ -85,7 +85,7 @@ def fill(folder: Path) -> None:
 
 
 def built(library: str) -> list[Path]:
-    """Of the check's own native part, the newest last."""
+    """The check's own native part, as it was built; the newest last."""
     return sorted(ROOT.glob(f"build/*/tests/{library}"), key=lambda path: path.stat().st_mtime)
 
 
@@ -96,7 +96,7 @@ def without_version_checks(text: str) -> str:
 
 
 def _registration(folder: Path) -> None:
-    """What makes PyTorch find jitc's entry point in a folder on the import path."""
+    """Has PyTorch find jitc's entry point in a folder on the import path."""
     own = metadata.distribution("jitc")
     info = folder / f"jitc-{own.version}.dist-info"
     info.mkdir()

@@ -1,8 +1,9 @@
 """make gpu-check: what jitc does on this machine's GPU, step by step, into docs/gpu-results/<date>-<gpu>.json.
 
 Needs Python 3.10 or newer with torch (CUDA), grpcio, protobuf and nvidia-ml-py, and jitc: installed, or in the folder
-that `make gpu-bundle` makes, where this script lies too. No network, no compiler. The steps are in tests/gpu (gpu
-there), whose README says more; `--help` has the options. What is missing, a GPU too, is recorded as what it is.
+that `make gpu-bundle` makes and that this script lies in too. It needs no network and no compiler. The steps are in
+tests/gpu (`gpu` in that folder), described in its README; `--help` lists the options. Anything missing, also a GPU, is
+recorded as missing.
 """
 
 from __future__ import annotations

@@ -21,18 +21,17 @@ from jitc.interpose.generator import (
     unserved_visitor,
     wrappers_visitor,
 )
-from jitc.ops import faults_generator
-from jitc.ops import generator as ops_visitor
+from jitc.ops import faults_generator, generator
 
 ROOT = Path(__file__).resolve().parents[2]
 
 #: file (from the repository's root) -> what makes its text
 OUTPUTS: dict[str, Callable[[], str]] = {
-    "protos/include/jitc/generated_ops.h": ops_visitor.cpp_header,
-    "protos/include/jitc/generated_op_traits.h": ops_visitor.traits_header,
+    "protos/include/jitc/generated_ops.h": generator.cpp_header,
+    "protos/include/jitc/generated_op_traits.h": generator.traits_header,
     "protos/include/jitc/generated_lt.h": lt_visitor.header,
     "protos/include/jitc/generated_dnn.h": dnn_visitor.header,
-    "protos/ops/generated_names.py": ops_visitor.python_module,
+    "protos/ops/generated_names.py": generator.python_module,
     "protos/include/jitc/generated_faults.h": faults_generator.header,
     "docs/cli.md": lambda: faults_generator.document((ROOT / "docs/cli.md").read_text()),
     "docs/coverage.md": coverage_visitor.document,

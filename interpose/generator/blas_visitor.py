@@ -7,7 +7,7 @@ made from the same list, one per argument, so that they cannot disagree; handle 
 from __future__ import annotations
 
 from jitc.interpose.spec.api import Argument, Function
-from jitc.interpose.spec.cublas import functions as cublas
+from jitc.interpose.spec.cublas.functions import CUBLAS
 
 _BANNER = "// Generated from interpose/spec by `python -m jitc.interpose.generator`; do not edit.\n// clang-format off"
 _SCALARS = {"half": 2, "float": 4, "int": 4, "double": 8, "complex": 8, "double_complex": 16}
@@ -17,7 +17,7 @@ _NUMBERS = {"int": "int32_t", "enum": "int32_t", "i64": "int64_t", **dict.fromke
 
 def forwarded() -> list[Function]:
     """Functions that become a ``blas_call``."""
-    return sorted((f for f in cublas.API.functions if "blas_call" in f.ops), key=lambda f: f.name)
+    return sorted((f for f in CUBLAS.functions if "blas_call" in f.ops), key=lambda f: f.name)
 
 
 def identifier(name: str) -> int:

@@ -6,9 +6,7 @@ the offsets are those of the real header.
 
 from __future__ import annotations
 
-from jitc.interpose.spec.device import attributes as device
-from jitc.interpose.spec.device import errors
-from jitc.interpose.spec.device import properties as device_prop
+from jitc.interpose.spec.device import attributes, errors, properties
 
 _BANNER = "// Generated from interpose/spec by `python -m jitc.interpose.generator`; do not edit."
 _SOURCES = ("multiprocessors", "pci_bus", "capability_major", "capability_minor")
@@ -23,10 +21,10 @@ def tables() -> str:
         "struct Attribute { int32_t number; Source source; int32_t value; };",
         "inline constexpr Attribute kAttributes[] = {",
     ]
-    for number, (note, value) in sorted(device.ATTRIBUTES.items()):
+    for number, (note, value) in sorted(attributes.ATTRIBUTES.items()):
         source, fixed = ("fixed", value) if isinstance(value, int) else (f"k_{value}", 0)
         lines.append(f"    {{{number}, Source::{source}, {fixed}}},  // {note}")
-    withheld = ", ".join(map(str, sorted(device.WITHHELD)))
+    withheld = ", ".join(map(str, sorted(attributes.WITHHELD)))
     lines += [
         "};",
         "/// What a real GPU has and the proxy does not serve.",
@@ -34,10 +32,10 @@ def tables() -> str:
         "",
         "struct PropField { uint16_t offset; uint8_t bytes; int32_t attribute; };",
     ]
-    lines += _prop_table("kDeviceProp", device_prop.layout(13)) + _prop_table("kDeviceProp12", device_prop.layout(12))
-    for name in device_prop.BY_HAND:
-        offset = device_prop.layout(13).offset(name)
-        if offset != device_prop.layout(12).offset(name):
+    lines += _prop_table("kDeviceProp", properties.layout(13)) + _prop_table("kDeviceProp12", properties.layout(12))
+    for name in properties.BY_HAND:
+        offset = properties.layout(13).offset(name)
+        if offset != properties.layout(12).offset(name):
             raise ValueError(f"{name} is written by hand in both layouts")
         lines.append(f"inline constexpr size_t kDeviceProp_{name} = {offset};")
     lines += [
@@ -51,7 +49,7 @@ def tables() -> str:
     return "\n".join([*lines, "};", "", "}  // namespace jitc::api", ""])
 
 
-def _prop_table(name: str, layout: device_prop.Layout) -> list[str]:
+def _prop_table(name: str, layout: properties.Layout) -> list[str]:
     rows = [
         f"    {{{member.offset + at * member.bytes}, {member.bytes}, {attribute}}},  // {member.name}"
         for member in layout.members
@@ -67,7 +65,7 @@ def _prop_table(name: str, layout: device_prop.Layout) -> list[str]:
 
 def layout_check(version: int) -> str:
     """Static assertions on the real ``cudaDeviceProp`` of a CUDA version."""
-    layout = device_prop.layout(version)
+    layout = properties.layout(version)
     lines = [_BANNER, "#include <cstddef>", "#include <cuda_runtime_api.h>", ""]
     lines.append(f"static_assert(CUDART_VERSION / 1000 == {version});")
     lines.append(f"static_assert(sizeof(cudaDeviceProp) == {layout.bytes});")

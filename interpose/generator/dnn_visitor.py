@@ -10,8 +10,8 @@ import re
 
 from jitc.interpose.generator.blas_visitor import identifier
 from jitc.interpose.spec.api import Argument, Function
-from jitc.interpose.spec.cudnn import functions as cudnn
-from jitc.interpose.spec.cudnn import graph as cudnn_graph
+from jitc.interpose.spec.cudnn import graph
+from jitc.interpose.spec.cudnn.functions import CUDNN
 
 _BANNER = "// Generated from interpose/spec by `python -m jitc.interpose.generator`; do not edit."
 _CODE = f"{_BANNER}\n// clang-format off"
@@ -31,9 +31,9 @@ _RESULTS = {"size": 8, "int": 4}
 
 def _generic() -> list[Function]:
     """Neither written by hand nor refused, and no part of the graph API."""
-    by_hand = {f.name for f in cudnn_graph.GRAPH} | {"cudnnDestroy", "cudnnSetStream", "cudnnGetStream"}
+    by_hand = {f.name for f in graph.GRAPH} | {"cudnnDestroy", "cudnnSetStream", "cudnnGetStream"}
     policies = ("Local", "Sync", "Op")
-    found = [f for f in cudnn.API.functions if f.policy in policies and f.kernels and f.name not in by_hand]
+    found = [f for f in CUDNN.functions if f.policy in policies and f.kernels and f.name not in by_hand]
     return sorted(found, key=lambda f: f.name)
 
 
@@ -153,7 +153,7 @@ def _type(a: Argument) -> str:
 def worker_table() -> str:
     """``generated_dnn_worker.cpp``: what a worker may call, by identifier."""
     functions = sorted(_calls(), key=lambda f: identifier(f.name))
-    names = [f.name for f in cudnn.API.functions]
+    names = [f.name for f in CUDNN.functions]
     if len({identifier(name) for name in names}) != len(names):
         raise ValueError("two cuDNN functions have the same identifier: rename by hand")
     lines = [_CODE, '#include "dnn_invoke.h"', "", "namespace jitc::cuda {", "namespace {", ""]
@@ -174,46 +174,45 @@ def header() -> str:
     """``jitc/generated_dnn.h``: what both sides know of the library."""
     lines = [_CODE, "#pragma once", "#include <cstdint>", "", "namespace jitc::ops {", ""]
     lines += ["/// Descriptors and attributes of the graph API that are looked at."]
-    lines += [f"inline constexpr int32_t kDnn_{name} = {at};" for name, at in sorted(cudnn_graph.DESCRIPTORS.items())]
-    lines += [f"inline constexpr int32_t kDnn_{name} = {at};" for name, at in sorted(cudnn_graph.ATTRIBUTES.items())]
+    lines += [f"inline constexpr int32_t kDnn_{name} = {at};" for name, at in sorted(graph.DESCRIPTORS.items())]
+    lines += [f"inline constexpr int32_t kDnn_{name} = {at};" for name, at in sorted(graph.ATTRIBUTES.items())]
     lines += [f"inline constexpr int32_t kDnnType_{name} = {at};" for at, (name, _) in sorted(_types().items())]
     lines += ["", "/// Functions that are called by hand-written code."]
     by_hand = ("GetVersion", "GetRNNWeightParams", "SetDropoutDescriptor", "RestoreDropoutDescriptor")
-    graph = ("BackendCreateDescriptor", "BackendSetAttribute", "BackendGetAttribute", "BackendFinalize")
+    backend = ("BackendCreateDescriptor", "BackendSetAttribute", "BackendGetAttribute", "BackendFinalize")
     setters = ("SetTensorNdDescriptor", "SetFilterNdDescriptor")
     lines += [
         f"inline constexpr uint32_t kDnn{name} = 0x{identifier(f'cudnn{name}'):08x};"
-        for name in (*by_hand, *graph, *setters)
+        for name in (*by_hand, *backend, *setters)
     ]
     lines += ["", "/// Bytes of an element of a cudnnBackendAttributeType_t; 0: an unknown type."]
     lines += ["constexpr uint32_t dnn_attribute_bytes(int32_t type) {", "  switch (type) {"]
     lines += [f"    case {at}: return {size};  // {name}" for at, (name, size) in sorted(_types().items())]
-    last = cudnn_graph.LAST_TYPE[1]
+    last = graph.LAST_TYPE[1]
     lines += [f"    default: return type > 0 && type <= {last} ? 4 : 0;  // enumerations", "  }", "}", ""]
     lines += ["/// Name of a cudnnStatus_t.", "constexpr const char* dnn_status_name(int32_t status) {"]
     lines += ["  switch (status) {"]
-    lines += [f'    case {at}: return "CUDNN_STATUS_{name}";' for at, name in sorted(cudnn_graph.STATUSES.items())]
+    lines += [f'    case {at}: return "CUDNN_STATUS_{name}";' for at, name in sorted(graph.STATUSES.items())]
     lines += ['    default: return "CUDNN_UNKNOWN_STATUS";', "  }", "}", "", "}  // namespace jitc::ops", ""]
     return "\n".join(lines)
 
 
 def _types() -> dict[int, tuple[str, int]]:
-    return cudnn_graph.ATTRIBUTE_TYPES
+    return graph.ATTRIBUTE_TYPES
 
 
 def check() -> str:
     """Static assertions on the real enumerations."""
     lines = [_BANNER, "#include <cudnn.h>", ""]
-    last_name, last = cudnn_graph.LAST_TYPE
+    last_name, last = graph.LAST_TYPE
     lines += [f"static_assert(CUDNN_TYPE_{name} == {at});" for at, (name, _) in sorted(_types().items())]
     lines += [f"static_assert(CUDNN_TYPE_{last_name} == {last});", "static_assert(sizeof(cudnnFraction_t) == 16);"]
     lines += ["static_assert(sizeof(cudnnBackendHeurMode_t) == 4);"]
-    lines += [f"static_assert(CUDNN_ATTR_{name} == {at});" for name, at in sorted(cudnn_graph.ATTRIBUTES.items())]
+    lines += [f"static_assert(CUDNN_ATTR_{name} == {at});" for name, at in sorted(graph.ATTRIBUTES.items())]
     lines += [
-        f"static_assert(CUDNN_BACKEND_{name}_DESCRIPTOR == {at});"
-        for name, at in sorted(cudnn_graph.DESCRIPTORS.items())
+        f"static_assert(CUDNN_BACKEND_{name}_DESCRIPTOR == {at});" for name, at in sorted(graph.DESCRIPTORS.items())
     ]
-    lines += [f"static_assert(CUDNN_STATUS_{name} == {at});" for at, name in sorted(cudnn_graph.STATUSES.items())]
+    lines += [f"static_assert(CUDNN_STATUS_{name} == {at});" for at, name in sorted(graph.STATUSES.items())]
     for which in ("Fwd", "BwdData", "BwdFilter"):
         lines.append(f"static_assert(sizeof(cudnnConvolution{which}AlgoPerf_t) == 48);")
     return "\n".join([*lines, ""])

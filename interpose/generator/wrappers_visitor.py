@@ -7,18 +7,17 @@ no call that needs the service in a forked child), a refused one says so once.
 
 from __future__ import annotations
 
-from jitc.interpose.spec import nccl
 from jitc.interpose.spec.api import RETURNS, Api, Function
-from jitc.interpose.spec.cublas import functions as cublas
-from jitc.interpose.spec.cublas import lt as cublaslt
-from jitc.interpose.spec.cudart import cuda12 as cudart_12
-from jitc.interpose.spec.cudart import functions as cudart
-from jitc.interpose.spec.cudart.cuda12 import CUDA12, PER_THREAD_SUFFIXES
-from jitc.interpose.spec.cudnn import functions as cudnn
-from jitc.interpose.spec.driver import functions as driver
+from jitc.interpose.spec.cublas.functions import CUBLAS
+from jitc.interpose.spec.cublas.lt import CUBLASLT
+from jitc.interpose.spec.cudart.cuda12 import ADDED, CUDA12, PER_THREAD_SUFFIXES
+from jitc.interpose.spec.cudart.functions import CUDART
+from jitc.interpose.spec.cudnn.functions import CUDNN
+from jitc.interpose.spec.driver.functions import DRIVER
+from jitc.interpose.spec.nccl import NCCL
 from jitc.interpose.spec.unserved import UNSERVED
 
-APIS: tuple[Api, ...] = (cudart.API, driver.API, nccl.API, cublas.API, cublaslt.API, cudnn.API)
+APIS: tuple[Api, ...] = (CUDART, DRIVER, NCCL, CUBLAS, CUBLASLT, CUDNN)
 BANNER = "// Generated from interpose/spec by `python -m jitc.interpose.generator`; do not edit."
 _PLAIN = {"none", "text", "size", "fatbin", "uint", "channel", "error"}  # results that are no status: no guard
 
@@ -80,7 +79,7 @@ def _refusal(api: Api, f: Function, text: str, advice: list[str], more: str = ""
 
 def _caller(api: Api) -> str:
     """The driver is called by libraries more often than by programs: it is worth knowing which."""
-    return ", __builtin_return_address(0)" if api is driver.API else ""
+    return ", __builtin_return_address(0)" if api is DRIVER else ""
 
 
 def _served_wrapper(api: Api, f: Function, advice: list[str]) -> str:
@@ -107,7 +106,7 @@ def exports() -> str:
 
 def symbols() -> str:
     """The driver's symbols by name, for cuGetProcAddress and cudaGetDriverEntryPoint."""
-    names = sorted(f.name for f in driver.API.functions)
+    names = sorted(f.name for f in DRIVER.functions)
     lines = [BANNER, '#include "api/common/symbols.h"', "", "#include <cstdint>", "", 'extern "C" {']
     lines += [f'extern int32_t jitc_symbol_{n}() __asm__("{n}");' for n in names]
     lines += ["}", "", "namespace jitc::api {", "// sorted by name", "const Symbol kDriverSymbols[] = {"]
@@ -136,12 +135,12 @@ def header12_check() -> str:
 
     cudaStreamGetCaptureInfo is a macro there, for a function under its own name.
     """
-    checked = [f for f in served(cudart.API) if _declared(f) and f.name != "cudaStreamGetCaptureInfo"]
-    later = frozenset().union(*cudart_12.ADDED.values())
-    lines = [BANNER, f"#include <{cudart.API.header}>", '#include "abi_check_function.h"', ""]
+    checked = [f for f in served(CUDART) if _declared(f) and f.name != "cudaStreamGetCaptureInfo"]
+    later = frozenset().union(*ADDED.values())
+    lines = [BANNER, f"#include <{CUDART.header}>", '#include "abi_check_function.h"', ""]
     lines += ["namespace jitc::api {", ""]
     lines += [_check(f) for f in checked if f.name not in later]
-    for version, names in sorted(cudart_12.ADDED.items()):
+    for version, names in sorted(ADDED.items()):
         lines += ["", f"#if CUDART_VERSION >= {version}", *(_check(f) for f in checked if f.name in names), "#endif"]
     return "\n".join([*lines, "", "}  // namespace jitc::api", ""])
 

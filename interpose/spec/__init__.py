@@ -1,1 +1,1 @@
-"""The one description of the API surface and of the device ops, as plain Python data."""
+"""The one description of the API surface, as plain Python data."""

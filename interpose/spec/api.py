@@ -22,7 +22,7 @@ import re
 from copy import copy
 from dataclasses import dataclass
 
-from jitc.ops import table as device_ops
+from jitc.ops import table
 
 #: type -> C++ type. Handles and addresses travel as 64-bit numbers: the ABI is that of a pointer.
 TYPES: dict[str, str] = {
@@ -162,7 +162,7 @@ class Function:
         kernels: str = "",
     ) -> None:
         lowered = tuple(ops.split())
-        unknown = [op for op in lowered if op not in device_ops.BY_NAME]
+        unknown = [op for op in lowered if op not in table.BY_NAME]
         if unknown or returns not in RETURNS:
             raise ValueError(f"{name}: unknown op or result {unknown} {returns}")
         for key, value in {

@@ -109,4 +109,4 @@ _REFUSED = (
     *unsupported("groups are not simulated: time them instead", "ncclGroupSimulateEnd"),
 )
 
-API = Api("NCCL", "nccl", "libnccl.so.2", "nccl.h", 5, (*_COMMUNICATOR, *_COLLECTIVE, *_REFUSED))
+NCCL = Api("NCCL", "nccl", "libnccl.so.2", "nccl.h", 5, (*_COMMUNICATOR, *_COLLECTIVE, *_REFUSED))

@@ -1,11 +1,11 @@
-"""NVIDIA's libraries that are not served, and the functions that a program begins to use each of them with.
+"""NVIDIA's libraries that are not served, and the functions that a program first calls in each of them.
 
 Called by: the generator (``unserved_visitor``, ``wrappers_visitor.exports``) and the tests. Promise: plain data.
 
-These libraries reach the GPU through a CUDA runtime of their own, which needs tables of the driver that nobody but
-NVIDIA knows. Their own errors name neither the library nor what was called, and some say nothing or crash. So the
-entries are refused here: whatever else a library has needs what an entry gives. What works without a GPU (versions,
-cuRAND's generators on the host) is left alone.
+These libraries reach the GPU through a CUDA runtime of their own, which needs undocumented tables of the driver. Their
+own errors name neither the library nor the function, and some are silent or crash. So their entry functions are refused
+here; all their other functions need what an entry function returns. What works without a GPU (versions, cuRAND's
+generators on the host) is left alone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Unserved:
-    """``status``: the library's own value for "not supported"; ``met``: what in a program leads there."""
+    """``status``: the library's own value for "not supported"; ``met``: how programs come to use the library."""
 
     title: str
     library: str

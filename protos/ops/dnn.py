@@ -2,10 +2,10 @@
 
 Part of ``table.py``; the same promise. The software device refuses all of them by name.
 
-A descriptor travels as the calls that made it, in each op that uses it, behind those that it mentions; the worker
-keeps what it has made by content. So nothing of them is in the journal's resources, and a captured call needs nothing
-but itself. Execution plans alone are large and used again and again: the node keeps their descriptions, like module
-images, and ``dnn_plan_load`` names one.
+A descriptor travels as the calls that made it, in each op that uses it, after the descriptors that it mentions; the
+worker keeps the descriptors that it has made, by content. So the journal's resources have none of them, and a captured
+call is complete in itself. Only execution plans are large and used again and again: the node keeps their descriptions,
+like module images, and ``dnn_plan_load`` names one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Which faults can be asked for, who carries them out, and where.
+"""The kinds of fault that can be asked for: who carries each out, and where.
 
 The only description: C++ (``generated_faults.h``), the command's help and the table in ``docs/cli.md`` are made of it.
-Called by: the jitc command, the fault injector, the Admin service, the generator. Promise: nobody gets a fault now who
-asked for one later: a place that is none is refused.
+Called by: the jitc command, the fault injector, the Admin service, the generator. Promise: a fault that was asked for
+later never fires now: a trigger that makes no sense is refused.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jitc.ops.table import ENUMS
-from jitc.ops.traits import ENUMS as TRAIT_ENUMS
+from jitc.ops import table, traits
 
 if TYPE_CHECKING:
     from jitc.v1.control_pb2 import Fault
 
-#: Who makes a fault happen: the worker's process gets a signal, all of the worker's sessions break, the device is told
-#: before it gets an op, or the service behaves as if something had been reported to it.
+#: Who carries a fault out: a signal to the worker's process, all of the worker's sessions, the device right before an
+#: op, or the service, which behaves as if it had got a report.
 CARRIERS = ("signal", "sessions", "device", "service")
 
 
@@ -39,7 +38,7 @@ class Kind:
 FAULTS = (
     Kind(
         "kill-worker", "signal", signal="SIGKILL",
-        what="the worker's process is killed (SIGKILL); without a place those of all programs on the GPU",
+        what="the worker's process is killed (SIGKILL); without a trigger those of all programs on the GPU",
     ),
     Kind(
         "stop-worker", "signal", signal="SIGSTOP",
@@ -63,21 +62,22 @@ FAULTS = (
     ),
     Kind(
         "xid", "service",
-        what="the service behaves as if NVML had told a device's Xid: all workers of the physical GPU are replaced",
+        what="the service behaves as if NVML had reported an Xid of the device: all workers of the physical GPU are "
+        "replaced",
     ),
 )  # fmt: skip
 KINDS = tuple(one.name for one in FAULTS)
 #: Where in a minibatch: in which phase an op is, or the point that it passes.
-OP_PHASES, POINTS = ENUMS["Phase"], TRAIT_ENUMS["Point"][1:]
+OP_PHASES, POINTS = table.ENUMS["Phase"], traits.ENUMS["Point"][1:]
 PHASES = (*OP_PHASES, *POINTS)
 LONELY_SKIP = "skip counts the matching ops of a boundary or a phase, and none is named"
 
 
-def misplaced(fault: Fault) -> str:
-    """Why a fault's place is none; empty when it is one."""
+def wrong_trigger(fault: Fault) -> str:
+    """Why a fault's trigger makes no sense; empty when it does."""
     in_minibatch = bool(fault.boundary or fault.phase or fault.armed_at_boundary)
     if bool(fault.sequence) + bool(fault.operations) + in_minibatch > 1:
-        return "an op, a number of ops and a place in a minibatch are three places; name one of them"
+        return "an op, a number of ops and a point in a minibatch are three triggers; name one of them"
     if fault.skip and not in_minibatch:
         return LONELY_SKIP
     return ""

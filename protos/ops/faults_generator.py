@@ -30,7 +30,7 @@ def _names(name: str, values: tuple[str, ...]) -> str:
 
 
 def document(text: str) -> str:
-    """The document with the table of now. ValueError when it has no place for it."""
+    """The document with the table of now. ValueError when it does not have the two marks."""
     if text.count(BEGIN) != 1 or text.count(END) != 1:
         raise ValueError(f"docs/cli.md needs one {BEGIN.strip()} and one {END.strip()}")
     rows = "".join(f"| `{one.name}` | {one.what} | {one.software} | {one.cuda} |\n" for one in FAULTS)

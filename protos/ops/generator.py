@@ -6,7 +6,7 @@ they are, so that CI can regenerate and compare; an op without traits, or with w
 
 from __future__ import annotations
 
-from jitc.ops import table as ops
+from jitc.ops import table
 from jitc.ops.traits import ENUMS, MEMBERS, TRAITS, Traits, complaints
 
 _BANNER = "Generated from protos/ops/table.py by `python -m jitc.interpose.generator`; do not edit."
@@ -20,7 +20,7 @@ def _padded(fields: tuple[tuple[str, str, str], ...]) -> tuple[list[tuple[str, s
     """Fields plus trailing padding up to 8 bytes; every field must be naturally aligned."""
     out, offset = list(fields), 0
     for name, kind, _ in fields:
-        size = ops.TYPES[kind][2]
+        size = table.TYPES[kind][2]
         if offset % min(size, 8):
             raise ValueError(f"field {name} is not aligned at {offset}")
         offset += size
@@ -35,7 +35,7 @@ def _struct(name: str, fields: tuple[tuple[str, str, str], ...], doc: str, extra
     lines = [f"/// {doc}" if doc else "", f"struct {name} {{"]
     lines += [extra] if extra else []
     for field, kind, note in padded:
-        lines.append(f"  {ops.TYPES[kind][0]} {field}{{}};{'  // ' + note if note else ''}")
+        lines.append(f"  {table.TYPES[kind][0]} {field}{{}};{'  // ' + note if note else ''}")
     lines.append("};")
     header = 24 if extra else 0
     lines.append(f"static_assert(sizeof({name}) == {header + size} && std::is_trivially_copyable_v<{name}>);")
@@ -48,15 +48,15 @@ def cpp_header() -> str:
         f"// {_BANNER}",
         "#pragma once\n#include <array>\n#include <cstdint>\n#include <string_view>\n#include <type_traits>\n",
         "namespace jitc::ops {\n",
-        f"inline constexpr uint32_t kFormatVersion = {ops.FORMAT_VERSION};\n",
+        f"inline constexpr uint32_t kFormatVersion = {table.FORMAT_VERSION};\n",
         _HEADER_STRUCT,
-        "enum class OpId : uint16_t {\n" + "".join(f"  {op.name} = 0x{op.id:04x},\n" for op in ops.OPS) + "};\n",
+        "enum class OpId : uint16_t {\n" + "".join(f"  {op.name} = 0x{op.id:04x},\n" for op in table.OPS) + "};\n",
     ]
-    for name, values in ops.ENUMS.items():
+    for name, values in table.ENUMS.items():
         body = ", ".join(f"{value} = {i}" for i, value in enumerate(values))
         parts.append(f"enum class {name} : uint32_t {{ {body} }};\n")
-    parts += [_struct(name, fields, "") + "\n" for name, fields in ops.RECORDS.items()]
-    for op in ops.OPS:
+    parts += [_struct(name, fields, "") + "\n" for name, fields in table.RECORDS.items()]
+    for op in table.OPS:
         payload = f" Payload: {op.payload}." if op.payload else ""
         result = f" Result: {op.result}." if op.result else ""
         extra = f"  static constexpr OpId kId = OpId::{op.name};\n  OpHeader header{{}};"
@@ -64,9 +64,9 @@ def cpp_header() -> str:
     rows = "".join(
         f'    {{OpId::{op.name}, "{op.name}", sizeof({_camel(op.name)}), {flag(bool(op.payload))}, {flag(op.waits)},'
         f" {flag(op.compared)}, {flag(op.resource)}}},\n"
-        for op in ops.OPS
+        for op in table.OPS
     )
-    parts.append(_INFO_STRUCT.format(count=len(ops.OPS), rows=rows))
+    parts.append(_INFO_STRUCT.format(count=len(table.OPS), rows=rows))
     parts.append("}  // namespace jitc::ops\n")
     return "\n".join(parts)
 
@@ -111,17 +111,17 @@ constexpr const OpInfo* find(uint16_t id) {{
 
 def traits_header() -> str:
     """The text of ``protos/include/jitc/generated_op_traits.h``; ValueError when the table is not what it must be."""
-    if wrong := complaints(ops.OPS, TRAITS):
+    if wrong := complaints(table.OPS, TRAITS):
         raise ValueError("protos/ops/traits.py: " + "; ".join(wrong))
     enums = "".join(f"enum class {name} : uint8_t {{ {', '.join(values)} }};\n" for name, values in ENUMS.items())
-    rows = "".join(f"    {_traits_row(TRAITS[op.name])},  // {op.name}\n" for op in ops.OPS)
+    rows = "".join(f"    {_traits_row(TRAITS[op.name])},  // {op.name}\n" for op in table.OPS)
     cases = "".join(
         f"    case OpId::{op.name}:\n      handler.template operator()<{_camel(op.name)}>();\n      return true;\n"
-        for op in ops.OPS
+        for op in table.OPS
     )
     banner = _BANNER.replace("table.py", "traits.py")
     return f"// {banner}\n" + _TRAITS.format(
-        enums=enums, count=len(ops.OPS), ids=max(op.id for op in ops.OPS) + 1, rows=rows, cases=cases
+        enums=enums, count=len(table.OPS), ids=max(op.id for op in table.OPS) + 1, rows=rows, cases=cases
     )
 
 
@@ -192,16 +192,16 @@ def python_module() -> str:
         "",
         "from __future__ import annotations",
         "",
-        f"FORMAT_VERSION = {ops.FORMAT_VERSION}",
+        f"FORMAT_VERSION = {table.FORMAT_VERSION}",
         "",
     ]
     lines.append("#: op name -> id")
     lines.append("IDS: dict[str, int] = {")
-    lines += [f'    "{op.name}": 0x{op.id:04X},' for op in ops.OPS]
+    lines += [f'    "{op.name}": 0x{op.id:04X},' for op in table.OPS]
     lines += ["}", "", "#: op id -> name", "NAMES: dict[int, str] = {number: name for name, number in IDS.items()}", ""]
     lines += ["#: op name -> struct format of the operands after the header", "FORMATS: dict[str, str] = {"]
-    for op in ops.OPS:
+    for op in table.OPS:
         padded, _ = _padded(op.fields)
-        lines.append(f'    "{op.name}": "<{"".join(ops.TYPES[kind][1] for _, kind, _ in padded)}",')
+        lines.append(f'    "{op.name}": "<{"".join(table.TYPES[kind][1] for _, kind, _ in padded)}",')
     lines += ["}", ""]
     return "\n".join(lines)

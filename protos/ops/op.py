@@ -1,7 +1,7 @@
-"""What describes a device op: its operand types, its family, and what the core must know of it.
+"""How a device op is described: its operand types, its family, and what the core must know of it.
 
-The tables are in ``table.py`` (what every device has) and ``kernels.py`` (what only a device that runs
-kernels has) and ``dnn.py`` (cuDNN). Called by: those tables and the generator. Promise: plain data.
+Called by: ``table.py`` (ops that every device has), ``kernels.py`` (ops of devices that run kernels), ``dnn.py``
+(cuDNN) and the generator. Promise: plain data.
 """
 
 from __future__ import annotations

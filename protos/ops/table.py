@@ -1,12 +1,11 @@
 """The device ops: the narrow waist between API layer, journal and back ends.
 
-Every API function lowers to these ops, every back end executes these ops, the journal is a
-sequence of these ops. This table is the only description of their packed form; the C++ structs
-(``generated_ops.h``), the Python names (``generated_names.py``) and the table in ``docs/protocol.md``
-are generated from it by ``python -m jitc.interpose.generator``.
+Every API function is lowered to these ops, every back end executes these ops, and the journal is a sequence of them.
+This table is the only description of their packed form; the C++ structs (``generated_ops.h``) and the Python names
+(``generated_names.py``) are generated from it by ``python -m jitc.interpose.generator``.
 
-Called by: the generator. Promise: an op id is family + number and is never reused or altered; a
-changed layout is a new op with a new number.
+Called by: the generator, the spec of API functions, tests. Promise: an op id is family + number and is never reused or
+altered; a changed layout is a new op with a new number.
 """
 
 from __future__ import annotations

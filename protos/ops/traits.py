@@ -1,8 +1,9 @@
 """What the executor must know of each device op, beside its layout.
 
-One line per op, which the generator turns into ``generated_op_traits.h``. Called by: ``generator.py``, tests. Promises:
-every op has its line, and a line that contradicts the op's description is an error when the code is generated; so
-nobody has to remember that a new op is also a copy, a result that steers the program, or part of a graph.
+Each op has one line, which the generator turns into ``generated_op_traits.h``. Called by: ``generator.py``, tests.
+Promises: every op has its line, and a line that contradicts the op's description is an error when the code is
+generated. So it cannot be forgotten that a new op is also a copy, has a result that steers the program, or becomes part
+of a graph.
 """
 
 from __future__ import annotations
@@ -13,38 +14,38 @@ from jitc.ops.op import Op
 
 #: Name of a trait -> its values: enumerators of the C++ enum of that name, the neutral one first.
 ENUMS: dict[str, tuple[str, ...]] = {
-    # How operands and payload must fit together before anybody looks at the op (journal/wire.cpp).
+    # How operands and payload must fit together; checked before the op is used (journal/wire.cpp).
     "Check": (
         "none", "live_blocks", "items", "copy_bytes", "copy_size", "image_size", "image_part", "name", "launch",
         "blas_slots", "description", "scaled_description", "tensors", "operator_call",
     ),
     # Who takes it: the device, the node's module images, or the step that it marks.
     "Taker": ("device", "images", "live_set", "step_begin", "boundary"),
-    # What it does to an optimizer step in which it comes: a step with answers or allocations of its own cannot be
-    # finished by healthy ranks alone, one with collectives needs all of them.
+    # What it means for an optimizer step that contains it: healthy ranks alone cannot finish a step with answers or
+    # allocations, and a step with collectives needs all ranks.
     "Window": ("none", "collective", "launched_collective", "allocation", "answer"),
-    # The result of an op that a roll-forward does not run, where it is not known yet: only running it tells, success,
-    # or whether an image is there.
+    # The result of an op that a roll-forward skips, where it is not known yet: unknown without running the op, success,
+    # or whether the node has an image.
     "Skipped": ("must_run", "succeeds", "asks_images"),
-    # What its result makes: known as soon as the device has the op, or when all ranks have come. One that failed is not
-    # tried again in a replay, but for the end of a capture, which has to come.
+    # What it creates: known as soon as the device has the op, or when all ranks have come. A failed op is not tried
+    # again in a replay, except the end of a capture, which must come.
     "Making": ("nothing", "in_place", "with_others", "in_place_and_again"),
     # The point at which a fault may be asked for.
     "Point": ("none", "collective", "copy", "boundary"),
-    # What there may be only so many of (limits.h).
+    # What its resource counts towards (limits.h).
     "Limit": (
         "none", "streams", "events", "communicators", "modules", "functions", "graphs", "blas_handles", "dnn_plans",
     ),
     # What the host reads of the device's memory: bytes of which nothing is known, or elements whose type it names.
     "Reads": ("nothing", "bytes", "elements"),
-    # How large a result may be: a few words, as many bytes as are copied, anything.
+    # How large a result may be: a few words, as many bytes as are copied, any size.
     "ResultSize": ("small", "copied", "any"),
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Traits:
-    """Values are those of ENUMS; what has no default here differs too much to be guessed."""
+    """Values are those of ENUMS; a field without a default differs too much between ops to be guessed."""
 
     check: str
     window: str
@@ -58,9 +59,9 @@ class Traits:
     reads: str = "nothing"
     result_size: str = "small"
     images: bool = False
-    """It brings, uses or lets go of a module image or a graph, which the node keeps while somebody needs it."""
+    """It brings, uses or releases a module image or a graph, which the node keeps as long as it is needed."""
     result_is_state: bool = False
-    """What it answered belongs to the resource that it made."""
+    """Its answer belongs to the resource that it created."""
 
 
 def _plain(check: str = "none", window: str = "none", **more: str | bool) -> Traits:
@@ -143,7 +144,7 @@ _WITHOUT_PAYLOAD = ("none", "copy_size", "image_size")
 
 
 def complaints(ops: tuple[Op, ...], table: dict[str, Traits]) -> list[str]:
-    """What is missing in the table, or contradicts an op's description."""
+    """Traits that are missing in the table, or contradict an op's description."""
     names = {op.name for op in ops}
     found = [f"{name}: no such op" for name in table if name not in names]
     for op in ops:

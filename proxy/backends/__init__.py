@@ -1,6 +1,7 @@
-"""What a kind of device needs on the Python side: discovery, properties, a worker's options, health.
+"""What each kind of device needs on the Python side: discovery, properties, a worker's options, health.
 
-Everything that depends on the kind of a device asks KINDS, or what opened it; nothing compares its name.
+Called by: the service (open_backend), the commands and the supervisor (KINDS). Promise: whatever depends on the kind of
+a device is asked of KINDS, or of what opened the device; no other code compares its name.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ KINDS = {
 
 
 def open_backend(config: Config) -> Backend:
-    """The back end that the service was asked for. Raises NoDevice with a text that says what to do."""
+    """Opens the back end that the service is configured for. Raises NoDevice with a text that says what to do."""
     if config.device not in KINDS:
         raise NoDevice(f"there is no device {config.device!r}; choose one of {', '.join(KINDS)}")
     return KINDS[config.device].open(config)

@@ -1,8 +1,8 @@
-"""The interface of a kind of device towards the node service.
+"""The interface between a kind of device and the node service.
 
-Called by: the service (which GPUs there are), the Node service (what programs are told), recovery (what a
-new worker is assigned with). Promise: everything here is known at the start and does not change; what
-happens to a GPU later is told through `watch`.
+Called by: the service (which GPUs exist), the Node service (what programs learn of them), recovery (what a new worker
+is assigned). Promise: everything here is known at the start and does not change; what happens to a GPU later is
+reported through `watch`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ class NoDevice(Exception):
 
 @dataclass(frozen=True)
 class GpuFacts:
-    """A GPU as programs see it. Several of them can be one physical GPU."""
+    """A GPU as programs see it. Several of these can share one physical GPU."""
 
     name: str
-    uuid: str  # 16 bytes in hex, of its own also where the physical GPU is shared
+    uuid: str  # 16 bytes in hex; unique also where the physical GPU is shared
     memory_total: int
     capability: tuple[int, int]
     multiprocessors: int
@@ -32,26 +32,26 @@ class GpuFacts:
 
 @dataclass(frozen=True)
 class Assignment:
-    """What a worker of a GPU is told beside the GPU's number (AssignRequest of worker.proto)."""
+    """What a worker of a GPU needs beside the GPU's number (AssignRequest of worker.proto)."""
 
     memory_limit: int
     threads: int
     ordinal: int = 0
-    libraries: Mapping[str, str] = field(default_factory=dict)  # name of the option -> path; those that are there
+    libraries: Mapping[str, str] = field(default_factory=dict)  # found ones: option -> path
     environment: Mapping[str, str] = field(default_factory=dict)  # set before the device is opened
 
 
 @dataclass(frozen=True)
 class HealthEvent:
-    """Something that the device's own monitoring says of a physical GPU."""
+    """What the device's own monitoring reports of a physical GPU."""
 
     physical: int
     cause: str  # "xid", "ecc-error", "device-lost"
     message: str
-    lost: bool = False  # the GPU is of no use until somebody resets it
+    lost: bool = False  # the GPU cannot be used before it is reset
 
 
-class Watcher(Protocol):
+class HealthWatch(Protocol):
     """A running watch over the health of all GPUs."""
 
     def stop(self) -> None: ...
@@ -66,5 +66,5 @@ class Backend(Protocol):
 
     def assignment(self, index: int) -> Assignment: ...
 
-    def watch(self, tell: Callable[[HealthEvent], None]) -> Watcher | None:
-        """Starts to watch, if the device can be watched; tell is called from a thread of its own."""
+    def watch(self, report: Callable[[HealthEvent], None]) -> HealthWatch | None:
+        """Starts to watch, if the device can be watched; report is called from a thread of its own."""

@@ -1,4 +1,7 @@
-"""The software device: GPUs in host memory, as many as were asked for."""
+"""The software device: as many GPUs in host memory as the service is configured for.
+
+Called by: backends.open_backend. Promise: a GPU's uuid depends on the service's socket and its number alone.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import hashlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from .base import Assignment, GpuFacts, HealthEvent, NoDevice, Watcher
+from .base import Assignment, GpuFacts, HealthEvent, HealthWatch, NoDevice
 
 if TYPE_CHECKING:
     from ..common.config import Config
@@ -32,7 +35,7 @@ class SoftwareBackend:
     def assignment(self, index: int) -> Assignment:
         return Assignment(memory_limit=self._memory, threads=self._threads)
 
-    def watch(self, tell: Callable[[HealthEvent], None]) -> Watcher | None:
+    def watch(self, report: Callable[[HealthEvent], None]) -> HealthWatch | None:
         return None
 
     def _facts(self, socket: str, index: int) -> GpuFacts:

@@ -1,7 +1,7 @@
 """One question of the `jitc` command to the service.
 
-Called by: jitc.py. Promises: whatever is behind the socket, there is an answer, or one line that says
-what is wrong there; only a call without a time limit to a jitc-proxyd that answers waits longer.
+Called by: jitc.py. Promise: whatever is behind the socket, the caller gets an answer, or one line that says what is
+wrong; only a call without a time limit to a jitc-proxyd that answers waits longer.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from .options import FAILED, NO_SERVICE, USAGE, CommandError, chosen_socket
 if TYPE_CHECKING:
     import grpc
 
-#: How long a service may take for what it answers at once.
+#: Time limit of calls that the service answers at once.
 CALL_SECONDS = 15
-#: The same for the first bytes, which no work of its own holds up.
+#: Time limit of the first bytes, which the service sends before any work.
 HELLO_SECONDS = 4
-#: How a client of HTTP/2 begins, with no settings; the other side begins with a frame of this type.
+#: The preface of an HTTP/2 client without settings; the server's first frame has this type.
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
 _FRAME_BYTES, _SETTINGS = 9, 4
 
@@ -58,9 +58,9 @@ def _look(path: str) -> None:
 
 
 def _say_hello(path: str) -> None:
-    """gRPC takes a listener that is silent for a busy one, and waits for it."""
+    """Finds out whether a gRPC server listens: gRPC itself takes a silent listener for a busy one, and waits."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
-        # Not settimeout: that makes connect give up at once where many wait to be accepted.
+        # Not settimeout: connect would give up at once where many clients wait to be accepted.
         for limit in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
             link.setsockopt(
                 socket.SOL_SOCKET, limit, struct.pack("@ll", int(HELLO_SECONDS), int(HELLO_SECONDS % 1 * 1e6))

@@ -1,8 +1,8 @@
 """The `jitc` command.
 
-Promises: answers fast (nothing heavy is imported before it is needed); errors are one line that says
-what to do; --json documents and exit codes keep their form (docs/cli.md).
-Exit codes: 0 done, 1 failed, 2 wrong use, 3 no service; `jitc run` gives the program's own.
+Called by: users, scripts, `make demo`. Promises: it answers fast (nothing heavy is imported before it is needed); an
+error is one line that says what to do; --json documents and exit codes keep their form (docs/cli.md). Exit codes: 0
+done, 1 failed, 2 wrong use, 3 no service; `jitc run` returns the program's own.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from jitc.ops.faults import KINDS, LONELY_SKIP, PHASES, misplaced
+from jitc.ops.faults import KINDS, LONELY_SKIP, PHASES, wrong_trigger
 
 from ..common import paths
 from ..common.config import GPUS_MOST
@@ -36,11 +36,11 @@ from .options import (
 if TYPE_CHECKING:
     from jitc.v1.control_pb2 import Fault
 
-#: Seconds that a fault without a place may take to fire.
+#: Seconds that a fault without a trigger may take to fire.
 NOW_SECONDS = 10
 FOREVER_MS = 0xFFFF_FFFF
-_PLACES = "write boundary=12,phase=backward[,skip=5], op=1234 or after=100"
-#: What a place's numbers are called in the message, and the least of each.
+_TRIGGERS = "write boundary=12,phase=backward[,skip=5], op=1234 or after=100"
+#: What a trigger's numbers are called in the message, and the least of each.
 _NUMBERS = {"boundary": ("boundary", 0), "skip": ("skip", 0), "op": ("sequence", 1), "after": ("operations", 1)}
 
 
@@ -48,7 +48,7 @@ def main(argv: list[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         result: int = arguments.act(arguments)
-        print(end="", flush=True)  # here, where what keeps it from being written can be said
+        print(end="", flush=True)  # here, where a failure to write can still be reported
         return result
     except CommandError as error:
         return complain("jitc", str(error), error.code)
@@ -62,7 +62,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _give_up_output() -> None:
-    """What is still in the buffer has nowhere to go; at the end, Python would complain about it."""
+    """Discards what is still in the buffer of standard output; Python would complain about it at exit."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -95,7 +95,7 @@ def _report(arguments: argparse.Namespace) -> int:
 def _inject(arguments: argparse.Namespace) -> int:
     from jitc.v1.control_pb2 import InjectRequest
 
-    fault = place(arguments.fault, arguments.at)
+    fault = parse_trigger(arguments.fault, arguments.at)
     wait_ms = FOREVER_MS if arguments.wait else 0 if arguments.at else NOW_SECONDS * 1000
     request = InjectRequest(gpu=arguments.gpu, fault=fault, wait_ms=wait_ms)
     reply = ask(arguments.socket, "Inject", request, None if arguments.wait else CALL_SECONDS)
@@ -140,7 +140,7 @@ def _demo(arguments: argparse.Namespace) -> int:
 # -- parts ----------------------------------------------------------------------------------------
 
 
-def place(kind: str, at: str | None) -> Fault:
+def parse_trigger(kind: str, at: str | None) -> Fault:
     """The fault of `jitc inject KIND --at AT`. Raises CommandError."""
     from jitc.v1.control_pb2 import Fault
 
@@ -151,12 +151,12 @@ def place(kind: str, at: str | None) -> Fault:
     for part in [] if at is None else at.split(","):
         name, _, value = part.partition("=")
         if name in given:
-            raise CommandError(f"--at: {name} is there twice; {_PLACES}", USAGE)
+            raise CommandError(f"--at: {name} is there twice; {_TRIGGERS}", USAGE)
         given.add(name)
         _enter(fault, name, value, part)
     lonely = "skip" in given and not {"boundary", "phase"} & given
-    if why := LONELY_SKIP if lonely else misplaced(fault):
-        raise CommandError(f"--at: {why}; {_PLACES}", USAGE)
+    if why := LONELY_SKIP if lonely else wrong_trigger(fault):
+        raise CommandError(f"--at: {why}; {_TRIGGERS}", USAGE)
     return fault
 
 
@@ -167,7 +167,7 @@ def _enter(fault: Fault, name: str, value: str, part: str) -> None:
         fault.phase = value
         return
     if name not in _NUMBERS:
-        raise CommandError(f"--at: {shown(part)} is not understood; {_PLACES}", USAGE)
+        raise CommandError(f"--at: {shown(part)} is not understood; {_TRIGGERS}", USAGE)
     field, least = _NUMBERS[name]
     try:
         setattr(fault, field, number(least, 10**18 - 1)(value))
@@ -212,7 +212,7 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     inject.add_argument("--gpu", type=number(0, GPUS_MOST - 1), required=True, metavar="N", help="on which GPU")
     inject.add_argument(
-        "--at", metavar="PLACE",
+        "--at", metavar="TRIGGER",
         help="when (now, if not given): boundary=12,phase=backward[,skip=5] in the minibatch after that boundary "
         f"(phases: {', '.join(PHASES)}), op=1234 at that op, after=100 more ops",
     )  # fmt: skip

@@ -1,8 +1,8 @@
-"""What may be written on the commands' lines, and the one line that is said about anything else.
+"""The commands' options: how they are parsed, and the one-line message about a wrong value.
 
-Called by: proxyd.py, jitc.py, run.py, demo/command.py. Promises: a value that is taken here is one that a
-service can be started with; a mistake is one line on standard error that says what is allowed, with
-exit status 2; nothing heavy is imported before it is needed.
+Called by: proxyd.py, jitc.py, run.py, demo/command.py. Promises: a service can be started with any value that is
+accepted here; a mistake is one line on standard error that says what is allowed, with exit status 2; nothing heavy is
+imported before it is needed.
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SIZE = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)(?:([KMGT])i?)?B?", re.IGNORECASE | re.ASCII)
 _SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 _PAGE = 4096
-#: So much of a wrong value is repeated.
+#: Characters of a wrong value that a message repeats.
 _SHOWN = 60
 
+#: Each option's default is that of the configuration.
+DEFAULTS = config.Config
 #: Options of --device cuda alone, and what they name.
 LIBRARIES = {
     "driver": "libcuda.so.1", "nccl": "libnccl.so.2", "cublas": "libcublas", "cublaslt": "libcublasLt",
@@ -36,7 +38,7 @@ LIBRARIES = {
 
 
 class CommandError(Exception):
-    """Told in one line; code is the exit status."""
+    """Reported in one line; code is the exit status."""
 
     def __init__(self, message: str, code: int = FAILED) -> None:
         super().__init__(message)
@@ -44,7 +46,7 @@ class CommandError(Exception):
 
 
 class Parser(argparse.ArgumentParser):
-    """Takes options by their whole names only; one line about a mistake, not the usage."""
+    """Accepts whole option names only; a mistake is one line, without the usage."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options, allow_abbrev=False)
@@ -54,14 +56,14 @@ class Parser(argparse.ArgumentParser):
 
 
 def complain(command: str, message: str, code: int = FAILED) -> int:
-    """Says it in one line, whatever is in it; returns the exit status."""
+    """Prints the message as one line, whatever characters it has. Returns the exit status."""
     line = "".join(one if one.isprintable() else repr(one)[1:-1] for one in " ".join(message.split("\n")))
     print(f"{command}: {line}", file=sys.stderr, flush=True)
     return code
 
 
 def shown(text: str) -> str:
-    """A wrong value as a message has it."""
+    """A wrong value as messages quote it."""
     return repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}..."
 
 
@@ -69,7 +71,7 @@ def shown(text: str) -> str:
 
 
 def number(least: int, most: int) -> Callable[[str], int]:
-    """Whole numbers, in the ten digits of ASCII."""
+    """Parser of whole numbers in ASCII digits."""
 
     def parse(text: str) -> int:
         value = int(text) if re.fullmatch("[0-9]{1,18}", text) else -1
@@ -109,12 +111,12 @@ def size(least: int, most: int, zero: str = "") -> Callable[[str], int]:
 
 
 def pinned_size(text: str) -> int:
-    """A size in whole pages that fits a session's range of addresses, or 0."""
+    """A size in whole pages that fits a session's address range, or 0."""
     return size(config.PINNED_LEAST, config.PINNED_MOST, "none")(text) // _PAGE * _PAGE
 
 
 def socket_path(text: str) -> str:
-    """An absolute path that can be a socket's."""
+    """An absolute path that a socket can have."""
     try:
         path = os.path.abspath(text)
     except OSError:
@@ -129,7 +131,7 @@ def socket_path(text: str) -> str:
 
 
 def chosen_socket(named: str | None) -> str:
-    """What --socket named, else the default. Raises CommandError for a default that can be none."""
+    """The path that --socket names, else the default. Raises CommandError for a default that no socket can have."""
     if named is not None:
         return named
     try:
@@ -139,7 +141,7 @@ def chosen_socket(named: str | None) -> str:
 
 
 def writable_folder(text: str) -> str:
-    """Tried out: what may be written where is known to the kernel alone."""
+    """A folder in which a file can be made. It is tried: only the kernel knows what may be written where."""
     from ..node.shared_memory import NoSpace, spill_file
 
     if not os.path.isdir(text):
@@ -153,7 +155,7 @@ def writable_folder(text: str) -> str:
 
 
 def new_file(text: str) -> str:
-    """Nothing is written yet."""
+    """A path that can be written to; nothing is written yet."""
     path = os.path.abspath(text)
     target = path if os.path.exists(path) else os.path.dirname(path)
     if not text or os.path.isdir(path) or not os.access(target, os.W_OK):
@@ -176,17 +178,17 @@ def _written(value: int) -> str:
 
 
 def add_device_options(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    """The options that `jitc run` has too."""
+    """The options that jitc-proxyd and `jitc run` share."""
     add = parser.add_argument
     return [
-        add("--device", choices=tuple(KINDS), default="software", help="kind of device (%(default)s)"),
+        add("--device", choices=tuple(KINDS), default=DEFAULTS.device, help="kind of device (%(default)s)"),
         add("--gpus", type=number(1, config.GPUS_MOST), default=0, metavar="N",
             help="how many GPUs (software: 1; cuda: all that are visible)"),
-        add("--workers-per-gpu", type=number(1, config.GPUS_MOST), default=1, metavar="K",
+        add("--workers-per-gpu", type=number(1, config.GPUS_MOST), default=DEFAULTS.workers_per_gpu, metavar="K",
             help="cuda: serve each physical GPU as K GPUs, a worker and a share of the memory each (%(default)s)"),
         add("--memory-limit", type=size(*config.MEMORY_LIMITS), default=0, metavar="SIZE",
             help="per GPU (software: 4GiB; cuda: all, divided by K)"),
-        add("--hang-seconds", type=seconds(*config.HANG_LIMITS, "never"), default=config.HANG_SECONDS, metavar="S",
+        add("--hang-seconds", type=seconds(*config.HANG_LIMITS, "never"), default=DEFAULTS.hang_seconds, metavar="S",
             help="a worker that says nothing or work that makes no progress for so long is a fault; "
             "0: never (%(default)s)"),
         *(add(f"--{name}", type=library_file, metavar="PATH",
@@ -194,32 +196,34 @@ def add_device_options(parser: argparse.ArgumentParser) -> list[argparse.Action]
           for name, library in LIBRARIES.items()),
         add("--threads", type=number(1, config.THREADS_MOST), default=0, metavar="N",
             help="threads of one operator; the same number gives the same results (cores divided by GPUs)"),
-        add("--journal-limit", type=size(*config.JOURNAL_LIMITS), default="512MiB", metavar="SIZE",
+        add("--journal-limit", type=size(*config.JOURNAL_LIMITS), default=_written(DEFAULTS.journal_bytes),
+            metavar="SIZE",
             help="per session, then it spills (%(default)s)"),
-        add("--copies-limit", type=size(*config.COPIES_LIMITS), default="64GiB", metavar="SIZE",
+        add("--copies-limit", type=size(*config.COPIES_LIMITS), default=_written(DEFAULTS.snapshot_bytes),
+            metavar="SIZE",
             help="per session, host memory for copies of live device memory, taken as needed (%(default)s)"),
-        add("--images-limit", type=size(*config.IMAGES_LIMITS), default="4GiB", metavar="SIZE",
+        add("--images-limit", type=size(*config.IMAGES_LIMITS), default=_written(DEFAULTS.images_limit), metavar="SIZE",
             help="for all sessions, disk space for images of kernels beside the socket (%(default)s)"),
-        add("--validate-every", type=number(0, (1 << 31) - 1), default=1000, metavar="N",
+        add("--validate-every", type=number(0, (1 << 31) - 1), default=DEFAULTS.validate_every, metavar="N",
             help="optimizer steps between validations: a minibatch is run twice and compared; 0: never (%(default)s)"),
         add("--heal-replicas", action="store_true",
             help="a rank that holds other bytes than most ranks that held the same before takes theirs"),
-        add("--replay-mismatch", choices=config.MISMATCHES, default=config.AUTO,
+        add("--replay-mismatch", choices=config.MISMATCHES, default=DEFAULTS.replay_mismatch,
             help="numbers that a program has read and that a replay gives otherwise end the replay (strict), or are "
-            "borne within a bound (tolerant); by what validations showed of the job (auto)"),
+            "tolerated within a bound (tolerant); by what validations showed of the job (auto)"),
         add("--noise", type=number(0, (1 << 63) - 1), default=0, metavar="SEED",
             help="software: sum in another order each time, as GPUs do; 0: never (%(default)s)"),
-        add("--pinned-limit", type=pinned_size, default="4GiB", metavar="SIZE",
+        add("--pinned-limit", type=pinned_size, default=_written(DEFAULTS.pinned_bytes), metavar="SIZE",
             help="per session, pinned memory shared by program and worker, taken as needed; 0: none (%(default)s)"),
-        add("--spill-dir", type=writable_folder, default="/var/tmp", metavar="DIR",
+        add("--spill-dir", type=writable_folder, default=DEFAULTS.spill_dir, metavar="DIR",
             help="for spilled journals (%(default)s)"),
-        add("--spares", type=number(0, config.GPUS_MOST), default=1, metavar="N",
+        add("--spares", type=number(0, config.GPUS_MOST), default=DEFAULTS.spares, metavar="N",
             help="warm spare workers (%(default)s)"),
     ]  # fmt: skip
 
 
 def check_device_options(arguments: argparse.Namespace) -> None:
-    """What each option alone cannot say. Raises CommandError."""
+    """Checks combinations of options. Raises CommandError."""
     kind = KINDS[arguments.device]
     if not kind.runs_kernels:
         cuda = [name for name in LIBRARIES if getattr(arguments, name)]

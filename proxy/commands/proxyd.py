@@ -1,8 +1,9 @@
 """jitc-proxyd: the node service's command. Runs in the foreground, ends cleanly on SIGTERM.
 
-Promises: one line on standard output when ready, and readiness to systemd when NOTIFY_SOCKET is set;
-what keeps it from being ready is one line on standard error (exit status 2: a wrong option, 1: all else).
-SIGTERM or SIGINT with sessions alive: no new ones, waits for them; a second signal ends at once.
+Called by: users, systemd, `jitc run`, the demo. Promises: one line on standard output when it is ready, and readiness
+to systemd when NOTIFY_SOCKET is set; a reason why it cannot become ready is one line on standard error (exit status 2:
+a wrong option, 1: anything else). On SIGTERM or SIGINT with sessions alive it takes no new ones and waits for them; a
+second signal ends it at once.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def main(argv: list[str] | None = None) -> int:
             f"jitc-proxyd ready: {len(service.registry.gpus)} {config.device} GPUs, socket {config.socket}", flush=True
         )
         notify("READY=1")
-        # With a time limit: a signal may arrive in another thread, and Python runs handlers in this one only.
+        # With a time limit: a signal may arrive in another thread, but Python runs handlers in this one.
         while not signals.first.wait(SIGNAL_SECONDS):
             pass
         notify("STOPPING=1")
@@ -133,7 +134,7 @@ def _drain(service: Service, signals: _Signals) -> None:
 
 
 def notify(state: str) -> None:
-    """Tells systemd, when it asked (sd_notify protocol)."""
+    """Tells systemd, where it asked to be notified (sd_notify protocol)."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address:
         return
@@ -159,9 +160,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _open_files_at_will() -> None:
-    """Each session takes a dozen descriptors here; the usual soft limit of 1,024 would end that at 80 sessions."""
+    """Raises the soft limit of descriptors: a session takes a dozen, so the usual 1,024 would allow 80 sessions."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with contextlib.suppress(OSError, ValueError):  # a sandbox may forbid it; then it is as it was
+    with contextlib.suppress(OSError, ValueError):  # a sandbox may forbid it; then the old limit stays
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
@@ -177,7 +178,7 @@ def _fix_layout() -> None:
 
 
 def _die_with_parent() -> None:
-    """`jitc run` was killed: nobody else would end us. Its program may still train, so drain."""
+    """Has the kernel send SIGTERM when `jitc run` is killed. Its program may still train: SIGTERM drains."""
     import ctypes
 
     ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)  # PR_SET_PDEATHSIG

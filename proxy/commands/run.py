@@ -1,7 +1,7 @@
 """`jitc run`: a program on a service of its own.
 
-Promises: the program's output and exit status pass through; signals reach it; whatever happens,
-service and temporary directory are gone afterwards.
+Called by: jitc.py. Promises: the program's output and exit status pass through, and signals reach it; service and
+temporary folder are gone afterwards in any case.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
 
 
 def environment(socket: str, preload: Path) -> dict[str, str]:
-    """What a program needs to use the service."""
+    """The environment in which a program uses the service."""
     before = os.environ.get("LD_PRELOAD", "")
     return dict(os.environ) | {"JITC_SOCKET": socket, "LD_PRELOAD": f"{preload}:{before}" if before else str(preload)}
 
 
 @contextlib.contextmanager
 def private_service(arguments: argparse.Namespace, directory: str) -> Iterator[str]:
-    """A service on a socket in directory; gives the socket."""
+    """Starts a service on a socket in the directory, and yields that socket."""
     socket = f"{directory}/s"
     command = [
         sys.executable, "-m", "jitc.proxy.commands.proxyd", "--socket", socket, "--die-with-parent",
@@ -90,7 +90,7 @@ def _ready(service: subprocess.Popen[bytes]) -> bool:
 
 
 def _end(service: subprocess.Popen[bytes]) -> None:
-    """The program is over: sessions that its stray children still have do not keep the service."""
+    """The program has ended: sessions of stray children of it must not keep the service alive."""
     for _ in range(2):
         with contextlib.suppress(ProcessLookupError):
             service.send_signal(signal.SIGTERM)
@@ -105,7 +105,7 @@ def _end(service: subprocess.Popen[bytes]) -> None:
 
 
 class _Child:
-    """The program; signals that come to us are handed on, those of the terminal reach it anyway."""
+    """The program. Signals that this process gets are forwarded; those of the terminal reach the program anyway."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None

@@ -1,4 +1,4 @@
-"""The jitc command's documents for people."""
+"""The jitc command's documents as text. Called by: jitc.py."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def _recovery(number: int, one: dict[str, Any]) -> str:
 
 
 def _from_peers(one: dict[str, Any]) -> str:
-    roads = [f"{_size(size)} from peers by {road}" for road, size in one["bytes_from_peers"].items() if size]
-    return f" ({', '.join(roads)})" if roads else ""
+    paths = [f"{_size(size)} from peers by {path}" for path, size in one["bytes_from_peers"].items() if size]
+    return f" ({', '.join(paths)})" if paths else ""
 
 
 def _size(count: int) -> str:

@@ -1,1 +1,1 @@
-"""What every process of the node service stands on: gRPC channels, paths, state machines, the native executor."""
+"""What all processes of the node service share: gRPC channels, paths, state machines, the native executor."""

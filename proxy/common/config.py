@@ -1,4 +1,8 @@
-"""What a node service is told at its start."""
+"""The configuration of a node service, and the limits of its values.
+
+Called by: the commands (which make it), the service and everything in it. Promise: it does not change while the service
+lives, and its defaults are those of the command line.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +75,7 @@ def _library_shared() -> Shared:
 
 @dataclass(frozen=True)
 class Config:
-    """All of it is fixed for the service's life."""
+    """Fixed for the service's life."""
 
     socket: str
     device: str = "software"
@@ -81,10 +85,10 @@ class Config:
     threads: int = 0  # of one operator; 0: cores divided by GPUs
     hang_seconds: float = HANG_SECONDS  # nothing heard, no progress for so long: a fault; 0: never
     libraries: Mapping[str, str] = field(default_factory=dict)  # what was named: option -> path; others are looked for
-    validate_every: int = 0  # boundaries between validations (recovery/validation.py); 0: only when asked
+    validate_every: int = 1000  # boundaries between validations (determinism/validation.py); 0: only on request
     replay_mismatch: str = AUTO  # one of MISMATCHES
     noise: int = 0  # software device: sums in another order each time, as a GPU; 0: as a CPU
-    heal_replicas: bool = False  # an odd replica takes what most ranks hold (recovery/healing.py)
+    heal_replicas: bool = False  # an odd replica takes what most ranks hold (peer_mode/healing.py)
     images_limit: int = 4 * GIB  # module images kept for all sessions
     journal_bytes: int = GIB // 2
     snapshot_bytes: int = 64 * GIB  # virtual: only what is written takes memory
@@ -102,9 +106,9 @@ class Config:
         return self.threads or max(1, len(os.sched_getaffinity(0)) // max(1, self.gpus))
 
     def private_directory(self) -> Path:
-        """Workers' sockets lie here; also the lock that says that the service lives."""
+        """Holds the workers' sockets, and the lock that shows that the service is alive."""
         return Path(self.socket + ".d")
 
     def images_directory(self) -> Path:
-        """Module images that programs sent; gone with the service."""
+        """Module images that programs have sent; removed with the service."""
         return self.private_directory() / "images"

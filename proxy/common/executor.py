@@ -1,7 +1,8 @@
 """libjitc_executor.so for Python: a typed ctypes binding of executor_api.h.
 
-Called by: the worker (jitc.proxy.worker) only. Promise: every call releases the GIL while it is in
-the library; a failure is an ExecutorError with the library's own text; callbacks never raise into C.
+Called by: the worker (jitc.proxy.worker), which executes; the service, which asks for the sizes of shared structures.
+Promises: every call releases the GIL while it is in the library; a failure is an ExecutorError with the library's own
+text; callbacks never raise into C.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ STREAM_BUFFER = 4 << 20
 
 
 class ExecutorError(Exception):
-    """What the executor says about a call that it refused."""
+    """The executor's own text about a call that it refused."""
 
 
 class Options(TypedDict):
-    """What the executor is made with; a device takes what concerns it."""
+    """What the executor is made with; a device takes the options that concern it."""
 
     device: str
     gpu: int
@@ -55,7 +56,7 @@ class JoinRefused(Exception):
 
 
 class JoinSuperseded(Exception):
-    """The session is at another epoch by now, or about to end: the op is taken back, and nobody is told."""
+    """The session is at another epoch by now, or about to end: the op is taken back without a result."""
 
 
 class Control(Protocol):
@@ -163,7 +164,7 @@ class Executor:
     def poller(self, session: int, timeout_ms: int) -> Callable[[], bytes | None]:
         """A function that waits for the next completions: bytes, b"" when none came, None once detached.
 
-        One buffer is used again and again; the returned bytes are the only copy.
+        It uses one buffer again and again; the returned bytes are the only copy.
         """
         buffer = ctypes.create_string_buffer(STREAM_BUFFER)
         address, poll = ctypes.addressof(buffer), self._lib.jitc_session_poll
@@ -180,7 +181,7 @@ class Executor:
         return next_batch
 
     def command(self, method: str, request: dict[str, object]) -> dict[str, Any]:
-        """A call of worker.proto, as JSON both ways."""
+        """A call of worker.proto, with JSON both ways."""
         reply = ctypes.c_void_p()
         code = self._lib.jitc_executor_command(
             self._handle, method.encode(), json.dumps(request).encode(), ctypes.byref(reply)
@@ -200,21 +201,21 @@ class Executor:
 
 @dataclass(frozen=True)
 class Shared:
-    """What the service must know of structures that workers share."""
+    """The service's view of structures that workers share."""
 
     board_bytes: int
-    #: Of a communicator with so many ranks.
+    #: Bytes of a communicator's segment, by number of ranks.
     segment_bytes: Callable[[int], int]
-    #: Path of the board, slot: nobody has it any more.
+    #: Path of the board, slot: frees the slot.
     clear_slot: Callable[[str, int], None]
-    #: Path of a new segment, identity: with which it begins.
+    #: Path of a new segment, identity: writes the identity to its begin.
     mark_segment: Callable[[str, int], None]
-    #: Path of a segment, rank, why: the rank does nothing there any more.
+    #: Path of a segment, rank, why: marks the rank as one that takes no further part.
     mark_absent: Callable[[str, int, str], None]
 
 
 def shared(path: Path) -> Shared:
-    """Of the library at path. What acts raises ExecutorError."""
+    """Functions of the library at path; those that change something raise ExecutorError."""
     lib = load(path)
 
     def check(code: int) -> None:
@@ -264,10 +265,10 @@ def _callbacks(control: Control) -> _ControlTable:
 
 
 def _text(text: str) -> bytes:
-    """As much of it as an answer has room for."""
+    """The text, cut to the room that an answer has."""
     return text.encode()[: _TEXT - 1]
 
 
 def _report() -> None:
-    """An exception must not reach C; it is shown where the service's log is."""
+    """Prints an exception to the service's log, since it must not reach C."""
     traceback.print_exc(file=sys.stderr)

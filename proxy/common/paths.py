@@ -1,7 +1,7 @@
 """Where things are: sockets, shipped libraries; and the protocol version.
 
-Called by: everything in this package. Promise: imports nothing heavy, so that the `jitc` command
-starts fast; no path of the build machine is kept, all follow from where the package lies.
+Called by: everything in this package. Promises: it imports nothing heavy, so that the `jitc` command starts fast; all
+paths follow from where the package lies, none from the machine that built it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def preload_library() -> Path:
 
 
 def _sibling(name: str) -> Path:
-    """Folder of another package of jitc, without importing it."""
+    """The folder of another package of jitc, found without importing it."""
     from importlib.util import find_spec
 
     spec = find_spec(f"jitc.{name}")

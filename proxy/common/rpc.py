@@ -1,7 +1,7 @@
 """gRPC channels, stubs and options in one typed place (generated stubs carry no types).
 
-Called by: the service, the worker, the command line. Promise: unix sockets only, no proxy settings of
-the environment, the same size limits on both sides.
+Called by: the service, the worker, the command line. Promises: unix sockets only; proxy settings of the environment
+have no effect; both sides have the same size limits.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SERVER_OPTIONS: list[tuple[str, Any]] = [
 
 
 def address(socket: str) -> str:
-    """Of a unix socket, for gRPC, which reads it as a URI: a % or # in a path is none of its signs."""
+    """The address of a unix socket for gRPC, which parses it as a URI: % and # of a path are quoted."""
     return f"unix:{quote(socket)}"
 
 
@@ -87,8 +87,8 @@ def status_of(error: grpc.RpcError) -> tuple[grpc.StatusCode, str]:
     return call.code(), str(call.details() or "")
 
 
-def answered(error: grpc.RpcError) -> bool:
-    """Whether the other side refused; else the call was lost on the way, as it is when that side dies."""
+def refused(error: grpc.RpcError) -> bool:
+    """Whether the other side refused the call; else the call was lost on the way, as when the other side dies."""
     refusals = (grpc.StatusCode.FAILED_PRECONDITION, grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.UNIMPLEMENTED)
     return status_of(error)[0] in refusals
 
@@ -106,9 +106,9 @@ def refuse(context: Any, code: grpc.StatusCode, message: str) -> NoReturn:
 
 
 class Waiting:
-    """Threads for calls that wait for something, so that calls which must be answered never wait for a thread.
+    """A thread pool of its own for calls that wait, so that calls which must be answered at once find a free thread.
 
-    At most this many calls wait at a time; half as many threads again tell the others that there are too many.
+    At most so many calls wait at a time; half as many threads again refuse the calls beyond that.
     """
 
     def __init__(self, name: str, most: int) -> None:
@@ -117,12 +117,12 @@ class Waiting:
         self._most = most
 
     def serve(self, method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-        """The method of a servicer, to be run in these threads."""
+        """A servicer's method that runs in these threads."""
         return _InPool(method, self._pool)
 
     @contextlib.contextmanager
     def seat(self, context: Any, advice: str) -> Iterator[None]:
-        """Around the wait; when all are taken the call is refused as one that may be tried again."""
+        """Surrounds the wait; when all seats are taken, the call is refused as one that may be tried again."""
         if not self._free.acquire(blocking=False):
             refuse(context, grpc.StatusCode.UNAVAILABLE, f"{self._most} calls wait already; {advice}")
         try:
@@ -135,7 +135,7 @@ class Waiting:
 
 
 class _InPool:
-    """grpcio takes the pool from the method (the attribute is its name for that, in all releases that we support)."""
+    """grpcio takes the pool from an attribute of the method; all supported releases use this attribute."""
 
     def __init__(self, method: Callable[[Any, Any], Any], pool: ThreadPoolExecutor) -> None:
         self._method = method

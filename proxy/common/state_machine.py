@@ -1,7 +1,7 @@
-"""Explicit state machines: a table of what may happen, and an error for what may not.
+"""Explicit state machines: a table of the possible transitions, and an error for all others.
 
-Called by: workers' supervision, sessions, recoveries. A state that a table does not know, or an event
-that is impossible in a state, is a defect of ours and raises; it is never passed over.
+Called by: the supervision of workers, sessions, recoveries. Promise: an event that the table does not have for the
+current state is a defect of jitc and raises ImpossibleEvent; it is never ignored.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ Event = TypeVar("Event", bound=Enum)
 
 
 class ImpossibleEvent(Exception):
-    """This event cannot happen in this state."""
+    """The table has no such event in this state."""
 
 
 class Machine(Generic[State, Event]):
-    """A state, and the only ways out of it."""
+    """A state, and its possible transitions."""
 
     def __init__(self, name: str, table: Mapping[tuple[State, Event], State], start: State) -> None:
         self._name, self._table = name, table

@@ -1,9 +1,9 @@
-"""Communicators: who is in them, where their ranks meet, and the ids that nobody can join any more.
+"""Communicators: their ranks, the segments in which these meet, and the ids of those that have ended.
 
 Called by: the registry (sessions that end, recoveries), the Coordinator service (joins), the Admin service (status),
-`JoinWatch` (joins that take too long). Everything here is guarded by the registry's lock.
-Promises: a rank that waits for one that cannot come any more is told so, with the reason; an id of a communicator with
-a rank that has ended admits no new rank, as long as it is among the newest that have ended.
+`JoinWatch` (joins that take too long). Everything here is guarded by the registry's lock. Promises: a rank that waits
+for one that cannot come any more learns it, with the reason; a communicator with a rank that has ended admits no new
+rank, as long as its id is among the newest that have ended.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ INVALID_VALUE, OUT_OF_MEMORY, EXTERNAL_DEVICE, UNKNOWN = 1, 2, 911, 999
 
 
 class Refusal(Exception):
-    """A rank cannot join. Status and text go to its program."""
+    """A rank cannot join. Its program gets the status and the text."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -38,7 +38,7 @@ class Refusal(Exception):
 
 
 class Member(Protocol):
-    """What is known here of a session."""
+    """What communicators need of a session."""
 
     number: int
     pid: int
@@ -46,15 +46,15 @@ class Member(Protocol):
 
 @dataclass(eq=False)
 class Communicator:
-    """Its segments: one per generation, a new one after every recovery of a member."""
+    """The segment of the current generation; every recovery of a member begins a new generation."""
 
     ranks: int
     members: dict[int, int] = field(default_factory=dict)  # session -> rank, of those that must recover together
     seats: dict[int, int] = field(default_factory=dict)  # rank -> session that has joined as it, ended or not
-    ends: dict[int, str] = field(default_factory=dict)  # rank -> why it will not do anything here in future
-    absent: set[int] = field(default_factory=set)  # those of them that are known to do nothing now
-    ended: str = ""  # why it cannot be joined any more, but by its members in a recovery
-    waited: float = 0.0  # seconds since the newest rank has joined, without those of recoveries
+    ends: dict[int, str] = field(default_factory=dict)  # rank -> why it takes no further part
+    absent: set[int] = field(default_factory=set)  # ranks of `ends` that certainly do nothing any more
+    ended: str = ""  # why no rank can join any more, except its members in a recovery
+    waited: float = 0.0  # seconds since the newest rank joined, not counting recoveries
     generation: int = 0
     identity: int = 0
     segment: Memory | None = None
@@ -67,7 +67,7 @@ class Communicator:
         return [rank for rank, seat in self.seats.items() if seat == session.number]
 
     def gathering(self) -> bool:
-        """Whether ranks may still come for the first time."""
+        """Whether ranks may still join for the first time."""
         return not self.ended and len(self.seats) < self.ranks
 
     def used(self) -> bool:
@@ -85,7 +85,7 @@ class Communicator:
 
 
 class Communicators:
-    """All of the node."""
+    """All communicators of the node."""
 
     def __init__(self, structures: Shared) -> None:
         self._structures = structures
@@ -106,7 +106,7 @@ class Communicators:
             raise Refusal(EXTERNAL_DEVICE, self._ended[unique_id])
         one = one or Communicator(ranks)
         comes_again = one.seats.get(rank) == session.number
-        # In a recovery, also where another rank has ended since: not all that a rank does needs that one.
+        # A member may come again in a recovery although another rank has ended: not all of its work needs that rank.
         if one.ended and (one.missing() or not comes_again):
             raise Refusal(EXTERNAL_DEVICE, one.ended)
         if one.ranks != ranks:
@@ -136,17 +136,17 @@ class Communicators:
     # -- ranks go ---------------------------------------------------------------------------------
 
     def leave(self, session: Member) -> None:
-        """The session is closed: nobody new can be in a communicator with it."""
+        """The session is closed: no further rank can join its communicators."""
         for unique_id, one in self._of(session):
             one.members.pop(session.number, None)
             for rank in one.ranks_of(session):
                 one.ends[rank] = _why_ended(rank, one.ranks, session.pid)
                 self._end(unique_id, one, one.ends[rank])
             if one.missing():
-                one.members.clear()  # it was never made, so it ties nobody together
+                one.members.clear()  # it was never complete, so it connects no sessions
 
     def left(self, session: Member) -> None:
-        """Nothing of the session runs any more: those who wait for it are told."""
+        """Nothing of the session runs any more: ranks that wait for it learn that."""
         for unique_id, one in self._of(session):
             for rank in one.ranks_of(session):
                 self._mark_absent(one, rank)
@@ -160,7 +160,7 @@ class Communicators:
         self._known.clear()
 
     def give_up(self, one: Communicator, seconds: float) -> str:
-        """Not all ranks have come in time. Returns what those who wait are told."""
+        """Not all ranks have come in time. Returns the text that waiting ranks get."""
         missing = one.missing()
         names = ", ".join(map(str, missing[:NAMED])) + (f" and {len(missing) - NAMED} more" * (len(missing) > NAMED))
         why = f"rank {names} of this communicator of {one.ranks} did not join within {seconds:g} s (--hang-seconds)"
@@ -193,13 +193,13 @@ class Communicators:
     # -- recoveries, status -----------------------------------------------------------------------
 
     def renew(self, numbers: Set[int]) -> None:
-        """The next join of any of these sessions gets a fresh segment."""
+        """The next join of any of these sessions gets a new segment."""
         for one in self._known.values():
             if one.members.keys() & numbers:
                 one.renew()
 
     def waiting_for(self, session: Member) -> str:
-        """Whom the session waits for, for people; empty: for nobody."""
+        """The ranks that the session waits for, as a text; empty when it waits for none."""
         texts = []
         for _, one in self._of(session):
             if one.gathering():

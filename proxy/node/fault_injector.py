@@ -1,8 +1,8 @@
-"""Faults that somebody asked for: armed in workers, told when they fired.
+"""Faults on request: armed in workers, and reported when they fire.
 
-Called by: the Admin service (arm, wait), the Coordinator service (fired), the coordinator (arming again
-in a rebuilt worker). Promise: an armed fault fires once; it survives the death of a worker by another
-fault, and waits for a session when there is none yet.
+Called by: the Admin service (arm, wait), the Coordinator service (fired), the coordinator (arming again in a rebuilt
+worker). Promises: an armed fault fires once; it survives the death of its worker by another fault, and waits for a
+session when the GPU has none yet.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..backends.base import HealthEvent
 from ..common import rpc
 from .registry import Registry, Session, SessionState
 
-#: What needs no session when no place is named.
+#: What needs no session when no trigger is named.
 _SIGNALS = {one.name: signal.Signals[one.signal] for one in FAULTS if one.carrier == "signal"}
 _OF_SERVICE = [one.name for one in FAULTS if one.carrier == "service"]
 
@@ -42,20 +42,20 @@ class Armed:
 
     def immediate(self) -> bool:
         fault = self.fault
-        placed = fault.sequence or fault.operations or fault.boundary or fault.phase or fault.armed_at_boundary
-        return not placed
+        trigger = fault.sequence or fault.operations or fault.boundary or fault.phase or fault.armed_at_boundary
+        return not trigger
 
     def finish(self, detail: str) -> None:
         self.detail = detail
         self.done.set()
 
 
-class FaultDesk:
+class FaultInjector:
     """All faults that have not fired."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self.unwell: Callable[[HealthEvent], None] = lambda event: None  # set by the service
+        self.report_unhealthy: Callable[[HealthEvent], None] = lambda event: None  # set by the service
         self._lock = threading.Lock()
         self._armed: list[Armed] = []
         self._numbers = itertools.count(1)
@@ -79,7 +79,7 @@ class FaultDesk:
         return armed
 
     def fired(self, gpu: int, number: int, detail: str) -> None:
-        """A worker says that a fault fired."""
+        """A worker reports that a fault has fired."""
         with self._lock:
             match = next((armed for armed in self._armed if armed.fault.number == number), None)
             if match is not None:
@@ -90,28 +90,28 @@ class FaultDesk:
                 self._xid(gpu)
             match.finish(detail)
 
-    def fired_at(self, sessions: Iterable[Session]) -> float | None:
-        """When the first fault that hit one of them fired (monotonic), told once: the start of its detection."""
+    def take_fired_at(self, sessions: Iterable[Session]) -> float | None:
+        """When the first fault that hit one of them fired (monotonic), each given once: the start of its detection."""
         with self._lock:
             times = [self._fired_at.pop(one.number) for one in sessions if one.number in self._fired_at]
         return min(times, default=None)
 
     def session_opened(self, session: Session) -> None:
-        """Arms what waited for a session on this GPU."""
+        """Arms faults that have waited for a session on this GPU."""
         with self._lock:
             waiting = [armed for armed in self._armed if armed.gpu == session.gpu and not armed.session]
         for armed in waiting:
             self._send(armed, session)
 
     def session_rebuilt(self, session: Session) -> None:
-        """Arms again, in the new worker, what had not fired in the lost one."""
+        """Arms, in the new worker, faults that had not fired in the lost one."""
         with self._lock:
             lost = [armed for armed in self._armed if armed.session == session.number]
         for armed in lost:
             self._send(armed, session)
 
     def session_closed(self, session: Session) -> None:
-        """What had not fired in it waits for the next session of the GPU."""
+        """Faults that had not fired in it wait for the next session of the GPU."""
         with self._lock:
             self._fired_at.pop(session.number, None)
             for armed in self._armed:
@@ -126,8 +126,8 @@ class FaultDesk:
         try:
             worker.stub.Arm(worker_pb2.ArmRequest(fault=armed.fault, session=session.number), timeout=10)
         except grpc.RpcError as error:
-            # A worker that is dying is rebuilt, and armed again then.
-            if rpc.answered(error):
+            # A dying worker is rebuilt, and the fault is armed again then.
+            if rpc.refused(error):
                 self._drop(armed, f"refused: {rpc.status_of(error)[1]}")
 
     def _drop(self, armed: Armed, why: str) -> None:
@@ -138,7 +138,7 @@ class FaultDesk:
         armed.finish(why)
 
     def _signal(self, gpu: int, kind: str) -> str:
-        """To all workers of the GPU: what it happens to is the GPU."""
+        """Sends the signal to all workers of the GPU: the fault concerns the GPU as a whole."""
         workers = self._registry.workers_of(self._registry.gpus[gpu])
         if not workers:
             return "refused: the GPU has no worker now"
@@ -149,9 +149,9 @@ class FaultDesk:
         return f"{kind} fired: {'process' if len(workers) == 1 else 'processes'} {pids} of GPU {gpu}"
 
     def _xid(self, gpu: int) -> str:
-        """As if NVML had said so: all that use the physical GPU are concerned."""
+        """Behaves as if NVML had reported an Xid: it concerns all workers of the physical GPU."""
         self._fires_now(gpu)
-        self.unwell(HealthEvent(self._registry.gpus[gpu].facts.physical, "xid", "Xid (injected)"))
+        self.report_unhealthy(HealthEvent(self._registry.gpus[gpu].facts.physical, "xid", "Xid (injected)"))
         return f"xid fired on GPU {gpu}"
 
     def _fires_now(self, gpu: int) -> None:

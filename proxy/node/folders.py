@@ -1,8 +1,7 @@
-"""Folders held by descriptor: who else could change them, and which of their entries are ours.
+"""Folders held by descriptor: who could change them, and which entries have a known form.
 
-Called by: socket_lock.py. Promises: a check and what follows it concern the same folder, whatever has been
-put in its place meanwhile; no link of another user is followed; only entries of the given forms are
-removed.
+Called by: socket_lock.py. Promises: a check and the action after it concern the same folder, even if another one has
+taken its name meanwhile; links of other users are not followed; only entries of the given forms are removed.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ FILE, SOCKET = stat.S_ISREG, stat.S_ISSOCK
 
 
 class Unsafe(Exception):
-    """Another user could change what lies there; the text says where."""
+    """Another user could change the folder or what leads to it; the text says where."""
 
 
 def open_parent(path: Path) -> int:
-    """A folder in which only we (or root) can replace entries. Raises Unsafe or OSError."""
+    """Opens a folder in which only this user (or root) can replace entries. Raises Unsafe or OSError."""
     folder = _walk(path)
     try:
         status = os.fstat(folder)
@@ -47,7 +46,7 @@ def open_parent(path: Path) -> int:
 
 
 def open_own(name: str, parent: int) -> int:
-    """A folder of ours, to be listed. Raises Unsafe with what is to be said after its name, or OSError."""
+    """Opens a folder of this user, to be listed. Raises Unsafe, whose text continues the folder's name, or OSError."""
     _check_own(os.stat(name, dir_fd=parent, follow_symlinks=False))  # a clearer reason than open gives
     folder = os.open(name, _LISTED, dir_fd=parent)
     try:
@@ -59,14 +58,14 @@ def open_own(name: str, parent: int) -> int:
 
 
 def check_private(folder: int) -> None:
-    """Raises Unsafe, like open_own, for one that others can enter."""
+    """Raises Unsafe, like open_own, for a folder that others can enter."""
     mode = stat.S_IMODE(os.fstat(folder).st_mode)
     if mode & 0o077:
         raise Unsafe(f"is open to other users (mode {mode:04o})")
 
 
 def is_still(name: str, parent: int, folder: int) -> bool:
-    """Whether the name leads to what the descriptor has open."""
+    """Whether the name still leads to the folder that the descriptor has open."""
     try:
         return os.path.samestat(os.stat(name, dir_fd=parent, follow_symlinks=False), os.fstat(folder))
     except FileNotFoundError:
@@ -74,7 +73,7 @@ def is_still(name: str, parent: int, folder: int) -> bool:
 
 
 def strangers(folder: int, forms: Mapping[str, Form]) -> list[str]:
-    """Entries, also in folders below, that have none of the forms."""
+    """Entries, also of folders below, that have none of the forms."""
     found = []
     for name, form in _entries(folder, forms):
         if form is None:
@@ -130,7 +129,7 @@ def _opened(name: str, parent: int) -> Iterator[int]:
 
 
 def _walk(path: Path) -> int:
-    """Opens an absolute path step by step, so that each step can be judged."""
+    """Opens an absolute path step by step, so that each step can be checked."""
     names, links = deque(path.parts[1:]), 0
     folder = os.open("/", _HANDLE)
     try:
@@ -154,7 +153,7 @@ def _walk(path: Path) -> int:
 
 
 def _followed(name: str, folder: int, status: os.stat_result, links: int) -> Path:
-    """Where a link leads. Who made it could make it lead elsewhere at any time."""
+    """Where a link leads. Its owner could make it lead elsewhere at any time."""
     if links > _LINKS_MOST:
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
     if status.st_uid not in (os.geteuid(), 0, os.fstat(folder).st_uid):
@@ -173,7 +172,7 @@ def _others_write(status: os.stat_result) -> bool:
 
 
 def _our_group(group: int) -> bool:
-    """Whether it is the user's private group, which many distributions let write by default."""
+    """Whether the group is the user's private one, to which many distributions grant writing by default."""
     try:
         user, members = pwd.getpwuid(os.geteuid()), grp.getgrgid(group)
     except KeyError:

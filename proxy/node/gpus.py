@@ -1,7 +1,7 @@
-"""A GPU of the node, and what can be said of it.
+"""A GPU of the node, and what its workers and sessions say of it.
 
-Used by: the registry, the gRPC services, the coordinator. Promise: the state of a GPU follows from its workers and
-sessions whenever somebody asks. Nobody sets it, so it cannot be left behind by an event that nobody thought of.
+Used by: the registry, the gRPC services, the coordinator. Promise: the state of a GPU is computed from its workers and
+sessions each time. It is never stored, so no forgotten event can leave it wrong.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ class Gpu:
     index: int
     facts: GpuFacts
     idle: Worker | None = None  # assigned to the GPU, waits for its first session
-    failure: str = ""  # why the last attempt to get a worker failed; a worker that was got clears it
+    failure: str = ""  # why the last attempt to get a worker failed; the next success clears it
     failed_at: float = field(default=float("-inf"))  # monotonic
     lost: str = ""  # why the physical GPU cannot be used any more
     attaching: int = 0  # programs that are about to have a session here
     recoveries: int = 0
 
     def take_idle(self) -> Worker | None:
-        """The worker that waits, if it lives; the caller has it from now on."""
+        """The idle worker, if it lives; it belongs to the caller from now on."""
         worker, self.idle = self.idle, None
         return worker if worker is not None and worker.alive() else None
 
 
 def workers_of(gpu: Gpu, sessions: Iterable[Session]) -> list[Worker]:
-    """The living ones, those of sessions first."""
+    """The living workers, those of sessions first."""
     own = [one.worker for one in sessions if one.gpu == gpu.index]
     return [one for one in (*own, gpu.idle) if one is not None and one.alive()]
 

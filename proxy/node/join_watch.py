@@ -1,8 +1,8 @@
 """Ends communicators whose ranks do not come.
 
-Called by: the service. The time limit is that of everything else that makes no progress (Config.hang_seconds), counted
+Called by: the service. The time limit is Config.hang_seconds, as for everything else that makes no progress, counted
 from the newest rank that has joined. Promise: time in which a session of the node is being recovered does not count,
-since the rank that is missing may be the one that is being rebuilt.
+since the missing rank may be the one that is being rebuilt.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import time
 from .registry import Registry, SessionState
 from .rounds import Rounds
 
-#: Looks in the time that is borne.
+#: Looks within the time limit.
 LOOKS = 8
 MOST_SECONDS = 1.0
-_RECOVERING = (SessionState.FENCED, SessionState.LOST, SessionState.HELD)
+_RECOVERING = (SessionState.FENCED, SessionState.LOST, SessionState.STANDBY)
 
 
 class JoinWatch(Rounds):
-    """A thread that looks; none when seconds is 0."""
+    """A thread that looks; there is none when seconds is 0."""
 
     def __init__(self, registry: Registry, seconds: float) -> None:
         super().__init__("jitc-joins", min(MOST_SECONDS, seconds / LOOKS), self._round)

@@ -1,10 +1,10 @@
 """The registry: GPUs of the node, the sessions on them, and the jobs that these form.
 
 A session is one process on one GPU and has a worker process of its own. A job is a set of sessions that communicators
-connect, directly or through others: what must go back together after a fault, and nothing else.
+connect, directly or through others: these must go back together after a fault.
 
-Called by: the gRPC services and the coordinator. Promises: everything here is guarded by one lock
-that nobody holds while waiting for another process; a session's state changes only along its table.
+Called by: the gRPC services and the coordinator. Promises: one lock guards everything here, and no thread holds it
+while it waits for another process; a session's state changes only along its table.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class SessionState(Enum):
     SERVING = "serving"
     FENCED = "fenced"  # its worker lives, it executes nothing
     LOST = "lost"  # its worker is dead
-    HELD = "held"  # a new worker has it, fenced
+    STANDBY = "held"  # a new worker has it, fenced; documents keep the older word
     FAILED = "failed"  # given up; the text says why
     CLOSED = "closed"
 
@@ -50,23 +50,23 @@ SESSION_TABLE = {
     (_S.OPENING, _E.OPENED): _S.SERVING,
     (_S.SERVING, _E.FENCE): _S.FENCED,
     (_S.FENCED, _E.FENCE): _S.FENCED,  # a second fault restarts the recovery
-    (_S.HELD, _E.FENCE): _S.HELD,
+    (_S.STANDBY, _E.FENCE): _S.STANDBY,
     (_S.FAILED, _E.FENCE): _S.FAILED,
     (_S.SERVING, _E.LOSE): _S.LOST,
     (_S.FENCED, _E.LOSE): _S.LOST,
-    (_S.HELD, _E.LOSE): _S.LOST,
+    (_S.STANDBY, _E.LOSE): _S.LOST,
     (_S.LOST, _E.LOSE): _S.LOST,
     (_S.FAILED, _E.LOSE): _S.FAILED,
-    (_S.LOST, _E.REBUILD): _S.HELD,
+    (_S.LOST, _E.REBUILD): _S.STANDBY,
     (_S.FENCED, _E.RESUME): _S.SERVING,
-    (_S.HELD, _E.RESUME): _S.SERVING,
-    **{(state, _E.FAIL): _S.FAILED for state in (_S.SERVING, _S.FENCED, _S.LOST, _S.HELD, _S.FAILED)},
+    (_S.STANDBY, _E.RESUME): _S.SERVING,
+    **{(state, _E.FAIL): _S.FAILED for state in (_S.SERVING, _S.FENCED, _S.LOST, _S.STANDBY, _S.FAILED)},
     **{(state, _E.CLOSE): _S.CLOSED for state in _S},
 }
-#: These take no part in recoveries.
+#: Sessions in these states take no part in recoveries.
 _OUTSIDE = (SessionState.OPENING, SessionState.FAILED, SessionState.CLOSED)
-#: A training process can connect to the worker in these, if that lives (a failed session tells its error there).
-REACHABLE = (SessionState.SERVING, SessionState.FENCED, SessionState.HELD, SessionState.FAILED)
+#: In these a training process can connect to a living worker; a failed session gets its error there.
+REACHABLE = (SessionState.SERVING, SessionState.FENCED, SessionState.STANDBY, SessionState.FAILED)
 
 
 @dataclass(eq=False)
@@ -114,8 +114,8 @@ class Session:
         return self.state in REACHABLE and self.worker is not None and self.worker.listens()
 
     def without_worker(self) -> bool:
-        """It waits for a worker, or its worker for what was lost."""
-        return self.state in (SessionState.LOST, SessionState.HELD)
+        """It waits for a worker, or its new worker waits for the state that was lost."""
+        return self.state in (SessionState.LOST, SessionState.STANDBY)
 
     def label(self) -> str:
         return f"rank {self.rank} (pid {self.pid})" if self.rank >= 0 else f"pid {self.pid}"
@@ -141,7 +141,7 @@ class Registry:
         self._last = 0
 
     def add(self, request: Any) -> Session:
-        """A new session with its memory, not yet open anywhere. Raises Full or NoSpace."""
+        """A new session with its memory, not yet open in a worker. Raises Full or NoSpace."""
         with self.changed:
             slot = min(set(range(SLOTS)) - self._slots, default=None)
             if slot is None:
@@ -168,7 +168,7 @@ class Registry:
             self.changed.notify_all()
 
     def release(self, session: Session) -> None:
-        """What the session held on its GPU is free for others: its worker is dead, and no other one comes."""
+        """Frees the session's share of its GPU: its worker is dead, and no other one will come."""
         with self.changed:
             if session.slot in self._slots and self.board.fd >= 0:
                 self.shared.clear_slot(self.board.path, session.slot)
@@ -192,7 +192,7 @@ class Registry:
     # -- GPUs ---------------------------------------------------------------------------------------
 
     def workers_of(self, gpu: Gpu) -> list[Worker]:
-        """The living ones, those of sessions first."""
+        """The living workers, those of sessions first."""
         with self.changed:
             return workers_of(gpu, self.sessions.values())
 
@@ -201,7 +201,7 @@ class Registry:
             return state_of(gpu, self.sessions.values())
 
     def used(self, gpu: Gpu) -> bool:
-        """Whether a session is there, or on its way."""
+        """Whether a session is there, or about to be opened."""
         with self.changed:
             here = (one for one in self.sessions.values() if one.gpu == gpu.index)
             return gpu.attaching > 0 or any(one.state is not SessionState.FAILED for one in here)
@@ -216,14 +216,14 @@ class Registry:
             return [self.sessions[number] for number in sorted(found)]
 
     def job_of(self, session: Session) -> str:
-        """The job's name: what its launcher calls it, else its first process."""
+        """The job's name: the launcher's name for it, else its first process."""
         with self.changed:
             numbers = self._connected({session.number}, set(self.sessions)) & set(self.sessions)
             first = self.sessions[min(numbers)] if numbers else session
             return first.job or f"pid {first.pid}"
 
     def _connected(self, found: set[int], able: set[int]) -> set[int]:
-        """With all that communicators connect them with."""
+        """These sessions, and all that communicators connect with them."""
         grown = True
         while grown:
             grown = False
@@ -240,12 +240,12 @@ class Registry:
             return self.epoch
 
     def renew_communicators(self, sessions: list[Session]) -> None:
-        """The next join of any of them gets a fresh segment."""
+        """The next join of any of them gets a new segment."""
         with self.changed:
             self.communicators.renew({session.number for session in sessions})
 
     def close(self) -> None:
-        """Also while sessions end in other threads: they find nothing left to do."""
+        """May run while other threads end sessions: they find nothing left to do."""
         with self.changed:
             for session in list(self.sessions.values()):
                 self.remove(session)

@@ -1,6 +1,6 @@
-"""Something that is done again and again, in a thread of its own, until it is stopped.
+"""Repeats some work in a thread of its own until it is stopped.
 
-Called by: what watches workers and joins. Promise: stop() ends the pause at once, and waits for a round under way.
+Called by: the watches over workers and joins. Promise: stop() ends the pause at once, and waits for a round under way.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ STOP_SECONDS = 10
 
 
 class Rounds:
-    """No thread when pause (seconds) is 0."""
+    """There is no thread when pause (seconds) is 0."""
 
     def __init__(self, name: str, pause: float, work: Callable[[], None]) -> None:
         self._pause, self._work = pause, work

@@ -1,8 +1,7 @@
-"""The memory keeper: shared memory that must outlive a worker is held here, by descriptor.
+"""The memory keeper: holds, by descriptor, the shared memory that must outlive workers.
 
-Called by: the session registry and the coordinator. Promises: nothing has a name in /dev/shm or
-anywhere else; workers open it through /proc/<pid of the service>/fd/<n>; when the service lets go,
-or dies, it is gone.
+Called by: the session registry and the coordinator. Promises: no piece has a name in /dev/shm or anywhere else; workers
+open it through /proc/<pid of the service>/fd/<n>; it vanishes when the service releases it, or dies.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from ..common.config import Config
 
 
 class NoSpace(Exception):
-    """Shared memory or spill space cannot be had."""
+    """There is no room for shared memory, or for spilled journals."""
 
 
 @dataclass(eq=False)
@@ -32,7 +31,7 @@ class Memory:
         return f"/proc/{os.getpid()}/fd/{self.fd}"
 
     def used(self) -> int:
-        """Bytes that really take memory (the pieces are sparse)."""
+        """Bytes that really take memory (pieces are sparse)."""
         return os.fstat(self.fd).st_blocks * 512
 
     def close(self) -> None:
@@ -51,7 +50,7 @@ def shared(name: str, size: int) -> Memory:
 
 
 def sealed(name: str, size: int, head: bytes) -> Memory:
-    """Shared memory that begins with head, for a process that is not trusted: nobody can change its size."""
+    """Shared memory that begins with head, for a process that is not trusted: its size cannot be changed."""
     try:
         fd = os.memfd_create(f"jitc-{name}", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     except OSError as error:
@@ -64,7 +63,7 @@ def sealed(name: str, size: int, head: bytes) -> Memory:
 
 
 def spill_file(directory: str, size: int) -> Memory:
-    """A sparse file without a name: it goes with the service, however that ends."""
+    """A sparse file without a name: it vanishes with the service, however the service ends."""
     try:
         fd = os.open(directory, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
     except OSError:
@@ -87,7 +86,7 @@ def _sized(fd: int, name: str, size: int) -> Memory:
 
 @dataclass(eq=False)
 class SessionMemory:
-    """What belongs to one session."""
+    """The pieces of one session."""
 
     journal: Memory
     snapshot: Memory

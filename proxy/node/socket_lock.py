@@ -1,9 +1,9 @@
-"""The service's socket and its private folder: claimed for this user, taken over from the dead.
+"""The service's socket and its private folder: claimed for this user, taken over from a dead service.
 
-Called by: jitc-proxyd at start and end; worker.py (alive). Promises: never two services on one socket.
-Nothing is touched unless the socket's path is free or holds a dead socket of ours. The folder beside it
-is one that a jitc-proxyd of this user made and marked, and no other user can enter it; in it only what
-a jitc-proxyd makes is removed. Nothing of ours stays behind.
+Called by: jitc-proxyd at start and end; worker.py (alive). Promises: there are never two services on one socket.
+Nothing is touched unless the socket's path is free or has a dead socket of this user. The folder beside it was made and
+marked by a jitc-proxyd of this user, and no other user can enter it; only entries that a jitc-proxyd makes are removed
+from it. The service leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ OURS: dict[str, Form] = {
 
 
 class SocketInUse(Exception):
-    """The socket cannot be ours; the text says what to do."""
+    """This service cannot have the socket; the text says what to do."""
 
 
 class WrongSocket(SocketInUse):
-    """No service could have a socket there; the text says what could be."""
+    """No service could have a socket there; the text says where one could be."""
 
 
-class Place:
-    """The claim on a socket path, held by a lock on the private folder (it ends with the process)."""
+class SocketLock:
+    """This service's claim on a socket path: a lock on the private folder, which ends with the process."""
 
     def __init__(self, path: str, directory: Path) -> None:
         self.path, self.directory = path, directory
@@ -60,8 +60,8 @@ class Place:
         self._parent = _open_parent(Path(self.path).parent)
         try:
             self._look()
-            while not self._locked():
-                pass  # the service before this one was just ending, and took its folder away
+            while not self._try_lock():
+                pass  # the service before this one was just ending, and removed its folder
             self._clear()
         except OSError as error:
             self._let_go()
@@ -73,14 +73,14 @@ class Place:
             raise
 
     def release(self) -> None:
-        """Removes the socket and the folder. What others have put into the folder stays there, and is named."""
+        """Removes the socket and the folder. Entries of others stay, with the folder, and are named."""
         if self._folder < 0:
             return
         try:
             with contextlib.suppress(SocketInUse, FileNotFoundError):
                 if self._look():
                     os.unlink(self._socket, dir_fd=self._parent)
-            with contextlib.suppress(FileNotFoundError):  # somebody was faster
+            with contextlib.suppress(FileNotFoundError):  # another process was faster
                 self._remove()
         except OSError as error:
             print(f"jitc-proxyd: {self.directory} stays: {error.strerror}", file=sys.stderr)
@@ -89,7 +89,7 @@ class Place:
     # -- parts ------------------------------------------------------------------------------------
 
     def _look(self) -> bool:
-        """Whether there is a socket of ours. Raises for anything else that has its name."""
+        """Whether there is a socket of this user. Raises for anything else of that name."""
         try:
             status = os.stat(self._socket, dir_fd=self._parent, follow_symlinks=False)
         except FileNotFoundError:
@@ -101,14 +101,14 @@ class Place:
         return True
 
     def _look_for_listeners(self) -> bool:
-        """The same, where no jitc-proxyd serves. Raises for a socket that somebody else has open."""
+        """The same, where no jitc-proxyd serves. Raises for a socket that another process listens on."""
         there = self._look()
         if there and not _dead(self.path):
             raise SocketInUse(f"something else listens on {self.path}; give another one with --socket")
         return there
 
-    def _locked(self) -> bool:
-        """False when the folder went away while it was looked at. Raises SocketInUse."""
+    def _try_lock(self) -> bool:
+        """Takes the lock. Returns False when the folder went away meanwhile. Raises SocketInUse."""
         try:
             folder = folders.open_own(self._name, self._parent)
         except FileNotFoundError:
@@ -133,7 +133,8 @@ class Place:
         return True
 
     def _make(self) -> bool:
-        """Appears whole, marked and locked: no other service ever sees a part. False when one was faster."""
+        """The folder appears complete, marked and locked, so that no other service sees a part. Returns False when
+        another service was faster."""
         self._look_for_listeners()
         name = f".{self._name}.{secrets.token_hex(4)}"
         os.mkdir(name, 0o700, dir_fd=self._parent)
@@ -167,7 +168,7 @@ class Place:
             ) from None
 
     def _clear(self) -> None:
-        """Takes away what a killed service left, once it is sure that all of it is ours and dead."""
+        """Removes what a killed service left, once it is certain that all of it is this user's and dead."""
         strangers = folders.strangers(self._folder, OURS | {MARKER: FILE})
         if strangers:
             raise SocketInUse(
@@ -180,7 +181,7 @@ class Place:
             os.unlink(self._socket, dir_fd=self._parent)
 
     def _remove(self) -> None:
-        """The folder, with its marker last: while it is there, it is known as ours."""
+        """Removes the folder, and its marker last: with the marker, it is recognised by the next service."""
         folders.remove(self._folder, OURS)
         left = sorted(name for name in os.listdir(self._folder) if name != MARKER)
         if left:
@@ -229,7 +230,7 @@ def _marked(folder: int) -> bool:
 
 
 def _dead(path: str) -> bool:
-    """Whether a socket is one that nobody has open any more. When in doubt, it is not."""
+    """Whether no process listens on the socket any more. False when in doubt."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(1)
         try:

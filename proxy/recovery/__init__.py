@@ -1,1 +1,1 @@
-"""Recovery: one coordinator per node, one recovery at a time, explicit states. See README in proxy/."""
+"""Recovery: one coordinator per node, one recovery per job at a time, explicit states. See README.md."""

@@ -1,9 +1,9 @@
-"""The coordinator of one node: takes what happens and gives each job that has a fault a recovery of its own.
+"""The coordinator of one node: takes events, and gives each job that has a fault a recovery of its own.
 
 Called by: the service (start, stop), the supervisor (a worker died), the Coordinator service (a fault was reported),
-the Node service (a session closed). Promises: a job has one recovery at a time, and whatever else happens to it is
-told to that; jobs are recovered side by side; an exception that nobody expected ends the job that it concerns, with
-the reason, and no other.
+the Node service (a session closed). Promises: a job has one recovery at a time, which gets all further events of the
+job; jobs are recovered side by side; an unexpected exception ends the job that it concerns, with the reason, and no
+other.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..backends.base import HealthEvent
-from ..node.fault_injector import FaultDesk
+from ..node.fault_injector import FaultInjector
 from ..node.registry import Registry, Session, SessionState
 from ..node.workers.supervisor import Supervisor
 from ..node.workers.worker import Worker
@@ -24,17 +24,17 @@ from .determinism.tolerance import Tolerances
 from .determinism.validation import Validations
 from .ending import give_up, of_defect
 from .events import (
+    Event,
+    EventQueue,
     FaultReported,
-    GpuUnwell,
-    Happening,
-    Happenings,
+    GpuUnhealthy,
+    PendingValidation,
     RecoveryEnded,
     SessionClosed,
-    Ticket,
     ValidationWanted,
     WorkerDied,
 )
-from .incident import DIVERGENCE, VALIDATION, Trouble
+from .incident import DIVERGENCE, VALIDATION, Incident
 from .job import Job
 from .limits import Limits
 from .peer_mode.divergence import Divergences
@@ -44,16 +44,16 @@ from .recovery import Recovery
 from .report import Reports
 
 IDLE_SECONDS = 0.25
-#: Between looks at a group that is being measured: two boundaries in a row must be caught.
+#: Between looks at a group that is being measured: two successive boundaries must be caught.
 MEASURING_SECONDS = 0.02
 
 
 class Coordinator:
     """Its own thread never waits for a recovery."""
 
-    def __init__(self, registry: Registry, faults: FaultDesk) -> None:
+    def __init__(self, registry: Registry, faults: FaultInjector) -> None:
         self._registry, self._faults = registry, faults
-        self._happenings = Happenings()
+        self._events = EventQueue()
         self._limits = Limits()
         self.divergences = Divergences()
         self._healings = Healings(self.divergences, registry.config.heal_replicas)
@@ -70,16 +70,16 @@ class Coordinator:
         self._thread.start()
 
     def stop(self) -> None:
-        self._happenings.stop()
+        self._events.stop()
         if self._thread.is_alive():
             self._thread.join(30)
         for job in self._jobs:
             job.stop()
 
-    # -- what happens (any thread) ------------------------------------------------------------------
+    # -- events (any thread) ------------------------------------------------------------------------
 
     def worker_died(self, worker: Worker) -> None:
-        self._happenings.put(WorkerDied(worker, worker.unwell_since or worker.noticed_dead))
+        self._events.put(WorkerDied(worker, worker.unhealthy_since or worker.noticed_dead))
         with self._registry.changed:
             self._registry.changed.notify_all()
 
@@ -87,76 +87,76 @@ class Coordinator:
         with self._registry.changed:
             session = self._registry.sessions.get(request.session)
         if session is not None:
-            self._happenings.put(
+            self._events.put(
                 FaultReported(session, request.sequence, request.status, request.cause, request.message, session.epoch)
             )
 
-    def gpu_unwell(self, event: HealthEvent) -> None:
-        """All virtual GPUs of the physical one are concerned; a lost one is of no use from now on."""
+    def gpu_unhealthy(self, event: HealthEvent) -> None:
+        """Concerns all virtual GPUs of the physical one; a lost GPU cannot be used from now on."""
         with self._registry.changed:
             gpus = [gpu for gpu in self._registry.gpus if gpu.facts.physical == event.physical]
             for gpu in gpus:
                 if event.lost:
                     gpu.lost = f"{event.message}; reset the GPU, then start jitc-proxyd again"
-            unwell = [(gpu, worker) for gpu in gpus for worker in self._registry.workers_of(gpu)]
+            unhealthy = [(gpu, worker) for gpu in gpus for worker in self._registry.workers_of(gpu)]
         print(f"jitc-proxyd: physical GPU {event.physical}: {event.message}", file=sys.stderr, flush=True)
-        for gpu, worker in unwell:
-            self._happenings.put(GpuUnwell(gpu, worker, event.cause, event.message))
+        for gpu, worker in unhealthy:
+            self._events.put(GpuUnhealthy(gpu, worker, event.cause, event.message))
 
-    def validate(self, gpu: int) -> Ticket:
-        """Has a minibatch of the job on this GPU run twice; the ticket is done when it has."""
-        ticket = Ticket(gpu)
-        self._happenings.put(ValidationWanted(ticket))
-        return ticket
+    def validate(self, gpu: int) -> PendingValidation:
+        """Has a minibatch of the job on this GPU run twice. What is returned is done when it has."""
+        pending = PendingValidation(gpu)
+        self._events.put(ValidationWanted(pending))
+        return pending
 
     def session_closed(self, session: Session) -> None:
-        self._happenings.put(SessionClosed(session))
+        self._events.put(SessionClosed(session))
 
     # -- the thread -------------------------------------------------------------------------------
 
     def _loop(self) -> None:
-        while not self._happenings.stopped:
+        while not self._events.stopped:
             fast = self._policies.busy() or self.validations.busy() or self._healings.busy()
-            happening = self._happenings.next(MEASURING_SECONDS if fast else IDLE_SECONDS)
+            event = self._events.next(MEASURING_SECONDS if fast else IDLE_SECONDS)
             try:
-                if happening is not None:
-                    self._handle(happening)
+                if event is not None:
+                    self._handle(event)
                 else:
                     self._policies.tick()
                     self._fault(self.validations.tick())
                     self._fault(self._healings.tick())
             except Exception as error:
                 traceback.print_exc(file=sys.stderr)
-                self._defect(happening, error)
+                self._defect(event, error)
 
-    def _defect(self, happening: Happening | None, error: Exception) -> None:
-        """Nobody will come back to what was dropped here: fenced sessions must not wait for ever."""
-        session = getattr(happening, "session", None)
-        if isinstance(happening, WorkerDied):
-            session = self._registry.on_worker(happening.worker)
+    def _defect(self, event: Event | None, error: Exception) -> None:
+        """The event is dropped and nothing will come back to it: fenced sessions must not wait without end."""
+        session = getattr(event, "session", None)
+        if isinstance(event, WorkerDied):
+            session = self._registry.on_worker(event.worker)
         if session is not None:
             give_up(self._registry, self._registry.group([session]), of_defect(error))
 
-    def _handle(self, happening: Happening) -> None:
-        if isinstance(happening, WorkerDied):
-            self._worker_died(happening)
-        elif isinstance(happening, GpuUnwell):
-            self._gpu_unwell(happening)
-        elif isinstance(happening, FaultReported):
-            waits = {VALIDATION: self.validations.arrived, DIVERGENCE: self._healings.arrived}.get(happening.cause)
-            self._fault(waits(happening) if waits else happening)
-        elif isinstance(happening, ValidationWanted):
-            self.validations.want(happening.ticket)
-        elif isinstance(happening, RecoveryEnded):
-            self._ended(happening.job)
+    def _handle(self, event: Event) -> None:
+        if isinstance(event, WorkerDied):
+            self._worker_died(event)
+        elif isinstance(event, GpuUnhealthy):
+            self._gpu_unhealthy(event)
+        elif isinstance(event, FaultReported):
+            waits = {VALIDATION: self.validations.arrived, DIVERGENCE: self._healings.arrived}.get(event.cause)
+            self._fault(waits(event) if waits else event)
+        elif isinstance(event, ValidationWanted):
+            self.validations.want(event.pending)
+        elif isinstance(event, RecoveryEnded):
+            self._ended(event.job)
         else:
-            self._closed(happening)
+            self._closed(event)
 
     def _closed(self, closed: SessionClosed) -> None:
         session = closed.session
         for job in self._jobs:
             if job.touches([session]):
-                job.tell(closed)
+                job.put(closed)
         self._limits.forget(session.number)
         self._policies.forget(session)
         self._tolerances.forget(session)
@@ -169,7 +169,7 @@ class Coordinator:
             self._recover(report, report.session, report.noticed)
 
     def _worker_died(self, death: WorkerDied) -> None:
-        """A worker that nobody used is replaced by idle.py; there is nothing to recover."""
+        """A worker without a session is replaced by idle.py; there is nothing to recover."""
         session = self._registry.on_worker(death.worker)
         if session is not None and session.state is not SessionState.FAILED:
             self._recover(replace(death, session=session), session, death.noticed)
@@ -178,20 +178,20 @@ class Coordinator:
             self._registry.release(session)
         death.worker.close()
 
-    def _gpu_unwell(self, unwell: GpuUnwell) -> None:
-        worker = unwell.worker
+    def _gpu_unhealthy(self, unhealthy: GpuUnhealthy) -> None:
+        worker = unhealthy.worker
         if not worker.alive():
-            return  # it has been replaced since, for another sign of the same trouble
+            return  # it has been replaced since, for another event of the same incident
         session = self._registry.on_worker(worker)
         if session is not None and session.state is not SessionState.FAILED:
-            self._recover(replace(unwell, session=session), session, unwell.noticed)
+            self._recover(replace(unhealthy, session=session), session, unhealthy.noticed)
         else:
-            worker.condemn(unwell.cause, unwell.noticed)
+            worker.kill_with_cause(unhealthy.cause, unhealthy.noticed)
 
     # -- recoveries ---------------------------------------------------------------------------------
 
-    def _recover(self, first: Happening, session: Session, noticed: float) -> None:
-        """Tells the recovery that the session's job has already, or begins one."""
+    def _recover(self, first: Event, session: Session, noticed: float) -> None:
+        """Hands the event to the recovery of the session's job, or begins one."""
         group = self._registry.group([session]) or [session]
         under_way = [job for job in self._jobs if job.touches(group)]
         for other in under_way[1:]:  # a communicator has made one job of two
@@ -199,31 +199,31 @@ class Coordinator:
             self._jobs.remove(other)
             under_way[0].recovery.inherit(other.recovery)
             for unread in other.unread():
-                under_way[0].tell(unread)
+                under_way[0].put(unread)
         if under_way:
-            return under_way[0].tell(first)
+            return under_way[0].put(first)
         self._begin(first, group, session, noticed)
 
-    def _begin(self, first: Happening, group: list[Session], session: Session, noticed: float) -> None:
+    def _begin(self, first: Event, group: list[Session], session: Session, noticed: float) -> None:
         assert self._supervisor is not None
-        fired = self._faults.fired_at(group)
+        fired = self._faults.take_fired_at(group)
         since = noticed if fired is None else min(noticed, fired)
-        trouble = Trouble(detect_seconds=max(0.0, time.monotonic() - since))
-        trouble.add(first, self._limits)
-        trouble.involve([session])
-        inbox = Happenings()
+        incident = Incident(detect_seconds=max(0.0, time.monotonic() - since))
+        incident.add(first, self._limits)
+        incident.involve([session])
+        events = EventQueue()
         recovery = Recovery(
             self._registry,
             self._supervisor,
-            trouble,
+            incident,
             faults=self._faults,
             policies=self._policies,
             limits=self._limits,
             tolerances=self._tolerances,
-            happenings=inbox,
+            events=events,
         )
         recovery.group = group
-        job = Job(recovery, inbox, self._happenings.put)
+        job = Job(recovery, events, self._events.put)
         self._jobs.append(job)
         job.start()
 
@@ -232,19 +232,19 @@ class Coordinator:
             return
         self._jobs.remove(job)
         recovery = job.recovery
-        for worker in recovery.trouble.dead:
+        for worker in recovery.incident.dead:
             worker.close()
-        for happening in job.unread():
-            self._happenings.put(happening)
-        if recovery.failure or not recovery.trouble.validates():  # else its verdict is reported instead
-            standing = [one.disturbed(recovery.involved()) for one in (self.validations, self._healings)]
+        for event in job.unread():
+            self._events.put(event)
+        if recovery.failure or not recovery.incident.validates():  # a validation's verdict is reported instead
+            stopped = [one.disturbed(recovery.involved()) for one in (self.validations, self._healings)]
             self._report(recovery)
-            for report in standing:
+            for report in stopped:
                 self._fault(report)
 
     def _report(self, recovery: Recovery) -> None:
         self.reports.add(recovery)
         with self._registry.changed:
-            for gpu in recovery.trouble.gpus:
+            for gpu in recovery.incident.gpus:
                 self._registry.gpus[gpu].recoveries += 1
             self._registry.changed.notify_all()

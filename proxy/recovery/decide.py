@@ -1,7 +1,7 @@
 """One decision per recovery, the same for all ranks: roll back, or roll forward.
 
-Called by: recovery runs. Pure: positions and the copying policy in, decision out, so that every case
-can be tested without a process.
+Called by: recoveries. Pure: the ranks' positions and the copying policy in, the decision out, so that every case can
+be tested without a process.
 
 Numbers: boundary n follows optimizer step n; after boundary n the next step to begin is n + 1.
 """
@@ -19,8 +19,8 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True)
-class Standing:
-    """Where a rank stands (Position of worker.proto), and whether its memory is gone."""
+class RankPosition:
+    """How far a rank has got (Position of worker.proto), and whether its memory is gone."""
 
     prepared: int
     begun: int
@@ -41,22 +41,23 @@ class Decision:
 
 
 def decide(
-    standings: Mapping[int, Standing], peer_mode: bool, forward_failed: bool = False, older: bool = False
+    positions: Mapping[int, RankPosition], peer_mode: bool, forward_failed: bool = False, older: bool = False
 ) -> Decision:
-    """The newest boundary whose copies every rank has is always there to go back to.
+    """Roll back to the newest boundary whose copies every rank has, which is always possible; or roll forward.
 
-    In peer mode the state of boundary n is on healthy peers only as long as none of them has begun to
-    change it. Once one has, boundary n exists nowhere as a whole, but every gradient has been reduced:
-    the healthy ones finish the step and the lost one takes boundary n + 1 from them. forward_failed:
-    that was tried and a rank could not; roll back serves when there are copies after all. A lost rank that had
-    finished the step counts as a healthy one: copies of its state after the step were made before it was lost.
-    older: replays from the newest boundary went another way than the program; the boundary before it, where it is
-    still kept, gives other numbers.
+    In peer mode the state of boundary n is on healthy peers only as long as none of them has begun to change it. Once
+    one has, boundary n exists nowhere as a whole, but every gradient has been reduced: the healthy ranks finish the
+    step, and the lost one takes boundary n + 1 from them. A lost rank that had finished the step counts as a healthy
+    one: copies of its state after the step were made before it was lost.
+
+    forward_failed: a rank could not finish the step; rolling back serves when there are copies after all. older:
+    replays from the newest boundary went another way than the program; the boundary before it, where it is still kept,
+    gives other numbers.
     """
-    prepared = min(standing.prepared for standing in standings.values())
-    begun = any(standing.begun > prepared for standing in standings.values())
-    healthy = any(not standing.lost or standing.prepared > prepared for standing in standings.values())
+    prepared = min(position.prepared for position in positions.values())
+    begun = any(position.begun > prepared for position in positions.values())
+    healthy = any(not position.lost or position.prepared > prepared for position in positions.values())
     if peer_mode and begun and healthy and not forward_failed:
         return Decision(Kind.ROLL_FORWARD, prepared + 1)
-    committed = max(standing.committed for standing in standings.values())  # what is older has been given back
+    committed = max(position.committed for position in positions.values())  # older boundaries have been given back
     return Decision(Kind.ROLL_BACK, committed if older and 0 < committed < prepared else prepared)

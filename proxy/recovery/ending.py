@@ -1,7 +1,7 @@
-"""Sessions that cannot go on: each gets an error, its program sees it, and nobody else does.
+"""Ends sessions that cannot go on: their programs get an error, no others do.
 
 Called by: recoveries (an error of the program's own, a job that cannot be recovered), the coordinator (a defect of
-ours). Promise: ends every session that it is given, whatever happens with one of them.
+jitc). Promise: every given session is ended, also when ending another one fails.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from jitc.v1 import worker_pb2
 from ..node.registry import Registry, Session, SessionEvent, SessionState
 from .worker_calls import CALL_SECONDS
 
-#: For a killed process to be gone.
+#: Time for a killed process to be gone.
 DYING_SECONDS = 10.0
 CUDA_ERROR_UNAVAILABLE = 46  # cudaErrorDevicesUnavailable
 
 
 def abandon(registry: Registry, session: Session, status: int, message: str) -> None:
-    """The program gets this error from now on."""
+    """From now on the program gets this error."""
     with registry.changed:
         if session.state in (SessionState.CLOSED, SessionState.OPENING):
             return
         worker = session.worker
         lives = worker is not None and worker.alive()
         if not lives:
-            registry.release(session)  # who sees that it has failed finds its memory free
+            registry.release(session)  # its memory is free by the time it is seen to have failed
         session.failure = message
         session.machine.fire(SessionEvent.FAIL)
         registry.changed.notify_all()
@@ -39,9 +39,9 @@ def abandon(registry: Registry, session: Session, status: int, message: str) -> 
 
 
 def give_up(registry: Registry, sessions: Iterable[Session], why: str) -> None:
-    """All of them, because their job cannot be recovered.
+    """Ends all of these sessions, because their job cannot be recovered.
 
-    Workers that live end first: what they hold on the GPU is free for others, although the programs may go on. A
+    Living workers end first: what they hold on the GPU becomes free for others, although the programs may go on. A
     program gets its error when it looks for its worker again.
     """
     for session in sessions:
@@ -55,5 +55,5 @@ def give_up(registry: Registry, sessions: Iterable[Session], why: str) -> None:
 
 
 def of_defect(error: Exception) -> str:
-    """Why a job is given up for an exception that nobody expected."""
+    """The reason for giving up a job after an unexpected exception."""
     return f"jitc has a defect ({type(error).__name__}: {error}); the service's output has the details"

@@ -1,4 +1,8 @@
-"""What the coordinator is told, and its queue."""
+"""The events that the coordinator handles, and their queue.
+
+Called by: the coordinator, jobs and recoveries; gRPC threads and the watch thread put events. Promises: an event is
+immutable; a queue keeps the order of its events and may be used by any thread.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +24,11 @@ if TYPE_CHECKING:
 class WorkerDied:
     worker: Worker
     noticed: float
-    session: Session | None = None  # that it served, once the coordinator has looked
+    session: Session | None = None  # which it served; the coordinator fills it in
 
 
-class Ticket:
-    """One who waits for a validation on a GPU; any thread."""
+class PendingValidation:
+    """A validation of the job on a GPU that a command has asked for, and waits for. Thread-safe."""
 
     def __init__(self, gpu: int) -> None:
         self.gpu = gpu
@@ -39,7 +43,7 @@ class Ticket:
 
 @dataclass(frozen=True)
 class FaultReported:
-    """A session says that it cannot go on (ReportFault)."""
+    """A session reports that it cannot go on (ReportFault)."""
 
     session: Session
     sequence: int
@@ -49,14 +53,14 @@ class FaultReported:
     epoch: int  # of the session when it was reported
     noticed: float = field(default_factory=time.monotonic)
 
-    def stands(self) -> bool:
-        """Whether the rank still is where it said so: no recovery has resumed it since."""
+    def still_stopped(self) -> bool:
+        """Whether the rank is still where it reported the fault: no recovery has resumed it since."""
         return self.session.epoch == self.epoch and self.session.state is SessionState.SERVING
 
 
 @dataclass(frozen=True)
-class GpuUnwell:
-    """The device's own monitoring says so (Xid, ECC); told for each worker that uses the GPU."""
+class GpuUnhealthy:
+    """The device's own monitoring reports it (Xid, ECC); there is one event for each worker that uses the GPU."""
 
     gpu: Gpu
     worker: Worker
@@ -73,30 +77,30 @@ class SessionClosed:
 
 @dataclass(frozen=True)
 class ValidationWanted:
-    ticket: Ticket
+    pending: PendingValidation
 
 
 @dataclass(frozen=True)
 class RecoveryEnded:
-    """Of a job; told by the recovery's own thread."""
+    """Put by the thread of the job's recovery."""
 
     job: Job
 
 
-Happening = WorkerDied | FaultReported | GpuUnwell | SessionClosed | ValidationWanted | RecoveryEnded
+Event = WorkerDied | FaultReported | GpuUnhealthy | SessionClosed | ValidationWanted | RecoveryEnded
 
 
-class Happenings:
-    """A queue that can be looked through, waited at, and emptied of what concerns somebody."""
+class EventQueue:
+    """A queue that can be searched, waited for, and emptied of the events that concern a caller."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._queue: list[Happening] = []
+        self._queue: list[Event] = []
         self._stopped = False
 
-    def put(self, happening: Happening) -> None:
+    def put(self, event: Event) -> None:
         with self._changed:
-            self._queue.append(happening)
+            self._queue.append(event)
             self._changed.notify_all()
 
     def stop(self) -> None:
@@ -105,7 +109,7 @@ class Happenings:
             self._changed.notify_all()
 
     def poke(self, *_: object) -> None:
-        """Something that a waiter looks at may have changed."""
+        """Has waiting threads check their conditions again."""
         with self._changed:
             self._changed.notify_all()
 
@@ -113,24 +117,24 @@ class Happenings:
     def stopped(self) -> bool:
         return self._stopped
 
-    def next(self, timeout: float) -> Happening | None:
+    def next(self, timeout: float) -> Event | None:
         with self._changed:
             self._changed.wait_for(lambda: self._queue or self._stopped, timeout)
             return self._queue.pop(0) if self._queue and not self._stopped else None
 
-    def take(self, mine: Callable[[Happening], bool]) -> list[Happening]:
-        """Takes out what is mine; the rest keeps its order."""
+    def take(self, mine: Callable[[Event], bool]) -> list[Event]:
+        """Takes out the events that are mine; the others keep their order."""
         with self._changed:
             taken = [one for one in self._queue if mine(one)]
             self._queue = [one for one in self._queue if not any(one is other for other in taken)]
             return taken
 
-    def any(self, wanted: Callable[[Happening], bool]) -> bool:
+    def any(self, wanted: Callable[[Event], bool]) -> bool:
         with self._changed:
             return any(wanted(one) for one in self._queue)
 
-    def wait(self, done: Callable[[], bool], broken: Callable[[Happening], bool], timeout: float) -> bool:
-        """Until done() (True), or something in the queue breaks it, the time is over, or all stops (False)."""
+    def wait(self, done: Callable[[], bool], broken: Callable[[Event], bool], timeout: float) -> bool:
+        """Waits until done() (True), or until an event breaks the wait, the time is over, or it stops (False)."""
 
         def over() -> bool:
             return done() or self._stopped or any(broken(one) for one in self._queue)

@@ -1,4 +1,8 @@
-"""What went wrong, collected over one recovery: lost workers, reported faults, whose they are."""
+"""What went wrong in one recovery: lost workers, reported faults, and whose faults they are.
+
+Called by: the coordinator (which begins it), recoveries (which add to it). Promise: every event counts once towards the
+limits, and only the sessions that an event names are involved.
+"""
 
 from __future__ import annotations
 
@@ -7,33 +11,33 @@ from dataclasses import dataclass, field
 
 from ..node.registry import Registry, Session, SessionState
 from ..node.workers.worker import Worker
-from .events import FaultReported, GpuUnwell, Happening, SessionClosed, WorkerDied
+from .events import Event, FaultReported, GpuUnhealthy, SessionClosed, WorkerDied
 from .limits import Limits
 
-#: Nothing but the worker's end stops such a kernel, also where it is the program's own in the end.
+#: Only the worker's end stops such a kernel, also where it turns out to be the program's own fault.
 HUNG = "hung-kernel"
 
-#: After these the device's context is of no use: its worker is replaced, as a process would be on a GPU.
-#: Not "hung-collective": every rank of the communicator reports that, and replacing all of them would lose the state
-#: that they have of each other. The fence gives their collectives up; a worker whose device does not come to rest
-#: then ends itself, and the rank that really hangs is found by its kernel or its silence.
+#: After these the device's context cannot be used any more, so its worker is replaced.
+#: Not "hung-collective": every rank of the communicator reports it, and replacing all of them would lose the state that
+#: they have of each other. The fence gives their collectives up; a worker whose device does not come to rest then ends
+#: itself, and the rank that really hangs is found by its kernel or its silence.
 RESTART_CAUSES = ("sticky-error", "device-lost", "ecc-error", "xid", HUNG)
 
-#: No replay helps: what the op waits for is another process that has ended. The program's own at the first time.
+#: The op waits for a process that has ended, so no replay helps: the program gets the error the first time.
 OWN_CAUSES = ("communicator-ended",)
 
-#: A replay within bounds gave what steers the program otherwise: another replay may not.
+#: In a replay something that steers the program differed; in another replay it may not.
 ASTRAY = "replay-astray"
 
-#: No fault: the session has stopped to have its minibatch run twice (validation.py).
+#: Not a fault: the session has stopped to have its minibatch run twice (validation.py).
 VALIDATION = "validation"
-#: Nor is this: it has stopped so that an odd replica can be healed (healing.py).
+#: Not a fault: the session has stopped so that an odd replica can be healed (healing.py).
 DIVERGENCE = "replica-divergence"
 
 
 @dataclass(eq=False)
-class Trouble:
-    """Starts with one happening; a recovery adds those that come while it runs."""
+class Incident:
+    """Begins with one event; a recovery adds those that come while it runs."""
 
     detect_seconds: float = 0.0
     since: float = field(default_factory=time.monotonic)
@@ -41,39 +45,33 @@ class Trouble:
     gpus: list[int] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
     dead: list[Worker] = field(default_factory=list)
-    _unwell: list[Worker] = field(default_factory=list)
+    _unhealthy: list[Worker] = field(default_factory=list)
     _sessions: list[Session] = field(default_factory=list)
     _faults: list[tuple[FaultReported, bool]] = field(default_factory=list)
 
-    def add(self, happening: Happening, limits: Limits) -> None:
-        if isinstance(happening, WorkerDied):
-            self.dead.append(happening.worker)
-            self.involve([happening.session] if happening.session is not None else [])
-            if happening.worker.gpu is not None:
-                self._note(happening.worker.cause, happening.worker.gpu, "")
-        elif isinstance(happening, GpuUnwell):
-            self._unwell.append(happening.worker)
-            self.involve([happening.session] if happening.session is not None else [])
-            self._note(happening.cause, happening.gpu.index, happening.message)
-        elif isinstance(happening, FaultReported):
-            real = happening.cause not in (VALIDATION, DIVERGENCE)
-            number = happening.session.number
-            if happening.cause == ASTRAY:
-                again = limits.astray(number)
-            else:
-                again = real and limits.fault(number, happening.sequence)
-            own = again or happening.cause in OWN_CAUSES
-            self._faults.append((happening, own))
-            self._note(happening.cause, happening.session.gpu, happening.message)
-            self.involve([happening.session])
+    def add(self, event: Event, limits: Limits) -> None:
+        if isinstance(event, WorkerDied):
+            self.dead.append(event.worker)
+            self.involve([event.session] if event.session is not None else [])
+            if event.worker.gpu is not None:
+                self._note(event.worker.cause, event.worker.gpu, "")
+        elif isinstance(event, GpuUnhealthy):
+            self._unhealthy.append(event.worker)
+            self.involve([event.session] if event.session is not None else [])
+            self._note(event.cause, event.gpu.index, event.message)
+        elif isinstance(event, FaultReported):
+            own = _returns_too_often(event, limits) or event.cause in OWN_CAUSES
+            self._faults.append((event, own))
+            self._note(event.cause, event.session.gpu, event.message)
+            self.involve([event.session])
 
     def involve(self, sessions: list[Session]) -> None:
         self._sessions += [session for session in sessions if session not in self._sessions]
 
-    def inherit(self, other: Trouble) -> None:
-        """Takes over what another recovery was about."""
+    def inherit(self, other: Incident) -> None:
+        """Takes over the incident of another recovery."""
         self.dead += other.dead
-        self._unwell += other._unwell
+        self._unhealthy += other._unhealthy
         self._faults += other._faults
         for cause in other.causes:
             self._note(cause, other.gpus[0] if other.gpus else self.gpus[0], "")
@@ -84,51 +82,49 @@ class Trouble:
         return [one for one in self._sessions if one.state not in (SessionState.CLOSED, SessionState.FAILED)]
 
     def job(self, registry: Registry) -> str:
-        """Its name, also when the sessions have ended."""
+        """The job's name, also when its sessions have ended."""
         return registry.job_of(self._sessions[0]) if self._sessions else ""
 
-    def faults(self) -> list[str]:
-        """The causes; of a validation only when there is no other."""
+    def reported_causes(self) -> list[str]:
+        """The causes; that of a validation only when there is no other."""
         return [cause for cause in self.causes if cause != VALIDATION] or self.causes
 
     def validates(self) -> bool:
-        """Nothing is wrong: ranks have stopped to be taken back."""
+        """Nothing is wrong: ranks have stopped to be validated."""
         return self.causes == [VALIDATION]
 
     def own_faults(self) -> list[tuple[Session, FaultReported]]:
-        """The program's own: they came back at the same op after enough replays."""
+        """The program's own faults: they came back at the same op after enough replays."""
         return [(fault.session, fault) for fault, own in self._faults if own]
 
     def failed_at(self, session: Session) -> int:
-        """The newest op that has failed for it, 0: none."""
+        """The newest op that has failed in the session; 0: none."""
         return max((fault.sequence for fault, _ in self._faults if fault.session is session), default=0)
 
     def kill_unusable(self) -> None:
-        """Ends workers whose device is of no use any more, and waits for their end."""
+        """Kills workers whose device cannot be used any more, and waits for their end."""
         for fault, own in self._faults:
             worker = fault.session.worker
             bears_a_fence = fault.cause not in RESTART_CAUSES or (own and fault.cause != HUNG)
             if bears_a_fence or worker is None or fault.session.epoch != fault.epoch:
                 continue
             _end(worker)
-        for worker in self._unwell:
+        for worker in self._unhealthy:
             _end(worker)
 
     def touches(self, sessions: list[Session]) -> bool:
         return any(session in sessions for session in self._sessions)
 
-    def concerns(self, happening: Happening, group: list[Session], replaying: bool) -> bool:
-        """Whether the recovery of this group has to start again because of what it was told."""
-        if isinstance(happening, (WorkerDied, GpuUnwell)):
-            session = happening.session
+    def concerns(self, event: Event, group: list[Session], replaying: bool) -> bool:
+        """Whether the event makes the recovery of this group start again."""
+        if isinstance(event, (WorkerDied, GpuUnhealthy)):
+            session = event.session
             if session is not None and session.state in (SessionState.FAILED, SessionState.CLOSED):
                 return False
-            return session not in group or (
-                session.worker is happening.worker and session.state is not SessionState.LOST
-            )
-        if isinstance(happening, FaultReported):
-            return happening.session.state not in (SessionState.FAILED, SessionState.CLOSED)
-        return isinstance(happening, SessionClosed) and happening.session in group and not replaying
+            return session not in group or (session.worker is event.worker and session.state is not SessionState.LOST)
+        if isinstance(event, FaultReported):
+            return event.session.state not in (SessionState.FAILED, SessionState.CLOSED)
+        return isinstance(event, SessionClosed) and event.session in group and not replaying
 
     def _note(self, cause: str, gpu: int, message: str) -> None:
         if cause not in self.causes:
@@ -137,6 +133,14 @@ class Trouble:
             self.gpus.append(gpu)
         if message and message not in self.messages:
             self.messages.append(message)
+
+
+def _returns_too_often(fault: FaultReported, limits: Limits) -> bool:
+    """Counts the fault. Returns True when no further replay is to be tried."""
+    if fault.cause == ASTRAY:
+        return limits.count_astray(fault.session.number)
+    real = fault.cause not in (VALIDATION, DIVERGENCE)
+    return real and limits.count_fault(fault.session.number, fault.sequence)
 
 
 def _end(worker: Worker) -> None:

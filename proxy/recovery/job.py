@@ -1,7 +1,7 @@
-"""A job that is being recovered: its recovery in a thread of its own, and what it is told meanwhile.
+"""A job that is being recovered: its recovery in a thread of its own, and the queue of its events.
 
-Called by: the coordinator. Promises: jobs do not wait for each other; the end is told as RecoveryEnded, also when the
-recovery fails in a way that nobody thought of: then this job is given up with the reason, and no other.
+Called by: the coordinator. Promises: jobs do not wait for each other; RecoveryEnded follows in any case, also when the
+recovery raises an unexpected exception: this job is then given up with the reason, and no other.
 """
 
 from __future__ import annotations
@@ -13,38 +13,38 @@ from collections.abc import Callable
 
 from ..node.registry import Session
 from .ending import of_defect
-from .events import Happening, Happenings, RecoveryEnded
+from .events import Event, EventQueue, RecoveryEnded
 from .recovery import Recovery
 
-#: For a recovery that is told to stop: calls under way are given up at once.
+#: Time for a recovery to stop: calls under way are given up at once.
 STOP_SECONDS = 30.0
 
 
 class Job:
     """From the first fault until RecoveryEnded has been handled."""
 
-    def __init__(self, recovery: Recovery, inbox: Happenings, told: Callable[[Happening], None]) -> None:
-        self.recovery, self._inbox, self._told = recovery, inbox, told
+    def __init__(self, recovery: Recovery, events: EventQueue, ended: Callable[[Event], None]) -> None:
+        self.recovery, self._events, self._ended = recovery, events, ended
         self._thread = threading.Thread(target=self._run, name="jitc-recovery", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
     def touches(self, sessions: list[Session]) -> bool:
-        """Whether what concerns them concerns this recovery."""
+        """Whether events of these sessions concern this recovery."""
         recovery = self.recovery
-        return recovery.trouble.touches(sessions) or any(session in sessions for session in recovery.group)
+        return recovery.incident.touches(sessions) or any(session in sessions for session in recovery.group)
 
-    def tell(self, happening: Happening) -> None:
-        self._inbox.put(happening)
+    def put(self, event: Event) -> None:
+        self._events.put(event)
 
-    def unread(self) -> list[Happening]:
-        """What came when the recovery was over already."""
-        return self._inbox.take(lambda _: True)
+    def unread(self) -> list[Event]:
+        """Events that came after the recovery was over."""
+        return self._events.take(lambda _: True)
 
     def stop(self) -> None:
         """Ends it without a result."""
-        self._inbox.stop()
+        self._events.stop()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(STOP_SECONDS)
 
@@ -55,4 +55,4 @@ class Job:
             traceback.print_exc(file=sys.stderr)
             self.recovery.give_up(of_defect(error))
         finally:
-            self._told(RecoveryEnded(self))
+            self._ended(RecoveryEnded(self))

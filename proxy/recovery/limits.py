@@ -1,7 +1,7 @@
 """When to stop trying: a fault that returns at the same op, deaths and attempts without progress.
 
-Called by: recoveries, each for its own sessions. A fault that comes back at the same op after two
-replays is the program's own, and it gets its CUDA error.
+Called by: recoveries, each for its own sessions. Promise: a fault that comes back at the same op after two replays is
+the program's own, which gets its CUDA error; progress resets the counts.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 #: Replays of one op that fails each time.
 REPLAYS_OF_A_FAULT = 2
-#: Replays of which each went another way than the program, and after which an older boundary is tried.
+#: Replays that went another way than the program: when to give up, and after how many to try an older boundary.
 REPLAYS_ASTRAY, ASTRAY_BEFORE_OLDER = 5, 2
-#: Losses of a worker without any progress between them.
+#: Losses of a worker without progress in between.
 LOSSES_WITHOUT_PROGRESS = 3
-#: Attempts of one recovery, in a row, of which none gets further than one before it.
+#: Successive attempts of one recovery, none of which gets further than one before it.
 ATTEMPTS_WITHOUT_PROGRESS = 8
 
 
@@ -25,34 +25,36 @@ class _Losses:
 
 
 class Limits:
-    """Counts per session."""
+    """Counts by session."""
 
     def __init__(self) -> None:
         self._faults: dict[int, tuple[int, int]] = {}  # session -> (sequence, how often)
-        self._astray: dict[int, int] = {}  # session -> replays since the last one that went as the program had
+        self._astray: dict[int, int] = {}  # session -> replays astray since the last one that was not
         self._losses: dict[int, _Losses] = {}
         self._caught_up: dict[int, int] = {}  # session -> all ops up to this one have run since its worker was lost
 
-    def fault(self, session: int, sequence: int) -> bool:
-        """True when this fault is to be handed to the program."""
+    def count_fault(self, session: int, sequence: int) -> bool:
+        """Counts a fault. Returns True when it is to be handed to the program."""
         last, count = self._faults.get(session, (sequence, 0))
         count = count + 1 if last == sequence else 1
         self._faults[session] = (sequence, count)
         return count > REPLAYS_OF_A_FAULT
 
-    def astray(self, session: int) -> bool:
-        """A replay gave what steers the program otherwise, at whatever op. True when no more are to be tried."""
+    def count_astray(self, session: int) -> bool:
+        """Counts a replay in which something that steers the program differed. Returns True when no more are to be
+        tried."""
         self._astray[session] = self._astray.get(session, 0) + 1
         return self._astray[session] > REPLAYS_ASTRAY
 
-    def leads_astray(self, session: int) -> bool:
-        """Whether an older boundary is worth a try."""
+    def prefers_older_boundary(self, session: int) -> bool:
+        """Whether a replay from an older boundary is worth a try."""
         return self._astray.get(session, 0) > ASTRAY_BEFORE_OLDER
 
-    def loss(self, session: int, progress: tuple[int, int, int]) -> bool:
-        """True when the worker was lost too often at the same place. progress: prepared, executed, received.
+    def count_loss(self, session: int, progress: tuple[int, int, int]) -> bool:
+        """Counts a lost worker. Returns True when that was too often at the same place.
 
-        A worker that had nothing left to run did not die of an op, however often it is lost.
+        progress: prepared, executed, received. A worker that had nothing left to run did not die of an op, however
+        often it is lost.
         """
         if self._caught_up.get(session) == progress[2]:
             return False
@@ -62,8 +64,8 @@ class Limits:
         losses.count += 1
         return losses.count > LOSSES_WITHOUT_PROGRESS
 
-    def caught_up(self, session: int, received: int) -> None:
-        """A replay has run all ops of the session, of which this is the newest."""
+    def note_caught_up(self, session: int, received: int) -> None:
+        """A replay has run all ops of the session, up to this one."""
         self._caught_up[session] = received
         self._astray.pop(session, None)
 
@@ -75,7 +77,7 @@ class Limits:
 
 
 class Attempts:
-    """Of one recovery. How far one got is compared as a tuple: the phase, then what it had replayed."""
+    """The attempts of one recovery. Progress is compared as a tuple: the phase, then the ops replayed."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -85,8 +87,8 @@ class Attempts:
     def begin(self) -> None:
         self.count += 1
 
-    def interrupted(self, reached: tuple[int, ...]) -> bool:
-        """True when another one would be of no use."""
+    def count_interruption(self, reached: tuple[int, ...]) -> bool:
+        """Counts an attempt that was interrupted. Returns True when another one would be of no use."""
         further = reached > self._furthest
         self._furthest = max(reached, self._furthest)
         self._fruitless = 1 if further else self._fruitless + 1

@@ -1,4 +1,8 @@
-"""The recovery's state machine: its phases, in order, and what may interrupt them."""
+"""The state machine of a recovery: its phases, in order, and the seconds that they took.
+
+Called by: recoveries, each with a Timeline of its own. Promises: phases follow the table; a phase that another fault
+repeats has its seconds added up, so that the report's phases sum up to the whole.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ class Phase(Enum):
     GIVEN_UP = "given up"
 
 
-class Event(Enum):
+class PhaseEvent(Enum):
     FENCE = "fence"
     REBUILD = "rebuild"
     DECIDE = "decide"
@@ -33,36 +37,36 @@ class Event(Enum):
 
 _OPEN = (Phase.DETECTED, Phase.FENCED, Phase.REBUILT, Phase.DECIDED, Phase.RESTORED, Phase.RESUMED)
 TABLE = {
-    (Phase.DETECTED, Event.FENCE): Phase.FENCED,
-    (Phase.FENCED, Event.REBUILD): Phase.REBUILT,
-    (Phase.REBUILT, Event.DECIDE): Phase.DECIDED,
-    (Phase.DECIDED, Event.RESTORE): Phase.RESTORED,
-    (Phase.DECIDED, Event.FORWARD_FAILED): Phase.REBUILT,
-    (Phase.RESTORED, Event.RESUME): Phase.RESUMED,
-    (Phase.RESUMED, Event.REPLAY): Phase.DONE,
-    **{(phase, Event.FAULT): Phase.DETECTED for phase in _OPEN},
-    **{(phase, Event.GIVE_UP): Phase.GIVEN_UP for phase in _OPEN},
+    (Phase.DETECTED, PhaseEvent.FENCE): Phase.FENCED,
+    (Phase.FENCED, PhaseEvent.REBUILD): Phase.REBUILT,
+    (Phase.REBUILT, PhaseEvent.DECIDE): Phase.DECIDED,
+    (Phase.DECIDED, PhaseEvent.RESTORE): Phase.RESTORED,
+    (Phase.DECIDED, PhaseEvent.FORWARD_FAILED): Phase.REBUILT,
+    (Phase.RESTORED, PhaseEvent.RESUME): Phase.RESUMED,
+    (Phase.RESUMED, PhaseEvent.REPLAY): Phase.DONE,
+    **{(phase, PhaseEvent.FAULT): Phase.DETECTED for phase in _OPEN},
+    **{(phase, PhaseEvent.GIVE_UP): Phase.GIVEN_UP for phase in _OPEN},
 }
 #: The name in reports of the time that ends with an event.
 NAMES = {
-    Event.FENCE: "fence",
-    Event.REBUILD: "rebuild",
-    Event.DECIDE: "decide",
-    Event.RESTORE: "restore",
-    Event.RESUME: "resume",
-    Event.REPLAY: "replay",
+    PhaseEvent.FENCE: "fence",
+    PhaseEvent.REBUILD: "rebuild",
+    PhaseEvent.DECIDE: "decide",
+    PhaseEvent.RESTORE: "restore",
+    PhaseEvent.RESUME: "resume",
+    PhaseEvent.REPLAY: "replay",
 }
 
 
 class Timeline:
-    """The machine, and the seconds that each phase took (summed when a second fault repeats them)."""
+    """The machine, and the seconds of each phase (added up when a second fault repeats it)."""
 
     def __init__(self, detect_seconds: float) -> None:
         self.machine = Machine("recovery", TABLE, Phase.DETECTED)
         self.seconds: dict[str, float] = {"detect": detect_seconds} | dict.fromkeys(NAMES.values(), 0.0)
         self._last = time.monotonic()
 
-    def fire(self, event: Event) -> None:
+    def fire(self, event: PhaseEvent) -> None:
         self.machine.fire(event)
         now = time.monotonic()
         name = NAMES.get(event)

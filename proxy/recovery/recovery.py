@@ -1,8 +1,8 @@
-"""One recovery: fence, rebuild, decide, restore, resume, replay; again from the start on a second fault.
+"""One recovery: fence, rebuild, decide, restore, resume, replay; all of it again after a second fault.
 
 Called by: the coordinator, in a thread of the job (job.py). Promises: all ranks of the job get one decision; clients
-see nothing but a wait; it ends in DONE, in GIVEN_UP or when nobody is left, and says what it did and how long each
-part took; what happens to other jobs neither interrupts nor ends it.
+only notice a wait; it ends in DONE, in GIVEN_UP or when no session is left, and reports what it did and how long each
+part took; events of other jobs neither interrupt nor end it.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from typing import Any
 
 from jitc.v1 import worker_pb2
 
-from ..node.fault_injector import FaultDesk
+from ..node.fault_injector import FaultInjector
 from ..node.registry import Registry, Session, SessionEvent, SessionState
 from ..node.workers.assign import assign_worker, open_request
 from ..node.workers.supervisor import NoWorker, Supervisor
 from ..node.workers.worker import Worker
-from .decide import Decision, Kind, Standing, decide
+from .decide import Decision, Kind, RankPosition, decide
 from .determinism.tolerance import MEASURING, Tolerances, differences
 from .ending import abandon, give_up
-from .events import Happening, Happenings
-from .incident import Trouble
+from .events import Event, EventQueue
+from .incident import Incident
 from .limits import Attempts, Limits
 from .peer_mode.policy import Policies
-from .phases import Event, Phase, Timeline
+from .phases import Phase, PhaseEvent, Timeline
 from .replay import Replay, Stuck
 from .restore.restore import STEP_MS, CannotRestore, Restore
-from .restore.transfer import Roads
-from .worker_calls import CALL_SECONDS, Asked, Calls, Interrupted, Refused
+from .restore.transfer import Transfers
+from .worker_calls import CALL_SECONDS, CallsUnderWay, Interrupted, Refused, WorkerCalls
 
 _PHASES = tuple(Phase)
 
@@ -39,27 +39,27 @@ class GivenUp(Exception):
 
 
 class Recovery:
-    """Lives from the first fault of a group until its replay has caught up."""
+    """Lives from the first fault of a group until the replay has caught up."""
 
     def __init__(
         self,
         registry: Registry,
         supervisor: Supervisor,
-        trouble: Trouble,
+        incident: Incident,
         *,
-        faults: FaultDesk,
+        faults: FaultInjector,
         policies: Policies,
         limits: Limits,
         tolerances: Tolerances,
-        happenings: Happenings,
+        events: EventQueue,
     ) -> None:
         self._registry, self._supervisor, self._faults = registry, supervisor, faults
-        self._policies, self._limits, self._happenings = policies, limits, happenings
+        self._policies, self._limits, self._events = policies, limits, events
         self._tolerances = tolerances
-        self.trouble = trouble
+        self.incident = incident
         self.group: list[Session] = []
-        self.job = trouble.job(registry)
-        self.timeline = Timeline(trouble.detect_seconds)
+        self.job = incident.job(registry)
+        self.timeline = Timeline(incident.detect_seconds)
         self.decision: Decision | None = None
         self.bytes_restored = 0
         self.attempts = Attempts()
@@ -68,36 +68,36 @@ class Recovery:
         self.differences: dict[str, Any] = {}  # between results and those of the replay
         self._positions: dict[int, Any] = {}
         self._lost: set[int] = set()
-        self._suspect: set[int] = set()  # lost while they executed ops: an op of theirs may be what ends workers
-        self._calls = Calls(happenings, self._concerns)
+        self._suspect: set[int] = set()  # lost while they executed ops, so an op may be what ends their workers
+        self._calls = WorkerCalls(events, self._concerns)
         self._replay = Replay(self._calls, policies.replayed)
-        self.roads = Roads(self._calls, registry.shared.segment_bytes)
+        self.transfers = Transfers(self._calls, registry.shared.segment_bytes)
 
     def run(self) -> None:
-        self.trouble.kill_unusable()
+        self.incident.kill_unusable()
         while True:
             self.attempts.begin()
             try:
                 return self._attempt()
             except Interrupted as interruption:
-                if self._happenings.stopped or not self._again(str(interruption)):
+                if self._events.stopped or not self._again(str(interruption)):
                     return
             except (GivenUp, CannotRestore, Refused, NoWorker, Stuck) as error:
                 return self.give_up(str(error))
 
     def involved(self) -> list[Session]:
-        return list({*self.trouble.sessions(), *self.group})
+        return list({*self.incident.sessions(), *self.group})
 
     def inherit(self, other: Recovery) -> None:
-        """The other one's job has become part of this one; it has been stopped."""
-        self.trouble.inherit(other.trouble)
+        """The other recovery's job has become part of this one; that recovery has been stopped."""
+        self.incident.inherit(other.incident)
 
     # -- one attempt ------------------------------------------------------------------------------
 
     def _attempt(self) -> None:
-        self.group = self._registry.group(self.trouble.sessions())
+        self.group = self._registry.group(self.incident.sessions())
         if not self.group and self.handed_over:
-            return  # the programs have ended of the errors that they were given
+            return  # the programs have ended after the errors that they got
         if not self.group:
             raise GivenUp("the processes have ended")
         self.job = self._registry.job_of(self.group[0])
@@ -105,7 +105,7 @@ class Recovery:
         kept = self._begin_keeping(epoch)
         self._rebuild(epoch)
         self._end_keeping(kept)
-        restore = Restore(self._calls, self.roads, self.group, self.standings(), epoch)
+        restore = Restore(self._calls, self.transfers, self.group, self.rank_positions(), epoch)
         self._decide_and_restore(restore)
         self._hand_over()
         self._resume(epoch)
@@ -128,11 +128,11 @@ class Recovery:
         healthy = [session for session in self.group if session.state is not SessionState.LOST]
         self._positions = self._calls.all("Fence", [(one, _session_request(one)) for one in healthy])
         self._drop_known_faults()
-        self.timeline.fire(Event.FENCE)
+        self.timeline.fire(PhaseEvent.FENCE)
         return epoch
 
-    def _begin_keeping(self, epoch: int) -> Asked | None:
-        """What survivors alone hold is copied while lost ranks are rebuilt: then survivors may be lost as well."""
+    def _begin_keeping(self, epoch: int) -> CallsUnderWay | None:
+        """Survivors copy the state that only they hold while lost ranks are rebuilt: survivors may be lost as well."""
         if not self._lost or not self._policies.peer_mode(self.group):
             return None
         requests = [
@@ -144,11 +144,11 @@ class Recovery:
             kept.futures[session.number].add_done_callback(functools.partial(_say_kept, session.label()))
         return kept
 
-    def _end_keeping(self, kept: Asked | None) -> None:
+    def _end_keeping(self, kept: CallsUnderWay | None) -> None:
         for number, reply in (self._calls.answers(kept) if kept is not None else {}).items():
             if not reply.complete:
                 session = self._registry.sessions.get(number)
-                self.roads.notes.append(
+                self.transfers.notes.append(
                     f"{session.label() if session else number}: state that only this rank holds "
                     f"could not be copied: {reply.message}"
                 )
@@ -162,10 +162,12 @@ class Recovery:
         for session in lost:
             position = self._positions[session.number]
             counts = session.number in self._suspect
-            if counts and self._limits.loss(session.number, (position.prepared, position.executed, position.received)):
+            if counts and self._limits.count_loss(
+                session.number, (position.prepared, position.executed, position.received)
+            ):
                 raise GivenUp(f"the worker of {session.label()} was lost again and again at the same place")
         self._suspect.clear()
-        self.timeline.fire(Event.REBUILD)
+        self.timeline.fire(PhaseEvent.REBUILD)
 
     def _reopen(self, session: Session, worker: Worker) -> None:
         with self._registry.changed:
@@ -180,27 +182,27 @@ class Recovery:
             if session.state is SessionState.CLOSED:
                 raise Interrupted("the session was closed")
             session.machine.fire(SessionEvent.REBUILD)
-            self._registry.changed.notify_all()  # its client may come and send on; nothing runs yet
+            self._registry.changed.notify_all()  # its client may connect and send ops; nothing runs yet
 
     def _decide_and_restore(self, restore: Restore) -> None:
         peer_mode = self._policies.peer_mode(self.group)
-        older = any(self._limits.leads_astray(one.number) for one in self.group)
-        decision = decide(self.standings(), peer_mode, older=older)
+        older = any(self._limits.prefers_older_boundary(one.number) for one in self.group)
+        decision = decide(self.rank_positions(), peer_mode, older=older)
         self.decision = decision
-        self.timeline.fire(Event.DECIDE)
+        self.timeline.fire(PhaseEvent.DECIDE)
         if decision.kind is Kind.ROLL_FORWARD and not restore.forward(decision.boundary):
-            self.timeline.fire(Event.FORWARD_FAILED)
-            decision = self.decision = decide(self.standings(), peer_mode, forward_failed=True)
-            self.timeline.fire(Event.DECIDE)
+            self.timeline.fire(PhaseEvent.FORWARD_FAILED)
+            decision = self.decision = decide(self.rank_positions(), peer_mode, forward_failed=True)
+            self.timeline.fire(PhaseEvent.DECIDE)
         if decision.kind is Kind.ROLL_BACK:
             restore.back(decision.boundary)
         self._policies.heal(self.group, restore, decision.boundary)
         self.bytes_restored += restore.bytes
-        self.timeline.fire(Event.RESTORE)
+        self.timeline.fire(PhaseEvent.RESTORE)
 
     def _hand_over(self) -> None:
-        """A fault that returned too often is the program's own: its session gets the error, not a replay."""
-        for session, fault in self.trouble.own_faults():
+        """A fault that returned too often is the program's own: its session gets the error instead of a replay."""
+        for session, fault in self.incident.own_faults():
             if session in self.group and session.state is not SessionState.FAILED:
                 abandon(self._registry, session, fault.status, fault.message)
                 self.handed_over.append(f"{session.label()}: {fault.message}")
@@ -212,7 +214,7 @@ class Recovery:
         self._policies.restore(lost)
         for session in lost:
             self._faults.session_rebuilt(session)
-        bound = MEASURING if self.trouble.validates() else self._tolerances.bound(self.group)
+        bound = MEASURING if self.incident.validates() else self._tolerances.bound(self.group)
         self.differences = {"results": 0, "largest": 0.0, "bound": bound}
         requests = [
             (one, worker_pb2.ResumeRequest(session=one.number, epoch=epoch, slots=slots, bound=bound))
@@ -225,40 +227,40 @@ class Recovery:
                 session.machine.fire(SessionEvent.RESUME)
             self._registry.changed.notify_all()
         self._calls.all("Resume", requests)
-        self.timeline.fire(Event.RESUME)
+        self.timeline.fire(PhaseEvent.RESUME)
 
     def _wait_for_replay(self) -> None:
-        """Each lost rank executes all that it had received, the others all they had executed."""
+        """Each lost rank executes all that it had received, the others all that they had executed."""
         executed = self._replay.wait(self.group, self._replay_end)
         for one in self.group:
             position = self._positions.get(one.number)
             if position is not None and executed[one.number] >= position.received:
-                self._limits.caught_up(one.number, position.received)
+                self._limits.note_caught_up(one.number, position.received)
         if self.differences["bound"]:
             self.differences |= differences(self.group)
-        self.timeline.fire(Event.REPLAY)
+        self.timeline.fire(PhaseEvent.REPLAY)
 
     def _replay_end(self, session: Session) -> int:
-        """The newest op that runs again; 0 for a session that is gone."""
+        """The newest op that must run again; 0 for a session that has ended."""
         position = self._positions.get(session.number)
         if position is None or session.worker is None or session.state is SessionState.CLOSED:
             return 0
         if session.number in self._lost:
             return int(position.received)
-        failed = self.trouble.failed_at(session)  # that op must have run as well
+        failed = self.incident.failed_at(session)  # that op must run again as well
         return max(int(position.executed), min(failed, int(position.received)))
 
     # -- interruptions ----------------------------------------------------------------------------
 
-    def _concerns(self, happening: Happening) -> bool:
+    def _concerns(self, event: Event) -> bool:
         replaying = self.timeline.machine.state is Phase.RESUMED
-        return self.trouble.concerns(happening, self.group, replaying)
+        return self.incident.concerns(event, self.group, replaying)
 
     def _drop_known_faults(self) -> None:
-        """Faults that the group reported up to the fence are this recovery's; later ones interrupt it."""
-        for happening in self._happenings.take(self._concerns):
-            self.trouble.add(happening, self._limits)
-        self.trouble.kill_unusable()
+        """Faults that the group reported before the fence belong to this attempt; later ones interrupt it."""
+        for event in self._events.take(self._concerns):
+            self.incident.add(event, self._limits)
+        self.incident.kill_unusable()
         if any(session.worker is None or not session.worker.alive() for session in self._healthy()):
             raise Interrupted("a worker was lost as well")
 
@@ -267,33 +269,33 @@ class Recovery:
 
     def _again(self, why: str) -> bool:
         reached = (_PHASES.index(self.timeline.machine.state), self._replay.furthest)
-        for happening in self._happenings.take(self._concerns):
-            self.trouble.add(happening, self._limits)
-        self.trouble.kill_unusable()
-        if self.attempts.interrupted(reached):
+        for event in self._events.take(self._concerns):
+            self.incident.add(event, self._limits)
+        self.incident.kill_unusable()
+        if self.attempts.count_interruption(reached):
             times = self.attempts.count
             self.give_up(f"the recovery was interrupted {times} times and got no further, last because {why}")
             return False
         for session in self.group:
-            # Half-restored memory is of no use: a rebuilt worker that did not get to Resume is made again. So is one
-            # that was opening a lost session: whether it got that far is not known.
+            # A rebuilt worker that has not resumed may have half-restored memory, so it is replaced. So is one that
+            # was opening a lost session: it may or may not have succeeded.
             if session.without_worker() and session.worker is not None:
                 session.worker.kill()
                 session.worker.process.wait()
-        self.timeline.fire(Event.FAULT)
+        self.timeline.fire(PhaseEvent.FAULT)
         return True
 
     def give_up(self, why: str) -> None:
-        """Of this job, and of no other one."""
+        """Gives up this job, and no other."""
         self.failure = why
-        if self.timeline.machine.can(Event.GIVE_UP):
-            self.timeline.fire(Event.GIVE_UP)
+        if self.timeline.machine.can(PhaseEvent.GIVE_UP):
+            self.timeline.fire(PhaseEvent.GIVE_UP)
         give_up(self._registry, self.involved(), why)
 
-    def standings(self) -> dict[int, Standing]:
-        """Where each rank was found at the fence, by session."""
+    def rank_positions(self) -> dict[int, RankPosition]:
+        """The position of each rank at the fence, by session."""
         return {
-            number: Standing(
+            number: RankPosition(
                 prepared=one.prepared, begun=one.begun, lost=number in self._lost, executed=one.executed,
                 received=one.received, committed=one.committed, reached=one.reached,
             )

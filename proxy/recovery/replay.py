@@ -1,7 +1,7 @@
-"""The wait for a replay: until every rank has run again what had run before the fault.
+"""Waits for a replay: until every rank has executed again what it had executed before the fault.
 
-Called by: recoveries, once their sessions go on. Promises: only these sessions count; a program that does not read its
-results ends the waiting for its own session, since it decides when the rest is executed.
+Called by: recoveries, once their sessions are resumed. Promises: only these sessions count; a program that does not
+read its results ends the wait for its own session, since the program decides when the rest is executed.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable, Sequence
 
 from ..node.registry import Session
-from .worker_calls import Calls
+from .worker_calls import WorkerCalls
 
-#: How often the replay's progress is asked for, and how long it may make none.
+#: Seconds between questions for the replay's progress, and the longest time without any.
 POLL, SECONDS = 0.005, 600.0
 _nothing = threading.Event()
 
@@ -23,18 +23,19 @@ class Stuck(Exception):
 
 
 class Replay:
-    """Of one recovery, over all its attempts. asked: the newest op that a session has executed, and if it is held."""
+    """The replay of one recovery, over all its attempts. progress: the newest op that a session has executed, and
+    whether the ops after it wait for the program."""
 
-    def __init__(self, calls: Calls, asked: Callable[[Session], tuple[int, bool]]) -> None:
-        self._calls, self._asked = calls, asked
+    def __init__(self, calls: WorkerCalls, progress: Callable[[Session], tuple[int, bool]]) -> None:
+        self._calls, self._progress = calls, progress
         self.furthest = 0  # ops, of all sessions together
 
     def wait(self, group: Sequence[Session], end: Callable[[Session], int]) -> dict[int, int]:
-        """Until each session has executed the op that is its end. Returns its newest op. Raises Stuck, Interrupted."""
+        """Waits until each session has executed its last op. Returns each newest op. Raises Stuck, Interrupted."""
         waiting, since = list(group), time.monotonic()
         executed = dict.fromkeys((one.number for one in group), 0)
         while waiting:
-            replayed = {one.number: self._asked(one) for one in waiting}
+            replayed = {one.number: self._progress(one) for one in waiting}
             executed |= {number: newest for number, (newest, _) in replayed.items()}
             waiting = [one for one in waiting if executed[one.number] < end(one) and not replayed[one.number][1]]
             if sum(executed.values()) > self.furthest:

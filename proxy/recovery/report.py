@@ -1,4 +1,7 @@
-"""Reports of recoveries: what `jitc report` shows, and one line in the service's output."""
+"""Reports of recoveries: documents for `jitc report`, and one line each in the service's output.
+
+Called by: the coordinator (add), gRPC threads (documents). Promise: the document keeps the form that docs/cli.md gives.
+"""
 
 from __future__ import annotations
 
@@ -34,24 +37,24 @@ class Reports:
 
 
 def describe(recovery: Recovery) -> dict[str, Any]:
-    trouble = recovery.trouble
+    incident = recovery.incident
     decision = recovery.decision
     return {
         "time": time.time(),
         "job": recovery.job,
-        "cause": ", ".join(trouble.faults()) or "unknown",
-        "message": "; ".join(trouble.messages),
-        "gpu": trouble.gpus[0] if trouble.gpus else None,
-        "gpus": trouble.gpus,
+        "cause": ", ".join(incident.reported_causes()) or "unknown",
+        "message": "; ".join(incident.messages),
+        "gpu": incident.gpus[0] if incident.gpus else None,
+        "gpus": incident.gpus,
         "decision": decision.kind.value if decision else "none",
         "boundary": decision.boundary if decision else None,
         "seconds": round(recovery.timeline.total(), 6),
         "phases": {name: round(seconds, 6) for name, seconds in recovery.timeline.seconds.items()},
         "bytes_restored": recovery.bytes_restored,
-        "bytes_from_peers": dict(recovery.roads.bytes),
-        "notes": list(recovery.roads.notes),
+        "bytes_from_peers": dict(recovery.transfers.bytes),
+        "notes": list(recovery.transfers.notes),
         "sessions": [session.label() for session in recovery.group],
-        "standings": [{"session": number, **asdict(one)} for number, one in sorted(recovery.standings().items())],
+        "standings": [{"session": number, **asdict(one)} for number, one in sorted(recovery.rank_positions().items())],
         "attempts": recovery.attempts.count,
         "differences": recovery.differences,
         "outcome": _outcome(recovery),
@@ -69,7 +72,7 @@ def _outcome(recovery: Recovery) -> str:
 def line(document: dict[str, Any]) -> str:
     phases = ", ".join(f"{name} {seconds * 1000:.0f} ms" for name, seconds in document["phases"].items())
     numbers = differences_text(document["differences"])
-    peers = "".join(f" ({size} from peers by {road})" for road, size in document["bytes_from_peers"].items() if size)
+    peers = "".join(f" ({size} from peers by {path})" for path, size in document["bytes_from_peers"].items() if size)
     return (
         f"job {document['job']}, GPU {document['gpu']}: {document['cause']}; "
         f"{document['decision']} to boundary {document['boundary']}, "
@@ -79,8 +82,10 @@ def line(document: dict[str, Any]) -> str:
 
 
 def differences_text(seen: dict[str, Any]) -> str:
-    """Of results that the program had read from those of the replay; empty: there are none."""
+    """The results that differ between program and replay, as a text; empty when there are none."""
     if not seen.get("results"):
         return ""
-    borne = f" ({seen['bound']:.1g} is borne)" if "bound" in seen else ""
-    return f"results that came out otherwise: {seen['results']}, by up to {seen['largest']:.1g} of their size{borne}"
+    tolerated = f" ({seen['bound']:.1g} is tolerated)" if "bound" in seen else ""
+    return (
+        f"results that came out otherwise: {seen['results']}, by up to {seen['largest']:.1g} of their size{tolerated}"
+    )

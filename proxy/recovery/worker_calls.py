@@ -1,8 +1,8 @@
-"""Calls to the workers of several sessions at once, given up as soon as something else happens.
+"""Calls to the workers of several sessions at once, given up as soon as an event concerns the group.
 
-Called by: recovery runs, in the thread of their job. Promise: returns all replies, or raises Interrupted (something
-happened to the group: look again) as soon as that is known; never hangs. What is still under way then is of no effect:
-workers refuse calls of a recovery when a newer one has fenced them, and end those that take long.
+Called by: recoveries, in the thread of their job. Promise: returns all replies, or raises Interrupted as soon as an
+event concerns the group; never hangs. Calls still under way then have no effect: workers refuse calls of a recovery
+once a newer one has fenced them, and end those that take long.
 """
 
 from __future__ import annotations
@@ -15,37 +15,37 @@ from typing import Any, NoReturn
 import grpc
 
 from ..node.registry import Session, SessionState
-from .events import Happening, Happenings
+from .events import Event, EventQueue
 
-#: Longer than any of these calls takes; a worker that overruns is treated as lost.
+#: Longer than any of these calls takes; a worker that overruns it is treated as lost.
 CALL_SECONDS = 60.0
 
 
 class Interrupted(Exception):
-    """The group has changed: another fault, a closed session. The recovery starts again."""
+    """The group has changed: another fault, a closed session. The recovery begins again."""
 
 
 class Refused(Exception):
-    """A worker says that what is asked for cannot be had; asking again will not help."""
+    """A worker refuses for good; asking again will not help."""
 
 
 @dataclass(eq=False)
-class Asked:
-    """Calls under way, by session."""
+class CallsUnderWay:
+    """Calls without an answer so far, by session."""
 
     seconds: float
     futures: dict[int, Any] = field(default_factory=dict)
     sessions: dict[int, tuple[Session, str]] = field(default_factory=dict)
 
 
-class Calls:
-    """Of one recovery."""
+class WorkerCalls:
+    """The calls of one recovery."""
 
-    def __init__(self, happenings: Happenings, concerns: Callable[[Happening], bool]) -> None:
-        self._happenings, self._concerns = happenings, concerns
+    def __init__(self, events: EventQueue, concerns: Callable[[Event], bool]) -> None:
+        self._events, self._concerns = events, concerns
 
     def check(self) -> None:
-        if self._happenings.stopped or self._happenings.any(self._concerns):
+        if self._events.stopped or self._events.any(self._concerns):
             raise Interrupted("something happened to the group")
 
     def one(self, session: Session, method: str, request: Any) -> Any:
@@ -54,16 +54,16 @@ class Calls:
     def all(
         self, method: str, requests: Iterable[tuple[Session, Any]], seconds: float = CALL_SECONDS
     ) -> dict[int, Any]:
-        """One method, many sessions. Replies by session."""
+        """One method for many sessions. Returns the replies by session."""
         return self.all_of({method: list(requests)}, seconds)
 
     def all_of(self, requests: Mapping[str, list[tuple[Session, Any]]], seconds: float) -> dict[int, Any]:
-        """Several methods at once, each session once."""
+        """Several methods at once, one for each session."""
         return self.answers(self.begin(requests, seconds))
 
-    def begin(self, requests: Mapping[str, list[tuple[Session, Any]]], seconds: float) -> Asked:
-        """The same, without waiting: answers() does that later."""
-        asked = Asked(seconds)
+    def begin(self, requests: Mapping[str, list[tuple[Session, Any]]], seconds: float) -> CallsUnderWay:
+        """Begins the calls without waiting; answers() waits for them."""
+        asked = CallsUnderWay(seconds)
         for method, pairs in requests.items():
             for session, request in pairs:
                 worker = session.worker
@@ -71,14 +71,14 @@ class Calls:
                     _cancel(asked.futures)
                     raise Interrupted(f"the worker of {session.label()} is dead")
                 future = getattr(worker.stub, method).future(request, timeout=seconds)
-                future.add_done_callback(self._happenings.poke)
+                future.add_done_callback(self._events.poke)
                 asked.futures[session.number] = future
                 asked.sessions[session.number] = session, method
         return asked
 
-    def answers(self, asked: Asked) -> dict[int, Any]:
+    def answers(self, asked: CallsUnderWay) -> dict[int, Any]:
         futures, methods = asked.futures, " and ".join(sorted({method for _, method in asked.sessions.values()}))
-        if not self._happenings.wait(lambda: _over(futures), self._concerns, asked.seconds + 5):
+        if not self._events.wait(lambda: _over(futures), self._concerns, asked.seconds + 5):
             _cancel(futures)
             raise Interrupted(f"something happened during {methods}")
         for number, future in futures.items():
@@ -88,8 +88,8 @@ class Calls:
         return {number: future.result() for number, future in futures.items()}
 
     def sleep(self, done: Callable[[], bool], seconds: float) -> bool:
-        """Waits; raises Interrupted when something happens to the group."""
-        finished = self._happenings.wait(done, self._concerns, seconds)
+        """Waits. Raises Interrupted when an event concerns the group."""
+        finished = self._events.wait(done, self._concerns, seconds)
         if not finished:
             self.check()
         return finished
@@ -97,7 +97,7 @@ class Calls:
     def _failed(self, session: Session, method: str, future: Any) -> NoReturn:
         error, worker = future.exception(), session.worker
         if session.state is not SessionState.CLOSED and worker is not None and worker.alive():
-            # It lives but cannot do its part: a worker of no use is a lost one.
+            # It lives but cannot do its part, so it is treated as lost.
             code = error.code() if isinstance(error, grpc.RpcError) else error
             print(
                 f"jitc-proxyd: {method} of {session.label()} failed ({code}: {future.details()})",
@@ -111,7 +111,7 @@ class Calls:
 
 
 def _over(futures: Mapping[int, Any]) -> bool:
-    """All have answered, or one has failed: then the answers of the others do not matter."""
+    """Whether all have answered, or one has failed; the answers of the others do not matter then."""
     done = [one for one in futures.values() if one.done()]
     return len(done) == len(futures) or any(one.exception() is not None for one in done)
 

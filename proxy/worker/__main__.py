@@ -1,7 +1,7 @@
 """Entry point of a worker process: `python -m jitc.proxy.worker --socket PATH --service PATH ...`.
 
-Started by jitc-proxyd (never by hand). Order matters: first tie the life to the service's, then load
-what is slow, then listen, then say so on the ready pipe. A worker that said so is a warm spare.
+Started by: jitc-proxyd only. The order matters: first tie this process's life to the service's, then load what is slow,
+then listen, then report readiness on the pipe. Promise: a worker that has reported readiness is a warm spare.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import grpc
 
 from ..common import paths, rpc
 from ..common.executor import Executor, Options
-from .control import Calls, WorkerControl
+from .control import CoordinatorClient, WorkerControl
 from .stream import SessionHandler
 from .warm import load_operators
 
@@ -36,21 +36,21 @@ def main() -> int:
         ctypes.CDLL(str(library))
         return load_operators(paths.operators_library()) if operators else ""
 
-    def make(options: Options, calls: Calls) -> Executor:
-        return Executor(library, options, calls)
+    def make(options: Options, coordinator: CoordinatorClient) -> Executor:
+        return Executor(library, options, coordinator)
 
     return serve(load, make)
 
 
-def serve(load: Callable[[bool], str], make: Callable[[Options, Calls], Executor]) -> int:
-    """The worker's life. load: opens what is slow, operators if told to, whose path it returns; make: the executor."""
+def serve(load: Callable[[bool], str], make: Callable[[Options, CoordinatorClient], Executor]) -> int:
+    """The worker's life. load: opens what is slow and returns the operators' path; make: makes the executor."""
     arguments = _parse()
     if not _die_with(arguments.parent):
         return 0
     faulthandler.enable()
     os.umask(0o177)
     sys.setswitchinterval(0.0005)
-    control = WorkerControl(make, load(arguments.operators), Calls(arguments.service))
+    control = WorkerControl(make, load(arguments.operators), CoordinatorClient(arguments.service))
     server = grpc.server(
         ThreadPoolExecutor(THREADS, "jitc-rpc"),
         handlers=[SessionHandler(control.executor, control.owners), control.handler()],
@@ -66,7 +66,7 @@ def serve(load: Callable[[bool], str], make: Callable[[Options, Calls], Executor
 
 
 def _die_with(parent: int) -> bool:
-    """The kernel kills this process when the service's supervisor is gone; False when it already is."""
+    """Has the kernel kill this process when the service's supervisor ends. False when that has ended already."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     return os.getppid() == parent
 

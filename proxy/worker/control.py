@@ -1,7 +1,7 @@
-"""The Worker service: what the node service asks of a worker, handed to the executor.
+"""The Worker service: the node service's calls, handed to the executor.
 
-Called by: jitc-proxyd over the worker's socket. Promises: one executor per process, made by Assign;
-a refusal of the executor becomes FAILED_PRECONDITION with its text.
+Called by: jitc-proxyd over the worker's socket. Promises: one executor per process, made by Assign; a refusal of the
+executor becomes FAILED_PRECONDITION with its text.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ CUDA_ERROR_UNKNOWN = 999
 _SERVICE = worker_pb2.DESCRIPTOR.services_by_name["Worker"]
 
 
-class Calls:
-    """The executor's questions, carried to the node service's coordinator."""
+class CoordinatorClient:
+    """Carries the executor's questions to the node service's coordinator."""
 
     def __init__(self, service: str) -> None:
         self._stub = rpc.coordinator(rpc.channel(service))
@@ -57,12 +57,14 @@ class Calls:
 
 
 class WorkerControl:
-    """State of the worker: no executor (a spare), or one."""
+    """The state of the worker: without an executor it is a spare."""
 
-    def __init__(self, make: Callable[[Options, Calls], Executor], operators: str, calls: Calls) -> None:
+    def __init__(
+        self, make: Callable[[Options, CoordinatorClient], Executor], operators: str, coordinator: CoordinatorClient
+    ) -> None:
         self._make = make
         self._operators = operators
-        self._calls = calls
+        self._coordinator = coordinator
         self.owners = Owners()
         self._executor: Executor | None = None
 
@@ -70,7 +72,7 @@ class WorkerControl:
         return self._executor
 
     def handler(self) -> Any:
-        """The methods that change this process are here, all others go straight to the executor."""
+        """Methods that change this process are handled here; all others go straight to the executor."""
         own = {
             "Assign": self._assign,
             "Ping": lambda _: worker_pb2.Empty(),
@@ -90,9 +92,9 @@ class WorkerControl:
     def _assign(self, request: Any) -> Message:
         if self._executor is not None:
             raise ExecutorError("this worker already serves a GPU")
-        self._calls.gpu = request.gpu
+        self._coordinator.gpu = request.gpu
         os.environ.update(request.environment)  # read by the driver and by NCCL when they are opened
-        self._executor = self._make(_options(request, self._operators), self._calls)
+        self._executor = self._make(_options(request, self._operators), self._coordinator)
         return worker_pb2.AssignReply(pid=os.getpid())
 
     def _open(self, request: Any) -> Message:

@@ -1,7 +1,8 @@
 """Protobuf messages as plain dictionaries with the field names of the .proto, and back.
 
-The executor speaks JSON with whole numbers as numbers and bytes in hex; protobuf's own JSON form
-(64-bit numbers as strings, base64, other names) is neither. Called by: the worker's control plane.
+Called by: the worker's control plane. The executor speaks JSON with whole numbers as numbers and bytes in hex;
+protobuf's own JSON form (64-bit numbers as strings, base64, other names) is neither. Promise: every field of a message
+is in its document, except a message field that is not set.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _PLAIN = (str, int, float, bool)
 
 
 def to_document(message: Message) -> dict[str, Any]:
-    """Every field is present, also where it has its default (a message field: only when set)."""
+    """Every field is present, also one with its default; a message field only when it is set."""
     document: dict[str, Any] = {}
     for field in message.DESCRIPTOR.fields:
         value = getattr(message, field.name)
@@ -27,7 +28,7 @@ def to_document(message: Message) -> dict[str, Any]:
 
 
 def from_document(document: dict[str, Any], message: Message) -> None:
-    """Fills message; a key that it does not have is ignored (the executor may say more)."""
+    """Fills the message. Keys that it does not have are ignored: the executor may say more."""
     for field in message.DESCRIPTOR.fields:
         if field.name not in document:
             continue

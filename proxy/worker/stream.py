@@ -1,11 +1,11 @@
 """Session.Ops: the op stream of a training process, as raw bytes, into the executor and back.
 
-Called by: the worker's gRPC server. Promises: one owner per session at a time; a malformed batch ends
-its own stream only, with the executor's text; no protobuf object is made on the way.
+Called by: the worker's gRPC server. Promises: one owner per session at a time; a malformed batch ends its own stream
+only, with the executor's text; no protobuf object is made on the way.
 
-Two threads serve a stream: grpcio's handler thread waits in the executor for completions and sends
-them, a reader hands batches to the executor. One thread cannot do both, because grpcio's request
-iterator blocks; both blocking waits are outside the GIL.
+Two threads serve a stream: grpcio's handler thread waits in the executor for completions and sends them; a reader
+thread hands batches to the executor. One thread cannot do both, because grpcio's request iterator blocks; both blocking
+waits are outside the GIL.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from ..common.paths import PROTOCOL_VERSION
 from ..common.rpc import refuse, version_message
 
 METHOD = "/jitc.v1.Session/Ops"
-#: How long poll sleeps at most; it returns at once when something comes or the stream is detached.
+#: The longest sleep of poll, which returns at once when completions come or the stream is detached.
 POLL_MS = 2000
-#: How long a reconnecting client waits for its own old stream to be cleared away.
+#: How long a client that reconnects waits for its own old stream to end.
 HANDOVER_SECONDS = 2.0
 
 
@@ -52,7 +52,8 @@ class Owners:
             return self._sessions.get(token)
 
     def claim(self, stream: OpStream) -> bool:
-        """False when another connected stream has the session. One that is ending is waited for."""
+        """Makes the stream the session's owner. Waits for an owner that is ending; returns False when another one is
+        connected."""
         with self._changed:
 
             def free() -> bool:
@@ -90,7 +91,7 @@ class OpStream:
         return not self._ended and bool(self.context.is_active())
 
     def end(self) -> None:
-        """Wakes both threads; called when the call is over, for whatever reason. Once is enough."""
+        """Wakes both threads. Called when the gRPC call is over for any reason; only the first call has an effect."""
         with self._lock:
             if self._ended:
                 return
@@ -113,7 +114,7 @@ class OpStream:
 
 
 class SessionHandler(grpc.GenericRpcHandler):  # type: ignore[type-arg]
-    """Serves the one method; everything else is left to the other handlers."""
+    """Serves this one method; all others are left to the other handlers."""
 
     def __init__(self, executor: Callable[[], Executor | None], owners: Owners) -> None:
         self._executor = executor

@@ -1,7 +1,7 @@
 """Loads what a worker needs before it is needed, so that a spare takes over in milliseconds.
 
-PyTorch's C++ libraries are opened from where the torch package lies, without importing it: importing
-would cost seconds and memory, and would initialise CUDA's Python side for nothing.
+Called by: the worker's entry point. Promise: PyTorch's C++ libraries are opened from the torch package's folder without
+importing it: importing would cost seconds and memory, and would initialise CUDA's Python side for nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _TORCH_LIBRARIES = ("libc10.so", "libtorch_cpu.so")
 
 
 def load_operators(library: Path | None) -> str:
-    """Path for the executor's options, or "" when there are no operators. Loads it and its dependencies."""
+    """Loads the library and its dependencies. Returns its path for the executor's options; "" without operators."""
     if library is None:
         return ""
     spec = find_spec("torch")

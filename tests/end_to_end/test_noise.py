@@ -1,6 +1,6 @@
 """Jobs that are not deterministic (`--noise`: sums in another order each time) come through, within a bound.
 
-What their replay gives otherwise is borne where it is a number and told; what steers the program is never borne.
+Numbers that differ in their replay are tolerated and reported; a difference in what steers the program never is.
 """
 
 from __future__ import annotations

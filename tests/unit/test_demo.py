@@ -80,3 +80,15 @@ def test_anything_wrong_is_a_failure(
 def test_too_few_steps_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert demo.run(argparse.Namespace(json=None, steps=1)) == 2
     assert "--steps" in capsys.readouterr().err
+
+
+def test_what_was_lost_and_replayed_is_measured() -> None:
+    reference, run = (demo.Run("", records=copy.deepcopy(RECORDS)) for _ in range(2))
+    assert (run.steps_lost(reference), run.minibatches_replayed()) == (0, 0)
+    run.records[1]["losses"] = ["0x1p+1", "0x1.8p+0"]  # one of three differs, one is missing
+    standings = [{"prepared": 4}, {"prepared": 5}]
+    run.recoveries = [
+        {"decision": "roll-back", "boundary": 4, "standings": standings},
+        {"decision": "roll-forward", "boundary": 6, "standings": standings},
+    ]
+    assert (run.steps_lost(reference), run.minibatches_replayed()) == (2, 2)

@@ -19,7 +19,7 @@ LONG_FILES = {
     "proxy/native/device/cuda/device/device.cpp": 350,
     "proxy/native/device/cuda/graph/place_graph.cpp": 329,
 }  # fmt: skip
-LARGE_FOLDERS = {"proxy/native/operators": 30, "bench": 17}
+LARGE_FOLDERS = {"proxy/native/operators": 30}
 #: Class -> functions, members. Device is to become a holder of parts.
 LARGE_CLASSES = {
     "proxy/native/executor/state/resources.h ResourceTable": (41, 18),

@@ -1,15 +1,14 @@
 """cuBLAS (libcublas.so.13): handles, and the products that every device serves. See ``api.py``.
 
 On the software device a product becomes the op ``matmul``; on a device with kernels every call travels as it is
-(``blas_call``), so that its result is the library's own, bit by bit. What only the latter serves is in
+(``blas_call``), so that its result is the library's own, bit by bit. Functions that only such a device serves are in
 ``kernels.py``.
 """
 
 from __future__ import annotations
 
 from jitc.interpose.spec.api import Api, Custom, Function, Local, Op, unsupported
-from jitc.interpose.spec.cublas import kernels as cublas_kernels
-from jitc.interpose.spec.cublas import shapes
+from jitc.interpose.spec.cublas import kernels, shapes
 from jitc.interpose.spec.cublas.shapes import KINDS, Arguments
 
 _HANDLE: tuple[Function, ...] = (
@@ -72,11 +71,11 @@ _REFUSED = (
     ),
 )
 
-API = Api(
+CUBLAS = Api(
     "cuBLAS",
     "cublas",
     "libcublas.so.13",
     "cublas_v2.h",
     15,
-    (*_HANDLE, *_PRODUCTS, *cublas_kernels.FUNCTIONS, *_REFUSED),
+    (*_HANDLE, *_PRODUCTS, *kernels.FUNCTIONS, *_REFUSED),
 )

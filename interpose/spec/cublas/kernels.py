@@ -1,7 +1,7 @@
-"""cuBLAS functions that only a device with kernels serves: each travels as the call it is. See ``api.py``.
+"""cuBLAS functions that only a device with kernels serves: each travels as the call that it is. See ``api.py``.
 
-Called by ``functions.py``. Promise: a function is here with its arguments, and with the advice that the software
-device gives. What no device serves is in ``functions.py``.
+Called by ``functions.py``. Promise: each function has its arguments, and the advice that the software device gives.
+Functions that no device serves are in ``functions.py``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _USE_GEMM = "only matrix products (gemm, gemv, dot) of real numbers are served: 
 
 
 def _call(name: str, arguments: Arguments, advice: str = _USE_GEMM) -> Function:
-    """One function; a result that may go to the host makes the caller wait."""
+    """One function; the caller waits for a result that may go to the host."""
     waits = any(argument.startswith("out result") for argument in arguments)
     make = Custom if waits else Op
     return make(f"cublas{name}", "handle: blas", *arguments, ops="blas_call", kernels=advice)

@@ -170,4 +170,4 @@ _REFUSED = (
     ),
 )
 
-API = Api("cuBLASLt", "cublaslt", "libcublasLt.so.13", "cublasLt.h", 15, (*_OBJECTS, *_PRODUCTS, *_REFUSED))
+CUBLASLT = Api("cuBLASLt", "cublaslt", "libcublasLt.so.13", "cublasLt.h", 15, (*_OBJECTS, *_PRODUCTS, *_REFUSED))

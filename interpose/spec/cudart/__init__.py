@@ -1,1 +1,1 @@
-"""The CUDA runtime's functions, by what they are about, and what only CUDA 12 has."""
+"""The CUDA runtime's functions by subject, and those that only CUDA 12 has."""

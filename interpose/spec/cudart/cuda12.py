@@ -1,8 +1,8 @@
-"""What the CUDA runtime API of CUDA 12 has beside that of CUDA 13, and variants for per-thread default streams.
+"""Functions that the runtime API of CUDA 12 has and CUDA 13 has not, and variants for per-thread default streams.
 
-Part of ``functions.py``. Wheels of CUDA 12 link ``libcudart.so.12``; our unversioned symbols serve them as well.
-Where both versions have a name, the function is the same; what changed its structure or its arguments has a
-name of its own (``_v2``, ``_v3``).
+Part of ``functions.py``. Wheels of CUDA 12 link ``libcudart.so.12``; jitc's unversioned symbols serve them as well. A
+name that both versions have is the same function; a function whose structure or arguments changed has a name of its own
+(``_v2``, ``_v3``).
 """
 
 from __future__ import annotations
@@ -122,12 +122,12 @@ _PER_THREAD = """
 
 
 def cuda12(functions: tuple[Function, ...]) -> tuple[Function, ...]:
-    """What CUDA 12 has beside these functions of CUDA 13."""
+    """The functions of CUDA 12 beside these of CUDA 13."""
     by_name = {function.name: function for function in functions}
     return (*(by_name[of].alias(name) for name, of in _SAME.items()), *_OWN)
 
 
 def per_thread(functions: tuple[Function, ...]) -> tuple[Function, ...]:
-    """Their variants for programs that are compiled for per-thread default streams."""
+    """The variants of these for programs that are compiled for per-thread default streams."""
     by_name = {function.name: function for function in functions}
     return tuple(by_name[name.rpartition("_")[0]].alias(name) for name in _PER_THREAD.split())

@@ -202,7 +202,7 @@ _EVENT: tuple[Function, ...] = (
 _OWN = (*_DEVICE, *_MEMORY, *_STREAM, *_EVENT, *KERNELS, *GRAPHS, *REFUSED)
 _ALL = (*_OWN, *cuda12(_OWN))
 
-API = Api(
+CUDART = Api(
     "CUDA runtime",
     "cudart",
     "libcudart.so.13",

@@ -1,1 +1,1 @@
-"""The functions of cuDNN, by what they are about."""
+"""The functions of cuDNN by subject."""

@@ -34,4 +34,4 @@ _HANDLES: tuple[Function, ...] = (
 _SERVED = (*_HANDLES, *GRAPH, *DESCRIPTORS, *LAYERS, *CONVOLUTIONS)
 _REFUSED = tuple(function for advice, names in REFUSED.items() for function in unsupported(advice, names))
 
-API = Api("cuDNN", "cudnn", "libcudnn.so.9", "cudnn.h", 3000, (*_SERVED, *_REFUSED))
+CUDNN = Api("cuDNN", "cudnn", "libcudnn.so.9", "cudnn.h", 3000, (*_SERVED, *_REFUSED))

@@ -1,4 +1,4 @@
-"""cuDNN functions that nothing serves, by what to do instead. See ``functions.py``."""
+"""cuDNN functions that no device serves, by the advice that goes with them. See ``functions.py``."""
 
 from __future__ import annotations
 

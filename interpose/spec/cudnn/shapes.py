@@ -1,4 +1,4 @@
-"""What the tables of cuDNN's functions are made with. See ``functions.py``."""
+"""Building blocks of the tables of cuDNN's functions. See ``functions.py``."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a device says of itself, and the error numbers of all libraries."""
+"""What a device reports of itself, and the error numbers of all libraries."""

@@ -1,8 +1,8 @@
-"""What the software device says of itself, and which attributes of a real GPU are not passed on.
+"""The software device's attributes, and which attributes of a real GPU are not passed on.
 
-The software device's numbers are those of a small GPU of today; name, memory, compute capability and
-multiprocessors come from the service. A device of kind cuda says everything itself, through the service.
-Called by: ``generator/device_visitor.py``.
+Called by: ``generator/device_visitor.py``. The software device's numbers are those of a small GPU of today; name,
+memory, compute capability and multiprocessors come from the service. A device of kind cuda reports everything itself,
+through the service.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ ATTRIBUTES: dict[int, tuple[str, int | str]] = {
     111: ("reserved shared memory per block", 1024),
 }
 
-#: What a real GPU has and the proxy does not serve: programs are told that it is not there.
+#: Features of real GPUs that the proxy does not serve: programs see them as absent.
 WITHHELD: dict[int, str] = {
     19: "kernels do not reach the process's memory",
     83: "managed memory",

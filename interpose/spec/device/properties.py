@@ -1,7 +1,7 @@
 """The layouts of ``cudaDeviceProp``: CUDA 13, and CUDA 12 (``cudaGetDeviceProperties_v2``).
 
-Called by: ``generator/device_visitor.py``. Promise: offsets follow from the members alone (C alignment);
-they are proved against the real headers where there are any.
+Called by: ``generator/device_visitor.py``. Promise: offsets follow from the members alone (C alignment); they are
+proved against the real headers where these are installed.
 """
 
 from __future__ import annotations

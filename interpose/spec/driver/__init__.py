@@ -1,1 +1,1 @@
-"""The CUDA driver's functions, by what they are about."""
+"""The CUDA driver's functions by subject."""

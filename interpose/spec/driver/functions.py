@@ -1,7 +1,7 @@
-"""The CUDA driver API (libcuda.so.1), as far as PyTorch, Triton and NVIDIA's libraries ask for it.
+"""The CUDA driver API (libcuda.so.1), as far as PyTorch, Triton and NVIDIA's libraries use it. See ``api.py``.
 
-The symbol set of libcuda is open-ended: programs ask for single functions by name and take "not found"
-for an answer, so only what is served, or must be refused with a reason, is listed. See ``api.py``.
+The symbol set of libcuda is open-ended: programs ask for single functions by name and accept "not found" as an answer.
+So only functions that are served, or must be refused with a reason, are listed.
 """
 
 from __future__ import annotations
@@ -281,7 +281,7 @@ _REFUSED = (
     ),
 )
 
-API = Api(
+DRIVER = Api(
     "CUDA driver",
     "driver",
     "libcuda.so.1",

@@ -1,4 +1,4 @@
-"""Stream capture and graphs of the CUDA driver API. Part of ``driver.py``."""
+"""Stream capture and graphs of the CUDA driver API. Part of ``functions.py``."""
 
 from __future__ import annotations
 

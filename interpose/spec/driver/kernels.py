@@ -1,4 +1,4 @@
-"""Modules, libraries, kernels, launches and occupancy of the CUDA driver API. Part of ``driver.py``."""
+"""Modules, libraries, kernels, launches and occupancy of the CUDA driver API. Part of ``functions.py``."""
 
 from __future__ import annotations
 

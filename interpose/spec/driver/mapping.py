@@ -1,7 +1,7 @@
-"""Physical memory, addresses and mappings of the driver API. Part of ``driver.py``.
+"""Physical memory, addresses and mappings of the driver API. Part of ``functions.py``.
 
-Addresses are the program's own and cost nothing; physical memory is held by the worker until it is mapped, and is
-an allocation like any other from then on. See docs/decisions.md.
+Addresses are the program's own and cost nothing. The worker holds physical memory until it is mapped; from then on it
+is an allocation like any other (docs/decisions.md, 23).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""NVIDIA GPUs: discovery, libraries, what each worker is told, health.
+"""NVIDIA GPUs: discovery, libraries, what each worker is assigned, health.
 
-Called by: backends.open_backend. The driver decides which GPUs are visible (CUDA_VISIBLE_DEVICES in all its
-forms), NVML says which physical ones there are and watches them. With --workers-per-gpu K each physical GPU
-becomes K virtual ones with a worker and a share of the memory each; the first of every GPU come first, so that
-a job with fewer ranks than virtual GPUs has physical ones of its own.
+Called by: backends.open_backend. The driver decides which GPUs are visible (CUDA_VISIBLE_DEVICES in all its forms);
+NVML lists the physical ones and watches them. With --workers-per-gpu K each physical GPU becomes K virtual ones, each
+with a worker and a share of the memory. Promises: the first virtual GPU of every physical one comes first, so that a
+job with fewer ranks than virtual GPUs gets physical GPUs of its own; a library that is missing is named at the start.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base import Assignment, GpuFacts, HealthEvent, NoDevice, Watcher
+from ..base import Assignment, GpuFacts, HealthEvent, HealthWatch, NoDevice
 from . import libraries, nvml, probe
 
 if TYPE_CHECKING:
     from ...common.config import Config
 
 _MULTIPROCESSORS, _MAJOR, _MINOR = 16, 75, 76  # CUdevice_attribute
-#: What is not there without a library, and the wheels that bring it.
+#: What is missing without a library, and the wheels that provide it.
 _WITHOUT = {
     "nccl": "refused: collectives (pip install nvidia-nccl-cu13 or nvidia-nccl-cu12, or --nccl PATH)",
     "cublas": "refused: cuBLAS calls (pip install nvidia-cublas or nvidia-cublas-cu12, or --cublas PATH)",
@@ -80,31 +80,31 @@ class CudaBackend:
         return {name: one["path"] for name, one in found.items() if one["path"]}
 
     def versions(self) -> dict[str, int]:
-        """Of the driver and the libraries, as they say themselves."""
+        """The versions of the driver and the libraries, as they report them."""
         return {"driver": self._driver["version"]} | {name: one["version"] for name, one in self._libraries.items()}
 
-    def watch(self, tell: Callable[[HealthEvent], None]) -> Watcher | None:
+    def watch(self, report: Callable[[HealthEvent], None]) -> HealthWatch | None:
         names = {self._visible_name(number): number for number in range(len(self._seen))}
-        return nvml.NvmlWatch({name: number for name, number in names.items() if name in self._physical}, tell)
+        return nvml.NvmlWatch({name: number for name, number in names.items() if name in self._physical}, report)
 
     def _memory(self, gpu: Mapping[str, Any]) -> int:
         share = int(gpu["memory"]) // self._share
         return min(share, self._limit) if self._limit else share
 
     def _visible_name(self, physical: int) -> str:
-        """As CUDA_VISIBLE_DEVICES takes it; a part of a GPU (MIG) is none of NVML's physical ones."""
+        """The GPU's name for CUDA_VISIBLE_DEVICES. A part of a GPU (MIG) is not among NVML's physical GPUs."""
         uuid = dashed(self._seen[physical]["uuid"])
         return f"GPU-{uuid}" if f"GPU-{uuid}" in self._physical else f"MIG-{uuid}"
 
 
 def dashed(uuid: str) -> str:
-    """The form with dashes of 32 hex digits."""
+    """32 hex digits as a UUID with dashes."""
     return "-".join((uuid[:8], uuid[8:12], uuid[12:16], uuid[16:20], uuid[20:]))
 
 
 def host_identity() -> str:
-    """What NCCL would take this node for; a number is added for each worker on one GPU, since NCCL wants no two
-    ranks of a host on one GPU. Workers with the same number still see each other as neighbours."""
+    """What NCCL takes this node for. A number is added for each worker on one GPU, since NCCL refuses two ranks of a
+    host on one GPU. Workers with the same number still see each other as neighbours."""
     boot = Path("/proc/sys/kernel/random/boot_id")
     return (
         os.environ.get("NCCL_HOSTID") or f"{socket.gethostname()}-{boot.read_text().strip() if boot.exists() else ''}"
@@ -125,7 +125,7 @@ def _chosen(answer: Mapping[str, Any], physical: int, wanted: int) -> list[Mappi
 
 
 def _address_base(found: Mapping[str, Any], best: int) -> int:
-    """Where the driver gives sessions their addresses; where it gives them nowhere, workers say so for each session."""
+    """Where sessions' addresses begin. If the driver grants no range at all, workers report that for each session."""
     base = int(found["base"])
     if base == best:
         return base

@@ -1,8 +1,8 @@
-"""Where the kernel lays out the memory of processes: at the same place each time, for workers.
+"""Has the kernel lay out the memory of workers at the same place each time.
 
 Called by: proxyd.py, before it starts a thread. The driver places what it chooses itself, such as device variables,
-relative to the process's own mappings. A new worker has a chance to find them where the lost one had them only if the
-kernel does not move those mappings at random (docs/decisions.md, 22).
+relative to the process's own mappings. A new worker can only find them where the lost one had them if the kernel does
+not move those mappings at random (docs/decisions.md, 22).
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ _QUERY = 0xFFFFFFFF
 
 
 def fix_layout() -> bool:
-    """For every process that this thread, or one made by it, starts from now on; this process stays as it is.
+    """Applies to every process that this thread, or a thread made by it, starts from now on; this process stays as it
+    is.
 
-    False: the kernel, or the sandbox, does not allow it (Docker's default seccomp profile).
+    Returns False when the kernel, or the sandbox, forbids it (Docker's default seccomp profile).
     """
     personality = ctypes.CDLL(None, use_errno=True).personality
     personality.argtypes = [ctypes.c_ulong]

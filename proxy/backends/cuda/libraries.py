@@ -1,8 +1,8 @@
 """Where libcuda and NVIDIA's other libraries may lie, best place first, without importing PyTorch.
 
-Called by: backend.py; what is really usable is found out by probe.py, which opens them in a process of its own.
-A path that was named on the command line is the only candidate. Otherwise: the nvidia.* wheels on the import
-path (the very files that PyTorch uses there, so that results are the same), then the system's loader.
+Called by: backend.py; probe.py then finds out which of them are usable, in a process of its own. A path named on the
+command line is the only candidate. Otherwise the nvidia.* wheels on the import path come first (the very files that
+PyTorch uses, so that results are the same), then the system's loader. Promise: nothing is opened here.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NAMES = tuple(_WHEELS)
 
 
 def candidates(name: str, explicit: str = "") -> list[str]:
-    """Paths, or names for the loader, to be tried in this order. Raises NoDevice when a named file is not there."""
+    """Paths, or names for the loader, to be tried in this order. Raises NoDevice when a named file does not exist."""
     if explicit:
         if not os.path.exists(explicit):
             raise NoDevice(f"--{name} {explicit}: there is no such file")
@@ -44,7 +44,7 @@ def candidates(name: str, explicit: str = "") -> list[str]:
 
 
 def sibling(cublas: str) -> list[str]:
-    """libcublasLt belongs to the libcublas beside it. Nothing where that is not known."""
+    """The libcublasLt beside this libcublas: the two belong together. Empty where its place is not known."""
     path = Path(cublas)
     if not path.is_absolute():
         return []

@@ -1,7 +1,7 @@
-"""NVML through nvidia-ml-py: which physical GPUs there are, and what happens to them.
+"""NVML through nvidia-ml-py: which physical GPUs exist, and what happens to them.
 
-Called by: backend.py. Promises: nothing here touches CUDA, so that the service never holds a context; what is
-missing is told with the package and the command that bring it; the watch's thread ends with stop().
+Called by: backend.py. Promises: nothing here touches CUDA, so that the service never holds a context; a message about
+something missing names the package and the command that provide it; the watch's thread ends with stop().
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ def _text(value: str | bytes) -> str:
 
 
 class NvmlWatch:
-    """Waits for Xid and ECC events of the GPUs, and tells them."""
+    """Waits for Xid and ECC events of the GPUs, and reports them."""
 
-    def __init__(self, physical: Mapping[str, int], tell: Callable[[HealthEvent], None]) -> None:
+    def __init__(self, physical: Mapping[str, int], report: Callable[[HealthEvent], None]) -> None:
         """physical: the service's number of each GPU by NVML's uuid."""
-        self._tell = tell
+        self._report = report
         self._nvml = load()
         self._stopped = threading.Event()
         self._lost: set[int] = set()
@@ -84,13 +84,13 @@ class NvmlWatch:
         self._stopped.set()
         self._thread.join(10)
         if self._thread.is_alive():
-            return  # a driver that does not come back must not keep the service from ending
+            return  # a driver that hangs must not keep the service from ending
         if self._events is not None:
             self._nvml.nvmlEventSetFree(self._events)
         self._nvml.nvmlShutdown()
 
     def _event_set(self) -> Any:
-        """None where NVML cannot tell events, in some sandboxes: then a lost GPU is still looked for."""
+        """None where NVML cannot deliver events, as in some sandboxes; lost GPUs are still looked for."""
         try:
             return self._nvml.nvmlEventSetCreate()
         except self._nvml.NVMLError as error:
@@ -136,16 +136,16 @@ class NvmlWatch:
             return
         nvml = self._nvml
         if event.eventType == nvml.nvmlEventTypeDoubleBitEccError:
-            self._tell(HealthEvent(number, "ecc-error", "NVML: uncorrectable (double bit) ECC error"))
+            self._report(HealthEvent(number, "ecc-error", "NVML: uncorrectable (double bit) ECC error"))
             return
         code = int(event.eventData)
         if code in APPLICATION:
-            # The context that it concerns gets a sticky error itself; one that we killed gets nothing any more.
+            # The context concerned gets a sticky error by itself; a context of a killed worker needs nothing.
             print(f"jitc-proxyd: physical GPU {number}: {describe(code)}; left to the worker", file=sys.stderr)
             return
         if is_lost(code):
             self._lost.add(number)
-        self._tell(HealthEvent(number, "device-lost" if is_lost(code) else "xid", describe(code), is_lost(code)))
+        self._report(HealthEvent(number, "device-lost" if is_lost(code) else "xid", describe(code), is_lost(code)))
 
     def _number(self, device: Any) -> int | None:
         try:
@@ -163,4 +163,4 @@ class NvmlWatch:
             except self._nvml.NVMLError as error:
                 if error.value == self._nvml.NVML_ERROR_GPU_IS_LOST and number not in self._lost:
                     self._lost.add(number)
-                    self._tell(HealthEvent(number, "device-lost", f"NVML: {uuid} is lost", lost=True))
+                    self._report(HealthEvent(number, "device-lost", f"NVML: {uuid} is lost", lost=True))

@@ -1,8 +1,8 @@
 """Asks the CUDA driver about the GPUs, in a process that ends right after: `python -m jitc.proxy.backends.cuda.probe`.
 
-Called by: backend.py, which starts it (`ask`). A process that has called cuInit holds memory of the driver, cannot
-be forked from and may hang with a sick GPU; the node service must not be such a process. Reads a request as JSON
-on standard input, answers with JSON on standard output, opens libraries with ctypes only.
+Called by: backend.py, which starts it (`ask`). A process that has called cuInit holds memory of the driver, cannot be
+forked and may hang with a sick GPU; the node service must not be such a process. Promise: a JSON request on standard
+input gets a JSON answer on standard output; libraries are opened with ctypes only.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from typing import Any
 from ..base import NoDevice
 from .libraries import fits, sibling
 
-#: The driver starts slowly where it is not kept loaded (no persistence daemon), the more so with many GPUs.
+#: Without a persistence daemon the driver is loaded first, which takes long with many GPUs.
 SECONDS = 180.0
-#: CUdevice_attribute values asked for; a driver refuses those that it does not know.
+#: CUdevice_attribute values that are asked for; the driver refuses those that it does not know.
 LAST_ATTRIBUTE = 200
 _OURS = "jitc_device_kind"
 _ALIGNMENT = 2 << 20
 
 
 def ask(request: Mapping[str, Any], environment: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Runs the probe. Raises NoDevice with what it said."""
+    """Runs the probe. Raises NoDevice with the probe's own message."""
     kept = {name: value for name, value in (environment or os.environ).items() if name != "LD_PRELOAD"}
     try:
         done = subprocess.run(
@@ -51,7 +51,7 @@ class _Failed(Exception):
 
 
 class _Driver:
-    """The few functions that are needed."""
+    """The few functions of the driver that the probe needs."""
 
     def __init__(self, path: str) -> None:
         self.library = _open(path)
@@ -89,9 +89,9 @@ class _Driver:
         return found
 
     def address_base(self, bases: Sequence[int], sizes: Sequence[int]) -> dict[str, Any]:
-        """The first base at which the driver gives addresses, for the first of the sizes that it gives anywhere.
+        """The first base at which the driver grants addresses, for the first of the sizes that it grants at all.
 
-        base 0: nowhere; refused says what the driver did instead. No context is made: reserving needs none.
+        base 0: at none; refused says what the driver did instead. No context is made: reserving addresses needs none.
         """
         refused: list[str] = []
         for size in sizes:
@@ -136,7 +136,7 @@ class _Info(ctypes.Structure):
 
 
 def _file(path: str, function: Any) -> str:
-    """The file that the loader took for a name; the worker must take the same."""
+    """The file that the loader chose for a name: the worker must open the same one."""
     info = _Info()
     if not ctypes.CDLL(None).dladdr(ctypes.cast(function, ctypes.c_void_p), ctypes.byref(info)) or not info.fname:
         return path
@@ -195,7 +195,7 @@ def _check_age(good: bool, path: str, driver_version: int) -> None:
 
 
 def _cuda_major(cudnn: ctypes.CDLL) -> int:
-    """The file's name does not tell: libcudnn.so.9 is that of CUDA 12 and of CUDA 13."""
+    """libcudnn.so.9 exists for CUDA 12 and for CUDA 13, so the file's name does not say which one it is."""
     return _number(cudnn.cudnnGetCudartVersion) // 1000
 
 

@@ -1,7 +1,8 @@
-"""What Xid numbers of the NVIDIA driver mean for us (see NVIDIA's "Xid errors").
+"""What Xid numbers of the NVIDIA driver mean for recovery (see NVIDIA's "Xid errors").
 
-Called by: nvml.py. Three kinds: the program's (its context gets an error by itself, so nothing is done),
-the device's (its workers are replaced), and those after which the GPU is of no use until a reset.
+Called by: nvml.py. There are three kinds: errors of a program (its context gets an error by itself, so nothing is
+done), errors of the device (its workers are replaced), and errors after which the GPU cannot be used before a reset.
+Promise: an unknown number counts as an error of the device.
 """
 
 from __future__ import annotations

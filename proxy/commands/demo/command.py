@@ -1,15 +1,16 @@
 """``jitc demo``: a training job loses a GPU's proxy server twice and never knows.
 
-Trains examples/train_gpt.py three times on the software device: without a fault, with the worker of GPU 1
-killed in the middle of a backward pass, and in the middle of an optimizer step; then compares losses, weights
-and optimizer state bit by bit. Called by: the jitc command (`run`), `make demo`. Promise: exit status 0 only
-when everything is identical and every fault fired and was recovered.
+Trains examples/train_gpt.py three times on the software device: without a fault, with the worker of GPU 1 killed in the
+middle of a backward pass, and in the middle of an optimizer step. Then it compares losses, weights and optimizer state
+bit by bit. Called by: the jitc command (`run`), `make demo`. Promise: exit status 0 only when everything is identical
+and every fault fired and was recovered.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import operator
 import sys
 import tempfile
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ from jitc.v1 import control_pb2
 from ...common.paths import MissingLibrary
 from ...common.rpc import status_of
 from ..options import complain
-from . import text as demo_text
+from . import text
 from .job import RANKS, DemoFailed, inject, report, service, train
 
 SCRIPT = Path(__file__).resolve().parents[3] / "examples" / "train_gpt.py"
@@ -49,8 +50,21 @@ class Run:
     def identical(self, other: Run) -> bool:
         return all(self.same(other, what) for what in ("losses", "weights", "optimizer", "data"))
 
-    def steps_lost(self, steps: int) -> int:
-        return steps - min((len(one["losses"]) for one in self.records), default=0)
+    def minibatches_replayed(self) -> int:
+        """As the recoveries report it: a rank that is rolled back runs again what it had begun after the boundary."""
+        return sum(
+            max((rank["prepared"] - one["boundary"] + 1 for rank in one.get("standings", [])), default=0)
+            for one in self.recoveries
+            if one["decision"].startswith("roll-back")
+        )
+
+    def steps_lost(self, other: Run) -> int:
+        """Steps of the other run whose loss this one does not have, on the rank that lacks most."""
+        pairs = zip(self.records, other.records, strict=False)
+        lost = [
+            len(theirs["losses"]) - sum(map(operator.eq, mine["losses"], theirs["losses"])) for mine, theirs in pairs
+        ]
+        return max(lost, default=0)
 
 
 def planned(steps: int) -> list[Run]:
@@ -85,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
     except grpc.RpcError as error:
         return complain("jitc demo", f"the node service: {status_of(error)[1]}")
     summary = summarize(runs, args.steps)
-    demo_text.show(runs, summary)
+    text.show(runs, summary)
     if args.json:
         Path(args.json).write_text(json.dumps(summary, indent=1) + "\n")
     faults = summary["faults_injected"]
@@ -97,7 +111,7 @@ def perform(one: Run, steps: int) -> None:
     print(f"\n== {one.title}", flush=True)
     with tempfile.TemporaryDirectory(prefix="jitc-demo-") as name:
         folder = Path(name)
-        progress = demo_text.Progress(steps)
+        progress = text.Progress(steps)
         progress.say("starting the node service and its proxy servers")
         with service(folder, RANKS) as socket:
             if one.fault is not None:

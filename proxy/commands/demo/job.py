@@ -1,7 +1,7 @@
 """The processes of the demo: a private node service, and a training job on it.
 
-Called by: command.py. Promise: what it started has ended when its ``with`` block is left, whatever happened;
-the service's socket and all records lie in a temporary folder that goes too.
+Called by: command.py. Promise: every process that was started has ended when its ``with`` block is left; the service's
+socket and all records lie in a temporary folder that is removed too.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class DemoFailed(Exception):
 
 @contextlib.contextmanager
 def service(folder: Path, gpus: int) -> Iterator[str]:
-    """A jitc-proxyd of our own; yields its socket."""
+    """A jitc-proxyd for the demo alone; yields its socket."""
     socket = str(folder / "proxyd.sock")
     log = folder / "proxyd.log"
     options = ["--die-with-parent", "--device", "software", "--gpus", str(gpus), "--socket", socket]
@@ -57,7 +57,7 @@ def _wait_ready(process: subprocess.Popen[bytes], log: Path) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """SIGTERM to its process group, and SIGKILL when that is not enough."""
+    """Sends SIGTERM to the process group, and SIGKILL when that is not enough."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             if process.poll() is None:
@@ -70,7 +70,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def train(script: Path, steps: int, socket: str, folder: Path, line: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Runs the script under torchrun; hands its lines on; the records of all ranks."""
+    """Runs the script under torchrun and hands its output on line by line. Returns the records of all ranks."""
     folder.mkdir()
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(RANKS)]
     program = [str(script), "--steps", str(steps), "--json", str(folder / "record.json")]
@@ -90,7 +90,7 @@ def train(script: Path, steps: int, socket: str, folder: Path, line: Callable[[s
 
 
 def _relay(process: subprocess.Popen[bytes], line: Callable[[str], None]) -> list[str]:
-    """Every line of the job until it ends, within the time limit."""
+    """Hands on every line of the job until it ends. Raises DemoFailed after the time limit."""
     assert process.stdout is not None
     descriptor = process.stdout.fileno()
     deadline = time.monotonic() + JOB_SECONDS

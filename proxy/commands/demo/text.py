@@ -17,11 +17,12 @@ class Shown(Protocol):
     recoveries: list[dict[str, Any]]
 
     def same(self, other: Any, what: str) -> bool: ...
-    def steps_lost(self, steps: int) -> int: ...
+    def minibatches_replayed(self) -> int: ...
+    def steps_lost(self, other: Any) -> int: ...
 
 
 class Progress:
-    """One line that changes on a terminal; elsewhere a line now and then."""
+    """A line that is rewritten on a terminal; elsewhere a new line from time to time."""
 
     def __init__(self, steps: int) -> None:
         self._steps = steps
@@ -56,7 +57,7 @@ def show(runs: Sequence[Shown], summary: dict[str, Any]) -> None:
             for line in timeline(recovery):
                 print(f"  {line}")
     print()
-    for line in table(runs, summary["steps"]):
+    for line in table(runs):
         print(line)
     parameters = runs[0].records[0].get("parameters", 0) if runs[0].records else 0
     fine = summary["identical"] and summary["faults_recovered"] == summary["faults_injected"]
@@ -78,15 +79,15 @@ def timeline(recovery: dict[str, Any]) -> list[str]:
     return lines
 
 
-def table(runs: Sequence[Shown], steps: int) -> list[str]:
-    head = ("run", "losses", "weights", "optimizer", "recovery", "steps lost")
+def table(runs: Sequence[Shown]) -> list[str]:
+    head = ("run", "losses", "weights", "optimizer", "recovery", "replayed", "steps lost")
     rows: list[tuple[str, ...]] = [head]
     for run in runs:
         words = [("identical" if run.same(runs[0], what) else "DIFFER") for what in ("losses", "weights", "optimizer")]
         if run is runs[0]:
             words = ["reference"] * 3
         seconds = ", ".join(f"{one['seconds']:.2f} s" for one in run.recoveries) or "-"
-        rows.append((run.title, *words, seconds, str(run.steps_lost(steps))))
+        rows.append((run.title, *words, seconds, str(run.minibatches_replayed()), str(run.steps_lost(runs[0]))))
     widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     return [lines[0], "-" * len(lines[0]), *lines[1:]]

@@ -1,32 +1,29 @@
-"""The Admin and Coordinator services: the jitc command's and the workers' questions.
+"""The Admin service: the questions of the jitc command.
 
-The JSON documents' form is given in docs/cli.md and is kept stable.
+Called by: gRPC threads. Promises: the JSON documents keep the form that docs/cli.md gives; every refusal says why.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 import threading
 import time
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import grpc
 
-from jitc.ops.faults import KINDS, PHASES, misplaced
+from jitc.ops.faults import KINDS, PHASES, wrong_trigger
 from jitc.v1 import control_pb2
 
 from ...common.rpc import Waiting, refuse
-from ..communicators import Refusal
-from ..fault_injector import FaultDesk
+from ..fault_injector import FaultInjector
 from ..gpus import Gpu
 from ..registry import Registry, Session, SessionState
 from ..workers.stats import stats_of
 
 
 class Records(Protocol):
-    """What the coordinator has done, and can be asked to do."""
+    """The coordinator's records, and what it can be asked to do."""
 
     def recoveries(self) -> list[dict[str, Any]]: ...
 
@@ -38,7 +35,7 @@ class Records(Protocol):
 
 
 class Pending(Protocol):
-    """The document is there once it is done; a refusal says why there will be none."""
+    """A validation under way: the document is there once it is done; a refusal says why there will be none."""
 
     done: threading.Event
     document: dict[str, Any]
@@ -48,7 +45,7 @@ class Pending(Protocol):
 class AdminService:
     """Status, report, inject, validate."""
 
-    def __init__(self, registry: Registry, faults: FaultDesk, records: Records, waiting: Waiting) -> None:
+    def __init__(self, registry: Registry, faults: FaultInjector, records: Records, waiting: Waiting) -> None:
         self._registry, self._faults, self._records, self._waiting = registry, faults, records, waiting
         self.Inject, self.Validate = waiting.serve(self._inject), waiting.serve(self._validate)
 
@@ -67,14 +64,14 @@ class AdminService:
     def _validate(self, request: Any, context: Any) -> Any:
         self._check_gpu(request.gpu, context)
         with self._waiting.seat(context, "ask again later"):
-            ticket = self._records.validate(request.gpu)
-            _wait(ticket.done, request.wait_ms, context)
-        if ticket.refusal:
-            refuse(context, grpc.StatusCode.FAILED_PRECONDITION, ticket.refusal)
-        if not ticket.done.is_set():
+            pending = self._records.validate(request.gpu)
+            _wait(pending.done, request.wait_ms, context)
+        if pending.refusal:
+            refuse(context, grpc.StatusCode.FAILED_PRECONDITION, pending.refusal)
+        if not pending.done.is_set():
             message = "no verdict yet: the job has not come to an optimizer step; `jitc report` will have it"
             refuse(context, grpc.StatusCode.DEADLINE_EXCEEDED, message)
-        return control_pb2.JsonReply(json=json.dumps(ticket.document))
+        return control_pb2.JsonReply(json=json.dumps(pending.document))
 
     def _inject(self, request: Any, context: Any) -> Any:
         fault = request.fault
@@ -86,7 +83,7 @@ class AdminService:
         if fault.phase and fault.phase not in PHASES:
             known = ", ".join(PHASES)
             refuse(context, grpc.StatusCode.INVALID_ARGUMENT, f"unknown phase {fault.phase!r}; known: {known}")
-        if why := misplaced(fault):
+        if why := wrong_trigger(fault):
             refuse(context, grpc.StatusCode.INVALID_ARGUMENT, why)
         if request.wait_ms:
             with self._waiting.seat(context, "ask again later, or without --wait"):
@@ -129,7 +126,7 @@ class AdminService:
 
 
 def _wait(done: threading.Event, wait_ms: int, context: Any) -> None:
-    """Until it is, the time is over or the caller has gone."""
+    """Until the event is set, the time is over or the caller has hung up."""
     deadline = time.monotonic() + wait_ms / 1000
     while not done.wait(min(0.5, max(0.0, deadline - time.monotonic()))):
         if time.monotonic() >= deadline or not context.is_active():
@@ -151,35 +148,3 @@ def _session(session: Session, job: str, stats: dict[str, Any], waiting_for: str
         "ops_executed": int(stats.get("ops_executed", stats.get("executed", 0))),
         "diverged": session.diverged,
     }
-
-
-class CoordinatorService:
-    """Workers' questions, in gRPC threads; recoveries themselves run in the coordinator's own thread."""
-
-    def __init__(self, registry: Registry, faults: FaultDesk, report: Callable[[Any], None]) -> None:
-        self._registry, self._faults, self._report = registry, faults, report
-
-    def ReportFault(self, request: Any, context: Any) -> Any:
-        self._report(request)
-        return control_pb2.ReportFaultReply()
-
-    def JoinCommunicator(self, request: Any, context: Any) -> Any:
-        registry = self._registry
-        with registry.changed:
-            session = registry.sessions.get(request.session)
-            if session is None or session.epoch != request.epoch:
-                return control_pb2.JoinReply(superseded=True)  # its worker hears of the recovery, or of the end, soon
-            try:
-                one = registry.communicators.join(session, request.unique_id, request.ranks, request.rank)
-            except Refusal as refusal:
-                print(f"jitc-proxyd: {session.label()} cannot join: {refusal}", file=sys.stderr, flush=True)
-                return control_pb2.JoinReply(status=refusal.status, refusal=str(refusal))
-            registry.changed.notify_all()
-            assert one.segment is not None
-            return control_pb2.JoinReply(
-                segment_path=one.segment.path, segment_bytes=one.segment.size, identity=one.identity
-            )
-
-    def FaultFired(self, request: Any, context: Any) -> Any:
-        self._faults.fired(request.gpu, request.number, request.detail)
-        return control_pb2.FaultFiredReply()

@@ -1,8 +1,8 @@
-"""The Node service: what training processes ask (Describe, Attach, Detach).
+"""The Node service: the questions of training processes (Describe, Attach, Detach).
 
-Called by: gRPC threads. Promises: each session gets a worker process of its own, which ends with it; an Attach never
-waits longer than it was told to; what it answers was true a moment ago, and a client that finds it false simply asks
-again; every refusal says why.
+Called by: gRPC threads. Promises: each session gets a worker process of its own, which ends with it; an Attach waits no
+longer than its caller allows; an answer was true a moment ago, and a client that finds it outdated asks again; every
+refusal says why.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ...backends import KINDS
 from ...common import rpc
 from ...common.paths import PROTOCOL_VERSION
 from ...common.rpc import refuse, version_message
-from ..fault_injector import FaultDesk
+from ..fault_injector import FaultInjector
 from ..gpus import Gpu
 from ..registry import Full, Registry, Session, SessionEvent, SessionState
 from ..shared_memory import NoSpace
@@ -29,17 +29,17 @@ from ..workers.supervisor import NotYet, NoWorker, Supervisor
 from ..workers.watch import Watch
 from ..workers.worker import Worker
 
-#: A client that asks for more gets UNAVAILABLE after this and asks again.
+#: A client that wants to wait longer gets UNAVAILABLE after this, and asks again.
 LONGEST_WAIT = 30.0
 OPEN_SECONDS = 30.0
-#: How long a worker that did not answer, or was killed, may take to be seen as dead.
+#: How long it may take until a worker that did not answer, or was killed, is seen to be dead.
 DYING_SECONDS = 2.0
-#: A GPU that failed is not tried again for a program sooner than this.
+#: After a failure a GPU is not tried again for a program before this time is over.
 RETRY_SECONDS = 10.0
 
 
 class NodeService:
-    """Sessions are opened here, and closed when their process is done or dead."""
+    """Opens sessions, and closes them when their process has finished or died."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class NodeService:
         supervisor: Supervisor,
         watch: Watch,
         *,
-        faults: FaultDesk,
+        faults: FaultInjector,
         waiting: rpc.Waiting,
         ended: Callable[[Session], None],
     ) -> None:
@@ -89,7 +89,7 @@ class NodeService:
     # -- parts ------------------------------------------------------------------------------------
 
     def close(self, session: Session) -> None:
-        """The process is done with it, or dead. Harmless when called twice."""
+        """The process has finished with the session, or has died. A second call has no effect."""
         with self._registry.changed:
             if session.state is SessionState.CLOSED:
                 return
@@ -102,12 +102,12 @@ class NodeService:
         self._ended(session)
 
     def _end(self, worker: Worker, session: Session) -> bool:
-        """What a program had on the node goes with its worker, whatever it did there. False: it may still be there."""
+        """Ends the worker; what the program had on the node goes with it. Returns False when it may still be there."""
         if worker.alive():
             try:
                 worker.stub.CloseSession(worker_pb2.SessionRequest(session=session.number), timeout=OPEN_SECONDS)
             except grpc.RpcError as error:
-                if rpc.answered(error):
+                if rpc.refused(error):
                     print(f"jitc-proxyd: closing session {session.number}: {error}", file=sys.stderr)
         worker.kill()
         return worker.ends_within(DYING_SECONDS)
@@ -159,11 +159,11 @@ class NodeService:
                 worker.stub.OpenSession(open_request(self._registry, session, rebuild=False), timeout=OPEN_SECONDS)
             except grpc.RpcError as error:
                 self._forget(session, worker)
-                if rpc.answered(error):
+                if rpc.refused(error):
                     why = rpc.status_of(error)[1]
                     refuse(context, grpc.StatusCode.INTERNAL, f"the worker cannot open a session: {why}")
                 continue
-            if self._opened(session, worker, context):
+            if self._enter_serving(session, worker, context):
                 return session
 
     def _new_worker(self, gpu: Gpu, context: Any, deadline: float) -> Worker:
@@ -186,14 +186,14 @@ class NodeService:
             refuse(context, grpc.StatusCode.RESOURCE_EXHAUSTED, str(error))
 
     def _forget(self, session: Session, worker: Worker) -> None:
-        """It was never served."""
+        """Takes back a session that was never served."""
         self._registry.remove(session)
         worker.kill()
         if worker.ends_within(DYING_SECONDS):
             self._registry.free_slot(session)
 
-    def _opened(self, session: Session, worker: Worker, context: Any) -> bool:
-        """Enters it as serving; False when the worker was lost meanwhile (then it is opened again)."""
+    def _enter_serving(self, session: Session, worker: Worker, context: Any) -> bool:
+        """Enters the session as serving. Returns False when its worker was lost meanwhile (then it is opened again)."""
         with self._registry.changed:
             alive = worker.alive()
             if alive:

@@ -1,7 +1,7 @@
-"""Gives a GPU a worker: a warm spare is told which GPU it serves.
+"""Gives a GPU a worker: a warm spare is assigned to it.
 
 Called by: the Node service (a program attaches), recoveries (a worker was lost), idle.py. Promise: returns a worker
-that serves the GPU and belongs to the caller; else NoWorker says why, and the GPU's state shows it.
+that serves the GPU and belongs to the caller; otherwise NoWorker says why, and the GPU's state shows it.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from ..registry import Registry, Session
 from .supervisor import NotYet, NoWorker, Supervisor
 from .worker import Worker
 
-#: For a spare to be started, and for it to open the device.
+#: Time for a spare to be started, and for it to open the device.
 SPARE_SECONDS, ASSIGN_SECONDS = 60.0, 60.0
-#: Spares in a row that are lost, or silent, when they are wanted.
+#: Spares that may be lost or silent, one after the other, before the GPU counts as failed.
 TRIES = 4
 _LOST = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 
 
 def assign_request(registry: Registry, gpu: Gpu) -> Any:
-    """What a spare is told when it becomes a worker of a GPU."""
+    """What makes a spare the worker of a GPU."""
     config, assignment = registry.config, registry.backend.assignment(gpu.index)
     return worker_pb2.AssignRequest(
         gpu=gpu.index, device=config.device, memory_limit=assignment.memory_limit, threads=assignment.threads,
@@ -74,7 +74,7 @@ def _assigned(registry: Registry, supervisor: Supervisor, gpu: Gpu, seconds: flo
 
 
 def open_request(registry: Registry, session: Session, rebuild: bool) -> Any:
-    """What a worker is told when a session is opened on it; rebuild: from the journal of a lost worker."""
+    """Opens a session on a worker; rebuild: from the journal of a lost worker."""
     memory = session.memory
     return worker_pb2.OpenSessionRequest(
         session=session.number, token=session.token, slot=session.slot,

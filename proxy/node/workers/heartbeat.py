@@ -1,9 +1,9 @@
-"""Notices workers that live and do nothing: stopped by a signal, out of memory's grip, deadlocked.
+"""Notices workers that live but do nothing: stopped, deadlocked or starved.
 
-Called by: the service. A death is told by the kernel; a process that stands still is not, so each worker is asked
-to answer, again and again. Promises: one knob (Config.hang_seconds) says how long silence is borne; silence counts
-only in asked questions, so that a service that was stopped itself does not blame its workers; whoever is silent is
-killed, and everything else goes the way of any other death.
+Called by: the service. The kernel reports a death but not a process that is stopped, so each worker is asked to answer,
+again and again. Promises: one option (Config.hang_seconds) limits silence; only unanswered questions count, so that a
+service that was itself stopped does not blame its workers; a silent worker is killed, and its end is handled like any
+other death.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from jitc.v1 import worker_pb2
 from ..rounds import Rounds
 from .worker import Worker, WorkerState
 
-#: Questions in a row without an answer, spread over the time that is borne.
+#: Unanswered questions in a row after which a worker is killed, spread over the time limit.
 QUESTIONS = 4
 CAUSE = "hung-worker"
 
@@ -34,7 +34,7 @@ class _Pulse:
 
 
 class Heartbeat(Rounds):
-    """A thread that asks; none when seconds is 0."""
+    """A thread that asks; there is none when seconds is 0."""
 
     def __init__(self, workers: Callable[[], list[Worker]], seconds: float) -> None:
         super().__init__("jitc-heartbeat", seconds / QUESTIONS, self._round)
@@ -60,6 +60,6 @@ class Heartbeat(Rounds):
         if pulse.unanswered >= QUESTIONS:
             silent = time.monotonic() - pulse.heard
             print(f"jitc-proxyd: worker {worker.pid} has been silent for {silent:.1f} s; killed", file=sys.stderr)
-            worker.condemn(CAUSE, pulse.heard)
+            worker.kill_with_cause(CAUSE, pulse.heard)
             return
         pulse.question = worker.stub.Ping.future(worker_pb2.Empty(), timeout=self._pause * QUESTIONS)

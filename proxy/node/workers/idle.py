@@ -1,7 +1,7 @@
-"""Keeps one worker ready on every GPU that nobody uses, so that a program that comes need not wait for the device.
+"""Keeps one worker ready on every GPU that no program uses, so that the next program need not wait for the device.
 
 Called by: the service. It looks again whenever the registry changes. Promises: a GPU without any worker gets one as
-soon as a spare is there; a GPU that has failed is left alone until a program asks for it.
+soon as there is a spare; a GPU that has failed is left alone until a program asks for it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from ..registry import Registry
 from .assign import assign_worker
 from .supervisor import NoWorker, Supervisor
 
-#: A death of an idle worker changes nothing that is announced in time; it is found by looking.
+#: The death of an idle worker is not always announced as a change of the registry, so it is looked for.
 LOOK_SECONDS = 0.5
 
 
 class IdleWorkers:
-    """A thread of its own, since opening a device takes time."""
+    """Has a thread of its own, since opening a device takes time."""
 
     def __init__(self, registry: Registry, supervisor: Supervisor) -> None:
         self._registry, self._supervisor = registry, supervisor
@@ -27,7 +27,7 @@ class IdleWorkers:
         self._thread = threading.Thread(target=self._loop, name="jitc-idle", daemon=True)
 
     def start(self) -> None:
-        """Every GPU has its worker when this returns. Raises NoWorker."""
+        """When this returns, every GPU has its worker. Raises NoWorker."""
         for gpu in self._registry.gpus:
             self._fill(gpu)
         self._thread.start()

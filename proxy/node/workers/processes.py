@@ -1,9 +1,9 @@
-"""Processes known by descriptors that become readable when they end.
+"""Processes known by descriptors that become readable when the process ends.
 
 Called by: the watch, the supervisor, workers. Promises: a descriptor means one process, also when its number is given
-to another one later; its owner closes it. A pidfd where the kernel has them. Where it has not (old kernels and
-sandboxes that imitate one), the end of a pipe that a thread closes when /proc no longer shows the process: the end is
-noticed LOOK_SECONDS late at most.
+to another process later; its owner closes it. It is a pidfd where the kernel has them. Where the kernel has none (old
+kernels, and sandboxes that imitate one), it is the end of a pipe that a thread closes when /proc no longer shows the
+process: an end is then noticed at most LOOK_SECONDS late.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def open_process(pid: int) -> int:
 
 
 def send(descriptor: int, pid: int, number: signal.Signals) -> None:
-    """A signal to the process behind the descriptor, which is a child of ours that nobody has waited for."""
+    """Sends a signal to the process behind the descriptor: a child of this process that has not been waited for."""
     with contextlib.suppress(ProcessLookupError):
         try:
             signal.pidfd_send_signal(descriptor, number)
@@ -43,12 +43,12 @@ def send(descriptor: int, pid: int, number: signal.Signals) -> None:
 
 
 def ended(descriptor: int) -> bool:
-    """Whether the process is gone, asked now."""
+    """Whether the process has ended by now."""
     return ends_within(descriptor, 0)
 
 
 def ends_within(descriptor: int, seconds: float) -> bool:
-    """Waits for its end."""
+    """Waits for its end. False: it is still running."""
     watch = select.poll()
     watch.register(descriptor, select.POLLIN)
     return bool(watch.poll(seconds * 1000))
@@ -63,7 +63,7 @@ def _open_watched(pid: int) -> int:
 
 def _close_at_end(pid: int, born: str, write: int) -> None:
     reader = select.poll()
-    reader.register(write, 0)  # says when nobody reads any more
+    reader.register(write, 0)  # becomes ready when the other end is closed
     with contextlib.suppress(ProcessLookupError):
         while born and _born(pid) == born and not reader.poll(0):
             _never.wait(LOOK_SECONDS)
@@ -71,7 +71,7 @@ def _close_at_end(pid: int, born: str, write: int) -> None:
 
 
 def _born(pid: int) -> str:
-    """When it was started, in the kernel's ticks; empty: it has ended, and nobody has waited for it yet."""
+    """When the process was started, in the kernel's ticks; empty: it has ended, but has not been waited for."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

@@ -1,7 +1,7 @@
-"""What workers count, asked for now.
+"""The counters of workers, asked for now.
 
-Called by: status, recoveries, policies, validations. Promise: a worker that is dying, or that does not answer in time,
-gives nothing; it holds nobody else up.
+Called by: status, recoveries, policies, validations. Promise: a worker that is dying, or does not answer in time,
+yields nothing; it does not hold up the others.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Starts worker processes, keeps spares warm, notices deaths.
 
-Called by: the service at start and end, the coordinator when a GPU needs a new worker. Promises: a
-worker never outlives the service; a death is reported once, within milliseconds; a spare that is taken is replaced at
-once, so that the next loss finds one; spares that die while they start are not retried for ever.
+Called by: the service at start and end; the coordinator when a GPU needs a new worker. Promises: a worker never
+outlives the service; a death is reported once, within milliseconds; a spare that is taken is replaced at once, so that
+the next loss finds one; spares that die while they start are not retried without end.
 """
 
 from __future__ import annotations
@@ -16,14 +16,12 @@ from pathlib import Path
 
 from ...backends import KINDS
 from ...common.config import Config
-from . import processes as pids
+from . import processes
 from .watch import Watch
 from .worker import Worker, WorkerEvent, WorkerState
 
 #: Starts that fail in a row before no more are tried (until a worker is asked for again).
 FAILED_STARTS = 3
-
-
 #: Processes that start at the same time: more of them would only slow each other down.
 STARTING_AT_ONCE = max(2, len(os.sched_getaffinity(0)))
 
@@ -33,7 +31,7 @@ class NoWorker(Exception):
 
 
 class NotYet(NoWorker):
-    """None was ready in the time that was given; one is being started."""
+    """No worker was ready in the given time; one is being started."""
 
 
 class Supervisor:
@@ -53,7 +51,7 @@ class Supervisor:
         self.replenish()
 
     def take(self, timeout: float) -> Worker:
-        """A warm spare, else one that is being started, waited for. Raises NoWorker or NotYet."""
+        """A warm spare, else the next one to become ready. Raises NoWorker or NotYet."""
         with self._changed:
             self._failed_starts = 0
             self._waiting += 1
@@ -79,7 +77,7 @@ class Supervisor:
             self._changed.wait(min(1.0, left))
 
     def replenish(self) -> None:
-        """Starts what is missing to the wanted number of spares, and for those who wait for one."""
+        """Starts what is missing: up to the wanted number of spares, and one for each waiting caller."""
         with self._changed:
             starting = sum(worker.machine.state is WorkerState.STARTING for worker in self._workers) + self._posted
             missing = self._config.spares + self._waiting - starting - self.spares()
@@ -103,7 +101,7 @@ class Supervisor:
             return self._changed.wait_for(lambda: self.spares() >= self._config.spares, timeout)
 
     def close(self) -> None:
-        """No worker is started or given any more."""
+        """From now on no worker is started or given out."""
         with self._changed:
             self._stopping = True
             self._changed.notify_all()
@@ -119,7 +117,7 @@ class Supervisor:
             worker.close()
 
     def _spawn(self) -> None:
-        """In the watch thread, which lives as long as the service (see watch.py)."""
+        """Runs in the watch thread, which lives as long as the service (see watch.py)."""
         ready_read, ready_write = os.pipe2(os.O_CLOEXEC)
         worker = None
         try:
@@ -148,7 +146,7 @@ class Supervisor:
             command, pass_fds=[ready], stdin=subprocess.DEVNULL, stdout=2, cwd="/",
             env=self._environment(), start_new_session=True,
         )  # fmt: skip
-        return Worker(process, pids.open_process(process.pid), socket)
+        return Worker(process, processes.open_process(process.pid), socket)
 
     def _environment(self) -> dict[str, str]:
         threads = str(self._config.operator_threads())

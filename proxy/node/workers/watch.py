@@ -1,8 +1,8 @@
-"""One thread that notices ends: of workers, of training processes, and readiness of new workers.
+"""One thread that notices ends of workers and training processes, and readiness of new workers.
 
-Called by: the supervisor and the session registry. Promises: a death is noticed at once (processes.py), each
-watch fires once, callbacks run in the watch thread and must be short. It also starts the workers: the
-kernel kills a worker when the *thread* that started it ends, so that thread must live as long as we do.
+Called by: the supervisor and the session registry. Promises: a death is noticed at once (processes.py); each watch
+fires once; callbacks run in the watch thread and must be short. The thread also starts the workers: the kernel kills a
+worker when the *thread* that started it ends, so that thread must live as long as the service.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import processes as pids
+from . import processes
 
 
 @dataclass(eq=False)
 class Watched:
-    """One watch; descriptor numbers come back, so it is known by itself and not by its number."""
+    """One watch. Descriptor numbers are reused, so a watch is identified by this object."""
 
     fd: int
     callback: Callable[[], None]
@@ -67,8 +67,8 @@ class Watch:
         return watched
 
     def process(self, pid: int, callback: Callable[[], None]) -> Watched:
-        """Calls back once when the process ends. Raises OSError when there is none."""
-        return self.readable(pids.open_process(pid), callback)
+        """Calls back once when the process ends. Raises OSError when there is no such process."""
+        return self.readable(processes.open_process(pid), callback)
 
     def forget(self, watched: Watched) -> None:
         """Ends a watch that has not fired; harmless when it has."""

@@ -1,4 +1,8 @@
-"""A worker process as the service sees it: its process, its socket, its state."""
+"""A worker process as the service sees it: its process, its socket, its state.
+
+Called by: the supervisor (which makes it), the registry, the gRPC services, recoveries. Promise: whether it lives is
+asked of the kernel each time, and a signal never reaches another process that has taken its number.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +17,8 @@ import grpc
 
 from ...common import rpc
 from ...common.state_machine import Machine
-from .. import socket_lock as sockets
-from . import processes as pids
+from .. import socket_lock
+from . import processes
 
 
 class WorkerState(Enum):
@@ -48,7 +52,7 @@ class Worker:
         self.gpu: int | None = None
         self.noticed_dead = 0.0  # monotonic time
         self.cause = "worker-death"
-        self.unwell_since = 0.0  # monotonic time, where we killed it for what it did not do
+        self.unhealthy_since = 0.0  # monotonic time; 0: it was not killed for a cause
         self._opening = threading.Lock()
         self._channel: grpc.Channel | None = None
         self._stub: Any = None
@@ -58,21 +62,21 @@ class Worker:
         return self.process.pid
 
     def alive(self) -> bool:
-        """Asked of the kernel, so that a death is seen before its notice has been worked on."""
+        """Asks the kernel, so that a death is seen before its notice has been handled."""
         return self.machine.state is not WorkerState.DEAD and not self.ends_within(0)
 
     def listens(self) -> bool:
-        """Asked of its socket: a dying process has closed that before the kernel counts it as ended."""
-        return self.alive() and sockets.alive(self.socket)
+        """Asks the socket: a dying process has closed it before the kernel counts the process as ended."""
+        return self.alive() and socket_lock.alive(self.socket)
 
     def ends_within(self, seconds: float) -> bool:
-        """Waits for a process that seems to be dying; close() may come in between."""
+        """Waits for a process that seems to be dying; close() may be called meanwhile."""
         with self._opening:
             descriptor = os.dup(self.descriptor) if self.descriptor >= 0 else -1
         if descriptor < 0:
             return True
         try:
-            return pids.ends_within(descriptor, seconds)
+            return processes.ends_within(descriptor, seconds)
         finally:
             os.close(descriptor)
 
@@ -92,15 +96,15 @@ class Worker:
             return
         with self._opening:
             if self.descriptor >= 0:
-                pids.send(self.descriptor, self.pid, number)
+                processes.send(self.descriptor, self.pid, number)
 
-    def condemn(self, cause: str, since: float) -> None:
-        """Kills it for a cause that its death alone would not tell."""
-        self.cause, self.unwell_since = cause, since
+    def kill_with_cause(self, cause: str, since: float) -> None:
+        """Kills it for a cause that its death alone would not show."""
+        self.cause, self.unhealthy_since = cause, since
         self.kill()
 
     def close(self) -> None:
-        """After its end: gives back what the service holds for it."""
+        """After its end: releases the descriptor and the channel."""
         with self._opening:
             descriptor, self.descriptor = self.descriptor, -1
         if descriptor >= 0:

@@ -1,1 +1,1 @@
-"""Whether a minibatch that is run again gives the same, and how far it may differ."""
+"""Whether a minibatch that is run again gives the same results, and how far they may differ."""

@@ -1,11 +1,12 @@
 """How far a replay's numbers may be from those that a program has read (`--replay-mismatch`).
 
-Many programs on a GPU give other last digits each time: atomics, split-K, attention's backward. A replay of such a
-program cannot be bit-identical, and need not be: numbers that differ within a bound are noted, and training goes on.
-What steers the program is never borne (executor/replay/tolerance.h). The bound follows from what the job showed when
-one of its minibatches was run twice (validation.py).
+Many programs on a GPU compute other last digits each time: atomics, split-K, attention's backward. The replay of such a
+program need not be bit-identical: numbers that differ within a bound are counted, and training goes on. A difference in
+what steers the program is never tolerated (executor/replay/tolerance.h). The bound follows from the differences that
+the job showed when one of its minibatches was run twice (validation.py).
 
-Called by: recoveries (the bound, the report), validations (what they showed), in the coordinator's thread and in jobs'.
+Called by: recoveries (the bound, the report), validations (what they found), in the coordinator's thread and in jobs'.
+Promise: `auto` tolerates nothing on a deterministic device, nor in a job that a validation found identical.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from ...common.config import AUTO, STRICT, Config
 from ...node.registry import Session
 from ...node.workers.stats import stats_of
 
-#: Relative differences. Of a job of which nothing is known; times what it showed; at least and at most.
+#: Relative differences: for a job without a validation; else so many times what a validation showed, within limits.
 UNKNOWN, TIMES, LEAST, MOST = 1e-2, 16.0, 1e-4, 1e-1
-#: While a minibatch is run twice on purpose every finite difference is borne: it is what is measured.
+#: In a validation every finite difference is tolerated: it is what is measured.
 MEASURING = 1e300
 
 
@@ -36,11 +37,11 @@ class Tolerances:
 
     @property
     def careful(self) -> bool:
-        """Whether a validation could end a job that would have gone on for long: what steers it may differ."""
+        """Whether a validation could end a job that would otherwise go on: what steers the program may differ."""
         return not self._deterministic
 
     def bound(self, group: Sequence[Session]) -> float:
-        """For the replay of these sessions; 0: bit by bit."""
+        """The bound for the replay of these sessions; 0: bit by bit."""
         if self._mode == STRICT or (self._mode == AUTO and self._deterministic):
             return 0.0
         with self._lock:
@@ -53,7 +54,7 @@ class Tolerances:
         return min(MOST, max(LEAST, TIMES * largest))
 
     def learn(self, group: Iterable[Session], document: dict[str, Any]) -> None:
-        """What a validation has found."""
+        """Takes in the result of a validation."""
         if document["outcome"] not in ("identical", "different"):
             return
         results = document["differences"]
@@ -72,7 +73,7 @@ def differences(group: Iterable[Session]) -> dict[str, Any]:
 
 
 def together(seen: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """What several sessions have seen of results that differ."""
+    """The differences that several sessions have counted, as one."""
     found = list(seen)
     return {
         "results": sum(int(one["results"]) for one in found),

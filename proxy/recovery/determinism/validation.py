@@ -1,11 +1,11 @@
 """Validations: whether a job can be guaranteed, found by running one of its minibatches twice.
 
-All ranks stop before the same optimizer step with hashes of what is live; they are taken back to their boundary
-as after a fault, memory that is not restored is spoiled, the minibatch is replayed, and before the step each
-rank compares. A difference means that something the job depends on does not come back.
+All ranks stop before the same optimizer step and hash what is live. They are taken back to their boundary as after a
+fault, memory that is not restored is poisoned, the minibatch is replayed, and before the step each rank compares. A
+difference means that something the job depends on does not come back.
 
-Called by: the coordinator, all in its thread but for `Ticket`. Promises: one run per job at a time; a rank that
-does not come, or a fault in between, ends a run as interrupted, and the job goes on in any case.
+Called by: the coordinator, in its thread; only a `PendingValidation` is shared with others. Promises: one run per job
+at a time; a rank that does not come, or a fault in between, ends a run as interrupted; the job goes on in any case.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ import grpc
 
 from jitc.v1 import worker_pb2
 
-from ...common.rpc import answered, status_of
+from ...common.rpc import refused, status_of
 from ...node.registry import Registry, Session, SessionState
 from ...node.workers.stats import session_stats
-from ..events import FaultReported, Ticket
+from ..events import FaultReported, PendingValidation
 from ..report import differences_text
 from .tolerance import Tolerances, together
 
-#: Steps between the newest boundary and the step that is asked for; more when the job is too fast for it.
+#: Steps from the newest boundary to the step to stop at; larger ones are tried when the job is too fast.
 AHEAD = (2, 4, 16, 64, 256)
-#: For the other ranks to come to the same step, and for the replay; then it was in vain.
+#: Time for the other ranks to come to the same step, and for the replay; after that the run ends.
 GATHER_SECONDS, VERDICT_SECONDS = 30.0, 120.0
-#: Between looks for jobs whose turn has come, and the boundary of the first one.
+#: Between looks for jobs that are due, and the boundary of a job's first validation.
 LOOK_SECONDS, FIRST = 5.0, 100
 CALL_SECONDS = 10.0
 #: Documents kept for `jitc report`.
@@ -42,7 +42,7 @@ KEPT = 100
 class _Run:
     members: list[Session]
     step: int
-    tickets: list[Ticket]
+    pending: list[PendingValidation]
     started: float = field(default_factory=time.monotonic)
     arrived: list[FaultReported] = field(default_factory=list)
     replaying: bool = False
@@ -62,7 +62,7 @@ class Validations:
     def __init__(self, registry: Registry, every: int, tolerances: Tolerances) -> None:
         self._registry, self._every, self._tolerances = registry, every, tolerances
         self._runs: list[_Run] = []
-        self._waiting: list[Ticket] = []  # until a worker has been replaced
+        self._waiting: list[PendingValidation] = []  # for a worker to be replaced, or a rank to go on
         self._newest: dict[int, int] = {}  # session -> step of its newest validation
         self._looked = time.monotonic()
         self._lock = threading.Lock()
@@ -73,22 +73,22 @@ class Validations:
             return list(self._documents)
 
     def busy(self) -> bool:
-        """Whether ranks stand still for it; then ticks must come fast."""
+        """Whether ranks are stopped for a validation; ticks must come fast then."""
         return any(run.arrived for run in self._runs)
 
-    def want(self, ticket: Ticket) -> None:
+    def want(self, validation: PendingValidation) -> None:
         with self._registry.changed:
-            on_gpu = [one for one in self._registry.sessions.values() if one.gpu == ticket.gpu]
+            on_gpu = [one for one in self._registry.sessions.values() if one.gpu == validation.gpu]
         group = self._registry.group(on_gpu)
         if not group:
-            return ticket.refuse(f"GPU {ticket.gpu} serves no process")
+            return validation.refuse(f"GPU {validation.gpu} serves no process")
         for run in self._runs:
             if any(session in run.members for session in group):
-                return run.tickets.append(ticket)
-        return self._begin(group, [ticket])
+                return run.pending.append(validation)
+        return self._begin(group, [validation])
 
     def arrived(self, report: FaultReported) -> FaultReported | None:
-        """A rank has stopped. The report to recover from once all have, or when nobody asked for it."""
+        """A rank has stopped. Returns the report to recover from, once all ranks have, or when no run waits for it."""
         run = next((one for one in self._runs if report.session in one.members and not one.replaying), None)
         if run is None:
             return report
@@ -99,11 +99,12 @@ class Validations:
         return report
 
     def tick(self) -> FaultReported | None:
-        """Collects verdicts, begins what is due. A report to recover from: a rank stands still for too long."""
+        """Collects verdicts and begins what is due. Returns a report to recover from when a rank is stopped for too
+        long."""
         overdue = None
         waiting, self._waiting = self._waiting, []
-        for ticket in waiting:
-            self.want(ticket)
+        for validation in waiting:
+            self.want(validation)
         for run in list(self._runs):
             if run.replaying:
                 self._collect(run)
@@ -116,41 +117,42 @@ class Validations:
         return overdue
 
     def closed(self, session: Session) -> FaultReported | None:
-        """Its process has ended. A report to recover from: another rank stands still for a validation that is over."""
+        """Its process has ended. Returns a report to recover from when another rank is stopped for a run that has
+        ended."""
         self._newest.pop(session.number, None)
         return self._interrupt([session], "a process has ended")
 
     def disturbed(self, group: list[Session]) -> FaultReported | None:
-        """They were recovered from a fault: what ranks had measured may be gone. As closed()."""
+        """The sessions were recovered from a fault, so measurements of ranks may be gone. Returns as closed() does."""
         return self._interrupt(group, "a fault came in between")
 
     def _interrupt(self, sessions: list[Session], why: str) -> FaultReported | None:
         runs = [one for one in self._runs if any(session in one.members for session in sessions)]
         for run in runs:
             self._end(run, why)
-        return next((report for run in runs for report in run.arrived if report.stands()), None)
+        return next((report for run in runs for report in run.arrived if report.still_stopped()), None)
 
     # -- runs ---------------------------------------------------------------------------------------
 
-    def _begin(self, group: list[Session], tickets: list[Ticket]) -> None:
+    def _begin(self, group: list[Session], pending: list[PendingValidation]) -> None:
         newest = max(int(session_stats(session).get("boundary", 0)) for session in group)
         refusal = ""
         for ahead in AHEAD:
             try:
-                if _standing(group, newest + ahead):
-                    self._waiting += tickets  # it was asked for a step that another rank had passed
+                if _ask_to_stop(group, newest + ahead):
+                    self._waiting += pending  # it was asked for a step that another rank had passed
                     return
             except grpc.RpcError as error:
-                if not answered(error):
-                    self._waiting += tickets  # a dying worker; when it has been replaced
+                if not refused(error):
+                    self._waiting += pending  # a dying worker; when it has been replaced
                     return
                 refusal = status_of(error)[1]
                 continue
-            self._runs.append(_Run(group, newest + ahead, tickets))
+            self._runs.append(_Run(group, newest + ahead, pending))
             self._newest |= {session.number: newest + ahead for session in group}
             return
-        for ticket in tickets:
-            ticket.refuse(refusal)
+        for validation in pending:
+            validation.refuse(refusal)
 
     def _collect(self, run: _Run) -> None:
         for session in run.members:
@@ -175,9 +177,9 @@ class Validations:
         with self._lock:
             self._documents = [*self._documents[-KEPT + 1 :], document]
         print(f"jitc-proxyd: {line(document)}", file=sys.stderr, flush=True)
-        for ticket in run.tickets:
-            ticket.document = document
-            ticket.done.set()
+        for validation in run.pending:
+            validation.document = document
+            validation.done.set()
 
     def _look(self) -> None:
         self._looked = time.monotonic()
@@ -194,15 +196,14 @@ class Validations:
             stats = [session_stats(one) for one in group]
             if min(int(one.get("boundary", 0)) for one in stats) < due:
                 continue
-            # What steers the program may come out otherwise; nobody has asked for that risk.
+            # What steers the program may come out differently: a risk that is only taken on request.
             if not (self._tolerances.careful and any(one.get("steering_reads") for one in stats)):
                 self._begin(group, [])
 
 
-def _standing(group: list[Session], step: int) -> bool:
-    """Asks for it; whether a rank stands still for something else, and those after it were not asked.
-
-    Raises RpcError: a rank is past that step already, or its worker is dying.
+def _ask_to_stop(group: list[Session], step: int) -> bool:
+    """Asks the ranks to stop before the step. True: a rank is stopped for something else, and those after it were not
+    asked. Raises RpcError: a rank is past that step already, or its worker is dying.
     """
     for session in group:
         request = worker_pb2.ValidateRequest(session=session.number, step=step)

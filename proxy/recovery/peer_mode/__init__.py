@@ -1,1 +1,1 @@
-"""Replicas: which blocks ranks hold equal, and what follows from it for what is copied."""
+"""Replicas: which blocks ranks hold equal, and which blocks therefore need no copies."""

@@ -1,8 +1,8 @@
 """Classes of live blocks, found by comparing measured tables of all ranks at two boundaries in a row.
 
-Called by: the policies. Pure. *Stable*: unchanged from a boundary until the next optimizer step begins;
-else *volatile*. *Replicated*: another rank holds the same bytes at the same place of the program's
-allocation order; else *unique*. Nothing is assumed: what was not measured counts as volatile and changed.
+Called by: the policies. Pure. *Stable*: unchanged from a boundary until the next optimizer step begins; else *mutable*
+between steps. *Replicated*: another rank holds the same bytes at the same ordinal; else *rank-local*. Nothing is
+assumed: a block that was not measured counts as mutable and changed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 
 @dataclass(frozen=True)
 class Row:
-    """A live block: hash at the boundary, and at the begin of the optimizer step before it."""
+    """A live block: its hash at the boundary, and at the begin of the optimizer step before it."""
 
     ordinal: int
     size: int
@@ -28,43 +28,43 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """Of one rank at one boundary."""
+    """The live blocks of one rank at one boundary."""
 
     rows: tuple[Row, ...]
     waits: bool = False  # the step waits for results
     collectives: bool = False
-    variables: bool = False  # a device variable changes: after a step nobody else could say what it is
+    variables: bool = False  # a device variable changes: after a step no peer could give its value
     label: str = "a rank"  # for people
 
 
 @dataclass(frozen=True)
 class Classes:
-    """Of one rank. Both are copied at each boundary; the unique ones also when a step begins."""
+    """Of one rank's blocks, by ordinal. Both are copied at each boundary; rank-local ones also when a step begins."""
 
-    volatile: frozenset[int]
-    unique: frozenset[int]
-    #: Blocks that the classes speak of: they outlive a minibatch. Others come and go.
-    known: frozenset[int] = field(default=frozenset(), compare=False)
+    mutable: frozenset[int]
+    rank_local: frozenset[int]
+    #: Blocks that have a class, because they outlive a minibatch. Others come and go.
+    classified: frozenset[int] = field(default=frozenset(), compare=False)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Per rank; obstacle: why peers cannot give the state back ("" when they can)."""
+    """The classes of each rank; obstacle: why peers cannot give the state back ("" when they can)."""
 
     classes: Mapping[int, Classes] = field(default_factory=dict)
     obstacle: str = ""
 
 
 def classify(earlier: Mapping[int, Table], later: Mapping[int, Table]) -> Finding:
-    """From the tables of boundaries n and n + 1 of all ranks of a group."""
+    """Classes from the tables of boundaries n and n + 1 of all ranks of a group."""
     replicated = replicas(later)
     classes: dict[int, Classes] = {}
     for rank, table in later.items():
         own = {row.ordinal for row in table.rows} - replicated[rank]
-        # Blocks that come and go (a prefetched batch) are nobody's class: workers copy what they do not know.
-        unique = frozenset(own & {row.ordinal for row in earlier[rank].rows})
-        known = frozenset({row.ordinal for row in table.rows} & {row.ordinal for row in earlier[rank].rows})
-        classes[rank] = Classes(_volatile(earlier[rank], table) | unique, unique, known)
+        # Blocks that come and go (a prefetched batch) are left unclassified: workers copy unclassified blocks.
+        rank_local = frozenset(own & {row.ordinal for row in earlier[rank].rows})
+        classified = frozenset({row.ordinal for row in table.rows} & {row.ordinal for row in earlier[rank].rows})
+        classes[rank] = Classes(_mutable(earlier[rank], table) | rank_local, rank_local, classified)
         changed = [row for row in table.rows if row.ordinal in own and row.changed_in_step()]
         if changed:
             size = sum(row.size for row in changed)
@@ -96,14 +96,14 @@ def replicas(tables: Mapping[int, Table]) -> dict[int, set[int]]:
             for start, other_start, length in matcher.get_matching_blocks():
                 for step in range(length):
                     mine, theirs = ordered[rank][start + step], ordered[other][other_start + step]
-                    # A restore may only know order and size (block_match.py): these must say the same.
+                    # A restore may know only ordinal and size (block_match.py), so the ordinals must be equal as well.
                     if mine.hash and mine.ordinal == theirs.ordinal:
                         found[rank].add(mine.ordinal)
                         found[other].add(theirs.ordinal)
     return found
 
 
-def _volatile(earlier: Table, later: Table) -> frozenset[int]:
+def _mutable(earlier: Table, later: Table) -> frozenset[int]:
     begun = {row.ordinal: row for row in later.rows}
     return frozenset(
         row.ordinal

@@ -1,6 +1,7 @@
-"""Replicas that have stopped agreeing, told to whom it concerns: the program's output, the service's, `jitc report`.
+"""Replicas that have stopped agreeing, reported in the output of programs and service and in `jitc report`.
 
-Called by: the policies (found) and healings, in the coordinator's thread; gRPC threads read the documents.
+Called by: the policies (which find them) and healings, in the coordinator's thread; gRPC threads read the documents.
+Promise: a divergence is reported once; its outcome may change later.
 """
 
 from __future__ import annotations
@@ -23,27 +24,27 @@ CALL_SECONDS = 10.0
 
 
 class Divergence:
-    """What one look at the replicas of a group has found; the sessions are by their numbers."""
+    """The result of one look at the replicas of a group. Sessions are keyed by their numbers."""
 
     def __init__(self, job: str, sessions: dict[int, Session], boundary: int, splits: list[Split], heals: bool) -> None:
         self.job, self.sessions, self.boundary, self.splits = job, sessions, boundary, splits
         self.time = time.time()
         self.tries = 0  # at healing it
-        self._standing = {one.ordinal for one in splits}
+        self._still_split = {one.ordinal for one in splits}
         self.heals = heals and bool(self.healable())
         self.outcome = self._expected()
 
     def healable(self) -> list[Split]:
-        """Blocks of which most ranks hold the same, and that optimizer steps write: then no program means one rank to
-        be another."""
-        return [one for one in self.splits if one.majority and one.stepped and one.ordinal in self._standing]
+        """Blocks that most ranks hold equal and that optimizer steps write: no program means one rank to differ in
+        these."""
+        return [one for one in self.splits if one.majority and one.stepped and one.ordinal in self._still_split]
 
-    def goes_on(self, standing: set[int], boundary: int) -> bool:
-        """Takes in which blocks still differ at the boundary; False when none does."""
-        self._standing &= standing
-        if not self._standing and not self.outcome.startswith("healed"):
+    def update(self, still_split: set[int], boundary: int) -> bool:
+        """Takes in which blocks still differ at the boundary. Returns False when none does."""
+        self._still_split &= still_split
+        if not self._still_split and not self.outcome.startswith("healed"):
             self.outcome = f"the ranks agreed again at boundary {boundary}"
-        return bool(self._standing)
+        return bool(self._still_split)
 
     def _expected(self) -> str:
         if self.heals:
@@ -55,7 +56,7 @@ class Divergence:
         return "left as it is"
 
     def text(self) -> str:
-        """For people, in one line."""
+        """One line for people."""
         blocks = "1 block" if len(self.splits) == 1 else f"{len(self.splits)} blocks"
         return (
             f"replicas have stopped agreeing: at boundary {self.boundary} {blocks} that ranks held equal before "
@@ -100,45 +101,45 @@ class Divergence:
         return " and ".join(one.label() for one in self.by_rank(numbers))
 
     def by_rank(self, numbers: Ranks | None = None) -> list[Session]:
-        """These sessions, or all of them, in the order that the program counts them in."""
+        """These sessions, or all of them, in the order of their ranks."""
         chosen = [one for one in self.sessions.values() if numbers is None or one.number in numbers]
         return sorted(chosen, key=lambda one: (one.rank, one.number))
 
 
 class Divergences:
-    """All of the node."""
+    """All divergences of the node."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._found: list[Divergence] = []
 
     def add(self, found: Divergence) -> None:
-        """Told at once; its outcome may change later."""
+        """Reports it at once; its outcome may change later."""
         with self._lock:
             self._found = [*self._found[-KEPT + 1 :], found]
         self.say(found, found.text())
 
     def say(self, found: Divergence, text: str) -> None:
-        """On the service's output, and in the output of the first rank and of those that it concerns."""
+        """Prints to the service's output, and to the output of the first rank and of the ranks concerned."""
         print(f"jitc-proxyd: job {found.job}: {text}", file=sys.stderr, flush=True)
         concerned = Ranks().union(*(one.concerned for one in found.splits))
         for session in found.by_rank(concerned | {found.by_rank()[0].number}):
-            _tell(session, text)
+            _notify(session, text)
 
     def documents(self) -> list[dict[str, Any]]:
         with self._lock:
             return [one.document() for one in self._found]
 
 
-def _tell(session: Session, text: str) -> None:
-    """Nobody waits for it."""
+def _notify(session: Session, text: str) -> None:
+    """Sends the text without waiting for the answer."""
     worker = session.worker
     if worker is not None:
         request = worker_pb2.TellRequest(session=session.number, text=text)
         answer = worker.stub.Tell.future(request, timeout=CALL_SECONDS)
-        answer.add_done_callback(functools.partial(_told, worker, session.label()))
+        answer.add_done_callback(functools.partial(_notified, worker, session.label()))
 
 
-def _told(worker: Worker, label: str, answer: Any) -> None:
+def _notified(worker: Worker, label: str, answer: Any) -> None:
     if worker.alive() and (answer.cancelled() or answer.exception() is not None):
         print(f"jitc-proxyd: {label} could not be told: {answer}", file=sys.stderr, flush=True)

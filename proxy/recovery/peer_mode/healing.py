@@ -1,11 +1,10 @@
 """Healing: an odd rank takes the bytes that most ranks hold, when `--heal-replicas` says so.
 
-All ranks stop after the same boundary, before anything else runs, so that no result of the next minibatch is known
-yet; they are taken back to it as after a fault, and the odd ranks take what the majority has there.
+All ranks stop after the same boundary, before anything else runs, so that no result of the next minibatch is known yet.
+They are taken back to that boundary as after a fault, and the odd ranks take the majority's bytes.
 
 Called by: the policies (want) and the coordinator in its thread, a recovery in the thread of its job (heal). Promises:
-one run per group at a time; a rank that does not come, or a fault in between, ends a run, and the job goes on in any
-case.
+one run per group at a time; a rank that does not come, or a fault in between, ends a run; the job goes on in any case.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from ..restore.restore import Restore
 from .divergence import Divergence, Divergences
 from .replicas import Split
 
-#: Boundaries between the newest one and the one to stop after; more in the next try, when the job was too fast for it.
+#: Boundaries from the newest one to the one to stop after; more in the next try, when the job was too fast.
 AHEAD = (4, 16, 64, 256)
-#: For the other ranks to come to the same boundary; then it was in vain.
+#: Time for the other ranks to come to the same boundary; after that the run ends.
 GATHER_SECONDS = 30.0
 CALL_SECONDS = 10.0
 
@@ -38,7 +37,8 @@ class _Run:
     found: Divergence
     arrived: list[FaultReported] = field(default_factory=list)
     gathered: bool = False
-    hopeless: str = ""  # why not all will come: then nobody waits for the others, and the next look tries again
+    #: Why some ranks will not come, else empty. The run ends with the first rank then, and the next look tries again.
+    hopeless: str = ""
 
     def members(self) -> list[Session]:
         return list(self.found.sessions.values())
@@ -47,12 +47,12 @@ class _Run:
         return {one.session.number for one in self.arrived} >= self.found.sessions.keys()
 
     def overdue(self) -> bool:
-        """The first rank has waited too long for the others."""
+        """Whether the first rank has waited too long for the others."""
         return not self.gathered and bool(self.arrived) and time.monotonic() - self.arrived[0].noticed > GATHER_SECONDS
 
 
 class Healings:
-    """Of all jobs."""
+    """The healings of all jobs."""
 
     def __init__(self, divergences: Divergences, enabled: bool) -> None:
         self._divergences = divergences
@@ -61,24 +61,24 @@ class Healings:
         self._runs: list[_Run] = []
 
     def busy(self) -> bool:
-        """Whether ranks stand still for it; then ticks must come fast."""
+        """Whether ranks are stopped for a healing; ticks must come fast then."""
         with self._lock:
             return any(run.arrived for run in self._runs)
 
     def want(self, found: Divergence) -> None:
-        """Has the ranks stop at one of the next boundaries. Harmless while that is under way."""
+        """Has the ranks stop at one of the next boundaries. Without effect while that is under way."""
         if not found.heals or self._of(found.sessions.values()):
             return
         newest = max((int(one.get("boundary", 0)) for one in stats_of(found.sessions.values()).values()), default=0)
         boundary = newest + AHEAD[min(found.tries, len(AHEAD) - 1)]
         found.tries += 1
-        refusals = _hold(found.sessions.values(), boundary)
-        if len(refusals) < len(found.sessions):  # somebody will stop
+        refusals = _ask_to_stop(found.sessions.values(), boundary)
+        if len(refusals) < len(found.sessions):  # at least one rank will stop
             with self._lock:
                 self._runs.append(_Run(found, hopeless="; ".join(refusals)))
 
     def arrived(self, report: FaultReported) -> FaultReported | None:
-        """A rank has stopped. The report to recover from once all have, or when nobody asked for it."""
+        """A rank has stopped. Returns the report to recover from, once all ranks have, or when no run waits for it."""
         run = next(iter(self._of([report.session])), None)
         if run is None:
             return report
@@ -90,7 +90,7 @@ class Healings:
         return report if run.gathered else None
 
     def tick(self) -> FaultReported | None:
-        """A report to recover from, without healing: a rank has waited too long for the others."""
+        """Returns a report to recover from, without healing, when a rank has waited too long for the others."""
         with self._lock:
             late = next((run for run in self._runs if run.overdue()), None)
         if late is None:
@@ -99,7 +99,7 @@ class Healings:
         return late.arrived[0]
 
     def closed(self, session: Session) -> FaultReported | None:
-        """Its process has ended. A report to recover from: others stand still because of it."""
+        """Its process has ended. Returns a report to recover from when other ranks are stopped because of the run."""
         for run in self._of([session]):
             self._end(run, "not healed: a process has ended")
             if not run.gathered:
@@ -107,18 +107,18 @@ class Healings:
         return None
 
     def disturbed(self, sessions: Iterable[Session]) -> FaultReported | None:
-        """They were recovered. A report to recover from: a rank has come to the boundary since."""
+        """The sessions were recovered. Returns a report to recover from when a rank has come to the boundary since."""
         runs = self._of(sessions)
         for run in runs:
             self._end(run, "not healed: a fault came in between")
-        return next((report for run in runs for report in run.arrived if report.stands()), None)
+        return next((report for run in runs for report in run.arrived if report.still_stopped()), None)
 
     def heal(self, group: list[Session], restore: Restore, boundary: int) -> list[Split]:
-        """In a recovery, with all ranks restored to the boundary. Returns the blocks that are equal again."""
+        """Runs in a recovery, with all ranks restored to the boundary. Returns the blocks that are equal again."""
         run = next((one for one in self._of(group) if one.gathered), None)
         if run is None or not set(run.members()) <= set(group):
             return []
-        if not restore.all_stood_at(boundary):
+        if not restore.all_were_at(boundary):
             self._end(run, "not healed: the ranks have stopped at different boundaries")
             return []
         blocks = run.found.healable()
@@ -143,8 +143,8 @@ class Healings:
         run.found.outcome = outcome
 
 
-def _hold(sessions: Iterable[Session], boundary: int) -> list[str]:
-    """Has them stop after the boundary. Why some will not: they are past it already, or their worker is dying."""
+def _ask_to_stop(sessions: Iterable[Session], boundary: int) -> list[str]:
+    """Asks the ranks to stop after the boundary. Returns why some will not: past it, or with a dying worker."""
     request = functools.partial(worker_pb2.HoldRequest, boundary=boundary)
     asked = [
         one.worker.stub.Hold.future(request(session=one.number), timeout=CALL_SECONDS)

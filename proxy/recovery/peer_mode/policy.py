@@ -1,9 +1,8 @@
-"""How each group's blocks are kept: copies of all, or only of what peers cannot give back.
+"""How the blocks of each group are kept: copies of all, or only of those that peers cannot give back.
 
-Called by: the coordinator (tick, while nothing happens) and recoveries, all in the coordinator's thread.
-Promises: a group starts with copies of everything, so that going back is always possible; it changes to
-peer mode only after several measured boundaries agree, is measured again now and then, and goes back to
-copies at anything odd, saying why.
+Called by: the coordinator (tick, while no events come) in its thread; recoveries in theirs. Promises: a group begins
+with copies of everything, so that rolling back is always possible; it changes to peer mode only after several measured
+boundaries agree, is measured again from time to time, and returns to copies at any doubt, saying why.
 """
 
 from __future__ import annotations
@@ -28,49 +27,49 @@ from .replicas import Replicas
 AGREEING = 3
 #: Boundaries between measurements in peer mode, and between looks at replicas where nothing is measured any more.
 MEASURE_EVERY = 50
-#: Findings with an obstacle before measuring is given up for the group (it costs time each step).
+#: Findings with an obstacle after which the group is not measured any more (it costs time in each step).
 OBSTACLES = 5
 CALL_SECONDS = 10.0
 
 
 @dataclass(eq=False)
 class GroupPolicy:
-    """What is known of one group."""
+    """What is known about one group."""
 
     members: tuple[int, ...]
-    #: Ranks wait for each other before a step, and shadows are taken; on for all before peers are relied on.
+    #: Ranks wait for each other before a step, and copies are made then; on for all ranks before peers are relied on.
     barrier: bool = False
     peer: bool = False
-    #: In peer mode: the newest boundary of when measuring began again, or when it was last done.
+    #: In peer mode: the newest boundary when measuring began again, or was last done.
     measuring: bool = True
     measured_at: int = 0
-    #: Peer mode ends: copies of all blocks are made from the boundary after this one on. Until every rank
-    #: has one, recoveries must still take boundary n for one that only peers hold.
+    #: Peer mode is ending: copies of all blocks are made from the boundary after this one on. Until every rank has
+    #: such a boundary, recoveries must assume that only peers hold some blocks.
     leaving_at: int | None = None
-    settled: bool = False  # no more measuring: copies of everything, for good
+    settled: bool = False  # no more measuring: copies of everything from now on
     classes: dict[int, Classes] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     tables: dict[int, dict[int, Table]] = field(default_factory=dict)  # boundary -> session -> table
     replicas: Replicas = field(default_factory=Replicas)
     looked_at: int = 0  # the boundary of the newest look at them
     looking: bool = False  # the next one is due
-    divergences: list[Divergence] = field(default_factory=list)  # told, and not over
+    divergences: list[Divergence] = field(default_factory=list)  # reported, and not over
 
 
 class Policies:
-    """The policy of every session."""
+    """The policies of all sessions."""
 
     def __init__(self, registry: Registry, divergences: Divergences, healings: Healings) -> None:
         self._registry, self._divergences, self._healings = registry, divergences, healings
         self._groups: dict[int, GroupPolicy] = {}  # by session
 
     def peer_mode(self, group: list[Session]) -> bool:
-        """Whether the newest boundary may lack copies that only peers can give."""
+        """Whether the newest boundary may lack copies, so that only peers have some of its blocks."""
         policies = [self._groups.get(one.number) for one in group]
         return any(policy is not None and (policy.peer or policy.leaving_at is not None) for policy in policies)
 
     def restore(self, sessions: list[Session]) -> None:
-        """Tells rebuilt workers what their predecessors knew."""
+        """Sends rebuilt workers the policy of their predecessors."""
         for session in sessions:
             policy = self._groups.get(session.number)
             if policy is not None:
@@ -81,8 +80,8 @@ class Policies:
         self._groups.pop(session.number, None)
 
     def heal(self, group: list[Session], restore: Restore, boundary: int) -> None:
-        """In a recovery, with all ranks restored to the boundary: odd ranks take what the others hold, when ranks have
-        stopped for that."""
+        """Runs in a recovery, with all ranks restored to the boundary: odd ranks take the majority's bytes, when ranks
+        have stopped for that."""
         healed = self._healings.heal(group, restore, boundary)
         policy = self._groups.get(group[0].number) if healed else None
         if policy is None:
@@ -95,12 +94,12 @@ class Policies:
         self._send_all(group, policy)
 
     def replayed(self, session: Session) -> tuple[int, bool]:
-        """Highest op executed, asked now; whether the ops after it wait for the program to read its results."""
+        """Highest op executed, asked now; and whether the ops after it wait for the program to read its results."""
         stats = session_stats(session)
         return int(stats.get("executed", 0)), bool(stats.get("held_back", False))
 
     def busy(self) -> bool:
-        """Whether a group is being measured, or looked at; then ticks must come fast."""
+        """Whether a group is being measured or looked at; ticks must come fast then."""
         return any(
             policy.leaving_at is not None or policy.looking or (not policy.settled and policy.measuring)
             for policy in self._groups.values()
@@ -119,7 +118,7 @@ class Policies:
                 else:
                     self._measure(group, policy)
             except grpc.RpcError:
-                continue  # a dying worker; the coordinator hears of it
+                continue  # a dying worker; the coordinator gets an event
 
     # -- groups -----------------------------------------------------------------------------------
 
@@ -141,7 +140,7 @@ class Policies:
         return groups
 
     def _policy(self, group: list[Session]) -> GroupPolicy | None:
-        """The group's policy; None when it was only now begun."""
+        """The group's policy; None when it has only now begun."""
         members = tuple(session.number for session in group)
         policies = {id(self._groups.get(number)): self._groups.get(number) for number in members}
         policy = next(iter(policies.values()))
@@ -162,7 +161,7 @@ class Policies:
                 policy.measuring, policy.measured_at = True, newest
                 self._send_all(group, policy)
             return
-        # What was made before the workers were told to measure has no hashes of the step's begin.
+        # Boundaries made before the workers began to measure have no hashes of the step's begin.
         first = policy.measured_at + 2 if policy.peer else 0
         for boundary in (one for one in (newest - 1, newest) if one >= first):
             if boundary > 0 and boundary not in policy.tables:
@@ -217,7 +216,7 @@ class Policies:
         self._send_all(group, policy)
 
     def _leave(self, group: list[Session], policy: GroupPolicy) -> None:
-        """The end of peer mode, once no boundary is left that lacks copies."""
+        """Ends peer mode, once every boundary that is kept has all its copies."""
         assert policy.leaving_at is not None
         if min(int(session_stats(session).get("committed", 0)) for session in group) > policy.leaving_at:
             policy.leaving_at, policy.barrier = None, False
@@ -249,15 +248,16 @@ class Policies:
     def _note_splits(self, group: list[Session], policy: GroupPolicy, boundary: int) -> None:
         for session in group:
             session.diverged = policy.replicas.count(session.number)
-        standing = {split.ordinal for split in policy.replicas.splits()}
-        policy.divergences = [one for one in policy.divergences if one.goes_on(standing, boundary)]
+        still_split = {split.ordinal for split in policy.replicas.splits()}
+        policy.divergences = [one for one in policy.divergences if one.update(still_split, boundary)]
 
     def _send_all(self, group: list[Session], policy: GroupPolicy) -> None:
         for session in group:
             self._send(session, policy)
 
     def _tables(self, group: list[Session], boundary: int, measured: bool = True) -> dict[int, Table] | None:
-        """None when a rank no longer, or not yet, has it. measured: also none when a rank has not measured it."""
+        """The tables of all ranks; None when a rank no longer, or not yet, has the boundary. measured: also None when a
+        rank has not measured it."""
         asked: dict[int, Any] = {}
         for session in group:
             if session.worker is None:
@@ -285,9 +285,9 @@ class Policies:
             session=session.number,
             copy_all=not policy.peer,
             barrier=policy.barrier,
-            volatile_ordinals=sorted(classes.volatile) if classes else [],
-            unique_ordinals=sorted(classes.unique) if classes else [],
-            known_ordinals=sorted(classes.known) if classes else [],
+            volatile_ordinals=sorted(classes.mutable) if classes else [],
+            unique_ordinals=sorted(classes.rank_local) if classes else [],
+            known_ordinals=sorted(classes.classified) if classes else [],
             measure_every=1 if policy.measuring and not policy.settled else 0,
         )
         try:
@@ -299,21 +299,21 @@ class Policies:
 
 
 def _agreed(findings: list[Finding]) -> dict[int, Classes]:
-    """The classes of findings that are equal; known is what all of them know."""
+    """The classes of findings that are equal; classified is what all of them have classified."""
     newest = findings[-1].classes
     return {
         number: replace(
-            classes, known=frozenset.intersection(*(frozenset(one.classes[number].known) for one in findings))
+            classes, classified=frozenset.intersection(*(frozenset(one.classes[number].classified) for one in findings))
         )
         for number, classes in newest.items()
     }
 
 
 def _covered(found: Any, relied_on: dict[int, Classes]) -> bool:
-    """Whether what is copied now still holds all that has to be."""
+    """Whether the blocks that are copied now still include all that must be."""
     return all(
         number in relied_on
-        and classes.volatile <= relied_on[number].volatile
-        and classes.unique <= relied_on[number].unique
+        and classes.mutable <= relied_on[number].mutable
+        and classes.rank_local <= relied_on[number].rank_local
         for number, classes in found.items()
     )

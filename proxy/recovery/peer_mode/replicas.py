@@ -1,7 +1,7 @@
-"""Blocks that ranks hold equal, watched over time: which of them have stopped to be.
+"""Watches the blocks that ranks hold equal, and finds those that have stopped to be.
 
-Called by: the policies, with tables of all ranks at one boundary. Pure. A block counts once the same ranks have held
-it equal at several looks in a row; when they then hold different bytes, that is told once.
+Called by: the policies, with tables of all ranks at one boundary. Pure. A block is watched once the same ranks have
+held it equal at several successive looks; when they then hold different bytes, that is reported once.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from .classes import Row, Table
 
 #: Looks in a row at which ranks must have held the same bytes.
 AGREEING = 3
-#: Blocks up to this size that no optimizer step writes are not watched: counters and sums that a program keeps for
-#: itself begin with the same value on all ranks, and go apart when it likes.
+#: Blocks up to this size that no optimizer step writes are not watched: a program's own counters and sums begin with
+#: the same value on all ranks, and may differ at any time.
 SMALL = 1024
 
 Ranks = frozenset[int]
@@ -28,7 +28,7 @@ class Split:
     size: int
     #: The ranks by what they hold now, most ranks first.
     parts: tuple[Ranks, ...]
-    #: The optimizer step writes the block, and wrote the same on all of these ranks.
+    #: The optimizer step writes the block, and wrote the same bytes on all of these ranks.
     stepped: bool
     addresses: Mapping[int, int]
 
@@ -40,12 +40,12 @@ class Split:
 
     @property
     def odd(self) -> Ranks:
-        """Who holds something else than the majority."""
+        """The ranks that differ from the majority."""
         return frozenset().union(*self.parts[1:]) if self.majority else frozenset()
 
     @property
     def concerned(self) -> Ranks:
-        """The odd ranks; all of them where nobody can tell which those are."""
+        """The odd ranks; all of them where no majority shows which ranks are odd."""
         return self.odd or frozenset().union(*self.parts)
 
 
@@ -63,14 +63,14 @@ class _Kept:
 
 
 class Replicas:
-    """Of one group."""
+    """The watched blocks of one group."""
 
     def __init__(self) -> None:
         self._kept: dict[int, list[_Kept]] = {}  # by ordinal
-        self._splits: dict[int, Split] = {}  # told, and not over
+        self._splits: dict[int, Split] = {}  # reported, and not over
 
     def look(self, tables: Mapping[int, Table]) -> list[Split]:
-        """What has gone apart since the look before."""
+        """Takes in the tables of a boundary. Returns the blocks that have split since the last look."""
         rows: dict[int, dict[int, Row]] = {}
         for rank, table in tables.items():
             for row in table.rows:
@@ -82,11 +82,11 @@ class Replicas:
         return found
 
     def splits(self) -> list[Split]:
-        """Told, and still so at the newest look."""
+        """Splits that were reported and still exist at the newest look."""
         return list(self._splits.values())
 
     def healed(self, ordinals: Iterable[int]) -> None:
-        """The ranks hold these equal again."""
+        """The ranks hold these blocks equal again."""
         for ordinal in ordinals:
             self._splits.pop(ordinal, None)
 
@@ -95,7 +95,7 @@ class Replicas:
         return sum(rank in one.concerned for one in self._splits.values())
 
     def _apart(self, ordinal: int, held: Mapping[int, Row]) -> list[Split]:
-        """Of the ranks that held the block equal, as far as they still have it."""
+        """The splits among ranks that held the block equal and still have it."""
         found = []
         for one in self._kept.get(ordinal, []):
             parts = _parts(held, [rank for rank in one.ranks if rank in held and held[rank].size == one.size])
@@ -105,7 +105,7 @@ class Replicas:
         return found
 
     def _together(self, ordinal: int, held: Mapping[int, Row]) -> list[_Kept]:
-        """Who holds the block equal now, and for how long."""
+        """The ranks that hold the block equal now, and for how many looks."""
         old = self._kept.get(ordinal, [])
         kept = []
         for part in _parts(held, held):
@@ -126,7 +126,7 @@ def _parts(held: Mapping[int, Row], ranks: Iterable[int]) -> list[Ranks]:
 
 
 def _stepped(held: Mapping[int, Row], ranks: Ranks) -> bool:
-    """Every rank's step changed it; where that was not measured, nobody's did."""
+    """Whether the optimizer step of every rank changed the block; False where that was not measured."""
     return all(held[rank].before and held[rank].before != held[rank].hash for rank in ranks)
 
 

@@ -1,1 +1,1 @@
-"""Bringing memory to one boundary: which block holds the bytes, and how they travel."""
+"""Brings memory to one boundary: which block has the bytes, and how they travel."""

@@ -1,7 +1,7 @@
-"""Which block of a healthy rank holds the bytes that a lost rank misses.
+"""Which block of a healthy rank holds the bytes that a lost rank is missing.
 
-Called by: recovery runs. Pure. Blocks are matched by what they are, not where: content hash first
-(the surest), else allocation order and size; never by address.
+Called by: restores. Pure. Blocks are matched by content hash where it is known (the surest way), else by ordinal and
+size; never by address.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Pair:
-    """source on the peer, target on the lost rank, at this place of the transfer memory."""
+    """source on the peer, target on the lost rank, and the offset in the transfer memory."""
 
     source: Block
     target: Block
@@ -40,7 +40,7 @@ ALIGNMENT = 4096
 
 
 def plan(missing: Iterable[Block], peer: Iterable[Block], start: int = 0) -> Plan:
-    """Serves each missing block from the peer where the peer has it."""
+    """Serves each missing block from the peer, where the peer has it."""
     rows = list(peer)
     by_hash: dict[tuple[bytes, int], Block] = {}
     for row in reversed(rows):

@@ -1,7 +1,7 @@
-"""Brings the group's memory to one boundary: copies where a rank has them, a peer's bytes where not.
+"""Brings the group's memory to one boundary: from copies where a rank has them, else from a peer.
 
-Called by: recovery runs, between decide and resume. Promise: afterwards every rank of the group is at
-the same boundary, or CannotRestore says which blocks are missing.
+Called by: recoveries, between decide and resume. Promise: afterwards every rank of the group is at the same boundary,
+or CannotRestore says which blocks are missing.
 """
 
 from __future__ import annotations
@@ -13,30 +13,35 @@ from typing import Any
 from jitc.v1 import worker_pb2
 
 from ...node.registry import Session
-from ..decide import Standing
-from ..worker_calls import Calls
+from ..decide import RankPosition
+from ..worker_calls import WorkerCalls
 from .block_match import Block, plan
-from .transfer import NoRoad, Roads, Trip
+from .transfer import BlockTransfer, TransferFailed, Transfers
 
-#: A healthy rank finishes its step in less; else the group goes back instead.
+#: Time for healthy ranks to finish their step; after that the group rolls back instead.
 STEP_MS = 20_000
 #: Blocks that a text names.
 NAMED = 3
 
 
 class CannotRestore(Exception):
-    """State that no rank and no copy holds any more."""
+    """No rank and no copy holds this state any more."""
 
 
 class Restore:
-    """Of one attempt of a recovery."""
+    """The restore of one attempt of a recovery."""
 
     def __init__(
-        self, calls: Calls, roads: Roads, group: list[Session], standings: Mapping[int, Standing], epoch: int
+        self,
+        calls: WorkerCalls,
+        transfers: Transfers,
+        group: list[Session],
+        positions: Mapping[int, RankPosition],
+        epoch: int,
     ) -> None:
-        self._calls, self._roads, self._group, self._epoch = calls, roads, group, epoch
-        self._standings = standings
-        self._not_forward = ""  # why not, after a roll-forward that was not possible
+        self._calls, self._transfers, self._group, self._epoch = calls, transfers, group, epoch
+        self._positions = positions
+        self._not_forward = ""  # why a roll-forward was not possible, where one was tried
         self.bytes = 0
 
     def back(self, boundary: int) -> None:
@@ -53,28 +58,28 @@ class Restore:
         self._serve(replies, boundary, self._group)
 
     def forward(self, boundary: int) -> bool:
-        """False when a rank cannot get there; then nothing of value has been lost that copies do not hold."""
+        """False when a rank cannot get to the boundary; no state is lost then that copies do not hold."""
         requests = [(one, self._recover(one, boundary, STEP_MS)) for one in self._group]
-        healthy = [(one, request) for one, request in requests if not self._standings[one.number].lost]
-        lost = [(one, request) for one, request in requests if self._standings[one.number].lost]
+        healthy = [(one, request) for one, request in requests if not self._positions[one.number].lost]
+        lost = [(one, request) for one, request in requests if self._positions[one.number].lost]
         skipped = self._calls.all_of({"SkipStep": lost, "FinishStep": healthy}, STEP_MS / 1000 + 5)
         try:
             refused = [reply.message for reply in skipped.values() if not reply.complete and not reply.missing]
             if refused:
                 raise CannotRestore("; ".join(refused))
-            self._serve(skipped, boundary, [one for one in self._group if self._stands_at(one, boundary)])
+            self._serve(skipped, boundary, [one for one in self._group if self._is_at(one, boundary)])
         except CannotRestore as error:
             self._not_forward = f"no roll-forward to boundary {boundary}: {error}"
             print(f"jitc-proxyd: {self._not_forward}", file=sys.stderr)
             return False
         return True
 
-    def all_stood_at(self, boundary: int) -> bool:
-        """Whether it was the newest boundary of every rank, so that none has run on from it."""
-        return all(one.prepared == boundary for one in self._standings.values())
+    def all_were_at(self, boundary: int) -> bool:
+        """Whether it was the newest boundary of every rank, so that no rank has run on from it."""
+        return all(one.prepared == boundary for one in self._positions.values())
 
     def replace(self, session: Session, holder: Session, ordinals: set[int], boundary: int) -> None:
-        """All ranks are restored to the boundary. The session takes these blocks as the holder has them there."""
+        """The session takes these blocks as the holder has them. All ranks are restored to the boundary already."""
         own = {(row.ordinal, row.bytes): row.hash for row in self._rows(session, boundary)}
         wanted = [
             row
@@ -92,7 +97,7 @@ class Restore:
         self._serve(whole | {session.number: reply}, boundary, [holder])
 
     def _serve(self, replies: dict[int, Any], boundary: int, holders: list[Session]) -> None:
-        """What a rank misses comes from a rank that has it."""
+        """Brings each missing block from a rank that has it."""
         self.bytes += sum(reply.bytes for reply in replies.values())
         tables: dict[int, list[Block]] = {}
         for session in self._group:
@@ -104,7 +109,7 @@ class Restore:
                 served = plan(missing, tables[peer.number])
                 if served.pairs:
                     linked = replies[session.number].links and replies[peer.number].links
-                    self._move(Trip(peer, session, served, boundary, self._epoch), linked)
+                    self._move(BlockTransfer(peer, session, served, boundary, self._epoch), linked)
                 missing = served.unserved
                 if not missing:
                     break
@@ -116,22 +121,22 @@ class Restore:
                     f"other rank and by no whole copy at boundary {boundary}{damaged and f'; {damaged}'}"
                 )
             if damaged:
-                self._roads.note(f"{session.label()}, boundary {boundary}: {damaged}; other ranks had the content")
+                self._transfers.note(f"{session.label()}, boundary {boundary}: {damaged}; other ranks had the content")
 
-    def _stands_at(self, session: Session, boundary: int) -> bool:
-        """Whether its memory is that of the boundary; a lost rank that skipped a step makes the boundary later."""
-        standing = self._standings[session.number]
-        return not standing.lost or standing.prepared >= boundary
+    def _is_at(self, session: Session, boundary: int) -> bool:
+        """Whether its memory is that of the boundary; a lost rank that skipped a step only gets there later."""
+        position = self._positions[session.number]
+        return not position.lost or position.prepared >= boundary
 
-    def _move(self, trip: Trip, linked: bool) -> None:
+    def _move(self, transfer: BlockTransfer, linked: bool) -> None:
         try:
-            self._roads.move(trip, linked)
-        except NoRoad as error:
+            self._transfers.move(transfer, linked)
+        except TransferFailed as error:
             raise CannotRestore(str(error)) from None
-        self.bytes += trip.bytes
+        self.bytes += transfer.bytes
 
     def _held(self, peer: Session, reply: Any, boundary: int) -> list[Block]:
-        """The peer's blocks at the boundary without those that it misses itself."""
+        """The peer's blocks at the boundary, without those that it is missing itself."""
         absent = {row.address for row in reply.missing}
         return [_block(row) for row in self._rows(peer, boundary) if row.address not in absent]
 
@@ -146,7 +151,7 @@ class Restore:
 
 
 def _damaged(missing: list[Any]) -> str:
-    """Kept copies that were not what they were made as; empty when there is none."""
+    """Names the copies that were found damaged; empty when there are none."""
     rows = [row for row in missing if row.copied]
     if not rows:
         return ""

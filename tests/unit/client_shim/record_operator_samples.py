@@ -2,9 +2,9 @@
 
     record_operator_samples.py FILE
 
-FILE: queries of PyTorch's own samples, from JITC_TEST_RECORD=FILE bench/operator_coverage.py --stand-in (ten minutes);
-those of operator_programs.py are added. The stand-in of the device (native/loop.cpp) writes down the queries that it
-answered. Of each operator some are kept that differ in what their arguments are.
+FILE: queries of PyTorch's own samples, from JITC_TEST_RECORD=FILE tests/operators/operator_coverage.py --stand-in (ten
+minutes); those of operator_programs.py are added. The stand-in of the device (native/loop.cpp) writes down the queries
+that it answered. Of each operator some are kept that differ in what their arguments are.
 """
 
 from __future__ import annotations

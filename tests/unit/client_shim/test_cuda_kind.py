@@ -37,7 +37,7 @@ def cudnn() -> bool:
 def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cudnn: bool) -> Iterator[Service]:
     monkeypatch.setattr(SoftwareBackend, "device", "cuda")
     monkeypatch.setattr(software, "GpuFacts", partial(GpuFacts, cudnn=cudnn))
-    one = Service(Config(socket=str(tmp_path / "s"), gpus=1, snapshot_bytes=1 << 30, threads=1))
+    one = Service(Config(socket=str(tmp_path / "s"), gpus=1, snapshot_bytes=1 << 30, threads=1, validate_every=0))
     try:
         one.start()
         yield one

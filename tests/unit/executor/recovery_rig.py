@@ -1,4 +1,4 @@
-"""A recovery of ranks that are driven by hand, with the service's own decision, restore and roads."""
+"""A recovery of ranks that are driven by hand, with the service's own decision, restore and transfers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from executor_rank import Rank
 from google.protobuf.message_factory import GetMessageClass
 
 from jitc.proxy.common.executor import ExecutorError
-from jitc.proxy.recovery.decide import Kind, Standing, decide
+from jitc.proxy.recovery.decide import Kind, RankPosition, decide
 from jitc.proxy.recovery.restore.restore import CannotRestore, Restore
-from jitc.proxy.recovery.restore.transfer import Roads
+from jitc.proxy.recovery.restore.transfer import Transfers
 from jitc.proxy.worker.json_codec import from_document, to_document
 from jitc.v1 import worker_pb2
 
@@ -72,22 +72,22 @@ class Recoveries:
             return str(error)
 
     def _restore(self, positions: dict[int, dict[str, Any]], lost: set[int], peer_mode: bool) -> None:
-        standings = {
-            number: Standing(**{name: one[name] for name in ("prepared", "begun", "executed")}, lost=number in lost)
+        positions = {
+            number: RankPosition(**{name: one[name] for name in ("prepared", "begun", "executed")}, lost=number in lost)
             for number, one in positions.items()
         }
         group: Any = [
-            SimpleNamespace(number=n, gpu=n - 1, label=lambda n=n: f"rank {n - 1}") for n in sorted(standings)
+            SimpleNamespace(number=n, gpu=n - 1, label=lambda n=n: f"rank {n - 1}") for n in sorted(positions)
         ]
         calls: Any = self.calls
-        roads = Roads(calls, lambda ranks: 4096 * ranks)
-        restore = Restore(calls, roads, group, standings, self.epoch)
-        decision = decide(standings, peer_mode)
+        transfers = Transfers(calls, lambda ranks: 4096 * ranks)
+        restore = Restore(calls, transfers, group, positions, self.epoch)
+        decision = decide(positions, peer_mode)
         if decision.kind is Kind.ROLL_FORWARD and not restore.forward(decision.boundary):
-            decision = decide(standings, peer_mode, forward_failed=True)
+            decision = decide(positions, peer_mode, forward_failed=True)
         if decision.kind is Kind.ROLL_BACK:
             restore.back(decision.boundary)
-        self.boundary, self.notes = decision.boundary, roads.notes
+        self.boundary, self.notes = decision.boundary, transfers.notes
 
     def resume(self) -> None:
         for one in self.ranks:

@@ -1,6 +1,6 @@
 """Kept state of two ranks of which one bit has changed: a peer gives it back, or the recovery names what is lost.
 
-The decision, the restore and the roads are the service's own. See test_damage.py for one rank alone.
+The decision, the restore and the transfers are the service's own. See test_damage.py for one rank alone.
 """
 
 from __future__ import annotations

@@ -14,11 +14,11 @@ from typing import Any
 from interpose_fake import Cuda, Recorded
 
 from jitc.interpose.generator.blas_visitor import identifier
-from jitc.interpose.spec.cudnn import functions as cudnn
+from jitc.interpose.spec.cudnn.functions import CUDNN
 from jitc.ops import dnn as ops_dnn
 
 _OBJECT, _INVOCATION, _SLOT, _TENSOR = map(struct.Struct, ("<II", "<II", "<QII", "<q16sII"))
-_FUNCTIONS = {identifier(function.name): function.name for function in cudnn.API.functions}
+_FUNCTIONS = {identifier(function.name): function.name for function in CUDNN.functions}
 
 Slot = tuple[str, Any]
 

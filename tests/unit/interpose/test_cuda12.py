@@ -12,8 +12,8 @@ from interpose_fake import Cuda
 from interpose_symbols import defined
 
 from jitc.interpose.generator.wrappers_visitor import APIS
-from jitc.interpose.spec.cudart import cuda12 as cudart_12
-from jitc.interpose.spec.device import properties as device_prop
+from jitc.interpose.spec.cudart import cuda12
+from jitc.interpose.spec.device import properties
 
 FUNCTIONS = {f.name: f for f in APIS[0].functions}
 
@@ -23,9 +23,9 @@ class ChannelDesc(ctypes.Structure):
 
 
 def test_they_are_served_by_the_same_functions() -> None:
-    for name in cudart_12.CUDA12:
+    for name in cuda12.CUDA12:
         assert name in FUNCTIONS
-    variants = [name for name in FUNCTIONS if name.endswith(cudart_12.PER_THREAD_SUFFIXES)]
+    variants = [name for name in FUNCTIONS if name.endswith(cuda12.PER_THREAD_SUFFIXES)]
     assert len(variants) > 70
     for name in variants:
         base = FUNCTIONS[name.rpartition("_")[0]]
@@ -74,7 +74,7 @@ def test_the_runtime_version_is_that_of_the_programs_library(gpu: Cuda) -> None:
 
 @pytest.mark.parametrize("version", [12, 13])
 def test_members_of_the_properties_do_not_overlap(version: int) -> None:
-    layout = device_prop.layout(version)
+    layout = properties.layout(version)
     ends = [one.offset + one.bytes * max(1, len(one.attributes)) for one in layout.members]
     starts = [one.offset for one in layout.members]
     assert all(end <= start for end, start in zip(ends[:-1], starts[1:], strict=True)) and ends[-1] <= layout.bytes

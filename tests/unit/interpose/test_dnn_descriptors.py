@@ -35,7 +35,7 @@ from interpose_dnn import (
 )  # fmt: skip
 from interpose_fake import Cuda
 
-from jitc.interpose.spec.cudnn import functions as cudnn
+from jitc.interpose.spec.cudnn.functions import CUDNN
 from jitc.interpose.spec.cudnn.shapes import ADVICE, KINDS
 from jitc.ops import generated_names as generated_ops
 
@@ -285,8 +285,8 @@ def test_an_answer_that_is_too_short_is_an_error(dnn: Dnn) -> None:
 
 
 def test_the_software_device_refuses_all_of_it(cuda: Cuda, capfd: pytest.CaptureFixture[str]) -> None:
-    served = [f.name for f in cudnn.API.functions if f.returns == "status" and f.kernels]
-    refused = [f.name for f in cudnn.API.functions if f.returns == "status" and f.policy == "Unsupported"]
+    served = [f.name for f in CUDNN.functions if f.returns == "status" and f.kernels]
+    refused = [f.name for f in CUDNN.functions if f.returns == "status" and f.policy == "Unsupported"]
     assert len(served) > 70 and len(refused) > 100
     nothing = [c_uint64(0)] * 32
     for name in (*served, *refused):

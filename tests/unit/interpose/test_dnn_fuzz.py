@@ -19,15 +19,15 @@ from interpose_dnn_ops import plan_of, sent, tensors_of
 from interpose_fake import Cuda
 
 from jitc.interpose.spec.api import Argument, Function
-from jitc.interpose.spec.cudnn import functions as cudnn
-from jitc.interpose.spec.cudnn import graph as cudnn_graph
+from jitc.interpose.spec.cudnn import graph
+from jitc.interpose.spec.cudnn.functions import CUDNN
 
 FIXED = settings(
     max_examples=150, derandomize=True, deadline=None, database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )  # fmt: skip
 CALLS = 120
-SERVED = sorted((f for f in cudnn.API.functions if f.returns == "status" and f.kernels), key=lambda f: f.name)
+SERVED = sorted((f for f in CUDNN.functions if f.returns == "status" and f.kernels), key=lambda f: f.name)
 MAKERS = [f for f in SERVED if f.name.startswith(("cudnnCreate", "cudnnBackendCreate"))]
 NUMBERS: dict[str, Any] = {
     "int": c_int32, "enum": c_int32, "uint": c_uint32, "size": c_size_t, "i64": c_int64, "u64": c_uint64,
@@ -37,11 +37,11 @@ NUMBERS: dict[str, Any] = {
 ROOM = 4096
 SMALL = [*range(-1, 6), 1, 2, 2, 3]
 CHOICES = {
-    "attribute": [201, 202, 300, 401, 751, 800, *cudnn_graph.ATTRIBUTES.values()],
-    "type": [*cudnn_graph.ATTRIBUTE_TYPES, 3, 15, 1, 14, 30, 31],
-    "kind": [3, 4, *cudnn_graph.DESCRIPTORS.values()],
+    "attribute": [201, 202, 300, 401, 751, 800, *graph.ATTRIBUTES.values()],
+    "type": [*graph.ATTRIBUTE_TYPES, 3, 15, 1, 14, 30, 31],
+    "kind": [3, 4, *graph.DESCRIPTORS.values()],
 }
-POINTERS = cudnn_graph.ATTRIBUTES["VARIANT_PACK_DATA_POINTERS"]
+POINTERS = graph.ATTRIBUTES["VARIANT_PACK_DATA_POINTERS"]
 
 
 class Machine:
@@ -52,8 +52,8 @@ class Machine:
         self.memory = dnn.gpu.malloc(64)
         self.kept: list[Any] = []
         plan = dnn.plan(dnn.graph_tensor(1, 1, by_value=True), dnn.graph_tensor(2, 4))
-        graph = [plan.value, dnn.pack({2: self.memory}).value, dnn.node(PACK, {1000: integers(1)}).value]
-        self.handles = {"none": [0, 3], "dnn": [dnn.handle.value], "backend": graph}
+        nodes = [plan.value, dnn.pack({2: self.memory}).value, dnn.node(PACK, {1000: integers(1)}).value]
+        self.handles = {"none": [0, 3], "dnn": [dnn.handle.value], "backend": nodes}
         self.attribute = 0
 
     def buffer(self, content: bytes = b"") -> Any:
@@ -133,8 +133,8 @@ def run(gpu: Cuda, number: int) -> Counter[tuple[str, int]]:
     chance, dnn = Random(number), Dnn(gpu)
     machine = Machine(dnn, chance)
     seen: Counter[tuple[str, int]] = Counter()
-    graph = list(cudnn_graph.GRAPH)
-    for function in [*MAKERS, *(chance.choice(graph if chance.random() < 0.4 else SERVED) for _ in range(CALLS))]:
+    backend = list(graph.GRAPH)
+    for function in [*MAKERS, *(chance.choice(backend if chance.random() < 0.4 else SERVED) for _ in range(CALLS))]:
         if chance.random() < 0.1:
             machine.answer()
         seen[function.name, machine.call(function)] += 1
@@ -145,7 +145,7 @@ def run(gpu: Cuda, number: int) -> Counter[tuple[str, int]]:
 @given(number=st.integers(0, 2**32 - 1))
 def test_any_program_gets_statuses(fresh: Cuda, number: int) -> None:
     statuses = {status for _, status in run(fresh, number)}
-    assert statuses <= {*cudnn_graph.STATUSES, -7}
+    assert statuses <= {*graph.STATUSES, -7}
     check(fresh)
 
 

@@ -28,6 +28,7 @@ def config(directory: Path, **changes: Any) -> Config:
     values: dict[str, Any] = {
         "socket": str(directory / "s"),
         "gpus": 2,
+        "validate_every": 0,
         "journal_bytes": 1 << 20,
         "snapshot_bytes": 1 << 20,
         "worker": [sys.executable, str(STANDIN)],

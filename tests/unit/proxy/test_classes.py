@@ -25,7 +25,7 @@ LATER = {
 
 
 def test_data_parallel_job() -> None:
-    own = Classes(volatile=frozenset({3, 4}), unique=frozenset({4}))
+    own = Classes(mutable=frozenset({3, 4}), rank_local=frozenset({4}))
     assert classify(EARLIER, LATER) == Finding({10: own, 11: own})
 
 
@@ -45,7 +45,7 @@ def test_steps_that_cannot_be_finished_alone(what: str, words: str) -> None:
 
 def test_live_blocks_that_come_and_go() -> None:
     later = LATER | {10: table(*LATER[10].rows[:3], row(9, "batch2-10"))}
-    assert classify(EARLIER, later).classes[10] == Classes(volatile=frozenset({3}), unique=frozenset())
+    assert classify(EARLIER, later).classes[10] == Classes(mutable=frozenset({3}), rank_local=frozenset())
     later = LATER | {10: table(*LATER[10].rows[:3], row(9, "made in the step", ""))}
     assert "64 bytes of its own" in classify(EARLIER, later).obstacle
 

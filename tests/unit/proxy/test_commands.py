@@ -17,6 +17,7 @@ from typing import Any
 import grpc
 import pytest
 from standin_client import Client
+from toolkit.documents import differences, example
 
 from jitc.proxy.commands import jitc as cli
 from jitc.proxy.commands import proxyd
@@ -139,6 +140,7 @@ def test_status_report_inject(daemon: Proxyd, capsys: pytest.CaptureFixture[str]
     code, out, _ = run(capsys, "status", "--json", *at)
     assert code == 0
     assert json.loads(out)["gpus"][0]["sessions"][0]["ops_executed"] == 2
+    assert differences(json.loads(out), example("jitc status --json")) == []
     assert run(capsys, "report", *at)[:2] == (0, "no recoveries so far\n")
     code, out, _ = run(capsys, "inject", "kill-worker", "--gpu", "0", *at)
     assert code == 0
@@ -147,7 +149,7 @@ def test_status_report_inject(daemon: Proxyd, capsys: pytest.CaptureFixture[str]
     recoveries: list[dict[str, Any]] = []
     while not recoveries:
         recoveries = json.loads(run(capsys, "report", "--json", *at)[1])["recoveries"]
-    assert {"cause", "decision", "gpu", "seconds", "phases", "bytes_restored"} <= recoveries[0].keys()
+    assert differences(recoveries, example("jitc report --json")["recoveries"]) == []
     assert recoveries[0]["bytes_from_peers"] == {"nccl": 0, "host": 0}
     assert recoveries[0]["notes"] == []
     assert "worker-death" in run(capsys, "report", *at)[1]
@@ -163,7 +165,7 @@ def test_a_report_tells_how_blocks_of_peers_came() -> None:
     }  # fmt: skip
     text = cli_text.report({"recoveries": [recovery], "validations": [], "divergences": []})
     assert "4.0 KiB restored (2.0 KiB from peers by host), 0.500 s" in text
-    numbers = "results that came out otherwise: 3, by up to 2e-06 of their size (0.01 is borne)"
+    numbers = "results that came out otherwise: 3, by up to 2e-06 of their size (0.01 is tolerated)"
     assert text.endswith(f"\n   {numbers}\n   NCCL did not work")
 
 
@@ -217,9 +219,9 @@ def test_every_option_is_in_the_documentation_and_no_other() -> None:
     assert known == set(re.findall(r"--[a-z]+(?:-[a-z]+)*", text))
 
 
-def test_places() -> None:
-    fault = cli.place("kill-worker", "boundary=0,phase=backward,skip=5")
+def test_triggers() -> None:
+    fault = cli.parse_trigger("kill-worker", "boundary=0,phase=backward,skip=5")
     assert (fault.boundary, fault.armed_at_boundary, fault.phase, fault.skip) == (0, True, "backward", 5)
-    assert cli.place("sticky-error", "op=1234").sequence == 1234
-    assert cli.place("sticky-error", "after=100").operations == 100
-    assert not cli.place("sticky-error", None).armed_at_boundary
+    assert cli.parse_trigger("sticky-error", "op=1234").sequence == 1234
+    assert cli.parse_trigger("sticky-error", "after=100").operations == 100
+    assert not cli.parse_trigger("sticky-error", None).armed_at_boundary

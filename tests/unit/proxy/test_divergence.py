@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from real_client import RealClient
+from toolkit.documents import differences, example
 from toolkit.waiting import until
 
 from jitc.proxy.common.config import Config
@@ -109,7 +110,9 @@ class Ranks:
 
 @contextmanager
 def job(directory: Path, count: int, heal: bool = False, waits: bool = False) -> Iterator[Ranks]:
-    config = Config(socket=str(directory / "s"), gpus=count, snapshot_bytes=1 << 30, threads=1, heal_replicas=heal)
+    config = Config(
+        socket=str(directory / "s"), gpus=count, snapshot_bytes=1 << 30, threads=1, validate_every=0, heal_replicas=heal
+    )
     service = Service(config)
     try:
         service.start()
@@ -179,6 +182,7 @@ def test_the_odd_one_is_healed(tmp_path: Path, waits: bool, capfd: pytest.Captur
         assert found["odd"] == [ranks.label(2)]
         assert [one["rank"] for one in found["blocks"]] == [ranks.label(2)]
         ranks.until(lambda: "healed at boundary" in ranks.service.divergences()[0]["outcome"])
+        assert differences(ranks.service.divergences(), example("jitc report --json")["divergences"]) == []
         first, *others = ranks.parameters()
         assert others == [first] * 3
         recoveries = ranks.until(ranks.service.recoveries)  # more than one when the job was too fast at first

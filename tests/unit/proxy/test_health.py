@@ -22,7 +22,7 @@ from jitc.v1 import control_pb2
 
 #: Longer than a busy machine keeps a running worker from answering.
 SILENCE = 3.0
-Tell = Callable[[HealthEvent], None]
+Report = Callable[[HealthEvent], None]
 
 
 def started(one: Service) -> Iterator[Service]:
@@ -39,14 +39,14 @@ def watchful(tmp_path: Path) -> Iterator[Service]:
 
 
 @pytest.fixture
-def tells() -> list[Tell]:
+def reports() -> list[Report]:
     return []
 
 
 @pytest.fixture
-def monitored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tells: list[Tell]) -> Iterator[Service]:
-    """A service whose device has a monitoring: tells[0] is its voice."""
-    monkeypatch.setattr(SoftwareBackend, "watch", lambda self, tell: tells.append(tell))
+def monitored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reports: list[Report]) -> Iterator[Service]:
+    """A service whose device has a monitoring: reports[0] is its voice."""
+    monkeypatch.setattr(SoftwareBackend, "watch", lambda self, report: reports.append(report))
     yield from started(Service(config(tmp_path)))
 
 
@@ -84,11 +84,11 @@ def test_stopped_workers_are_replaced(watchful: Service) -> None:
 
 
 @pytest.mark.parametrize("cause", ["xid", "ecc-error"])
-def test_trouble_of_a_gpu_replaces_its_worker(monitored: Service, tells: list[Tell], cause: str) -> None:
+def test_an_unhealthy_gpu_replaces_its_worker(monitored: Service, reports: list[Report], cause: str) -> None:
     client = Client(monitored)
     work(client)
     before = [worker_of(monitored, gpu) for gpu in range(2)]
-    tells[0](HealthEvent(0, cause, "Xid 48 (double bit ECC error)"))
+    reports[0](HealthEvent(0, cause, "Xid 48 (double bit ECC error)"))
     client.send("add", value=1)
     one = recovery(monitored)
     assert (one["cause"], one["outcome"], one["message"]) == (cause, "recovered", "Xid 48 (double bit ECC error)")
@@ -98,17 +98,17 @@ def test_trouble_of_a_gpu_replaces_its_worker(monitored: Service, tells: list[Te
     client.close()
 
 
-def test_trouble_of_an_idle_gpu(monitored: Service, tells: list[Tell]) -> None:
+def test_an_unhealthy_idle_gpu(monitored: Service, reports: list[Report]) -> None:
     before = worker_of(monitored, 1)
-    tells[0](HealthEvent(1, "xid", "Xid 62"))
+    reports[0](HealthEvent(1, "xid", "Xid 62"))
     wait_until(monitored, lambda: worker_of(monitored, 1) not in (None, before))
     assert monitored.recoveries() == []
 
 
-def test_lost_gpu_is_told(monitored: Service, tells: list[Tell]) -> None:
+def test_lost_gpu_is_reported(monitored: Service, reports: list[Report]) -> None:
     client, other = Client(monitored), Client(monitored, 1)
     work(client)
-    tells[0](HealthEvent(0, "device-lost", "Xid 79 (GPU has fallen off the bus)", lost=True))
+    reports[0](HealthEvent(0, "device-lost", "Xid 79 (GPU has fallen off the bus)", lost=True))
     one = recovery(monitored)
     assert one["outcome"].startswith("given up: GPU 0 is lost: Xid 79")
     with pytest.raises(grpc.RpcError) as caught:

@@ -203,7 +203,7 @@ def test_worker_ends_with_its_session(service: Service) -> None:
 def test_attempts_count_only_without_progress() -> None:
     attempts = Attempts()
     for reached in range(50):
-        assert not attempts.interrupted((reached, 0))
+        assert not attempts.count_interruption((reached, 0))
     for _ in range(ATTEMPTS_WITHOUT_PROGRESS - 2):
-        assert not attempts.interrupted((3, 0))
-    assert attempts.interrupted((49, 0))
+        assert not attempts.count_interruption((3, 0))
+    assert attempts.count_interruption((49, 0))

@@ -18,18 +18,18 @@ from toolkit.waiting import until
 
 from jitc.proxy.common.config import Config
 from jitc.proxy.node.workers.worker import Worker
-from jitc.proxy.recovery.phases import Event, Timeline
+from jitc.proxy.recovery.phases import PhaseEvent, Timeline
 from jitc.proxy.service import Service
 
 pytestmark = pytest.mark.timeout(100)
 #: What begins a phase, and how long the phase takes about, in seconds.
 PHASES = {
     "fence": (None, 0.004),
-    "rebuild": (Event.FENCE, 0.2),
-    "decide": (Event.REBUILD, 0.001),
-    "restore": (Event.DECIDE, 0.006),
-    "resume": (Event.RESTORE, 0.004),
-    "replay": (Event.RESUME, 0.04),
+    "rebuild": (PhaseEvent.FENCE, 0.2),
+    "decide": (PhaseEvent.REBUILD, 0.001),
+    "restore": (PhaseEvent.DECIDE, 0.006),
+    "resume": (PhaseEvent.RESTORE, 0.004),
+    "replay": (PhaseEvent.RESUME, 0.04),
 }
 POINTS = 20
 QUICK = (5,)
@@ -38,7 +38,7 @@ STEPS = 4
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
-    config = Config(socket=str(tmp_path / "s"), gpus=2, snapshot_bytes=1 << 30, threads=1, hang_seconds=240, spares=2)
+    config = Config(socket=str(tmp_path / "s"), gpus=2, snapshot_bytes=1 << 30, threads=1, validate_every=0, spares=2)
     one = Service(config)
     try:
         one.start()
@@ -56,7 +56,7 @@ def train(ranks: list[RealClient]) -> None:
 class Second:
     """Kills a worker once, some time after the phase has begun."""
 
-    def __init__(self, service: Service, victim: int, begins: Event | None, delay: float) -> None:
+    def __init__(self, service: Service, victim: int, begins: PhaseEvent | None, delay: float) -> None:
         self.service, self.victim, self.begins, self.delay = service, victim, begins, delay
         self.fired = threading.Event()
         self.killed = 0
@@ -64,7 +64,7 @@ class Second:
     def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         fire, begin = Timeline.fire, Timeline.__init__
 
-        def fired(timeline: Timeline, event: Event) -> None:
+        def fired(timeline: Timeline, event: PhaseEvent) -> None:
             fire(timeline, event)
             if event is self.begins:
                 self.arm()

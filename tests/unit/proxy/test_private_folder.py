@@ -16,7 +16,7 @@ from standin_client import config
 
 from jitc.proxy.common import rpc
 from jitc.proxy.common.paths import PROTOCOL_VERSION
-from jitc.proxy.node.socket_lock import Place, SocketInUse
+from jitc.proxy.node.socket_lock import SocketInUse, SocketLock
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 
@@ -27,8 +27,8 @@ NOBODY = 65534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
 
 
-def place(folder: Path) -> Place:
-    return Place(str(folder / "s"), folder / "s.d")
+def socket_lock(folder: Path) -> SocketLock:
+    return SocketLock(str(folder / "s"), folder / "s.d")
 
 
 def tree(folder: Path) -> dict[str, tuple[int, int]]:
@@ -49,13 +49,13 @@ def refused(folder: Path, words: str) -> None:
     """The claim is refused, and everything is as it was."""
     before = tree(folder)
     with pytest.raises(SocketInUse, match=words):
-        place(folder).claim()
+        socket_lock(folder).claim()
     assert tree(folder) == before
 
 
 def leave_behind(folder: Path) -> Path:
     """What a service that was killed leaves: marker, socket of a worker, images whole and in part."""
-    killed = place(folder)
+    killed = socket_lock(folder)
     killed.claim()
     images = folder / "s.d" / "images"
     (images / "held" / "3").mkdir(parents=True)
@@ -175,7 +175,7 @@ def test_a_file_of_somebody_in_our_folder(tmp_path: Path, name: str) -> None:
     stranger.write_text("precious")
     refused(tmp_path, f"holds '{name}', which no jitc-proxyd made")
     stranger.unlink()
-    one = place(tmp_path)
+    one = socket_lock(tmp_path)
     one.claim()
     one.release()
     assert not list(tmp_path.iterdir())
@@ -203,7 +203,7 @@ def test_the_sockets_folder_is_ours_alone_or_sticky(tmp_path: Path, mode: int, g
     if not good:
         refused(folder, "others can write to")
         return
-    one = place(folder)
+    one = socket_lock(folder)
     one.claim()
     one.release()
 
@@ -213,7 +213,7 @@ def test_the_sockets_folder_and_groups(tmp_path: Path) -> None:
     """A group may write where it is the user's own and nobody else is in it."""
     tmp_path.chmod(0o775)
     os.chown(tmp_path, -1, 0)
-    one = place(tmp_path)
+    one = socket_lock(tmp_path)
     one.claim()
     one.release()
     os.chown(tmp_path, -1, NOBODY)
@@ -229,7 +229,7 @@ def test_a_folder_on_the_way_that_everybody_can_write_to(tmp_path: Path) -> None
     below.parent.chmod(0o777)
     refused(below, f"everybody can write to {below.parent}")
     below.parent.chmod(0o1777)
-    one = place(below)
+    one = socket_lock(below)
     one.claim()
     one.release()
 
@@ -241,13 +241,13 @@ def test_links_on_the_way(tmp_path: Path) -> None:
     (tmp_path / "real" / "deep").mkdir()
     (tmp_path / "back").symlink_to("real/deep/..")
     for link in ("link", "back"):
-        one = place(tmp_path / link)
+        one = socket_lock(tmp_path / link)
         one.claim()
         assert (tmp_path / "real" / "s.d" / MARKER).exists()
         one.release()
     (tmp_path / "round").symlink_to("round")
     with pytest.raises(SocketInUse, match=r"cannot use|is no folder"):
-        place(tmp_path / "round").claim()
+        socket_lock(tmp_path / "round").claim()
 
 
 @as_root
@@ -257,7 +257,7 @@ def test_a_link_of_another_user_on_the_way(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("real")
     os.chown(tmp_path / "link", NOBODY, NOBODY, follow_symlinks=False)
     with pytest.raises(SocketInUse, match=f"another user made the link {tmp_path}/link"):
-        place(tmp_path / "link").claim()
+        socket_lock(tmp_path / "link").claim()
 
 
 # -- what is ours -------------------------------------------------------------------------------
@@ -266,7 +266,7 @@ def test_a_link_of_another_user_on_the_way(tmp_path: Path) -> None:
 def test_what_a_killed_service_left_is_taken_over(tmp_path: Path) -> None:
     folder = leave_behind(tmp_path)
     inode = folder.stat().st_ino
-    one = place(tmp_path)
+    one = socket_lock(tmp_path)
     one.claim()
     assert [path.name for path in folder.iterdir()] == [MARKER]
     assert folder.stat().st_ino == inode
@@ -292,7 +292,7 @@ def test_a_killed_command_is_followed_by_the_next(tmp_path: Path) -> None:
 
 def test_what_somebody_put_there_meanwhile_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With its folder, which is still known as ours."""
-    one = place(tmp_path)
+    one = socket_lock(tmp_path)
     one.claim()
     (tmp_path / "s.d" / "notes.txt").write_text("precious")
     (tmp_path / "s.d" / "images").mkdir()
@@ -307,7 +307,7 @@ def test_what_somebody_put_there_meanwhile_stays(tmp_path: Path, capsys: pytest.
 
 
 def test_a_folder_that_somebody_removed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    one = place(tmp_path)
+    one = socket_lock(tmp_path)
     one.claim()
     shutil.rmtree(tmp_path / "s.d")
     one.release()
@@ -316,7 +316,7 @@ def test_a_folder_that_somebody_removed(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_what_has_been_put_in_its_place_is_not_touched(tmp_path: Path) -> None:
-    one = place(tmp_path)
+    one = socket_lock(tmp_path)
     one.claim()
     (tmp_path / "s.d").rename(tmp_path / "moved")
     (tmp_path / "victim").mkdir()
@@ -333,10 +333,10 @@ def test_what_has_been_put_in_its_place_is_not_touched(tmp_path: Path) -> None:
 def test_of_many_that_start_at_once_one_serves(tmp_path: Path) -> None:
     many = 8
     for _ in range(20):
-        start, won, lost = threading.Barrier(many), list[Place](), list[str]()
+        start, won, lost = threading.Barrier(many), list[SocketLock](), list[str]()
 
         def claim() -> None:
-            mine = place(tmp_path)
+            mine = socket_lock(tmp_path)
             start.wait(20)  # noqa: B023 - joined below
             try:
                 mine.claim()

@@ -18,7 +18,16 @@ from jitc.proxy.service import Service
 
 @pytest.fixture
 def real(tmp_path: Path) -> Iterator[Service]:
-    one = Service(Config(socket=str(tmp_path / "s"), gpus=2, journal_bytes=64 << 20, snapshot_bytes=1 << 30, threads=1))
+    one = Service(
+        Config(
+            socket=str(tmp_path / "s"),
+            gpus=2,
+            journal_bytes=64 << 20,
+            snapshot_bytes=1 << 30,
+            threads=1,
+            validate_every=0,
+        )
+    )
     try:
         one.start()
         yield one
@@ -63,7 +72,9 @@ def test_state_comes_back(real: Service, kind: str, where: dict[str, Any]) -> No
 @pytest.fixture
 def impatient(tmp_path: Path) -> Iterator[Service]:
     """Three seconds: longer than a busy machine keeps a running worker from answering."""
-    config = Config(socket=str(tmp_path / "s"), gpus=2, snapshot_bytes=1 << 30, threads=1, hang_seconds=3)
+    config = Config(
+        socket=str(tmp_path / "s"), gpus=2, snapshot_bytes=1 << 30, threads=1, validate_every=0, hang_seconds=3
+    )
     one = Service(config)
     try:
         one.start()

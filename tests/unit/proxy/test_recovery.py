@@ -9,7 +9,7 @@ import grpc
 import pytest
 from standin_client import Client, wait_until
 
-from jitc.proxy.recovery.worker_calls import Calls, Interrupted
+from jitc.proxy.recovery.worker_calls import Interrupted, WorkerCalls
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 
@@ -107,16 +107,16 @@ def test_second_fault_during_a_recovery_restarts_it(service: Service, traps: int
 
 def test_second_fault_while_a_session_is_opened_again(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """The call had its effect, but nobody heard the answer."""
-    open_again, interrupted = Calls.one, list[str]()
+    open_again, interrupted = WorkerCalls.one, list[str]()
 
-    def one(calls: Calls, session: Any, method: str, *request: Any) -> Any:
+    def one(calls: WorkerCalls, session: Any, method: str, *request: Any) -> Any:
         reply = open_again(calls, session, method, *request)
         if method == "OpenSession" and not interrupted:
             interrupted.append(session.label())
             raise Interrupted("something happened during OpenSession")
         return reply
 
-    monkeypatch.setattr(Calls, "one", one)
+    monkeypatch.setattr(WorkerCalls, "one", one)
     client = Client(service)
     train(client)
     assert client.call("get")["value"] == 8

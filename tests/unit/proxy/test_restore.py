@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from jitc.proxy.recovery.decide import Standing
+from jitc.proxy.recovery.decide import RankPosition
 from jitc.proxy.recovery.restore.restore import CannotRestore, Restore
-from jitc.proxy.recovery.restore.transfer import Roads
+from jitc.proxy.recovery.restore.transfer import Transfers
 from jitc.proxy.recovery.worker_calls import Interrupted
 from jitc.v1 import worker_pb2
 
@@ -59,14 +59,14 @@ class Workers:
         )
 
 
-def restore(workers: Workers, lost: set[int], roads: Roads | None = None) -> Restore:
+def restore(workers: Workers, lost: set[int], transfers: Transfers | None = None) -> Restore:
     group: Any = [SimpleNamespace(number=n, gpu=n, label=lambda n=n: f"rank {n}") for n in (1, 2)]
-    standings = {one.number: Standing(prepared=3, begun=3, lost=one.number in lost) for one in group}
-    return Restore(workers, roads or roads_of(workers), group, standings, 7)  # type: ignore[arg-type]
+    positions = {one.number: RankPosition(prepared=3, begun=3, lost=one.number in lost) for one in group}
+    return Restore(workers, transfers or transfers_of(workers), group, positions, 7)  # type: ignore[arg-type]
 
 
-def roads_of(workers: Workers) -> Roads:
-    return Roads(workers, lambda ranks: 100 * ranks)  # type: ignore[arg-type]
+def transfers_of(workers: Workers) -> Transfers:
+    return Transfers(workers, lambda ranks: 100 * ranks)  # type: ignore[arg-type]
 
 
 def row(address: int, ordinal: int, content: int) -> Any:
@@ -115,8 +115,8 @@ def calls_after(workers: Workers, what: str) -> list[str]:
 def test_devices_that_can_move_blocks_do() -> None:
     missing = [row(9001, 1, 1), worker_pb2.BlockRow(address=9003, bytes=24, ordinal=3)]
     workers = Workers({2: missing}, links=(1, 2))
-    roads = roads_of(workers)
-    run = restore(workers, {2}, roads)
+    transfers = transfers_of(workers)
+    run = restore(workers, {2}, transfers)
     run.back(4)
     assert workers.asked[3:] == [("Send", 1), ("Receive", 2)]
     sent, received = workers.linked["Send"], workers.linked["Receive"]
@@ -127,41 +127,41 @@ def test_devices_that_can_move_blocks_do() -> None:
     for one in (sent, received):
         assert (one.epoch, one.path_bytes) == (7, 200) and one.path == sent.path and one.timeout_ms >= 20_000
     assert run.bytes == 32
-    assert roads.bytes == {"nccl": 32, "host": 0}
-    assert roads.notes == []
+    assert transfers.bytes == {"nccl": 32, "host": 0}
+    assert transfers.notes == []
 
 
 @pytest.mark.parametrize("links", [(1,), (2,)])
 def test_one_device_that_cannot_is_enough_for_the_host(links: tuple[int, ...]) -> None:
     workers = Workers({2: [row(9001, 1, 1)]}, links=links)
-    roads = roads_of(workers)
-    restore(workers, {2}, roads).back(4)
+    transfers = transfers_of(workers)
+    restore(workers, {2}, transfers).back(4)
     assert calls_after(workers, "BoundaryTable") == ["BoundaryTable", "Export", "Import"]
-    assert roads.bytes == {"nccl": 0, "host": 8}
-    assert roads.notes == []
+    assert transfers.bytes == {"nccl": 0, "host": 8}
+    assert transfers.notes == []
 
 
 @pytest.mark.parametrize("end", ["Send", "Receive"])
 def test_a_link_that_fails_costs_a_line_and_is_not_tried_again(end: str) -> None:
     workers = Workers({2: [row(9001, 1, 1)]}, incomplete=(end,), links=(1, 2))
-    roads = roads_of(workers)
-    restore(workers, {2}, roads).back(4)
+    transfers = transfers_of(workers)
+    restore(workers, {2}, transfers).back(4)
     assert calls_after(workers, "Send") == ["Send", "Receive", "Export", "Import"]
-    assert roads.bytes == {"nccl": 0, "host": 8}
+    assert transfers.bytes == {"nccl": 0, "host": 8}
     who = "rank 1" if end == "Send" else "rank 2"
-    assert roads.notes == [f"blocks of rank 2 came through the host: {who}: {end} did not work"]
+    assert transfers.notes == [f"blocks of rank 2 came through the host: {who}: {end} did not work"]
     workers.asked.clear()
-    restore(workers, {2}, roads).back(4)
+    restore(workers, {2}, transfers).back(4)
     assert calls_after(workers, "BoundaryTable") == ["BoundaryTable", "Export", "Import"]
 
 
 def test_after_a_link_that_was_interrupted_the_next_attempt_takes_the_host() -> None:
     workers = Workers({2: [row(9001, 1, 1)]}, links=(1, 2))
-    roads = roads_of(workers)
+    transfers = transfers_of(workers)
     workers.broken = ("Receive",)
     with pytest.raises(Interrupted):
-        restore(workers, {2}, roads).back(4)
+        restore(workers, {2}, transfers).back(4)
     workers.broken = ()
-    restore(workers, {2}, roads).back(4)
+    restore(workers, {2}, transfers).back(4)
     assert calls_after(workers, "Receive")[1:] == ["Rollback", "Rollback", "BoundaryTable", "Export", "Import"]
-    assert roads.bytes == {"nccl": 0, "host": 8}
+    assert transfers.bytes == {"nccl": 0, "host": 8}

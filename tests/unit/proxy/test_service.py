@@ -25,7 +25,7 @@ from jitc.proxy.common.config import (
     pinned_address,
 )
 from jitc.proxy.common.paths import PROTOCOL_VERSION
-from jitc.proxy.node.socket_lock import Place, SocketInUse
+from jitc.proxy.node.socket_lock import SocketInUse, SocketLock
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 
@@ -292,7 +292,7 @@ def test_a_slot_of_the_board_is_free_only_when_its_worker_let_it_go(service: Ser
 
 def test_a_directory_that_the_last_service_takes_away_is_not_locked(tmp_path: Path) -> None:
     path, directory = str(tmp_path / "s"), tmp_path / "s.d"
-    last, next_one = Place(path, directory), Place(path, directory)
+    last, next_one = SocketLock(path, directory), SocketLock(path, directory)
     last.claim()
     with pytest.raises(SocketInUse):
         next_one.claim()

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from jitc.proxy.common.state_machine import ImpossibleEvent, Machine
 from jitc.proxy.node.registry import SESSION_TABLE, SessionEvent, SessionState
 from jitc.proxy.node.workers.worker import WORKER_TABLE, WorkerEvent, WorkerState
-from jitc.proxy.recovery.decide import Decision, Kind, Standing, decide
+from jitc.proxy.recovery.decide import Decision, Kind, RankPosition, decide
 from jitc.proxy.recovery.limits import LOSSES_WITHOUT_PROGRESS, REPLAYS_OF_A_FAULT, Limits
-from jitc.proxy.recovery.phases import TABLE, Event, Phase, Timeline
+from jitc.proxy.recovery.phases import TABLE, Phase, PhaseEvent, Timeline
 from jitc.proxy.recovery.restore.block_match import ALIGNMENT, Block, plan
 
 
 @pytest.mark.parametrize(
     ("table", "states", "events"),
-    [(TABLE, Phase, Event), (SESSION_TABLE, SessionState, SessionEvent), (WORKER_TABLE, WorkerState, WorkerEvent)],
+    [(TABLE, Phase, PhaseEvent), (SESSION_TABLE, SessionState, SessionEvent), (WORKER_TABLE, WorkerState, WorkerEvent)],
 )
 def test_tables_refuse_what_they_do_not_list(table: dict, states: type, events: type) -> None:  # type: ignore[type-arg]
     reached = {next(iter(states))} | set(table.values())
@@ -40,43 +40,50 @@ def test_a_dead_worker_stays_dead() -> None:
 
 def test_timeline_follows_the_phases() -> None:
     timeline = Timeline(0.25)
-    for event in (Event.FENCE, Event.REBUILD, Event.FAULT, Event.FENCE, Event.REBUILD, Event.DECIDE):
+    for event in (
+        PhaseEvent.FENCE,
+        PhaseEvent.REBUILD,
+        PhaseEvent.FAULT,
+        PhaseEvent.FENCE,
+        PhaseEvent.REBUILD,
+        PhaseEvent.DECIDE,
+    ):
         timeline.fire(event)
     with pytest.raises(ImpossibleEvent):
-        timeline.fire(Event.RESUME)
-    for event in (Event.RESTORE, Event.RESUME, Event.REPLAY):
+        timeline.fire(PhaseEvent.RESUME)
+    for event in (PhaseEvent.RESTORE, PhaseEvent.RESUME, PhaseEvent.REPLAY):
         timeline.fire(event)
     assert timeline.machine.state is Phase.DONE
     assert timeline.total() >= 0.25
 
 
-def standing(prepared: int, begun: int, lost: bool = False) -> Standing:
-    return Standing(prepared=prepared, begun=begun, lost=lost)
+def position(prepared: int, begun: int, lost: bool = False) -> RankPosition:
+    return RankPosition(prepared=prepared, begun=begun, lost=lost)
 
 
 @pytest.mark.parametrize(
     ("ranks", "peer_mode", "failed", "expected"),
     [
-        ([standing(4, 4), standing(4, 4, True)], True, False, Decision(Kind.ROLL_BACK, 4)),
-        ([standing(4, 5), standing(4, 4, True)], True, False, Decision(Kind.ROLL_FORWARD, 5)),
-        ([standing(4, 4), standing(4, 5, True)], True, False, Decision(Kind.ROLL_FORWARD, 5)),
-        ([standing(5, 5), standing(4, 5, True)], True, False, Decision(Kind.ROLL_FORWARD, 5)),
-        ([standing(5, 5), standing(4, 5, True)], False, False, Decision(Kind.ROLL_BACK, 4)),
-        ([standing(4, 5), standing(4, 4, True)], True, True, Decision(Kind.ROLL_BACK, 4)),
-        ([standing(4, 5, True), standing(4, 5, True)], True, False, Decision(Kind.ROLL_BACK, 4)),
-        ([standing(0, 0, True)], False, False, Decision(Kind.ROLL_BACK, 0)),
+        ([position(4, 4), position(4, 4, True)], True, False, Decision(Kind.ROLL_BACK, 4)),
+        ([position(4, 5), position(4, 4, True)], True, False, Decision(Kind.ROLL_FORWARD, 5)),
+        ([position(4, 4), position(4, 5, True)], True, False, Decision(Kind.ROLL_FORWARD, 5)),
+        ([position(5, 5), position(4, 5, True)], True, False, Decision(Kind.ROLL_FORWARD, 5)),
+        ([position(5, 5), position(4, 5, True)], False, False, Decision(Kind.ROLL_BACK, 4)),
+        ([position(4, 5), position(4, 4, True)], True, True, Decision(Kind.ROLL_BACK, 4)),
+        ([position(4, 5, True), position(4, 5, True)], True, False, Decision(Kind.ROLL_BACK, 4)),
+        ([position(0, 0, True)], False, False, Decision(Kind.ROLL_BACK, 0)),
     ],
 )
-def test_decision(ranks: list[Standing], peer_mode: bool, failed: bool, expected: Decision) -> None:
+def test_decision(ranks: list[RankPosition], peer_mode: bool, failed: bool, expected: Decision) -> None:
     assert decide(dict(enumerate(ranks)), peer_mode, failed) == expected
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 1), st.booleans()), min_size=1, max_size=4))
 def test_copies_always_allow_going_back(ranks: list[tuple[int, int, bool]]) -> None:
-    standings = {n: standing(prepared, prepared + ahead, lost) for n, (prepared, ahead, lost) in enumerate(ranks)}
-    decision = decide(standings, peer_mode=False)
+    positions = {n: position(prepared, prepared + ahead, lost) for n, (prepared, ahead, lost) in enumerate(ranks)}
+    decision = decide(positions, peer_mode=False)
     assert decision.kind is Kind.ROLL_BACK
-    assert all(decision.boundary <= one.prepared for one in standings.values())
+    assert all(decision.boundary <= one.prepared for one in positions.values())
 
 
 def test_blocks_are_matched_by_hash_then_place() -> None:
@@ -101,16 +108,16 @@ def test_transfers_never_overlap(sizes: list[int]) -> None:
 
 def test_a_fault_that_returns_is_handed_over() -> None:
     limits = Limits()
-    assert [limits.fault(1, 50) for _ in range(REPLAYS_OF_A_FAULT + 1)] == [False] * REPLAYS_OF_A_FAULT + [True]
-    assert not limits.fault(1, 51)
-    assert not limits.fault(1, 50)
+    assert [limits.count_fault(1, 50) for _ in range(REPLAYS_OF_A_FAULT + 1)] == [False] * REPLAYS_OF_A_FAULT + [True]
+    assert not limits.count_fault(1, 51)
+    assert not limits.count_fault(1, 50)
 
 
 def test_losses_count_only_without_progress() -> None:
     limits = Limits()
     for executed in range(20):
-        assert not limits.loss(1, (1, executed, executed))
-    given_up = [limits.loss(1, (1, 19, 19)) for _ in range(LOSSES_WITHOUT_PROGRESS)]
+        assert not limits.count_loss(1, (1, executed, executed))
+    given_up = [limits.count_loss(1, (1, 19, 19)) for _ in range(LOSSES_WITHOUT_PROGRESS)]
     assert given_up == [False] * (LOSSES_WITHOUT_PROGRESS - 1) + [True]
     limits.forget(1)
-    assert not limits.loss(1, (1, 19, 19))
+    assert not limits.count_loss(1, (1, 19, 19))

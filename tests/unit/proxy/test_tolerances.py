@@ -14,7 +14,7 @@ from standin_client import wait_until
 
 from jitc.proxy.common.config import Config
 from jitc.proxy.node.registry import Session
-from jitc.proxy.recovery.decide import Decision, Kind, Standing, decide
+from jitc.proxy.recovery.decide import Decision, Kind, RankPosition, decide
 from jitc.proxy.recovery.determinism.tolerance import LEAST, MOST, TIMES, UNKNOWN, Tolerances
 from jitc.proxy.recovery.limits import ASTRAY_BEFORE_OLDER, REPLAYS_ASTRAY, Limits
 from jitc.proxy.service import Service
@@ -64,29 +64,31 @@ def test_the_software_device_is_deterministic_but_for_noise() -> None:
 
 def test_replays_astray_are_counted_whatever_the_op() -> None:
     limits = Limits()
-    assert [limits.astray(1) for _ in range(REPLAYS_ASTRAY + 1)] == [False] * REPLAYS_ASTRAY + [True]
-    assert limits.leads_astray(1) and not limits.leads_astray(2)
-    limits.caught_up(1, 10)
-    assert not limits.astray(1) and not limits.leads_astray(1)
+    assert [limits.count_astray(1) for _ in range(REPLAYS_ASTRAY + 1)] == [False] * REPLAYS_ASTRAY + [True]
+    assert limits.prefers_older_boundary(1) and not limits.prefers_older_boundary(2)
+    limits.note_caught_up(1, 10)
+    assert not limits.count_astray(1) and not limits.prefers_older_boundary(1)
     assert ASTRAY_BEFORE_OLDER < REPLAYS_ASTRAY
 
 
-def standing(prepared: int, committed: int) -> Standing:
-    return Standing(prepared=prepared, begun=prepared, lost=False, committed=committed)
+def position(prepared: int, committed: int) -> RankPosition:
+    return RankPosition(prepared=prepared, begun=prepared, lost=False, committed=committed)
 
 
 @pytest.mark.parametrize(
     ("committed", "boundary"), [((6, 6), 6), ((7, 7), 7), ((6, 7), 7), ((0, 0), 7)], ids=str
 )  # fmt: skip
 def test_an_older_boundary_where_all_ranks_keep_it(committed: tuple[int, int], boundary: int) -> None:
-    ranks = {number: standing(7, one) for number, one in enumerate(committed)}
+    ranks = {number: position(7, one) for number, one in enumerate(committed)}
     assert decide(ranks, peer_mode=False, older=True) == Decision(Kind.ROLL_BACK, boundary)
     assert decide(ranks, peer_mode=False) == Decision(Kind.ROLL_BACK, 7)
 
 
 @pytest.fixture
 def noisy(tmp_path: Path) -> Iterator[Service]:
-    one = Service(Config(socket=str(tmp_path / "s"), gpus=1, snapshot_bytes=1 << 30, threads=1, noise=1))
+    one = Service(
+        Config(socket=str(tmp_path / "s"), gpus=1, snapshot_bytes=1 << 30, threads=1, validate_every=0, noise=1)
+    )
     try:
         one.start()
         yield one

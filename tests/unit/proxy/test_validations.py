@@ -11,6 +11,7 @@ import grpc
 import pytest
 from real_client import COUNTER, STATE, RealClient, expected, inject, reduce, states, together
 from standin_client import wait_until
+from toolkit.documents import differences, example
 
 from jitc.proxy.common import rpc
 from jitc.proxy.common.config import Config
@@ -23,9 +24,8 @@ from jitc.v1 import control_pb2
 
 @pytest.fixture
 def real(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Service]:
-    config = Config(
-        socket=str(tmp_path / "s"), gpus=2, snapshot_bytes=1 << 30, threads=1, **getattr(request, "param", {})
-    )
+    changes = {"validate_every": 0} | getattr(request, "param", {})
+    config = Config(socket=str(tmp_path / "s"), gpus=2, snapshot_bytes=1 << 30, threads=1, **changes)
     one = Service(config)
     try:
         one.start()
@@ -44,28 +44,29 @@ def test_one_rank(real: Service) -> None:
     client = RealClient(real)
     client.start()
     client.step(STATE)
-    ticket, steps = real.validate(0), 1
-    while not ticket.done.is_set():
+    pending, steps = real.validate(0), 1
+    while not pending.done.is_set():
         client.step(STATE)
         client.read(*STATE)
         steps += 1
-    assert (ticket.document["outcome"], ticket.document["gpus"]) == ("identical", [0]), ticket.document
-    assert ticket.document["blocks"] > 0
+    assert (pending.document["outcome"], pending.document["gpus"]) == ("identical", [0]), pending.document
+    assert pending.document["blocks"] > 0
     assert client.read(*STATE) == expected(steps)
     assert real.recoveries() == []
-    assert real.validations() == [ticket.document]
+    assert real.validations() == [pending.document]
+    assert differences(real.validations(), example("jitc report --json")["validations"]) == []
     client.close()
 
 
 def test_ranks_stop_together(real: Service) -> None:
     ranks, steps = together(real), 0
-    ticket = real.validate(1)
-    while not ticket.done.is_set():
+    pending = real.validate(1)
+    while not pending.done.is_set():
         minibatch(ranks)
         states(ranks)
         steps += 1
-    assert (ticket.document["outcome"], ticket.document["gpus"]) == ("identical", [0, 1]), ticket.document
-    assert len(ticket.document["sessions"]) == 2
+    assert (pending.document["outcome"], pending.document["gpus"]) == ("identical", [0, 1]), pending.document
+    assert len(pending.document["sessions"]) == 2
     assert states(ranks) == [(expected(steps), (2**steps % 2**32).to_bytes(4, "little"))] * 2
     assert real.recoveries() == []
     for client in ranks:
@@ -93,14 +94,14 @@ def test_a_worker_lost_in_between(real: Service) -> None:
     ranks = together(real)
     minibatch(ranks)
     states(ranks)
-    ticket, steps = real.validate(0), 1
+    pending, steps = real.validate(0), 1
     inject(ranks[1], "kill-worker", operations=3)
-    while not ticket.done.is_set():
+    while not pending.done.is_set():
         minibatch(ranks)
         states(ranks)
         steps += 1
-    assert not ticket.refusal
-    assert ticket.document["outcome"] != "different", ticket.document
+    assert not pending.refusal
+    assert pending.document["outcome"] != "different", pending.document
     assert states(ranks) == [(expected(steps), (2**steps % 2**32).to_bytes(4, "little"))] * 2
     wait_until(real, lambda: len(real.recoveries()) == 1)
     assert real.recoveries()[0]["cause"] == "worker-death"
@@ -115,14 +116,14 @@ def test_a_rank_stops_before_the_end_of_a_recovery_is_handled(real: Service, mon
     """
     handle, asked, withheld, stopped = Coordinator._handle, threading.Event(), threading.Event(), threading.Event()
 
-    def late(self: Coordinator, happening: Any) -> None:
-        if isinstance(happening, RecoveryEnded) and not stopped.is_set():
+    def late(self: Coordinator, event: Any) -> None:
+        if isinstance(event, RecoveryEnded) and not stopped.is_set():
             withheld.set()
-            return self._happenings.put(happening)
-        handle(self, happening)
-        if isinstance(happening, ValidationWanted):
+            return self._events.put(event)
+        handle(self, event)
+        if isinstance(event, ValidationWanted):
             asked.set()
-        if isinstance(happening, FaultReported) and happening.cause == VALIDATION and withheld.is_set():
+        if isinstance(event, FaultReported) and event.cause == VALIDATION and withheld.is_set():
             stopped.set()
         return None
 
@@ -131,15 +132,15 @@ def test_a_rank_stops_before_the_end_of_a_recovery_is_handled(real: Service, mon
     ranks = together(real)
     minibatch(ranks)
     states(ranks)
-    ticket, steps = real.validate(0), 1
+    pending, steps = real.validate(0), 1
     assert asked.wait(20)
     inject(ranks[1], "kill-worker", operations=3)
     while not stopped.is_set():
         minibatch(ranks)
         states(ranks)
         steps += 1
-    assert ticket.done.wait(30)
-    assert ticket.document["outcome"].startswith("interrupted"), ticket.document
+    assert pending.done.wait(30)
+    assert pending.document["outcome"].startswith("interrupted"), pending.document
     assert states(ranks) == [(expected(steps), (2**steps % 2**32).to_bytes(4, "little"))] * 2
     assert [one["cause"] for one in real.recoveries()] == ["worker-death"]
     for client in ranks:
@@ -160,10 +161,10 @@ def test_no_step_no_verdict(real: Service) -> None:
     client = RealClient(real)
     client.start()
     client.step(STATE)
-    ticket = real.validate(0)
+    pending = real.validate(0)
     with pytest.raises(grpc.RpcError, match="no verdict yet"):
         client.admin.Validate(control_pb2.ValidationRequest(gpu=0, wait_ms=1), timeout=30)
     client.close()
-    assert ticket.done.wait(20)
+    assert pending.done.wait(20)
     # Refused when the process was gone before its rank was asked.
-    assert ticket.refusal or ticket.document["outcome"].startswith("interrupted"), ticket.document
+    assert pending.refusal or pending.document["outcome"].startswith("interrupted"), pending.document

@@ -84,7 +84,7 @@ SERVICE = {
                                                                              "nvrtc", "cudnn")},
 }  # fmt: skip
 SOCKETS = ["", "/", "/tmp/", "/" + "x" * 90, "/tmp/a\nb", "/tmp/\udcff"]
-PLACES = [
+TRIGGERS = [
     "", "noon", "op", "op=", "op=0", "after=0", "op=-1", "op=1.5", "op=٣", f"op={LONG}", "op=9223372036854775808",
     "skip=5", "skip=0", "op=5,skip=0", "op=1,after=2", "op=1,op=2", "op=1,phase=copy", "after=3,boundary=1",
     "phase=", "phase=lunch", "phase=copy,phase=copy", "boundary=1,,phase=copy", "boundary=1 ,phase=copy",
@@ -327,7 +327,7 @@ def test_timeouts(capsys: pytest.CaptureFixture[str]) -> None:
         assert (code, "--timeout" in line) == (2, True), line
 
 
-@pytest.mark.parametrize("at", PLACES)
+@pytest.mark.parametrize("at", TRIGGERS)
 def test_places_that_are_none(at: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, line = outcome(capsys, cli.main, ["inject", "kill-worker", "--gpu", "0", "--at", at])
     assert (code, line.startswith("jitc: --at: ")) == (2, True), line

@@ -30,7 +30,7 @@ def entries() -> list[Any]:
 
 
 def moved(value: Any, device: str) -> Any:
-    """A copy of a sample's input, leaves of its own; for "cuda" CPU tensors stay where they are."""
+    """A copy of a sample's input, with leaves of its own; CPU tensors stay where they are for "cuda"."""
 
     def one(item: Any) -> Any:
         if isinstance(item, torch.Tensor):
@@ -51,7 +51,7 @@ def picked(op: Any) -> Iterator[Any]:
 
 
 def seeded(seed: int, action: Call) -> Any:
-    """Runs action with random numbers that follow from seed, also where op_db sets a seed itself."""
+    """Runs action with random numbers that follow from the seed, also where op_db sets a seed itself."""
     plain = torch.manual_seed
     torch.manual_seed = lambda given: plain(int(given) + seed)  # type: ignore[assignment]
     try:
@@ -98,7 +98,7 @@ def attempt(action: Call) -> tuple[Any, str | None]:
 
 
 def is_random(op: Any, samples: list[Any]) -> bool:
-    """Whether the CPU itself gives other values with other seeds (or leaves memory as it was)."""
+    """Whether the CPU itself gives other values with other seeds, or leaves memory as it was."""
     if "empty" in op.name:
         return True
     for seed, sample in enumerate(samples):

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from jitc.proxy.node.workers import processes as pids
+from jitc.proxy.node.workers import processes
 
 
 @pytest.fixture(params=["pidfd", "without"])
@@ -35,13 +35,13 @@ def child() -> Iterator[subprocess.Popen[str]]:
 
 @pytest.mark.usefixtures("kernel")
 def test_an_end_is_seen(child: subprocess.Popen[str]) -> None:
-    descriptor = pids.open_process(child.pid)
-    assert not pids.ended(descriptor)
-    pids.send(descriptor, child.pid, signal.SIGTERM)
-    assert pids.ends_within(descriptor, 20)
-    assert pids.ended(descriptor)
+    descriptor = processes.open_process(child.pid)
+    assert not processes.ended(descriptor)
+    processes.send(descriptor, child.pid, signal.SIGTERM)
+    assert processes.ends_within(descriptor, 20)
+    assert processes.ended(descriptor)
     assert child.wait() == -signal.SIGTERM
-    assert pids.ended(descriptor)
+    assert processes.ended(descriptor)
     os.close(descriptor)
 
 
@@ -49,18 +49,18 @@ def test_an_end_is_seen(child: subprocess.Popen[str]) -> None:
 def test_a_child_that_has_ended_and_one_that_never_was(child: subprocess.Popen[str]) -> None:
     child.kill()
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    descriptor = pids.open_process(child.pid)  # nobody has waited for it
-    assert pids.ends_within(descriptor, 20)
+    descriptor = processes.open_process(child.pid)  # nobody has waited for it
+    assert processes.ends_within(descriptor, 20)
     os.close(descriptor)
     child.wait()
     with pytest.raises(ProcessLookupError):
-        pids.open_process(child.pid)
+        processes.open_process(child.pid)
 
 
 @pytest.mark.usefixtures("kernel")
 def test_a_closed_descriptor_costs_nothing(child: subprocess.Popen[str]) -> None:
     before = {int(one) for one in os.listdir("/proc/self/fd")}
-    os.close(pids.open_process(child.pid))
+    os.close(processes.open_process(child.pid))
     for thread in [one for one in threading.enumerate() if one.name == "jitc-process"]:
         thread.join(20)
         assert not thread.is_alive()

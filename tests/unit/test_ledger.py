@@ -1,0 +1,83 @@
+"""The ledger: every claim names tests that exist, and its commits are entered from results, not by hand."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from toolkit.tree import ROOT
+
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import ledger
+
+HEAD = "| claim | software device | NVIDIA GPU | last run |\n|---|---|---|---|\n"
+ROWS = (
+    "| one | `tests/unit/test_layers.py` | not run | not recorded |",
+    "| two | the same; `test_words.py` | not run | abcdef1 2020-01-01 |",
+    "| three | `make demo` | not run | not recorded |",
+    "| slow | `tests/end_to_end/test_soak.py` | not run | abcdef1 2020-01-01; slow: not recorded |",
+)
+RESULTS = """<testsuites><testsuite name="{commit}" timestamp="2026-01-02T03:04:05.6+00:00">
+<testcase classname="tests.unit.test_layers" name="a"/><testcase classname="tests.unit.test_layers" name="b"/>
+<testcase classname="tests.unit.test_words" name="c">{words}</testcase>
+<testcase classname="tests.end_to_end.test_soak" name="d"/></testsuite></testsuites>"""
+
+
+@pytest.fixture
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "ledger.md"
+    path.write_text(HEAD + "\n".join(ROWS) + "\n\n| other | table |\n")
+    monkeypatch.setattr(ledger, "LEDGER", path)
+    return path
+
+
+def enter(monkeypatch: pytest.MonkeyPatch, folder: Path, words: str = "", commit: str = "1234567", *more: str) -> int:
+    (folder / "results.xml").write_text(RESULTS.format(words=words, commit=commit))
+    monkeypatch.setattr(sys, "argv", ["ledger.py", str(folder / "results.xml"), *more])
+    return ledger.main()
+
+
+def cells(page: Path) -> list[str]:
+    return [line.split(" | ")[-1].removesuffix(" |") for line in page.read_text().splitlines()[2:6]]
+
+
+def test_every_claim_names_tests_that_exist() -> None:
+    inside, seen = False, 0
+    for line in (ROOT / "docs" / "ledger.md").read_text().splitlines():
+        inside = line.startswith("| claim |") or (inside and line.startswith("|"))
+        if not inside or line.startswith(("| claim |", "|---")):
+            continue
+        row, seen = line.removesuffix(" |").split(" | "), seen + 1
+        assert len(row) == 4 and ledger.RUN.fullmatch(row[3]), line
+        named = ledger.names(row[1])
+        assert named or "the same" in row[1], line
+        assert all(name == "make demo" or ledger.files(name) for name in named), line
+    assert seen > 40
+
+
+def test_rows_whose_tests_passed_get_the_commit(page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert enter(monkeypatch, tmp_path) == 0
+    now = "1234567 2026-01-02"
+    assert cells(page) == [now, now, "not recorded", f"{now}; slow: not recorded"]
+    assert page.read_text().endswith("| other | table |\n")
+    assert enter(monkeypatch, tmp_path, "", "7654321", "--slow") == 0
+    later = "7654321 2026-01-02"
+    assert cells(page) == [later, later, "not recorded", f"{later}; slow: {later}"]
+
+
+@pytest.mark.parametrize("words", ["<failure/>", "<error/>", "<skipped/>"])
+def test_other_rows_stay(words: str, page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert enter(monkeypatch, tmp_path, words) == 0
+    assert cells(page)[:2] == ["1234567 2026-01-02", "abcdef1 2020-01-01"]
+
+
+@pytest.mark.parametrize("commit", ["1234567-dirty", "none", "pytest"])
+def test_results_without_a_commit_are_refused(
+    commit: str, page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = page.read_text()
+    assert enter(monkeypatch, tmp_path, "", commit) == 1
+    assert page.read_text() == before
+    assert "commit first" in capsys.readouterr().err
