@@ -66,7 +66,7 @@ def cpp_header() -> str:
         f" {flag(op.compared)}, {flag(op.resource)}}},\n"
         for op in table.OPS
     )
-    parts.append(_INFO_STRUCT.format(count=len(table.OPS), rows=rows))
+    parts.append(_INFO_STRUCT.format(count=len(table.OPS), rows=rows, ids=max(op.id for op in table.OPS) + 1))
     parts.append("}  // namespace jitc::ops\n")
     return "\n".join(parts)
 
@@ -101,10 +101,16 @@ struct OpInfo {{
 }};
 inline constexpr std::array<OpInfo, {count}> kOps{{{{
 {rows}}}}};
+/// Index into kOps by id, plus 1; 0: no such op. Ids are family << 8 | number, both small, so that a look-up needs no
+/// search.
+inline constexpr auto kIndices = [] {{
+  std::array<uint8_t, {ids}> indices{{}};
+  for (size_t at = 0; at < kOps.size(); ++at) indices[static_cast<size_t>(kOps[at].id)] = static_cast<uint8_t>(at + 1);
+  return indices;
+}}();
 constexpr const OpInfo* find(uint16_t id) {{
-  for (const auto& info : kOps)
-    if (static_cast<uint16_t>(info.id) == id) return &info;
-  return nullptr;
+  const uint8_t index = id < kIndices.size() ? kIndices[id] : 0;
+  return index ? &kOps[index - 1] : nullptr;
 }}
 """
 
@@ -120,9 +126,7 @@ def traits_header() -> str:
         for op in table.OPS
     )
     banner = _BANNER.replace("table.py", "traits.py")
-    return f"// {banner}\n" + _TRAITS.format(
-        enums=enums, count=len(table.OPS), ids=max(op.id for op in table.OPS) + 1, rows=rows, cases=cases
-    )
+    return f"// {banner}\n" + _TRAITS.format(enums=enums, count=len(table.OPS), rows=rows, cases=cases)
 
 
 def _traits_row(one: Traits) -> str:
@@ -155,15 +159,9 @@ struct OpTraits {{
 inline constexpr std::array<OpTraits, {count}> kOpTraits{{{{
 {rows}}}}};
 
-/// Place in kOps by id: ids are family << 8 | number, both small, so that a look-up needs no search.
-inline constexpr auto kPlaces = [] {{
-  std::array<uint8_t, {ids}> places{{}};
-  for (size_t at = 0; at < kOps.size(); ++at) places[static_cast<size_t>(kOps[at].id)] = static_cast<uint8_t>(at);
-  return places;
-}}();
 /// Of an op that find() in generated_ops.h knows.
-constexpr const OpInfo& info(OpId id) {{ return kOps[kPlaces[static_cast<size_t>(id)]]; }}
-constexpr const OpTraits& traits(OpId id) {{ return kOpTraits[kPlaces[static_cast<size_t>(id)]]; }}
+constexpr const OpInfo& info(OpId id) {{ return kOps[kIndices[static_cast<size_t>(id)] - 1]; }}
+constexpr const OpTraits& traits(OpId id) {{ return kOpTraits[kIndices[static_cast<size_t>(id)] - 1]; }}
 constexpr const OpTraits& traits(const OpInfo& info) {{ return traits(info.id); }}
 
 /// Calls handler.operator()<Op>() with the op's type; false: there is no such op.

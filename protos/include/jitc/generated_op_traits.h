@@ -95,15 +95,9 @@ inline constexpr std::array<OpTraits, 64> kOpTraits{{
     {Check::tensors, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // dnn_execute_try
 }};
 
-/// Place in kOps by id: ids are family << 8 | number, both small, so that a look-up needs no search.
-inline constexpr auto kPlaces = [] {
-  std::array<uint8_t, 2312> places{};
-  for (size_t at = 0; at < kOps.size(); ++at) places[static_cast<size_t>(kOps[at].id)] = static_cast<uint8_t>(at);
-  return places;
-}();
 /// Of an op that find() in generated_ops.h knows.
-constexpr const OpInfo& info(OpId id) { return kOps[kPlaces[static_cast<size_t>(id)]]; }
-constexpr const OpTraits& traits(OpId id) { return kOpTraits[kPlaces[static_cast<size_t>(id)]]; }
+constexpr const OpInfo& info(OpId id) { return kOps[kIndices[static_cast<size_t>(id)] - 1]; }
+constexpr const OpTraits& traits(OpId id) { return kOpTraits[kIndices[static_cast<size_t>(id)] - 1]; }
 constexpr const OpTraits& traits(const OpInfo& info) { return traits(info.id); }
 
 /// Calls handler.operator()<Op>() with the op's type; false: there is no such op.

@@ -934,10 +934,16 @@ inline constexpr std::array<OpInfo, 64> kOps{{
     {OpId::dnn_execute, "dnn_execute", sizeof(DnnExecute), true, false, true, false},
     {OpId::dnn_execute_try, "dnn_execute_try", sizeof(DnnExecuteTry), true, true, true, false},
 }};
+/// Index into kOps by id, plus 1; 0: no such op. Ids are family << 8 | number, both small, so that a look-up needs no
+/// search.
+inline constexpr auto kIndices = [] {
+  std::array<uint8_t, 2312> indices{};
+  for (size_t at = 0; at < kOps.size(); ++at) indices[static_cast<size_t>(kOps[at].id)] = static_cast<uint8_t>(at + 1);
+  return indices;
+}();
 constexpr const OpInfo* find(uint16_t id) {
-  for (const auto& info : kOps)
-    if (static_cast<uint16_t>(info.id) == id) return &info;
-  return nullptr;
+  const uint8_t index = id < kIndices.size() ? kIndices[id] : 0;
+  return index ? &kOps[index - 1] : nullptr;
 }
 
 }  // namespace jitc::ops
