@@ -1,8 +1,8 @@
 // Where the time of steps and boundaries goes, summed over a session's life, so that a slow step explains
 // itself.
 //
-// Called by: StepGate, BoundaryMaker and RowCopies in the dispatcher's thread (writing); Session::stats, from any
-// thread. Promise: a phase that ends early is counted up to there.
+// Called by: StepGate, BoundaryMaker and RowCopies in the dispatcher's thread (writing); Session::stats, from
+// any thread. Promise: a phase that ends early is counted up to there.
 #pragma once
 #include <atomic>
 #include <chrono>
