@@ -1,7 +1,7 @@
 // Injected faults that a GPU really has: kernels that do harm, and a stream that stands still.
 //
 // Promises: nothing is loaded or allocated before the first one is asked for; release() lets streams that
-// stand still go on. Called by: Device (inject.cpp), with its mutex held.
+// stand still go on. Called by: FaultInjector, with the device's mutex held.
 #pragma once
 #include <memory>
 #include <optional>

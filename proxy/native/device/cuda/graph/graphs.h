@@ -2,7 +2,7 @@
 //
 // A capture does not touch the program's streams: streams of its own take their place for as long as it
 // lasts, so that marks, queries and other work go on beside it. What is in a graph is therefore nothing but
-// the ops themselves, and the same is done again when a graph must be made again (place_graph.cpp).
+// the ops themselves, and the same is done again when a graph must be made again (graph_rebuild.h).
 // Called by: Device, with its mutex held and the context bound. All may throw OpError.
 #pragma once
 #include <cstdint>

@@ -7,7 +7,7 @@
 // transfer any more. NCCL's own error counts too; two workers on one GPU without an NCCL_HOSTID are one.
 //
 // Promise: one thread at a time is inside NCCL; an end that fails says so to the other one before anything
-// else. Called by: Device::move_blocks, in a thread of its own.
+// else. Called by: PeerLinks, in a thread of its own.
 #pragma once
 #include <chrono>
 #include <memory>
