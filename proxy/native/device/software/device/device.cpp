@@ -116,7 +116,7 @@ bool Device::restore(const Resources& resources, std::string& error) {
   } catch (const OpError& failure) {
     return error = failure.message, false;
   }
-  memory_.share_only(resources.host_ranges);
+  memory_.host_ranges().restore(resources.host_ranges);
   return memory_.restore(resources, error);
 }
 

@@ -68,7 +68,7 @@ void MemoryHandlers::info(const ops::MemoryInfo& op) {
 }
 
 void MemoryHandlers::register_host(const ops::HostRegister& op) {
-  if (!pinned_.find(op.address, op.bytes) || memory_.share(op.address, op.bytes) != kSuccess)
+  if (!pinned_.find(op.address, op.bytes) || memory_.host_ranges().add(op.address, op.bytes) != kSuccess)
     refuse_value(std::to_string(op.bytes) + " bytes at " + hex(op.address) +
                  ": not pinned memory of this session, or registered already");
   issuer_.done_in_place(op.header);
@@ -77,7 +77,8 @@ void MemoryHandlers::register_host(const ops::HostRegister& op) {
 
 void MemoryHandlers::unregister_host(const ops::HostUnregister& op) {
   issuer_.drain();  // what was given may still use it
-  if (memory_.unshare(op.address) != kSuccess) refuse_value(hex(op.address) + " is not registered");
+  if (memory_.host_ranges().remove(op.address) != kSuccess)
+    refuse_value(hex(op.address) + " is not registered");
   issuer_.done_in_place(op.header);
   issuer_.answer(op.header);
 }
