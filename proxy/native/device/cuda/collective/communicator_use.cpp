@@ -31,7 +31,7 @@ void Communicator::leave() {
   const Lock lock(mutex_);
   leaving_ = true;
   changed_.notify_all();
-  if (meeting_) meeting_->ring_own();
+  if (bootstrap_) bootstrap_->ring_own();
 }
 
 void Communicator::abort() {
@@ -40,7 +40,7 @@ void Communicator::abort() {
     aborted_ = true;
     owed_ = 0;
     changed_.notify_all();
-    if (meeting_) meeting_->ring_own();
+    if (bootstrap_) bootstrap_->ring_own();
   }
   tell_changed();
 }
@@ -69,7 +69,7 @@ void Communicator::wait_ready() {
     const Lock lock(mutex_);
     if (stage_ == Stage::ready) return;
     wanted_ = true;
-    if (meeting_) meeting_->want();
+    if (bootstrap_) bootstrap_->want();
   }
   const Waiting waiting(context_.host);
   await_ready();  // with nothing locked at its end: the device's mutex comes first

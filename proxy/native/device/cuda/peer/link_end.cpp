@@ -28,7 +28,7 @@ LinkEnd::LinkEnd(std::shared_ptr<Context> context, std::string nccl_path, Link l
       nccl_path_(std::move(nccl_path)),
       link_(std::move(link)),
       until_(Clock::now() + link_.limit),
-      meeting_(2, static_cast<uint32_t>(rank())) {}
+      bootstrap_(2, static_cast<uint32_t>(rank())) {}
 
 LinkEnd::~LinkEnd() {
   if (!stream_) return;
@@ -38,7 +38,7 @@ LinkEnd::~LinkEnd() {
 
 void LinkEnd::open() {
   std::string error;
-  if (!meeting_.map(link_.path, link_.path_bytes, error)) refuse_value(error);
+  if (!bootstrap_.map(link_.path, link_.path_bytes, error)) refuse_value(error);
   met_ = true;
 }
 
@@ -63,26 +63,26 @@ void LinkEnd::move(std::span<const MemoryRange> ranges) {
 
 void LinkEnd::check_going() const {
   if (Clock::now() > until_) refuse(kUnknown, "link", "the blocks are not there in time over NCCL");
-  if (meeting_.refused()) refuse(kUnknown, "link", "the other end of the link has given up");
+  if (bootstrap_.refused()) refuse(kUnknown, "link", "the other end of the link has given up");
   if (link_.cut()) throw Abandoned{};
 }
 
 NcclUniqueId LinkEnd::meet() {
-  const uint64_t token = Meeting::fresh_token();
-  meeting_.arrive(token);
+  const uint64_t token = NcclBootstrap::fresh_token();
+  bootstrap_.arrive(token);
   NcclUniqueId id;
   std::vector<uint64_t> tokens;
   for (;;) {
-    const uint32_t seen = meeting_.doorbell();
-    const auto present = meeting_.present();
-    if (link_.sends && present && !meeting_.refused()) {
+    const uint32_t seen = bootstrap_.doorbell();
+    const auto present = bootstrap_.present();
+    if (link_.sends && present && !bootstrap_.refused()) {
       settle(nccl_->get_unique_id(&id));
-      meeting_.publish(id, *present);
+      bootstrap_.publish(id, *present);
       return id;
     }
-    if (!link_.sends && meeting_.read(token, id, tokens)) return id;
+    if (!link_.sends && bootstrap_.read(token, id, tokens)) return id;
     check_going();
-    meeting_.sleep(seen, kLook);
+    bootstrap_.sleep(seen, kLook);
   }
 }
 
@@ -147,7 +147,7 @@ void LinkEnd::take_leave() {
 }
 
 bool LinkEnd::give_up(std::chrono::milliseconds rest) {
-  if (met_) meeting_.refuse();
+  if (met_) bootstrap_.refuse();
   if (comm_) nccl_->abort(std::exchange(comm_, nullptr));
   if (!stream_) return true;
   const auto until = Clock::now() + rest;

@@ -1,10 +1,11 @@
 // One end of a link: a communicator of two ranks that lives for one transfer of blocks between the devices of
 // two workers.
 //
-// The ends find each other in a shared segment (meeting.h), make NCCL's communicator, put all blocks on a
-// stream of their own as sends or receives in groups, and wait until the stream is through. The communicator
-// does not block, so every wait sees the time limit, an end that has refused, and that nobody wants the
-// transfer any more. NCCL's own error counts too; two workers on one GPU without an NCCL_HOSTID are one.
+// The ends find each other in a shared segment (nccl_bootstrap.h), make NCCL's communicator, put all blocks
+// on a stream of their own as sends or receives in groups, and wait until the stream is through. The
+// communicator does not block, so every wait sees the time limit, an end that has refused, and that nobody
+// wants the transfer any more. NCCL's own error counts too; two workers on one GPU without an NCCL_HOSTID are
+// one.
 //
 // Promise: one thread at a time is inside NCCL; an end that fails says so to the other one before anything
 // else. Called by: PeerLinks, in a thread of its own.
@@ -16,8 +17,8 @@
 #include <vector>
 
 #include "device/backend.h"
-#include "device/cuda/collective/meeting.h"
 #include "device/cuda/collective/nccl.h"
+#include "device/cuda/collective/nccl_bootstrap.h"
 #include "device/cuda/device/context.h"
 
 namespace jitc::cuda {
@@ -60,7 +61,7 @@ class LinkEnd {
   const std::string nccl_path_;
   const Link link_;
   const Clock::time_point until_;
-  Meeting meeting_;
+  NcclBootstrap bootstrap_;
   bool met_ = false;  // the segment is there
   const Nccl* nccl_ = nullptr;
   NcclComm comm_ = nullptr;

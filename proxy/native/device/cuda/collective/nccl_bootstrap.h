@@ -4,7 +4,7 @@
 // It carries: who is there, who wants the communicator now, NCCL's unique id, and the colors of splits.
 // A rank that comes is there under a token of its own. Rank 0 publishes an id for exactly one set of tokens,
 // so that an attempt that was given up (a fence between two runs of one epoch) cannot be mixed with the next.
-// Promises: a rank writes only its own seat (rank 0 also whom an id is for); nothing waits but sleep(). Words
+// Promises: a rank writes only its own slot (rank 0 also whom an id is for); nothing waits but sleep(). Words
 // are sequentially consistent: this is no hot path, and the order of what is published is what makes it
 // right. Called by: Communicator, LinkEnd.
 #pragma once
@@ -24,14 +24,14 @@ namespace jitc::cuda {
 
 using device::SplitPost;
 
-class Meeting {
+class NcclBootstrap {
  public:
   /// Of the file.
   static uint64_t bytes(uint32_t ranks) { return device::SharedSegment::size_for(content(ranks)); }
   /// Never the same twice, also not in another worker.
   static uint64_t fresh_token();
 
-  Meeting(uint32_t ranks, uint32_t rank) : ranks_(ranks), rank_(rank) {}
+  NcclBootstrap(uint32_t ranks, uint32_t rank) : ranks_(ranks), rank_(rank) {}
   /// Maps the file, or private memory when path is empty; false with the reason.
   bool map(const std::string& path, uint64_t size, std::string& error);
   /// The segment of a communicator. Throws OpError, Abandoned: device/common/shared_segment.h.
@@ -45,7 +45,7 @@ class Meeting {
   void arrive(uint64_t token);
   /// It is not, unless it came again under another token.
   void leave(uint64_t token);
-  /// It will not come (any more), whatever the others do: for a meeting that nobody joins twice.
+  /// It will not come (any more), whatever the others do: for a bootstrap that nobody joins twice.
   void refuse() { arrive(kRefused); }
   /// A rank has refused.
   bool refused() const;
@@ -66,12 +66,12 @@ class Meeting {
   std::vector<uint32_t> missing(uint64_t round) const;
   SplitPost post_of(uint32_t rank, uint64_t round) const;
 
-  uint32_t doorbell() const { return seat(rank_).doorbell.rung(); }
-  void ring(uint32_t rank) const { seat(rank).doorbell.ring(); }
+  uint32_t doorbell() const { return slot(rank_).doorbell.rung(); }
+  void ring(uint32_t rank) const { slot(rank).doorbell.ring(); }
   void ring_own() const { ring(rank_); }
   void ring_all() const;
   /// Sleeps until own doorbell is no longer at seen, or for the time.
-  void sleep(uint32_t seen, int64_t microseconds) const { seat(rank_).doorbell.sleep(seen, microseconds); }
+  void sleep(uint32_t seen, int64_t microseconds) const { slot(rank_).doorbell.sleep(seen, microseconds); }
 
  private:
   static uint64_t content(uint32_t ranks);
@@ -80,7 +80,7 @@ class Meeting {
   struct Box {
     std::atomic<uint64_t> color_and_key, sequence;
   };
-  struct alignas(64) Seat {
+  struct alignas(64) RankSlot {
     device::Doorbell doorbell;
     std::atomic<uint64_t> token;          // 0: not there
     std::atomic<uint64_t> round;          // splits posted
@@ -95,7 +95,9 @@ class Meeting {
   };
 
   Head& head() const { return *reinterpret_cast<Head*>(memory_.data()); }
-  Seat& seat(uint32_t rank) const { return reinterpret_cast<Seat*>(memory_.data() + sizeof(Head))[rank]; }
+  RankSlot& slot(uint32_t rank) const {
+    return reinterpret_cast<RankSlot*>(memory_.data() + sizeof(Head))[rank];
+  }
 
   const uint32_t ranks_, rank_;
   device::SharedSegment memory_;

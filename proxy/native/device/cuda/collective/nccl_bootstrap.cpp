@@ -1,5 +1,5 @@
-// See meeting.h.
-#include "meeting.h"
+// See nccl_bootstrap.h.
+#include "nccl_bootstrap.h"
 
 #include <sys/random.h>
 
@@ -10,52 +10,52 @@ namespace {
 constexpr uint64_t kMagic = 0x6a6974636d656574;  // changes with the layout
 }  // namespace
 
-uint64_t Meeting::content(uint32_t ranks) { return sizeof(Head) + uint64_t{ranks} * sizeof(Seat); }
+uint64_t NcclBootstrap::content(uint32_t ranks) { return sizeof(Head) + uint64_t{ranks} * sizeof(RankSlot); }
 
-bool Meeting::map(const std::string& path, uint64_t size, std::string& error) {
+bool NcclBootstrap::map(const std::string& path, uint64_t size, std::string& error) {
   return memory_.map(path, size, content(ranks_), error);
 }
 
-uint64_t Meeting::fresh_token() {
+uint64_t NcclBootstrap::fresh_token() {
   uint64_t token = kNobody;
   while (token == kNobody || token == kRefused)
     if (getrandom(&token, sizeof token, 0) != sizeof token) token = kNobody;
   return token;
 }
 
-void Meeting::arrive(uint64_t token) {
-  seat(rank_).token.store(token);
+void NcclBootstrap::arrive(uint64_t token) {
+  slot(rank_).token.store(token);
   ring_all();
 }
 
-void Meeting::leave(uint64_t token) {
-  if (seat(rank_).token.compare_exchange_strong(token, 0)) ring_all();
+void NcclBootstrap::leave(uint64_t token) {
+  if (slot(rank_).token.compare_exchange_strong(token, 0)) ring_all();
 }
 
-void Meeting::refuse_absent() const {
+void NcclBootstrap::refuse_absent() const {
   for (uint32_t rank = 0; rank < ranks_; ++rank)
     if (memory_.absent(rank)) memory_.refuse_absent();
 }
 
-bool Meeting::refused() const {
+bool NcclBootstrap::refused() const {
   for (uint32_t rank = 0; rank < ranks_; ++rank)
-    if (seat(rank).token.load() == kRefused) return true;
+    if (slot(rank).token.load() == kRefused) return true;
   return false;
 }
 
-std::optional<std::vector<uint64_t>> Meeting::present() const {
+std::optional<std::vector<uint64_t>> NcclBootstrap::present() const {
   std::vector<uint64_t> tokens(ranks_);
   for (uint32_t rank = 0; rank < ranks_; ++rank)
-    if ((tokens[rank] = seat(rank).token.load()) == 0) return std::nullopt;
+    if ((tokens[rank] = slot(rank).token.load()) == 0) return std::nullopt;
   return tokens;
 }
 
-void Meeting::want() {
+void NcclBootstrap::want() {
   if (head().wanted.exchange(1) == 0) ring_all();
 }
-bool Meeting::wanted() const { return head().wanted.load() != 0; }
+bool NcclBootstrap::wanted() const { return head().wanted.load() != 0; }
 
-void Meeting::publish(const NcclUniqueId& id, const std::vector<uint64_t>& tokens) {
+void NcclBootstrap::publish(const NcclUniqueId& id, const std::vector<uint64_t>& tokens) {
   Head& to = head();
   to.edition.fetch_or(1);
   to.magic.store(kMagic);
@@ -64,12 +64,12 @@ void Meeting::publish(const NcclUniqueId& id, const std::vector<uint64_t>& token
     std::memcpy(&word, id.internal + i * 8, 8);
     to.id[i].store(word);
   }
-  for (uint32_t rank = 0; rank < ranks_; ++rank) seat(rank).published_for.store(tokens[rank]);
+  for (uint32_t rank = 0; rank < ranks_; ++rank) slot(rank).published_for.store(tokens[rank]);
   to.edition.fetch_add(1);
   ring_all();
 }
 
-bool Meeting::read(uint64_t token, NcclUniqueId& id, std::vector<uint64_t>& tokens) const {
+bool NcclBootstrap::read(uint64_t token, NcclUniqueId& id, std::vector<uint64_t>& tokens) const {
   const Head& from = head();
   const uint64_t edition = from.edition.load();
   if (edition == 0 || edition % 2 == 1 || from.magic.load() != kMagic) return false;
@@ -78,12 +78,12 @@ bool Meeting::read(uint64_t token, NcclUniqueId& id, std::vector<uint64_t>& toke
     std::memcpy(id.internal + i * 8, &word, 8);
   }
   tokens.resize(ranks_);
-  for (uint32_t rank = 0; rank < ranks_; ++rank) tokens[rank] = seat(rank).published_for.load();
+  for (uint32_t rank = 0; rank < ranks_; ++rank) tokens[rank] = slot(rank).published_for.load();
   return from.edition.load() == edition && tokens[rank_] == token;
 }
 
-uint64_t Meeting::post(const SplitPost& post) {
-  Seat& own = seat(rank_);
+uint64_t NcclBootstrap::post(const SplitPost& post) {
+  RankSlot& own = slot(rank_);
   const uint64_t posted = own.round.load();
   if (posted > 0 && own.boxes[(posted - 1) % 2].sequence.load() == post.sequence) return posted - 1;
   Box& box = own.boxes[posted % 2];
@@ -95,20 +95,20 @@ uint64_t Meeting::post(const SplitPost& post) {
   return posted;
 }
 
-std::vector<uint32_t> Meeting::missing(uint64_t round) const {
+std::vector<uint32_t> NcclBootstrap::missing(uint64_t round) const {
   std::vector<uint32_t> ranks;
   for (uint32_t rank = 0; rank < ranks_; ++rank)
-    if (seat(rank).round.load() <= round) ranks.push_back(rank);
+    if (slot(rank).round.load() <= round) ranks.push_back(rank);
   return ranks;
 }
 
-SplitPost Meeting::post_of(uint32_t rank, uint64_t round) const {
-  const Box& box = seat(rank).boxes[round % 2];
+SplitPost NcclBootstrap::post_of(uint32_t rank, uint64_t round) const {
+  const Box& box = slot(rank).boxes[round % 2];
   const uint64_t both = box.color_and_key.load();
   return {static_cast<int32_t>(both >> 32), static_cast<int32_t>(both & UINT32_MAX), box.sequence.load()};
 }
 
-void Meeting::ring_all() const {
+void NcclBootstrap::ring_all() const {
   for (uint32_t rank = 0; rank < ranks_; ++rank) ring(rank);
 }
 
