@@ -152,13 +152,13 @@ def ptxas() -> Path | None:
 
 @pytest.mark.skipif(ptxas() is None, reason="there is no ptxas (pip install triton)")
 @pytest.mark.parametrize("gpu", ["sm_75", "sm_90", "sm_100"])
-def test_kernels_that_do_harm_can_be_translated(gpu: str, tmp_path: Path) -> None:
-    source = (ROOT / "proxy" / "native" / "device" / "cuda" / "faults" / "harm.cpp").read_text()
-    (tmp_path / "harm.ptx").write_text(source.split('R"ptx(')[1].split(')ptx"')[0])
-    command = [str(ptxas()), f"--gpu-name={gpu}", "harm.ptx", "-o", "harm.cubin"]
+def test_fault_kernels_can_be_translated(gpu: str, tmp_path: Path) -> None:
+    source = (ROOT / "proxy" / "native" / "device" / "cuda" / "faults" / "fault_kernels.cpp").read_text()
+    (tmp_path / "fault_kernels.ptx").write_text(source.split('R"ptx(')[1].split(')ptx"')[0])
+    command = [str(ptxas()), f"--gpu-name={gpu}", "fault_kernels.ptx", "-o", "fault_kernels.cubin"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    code = (tmp_path / "harm.cubin").read_bytes()
+    code = (tmp_path / "fault_kernels.cubin").read_bytes()
     assert b"jitc_illegal_access" in code and b"jitc_endless_kernel" in code
 
 
@@ -172,7 +172,7 @@ def test_injected_faults_are_machine_code_where_there_is_a_compiler(program: Pat
     """The driver's own compiler is a library that containers may lack."""
     calls = run(program, "fault_sticky_illegal_access_on_request", tmp_path / "log")
     compiled = [call.args["name"] for call in calls if call.name == "nvrtcCreateProgram"]
-    assert sorted(compiled) == ["harm_kernel.cu", "hash_kernel.cu"]
+    assert sorted(compiled) == ["fault_kernels.cu", "hash_kernel.cu"]
     assert sum(call.name == "cuModuleLoadData" for call in calls) == 1
     calls = run(program, "fault_sticky_without_a_compiler", tmp_path / "other")
     assert not [call for call in calls if call.name == "nvrtcCreateProgram"]

@@ -198,12 +198,12 @@ bool Communicator::join(const NcclUniqueId& id, const std::vector<uint64_t>& tok
 }
 
 void Communicator::watch() {
-  const auto ended = [this] { return leaving_ || aborted_ || deserted_; };
+  const auto ended = [this] { return leaving_ || aborted_ || hang_injected_; };
   Lock lock(mutex_);
   while (!changed_.wait_for(lock, kWatch, ended)) {
     lock.unlock();
     const int found = result();
-    if (deserted_) return;
+    if (hang_injected_) return;
     refuse_result(found);
     lock.lock();
   }

@@ -104,7 +104,7 @@ class Communicator {
   void leave();
   void abort();
   /// Of one that is ready: NCCL's communicator is aborted while the others count on it. An injected fault.
-  void desert();
+  void inject_hang();
   /// After abort(): waits until nothing of it is in NCCL; false when that takes until then.
   bool settled(Clock::time_point until);
   bool over() const { return over_.load() || !keeper_.joinable(); }
@@ -176,8 +176,8 @@ class Communicator {
   bool wanted_ = false;
   bool inside_ = false;  // NCCL has something of it
   uint64_t splits_done_ = 0;
-  std::unique_ptr<NcclBootstrap> bootstrap_;                             // set once
-  std::atomic<bool> leaving_{false}, aborted_{false}, deserted_{false};  // set with mutex_ held
+  std::unique_ptr<NcclBootstrap> bootstrap_;                                  // set once
+  std::atomic<bool> leaving_{false}, aborted_{false}, hang_injected_{false};  // set with mutex_ held
 
   const Nccl* nccl_ = nullptr;  // set before the first stage that uses it
   std::mutex calls_;            // taken after mutex_ is let go

@@ -45,10 +45,10 @@ void Communicator::abort() {
   tell_changed();
 }
 
-void Communicator::desert() {
+void Communicator::inject_hang() {
   {
     const Lock lock(mutex_);
-    deserted_ = true;
+    hang_injected_ = true;
     changed_.notify_all();
   }
   drop();

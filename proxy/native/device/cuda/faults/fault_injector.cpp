@@ -12,26 +12,26 @@ bool FaultInjector::knows(std::string_view kind) {
 void FaultInjector::inject(std::string_view kind, const ops::OpHeader& op) {
   Stream* const found = streams_.find(op.stream);
   Stream& stream = found ? *found : streams_.legacy();
-  if (!harm_) harm_ = std::make_unique<Harm>(issuer_.context(), nvrtc_path_);
-  if (kind == "hung-collective") return desert(stream, as<ops::Collective>(op));
+  if (!kernels_) kernels_ = std::make_unique<FaultKernels>(issuer_.context(), nvrtc_path_);
+  if (kind == "hung-collective") return hang_collective(stream, as<ops::Collective>(op));
   if (kind == "illegal-access")
-    harm_->access_illegally(stream.own());
+    kernels_->access_illegally(stream.own());
   else
-    harm_->never_end(stream.own());
+    kernels_->never_end(stream.own());
   issuer_.submitted(stream, op);  // found out at this op, also when it needs nothing of its stream itself
 }
 
 /// What the others still need of this rank runs first, so that they all stop at this collective.
-void FaultInjector::desert(Stream& stream, const ops::Collective& op) {
+void FaultInjector::hang_collective(Stream& stream, const ops::Collective& op) {
   if (stream.diverted()) refuse_value("the collective is being captured into a graph");
   issuer_.drain();
-  collectives_.communicators().desert(op);
-  harm_->stand_still(stream.own());
+  collectives_.communicators().inject_hang(op);
+  kernels_->stand_still(stream.own());
   collectives_.skip(op.header.sequence);
 }
 
 void FaultInjector::release() {
-  if (harm_) harm_->release();
+  if (kernels_) kernels_->release();
 }
 
 }  // namespace jitc::cuda

@@ -10,7 +10,7 @@
 
 #include "device/cuda/collective/collective_handlers.h"
 #include "device/cuda/device/issuer.h"
-#include "harm.h"
+#include "fault_kernels.h"
 
 namespace jitc::cuda {
 
@@ -28,13 +28,13 @@ class FaultInjector {
   void release();
 
  private:
-  void desert(Stream& stream, const ops::Collective& op);
+  void hang_collective(Stream& stream, const ops::Collective& op);
 
   Issuer& issuer_;
   Streams& streams_;
   CollectiveHandlers& collectives_;
   const std::string nvrtc_path_;
-  std::unique_ptr<Harm> harm_;  // once a fault is injected
+  std::unique_ptr<FaultKernels> kernels_;  // once a fault is injected
 };
 
 }  // namespace jitc::cuda

@@ -11,14 +11,14 @@
 
 namespace jitc::cuda {
 
-class Harm {
+class FaultKernels {
  public:
   /// nvrtc_path: as KernelWork has it; may be empty.
-  Harm(std::shared_ptr<Context> context, std::string nvrtc_path)
+  FaultKernels(std::shared_ptr<Context> context, std::string nvrtc_path)
       : context_(std::move(context)), nvrtc_path_(std::move(nvrtc_path)), words_(context_) {}
-  ~Harm();
-  Harm(const Harm&) = delete;
-  Harm& operator=(const Harm&) = delete;
+  ~FaultKernels();
+  FaultKernels(const FaultKernels&) = delete;
+  FaultKernels& operator=(const FaultKernels&) = delete;
 
   /// A kernel that stores to an address where nothing is. These throw OpError.
   void access_illegally(abi::CUstream stream) { launch("jitc_illegal_access", stream); }

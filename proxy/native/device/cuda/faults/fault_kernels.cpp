@@ -1,5 +1,5 @@
-// See harm.h.
-#include "harm.h"
+// See fault_kernels.h.
+#include "fault_kernels.h"
 
 #include "device/cuda/driver/error.h"
 #include "device/cuda/module/kernel_build.h"
@@ -7,8 +7,8 @@
 namespace jitc::cuda {
 namespace {
 
-/// The kernels of harm_kernel.cu for where there is no NVRTC. The driver translates them for the GPU that is
-/// there. The clock is read so that no compiler can tell that the loop never ends, or leave it out.
+/// The kernels of fault_kernels.cu for where there is no NVRTC. The driver translates them for the GPU that
+/// is there. The clock is read so that no compiler can tell that the loop never ends, or leave it out.
 constexpr char kKernels[] = R"ptx(
 .version 7.0
 .target sm_52
@@ -38,15 +38,15 @@ again:
 
 }  // namespace
 
-Harm::~Harm() {
+FaultKernels::~FaultKernels() {
   release();
   if (module_ && context_->bind() == 0) context_->driver().cuModuleUnload(module_);
 }
 
 /// Machine code first: PTX needs the driver's compiler, a library of its own that containers may lack.
-void Harm::load() {
+void FaultKernels::load() {
   const Driver& driver = context_->driver();
-  const KernelWork work(nvrtc_path_, context_->capability(), KernelText::harm);
+  const KernelWork work(nvrtc_path_, context_->capability(), KernelText::faults);
   const KernelBuild& built = work.get();
   std::string why = built.error;
   if (!built.image.empty()) {
@@ -61,7 +61,7 @@ void Harm::load() {
   throw error;
 }
 
-void Harm::launch(const char* kernel, abi::CUstream stream) {
+void FaultKernels::launch(const char* kernel, abi::CUstream stream) {
   const Driver& driver = context_->driver();
   if (!module_) load();
   abi::CUfunction function = nullptr;
@@ -70,7 +70,7 @@ void Harm::launch(const char* kernel, abi::CUstream stream) {
   check(driver, "cuLaunchKernelEx", driver.cuLaunchKernelEx(&one, function, nullptr, nullptr));
 }
 
-void Harm::stand_still(abi::CUstream stream) {
+void FaultKernels::stand_still(abi::CUstream stream) {
   const Driver& driver = context_->driver();
   if (!gate_) gate_ = words_.take();
   check(driver, "cuStreamWaitValue64",
@@ -78,7 +78,7 @@ void Harm::stand_still(abi::CUstream stream) {
   ++gates_;
 }
 
-void Harm::release() {
+void FaultKernels::release() {
   if (gate_) gate_->host->store(gates_, std::memory_order_release);
 }
 

@@ -1,4 +1,4 @@
-// Kernels that do harm, for injected faults; harm.cpp has the same as PTX. Compiled by NVRTC where it is there.
+// Kernels that do harm, for injected faults; fault_kernels.cpp has the same as PTX. Compiled by NVRTC where it is there.
 
 /// Stores to an address where nothing is.
 extern "C" __global__ void jitc_illegal_access() { *reinterpret_cast<volatile unsigned*>(16ull) = 1; }
