@@ -34,7 +34,7 @@ class CollectiveHandlers final : public CommunicatorHost {
   bool allocated(uint64_t address, uint64_t bytes, uint64_t) const override {
     return memory_.contains(address, bytes);
   }
-  /// The mutex is let go: the completer must be able to look after the GPU, and a fence to come.
+  /// The mutex is let go: the poller must be able to look after the GPU, and a fence to come.
   void wait_begins() override { issuer_.wait_begins(); }
   void wait_ends() override { issuer_.wait_ends(); }
   void communicator_fault(uint64_t sequence, uint32_t status, const char* cause,

@@ -56,18 +56,18 @@ Device::Device(const BackendOptions& options, std::shared_ptr<Context> context,
       quiesce_(options.ordinal, options.hang_seconds),
       state_(sink,
              [this] {
-               completer_.close();
+               poller_.close();
                families_.collectives.communicators().interrupt();
              }),
       memory_(std::move(memory)),
       pool_(context_),
-      watch_(mutex_, state_, *context_, streams_, completer_, options.hang_seconds),
-      completer_(context_, sink, watch_, options.hang_seconds),
-      streams_(context_, completer_),
+      watch_(mutex_, state_, *context_, streams_, poller_, options.hang_seconds),
+      poller_(context_, sink, watch_, options.hang_seconds),
+      streams_(context_, poller_),
       events_(context_),
-      issuer_(mutex_, state_, sink, context_, *memory_, pool_, completer_, streams_),
+      issuer_(mutex_, state_, sink, context_, *memory_, pool_, poller_, streams_),
       access_(context_, *memory_, state_, options.libraries.path("nvrtc")),
-      families_({options_, issuer_, state_, *memory_, completer_, streams_, events_, rendezvous, images}),
+      families_({options_, issuer_, state_, *memory_, poller_, streams_, events_, rendezvous, images}),
       injector_(issuer_, streams_, families_.collectives, options.libraries.path("nvrtc")),
       links_(context_, *memory_, quiesce_, options.libraries.path("nccl")) {}
 
@@ -127,7 +127,7 @@ void Device::flush() {
 
 bool Device::idle() {
   flush();
-  if (!completer_.wait_all()) return false;
+  if (!poller_.wait_all()) return false;
   families_.collectives.communicators().wait_quiet();
   return state_.running();
 }
@@ -156,7 +156,7 @@ bool Device::inject(std::string_view kind, const ops::OpHeader& op, std::string&
 
 void Device::fence() {
   state_.fence();
-  completer_.close();
+  poller_.close();
   families_.collectives.communicators().interrupt();
   const auto lock = quiesce_.lock(mutex_);
   context_->bind();
@@ -165,13 +165,13 @@ void Device::fence() {
   if (!families_.collectives.fence(quiesce_.limit())) quiesce_.give_up_process();
   injector_.release();
   quiesce_.wait_for(context_->driver(), streams_.all());
-  completer_.settle();
+  poller_.reset();
   streams_.forget_all();
 }
 
 void Device::unfence() {
   const std::lock_guard lock(mutex_);
-  completer_.open();
+  poller_.open();
   state_.run();
   families_.collectives.communicators().resume();
 }
@@ -179,7 +179,7 @@ void Device::unfence() {
 void Device::commit() {
   const std::lock_guard lock(mutex_);
   if (context_->bind() != 0) return;
-  completer_.be_careful(false);
+  poller_.be_careful(false);
   const bool at_rest = streams_.all_dry();
   memory_->commit(at_rest);
   if (at_rest) {
@@ -194,7 +194,7 @@ bool Device::restore(const Resources& resources, std::string& error) {
   if (!state_.fenced()) return error = "restore needs a fence first", false;
   // A fault that comes back is the program's own when it comes back at the same op: until the next boundary
   // each op is marked.
-  completer_.be_careful(true);
+  poller_.be_careful(true);
   try {
     issuer_.check("cuCtxSetCurrent", context_->bind());
     families_.graphs.captures().clear();

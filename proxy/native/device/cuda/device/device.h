@@ -2,7 +2,7 @@
 //
 // Called by: the core, through Backend. enqueue gives an op to the handler of its family, which looks up
 // handles, checks operands, and gives the op to the driver on its real stream, in sequence order, with mutex_
-// held; families.h has them all. What has run is found out by the completer (completer.h). State
+// held; families.h has them all. What has run is found out by the poller (completion_poller.h). State
 // (run_state.h): only a device that is running takes ops. The device itself holds the parts, and takes them
 // through a fence.
 #pragma once
@@ -63,7 +63,7 @@ class Device final : public Backend {
   const std::unique_ptr<Memory> memory_;
   PinnedPool pool_;
   GpuWatch watch_;
-  Completer completer_;  // after what its deliveries use
+  CompletionPoller poller_;  // after what its deliveries use
   Streams streams_;
   Events events_;
   Issuer issuer_;

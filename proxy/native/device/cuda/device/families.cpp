@@ -6,9 +6,9 @@ namespace jitc::cuda {
 Families::Families(const Shared& shared)
     : control(shared.issuer),
       memory(shared.issuer, shared.memory, shared.options.pinned),
-      copies(shared.issuer, shared.completer, shared.options.pinned),
-      streams(shared.issuer, shared.streams, shared.completer),
-      events(shared.issuer, shared.state, shared.events, shared.completer),
+      copies(shared.issuer, shared.poller, shared.options.pinned),
+      streams(shared.issuer, shared.streams, shared.poller),
+      events(shared.issuer, shared.state, shared.events, shared.poller),
       modules(shared.issuer, shared.images, shared.memory),
       kernels(shared.issuer, modules.modules()),
       blas(shared.issuer, shared.streams, shared.options),

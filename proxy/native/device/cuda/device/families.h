@@ -22,7 +22,7 @@ struct Shared {
   Issuer& issuer;
   RunState& state;
   Memory& memory;
-  Completer& completer;
+  CompletionPoller& poller;
   Streams& streams;
   Events& events;
   Rendezvous& rendezvous;

@@ -1,7 +1,7 @@
 // Looks after the GPU while work is outstanding: a device that is lost, or that makes no progress, is at
 // fault.
 //
-// Lock rule: the device's mutex is tried, never waited for. Called by: Completer, from its thread.
+// Lock rule: the device's mutex is tried, never waited for. Called by: CompletionPoller, from its thread.
 #pragma once
 #include <mutex>
 
@@ -13,14 +13,14 @@ namespace jitc::cuda {
 
 class GpuWatch final : public Watcher {
  public:
-  /// streams, completer: used once work is outstanding.
+  /// streams, poller: used once work is outstanding.
   GpuWatch(std::mutex& mutex, device::RunState& state, const Context& context, Streams& streams,
-           const Completer& completer, double hang_seconds)
+           const CompletionPoller& poller, double hang_seconds)
       : mutex_(mutex),
         state_(state),
         context_(context),
         streams_(streams),
-        completer_(completer),
+        poller_(poller),
         hang_seconds_(hang_seconds) {}
 
   void look() override;
@@ -31,7 +31,7 @@ class GpuWatch final : public Watcher {
   device::RunState& state_;
   const Context& context_;
   Streams& streams_;
-  const Completer& completer_;
+  const CompletionPoller& poller_;
   const double hang_seconds_;
 };
 

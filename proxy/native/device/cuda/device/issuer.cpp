@@ -19,15 +19,15 @@ class Unlocked {
 }  // namespace
 
 Issuer::Issuer(std::mutex& mutex, const RunState& state, ExecutionSink& sink,
-               std::shared_ptr<Context> context, const Memory& memory, PinnedPool& pool, Completer& completer,
-               Streams& streams)
+               std::shared_ptr<Context> context, const Memory& memory, PinnedPool& pool,
+               CompletionPoller& poller, Streams& streams)
     : mutex_(mutex),
       state_(state),
       sink_(sink),
       context_(std::move(context)),
       memory_(memory),
       pool_(pool),
-      completer_(completer),
+      poller_(poller),
       streams_(streams) {}
 
 void Issuer::require(const char* name, uint64_t address, uint64_t bytes) const {
@@ -42,7 +42,7 @@ void Issuer::submitted(Stream& stream, const ops::OpHeader& op) const {
 void Issuer::submitted_with_result(Stream& stream, const ops::OpHeader& op, Pinned memory,
                                    size_t bytes) const {
   submitted(stream, op);
-  completer_.after(stream.track(), {op.sequence, bytes, std::move(memory), {}});
+  poller_.after(stream.timeline(), {op.sequence, bytes, std::move(memory), {}});
 }
 
 void Issuer::done_in_place(const ops::OpHeader& op) const {
@@ -58,7 +58,7 @@ void Issuer::drain() {
   bool rests = false;
   {
     const Unlocked unlocked(mutex_);
-    rests = completer_.wait_all();
+    rests = poller_.wait_all();
   }
   if (!rests || !state_.running()) throw Abandoned{};
 }
@@ -69,7 +69,7 @@ Pinned Issuer::staging(size_t bytes) {
     streams_.mark_all();
     {
       const Unlocked unlocked(mutex_);
-      completer_.wait_some();
+      poller_.wait_some();
     }
     if (!state_.running()) throw Abandoned{};
   }

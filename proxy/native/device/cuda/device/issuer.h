@@ -21,7 +21,7 @@ namespace jitc::cuda {
 class Issuer {
  public:
   Issuer(std::mutex& mutex, const RunState& state, ExecutionSink& sink, std::shared_ptr<Context> context,
-         const Memory& memory, PinnedPool& pool, Completer& completer, Streams& streams);
+         const Memory& memory, PinnedPool& pool, CompletionPoller& poller, Streams& streams);
   Issuer(const Issuer&) = delete;
   Issuer& operator=(const Issuer&) = delete;
 
@@ -62,7 +62,7 @@ class Issuer {
   const std::shared_ptr<Context> context_;
   const Memory& memory_;
   PinnedPool& pool_;
-  Completer& completer_;
+  CompletionPoller& poller_;
   Streams& streams_;
   bool rebuilding_ = false;
 };

@@ -38,7 +38,7 @@ void CopyHandlers::h2d(const ops::CopyH2d& op) {
     at += size;
   }
   issuer_.submitted(stream, op.header);
-  for (Pinned& piece : pieces) completer_.keep(stream.track(), std::move(piece));
+  for (Pinned& piece : pieces) poller_.keep(stream.timeline(), std::move(piece));
   issuer_.sink().injection_point(op.header, "copy");
 }
 
@@ -77,7 +77,7 @@ void CopyHandlers::d2h_pinned(const ops::CopyD2hPinned& op) {
     const auto hash = hash_bytes({target, bytes});
     sink.result(sequence, kSuccess, std::as_bytes(std::span(hash)));
   };
-  completer_.after(stream.track(), {0, 0, std::move(landing), answer_with_hash});
+  poller_.after(stream.timeline(), {0, 0, std::move(landing), answer_with_hash});
   issuer_.sink().injection_point(op.header, "copy");
 }
 

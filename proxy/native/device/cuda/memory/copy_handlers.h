@@ -9,8 +9,8 @@ namespace jitc::cuda {
 
 class CopyHandlers {
  public:
-  CopyHandlers(Issuer& issuer, Completer& completer, PinnedRange pinned)
-      : issuer_(issuer), completer_(completer), pinned_(pinned) {}
+  CopyHandlers(Issuer& issuer, CompletionPoller& poller, PinnedRange pinned)
+      : issuer_(issuer), poller_(poller), pinned_(pinned) {}
 
  private:
   void h2d(const ops::CopyH2d& op);
@@ -21,7 +21,7 @@ class CopyHandlers {
   void fill(const ops::Fill& op);
 
   Issuer& issuer_;
-  Completer& completer_;
+  CompletionPoller& poller_;
   const PinnedRange pinned_;  // shared with the program
 
  public:

@@ -24,8 +24,8 @@ void EventHandlers::record(const ops::EventRecord& op) {
   issuer_.check("cuEventRecord", issuer_.driver().cuEventRecord(event.real(), stream.real()));
   issuer_.submitted(stream, op.header);
   event.recorded = true;
-  event.track = stream.track();
-  event.ticket = completer_.mark(stream.track());
+  event.timeline = stream.timeline();
+  event.ticket = poller_.mark(stream.timeline());
 }
 
 void EventHandlers::wait(const ops::EventWait& op) {
@@ -38,8 +38,8 @@ void EventHandlers::wait(const ops::EventWait& op) {
 void EventHandlers::synchronize(const ops::EventSynchronize& op) {
   const Event& event = *events_.at(op.event);
   issuer_.done_in_place(op.header);
-  if (!event.track) return issuer_.answer(op.header);
-  completer_.after(event.track, event.ticket, {op.header.sequence, 0, {}, {}});
+  if (!event.timeline) return issuer_.answer(op.header);
+  poller_.after(event.timeline, event.ticket, {op.header.sequence, 0, {}, {}});
 }
 
 /// The driver's time is asked for when both records are done. The client asks only then; a replay may be
@@ -51,16 +51,16 @@ void EventHandlers::elapsed(const ops::EventElapsed& op) {
     if (!event->recorded || !event->timed()) refuse_handle("the event has no time");
   issuer_.done_in_place(op.header);
   const auto when_done = [this](const Events::Pointer& event, std::function<void()> then) {
-    if (!event->track) return then();
-    completer_.after(event->track, event->ticket, {0, 0, {}, std::move(then)});
+    if (!event->timeline) return then();
+    poller_.after(event->timeline, event->ticket, {0, 0, {}, std::move(then)});
   };
-  // Tracks and tickets are those of now, whatever is recorded later.
+  // Timelines and tickets are those of now, whatever is recorded later.
   const auto ask = [this, start, end, sequence = op.header.sequence] { measure(*start, *end, sequence); };
-  const auto end_track = end->track;
+  const auto end_timeline = end->timeline;
   const auto end_ticket = end->ticket;
-  when_done(start, [this, ask, end_track, end_ticket] {
-    if (!end_track) return ask();
-    completer_.after(end_track, end_ticket, {0, 0, {}, ask});
+  when_done(start, [this, ask, end_timeline, end_ticket] {
+    if (!end_timeline) return ask();
+    poller_.after(end_timeline, end_ticket, {0, 0, {}, ask});
   });
 }
 

@@ -10,8 +10,8 @@ namespace jitc::cuda {
 
 class EventHandlers {
  public:
-  EventHandlers(const Issuer& issuer, RunState& state, Events& events, Completer& completer)
-      : issuer_(issuer), state_(state), events_(events), completer_(completer) {}
+  EventHandlers(const Issuer& issuer, RunState& state, Events& events, CompletionPoller& poller)
+      : issuer_(issuer), state_(state), events_(events), poller_(poller) {}
 
  private:
   void create(const ops::EventCreate& op);
@@ -26,7 +26,7 @@ class EventHandlers {
   const Issuer& issuer_;
   RunState& state_;
   Events& events_;
-  Completer& completer_;
+  CompletionPoller& poller_;
 
  public:
   using Handled = HandlerList<&EventHandlers::create, &EventHandlers::destroy, &EventHandlers::record,

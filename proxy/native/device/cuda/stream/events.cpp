@@ -32,7 +32,7 @@ void Events::restore(const std::vector<Resources::Event>& wanted) {
                         : std::make_shared<Event>(context_, one.flags);
     if (!event->recorded) check(driver, "cuEventRecord", driver.cuEventRecord(event->real(), nullptr));
     event->recorded = true;
-    event->track = nullptr;
+    event->timeline = nullptr;
     events_.emplace(one.handle, std::move(event));
   }
 }

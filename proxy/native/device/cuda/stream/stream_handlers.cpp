@@ -21,11 +21,11 @@ void StreamHandlers::destroy(const ops::StreamDestroy& op) {
 /// Answers when everything that the streams were given has run.
 void StreamHandlers::answer_after(std::vector<Stream*> streams, const ops::OpHeader& op) {
   issuer_.done_in_place(op);
-  std::erase_if(streams, [this](const Stream* stream) { return completer_.dry(*stream->track()); });
+  std::erase_if(streams, [this](const Stream* stream) { return poller_.dry(*stream->timeline()); });
   if (streams.empty()) return issuer_.answer(op);
   const auto remaining = std::make_shared<std::atomic<size_t>>(streams.size());
   for (Stream* const stream : streams)
-    completer_.after(stream->track(), {0, 0, {}, [&sink = issuer_.sink(), remaining, sequence = op.sequence] {
+    poller_.after(stream->timeline(), {0, 0, {}, [&sink = issuer_.sink(), remaining, sequence = op.sequence] {
                                          if (remaining->fetch_sub(1) == 1)
                                            sink.result(sequence, kSuccess, {});
                                        }});

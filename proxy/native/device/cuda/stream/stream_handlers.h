@@ -10,8 +10,8 @@ namespace jitc::cuda {
 
 class StreamHandlers {
  public:
-  StreamHandlers(const Issuer& issuer, Streams& streams, Completer& completer)
-      : issuer_(issuer), streams_(streams), completer_(completer) {}
+  StreamHandlers(const Issuer& issuer, Streams& streams, CompletionPoller& poller)
+      : issuer_(issuer), streams_(streams), poller_(poller) {}
 
  private:
   void create(const ops::StreamCreate& op);
@@ -22,7 +22,7 @@ class StreamHandlers {
 
   const Issuer& issuer_;
   Streams& streams_;
-  Completer& completer_;
+  CompletionPoller& poller_;
 
  public:
   using Handled = HandlerList<&StreamHandlers::create, &StreamHandlers::destroy, &StreamHandlers::synchronize,

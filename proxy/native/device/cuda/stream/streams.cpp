@@ -30,13 +30,13 @@ std::vector<Stream*> Streams::all() {
 void Streams::create(const Resources::Stream& wanted) {
   if (wanted.handle <= kLastDefaultStream || streams_.contains(wanted.handle))
     refuse_handle("stream " + hex(wanted.handle) + " exists already");
-  streams_.emplace(wanted.handle, std::make_unique<Stream>(context_, completer_, wanted));
+  streams_.emplace(wanted.handle, std::make_unique<Stream>(context_, poller_, wanted));
 }
 
 void Streams::destroy(uint64_t handle) {
   const auto found = streams_.find(handle);
   if (found == streams_.end()) return;
-  completer_.mark(found->second->track());
+  poller_.mark(found->second->timeline());
   std::erase(unmarked_, found->second.get());
   retired_.push_back(std::move(found->second));
   streams_.erase(found);
@@ -45,7 +45,7 @@ void Streams::destroy(uint64_t handle) {
 
 void Streams::reap(bool everything) {
   std::erase_if(retired_,
-                [&](const Pointer& stream) { return everything || completer_.dry(*stream->track()); });
+                [&](const Pointer& stream) { return everything || poller_.dry(*stream->timeline()); });
 }
 
 void Streams::restore(const std::vector<Resources::Stream>& wanted) {
@@ -56,27 +56,27 @@ void Streams::restore(const std::vector<Resources::Stream>& wanted) {
     if (found != old.end() && found->second->same(one))
       streams_.insert(old.extract(found));
     else
-      streams_.emplace(one.handle, std::make_unique<Stream>(context_, completer_, one));
+      streams_.emplace(one.handle, std::make_unique<Stream>(context_, poller_, one));
   }
 }
 
 // -- progress ------------------------------------------------------------------------------------------
 
 void Streams::given(Stream& stream, const ops::OpHeader& op) {
-  if (stream.diverted()) return completer_.note(stream.track(), op.sequence);
+  if (stream.diverted()) return poller_.note(stream.timeline(), op.sequence);
   if (!stream.fresh) unmarked_.push_back(&stream);
   stream.fresh = true;
-  completer_.given(stream.track(), op);
+  poller_.given(stream.timeline(), op);
 }
 
 void Streams::note(const ops::OpHeader& op) {
   const Stream* const stream = op.stream <= kLastDefaultStream ? &legacy_ : find(op.stream);
-  if (stream) completer_.note(stream->track(), op.sequence);
+  if (stream) poller_.note(stream->timeline(), op.sequence);
 }
 
 void Streams::mark_all() {
   std::erase_if(unmarked_, [this](Stream* stream) {
-    completer_.mark(stream->track());
+    poller_.mark(stream->timeline());
     stream->fresh = false;
     return true;
   });
@@ -85,19 +85,19 @@ void Streams::mark_all() {
 bool Streams::all_dry() {
   const auto streams = all();
   return std::all_of(streams.begin(), streams.end(),
-                     [this](const Stream* stream) { return completer_.dry(*stream->track()); });
+                     [this](const Stream* stream) { return poller_.dry(*stream->timeline()); });
 }
 
 uint64_t Streams::suspect() const {
-  uint64_t oldest = completer_.oldest();
+  uint64_t oldest = poller_.oldest();
   for (const Stream* const stream : unmarked_)
-    oldest = std::min(oldest, completer_.oldest_unmarked(*stream->track()));
+    oldest = std::min(oldest, poller_.oldest_unmarked(*stream->timeline()));
   return oldest == UINT64_MAX ? 0 : oldest;
 }
 
 void Streams::forget_all() {
   for (Stream* const stream : all()) {
-    completer_.forget(*stream->track());
+    poller_.forget(*stream->timeline());
     stream->fresh = false;
   }
   unmarked_.clear();

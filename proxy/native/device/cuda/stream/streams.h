@@ -1,5 +1,5 @@
 // The streams of one session by virtual handle, and what each was given: ops on a stream are marked now and
-// then, so that the completer finds out how far the GPU has got.
+// then, so that the poller finds out how far the GPU has got.
 //
 // Lock rule: the device's mutex. All but what only looks may throw OpError. Called by: Issuer, the handlers
 // of streams and graphs, Device.
@@ -10,15 +10,15 @@
 #include <vector>
 
 #include "base/operands.h"
-#include "completer.h"
+#include "completion_poller.h"
 #include "stream.h"
 
 namespace jitc::cuda {
 
 class Streams {
  public:
-  Streams(std::shared_ptr<Context> context, Completer& completer)
-      : context_(std::move(context)), completer_(completer), legacy_(context_, completer_) {}
+  Streams(std::shared_ptr<Context> context, CompletionPoller& poller)
+      : context_(std::move(context)), poller_(poller), legacy_(context_, poller_) {}
   Streams(const Streams&) = delete;
   Streams& operator=(const Streams&) = delete;
 
@@ -58,7 +58,7 @@ class Streams {
   using Pointer = std::unique_ptr<Stream>;
 
   const std::shared_ptr<Context> context_;
-  Completer& completer_;
+  CompletionPoller& poller_;
   Stream legacy_;
   std::unordered_map<uint64_t, Pointer> streams_;  // without the legacy default stream
   std::vector<Pointer> retired_;                   // destroyed, work not done yet

@@ -22,32 +22,32 @@
 namespace jitc::cuda {
 
 /// What is to be done when a stream has got to a mark.
-struct Due {
+struct Completion {
   uint64_t sequence = 0;       // op to answer with success; 0: none
   size_t bytes = 0;            // of memory: the result
   Pinned memory;               // kept until then
-  std::function<void()> then;  // called by the completer's thread, after the result
+  std::function<void()> then;  // called by the poller's thread, after the result
 };
 
 /// What one stream was given, and how far it has got. Outlives the stream for those who wait for it.
-class Track {
+class StreamTimeline {
  public:
-  Track(uint64_t handle, abi::CUstream real, std::shared_ptr<Words> words)
+  StreamTimeline(uint64_t handle, abi::CUstream real, std::shared_ptr<Words> words)
       : handle_(handle), real_(real), words_(std::move(words)), word_(words_->take()) {}
-  ~Track() { words_->give_back(word_); }
-  Track(const Track&) = delete;
-  Track& operator=(const Track&) = delete;
+  ~StreamTimeline() { words_->give_back(word_); }
+  StreamTimeline(const StreamTimeline&) = delete;
+  StreamTimeline& operator=(const StreamTimeline&) = delete;
   uint64_t handle() const { return handle_; }
 
  private:
-  friend class Completer;
+  friend class CompletionPoller;
   struct Mark {
     uint64_t ticket, first, sequence;  // covers the ops from first to sequence
     bool collective;
   };
   struct Waiting {
     uint64_t ticket;
-    Due due;
+    Completion completion;
   };
   const uint64_t handle_;
   const abi::CUstream real_;
@@ -58,14 +58,14 @@ class Track {
   uint32_t unmarked_ = 0;  // ops since the newest mark
   uint64_t first_ = 0;     // the first of them
   bool collective_ = false;
-  // With the completer's mutex.
+  // With the poller's mutex.
   std::deque<Mark> marks_;
   std::deque<Waiting> waiting_;  // by ticket
   uint64_t issued_ = 0, reported_ = 0;
   bool listed_ = false;
 };
 
-/// Who is told what the completer finds. Called from its thread.
+/// Who is told what the poller finds. Called from its thread.
 class Watcher {
  public:
   virtual ~Watcher() = default;
@@ -75,48 +75,53 @@ class Watcher {
   virtual void hung(uint64_t sequence, bool collective) = 0;
 };
 
-class Completer {
+class CompletionPoller {
  public:
-  using TrackPointer = std::shared_ptr<Track>;
+  using TimelinePointer = std::shared_ptr<StreamTimeline>;
   static constexpr uint32_t kMarkEvery = 32;
 
-  Completer(std::shared_ptr<Context> context, ExecutionSink& sink, Watcher& watcher, double hang_seconds);
-  ~Completer();
-  Completer(const Completer&) = delete;
-  Completer& operator=(const Completer&) = delete;
-  TrackPointer track(uint64_t handle, abi::CUstream real);
+  CompletionPoller(std::shared_ptr<Context> context, ExecutionSink& sink, Watcher& watcher,
+                   double hang_seconds);
+  ~CompletionPoller();
+  CompletionPoller(const CompletionPoller&) = delete;
+  CompletionPoller& operator=(const CompletionPoller&) = delete;
+  TimelinePointer timeline(uint64_t handle, abi::CUstream real);
 
   /// Careful: every op is marked, so that one that fails is known exactly. Else one in kMarkEvery.
   void be_careful(bool careful) { mark_every_ = careful ? 1 : kMarkEvery; }
-  /// The op was put on the track's stream. Marks when it is time to. Throws OpError.
-  void given(const TrackPointer& track, const ops::OpHeader& op);
+  /// The op was put on the timeline's stream. Marks when it is time to. Throws OpError.
+  void given(const TimelinePointer& timeline, const ops::OpHeader& op);
   /// The op is done without the stream, after everything that the stream was given.
-  void note(const TrackPointer& track, uint64_t sequence);
-  /// Marks the track unless nothing is unmarked. Returns the ticket of its newest mark. Throws OpError.
-  uint64_t mark(const TrackPointer& track);
-  /// When everything that the track was given so far has run; at once when it has. Throws OpError.
-  void after(const TrackPointer& track, Due due) { after(track, mark(track), std::move(due)); }
-  void after(const TrackPointer& track, uint64_t ticket, Due due);
-  /// Keeps the memory until everything that the track was given so far has run. Does not mark.
-  void keep(const TrackPointer& track, Pinned memory);
-  bool dry(const Track& track) const;
-  bool reached(const Track& track, uint64_t ticket) const;
+  void note(const TimelinePointer& timeline, uint64_t sequence);
+  /// Marks the timeline unless nothing is unmarked. Returns the ticket of its newest mark. Throws OpError.
+  uint64_t mark(const TimelinePointer& timeline);
+  /// When everything that the timeline was given so far has run; at once when it has. Throws OpError.
+  void after(const TimelinePointer& timeline, Completion completion) {
+    after(timeline, mark(timeline), std::move(completion));
+  }
+  void after(const TimelinePointer& timeline, uint64_t ticket, Completion completion);
+  /// Keeps the memory until everything that the timeline was given so far has run. Does not mark.
+  void keep(const TimelinePointer& timeline, Pinned memory);
+  bool dry(const StreamTimeline& timeline) const;
+  bool reached(const StreamTimeline& timeline, uint64_t ticket) const;
 
   /// The oldest op that may not have run yet, of those that are marked; UINT64_MAX: none. Any thread.
   uint64_t oldest() const;
-  /// The same of one track, of those that are not.
-  uint64_t oldest_unmarked(const Track& track) const { return track.unmarked_ ? track.first_ : UINT64_MAX; }
+  /// The same of one timeline, of those that are not.
+  uint64_t oldest_unmarked(const StreamTimeline& timeline) const {
+    return timeline.unmarked_ ? timeline.first_ : UINT64_MAX;
+  }
 
-  /// Waits until nothing is outstanding on any track; false when waits are given up. Without the mutex.
+  /// Waits until nothing is outstanding on any timeline; false when waits are given up. Without the mutex.
   bool wait_all();
-  /// Waits until some track has got on; false when waits are given up or nothing is outstanding.
+  /// Waits until some timeline has got on; false when waits are given up or nothing is outstanding.
   bool wait_some();
   /// Waits are over and nothing more is delivered (a delivery under way may still end). Any thread.
   void close();
   /// After close(), the device at rest: when it returns no delivery is under way and nothing is outstanding.
-  void settle();
-  /// After settle(): what the track was given and nobody was told of is forgotten.
-  void forget(Track& track);
+  void reset();
+  /// After reset(): what the timeline was given and nobody was told of is forgotten.
+  void forget(StreamTimeline& timeline);
   void open();
 
  private:
@@ -126,12 +131,12 @@ class Completer {
 
   void loop();
   bool deliver(Lock& lock);
-  void collect(Track& track, std::vector<Delivery>& out);
+  void collect(StreamTimeline& timeline, std::vector<Delivery>& out);
   void hand_out(std::vector<Delivery>& deliveries);
-  void rest(Lock& lock, uint32_t rounds);
+  void nap(Lock& lock, uint32_t rounds);
   void look_after(Lock& lock);
   void check_hang(Lock& lock);
-  void list(const TrackPointer& track);
+  void list(const TimelinePointer& timeline);
 
   ExecutionSink& sink_;
   Watcher& watcher_;
@@ -140,14 +145,14 @@ class Completer {
   const std::shared_ptr<Words> words_;
   uint32_t mark_every_ = kMarkEvery;
   mutable std::mutex mutex_;
-  std::condition_variable work_;     // for the thread
-  std::condition_variable changed_;  // for those who wait
-  std::vector<TrackPointer> busy_;   // tracks with marks that are outstanding
+  std::condition_variable work_;       // for the thread
+  std::condition_variable changed_;    // for those who wait
+  std::vector<TimelinePointer> busy_;  // timelines with marks that are outstanding
   size_t results_due_ = 0;
   uint64_t deliveries_ = 0;
   bool open_ = true, stop_ = false, delivering_ = false, napping_ = false;
   Clock::time_point looked_{}, oldest_since_{};
-  const Track* oldest_ = nullptr;
+  const StreamTimeline* oldest_ = nullptr;
   uint64_t oldest_ticket_ = 0;
   std::thread thread_;
 };
