@@ -102,7 +102,7 @@ uint64_t Communicator::post(NcclBootstrap& bootstrap) {
   return bootstrap.post({origin_->op.color, origin_->op.key, origin_->op.header.sequence});
 }
 
-/// Waits until the parent's meeting can be used for the split with that ticket.
+/// Waits until the parent's bootstrap can be used for the split with that ticket.
 NcclBootstrap& Communicator::await_turn(uint64_t ticket, const Communicator& child) {
   Lock lock(mutex_);
   const auto mine = [&] { return stage_ == Stage::failed || (bootstrap_ && splits_done_ == ticket); };

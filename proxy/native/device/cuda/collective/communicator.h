@@ -15,7 +15,7 @@
 // made when the first of them needs it: else two ranks whose first collectives are on different communicators
 // would wait for each other.
 //
-// Promise: after abort() and settled() no thread is inside NCCL with it, and none will be.
+// Promise: after abort() and left_nccl() no thread is inside NCCL with it, and none will be.
 // Called by: Communicators.
 #pragma once
 #include <atomic>
@@ -106,7 +106,7 @@ class Communicator {
   /// Of one that is ready: NCCL's communicator is aborted while the others count on it. An injected fault.
   void inject_hang();
   /// After abort(): waits until nothing of it is in NCCL; false when that takes until then.
-  bool settled(Clock::time_point until);
+  bool left_nccl(Clock::time_point until);
   bool over() const { return over_.load() || !keeper_.joinable(); }
   bool owes_result() const { return owed_.load() != 0; }
 

@@ -54,7 +54,7 @@ void Communicator::inject_hang() {
   drop();
 }
 
-bool Communicator::settled(Clock::time_point until) {
+bool Communicator::left_nccl(Clock::time_point until) {
   Lock lock(mutex_);
   return changed_.wait_until(lock, until, [this] { return !inside_; });
 }

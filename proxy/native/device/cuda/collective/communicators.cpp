@@ -138,7 +138,7 @@ bool Communicators::fence(std::chrono::milliseconds limit) {
   for (const Pointer& one : gone_) one->abort();
   const auto until = Clock::now() + limit;
   for (const Pointer& one : gone_)
-    if (!one->settled(until)) return false;
+    if (!one->left_nccl(until)) return false;
   reap();
   restore(same);
   return true;

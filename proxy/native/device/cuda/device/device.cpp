@@ -99,7 +99,7 @@ void Device::issue(const ops::OpHeader& op) {
 void Device::fail(const ops::OpHeader& op, const OpError& error) {
   const ops::OpInfo* const info = info_of(op);
   const std::string message = about(op, info, error.message);
-  const bool forgiven = families_.graphs.captures().spoil(op, error, message);
+  const bool forgiven = families_.graphs.captures().invalidate(op, error, message);
   if (info && info->waits && !error.sticky)
     return sink_.result(op.sequence, error.status, std::as_bytes(std::span(message)));
   if (forgiven) return;
@@ -180,9 +180,9 @@ void Device::commit() {
   const std::lock_guard lock(mutex_);
   if (context_->bind() != 0) return;
   poller_.be_careful(false);
-  const bool at_rest = streams_.all_dry();
-  memory_->commit(at_rest);
-  if (at_rest) {
+  const bool quiesced = streams_.all_idle();
+  memory_->commit(quiesced);
+  if (quiesced) {
     families_.graphs.commit();
     families_.modules.modules().commit();
   }

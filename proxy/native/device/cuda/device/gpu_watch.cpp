@@ -16,7 +16,7 @@ void GpuWatch::look() {
   int32_t mode = abi::kCaptureModeRelaxed;  // this thread's questions disturb no capture
   if (!relaxed) relaxed = driver.cuThreadExchangeStreamCaptureMode(&mode) == 0;
   for (const Stream* stream : streams_.all()) {
-    if (poller_.dry(*stream->timeline())) continue;
+    if (poller_.idle(*stream->timeline())) continue;
     const auto status = driver.cuStreamQuery(stream->own());
     if (status == kSuccess || status == kNotReady) continue;
     const OpError error = error_of(driver, "work on the GPU", status);

@@ -56,10 +56,10 @@ std::unique_ptr<Capture> Captures::take(const ops::OpHeader& op) {
   return capture;
 }
 
-bool Captures::spoil(const ops::OpHeader& op, const OpError& error, const std::string& message) {
+bool Captures::invalidate(const ops::OpHeader& op, const OpError& error, const std::string& message) {
   Capture* const capture = issuer_.rebuilding() || error.sticky ? nullptr : of(op);
   if (!capture) return false;
-  capture->spoil({error.status, error.cause, message});
+  capture->invalidate({error.status, error.cause, message});
   issuer_.done_in_place(op);
   return true;
 }
@@ -98,7 +98,7 @@ bool Captures::intercept(const ops::OpHeader& op) {
       if (of(op)) throw unsupported("synchronizing the stream");
       return false;
     case OpId::device_synchronize:
-      for (const auto& capture : captures_) capture->spoil(unsupported("synchronizing the device"));
+      for (const auto& capture : captures_) capture->invalidate(unsupported("synchronizing the device"));
       throw unsupported("synchronizing the device");
     case OpId::event_synchronize:
       refuse_captured(as<ops::EventSynchronize>(op).event);
@@ -140,7 +140,7 @@ bool Captures::wait(const ops::OpHeader& op, uint64_t event) {
   }
   if (capture && capture != other) {
     const OpError merge{kCaptureMerge, "capture-merge", "two captures cannot become one"};
-    other->spoil(merge);
+    other->invalidate(merge);
     throw merge;
   }
   other->wait(event, stream);
@@ -152,7 +152,7 @@ void Captures::refuse_captured(uint64_t event) const {
   Capture* const capture = of_event(event);
   if (!capture) return;
   const OpError error{kCapturedEvent, "captured-event", "the event was last recorded in a captured stream"};
-  capture->spoil(error);
+  capture->invalidate(error);
   throw error;
 }
 
@@ -161,7 +161,7 @@ void Captures::leave(uint64_t handle) {
   Stream* const stream = streams_.find(handle);
   Capture* const capture = stream ? of(*stream) : nullptr;
   if (!capture) return;
-  capture->spoil(unsupported("destroying a captured stream"));
+  capture->invalidate(unsupported("destroying a captured stream"));
   capture->forget_stream(*stream);
 }
 

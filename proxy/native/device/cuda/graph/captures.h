@@ -1,6 +1,6 @@
 // The captures under way, and the ops that mean something else because of them.
 //
-// An op that has no place in a graph spoils the capture: an op that waits is answered with the reason at
+// An op that has no place in a graph invalidates the capture: an op that waits is answered with the reason at
 // once, and the capture's end is in any case.
 // Lock rule: the device's mutex, the context bound. What may not succeed throws OpError. Called by: Device
 // before each op, GraphHandlers, CollectiveHandlers.
@@ -41,7 +41,7 @@ class Captures {
   /// Ops that mean something else while streams are captured; true: the op is issued.
   bool intercept(const ops::OpHeader& op);
   /// The op cannot be in the graph: so there will be no graph. True: nobody else needs to know.
-  bool spoil(const ops::OpHeader& op, const OpError& error, const std::string& message);
+  bool invalidate(const ops::OpHeader& op, const OpError& error, const std::string& message);
 
   void clear() { captures_.clear(); }
   /// Those with NCCL's kernels, whose communicator cannot end before.

@@ -85,7 +85,7 @@ void GraphRebuild::resume() {
     try {
       for (const auto& record : one.ops->ops) issue(header_of(record));
     } catch (const OpError& error) {
-      if (Capture* const capture = captures_.begun_on(one.stream)) capture->spoil(error);
+      if (Capture* const capture = captures_.begun_on(one.stream)) capture->invalidate(error);
     }
     issuer_.set_rebuilding(false);
   }

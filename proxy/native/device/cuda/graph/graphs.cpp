@@ -103,8 +103,8 @@ void Capture::forget_stream(Stream& stream) {
   members_.erase(found);
 }
 
-void Capture::spoil(const OpError& reason) {
-  if (!spoiled_) spoiled_ = reason;
+void Capture::invalidate(const OpError& reason) {
+  if (!invalid_) invalid_ = reason;
 }
 
 /// Ends it with the driver; the graph, or null when the driver gives none.
@@ -115,14 +115,14 @@ abi::CUgraph Capture::stop() {
   first_ = nullptr;
   set_aside();
   if (status == 0) return graph;
-  spoil(error_of(driver, "cuStreamEndCapture", status));
+  invalidate(error_of(driver, "cuStreamEndCapture", status));
   return nullptr;
 }
 
 std::unique_ptr<Graph> Capture::end() {
   const abi::CUgraph real = stop();
   auto graph = real ? std::make_unique<Graph>(context_, real, communicates_) : nullptr;
-  if (spoiled_) throw *spoiled_;
+  if (invalid_) throw *invalid_;
   if (!graph) refuse(kCaptureInvalidated, "capture-invalidated", "the driver gave no graph");
   return graph;
 }

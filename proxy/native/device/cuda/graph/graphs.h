@@ -85,7 +85,7 @@ class Capture {
   /// The stream is no more.
   void forget_stream(Stream& stream);
   /// There can be no graph any more; the first reason counts.
-  void spoil(const OpError& reason);
+  void invalidate(const OpError& reason);
   /// NCCL's kernels come into the graph.
   void add_collectives() { communicates_ = true; }
   bool communicates() const { return communicates_; }
@@ -107,7 +107,7 @@ class Capture {
   std::unordered_map<uint64_t, std::unique_ptr<Event>> events_;
   Place* first_ = nullptr;
   bool communicates_ = false;
-  std::optional<OpError> spoiled_;
+  std::optional<OpError> invalid_;
 };
 
 /// Graphs and executables by virtual handle. Those without a real one (restore() brought them, or they were

@@ -152,11 +152,11 @@ bool Memory::shrink() {
   return false;
 }
 
-void Memory::commit(bool at_rest) {
+void Memory::commit(bool quiesced) {
   const std::lock_guard lock(mutex_);
   condemned_.insert(condemned_.end(), freed_.begin(), freed_.end());
   freed_.clear();
-  if (!at_rest) return;
+  if (!quiesced) return;
   for (Block& block : condemned_) physical_.release(block);
   condemned_.clear();
 }

@@ -47,7 +47,7 @@ class Memory {
   /// Gives the freed block that was freed first back to the driver; false when there is none. At rest only.
   bool shrink();
   /// What was freed may go; it does when the device is at rest, else at the next commit or shrink.
-  void commit(bool at_rest);
+  void commit(bool quiesced);
   /// At rest only.
   bool restore(const Resources& wanted, std::string& error);
 

@@ -76,7 +76,7 @@ NcclUniqueId LinkEnd::meet() {
     const uint32_t seen = bootstrap_.doorbell();
     const auto present = bootstrap_.present();
     if (link_.sends && present && !bootstrap_.refused()) {
-      settle(nccl_->get_unique_id(&id));
+      finish(nccl_->get_unique_id(&id));
       bootstrap_.publish(id, *present);
       return id;
     }
@@ -90,7 +90,7 @@ void LinkEnd::connect(const NcclUniqueId& id) {
   NcclConfig config;
   config.blocking = 0;
   const int result = nccl_->init_rank(&comm_, 2, id, rank(), &config);
-  settle(!comm_ && !unhealthy(result) ? kNcclInternalError : result);
+  finish(!comm_ && !unhealthy(result) ? kNcclInternalError : result);
 }
 
 int LinkEnd::call(const MemoryRange& message) {
@@ -102,13 +102,13 @@ int LinkEnd::call(const MemoryRange& message) {
 
 void LinkEnd::put_on_stream(std::span<const MemoryRange> messages) {
   int first = nccl_->group_start();
-  settle(first);
+  finish(first);
   for (const MemoryRange& message : messages) {
     if (unhealthy(first)) break;
     first = call(message);
   }
   const int ended = nccl_->group_end();  // always: the group belongs to this thread
-  settle(unhealthy(first) ? first : ended);
+  finish(unhealthy(first) ? first : ended);
 }
 
 int LinkEnd::async_error() {
@@ -118,7 +118,7 @@ int LinkEnd::async_error() {
 }
 
 /// Waits while NCCL is at it. Throws for a result that is not healthy.
-void LinkEnd::settle(int result) {
+void LinkEnd::finish(int result) {
   while (result == kNcclInProgress) {
     check_going();
     std::this_thread::sleep_for(kPoll);
@@ -131,18 +131,18 @@ void LinkEnd::wait_through() {
   const Driver& driver = context_->driver();
   abi::CUresult status;
   while ((status = driver.cuStreamQuery(stream_)) == kNotReady) {
-    settle(async_error());
+    finish(async_error());
     check_going();
     std::this_thread::sleep_for(kPoll);
   }
   check(driver, "work on the GPU", status);
-  settle(async_error());
+  finish(async_error());
 }
 
 /// The sender's stream can be through before the network is: finalizing waits for it.
 void LinkEnd::take_leave() {
-  settle(nccl_->finalize(comm_));
-  settle(async_error());
+  finish(nccl_->finalize(comm_));
+  finish(async_error());
   nccl_->destroy(std::exchange(comm_, nullptr));
 }
 

@@ -54,7 +54,7 @@ class LinkEnd {
   int call(const MemoryRange& message);
   void wait_through();
   void take_leave();
-  void settle(int result);
+  void finish(int result);
   int async_error();
 
   const std::shared_ptr<Context> context_;

@@ -14,7 +14,7 @@ constexpr std::chrono::milliseconds kLook{20};
 
 struct Outcome {
   bool moved = false;
-  bool at_rest = true;
+  bool quiesced = true;
   std::string error;
 };
 
@@ -69,7 +69,7 @@ bool PeerLinks::move_blocks(const Link& link, std::span<const MemoryRange> range
   } else {
     thread.detach();
   }
-  if (!outcome.at_rest && !link.sends) quiesce_.give_up_process();
+  if (!outcome.quiesced && !link.sends) quiesce_.give_up_process();
   error = outcome.error;
   return outcome.moved;
 }

@@ -124,7 +124,7 @@ void CompletionPoller::keep(const TimelinePointer& timeline, Pinned memory) {
         {0, 0, std::move(memory), {}});
 }
 
-bool CompletionPoller::dry(const StreamTimeline& timeline) const {
+bool CompletionPoller::idle(const StreamTimeline& timeline) const {
   return !timeline.unmarked_ && reached(timeline, timeline.issued_);
 }
 

@@ -102,7 +102,7 @@ class CompletionPoller {
   void after(const TimelinePointer& timeline, uint64_t ticket, Completion completion);
   /// Keeps the memory until everything that the timeline was given so far has run. Does not mark.
   void keep(const TimelinePointer& timeline, Pinned memory);
-  bool dry(const StreamTimeline& timeline) const;
+  bool idle(const StreamTimeline& timeline) const;
   bool reached(const StreamTimeline& timeline, uint64_t ticket) const;
 
   /// The oldest op that may not have run yet, of those that are marked; UINT64_MAX: none. Any thread.

@@ -27,7 +27,7 @@ class Stream {
   int32_t priority() const { return made_.priority; }
   const std::shared_ptr<StreamTimeline>& timeline() const { return timeline_; }
   bool blocking() const { return (made_.flags & abi::kStreamNonBlocking) == 0; }
-  bool fresh = false;  // in Device's list of streams with unmarked ops
+  bool unmarked = false;  // has ops that are not marked: on the list of Streams
   bool same(const Resources::Stream& wanted) const {
     return made_.flags == wanted.flags && made_.priority == wanted.priority;
   }

@@ -21,7 +21,7 @@ void StreamHandlers::destroy(const ops::StreamDestroy& op) {
 /// Answers when everything that the streams were given has run.
 void StreamHandlers::answer_after(std::vector<Stream*> streams, const ops::OpHeader& op) {
   issuer_.done_in_place(op);
-  std::erase_if(streams, [this](const Stream* stream) { return poller_.dry(*stream->timeline()); });
+  std::erase_if(streams, [this](const Stream* stream) { return poller_.idle(*stream->timeline()); });
   if (streams.empty()) return issuer_.answer(op);
   const auto remaining = std::make_shared<std::atomic<size_t>>(streams.size());
   for (Stream* const stream : streams)

@@ -45,7 +45,7 @@ void Streams::destroy(uint64_t handle) {
 
 void Streams::reap(bool everything) {
   std::erase_if(retired_,
-                [&](const Pointer& stream) { return everything || poller_.dry(*stream->timeline()); });
+                [&](const Pointer& stream) { return everything || poller_.idle(*stream->timeline()); });
 }
 
 void Streams::restore(const std::vector<Resources::Stream>& wanted) {
@@ -64,8 +64,8 @@ void Streams::restore(const std::vector<Resources::Stream>& wanted) {
 
 void Streams::given(Stream& stream, const ops::OpHeader& op) {
   if (stream.diverted()) return poller_.note(stream.timeline(), op.sequence);
-  if (!stream.fresh) unmarked_.push_back(&stream);
-  stream.fresh = true;
+  if (!stream.unmarked) unmarked_.push_back(&stream);
+  stream.unmarked = true;
   poller_.given(stream.timeline(), op);
 }
 
@@ -77,15 +77,15 @@ void Streams::note(const ops::OpHeader& op) {
 void Streams::mark_all() {
   std::erase_if(unmarked_, [this](Stream* stream) {
     poller_.mark(stream->timeline());
-    stream->fresh = false;
+    stream->unmarked = false;
     return true;
   });
 }
 
-bool Streams::all_dry() {
+bool Streams::all_idle() {
   const auto streams = all();
   return std::all_of(streams.begin(), streams.end(),
-                     [this](const Stream* stream) { return poller_.dry(*stream->timeline()); });
+                     [this](const Stream* stream) { return poller_.idle(*stream->timeline()); });
 }
 
 uint64_t Streams::suspect() const {
@@ -98,7 +98,7 @@ uint64_t Streams::suspect() const {
 void Streams::forget_all() {
   for (Stream* const stream : all()) {
     poller_.forget(*stream->timeline());
-    stream->fresh = false;
+    stream->unmarked = false;
   }
   unmarked_.clear();
   reap(true);

@@ -48,7 +48,7 @@ class Streams {
   void note(const ops::OpHeader& op);
   void mark_all();
   bool all_marked() const { return unmarked_.empty(); }
-  bool all_dry();
+  bool all_idle();
   /// The oldest op that may not have run, 0: none. The GPU does not say which one failed.
   uint64_t suspect() const;
   /// The device is at rest, and nobody is told of what was given before.

@@ -32,7 +32,7 @@ void EventHandlers::record(const ops::EventRecord& op) {
   Stream& stream = issuer_.stream_of(op.header);
   const auto record = event.latest = std::make_shared<Record>();
   auto after = streams_.legacy_order(stream);
-  if (!after.empty() || !stream.dry())
+  if (!after.empty() || !stream.idle())
     return issuer_.push(
         stream,
         {&op.header, [this, done = record.get()] { runner_.finish(*done); }, std::move(after), {}, record});

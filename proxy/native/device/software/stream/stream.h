@@ -1,7 +1,7 @@
 // One stream of the software device: a FIFO queue, run by the device's crew.
 //
 // Promises: tasks run one at a time in the order given; push never waits for a task; a stream without a task
-// that can start has no thread; progress is reported whenever the stream runs dry and at least every 64
+// that can start has no thread; progress is reported whenever the stream runs empty and at least every 64
 // tasks. Called by: Streams, Issuer. What a task does is the business of its op's handler.
 #pragma once
 #include <atomic>
@@ -70,7 +70,7 @@ class Stream final : public Crew::Work, public std::enable_shared_from_this<Stre
   uint32_t flags() const { return flags_; }
   bool blocking() const { return (flags_ & kNonBlocking) == 0; }
   uint64_t given() const { return given_; }  // only for the thread that pushes
-  bool dry() const { return given_ == finished_->load(); }
+  bool idle() const { return given_ == finished_->load(); }
   After after_all() const { return {finished_, given_}; }
   /// What runs now; any thread.
   std::optional<HangWatch::Running> running() const {

@@ -22,7 +22,7 @@ void StreamHandlers::synchronize(const ops::StreamSynchronize& op) {
   Stream& stream = issuer_.stream_of(op.header);
   std::vector<After> after;
   if (&stream == &streams_.legacy()) after = streams_.legacy_order(stream);
-  if (!after.empty() || !stream.dry())
+  if (!after.empty() || !stream.idle())
     return issuer_.push(stream,
                         {&op.header, [this, &op] { issuer_.answer(op.header); }, std::move(after), {}, {}});
   stream.note(op.header.sequence);

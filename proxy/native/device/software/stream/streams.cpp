@@ -19,7 +19,7 @@ Stream& Streams::at(uint64_t handle) const {
 std::vector<Stream*> Streams::busy() const {
   std::vector<Stream*> busy;
   const auto see = [&](const Pointer& stream) {
-    if (!stream->dry()) busy.push_back(stream.get());
+    if (!stream->idle()) busy.push_back(stream.get());
   };
   see(legacy_);
   for (const auto& [handle, stream] : streams_) see(stream);
@@ -47,8 +47,8 @@ void Streams::destroy(uint64_t handle) {
   const auto found = streams_.find(handle);
   if (found == streams_.end()) return;
   const Pointer stream = found->second;
-  if (!stream->dry()) retired_.push_back(stream);
-  std::erase_if(blocking_, [&](const Pointer& one) { return one == stream && one->dry(); });
+  if (!stream->idle()) retired_.push_back(stream);
+  std::erase_if(blocking_, [&](const Pointer& one) { return one == stream && one->idle(); });
   streams_.erase(found);
   reap();
 }
@@ -56,7 +56,7 @@ void Streams::destroy(uint64_t handle) {
 /// Destroyed streams go once their work is done.
 void Streams::reap() {
   std::erase_if(retired_, [this](const Pointer& stream) {
-    return stream->dry() && (std::erase(blocking_, stream), true);
+    return stream->idle() && (std::erase(blocking_, stream), true);
   });
 }
 
@@ -75,14 +75,14 @@ std::vector<After> Streams::legacy_order(Stream& stream) {
   if (&stream != legacy_.get()) {
     if (stream.blocking() && legacy_->given() > stream.legacy_seen) {
       stream.legacy_seen = legacy_->given();
-      if (!legacy_->dry()) after.push_back(legacy_->after_all());
+      if (!legacy_->idle()) after.push_back(legacy_->after_all());
     }
     return after;
   }
   for (const Pointer& other : blocking_) {
     if (other->given() <= other->seen_by_legacy) continue;
     other->seen_by_legacy = other->given();
-    if (!other->dry()) after.push_back(other->after_all());
+    if (!other->idle()) after.push_back(other->after_all());
   }
   return after;
 }
