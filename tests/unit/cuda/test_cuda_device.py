@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from toolkit.fakes import FakeCall, fake_calls, fake_environment, wheel_library
+from toolkit.leaks import leaks
 from toolkit.native_program import TIMEOUT, NativeProgram, listed_cases, run_case
 
 from jitc.proxy.backends.cuda import libraries
@@ -21,28 +22,6 @@ from jitc.proxy.backends.cuda import libraries
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 pytestmark = TIMEOUT
-#: What makes something -> what gives it back, and the argument that names it there.
-PAIRS = {
-    "cuStreamCreateWithPriority": ("cuStreamDestroy_v2", "stream"),
-    "cuEventCreate": ("cuEventDestroy_v2", "event"),
-    "cuMemCreate": ("cuMemRelease", "handle"),
-    "cuMemHostAlloc": ("cuMemFreeHost", "address"),
-    "cuMemAlloc_v2": ("cuMemFree_v2", "address"),
-    "nvrtcCreateProgram": ("nvrtcDestroyProgram", "program"),
-    "cuMemAddressReserve": ("cuMemAddressFree", "address"),
-    "cublasCreate_v2": ("cublasDestroy_v2", "handle"),
-    "cublasLtMatmulDescCreate": ("cublasLtMatmulDescDestroy", "object"),
-    "cublasLtMatrixLayoutCreate": ("cublasLtMatrixLayoutDestroy", "object"),
-    "cublasLtMatmulPreferenceCreate": ("cublasLtMatmulPreferenceDestroy", "object"),
-    "cudnnCreate": ("cudnnDestroy", "handle"),
-    "cudnnBackendCreateDescriptor": ("cudnnBackendDestroyDescriptor", "descriptor"),
-    "cudnnCreateTensorDescriptor": ("cudnnDestroyTensorDescriptor", "descriptor"),
-    "cudnnCreateCTCLossDescriptor": ("cudnnDestroyCTCLossDescriptor", "descriptor"),
-    "cuModuleLoadData": ("cuModuleUnload", "module"),
-    "cuStreamEndCapture": ("cuGraphDestroy", "graph"),
-    "cuGraphInstantiateWithFlags": ("cuGraphExecDestroy", "graph"),
-}
-IN_PROGRESS = 7  # ncclInProgress: what a communicator that must not block answers
 #: A context that is lost takes everything with it; so does a process that ends in the middle.
 LOSES_ALL = (
     "kernel_that_fails",
@@ -75,30 +54,6 @@ def program() -> Path:
 def run(program: Path, case: str, log: Path) -> list[FakeCall]:
     run_case(program, case, fake_environment(log))
     return [call for call in fake_calls(log) if not call.runs]
-
-
-def leaks(calls: list[FakeCall]) -> Counter[tuple[str, object]]:
-    """What was made and not given back, and what was given back and not made."""
-    balance: Counter[tuple[str, object]] = Counter()
-    for call in calls:
-        if call.result not in {0, IN_PROGRESS}:
-            continue
-        if call.name in PAIRS:
-            balance[call.name, call.args["out"]] += 1
-        for made, (given_back, argument) in PAIRS.items():
-            if call.name == given_back:
-                balance[made, call.args[argument]] -= 1
-        if call.name in {"cuMemHostRegister_v2", "cuMemHostUnregister"}:
-            balance["cuMemHostRegister", call.args["address"]] += 1 if call.name == "cuMemHostRegister_v2" else -1
-        if call.name in {"cuMemMap", "cuMemUnmap"}:
-            balance["cuMemMap", call.args["address"]] += 1 if call.name == "cuMemMap" else -1
-        if call.name == "ncclCommInitRankConfig":
-            balance["communicator", call.args["out"]] += 1
-        if call.name in {"ncclCommAbort", "ncclCommDestroy"}:
-            balance["communicator", call.args["comm"]] -= 1
-        if call.name.startswith("cuDevicePrimaryCtxRe"):
-            balance["context", ""] += 1 if call.name == "cuDevicePrimaryCtxRetain" else -1
-    return +balance + Counter({key: 1 for key, count in balance.items() if count < 0})
 
 
 def test_program_has_the_cases_that_are_listed_here(program: Path) -> None:
