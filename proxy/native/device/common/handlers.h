@@ -97,10 +97,11 @@ class Handlers {
 
   /// Throws OpError unless there is such an op and its record is as long as its operands.
   static void check(const ops::OpHeader& op);
-  /// Of an op that check() has passed; nullptr: the device does not execute it.
+  /// nullptr: the device does not execute the op.
   const Handler* find(const ops::OpHeader& op) const {
-    const Handler& found = handlers_[ops::kPlaces[op.op]];
-    return found.function ? &found : nullptr;
+    const ops::OpInfo* const info = info_of(op);
+    const Handler* const found = info ? &handlers_[static_cast<size_t>(info - ops::kOps.data())] : nullptr;
+    return found && found->function ? found : nullptr;
   }
 
  private:

@@ -1,7 +1,7 @@
 // What an op's record says, checked before a device uses it, and how results are packed.
 //
 // Nothing that comes from the client is trusted: each product and sum is checked. All refuse by throwing
-// OpError. Called by: Device, from enqueue, and whatever places or runs ops.
+// OpError. Called by: the handlers of ops, and what runs ops.
 #pragma once
 #include <array>
 #include <cstddef>

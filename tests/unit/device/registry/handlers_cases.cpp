@@ -85,6 +85,11 @@ CASE(handlers_of_other_ops_are_not_found) {
     found += handlers.find(op) != nullptr;
   }
   CHECK_EQUAL(found, 1u);
+  for (const unsigned id : {0x0000u, 0x0100u, 0x03ffu, 0xffffu}) {
+    ops::OpHeader unknown{};
+    unknown.op = static_cast<uint16_t>(id);
+    CHECK(handlers.find(unknown) == nullptr);
+  }
 }
 
 CASE(handlers_check_that_there_is_such_an_op_and_how_long_it_is) {

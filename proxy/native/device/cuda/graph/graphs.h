@@ -96,16 +96,16 @@ class Capture {
   void take_up();
 
  private:
-  class Place;
-  Place& member(Stream& stream);
+  class StandIn;
+  StandIn& member(Stream& stream);
   abi::CUgraph stop();
 
   const std::shared_ptr<Context> context_;
   const uint64_t origin_;
-  std::map<Stream*, std::unique_ptr<Place>> members_;
-  std::vector<std::unique_ptr<Place>> left_;  // of streams that are no more
+  std::map<Stream*, std::unique_ptr<StandIn>> members_;
+  std::vector<std::unique_ptr<StandIn>> left_;  // of streams that are no more
   std::unordered_map<uint64_t, std::unique_ptr<Event>> events_;
-  Place* first_ = nullptr;
+  StandIn* first_ = nullptr;
   bool communicates_ = false;
   std::optional<OpError> invalid_;
 };
