@@ -1,55 +1,46 @@
-"""What a log of calls of the fake NVIDIA libraries says was made and not given back."""
+"""Finds what a test left behind: processes and files.
+
+Every process that a test starts carries a mark in its environment, which children inherit; so a
+process that changed its parent is found too.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+import os
+import secrets
+from pathlib import Path
 
-from toolkit.fakes import FakeCall
-
-#: What makes something -> what gives it back, and the argument that names it there.
-PAIRS = {
-    "cuStreamCreateWithPriority": ("cuStreamDestroy_v2", "stream"),
-    "cuEventCreate": ("cuEventDestroy_v2", "event"),
-    "cuMemCreate": ("cuMemRelease", "handle"),
-    "cuMemHostAlloc": ("cuMemFreeHost", "address"),
-    "cuMemAlloc_v2": ("cuMemFree_v2", "address"),
-    "nvrtcCreateProgram": ("nvrtcDestroyProgram", "program"),
-    "cuMemAddressReserve": ("cuMemAddressFree", "address"),
-    "cublasCreate_v2": ("cublasDestroy_v2", "handle"),
-    "cublasLtMatmulDescCreate": ("cublasLtMatmulDescDestroy", "object"),
-    "cublasLtMatrixLayoutCreate": ("cublasLtMatrixLayoutDestroy", "object"),
-    "cublasLtMatmulPreferenceCreate": ("cublasLtMatmulPreferenceDestroy", "object"),
-    "cudnnCreate": ("cudnnDestroy", "handle"),
-    "cudnnBackendCreateDescriptor": ("cudnnBackendDestroyDescriptor", "descriptor"),
-    "cudnnCreateTensorDescriptor": ("cudnnDestroyTensorDescriptor", "descriptor"),
-    "cudnnCreateCTCLossDescriptor": ("cudnnDestroyCTCLossDescriptor", "descriptor"),
-    "cuModuleLoadData": ("cuModuleUnload", "module"),
-    "cuStreamEndCapture": ("cuGraphDestroy", "graph"),
-    "cuGraphInstantiateWithFlags": ("cuGraphExecDestroy", "graph"),
-}
-IN_PROGRESS = 7  # ncclInProgress: what a communicator that must not block answers
+MARK = "JITC_TEST_MARK"
 
 
-def leaks(calls: Iterable[FakeCall]) -> Counter[tuple[str, object]]:
-    """What was made and not given back, and what was given back and not made."""
-    balance: Counter[tuple[str, object]] = Counter()
-    for call in calls:
-        if call.result not in {0, IN_PROGRESS}:
+def new_mark() -> str:
+    return secrets.token_hex(8)
+
+
+def marked_processes(mark: str) -> dict[int, str]:
+    """Living processes (not zombies) with the mark: pid -> command line."""
+    wanted = f"{MARK}={mark}".encode()
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
-        if call.name in PAIRS:
-            balance[call.name, call.args["out"]] += 1
-        for made, (given_back, argument) in PAIRS.items():
-            if call.name == given_back:
-                balance[made, call.args[argument]] -= 1
-        if call.name in {"cuMemHostRegister_v2", "cuMemHostUnregister"}:
-            balance["cuMemHostRegister", call.args["address"]] += 1 if call.name == "cuMemHostRegister_v2" else -1
-        if call.name in {"cuMemMap", "cuMemUnmap"}:
-            balance["cuMemMap", call.args["address"]] += 1 if call.name == "cuMemMap" else -1
-        if call.name == "ncclCommInitRankConfig":
-            balance["communicator", call.args["out"]] += 1
-        if call.name in {"ncclCommAbort", "ncclCommDestroy"}:
-            balance["communicator", call.args["comm"]] -= 1
-        if call.name.startswith("cuDevicePrimaryCtxRe"):
-            balance["context", ""] += 1 if call.name == "cuDevicePrimaryCtxRetain" else -1
-    return +balance + Counter({key: 1 for key, count in balance.items() if count < 0})
+        try:
+            if wanted not in (entry / "environ").read_bytes().split(b"\0"):
+                continue
+            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+            if (entry / "stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
+                continue
+        except OSError:
+            continue  # it ended meanwhile
+        if command:
+            found[int(entry.name)] = command
+    return found
+
+
+def visible_files() -> set[str]:
+    """What lies in the places where nothing may be left."""
+    names = set()
+    for folder in ("/dev/shm", "/var/tmp"):
+        path = Path(folder)
+        names |= {str(one) for one in path.iterdir()} if path.is_dir() else set()
+    return names

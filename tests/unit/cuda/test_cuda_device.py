@@ -13,8 +13,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from toolkit.fake_leaks import leaks
 from toolkit.fakes import FakeCall, fake_calls, fake_environment, wheel_library
-from toolkit.leaks import leaks
 from toolkit.native_program import TIMEOUT, NativeProgram, listed_cases, run_case
 
 from jitc.proxy.backends.cuda import libraries

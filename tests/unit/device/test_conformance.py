@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from toolkit.fake_leaks import leaks
 from toolkit.fakes import fake_calls, fake_environment
-from toolkit.leaks import leaks
 from toolkit.native_program import TIMEOUT, NativeProgram, listed_cases, run_case
 
 PROGRAM = NativeProgram(

@@ -25,7 +25,7 @@ void relax() {
 }  // namespace
 
 struct CompletionPoller::Delivery {
-  TimelinePointer timeline;
+  Pointer timeline;
   std::vector<Completion> completions;
   uint64_t ticket = 0, sequence = 0;  // sequence 0: no progress
 };
@@ -48,20 +48,20 @@ CompletionPoller::~CompletionPoller() {
   thread_.join();
 }
 
-CompletionPoller::TimelinePointer CompletionPoller::timeline(uint64_t handle, abi::CUstream real) {
+CompletionPoller::Pointer CompletionPoller::timeline(uint64_t handle, abi::CUstream real) {
   return std::make_shared<StreamTimeline>(handle, real, words_);
 }
 
 // -- what streams are given ----------------------------------------------------------------------------
 
-void CompletionPoller::given(const TimelinePointer& timeline, const ops::OpHeader& op) {
+void CompletionPoller::given(const Pointer& timeline, const ops::OpHeader& op) {
   timeline->given_ = op.sequence;
   if (!timeline->unmarked_) timeline->first_ = op.sequence;
   timeline->collective_ |= op.op == static_cast<uint16_t>(ops::OpId::collective);
   if (++timeline->unmarked_ >= mark_every_) mark(timeline);
 }
 
-void CompletionPoller::note(const TimelinePointer& timeline, uint64_t sequence) {
+void CompletionPoller::note(const Pointer& timeline, uint64_t sequence) {
   timeline->given_ = sequence;
   if (timeline->unmarked_) return;  // the next mark covers it
   {
@@ -78,7 +78,7 @@ void CompletionPoller::note(const TimelinePointer& timeline, uint64_t sequence) 
   sink_.progress(timeline->handle_, sequence);
 }
 
-uint64_t CompletionPoller::mark(const TimelinePointer& timeline) {
+uint64_t CompletionPoller::mark(const Pointer& timeline) {
   if (!timeline->unmarked_) return timeline->issued_;
   const Driver& driver = context_->driver();
   const uint64_t ticket = timeline->issued_ + 1;
@@ -95,14 +95,14 @@ uint64_t CompletionPoller::mark(const TimelinePointer& timeline) {
 }
 
 /// With the mutex held.
-void CompletionPoller::list(const TimelinePointer& timeline) {
+void CompletionPoller::list(const Pointer& timeline) {
   if (timeline->listed_) return;
   timeline->listed_ = true;
   busy_.push_back(timeline);
   if (busy_.size() == 1) work_.notify_one();
 }
 
-void CompletionPoller::after(const TimelinePointer& timeline, uint64_t ticket, Completion completion) {
+void CompletionPoller::after(const Pointer& timeline, uint64_t ticket, Completion completion) {
   {
     const std::lock_guard lock(mutex_);
     if (timeline->reported_ < ticket) {
@@ -114,12 +114,10 @@ void CompletionPoller::after(const TimelinePointer& timeline, uint64_t ticket, C
       return;
     }
   }
-  if (completion.sequence)
-    sink_.result(completion.sequence, kSuccess, {completion.memory.data(), completion.bytes});
-  if (completion.then) completion.then();
+  completion.give(sink_);
 }
 
-void CompletionPoller::keep(const TimelinePointer& timeline, Pinned memory) {
+void CompletionPoller::keep(const Pointer& timeline, Pinned memory) {
   after(timeline, timeline->unmarked_ ? timeline->issued_ + 1 : timeline->issued_,
         {0, 0, std::move(memory), {}});
 }
@@ -136,7 +134,7 @@ bool CompletionPoller::reached(const StreamTimeline& timeline, uint64_t ticket) 
 uint64_t CompletionPoller::oldest() const {
   const std::lock_guard lock(mutex_);
   uint64_t oldest = UINT64_MAX;
-  for (const TimelinePointer& timeline : busy_) {
+  for (const Pointer& timeline : busy_) {
     // The words know more than what has been delivered.
     const uint64_t reached = timeline->word_.host->load(std::memory_order_acquire);
     const auto mark = std::find_if(timeline->marks_.begin(), timeline->marks_.end(),
@@ -171,7 +169,7 @@ void CompletionPoller::close() {
 void CompletionPoller::reset() {
   Lock lock(mutex_);
   changed_.wait(lock, [this] { return !delivering_; });
-  for (const TimelinePointer& timeline : busy_) timeline->listed_ = false;
+  for (const Pointer& timeline : busy_) timeline->listed_ = false;
   busy_.clear();
   results_due_ = 0;
   oldest_ = nullptr;
@@ -235,7 +233,7 @@ void CompletionPoller::collect(StreamTimeline& timeline, std::vector<Delivery>& 
 
 bool CompletionPoller::deliver(Lock& lock) {
   std::vector<Delivery> deliveries;
-  for (const TimelinePointer& timeline : busy_) {
+  for (const Pointer& timeline : busy_) {
     const size_t before = deliveries.size();
     collect(*timeline, deliveries);
     if (deliveries.size() > before) deliveries.back().timeline = timeline;
@@ -247,7 +245,7 @@ bool CompletionPoller::deliver(Lock& lock) {
   lock.lock();
   for (const Delivery& delivery : deliveries)
     delivery.timeline->reported_ = std::max(delivery.timeline->reported_, delivery.ticket);
-  std::erase_if(busy_, [](const TimelinePointer& timeline) {
+  std::erase_if(busy_, [](const Pointer& timeline) {
     // What was delivered may have added something to wait for that is there already.
     const bool due = !timeline->waiting_.empty() && timeline->waiting_.front().ticket <= timeline->reported_;
     return timeline->marks_.empty() && !due && (timeline->listed_ = false, true);
@@ -260,11 +258,7 @@ bool CompletionPoller::deliver(Lock& lock) {
 
 void CompletionPoller::hand_out(std::vector<Delivery>& deliveries) {
   for (Delivery& delivery : deliveries) {
-    for (Completion& completion : delivery.completions) {
-      if (completion.sequence)
-        sink_.result(completion.sequence, kSuccess, {completion.memory.data(), completion.bytes});
-      if (completion.then) completion.then();
-    }
+    for (const Completion& completion : delivery.completions) completion.give(sink_);
     delivery.completions.clear();
     if (delivery.sequence) sink_.progress(delivery.timeline->handle_, delivery.sequence);
   }
@@ -300,14 +294,13 @@ void CompletionPoller::look_after(Lock& lock) {
 
 /// Work waits only for work that was given before it, so the oldest outstanding mark waits for nobody.
 void CompletionPoller::check_hang(Lock& lock) {
-  const auto older = [](const TimelinePointer& a, const TimelinePointer& b) {
+  const auto older = [](const Pointer& a, const Pointer& b) {
     return a->marks_.front().first < b->marks_.front().first;
   };
-  const bool nothing =
-      busy_.empty() || std::any_of(busy_.begin(), busy_.end(),
-                                   [](const TimelinePointer& timeline) { return timeline->marks_.empty(); });
+  const auto unmarked = [](const Pointer& timeline) { return timeline->marks_.empty(); };
+  const bool nothing = busy_.empty() || std::ranges::any_of(busy_, unmarked);
   if (hang_seconds_ <= 0 || nothing) return;
-  const TimelinePointer timeline = *std::min_element(busy_.begin(), busy_.end(), older);
+  const Pointer timeline = *std::min_element(busy_.begin(), busy_.end(), older);
   const StreamTimeline::Mark mark = timeline->marks_.front();
   const auto now = Clock::now();
   if (timeline.get() != oldest_ || mark.ticket != oldest_ticket_) {

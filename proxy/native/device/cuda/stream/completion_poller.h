@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "device/backend.h"
+#include "device/common/error.h"
 #include "device/cuda/memory/pinned.h"
 
 namespace jitc::cuda {
@@ -27,6 +28,11 @@ struct Completion {
   size_t bytes = 0;            // of memory: the result
   Pinned memory;               // kept until then
   std::function<void()> then;  // called by the poller's thread, after the result
+
+  void give(ExecutionSink& sink) const {
+    if (sequence) sink.result(sequence, device::kSuccess, {memory.data(), bytes});
+    if (then) then();
+  }
 };
 
 /// What one stream was given, and how far it has got. Outlives the stream for those who wait for it.
@@ -77,7 +83,7 @@ class Watcher {
 
 class CompletionPoller {
  public:
-  using TimelinePointer = std::shared_ptr<StreamTimeline>;
+  using Pointer = std::shared_ptr<StreamTimeline>;
   static constexpr uint32_t kMarkEvery = 32;
 
   CompletionPoller(std::shared_ptr<Context> context, ExecutionSink& sink, Watcher& watcher,
@@ -85,23 +91,23 @@ class CompletionPoller {
   ~CompletionPoller();
   CompletionPoller(const CompletionPoller&) = delete;
   CompletionPoller& operator=(const CompletionPoller&) = delete;
-  TimelinePointer timeline(uint64_t handle, abi::CUstream real);
+  Pointer timeline(uint64_t handle, abi::CUstream real);
 
   /// Careful: every op is marked, so that one that fails is known exactly. Else one in kMarkEvery.
   void be_careful(bool careful) { mark_every_ = careful ? 1 : kMarkEvery; }
   /// The op was put on the timeline's stream. Marks when it is time to. Throws OpError.
-  void given(const TimelinePointer& timeline, const ops::OpHeader& op);
+  void given(const Pointer& timeline, const ops::OpHeader& op);
   /// The op is done without the stream, after everything that the stream was given.
-  void note(const TimelinePointer& timeline, uint64_t sequence);
+  void note(const Pointer& timeline, uint64_t sequence);
   /// Marks the timeline unless nothing is unmarked. Returns the ticket of its newest mark. Throws OpError.
-  uint64_t mark(const TimelinePointer& timeline);
+  uint64_t mark(const Pointer& timeline);
   /// When everything that the timeline was given so far has run; at once when it has. Throws OpError.
-  void after(const TimelinePointer& timeline, Completion completion) {
+  void after(const Pointer& timeline, Completion completion) {
     after(timeline, mark(timeline), std::move(completion));
   }
-  void after(const TimelinePointer& timeline, uint64_t ticket, Completion completion);
+  void after(const Pointer& timeline, uint64_t ticket, Completion completion);
   /// Keeps the memory until everything that the timeline was given so far has run. Does not mark.
-  void keep(const TimelinePointer& timeline, Pinned memory);
+  void keep(const Pointer& timeline, Pinned memory);
   bool idle(const StreamTimeline& timeline) const;
   bool reached(const StreamTimeline& timeline, uint64_t ticket) const;
 
@@ -136,7 +142,7 @@ class CompletionPoller {
   void nap(Lock& lock, uint32_t rounds);
   void look_after(Lock& lock);
   void check_hang(Lock& lock);
-  void list(const TimelinePointer& timeline);
+  void list(const Pointer& timeline);
 
   ExecutionSink& sink_;
   Watcher& watcher_;
@@ -145,9 +151,9 @@ class CompletionPoller {
   const std::shared_ptr<Words> words_;
   uint32_t mark_every_ = kMarkEvery;
   mutable std::mutex mutex_;
-  std::condition_variable work_;       // for the thread
-  std::condition_variable changed_;    // for those who wait
-  std::vector<TimelinePointer> busy_;  // timelines with marks that are outstanding
+  std::condition_variable work_;     // for the thread
+  std::condition_variable changed_;  // for those who wait
+  std::vector<Pointer> busy_;        // timelines with marks that are outstanding
   size_t results_due_ = 0;
   uint64_t deliveries_ = 0;
   bool open_ = true, stop_ = false, delivering_ = false, napping_ = false;
