@@ -16,6 +16,13 @@ std::vector<uint8_t> bytes_of(const Reply& reply) {
 }
 }  // namespace
 
+CASE(memory_a_fill_that_is_not_aligned_is_a_fault) {
+  Session s;
+  const uint64_t a = s.allocate(4096);
+  s.fill(a + 1, 4, 0, 0, 2);
+  CHECK_EQUAL(s.sink.wait_fault().status, 1u);
+}
+
 CASE(memory_a_small_block_owns_its_granule) {
   Session s;
   CHECK_EQUAL(s.try_allocate(s.base, kBlock + 4096), 0u);

@@ -43,6 +43,7 @@ CASE(pinned_results_go_straight_to_the_program) {
   const auto hash = hash_bytes(std::as_bytes(std::span("abc", 3)));
   CHECK(reply.value<Hash>() == hash && reply.payload.size() == hash.size());
   CHECK_EQUAL(s.ask(d2h(map.range.base, a, 0)).status, 0u);
+  CHECK_EQUAL(s.ask(d2h(map.range.base, a, (1u << 20) + 1)).status, 1u);
 }
 
 CASE(pinned_ranges_are_those_of_the_state_that_comes_back) {
