@@ -26,7 +26,7 @@ tests() {  # NAME SANITIZERS RUNTIME
   # With the C++ library, whose functions the sanitizer wraps and Python does not bring along.
   runtime=$(c++ -print-file-name="$3"):$(c++ -print-file-name=libstdc++.so.6)
   echo "== $1: software device, cuda device, communicators (programs of their own)"
-  JITC_SANITIZE=$2 $python -m pytest -q -o timeout=1800 tests/unit/software tests/unit/cuda
+  JITC_SANITIZE=$2 $python -m pytest -q -o timeout=1800 tests/unit/device tests/unit/software tests/unit/cuda
   echo "== $1: executor"
   [ "$1" = asan ] || export JITC_TEST_BASE=1000000000
   JITC_TEST_EXECUTOR=$built/libjitc_executor.so JITC_TEST_FAKES=$built JITC_TEST_RESOURCES=$built/jitc_resources_test JITC_TEST_BUDGET=$built/jitc_budget_test LD_PRELOAD=$runtime \

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "device/common/shared_segment.h"
-#include "device/cuda/collective/meeting.h"
+#include "device/cuda/collective/nccl_bootstrap.h"
 #include "device/software/collective/segment.h"
 
 namespace jitc {
@@ -58,7 +58,7 @@ std::unique_ptr<Backend> make_backend(const std::string& name, const BackendOpti
 }
 
 uint64_t segment_bytes(uint32_t ranks) {
-  return std::max(software::Segment::bytes(ranks), cuda::Meeting::bytes(ranks));
+  return std::max(software::Segment::bytes(ranks), cuda::NcclBootstrap::bytes(ranks));
 }
 
 bool mark_segment(const std::string& path, uint64_t identity, std::string& error) {

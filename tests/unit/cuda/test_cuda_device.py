@@ -13,6 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from toolkit.fake_leaks import leaks
 from toolkit.fakes import FakeCall, fake_calls, fake_environment, wheel_library
 from toolkit.native_program import TIMEOUT, NativeProgram, listed_cases, run_case
 
@@ -21,28 +22,6 @@ from jitc.proxy.backends.cuda import libraries
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 pytestmark = TIMEOUT
-#: What makes something -> what gives it back, and the argument that names it there.
-PAIRS = {
-    "cuStreamCreateWithPriority": ("cuStreamDestroy_v2", "stream"),
-    "cuEventCreate": ("cuEventDestroy_v2", "event"),
-    "cuMemCreate": ("cuMemRelease", "handle"),
-    "cuMemHostAlloc": ("cuMemFreeHost", "address"),
-    "cuMemAlloc_v2": ("cuMemFree_v2", "address"),
-    "nvrtcCreateProgram": ("nvrtcDestroyProgram", "program"),
-    "cuMemAddressReserve": ("cuMemAddressFree", "address"),
-    "cublasCreate_v2": ("cublasDestroy_v2", "handle"),
-    "cublasLtMatmulDescCreate": ("cublasLtMatmulDescDestroy", "object"),
-    "cublasLtMatrixLayoutCreate": ("cublasLtMatrixLayoutDestroy", "object"),
-    "cublasLtMatmulPreferenceCreate": ("cublasLtMatmulPreferenceDestroy", "object"),
-    "cudnnCreate": ("cudnnDestroy", "handle"),
-    "cudnnBackendCreateDescriptor": ("cudnnBackendDestroyDescriptor", "descriptor"),
-    "cudnnCreateTensorDescriptor": ("cudnnDestroyTensorDescriptor", "descriptor"),
-    "cudnnCreateCTCLossDescriptor": ("cudnnDestroyCTCLossDescriptor", "descriptor"),
-    "cuModuleLoadData": ("cuModuleUnload", "module"),
-    "cuStreamEndCapture": ("cuGraphDestroy", "graph"),
-    "cuGraphInstantiateWithFlags": ("cuGraphExecDestroy", "graph"),
-}
-IN_PROGRESS = 7  # ncclInProgress: what a communicator that must not block answers
 #: A context that is lost takes everything with it; so does a process that ends in the middle.
 LOSES_ALL = (
     "kernel_that_fails",
@@ -75,30 +54,6 @@ def program() -> Path:
 def run(program: Path, case: str, log: Path) -> list[FakeCall]:
     run_case(program, case, fake_environment(log))
     return [call for call in fake_calls(log) if not call.runs]
-
-
-def leaks(calls: list[FakeCall]) -> Counter[tuple[str, object]]:
-    """What was made and not given back, and what was given back and not made."""
-    balance: Counter[tuple[str, object]] = Counter()
-    for call in calls:
-        if call.result not in {0, IN_PROGRESS}:
-            continue
-        if call.name in PAIRS:
-            balance[call.name, call.args["out"]] += 1
-        for made, (given_back, argument) in PAIRS.items():
-            if call.name == given_back:
-                balance[made, call.args[argument]] -= 1
-        if call.name in {"cuMemHostRegister_v2", "cuMemHostUnregister"}:
-            balance["cuMemHostRegister", call.args["address"]] += 1 if call.name == "cuMemHostRegister_v2" else -1
-        if call.name in {"cuMemMap", "cuMemUnmap"}:
-            balance["cuMemMap", call.args["address"]] += 1 if call.name == "cuMemMap" else -1
-        if call.name == "ncclCommInitRankConfig":
-            balance["communicator", call.args["out"]] += 1
-        if call.name in {"ncclCommAbort", "ncclCommDestroy"}:
-            balance["communicator", call.args["comm"]] -= 1
-        if call.name.startswith("cuDevicePrimaryCtxRe"):
-            balance["context", ""] += 1 if call.name == "cuDevicePrimaryCtxRetain" else -1
-    return +balance + Counter({key: 1 for key, count in balance.items() if count < 0})
 
 
 def test_program_has_the_cases_that_are_listed_here(program: Path) -> None:
@@ -152,13 +107,13 @@ def ptxas() -> Path | None:
 
 @pytest.mark.skipif(ptxas() is None, reason="there is no ptxas (pip install triton)")
 @pytest.mark.parametrize("gpu", ["sm_75", "sm_90", "sm_100"])
-def test_kernels_that_do_harm_can_be_translated(gpu: str, tmp_path: Path) -> None:
-    source = (ROOT / "proxy" / "native" / "device" / "cuda" / "faults" / "harm.cpp").read_text()
-    (tmp_path / "harm.ptx").write_text(source.split('R"ptx(')[1].split(')ptx"')[0])
-    command = [str(ptxas()), f"--gpu-name={gpu}", "harm.ptx", "-o", "harm.cubin"]
+def test_fault_kernels_can_be_translated(gpu: str, tmp_path: Path) -> None:
+    source = (ROOT / "proxy" / "native" / "device" / "cuda" / "faults" / "fault_kernels.cpp").read_text()
+    (tmp_path / "fault_kernels.ptx").write_text(source.split('R"ptx(')[1].split(')ptx"')[0])
+    command = [str(ptxas()), f"--gpu-name={gpu}", "fault_kernels.ptx", "-o", "fault_kernels.cubin"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    code = (tmp_path / "harm.cubin").read_bytes()
+    code = (tmp_path / "fault_kernels.cubin").read_bytes()
     assert b"jitc_illegal_access" in code and b"jitc_endless_kernel" in code
 
 
@@ -172,7 +127,7 @@ def test_injected_faults_are_machine_code_where_there_is_a_compiler(program: Pat
     """The driver's own compiler is a library that containers may lack."""
     calls = run(program, "fault_sticky_illegal_access_on_request", tmp_path / "log")
     compiled = [call.args["name"] for call in calls if call.name == "nvrtcCreateProgram"]
-    assert sorted(compiled) == ["harm_kernel.cu", "hash_kernel.cu"]
+    assert sorted(compiled) == ["fault_kernels.cu", "hash_kernel.cu"]
     assert sum(call.name == "cuModuleLoadData" for call in calls) == 1
     calls = run(program, "fault_sticky_without_a_compiler", tmp_path / "other")
     assert not [call for call in calls if call.name == "nvrtcCreateProgram"]

@@ -1,8 +1,8 @@
 // How an op of a device fails, inside the back end only.
 //
-// Thrown by whatever places or runs an op, caught in Device::enqueue (on the software device also by its
-// streams), which turns it into a result (ops that wait) or a fault (all others). Never leaves the back end.
-// Called by: everything of a device.
+// Thrown by handlers of ops and by what runs them, caught in Device::enqueue (on the software device also by
+// its streams), which turns it into a result (ops that wait) or a fault (all others). Never leaves the back
+// end. Called by: everything of a device.
 #pragma once
 #include <cstdint>
 #include <string>

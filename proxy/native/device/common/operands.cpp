@@ -5,11 +5,6 @@
 
 namespace jitc::device {
 
-void check_record(const ops::OpHeader& op, const ops::OpInfo* info) {
-  if (!info) refuse(kNotSupported, "unknown-op", "this worker does not know the op: update the worker");
-  if (op.size < info->fixed_size) refuse_value("the record is truncated");
-}
-
 std::string about(const ops::OpHeader& op, const ops::OpInfo* info, const std::string& message) {
   const std::string name = info ? std::string(info->name) : "id " + hex(op.op);
   return "op " + name + " (sequence " + std::to_string(op.sequence) + "): " + message;

@@ -1,7 +1,7 @@
 // What an op's record says, checked before a device uses it, and how results are packed.
 //
 // Nothing that comes from the client is trusted: each product and sum is checked. All refuse by throwing
-// OpError. Called by: Device, from enqueue, and whatever places or runs ops.
+// OpError. Called by: the handlers of ops, and what runs ops.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -15,10 +15,13 @@
 
 namespace jitc::device {
 
-/// The op is known (info is its entry, or null) and its record is as long as its operands.
-void check_record(const ops::OpHeader& op, const ops::OpInfo* info);
 /// The message, with the op that it is about.
 std::string about(const ops::OpHeader& op, const ops::OpInfo* info, const std::string& message);
+/// What follows an op's operands.
+template <class Op>
+std::span<const std::byte> payload_of(const Op& op) {
+  return {reinterpret_cast<const std::byte*>(&op + 1), op.header.size - sizeof op};
+}
 /// The items that follow the operands.
 std::span<const ops::CollectiveItem> items_of(const ops::Collective& op);
 /// Bytes from the first to the last byte of a pitched block that is not empty.

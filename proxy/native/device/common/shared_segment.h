@@ -3,8 +3,8 @@
 //
 // It begins with what the service says to the ranks (`SegmentHead`); what lies behind that is the device's
 // own matter and starts as zeros. Promise: a rank that waits for another one finds out within a tenth of a
-// second that the other one cannot come any more. Called by: Meeting (cuda), Segment (software); mark_segment
-// and mark_absent by the service, through the C interface.
+// second that the other one cannot come any more. Called by: NcclBootstrap (cuda), Segment (software);
+// mark_segment and mark_absent by the service, through the C interface.
 #pragma once
 #include <array>
 #include <atomic>

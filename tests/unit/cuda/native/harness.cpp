@@ -57,81 +57,10 @@ std::unique_ptr<Backend> make_device(const Options& options, ExecutionSink& sink
   return make_cuda_backend(wanted, sink, rendezvous, images(), error);
 }
 
-Session::Session(const Options& options) : Client(options.slot) {
+Session::Session(const Options& options) : OpClient(options.slot) {
   std::string error;
   backend = make_device(options, sink, error);
   if (!backend) throw Failure{error};
-}
-
-void Session::stream(uint64_t handle, uint32_t flags, int32_t priority) {
-  ops::StreamCreate op;
-  op.handle = handle;
-  op.flags = flags;
-  op.priority = priority;
-  give(op);
-}
-
-void Session::event(uint64_t handle, uint64_t flags) {
-  ops::EventCreate op;
-  op.handle = handle;
-  op.flags = flags;
-  give(op);
-}
-
-uint64_t Session::record(uint64_t event, uint64_t stream) {
-  ops::EventRecord op;
-  op.event = event;
-  return give(op, stream);
-}
-
-uint64_t Session::wait(uint64_t event, uint64_t stream) {
-  ops::EventWait op;
-  op.event = event;
-  return give(op, stream);
-}
-
-uint64_t Session::fill(uint64_t address, uint64_t bytes, uint32_t value, uint64_t stream, uint32_t width) {
-  ops::Fill op;
-  op.address = address;
-  op.bytes = bytes;
-  op.value = value;
-  op.width = width;
-  return give(op, stream);
-}
-
-uint64_t Session::copy(uint64_t to, uint64_t from, uint64_t bytes, uint64_t stream) {
-  ops::CopyD2d op;
-  op.destination = to;
-  op.source = from;
-  op.bytes = bytes;
-  return give(op, stream);
-}
-
-uint64_t Session::put(uint64_t address, const std::vector<uint8_t>& bytes, uint64_t stream) {
-  ops::CopyH2d op;
-  op.address = address;
-  op.bytes = bytes.size();
-  return give(op, stream, bytes.data(), bytes.size());
-}
-
-uint64_t Session::get(uint64_t address, uint64_t bytes, uint64_t stream) {
-  ops::CopyD2h op;
-  op.address = address;
-  op.bytes = bytes;
-  return give(op, stream);
-}
-
-uint64_t Session::release(uint64_t address) {
-  ops::Free op;
-  op.address = address;
-  return give(op);
-}
-
-uint32_t Session::try_allocate(uint64_t address, uint64_t bytes) {
-  ops::Allocate op;
-  op.address = address;
-  op.bytes = bytes;
-  return ask(op).status;
 }
 
 StreamGate::StreamGate() {

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "client.h"
+#include "op_client.h"
 
 namespace jitc::test {
 
@@ -18,24 +18,10 @@ struct Options {
 
 std::unique_ptr<Backend> make_device(const Options& options, ExecutionSink& sink, std::string& error);
 
-class Session : public Client {
+class Session : public OpClient {
  public:
   explicit Session(const Options& options = {});
   ~Session() { backend.reset(); }
-
-  void stream(uint64_t handle, uint32_t flags = 1, int32_t priority = 0);
-  void event(uint64_t handle, uint64_t flags = 0);
-  uint64_t record(uint64_t event, uint64_t stream);
-  uint64_t wait(uint64_t event, uint64_t stream);
-  uint64_t fill(uint64_t address, uint64_t bytes, uint32_t value, uint64_t stream = 0, uint32_t width = 1);
-  uint64_t copy(uint64_t to, uint64_t from, uint64_t bytes, uint64_t stream = 0);
-  uint64_t put(uint64_t address, const std::vector<uint8_t>& bytes, uint64_t stream = 0);
-  uint64_t get(uint64_t address, uint64_t bytes, uint64_t stream = 0);
-  uint64_t release(uint64_t address);
-  uint32_t try_allocate(uint64_t address, uint64_t bytes);
-  /// A fresh sequence of ops, as after a roll-back to before op `sequence + 1`.
-  void go_back_to(uint64_t sequence) { sequence_ = sequence; }
-  uint64_t sequence() const { return sequence_; }
 };
 
 /// Holds the legacy default stream (and what waits for it) from its making on, until it is opened.

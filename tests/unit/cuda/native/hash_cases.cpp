@@ -204,7 +204,7 @@ CASE(real_compiler_makes_the_kernel) {
   using cuda::KernelText;
   for (const int capability : {80, 90, 100}) {
     check_image(path, capability, KernelText::hash, {".text.jitc_hash", ".text.jitc_spoil"});
-    check_image(path, capability, KernelText::harm,
+    check_image(path, capability, KernelText::faults,
                 {".text.jitc_illegal_access", ".text.jitc_endless_kernel"});
   }
   CHECK(cuda::KernelWork(path, 1).get().error.find("nvrtcCompileProgram for sm_1") == 0);

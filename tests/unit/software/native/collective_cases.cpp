@@ -27,9 +27,6 @@ void check_all_kinds(int ranks, const std::vector<uint32_t>& dtypes, const std::
 const std::vector<uint32_t> kAllTypes{0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
 }  // namespace
 
-CASE(collective_kinds_1_rank) { check_all_kinds(1, kAllTypes, {0, 1, 1001, 300000}); }
-CASE(collective_kinds_2_ranks) { check_all_kinds(2, kAllTypes, {0, 1, 7, 10007}); }
-CASE(collective_kinds_3_ranks) { check_all_kinds(3, kAllTypes, {1, 1000, 6001}); }
 CASE(collective_kinds_4_ranks) { check_all_kinds(4, kAllTypes, {3, 5000}); }
 CASE(collective_larger_than_a_box) { check_all_kinds(3, {6, 7, 0}, {1100003}); }
 
@@ -135,22 +132,6 @@ CASE(collective_half_sum_is_rounded_once) {
   });
 }
 
-CASE(collective_scale_from_device_memory) {
-  Segments segments;
-  segments.make(unique_id(1));
-  run_ranks(2, [&](int rank) {
-    Session s(&segments);
-    const uint64_t comm = s.communicator(1, 2, rank);
-    const uint64_t data = s.upload(std::vector<float>{4.0f}), factor = s.upload(std::vector<float>{0.25f});
-    CollectiveItem op = item(comm, CollectiveKind::all_reduce, 7, 1, data, data);
-    op.reduction = static_cast<uint32_t>(Reduction::premul_sum);
-    op.scale_address = factor;
-    give_group(s, {op});
-    s.synchronize();
-    CHECK_EQUAL(s.download<float>(data, 1)[0], 2.0f);
-  });
-}
-
 CASE(collective_group_of_crossing_sends) {
   const int ranks = 3;
   Segments segments;
@@ -178,29 +159,6 @@ CASE(collective_group_of_crossing_sends) {
         CHECK(s.download<int32_t>(address, count) == std::vector<int32_t>(count, peer * 10 + rank));
       CHECK_EQUAL(s.download<int32_t>(sum, 1)[0], 3);
     }
-  });
-}
-
-CASE(collective_order_across_streams) {
-  Segments segments;
-  segments.make(unique_id(1));
-  run_ranks(2, [&](int rank) {
-    Session s(&segments);
-    const uint64_t comm = s.communicator(1, 2, rank);
-    std::vector<uint64_t> data;
-    for (uint64_t stream = 0; stream < 4; ++stream) {
-      ops::StreamCreate create;
-      create.handle = 0x100 + stream;
-      create.flags = 1;
-      s.give(create);
-    }
-    for (uint64_t i = 0; i < 40; ++i) {
-      data.push_back(s.upload(std::vector<int64_t>(3, static_cast<int64_t>(i) + rank)));
-      give_group(s, {item(comm, CollectiveKind::all_reduce, 4, 3, data.back(), data.back())}, 0x100 + i % 4);
-    }
-    s.synchronize();
-    for (size_t i = 0; i < data.size(); ++i)
-      CHECK((s.download<int64_t>(data[i], 3) == std::vector<int64_t>(3, 2 * static_cast<int64_t>(i) + 1)));
   });
 }
 
@@ -338,41 +296,6 @@ CASE(collective_on_a_communicator_that_cannot_be_joined) {
   const auto fault = s.sink.wait_fault();
   CHECK_EQUAL(fault.status, 999u);
   CHECK(fault.message.find("nobody knows this communicator") != std::string::npos);
-}
-
-CASE(collective_split_by_color_and_key) {
-  const int ranks = 4;
-  Segments segments;
-  segments.make(unique_id(1));
-  segments.make_spares(4);
-  run_ranks(ranks, [&](int rank) {
-    Session s(&segments);
-    const uint64_t parent = s.communicator(1, ranks, rank);
-    ops::CommunicatorSplit split;
-    split.parent = parent;
-    split.handle = 0x600;
-    split.color = rank == 3 ? -1 : rank % 2;  // {0, 2}, {1}, none
-    split.key = -rank;
-    const uint64_t sequence = s.give(split);
-    const uint64_t data = s.upload(std::vector<int32_t>(2, rank + 1));
-    // As in a replay: used before its result is there.
-    if (rank < 3) give_group(s, {item(0x600, CollectiveKind::all_reduce, 2, 2, data, data)});
-    const Reply reply = s.sink.wait_result(sequence);
-    CHECK_EQUAL(reply.status, 0u);
-    Resources::Communicator made;
-    if (rank == 3) {
-      CHECK_EQUAL(reply.value<int32_t>(4), -1);
-      CHECK(!s.backend->communicator(0x600, made));
-      return;
-    }
-    CHECK_EQUAL(reply.value<int32_t>(), rank == 1 ? 1 : 2);
-    CHECK_EQUAL(reply.value<int32_t>(4), rank == 0 ? 1 : 0);  // rank 2 has the smaller key
-    CHECK(s.backend->communicator(0x600, made));
-    CHECK_EQUAL(made.ranks, reply.value<int32_t>());
-    CHECK(made.unique_id != unique_id(1));
-    s.synchronize();
-    CHECK_EQUAL(s.download<int32_t>(data, 1)[0], rank == 1 ? 2 : 4);
-  });
 }
 
 CASE(collective_bad_operands) {

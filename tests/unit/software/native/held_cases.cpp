@@ -1,23 +1,10 @@
-// Memory that is held first and mapped later: the cases of the toolkit, and what only this device has.
+// Memory that is held first and mapped later: what only this device has.
 #include <thread>
 
 #include "harness.h"
 #include "held_memory.h"
 
 namespace jitc::test {
-namespace {
-std::unique_ptr<Client> make(uint64_t limit) {
-  return std::make_unique<Session>(nullptr, 0, limit ? limit : 1u << 30);
-}
-}  // namespace
-
-CASE(held_becomes_blocks_that_are_as_one) { held_memory_becomes_blocks_that_are_as_one(make); }
-CASE(held_counts_and_can_be_given_up) { held_memory_counts_and_can_be_given_up(make); }
-CASE(held_bad_ops_are_refused) { held_memory_bad_ops_are_refused(make); }
-CASE(held_is_restored) { held_memory_is_restored(make); }
-CASE(held_is_restored_in_a_fresh_device) { held_memory_is_restored_in_a_fresh_device(make); }
-CASE(held_takes_the_addresses_of_freed_blocks) { held_memory_takes_the_addresses_of_freed_blocks(make); }
-
 CASE(held_waits_for_the_addresses_of_what_is_in_use) {
   Session s;
   const uint64_t a = s.upload(std::vector<uint8_t>(kBlock, 7)), b = s.allocate(kBlock);

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <random>
 
-#include "device/software/collective/half.h"
+#include "device/software/arithmetic/half.h"
 #include "harness.h"
 #include "jitc/completion.h"
 

@@ -1,4 +1,4 @@
-// Memory, copies, fills, limits, restore of the software device.
+// Memory, copies, restore: what only the software device has, or does in a way of its own.
 #include <fstream>
 #include <thread>
 
@@ -42,25 +42,6 @@ uint32_t try_allocate(Session& session, uint64_t address, uint64_t bytes) {
 }
 }  // namespace
 
-CASE(memory_copies_round_trip) {
-  Session s;
-  std::vector<uint8_t> data(1000);
-  for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<uint8_t>(i * 7);
-  const uint64_t a = s.allocate(4096), b = s.allocate(4096);
-  ops::CopyH2d up;
-  up.address = a + 8;
-  up.bytes = data.size();
-  s.give(up, 0, data.data(), data.size());
-  s.give(d2d(b, a + 8, data.size()));
-  ops::CopyD2h down;
-  down.address = b;
-  down.bytes = data.size();
-  const Reply reply = s.ask(down);
-  CHECK_EQUAL(reply.status, 0u);
-  CHECK(std::memcmp(reply.payload.data(), data.data(), data.size()) == 0 &&
-        reply.payload.size() == data.size());
-}
-
 CASE(memory_overlapping_copies_are_memmove) {
   Session s;
   std::vector<uint32_t> data(1000);
@@ -73,63 +54,6 @@ CASE(memory_overlapping_copies_are_memmove) {
     s.synchronize();
     CHECK(s.download<uint32_t>(a, data.size()) == expected);
   }
-}
-
-CASE(memory_fill_and_2d) {
-  Session s;
-  const uint64_t a = s.allocate(4096), b = s.allocate(4096);
-  s.give(fill(a, 4096, 0x01020304, 4));
-  s.give(fill(a + 100, 10, 0xabcd, 2));
-  s.give(fill(a + 7, 1, 0xff, 1));
-  ops::Copy2d rows;
-  rows.destination = b;
-  rows.destination_pitch = 16;
-  rows.source = a;
-  rows.source_pitch = 50;
-  rows.width = 12;
-  rows.height = 3;
-  s.give(rows);
-  s.synchronize();
-  const auto from = s.download<uint8_t>(a, 4096), to = s.download<uint8_t>(b, 4096);
-  CHECK_EQUAL(int{from[7]}, 0xff);
-  CHECK_EQUAL(int{from[100]}, 0xcd);
-  CHECK_EQUAL(int{from[109]}, 0xab);
-  for (size_t row = 0; row < 3; ++row)
-    for (size_t i = 0; i < 16; ++i) CHECK_EQUAL(int{to[row * 16 + i]}, i < 12 ? int{from[row * 50 + i]} : 0);
-}
-
-CASE(memory_limit_is_shared_and_reported) {
-  const auto budget = std::make_shared<LocalBudget>();
-  Session first(nullptr, 0, 8 * kBlock, "", {}, 0, budget), second(nullptr, 1, 8 * kBlock, "", {}, 0, budget);
-  CHECK_EQUAL(try_allocate(first, first.base, 5 * kBlock), 0u);
-  CHECK_EQUAL(try_allocate(second, second.base, 4 * kBlock), 2u);
-  CHECK_EQUAL(try_allocate(second, second.base, 3 * kBlock), 0u);
-  CHECK_EQUAL(try_allocate(second, second.base + 3 * kBlock, 4096), 2u);
-  CHECK_EQUAL(second.ask(ops::MemoryInfo{}).value<uint64_t>(), 0u);
-  first.give(free_of(first.base));
-  CHECK_EQUAL(second.ask(ops::MemoryInfo{}).value<uint64_t>(), 5 * kBlock);
-  CHECK_EQUAL(second.ask(ops::MemoryInfo{}).value<uint64_t>(8), 8 * kBlock);
-  CHECK_EQUAL(try_allocate(second, second.base + 3 * kBlock, 5 * kBlock), 0u);
-  CHECK_EQUAL(second.backend->memory_used(), 8 * kBlock);
-  CHECK(first.sink.faults().empty() && second.sink.faults().empty());
-}
-
-CASE(memory_bad_allocations_are_refused) {
-  Session s;
-  CHECK_EQUAL(try_allocate(s, s.base, kBlock), 0u);
-  const std::pair<uint64_t, uint64_t> bad[] = {{s.base, 4096},
-                                               {s.base + kBlock, 0},
-                                               {s.base + kBlock, 100},
-                                               {s.base + kBlock + 4096, 4096},
-                                               {s.base - kBlock, 2 * kBlock},
-                                               {0, 4096},
-                                               {s.base + kBlock, ~uint64_t{4095}},
-                                               {UINT64_MAX - kBlock + 1, kBlock},
-                                               {s.base + (uint64_t{8} << 30) - kBlock, 2 * kBlock}};
-  for (const auto& [address, bytes] : bad) CHECK_EQUAL(try_allocate(s, address, bytes), 1u);
-  CHECK_EQUAL(try_allocate(s, s.base + 2 * kBlock, kBlock), 0u);
-  CHECK_EQUAL(try_allocate(s, s.base + kBlock, 2 * kBlock), 1u);  // reaches into the next block
-  CHECK_EQUAL(try_allocate(s, s.base + kBlock, kBlock), 0u);
 }
 
 CASE(memory_bad_address_is_a_fault_that_names_it) {

@@ -172,41 +172,6 @@ CASE(stream_destroyed_with_work_left) {
   t.s.synchronize();
 }
 
-CASE(stream_bad_handles) {
-  for (int which = 0; which < 5; ++which) {
-    Streams t;
-    if (which == 0) t.set(0x99, 0, 1);
-    if (which == 1) t.s.give(stream_create(Streams::kFree, 1));
-    if (which == 2) t.s.give(stream_create(2, 1));
-    if (which == 3) t.s.give(record(0x99));
-    if (which == 4) t.s.give(ops::StreamDestroy{});
-    CHECK_EQUAL(t.s.sink.wait_fault().status, 400u);
-  }
-  Streams t;
-  CHECK_EQUAL(t.s.ask(ops::StreamSynchronize{}, 0x99).status, 400u);
-  CHECK_EQUAL(t.s.ask(event_synchronize(0x99)).status, 400u);
-  CHECK(t.s.sink.faults().empty());
-}
-
-CASE(event_orders_streams) {
-  Streams t;
-  t.s.give(event_create(0x20));
-  t.hold(Streams::kFree);
-  t.set(Streams::kFree, 0, 1);
-  const uint64_t recorded = t.s.give(record(0x20), Streams::kFree);
-  t.s.give(wait_event(0x20), Streams::kOther);
-  const uint64_t got = t.get(Streams::kOther, 0);
-  const uint64_t synchronized = t.s.give(event_synchronize(0x20));
-  ops::EventDestroy destroy;
-  destroy.handle = 0x20;
-  t.s.give(destroy);  // while pending
-  CHECK(!t.s.sink.has_result(got) && !t.s.sink.has_result(synchronized));
-  t.gate.open();
-  CHECK_EQUAL(t.s.sink.wait_result(got).value<uint32_t>(), 1u);
-  CHECK_EQUAL(t.s.sink.wait_result(synchronized).status, 0u);
-  t.s.sink.wait_progress(Streams::kFree, recorded);
-}
-
 CASE(event_wait_means_the_latest_record_when_given) {
   Streams t;
   t.s.give(event_create(0x20));
@@ -355,13 +320,6 @@ CASE(fence_drops_what_waits_and_restore_starts_anew) {
   CHECK(t.s.backend->idle());
   t.set(Streams::kOther, 0, 1);  // was not restored
   CHECK_EQUAL(t.s.sink.wait_fault().status, 400u);
-}
-
-CASE(restore_needs_a_fence) {
-  Session s;
-  std::string error;
-  CHECK(!s.backend->restore({}, error));
-  CHECK(error.find("fence") != std::string::npos);
 }
 
 CASE(fence_again_and_again_under_load) {

@@ -1,6 +1,6 @@
 // One collective op: its items checked, then called from NCCL as one group on a stream.
 //
-// Promises: addresses outside of allocations never get to NCCL; when finish() returns NCCL has placed
+// Promises: addresses outside of allocations never get to NCCL; when finish() returns NCCL has put
 // everything on the stream, so that what is given to the stream afterwards runs after it.
 // Called by: Communicators, from the dispatcher's thread.
 #pragma once

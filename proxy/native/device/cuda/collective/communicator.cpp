@@ -1,4 +1,4 @@
-// See communicator.h. Here: the keeper's way from the meeting to NCCL's communicator, and its end.
+// See communicator.h. Here: the keeper's way from the bootstrap to NCCL's communicator, and its end.
 #include "communicator.h"
 
 #include <utility>
@@ -59,10 +59,10 @@ void Communicator::keep() {
 bool Communicator::take_identity() {
   if (!origin_) return true;
   Communicator& parent = *origin_->parent;
-  Meeting& meeting = parent.await_turn(origin_->ticket, *this);
+  NcclBootstrap& bootstrap = parent.await_turn(origin_->ticket, *this);
   Identity identity;
   try {
-    identity = agree_on_split(meeting);
+    identity = agree_on_split(bootstrap);
   } catch (const OpError&) {
     parent.pass_turn();  // those that come after it have their own answer
     throw;
@@ -79,38 +79,38 @@ bool Communicator::take_identity() {
 }
 
 /// Waits until all ranks of the parent have said what they want of the split.
-Identity Communicator::agree_on_split(Meeting& meeting) {
+Identity Communicator::agree_on_split(NcclBootstrap& bootstrap) {
   Communicator& parent = *origin_->parent;
-  const uint64_t round = post(meeting);
+  const uint64_t round = post(bootstrap);
   const Patience patience(context_.hang_seconds);
   for (;;) {
-    const uint32_t seen = meeting.doorbell();
+    const uint32_t seen = bootstrap.doorbell();
     check_aborted();
-    if (meeting.missing(round).empty()) break;
-    meeting.refuse_absent();
-    if (patience.over()) refuse_late(meeting.missing(round), context_.hang_seconds);
-    meeting.sleep(seen, kSleep);
+    if (bootstrap.missing(round).empty()) break;
+    bootstrap.refuse_absent();
+    if (patience.over()) refuse_late(bootstrap.missing(round), context_.hang_seconds);
+    bootstrap.sleep(seen, kSleep);
   }
   std::vector<SplitPost> posts;
-  for (uint32_t rank = 0; rank < parent.ranks(); ++rank) posts.push_back(meeting.post_of(rank, round));
+  for (uint32_t rank = 0; rank < parent.ranks(); ++rank) posts.push_back(bootstrap.post_of(rank, round));
   return split_identity(parent.identity(), posts, identity_.handle, origin_->op.color);
 }
 
-uint64_t Communicator::post(Meeting& meeting) {
+uint64_t Communicator::post(NcclBootstrap& bootstrap) {
   const Lock lock(mutex_);
   check_aborted();
-  return meeting.post({origin_->op.color, origin_->op.key, origin_->op.header.sequence});
+  return bootstrap.post({origin_->op.color, origin_->op.key, origin_->op.header.sequence});
 }
 
-/// Waits until the parent's meeting can be used for the split with that ticket.
-Meeting& Communicator::await_turn(uint64_t ticket, const Communicator& child) {
+/// Waits until the parent's bootstrap can be used for the split with that ticket.
+NcclBootstrap& Communicator::await_turn(uint64_t ticket, const Communicator& child) {
   Lock lock(mutex_);
-  const auto mine = [&] { return stage_ == Stage::failed || (meeting_ && splits_done_ == ticket); };
+  const auto mine = [&] { return stage_ == Stage::failed || (bootstrap_ && splits_done_ == ticket); };
   while (!changed_.wait_for(lock, kWatch, mine)) child.check_aborted();
   child.check_aborted();
-  if (stage_ == Stage::failed && !meeting_) throw failure_;
+  if (stage_ == Stage::failed && !bootstrap_) throw failure_;
   if (splits_done_ != ticket) throw Abandoned{};
-  return *meeting_;
+  return *bootstrap_;
 }
 
 void Communicator::pass_turn() {
@@ -123,22 +123,22 @@ void Communicator::meet() {
   std::string error;
   nccl_ = Nccl::open(context_.nccl_path, error);
   if (!nccl_) refuse(kNotSupported, "no-nccl", error);
-  auto meeting = std::make_unique<Meeting>(ranks(), rank());
-  meeting->join(context_.rendezvous, identity_);
+  auto bootstrap = std::make_unique<NcclBootstrap>(ranks(), rank());
+  bootstrap->join(context_.rendezvous, identity_);
   const Lock lock(mutex_);
   check_aborted();
-  meeting_ = std::move(meeting);
-  if (wanted_) meeting_->want();
+  bootstrap_ = std::move(bootstrap);
+  if (wanted_) bootstrap_->want();
   changed_.notify_all();
 }
 
 void Communicator::connect() {
   while (true) {
-    token_ = Meeting::fresh_token();
+    token_ = NcclBootstrap::fresh_token();
     {
-      const Lock lock(mutex_);  // not after a fence: the next attempt has the same seat
+      const Lock lock(mutex_);  // not after a fence: the next attempt has the same slot
       check_going();
-      meeting_->arrive(token_);
+      bootstrap_->arrive(token_);
     }
     NcclUniqueId id;
     std::vector<uint64_t> tokens;
@@ -150,19 +150,19 @@ void Communicator::connect() {
 /// Waits until rank 0 has given out an id for everybody who is there now, this rank's attempt included.
 void Communicator::agree(NcclUniqueId& id, std::vector<uint64_t>& tokens) {
   while (true) {
-    const uint32_t seen = meeting_->doorbell();
+    const uint32_t seen = bootstrap_->doorbell();
     check_going();
-    meeting_->refuse_absent();
+    bootstrap_->refuse_absent();
     if (rank() != 0) {
-      if (meeting_->read(token_, id, tokens)) return;
-    } else if (const auto present = meeting_->present(); present && meeting_->wanted()) {
+      if (bootstrap_->read(token_, id, tokens)) return;
+    } else if (const auto present = bootstrap_->present(); present && bootstrap_->wanted()) {
       tokens = *present;
       refuse_result(nccl_->get_unique_id(&id));
       const Lock lock(mutex_);
       check_going();
-      return meeting_->publish(id, tokens);
+      return bootstrap_->publish(id, tokens);
     }
-    meeting_->sleep(seen, kSleep);
+    bootstrap_->sleep(seen, kSleep);
   }
 }
 
@@ -183,27 +183,27 @@ bool Communicator::join(const NcclUniqueId& id, const std::vector<uint64_t>& tok
   }
   const Patience patience(context_.hang_seconds);
   while (result == kNcclInProgress) {
-    const uint32_t seen = meeting_->doorbell();
+    const uint32_t seen = bootstrap_->doorbell();
     check_going();
-    meeting_->refuse_absent();
+    bootstrap_->refuse_absent();
     if (patience.over()) refuse(kUnknown, "hung-collective", "the communicator is not made in time");
     if ((result = this->result()) != kNcclInProgress) break;
-    if (meeting_->present() != tokens) break;
-    meeting_->sleep(seen, kPoll);
+    if (bootstrap_->present() != tokens) break;
+    bootstrap_->sleep(seen, kPoll);
   }
   if (result == kNcclSuccess) return true;
-  if (meeting_->present() == tokens) refuse_result(result);
+  if (bootstrap_->present() == tokens) refuse_result(result);
   drop();
   return false;
 }
 
 void Communicator::watch() {
-  const auto ended = [this] { return leaving_ || aborted_ || deserted_; };
+  const auto ended = [this] { return leaving_ || aborted_ || hang_injected_; };
   Lock lock(mutex_);
   while (!changed_.wait_for(lock, kWatch, ended)) {
     lock.unlock();
     const int found = result();
-    if (deserted_) return;
+    if (hang_injected_) return;
     refuse_result(found);
     lock.lock();
   }
@@ -222,7 +222,7 @@ void Communicator::close() {
     if (ready) changed_.wait(lock, [this] { return leaving_ || aborted_; });
   }
   // Others may still be on the way to where this rank has been: they get what NCCL says.
-  if (meeting_ && !ready && !failed) meeting_->leave(token_);
+  if (bootstrap_ && !ready && !failed) bootstrap_->leave(token_);
   if (!inside) return;
   if (ready && !aborted_ && drain()) {
     const Lock lock(calls_);

@@ -11,11 +11,11 @@
 // interrupted. calls_ is held by whoever is inside NCCL with the communicator: ncclCommAbort must never meet
 // another call, and even ncclCommGetAsyncError must not meet itself.
 //
-// All ranks of a restored communicator wait at the meeting from unfence() on, and NCCL's communicator is made
-// when the first of them needs it: else two ranks whose first collectives are on different communicators
+// All ranks of a restored communicator wait at the bootstrap from unfence() on, and NCCL's communicator is
+// made when the first of them needs it: else two ranks whose first collectives are on different communicators
 // would wait for each other.
 //
-// Promise: after abort() and settled() no thread is inside NCCL with it, and none will be.
+// Promise: after abort() and left_nccl() no thread is inside NCCL with it, and none will be.
 // Called by: Communicators.
 #pragma once
 #include <atomic>
@@ -31,8 +31,8 @@
 #include "device/backend.h"
 #include "device/common/patience.h"
 #include "device/cuda/driver/error.h"
-#include "meeting.h"
 #include "nccl.h"
+#include "nccl_bootstrap.h"
 
 namespace jitc::cuda {
 
@@ -104,9 +104,9 @@ class Communicator {
   void leave();
   void abort();
   /// Of one that is ready: NCCL's communicator is aborted while the others count on it. An injected fault.
-  void desert();
+  void inject_hang();
   /// After abort(): waits until nothing of it is in NCCL; false when that takes until then.
-  bool settled(Clock::time_point until);
+  bool left_nccl(Clock::time_point until);
   bool over() const { return over_.load() || !keeper_.joinable(); }
   bool owes_result() const { return owed_.load() != 0; }
 
@@ -131,14 +131,14 @@ class Communicator {
   void note(uint64_t sequence) { last_sequence_.store(sequence); }
 
  private:
-  enum class Stage { starting, meeting, ready, failed };
+  enum class Stage { starting, bootstrap, ready, failed };
   using Lock = std::unique_lock<std::mutex>;
 
   // The keeper, in this order.
   void keep();
   bool take_identity();
-  Identity agree_on_split(Meeting& meeting);
-  uint64_t post(Meeting& meeting);
+  Identity agree_on_split(NcclBootstrap& bootstrap);
+  uint64_t post(NcclBootstrap& bootstrap);
   void meet();
   void connect();
   void agree(NcclUniqueId& id, std::vector<uint64_t>& tokens);
@@ -149,7 +149,7 @@ class Communicator {
   void drop();
 
   // Of the parent, called by the keeper of a split one.
-  Meeting& await_turn(uint64_t ticket, const Communicator& child);
+  NcclBootstrap& await_turn(uint64_t ticket, const Communicator& child);
   void pass_turn();
 
   void await_ready();
@@ -166,7 +166,7 @@ class Communicator {
   std::atomic<uint64_t> owed_;  // sequence of the op that waits, or 0
   std::optional<Origin> origin_;
   std::atomic<uint64_t> last_sequence_;
-  uint64_t token_ = 0;  // the keeper's: of its attempt at the meeting
+  uint64_t token_ = 0;  // the keeper's: of its attempt at the bootstrap
   uint64_t split_tickets_ = 0;
 
   mutable std::mutex mutex_;  // what follows
@@ -176,8 +176,8 @@ class Communicator {
   bool wanted_ = false;
   bool inside_ = false;  // NCCL has something of it
   uint64_t splits_done_ = 0;
-  std::unique_ptr<Meeting> meeting_;                                     // set once
-  std::atomic<bool> leaving_{false}, aborted_{false}, deserted_{false};  // set with mutex_ held
+  std::unique_ptr<NcclBootstrap> bootstrap_;                                  // set once
+  std::atomic<bool> leaving_{false}, aborted_{false}, hang_injected_{false};  // set with mutex_ held
 
   const Nccl* nccl_ = nullptr;  // set before the first stage that uses it
   std::mutex calls_;            // taken after mutex_ is let go

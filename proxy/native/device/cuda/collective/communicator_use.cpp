@@ -31,7 +31,7 @@ void Communicator::leave() {
   const Lock lock(mutex_);
   leaving_ = true;
   changed_.notify_all();
-  if (meeting_) meeting_->ring_own();
+  if (bootstrap_) bootstrap_->ring_own();
 }
 
 void Communicator::abort() {
@@ -40,21 +40,21 @@ void Communicator::abort() {
     aborted_ = true;
     owed_ = 0;
     changed_.notify_all();
-    if (meeting_) meeting_->ring_own();
+    if (bootstrap_) bootstrap_->ring_own();
   }
   tell_changed();
 }
 
-void Communicator::desert() {
+void Communicator::inject_hang() {
   {
     const Lock lock(mutex_);
-    deserted_ = true;
+    hang_injected_ = true;
     changed_.notify_all();
   }
   drop();
 }
 
-bool Communicator::settled(Clock::time_point until) {
+bool Communicator::left_nccl(Clock::time_point until) {
   Lock lock(mutex_);
   return changed_.wait_until(lock, until, [this] { return !inside_; });
 }
@@ -69,7 +69,7 @@ void Communicator::wait_ready() {
     const Lock lock(mutex_);
     if (stage_ == Stage::ready) return;
     wanted_ = true;
-    if (meeting_) meeting_->want();
+    if (bootstrap_) bootstrap_->want();
   }
   const Waiting waiting(context_.host);
   await_ready();  // with nothing locked at its end: the device's mutex comes first

@@ -103,12 +103,12 @@ void Communicators::collective(const ops::Collective& op, NcclStream stream) {
   call.finish();
 }
 
-void Communicators::desert(const ops::Collective& op) {
+void Communicators::inject_hang(const ops::Collective& op) {
   const CollectiveCall call(context_, op);
   for (const ops::CollectiveItem& item : call.items()) {
     const Pointer communicator = get(item.comm);
     communicator->wait_ready();
-    communicator->desert();
+    communicator->inject_hang();
   }
 }
 
@@ -138,7 +138,7 @@ bool Communicators::fence(std::chrono::milliseconds limit) {
   for (const Pointer& one : gone_) one->abort();
   const auto until = Clock::now() + limit;
   for (const Pointer& one : gone_)
-    if (!one->settled(until)) return false;
+    if (!one->left_nccl(until)) return false;
   reap();
   restore(same);
   return true;

@@ -28,7 +28,7 @@ class Communicators {
   void collective(const ops::Collective& op, NcclStream stream);
 
   /// This rank leaves those of the op without a word, as one does that is lost: the others wait for it.
-  void desert(const ops::Collective& op);
+  void inject_hang(const ops::Collective& op);
 
   bool find(uint64_t handle, Identity& out) const;
   /// No op owes a result any more.

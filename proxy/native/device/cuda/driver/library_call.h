@@ -1,19 +1,20 @@
-// A call of one of NVIDIA's libraries. A library that reports an error may only pass on that the GPU is lost:
-// the driver is asked. Included by place_blas.cpp and place_dnn.cpp only.
+// A call of one of NVIDIA's libraries that works on a stream. A library that reports an error may only pass
+// on that the GPU is lost: the driver is asked. Called by: the handlers of cuBLAS and cuDNN.
 #pragma once
-#include "device/cuda/device/device.h"
+#include "device/cuda/stream/stream.h"
+#include "error.h"
 
 namespace jitc::cuda {
 
 template <class Call>
-void Device::library_call(Stream& stream, Call&& call) {
+void library_call(const Driver& driver, const Stream& stream, Call&& call) {
   try {
     call();
   } catch (const OpError& error) {
     if (stream.diverted()) throw;
-    const auto status = driver().cuStreamQuery(stream.real());
+    const auto status = driver.cuStreamQuery(stream.real());
     if (!sticky_cause(status)) throw;
-    throw error_of(driver(), error.message.c_str(), status);
+    throw error_of(driver, error.message.c_str(), status);
   }
 }
 

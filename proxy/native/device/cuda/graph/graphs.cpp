@@ -38,19 +38,19 @@ Executable::~Executable() {
 // -- capture -------------------------------------------------------------------------------------------
 
 /// A stream that stands in for one of the program's.
-class Capture::Place {
+class Capture::StandIn {
  public:
-  Place(std::shared_ptr<Context> context, Stream& stream) : context_(std::move(context)) {
+  StandIn(std::shared_ptr<Context> context, Stream& stream) : context_(std::move(context)) {
     const Driver& driver = context_->driver();
     check(driver, "cuStreamCreateWithPriority",
           driver.cuStreamCreateWithPriority(&real_, abi::kStreamNonBlocking, stream.priority()));
     stream.divert(real_);
   }
-  ~Place() {
+  ~StandIn() {
     if (context_->bind() == 0) context_->driver().cuStreamDestroy(real_);
   }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
+  StandIn(const StandIn&) = delete;
+  StandIn& operator=(const StandIn&) = delete;
   abi::CUstream real() const { return real_; }
 
  private:
@@ -76,10 +76,10 @@ Capture::~Capture() {
   set_aside();
 }
 
-Capture::Place& Capture::member(Stream& stream) {
+Capture::StandIn& Capture::member(Stream& stream) {
   const auto found = members_.find(&stream);
   if (found != members_.end()) return *found->second;
-  return *members_.emplace(&stream, std::make_unique<Place>(context_, stream)).first->second;
+  return *members_.emplace(&stream, std::make_unique<StandIn>(context_, stream)).first->second;
 }
 
 void Capture::record(uint64_t event, const Stream& stream) {
@@ -103,8 +103,8 @@ void Capture::forget_stream(Stream& stream) {
   members_.erase(found);
 }
 
-void Capture::spoil(const OpError& reason) {
-  if (!spoiled_) spoiled_ = reason;
+void Capture::invalidate(const OpError& reason) {
+  if (!invalid_) invalid_ = reason;
 }
 
 /// Ends it with the driver; the graph, or null when the driver gives none.
@@ -115,24 +115,24 @@ abi::CUgraph Capture::stop() {
   first_ = nullptr;
   set_aside();
   if (status == 0) return graph;
-  spoil(error_of(driver, "cuStreamEndCapture", status));
+  invalidate(error_of(driver, "cuStreamEndCapture", status));
   return nullptr;
 }
 
 std::unique_ptr<Graph> Capture::end() {
   const abi::CUgraph real = stop();
   auto graph = real ? std::make_unique<Graph>(context_, real, communicates_) : nullptr;
-  if (spoiled_) throw *spoiled_;
+  if (invalid_) throw *invalid_;
   if (!graph) refuse(kCaptureInvalidated, "capture-invalidated", "the driver gave no graph");
   return graph;
 }
 
 void Capture::set_aside() {
-  for (const auto& [stream, place] : members_) stream->divert(nullptr);
+  for (const auto& [stream, stand_in] : members_) stream->divert(nullptr);
 }
 
 void Capture::take_up() {
-  for (const auto& [stream, place] : members_) stream->divert(place->real());
+  for (const auto& [stream, stand_in] : members_) stream->divert(stand_in->real());
 }
 
 // -- by handle -----------------------------------------------------------------------------------------

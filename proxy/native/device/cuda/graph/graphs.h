@@ -2,7 +2,7 @@
 //
 // A capture does not touch the program's streams: streams of its own take their place for as long as it
 // lasts, so that marks, queries and other work go on beside it. What is in a graph is therefore nothing but
-// the ops themselves, and the same is done again when a graph must be made again (place_graph.cpp).
+// the ops themselves, and the same is done again when a graph must be made again (graph_rebuild.h).
 // Called by: Device, with its mutex held and the context bound. All may throw OpError.
 #pragma once
 #include <cstdint>
@@ -85,7 +85,7 @@ class Capture {
   /// The stream is no more.
   void forget_stream(Stream& stream);
   /// There can be no graph any more; the first reason counts.
-  void spoil(const OpError& reason);
+  void invalidate(const OpError& reason);
   /// NCCL's kernels come into the graph.
   void add_collectives() { communicates_ = true; }
   bool communicates() const { return communicates_; }
@@ -96,18 +96,18 @@ class Capture {
   void take_up();
 
  private:
-  class Place;
-  Place& member(Stream& stream);
+  class StandIn;
+  StandIn& member(Stream& stream);
   abi::CUgraph stop();
 
   const std::shared_ptr<Context> context_;
   const uint64_t origin_;
-  std::map<Stream*, std::unique_ptr<Place>> members_;
-  std::vector<std::unique_ptr<Place>> left_;  // of streams that are no more
+  std::map<Stream*, std::unique_ptr<StandIn>> members_;
+  std::vector<std::unique_ptr<StandIn>> left_;  // of streams that are no more
   std::unordered_map<uint64_t, std::unique_ptr<Event>> events_;
-  Place* first_ = nullptr;
+  StandIn* first_ = nullptr;
   bool communicates_ = false;
-  std::optional<OpError> spoiled_;
+  std::optional<OpError> invalid_;
 };
 
 /// Graphs and executables by virtual handle. Those without a real one (restore() brought them, or they were

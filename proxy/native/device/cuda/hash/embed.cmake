@@ -1,10 +1,10 @@
 # The texts of the kernels that NVRTC compiles at run time, as a C++ source: JITC_HASH_TEXT.
 set(kernel ${CMAKE_CURRENT_LIST_DIR}/hash_kernel.cu)
-set(harm ${CMAKE_CURRENT_LIST_DIR}/../faults/harm_kernel.cu)
+set(faults ${CMAKE_CURRENT_LIST_DIR}/../faults/fault_kernels.cu)
 set(arithmetic ${CMAKE_CURRENT_LIST_DIR}/../../../base/content_arithmetic.h)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${kernel} ${harm} ${arithmetic})
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${kernel} ${faults} ${arithmetic})
 file(READ ${kernel} JITC_KERNEL)
-file(READ ${harm} JITC_HARM)
+file(READ ${faults} JITC_FAULTS)
 file(READ ${arithmetic} JITC_ARITHMETIC)
 set(JITC_HASH_TEXT ${CMAKE_BINARY_DIR}/generated_hash_text.cpp)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/hash_text.cpp.in ${JITC_HASH_TEXT} @ONLY)

@@ -11,7 +11,7 @@ uint32_t Memory::hold(uint64_t handle, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (bytes == 0 || bytes % kPage != 0 || bytes > bytes_ || held_.contains(handle)) return kInvalidValue;
   Block block{0, bytes};
-  if (const uint32_t status = create(block)) return status;
+  if (const uint32_t status = physical_.create(block)) return status;
   used_ += block.size;
   held_.emplace(handle, block);
   return kSuccess;
@@ -49,7 +49,7 @@ uint32_t Memory::drop(uint64_t handle) {
 void Memory::drop_one(std::map<uint64_t, Block>::iterator held) {
   budget_->give(held->second.size);
   used_ -= held->second.size;
-  release(held->second);
+  physical_.release(held->second);
   held_.erase(held);
 }
 

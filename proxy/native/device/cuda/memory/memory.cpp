@@ -19,7 +19,7 @@ bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes) {
 
 Memory::Memory(uint64_t base, uint64_t bytes, uint64_t limit, std::shared_ptr<MemoryBudget> budget,
                std::chrono::duration<double> patience)
-    : base_(base), limit_(limit), bytes_(bytes), budget_(std::move(budget)), patience_(patience) {}
+    : base_(base), bytes_(bytes), budget_(budget), patience_(patience), physical_(limit, budget) {}
 
 Memory::~Memory() {
   if (!context_) return;
@@ -27,32 +27,21 @@ Memory::~Memory() {
   for (auto* blocks : {&live_, &held_})
     for (auto& [key, block] : *blocks) {
       budget_->give(block.size);
-      release(block);
+      physical_.release(block);
     }
   for (auto* blocks : {&condemned_, &freed_})
-    for (Block& block : *blocks) release(block);
+    for (Block& block : *blocks) physical_.release(block);
   if (reserved_) context_->driver().cuMemAddressFree(base_, bytes_);
 }
 
 bool Memory::reserve(std::shared_ptr<Context> context, std::string& error) {
   context_ = std::move(context);
-  const Driver& driver = context_->driver();
-  properties_.type = abi::kAllocationPinned;
-  properties_.location = {abi::kLocationDevice, context_->ordinal()};
-  properties_.allocFlags.gpuDirectRDMACapable = context_->attribute(abi::kAttributeDirectRdma) != 0;
-  size_t granularity = 0;
-  const auto asked =
-      driver.cuMemGetAllocationGranularity(&granularity, &properties_, abi::kGranularityMinimum);
-  if (asked != 0) return error = "cuMemGetAllocationGranularity: " + driver.describe(asked), false;
-  if (!granularity || kAlignment % granularity != 0)
-    return error = "this GPU maps memory in units of " + std::to_string(granularity) + " bytes", false;
-  granularity_ = granularity;
-  return reserve_most(error);
+  return physical_.open(context_, kAlignment, error) && reserve_most(error);
 }
 
 /// Less than the whole range where the driver does not give that: few programs get as far as its end.
 bool Memory::reserve_most(std::string& error) {
-  const uint64_t whole = bytes_, least = std::min(whole, rounded(kLeastTimes * context_->total()));
+  const uint64_t whole = bytes_, least = std::min(whole, physical_.rounded(kLeastTimes * context_->total()));
   while (!reserve_range(error)) {
     if (bytes_ == least) return false;
     bytes_ = std::max(bytes_ / 2, least);
@@ -82,13 +71,13 @@ bool Memory::reserve_range(std::string& error) {
 // -- one block -----------------------------------------------------------------------------------------
 
 bool Memory::overlaps(const Block& block, uint64_t address, uint64_t bytes) const {
-  return block.mapped && overlap(address, rounded(bytes), block.address, block.size);
+  return block.mapped && overlap(address, physical_.rounded(bytes), block.address, block.size);
 }
 
 uint32_t Memory::check_range(uint64_t address, uint64_t bytes) const {
   if (bytes == 0 || bytes % kPage != 0 || address % kAlignment != 0) return kInvalidValue;
   if (bytes > bytes_ || address < base_) return kInvalidValue;
-  const uint64_t size = rounded(bytes);
+  const uint64_t size = physical_.rounded(bytes);
   if (size > bytes_ || address - base_ > bytes_ - size) return kInvalidValue;
   const auto next = live_.lower_bound(address);
   if (next != live_.end() && overlaps(next->second, address, bytes)) return kInvalidValue;
@@ -96,55 +85,11 @@ uint32_t Memory::check_range(uint64_t address, uint64_t bytes) const {
   return overlaps(std::prev(next)->second, address, bytes) ? kInvalidValue : kSuccess;
 }
 
-/// Some systems say that memory of a GPU can be mapped for RDMA, and then have none: it is asked for no more.
-abi::CUresult Memory::ask(Block& block) {
-  const Driver& driver = context_->driver();
-  const auto status = driver.cuMemCreate(&block.memory, block.size, &properties_, 0);
-  auto& rdma = properties_.allocFlags.gpuDirectRDMACapable;
-  if (status == 0 || status == kMemoryAllocation || !rdma) return status;
-  rdma = 0;
-  return driver.cuMemCreate(&block.memory, block.size, &properties_, 0);
-}
-
-/// Takes physical memory; not mapped yet.
-uint32_t Memory::create(Block& block) {
-  block.size = rounded(block.bytes);
-  // The limit is for what is held back too: other virtual GPUs may live on the same one.
-  if (!within_limit(block.size) || !budget_->take(block.size, total())) return kMemoryAllocation;
-  const Driver& driver = context_->driver();
-  const auto status = ask(block);
-  if (status == 0) return physical_ += block.size, kSuccess;
-  budget_->give(block.size);
-  if (status == kMemoryAllocation) return kMemoryAllocation;
-  throw error_of(driver, "cuMemCreate", status);
-}
-
-void Memory::map(Block& block) {
-  const Driver& driver = context_->driver();
-  check(driver, "cuMemMap", driver.cuMemMap(block.address, block.size, 0, block.memory, 0));
-  block.mapped = true;
-  const abi::CUmemAccessDesc access{properties_.location, abi::kAccessReadWrite};
-  check(driver, "cuMemSetAccess", driver.cuMemSetAccess(block.address, block.size, &access, 1));
-}
-
-void Memory::unmap(Block& block) {
-  if (block.mapped) context_->driver().cuMemUnmap(block.address, block.size);
-  block.mapped = false;
-}
-
-void Memory::release(Block& block) {
-  unmap(block);
-  if (!block.memory) return;
-  context_->driver().cuMemRelease(block.memory);
-  physical_ -= block.size;
-  block.memory = 0;
-}
-
 /// Freed blocks in the range give up their addresses, not their content.
 void Memory::put_aside(uint64_t address, uint64_t bytes) {
   for (auto* blocks : {&condemned_, &freed_})
     for (Block& block : *blocks)
-      if (overlaps(block, address, bytes)) unmap(block);
+      if (overlaps(block, address, bytes)) physical_.unmap(block);
 }
 
 // -- ops -----------------------------------------------------------------------------------------------
@@ -161,7 +106,7 @@ uint32_t Memory::allocate(uint64_t address, uint64_t bytes, uint64_t sequence) {
   const std::lock_guard lock(mutex_);
   if (const uint32_t status = check_range(address, bytes)) return status;
   Block block{address, bytes, 0, 0, sequence};
-  if (const uint32_t status = create(block)) return status;
+  if (const uint32_t status = physical_.create(block)) return status;
   put(block);
   used_ += block.size;
   return kSuccess;
@@ -171,10 +116,10 @@ uint32_t Memory::allocate(uint64_t address, uint64_t bytes, uint64_t sequence) {
 void Memory::put(Block block) {
   try {
     put_aside(block.address, block.bytes);
-    if (!block.mapped) map(block);
+    if (!block.mapped) physical_.map(block);
   } catch (...) {
     budget_->give(block.size);
-    release(block);
+    physical_.release(block);
     throw;
   }
   live_.emplace(block.address, block);
@@ -193,26 +138,26 @@ uint32_t Memory::free(uint64_t address) {
 
 bool Memory::fits(uint64_t bytes) const {
   const uint64_t used = budget_->used();
-  return bytes <= bytes_ && used <= total() && rounded(bytes) <= total() - used;
+  return bytes <= bytes_ && used <= total() && physical_.rounded(bytes) <= total() - used;
 }
 
 bool Memory::shrink() {
   const std::lock_guard lock(mutex_);
   for (auto* blocks : {&condemned_, &freed_}) {
     if (blocks->empty()) continue;
-    release(blocks->front());
+    physical_.release(blocks->front());
     blocks->erase(blocks->begin());
     return true;
   }
   return false;
 }
 
-void Memory::commit(bool at_rest) {
+void Memory::commit(bool quiesced) {
   const std::lock_guard lock(mutex_);
   condemned_.insert(condemned_.end(), freed_.begin(), freed_.end());
   freed_.clear();
-  if (!at_rest) return;
-  for (Block& block : condemned_) release(block);
+  if (!quiesced) return;
+  for (Block& block : condemned_) physical_.release(block);
   condemned_.clear();
 }
 
@@ -247,19 +192,17 @@ void Memory::disown(uint64_t address) {
   adopted_.erase(address);
 }
 
-uint64_t Memory::total() const { return limit_ ? std::min(limit_, context_->total()) : context_->total(); }
-
 /// What the driver has, and what we hold back for a roll-back and would give up for an allocation.
 uint64_t Memory::available() const {
   const Driver& driver = context_->driver();
-  size_t free = 0, total = 0;
-  check(driver, "cuMemGetInfo", driver.cuMemGetInfo(&free, &total));
+  size_t free = 0, whole = 0;
+  check(driver, "cuMemGetInfo", driver.cuMemGetInfo(&free, &whole));
   const std::lock_guard lock(mutex_);
   uint64_t available = free;
   for (const auto* blocks : {&freed_, &condemned_})
     for (const Block& block : *blocks) available += block.size;
-  const uint64_t used = std::min(budget_->used(), this->total());
-  return std::min(available, this->total() - used);
+  const uint64_t used = std::min(budget_->used(), total());
+  return std::min(available, total() - used);
 }
 
 }  // namespace jitc::cuda

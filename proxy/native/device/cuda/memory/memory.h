@@ -13,6 +13,7 @@
 
 #include "device/backend.h"
 #include "device/cuda/device/context.h"
+#include "physical.h"
 
 namespace jitc::cuda {
 
@@ -46,7 +47,7 @@ class Memory {
   /// Gives the freed block that was freed first back to the driver; false when there is none. At rest only.
   bool shrink();
   /// What was freed may go; it does when the device is at rest, else at the next commit or shrink.
-  void commit(bool at_rest);
+  void commit(bool quiesced);
   /// At rest only.
   bool restore(const Resources& wanted, std::string& error);
 
@@ -57,60 +58,37 @@ class Memory {
   void disown(uint64_t address);
 
   uint64_t used() const { return used_.load(); }
-  uint64_t total() const;
+  uint64_t total() const { return physical_.total(); }
   /// Bytes that a program can still get.
   uint64_t available() const;
 
  private:
-  struct Block {
-    uint64_t address = 0, bytes = 0;  // as asked for
-    uint64_t size = 0;                // of its physical memory
-    abi::CUmemGenericAllocationHandle memory = 0;
-    uint64_t born = 0;  // sequence of the op that made it
-    bool mapped = false;
-  };
+  class Rollback;
   using Blocks = std::map<uint64_t, Block>;
 
   bool reserve_most(std::string& error);
   bool reserve_range(std::string& error);
   // All with mutex_ held.
   uint32_t check_range(uint64_t address, uint64_t bytes) const;
-  uint64_t rounded(uint64_t bytes) const { return (bytes + granularity_ - 1) / granularity_ * granularity_; }
   bool overlaps(const Block& block, uint64_t address, uint64_t bytes) const;
-  abi::CUresult ask(Block& block);
-  bool within_limit(uint64_t size) const { return physical_ + size <= total(); }
-  uint32_t create(Block& block);
-  void map(Block& block);
-  void unmap(Block& block);
-  void release(Block& block);
   void put_aside(uint64_t address, uint64_t size);
   void put(Block block);
   bool covered(uint64_t address, uint64_t bytes) const;
-  void create_at_all_costs(Block& block);
-  bool give_up_oldest();
-  void wait_and_create(Block& block);
-  void make(const Resources::Allocation& wanted);
-  void drop_one(std::map<uint64_t, Block>::iterator held);
-  void drop_unwanted_held(const std::vector<Resources::Held>& wanted);
-  void hold_again(const std::vector<Resources::Held>& wanted);
-  void drop_unwanted(const std::map<uint64_t, const Resources::Allocation*>& wanted);
-  std::vector<Block>::iterator find_freed(const Resources::Allocation& wanted);
+  void drop_one(Blocks::iterator held);
 
-  const uint64_t base_, limit_;
+  const uint64_t base_;
   uint64_t bytes_;  // of addresses, from base_ on
   const std::shared_ptr<MemoryBudget> budget_;
   const std::chrono::duration<double> patience_;
   std::shared_ptr<Context> context_;
-  abi::CUmemAllocationProp properties_{};
-  uint64_t granularity_ = 0;
   bool reserved_ = false;
   std::atomic<uint64_t> used_{0};
-  uint64_t physical_ = 0;  // bytes taken from the driver: also for what is held back
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // what follows
+  PhysicalMemory physical_;
   Blocks live_;
-  std::map<uint64_t, Block> held_;  // by handle; without an address
-  std::vector<Block> condemned_;    // freed before the last commit
-  std::vector<Block> freed_;        // since, oldest first
+  Blocks held_;                   // by handle; without an address
+  std::vector<Block> condemned_;  // freed before the last commit
+  std::vector<Block> freed_;      // since, oldest first
   std::map<uint64_t, uint64_t> adopted_;
 };
 

@@ -57,8 +57,9 @@ class Program {
 KernelBuild build(const std::string& nvrtc_path, int capability, KernelText text) {
   try {
     const auto nvrtc = Nvrtc::open(nvrtc_path);
-    const bool harm = text == KernelText::harm;
-    Program program(*nvrtc, harm ? kHarmKernels : kHashKernel, harm ? "harm_kernel.cu" : "hash_kernel.cu");
+    const bool faults = text == KernelText::faults;
+    Program program(*nvrtc, faults ? kFaultKernels : kHashKernel,
+                    faults ? "fault_kernels.cu" : "hash_kernel.cu");
     program.compile("sm_" + std::to_string(capability));
     return {program.image(), {}};
   } catch (const std::exception& error) {

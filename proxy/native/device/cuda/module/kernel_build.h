@@ -2,7 +2,7 @@
 //
 // Promises: compiled once per process, library, kind of GPU and text, in a thread of its own that starts with
 // the first question; a failure is a text, never an exception. NVRTC is never closed. Called by: hasher.cpp,
-// when the GPU is opened; harm.cpp, when the first fault is injected.
+// when the GPU is opened; fault_kernels.cpp, when the first fault is injected.
 #pragma once
 #include <cstddef>
 #include <future>
@@ -16,7 +16,7 @@ struct KernelBuild {
   std::string error;
 };
 
-enum class KernelText { hash, harm };
+enum class KernelText { hash, faults };
 
 /// The compilation, which begins with the first of these in the process. The compiler must not outlive its
 /// users: a process that ends while it works would end badly.

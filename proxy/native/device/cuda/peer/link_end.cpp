@@ -28,7 +28,7 @@ LinkEnd::LinkEnd(std::shared_ptr<Context> context, std::string nccl_path, Link l
       nccl_path_(std::move(nccl_path)),
       link_(std::move(link)),
       until_(Clock::now() + link_.limit),
-      meeting_(2, static_cast<uint32_t>(rank())) {}
+      bootstrap_(2, static_cast<uint32_t>(rank())) {}
 
 LinkEnd::~LinkEnd() {
   if (!stream_) return;
@@ -38,7 +38,7 @@ LinkEnd::~LinkEnd() {
 
 void LinkEnd::open() {
   std::string error;
-  if (!meeting_.map(link_.path, link_.path_bytes, error)) refuse_value(error);
+  if (!bootstrap_.map(link_.path, link_.path_bytes, error)) refuse_value(error);
   met_ = true;
 }
 
@@ -63,26 +63,26 @@ void LinkEnd::move(std::span<const MemoryRange> ranges) {
 
 void LinkEnd::check_going() const {
   if (Clock::now() > until_) refuse(kUnknown, "link", "the blocks are not there in time over NCCL");
-  if (meeting_.refused()) refuse(kUnknown, "link", "the other end of the link has given up");
+  if (bootstrap_.refused()) refuse(kUnknown, "link", "the other end of the link has given up");
   if (link_.cut()) throw Abandoned{};
 }
 
 NcclUniqueId LinkEnd::meet() {
-  const uint64_t token = Meeting::fresh_token();
-  meeting_.arrive(token);
+  const uint64_t token = NcclBootstrap::fresh_token();
+  bootstrap_.arrive(token);
   NcclUniqueId id;
   std::vector<uint64_t> tokens;
   for (;;) {
-    const uint32_t seen = meeting_.doorbell();
-    const auto present = meeting_.present();
-    if (link_.sends && present && !meeting_.refused()) {
-      settle(nccl_->get_unique_id(&id));
-      meeting_.publish(id, *present);
+    const uint32_t seen = bootstrap_.doorbell();
+    const auto present = bootstrap_.present();
+    if (link_.sends && present && !bootstrap_.refused()) {
+      finish(nccl_->get_unique_id(&id));
+      bootstrap_.publish(id, *present);
       return id;
     }
-    if (!link_.sends && meeting_.read(token, id, tokens)) return id;
+    if (!link_.sends && bootstrap_.read(token, id, tokens)) return id;
     check_going();
-    meeting_.sleep(seen, kLook);
+    bootstrap_.sleep(seen, kLook);
   }
 }
 
@@ -90,7 +90,7 @@ void LinkEnd::connect(const NcclUniqueId& id) {
   NcclConfig config;
   config.blocking = 0;
   const int result = nccl_->init_rank(&comm_, 2, id, rank(), &config);
-  settle(!comm_ && !unhealthy(result) ? kNcclInternalError : result);
+  finish(!comm_ && !unhealthy(result) ? kNcclInternalError : result);
 }
 
 int LinkEnd::call(const MemoryRange& message) {
@@ -102,13 +102,13 @@ int LinkEnd::call(const MemoryRange& message) {
 
 void LinkEnd::put_on_stream(std::span<const MemoryRange> messages) {
   int first = nccl_->group_start();
-  settle(first);
+  finish(first);
   for (const MemoryRange& message : messages) {
     if (unhealthy(first)) break;
     first = call(message);
   }
   const int ended = nccl_->group_end();  // always: the group belongs to this thread
-  settle(unhealthy(first) ? first : ended);
+  finish(unhealthy(first) ? first : ended);
 }
 
 int LinkEnd::async_error() {
@@ -118,7 +118,7 @@ int LinkEnd::async_error() {
 }
 
 /// Waits while NCCL is at it. Throws for a result that is not healthy.
-void LinkEnd::settle(int result) {
+void LinkEnd::finish(int result) {
   while (result == kNcclInProgress) {
     check_going();
     std::this_thread::sleep_for(kPoll);
@@ -131,23 +131,23 @@ void LinkEnd::wait_through() {
   const Driver& driver = context_->driver();
   abi::CUresult status;
   while ((status = driver.cuStreamQuery(stream_)) == kNotReady) {
-    settle(async_error());
+    finish(async_error());
     check_going();
     std::this_thread::sleep_for(kPoll);
   }
   check(driver, "work on the GPU", status);
-  settle(async_error());
+  finish(async_error());
 }
 
 /// The sender's stream can be through before the network is: finalizing waits for it.
 void LinkEnd::take_leave() {
-  settle(nccl_->finalize(comm_));
-  settle(async_error());
+  finish(nccl_->finalize(comm_));
+  finish(async_error());
   nccl_->destroy(std::exchange(comm_, nullptr));
 }
 
 bool LinkEnd::give_up(std::chrono::milliseconds rest) {
-  if (met_) meeting_.refuse();
+  if (met_) bootstrap_.refuse();
   if (comm_) nccl_->abort(std::exchange(comm_, nullptr));
   if (!stream_) return true;
   const auto until = Clock::now() + rest;

@@ -1,13 +1,14 @@
 // One end of a link: a communicator of two ranks that lives for one transfer of blocks between the devices of
 // two workers.
 //
-// The ends find each other in a shared segment (meeting.h), make NCCL's communicator, put all blocks on a
-// stream of their own as sends or receives in groups, and wait until the stream is through. The communicator
-// does not block, so every wait sees the time limit, an end that has refused, and that nobody wants the
-// transfer any more. NCCL's own error counts too; two workers on one GPU without an NCCL_HOSTID are one.
+// The ends find each other in a shared segment (nccl_bootstrap.h), make NCCL's communicator, put all blocks
+// on a stream of their own as sends or receives in groups, and wait until the stream is through. The
+// communicator does not block, so every wait sees the time limit, an end that has refused, and that nobody
+// wants the transfer any more. NCCL's own error counts too; two workers on one GPU without an NCCL_HOSTID are
+// one.
 //
 // Promise: one thread at a time is inside NCCL; an end that fails says so to the other one before anything
-// else. Called by: Device::move_blocks, in a thread of its own.
+// else. Called by: PeerLinks, in a thread of its own.
 #pragma once
 #include <chrono>
 #include <memory>
@@ -16,8 +17,8 @@
 #include <vector>
 
 #include "device/backend.h"
-#include "device/cuda/collective/meeting.h"
 #include "device/cuda/collective/nccl.h"
+#include "device/cuda/collective/nccl_bootstrap.h"
 #include "device/cuda/device/context.h"
 
 namespace jitc::cuda {
@@ -53,14 +54,14 @@ class LinkEnd {
   int call(const MemoryRange& message);
   void wait_through();
   void take_leave();
-  void settle(int result);
+  void finish(int result);
   int async_error();
 
   const std::shared_ptr<Context> context_;
   const std::string nccl_path_;
   const Link link_;
   const Clock::time_point until_;
-  Meeting meeting_;
+  NcclBootstrap bootstrap_;
   bool met_ = false;  // the segment is there
   const Nccl* nccl_ = nullptr;
   NcclComm comm_ = nullptr;

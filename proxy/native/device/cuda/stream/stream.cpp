@@ -9,17 +9,17 @@ namespace {
 constexpr uint64_t kKnownEventFlags = 3;  // CU_EVENT_BLOCKING_SYNC, CU_EVENT_DISABLE_TIMING
 }  // namespace
 
-Stream::Stream(std::shared_ptr<Context> context, Completer& completer)
-    : context_(std::move(context)), made_{0, 0, 0}, track_(completer.track(0, nullptr)) {}
+Stream::Stream(std::shared_ptr<Context> context, CompletionPoller& poller)
+    : context_(std::move(context)), made_{0, 0, 0}, timeline_(poller.timeline(0, nullptr)) {}
 
-Stream::Stream(std::shared_ptr<Context> context, Completer& completer, const Resources::Stream& wanted)
+Stream::Stream(std::shared_ptr<Context> context, CompletionPoller& poller, const Resources::Stream& wanted)
     : context_(std::move(context)), made_(wanted) {
   if (wanted.flags > abi::kStreamNonBlocking) refuse_value("stream flags " + hex(wanted.flags));
   const Driver& driver = context_->driver();
   check(driver, "cuStreamCreateWithPriority",
         driver.cuStreamCreateWithPriority(&real_, wanted.flags, wanted.priority));
   try {
-    track_ = completer.track(wanted.handle, real_);
+    timeline_ = poller.timeline(wanted.handle, real_);
   } catch (...) {
     driver.cuStreamDestroy(real_);
     throw;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "completer.h"
+#include "completion_poller.h"
 #include "device/cuda/device/context.h"
 
 namespace jitc::cuda {
@@ -12,9 +12,9 @@ namespace jitc::cuda {
 class Stream {
  public:
   /// The legacy default stream.
-  Stream(std::shared_ptr<Context> context, Completer& completer);
+  Stream(std::shared_ptr<Context> context, CompletionPoller& poller);
   /// Throws OpError.
-  Stream(std::shared_ptr<Context> context, Completer& completer, const Resources::Stream& wanted);
+  Stream(std::shared_ptr<Context> context, CompletionPoller& poller, const Resources::Stream& wanted);
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -25,9 +25,9 @@ class Stream {
   bool diverted() const { return into_ != nullptr; }
   void divert(abi::CUstream into) { into_ = into; }
   int32_t priority() const { return made_.priority; }
-  const std::shared_ptr<Track>& track() const { return track_; }
+  const std::shared_ptr<StreamTimeline>& timeline() const { return timeline_; }
   bool blocking() const { return (made_.flags & abi::kStreamNonBlocking) == 0; }
-  bool fresh = false;  // in Device's list of streams with unmarked ops
+  bool unmarked = false;  // has ops that are not marked: on the list of Streams
   bool same(const Resources::Stream& wanted) const {
     return made_.flags == wanted.flags && made_.priority == wanted.priority;
   }
@@ -37,7 +37,7 @@ class Stream {
   const Resources::Stream made_;
   abi::CUstream real_ = nullptr;  // null: the legacy default stream
   abi::CUstream into_ = nullptr;
-  std::shared_ptr<Track> track_;
+  std::shared_ptr<StreamTimeline> timeline_;
 };
 
 class Event {
@@ -52,9 +52,9 @@ class Event {
   uint64_t flags() const { return flags_; }
   bool timed() const { return (flags_ & abi::kEventDisableTiming) == 0; }
 
-  // Its latest record: where it is done. recorded without a track: before the state that was restored.
+  // Its latest record: where it is done. recorded without a timeline: before the state that was restored.
   bool recorded = false;
-  std::shared_ptr<Track> track;
+  std::shared_ptr<StreamTimeline> timeline;
   uint64_t ticket = 0;
 
  private:

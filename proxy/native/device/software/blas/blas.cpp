@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "device/software/collective/half.h"
+#include "device/software/arithmetic/half.h"
 #include "device/software/device/error.h"
 #include "device/software/memory/copy.h"
 #include "operators.h"

@@ -3,9 +3,9 @@
 
 #include "collective_run.h"
 #include "device/common/collective_shape.h"
+#include "device/software/arithmetic/reduce.h"
 #include "device/software/device/error.h"
 #include "device/software/memory/copy.h"
-#include "reduce.h"
 
 namespace jitc::software {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "collective_run.h"
+#include "device/software/arithmetic/reduce.h"
 #include "device/software/device/error.h"
-#include "reduce.h"
 
 namespace jitc::software {
 namespace {

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <optional>
 
+#include "device/software/arithmetic/reduce.h"
 #include "device/software/device/error.h"
-#include "reduce.h"
 
 namespace jitc::software {
 namespace {

@@ -1,8 +1,8 @@
 // See communicator.h.
 #include "communicator.h"
 
+#include "device/software/arithmetic/reduce.h"
 #include "device/software/device/error.h"
-#include "reduce.h"
 
 namespace jitc::software {
 namespace {

@@ -1,25 +1,25 @@
 // The software device: one virtual GPU in host memory.
 //
-// Called by: the core, through Backend. Two steps per op: *placing* (in enqueue, in sequence order: looks up
-// handles, puts the op on its stream or does it at once) and *running* (on the stream's thread, or at once).
-// State: running -> faulted (an op failed) or fenced -> running (unfence). Only running executes ops.
+// Called by: the core, through Backend. Two steps per op: its handler (in enqueue, in sequence order: looks
+// up handles, puts the op's work on its stream or does it at once; families.h has them all), and its work (on
+// the stream's thread). State (run_state.h): only a device that is running executes ops. The device itself
+// holds the parts, and takes them through a fence.
 #pragma once
-#include <atomic>
-#include <functional>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
-#include <vector>
 
 #include "device/backend.h"
-#include "device/software/blas/operators.h"
-#include "device/software/collective/communicators.h"
+#include "device/common/run_state.h"
+#include "device/software/faults/hangs.h"
 #include "device/software/memory/memory.h"
 #include "device/software/stream/crew.h"
-#include "device/software/stream/event.h"
-#include "device/software/stream/stream.h"
+#include "device/software/stream/streams.h"
+#include "device/software/stream/task_runner.h"
 #include "device/software/stream/wait_hub.h"
 #include "error.h"
+#include "failures.h"
+#include "families.h"
+#include "issuer.h"
 
 namespace jitc::software {
 
@@ -27,11 +27,14 @@ namespace jitc::software {
 /// and injected faults: what a GPU does after a sticky error.
 void break_device(uint32_t status);
 
-class Device final : public Backend, public Runner {
+class Device final : public Backend {
  public:
-  Device(const BackendOptions& options, ExecutionSink& sink, Rendezvous& rendezvous);
+  /// nullptr with the reason.
+  static std::unique_ptr<Device> open(const BackendOptions& options, ExecutionSink& sink,
+                                      Rendezvous& rendezvous, std::string& error);
+  Device(const BackendOptions& options, std::shared_ptr<const Operators> operators, ExecutionSink& sink,
+         Rendezvous& rendezvous);
   ~Device() override;
-  bool open(const BackendOptions& options, std::string& error);
 
   void enqueue(const ops::OpHeader& op) override;
   bool idle() override;
@@ -51,91 +54,21 @@ class Device final : public Backend, public Runner {
   bool inject(std::string_view kind, const ops::OpHeader& op, std::string& error) override;
 
  private:
-  friend struct Table;
-  using StreamPointer = std::shared_ptr<Stream>;
-  enum class State { running, faulted, fenced };
+  void issue(const ops::OpHeader& op);
+  void give_up_waits();
 
-  // Runner
-  bool running() const override { return state_.load() == State::running; }
-  bool may_start(const Task& task) const override;
-  void run(const Task& task) override;
-  void drop(const Task& task) override;
-  void report(uint64_t stream, uint64_t sequence) override { sink_.progress(stream, sequence); }
-  void over() override;
-
-  // Failures
-  void guarded(const ops::OpHeader& op, const std::function<void()>& work);
-  void fail(const ops::OpHeader& op, const OpError& error);
-  void give_up();
-
-  // Hangs (hangs.cpp)
-  void stall(const ops::OpHeader& op);
-  std::optional<HangWatch::Running> oldest_running();
-  void hung(HangWatch::Running op);
-  void watch(const StreamPointer& stream);
-
-  // Placing (place.cpp); all with mutex_ held
-  void place_allocate(const ops::OpHeader&);
-  void place_free(const ops::OpHeader&);
-  void place_memory_hold(const ops::OpHeader&);
-  void place_memory_map(const ops::OpHeader&);
-  void place_memory_drop(const ops::OpHeader&);
-  void place_memory_info(const ops::OpHeader&);
-  void place_host_register(const ops::OpHeader&);
-  void place_host_unregister(const ops::OpHeader&);
-  void place_stream_create(const ops::OpHeader&);
-  void place_stream_destroy(const ops::OpHeader&);
-  void place_stream_synchronize(const ops::OpHeader&);
-  void place_device_synchronize(const ops::OpHeader&);
-  void place_event_create(const ops::OpHeader&);
-  void place_event_destroy(const ops::OpHeader&);
-  void place_event_record(const ops::OpHeader&);
-  void place_event_wait(const ops::OpHeader&);
-  void place_event_synchronize(const ops::OpHeader&);
-  void place_event_elapsed(const ops::OpHeader&);
-  void place_communicator_create(const ops::OpHeader&);
-  void place_communicator_split(const ops::OpHeader&);
-  void place_communicator_destroy(const ops::OpHeader&);
-  void place_collective(const ops::OpHeader&);
-  void place_on_stream(const ops::OpHeader&);
-  void place_nowhere(const ops::OpHeader&);
-
-  Stream& stream_of(const ops::OpHeader& op);
-  Event& event_of(uint64_t handle);
-  std::vector<After> legacy_order(Stream& stream);
-  bool can_run_now(const Stream& stream, const std::vector<After>& after) const;
-  void push(Stream& stream, Task task);
-  void wait_for_freed(bool needed);
-  void make_room(uint64_t bytes);
-  void done_in_place(const ops::OpHeader& op);
-  void add_stream(uint64_t handle, uint32_t flags);
-  void retire_stream(std::unordered_map<uint64_t, StreamPointer>::iterator found);
-  void reap_streams();
-  void finish(Record& record);
-
-  // Running, on the stream's thread
-  void run_op(const Task& task);
-
-  ExecutionSink& sink_;
-  const PinnedRange pinned_;
+  const BackendOptions options_;
   WaitHub hub_;
+  RunState state_;
+  Failures failures_;
   Memory memory_;
-  std::shared_ptr<const Operators> operators_;
-  std::atomic<State> state_{State::running};
-  std::atomic<uint64_t> pending_{0};  // tasks on streams
-  std::mutex mutex_;                  // tables below; held while placing
-  StreamPointer legacy_;
-  std::unordered_map<uint64_t, StreamPointer> streams_;  // without the legacy default stream
-  std::vector<StreamPointer> blocking_;                  // those that the legacy stream waits for
-  std::vector<StreamPointer> retired_;                   // destroyed, work not done yet
-  std::unordered_map<uint64_t, Event> events_;
-  Communicators communicators_;
-  std::atomic<uint64_t> stall_at_{0};  // injected: this op never ends
-  std::mutex watch_mutex_;
-  std::vector<std::weak_ptr<Stream>> watched_;
-  std::optional<HangWatch::Running> stalled_;
-  std::unique_ptr<HangWatch> hang_watch_;
-  Crew crew_;  // last: its threads use all of the above
+  TaskRunner runner_;
+  std::mutex mutex_;  // held while ops are issued: of streams_, families_
+  Streams streams_;
+  Issuer issuer_;
+  Families families_;
+  Crew crew_;    // after what its threads use
+  Hangs hangs_;  // last: its thread uses all of the above
 };
 
 }  // namespace jitc::software

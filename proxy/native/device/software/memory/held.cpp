@@ -42,25 +42,4 @@ uint32_t Memory::drop(uint64_t handle) {
   return kSuccess;
 }
 
-void Memory::drop_unwanted_held(const std::vector<Resources::Held>& wanted) {
-  std::map<uint64_t, uint64_t> bytes;
-  for (const Resources::Held& one : wanted) bytes[one.handle] = one.bytes;
-  std::erase_if(held_, [&](const auto& one) {
-    const auto found = bytes.find(one.first);
-    if (found != bytes.end() && found->second == one.second) return false;
-    give(Pages::rounded(one.second));
-    return true;
-  });
-}
-
-bool Memory::hold_again(const std::vector<Resources::Held>& wanted, std::string& error) {
-  for (const auto& [handle, bytes] : wanted) {
-    if (held_.contains(handle)) continue;
-    if (!take(Pages::rounded(bytes)))
-      return error = "the memory limit is reached: cannot hold all memory again", false;
-    held_.emplace(handle, bytes);
-  }
-  return true;
-}
-
 }  // namespace jitc::software

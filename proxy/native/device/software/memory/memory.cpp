@@ -153,40 +153,14 @@ void Memory::commit(bool quiet) {
   condemned_.clear();
 }
 
-/// The range lies where the program has it, in memory that stays mapped as long as this object lives.
-uint32_t Memory::share(uint64_t address, uint64_t bytes) {
-  if (bytes == 0 || bytes % kPage != 0 || address % kPage != 0) return kInvalidValue;
-  const std::unique_lock lock(mutex_);
-  const auto next = shared_.lower_bound(address);
-  const auto hits = [&](const auto& range) { return overlap(address, bytes, range.first, range.second); };
-  if (next != shared_.end() && hits(*next)) return kInvalidValue;
-  if (next != shared_.begin() && hits(*std::prev(next))) return kInvalidValue;
-  shared_[address] = bytes;
-  return kSuccess;
-}
-
-uint32_t Memory::unshare(uint64_t address) {
-  const std::unique_lock lock(mutex_);
-  return shared_.erase(address) ? kSuccess : kInvalidValue;
-}
-
-void Memory::share_only(const std::vector<Resources::HostRange>& wanted) {
-  const std::unique_lock lock(mutex_);
-  shared_.clear();
-  for (const auto& range : wanted) shared_[range.address] = range.bytes;
-}
-
 void* Memory::find(uint64_t address, uint64_t bytes, uint64_t sequence) const {
-  const auto within = [&](uint64_t start, uint64_t size) {
-    return address >= start && bytes <= size && address - start <= size - bytes;
+  const auto inside = [&](const Block& block) {
+    return address >= block.address && bytes <= block.bytes && address - block.address <= block.bytes - bytes;
   };
-  const auto inside = [&](const Block& block) { return within(block.address, block.bytes); };
   const std::shared_lock lock(mutex_);
   const auto next = live_.upper_bound(address);
   if (next != live_.begin() && inside(std::prev(next)->second)) return pointer(address);
-  const auto after = shared_.upper_bound(address);
-  if (after != shared_.begin() && within(std::prev(after)->first, std::prev(after)->second))
-    return pointer(address);
+  if (host_ranges_.contain(address, bytes)) return pointer(address);
   return covered(address, bytes, sequence) ? pointer(address) : nullptr;
 }
 
@@ -213,77 +187,6 @@ bool Memory::covered(uint64_t address, uint64_t bytes, uint64_t sequence) const 
     bytes -= rest;
   }
   return false;
-}
-
-bool Memory::is_wanted(const Block& block, const Resources::Allocation& wanted) const {
-  return block.address == wanted.address && block.bytes == wanted.bytes &&
-         (wanted.sequence == 0 || block.born == wanted.sequence);
-}
-
-/// Of several blocks that had the same place and size the oldest is meant: restore goes back in time.
-std::vector<Memory::Block>::iterator Memory::find_freed(const Resources::Allocation& wanted) {
-  return std::find_if(freed_.begin(), freed_.end(),
-                      [&](const Block& block) { return is_wanted(block, wanted); });
-}
-
-bool Memory::revive(Block& block) {
-  if (!take(block.size())) return false;
-  if (!put_aside(block.address, block.bytes) ||
-      (block.aside && !pages_.put_back(block.aside, block.address, block.bytes)))
-    return give(block.size()), false;
-  live_.emplace(block.address, Block{block.address, block.bytes, block.born});
-  return true;
-}
-
-bool Memory::make(const Resources::Allocation& wanted, std::string& error) {
-  const auto freed = find_freed(wanted);
-  if (freed != freed_.end()) {
-    Block block = *freed;
-    freed_.erase(freed);
-    if (revive(block)) return true;
-    freed_.insert(freed_.begin(), block);
-    error = "cannot take back freed memory: the memory limit is reached";
-    return false;
-  }
-  if (check(wanted.address, wanted.bytes) != kSuccess) {
-    error = "an allocation to restore is outside of the range or overlaps another";
-    return false;
-  }
-  if (!take(Pages::rounded(wanted.bytes))) {
-    error = "the memory limit is reached: cannot make all allocations again";
-    return false;
-  }
-  if (!put(wanted.address, wanted.bytes, wanted.sequence)) {
-    give(Pages::rounded(wanted.bytes));
-    error = "the host has no memory for an allocation to restore";
-    return false;
-  }
-  return true;
-}
-
-/// Blocks that were made after the state that comes back: nothing will ask for them again.
-void Memory::drop_unwanted(const std::map<uint64_t, const Resources::Allocation*>& wanted) {
-  for (auto block = live_.begin(); block != live_.end();) {
-    const auto current = block++;
-    const auto found = wanted.find(current->first);
-    const bool keep = found != wanted.end() && is_wanted(current->second, *found->second) &&
-                      (found->second->sequence != 0 || find_freed(*found->second) == freed_.end());
-    if (keep) continue;
-    give(current->second.size());
-    forget(current->second);
-    live_.erase(current);
-  }
-}
-
-bool Memory::restore(const Resources& wanted, std::string& error) {
-  const std::unique_lock lock(mutex_);
-  std::map<uint64_t, const Resources::Allocation*> by_address;
-  for (const auto& allocation : wanted.allocations) by_address[allocation.address] = &allocation;
-  drop_unwanted(by_address);
-  drop_unwanted_held(wanted.held);
-  for (const auto& [address, allocation] : by_address)
-    if (!live_.contains(address) && !make(*allocation, error)) return false;
-  return hold_again(wanted.held, error);
 }
 
 }  // namespace jitc::software

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "device/backend.h"
+#include "host_ranges.h"
 #include "pages.h"
 
 namespace jitc::software {
@@ -50,13 +51,11 @@ class Memory {
   void commit(bool quiet);
   bool restore(const Resources& wanted, std::string& error);
 
-  /// Pinned memory of the program that ops may use too; a cudaError_t.
-  uint32_t share(uint64_t address, uint64_t bytes);
-  uint32_t unshare(uint64_t address);
-  void share_only(const std::vector<Resources::HostRange>& wanted);
+  /// Memory of the program that ops may use too.
+  HostRanges& host_ranges() { return host_ranges_; }
 
   /// Host pointer of the range for the op with that sequence, or nullptr: inside blocks without a gap
-  /// between them that are alive, or were when the op was given, or inside one shared range.
+  /// between them that are alive, or were when the op was given, or inside one of the host ranges.
   void* find(uint64_t address, uint64_t bytes, uint64_t sequence) const;
   uint64_t used() const { return used_.load(); }
   uint64_t limit() const { return limit_; }
@@ -64,6 +63,7 @@ class Memory {
   uint64_t available() const;
 
  private:
+  class Rollback;
   struct Block {
     uint64_t address, bytes;
     uint64_t born;               // sequence of the op that made it
@@ -84,24 +84,17 @@ class Memory {
   uint64_t kept() const;
   bool take(uint64_t size);
   void give(uint64_t size);
-  bool revive(Block& block);
-  bool is_wanted(const Block& block, const Resources::Allocation& wanted) const;
-  std::vector<Block>::iterator find_freed(const Resources::Allocation& wanted);
-  void drop_unwanted(const std::map<uint64_t, const Resources::Allocation*>& wanted);
-  bool make(const Resources::Allocation& wanted, std::string& error);
-  void drop_unwanted_held(const std::vector<Resources::Held>& wanted);
-  bool hold_again(const std::vector<Resources::Held>& wanted, std::string& error);
 
   const uint64_t base_, bytes_, limit_;
   Pages pages_;
   const std::shared_ptr<MemoryBudget> budget_;
+  HostRanges host_ranges_;
   std::atomic<uint64_t> used_{0};
   mutable std::shared_mutex mutex_;
   Blocks live_;
-  std::map<uint64_t, uint64_t> held_;    // handle to bytes
-  std::vector<Block> freed_;             // since the last commit, oldest first
-  std::vector<Block> condemned_;         // before it, but maybe still in use by queued ops
-  std::map<uint64_t, uint64_t> shared_;  // address to bytes
+  std::map<uint64_t, uint64_t> held_;  // handle to bytes
+  std::vector<Block> freed_;           // since the last commit, oldest first
+  std::vector<Block> condemned_;       // before it, but maybe still in use by queued ops
 };
 
 }  // namespace jitc::software

@@ -49,9 +49,9 @@ bool Stream::take() {
 /// Reports before the last task counts as over, so that nothing is reported once the device is fenced.
 void Stream::finish_batch(uint64_t sequence) {
   const std::lock_guard lock(mutex_);
-  const bool dry = queue_.empty();
-  busy_ = !dry;
-  if (runner_.running()) runner_.report(handle_, dry ? std::max(sequence, noted_) : sequence);
+  const bool idle = queue_.empty();
+  busy_ = !idle;
+  if (runner_.running()) runner_.report(handle_, idle ? std::max(sequence, noted_) : sequence);
 }
 
 void Stream::run_task(const Task& task, bool last) {

@@ -1,11 +1,12 @@
 // One stream of the software device: a FIFO queue, run by the device's crew.
 //
 // Promises: tasks run one at a time in the order given; push never waits for a task; a stream without a task
-// that can start has no thread; progress is reported whenever the stream runs dry and at least every 64
-// tasks. Called by: Device. What a task does is the runner's business.
+// that can start has no thread; progress is reported whenever the stream runs empty and at least every 64
+// tasks. Called by: Streams, Issuer. What a task does is the business of its op's handler.
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,14 +19,6 @@
 
 namespace jitc::software {
 
-class Stream;
-class Group;
-
-/// Result of a device_synchronize: given by whichever stream gets there last.
-struct Join {
-  std::atomic<size_t> remaining;
-};
-
 /// How many tasks of a stream are over. Outlives the stream for those who wait for it.
 using Counter = std::atomic<uint64_t>;
 
@@ -37,10 +30,10 @@ struct After {
 
 struct Task {
   const ops::OpHeader* op = nullptr;
-  std::vector<After> after;
-  std::shared_ptr<Record> record;  // event_record: to finish; event_wait: to wait for
-  std::shared_ptr<Join> join;
-  std::shared_ptr<Group> group;  // collective
+  std::function<void()> work;  // none: the task only waits. Two pointers at most: then nothing is allocated
+  std::vector<After> after;    // what must be over before it starts
+  std::shared_ptr<Record> awaited;   // the same
+  std::shared_ptr<Record> recorded;  // finished by its work; also when it is dropped
 };
 
 /// What a stream needs of its device. Called from the stream's thread.
@@ -77,7 +70,7 @@ class Stream final : public Crew::Work, public std::enable_shared_from_this<Stre
   uint32_t flags() const { return flags_; }
   bool blocking() const { return (flags_ & kNonBlocking) == 0; }
   uint64_t given() const { return given_; }  // only for the thread that pushes
-  bool dry() const { return given_ == finished_->load(); }
+  bool idle() const { return given_ == finished_->load(); }
   After after_all() const { return {finished_, given_}; }
   /// What runs now; any thread.
   std::optional<HangWatch::Running> running() const {
@@ -86,7 +79,7 @@ class Stream final : public Crew::Work, public std::enable_shared_from_this<Stre
     return HangWatch::Running{packed >> 1, (packed & 1) != 0};
   }
 
-  // How far the legacy default stream has looked at this one and the other way around: Device's notes.
+  // How far the legacy default stream has looked at this one and the other way around: notes of Streams.
   uint64_t legacy_seen = 0, seen_by_legacy = 0;
 
  private:

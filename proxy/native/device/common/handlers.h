@@ -1,0 +1,111 @@
+// Which function handles which op: the registry of both devices.
+//
+// The ops of a family are handled by a class of their own, with its own state, in that family's wing. Its
+// header lists the functions; the op that a function handles is its parameter:
+//
+//   using Handled = device::HandlerList<&MemoryHandlers::allocate, &MemoryHandlers::free>;
+//
+// Promises: a function that takes something else than an op, and two functions for one op, do not compile; an
+// op's handler is found by an index, without a search and without allocating; a record is checked against the
+// length of its operands, and cast to its op, here and nowhere else.
+// Called by: the constructor and enqueue of each device, with the device's mutex held.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+
+#include "base/operands.h"
+#include "jitc/generated_op_traits.h"
+
+namespace jitc::device {
+
+template <class T>
+concept AnOp = std::same_as<std::remove_cv_t<decltype(T::kId)>, ops::OpId> &&
+               std::same_as<decltype(T::header), ops::OpHeader>;
+
+/// Family and op of a handler.
+template <class Function>
+struct HandlerTraits;
+template <class TheFamily, AnOp TheOp>
+struct HandlerTraits<void (TheFamily::*)(const TheOp&)> {
+  using Family = TheFamily;
+  using Op = TheOp;
+};
+
+/// The function of a family object that handles an op.
+struct Handler {
+  void* family = nullptr;
+  void (*function)(void* family, const ops::OpHeader& op) = nullptr;
+  void operator()(const ops::OpHeader& op) const { function(family, op); }
+};
+
+/// The handlers of one family.
+template <auto... functions>
+struct HandlerList {
+  static constexpr std::array<ops::OpId, sizeof...(functions)> kIds{
+      HandlerTraits<decltype(functions)>::Op::kId...};
+
+  template <class Family, class Take>
+  static void for_each(Family& family, Take take) {
+    (take(HandlerTraits<decltype(functions)>::Op::kId, Handler{&family, &call<functions>}), ...);
+  }
+
+ private:
+  template <auto function>
+  static void call(void* family, const ops::OpHeader& op) {
+    using Traits = HandlerTraits<decltype(function)>;
+    (static_cast<typename Traits::Family*>(family)->*function)(as<typename Traits::Op>(op));
+  }
+};
+
+/// Whether no op has two handlers in the lists together.
+template <class... Lists>
+inline constexpr bool kOneHandlerPerOp = [] {
+  std::array<bool, ops::kOps.size()> seen{};
+  bool one = true;
+  const auto see = [&](ops::OpId id) {
+    bool& before = seen[ops::kPlaces[static_cast<size_t>(id)]];
+    one = one && !before;
+    before = true;
+  };
+  (std::ranges::for_each(Lists::kIds, see), ...);
+  return one;
+}();
+
+/// Entry of the op table; nullptr: there is no such op.
+inline const ops::OpInfo* info_of(const ops::OpHeader& op) {
+  if (op.op >= ops::kPlaces.size()) return nullptr;
+  const ops::OpInfo& info = ops::kOps[ops::kPlaces[op.op]];
+  return static_cast<uint16_t>(info.id) == op.op ? &info : nullptr;
+}
+
+class Handlers {
+ public:
+  /// The families live as long as this.
+  template <class... Families>
+  explicit Handlers(Families&... families) {
+    static_assert(kOneHandlerPerOp<typename Families::Handled...>, "an op has two handlers");
+    const auto add = [this](ops::OpId id, Handler handler) {
+      handlers_[ops::kPlaces[static_cast<size_t>(id)]] = handler;
+    };
+    (Families::Handled::for_each(families, add), ...);
+  }
+  Handlers(const Handlers&) = delete;
+  Handlers& operator=(const Handlers&) = delete;
+
+  /// Throws OpError unless there is such an op and its record is as long as its operands.
+  static void check(const ops::OpHeader& op);
+  /// nullptr: the device does not execute the op.
+  const Handler* find(const ops::OpHeader& op) const {
+    const ops::OpInfo* const info = info_of(op);
+    const Handler* const found = info ? &handlers_[static_cast<size_t>(info - ops::kOps.data())] : nullptr;
+    return found && found->function ? found : nullptr;
+  }
+
+ private:
+  std::array<Handler, ops::kOps.size()> handlers_{};
+};
+
+}  // namespace jitc::device

@@ -1,0 +1,47 @@
+// Direct access to device memory while the device is at rest: read, write, hash, overwrite.
+//
+// Promises: what is not allocated is not touched; where the driver fails, the device is at fault.
+// Lock rule: none needed, any thread; one transfer at a time. Called by: Device.
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+
+#include "device/backend.h"
+#include "device/common/run_state.h"
+#include "device/cuda/hash/hasher.h"
+#include "device/cuda/memory/memory.h"
+#include "transfer.h"
+
+namespace jitc::cuda {
+
+class DirectAccess {
+ public:
+  DirectAccess(std::shared_ptr<Context> context, const Memory& memory, device::RunState& state,
+               const std::string& nvrtc_path)
+      : context_(context), memory_(memory), state_(state), transfer_(context), hasher_(context, nvrtc_path) {}
+  DirectAccess(const DirectAccess&) = delete;
+  DirectAccess& operator=(const DirectAccess&) = delete;
+
+  // As Backend has them.
+  bool read(uint64_t address, std::span<std::byte> out);
+  bool read_hashed(uint64_t address, std::span<std::byte> out, Hash& hash);
+  bool write(uint64_t address, std::span<const std::byte> data);
+  void hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out);
+  bool hashes_itself() const { return hasher_.usable(); }
+  /// device: writes what the GPU cannot by itself.
+  void spoil_all(std::span<const MemoryRange> ranges, Backend& device);
+
+ private:
+  /// False and a fault when the driver fails.
+  template <class Work>
+  bool tried(Work&& work);
+
+  const std::shared_ptr<Context> context_;
+  const Memory& memory_;
+  device::RunState& state_;
+  Transfer transfer_;
+  Hasher hasher_;
+};
+
+}  // namespace jitc::cuda

@@ -1,0 +1,63 @@
+// Communicators and collectives, and what they need of the device.
+// Called by: Device::enqueue through its registry, Device; with its mutex held and the context bound.
+#pragma once
+#include <chrono>
+#include <string>
+
+#include "communicators.h"
+#include "device/common/handlers.h"
+#include "device/cuda/device/issuer.h"
+#include "device/cuda/graph/captures.h"
+
+namespace jitc::cuda {
+
+class CollectiveHandlers final : public CommunicatorHost {
+ public:
+  CollectiveHandlers(Issuer& issuer, RunState& state, const Memory& memory, const Captures& captures,
+                     Rendezvous& rendezvous, const BackendOptions& options)
+      : issuer_(issuer),
+        state_(state),
+        memory_(memory),
+        captures_(captures),
+        communicators_(options.libraries.path("nccl"), issuer.sink(), rendezvous, *this,
+                       options.hang_seconds) {}
+  Communicators& communicators() { return communicators_; }
+  const Communicators& communicators() const { return communicators_; }
+
+  /// An injected fault: this rank takes no part in the collective of that sequence, until a fence.
+  void skip(uint64_t sequence) { skipped_ = sequence; }
+  /// As Communicators::fence.
+  bool fence(std::chrono::milliseconds limit);
+
+  // CommunicatorHost
+  void enter_context() override { issuer_.check("cuCtxSetCurrent", issuer_.context()->bind()); }
+  bool allocated(uint64_t address, uint64_t bytes, uint64_t) const override {
+    return memory_.contains(address, bytes);
+  }
+  /// The mutex is let go: the poller must be able to look after the GPU, and a fence to come.
+  void wait_begins() override { issuer_.wait_begins(); }
+  void wait_ends() override { issuer_.wait_ends(); }
+  void communicator_fault(uint64_t sequence, uint32_t status, const char* cause,
+                          const std::string& message) override {
+    state_.fault(sequence, status, cause, "a communicator: " + message);
+  }
+
+ private:
+  void create(const ops::CommunicatorCreate& op);
+  void split(const ops::CommunicatorSplit& op);
+  void destroy(const ops::CommunicatorDestroy& op);
+  void run(const ops::Collective& op);
+
+  Issuer& issuer_;
+  RunState& state_;
+  const Memory& memory_;
+  const Captures& captures_;
+  uint64_t skipped_ = 0;  // the collective that this rank was told not to take part in
+  Communicators communicators_;
+
+ public:
+  using Handled = HandlerList<&CollectiveHandlers::create, &CollectiveHandlers::split,
+                              &CollectiveHandlers::destroy, &CollectiveHandlers::run>;
+};
+
+}  // namespace jitc::cuda

@@ -1,0 +1,49 @@
+// The handlers of all families, and the registry of the ops that they handle.
+//
+// Lock rule: the device's mutex. Called by: Device.
+#pragma once
+#include "control_handlers.h"
+#include "device/cuda/blas/blas_handlers.h"
+#include "device/cuda/collective/collective_handlers.h"
+#include "device/cuda/dnn/dnn_handlers.h"
+#include "device/cuda/graph/graph_handlers.h"
+#include "device/cuda/memory/copy_handlers.h"
+#include "device/cuda/memory/memory_handlers.h"
+#include "device/cuda/module/kernel_handlers.h"
+#include "device/cuda/module/module_handlers.h"
+#include "device/cuda/stream/event_handlers.h"
+#include "device/cuda/stream/stream_handlers.h"
+
+namespace jitc::cuda {
+
+/// What the families share.
+struct Shared {
+  const BackendOptions& options;
+  Issuer& issuer;
+  RunState& state;
+  Memory& memory;
+  CompletionPoller& poller;
+  Streams& streams;
+  Events& events;
+  Rendezvous& rendezvous;
+  ImageSource& images;
+};
+
+struct Families {
+  explicit Families(const Shared& shared);
+
+  ControlHandlers control;
+  MemoryHandlers memory;
+  CopyHandlers copies;
+  StreamHandlers streams;
+  EventHandlers events;
+  ModuleHandlers modules;
+  KernelHandlers kernels;
+  BlasHandlers blas;
+  DnnHandlers dnn;
+  GraphHandlers graphs;
+  CollectiveHandlers collectives;
+  const Handlers handlers;
+};
+
+}  // namespace jitc::cuda

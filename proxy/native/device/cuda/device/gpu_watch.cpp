@@ -1,0 +1,33 @@
+// See gpu_watch.h.
+#include "gpu_watch.h"
+
+#include <string>
+
+#include "device/cuda/driver/error.h"
+
+namespace jitc::cuda {
+
+/// The dispatcher sees a dead device by itself when it is inside; a driver that blocks it would block us too.
+void GpuWatch::look() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock || !state_.running() || context_.bind() != 0) return;
+  const Driver& driver = context_.driver();
+  thread_local bool relaxed = false;
+  int32_t mode = abi::kCaptureModeRelaxed;  // this thread's questions disturb no capture
+  if (!relaxed) relaxed = driver.cuThreadExchangeStreamCaptureMode(&mode) == 0;
+  for (const Stream* stream : streams_.all()) {
+    if (poller_.idle(*stream->timeline())) continue;
+    const auto status = driver.cuStreamQuery(stream->own());
+    if (status == kSuccess || status == kNotReady) continue;
+    const OpError error = error_of(driver, "work on the GPU", status);
+    return state_.fault(streams_.suspect(), error.status, error.cause, error.message);
+  }
+}
+
+void GpuWatch::hung(uint64_t sequence, bool collective) {
+  state_.fault(sequence, kLaunchFailure, collective ? "hung-collective" : "hung-kernel",
+               "the GPU made no progress for " + std::to_string(hang_seconds_) + " s at op " +
+                   std::to_string(sequence));
+}
+
+}  // namespace jitc::cuda

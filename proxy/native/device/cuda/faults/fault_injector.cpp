@@ -1,0 +1,37 @@
+// See fault_injector.h.
+#include "fault_injector.h"
+
+#include "base/operands.h"
+
+namespace jitc::cuda {
+
+bool FaultInjector::knows(std::string_view kind) {
+  return kind == "illegal-access" || kind == "endless-kernel" || kind == "hung-collective";
+}
+
+void FaultInjector::inject(std::string_view kind, const ops::OpHeader& op) {
+  Stream* const found = streams_.find(op.stream);
+  Stream& stream = found ? *found : streams_.legacy();
+  if (!kernels_) kernels_ = std::make_unique<FaultKernels>(issuer_.context(), nvrtc_path_);
+  if (kind == "hung-collective") return hang_collective(stream, as<ops::Collective>(op));
+  if (kind == "illegal-access")
+    kernels_->access_illegally(stream.own());
+  else
+    kernels_->never_end(stream.own());
+  issuer_.submitted(stream, op);  // found out at this op, also when it needs nothing of its stream itself
+}
+
+/// What the others still need of this rank runs first, so that they all stop at this collective.
+void FaultInjector::hang_collective(Stream& stream, const ops::Collective& op) {
+  if (stream.diverted()) refuse_value("the collective is being captured into a graph");
+  issuer_.drain();
+  collectives_.communicators().inject_hang(op);
+  kernels_->stand_still(stream.own());
+  collectives_.skip(op.header.sequence);
+}
+
+void FaultInjector::release() {
+  if (kernels_) kernels_->release();
+}
+
+}  // namespace jitc::cuda

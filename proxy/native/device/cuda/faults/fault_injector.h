@@ -1,0 +1,40 @@
+// Faults on request, as real ones happen.
+//
+// A hung collective is one that a rank has left: it aborts the communicator, so that the others wait for a
+// rank that does not come, and its own stream stands still in the collective's place. The fence ends both.
+// Lock rule: the device's mutex, the context bound. Called by: Device.
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "device/cuda/collective/collective_handlers.h"
+#include "device/cuda/device/issuer.h"
+#include "fault_kernels.h"
+
+namespace jitc::cuda {
+
+class FaultInjector {
+ public:
+  FaultInjector(Issuer& issuer, Streams& streams, CollectiveHandlers& collectives, std::string nvrtc_path)
+      : issuer_(issuer), streams_(streams), collectives_(collectives), nvrtc_path_(std::move(nvrtc_path)) {}
+  FaultInjector(const FaultInjector&) = delete;
+  FaultInjector& operator=(const FaultInjector&) = delete;
+
+  static bool knows(std::string_view kind);
+  /// Throws OpError, Abandoned.
+  void inject(std::string_view kind, const ops::OpHeader& op);
+  /// Streams that stand still go on. Without the context.
+  void release();
+
+ private:
+  void hang_collective(Stream& stream, const ops::Collective& op);
+
+  Issuer& issuer_;
+  Streams& streams_;
+  CollectiveHandlers& collectives_;
+  const std::string nvrtc_path_;
+  std::unique_ptr<FaultKernels> kernels_;  // once a fault is injected
+};
+
+}  // namespace jitc::cuda

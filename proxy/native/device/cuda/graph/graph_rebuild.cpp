@@ -1,0 +1,95 @@
+// See graph_rebuild.h.
+#include "graph_rebuild.h"
+
+#include <utility>
+
+#include "base/operands.h"
+
+namespace jitc::cuda {
+namespace {
+const ops::OpHeader& header_of(const std::vector<std::byte>& record) {
+  return *reinterpret_cast<const ops::OpHeader*>(record.data());
+}
+}  // namespace
+
+/// While it lives ops are issued only to be captured: nobody is told of them, captures under way are out of
+/// sight, streams that are no more are there again, and cuBLAS handles are set as they were then.
+class GraphRebuild::Scope {
+ public:
+  explicit Scope(GraphRebuild& of)
+      : of_(of), before_(of.issuer_.rebuilding()), settings_(of.blas_.settings()) {
+    of_.issuer_.set_rebuilding(true);
+    aside_ = of_.captures_.set_aside();
+  }
+  ~Scope() {
+    of_.captures_.take_up(std::move(aside_));
+    for (const uint64_t handle : added_) of_.streams_.erase(handle);
+    try {
+      of_.blas_.restore(settings_);
+    } catch (const OpError& error) {
+      of_.state_.fault(0, error.status, error.cause, error.message);
+    }
+    of_.issuer_.set_rebuilding(before_);
+  }
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+  void need_stream(uint64_t handle) {
+    if (handle <= kLastDefaultStream || of_.streams_.find(handle)) return;
+    of_.streams_.create({handle, abi::kStreamNonBlocking, 0});
+    added_.push_back(handle);
+  }
+
+ private:
+  GraphRebuild& of_;
+  const bool before_;
+  const std::vector<Resources::Blas> settings_;
+  Captures::List aside_;
+  std::vector<uint64_t> added_;
+};
+
+std::shared_ptr<Graph> GraphRebuild::make(const Resources::Content& content) {
+  Scope scope(*this);
+  try {
+    for (const auto& record : content.ops) {
+      const auto& op = header_of(record);
+      scope.need_stream(op.stream);
+      if (static_cast<ops::OpId>(op.op) == ops::OpId::capture_end) return captures_.take(op)->end();
+      issue(op);
+    }
+  } catch (const OpError& error) {
+    throw OpError{error.status, error.cause, "the graph cannot be made again: " + error.message,
+                  error.sticky};
+  }
+  refuse(kCaptureUnmatched, "capture-unmatched", "the graph cannot be made again: its capture never ended");
+}
+
+/// Only what is on a captured stream by now, or brings one into the capture.
+void GraphRebuild::issue(const ops::OpHeader& op) {
+  using ops::OpId;
+  const auto id = static_cast<OpId>(op.op);
+  if (id == OpId::capture_begin) return captures_.begin(op);
+  if (id == OpId::blas_set) return blas_.set_again(as<ops::BlasSet>(op));
+  if (id == OpId::event_wait && !captures_.of_event(as<ops::EventWait>(op).event)) return;
+  if (id != OpId::event_wait && !captures_.of(op)) return;
+  if (captures_.intercept(op)) return;
+  if (const Handler* const handler = handlers_.find(op)) (*handler)(op);
+}
+
+/// Captures that were under way at the boundary go on where they were: before the first op after it.
+void GraphRebuild::resume() {
+  std::vector<Resources::Capture> open;
+  open.swap(open_);
+  const auto settings = blas_.settings();
+  for (const auto& one : open) {
+    issuer_.set_rebuilding(true);
+    try {
+      for (const auto& record : one.ops->ops) issue(header_of(record));
+    } catch (const OpError& error) {
+      if (Capture* const capture = captures_.begun_on(one.stream)) capture->invalidate(error);
+    }
+    issuer_.set_rebuilding(false);
+  }
+  blas_.restore(settings);
+}
+
+}  // namespace jitc::cuda

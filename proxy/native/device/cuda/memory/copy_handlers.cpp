@@ -1,0 +1,134 @@
+// See copy_handlers.h.
+#include "copy_handlers.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "base/checksum.h"
+#include "device/common/operands.h"
+
+namespace jitc::cuda {
+namespace {
+constexpr uint64_t kLargestResult = PinnedPool::kLargest;
+
+void refuse_capture(const Stream& stream, const std::string& what) {
+  if (stream.diverted())  // cudaErrorStreamCaptureUnsupported
+    refuse(900, "capture-unsupported", what + " cannot be captured");
+}
+}  // namespace
+
+/// The record is pageable memory, which the driver would copy on its own terms: it goes through pinned
+/// memory.
+void CopyHandlers::h2d(const ops::CopyH2d& op) {
+  Stream& stream = issuer_.stream_of(op.header);
+  const auto payload = payload_of(op);
+  if (op.bytes > payload.size()) refuse_value("the payload is shorter than the copy");
+  issuer_.require("destination", op.address, op.bytes);
+  refuse_capture(stream, "a copy from the host");
+  std::vector<Pinned> pieces;
+  for (uint64_t at = 0; at < op.bytes;) {
+    const size_t size = std::min<uint64_t>(PinnedPool::kLargest, op.bytes - at);
+    Pinned piece = issuer_.staging(size);
+    std::memcpy(piece.data(), payload.data() + at, size);
+    issuer_.check("cuMemcpyHtoDAsync",
+                  issuer_.driver().cuMemcpyHtoDAsync(op.address + at, piece.data(), size, stream.real()));
+    pieces.push_back(std::move(piece));
+    at += size;
+  }
+  issuer_.submitted(stream, op.header);
+  for (Pinned& piece : pieces) poller_.keep(stream.timeline(), std::move(piece));
+  issuer_.sink().injection_point(op.header, "copy");
+}
+
+void CopyHandlers::d2h(const ops::CopyD2h& op) {
+  Stream& stream = issuer_.stream_of(op.header);
+  if (op.bytes > kLargestResult) refuse_value("more than 1 MiB in one copy to the host");
+  issuer_.require("source", op.address, op.bytes);
+  refuse_capture(stream, "a copy to the host");
+  Pinned landing = issuer_.staging(op.bytes);
+  if (op.bytes)
+    issuer_.check("cuMemcpyDtoHAsync",
+                  issuer_.driver().cuMemcpyDtoHAsync(landing.data(), op.address, op.bytes, stream.real()));
+  issuer_.submitted_with_result(stream, op.header, std::move(landing), op.bytes);
+  issuer_.sink().injection_point(op.header, "copy");
+}
+
+/// Straight into the program's memory; what the program has already is only read again and compared.
+void CopyHandlers::d2h_pinned(const ops::CopyD2hPinned& op) {
+  Stream& stream = issuer_.stream_of(op.header);
+  if (op.bytes > kLargestResult) refuse_value("more than 1 MiB in one copy to the host");
+  issuer_.require("source", op.address, op.bytes);
+  std::byte* target = pinned_.find(op.destination, op.bytes);
+  if (!target) refuse_value("the destination is not pinned memory of this session");
+  refuse_capture(stream, "a copy to the host");
+  Pinned landing;
+  if (issuer_.sink().delivered(op.header.sequence)) {
+    landing = issuer_.staging(op.bytes);
+    target = landing.data();
+  }
+  if (op.bytes)
+    issuer_.check("cuMemcpyDtoHAsync",
+                  issuer_.driver().cuMemcpyDtoHAsync(target, op.address, op.bytes, stream.real()));
+  issuer_.submitted(stream, op.header);
+  const auto answer_with_hash = [&sink = issuer_.sink(), target, bytes = op.bytes,
+                                 sequence = op.header.sequence] {
+    const auto hash = hash_bytes({target, bytes});
+    sink.result(sequence, kSuccess, std::as_bytes(std::span(hash)));
+  };
+  poller_.after(stream.timeline(), {0, 0, std::move(landing), answer_with_hash});
+  issuer_.sink().injection_point(op.header, "copy");
+}
+
+void CopyHandlers::d2d(const ops::CopyD2d& op) {
+  Stream& stream = issuer_.stream_of(op.header);
+  issuer_.require("destination", op.destination, op.bytes);
+  issuer_.require("source", op.source, op.bytes);
+  if (op.bytes)
+    issuer_.check("cuMemcpyDtoDAsync",
+                  issuer_.driver().cuMemcpyDtoDAsync(op.destination, op.source, op.bytes, stream.real()));
+  issuer_.submitted(stream, op.header);
+  issuer_.sink().injection_point(op.header, "copy");
+}
+
+void CopyHandlers::pitched(const ops::Copy2d& op) {
+  Stream& stream = issuer_.stream_of(op.header);
+  if (op.width && op.height) {
+    issuer_.require("destination", op.destination,
+                    pitched_bytes("destination", op.destination_pitch, op.width, op.height));
+    issuer_.require("source", op.source, pitched_bytes("source", op.source_pitch, op.width, op.height));
+    abi::CUDA_MEMCPY2D rows{};
+    rows.srcMemoryType = rows.dstMemoryType = abi::kMemoryTypeDevice;
+    rows.srcDevice = op.source;
+    rows.srcPitch = op.source_pitch;
+    rows.dstDevice = op.destination;
+    rows.dstPitch = op.destination_pitch;
+    rows.WidthInBytes = op.width;
+    rows.Height = op.height;
+    issuer_.check("cuMemcpy2DAsync", issuer_.driver().cuMemcpy2DAsync(&rows, stream.real()));
+  }
+  issuer_.submitted(stream, op.header);
+  issuer_.sink().injection_point(op.header, "copy");
+}
+
+void CopyHandlers::fill(const ops::Fill& op) {
+  const Driver& driver = issuer_.driver();
+  Stream& stream = issuer_.stream_of(op.header);
+  const uint32_t width = op.width;
+  if ((width != 1 && width != 2 && width != 4) || op.bytes % width != 0 || op.address % width != 0)
+    refuse_value("the fill's address and size are not multiples of its width 1, 2 or 4");
+  issuer_.require("destination", op.address, op.bytes);
+  if (op.bytes && width == 1)
+    issuer_.check("cuMemsetD8Async", driver.cuMemsetD8Async(op.address, static_cast<uint8_t>(op.value),
+                                                            op.bytes, stream.real()));
+  else if (op.bytes && width == 2)
+    issuer_.check("cuMemsetD16Async", driver.cuMemsetD16Async(op.address, static_cast<uint16_t>(op.value),
+                                                              op.bytes / 2, stream.real()));
+  else if (op.bytes)
+    issuer_.check("cuMemsetD32Async",
+                  driver.cuMemsetD32Async(op.address, op.value, op.bytes / 4, stream.real()));
+  issuer_.submitted(stream, op.header);
+}
+
+}  // namespace jitc::cuda

@@ -1,0 +1,74 @@
+// See physical.h.
+#include "physical.h"
+
+#include <algorithm>
+
+#include "device/cuda/driver/error.h"
+
+namespace jitc::cuda {
+
+bool PhysicalMemory::open(std::shared_ptr<Context> context, uint64_t alignment, std::string& error) {
+  context_ = std::move(context);
+  const Driver& driver = context_->driver();
+  properties_.type = abi::kAllocationPinned;
+  properties_.location = {abi::kLocationDevice, context_->ordinal()};
+  properties_.allocFlags.gpuDirectRDMACapable = context_->attribute(abi::kAttributeDirectRdma) != 0;
+  size_t granularity = 0;
+  const auto asked =
+      driver.cuMemGetAllocationGranularity(&granularity, &properties_, abi::kGranularityMinimum);
+  if (asked != 0) return error = "cuMemGetAllocationGranularity: " + driver.describe(asked), false;
+  if (!granularity || alignment % granularity != 0)
+    return error = "this GPU maps memory in units of " + std::to_string(granularity) + " bytes", false;
+  granularity_ = granularity;
+  return true;
+}
+
+uint64_t PhysicalMemory::total() const {
+  return limit_ ? std::min(limit_, context_->total()) : context_->total();
+}
+
+/// Some systems say that memory of a GPU can be mapped for RDMA, and then have none: it is asked for no more.
+abi::CUresult PhysicalMemory::ask(Block& block) {
+  const Driver& driver = context_->driver();
+  const auto status = driver.cuMemCreate(&block.memory, block.size, &properties_, 0);
+  auto& rdma = properties_.allocFlags.gpuDirectRDMACapable;
+  if (status == 0 || status == kMemoryAllocation || !rdma) return status;
+  rdma = 0;
+  return driver.cuMemCreate(&block.memory, block.size, &properties_, 0);
+}
+
+/// Takes physical memory; not mapped yet.
+uint32_t PhysicalMemory::create(Block& block) {
+  block.size = rounded(block.bytes);
+  // The limit is for what is held back too: other virtual GPUs may live on the same one.
+  if (!allows(block.size) || !budget_->take(block.size, total())) return kMemoryAllocation;
+  const Driver& driver = context_->driver();
+  const auto status = ask(block);
+  if (status == 0) return taken_ += block.size, kSuccess;
+  budget_->give(block.size);
+  if (status == kMemoryAllocation) return kMemoryAllocation;
+  throw error_of(driver, "cuMemCreate", status);
+}
+
+void PhysicalMemory::map(Block& block) {
+  const Driver& driver = context_->driver();
+  check(driver, "cuMemMap", driver.cuMemMap(block.address, block.size, 0, block.memory, 0));
+  block.mapped = true;
+  const abi::CUmemAccessDesc access{properties_.location, abi::kAccessReadWrite};
+  check(driver, "cuMemSetAccess", driver.cuMemSetAccess(block.address, block.size, &access, 1));
+}
+
+void PhysicalMemory::unmap(Block& block) {
+  if (block.mapped) context_->driver().cuMemUnmap(block.address, block.size);
+  block.mapped = false;
+}
+
+void PhysicalMemory::release(Block& block) {
+  unmap(block);
+  if (!block.memory) return;
+  context_->driver().cuMemRelease(block.memory);
+  taken_ -= block.size;
+  block.memory = 0;
+}
+
+}  // namespace jitc::cuda

@@ -1,0 +1,318 @@
+// See completion_poller.h.
+#include "completion_poller.h"
+
+#include <pthread.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+
+#include "device/cuda/driver/error.h"
+
+namespace jitc::cuda {
+namespace {
+constexpr auto kLookEvery = std::chrono::milliseconds(5);
+constexpr uint32_t kSpins = 4;                                 // rounds of kPauses before it sleeps
+constexpr int kPauses = 200;                                   // some microseconds
+constexpr auto kShortNap = std::chrono::microseconds(20);      // somebody waits for a result
+constexpr auto kLongestNap = std::chrono::microseconds(1000);  // nobody does
+constexpr auto kLongestShortNap = std::chrono::microseconds(200);
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+}  // namespace
+
+struct CompletionPoller::Delivery {
+  Pointer timeline;
+  std::vector<Completion> completions;
+  uint64_t ticket = 0, sequence = 0;  // sequence 0: no progress
+};
+
+CompletionPoller::CompletionPoller(std::shared_ptr<Context> context, ExecutionSink& sink, Watcher& watcher,
+                                   double hang_seconds)
+    : sink_(sink),
+      watcher_(watcher),
+      hang_seconds_(hang_seconds),
+      context_(std::move(context)),
+      words_(std::make_shared<Words>(context_)),
+      thread_([this] { loop(); }) {}
+
+CompletionPoller::~CompletionPoller() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+    work_.notify_all();
+  }
+  thread_.join();
+}
+
+CompletionPoller::Pointer CompletionPoller::timeline(uint64_t handle, abi::CUstream real) {
+  return std::make_shared<StreamTimeline>(handle, real, words_);
+}
+
+// -- what streams are given ----------------------------------------------------------------------------
+
+void CompletionPoller::given(const Pointer& timeline, const ops::OpHeader& op) {
+  timeline->given_ = op.sequence;
+  if (!timeline->unmarked_) timeline->first_ = op.sequence;
+  timeline->collective_ |= op.op == static_cast<uint16_t>(ops::OpId::collective);
+  if (++timeline->unmarked_ >= mark_every_) mark(timeline);
+}
+
+void CompletionPoller::note(const Pointer& timeline, uint64_t sequence) {
+  timeline->given_ = sequence;
+  if (timeline->unmarked_) return;  // the next mark covers it
+  {
+    const std::lock_guard lock(mutex_);
+    if (!timeline->marks_.empty()) {
+      timeline->marks_.back().sequence = sequence;
+      return;
+    }
+    if (timeline->reported_ < timeline->issued_) {  // being delivered: it must not be overtaken
+      timeline->marks_.push_back({timeline->issued_, sequence, sequence, false});
+      return;
+    }
+  }
+  sink_.progress(timeline->handle_, sequence);
+}
+
+uint64_t CompletionPoller::mark(const Pointer& timeline) {
+  if (!timeline->unmarked_) return timeline->issued_;
+  const Driver& driver = context_->driver();
+  const uint64_t ticket = timeline->issued_ + 1;
+  check(
+      driver, "cuStreamWriteValue64",
+      driver.cuStreamWriteValue64(timeline->real_, timeline->word_.device, ticket, abi::kWriteValueDefault));
+  const std::lock_guard lock(mutex_);
+  timeline->issued_ = ticket;
+  timeline->marks_.push_back({ticket, timeline->first_, timeline->given_, timeline->collective_});
+  timeline->unmarked_ = 0;
+  timeline->collective_ = false;
+  list(timeline);
+  return ticket;
+}
+
+/// With the mutex held.
+void CompletionPoller::list(const Pointer& timeline) {
+  if (timeline->listed_) return;
+  timeline->listed_ = true;
+  busy_.push_back(timeline);
+  if (busy_.size() == 1) work_.notify_one();
+}
+
+void CompletionPoller::after(const Pointer& timeline, uint64_t ticket, Completion completion) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (timeline->reported_ < ticket) {
+      auto place = timeline->waiting_.end();
+      while (place != timeline->waiting_.begin() && std::prev(place)->ticket > ticket) --place;
+      results_due_ += completion.sequence != 0 || completion.then;
+      timeline->waiting_.insert(place, {ticket, std::move(completion)});
+      if (napping_) work_.notify_one();
+      return;
+    }
+  }
+  completion.give(sink_);
+}
+
+void CompletionPoller::keep(const Pointer& timeline, Pinned memory) {
+  after(timeline, timeline->unmarked_ ? timeline->issued_ + 1 : timeline->issued_,
+        {0, 0, std::move(memory), {}});
+}
+
+bool CompletionPoller::idle(const StreamTimeline& timeline) const {
+  return !timeline.unmarked_ && reached(timeline, timeline.issued_);
+}
+
+bool CompletionPoller::reached(const StreamTimeline& timeline, uint64_t ticket) const {
+  const std::lock_guard lock(mutex_);
+  return timeline.reported_ >= ticket;
+}
+
+uint64_t CompletionPoller::oldest() const {
+  const std::lock_guard lock(mutex_);
+  uint64_t oldest = UINT64_MAX;
+  for (const Pointer& timeline : busy_) {
+    // The words know more than what has been delivered.
+    const uint64_t reached = timeline->word_.host->load(std::memory_order_acquire);
+    const auto mark = std::find_if(timeline->marks_.begin(), timeline->marks_.end(),
+                                   [&](const StreamTimeline::Mark& one) { return one.ticket > reached; });
+    if (mark != timeline->marks_.end()) oldest = std::min(oldest, mark->first);
+  }
+  return oldest;
+}
+
+// -- waiting -------------------------------------------------------------------------------------------
+
+bool CompletionPoller::wait_all() {
+  Lock lock(mutex_);
+  changed_.wait(lock, [this] { return busy_.empty() || !open_; });
+  return open_;
+}
+
+bool CompletionPoller::wait_some() {
+  Lock lock(mutex_);
+  const uint64_t before = deliveries_;
+  changed_.wait(lock, [&] { return deliveries_ != before || busy_.empty() || !open_; });
+  return open_ && deliveries_ != before;
+}
+
+void CompletionPoller::close() {
+  const std::lock_guard lock(mutex_);
+  open_ = false;
+  work_.notify_all();
+  changed_.notify_all();
+}
+
+void CompletionPoller::reset() {
+  Lock lock(mutex_);
+  changed_.wait(lock, [this] { return !delivering_; });
+  for (const Pointer& timeline : busy_) timeline->listed_ = false;
+  busy_.clear();
+  results_due_ = 0;
+  oldest_ = nullptr;
+}
+
+void CompletionPoller::forget(StreamTimeline& timeline) {
+  std::deque<StreamTimeline::Waiting> dropped;  // their memory goes back to its pool without the mutex
+  const std::lock_guard lock(mutex_);
+  dropped.swap(timeline.waiting_);
+  timeline.marks_.clear();
+  timeline.reported_ = timeline.issued_;
+  timeline.unmarked_ = 0;
+  timeline.collective_ = false;
+}
+
+void CompletionPoller::open() {
+  const std::lock_guard lock(mutex_);
+  open_ = true;
+}
+
+// -- the thread ----------------------------------------------------------------------------------------
+
+void CompletionPoller::loop() {
+  pthread_setname_np(pthread_self(), "jitc-completer");
+  prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);  // naps are as short as they say
+  Lock lock(mutex_);
+  uint32_t rounds = 0;
+  while (!stop_) {
+    if (busy_.empty() || !open_) {
+      work_.wait(lock, [this] { return stop_ || (!busy_.empty() && open_); });
+      looked_ = Clock::now();
+      rounds = 0;
+    } else {
+      if (deliver(lock))
+        rounds = 0;
+      else
+        nap(lock, rounds++);
+      look_after(lock);
+    }
+  }
+}
+
+/// What has become due on a timeline. With the mutex held.
+void CompletionPoller::collect(StreamTimeline& timeline, std::vector<Delivery>& out) {
+  const uint64_t reached = timeline.word_.host->load(std::memory_order_acquire);
+  Delivery delivery;
+  delivery.ticket = timeline.reported_;
+  for (; !timeline.marks_.empty() && timeline.marks_.front().ticket <= reached; timeline.marks_.pop_front()) {
+    delivery.ticket = timeline.marks_.front().ticket;
+    delivery.sequence = timeline.marks_.front().sequence;
+  }
+  for (; !timeline.waiting_.empty() && timeline.waiting_.front().ticket <= delivery.ticket;
+       timeline.waiting_.pop_front()) {
+    Completion& completion = timeline.waiting_.front().completion;
+    results_due_ -= completion.sequence != 0 || completion.then;
+    delivery.completions.push_back(std::move(completion));
+  }
+  if (!delivery.sequence && delivery.completions.empty()) return;
+  out.push_back(std::move(delivery));
+}
+
+bool CompletionPoller::deliver(Lock& lock) {
+  std::vector<Delivery> deliveries;
+  for (const Pointer& timeline : busy_) {
+    const size_t before = deliveries.size();
+    collect(*timeline, deliveries);
+    if (deliveries.size() > before) deliveries.back().timeline = timeline;
+  }
+  if (deliveries.empty()) return false;
+  delivering_ = true;
+  lock.unlock();
+  hand_out(deliveries);
+  lock.lock();
+  for (const Delivery& delivery : deliveries)
+    delivery.timeline->reported_ = std::max(delivery.timeline->reported_, delivery.ticket);
+  std::erase_if(busy_, [](const Pointer& timeline) {
+    // What was delivered may have added something to wait for that is there already.
+    const bool due = !timeline->waiting_.empty() && timeline->waiting_.front().ticket <= timeline->reported_;
+    return timeline->marks_.empty() && !due && (timeline->listed_ = false, true);
+  });
+  delivering_ = false;
+  ++deliveries_;
+  changed_.notify_all();
+  return true;
+}
+
+void CompletionPoller::hand_out(std::vector<Delivery>& deliveries) {
+  for (Delivery& delivery : deliveries) {
+    for (const Completion& completion : delivery.completions) completion.give(sink_);
+    delivery.completions.clear();
+    if (delivery.sequence) sink_.progress(delivery.timeline->handle_, delivery.sequence);
+  }
+}
+
+void CompletionPoller::nap(Lock& lock, uint32_t rounds) {
+  const bool awaited = results_due_ != 0;
+  if (awaited && rounds < kSpins) {
+    lock.unlock();
+    for (int i = 0; i < kPauses; ++i) relax();
+    lock.lock();
+    return;
+  }
+  const auto longest = awaited ? kLongestShortNap : kLongestNap;
+  const auto length = std::min<std::chrono::microseconds>(longest, kShortNap * (1 + rounds / 4));
+  napping_ = !awaited;
+  work_.wait_for(lock, length);
+  napping_ = false;
+}
+
+void CompletionPoller::look_after(Lock& lock) {
+  const auto now = Clock::now();
+  if (now - looked_ < kLookEvery || !open_ || stop_) return;
+  looked_ = now;
+  delivering_ = true;
+  lock.unlock();
+  watcher_.look();
+  lock.lock();
+  if (open_ && !stop_) check_hang(lock);
+  delivering_ = false;
+  changed_.notify_all();
+}
+
+/// Work waits only for work that was given before it, so the oldest outstanding mark waits for nobody.
+void CompletionPoller::check_hang(Lock& lock) {
+  const auto older = [](const Pointer& a, const Pointer& b) {
+    return a->marks_.front().first < b->marks_.front().first;
+  };
+  const auto unmarked = [](const Pointer& timeline) { return timeline->marks_.empty(); };
+  const bool nothing = busy_.empty() || std::ranges::any_of(busy_, unmarked);
+  if (hang_seconds_ <= 0 || nothing) return;
+  const Pointer timeline = *std::min_element(busy_.begin(), busy_.end(), older);
+  const StreamTimeline::Mark mark = timeline->marks_.front();
+  const auto now = Clock::now();
+  if (timeline.get() != oldest_ || mark.ticket != oldest_ticket_) {
+    oldest_ = timeline.get();
+    oldest_ticket_ = mark.ticket;
+    oldest_since_ = now;
+    return;
+  }
+  if (std::chrono::duration<double>(now - oldest_since_).count() < hang_seconds_) return;
+  lock.unlock();
+  watcher_.hung(mark.first, mark.collective);
+  lock.lock();
+}
+
+}  // namespace jitc::cuda

@@ -1,0 +1,33 @@
+// See collective_handlers.h.
+#include "collective_handlers.h"
+
+#include <utility>
+
+namespace jitc::software {
+
+void CollectiveHandlers::create(const ops::CommunicatorCreate& op) {
+  communicators_.create(op);
+  issuer_.done_in_place(op.header);
+}
+
+void CollectiveHandlers::split(const ops::CommunicatorSplit& op) {
+  communicators_.split(op);
+  issuer_.done_in_place(op.header);
+}
+
+void CollectiveHandlers::destroy(const ops::CommunicatorDestroy& op) {
+  communicators_.destroy(op);
+  issuer_.done_in_place(op.header);
+}
+
+/// The order on the communicators is that of the ops, whatever the streams do.
+void CollectiveHandlers::run(const ops::Collective& op) {
+  issuer_.stream_of(op.header);
+  auto group = communicators_.group(op);
+  issuer_.queue(op.header, [this, group = std::move(group)] {
+    const Crew::Absence absence(crew_);
+    communicators_.run(*group, memory_);
+  });
+}
+
+}  // namespace jitc::software

@@ -1,0 +1,38 @@
+// Communicators, made and destroyed; collectives, done by the op's stream.
+// Called by: Device::enqueue through its registry, with its mutex held.
+#pragma once
+#include "communicators.h"
+#include "device/common/handlers.h"
+#include "device/software/device/issuer.h"
+
+namespace jitc::software {
+
+class CollectiveHandlers {
+ public:
+  /// crew: used once there are collectives.
+  CollectiveHandlers(const Issuer& issuer, const Memory& memory, WaitHub& hub, Crew& crew,
+                     Rendezvous& rendezvous, double hang_seconds)
+      : issuer_(issuer),
+        memory_(memory),
+        crew_(crew),
+        communicators_(issuer.sink(), rendezvous, hub, hang_seconds) {}
+  Communicators& communicators() { return communicators_; }
+  const Communicators& communicators() const { return communicators_; }
+
+ private:
+  void create(const ops::CommunicatorCreate& op);
+  void split(const ops::CommunicatorSplit& op);
+  void destroy(const ops::CommunicatorDestroy& op);
+  void run(const ops::Collective& op);
+
+  const Issuer& issuer_;
+  const Memory& memory_;
+  Crew& crew_;
+  Communicators communicators_;
+
+ public:
+  using Handled = HandlerList<&CollectiveHandlers::create, &CollectiveHandlers::split,
+                              &CollectiveHandlers::destroy, &CollectiveHandlers::run>;
+};
+
+}  // namespace jitc::software

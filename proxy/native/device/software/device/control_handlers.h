@@ -1,0 +1,27 @@
+// Ops that the executor has seen to: all that is left of them is that their stream's progress passes them.
+// Called by: Device::enqueue through its registry, with its mutex held.
+#pragma once
+#include "device/common/handlers.h"
+#include "issuer.h"
+
+namespace jitc::software {
+
+class ControlHandlers {
+ public:
+  explicit ControlHandlers(const Issuer& issuer) : issuer_(issuer) {}
+
+ private:
+  template <class Op>
+  void no_op(const Op& op) {
+    issuer_.done_in_place(op.header);
+  }
+
+  const Issuer& issuer_;
+
+ public:
+  using Handled = HandlerList<&ControlHandlers::no_op<ops::StepBegin>, &ControlHandlers::no_op<ops::Boundary>,
+                              &ControlHandlers::no_op<ops::LiveSet>, &ControlHandlers::no_op<ops::ImageQuery>,
+                              &ControlHandlers::no_op<ops::ImagePart>>;
+};
+
+}  // namespace jitc::software

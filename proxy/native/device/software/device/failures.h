@@ -1,0 +1,38 @@
+// What becomes of an op that fails: its result (ops that wait), else the device's fault.
+//
+// Lock rule: none, any thread. Called by: Device::enqueue, TaskRunner.
+#pragma once
+#include <exception>
+#include <string>
+
+#include "device/common/run_state.h"
+#include "error.h"
+#include "jitc/generated_ops.h"
+
+namespace jitc::software {
+
+class Failures {
+ public:
+  Failures(ExecutionSink& sink, RunState& state) : sink_(sink), state_(state) {}
+
+  /// Runs work for the op.
+  template <class Work>
+  void guard(const ops::OpHeader& op, Work&& work) {
+    try {
+      work();
+    } catch (const OpError& error) {
+      fail(op, error);
+    } catch (const Abandoned&) {
+    } catch (const std::exception& error) {
+      fail(op, {kMemoryAllocation, "host-error", std::string("the worker failed: ") + error.what()});
+    }
+  }
+
+ private:
+  void fail(const ops::OpHeader& op, const OpError& error);
+
+  ExecutionSink& sink_;
+  RunState& state_;
+};
+
+}  // namespace jitc::software

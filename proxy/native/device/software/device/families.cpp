@@ -1,0 +1,17 @@
+// See families.h.
+#include "families.h"
+
+namespace jitc::software {
+
+Families::Families(const Shared& shared)
+    : control(shared.issuer),
+      memory(shared.issuer, shared.memory, shared.options.pinned),
+      copies(shared.issuer, shared.memory, shared.options.pinned),
+      streams(shared.issuer, shared.streams),
+      events(shared.issuer, shared.streams, shared.runner),
+      operators(shared.issuer, shared.memory, shared.operators),
+      collectives(shared.issuer, shared.memory, shared.hub, shared.crew, shared.rendezvous,
+                  shared.options.hang_seconds),
+      handlers(control, memory, copies, streams, events, operators, collectives) {}
+
+}  // namespace jitc::software

@@ -1,0 +1,43 @@
+// The handlers of all families, and the registry of the ops that they handle.
+//
+// Lock rule: the device's mutex. Called by: Device.
+#pragma once
+#include <memory>
+
+#include "control_handlers.h"
+#include "device/software/blas/operator_handlers.h"
+#include "device/software/collective/collective_handlers.h"
+#include "device/software/memory/copy_handlers.h"
+#include "device/software/memory/memory_handlers.h"
+#include "device/software/stream/event_handlers.h"
+#include "device/software/stream/stream_handlers.h"
+
+namespace jitc::software {
+
+/// What the families share.
+struct Shared {
+  const BackendOptions& options;
+  const Issuer& issuer;
+  Memory& memory;
+  WaitHub& hub;
+  Crew& crew;
+  Streams& streams;
+  TaskRunner& runner;
+  Rendezvous& rendezvous;
+  std::shared_ptr<const Operators> operators;
+};
+
+struct Families {
+  explicit Families(const Shared& shared);
+
+  ControlHandlers control;
+  MemoryHandlers memory;
+  CopyHandlers copies;
+  StreamHandlers streams;
+  EventHandlers events;
+  OperatorHandlers operators;
+  CollectiveHandlers collectives;
+  const Handlers handlers;
+};
+
+}  // namespace jitc::software

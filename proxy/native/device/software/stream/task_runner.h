@@ -1,0 +1,45 @@
+// What streams need of their device: whether a task may run, running it, and counting those that are left.
+//
+// Lock rule: atomics; any thread. Called by: streams, Issuer, Device.
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+#include "device/common/run_state.h"
+#include "device/software/device/failures.h"
+#include "stream.h"
+#include "wait_hub.h"
+
+namespace jitc::software {
+
+class TaskRunner final : public Runner {
+ public:
+  /// crew: used once there are tasks.
+  TaskRunner(ExecutionSink& sink, const RunState& state, Failures& failures, WaitHub& hub, Crew& crew)
+      : sink_(sink), state_(state), failures_(failures), hub_(hub), crew_(crew) {}
+
+  /// Gives a task to the stream.
+  void push(Stream& stream, Task task);
+  /// No task is left.
+  bool idle() const { return pending_.load() == 0; }
+  /// The record is done: those that wait for it are answered.
+  void finish(Record& record);
+
+  // Runner
+  bool running() const override { return state_.running(); }
+  bool may_start(const Task& task) const override;
+  void run(const Task& task) override;
+  void drop(const Task& task) override;
+  void report(uint64_t stream, uint64_t sequence) override { sink_.progress(stream, sequence); }
+  void over() override;
+
+ private:
+  ExecutionSink& sink_;
+  const RunState& state_;
+  Failures& failures_;
+  WaitHub& hub_;
+  Crew& crew_;
+  std::atomic<uint64_t> pending_{0};  // tasks on streams
+};
+
+}  // namespace jitc::software
