@@ -112,6 +112,8 @@ constexpr const OpInfo* find(uint16_t id) {{
   const uint8_t index = id < kIndices.size() ? kIndices[id] : 0;
   return index ? &kOps[index - 1] : nullptr;
 }}
+/// Into kOps, of an op that find() knows.
+constexpr size_t index_of(OpId id) {{ return kIndices[static_cast<size_t>(id)] - size_t{{1}}; }}
 """
 
 
@@ -160,8 +162,8 @@ inline constexpr std::array<OpTraits, {count}> kOpTraits{{{{
 {rows}}}}};
 
 /// Of an op that find() in generated_ops.h knows.
-constexpr const OpInfo& info(OpId id) {{ return kOps[kIndices[static_cast<size_t>(id)] - 1]; }}
-constexpr const OpTraits& traits(OpId id) {{ return kOpTraits[kIndices[static_cast<size_t>(id)] - 1]; }}
+constexpr const OpInfo& info(OpId id) {{ return kOps[index_of(id)]; }}
+constexpr const OpTraits& traits(OpId id) {{ return kOpTraits[index_of(id)]; }}
 constexpr const OpTraits& traits(const OpInfo& info) {{ return traits(info.id); }}
 
 /// Calls handler.operator()<Op>() with the op's type; false: there is no such op.

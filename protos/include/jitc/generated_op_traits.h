@@ -96,8 +96,8 @@ inline constexpr std::array<OpTraits, 64> kOpTraits{{
 }};
 
 /// Of an op that find() in generated_ops.h knows.
-constexpr const OpInfo& info(OpId id) { return kOps[kIndices[static_cast<size_t>(id)] - 1]; }
-constexpr const OpTraits& traits(OpId id) { return kOpTraits[kIndices[static_cast<size_t>(id)] - 1]; }
+constexpr const OpInfo& info(OpId id) { return kOps[index_of(id)]; }
+constexpr const OpTraits& traits(OpId id) { return kOpTraits[index_of(id)]; }
 constexpr const OpTraits& traits(const OpInfo& info) { return traits(info.id); }
 
 /// Calls handler.operator()<Op>() with the op's type; false: there is no such op.

@@ -945,5 +945,7 @@ constexpr const OpInfo* find(uint16_t id) {
   const uint8_t index = id < kIndices.size() ? kIndices[id] : 0;
   return index ? &kOps[index - 1] : nullptr;
 }
+/// Into kOps, of an op that find() knows.
+constexpr size_t index_of(OpId id) { return kIndices[static_cast<size_t>(id)] - size_t{1}; }
 
 }  // namespace jitc::ops

@@ -1,5 +1,5 @@
 // The arithmetic of the content hash, shared by host and GPU (content_hash.h says what it promises); and the
-// content of spoiled memory (validation.h).
+// content of poisoned memory (validation.h).
 //
 // Read by base/content_hash.cpp and, as text, by NVRTC with device/cuda/hash/hash_kernel.cu: plain integers,
 // no headers.
@@ -80,11 +80,11 @@ constexpr Sum finished(Sum total, Long bytes) {
   return hash.a | hash.b ? hash : Sum{1, 0};  // zeros mean: no hash
 }
 
-/// The content of the aligned word at this address in spoiled memory. Each word encodes its address, so a
-/// copy of spoiled memory is recognized too.
-constexpr Long spoiled_word(Long address) { return 0xcbcbcbcbcbcbcbcbull ^ address >> 3; }
-constexpr unsigned char spoiled_byte(Long address) {
-  return static_cast<unsigned char>(spoiled_word(address) >> address % 8 * 8);
+/// The content of the aligned word at this address in poisoned memory. Each word encodes its address, so a
+/// copy of poisoned memory is recognized too.
+constexpr Long poisoned_word(Long address) { return 0xcbcbcbcbcbcbcbcbull ^ address >> 3; }
+constexpr unsigned char poisoned_byte(Long address) {
+  return static_cast<unsigned char>(poisoned_word(address) >> address % 8 * 8);
 }
 
 }  // namespace jitc::content

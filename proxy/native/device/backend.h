@@ -223,9 +223,9 @@ class Backend {
   virtual void hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) const = 0;
   /// True where hash_all is the device's own work: then it is cheaper than hashing what was read.
   virtual bool hashes_itself() const { return false; }
-  /// Fills ranges with what spoiled memory holds (spoil.h). Only while fenced; what is not allocated is
+  /// Fills ranges with what poisoned memory holds (poison.h). Only while fenced; what is not allocated is
   /// passed over.
-  virtual void spoil_all(std::span<const MemoryRange> ranges) = 0;
+  virtual void poison_all(std::span<const MemoryRange> ranges) = 0;
   virtual uint64_t memory_used() const = 0;
   virtual uint64_t memory_total() const = 0;
   /// Whether blocks can move between this device and another worker's without the host.

@@ -64,9 +64,9 @@ void hash_on_host(HashShape shape, const HashRange* ranges, unsigned count, uint
   });
 }
 
-void spoil_on_host(HashShape shape, const HashRange& range, uint64_t pieces, void* place) {
+void poison_on_host(HashShape shape, const HashRange& range, uint64_t pieces, void* place) {
   shift = reinterpret_cast<uint64_t>(place) - range.address;
-  in_shape(shape, [&] { jitc_spoil(reinterpret_cast<const Range*>(&range), 1, pieces); });
+  in_shape(shape, [&] { jitc_poison(reinterpret_cast<const Range*>(&range), 1, pieces); });
 }
 
 }  // namespace jitc::fakes

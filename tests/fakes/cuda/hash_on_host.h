@@ -1,4 +1,4 @@
-// The kernels that the GPU hashes and spoils with (proxy/native/device/cuda/hash/hash_kernel.cu), their very
+// The kernels that the GPU hashes and poisons with (proxy/native/device/cuda/hash/hash_kernel.cu), their very
 // source, run by the CPU.
 //
 // Promises: blocks, warps and lanes one after the other, in this thread; shuffles give what a GPU's give.
@@ -21,8 +21,8 @@ struct HashShape {
   unsigned blocks, threads;
 };
 
-/// jitc_spoil for one range, whose memory is at the place.
-void spoil_on_host(HashShape shape, const HashRange& range, uint64_t pieces, void* place);
+/// jitc_poison for one range, whose memory is at the place.
+void poison_on_host(HashShape shape, const HashRange& range, uint64_t pieces, void* place);
 
 void hash_on_host(HashShape shape, const HashRange* ranges, unsigned count, uint64_t pieces, HashSum* sums);
 

@@ -95,8 +95,8 @@ void jitc_hash(const Launch& launch) {
                sums);
 }
 
-/// jitc_spoil(const Range* ranges, u32 count, u64 pieces): likewise, a range after the other
-void jitc_spoil(const Launch& launch) {
+/// jitc_poison(const Range* ranges, u32 count, u64 pieces): likewise, a range after the other
+void jitc_poison(const Launch& launch) {
   const auto hold = Memory::instance().hold();
   const auto count = launch.parameter<uint32_t>(8);
   const auto* given = array<HashRange>(launch.parameter<uint64_t>(0), count);
@@ -104,8 +104,8 @@ void jitc_spoil(const Launch& launch) {
     HashRange range = given[i];
     const uint64_t next = i + 1 < count ? given[i + 1].first : launch.parameter<uint64_t>(16);
     const uint64_t pieces = next - std::exchange(range.first, 0);
-    spoil_on_host({launch.shape[0], launch.shape[3]}, range, pieces,
-                  Memory::instance().at(range.address, range.bytes));
+    poison_on_host({launch.shape[0], launch.shape[3]}, range, pieces,
+                   Memory::instance().at(range.address, range.bytes));
   }
 }
 
@@ -131,7 +131,7 @@ const Kernel* find_kernel(const std::string& name) {
       {"shape_of", {{0, 8}}, shape_of},
       {"bump_global", {}, bump_global},
       {"jitc_hash", {{0, 8}, {8, 4}, {16, 8}, {24, 8}}, jitc_hash},
-      {"jitc_spoil", {{0, 8}, {8, 4}, {16, 8}}, jitc_spoil},
+      {"jitc_poison", {{0, 8}, {8, 4}, {16, 8}}, jitc_poison},
       {"wait_flag", {{0, 8}, {8, 8}}, wait_flag},
       {"empty", {}, empty},
       {"endless", {}, endless},

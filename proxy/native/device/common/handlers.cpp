@@ -6,7 +6,7 @@
 namespace jitc::device {
 
 void Handlers::check(const ops::OpHeader& op) {
-  const ops::OpInfo* const info = info_of(op);
+  const ops::OpInfo* const info = ops::find(op.op);
   if (!info) refuse(kNotSupported, "unknown-op", "this worker does not know the op: update the worker");
   if (op.size < info->fixed_size) refuse_value("the record is truncated");
 }

@@ -66,20 +66,13 @@ inline constexpr bool kOneHandlerPerOp = [] {
   std::array<bool, ops::kOps.size()> seen{};
   bool one = true;
   const auto see = [&](ops::OpId id) {
-    bool& before = seen[ops::kPlaces[static_cast<size_t>(id)]];
+    bool& before = seen[ops::index_of(id)];
     one = one && !before;
     before = true;
   };
   (std::ranges::for_each(Lists::kIds, see), ...);
   return one;
 }();
-
-/// Entry of the op table; nullptr: there is no such op.
-inline const ops::OpInfo* info_of(const ops::OpHeader& op) {
-  if (op.op >= ops::kPlaces.size()) return nullptr;
-  const ops::OpInfo& info = ops::kOps[ops::kPlaces[op.op]];
-  return static_cast<uint16_t>(info.id) == op.op ? &info : nullptr;
-}
 
 class Handlers {
  public:
@@ -88,7 +81,7 @@ class Handlers {
   explicit Handlers(Families&... families) {
     static_assert(kOneHandlerPerOp<typename Families::Handled...>, "an op has two handlers");
     const auto add = [this](ops::OpId id, Handler handler) {
-      handlers_[ops::kPlaces[static_cast<size_t>(id)]] = handler;
+      handlers_[ops::index_of(id)] = handler;
     };
     (Families::Handled::for_each(families, add), ...);
   }
@@ -99,7 +92,7 @@ class Handlers {
   static void check(const ops::OpHeader& op);
   /// nullptr: the device does not execute the op.
   const Handler* find(const ops::OpHeader& op) const {
-    const ops::OpInfo* const info = info_of(op);
+    const ops::OpInfo* const info = ops::find(op.op);
     const Handler* const found = info ? &handlers_[static_cast<size_t>(info - ops::kOps.data())] : nullptr;
     return found && found->function ? found : nullptr;
   }

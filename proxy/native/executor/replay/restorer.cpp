@@ -105,7 +105,7 @@ RecoverReply Restorer::restore_to(const BoundaryState* state) {
   const auto kept = keep_what_holds(*state, reply);
   // JITC_POISON, validations: a replay cannot lean on what is allocated and was not kept.
   if (shared_.options.poison || parts_.gate.validations.repeats())
-    shared_.backend->spoil_all(parts_without(state->resources.allocations, kept));
+    shared_.backend->poison_all(parts_without(state->resources.allocations, kept));
   restore_rows(*state, kept, reply);
   if (!error_of_variables(reply).empty()) return {false, error_of_variables(reply), 0, {}};
   go_on_from(*state);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "device/spoil.h"
+#include "device/poison.h"
 
 namespace jitc {
 namespace {
@@ -11,11 +11,11 @@ constexpr uint64_t kPiece = 1u << 20;
 /// How many blocks a text names.
 constexpr size_t kNamed = 3;
 
-bool still_spoiled(const Backend& backend, const ops::LiveBlock& block) {
+bool still_poisoned(const Backend& backend, const ops::LiveBlock& block) {
   std::vector<std::byte> piece(std::min(block.bytes, kPiece));
   for (uint64_t at = 0; at < block.bytes; at += piece.size()) {
     const std::span<std::byte> part(piece.data(), std::min<uint64_t>(piece.size(), block.bytes - at));
-    if (backend.read(block.address + at, part) && spoiled(block.address + at, part)) return true;
+    if (backend.read(block.address + at, part) && poisoned(block.address + at, part)) return true;
   }
   return false;
 }
@@ -39,7 +39,7 @@ Verdict Validation::compare(const Backend& backend) const {
     const LiveRow& row = before_[i];
     verdict.bytes += row.block.bytes;
     if (now[i] == row.hash) continue;
-    (still_spoiled(backend, row.block) ? verdict.unwritten : verdict.different).push_back(row);
+    (still_poisoned(backend, row.block) ? verdict.unwritten : verdict.different).push_back(row);
   }
   return verdict;
 }

@@ -1,5 +1,5 @@
 // Whether a minibatch can be run again: what live blocks held right before an optimizer step, and what they
-// hold there after everything that is not restored was spoiled and the minibatch replayed.
+// hold there after everything that is not restored was poisoned and the minibatch replayed.
 //
 // Asked for by the coordinator (Validate); the session stops at the step's begin, is taken back like after a
 // fault, and compares when it comes there again. Called by: StepGate (which holds it), Restorer and Session.
@@ -20,7 +20,7 @@ struct Verdict {
   uint64_t step = 0;  // 0: none yet
   uint64_t blocks = 0, bytes = 0;
   std::vector<LiveRow> different;  // cannot be guaranteed
-  /// Still spoiled in part: not all of it was written in the minibatch, so nobody relies on it.
+  /// Still poisoned in part: not all of it was written in the minibatch, so nobody relies on it.
   std::vector<LiveRow> unwritten;
   Tolerance::Seen results;  // that the program had read before the step, and that differed
   bool identical() const { return different.empty() && !results.results; }

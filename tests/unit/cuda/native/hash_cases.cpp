@@ -5,7 +5,7 @@
 #include "content.h"
 #include "device/cuda/hash/hasher.h"
 #include "device/cuda/module/kernel_build.h"
-#include "device/spoil.h"
+#include "device/poison.h"
 #include "harness.h"
 
 namespace jitc::test {
@@ -145,7 +145,7 @@ CASE(hash_with_a_driver_that_refuses_is_the_hosts) {
 }
 
 /// By the GPU or by the host: the same, and only where memory is.
-CASE(spoil_by_the_gpu) {
+CASE(poison_by_the_gpu) {
   const std::string failures[] = {"", "cuLaunchKernelEx:1=2"};
   for (const std::string& one : failures) {
     std::string written;
@@ -157,10 +157,10 @@ CASE(spoil_by_the_gpu) {
           const uint64_t a = s.upload(data);
           ask_for_failures(one);
           const std::vector<MemoryRange> ranges{{a + 5, 200'000}, {s.base + kRange - 8, 8}, {a + 250'000, 1}};
-          s.backend->spoil_all(ranges);
+          s.backend->poison_all(ranges);
           Content expected = data, found(data.size());
-          spoil(a + 5, std::span(expected).subspan(5, 200'000));
-          spoil(a + 250'000, std::span(expected).subspan(250'000, 1));
+          poison(a + 5, std::span(expected).subspan(5, 200'000));
+          poison(a + 250'000, std::span(expected).subspan(250'000, 1));
           CHECK(s.backend->read(a, found));
           CHECK(found == expected);
           CHECK(s.sink.faults().empty());
@@ -203,7 +203,7 @@ CASE(real_compiler_makes_the_kernel) {
   if (!path) throw Failure{"JITC_TEST_REAL_NVRTC is not set"};
   using cuda::KernelText;
   for (const int capability : {80, 90, 100}) {
-    check_image(path, capability, KernelText::hash, {".text.jitc_hash", ".text.jitc_spoil"});
+    check_image(path, capability, KernelText::hash, {".text.jitc_hash", ".text.jitc_poison"});
     check_image(path, capability, KernelText::faults,
                 {".text.jitc_illegal_access", ".text.jitc_endless_kernel"});
   }

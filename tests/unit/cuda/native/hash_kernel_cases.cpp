@@ -8,7 +8,7 @@
 
 #include "cases.h"
 #include "content.h"
-#include "device/spoil.h"
+#include "device/poison.h"
 #include "hash_on_host.h"
 
 namespace jitc::test {
@@ -108,17 +108,17 @@ CASE(hash_reads_nothing_beyond_its_block) {
 }
 
 /// Around the memory of a range nothing changes, wherever in a word it begins and ends.
-CASE(spoil_kernel_fills_what_the_host_fills) {
+CASE(poison_kernel_fills_what_the_host_fills) {
   constexpr uint64_t kAddress = 0x200000000000;  // as programs know it
   for (size_t offset = 0; offset < 10; ++offset) {
     for (const size_t bytes :
          {size_t{1}, size_t{7}, size_t{8}, size_t{9}, size_t{4099}, size_t{kPiece + 13}}) {
       Content by_kernel = random_content(bytes + 32, 7), by_host = by_kernel;
       const fakes::HashRange range{kAddress + offset, bytes, 0};
-      fakes::spoil_on_host({2, 64}, range, (bytes + kPiece - 1) / kPiece, by_kernel.data() + offset);
-      spoil(range.address, std::span(by_host).subspan(offset, bytes));
+      fakes::poison_on_host({2, 64}, range, (bytes + kPiece - 1) / kPiece, by_kernel.data() + offset);
+      poison(range.address, std::span(by_host).subspan(offset, bytes));
       CHECK(by_kernel == by_host);
-      CHECK_EQUAL(spoiled(range.address, std::span(by_host).subspan(offset, bytes)),
+      CHECK_EQUAL(poisoned(range.address, std::span(by_host).subspan(offset, bytes)),
                   bytes >= 15 || (bytes >= 8 && offset % 8 == 0) || (bytes == 9 && offset % 8 == 7));
     }
   }

@@ -99,12 +99,12 @@ CASE(handlers_check_that_there_is_such_an_op_and_how_long_it_is) {
     auto unknown = record<ops::Allocate>();
     unknown.header.op = static_cast<uint16_t>(id);
     CHECK_EQUAL(refusal(unknown.header), "this worker does not know the op: update the worker");
-    CHECK(device::info_of(unknown.header) == nullptr);
+    CHECK(ops::find(unknown.header.op) == nullptr);
   }
   for (const ops::OpInfo& info : ops::kOps) {
     ops::OpHeader op{};
     op.op = static_cast<uint16_t>(info.id);
-    CHECK(device::info_of(op) == &info);
+    CHECK(ops::find(op.op) == &info);
   }
 }
 

@@ -36,7 +36,7 @@ class NoBackend final : public Backend {
   bool read_hashed(uint64_t, std::span<std::byte>, Hash&) const override { return false; }
   bool write(uint64_t, std::span<const std::byte>) override { return false; }
   void hash_all(std::span<const MemoryRange>, std::span<Hash>) const override {}
-  void spoil_all(std::span<const MemoryRange>) override {}
+  void poison_all(std::span<const MemoryRange>) override {}
   uint64_t memory_used() const override { return 0; }
   uint64_t memory_total() const override { return 0; }
 };

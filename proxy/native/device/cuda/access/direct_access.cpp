@@ -7,7 +7,7 @@
 
 #include "base/content_hash.h"
 #include "device/cuda/driver/error.h"
-#include "device/spoil.h"
+#include "device/poison.h"
 
 namespace jitc::cuda {
 
@@ -70,12 +70,12 @@ void DirectAccess::hash_all(std::span<const MemoryRange> ranges, std::span<Hash>
   for (size_t i = 0; done && i < places.size(); ++i) out[places[i]] = hashes[i];
 }
 
-void DirectAccess::spoil_all(std::span<const MemoryRange> ranges, Backend& device) {
+void DirectAccess::poison_all(std::span<const MemoryRange> ranges, Backend& device) {
   std::vector<MemoryRange> there;
   for (const MemoryRange& range : ranges)
     if (range.bytes && memory_.contains(range.address, range.bytes)) there.push_back(range);
   tried([&] {
-    if (!hasher_.spoil(there)) spoil_by_writing(device, there);
+    if (!hasher_.poison(there)) poison_by_writing(device, there);
   });
 }
 

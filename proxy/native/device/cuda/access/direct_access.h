@@ -30,7 +30,7 @@ class DirectAccess {
   void hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out);
   bool hashes_itself() const { return hasher_.usable(); }
   /// device: writes what the GPU cannot by itself.
-  void spoil_all(std::span<const MemoryRange> ranges, Backend& device);
+  void poison_all(std::span<const MemoryRange> ranges, Backend& device);
 
  private:
   /// False and a fault when the driver fails.

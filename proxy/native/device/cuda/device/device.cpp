@@ -97,7 +97,7 @@ void Device::issue(const ops::OpHeader& op) {
 }
 
 void Device::fail(const ops::OpHeader& op, const OpError& error) {
-  const ops::OpInfo* const info = info_of(op);
+  const ops::OpInfo* const info = ops::find(op.op);
   const std::string message = about(op, info, error.message);
   const bool forgiven = families_.graphs.captures().invalidate(op, error, message);
   if (info && info->waits && !error.sticky)
@@ -238,7 +238,7 @@ void Device::hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) 
   access_.hash_all(ranges, out);
 }
 
-void Device::spoil_all(std::span<const MemoryRange> ranges) { access_.spoil_all(ranges, *this); }
+void Device::poison_all(std::span<const MemoryRange> ranges) { access_.poison_all(ranges, *this); }
 
 bool Device::move_blocks(const Link& link, std::span<const MemoryRange> ranges, std::string& error) {
   return links_.move_blocks(link, ranges, error);

@@ -42,7 +42,7 @@ class Device final : public Backend {
   bool write(uint64_t address, std::span<const std::byte> data) override;
   void hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) const override;
   bool hashes_itself() const override { return access_.hashes_itself(); }
-  void spoil_all(std::span<const MemoryRange> ranges) override;
+  void poison_all(std::span<const MemoryRange> ranges) override;
   uint64_t memory_used() const override { return memory_->used(); }
   uint64_t memory_total() const override { return memory_->total(); }
   std::string cannot_inject(std::string_view kind) const override;

@@ -1,4 +1,4 @@
-// The content hash on the GPU: the stripes of many ranges in one launch, in any order; and how ranges are spoiled.
+// The content hash on the GPU: the stripes of many ranges in one launch, in any order; and how ranges are poisoned.
 //
 // Compiled by NVRTC when a worker starts (kernel_build.h), launched by hasher.cpp, which the types here are
 // shared with by their layout. The arithmetic is that of the host: base/content_arithmetic.h. It is bound by
@@ -105,17 +105,17 @@ __device__ void add_piece(const Range& range, Long piece, unsigned lane, Sum* to
 #endif
 
 /// By aligned words; of those at the ends of the range only what is its own.
-__device__ void spoil_piece(const Range& range, Long piece, unsigned lane) {
+__device__ void poison_piece(const Range& range, Long piece, unsigned lane) {
   const Long begin = range.address + (piece - range.first) * kPieceStripes * kStripe;
   const Long last = range.address + range.bytes, full = begin + kPieceStripes * kStripe;
   const Long end = full < last ? full : last;
   for (Long word = (begin / 8 + lane) * 8; word < end; word += kLanes * 8) {
     if (word >= begin && word + 8 <= end) {
-      *reinterpret_cast<Long*>(JITC_PLACE(word)) = spoiled_word(word);
+      *reinterpret_cast<Long*>(JITC_PLACE(word)) = poisoned_word(word);
       continue;
     }
     for (Long at = word; at < word + 8; ++at)
-      if (at >= begin && at < end) *JITC_PLACE(at) = spoiled_byte(at);
+      if (at >= begin && at < end) *JITC_PLACE(at) = poisoned_byte(at);
   }
 }
 
@@ -134,11 +134,11 @@ extern "C" __global__ void __launch_bounds__(256)
   }
 }
 
-/// The same for filling them with what spoiled memory holds.
+/// The same for filling them with what poisoned memory holds.
 extern "C" __global__ void __launch_bounds__(256)
-    jitc_spoil(const Range* ranges, unsigned count, Long pieces) {
+    jitc_poison(const Range* ranges, unsigned count, Long pieces) {
   const unsigned warps = blockDim.x / kLanes;
   const Long all = static_cast<Long>(gridDim.x) * warps;
   for (Long piece = static_cast<Long>(blockIdx.x) * warps + threadIdx.x / kLanes; piece < pieces; piece += all)
-    spoil_piece(ranges[range_of(ranges, count, piece)], piece, threadIdx.x % kLanes);
+    poison_piece(ranges[range_of(ranges, count, piece)], piece, threadIdx.x % kLanes);
 }

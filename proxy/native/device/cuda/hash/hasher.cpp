@@ -78,11 +78,11 @@ bool Hasher::hash(std::span<const MemoryRange> ranges, std::span<Hash> out) {
   });
 }
 
-bool Hasher::spoil(std::span<const MemoryRange> ranges) {
+bool Hasher::poison(std::span<const MemoryRange> ranges) {
   return in_turns(ranges, [&](std::span<const MemoryRange> some, size_t) {
     const uint64_t pieces = fill_table(some);
     tables_->send(some.size());
-    if (pieces) launch(spoil_, static_cast<uint32_t>(some.size()), pieces);
+    if (pieces) launch(poison_, static_cast<uint32_t>(some.size()), pieces);
     tables_->finish();
   });
 }
@@ -109,14 +109,14 @@ void Hasher::prepare() {
   auto module = std::make_unique<Module>(context_, build.image);
   tables_ = std::make_unique<Tables>(context_);
   hash_ = module->function("jitc_hash");
-  spoil_ = module->function("jitc_spoil");
+  poison_ = module->function("jitc_poison");
   module_ = std::move(module);
 }
 
 /// For good: what failed once would fail at every boundary.
 void Hasher::give_up(const std::string& why) {
   given_up_ = true;
-  hash_ = spoil_ = nullptr;
+  hash_ = poison_ = nullptr;
   tables_.reset();
   module_.reset();
   std::fprintf(stderr, "jitc-worker: GPU %d cannot hash its memory by itself, the host does (slower): %s\n",

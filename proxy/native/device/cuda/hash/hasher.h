@@ -1,4 +1,4 @@
-// Content hashes of device memory, taken by the GPU, and memory that it spoils: one launch for thousands of
+// Content hashes of device memory, taken by the GPU, and memory that it poisons: one launch for thousands of
 // ranges (hash_kernel.cu).
 //
 // Promises: the same hashes as the host's (base/content_hash.h). The kernel is compiled in the background,
@@ -40,8 +40,8 @@ class Hasher {
   bool usable() const { return !given_up_; }
   /// False: the GPU cannot. Throws OpError when it is lost.
   bool hash(std::span<const MemoryRange> ranges, std::span<Hash> out);
-  /// Fills them with what spoiled memory holds (device/spoil.h). The same for the rest.
-  bool spoil(std::span<const MemoryRange> ranges);
+  /// Fills them with what poisoned memory holds (device/poison.h). The same for the rest.
+  bool poison(std::span<const MemoryRange> ranges);
 
  private:
   class Tables;
@@ -58,7 +58,7 @@ class Hasher {
   std::mutex mutex_;
   std::atomic<bool> given_up_ = false;
   std::unique_ptr<Module> module_;
-  abi::CUfunction hash_ = nullptr, spoil_ = nullptr;
+  abi::CUfunction hash_ = nullptr, poison_ = nullptr;
   std::unique_ptr<Tables> tables_;
 };
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/content_hash.h"
-#include "device/spoil.h"
+#include "device/poison.h"
 
 namespace jitc::software {
 namespace {
@@ -164,7 +164,7 @@ void Device::hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) 
   }
 }
 
-void Device::spoil_all(std::span<const MemoryRange> ranges) { spoil_by_writing(*this, ranges); }
+void Device::poison_all(std::span<const MemoryRange> ranges) { poison_by_writing(*this, ranges); }
 
 }  // namespace jitc::software
 

@@ -47,7 +47,7 @@ class Device final : public Backend {
   bool read_hashed(uint64_t address, std::span<std::byte> out, Hash& hash) const override;
   bool write(uint64_t address, std::span<const std::byte> data) override;
   void hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) const override;
-  void spoil_all(std::span<const MemoryRange> ranges) override;
+  void poison_all(std::span<const MemoryRange> ranges) override;
   uint64_t memory_used() const override { return memory_.used(); }
   uint64_t memory_total() const override { return memory_.limit(); }
   std::string cannot_inject(std::string_view kind) const override;

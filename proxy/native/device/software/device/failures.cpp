@@ -10,7 +10,7 @@
 namespace jitc::software {
 
 void Failures::fail(const ops::OpHeader& op, const OpError& error) {
-  const ops::OpInfo* const info = info_of(op);
+  const ops::OpInfo* const info = ops::find(op.op);
   // What an operator says goes to the program as it is.
   const bool verbatim = error.cause == std::string_view("operator-error");
   const std::string message = verbatim ? error.message : about(op, info, error.message);
