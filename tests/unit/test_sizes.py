@@ -21,7 +21,6 @@ LARGE_FOLDERS = {"proxy/native/operators": 30}
 #: Class -> functions, members.
 LARGE_CLASSES = {
     "proxy/native/executor/state/resources.h ResourceTable": (41, 18),
-    "proxy/native/device/cuda/collective/communicator.h Communicator": (44, 26),
     "proxy/native/device/cuda/collective/nccl.h Nccl": (4, 21),
 }
 PRODUCT = ("client_shim", "interpose", "protos", "proxy")

@@ -4,7 +4,7 @@
 
 namespace jitc::device {
 
-/// A wait that is not worth more than so many seconds; 0: for ever.
+/// A wait that is not worth more than so many seconds; 0: no limit.
 class Patience {
  public:
   explicit Patience(double seconds) : seconds_(seconds), since_(std::chrono::steady_clock::now()) {}

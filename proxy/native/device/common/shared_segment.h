@@ -19,7 +19,7 @@ namespace jitc::device {
 static_assert(std::atomic<uint32_t>::is_always_lock_free && std::atomic<uint64_t>::is_always_lock_free);
 
 /// In shared memory, one per rank: rung by the others when something happened for it. Words are sequentially
-/// consistent, so that what was written before ringing is there for whoever wakes.
+/// consistent, so that what was written before ringing is there for the thread that wakes.
 class Doorbell {
  public:
   /// How often it was rung, to be read before looking for what has happened.

@@ -70,7 +70,7 @@ class CublasLt {
 /// Such as "CUBLAS_STATUS_INVALID_VALUE (7)".
 std::string describe_blas(BlasStatus status);
 /// Throws unless the call succeeded: the CUDA error that comes nearest, the function and its status in the
-/// message. Never sticky: the device is asked by whoever calls.
+/// message. Never sticky: the caller asks the device.
 void check_blas(const char* function, BlasStatus status);
 
 }  // namespace jitc::cuda

@@ -67,7 +67,7 @@ void CollectiveCall::prepare() {
     member->note(op_.header.sequence);
     member->wait_ready();
   }
-  nccl_ = &members_.front()->nccl();
+  nccl_ = &members_.front()->handle().nccl();
   for (size_t i = 0; i < items_.size(); ++i) check(items_[i], *communicators_[i]);
 }
 
@@ -90,7 +90,7 @@ void CollectiveCall::check_range(const char* what, uint64_t address, uint64_t co
 
 CollectiveCall::Locks CollectiveCall::hold_all() const {
   Locks locks;
-  for (Communicator* const member : members_) locks.push_back(member->hold());
+  for (Communicator* const member : members_) locks.push_back(member->handle().hold());
   return locks;
 }
 
@@ -106,7 +106,7 @@ int CollectiveCall::make_reductions() {
     void* const scalar = item.scale_address ? at(item.scale_address) : factor->data();
     const int residence = item.scale_address ? kNcclScalarDevice : kNcclScalarHost;
     const int bad = nccl_->premul_create(&reductions_.back(), scalar, static_cast<int>(item.dtype), residence,
-                                         communicators_[i]->get());
+                                         communicators_[i]->handle().get());
     if (bad) return bad;
     premuls_.push_back({communicators_[i].get(), reductions_.back()});
   }
@@ -116,8 +116,8 @@ int CollectiveCall::make_reductions() {
 int CollectiveCall::call(size_t index, NcclStream stream) const {
   const ops::CollectiveItem& item = items_[index];
   const Nccl& nccl = *nccl_;
-  const Communicator& communicator = *communicators_[index];
-  const NcclComm comm = communicator.get();
+  Communicator& communicator = *communicators_[index];
+  const NcclComm comm = communicator.handle().get();
   void* const send = at(item.send);
   void* const receive = at(item.receive);
   const auto dtype = static_cast<int>(item.dtype);
@@ -157,10 +157,10 @@ int CollectiveCall::call_all(NcclStream stream) const {
 
 void CollectiveCall::start(NcclStream stream) {
   const Locks locks = hold_all();
-  for (const Communicator* const member : members_) (void)member->get();  // all or none
+  for (Communicator* const member : members_) (void)member->handle().get();  // all or none
   int bad = make_reductions();
   if (!unhealthy(bad)) bad = call_all(stream);
-  refuse_nccl(*nccl_, bad, members_.front()->get());
+  refuse_nccl(*nccl_, bad, members_.front()->handle().get());
 }
 
 void CollectiveCall::finish() {
@@ -173,8 +173,8 @@ void CollectiveCall::await(Communicator& communicator) {
   std::optional<Waiting> waiting;
   for (int times = 0;; ++times) {
     if (context_.given_up) throw Abandoned{};
-    const int result = communicator.result();
-    communicator.refuse_result(result);
+    const int result = communicator.handle().result();
+    communicator.handle().check(result);
     if (result == kNcclSuccess) return;
     if (patience.over())
       refuse(kUnknown, "hung-collective", "NCCL does not get the collective onto its stream in time");
@@ -185,8 +185,8 @@ void CollectiveCall::await(Communicator& communicator) {
 
 void CollectiveCall::drop_reductions() {
   for (const Premul& one : premuls_) {
-    const auto lock = one.communicator->hold();
-    (void)nccl_->premul_destroy(one.reduction, one.communicator->get());
+    const auto lock = one.communicator->handle().hold();
+    (void)nccl_->premul_destroy(one.reduction, one.communicator->handle().get());
   }
   premuls_.clear();
 }

@@ -13,6 +13,30 @@ constexpr int64_t kPoll = 500;       // while NCCL works
 constexpr std::chrono::milliseconds kWatch{100};
 }  // namespace
 
+/// The keeper: it finds the others, makes NCCL's communicator, watches it, closes it. What it shares with the
+/// dispatcher's thread is the communicator's.
+class Communicator::Keeper {
+ public:
+  explicit Keeper(Communicator& of) : of_(of) {}
+  void run();
+
+ private:
+  // In this order.
+  bool take_identity();
+  Identity agree_on_split(NcclBootstrap& bootstrap);
+  uint64_t post(NcclBootstrap& bootstrap);
+  void meet();
+  void connect();
+  void agree(NcclUniqueId& id, std::vector<uint64_t>& tokens);
+  bool join(const NcclUniqueId& id, const std::vector<uint64_t>& tokens);
+  void watch();
+  void close();
+  bool drain();
+
+  Communicator& of_;
+  uint64_t token_ = 0;  // of its attempt at the bootstrap
+};
+
 Communicator::Communicator(CommunicatorContext& context, const Identity& identity, uint64_t sequence,
                            std::optional<Origin> origin)
     : context_(context),
@@ -29,77 +53,9 @@ Communicator::~Communicator() {
 void Communicator::start(bool wanted) {
   wanted_ = wanted;
   keeper_ = std::thread([this] {
-    keep();
+    Keeper(*this).run();
     over_.store(true);
   });
-}
-
-void Communicator::keep() {
-  try {
-    context_.host.enter_context();
-    if (take_identity()) {
-      meet();
-      connect();
-      become(Stage::ready);
-      deliver(kSuccess, origin_ ? split_result(identity_) : std::vector<std::byte>{});
-      watch();
-    }
-  } catch (const OpError& error) {
-    fail(error);
-  } catch (const Abandoned&) {
-    const std::string text = "the communicator was left before it was made";
-    if (leaving_) deliver(kUnknown, std::as_bytes(std::span(text)));  // else a fence has come, or is about to
-  } catch (const std::exception& error) {
-    fail({kUnknown, "communicator", error.what()});
-  }
-  close();
-}
-
-/// False: this rank has no part in the split.
-bool Communicator::take_identity() {
-  if (!origin_) return true;
-  Communicator& parent = *origin_->parent;
-  NcclBootstrap& bootstrap = parent.await_turn(origin_->ticket, *this);
-  Identity identity;
-  try {
-    identity = agree_on_split(bootstrap);
-  } catch (const OpError&) {
-    parent.pass_turn();  // those that come after it have their own answer
-    throw;
-  }
-  parent.pass_turn();
-  if (origin_->op.color < 0) {
-    become(Stage::failed, {kUnknown, "communicator", "this rank has no part in the split communicator"});
-    deliver(kSuccess, split_result({0, 0, -1, {}}));
-    return false;
-  }
-  identity_ = identity;
-  known_.store(true);
-  return true;
-}
-
-/// Waits until all ranks of the parent have said what they want of the split.
-Identity Communicator::agree_on_split(NcclBootstrap& bootstrap) {
-  Communicator& parent = *origin_->parent;
-  const uint64_t round = post(bootstrap);
-  const Patience patience(context_.hang_seconds);
-  for (;;) {
-    const uint32_t seen = bootstrap.doorbell();
-    check_aborted();
-    if (bootstrap.missing(round).empty()) break;
-    bootstrap.refuse_absent();
-    if (patience.over()) refuse_late(bootstrap.missing(round), context_.hang_seconds);
-    bootstrap.sleep(seen, kSleep);
-  }
-  std::vector<SplitPost> posts;
-  for (uint32_t rank = 0; rank < parent.ranks(); ++rank) posts.push_back(bootstrap.post_of(rank, round));
-  return split_identity(parent.identity(), posts, identity_.handle, origin_->op.color);
-}
-
-uint64_t Communicator::post(NcclBootstrap& bootstrap) {
-  const Lock lock(mutex_);
-  check_aborted();
-  return bootstrap.post({origin_->op.color, origin_->op.key, origin_->op.header.sequence});
 }
 
 /// Waits until the parent's bootstrap can be used for the split with that ticket.
@@ -119,26 +75,95 @@ void Communicator::pass_turn() {
   changed_.notify_all();
 }
 
-void Communicator::meet() {
-  std::string error;
-  nccl_ = Nccl::open(context_.nccl_path, error);
-  if (!nccl_) refuse(kNotSupported, "no-nccl", error);
-  auto bootstrap = std::make_unique<NcclBootstrap>(ranks(), rank());
-  bootstrap->join(context_.rendezvous, identity_);
-  const Lock lock(mutex_);
-  check_aborted();
-  bootstrap_ = std::move(bootstrap);
-  if (wanted_) bootstrap_->want();
-  changed_.notify_all();
+// -- the keeper ----------------------------------------------------------------------------------------
+
+void Communicator::Keeper::run() {
+  try {
+    of_.context_.host.enter_context();
+    if (take_identity()) {
+      meet();
+      connect();
+      of_.become(Stage::ready, {});
+      of_.deliver(kSuccess, of_.origin_ ? split_result(of_.identity_) : std::vector<std::byte>{});
+      watch();
+    }
+  } catch (const OpError& error) {
+    of_.fail(error);
+  } catch (const Abandoned&) {
+    const std::string text = "the communicator was left before it was made";
+    if (of_.leaving_)
+      of_.deliver(kUnknown, std::as_bytes(std::span(text)));  // else a fence has come, or is about to
+  } catch (const std::exception& error) {
+    of_.fail({kUnknown, "communicator", error.what()});
+  }
+  close();
 }
 
-void Communicator::connect() {
+/// False: this rank has no part in the split.
+bool Communicator::Keeper::take_identity() {
+  if (!of_.origin_) return true;
+  Communicator& parent = *of_.origin_->parent;
+  NcclBootstrap& bootstrap = parent.await_turn(of_.origin_->ticket, of_);
+  Identity identity;
+  try {
+    identity = agree_on_split(bootstrap);
+  } catch (const OpError&) {
+    parent.pass_turn();  // those that come after it have their own answer
+    throw;
+  }
+  parent.pass_turn();
+  if (of_.origin_->op.color < 0) {
+    of_.become(Stage::failed, {kUnknown, "communicator", "this rank has no part in the split communicator"});
+    of_.deliver(kSuccess, split_result({0, 0, -1, {}}));
+    return false;
+  }
+  of_.identity_ = identity;
+  of_.known_.store(true);
+  return true;
+}
+
+/// Waits until all ranks of the parent have said what they want of the split.
+Identity Communicator::Keeper::agree_on_split(NcclBootstrap& bootstrap) {
+  Communicator& parent = *of_.origin_->parent;
+  const uint64_t round = post(bootstrap);
+  const Patience patience(of_.context_.hang_seconds);
+  for (;;) {
+    const uint32_t seen = bootstrap.doorbell();
+    of_.check_aborted();
+    if (bootstrap.missing(round).empty()) break;
+    bootstrap.refuse_absent();
+    if (patience.over()) refuse_late(bootstrap.missing(round), of_.context_.hang_seconds);
+    bootstrap.sleep(seen, kSleep);
+  }
+  std::vector<SplitPost> posts;
+  for (uint32_t rank = 0; rank < parent.ranks(); ++rank) posts.push_back(bootstrap.post_of(rank, round));
+  return split_identity(parent.identity(), posts, of_.identity_.handle, of_.origin_->op.color);
+}
+
+uint64_t Communicator::Keeper::post(NcclBootstrap& bootstrap) {
+  const Lock lock(of_.mutex_);
+  of_.check_aborted();
+  return bootstrap.post({of_.origin_->op.color, of_.origin_->op.key, of_.origin_->op.header.sequence});
+}
+
+void Communicator::Keeper::meet() {
+  of_.handle_.open(of_.context_.nccl_path);
+  auto bootstrap = std::make_unique<NcclBootstrap>(of_.ranks(), of_.rank());
+  bootstrap->join(of_.context_.rendezvous, of_.identity_);
+  const Lock lock(of_.mutex_);
+  of_.check_aborted();
+  of_.bootstrap_ = std::move(bootstrap);
+  if (of_.wanted_) of_.bootstrap_->want();
+  of_.changed_.notify_all();
+}
+
+void Communicator::Keeper::connect() {
   while (true) {
     token_ = NcclBootstrap::fresh_token();
     {
-      const Lock lock(mutex_);  // not after a fence: the next attempt has the same slot
-      check_going();
-      bootstrap_->arrive(token_);
+      const Lock lock(of_.mutex_);  // not after a fence: the next attempt has the same slot
+      of_.check_going();
+      of_.bootstrap_->arrive(token_);
     }
     NcclUniqueId id;
     std::vector<uint64_t> tokens;
@@ -148,63 +173,56 @@ void Communicator::connect() {
 }
 
 /// Waits until rank 0 has given out an id for everybody who is there now, this rank's attempt included.
-void Communicator::agree(NcclUniqueId& id, std::vector<uint64_t>& tokens) {
+void Communicator::Keeper::agree(NcclUniqueId& id, std::vector<uint64_t>& tokens) {
   while (true) {
-    const uint32_t seen = bootstrap_->doorbell();
-    check_going();
-    bootstrap_->refuse_absent();
-    if (rank() != 0) {
-      if (bootstrap_->read(token_, id, tokens)) return;
-    } else if (const auto present = bootstrap_->present(); present && bootstrap_->wanted()) {
+    const uint32_t seen = of_.bootstrap_->doorbell();
+    of_.check_going();
+    of_.bootstrap_->refuse_absent();
+    if (of_.rank() != 0) {
+      if (of_.bootstrap_->read(token_, id, tokens)) return;
+    } else if (const auto present = of_.bootstrap_->present(); present && of_.bootstrap_->wanted()) {
       tokens = *present;
-      refuse_result(nccl_->get_unique_id(&id));
-      const Lock lock(mutex_);
-      check_going();
-      return bootstrap_->publish(id, tokens);
+      of_.handle_.check(of_.handle_.nccl().get_unique_id(&id));
+      const Lock lock(of_.mutex_);
+      of_.check_going();
+      return of_.bootstrap_->publish(id, tokens);
     }
-    bootstrap_->sleep(seen, kSleep);
+    of_.bootstrap_->sleep(seen, kSleep);
   }
 }
 
 /// Makes NCCL's communicator. False when a rank has left or come anew before it was ready.
-bool Communicator::join(const NcclUniqueId& id, const std::vector<uint64_t>& tokens) {
+bool Communicator::Keeper::join(const NcclUniqueId& id, const std::vector<uint64_t>& tokens) {
   {
-    const Lock lock(mutex_);
-    check_aborted();
-    inside_ = true;
+    const Lock lock(of_.mutex_);
+    of_.check_aborted();
+    of_.inside_ = true;
   }
-  NcclConfig config;
-  config.blocking = 0;
-  int result;
-  {
-    const Lock lock(calls_);
-    result = nccl_->init_rank(&comm_, identity_.ranks, id, identity_.rank, &config);
-    if (!comm_ && !unhealthy(result)) result = kNcclInternalError;
-  }
-  const Patience patience(context_.hang_seconds);
+  int result = of_.handle_.make(of_.identity_.ranks, id, of_.identity_.rank);
+  const Patience patience(of_.context_.hang_seconds);
   while (result == kNcclInProgress) {
-    const uint32_t seen = bootstrap_->doorbell();
-    check_going();
-    bootstrap_->refuse_absent();
+    const uint32_t seen = of_.bootstrap_->doorbell();
+    of_.check_going();
+    of_.bootstrap_->refuse_absent();
     if (patience.over()) refuse(kUnknown, "hung-collective", "the communicator is not made in time");
-    if ((result = this->result()) != kNcclInProgress) break;
-    if (bootstrap_->present() != tokens) break;
-    bootstrap_->sleep(seen, kPoll);
+    if ((result = of_.handle_.result()) != kNcclInProgress) break;
+    if (of_.bootstrap_->present() != tokens) break;
+    of_.bootstrap_->sleep(seen, kPoll);
   }
   if (result == kNcclSuccess) return true;
-  if (bootstrap_->present() == tokens) refuse_result(result);
-  drop();
+  if (of_.bootstrap_->present() == tokens) of_.handle_.check(result);
+  of_.drop();
   return false;
 }
 
-void Communicator::watch() {
-  const auto ended = [this] { return leaving_ || aborted_ || hang_injected_; };
-  Lock lock(mutex_);
-  while (!changed_.wait_for(lock, kWatch, ended)) {
+void Communicator::Keeper::watch() {
+  const auto ended = [this] { return of_.leaving_ || of_.aborted_ || of_.hang_injected_; };
+  Lock lock(of_.mutex_);
+  while (!of_.changed_.wait_for(lock, kWatch, ended)) {
     lock.unlock();
-    const int found = result();
-    if (hang_injected_) return;
-    refuse_result(found);
+    const int found = of_.handle_.result();
+    if (of_.hang_injected_) return;
+    of_.handle_.check(found);
     lock.lock();
   }
 }
@@ -212,49 +230,32 @@ void Communicator::watch() {
 /// Whatever NCCL has of this communicator goes: after its work when the program is done with it, at once when
 /// it never got ready. After a fault it stays until the fence: a collective that is given up lets its stream
 /// go on, with whatever lies in memory.
-void Communicator::close() {
+void Communicator::Keeper::close() {
   bool ready, inside, failed;
   {
-    Lock lock(mutex_);
-    ready = stage_ == Stage::ready;
-    failed = stage_ == Stage::failed;
-    inside = inside_;
-    if (ready) changed_.wait(lock, [this] { return leaving_ || aborted_; });
+    Lock lock(of_.mutex_);
+    ready = of_.stage_ == Stage::ready;
+    failed = of_.stage_ == Stage::failed;
+    inside = of_.inside_;
+    if (ready) of_.changed_.wait(lock, [this] { return of_.leaving_ || of_.aborted_; });
   }
   // Others may still be on the way to where this rank has been: they get what NCCL says.
-  if (bootstrap_ && !ready && !failed) bootstrap_->leave(token_);
+  if (of_.bootstrap_ && !ready && !failed) of_.bootstrap_->leave(token_);
   if (!inside) return;
-  if (ready && !aborted_ && drain()) {
-    const Lock lock(calls_);
-    nccl_->destroy(std::exchange(comm_, nullptr));
-  }
-  drop();
+  if (ready && !of_.aborted_ && drain()) of_.handle_.destroy();
+  of_.drop();
 }
 
 /// Waits until the communicator's work is done; false when it is given up.
-bool Communicator::drain() {
-  int result;
-  {
-    const Lock lock(calls_);
-    result = nccl_->finalize(comm_);
-  }
+bool Communicator::Keeper::drain() {
+  int result = of_.handle_.finalize();
   while (!unhealthy(result)) {
-    if ((result = this->result()) == kNcclSuccess) return true;
-    Lock lock(mutex_);
-    if (changed_.wait_for(lock, std::chrono::microseconds(kPoll), [this] { return aborted_.load(); }))
+    if ((result = of_.handle_.result()) == kNcclSuccess) return true;
+    Lock lock(of_.mutex_);
+    if (of_.changed_.wait_for(lock, std::chrono::microseconds(kPoll), [this] { return of_.aborted_.load(); }))
       return false;
   }
   return false;
-}
-
-void Communicator::drop() {
-  {
-    const Lock lock(calls_);
-    if (comm_) nccl_->abort(std::exchange(comm_, nullptr));
-  }
-  const Lock lock(mutex_);
-  inside_ = false;
-  changed_.notify_all();
 }
 
 }  // namespace jitc::cuda

@@ -7,9 +7,8 @@
 // next op of that stream is given, and only there is that so without holding streams back. A launch by
 // another thread, with the stream made to wait for it (cuStreamWaitValue), was rejected: streams can share a
 // hardware queue, and then the wait is in front of what it waits for.
-// NCCL's communicators are non-blocking, so a call comes back while NCCL works, and whoever waits can be
-// interrupted. calls_ is held by whoever is inside NCCL with the communicator: ncclCommAbort must never meet
-// another call, and even ncclCommGetAsyncError must not meet itself.
+// NCCL's communicators are non-blocking: calls return at once, so that a thread that waits can be
+// interrupted.
 //
 // All ranks of a restored communicator wait at the bootstrap from unfence() on, and NCCL's communicator is
 // made when the first of them needs it: else two ranks whose first collectives are on different communicators
@@ -31,8 +30,8 @@
 #include "device/backend.h"
 #include "device/common/patience.h"
 #include "device/cuda/driver/error.h"
-#include "nccl.h"
 #include "nccl_bootstrap.h"
+#include "nccl_handle.h"
 
 namespace jitc::cuda {
 
@@ -79,10 +78,6 @@ class Waiting {
   CommunicatorHost& host_;
 };
 
-inline bool unhealthy(int result) { return result != kNcclSuccess && result != kNcclInProgress; }
-/// Throws the OpError for a result that is not healthy.
-void refuse_nccl(const Nccl& nccl, int result, NcclComm comm);
-
 class Communicator {
  public:
   /// How a split one gets to know who it is.
@@ -93,7 +88,7 @@ class Communicator {
   };
   /// sequence: of the op that waits for it, or 0.
   Communicator(CommunicatorContext& context, const Identity& identity, uint64_t sequence,
-               std::optional<Origin> origin = {});
+               std::optional<Origin> origin);
   ~Communicator();  // waits for the keeper
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
@@ -119,14 +114,8 @@ class Communicator {
   /// For the dispatcher's thread: makes it wanted and waits until it is ready. Throws OpError, Abandoned.
   void wait_ready();
   void wake();  // given_up has changed
-  /// For calls of NCCL on it. get() only while held; throws Abandoned when it is closed.
-  std::unique_lock<std::mutex> hold() { return std::unique_lock(calls_); }
-  NcclComm get() const;
-  const Nccl& nccl() const { return *nccl_; }  // of one that is ready
-  /// NCCL's asynchronous result. Not while held.
-  int result();
-  /// Throws the OpError for a result that is not healthy. Not while held.
-  void refuse_result(int result);
+  /// Of one that is ready.
+  NcclHandle& handle() { return handle_; }
   /// The collective that comes next; named when the communicator fails.
   void note(uint64_t sequence) { last_sequence_.store(sequence); }
 
@@ -134,28 +123,18 @@ class Communicator {
   enum class Stage { starting, bootstrap, ready, failed };
   using Lock = std::unique_lock<std::mutex>;
 
-  // The keeper, in this order.
-  void keep();
-  bool take_identity();
-  Identity agree_on_split(NcclBootstrap& bootstrap);
-  uint64_t post(NcclBootstrap& bootstrap);
-  void meet();
-  void connect();
-  void agree(NcclUniqueId& id, std::vector<uint64_t>& tokens);
-  bool join(const NcclUniqueId& id, const std::vector<uint64_t>& tokens);
-  void watch();
-  void close();
-  bool drain();
-  void drop();
+  /// What its thread does.
+  class Keeper;
 
   // Of the parent, called by the keeper of a split one.
   NcclBootstrap& await_turn(uint64_t ticket, const Communicator& child);
   void pass_turn();
 
   void await_ready();
+  void drop();
   void check_aborted() const;
   void check_going() const;
-  void become(Stage stage, const OpError& failure = {});
+  void become(Stage stage, const OpError& failure);
   void fail(const OpError& error);
   void deliver(uint32_t status, std::span<const std::byte> payload);
   void tell_changed();
@@ -166,7 +145,6 @@ class Communicator {
   std::atomic<uint64_t> owed_;  // sequence of the op that waits, or 0
   std::optional<Origin> origin_;
   std::atomic<uint64_t> last_sequence_;
-  uint64_t token_ = 0;  // the keeper's: of its attempt at the bootstrap
   uint64_t split_tickets_ = 0;
 
   mutable std::mutex mutex_;  // what follows
@@ -176,12 +154,10 @@ class Communicator {
   bool wanted_ = false;
   bool inside_ = false;  // NCCL has something of it
   uint64_t splits_done_ = 0;
-  std::unique_ptr<NcclBootstrap> bootstrap_;                                  // set once
-  std::atomic<bool> leaving_{false}, aborted_{false}, hang_injected_{false};  // set with mutex_ held
+  std::unique_ptr<NcclBootstrap> bootstrap_;             // set once
+  std::atomic<bool> leaving_, aborted_, hang_injected_;  // set with mutex_ held
 
-  const Nccl* nccl_ = nullptr;  // set before the first stage that uses it
-  std::mutex calls_;            // taken after mutex_ is let go
-  NcclComm comm_ = nullptr;
+  NcclHandle handle_;  // its mutex is taken after mutex_ is let go
   std::atomic<bool> over_{false};
   std::thread keeper_;
 };

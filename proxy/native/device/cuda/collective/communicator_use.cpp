@@ -12,21 +12,6 @@ bool is_fault(std::string_view cause) {
 }
 }  // namespace
 
-void refuse_nccl(const Nccl& nccl, int result, NcclComm comm) {
-  if (!unhealthy(result)) return;
-  const std::string text = nccl.explain(result, comm);
-  switch (result) {
-    case kNcclInvalidArgument:
-    case kNcclInvalidUsage:
-      refuse_value(text);
-    case kNcclUnhandledCudaError:
-      refuse(kUnknown, "sticky-error",
-             text);  // NCCL does not say which; the context is not to be trusted
-    default:
-      refuse(kUnknown, "collective-error", text);
-  }
-}
-
 void Communicator::leave() {
   const Lock lock(mutex_);
   leaving_ = true;
@@ -59,6 +44,14 @@ bool Communicator::left_nccl(Clock::time_point until) {
   return changed_.wait_until(lock, until, [this] { return !inside_; });
 }
 
+/// NCCL's communicator goes, whatever it does.
+void Communicator::drop() {
+  handle_.abort();
+  const Lock lock(mutex_);
+  inside_ = false;
+  changed_.notify_all();
+}
+
 void Communicator::wake() {
   const Lock lock(mutex_);
   changed_.notify_all();
@@ -85,25 +78,6 @@ void Communicator::await_ready() {
       refuse(kUnknown, "hung-collective", "not all ranks of the communicator have come in time");
     changed_.wait_for(lock, kLook);
   }
-}
-
-NcclComm Communicator::get() const {
-  if (!comm_) throw Abandoned{};
-  return comm_;
-}
-
-int Communicator::result() {
-  const Lock lock(calls_);
-  int state = kNcclSuccess;
-  if (!comm_) return kNcclInvalidUsage;
-  const int result = nccl_->async_error(comm_, &state);
-  return result == kNcclSuccess ? state : result;
-}
-
-void Communicator::refuse_result(int result) {
-  if (!unhealthy(result)) return;
-  const Lock lock(calls_);
-  refuse_nccl(*nccl_, result, comm_);
 }
 
 void Communicator::check_aborted() const {

@@ -68,7 +68,7 @@ void Communicators::create(const ops::CommunicatorCreate& op) {
   reap();
   check_new(op.handle);
   const auto made = std::make_shared<Communicator>(
-      context_, Identity{op.handle, op.ranks, op.rank, op.unique_id}, op.header.sequence);
+      context_, Identity{op.handle, op.ranks, op.rank, op.unique_id}, op.header.sequence, std::nullopt);
   add(op.handle, made);
   made->start(true);
 }
@@ -149,7 +149,7 @@ void Communicators::restore(const std::vector<Identity>& wanted) {
   table_.clear();
   waiting_.clear();
   for (const Identity& identity : wanted) {
-    auto made = std::make_shared<Communicator>(context_, identity, kNoResult);
+    auto made = std::make_shared<Communicator>(context_, identity, kNoResult, std::nullopt);
     if (!table_.emplace(identity.handle, made).second) continue;
     waiting_.push_back(std::move(made));
   }

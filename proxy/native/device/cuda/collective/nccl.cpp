@@ -7,6 +7,8 @@
 #include <memory>
 #include <mutex>
 
+#include "device/cuda/driver/error.h"
+
 namespace jitc::cuda {
 namespace {
 std::string version_text(int version) {
@@ -80,6 +82,21 @@ std::string Nccl::explain(int result, NcclComm comm) const {
   std::string text = "NCCL: " + std::string(what ? what : "unknown result");
   if (detail && *detail) text += " (" + std::string(detail) + ")";
   return text;
+}
+
+void refuse_nccl(const Nccl& nccl, int result, NcclComm comm) {
+  if (!unhealthy(result)) return;
+  const std::string text = nccl.explain(result, comm);
+  switch (result) {
+    case kNcclInvalidArgument:
+    case kNcclInvalidUsage:
+      refuse_value(text);
+    case kNcclUnhandledCudaError:
+      refuse(kUnknown, "sticky-error",
+             text);  // NCCL does not say which; the context is not to be trusted
+    default:
+      refuse(kUnknown, "collective-error", text);
+  }
 }
 
 }  // namespace jitc::cuda

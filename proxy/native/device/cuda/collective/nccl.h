@@ -82,4 +82,8 @@ struct Nccl {
   bool load(void* library, std::string& error);
 };
 
+inline bool unhealthy(int result) { return result != kNcclSuccess && result != kNcclInProgress; }
+/// Throws the OpError for a result that is not healthy.
+void refuse_nccl(const Nccl& nccl, int result, NcclComm comm);
+
 }  // namespace jitc::cuda

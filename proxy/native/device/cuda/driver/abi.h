@@ -1,7 +1,7 @@
 // The parts of the CUDA driver's binary interface that this back end uses, declared by ourselves: the build
 // needs no CUDA headers. Proved equal to NVIDIA's cuda.h by tests/unit/cuda/check.
 //
-// Called by: driver.h and whoever calls the driver through it. Names without "k" are CUDA's own.
+// Called by: driver.h and the callers of the driver. Names without "k" are CUDA's own.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -59,7 +59,7 @@ class Capture::StandIn {
 };
 
 /// Relaxed whatever the program asked for: what it may not do meanwhile its own runtime has refused, and
-/// calls of ours are no part of the program.
+/// the device's own calls are no part of the program.
 Capture::Capture(std::shared_ptr<Context> context, uint64_t handle, Stream& origin)
     : context_(std::move(context)), origin_(handle) {
   first_ = &member(origin);

@@ -1,4 +1,4 @@
-// Kernels of ours as machine code of a GPU: compiled by NVRTC, which is opened at run time.
+// The device's own kernels as machine code of a GPU: compiled by NVRTC, which is opened at run time.
 //
 // Promises: compiled once per process, library, kind of GPU and text, in a thread of its own that starts with
 // the first question; a failure is a text, never an exception. NVRTC is never closed. Called by: hasher.cpp,

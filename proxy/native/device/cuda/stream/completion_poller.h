@@ -59,7 +59,7 @@ class StreamTimeline {
   const abi::CUstream real_;
   const std::shared_ptr<Words> words_;
   const Word word_;
-  // Of whoever holds the device's mutex.
+  // With the device's mutex.
   uint64_t given_ = 0;     // newest op
   uint32_t unmarked_ = 0;  // ops since the newest mark
   uint64_t first_ = 0;     // the first of them

@@ -1,6 +1,6 @@
 // One rank's membership in one communicator, in one recovery epoch.
 //
-// Promises: joining is done once, by whoever comes first; collectives on it run in the order in which they
+// Promises: the first thread that needs it joins, once; collectives on it run in the order in which they
 // were given, whatever their streams; abort() releases every wait at once.
 // Called by: Communicators (table), the collectives (stream threads), joining and splitting threads.
 #pragma once

@@ -2,7 +2,7 @@
 //
 // Layout: one RankArea per rank, two boxes per rank, one mailbox per ordered pair of ranks. It starts as
 // zeros. Every rank writes only its own area and boxes, and its side of its mailboxes.
-// Promise: publish() makes everything written before it visible and wakes whoever waits for it.
+// Promise: publish() makes everything written before it visible and wakes the ranks that wait for it.
 // Called by: Communicator and the collectives.
 #pragma once
 #include <atomic>

@@ -1,0 +1,80 @@
+// NCCL's communicator, as one rank has it.
+//
+// ncclCommAbort must never meet another call, and even ncclCommGetAsyncError must not meet itself: a thread
+// that is inside NCCL with the communicator holds its mutex.
+// Lock rule: a mutex of its own, taken by all but open(), nccl() and get(). Called by: Communicator,
+// CollectiveCall.
+#pragma once
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "device/cuda/driver/error.h"
+#include "nccl.h"
+
+namespace jitc::cuda {
+
+class NcclHandle {
+ public:
+  NcclHandle() = default;
+  NcclHandle(const NcclHandle&) = delete;
+  NcclHandle& operator=(const NcclHandle&) = delete;
+
+  /// Before anything else. Throws OpError.
+  void open(const std::string& path) {
+    std::string error;
+    nccl_ = Nccl::open(path, error);
+    if (!nccl_) refuse(kNotSupported, "no-nccl", error);
+  }
+  const Nccl& nccl() const { return *nccl_; }
+  /// For calls of NCCL with get().
+  std::unique_lock<std::mutex> hold() { return std::unique_lock(mutex_); }
+  /// Only while held; throws Abandoned when it is closed.
+  NcclComm get() const {
+    if (!comm_) throw Abandoned{};
+    return comm_;
+  }
+
+  // These give NCCL's result.
+  int make(int ranks, const NcclUniqueId& id, int rank) {
+    NcclConfig config;
+    config.blocking = 0;
+    const std::lock_guard lock(mutex_);
+    const int result = nccl_->init_rank(&comm_, ranks, id, rank, &config);
+    return !comm_ && !unhealthy(result) ? kNcclInternalError : result;
+  }
+  /// The asynchronous one.
+  int result() {
+    const std::lock_guard lock(mutex_);
+    int state = kNcclSuccess;
+    if (!comm_) return kNcclInvalidUsage;
+    const int result = nccl_->async_error(comm_, &state);
+    return result == kNcclSuccess ? state : result;
+  }
+  int finalize() {
+    const std::lock_guard lock(mutex_);
+    return nccl_->finalize(comm_);
+  }
+  /// Throws the OpError for a result that is not healthy.
+  void check(int result) {
+    if (!unhealthy(result)) return;
+    const std::lock_guard lock(mutex_);
+    refuse_nccl(*nccl_, result, comm_);
+  }
+  void destroy() {
+    const std::lock_guard lock(mutex_);
+    nccl_->destroy(std::exchange(comm_, nullptr));
+  }
+  /// Nothing happens when there is none.
+  void abort() {
+    const std::lock_guard lock(mutex_);
+    if (comm_) nccl_->abort(std::exchange(comm_, nullptr));
+  }
+
+ private:
+  const Nccl* nccl_ = nullptr;
+  std::mutex mutex_;
+  NcclComm comm_ = nullptr;
+};
+
+}  // namespace jitc::cuda
