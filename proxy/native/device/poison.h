@@ -1,7 +1,8 @@
-// Poison for memory that a roll-back does not restore. Each word encodes its address, so a replay that reads it is
-// detected.
+// Poison for memory that a roll-back does not restore. Each word encodes its address, so a replay that reads
+// it is detected.
 //
-// Called by: Restorer (JITC_POISON, validations) through back ends, and Validation, which looks for what is left of it.
+// Called by: Restorer (JITC_POISON, validations) through back ends, and Validation, which looks for what is
+// left of it.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -80,9 +80,7 @@ class Handlers {
   template <class... Families>
   explicit Handlers(Families&... families) {
     static_assert(kOneHandlerPerOp<typename Families::Handled...>, "an op has two handlers");
-    const auto add = [this](ops::OpId id, Handler handler) {
-      handlers_[ops::index_of(id)] = handler;
-    };
+    const auto add = [this](ops::OpId id, Handler handler) { handlers_[ops::index_of(id)] = handler; };
     (Families::Handled::for_each(families, add), ...);
   }
   Handlers(const Handlers&) = delete;
