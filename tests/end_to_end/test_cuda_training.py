@@ -162,7 +162,7 @@ def test_a_worker_lost_in_every_phase(ranks: int, scene: Scene) -> None:
 
 
 def test_sums_in_another_order(scene: Scene) -> None:
-    """Without an option a GPU's job is borne when numbers that it has looked at come out otherwise."""
+    """Without an option a GPU's job is tolerated when numbers that it has looked at come out otherwise."""
     service = scene.serve(JITC_FAKE_NOISE="1")
     programs = begin(service, scene.start, 0, looking=True)
     phases = ["forward", "backward", *["optimizer"] * 6]

@@ -127,7 +127,7 @@ def test_a_validation_measures(workplace: Workplace) -> None:
     assert report["differences"]["bound"] == pytest.approx(expected)
 
 
-def test_without_noise_nothing_is_borne(workplace: Workplace, reference: Reference) -> None:
+def test_without_noise_nothing_is_tolerated(workplace: Workplace, reference: Reference) -> None:
     script = JOBS["cnn"].with_arguments("--amp")
     expected = reference(script, "cuda")
     service = workplace.service(2)

@@ -83,7 +83,7 @@ def _judge(
 
 
 def not_deterministic(lab: Lab) -> dict[str, Any]:
-    """PyTorch as it is by default, which reads its losses: what a replay gives otherwise is borne, and noted."""
+    """PyTorch as it is by default, which reads its losses: what a replay gives otherwise is tolerated, and noted."""
     noise = ("--noise", "3") if lab.rehearsal else ()
     with Service(lab, *two_workers(lab), *NO_VALIDATION, *noise) as service:
         job = start(lab, "train", 2, service)

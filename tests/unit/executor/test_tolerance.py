@@ -1,4 +1,4 @@
-"""Results that a replay gives otherwise: numbers within the bound are borne and counted, everything else is a fault.
+"""Results that a replay gives otherwise: numbers within the bound are tolerated and counted, everything else is a fault.
 
 A block that the boundary does not name is not restored, so a read of it sees in replay what was written later.
 """
@@ -99,7 +99,7 @@ def test_the_same_numbers_in_other_bytes(rig: Rig) -> None:
 @pytest.mark.parametrize(
     ("element", "had", "now", "why"),
     [
-        (F32, 1.0, 1.1, "more than the 0.01 that is borne"),
+        (F32, 1.0, 1.1, "more than the 0.01 that is tolerated"),
         (F32, 1.0, float("nan"), "zero, infinite or no number"),
         (F32, float("nan"), 1.0, "zero, infinite or no number"),
         (F32, 1.0, float("inf"), "zero, infinite or no number"),

@@ -1,4 +1,4 @@
-// Results that a replay gives otherwise: borne, or the end of this replay.
+// Results that a replay gives otherwise: tolerated, or the end of this replay.
 #include <cmath>
 #include <sstream>
 
@@ -11,7 +11,7 @@
 namespace jitc {
 namespace {
 
-/// What the program looked at, if the op is one that reads numbers; else nothing can be borne.
+/// What the program looked at, if the op is one that reads numbers; else nothing can be tolerated.
 uint32_t element_of(const ops::OpHeader& op) {
   const bool says = ops::traits(static_cast<ops::OpId>(op.op)).reads == ops::Reads::elements;
   return says ? as<ops::CopyD2h>(op).element : 0;
@@ -24,7 +24,7 @@ std::string why_not(const ops::OpHeader& op, double difference, double bound) {
   if (!std::isfinite(difference)) return "one of them is zero, infinite or no number";
   std::ostringstream text;
   text << "they differ by " << difference << " of their size, more than the " << bound
-       << " that is borne of this job";
+       << " that is tolerated of this job";
   return text.str();
 }
 

@@ -5,10 +5,10 @@
 // ops, what the client was told before it sent the next ones (results, and records of reported progress), and
 // the dispatcher goes on there only when the same is true again.
 //
-// Promises: a result that differs from the known one is borne (tolerance.h) or stops the session. This cannot
-// deadlock: the device reached each point the first time with only the ops that precede the record, and other
-// ranks likewise with only what they had then. Called by: the dispatcher (await, quit_past), Delivery
-// (results that come again), Restorer (begin) and Recovery (tolerance, reserve).
+// Promises: a result that differs from the known one is tolerated (tolerance.h) or stops the session. This
+// cannot deadlock: the device reached each point the first time with only the ops that precede the record,
+// and other ranks likewise with only what they had then. Called by: the dispatcher (await, quit_past),
+// Delivery (results that come again), Restorer (begin) and Recovery (tolerance, reserve).
 #pragma once
 #include <atomic>
 #include <cstdint>

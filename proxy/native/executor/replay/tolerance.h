@@ -1,9 +1,9 @@
 // Results that differ from those which the program has: how far numbers may, and how far they did.
 //
 // Many programs sum in another order each time (atomics, split-K), so that a replay gives other last digits
-// of the same numbers. Those are borne up to a bound that the service sets for each replay, and counted. What
-// steers a program (whole numbers, sizes, truth values, what has become infinite) is never borne: the ops
-// that came after it would be other ops. Used by Session alone, from any thread (its own lock).
+// of the same numbers. Those are tolerated up to a bound that the service sets for each replay, and counted.
+// What steers a program (whole numbers, sizes, truth values, what has become infinite) is never tolerated:
+// the ops that came after it would be other ops. Used by Session alone, from any thread (its own lock).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +27,7 @@ class Tolerance {
 
   /// A replay begins. bound 0: the bytes must be equal.
   void begin(double bound);
-  /// Whether this difference of a result is borne; then it is counted.
+  /// Whether this difference of a result is tolerated; then it is counted.
   bool bears(double difference);
   double bound() const;
   /// In this replay.

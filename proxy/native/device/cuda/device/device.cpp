@@ -11,7 +11,7 @@
 namespace jitc::cuda {
 namespace {
 
-/// For the driver to take back what a lost worker had; no longer than silence is borne.
+/// For the driver to take back what a lost worker had; no longer than silence is tolerated.
 std::chrono::duration<double> patience_of(const BackendOptions& options) {
   constexpr double kSeconds = 15;
   return std::chrono::duration<double>(options.hang_seconds > 0 ? std::min(kSeconds, options.hang_seconds)

@@ -7,7 +7,7 @@
 
 namespace jitc::software {
 namespace {
-constexpr int kLooks = 8;  // in the time that is borne
+constexpr int kLooks = 8;  // in the time that is tolerated
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 }  // namespace
