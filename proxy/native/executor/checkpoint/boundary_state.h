@@ -1,5 +1,7 @@
-// What is kept of a boundary (and of the begin of an optimizer step): enough to go back to it.
-// Packed into the journal as it is made, unpacked by the worker that takes over.
+// What is kept of a boundary, and of the begin of an optimizer step: enough to go back to it.
+//
+// A state is packed into the journal when it is made, and unpacked by the worker that takes over. Called by:
+// Checkpoints, BoundaryMaker, StepGate and Restorer.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -3,7 +3,7 @@
 // A boundary is published when its copies and its record are complete; the slot on the board then says
 // "prepared n". It is committed when the slots of the whole group say so: then the minibatch before it is
 // forgotten. Promises: the journal says so first, for a worker that may have to take over; the newest
-// boundary stays until there is another one, or the journal or the arena is full, which the user is told.
+// boundary stays until there is another one, or the journal or the arena is full, which the user hears of.
 // State: changed by the dispatcher with Lifecycle::mutex held, read by commands with it; commands change it
 // while the dispatcher is parked. Called by: BoundaryMaker, StepGate, Restorer, Recovery, Intake (truncate)
 // and Session.

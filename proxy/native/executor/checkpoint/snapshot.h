@@ -1,7 +1,7 @@
 // The snapshot arena of a session: extents in shared memory that hold copies of live blocks.
 //
-// Called by Session (one thread at a time). Freed extents keep their memory for the next boundary, which
-// needs about the same again; what exceeds that is given back, so that memory stays flat.
+// Called by: RowCopies and Checkpoints (one thread at a time). Freed extents keep their memory for the next
+// boundary, which needs about the same again; what exceeds that is given back, so that memory stays flat.
 #pragma once
 #include <atomic>
 #include <cstdint>

@@ -27,8 +27,8 @@ std::string_view point_of(const ops::OpHeader& op) {
   return point == ops::Point::none ? "" : kPoints[static_cast<size_t>(point) - 1];
 }
 
-/// Whether the place that the fault names is here. Counts down what has to go by first. What the device is to
-/// do is said before it gets the op, so such faults know points by the op that will pass them.
+/// Whether the fault's trigger is here. Counts down what has to go by first. A fault of the device is
+/// reported to it before it gets the op, so such faults know points by the op that will pass them.
 bool reached(Fault& fault, const ops::OpHeader& op, std::string_view point, uint64_t boundary) {
   if (fault.of_device()) {
     if (!point.empty()) return false;

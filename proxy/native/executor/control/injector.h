@@ -1,5 +1,7 @@
-// Faults that somebody asked for, waiting for their place. Called by Session at every op (one flag when
-// nothing is armed), by the back end's threads at named points. A fault fires once.
+// Armed faults, waiting for their trigger.
+//
+// Promises: a fault fires once; an op costs one look at a flag when nothing is armed. Called by: OpIssuer at
+// every op, and at named points from the back end's threads; Session (arm).
 #pragma once
 #include <atomic>
 #include <cstdint>

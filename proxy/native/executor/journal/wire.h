@@ -1,7 +1,7 @@
 // The bytes on the op stream: taking OpBatch messages apart, putting CompletionBatch messages together.
 //
 // Protobuf by hand: one bytes field and one fixed64 field do not need a library, and the records are used
-// where they lie. Nothing from the stream is trusted. Called by Session. Pure: no state.
+// where they lie. Nothing from the stream is trusted. Called by: Intake and CompletionQueue. Pure: no state.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -69,7 +69,7 @@ std::string name_of(const Op& op) {
   return {reinterpret_cast<const char*>(&op + 1), op.bytes};
 }
 
-/// The stream that the op's progress is told of.
+/// The stream whose progress passes the op.
 inline uint64_t stream_of(const ops::OpHeader& op) { return op.stream <= kLastDefaultStream ? 0 : op.stream; }
 
 }  // namespace jitc::wire

@@ -18,7 +18,7 @@
 namespace jitc {
 namespace {
 
-/// A variable whose content after the step cannot be told: it was not the same at the last two boundaries.
+/// A variable whose content after the step is not known: it was not the same at the last two boundaries.
 const Resources::Variable* unsettled_variable(const Resources& resources, const BoundaryState* base) {
   for (const auto& one : resources.variables) {
     const auto is_it = [&](const LiveRow& row) {
@@ -102,7 +102,7 @@ RecoverReply Restorer::skip_to(const RecordHeader& boundary_op) {
   return reply;
 }
 
-/// What has a copy; the rest is missing in the reply, or cannot be told.
+/// Restores what has a copy. The rest is missing in the reply, or ends the attempt.
 RecoverReply Restorer::restore_skipped(const ops::Boundary& op, const BoundaryState* base,
                                        const StepState* step) {
   RecoverReply reply;
@@ -157,7 +157,7 @@ bool Restorer::skip_ops(uint64_t from, uint64_t to, ResourceTable& table, std::s
   return true;
 }
 
-/// False when the op's result is not known and cannot be told without running it.
+/// False when only running the op gives its result.
 bool Restorer::skip_result(const ops::OpHeader& op) {
   if (shared_.results.known(op.sequence)) return true;
   switch (ops::traits(static_cast<ops::OpId>(op.op)).skipped) {

@@ -3,7 +3,8 @@
 // Many programs sum in another order each time (atomics, split-K), so that a replay gives other last digits
 // of the same numbers. Those are tolerated up to a bound that the service sets for each replay, and counted.
 // What steers a program (whole numbers, sizes, truth values, what has become infinite) is never tolerated:
-// the ops that came after it would be other ops. Used by Session alone, from any thread (its own lock).
+// the ops that came after it would be other ops. Called by: Replay, which has it, StepGate and Session, from
+// any thread (its own lock).
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -48,7 +48,8 @@ class Validations {
   /// False: the session is about to stop, or repeats a minibatch; ask again when it has gone on. Throws
   /// Error: too late.
   bool ask(uint64_t step, uint64_t begun, uint64_t boundary);
-  /// For the session when it comes to that step; whoever asks for it from now on is told that it is too late.
+  /// For the session when it comes to that step: a request for it that comes from now on is refused as too
+  /// late.
   std::optional<Validation> at(uint64_t step);
   /// Its first run is over. False: another one is wanted by now.
   bool measured(Validation due);

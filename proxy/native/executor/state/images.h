@@ -4,10 +4,10 @@
 //   <path>/held/<session>/<hash>       hard link: the session needs it, so it is never the one to go
 //   <path>/held/<session>/<hash>-<bytes>.part  on its way; its size is how far it has come
 //
-// Called by: Session (dispatcher; commands while that is parked). Promises: what is given out has the hash
-// that was asked for; no more than the limit lies there, and three quarters of it for one session; any number
-// of processes may use the folder at once. The service makes the folder, and removes held / <session> of lost
-// sessions.
+// Called by: OpIssuer (the dispatcher's thread) and Restorer (while it is parked). Promises: what is given
+// out has the hash that was asked for; no more than the limit lies there, and three quarters of it for one
+// session; any number of processes may use the folder at once. The service makes the folder, and removes held
+// / <session> of lost sessions.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -48,7 +48,7 @@ class ImageStore final : public ImageSource {
   void part(const ImageHash& hash, uint64_t total, uint64_t offset, std::span<const std::byte> bytes);
   /// Looked at every time, for it may lie there for weeks. Valid until the session lets go of it.
   std::span<const std::byte> image(const ImageHash& hash, uint64_t bytes, std::string& error) override;
-  /// Keeps a document of ours (what a graph consists of) under its hash, held. False: no room for it.
+  /// Keeps a document of the executor (what a graph consists of) under its hash, held. False: no room for it.
   bool keep(const ImageHash& hash, std::span<const std::byte> bytes);
   /// Lets go of everything else.
   void hold_only(const std::set<ImageHash>& needed);

@@ -2,7 +2,7 @@
 //
 // The service makes it and seals its size, so that nobody can take pages away under this process (SIGBUS).
 // It is mapped where the program has it, so that kernels can use the program's pointers. Its content is never
-// trusted and may change at any time. Called by: Session; back ends get it as a range.
+// trusted and may change at any time. Called by: Shared, which has it; Intake; back ends get it as a range.
 #pragma once
 #include <cstddef>
 #include <cstdint>

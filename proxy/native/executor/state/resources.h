@@ -1,5 +1,8 @@
-// The resource table of a session (what is alive, with what is needed to make it again), and the packed
-// form in which it goes into the journal. Called by Session; applied op by op, live and in replay alike.
+// The resource table of a session, and the packed form in which it goes into the journal.
+//
+// The table has every resource that is alive, with what is needed to make it again. Promise: the same ops
+// give the same table, live and in replay. Called by: OpIssuer (every op, in order), BoundaryMaker (packing)
+// and Restorer.
 #pragma once
 #include <cstring>
 #include <map>

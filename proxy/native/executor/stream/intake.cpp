@@ -50,7 +50,7 @@ void Intake::check_order(const wire::Batch& batch) const {
   if (first == 0) throw Error("an op has sequence 0");
 }
 
-/// What an op says of pinned memory, before anything reads or writes there.
+/// Refuses an op that names pinned memory which the session does not have.
 void Intake::check_pinned(const wire::OpView& op) const {
   uint64_t address = 0, bytes = 0;
   if (is_pinned_copy(op)) {
@@ -66,8 +66,8 @@ void Intake::check_pinned(const wire::OpView& op) const {
     wire::refuse(op, "is not inside the session's pinned memory");
 }
 
-/// As it came. A copy from pinned memory is kept with its bytes as they are now, for the program may change
-/// them once the copy is done: from here on it is a copy like any other.
+/// The op goes into the journal as it came. A copy from pinned memory is kept with its bytes as they are now,
+/// for the program may change them once the copy is done: from here on it is a copy like any other.
 bool Intake::append(const wire::OpView& op) {
   if (!is_pinned_copy(op)) return shared_.journal.append(RecordKind::op, op.header.sequence, {op.record});
   static constexpr std::array<std::byte, 8> kPadding{};

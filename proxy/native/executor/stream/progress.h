@@ -1,7 +1,8 @@
 // How far a session's streams have got, and which results of the program's past a replay has given again.
 //
-// Called by: Session; from the dispatcher (what is given), back end threads (what is done) and the stream's
-// threads (what is reported). Promises: no call waits; progress never goes back, but in restore().
+// Called by: OpIssuer in the dispatcher's thread (what is given), Session in back end threads (what is done),
+// Delivery and Replay (what a replay gives again). Promises: no call waits; progress never goes back, but in
+// restore().
 #pragma once
 #include <cstdint>
 #include <mutex>

@@ -2,8 +2,8 @@
 //
 // A result that is in the journal is final. It is owed until the client says that it has it; when its op
 // runs again in replay, the new result must be the same and is not delivered. Its bytes are kept by the
-// journal alone: what a client does not take costs no memory here. Called by Session from any thread (its own
-// lock).
+// journal alone: what a client does not take costs no memory here. Called by: Delivery, OpIssuer, Replay and
+// Intake, from any thread (its own lock).
 #pragma once
 #include <atomic>
 #include <cstdint>
