@@ -7,6 +7,7 @@ about a real GPU; what the fakes are is in tests/fakes.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -227,14 +228,16 @@ def test_a_step_that_hangs(machine: Machine) -> None:
 
 
 def rank_of(bench: Bench, rank: int) -> int | None:
-    """The process of a proxied rank of the job."""
+    """The process of a proxied rank of the job; not one that it has just forked, which bears its name until its exec."""
+    found: dict[int, int] = {}
     for pid, command in marked_processes(bench.mark).items():
-        environ = Path(f"/proc/{pid}/environ")
-        if "gpu.programs.driver_job" in command and environ.exists():
-            told = environ.read_bytes()
+        if "gpu.programs.driver_job" not in command:
+            continue
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            told = Path(f"/proc/{pid}/environ").read_bytes()
             if b"LD_PRELOAD=" in told and f"\0RANK={rank}\0".encode() in b"\0" + told:
-                return pid
-    return None
+                found[pid] = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    return next((pid for pid, parent in found.items() if parent not in found), None)
 
 
 def test_a_rank_that_dies(machine: Machine) -> None:
