@@ -228,7 +228,7 @@ def test_a_step_that_hangs(machine: Machine) -> None:
 
 
 def rank_of(bench: Bench, rank: int) -> int | None:
-    """The process of a proxied rank of the job; not one that it has just forked, which has its name until it executes."""
+    """The process of a proxied rank of the job; not a child of it, which has its name between fork and exec."""
     found: dict[int, int] = {}
     for pid, command in marked_processes(bench.mark).items():
         if "gpu.programs.driver_job" not in command:
