@@ -1,4 +1,4 @@
-"""Results that a replay gives otherwise: numbers within the bound are tolerated and counted, everything else is a fault.
+"""Results that a replay gives otherwise: numbers within the bound are tolerated and counted, all else is a fault.
 
 A block that the boundary does not name is not restored, so a read of it sees in replay what was written later.
 """
