@@ -26,13 +26,13 @@
 namespace jitc {
 
 /// Positions and counts: one writer each, read by any thread.
-struct Counters {
+struct alignas(64) Counters {
   // The stream's reader writes.
   std::atomic<uint64_t> received{0};           // newest op in the journal
   std::atomic<uint64_t> boundary_received{0};  // newest boundary op in the journal
-  // The dispatcher writes.
-  std::atomic<uint64_t> cursor{0};      // position in the journal
-  std::atomic<uint64_t> dispatched{0};  // newest op given to the back end
+  // The dispatcher writes, for every op as the reader does: not into the same cache line.
+  alignas(64) std::atomic<uint64_t> cursor{0};  // position in the journal
+  std::atomic<uint64_t> dispatched{0};          // newest op given to the back end
   std::atomic<uint64_t> ops_executed{0};
   std::atomic<uint64_t> steering_reads{0};
   std::atomic<uint64_t> last_boundary{0};  // with Lifecycle::mutex held
@@ -40,7 +40,7 @@ struct Counters {
 };
 
 /// What was given to the back end. The dispatcher's.
-struct Issued {
+struct alignas(64) Issued {
   explicit Issued(ImageStore& images) : table(images) {}
 
   ResourceTable table;
