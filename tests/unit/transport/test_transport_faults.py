@@ -27,7 +27,10 @@ def test_killed_server_ends_a_waiting_call(process: Any, stream: Make) -> None:
     waiter.start()
     process.process.kill()
     waiter.join(20)
-    assert ends == [(UNAVAILABLE, "the server closed the connection")]
+    [(status, text)] = ends
+    # The second when the server had not read all that was sent (a window's update) when it was killed.
+    assert status == UNAVAILABLE
+    assert text in ("the server closed the connection", "connection lost: Connection reset by peer")
 
 
 def test_killed_server_ends_an_idle_call(process: Any, stream: Make) -> None:
