@@ -56,6 +56,10 @@ struct PinnedRange {
 struct Resources {
   struct Allocation {
     uint64_t address, bytes, sequence = 0;
+    /// Whether memory of this place and size, made by that op, is the one that is meant.
+    bool is(uint64_t at, uint64_t size, uint64_t born) const {
+      return at == address && size == bytes && (sequence == 0 || born == sequence);
+    }
   };  // sequence: of the op that made it (allocate, memory_map), 0: unknown
   /// Physical memory that has no address yet.
   struct Held {

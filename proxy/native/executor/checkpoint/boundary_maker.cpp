@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "checkpoints.h"
+#include "executor/journal/lookup.h"
+#include "executor/journal/wire.h"
 #include "executor/session/op_issuer.h"
 #include "row_copies.h"
 #include "step_gate.h"
@@ -19,10 +21,7 @@ bool BoundaryMaker::at_boundary(const ops::Boundary& op, uint64_t position) {
                       std::to_string(shared_.at.last_boundary));
     return false;
   }
-  {
-    const PhaseTime time(shared_.times.drain);
-    if (!shared_.backend->idle()) return false;
-  }
+  if (!shared_.drain()) return false;
   checkpoints_.plan.begin();
   issuer_.note_done(op.header);
   checkpoints_.commit_known();
@@ -38,8 +37,7 @@ bool BoundaryMaker::make_imported() {
   uint64_t position = *imported_;
   const RecordHeader* const record = shared_.journal.at(position);
   checkpoints_.plan.begin();
-  const auto& op = *reinterpret_cast<const ops::Boundary*>(record->payload().data());
-  if (!make(op, position)) return false;
+  if (!make(as<ops::Boundary>(op_of(*record)), position)) return false;
   imported_.reset();
   return true;
 }
@@ -95,9 +93,8 @@ BoundaryMaker::Kept BoundaryMaker::find_room(const ops::Boundary& op, BoundarySt
 
 bool BoundaryMaker::keep_rows(const ops::Boundary& op, BoundaryState& state) {
   const auto* const blocks = reinterpret_cast<const ops::LiveBlock*>(&op + 1);
-  state.measured = checkpoints_.plan.current().measures(op.boundary) ||
-                   checkpoints_.plan.current().measures(op.boundary + 1) ||
-                   checkpoints_.plan.current().peer_mode();
+  const Policy& plan = checkpoints_.plan.current();
+  state.measured = plan.measures(op.boundary) || plan.measures(op.boundary + 1) || plan.peer_mode();
   state.rows.reserve(op.count);
   for (uint64_t i = 0; i < op.count; ++i) {
     state.rows.push_back(LiveRow{blocks[i]});
@@ -111,8 +108,7 @@ bool BoundaryMaker::keep_rows(const ops::Boundary& op, BoundaryState& state) {
     if (i == op.count / 2) issuer_.at_point(op.header, "boundary");
     if (!shared_.runs()) return false;
     const auto [address, bytes, ordinal] = blocks[i];
-    const bool copy =
-        keep_all_ || checkpoints_.plan.current().wants_copy(ordinal, bytes) || !checkpoints_.protects();
+    const bool copy = keep_all_ || plan.wants_copy(ordinal, bytes) || !checkpoints_.protects();
     if (copy && bytes && !copies_.copy(state.rows[i], op.header.sequence)) return false;
   }
   return true;

@@ -129,9 +129,8 @@ void Checkpoints::drop_journal() {
 void Checkpoints::enter_unprotected_mode(const std::string& why, const std::string& option) {
   if (!shared_.backend->idle()) return;
   shared_.completions.take_in();
-  shared_.results.take_in(
-      [this](uint64_t position, size_t size) { return result_bytes(shared_.journal, position, size); },
-      limits::kPendingResults + limits::kUnreadResults);  // more than is ever on the way
+  shared_.results.take_in(result_reader(shared_.journal),
+                          limits::kPendingResults + limits::kUnreadResults);  // more than is ever on the way
   if (protected_.exchange(false))
     shared_.notice(why + ": until the next boundary a fault cannot be recovered" +
                    (option.empty() ? "" : ". Give the service more with jitc-proxyd " + option));

@@ -51,10 +51,7 @@ const Policy& StepGate::plan() const { return checkpoints_.plan.current(); }
 
 bool StepGate::prepare(uint64_t step) {
   if (!plan().peer_mode() && !plan().measures(step)) return true;
-  {
-    const PhaseTime time(shared_.times.drain);
-    if (!shared_.backend->idle()) return false;
-  }
+  if (!shared_.drain()) return false;
   shared_.issued.quiet = true;
   before_.clear();
   if (plan().measures(step)) measure();

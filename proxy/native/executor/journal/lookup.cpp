@@ -1,6 +1,5 @@
 #include "lookup.h"
 
-#include "executor/stream/results.h"
 #include "wire.h"
 
 namespace jitc {
@@ -22,6 +21,10 @@ const RecordHeader* find_record(const Journal& journal, RecordKind kind, uint64_
                [&](const RecordHeader& one) { return one.kind == kind && one.sequence == sequence; });
 }
 
+const RecordHeader* first_op(const Journal& journal) {
+  return first(journal, [](const RecordHeader& one) { return one.kind == RecordKind::op; });
+}
+
 const RecordHeader* find_boundary_op(const Journal& journal, uint64_t boundary) {
   return first(journal, [&](const RecordHeader& one) {
     return one.kind == RecordKind::op && op_of(one).op == static_cast<uint16_t>(ops::OpId::boundary) &&
@@ -36,10 +39,12 @@ std::vector<std::byte> known_payload(const Journal& journal, uint64_t sequence) 
   return {payload.begin(), payload.end()};
 }
 
-std::span<const std::byte> result_bytes(const Journal& journal, uint64_t position, size_t size) {
-  const RecordHeader* const record = journal.at(position);
-  if (!record) return {};
-  return {record->payload().data() + sizeof(Results::Record), size};
+ResultReader result_reader(const Journal& journal) {
+  return [&journal](uint64_t position, size_t size) -> std::span<const std::byte> {
+    const RecordHeader* const record = journal.at(position);
+    if (!record) return {};
+    return {record->payload().data() + sizeof(Results::Record), size};
+  };
 }
 
 }  // namespace jitc

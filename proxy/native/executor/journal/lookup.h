@@ -1,11 +1,11 @@
 // Records that a session looks for in its journal.
 //
-// Linear searches, for recoveries and for what goes wrong: never on the way of an op. Called by: Restorer,
-// Replay, CompletionQueue (through Shared).
+// The searches are linear: for recoveries and for what goes wrong, never on the way of an op. Called by:
+// Restorer, Replay, Session (load), and the readers of results (CompletionQueue, Checkpoints).
 #pragma once
-#include <span>
 #include <vector>
 
+#include "executor/stream/results.h"
 #include "journal.h"
 
 namespace jitc {
@@ -15,12 +15,14 @@ inline const ops::OpHeader& op_of(const RecordHeader& record) {
 }
 /// The first of its kind for the op; nullptr: it is not in the journal.
 const RecordHeader* find_record(const Journal& journal, RecordKind kind, uint64_t sequence);
+/// The oldest op; nullptr: there is none.
+const RecordHeader* first_op(const Journal& journal);
 /// The boundary op with this number; nullptr: it is not in the journal.
 const RecordHeader* find_boundary_op(const Journal& journal, uint64_t boundary);
 /// The result of an op that is in the journal with it: in memory it goes when the client has it.
 std::vector<std::byte> known_payload(const Journal& journal, uint64_t sequence);
-/// Of the result record at a position. The record may be gone when the client says what is not true: then the
-/// bytes are any of this session.
-std::span<const std::byte> result_bytes(const Journal& journal, uint64_t position, size_t size);
+/// Finds the bytes of results. A record may be gone when the client says what is not true: then the bytes are
+/// any of this session.
+ResultReader result_reader(const Journal& journal);
 
 }  // namespace jitc

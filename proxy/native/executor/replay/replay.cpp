@@ -25,12 +25,7 @@ bool Replay::await(const RecordHeader& record) {
   if (record.kind != RecordKind::result && record.kind != RecordKind::reported) return true;
   if (true_again(record)) return true;
   shared_.backend->flush();
-  Lifecycle& life = shared_.life;
-  Lifecycle::Lock lock(life.mutex);
-  waits_ = true;
-  life.changed.wait(lock, [&] { return !life.runs() || life.stop || true_again(record); });
-  waits_ = false;
-  return life.runs() && !life.stop;
+  return shared_.life.wait(waits_, [&] { return true_again(record); });
 }
 
 bool Replay::true_again(const RecordHeader& record) const {

@@ -72,12 +72,7 @@ RecoverReply Restorer::roll_back(uint64_t boundary, uint64_t epoch, const std::v
 bool Restorer::starts_after(uint64_t boundary) const {
   const Journal& journal = shared_.journal;
   if (journal.head() != 0 || boundary == 0) return journal.head() == 0;
-  uint64_t position = 0;
-  const RecordHeader* record = journal.at(position);
-  while (record && record->kind != RecordKind::op) {
-    position = Journal::after(*record);
-    record = journal.at(position);
-  }
+  const RecordHeader* const record = first_op(journal);
   if (!record) return false;
   const ops::OpHeader& first = op_of(*record);
   return first.op == static_cast<uint16_t>(ops::OpId::boundary) &&

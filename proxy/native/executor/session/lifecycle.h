@@ -30,6 +30,16 @@ struct Lifecycle {
   void begin_command(uint64_t of_epoch);
   bool outdated(uint64_t of_epoch) const { return of_epoch && *newest_epoch > of_epoch; }
   void stop_if_outdated(uint64_t of_epoch) const;
+  /// The dispatcher waits until done() says so, which notify() has it asked again; waits is true meanwhile.
+  /// False when the session stops first.
+  template <class Done>
+  bool wait(std::atomic<bool>& waits, Done&& done) {
+    Lock lock(mutex);
+    waits = true;
+    changed.wait(lock, [&] { return !runs() || stop || done(); });
+    waits = false;
+    return runs() && !stop;
+  }
   /// Wakes the dispatcher if it waits for work. Without the lock, unless it does.
   void wake_dispatcher();
   void notify();

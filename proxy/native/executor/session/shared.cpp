@@ -22,7 +22,7 @@ Shared::Shared(const SessionRequest& request, const DeviceOptions& options, Host
       budget(open_budget(board, request, options)),
       pinned(request.pinned),
       images(options.images, request.session, request.rebuild),
-      completions([this](uint64_t position, size_t size) { return result_bytes(journal, position, size); },
+      completions(result_reader(journal),
                   // Without the record a replay might be out of order.
                   [this](std::span<const StreamProgress> reported) {
                     if (!journal.append(RecordKind::reported, 0, {std::as_bytes(reported)}))
@@ -60,6 +60,11 @@ void Shared::start() {
   life.state = Lifecycle::State::running;
   life.work.notify_one();
   life.changed.notify_all();
+}
+
+bool Shared::drain() {
+  const PhaseTime time(times.drain);
+  return backend->idle();
 }
 
 void Shared::notice(const std::string& text) {

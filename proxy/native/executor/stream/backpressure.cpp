@@ -36,12 +36,7 @@ bool Backpressure::too_much_unread() const {
 bool Backpressure::wait_until_read() {
   if (!too_much_unread()) return true;
   shared_.backend->flush();
-  Lifecycle& life = shared_.life;
-  Lifecycle::Lock lock(life.mutex);
-  waits_ = true;
-  life.changed.wait(lock, [&] { return !life.runs() || life.stop || !too_much_unread(); });
-  waits_ = false;
-  return life.runs() && !life.stop;
+  return shared_.life.wait(waits_, [&] { return !too_much_unread(); });
 }
 
 void Backpressure::wake() {

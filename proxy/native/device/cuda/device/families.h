@@ -2,7 +2,7 @@
 //
 // Lock rule: the device's mutex. Called by: Device.
 #pragma once
-#include "control_handlers.h"
+#include "device/common/control_handlers.h"
 #include "device/cuda/blas/blas_handlers.h"
 #include "device/cuda/collective/collective_handlers.h"
 #include "device/cuda/dnn/dnn_handlers.h"
@@ -32,7 +32,7 @@ struct Shared {
 struct Families {
   explicit Families(const Shared& shared);
 
-  ControlHandlers control;
+  device::ControlHandlers<Issuer> control;
   MemoryHandlers memory;
   CopyHandlers copies;
   StreamHandlers streams;

@@ -9,11 +9,6 @@
 namespace jitc::cuda {
 namespace {
 constexpr std::chrono::milliseconds kBetweenLooks{20};
-
-bool is_wanted(uint64_t address, uint64_t bytes, uint64_t born, const Resources::Allocation& wanted) {
-  return address == wanted.address && bytes == wanted.bytes &&
-         (wanted.sequence == 0 || born == wanted.sequence);
-}
 }  // namespace
 
 /// Makes exactly what is wanted, as far as possible of what is still there. Throws OpError.
@@ -38,9 +33,8 @@ class Memory::Rollback {
 
 /// Of several blocks that had the same place and size the oldest is meant: restore goes back in time.
 std::vector<Block>::iterator Memory::Rollback::find_freed(const Resources::Allocation& wanted) {
-  return std::find_if(of_.freed_.begin(), of_.freed_.end(), [&](const Block& block) {
-    return is_wanted(block.address, block.bytes, block.born, wanted);
-  });
+  return std::find_if(of_.freed_.begin(), of_.freed_.end(),
+                      [&](const Block& block) { return wanted.is(block.address, block.bytes, block.born); });
 }
 
 /// Blocks that were made after the state that comes back: nothing will ask for them again.
@@ -49,7 +43,7 @@ void Memory::Rollback::drop_unwanted(const Wanted& wanted) {
     const auto block = next++;
     const auto found = wanted.find(block->first);
     const bool keep = found != wanted.end() &&
-                      is_wanted(block->first, block->second.bytes, block->second.born, *found->second) &&
+                      found->second->is(block->first, block->second.bytes, block->second.born) &&
                       (found->second->sequence != 0 || find_freed(*found->second) == of_.freed_.end());
     if (keep) continue;
     of_.budget_->give(block->second.size);

@@ -4,7 +4,7 @@
 #pragma once
 #include <memory>
 
-#include "control_handlers.h"
+#include "device/common/control_handlers.h"
 #include "device/software/blas/operator_handlers.h"
 #include "device/software/collective/collective_handlers.h"
 #include "device/software/memory/copy_handlers.h"
@@ -30,7 +30,7 @@ struct Shared {
 struct Families {
   explicit Families(const Shared& shared);
 
-  ControlHandlers control;
+  device::ControlHandlers<Issuer> control;
   MemoryHandlers memory;
   CopyHandlers copies;
   StreamHandlers streams;

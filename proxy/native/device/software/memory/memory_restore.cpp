@@ -6,12 +6,6 @@
 #include "memory.h"
 
 namespace jitc::software {
-namespace {
-bool is_wanted(uint64_t address, uint64_t bytes, uint64_t born, const Resources::Allocation& wanted) {
-  return address == wanted.address && bytes == wanted.bytes &&
-         (wanted.sequence == 0 || born == wanted.sequence);
-}
-}  // namespace
 
 /// Makes exactly what is wanted, as far as possible of what is still there.
 class Memory::Rollback {
@@ -33,9 +27,8 @@ class Memory::Rollback {
 
 /// Of several blocks that had the same place and size the oldest is meant: restore goes back in time.
 std::vector<Memory::Block>::iterator Memory::Rollback::find_freed(const Resources::Allocation& wanted) {
-  return std::find_if(of_.freed_.begin(), of_.freed_.end(), [&](const Block& block) {
-    return is_wanted(block.address, block.bytes, block.born, wanted);
-  });
+  return std::find_if(of_.freed_.begin(), of_.freed_.end(),
+                      [&](const Block& block) { return wanted.is(block.address, block.bytes, block.born); });
 }
 
 bool Memory::Rollback::revive(Block& block) {
@@ -80,7 +73,7 @@ void Memory::Rollback::drop_unwanted(const Wanted& wanted) {
     const auto found = wanted.find(current->first);
     const bool keep =
         found != wanted.end() &&
-        is_wanted(current->second.address, current->second.bytes, current->second.born, *found->second) &&
+        found->second->is(current->second.address, current->second.bytes, current->second.born) &&
         (found->second->sequence != 0 || find_freed(*found->second) == of_.freed_.end());
     if (keep) continue;
     of_.give(current->second.size());

@@ -1,11 +1,12 @@
 // Ops that the executor has seen to: all that is left of them is that their stream's progress passes them.
 // Called by: Device::enqueue through its registry, with its mutex held.
 #pragma once
-#include "device/common/handlers.h"
-#include "issuer.h"
+#include "handlers.h"
 
-namespace jitc::software {
+namespace jitc::device {
 
+/// Issuer: of the device; done_in_place(op) notes such an op.
+template <class Issuer>
 class ControlHandlers {
  public:
   explicit ControlHandlers(const Issuer& issuer) : issuer_(issuer) {}
@@ -24,4 +25,4 @@ class ControlHandlers {
                               &ControlHandlers::no_op<ops::ImagePart>>;
 };
 
-}  // namespace jitc::software
+}  // namespace jitc::device
