@@ -1,9 +1,9 @@
 // The reader of packed bytes: numbers, records and lists back to back, little-endian and not aligned.
 //
-// Used by the API layer (results of ops), the session (completions), client_shim (replies) and the operators
-// library (calls). Promises: it never reads past the end; a count that the remaining bytes cannot back is
-// refused before anything is allocated. A read that fails returns false and leaves the reader as it was; what
-// that means to the user is said by the caller.
+// Used by the API layer (results of ops), the session (completions), client_shim (replies), the executor
+// (documents in the journal) and the operators library (calls). Promises: it never reads past the end; a
+// count that the remaining bytes cannot back is refused before anything is allocated. A read that fails
+// returns false and leaves the reader as it was; what that means to the user is said by the caller.
 #pragma once
 #include <bit>
 #include <cstddef>

@@ -4,89 +4,19 @@
 // give the same table, live and in replay. Called by: OpIssuer (every op, in order), BoundaryMaker (packing)
 // and Restorer.
 #pragma once
-#include <cstring>
 #include <map>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
 #include "device/backend.h"
 #include "images.h"
+#include "packer.h"
 
 namespace jitc {
-
-/// Packs plain values and vectors of them.
-class Packer {
- public:
-  template <class T>
-    requires std::is_trivially_copyable_v<T>
-  void put(const T& value) {
-    const auto* const from = reinterpret_cast<const std::byte*>(&value);
-    bytes_.insert(bytes_.end(), from, from + sizeof(T));
-  }
-  void put_bytes(std::span<const std::byte> bytes) {
-    put<uint64_t>(bytes.size());
-    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
-  }
-  void put_text(const std::string& text) { put_bytes(std::as_bytes(std::span(text))); }
-  template <class T>
-  void put_all(const std::vector<T>& values) {
-    put<uint64_t>(values.size());
-    for (const T& value : values) put(value);
-  }
-  const std::vector<std::byte>& bytes() const { return bytes_; }
-
- private:
-  std::vector<std::byte> bytes_;
-};
-
-/// Takes them out again; throws Error at the end of the bytes.
-class Unpacker {
- public:
-  explicit Unpacker(std::span<const std::byte> bytes) : rest_(bytes) {}
-  template <class T>
-  T get() {
-    if (rest_.size() < sizeof(T)) throw Error("a journal record is too short");
-    T value;
-    std::memcpy(&value, rest_.data(), sizeof(T));
-    rest_ = rest_.subspan(sizeof(T));
-    return value;
-  }
-  std::span<const std::byte> get_bytes() {
-    const auto size = get<uint64_t>();
-    if (size > rest_.size()) throw Error("a journal record is too short");
-    const auto bytes = rest_.first(size);
-    rest_ = rest_.subspan(size);
-    return bytes;
-  }
-  std::string get_text() {
-    const auto bytes = get_bytes();
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-  }
-  /// A number of things that take at least one byte each.
-  uint64_t get_count() {
-    const auto count = get<uint64_t>();
-    if (count > rest_.size()) throw Error("a journal record is too short");
-    return count;
-  }
-  template <class T>
-  std::vector<T> get_all() {
-    const auto count = get<uint64_t>();
-    if (count > rest_.size() / sizeof(T)) throw Error("a journal record is too short");
-    std::vector<T> values;
-    values.reserve(count);
-    for (uint64_t i = 0; i < count; ++i) values.push_back(get<T>());
-    return values;
-  }
-
- private:
-  std::span<const std::byte> rest_;
-};
 
 void pack(Packer& packer, const Resources& resources);
 /// images: has the contents of graphs that resources only name.
