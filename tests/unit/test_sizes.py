@@ -57,7 +57,7 @@ def test_folders_stay_small() -> None:
 
 def blocks(text: str) -> Iterator[tuple[str, str]]:
     """Name and body of each class of a header, without what is in braces inside it."""
-    for found in re.finditer(r"^(?:class|struct) (\w+)[^;{]*\{", text, re.MULTILINE):
+    for found in re.finditer(r"^(?:class|struct) (?:alignas\(\d+\) )?(\w+)[^;{]*\{", text, re.MULTILINE):
         depth, body = 1, []
         for letter in text[found.end() :]:
             depth += {"{": 1, "}": -1}.get(letter, 0)
