@@ -1,4 +1,4 @@
-"""Runs the cases of the native test program of the cuda device (tests/unit/cuda/native) on the fake driver and NCCL.
+"""Runs the cases of the native test program of the cuda device (native/) on the fake driver and NCCL.
 
 Each case is a process of its own; the fake's log of calls tells what was leaked. ``JITC_SANITIZE`` (such as
 ``thread`` or ``address,undefined``) builds the program, the device in it and the fake with sanitizers.
@@ -20,7 +20,7 @@ from toolkit.native_program import TIMEOUT, NativeProgram, listed_cases, run_cas
 from jitc.proxy.backends.cuda import libraries
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
+ROOT = HERE.parents[3]
 pytestmark = TIMEOUT
 #: A context that is lost takes everything with it; so does a process that ends in the middle.
 LOSES_ALL = (

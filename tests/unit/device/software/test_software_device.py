@@ -1,4 +1,4 @@
-"""Runs the cases of the native test program of the software device (tests/unit/software/native).
+"""Runs the cases of the native test program of the software device (tests/unit/device/software/native).
 
 Each case is a process of its own; cases of collectives make further ones. ``JITC_SANITIZE`` (such as
 ``thread`` or ``address,undefined``) builds the program, and the device in it, with sanitizers.

@@ -18,7 +18,7 @@ from jitc.proxy.common.executor import Executor, ExecutorError
 
 pytestmark = pytest.mark.usefixtures("device")
 
-CHILD = Path(__file__).with_name("executor_child.py")
+CHILD = Path(__file__).parents[1] / "executor_child.py"
 
 
 class Case:

@@ -15,7 +15,7 @@ from executor_rig import BASE, MIB, NOTICE, Client, Shared, make_executor, stats
 
 from jitc.proxy.common.executor import Executor
 
-CHILD = Path(__file__).with_name("executor_child.py")
+CHILD = Path(__file__).parents[1] / "executor_child.py"
 
 
 def run_and_kill(shared: Shared, seed: int, steps: int, after: int) -> None:

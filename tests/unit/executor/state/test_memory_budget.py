@@ -15,8 +15,8 @@ from executor_rig import BASE, MIB, RANGE, Client, Shared, make_executor
 
 from jitc.proxy.common.executor import Executor
 
-PROGRAM = Path(os.environ.get("JITC_TEST_BUDGET") or Path(__file__).parents[3] / "build" / "tests" / "jitc_budget_test")
-CHILD = Path(__file__).with_name("budget_child.py")
+PROGRAM = Path(os.environ.get("JITC_TEST_BUDGET") or Path(__file__).parents[4] / "build" / "tests" / "jitc_budget_test")
+CHILD = Path(__file__).parents[1] / "budget_child.py"
 LIMIT = 64 * MIB
 OUT_OF_MEMORY = 2
 

@@ -233,7 +233,7 @@ def test_memory_that_a_program_could_take_away_is_refused(size: int, seals: int,
 
 def test_ops_reach_registered_memory_where_the_program_has_it(device: str, program: Program) -> None:
     if device == "cuda":
-        pytest.skip("the fake driver lets only kernels reach it (tests/unit/cuda)")
+        pytest.skip("the fake driver lets only kernels reach it (tests/unit/device/cuda)")
     assert program.client.call("host_register", AT, 8192).status == 0
     program.client.op("fill", AT + 100, 3, ord("x"), 1)
     program.client.drain()

@@ -1,4 +1,4 @@
-"""Runs the cases of the native test program of the core's resource table (tests/unit/executor/native).
+"""Runs the cases of the native test program of the core's resource table (tests/unit/executor/state/native).
 
 JITC_TEST_RESOURCES names another build of it, such as one with a sanitizer.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
-PROGRAM = Path(os.environ.get("JITC_TEST_RESOURCES") or HERE.parents[2] / "build" / "tests" / "jitc_resources_test")
+PROGRAM = Path(os.environ.get("JITC_TEST_RESOURCES") or HERE.parents[3] / "build" / "tests" / "jitc_resources_test")
 CASES = sorted(re.findall(r'^      \{"(\w+)",', (HERE / "native" / "resources_test.cpp").read_text(), re.M))
 
 

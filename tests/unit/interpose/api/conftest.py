@@ -2,7 +2,7 @@
 
 Each is one process-wide library, so every test starts by dropping what was recorded before. The second is a
 copy of the file: the loader takes it for another library, with tables of its own. ``fresh`` is another copy, of one
-test alone; ``dnn`` is a handle of cuDNN on ``gpu``.
+test alone.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from interpose_dnn import Dnn
 from interpose_fake import Cuda, fake_library, pinned_file
 
 
@@ -59,15 +58,6 @@ def gpu(_gpu: Cuda) -> Iterator[Cuda]:
     _gpu.reset()
     yield _gpu
     _gpu.reset()
-
-
-@pytest.fixture
-def dnn(gpu: Cuda) -> Iterator[Dnn]:
-    """A handle of cuDNN on the device with kernels; every answer that a test prepares must be asked for."""
-    one = Dnn(gpu)
-    yield one
-    assert one.unused() == 0
-    one.ok("cudnnDestroy", one.handle)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from typing import Any
 from jitc.ops import generated_names as generated_ops
 from jitc.ops import table as ops
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 HEADER = struct.Struct("<IHHQQ")
 
 

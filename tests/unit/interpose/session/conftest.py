@@ -22,7 +22,7 @@ from fake_node import Node  # noqa: E402
 
 _PRELUDE = f"""
 import os, sys, threading
-sys.path[:0] = [{str(HERE.parents[1])!r}, {str(HERE)!r}]
+sys.path[:0] = [{str(HERE.parents[2])!r}, {str(HERE)!r}]
 from runtime_binding import *
 from toolkit.waiting import until
 def told(text):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-_ROOT = Path(__file__).parents[3]
+_ROOT = Path(__file__).parents[4]
 LIBRARIES = Path(os.environ.get("JITC_TEST_LIBRARIES", _ROOT / "build" / "tests"))
 TRANSPORT = _ROOT / "interpose" / "lib"  # where it is found if not beside them
 HEARD = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_size_t)

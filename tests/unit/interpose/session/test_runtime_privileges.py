@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from runtime_binding import TRANSPORT
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 NOBODY = 65534
 #: The loader takes no LD_PRELOAD for such a program, so it opens the library itself.
 PROGRAM = """

@@ -63,7 +63,7 @@ def run(program: str) -> str:
 @pytest.mark.parametrize("child", CHILDREN)
 def test_parent_goes_on(process: Any, child: str, busy: bool) -> None:
     body = textwrap.dedent(CHILDREN[child]).replace("{path!r}", repr(process.path))
-    program = PROGRAM.format(tests=str(HERE.parents[1]), here=str(HERE), path=process.path, busy=busy, child=body)
+    program = PROGRAM.format(tests=str(HERE.parents[2]), here=str(HERE), path=process.path, busy=busy, child=body)
     assert run(program) == "good\n"
 
 
@@ -71,7 +71,7 @@ def test_child_does_not_hold_the_connection(process: Any) -> None:
     """The sockets of the parent are gone in the child, so that a hang-up of the parent is one."""
     program = f"""
 import os, sys
-sys.path[:0] = [{str(HERE.parents[1])!r}, {str(HERE)!r}]
+sys.path[:0] = [{str(HERE.parents[2])!r}, {str(HERE)!r}]
 from transport_binding import Stream
 before = set(os.listdir("/proc/self/fd"))
 echo = Stream({process.path!r})
@@ -91,7 +91,7 @@ print("good")
 def test_nothing_is_left_open(process: Any) -> None:
     program = f"""
 import os, sys, threading
-sys.path[:0] = [{str(HERE.parents[1])!r}, {str(HERE)!r}]
+sys.path[:0] = [{str(HERE.parents[2])!r}, {str(HERE)!r}]
 from transport_binding import Stream, unary
 count = lambda: (len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task")))
 unary({process.path!r}, "/test.Test/Unary", b"")

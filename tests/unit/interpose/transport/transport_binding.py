@@ -10,7 +10,7 @@ from pathlib import Path
 
 from toolkit.waiting import until
 
-LIBRARIES = Path(os.environ.get("JITC_TEST_LIBRARIES", Path(__file__).parents[3] / "interpose" / "lib"))
+LIBRARIES = Path(os.environ.get("JITC_TEST_LIBRARIES", Path(__file__).parents[4] / "interpose" / "lib"))
 
 
 class Bytes(ctypes.Structure):

@@ -9,14 +9,13 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
-from standin_client import Client
+from standin_client import PROXYD, Client
 from toolkit.documents import differences, example
 
 from jitc.proxy.commands import jitc as cli
@@ -25,8 +24,6 @@ from jitc.proxy.commands import text as cli_text
 from jitc.proxy.common import rpc
 from jitc.v1 import control_pb2
 
-COMMAND = [sys.executable, str(Path(__file__).with_name("standin_proxyd.py"))]
-
 
 class Proxyd:
     """The command in a process of its own; also stands for a Service where only its socket is wanted."""
@@ -34,7 +31,7 @@ class Proxyd:
     def __init__(self, folder: Path, *options: str, **environ: str) -> None:
         self.socket = str(folder / "s")
         self.process = subprocess.Popen(
-            [*COMMAND, "--gpus", "2", "--journal-limit", "16MiB", "--socket", self.socket, *options],
+            [*PROXYD, "--gpus", "2", "--journal-limit", "16MiB", "--socket", self.socket, *options],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | environ, start_new_session=True,
         )  # fmt: skip
 
@@ -214,7 +211,7 @@ def options(parser: argparse.ArgumentParser) -> set[str]:
 
 
 def test_every_option_is_in_the_documentation_and_no_other() -> None:
-    text = (Path(__file__).parents[3] / "docs" / "cli.md").read_text()
+    text = (Path(__file__).parents[4] / "docs" / "cli.md").read_text()
     known = options(cli._parser()) | options(proxyd._parser())
     assert known == set(re.findall(r"--[a-z]+(?:-[a-z]+)*", text))
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import grpc
 import pytest
+from standin_client import PROXYD
 
 from jitc.proxy import service
 from jitc.proxy.commands import ask as cli_ask
@@ -297,7 +298,7 @@ def test_a_service_that_is_stopped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cli_ask, "HELLO_SECONDS", 0.1)
-    daemon = [sys.executable, str(Path(__file__).with_name("standin_proxyd.py")), "--socket", str(tmp_path / "s")]
+    daemon = [*PROXYD, "--socket", str(tmp_path / "s")]
     with subprocess.Popen(daemon, stdout=subprocess.PIPE, start_new_session=True) as process:
         try:
             assert process.stdout is not None

@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from standin_client import config
+from standin_client import PROXYD, config
 
 from jitc.proxy.common import rpc
 from jitc.proxy.common.paths import PROTOCOL_VERSION
@@ -20,7 +20,6 @@ from jitc.proxy.node.socket_lock import SocketInUse, SocketLock
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 
-COMMAND = [sys.executable, str(Path(__file__).with_name("standin_proxyd.py"))]
 MARKER = ".jitc-proxyd"
 IMAGE = "0123456789abcdef" * 2
 NOBODY = 65534
@@ -76,7 +75,7 @@ def test_a_users_folder_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "app.conf.d" / "more").mkdir(parents=True)
     (tmp_path / "app.conf.d" / "more" / "10-settings").write_text("precious")
     before = tree(tmp_path)
-    words = [*COMMAND, "--socket", str(tmp_path / "app.conf")]
+    words = [*PROXYD, "--socket", str(tmp_path / "app.conf")]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     (line,) = done.stderr.splitlines()
     assert (done.returncode, done.stdout) == (1, "")
@@ -276,7 +275,7 @@ def test_what_a_killed_service_left_is_taken_over(tmp_path: Path) -> None:
 
 
 def test_a_killed_command_is_followed_by_the_next(tmp_path: Path) -> None:
-    words = [*COMMAND, "--gpus", "1", "--socket", str(tmp_path / "s")]
+    words = [*PROXYD, "--gpus", "1", "--socket", str(tmp_path / "s")]
     for number in (signal.SIGKILL, signal.SIGTERM):
         with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
             try:

@@ -58,7 +58,7 @@ void check_told(const std::string& written, const std::string& why) {
 
 CASE(hash_by_the_gpu) { CHECK_EQUAL(told(""), ""); }
 
-/// 20 blocks of many sizes: one launch (tests/unit/cuda/test_cuda_device.py looks at it).
+/// 20 blocks of many sizes: one launch (tests/unit/device/cuda/test_cuda_device.py looks at it).
 CASE(hash_of_many_blocks_is_one_launch) {
   Session s;
   const Content data = random_content(1 << 20);

@@ -13,8 +13,8 @@ import pytest
 from toolkit.native_program import TIMEOUT, NativeProgram, listed_cases, run_case
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[3]
-STUBS = ROOT / "tests" / "unit" / "interpose" / "check"
+ROOT = HERE.parents[4]
+STUBS = ROOT / "tests" / "unit" / "interpose" / "api" / "check"
 PROGRAM = NativeProgram("nccl-test", "jitc_cuda_nccl_test", HERE)
 pytestmark = TIMEOUT
 
