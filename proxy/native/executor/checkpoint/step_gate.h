@@ -50,7 +50,7 @@ class StepGate {
   std::vector<LiveRow> live_now() const;
   bool wants_copy(const LiveRow& row) const;
   void measure();
-  void learn_volatile();
+  void learn_mutable();
   bool copy_before(uint64_t step);
   bool copy_changed_rows(StepState& state);
   bool wait_for_group(uint64_t step);

@@ -129,9 +129,9 @@ Policy policy(const Json& json) {
   Policy policy;
   policy.copy_all = get<bool>(json, "copy_all");
   policy.barrier = get<bool>(json, "barrier");
-  for (const uint64_t one : get_all(json, "volatile_ordinals", number)) policy.volatile_ordinals.insert(one);
-  for (const uint64_t one : get_all(json, "unique_ordinals", number)) policy.unique_ordinals.insert(one);
-  for (const uint64_t one : get_all(json, "known_ordinals", number)) policy.known_ordinals.insert(one);
+  for (const uint64_t one : get_all(json, "volatile_ordinals", number)) policy.mutable_ordinals.insert(one);
+  for (const uint64_t one : get_all(json, "unique_ordinals", number)) policy.rank_local_ordinals.insert(one);
+  for (const uint64_t one : get_all(json, "known_ordinals", number)) policy.classified_ordinals.insert(one);
   policy.measure_every = get<uint64_t>(json, "measure_every");
   return policy;
 }
