@@ -158,9 +158,9 @@ class ImageSource {
   virtual std::span<const std::byte> image(const ImageHash& hash, uint64_t bytes, std::string& error) = 0;
 };
 
-/// Where the ranks of a communicator find each other, in one recovery epoch.
-struct MeetingPlace {
-  std::string path;  // of the shared segment; empty: there is none
+/// Shared memory in which the ranks of a communicator find each other, in one recovery epoch.
+struct CommunicatorSegment {
+  std::string path;  // empty: there is none
   uint64_t bytes = 0, identity = 0;
   /// A recovery takes back the op that wanted to join; its fence has come. Nobody is to be told.
   bool superseded = false;
@@ -168,11 +168,12 @@ struct MeetingPlace {
   std::string error;
 };
 
-/// Obtains the shared segment of a communicator (round trip to the node service).
-class Rendezvous {
+/// Obtains the segment of a communicator (round trip to the node service).
+class CommunicatorSegments {
  public:
-  virtual ~Rendezvous() = default;
-  virtual MeetingPlace join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank) = 0;
+  virtual ~CommunicatorSegments() = default;
+  virtual CommunicatorSegment join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks,
+                                   uint32_t rank) = 0;
 };
 
 /// Of device memory.
@@ -282,11 +283,11 @@ struct BackendOptions {
 inline std::shared_ptr<MemoryBudget> budget_of(const BackendOptions& options) {
   return options.budget ? options.budget : std::make_shared<LocalBudget>();
 }
-std::unique_ptr<Backend> make_software_backend(const BackendOptions&, ExecutionSink&, Rendezvous&,
+std::unique_ptr<Backend> make_software_backend(const BackendOptions&, ExecutionSink&, CommunicatorSegments&,
                                                std::string& error);
 /// What sessions on a GPU share, kept open while the pointer lives; nullptr with the reason.
 std::shared_ptr<void> open_cuda_gpu(const Libraries& libraries, int ordinal, std::string& error);
-std::unique_ptr<Backend> make_cuda_backend(const BackendOptions&, ExecutionSink&, Rendezvous&, ImageSource&,
-                                           std::string& error);
+std::unique_ptr<Backend> make_cuda_backend(const BackendOptions&, ExecutionSink&, CommunicatorSegments&,
+                                           ImageSource&, std::string& error);
 
 }  // namespace jitc

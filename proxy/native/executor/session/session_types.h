@@ -25,8 +25,8 @@ class Host {
  public:
   virtual ~Host() = default;
   /// superseded: the session is at another epoch by now, or about to end.
-  virtual MeetingPlace join(uint64_t session, const std::array<uint8_t, 128>& unique_id, uint32_t ranks,
-                            uint32_t rank, uint64_t epoch) = 0;
+  virtual CommunicatorSegment join(uint64_t session, const std::array<uint8_t, 128>& unique_id,
+                                   uint32_t ranks, uint32_t rank, uint64_t epoch) = 0;
   /// Told to the node service by another thread: does not block.
   virtual void report_fault(uint64_t session, uint64_t sequence, uint32_t status, std::string cause,
                             std::string message) = 0;

@@ -22,10 +22,11 @@ class Device final : public Backend {
  public:
   /// nullptr with the reason.
   static std::unique_ptr<Device> open(const BackendOptions& options, ExecutionSink& sink,
-                                      Rendezvous& rendezvous, ImageSource& images, std::string& error);
+                                      CommunicatorSegments& segments, ImageSource& images,
+                                      std::string& error);
   /// Throws OpError.
   Device(const BackendOptions& options, std::shared_ptr<Context> context, std::unique_ptr<Memory> memory,
-         ExecutionSink& sink, Rendezvous& rendezvous, ImageSource& images);
+         ExecutionSink& sink, CommunicatorSegments& segments, ImageSource& images);
   ~Device() override;
 
   void enqueue(const ops::OpHeader& op) override;

@@ -48,7 +48,7 @@ class Rank : public Session {
   static Options options(Segments& segments, int rank, double hang_seconds) {
     setenv("NCCL_HOSTID", std::to_string(rank).c_str(), 1);
     Options options;
-    options.rendezvous = &segments;
+    options.segments = &segments;
     options.hang_seconds = hang_seconds;
     return options;
   }

@@ -12,7 +12,7 @@ constexpr uint32_t kInt64 = 4;
 Options with(Segments& segments) {
   setenv("NCCL_HOSTID", "0", 1);
   Options options;
-  options.rendezvous = &segments;
+  options.segments = &segments;
   options.hang_seconds = 5;  // how long a fence may take at most
   return options;
 }

@@ -14,10 +14,10 @@
 namespace jitc::test {
 namespace {
 
-class NoSegments final : public Rendezvous {
+class NoSegments final : public CommunicatorSegments {
  public:
-  MeetingPlace join(const std::array<uint8_t, 128>&, uint32_t, uint32_t) override {
-    MeetingPlace none;
+  CommunicatorSegment join(const std::array<uint8_t, 128>&, uint32_t, uint32_t) override {
+    CommunicatorSegment none;
     none.status = 999;
     none.error = "no communicators here";
     return none;
@@ -53,8 +53,8 @@ std::unique_ptr<Backend> make_device(const Options& options, ExecutionSink& sink
   wanted.pinned = options.pinned;
   wanted.budget = options.budget;
   setenv("JITC_FAKE_CUDA", options.driver.c_str(), 1);  // where the fake NCCL finds the driver
-  Rendezvous& rendezvous = options.rendezvous ? *options.rendezvous : no_segments;
-  return make_cuda_backend(wanted, sink, rendezvous, images(), error);
+  CommunicatorSegments& segments = options.segments ? *options.segments : no_segments;
+  return make_cuda_backend(wanted, sink, segments, images(), error);
 }
 
 Session::Session(const Options& options) : OpClient(options.slot) {

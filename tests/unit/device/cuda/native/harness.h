@@ -12,7 +12,7 @@ struct Options {
   std::string driver = JITC_TEST_DRIVER, cublas, cublaslt, cudnn, nccl = JITC_TEST_NCCL,
               nvrtc = JITC_TEST_NVRTC;
   PinnedRange pinned{};
-  Rendezvous* rendezvous = nullptr;  // none: no communicators of several ranks
+  CommunicatorSegments* segments = nullptr;  // none: no communicators of several ranks
   std::shared_ptr<MemoryBudget> budget{};
 };
 

@@ -102,7 +102,7 @@ CASE(collective_fault_a_rank_that_leaves_on_request) {
   run_ranks(2, [&](int rank) {
     setenv("NCCL_HOSTID", std::to_string(rank).c_str(), 1);
     Options options;
-    options.rendezvous = &segments;
+    options.segments = &segments;
     options.hang_seconds = 2;
     Session s(options);
     const uint64_t data = s.allocate(4096);

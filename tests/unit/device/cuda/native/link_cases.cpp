@@ -26,9 +26,9 @@ class End : public Session {
   std::string move(const std::vector<MemoryRange>& blocks, std::chrono::milliseconds limit = kLong) {
     Link link{sends_, {}, 0, limit, [this] { return cut.load(); }};
     std::string error;
-    const MeetingPlace place = segments_.join(unique_id(1), 2, 0);
-    link.path = place.path;
-    link.path_bytes = place.bytes;
+    const CommunicatorSegment segment = segments_.join(unique_id(1), 2, 0);
+    link.path = segment.path;
+    link.path_bytes = segment.bytes;
     backend->fence();
     return backend->move_blocks(link, blocks, error) ? "" : error;
   }

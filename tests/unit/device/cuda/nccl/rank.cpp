@@ -42,20 +42,20 @@ void Segments::renew() {
   files_.clear();
 }
 
-MeetingPlace Segments::join(const std::array<uint8_t, 128>& id, uint32_t ranks, uint32_t) {
+CommunicatorSegment Segments::join(const std::array<uint8_t, 128>& id, uint32_t ranks, uint32_t) {
   const std::lock_guard lock(mutex_);
   ++asked_;
-  MeetingPlace place;
-  place.superseded = id[0] == 0xfe;
-  place.bytes = cuda::NcclBootstrap::bytes(ranks);
-  place.status = 999;
-  place.error = "nobody knows this communicator";
-  if (id[0] >= 0xfe) return place;
+  CommunicatorSegment segment;
+  segment.superseded = id[0] == 0xfe;
+  segment.bytes = cuda::NcclBootstrap::bytes(ranks);
+  segment.status = 999;
+  segment.error = "nobody knows this communicator";
+  if (id[0] >= 0xfe) return segment;
   const auto [found, fresh] = files_.try_emplace(id, -1);
   if (fresh) found->second = memfd_create("jitc-test", 0);
-  if (fresh && ftruncate(found->second, static_cast<off_t>(place.bytes)) != 0) throw Failure{"memfd"};
-  place.path = "/proc/self/fd/" + std::to_string(found->second);
-  return place;
+  if (fresh && ftruncate(found->second, static_cast<off_t>(segment.bytes)) != 0) throw Failure{"memfd"};
+  segment.path = "/proc/self/fd/" + std::to_string(found->second);
+  return segment;
 }
 
 void Segments::absent(const std::array<uint8_t, 128>& id, uint32_t rank, const std::string& why) {

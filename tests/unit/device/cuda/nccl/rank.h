@@ -27,10 +27,10 @@ void await(const char* what, const std::function<bool()>& done);
 
 /// Segments by unique id: memory files, made when first asked for. Unknown ids (first byte 0xff) are refused;
 /// a recovery takes joins back (0xfe).
-class Segments final : public Rendezvous {
+class Segments final : public CommunicatorSegments {
  public:
   ~Segments() override;
-  MeetingPlace join(const std::array<uint8_t, 128>& id, uint32_t ranks, uint32_t rank) override;
+  CommunicatorSegment join(const std::array<uint8_t, 128>& id, uint32_t ranks, uint32_t rank) override;
   /// Says, as the service does, that the rank does nothing any more there.
   void absent(const std::array<uint8_t, 128>& id, uint32_t rank, const std::string& why);
   int asked() const { return asked_; }

@@ -3,7 +3,7 @@
 
 namespace jitc::test {
 
-Session::Session(Rendezvous* rendezvous, uint64_t slot, uint64_t limit, const std::string& operators,
+Session::Session(CommunicatorSegments* segments, uint64_t slot, uint64_t limit, const std::string& operators,
                  PinnedRange pinned, double hang_seconds, std::shared_ptr<MemoryBudget> budget)
     : Client(slot) {
   BackendOptions options{base, kRange, limit, 1, 0, Libraries({{"operators", operators}})};
@@ -11,7 +11,7 @@ Session::Session(Rendezvous* rendezvous, uint64_t slot, uint64_t limit, const st
   options.hang_seconds = hang_seconds;
   options.budget = std::move(budget);
   std::string error;
-  backend = make_software_backend(options, sink, rendezvous ? *rendezvous : no_segments, error);
+  backend = make_software_backend(options, sink, segments ? *segments : no_segments, error);
   if (!backend) throw Failure{error};
 }
 

@@ -9,7 +9,7 @@ namespace jitc::test {
 /// A session of the software device.
 class Session : public Client {
  public:
-  explicit Session(Rendezvous* rendezvous = nullptr, uint64_t slot = 0, uint64_t limit = 1u << 30,
+  explicit Session(CommunicatorSegments* segments = nullptr, uint64_t slot = 0, uint64_t limit = 1u << 30,
                    const std::string& operators = "", PinnedRange pinned = {}, double hang_seconds = 0,
                    std::shared_ptr<MemoryBudget> budget = nullptr);
   ~Session();
