@@ -181,13 +181,13 @@ struct MemoryRange {
   uint64_t address, bytes;
 };
 
-/// One end of a link between the devices of two workers, for one transfer of blocks.
-struct Link {
+/// A transfer of blocks from device to device, as one of its two workers has it.
+struct DirectTransfer {
   bool sends = false;  // the other end receives
   std::string path;    // shared memory in which the ends find each other: fresh, of a communicator of two
   uint64_t path_bytes = 0;
   std::chrono::milliseconds limit{0};  // then it has failed
-  std::function<bool()> cut;           // nobody wants the transfer any more; asked from any thread
+  std::function<bool()> cancelled;     // asked from any thread
 };
 
 class Backend {
@@ -234,11 +234,11 @@ class Backend {
   virtual uint64_t memory_used() const = 0;
   virtual uint64_t memory_total() const = 0;
   /// Whether blocks can move between this device and another worker's without the host.
-  virtual bool links() const { return false; }
+  virtual bool has_direct_path() const { return false; }
   /// Both ends at once, with ranges of the same sizes in the same order; only while fenced. False with the
   /// reason: then nothing is known of the receiver's ranges, and nothing will be written there later. An end
   /// that cannot go on tells the other one.
-  virtual bool move_blocks(const Link&, std::span<const MemoryRange>, std::string& error) {
+  virtual bool move_blocks(const DirectTransfer&, std::span<const MemoryRange>, std::string& error) {
     return error = "this device moves blocks through the host only", false;
   }
   /// Why the device cannot be made to fail in this way ("illegal-access", "endless-kernel",

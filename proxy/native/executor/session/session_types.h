@@ -66,7 +66,7 @@ struct RecoverReply {
   std::string message;
   uint64_t bytes = 0;
   std::vector<LiveRow> missing;
-  bool links = false;  // blocks can come from, and go to, another worker's device without the host
+  bool direct_path = false;  // blocks can come from, and go to, another worker's device without the host
 };
 
 struct Transfer {
@@ -75,7 +75,7 @@ struct Transfer {
 };
 
 /// Blocks that go to, or come from, another worker's device directly.
-struct LinkRequest {
+struct DirectTransferRequest {
   uint64_t epoch = 0;  // of the recovery that wants it
   std::string path;
   uint64_t path_bytes = 0;

@@ -30,7 +30,7 @@ LOSES_ALL = (
     "fault_a_dispatcher",
     "collective_fault_a_rank_dies",
     "collective_fault_an_abort_that_hangs",
-    "link_abort_that_hangs",
+    "transfer_abort_that_hangs",
 )
 
 
@@ -200,9 +200,9 @@ def test_a_capture_does_not_touch_the_streams_of_the_program(program: Path, tmp_
     assert ended.args["nodes"] == 2
 
 
-def test_a_link_is_a_few_groups_of_messages(program: Path, tmp_path: Path) -> None:
+def test_a_direct_transfer_is_a_few_groups_of_messages(program: Path, tmp_path: Path) -> None:
     """599 blocks with content: groups of at most 512, on both ends, and a communicator that is closed in order."""
-    calls = Counter(call.name for call in run(program, "link_blocks_move_and_nothing_else", tmp_path / "log"))
+    calls = Counter(call.name for call in run(program, "transfer_blocks_move_and_nothing_else", tmp_path / "log"))
     assert (calls["ncclSend"], calls["ncclRecv"], calls["ncclGroupStart"]) == (599, 599, 2 * 2)
     assert (calls["ncclCommDestroy"], calls["ncclCommAbort"]) == (2, 0)
 

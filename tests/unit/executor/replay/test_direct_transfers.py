@@ -44,13 +44,13 @@ def ranks(fakes: Path) -> Iterator[list[Rank]]:
     stop(made)
 
 
-class Link:
+class DirectTransfer:
     """Calls of both ends at once, and the shared memory in which they meet."""
 
     def __init__(self, pool: ThreadPoolExecutor) -> None:
         self.pool = pool
         self.size = int(binding.load(library()).jitc_segment_bytes(2))
-        self.fd = os.memfd_create("test-link")
+        self.fd = os.memfd_create("test-transfer")
         os.ftruncate(self.fd, self.size)
 
     def request(self, epoch: int) -> dict[str, Any]:
@@ -67,9 +67,9 @@ class Link:
 
 
 @pytest.fixture
-def link() -> Iterator[Link]:
+def transfer() -> Iterator[DirectTransfer]:
     with ThreadPoolExecutor(2) as pool:
-        made = Link(pool)
+        made = DirectTransfer(pool)
         yield made
         os.close(made.fd)
 
@@ -137,19 +137,21 @@ def expected(fakes: Path) -> list[str]:
     return contents
 
 
-def test_a_lost_rank_gets_its_blocks_from_its_peers_device(expected: list[str], ranks: list[Rank], link: Link) -> None:
+def test_a_lost_rank_gets_its_blocks_from_its_peers_device(
+    expected: list[str], ranks: list[Rank], transfer: DirectTransfer
+) -> None:
     first, second = lose_second(ranks)
     assert first["links"] and second["links"]
     assert [row["ordinal"] for row in second["missing"]] == [0] and second["missing"][0]["hash"]
-    sent, received = link.move(ranks, ends(ranks, second["missing"]))
+    sent, received = transfer.move(ranks, ends(ranks, second["missing"]))
     assert [(one["complete"], one["bytes"], one["message"]) for one in (sent, received)] == [(True, BLOCK, "")] * 2
     assert go_on(ranks) == expected
 
 
-def test_other_content_is_not_taken(expected: list[str], ranks: list[Rank], link: Link) -> None:
+def test_other_content_is_not_taken(expected: list[str], ranks: list[Rank], transfer: DirectTransfer) -> None:
     missing = lose_second(ranks)[1]["missing"]
     wrong = ends(ranks, missing, {0: "11" * 16})
-    sent, received = link.move(ranks, wrong)
+    sent, received = transfer.move(ranks, wrong)
     assert sent["complete"] and not received["complete"]
     assert "other content" in received["message"]
     through_host(ranks, ends(ranks, missing))
@@ -157,13 +159,13 @@ def test_other_content_is_not_taken(expected: list[str], ranks: list[Rank], link
 
 
 @pytest.mark.parametrize("rule", ["ncclSend:1+=3", "ncclRecv:1+=3", "ncclCommInitRankConfig:1+=2", "ncclWork:1+=6"])
-def test_a_link_that_fails_leaves_the_other_road(
-    rule: str, expected: list[str], ranks: list[Rank], link: Link, fakes: Path
+def test_a_transfer_that_fails_leaves_the_host_path(
+    rule: str, expected: list[str], ranks: list[Rank], transfer: DirectTransfer, fakes: Path
 ) -> None:
     missing = lose_second(ranks)[1]["missing"]
     blocks = ends(ranks, missing)
     fakes.write_text(rule)
-    replies = link.move(ranks, blocks)
+    replies = transfer.move(ranks, blocks)
     assert not any(one["complete"] for one in replies)
     assert any("NCCL: " in one["message"] for one in replies)
     fakes.write_text("")
@@ -171,37 +173,37 @@ def test_a_link_that_fails_leaves_the_other_road(
     assert go_on(ranks) == expected
 
 
-def test_a_newer_fence_ends_a_link(ranks: list[Rank], link: Link) -> None:
+def test_a_newer_fence_cancels_a_transfer(ranks: list[Rank], transfer: DirectTransfer) -> None:
     """The peer has died meanwhile: nobody will ever send."""
     _, received = ends(ranks, lose_second(ranks)[1]["missing"])
-    waiting = link.receive(ranks[1], received)
+    waiting = transfer.receive(ranks[1], received)
     # The segment has content once the end is there.
-    wait_for(lambda: os.pread(link.fd, link.size, 0) != bytes(link.size))
+    wait_for(lambda: os.pread(transfer.fd, transfer.size, 0) != bytes(transfer.size))
     ranks[1].command("Fence", epoch=2)
-    assert (waiting.result(30)["complete"], waiting.result()["message"]) == (False, "the link was cut")
-    late = ranks[1].command("Receive", blocks=received, **link.request(1))
-    assert late["message"] == "the link was cut"
+    assert (waiting.result(30)["complete"], waiting.result()["message"]) == (False, "the transfer was cancelled")
+    late = ranks[1].command("Receive", blocks=received, **transfer.request(1))
+    assert late["message"] == "the transfer was cancelled"
 
 
-def test_what_is_no_link_is_refused(ranks: list[Rank], link: Link) -> None:
+def test_what_is_no_transfer_is_refused(ranks: list[Rank], transfer: DirectTransfer) -> None:
     with pytest.raises(ExecutorError, match="Send needs a fenced session"):
-        ranks[0].command("Send", blocks=[], **link.request(0))
+        ranks[0].command("Send", blocks=[], **transfer.request(0))
     _, received = ends(ranks, lose_second(ranks)[1]["missing"])
-    nowhere = ranks[1].command("Receive", blocks=received, **link.request(1) | {"path": "/nowhere"})
+    nowhere = ranks[1].command("Receive", blocks=received, **transfer.request(1) | {"path": "/nowhere"})
     assert not nowhere["complete"] and "cannot open" in nowhere["message"]
-    small = ranks[1].command("Receive", blocks=received, **link.request(1) | {"path_bytes": 8})
+    small = ranks[1].command("Receive", blocks=received, **transfer.request(1) | {"path_bytes": 8})
     assert not small["complete"] and "too small" in small["message"]
-    strange = ranks[1].command("Receive", blocks=[{"address": 4096, "bytes": 8}], **link.request(1))
+    strange = ranks[1].command("Receive", blocks=[{"address": 4096, "bytes": 8}], **transfer.request(1))
     assert not strange["complete"] and "not allocated" in strange["message"]
 
 
-def test_the_software_device_has_no_links(monkeypatch: pytest.MonkeyPatch, link: Link) -> None:
+def test_the_software_device_has_no_direct_path(monkeypatch: pytest.MonkeyPatch, transfer: DirectTransfer) -> None:
     monkeypatch.delenv("JITC_TEST_DRIVER")
     ranks = start_two()
     try:
         first, second = lose_second(ranks)
         assert not first["links"] and not second["links"]
-        reply = ranks[1].command("Receive", blocks=[], **link.request(1))
+        reply = ranks[1].command("Receive", blocks=[], **transfer.request(1))
         assert not reply["complete"] and "through the host only" in reply["message"]
     finally:
         stop(ranks)

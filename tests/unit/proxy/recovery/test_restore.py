@@ -142,7 +142,7 @@ def test_one_device_that_cannot_is_enough_for_the_host(links: tuple[int, ...]) -
 
 
 @pytest.mark.parametrize("end", ["Send", "Receive"])
-def test_a_link_that_fails_costs_a_line_and_is_not_tried_again(end: str) -> None:
+def test_a_direct_transfer_that_fails_costs_a_line_and_is_not_tried_again(end: str) -> None:
     workers = Workers({2: [row(9001, 1, 1)]}, incomplete=(end,), links=(1, 2))
     transfers = transfers_of(workers)
     restore(workers, {2}, transfers).back(4)
@@ -155,7 +155,7 @@ def test_a_link_that_fails_costs_a_line_and_is_not_tried_again(end: str) -> None
     assert calls_after(workers, "BoundaryTable") == ["BoundaryTable", "Export", "Import"]
 
 
-def test_after_a_link_that_was_interrupted_the_next_attempt_takes_the_host() -> None:
+def test_after_a_direct_transfer_that_was_interrupted_the_next_attempt_takes_the_host() -> None:
     workers = Workers({2: [row(9001, 1, 1)]}, links=(1, 2))
     transfers = transfers_of(workers)
     workers.broken = ("Receive",)

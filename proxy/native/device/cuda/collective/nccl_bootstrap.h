@@ -6,7 +6,7 @@
 // so that an attempt that was given up (a fence between two runs of one epoch) cannot be mixed with the next.
 // Promises: a rank writes only its own slot (rank 0 also whom an id is for); nothing waits but sleep(). Words
 // are sequentially consistent: this is no hot path, and the order of what is published is what makes it
-// right. Called by: Communicator, LinkEnd.
+// right. Called by: Communicator, PeerEndpoint.
 #pragma once
 #include <array>
 #include <atomic>

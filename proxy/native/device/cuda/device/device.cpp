@@ -70,7 +70,7 @@ Device::Device(const BackendOptions& options, std::shared_ptr<Context> context,
       access_(context_, *memory_, state_, options.libraries.path("nvrtc")),
       families_({options_, issuer_, state_, *memory_, poller_, streams_, events_, segments, images}),
       injector_(issuer_, streams_, families_.collectives, options.libraries.path("nvrtc")),
-      links_(context_, *memory_, quiesce_, options.libraries.path("nccl")) {}
+      direct_path_(context_, *memory_, quiesce_, options.libraries.path("nccl")) {}
 
 Device::~Device() { fence(); }
 
@@ -241,8 +241,9 @@ void Device::hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) 
 
 void Device::poison_all(std::span<const MemoryRange> ranges) { access_.poison_all(ranges, *this); }
 
-bool Device::move_blocks(const Link& link, std::span<const MemoryRange> ranges, std::string& error) {
-  return links_.move_blocks(link, ranges, error);
+bool Device::move_blocks(const DirectTransfer& transfer, std::span<const MemoryRange> ranges,
+                         std::string& error) {
+  return direct_path_.move_blocks(transfer, ranges, error);
 }
 
 }  // namespace jitc::cuda

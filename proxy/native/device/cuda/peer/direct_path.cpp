@@ -1,12 +1,12 @@
-// See peer_links.h.
-#include "peer_links.h"
+// See direct_path.h.
+#include "direct_path.h"
 
 #include <algorithm>
 #include <future>
 #include <thread>
 
 #include "device/cuda/driver/error.h"
-#include "link_end.h"
+#include "peer_endpoint.h"
 
 namespace jitc::cuda {
 namespace {
@@ -19,7 +19,7 @@ struct Outcome {
 };
 
 /// error: why it cannot be, or empty.
-Outcome run(LinkEnd& end, const std::vector<MemoryRange>& ranges, std::string error,
+Outcome run(PeerEndpoint& end, const std::vector<MemoryRange>& ranges, std::string error,
             std::chrono::milliseconds rest) {
   try {
     end.open();
@@ -30,46 +30,48 @@ Outcome run(LinkEnd& end, const std::vector<MemoryRange>& ranges, std::string er
   } catch (const OpError& failure) {
     error = failure.message;
   } catch (const Abandoned&) {
-    error = "the link was cut";
+    error = "the transfer was cancelled";
   } catch (const std::exception& failure) {
     error = std::string("the worker failed: ") + failure.what();
   }
   return {false, end.give_up(rest), error};
 }
 
-/// By the link's limit, or some time after it was cut.
-bool comes_back(const std::future<Outcome>& done, const Link& link, std::chrono::milliseconds grace) {
+/// By the transfer's limit, or some time after it was cancelled.
+bool comes_back(const std::future<Outcome>& done, const DirectTransfer& transfer,
+                std::chrono::milliseconds grace) {
   const auto ready = [&](auto time) { return done.wait_for(time) == std::future_status::ready; };
-  const auto until = std::chrono::steady_clock::now() + link.limit;
-  while (!ready(kLook) && !link.cut())
+  const auto until = std::chrono::steady_clock::now() + transfer.limit;
+  while (!ready(kLook) && !transfer.cancelled())
     if (std::chrono::steady_clock::now() > until) break;
   return ready(grace);
 }
 
 }  // namespace
 
-bool PeerLinks::usable() const {
+bool DirectPath::usable() const {
   std::string error;
   return Nccl::open(nccl_path_, error) != nullptr;
 }
 
-bool PeerLinks::move_blocks(const Link& link, std::span<const MemoryRange> ranges, std::string& error) const {
+bool DirectPath::move_blocks(const DirectTransfer& transfer, std::span<const MemoryRange> ranges,
+                             std::string& error) const {
   const auto there = [this](const MemoryRange& one) { return memory_.contains(one.address, one.bytes); };
   const std::string refusal = std::ranges::all_of(ranges, there) ? "" : "a block is not allocated";
   const std::chrono::milliseconds rest = quiesce_.limit();
-  std::packaged_task<Outcome()> task([end = std::make_shared<LinkEnd>(context_, nccl_path_, link),
+  std::packaged_task<Outcome()> task([end = std::make_shared<PeerEndpoint>(context_, nccl_path_, transfer),
                                       blocks = std::vector(ranges.begin(), ranges.end()), refusal,
                                       rest] { return run(*end, blocks, refusal, rest); });
   auto done = task.get_future();
   std::thread thread(std::move(task));
   Outcome outcome{false, false, "NCCL does not come back"};
-  if (comes_back(done, link, 3 * rest)) {
+  if (comes_back(done, transfer, 3 * rest)) {
     thread.join();
     outcome = done.get();
   } else {
     thread.detach();
   }
-  if (!outcome.quiesced && !link.sends) quiesce_.give_up_process();
+  if (!outcome.quiesced && !transfer.sends) quiesce_.give_up_process();
   error = outcome.error;
   return outcome.moved;
 }

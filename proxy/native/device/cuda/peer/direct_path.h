@@ -15,15 +15,16 @@
 
 namespace jitc::cuda {
 
-class PeerLinks {
+class DirectPath {
  public:
-  PeerLinks(std::shared_ptr<Context> context, const Memory& memory, const Quiesce& quiesce,
-            std::string nccl_path)
+  DirectPath(std::shared_ptr<Context> context, const Memory& memory, const Quiesce& quiesce,
+             std::string nccl_path)
       : context_(std::move(context)), memory_(memory), quiesce_(quiesce), nccl_path_(std::move(nccl_path)) {}
   /// Whether NCCL is there.
   bool usable() const;
   /// As Backend::move_blocks.
-  bool move_blocks(const Link& link, std::span<const MemoryRange> ranges, std::string& error) const;
+  bool move_blocks(const DirectTransfer& transfer, std::span<const MemoryRange> ranges,
+                   std::string& error) const;
 
  private:
   const std::shared_ptr<Context> context_;

@@ -1,5 +1,5 @@
-// See link_end.h.
-#include "link_end.h"
+// See peer_endpoint.h.
+#include "peer_endpoint.h"
 
 #include <algorithm>
 #include <thread>
@@ -23,26 +23,26 @@ std::vector<MemoryRange> messages_of(std::span<const MemoryRange> ranges, uint64
   return messages;
 }
 
-LinkEnd::LinkEnd(std::shared_ptr<Context> context, std::string nccl_path, Link link)
+PeerEndpoint::PeerEndpoint(std::shared_ptr<Context> context, std::string nccl_path, DirectTransfer transfer)
     : context_(std::move(context)),
       nccl_path_(std::move(nccl_path)),
-      link_(std::move(link)),
-      until_(Clock::now() + link_.limit),
+      transfer_(std::move(transfer)),
+      until_(Clock::now() + transfer_.limit),
       bootstrap_(2, static_cast<uint32_t>(rank())) {}
 
-LinkEnd::~LinkEnd() {
+PeerEndpoint::~PeerEndpoint() {
   if (!stream_) return;
   context_->bind();
   context_->driver().cuStreamDestroy(stream_);
 }
 
-void LinkEnd::open() {
+void PeerEndpoint::open() {
   std::string error;
-  if (!bootstrap_.map(link_.path, link_.path_bytes, error)) refuse_value(error);
+  if (!bootstrap_.map(transfer_.path, transfer_.path_bytes, error)) refuse_value(error);
   met_ = true;
 }
 
-void LinkEnd::move(std::span<const MemoryRange> ranges) {
+void PeerEndpoint::move(std::span<const MemoryRange> ranges) {
   std::string error;
   nccl_ = Nccl::open(nccl_path_, error);
   if (!nccl_) refuse(kNotSupported, "no-nccl", error);
@@ -61,13 +61,13 @@ void LinkEnd::move(std::span<const MemoryRange> ranges) {
   take_leave();
 }
 
-void LinkEnd::check_going() const {
-  if (Clock::now() > until_) refuse(kUnknown, "link", "the blocks are not there in time over NCCL");
-  if (bootstrap_.refused()) refuse(kUnknown, "link", "the other end of the link has given up");
-  if (link_.cut()) throw Abandoned{};
+void PeerEndpoint::check_going() const {
+  if (Clock::now() > until_) refuse(kUnknown, "transfer", "the blocks are not there in time over NCCL");
+  if (bootstrap_.refused()) refuse(kUnknown, "transfer", "the other end of the transfer has given up");
+  if (transfer_.cancelled()) throw Abandoned{};
 }
 
-NcclUniqueId LinkEnd::meet() {
+NcclUniqueId PeerEndpoint::meet() {
   const uint64_t token = NcclBootstrap::fresh_token();
   bootstrap_.arrive(token);
   NcclUniqueId id;
@@ -75,32 +75,32 @@ NcclUniqueId LinkEnd::meet() {
   for (;;) {
     const uint32_t seen = bootstrap_.doorbell();
     const auto present = bootstrap_.present();
-    if (link_.sends && present && !bootstrap_.refused()) {
+    if (transfer_.sends && present && !bootstrap_.refused()) {
       finish(nccl_->get_unique_id(&id));
       bootstrap_.publish(id, *present);
       return id;
     }
-    if (!link_.sends && bootstrap_.read(token, id, tokens)) return id;
+    if (!transfer_.sends && bootstrap_.read(token, id, tokens)) return id;
     check_going();
     bootstrap_.sleep(seen, kLook);
   }
 }
 
-void LinkEnd::connect(const NcclUniqueId& id) {
+void PeerEndpoint::connect(const NcclUniqueId& id) {
   NcclConfig config;
   config.blocking = 0;
   const int result = nccl_->init_rank(&comm_, 2, id, rank(), &config);
   finish(!comm_ && !unhealthy(result) ? kNcclInternalError : result);
 }
 
-int LinkEnd::call(const MemoryRange& message) {
+int PeerEndpoint::call(const MemoryRange& message) {
   void* const place = reinterpret_cast<void*>(message.address);
   const auto stream = reinterpret_cast<NcclStream>(stream_);
-  return link_.sends ? nccl_->send(place, message.bytes, kBytes, 1, comm_, stream)
-                     : nccl_->receive(place, message.bytes, kBytes, 0, comm_, stream);
+  return transfer_.sends ? nccl_->send(place, message.bytes, kBytes, 1, comm_, stream)
+                         : nccl_->receive(place, message.bytes, kBytes, 0, comm_, stream);
 }
 
-void LinkEnd::put_on_stream(std::span<const MemoryRange> messages) {
+void PeerEndpoint::put_on_stream(std::span<const MemoryRange> messages) {
   int first = nccl_->group_start();
   finish(first);
   for (const MemoryRange& message : messages) {
@@ -111,14 +111,14 @@ void LinkEnd::put_on_stream(std::span<const MemoryRange> messages) {
   finish(unhealthy(first) ? first : ended);
 }
 
-int LinkEnd::async_error() {
+int PeerEndpoint::async_error() {
   int state = kNcclSuccess;
   const int result = nccl_->async_error(comm_, &state);
   return result == kNcclSuccess ? state : result;
 }
 
 /// Waits while NCCL is at it. Throws for a result that is not healthy.
-void LinkEnd::finish(int result) {
+void PeerEndpoint::finish(int result) {
   while (result == kNcclInProgress) {
     check_going();
     std::this_thread::sleep_for(kPoll);
@@ -127,7 +127,7 @@ void LinkEnd::finish(int result) {
   refuse_nccl(*nccl_, result, comm_);
 }
 
-void LinkEnd::wait_through() {
+void PeerEndpoint::wait_through() {
   const Driver& driver = context_->driver();
   abi::CUresult status;
   while ((status = driver.cuStreamQuery(stream_)) == kNotReady) {
@@ -140,13 +140,13 @@ void LinkEnd::wait_through() {
 }
 
 /// The sender's stream can be through before the network is: finalizing waits for it.
-void LinkEnd::take_leave() {
+void PeerEndpoint::take_leave() {
   finish(nccl_->finalize(comm_));
   finish(async_error());
   nccl_->destroy(std::exchange(comm_, nullptr));
 }
 
-bool LinkEnd::give_up(std::chrono::milliseconds rest) {
+bool PeerEndpoint::give_up(std::chrono::milliseconds rest) {
   if (met_) bootstrap_.refuse();
   if (comm_) nccl_->abort(std::exchange(comm_, nullptr));
   if (!stream_) return true;

@@ -1,14 +1,13 @@
-// One end of a link: a communicator of two ranks that lives for one transfer of blocks between the devices of
-// two workers.
+// One end of a direct transfer: a communicator of two ranks that lives for one transfer of blocks between the
+// devices of two workers.
 //
 // The ends find each other in a shared segment (nccl_bootstrap.h), make NCCL's communicator, put all blocks
 // on a stream of their own as sends or receives in groups, and wait until the stream is through. The
-// communicator does not block, so every wait sees the time limit, an end that has refused, and that nobody
-// wants the transfer any more. NCCL's own error counts too; two workers on one GPU without an NCCL_HOSTID are
-// one.
+// communicator does not block, so every wait sees the time limit, an end that has refused, and that the
+// transfer was cancelled. NCCL's own error counts too; two workers on one GPU without an NCCL_HOSTID are one.
 //
 // Promise: one thread at a time is inside NCCL; an end that fails says so to the other one before anything
-// else. Called by: PeerLinks, in a thread of its own.
+// else. Called by: DirectPath, in a thread of its own.
 #pragma once
 #include <chrono>
 #include <memory>
@@ -26,12 +25,12 @@ namespace jitc::cuda {
 /// Ranges as messages of at most so many bytes. Both ends cut alike: they have ranges of the same sizes.
 std::vector<MemoryRange> messages_of(std::span<const MemoryRange> ranges, uint64_t most);
 
-class LinkEnd {
+class PeerEndpoint {
  public:
-  LinkEnd(std::shared_ptr<Context> context, std::string nccl_path, Link link);
-  ~LinkEnd();
-  LinkEnd(const LinkEnd&) = delete;
-  LinkEnd& operator=(const LinkEnd&) = delete;
+  PeerEndpoint(std::shared_ptr<Context> context, std::string nccl_path, DirectTransfer transfer);
+  ~PeerEndpoint();
+  PeerEndpoint(const PeerEndpoint&) = delete;
+  PeerEndpoint& operator=(const PeerEndpoint&) = delete;
 
   /// Opens the segment. Throws OpError, as all that follow.
   void open();
@@ -46,7 +45,7 @@ class LinkEnd {
   static constexpr uint64_t kPiece = 256u << 20;  // largest message
   static constexpr size_t kGroup = 512;           // messages of a group
 
-  int rank() const { return link_.sends ? 0 : 1; }
+  int rank() const { return transfer_.sends ? 0 : 1; }
   void check_going() const;
   NcclUniqueId meet();
   void connect(const NcclUniqueId& id);
@@ -59,7 +58,7 @@ class LinkEnd {
 
   const std::shared_ptr<Context> context_;
   const std::string nccl_path_;
-  const Link link_;
+  const DirectTransfer transfer_;
   const Clock::time_point until_;
   NcclBootstrap bootstrap_;
   bool met_ = false;  // the segment is there

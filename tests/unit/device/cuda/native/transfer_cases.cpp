@@ -7,7 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "device/cuda/peer/link_end.h"
+#include "device/cuda/peer/peer_endpoint.h"
 #include "harness.h"
 #include "ranks.h"
 
@@ -24,15 +24,15 @@ class End : public Session {
 
   /// The reason of a failure, empty when the blocks have moved.
   std::string move(const std::vector<MemoryRange>& blocks, std::chrono::milliseconds limit = kLong) {
-    Link link{sends_, {}, 0, limit, [this] { return cut.load(); }};
+    DirectTransfer transfer{sends_, {}, 0, limit, [this] { return cancelled.load(); }};
     std::string error;
     const CommunicatorSegment segment = segments_.join(unique_id(1), 2, 0);
-    link.path = segment.path;
-    link.path_bytes = segment.bytes;
+    transfer.path = segment.path;
+    transfer.path_bytes = segment.bytes;
     backend->fence();
-    return backend->move_blocks(link, blocks, error) ? "" : error;
+    return backend->move_blocks(transfer, blocks, error) ? "" : error;
   }
-  std::atomic<bool> cut{false};
+  std::atomic<bool> cancelled{false};
 
  private:
   static Options on_its_host(int rank, const Options& wanted) {
@@ -46,16 +46,16 @@ class End : public Session {
 bool says(const std::string& text, const char* words) { return text.find(words) != std::string::npos; }
 }  // namespace
 
-CASE(link_messages_are_cut_alike) {
+CASE(transfer_messages_are_cut_alike) {
   const std::vector<MemoryRange> ranges{{1000, 0}, {2000, 10}, {3000, 11}, {4000, 25}};
   std::vector<std::pair<uint64_t, uint64_t>> cut;
   for (const auto& [address, bytes] : cuda::messages_of(ranges, 10)) cut.push_back({address, bytes});
   const std::vector<std::pair<uint64_t, uint64_t>> expected{{2000, 10}, {3000, 10}, {3010, 1},
                                                             {4000, 10}, {4010, 10}, {4020, 5}};
-  CHECK(cut == expected);
+  CHECK(cancelled == expected);
 }
 
-CASE(link_blocks_move_and_nothing_else) {
+CASE(transfer_blocks_move_and_nothing_else) {
   Segments segments;
   segments.make(unique_id(1));
   run_ranks(2, [&](int rank) {
@@ -82,7 +82,7 @@ CASE(link_blocks_move_and_nothing_else) {
   });
 }
 
-CASE(link_of_large_blocks) {
+CASE(transfer_of_large_blocks) {
   Segments segments;
   segments.make(unique_id(1));
   run_ranks(2, [&](int rank) {
@@ -96,7 +96,7 @@ CASE(link_of_large_blocks) {
   });
 }
 
-CASE(link_two_workers_of_one_host_on_a_gpu_are_refused) {
+CASE(transfer_two_workers_of_one_host_on_a_gpu_are_refused) {
   Segments segments;
   segments.make(unique_id(1));
   run_ranks(2, [&](int rank) {
@@ -107,7 +107,7 @@ CASE(link_two_workers_of_one_host_on_a_gpu_are_refused) {
   });
 }
 
-CASE(link_an_end_without_the_block_tells_the_other) {
+CASE(transfer_an_end_without_the_block_tells_the_other) {
   for (const int wrong : {0, 1}) {
     Segments segments;
     segments.make(unique_id(1));
@@ -120,20 +120,20 @@ CASE(link_an_end_without_the_block_tells_the_other) {
   }
 }
 
-CASE(link_an_end_without_nccl_tells_the_other) {
+CASE(transfer_an_end_without_nccl_tells_the_other) {
   Segments segments;
   segments.make(unique_id(1));
   run_ranks(2, [&](int rank) {
     Options options;
     if (rank != kSender) options.nccl = "/nowhere/libnccl.so.2";
     End s(segments, rank, options);
-    CHECK_EQUAL(s.backend->links(), rank == kSender);
+    CHECK_EQUAL(s.backend->has_direct_path(), rank == kSender);
     const std::string why = s.move({{s.allocate(4096), 4096}});
     CHECK(says(why, rank == kSender ? "given up" : "cannot be opened"));
   });
 }
 
-CASE(link_a_call_that_fails_ends_both) {
+CASE(transfer_a_call_that_fails_ends_both) {
   for (const char* const rule : {"ncclSend:1=3", "ncclRecv:2=3", "ncclCommInitRankConfig:1=2"}) {
     prepare_failures();
     ask_for_failures(rule);
@@ -148,7 +148,7 @@ CASE(link_a_call_that_fails_ends_both) {
   }
 }
 
-CASE(link_an_error_while_bytes_move_ends_both) {
+CASE(transfer_an_error_while_bytes_move_ends_both) {
   prepare_failures();
   ask_for_failures("ncclWork:1=6");
   Segments segments;
@@ -160,7 +160,7 @@ CASE(link_an_error_while_bytes_move_ends_both) {
   });
 }
 
-CASE(link_work_that_hangs_ends_with_the_limit) {
+CASE(transfer_work_that_hangs_ends_with_the_limit) {
   prepare_failures();
   ask_for_failures("ncclWork:1=hang");
   Segments segments;
@@ -174,26 +174,26 @@ CASE(link_work_that_hangs_ends_with_the_limit) {
   });
 }
 
-CASE(link_that_nobody_wants_any_more_is_cut) {
+CASE(transfer_that_nobody_wants_any_more_is_cancelled) {
   Segments segments;
   segments.make(unique_id(1));
   End s(segments, kSender);
-  s.cut = true;
-  CHECK_EQUAL(s.move({{s.allocate(4096), 4096}}), "the link was cut");  // the other end never comes
+  s.cancelled = true;
+  CHECK_EQUAL(s.move({{s.allocate(4096), 4096}}), "the transfer was cancelled");  // the other end never comes
 }
 
-CASE(link_without_a_segment) {
+CASE(transfer_without_a_segment) {
   Segments segments;
   End s(segments, kSender);
-  Link link{true, "/nowhere/segment", 4096, kLong, [] { return false; }};
+  DirectTransfer transfer{true, "/nowhere/segment", 4096, kLong, [] { return false; }};
   std::string error;
   s.backend->fence();
-  CHECK(!s.backend->move_blocks(link, {}, error));
+  CHECK(!s.backend->move_blocks(transfer, {}, error));
   CHECK(says(error, "cannot open the communicator's segment"));
 }
 
 /// The sender's blocks are only read, so it can go on beside what hangs. The receiver's may still be written.
-CASE(link_abort_that_hangs_costs_the_receiver_its_process) {
+CASE(transfer_abort_that_hangs_costs_the_receiver_its_process) {
   prepare_failures();
   ask_for_failures("ncclRecv:1=3,ncclCommAbort:1=hang");
   Segments segments;
