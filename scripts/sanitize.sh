@@ -35,7 +35,7 @@ tests() {  # NAME SANITIZERS RUNTIME
   JITC_TEST_INTERPOSE=$built/libjitc_interpose_fake.so LD_PRELOAD=$runtime \
     $python -m pytest -q -o timeout=1800 --deselect tests/unit/interpose/api/test_spec.py \
     --deselect tests/unit/interpose/api/test_real_libraries.py tests/unit/interpose/api
-  echo "== $1: client runtime, transport"
+  echo "== $1: session layer, transport"
   JITC_TEST_LIBRARIES=$built JITC_TEST_PRELOAD=$runtime $python -m pytest -q -o timeout=1800 tests/unit/interpose/session
   JITC_TEST_LIBRARIES=$built LD_PRELOAD=$runtime $python -m pytest -q -o timeout=1800 tests/unit/interpose/transport
 }

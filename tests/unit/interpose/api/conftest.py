@@ -1,4 +1,4 @@
-"""Fixtures ``cuda`` and ``gpu``: the API layer over a recording runtime, of kind software and of kind cuda.
+"""Fixtures ``cuda`` and ``gpu``: the API layer over a recording session layer, of kind software and of kind cuda.
 
 Each is one process-wide library, so every test starts by dropping what was recorded before. The second is a
 copy of the file: the loader takes it for another library, with tables of its own. ``fresh`` is another copy, of one
@@ -49,7 +49,7 @@ def _gpu(pinned_memory: int, tmp_path_factory: pytest.TempPathFactory) -> Cuda:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JITC_FAKE_KIND", "cuda")
         library = Cuda(copy)
-        library.open_sessions()  # the runtime looks at its environment now
+        library.open_sessions()  # the session layer looks at its environment now
     return library
 
 

@@ -51,7 +51,7 @@ Bytes next() {
 
 }  // namespace
 
-bool fake_dnn::answer(const Bytes& record, runtime::Result& out) {
+bool fake_dnn::answer(const Bytes& record, session::Result& out) {
   switch (static_cast<ops::OpId>(reinterpret_cast<const ops::OpHeader*>(record.data())->op)) {
     case ops::OpId::dnn_ask:
     case ops::OpId::dnn_try:

@@ -9,7 +9,7 @@
 namespace {
 
 using namespace jitc;
-using runtime::Result;
+using session::Result;
 using Record = std::vector<std::byte>;
 using Hash = std::array<uint8_t, 16>;
 

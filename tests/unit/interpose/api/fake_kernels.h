@@ -1,4 +1,4 @@
-// What the fake runtime answers about module images, kernels, variables and graphs: told by the test.
+// What the fake session layer answers about module images, kernels, variables and graphs: told by the test.
 #pragma once
 #include <map>
 #include <string>
@@ -10,5 +10,5 @@ class FakeKernels {
  public:
   using Memory = std::map<uint64_t, std::vector<std::byte>>;
   /// The answer to an op of these families; false: the op is of another kind.
-  bool answer(const std::vector<std::byte>& record, Memory& memory, jitc::runtime::Result& out);
+  bool answer(const std::vector<std::byte>& record, Memory& memory, jitc::session::Result& out);
 };

@@ -1,4 +1,4 @@
-// The runtime's interface without a service: records what the API layer submits, and carries out enough
+// The session layer's interface without a service: records what the API layer submits, and carries out enough
 // of it (memory, results) to answer. Driven by the jitc_fake_* functions from pytest.
 //
 // Linked with the API layer into libjitc_interpose_fake.so; never shipped.
@@ -21,8 +21,8 @@
 namespace {
 
 using namespace jitc;
-using runtime::GpuInfo;
-using runtime::Result;
+using session::GpuInfo;
+using session::Result;
 
 constexpr uint64_t kBase = 0x200000000000, kBytes = uint64_t{1} << 38, kMemory = 1u << 30;
 constexpr uint64_t kPinnedBase = 0x380000000000, kPinnedBytes = 8u << 20;
@@ -44,14 +44,14 @@ Controls& controls() {
 struct Later {
   std::vector<std::byte> record;
   bool wait;
-  runtime::Session::Receiver receiver;
+  session::Session::Receiver receiver;
   void* context;
 };
 
-class FakeSession final : public runtime::Session {
+class FakeSession final : public session::Session {
  public:
   explicit FakeSession(uint32_t gpu) : gpu_(gpu) {
-    // Of GPU 1 only, so that both roads can be taken.
+    // Of GPU 1 only, so that both paths can be taken.
     const char* const path = std::getenv("JITC_FAKE_PINNED");
     const char* const kind = std::getenv("JITC_FAKE_KIND");
     const uint64_t base = kPinnedBase + (kind ? kPinnedBytes : 0);  // both kinds may be in one process
@@ -70,7 +70,7 @@ class FakeSession final : public runtime::Session {
   uint32_t gpu() const override { return gpu_; }
   uint64_t address_base() const override { return kBase + gpu_ * kBytes; }
   uint64_t address_bytes() const override { return kBytes; }
-  const runtime::PinnedRegion& pinned() const override { return pinned_; }
+  const session::PinnedRegion& pinned() const override { return pinned_; }
 
  protected:
   uint64_t append(ops::OpHeader* op, size_t size, std::span<const std::byte> payload, bool wait,
@@ -231,7 +231,7 @@ class FakeSession final : public runtime::Session {
   }
 
   uint32_t gpu_;
-  runtime::PinnedRegion pinned_;
+  session::PinnedRegion pinned_;
   mutable std::recursive_mutex mutex_;
   uint64_t sequence_ = 0;
   std::atomic<uint64_t> executed_{0};
@@ -258,7 +258,7 @@ std::map<int32_t, int32_t> attributes(uint32_t gpu) {
           {97, 232448},    {120, 1}};
 }
 
-class FakeNode final : public runtime::Node {
+class FakeNode final : public session::Node {
  public:
   FakeNode() {
     const char* count = std::getenv("JITC_FAKE_GPUS");
@@ -280,20 +280,20 @@ class FakeNode final : public runtime::Node {
     }
   }
   const std::vector<GpuInfo>& gpus() override { return gpus_; }
-  runtime::Session* session(uint32_t gpu, bool create, uint32_t* error) override {
+  session::Session* session(uint32_t gpu, bool create, uint32_t* error) override {
     if (gpu >= gpus_.size()) return *error = 101, nullptr;
     if (sessions_[gpu] || !create) return sessions_[gpu];
     auto* session = new FakeSession(gpu);
-    const std::lock_guard lock(runtime::Steps::instance().mutex);
-    runtime::Steps::instance().enter(*session);
+    const std::lock_guard lock(session::Steps::instance().mutex);
+    session::Steps::instance().enter(*session);
     return sessions_[gpu] = session;
   }
-  runtime::Session* owner(uint64_t address) override {
+  session::Session* owner(uint64_t address) override {
     const uint64_t slot = (address - kBase) / kBytes;
     return address >= kBase && slot < sessions_.size() ? sessions_[slot] : nullptr;
   }
-  std::vector<runtime::Session*> sessions() override {
-    std::vector<runtime::Session*> out;
+  std::vector<session::Session*> sessions() override {
+    std::vector<session::Session*> out;
     for (auto* session : sessions_)
       if (session) out.push_back(session);
     return out;
@@ -309,14 +309,14 @@ thread_local int phase = 0;
 
 }  // namespace
 
-namespace jitc::runtime {
+namespace jitc::session {
 Node& Node::instance() {
   static auto& node = *new FakeNode;
   return node;
 }
 void set_phase(ops::Phase to) { phase = static_cast<int>(to); }
 void set_phase_source(int (*source)()) { phase = source ? source() : 0; }
-}  // namespace jitc::runtime
+}  // namespace jitc::session
 
 /// Moves what was recorded since the last call into out; returns the bytes, or the need when out is too
 /// small.

@@ -1,4 +1,4 @@
-"""The API layer over a recording runtime (``fake_runtime.cpp``), called through ctypes."""
+"""The API layer over a recording session layer (``fake_session.cpp``), called through ctypes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEADER = struct.Struct("<IHHQQ")
 
 
 def fake_library() -> Path:
-    """The newest build of the API layer with the recording runtime; JITC_TEST_INTERPOSE names another."""
+    """The newest build of the API layer with the recording session layer; JITC_TEST_INTERPOSE names another."""
     if named := os.environ.get("JITC_TEST_INTERPOSE"):
         return Path(named)
     built = sorted(ROOT.glob("build/*/tests/libjitc_interpose_fake.so"), key=lambda path: path.stat().st_mtime)
@@ -32,7 +32,7 @@ TOKEN = b"f" * 32
 
 
 def pinned_file(size: int = PINNED_BYTES, token: bytes = TOKEN, seals: int = fcntl.F_SEAL_SHRINK) -> int:
-    """Memory to share, as the service makes it for fake_runtime.cpp; its descriptor."""
+    """Memory to share, as the service makes it for fake_session.cpp; its descriptor."""
     fd = os.memfd_create("test-pinned", os.MFD_ALLOW_SEALING)
     os.ftruncate(fd, size)
     os.pwrite(fd, token, 0)

@@ -1,4 +1,4 @@
-"""What a compiled CUDA program registers, and what the fake runtime is to know of it."""
+"""What a compiled CUDA program registers, and what the fake session layer is to know of it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A fake service per test, and client programs in processes of their own.
 
-The runtime keeps one session per GPU for the life of its process, so each test that opens one runs its client
-in a child process: a program text over the names of runtime_binding.py. The service stays in the test.
+The session layer keeps one session per GPU for the life of its process, so each test that opens one runs its client
+in a child process: a program text over the names of session_binding.py. The service stays in the test.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from fake_node import Node  # noqa: E402
 _PRELUDE = f"""
 import os, sys, threading
 sys.path[:0] = [{str(HERE.parents[2])!r}, {str(HERE)!r}]
-from runtime_binding import *
+from session_binding import *
 from toolkit.waiting import until
 def told(text):
     print(text, flush=True)

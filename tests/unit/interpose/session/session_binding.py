@@ -1,4 +1,4 @@
-"""The client runtime through ctypes (build/tests/libjitc_runtime_test.so); once per process."""
+"""The session layer through ctypes (build/tests/libjitc_session_test.so); once per process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HEARD = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_void_p
 
 @cache
 def library() -> ctypes.CDLL:
-    loaded = ctypes.CDLL(str(LIBRARIES / "libjitc_runtime_test.so"))
+    loaded = ctypes.CDLL(str(LIBRARIES / "libjitc_session_test.so"))
     handle, u64, u32, size = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_size_t
     text, numbers = ctypes.c_char_p, ctypes.POINTER(ctypes.c_double)
     for name, result, arguments in (

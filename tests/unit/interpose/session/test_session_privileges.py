@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from runtime_binding import TRANSPORT
+from session_binding import TRANSPORT
 
 ROOT = Path(__file__).parents[4]
 NOBODY = 65534

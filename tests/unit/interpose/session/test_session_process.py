@@ -134,15 +134,15 @@ assert (before[0] + 1, before[1] + 3) == (len(os.listdir("/proc/self/task")), le
 
 @pytest.mark.skipif("JITC_TEST_PRELOAD" in os.environ, reason="the sanitizer has a thread of its own")
 def test_missing_transport_is_named(folder: Path) -> None:
-    """The runtime alone in a folder, without the transport beside it or on the loader's path."""
+    """The session layer alone in a folder, without the transport beside it or on the loader's path."""
     from shutil import copy
 
-    import runtime_binding as binding
+    import session_binding as binding
 
-    copy(binding.LIBRARIES / "libjitc_runtime_test.so", folder)
+    copy(binding.LIBRARIES / "libjitc_session_test.so", folder)
     program = f"""
 import ctypes, os
-library = ctypes.CDLL({str(folder / "libjitc_runtime_test.so")!r})
+library = ctypes.CDLL({str(folder / "libjitc_session_test.so")!r})
 print(library.rt_gpus())
 """
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)

@@ -11,7 +11,7 @@ from typing import Any
 import grpc
 import pytest
 from fake_node import Node, Record, completion
-from runtime_binding import LIBRARIES, TRANSPORT
+from session_binding import LIBRARIES, TRANSPORT
 
 Start = Callable[..., Any]
 OPEN = """

@@ -141,7 +141,7 @@ def test_defect_in_a_recovery_ends_its_job_alone(service: Service, monkeypatch: 
     with pytest.raises(grpc.RpcError, match="jitc has a defect \\(KeyError") as told:  # when it looks for its worker
         guilty.call("get")
     call: Any = told.value
-    assert call.code() == grpc.StatusCode.FAILED_PRECONDITION  # error 46: test_runtime_refusals.py
+    assert call.code() == grpc.StatusCode.FAILED_PRECONDITION  # error 46: test_session_refusals.py
     found = sorted(outcomes(service, 2))
     assert found[0].startswith("given up: jitc has a defect")
     assert found[1] == "recovered"

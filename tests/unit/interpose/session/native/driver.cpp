@@ -1,4 +1,4 @@
-// C functions over runtime::Node and runtime::Session, called by the tests through ctypes.
+// C functions over session::Node and session::Session, called by the tests through ctypes.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -11,8 +11,8 @@
 namespace {
 
 using namespace jitc;
-using runtime::Node;
-using runtime::Session;
+using session::Node;
+using session::Session;
 
 #define TEST_API extern "C" __attribute__((visibility("default")))
 
@@ -63,9 +63,9 @@ TEST_API void* rt_session(uint32_t gpu, int create, uint32_t* error) {
 TEST_API int rt_session_count() { return static_cast<int>(Node::instance().sessions().size()); }
 TEST_API void* rt_owner(uint64_t address) { return Node::instance().owner(address); }
 TEST_API int rt_forked() { return Node::instance().forked(); }
-TEST_API void rt_set_phase_source(int (*source)()) { runtime::set_phase_source(source); }
-TEST_API void rt_set_phase(uint32_t phase) { runtime::set_phase(static_cast<ops::Phase>(phase)); }
-TEST_API const char* rt_last_message() { return runtime::last_message(); }
+TEST_API void rt_set_phase_source(int (*source)()) { session::set_phase_source(source); }
+TEST_API void rt_set_phase(uint32_t phase) { session::set_phase(static_cast<ops::Phase>(phase)); }
+TEST_API const char* rt_last_message() { return session::last_message(); }
 
 TEST_API uint64_t rt_submit(void* handle, uint64_t stream, const void* data, size_t size) {
   auto op = on_stream<ops::CopyH2d>(stream);
@@ -82,7 +82,7 @@ TEST_API uint64_t rt_receive(void* handle, uint64_t stream, uint64_t tag, Heard 
 }
 TEST_API uint32_t rt_call(void* handle, uint64_t stream, const void* data, size_t size, void* out,
                           size_t capacity, size_t* got) {
-  const runtime::Result result =
+  const session::Result result =
       session(handle)->call(on_stream<ops::OperatorQuery>(stream), bytes(data, size));
   *got = result.payload.size();
   if (!result.payload.empty())

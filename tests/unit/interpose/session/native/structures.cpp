@@ -15,7 +15,7 @@ struct Number {
   void carry(const Number& from) { number.store(from.number.load()); }
   bool forgotten() const { return number.load() == 0; }
 };
-using Table = jitc::runtime::LookupTable<Number>;
+using Table = jitc::session::LookupTable<Number>;
 
 constexpr uint64_t kKeys = 20000, kFactor = 1000;
 
