@@ -1,4 +1,4 @@
-// The back end's side of the waist: executes device ops on one virtual GPU (one session).
+// What the executor has below it: a back end executes device ops on one virtual GPU (one session).
 //
 // The core (journal, dispatcher, boundaries, recovery) calls it from one dispatcher thread; the back
 // end calls the sink from any thread. Implementations: software/ (host memory), cuda/ (an NVIDIA GPU).
@@ -196,8 +196,8 @@ class Backend {
   /// Takes the next op in sequence order; returns at once (queues it on its stream). The record stays
   /// valid and unchanged until idle() or fence(). Operands are not trusted: a bad handle, address or
   /// size gives a result or fault with the CUDA error, never a crash. Ops that wait give a result;
-  /// others give a fault when they fail. Ops that make a resource and wait are answered in place, that is
-  /// before enqueue returns (allocate out of memory: result 2); communicators alone are not.
+  /// others give a fault when they fail. Ops that make a resource and wait complete synchronously, that is
+  /// before enqueue returns (allocate out of memory: result 2); communicators alone do not.
   virtual void enqueue(const ops::OpHeader& op) = 0;
   /// Nothing more is there to enqueue for now: what has been put off (marks of progress) is due.
   virtual void flush() {}

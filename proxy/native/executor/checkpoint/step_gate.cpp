@@ -162,7 +162,7 @@ bool StepGate::wait_for_group(uint64_t step) {
   const PhaseTime time(shared_.times.gather);
   const auto started = std::chrono::steady_clock::now();
   for (;;) {
-    const uint32_t seen = shared_.board.bell();
+    const uint32_t seen = shared_.board.doorbell();
     std::vector<uint32_t> peers;
     {
       const std::lock_guard lock(shared_.life.mutex);

@@ -56,7 +56,7 @@ void Dispatcher::run_ops() {
   while (shared_.runs()) {
     if (!to_.backpressure.wait_until_read()) return;
     if (shared_.journal_full) to_.checkpoints.drop_journal();
-    if (!to_.boundaries.holds()) to_.replay.release_memory_after_past();
+    if (!to_.boundaries.holds()) to_.replay.release_memory_after_replay();
     uint64_t position = shared_.at.cursor;
     const RecordHeader* const record = shared_.journal.at(position);
     if (!record) return shared_.backend->flush();

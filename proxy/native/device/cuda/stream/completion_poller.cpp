@@ -192,7 +192,7 @@ void CompletionPoller::open() {
 // -- the thread ----------------------------------------------------------------------------------------
 
 void CompletionPoller::loop() {
-  pthread_setname_np(pthread_self(), "jitc-completer");
+  pthread_setname_np(pthread_self(), "jitc-poller");
   prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);  // naps are as short as they say
   Lock lock(mutex_);
   uint32_t rounds = 0;

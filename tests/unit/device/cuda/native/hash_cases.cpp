@@ -1,4 +1,4 @@
-// Hashing device memory by the device: launches, what they are given, and the road without a kernel.
+// Hashing device memory by the device: launches, what they are given, and the path without a kernel.
 #include <cstring>
 #include <thread>
 
