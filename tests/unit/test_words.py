@@ -36,6 +36,7 @@ WITHDRAWN = {
     r"past_end_|awaiting_past_": "replay_end_, waits_",
     r"place_nowhere|come_to_rest": "no-op, quiesce",
     r"happenings?|unwell": "event, unhealthy",
+    r"hold_at_?|hold_reached_|take_hold": "park_after, take_park_due",
 }
 
 

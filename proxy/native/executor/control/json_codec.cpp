@@ -216,7 +216,7 @@ const std::map<std::string, Command>& commands() {
       {"SetPolicy", [](Session& s, const Json& r) { return s.set_policy(policy(r)), Json::object(); }},
       {"Validate",
        [](Session& s, const Json& r) { return Json{{"standing", !s.validate(get<uint64_t>(r, "step"))}}; }},
-      {"Hold", [](Session& s, const Json& r) { return s.hold_after(boundary(r)), Json::object(); }},
+      {"Hold", [](Session& s, const Json& r) { return s.stop_after(boundary(r)), Json::object(); }},
       {"Tell",
        [](Session& s, const Json& r) { return s.notice(get<std::string>(r, "text")), Json::object(); }},
       {"Arm", [](Session& s, const Json& r) { return s.arm(fault(r)), Json::object(); }},

@@ -51,7 +51,7 @@ class Session final : public ExecutionSink, public CommunicatorSegments {
   /// stands still or is about to, for another validation or a recovery; ask again when it has gone on.
   bool validate(uint64_t step);
   /// After this boundary, before anything else runs, the session stops (fault "replica-divergence").
-  void hold_after(uint64_t boundary);
+  void stop_after(uint64_t boundary);
   /// A line for the user, in the program's output.
   void notice(const std::string& text) { shared_.notice(text); }
   void arm(const Fault& fault);
