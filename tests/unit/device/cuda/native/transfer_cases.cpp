@@ -52,7 +52,7 @@ CASE(transfer_messages_are_cut_alike) {
   for (const auto& [address, bytes] : cuda::messages_of(ranges, 10)) cut.push_back({address, bytes});
   const std::vector<std::pair<uint64_t, uint64_t>> expected{{2000, 10}, {3000, 10}, {3010, 1},
                                                             {4000, 10}, {4010, 10}, {4020, 5}};
-  CHECK(cancelled == expected);
+  CHECK(cut == expected);
 }
 
 CASE(transfer_blocks_move_and_nothing_else) {
