@@ -76,9 +76,8 @@ uint64_t CompletionPoller::mark(const Pointer& timeline) {
   if (!timeline->unmarked_) return timeline->issued_;
   const Driver& driver = context_->driver();
   const uint64_t value = timeline->issued_ + 1;
-  check(
-      driver, "cuStreamWriteValue64",
-      driver.cuStreamWriteValue64(timeline->real_, timeline->word_.device, value, abi::kWriteValueDefault));
+  check(driver, "cuStreamWriteValue64",
+        driver.cuStreamWriteValue64(timeline->real_, timeline->word_.device, value, abi::kWriteValueDefault));
   const std::lock_guard lock(mutex_);
   timeline->issued_ = value;
   timeline->marks_.push_back({value, timeline->first_, timeline->given_, timeline->collective_});
