@@ -29,7 +29,7 @@ tests() {  # NAME SANITIZERS RUNTIME
   JITC_SANITIZE=$2 $python -m pytest -q -o timeout=1800 tests/unit/device tests/unit/software tests/unit/cuda
   echo "== $1: executor"
   [ "$1" = asan ] || export JITC_TEST_BASE=1000000000
-  JITC_TEST_EXECUTOR=$built/libjitc_executor.so JITC_TEST_FAKES=$built JITC_TEST_RESOURCES=$built/jitc_resources_test JITC_TEST_BUDGET=$built/jitc_budget_test LD_PRELOAD=$runtime \
+  JITC_TEST_EXECUTOR=$built/libjitc_executor.so JITC_TEST_FAKES=$built JITC_TEST_RESOURCES=$built/jitc_resources_test JITC_TEST_BUDGET=$built/jitc_budget_test JITC_TEST_TEARDOWN=$built/jitc_teardown_test LD_PRELOAD=$runtime \
     $python -m pytest -q -o timeout=1800 -m "not slow" tests/unit/executor
   echo "== $1: API layer"
   JITC_TEST_INTERPOSE=$built/libjitc_interpose_fake.so LD_PRELOAD=$runtime \
