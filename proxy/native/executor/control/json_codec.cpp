@@ -211,7 +211,10 @@ const std::map<std::string, Command>& commands() {
          s.recovery().abandon(get<uint32_t>(r, "status"), get<std::string>(r, "message"));
          return Json::object();
        }},
-      {"BoundaryTable", [](Session& s, const Json& r) { return document(s.boundary_table(boundary(r))); }},
+      {"BoundaryTable",
+       [](Session& s, const Json& r) {
+         return document(s.boundary_table(boundary(r), get<bool>(r, "earlier")));
+       }},
       {"SetPolicy", [](Session& s, const Json& r) { return s.set_policy(policy(r)), Json::object(); }},
       {"Validate",
        [](Session& s, const Json& r) { return Json{{"standing", !s.validate(get<uint64_t>(r, "step"))}}; }},
