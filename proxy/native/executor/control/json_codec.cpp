@@ -64,12 +64,14 @@ Json rows_document(const std::vector<LiveRow>& rows) {
   Json list = Json::array();
   for (const LiveRow& row : rows) {
     if (row.variable()) continue;
+    const bool known = row.hash != kNoHash;
     list.push_back({{"address", row.block.address},
                     {"bytes", row.block.bytes},
                     {"ordinal", row.block.ordinal},
                     {"hash", hash_text(row.hash)},
                     {"hash_before_step", hash_text(row.before)},
-                    {"copied", row.copied()}});
+                    {"copied", known && row.copied()},
+                    {"in_place", !known && row.copied()}});
   }
   return list;
 }
