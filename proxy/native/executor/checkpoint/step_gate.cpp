@@ -55,7 +55,7 @@ bool StepGate::prepare(uint64_t step) {
   shared_.issued.quiet = true;
   measure();
   if (!plan().peer_mode()) return true;
-  learn_volatile();
+  learn_mutable();
   return copy_before(step);
 }
 
@@ -104,15 +104,15 @@ void StepGate::measure() {
 
 /// A block that was taken for stable has changed before the step (averages that are updated every tenth
 /// step): from now on it is copied at every boundary. Until the next one a roll-back would be refused.
-void StepGate::learn_volatile() {
+void StepGate::learn_mutable() {
   if (checkpoints_.empty()) return;
   std::vector<uint64_t> changed;
   for (const LiveRow& row : checkpoints_.newest().rows) {
     const Hash now = before_of(row);
-    const bool stable = !row.copied() && row.hash != kNoHash && plan().known(row.block.ordinal);
+    const bool stable = !row.copied() && row.hash != kNoHash && plan().classified(row.block.ordinal);
     if (stable && now != kNoHash && now != row.hash) changed.push_back(row.block.ordinal);
   }
-  if (!changed.empty()) checkpoints_.plan.learn_volatile(changed);
+  if (!changed.empty()) checkpoints_.plan.learn_mutable(changed);
 }
 
 /// Of what the rank alone may know (blocks of that class, small ones, and blocks that nobody has classified)
@@ -121,7 +121,7 @@ void StepGate::learn_volatile() {
 /// unchanged by the step before. Without a copy of a block SkipStep refuses, rather than restore what may be
 /// old.
 bool StepGate::wants_copy(const LiveRow& row) const {
-  if (plan().known(row.block.ordinal))
+  if (plan().classified(row.block.ordinal))
     return plan().wants_copy_before_step(row.block.ordinal, row.block.bytes);
   const LiveRow* const old = checkpoints_.row_at_newest(row);
   return !old || (old->hash != kNoHash && old->hash == old->before);
@@ -139,7 +139,8 @@ StepState StepGate::state_before(uint64_t step) const {
     LiveRow row{one.block};
     row.hash = before_of(row);
     if (row.hash == kNoHash || row.variable()) continue;  // not allocated here
-    if (wants_copy(row) || (plan().known(row.block.ordinal) && has_changed(row))) state.rows.push_back(row);
+    if (wants_copy(row) || (plan().classified(row.block.ordinal) && has_changed(row)))
+      state.rows.push_back(row);
   }
   return state;
 }
@@ -177,7 +178,7 @@ bool StepGate::wait_for_group(uint64_t step) {
   const PhaseTime time(shared_.times.gather);
   const auto started = std::chrono::steady_clock::now();
   for (;;) {
-    const uint32_t seen = shared_.board.bell();
+    const uint32_t seen = shared_.board.doorbell();
     std::vector<uint32_t> peers;
     {
       const std::lock_guard lock(shared_.life.mutex);

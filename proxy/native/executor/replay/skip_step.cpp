@@ -1,6 +1,6 @@
 // On to the next boundary without running the step: a peer has run it, and gives back what it changed.
 //
-// What only this rank knows comes from its pre-step snapshot; ops of the step are looked at, not run. What
+// What only this rank knows comes from its pre-step copies; ops of the step are looked at, not run. What
 // other ranks know too was the same there before the step, which the service compares: equal content and the
 // same step give equal content.
 #include <algorithm>
@@ -124,7 +124,7 @@ RecoverReply Restorer::restore_skipped(const ops::Boundary& op, const BoundarySt
   const auto* const blocks = reinterpret_cast<const ops::LiveBlock*>(&op + 1);
   for (uint64_t i = 0; i < op.count; ++i) {
     if (!blocks[i].bytes) continue;
-    const LiveRow row = before_step(LiveRow{blocks[i]}, base, step, plan->known(blocks[i].ordinal));
+    const LiveRow row = before_step(LiveRow{blocks[i]}, base, step, plan->classified(blocks[i].ordinal));
     const bool elsewhere = plan->has_replica(blocks[i].ordinal);
     if (elsewhere ? row.hash == kNoHash : !row.copied())
       return refused("a block of " + std::to_string(blocks[i].bytes) + " bytes that " +
