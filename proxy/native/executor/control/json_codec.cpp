@@ -64,12 +64,14 @@ Json rows_document(const std::vector<LiveRow>& rows) {
   Json list = Json::array();
   for (const LiveRow& row : rows) {
     if (row.variable()) continue;
+    const bool known = row.hash != kNoHash;
     list.push_back({{"address", row.block.address},
                     {"bytes", row.block.bytes},
                     {"ordinal", row.block.ordinal},
                     {"hash", hash_text(row.hash)},
                     {"hash_before_step", hash_text(row.before)},
-                    {"copied", row.copied()}});
+                    {"copied", known && row.copied()},
+                    {"in_place", !known && row.copied()}});
   }
   return list;
 }
@@ -211,7 +213,10 @@ const std::map<std::string, Command>& commands() {
          s.recovery().abandon(get<uint32_t>(r, "status"), get<std::string>(r, "message"));
          return Json::object();
        }},
-      {"BoundaryTable", [](Session& s, const Json& r) { return document(s.boundary_table(boundary(r))); }},
+      {"BoundaryTable",
+       [](Session& s, const Json& r) {
+         return document(s.boundary_table(boundary(r), get<bool>(r, "earlier")));
+       }},
       {"SetPolicy", [](Session& s, const Json& r) { return s.set_policy(policy(r)), Json::object(); }},
       {"Validate",
        [](Session& s, const Json& r) { return Json{{"standing", !s.validate(get<uint64_t>(r, "step"))}}; }},
