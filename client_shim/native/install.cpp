@@ -3,6 +3,7 @@
 #include <ATen/core/boxing/BoxedKernel.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
+#include <torch/version.h>
 
 #include <string>
 #include <unordered_set>
@@ -108,6 +109,9 @@ std::string last_error;
 }
 
 extern "C" {
+/// The release of PyTorch that this library was built for: "2.11.0".
+JITC_API const char* jitc_torch_built_for(void) { return TORCH_VERSION; }
+
 /// Why jitc_torch_install() returned -1.
 JITC_API const char* jitc_torch_message(void) { return last_error.c_str(); }
 
