@@ -79,7 +79,8 @@ void redirect_operators(bool with_matrix_products) {
     library.impl(full.c_str(), boxed<Redirect>());
   }
   // These call CUDA kernels below the dispatcher, or cuDNN, so they are redirected as a whole.
-  for (const char* name : {"aten::convolution", "aten::_convolution"}) library.impl(name, boxed<Redirect>());
+  for (const char* name : {"aten::convolution", "aten::_convolution", "aten::mode.values"})
+    library.impl(name, boxed<Redirect>());
   library.impl("aten::copy_", boxed<Copy>());
   library.impl("aten::_foreach_copy_", boxed<ForeachCopy>());
   library.impl("aten::_fused_sdp_choice", boxed<PlainAttention>());
