@@ -71,7 +71,7 @@ def test_one_rank_of_a_launcher_says_it() -> None:
 def test_torchrun_says_it_and_starts_no_rank(tmp_path: Path) -> None:
     """It would add what it has to say of ranks that fail, with a traceback of its own."""
     script = tmp_path / "job.py"
-    script.write_text("print('a rank')\n")
+    script.write_text("import os\nos.write(1, b'a rank\\n')\n")  # in one piece, beside the other's
     agent = ["torch.distributed.run", "--nproc-per-node", "2", str(script)]
     code = f"import sys, runpy, torch\nsys.argv = {agent!r}\nrunpy.run_module(sys.argv[0], run_name='__main__')"
     assert ended(start(code))[:2] == (0, "a rank\na rank\n")
