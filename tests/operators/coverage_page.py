@@ -16,7 +16,7 @@ from typing import Any
 #: What no call looks at, with the reason.
 NEVER = (
     ("element types other than the one that an entry is called with (float32 where it takes that)",
-     "kernels differ little between types; `tests/unit/client_shim/test_operator_fuzz.py` calls with all of them"),
+     "kernels differ little between types; `tests/unit/operators/test_operator_fuzz.py` calls with all of them"),
     ("samples beyond 64 of an entry", "they vary the same arguments further; the ones taken are evenly spread"),
     ("sparse, nested and quantized tensors as arguments", "the software device refuses them"),
     ("second and forward-mode derivatives", "they are made of operators that are compared"),

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace jitc::runtime {
+namespace jitc::session {
 class Session;
 }
 
@@ -43,8 +43,8 @@ Status from_result(uint32_t status);
 Status too_many(const char* what, size_t most);
 
 /// Why a submit gave no sequence: the session is over, or the op was larger than the protocol allows.
-Status not_submitted(const runtime::Session& session);
-inline Status submitted(const runtime::Session& session, uint64_t sequence) {
+Status not_submitted(const session::Session& session);
+inline Status submitted(const session::Session& session, uint64_t sequence) {
   return sequence ? kSuccess : not_submitted(session);
 }
 

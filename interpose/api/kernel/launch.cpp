@@ -68,7 +68,7 @@ Status refuse_launch(uint64_t kernel) {
                : "") +
       ". Use a GPU (jitc-proxyd --device cuda), or do without it (docs/guarantees.md, \"Operators that the"
       " software device does not have\")";
-  runtime::message_once(why);
+  session::message_once(why);
   keep_refusal(why);
   return kNotSupported;
 }
@@ -162,7 +162,7 @@ Status AttributeList::read(const void* attributes, uint32_t count) {
     const auto& one = static_cast<const ops::LaunchAttribute*>(attributes)[i];
     if (contains(kHints, one.id)) continue;
     if (!contains(kCarried, one.id)) {
-      runtime::message_once(
+      session::message_once(
           "launch attribute " + std::to_string(one.id) +
           " (CUlaunchAttributeID) is not supported: events can be recorded behind the launch, "
           "graphs captured again");
