@@ -119,15 +119,15 @@ uint32_t timeout(const Json& request) {
 uint64_t epoch(const Json& request) { return get<uint64_t>(request, "epoch"); }
 uint64_t boundary(const Json& request) { return get<uint64_t>(request, "boundary"); }
 std::string path(const Json& request) { return get<std::string>(request, "path"); }
+std::vector<Transfer> blocks(const Json& request) { return get_all(request, "blocks", transfer); }
 
 /// The reply of a rank whose state is to be restored, or to serve others.
 Json offered(Session& session, const RecoverReply& reply) {
   return document(session.transfers().with_direct_path(reply));
 }
 
-DirectTransferRequest direct_request(const Json& json) {
-  return {epoch(json), path(json), get<uint64_t>(json, "path_bytes"), timeout(json),
-          get_all(json, "blocks", transfer)};
+DirectTransferRequest direct(const Json& json) {
+  return {epoch(json), path(json), get<uint64_t>(json, "path_bytes"), timeout(json), blocks(json)};
 }
 
 using Command = std::function<Json(Session&, const Json&)>;
@@ -150,17 +150,12 @@ const std::map<std::string, Command>& commands() {
          return offered(s, s.restorer().skip_step(boundary(r), timeout(r), epoch(r)));
        }},
       {"Export",
-       [](Session& s, const Json& r) {
-         return document(s.transfers().export_blocks(path(r), get_all(r, "blocks", transfer)));
-       }},
+       [](Session& s, const Json& r) { return document(s.transfers().export_blocks(path(r), blocks(r))); }},
       {"Import",
-       [](Session& s, const Json& r) {
-         return document(s.transfers().import_blocks(path(r), get_all(r, "blocks", transfer)));
-       }},
-      {"Send",
-       [](Session& s, const Json& r) { return document(s.transfers().send_blocks(direct_request(r))); }},
+       [](Session& s, const Json& r) { return document(s.transfers().import_blocks(path(r), blocks(r))); }},
+      {"Send", [](Session& s, const Json& r) { return document(s.transfers().send_blocks(direct(r))); }},
       {"Receive",
-       [](Session& s, const Json& r) { return document(s.transfers().receive_blocks(direct_request(r))); }},
+       [](Session& s, const Json& r) { return document(s.transfers().receive_blocks(direct(r))); }},
       {"Resume",
        [](Session& s, const Json& r) {
          const auto slots = get_all(r, "slots", number);
