@@ -64,12 +64,14 @@ Json rows_document(const std::vector<LiveRow>& rows) {
   Json list = Json::array();
   for (const LiveRow& row : rows) {
     if (row.variable()) continue;
+    const bool known = row.hash != kNoHash;
     list.push_back({{"address", row.block.address},
                     {"bytes", row.block.bytes},
                     {"ordinal", row.block.ordinal},
                     {"hash", hash_text(row.hash)},
                     {"hash_before_step", hash_text(row.before)},
-                    {"copied", row.copied()}});
+                    {"copied", known && row.copied()},
+                    {"in_place", !known && row.copied()}});
   }
   return list;
 }
@@ -160,7 +162,7 @@ uint64_t boundary(const Json& request) { return get<uint64_t>(request, "boundary
 std::string path(const Json& request) { return get<std::string>(request, "path"); }
 
 /// The reply of a rank whose state is to be restored, or to serve others.
-Json with_direct_path(Session& session, const RecoverReply& reply) {
+Json offered(Session& session, const RecoverReply& reply) {
   return document(session.transfers().with_direct_path(reply));
 }
 
@@ -174,20 +176,19 @@ using Command = std::function<Json(Session&, const Json&)>;
 const std::map<std::string, Command>& commands() {
   static const std::map<std::string, Command> kCommands{
       {"Fence", [](Session& s, const Json& r) { return document(s.recovery().fence(epoch(r))); }},
-      {"Keep", [](Session& s,
-                  const Json& r) { return with_direct_path(s, s.recovery().keep(epoch(r), timeout(r))); }},
+      {"Keep", [](Session& s, const Json& r) { return offered(s, s.recovery().keep(epoch(r), timeout(r))); }},
       {"Rollback",
        [](Session& s, const Json& r) {
          const auto replaced = get_all(r, "replaced", replacement);
-         return with_direct_path(s, s.restorer().roll_back(boundary(r), epoch(r), replaced));
+         return offered(s, s.restorer().roll_back(boundary(r), epoch(r), replaced));
        }},
       {"FinishStep",
        [](Session& s, const Json& r) {
-         return with_direct_path(s, s.recovery().finish_step(boundary(r), timeout(r), epoch(r)));
+         return offered(s, s.recovery().finish_step(boundary(r), timeout(r), epoch(r)));
        }},
       {"SkipStep",
        [](Session& s, const Json& r) {
-         return with_direct_path(s, s.restorer().skip_step(boundary(r), timeout(r), epoch(r)));
+         return offered(s, s.restorer().skip_step(boundary(r), timeout(r), epoch(r)));
        }},
       {"Export",
        [](Session& s, const Json& r) {
@@ -212,7 +213,10 @@ const std::map<std::string, Command>& commands() {
          s.recovery().abandon(get<uint32_t>(r, "status"), get<std::string>(r, "message"));
          return Json::object();
        }},
-      {"BoundaryTable", [](Session& s, const Json& r) { return document(s.boundary_table(boundary(r))); }},
+      {"BoundaryTable",
+       [](Session& s, const Json& r) {
+         return document(s.boundary_table(boundary(r), get<bool>(r, "earlier")));
+       }},
       {"SetPolicy", [](Session& s, const Json& r) { return s.set_policy(policy(r)), Json::object(); }},
       {"Validate",
        [](Session& s, const Json& r) { return Json{{"standing", !s.validate(get<uint64_t>(r, "step"))}}; }},

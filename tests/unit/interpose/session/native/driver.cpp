@@ -95,6 +95,21 @@ TEST_API uint32_t rt_synchronize(void* handle, uint64_t stream) {
 TEST_API uint32_t rt_device_synchronize(void* handle) {
   return session(handle)->call(on_stream<ops::DeviceSynchronize>(0)).status;
 }
+TEST_API uint64_t rt_record(void* handle, uint64_t stream, uint64_t event) {
+  auto op = on_stream<ops::EventRecord>(stream);
+  op.event = event;
+  return session(handle)->submit(op);
+}
+TEST_API uint64_t rt_wait(void* handle, uint64_t stream, uint64_t event) {
+  auto op = on_stream<ops::EventWait>(stream);
+  op.event = event;
+  return session(handle)->submit(op);
+}
+TEST_API uint32_t rt_synchronize_event(void* handle, uint64_t event) {
+  ops::EventSynchronize op;
+  op.event = event;
+  return session(handle)->call(op).status;
+}
 TEST_API int rt_executed(void* handle, uint64_t stream, uint64_t sequence) {
   return session(handle)->executed(stream, sequence);
 }
