@@ -84,7 +84,7 @@ void StreamOrder::forget_stream(uint64_t stream) {
   if (found == lanes_.end()) return;
   Lane& lane = found->second;
   const auto& legacy = lanes_[kLegacy].waits;
-  if (lane.blocking && !legacy.empty()) retired_.push_back({stream, legacy.back().at});
+  if (lane.blocking && !legacy.empty()) zombies_.push_back({stream, legacy.back().at});
   blocking_ -= lane.blocking;
   lane.blocking = false;
   lane.gone = true;
@@ -159,7 +159,7 @@ void StreamOrder::legacy_group(uint64_t sequence, std::vector<Reach>& also) {
   if (blocking_)
     for (const auto& [stream, lane] : lanes_)
       if (lane.blocking) also.push_back({Reach::Of::stream, stream, sequence});
-  std::erase_if(retired_, [&](const Retired& one) {
+  std::erase_if(zombies_, [&](const Zombie& one) {
     also.push_back({Reach::Of::stream, one.stream, std::min(sequence, one.until)});
     return one.until <= sequence;
   });

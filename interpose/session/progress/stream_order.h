@@ -54,7 +54,7 @@ class StreamOrder {
     std::deque<Wait> waits;
   };
   /// A blocking stream that was destroyed, and the newest work of the legacy stream that waits for it.
-  struct Retired {
+  struct Zombie {
     uint64_t stream, until;
   };
   /// The latest record of an event; capture: the stream on which the capture began that the record is part
@@ -75,7 +75,7 @@ class StreamOrder {
   std::unordered_map<uint64_t, Lane> lanes_;
   std::unordered_map<uint64_t, Record> records_;     // by event
   std::unordered_map<uint64_t, uint64_t> captured_;  // stream -> where its capture began
-  std::vector<Retired> retired_;
+  std::vector<Zombie> zombies_;
   size_t blocking_ = 0;  // streams
   uint64_t legacy_newest_ = 0, blocking_newest_ = 0, blocking_seen_ = 0;
 };

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -95,6 +96,22 @@ def test_one_of_several_processes_says_it() -> None:
     finally:
         first.communicate("\n", timeout=60)
     assert len(ended(start(OTHER + USE))[2].splitlines()) == 1  # nobody holds it any more
+
+
+def test_the_service_does_not_start(tmp_path: Path) -> None:
+    """Its workers would not."""
+    torch = tmp_path / "torch"
+    torch.mkdir()
+    (torch / "__init__.py").write_text("")
+    (torch / "version.py").write_text("__version__ = '2.99.0+cu130'\n")
+    folder, socket = Path(sys.executable).parent, str(tmp_path / "socket")
+    for command in ([folder / "jitc-proxyd", "--socket", socket], [folder / "jitc", "run", "--", "true"]):
+        env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+        done = subprocess.run([*map(str, command)], env=env, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 1, done.stdout + done.stderr
+        said = [line for line in done.stderr.splitlines() if "libjitc_operators.so was built for PyTorch" in line]
+        assert len(said) == 1 and "Traceback" not in done.stderr
+        assert said[0].endswith("not for the one here (2.99.0+cu130): run 'make build' with it")
 
 
 def test_a_thread_gets_an_exception() -> None:

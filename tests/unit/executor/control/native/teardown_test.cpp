@@ -2,9 +2,10 @@
 // is closed, or the executor destroyed: neither may be over before, or make that thread the one that ends its
 // own session.
 //
-// The moment is forced. When the fault fires, the page of the session's board in which it rings the bell is
-// closed to writing: so its thread stops in the handler of SIGSEGV, in the middle of what is tested, until
-// the main thread has come back or sleeps. Prints what is wrong. Run by tests/unit/executor/control/test_teardown.py.
+// The moment is forced. When the fault fires, the page of the session's board in which it rings the doorbell
+// is closed to writing: so its thread stops in the handler of SIGSEGV, in the middle of what is tested, until
+// the main thread has come back or sleeps. Prints what is wrong. Run by
+// tests/unit/executor/control/test_teardown.py.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
