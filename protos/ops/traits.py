@@ -115,6 +115,8 @@ TRAITS: dict[str, Traits] = {
     "blas_call": _captured("blas_slots"),
     "lt_heuristic": _plain("description", "answer"),
     "lt_matmul": _captured("scaled_description"),
+    "library_call": _captured("description"),
+    "library_ask": _plain("description", "answer", result_size="any"),
     "image_query": _plain("image_size", skipped="asks_images", taker="images", images=True),
     "image_part": _plain("image_part", taker="images", images=True),
     "module_load": _plain("image_size", "answer", making="in_place", limit="modules", images=True),
