@@ -14,7 +14,7 @@
 
 #include "jitc/generated_ops.h"
 
-namespace jitc::runtime {
+namespace jitc::session {
 
 inline constexpr uint32_t kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kInitializationError = 3,
                           kDevicesUnavailable = 46, kNoDevice = 100, kInvalidDevice = 101,
@@ -81,4 +81,4 @@ class Session {
   virtual Result append_and_wait(ops::OpHeader* op, size_t size, std::span<const std::byte> payload) = 0;
 };
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

@@ -1,6 +1,6 @@
 #include "stream_progress.h"
 
-namespace jitc::runtime {
+namespace jitc::session {
 namespace {
 
 constexpr auto kAcquire = std::memory_order_acquire;
@@ -37,4 +37,4 @@ void StreamProgress::advance(uint64_t stream, uint64_t sequence) {
 }
 void StreamProgress::advance_all(uint64_t sequence) { raise(everywhere_, sequence); }
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

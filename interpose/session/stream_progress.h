@@ -9,7 +9,7 @@
 
 #include "lookup_table.h"
 
-namespace jitc::runtime {
+namespace jitc::session {
 
 class StreamProgress {
  public:
@@ -36,4 +36,4 @@ class StreamProgress {
   std::atomic<uint64_t> everywhere_{0};
 };
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

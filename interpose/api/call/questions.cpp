@@ -24,7 +24,7 @@ Known& known() {
 
 }  // namespace
 
-Answer read_answer(const runtime::Result& result, const char* name, Status failed) {
+Answer read_answer(const session::Result& result, const char* name, Status failed) {
   struct Head {
     Status status;
     uint32_t zero;
@@ -32,7 +32,7 @@ Answer read_answer(const runtime::Result& result, const char* name, Status faile
   PackedReader reader(result.payload);
   if (result.status || !reader.take(&head)) {
     const Answer none{failed, result.payload, false};
-    runtime::message_once(std::string(name) + ": " + none.text());
+    session::message_once(std::string(name) + ": " + none.text());
     return none;
   }
   return {head.status, {reader.rest().begin(), reader.rest().end()}};

@@ -20,7 +20,7 @@ struct Answer {
 };
 /// The worker's result as an answer; failed: the library's status where the worker gives none, which is said
 /// once.
-Answer read_answer(const runtime::Result& result, const char* name, Status failed);
+Answer read_answer(const session::Result& result, const char* name, Status failed);
 
 /// False: the question was not answered yet, or the answer is forgotten.
 bool known_answer(const Session& session, const ImageHash& question, Answer* out);

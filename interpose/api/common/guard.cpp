@@ -13,7 +13,7 @@ namespace {
 
 void say_refused(const char* name, const std::string& why) noexcept {
   try {
-    runtime::message_once(std::string(name) + " is not supported: " + why);
+    session::message_once(std::string(name) + " is not supported: " + why);
   } catch (...) {
     // Out of memory: the status has to do.
   }

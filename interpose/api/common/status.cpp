@@ -25,12 +25,12 @@ Status from_result(uint32_t status) {
 }
 
 Status too_many(const char* what, size_t most) {
-  runtime::message_once("this program has " + std::to_string(most) + " " + what +
+  session::message_once("this program has " + std::to_string(most) + " " + what +
                         ", and one program may not have more: destroy those that are not needed any more");
   return kOutOfMemory;
 }
 
-Status not_submitted(const runtime::Session& session) {
+Status not_submitted(const session::Session& session) {
   const uint32_t over = session.status();
   return over ? from_result(over) : kInvalidValue;
 }

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace jitc::runtime {
+namespace jitc::session {
 class Session;
 }
 
@@ -37,8 +37,8 @@ Status from_result(uint32_t status);
 Status too_many(const char* what, size_t most);
 
 /// Why a submit gave no sequence: the session is over, or the op was larger than the protocol allows.
-Status not_submitted(const runtime::Session& session);
-inline Status submitted(const runtime::Session& session, uint64_t sequence) {
+Status not_submitted(const session::Session& session);
+inline Status submitted(const session::Session& session, uint64_t sequence) {
   return sequence ? kSuccess : not_submitted(session);
 }
 

@@ -137,7 +137,7 @@ Status DnnCall::run() {
   return answer.status;
 }
 
-Answer dnn_answer(const runtime::Result& result, const char* name) {
+Answer dnn_answer(const session::Result& result, const char* name) {
   return reported(read_answer(result, name, kDnnInternalError));
 }
 

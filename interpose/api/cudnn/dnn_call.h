@@ -143,7 +143,7 @@ class DnnCall : public DnnArguments<DnnCall> {
 /// The answer to the payload's question, which is kept. calls: 1, or 0 if descriptors are only to be made.
 Answer dnn_ask(const StreamRef& stream, const CallPayload& payload, uint32_t calls, const char* name);
 /// The worker's result as an answer.
-Answer dnn_answer(const runtime::Result& result, const char* name);
+Answer dnn_answer(const session::Result& result, const char* name);
 /// The version of the session's libcudnn; false, with one message: it has none.
 bool dnn_version(Session& session, uint64_t* version);
 

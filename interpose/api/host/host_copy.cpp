@@ -95,7 +95,7 @@ Status submit_d2h(uint64_t destination, uint64_t source, uint64_t bytes, const S
 Status call_d2h(uint64_t destination, uint64_t source, uint64_t bytes, const StreamRef& stream, bool shared) {
   Session& session = *stream.session;
   if (shared) return from_result(session.call(shared_d2h(destination, source, bytes, stream)).status);
-  const runtime::Result result = session.call(plain_d2h(source, bytes, stream));
+  const session::Result result = session.call(plain_d2h(source, bytes, stream));
   if (result.status) return from_result(result.status);
   std::memcpy(reinterpret_cast<void*>(destination), result.payload.data(),
               std::min<uint64_t>(bytes, result.payload.size()));

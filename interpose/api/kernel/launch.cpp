@@ -34,7 +34,7 @@ bool contains(std::span<const uint32_t> all, uint32_t one) {
 
 Status refuse_launch(uint64_t kernel) {
   const char* name = registered_name(reinterpret_cast<const void*>(kernel));
-  runtime::message_once(std::string("the software device cannot run the GPU kernel ") +
+  session::message_once(std::string("the software device cannot run the GPU kernel ") +
                         (name ? name : "(not registered)") +
                         ": PyTorch operators are redirected when jitc's client_shim is installed (pip "
                         "install jitc) and the operator has"
@@ -131,7 +131,7 @@ Status AttributeList::read(const void* attributes, uint32_t count) {
     const auto& one = static_cast<const ops::LaunchAttribute*>(attributes)[i];
     if (contains(kHints, one.id)) continue;
     if (!contains(kCarried, one.id)) {
-      runtime::message_once(
+      session::message_once(
           "launch attribute " + std::to_string(one.id) +
           " (CUlaunchAttributeID) is not supported: events can be recorded behind the launch, "
           "graphs captured again");

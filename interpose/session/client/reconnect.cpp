@@ -12,7 +12,7 @@
 #include "session/process.h"
 #include "session_client.h"
 
-namespace jitc::runtime {
+namespace jitc::session {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -196,7 +196,7 @@ bool SessionClient::final_end(const WorkerConnection& connection) {
 
 void SessionClient::detach() {
   fail(kUnloading, "the process is exiting", false);
-  runtime::detach(socket_, attachment_.token, kDetachMs);
+  session::detach(socket_, attachment_.token, kDetachMs);
 }
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

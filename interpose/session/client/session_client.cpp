@@ -10,7 +10,7 @@
 #include "session/phase.h"
 #include "session/process.h"
 
-namespace jitc::runtime {
+namespace jitc::session {
 namespace {
 
 // Bytes of ops that the worker has not journaled; beyond this, callers wait.
@@ -231,4 +231,4 @@ void SessionClient::fail(uint32_t status, const std::string& text, bool report) 
   changed_.notify_all();
 }
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

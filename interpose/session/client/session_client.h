@@ -20,7 +20,7 @@
 #include "session/stream_progress.h"
 #include "worker_connection.h"
 
-namespace jitc::runtime {
+namespace jitc::session {
 
 /// Retry state while a session has no worker: how often it has tried, what the user was told.
 struct Patience;
@@ -106,4 +106,4 @@ class SessionClient final : public Session, private ConnectionListener {
   std::atomic<uint32_t> status_{kSuccess};
 };
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

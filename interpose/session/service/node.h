@@ -10,7 +10,7 @@
 
 #include "session/session.h"
 
-namespace jitc::runtime {
+namespace jitc::session {
 
 struct GpuInfo {
   uint32_t index = 0;
@@ -42,4 +42,4 @@ class Node {
   ~Node() = default;
 };
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

@@ -108,8 +108,8 @@ class Restore:
                     tables[peer.number] = self._held(peer, replies[peer.number], boundary)
                 served = plan(missing, tables[peer.number])
                 if served.pairs:
-                    linked = replies[session.number].links and replies[peer.number].links
-                    self._move(BlockTransfer(peer, session, served, boundary, self._epoch), linked)
+                    both_direct = replies[session.number].links and replies[peer.number].links
+                    self._move(BlockTransfer(peer, session, served, boundary, self._epoch), both_direct)
                 missing = served.unserved
                 if not missing:
                     break
@@ -128,9 +128,9 @@ class Restore:
         position = self._positions[session.number]
         return not position.lost or position.prepared >= boundary
 
-    def _move(self, transfer: BlockTransfer, linked: bool) -> None:
+    def _move(self, transfer: BlockTransfer, both_direct: bool) -> None:
         try:
-            self._transfers.move(transfer, linked)
+            self._transfers.move(transfer, both_direct)
         except TransferFailed as error:
             raise CannotRestore(str(error)) from None
         self.bytes += transfer.bytes

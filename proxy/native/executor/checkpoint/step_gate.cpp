@@ -56,7 +56,7 @@ bool StepGate::prepare(uint64_t step) {
   before_.clear();
   if (plan().measures(step)) measure();
   if (!plan().peer_mode()) return true;
-  learn_volatile();
+  learn_mutable();
   return copy_before(step);
 }
 
@@ -93,7 +93,7 @@ std::vector<LiveRow> StepGate::live_now() const {
 /// service has seen that steps do not change them), or unchanged by the step before. Without a copy of a
 /// block SkipStep refuses, rather than restore what may be old.
 bool StepGate::wants_copy(const LiveRow& row) const {
-  if (plan().known(row.block.ordinal)) return plan().unique_ordinals.contains(row.block.ordinal);
+  if (plan().classified(row.block.ordinal)) return plan().rank_local_ordinals.contains(row.block.ordinal);
   const LiveRow* const old = checkpoints_.row_at_newest(row);
   return !old || (old->hash != kNoHash && old->hash == old->before);
 }
@@ -108,16 +108,16 @@ void StepGate::measure() {
 
 /// A block that was taken for stable has changed before the step (averages that are updated every tenth
 /// step): from now on it is copied at every boundary. Until the next one a roll-back would be refused.
-void StepGate::learn_volatile() {
+void StepGate::learn_mutable() {
   if (checkpoints_.empty()) return;
   std::vector<LiveRow> stable;
   for (const LiveRow& row : checkpoints_.newest().rows)
-    if (!row.copied() && row.hash != kNoHash && plan().known(row.block.ordinal)) stable.push_back(row);
+    if (!row.copied() && row.hash != kNoHash && plan().classified(row.block.ordinal)) stable.push_back(row);
   const auto now = copies_.hashes_of(stable);
   std::vector<uint64_t> changed;
   for (size_t i = 0; i < stable.size(); ++i)
     if (now[i] != kNoHash && now[i] != stable[i].hash) changed.push_back(stable[i].block.ordinal);
-  if (!changed.empty()) checkpoints_.plan.learn_volatile(changed);
+  if (!changed.empty()) checkpoints_.plan.learn_mutable(changed);
 }
 
 bool StepGate::copy_before(uint64_t step) {
@@ -162,7 +162,7 @@ bool StepGate::wait_for_group(uint64_t step) {
   const PhaseTime time(shared_.times.gather);
   const auto started = std::chrono::steady_clock::now();
   for (;;) {
-    const uint32_t seen = shared_.board.bell();
+    const uint32_t seen = shared_.board.doorbell();
     std::vector<uint32_t> peers;
     {
       const std::lock_guard lock(shared_.life.mutex);

@@ -1,6 +1,6 @@
 // Before an optimizer step: what is measured and copied, and where the ranks wait for each other.
 //
-// In peer mode: pre-step snapshot; its record in the journal; "reached n + 1" on the board; wait for the
+// In peer mode: pre-step copies; their record in the journal; "reached n + 1" on the board; wait for the
 // group; "begun n + 1". In copy mode the step begins at once. boundary_maker.h has what comes after.
 // Promises: no rank begins a step that another rank could still be taken back before, as long as the group
 // gathers in time; without a group, all live allocations are copied from then on. Called by: the dispatcher's
@@ -50,7 +50,7 @@ class StepGate {
   std::vector<LiveRow> live_now() const;
   bool wants_copy(const LiveRow& row) const;
   void measure();
-  void learn_volatile();
+  void learn_mutable();
   bool copy_before(uint64_t step);
   bool copy_changed_rows(StepState& state);
   bool wait_for_group(uint64_t step);

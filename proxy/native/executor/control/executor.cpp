@@ -77,8 +77,8 @@ std::string Executor::command(const std::string& method, const std::string& requ
   return stats_document(stats);
 }
 
-MeetingPlace Executor::join(uint64_t session, const std::array<uint8_t, 128>& unique_id, uint32_t ranks,
-                            uint32_t rank, uint64_t epoch) {
+CommunicatorSegment Executor::join(uint64_t session, const std::array<uint8_t, 128>& unique_id,
+                                   uint32_t ranks, uint32_t rank, uint64_t epoch) {
   jitc_join answer{};
   const int code = control_.join ? control_.join(session, unique_id.data(), ranks, rank, epoch, &answer)
                                  : JITC_JOIN_REFUSED;

@@ -25,8 +25,8 @@ class Executor final : public Host {
   std::string command(const std::string& method, const std::string& request);
 
   // Host
-  MeetingPlace join(uint64_t session, const std::array<uint8_t, 128>& unique_id, uint32_t ranks,
-                    uint32_t rank, uint64_t epoch) override;
+  CommunicatorSegment join(uint64_t session, const std::array<uint8_t, 128>& unique_id, uint32_t ranks,
+                           uint32_t rank, uint64_t epoch) override;
   void report_fault(uint64_t session, uint64_t sequence, uint32_t status, std::string cause,
                     std::string message) override;
   void fire(const Fault& fault, const std::string& detail) override;

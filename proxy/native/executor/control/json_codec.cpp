@@ -78,7 +78,7 @@ Json document(const RecoverReply& reply) {
   return {{"complete", reply.complete},
           {"message", reply.message},
           {"bytes", reply.bytes},
-          {"links", reply.links},
+          {"links", reply.direct_path},
           {"missing", rows_document(reply.missing)}};
 }
 
@@ -129,9 +129,9 @@ Policy policy(const Json& json) {
   Policy policy;
   policy.copy_all = get<bool>(json, "copy_all");
   policy.barrier = get<bool>(json, "barrier");
-  for (const uint64_t one : get_all(json, "volatile_ordinals", number)) policy.volatile_ordinals.insert(one);
-  for (const uint64_t one : get_all(json, "unique_ordinals", number)) policy.unique_ordinals.insert(one);
-  for (const uint64_t one : get_all(json, "known_ordinals", number)) policy.known_ordinals.insert(one);
+  for (const uint64_t one : get_all(json, "volatile_ordinals", number)) policy.mutable_ordinals.insert(one);
+  for (const uint64_t one : get_all(json, "unique_ordinals", number)) policy.rank_local_ordinals.insert(one);
+  for (const uint64_t one : get_all(json, "known_ordinals", number)) policy.classified_ordinals.insert(one);
   policy.measure_every = get<uint64_t>(json, "measure_every");
   return policy;
 }
@@ -160,11 +160,11 @@ uint64_t boundary(const Json& request) { return get<uint64_t>(request, "boundary
 std::string path(const Json& request) { return get<std::string>(request, "path"); }
 
 /// The reply of a rank whose state is to be restored, or to serve others.
-Json linked(Session& session, const RecoverReply& reply) {
-  return document(session.transfers().with_links(reply));
+Json with_direct_path(Session& session, const RecoverReply& reply) {
+  return document(session.transfers().with_direct_path(reply));
 }
 
-LinkRequest link_request(const Json& json) {
+DirectTransferRequest direct_request(const Json& json) {
   return {epoch(json), path(json), get<uint64_t>(json, "path_bytes"), timeout(json),
           get_all(json, "blocks", transfer)};
 }
@@ -174,19 +174,20 @@ using Command = std::function<Json(Session&, const Json&)>;
 const std::map<std::string, Command>& commands() {
   static const std::map<std::string, Command> kCommands{
       {"Fence", [](Session& s, const Json& r) { return document(s.recovery().fence(epoch(r))); }},
-      {"Keep", [](Session& s, const Json& r) { return linked(s, s.recovery().keep(epoch(r), timeout(r))); }},
+      {"Keep", [](Session& s,
+                  const Json& r) { return with_direct_path(s, s.recovery().keep(epoch(r), timeout(r))); }},
       {"Rollback",
        [](Session& s, const Json& r) {
          const auto replaced = get_all(r, "replaced", replacement);
-         return linked(s, s.restorer().roll_back(boundary(r), epoch(r), replaced));
+         return with_direct_path(s, s.restorer().roll_back(boundary(r), epoch(r), replaced));
        }},
       {"FinishStep",
        [](Session& s, const Json& r) {
-         return linked(s, s.recovery().finish_step(boundary(r), timeout(r), epoch(r)));
+         return with_direct_path(s, s.recovery().finish_step(boundary(r), timeout(r), epoch(r)));
        }},
       {"SkipStep",
        [](Session& s, const Json& r) {
-         return linked(s, s.restorer().skip_step(boundary(r), timeout(r), epoch(r)));
+         return with_direct_path(s, s.restorer().skip_step(boundary(r), timeout(r), epoch(r)));
        }},
       {"Export",
        [](Session& s, const Json& r) {
@@ -197,9 +198,9 @@ const std::map<std::string, Command>& commands() {
          return document(s.transfers().import_blocks(path(r), get_all(r, "blocks", transfer)));
        }},
       {"Send",
-       [](Session& s, const Json& r) { return document(s.transfers().send_blocks(link_request(r))); }},
+       [](Session& s, const Json& r) { return document(s.transfers().send_blocks(direct_request(r))); }},
       {"Receive",
-       [](Session& s, const Json& r) { return document(s.transfers().receive_blocks(link_request(r))); }},
+       [](Session& s, const Json& r) { return document(s.transfers().receive_blocks(direct_request(r))); }},
       {"Resume",
        [](Session& s, const Json& r) {
          const auto slots = get_all(r, "slots", number);
@@ -215,7 +216,7 @@ const std::map<std::string, Command>& commands() {
       {"SetPolicy", [](Session& s, const Json& r) { return s.set_policy(policy(r)), Json::object(); }},
       {"Validate",
        [](Session& s, const Json& r) { return Json{{"standing", !s.validate(get<uint64_t>(r, "step"))}}; }},
-      {"Hold", [](Session& s, const Json& r) { return s.hold_after(boundary(r)), Json::object(); }},
+      {"Hold", [](Session& s, const Json& r) { return s.stop_after(boundary(r)), Json::object(); }},
       {"Tell",
        [](Session& s, const Json& r) { return s.notice(get<std::string>(r, "text")), Json::object(); }},
       {"Arm", [](Session& s, const Json& r) { return s.arm(fault(r)), Json::object(); }},

@@ -1,6 +1,6 @@
 // On to the next boundary without running the step: a peer has run it, and gives back what it changed.
 //
-// What only this rank knows comes from its pre-step snapshot; ops of the step are looked at, not run.
+// What only this rank knows comes from its pre-step copies; ops of the step are looked at, not run.
 #include <algorithm>
 #include <chrono>
 

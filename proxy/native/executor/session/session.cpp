@@ -164,14 +164,14 @@ void Session::injection_point(const ops::OpHeader& op, std::string_view phase) {
 
 /// The service turns down a join when a recovery has begun that this session has not heard of yet. The fence
 /// is on its way then, and gives the op up.
-MeetingPlace Session::join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank) {
+CommunicatorSegment Session::join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank) {
   Lifecycle& life = shared_.life;
   const uint64_t epoch = life.epoch;
-  MeetingPlace place = shared_.host.join(shared_.request.session, unique_id, ranks, rank, epoch);
-  if (!place.superseded) return place;
+  CommunicatorSegment segment = shared_.host.join(shared_.request.session, unique_id, ranks, rank, epoch);
+  if (!segment.superseded) return segment;
   Lifecycle::Lock lock(life.mutex);
   life.changed.wait(lock, [&] { return life.epoch != epoch || !life.runs() || life.stop; });
-  return place;
+  return segment;
 }
 
 }  // namespace jitc

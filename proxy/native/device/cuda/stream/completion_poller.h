@@ -1,9 +1,11 @@
 // How far the GPU has got: marks on streams, and the one thread that looks at them.
 //
-// A mark is a number that a stream writes into its word (pinned host memory) when it gets there. The thread
-// reads the words, gives the results that are due and reports progress; results of a mark come before its
-// progress. It calls the driver only through Watcher::look, so that a driver that blocks does not stop it,
-// and sleeps while nothing is outstanding.
+// A mark is a value that a stream writes into its word (pinned host memory) when it gets there, each one
+// greater than the one before: a timeline semaphore's value. The thread reads the words, gives the results
+// that are due and reports progress; results of a mark come before its progress. It calls the driver only
+// through Watcher::look, so that a driver that blocks does not stop it. It sleeps while nothing is
+// outstanding.
+//
 // Called by: Device, with its mutex held, but for the functions that say otherwise.
 #pragma once
 #include <chrono>
@@ -48,11 +50,11 @@ class StreamTimeline {
  private:
   friend class CompletionPoller;
   struct Mark {
-    uint64_t ticket, first, sequence;  // covers the ops from first to sequence
+    uint64_t value, first, sequence;  // covers the ops from first to sequence
     bool collective;
   };
   struct Waiting {
-    uint64_t ticket;
+    uint64_t value;
     Completion completion;
   };
   const uint64_t handle_;
@@ -66,7 +68,7 @@ class StreamTimeline {
   bool collective_ = false;
   // With the poller's mutex.
   std::deque<Mark> marks_;
-  std::deque<Waiting> waiting_;  // by ticket
+  std::deque<Waiting> waiting_;  // by value
   uint64_t issued_ = 0, reported_ = 0;
   bool listed_ = false;
 };
@@ -99,17 +101,17 @@ class CompletionPoller {
   void given(const Pointer& timeline, const ops::OpHeader& op);
   /// The op is done without the stream, after everything that the stream was given.
   void note(const Pointer& timeline, uint64_t sequence);
-  /// Marks the timeline unless nothing is unmarked. Returns the ticket of its newest mark. Throws OpError.
+  /// Marks the timeline unless nothing is unmarked. Returns the value of its newest mark. Throws OpError.
   uint64_t mark(const Pointer& timeline);
   /// When everything that the timeline was given so far has run; at once when it has. Throws OpError.
   void after(const Pointer& timeline, Completion completion) {
     after(timeline, mark(timeline), std::move(completion));
   }
-  void after(const Pointer& timeline, uint64_t ticket, Completion completion);
+  void after(const Pointer& timeline, uint64_t value, Completion completion);
   /// Keeps the memory until everything that the timeline was given so far has run. Does not mark.
   void keep(const Pointer& timeline, Pinned memory);
   bool idle(const StreamTimeline& timeline) const;
-  bool reached(const StreamTimeline& timeline, uint64_t ticket) const;
+  bool reached(const StreamTimeline& timeline, uint64_t value) const;
 
   /// The oldest op that may not have run yet, of those that are marked; UINT64_MAX: none. Any thread.
   uint64_t oldest() const;
@@ -159,7 +161,7 @@ class CompletionPoller {
   bool open_ = true, stop_ = false, delivering_ = false, napping_ = false;
   Clock::time_point looked_{}, oldest_since_{};
   const StreamTimeline* oldest_ = nullptr;
-  uint64_t oldest_ticket_ = 0;
+  uint64_t oldest_value_ = 0;
   std::thread thread_;
 };
 

@@ -25,7 +25,7 @@ void EventHandlers::record(const ops::EventRecord& op) {
   issuer_.submitted(stream, op.header);
   event.recorded = true;
   event.timeline = stream.timeline();
-  event.ticket = poller_.mark(stream.timeline());
+  event.value = poller_.mark(stream.timeline());
 }
 
 void EventHandlers::wait(const ops::EventWait& op) {
@@ -39,7 +39,7 @@ void EventHandlers::synchronize(const ops::EventSynchronize& op) {
   const Event& event = *events_.at(op.event);
   issuer_.done_in_place(op.header);
   if (!event.timeline) return issuer_.answer(op.header);
-  poller_.after(event.timeline, event.ticket, {op.header.sequence, 0, {}, {}});
+  poller_.after(event.timeline, event.value, {op.header.sequence, 0, {}, {}});
 }
 
 /// The driver's time is asked for when both records are done. The client asks only then; a replay may be
@@ -52,15 +52,15 @@ void EventHandlers::elapsed(const ops::EventElapsed& op) {
   issuer_.done_in_place(op.header);
   const auto when_done = [this](const Events::Pointer& event, std::function<void()> then) {
     if (!event->timeline) return then();
-    poller_.after(event->timeline, event->ticket, {0, 0, {}, std::move(then)});
+    poller_.after(event->timeline, event->value, {0, 0, {}, std::move(then)});
   };
-  // Timelines and tickets are those of now, whatever is recorded later.
+  // Timelines and values are those of now, whatever is recorded later.
   const auto ask = [this, start, end, sequence = op.header.sequence] { measure(*start, *end, sequence); };
   const auto end_timeline = end->timeline;
-  const auto end_ticket = end->ticket;
-  when_done(start, [this, ask, end_timeline, end_ticket] {
+  const auto end_value = end->value;
+  when_done(start, [this, ask, end_timeline, end_value] {
     if (!end_timeline) return ask();
-    poller_.after(end_timeline, end_ticket, {0, 0, {}, ask});
+    poller_.after(end_timeline, end_value, {0, 0, {}, ask});
   });
 }
 

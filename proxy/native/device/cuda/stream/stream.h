@@ -55,7 +55,7 @@ class Event {
   // Its latest record: where it is done. recorded without a timeline: before the state that was restored.
   bool recorded = false;
   std::shared_ptr<StreamTimeline> timeline;
-  uint64_t ticket = 0;
+  uint64_t value = 0;
 
  private:
   const std::shared_ptr<Context> context_;
