@@ -15,7 +15,7 @@ from jitc.v1 import worker_pb2
 from ...node.registry import Session
 from ..decide import RankPosition
 from ..worker_calls import WorkerCalls
-from .block_match import Block, plan
+from .block_match import Block, is_its_own, plan
 from .transfer import BlockTransfer, TransferFailed, Transfers
 
 #: Time for healthy ranks to finish their step; after that the group rolls back instead.
@@ -113,6 +113,8 @@ class Restore:
                 missing = served.unserved
                 if not missing:
                     break
+            others = [table for number, table in tables.items() if number != session.number]
+            missing = [block for block in missing if not is_its_own(block, others)]
             damaged = _damaged(rows)
             if missing:
                 total = sum(block.size for block in missing)
@@ -161,4 +163,4 @@ def _damaged(missing: list[Any]) -> str:
 
 
 def _block(row: Any) -> Block:
-    return Block(row.address, row.bytes, row.ordinal, row.hash)
+    return Block(row.address, row.bytes, row.ordinal, row.hash, row.hash_before_step, row.in_place)

@@ -29,11 +29,16 @@ struct Policy {
   bool has_replica(uint64_t ordinal) const {
     return classified(ordinal) && !rank_local_ordinals.contains(ordinal);
   }
-  /// Small blocks are always copied: it costs next to nothing, and loss scales change only now and then.
+  /// Small blocks are always copied, at boundaries and before steps: it costs next to nothing, loss scales
+  /// change only now and then, and counters of ranks are equal for a while.
   static constexpr uint64_t kSmall = 1024;
   bool wants_copy(uint64_t ordinal, uint64_t bytes) const {
     return copy_all || bytes <= kSmall || !classified(ordinal) || mutable_ordinals.contains(ordinal) ||
            rank_local_ordinals.contains(ordinal);
+  }
+  /// Of a classified block: a copy is made before the step, too.
+  bool wants_copy_before_step(uint64_t ordinal, uint64_t bytes) const {
+    return bytes <= kSmall || rank_local_ordinals.contains(ordinal);
   }
 
   void pack(Packer& packer) const;

@@ -29,6 +29,9 @@ Executor::~Executor() {
   {
     const std::lock_guard lock(mutex_);
     sessions.swap(sessions_);
+  }
+  {
+    const std::lock_guard lock(reports_mutex_);
     stop_ = true;
     wake_.notify_all();
   }
@@ -38,14 +41,14 @@ Executor::~Executor() {
 
 void Executor::open(const std::string& document) {
   const SessionRequest request = parse_session(document);
+  const Error already("session " + std::to_string(request.session) + " is open already");
   {
     const std::lock_guard lock(mutex_);
-    if (sessions_.contains(request.session))
-      throw Error("session " + std::to_string(request.session) + " is open already");
+    if (sessions_.contains(request.session)) throw already;
   }
-  auto session = std::make_shared<Session>(request, options_, *this);
+  const auto session = std::make_shared<Session>(request, options_, *this);
   const std::lock_guard lock(mutex_);
-  sessions_[request.session] = std::move(session);
+  if (!sessions_.try_emplace(request.session, session).second) throw already;
 }
 
 void Executor::close(uint64_t number) {
@@ -90,7 +93,7 @@ CommunicatorSegment Executor::join(uint64_t session, const std::array<uint8_t, 1
 
 void Executor::report_fault(uint64_t session, uint64_t sequence, uint32_t status, std::string cause,
                             std::string message) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(reports_mutex_);
   if (stop_ || !control_.fault) return;
   reports_.push_back(
       [=, this] { control_.fault(session, sequence, status, cause.c_str(), message.c_str()); });
@@ -98,7 +101,7 @@ void Executor::report_fault(uint64_t session, uint64_t sequence, uint32_t status
 }
 
 void Executor::report_loop() {
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(reports_mutex_);
   for (;;) {
     wake_.wait(lock, [this] { return stop_ || !reports_.empty(); });
     if (reports_.empty()) return;
@@ -119,11 +122,13 @@ void Executor::fire(const Fault& fault, const std::string& detail) {
       kill(getpid(), kind->signal);
       while (kind->signal == SIGKILL) pause();
       return;
-    case ops::FaultCarrier::sessions:
-      for (const auto& session : all())
+    case ops::FaultCarrier::sessions: {
+      const std::lock_guard lock(mutex_);  // whoever ends one of them waits until it is broken
+      for (const auto& [number, session] : sessions_)
         session->break_device(kIllegalAddress, "sticky-error",
                               "an illegal memory access was encountered (injected fault)");
       return;
+    }
     case ops::FaultCarrier::device:
     case ops::FaultCarrier::service:
       return;

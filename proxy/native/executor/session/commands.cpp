@@ -4,9 +4,9 @@
 
 namespace jitc {
 
-BoundaryState Session::boundary_table(uint64_t boundary) const {
+BoundaryState Session::boundary_table(uint64_t boundary, bool earlier) const {
   const std::lock_guard lock(shared_.life.mutex);
-  return checkpoints_.table(boundary);
+  return checkpoints_.table(boundary, earlier);
 }
 
 bool Session::validate(uint64_t step) {

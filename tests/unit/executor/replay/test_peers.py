@@ -189,7 +189,10 @@ def test_a_rank_lost_inside_the_step_rolls_forward(
     ranks[1].finish()
     assert ranks[0].command("FinishStep", boundary=4, timeout_ms=20_000)["complete"]
     reply = ranks[1].command("SkipStep", boundary=4, timeout_ms=20_000)
-    assert [row["ordinal"] for row in reply["missing"]] == [0], reply
+    [missing] = reply["missing"]
+    held = ranks[0].command("BoundaryTable", boundary=4)["rows"][0]
+    assert (missing["ordinal"], missing["hash"], missing["in_place"]) == (0, "", False), reply
+    assert missing["hash_before_step"] == held["hash_before_step"] not in ("", held["hash"])
     transfer(ranks[0], ranks[1], reply["missing"], 4)
     resume(ranks, 1)
     for one in ranks:
@@ -209,6 +212,29 @@ def test_a_rank_lost_inside_the_step_rolls_forward(
     resume(ranks, 2)
     minibatch(ranks)
     assert contents(ranks) == expected[4]
+
+
+def test_what_has_no_copy_from_before_the_step_is_not_taken_from_an_older_one() -> None:
+    """The memory for copies holds those of two boundaries, but not those of a step beside them."""
+    ranks = start_two(snapshot=2 * (BLOCK + 4096))
+    own = {"unique_ordinals": [1], "volatile_ordinals": [1], "known_ordinals": [0, 1]}
+    for one in ranks:
+        one.command("SetPolicy", copy_all=False, barrier=True, **own)
+    for _ in range(2):
+        minibatch(ranks)
+    for one in ranks:
+        one.forward()
+        one.step()
+    wait_for(lambda: ranks[1].stats()["executed"] == ranks[1].client.sequence)
+    ranks[1].lose()
+    ranks[0].command("Fence", epoch=1)
+    ranks[1].rebuild(1)
+    ranks[1].command("Fence", epoch=1)
+    ranks[1].finish()
+    reply = ranks[1].command("SkipStep", boundary=3, timeout_ms=20_000)
+    assert not reply["complete"] and not reply["missing"]
+    assert f"a block of {BLOCK} bytes that no other rank is known to have has no copy" in reply["message"]
+    stop(ranks)
 
 
 def test_skipping_a_step_that_waits_for_a_value_is_refused(ranks: list[Rank]) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
-from jitc.proxy.recovery.peer_mode.classes import Classes, Finding, Row, Table, classify, replicas
+from jitc.proxy.recovery.peer_mode.classes import SMALL, Classes, Finding, Row, Table, classify, replicas
 
 
-def row(ordinal: int, content: str, before: str | None = None, size: int = 64) -> Row:
+def row(ordinal: int, content: str, before: str | None = None, size: int = 4096) -> Row:
     return Row(ordinal, size, content.encode(), (content if before is None else before).encode())
 
 
@@ -31,7 +33,7 @@ def test_data_parallel_job() -> None:
 
 def test_shards_have_no_replica() -> None:
     later = LATER | {11: table(row(1, "q2", "p1"), row(2, "o2", "o1"), row(3, "s2"), row(4, "batch2-11"))}
-    assert "64 bytes of its own that its optimizer step changes" in classify(EARLIER, later).obstacle
+    assert "4096 bytes of its own that its optimizer step changes" in classify(EARLIER, later).obstacle
 
 
 @pytest.mark.parametrize(
@@ -47,7 +49,35 @@ def test_live_blocks_that_come_and_go() -> None:
     later = LATER | {10: table(*LATER[10].rows[:3], row(9, "batch2-10"))}
     assert classify(EARLIER, later).classes[10] == Classes(mutable=frozenset({3}), rank_local=frozenset())
     later = LATER | {10: table(*LATER[10].rows[:3], row(9, "made in the step", ""))}
-    assert "64 bytes of its own" in classify(EARLIER, later).obstacle
+    assert "4096 bytes of its own" in classify(EARLIER, later).obstacle
+
+
+def test_small_blocks_have_one_class_whatever_they_hold() -> None:
+    """A loss scale changes now and then, a rank's counter is equal to another's for a while: neither says anything."""
+    scales = [("s1", "s1"), ("s1", "s2")]
+    counters = [("n0", "n0"), ("n0", "n1")]
+    for (scale, later_scale), (counter, own) in itertools.product(scales, counters):
+        earlier = {
+            rank: table(*EARLIER[rank].rows, row(5, scale, size=4), row(6, "n0", size=SMALL)) for rank in EARLIER
+        }
+        small = {10: counter, 11: own}
+        later = {
+            rank: table(*LATER[rank].rows, row(5, later_scale, size=4), row(6, small[rank], size=SMALL))
+            for rank in LATER
+        }
+        finding = classify(earlier, later)
+        assert finding.obstacle == ""
+        assert finding.classes[10] == finding.classes[11] == Classes(frozenset({3, 4, 5, 6}), frozenset({4}))
+        assert finding.classes[10].classified == {1, 2, 3, 4, 5, 6}
+    larger = {rank: table(*LATER[rank].rows, row(6, f"n{rank}", size=SMALL + 1)) for rank in LATER}
+    before = {rank: table(*EARLIER[rank].rows, row(6, "n", size=SMALL + 1)) for rank in EARLIER}
+    assert classify(before, larger).classes[10].rank_local == {4, 6}
+
+
+def test_a_small_block_of_one_rank_that_its_step_changes_has_no_replica() -> None:
+    later = {rank: table(*LATER[rank].rows, row(5, f"n{rank}", "n", size=4)) for rank in LATER}
+    earlier = {rank: table(*EARLIER[rank].rows, row(5, "n", size=4)) for rank in EARLIER}
+    assert "4 bytes of its own that its optimizer step changes" in classify(earlier, later).obstacle
 
 
 def test_what_was_not_measured_is_volatile_and_changed() -> None:

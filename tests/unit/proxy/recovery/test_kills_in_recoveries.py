@@ -34,6 +34,7 @@ PHASES = {
 POINTS = 20
 QUICK = (5,)
 STEPS = 4
+KILL_SECONDS = 30
 
 
 @pytest.fixture
@@ -54,12 +55,22 @@ def train(ranks: list[RealClient]) -> None:
 
 
 class Second:
-    """Kills a worker once, some time after the phase has begun."""
+    """Kills a worker once, some time after the phase has begun. Its thread ends with its `with`."""
 
     def __init__(self, service: Service, victim: int, begins: PhaseEvent | None, delay: float) -> None:
-        self.service, self.victim, self.begins, self.delay = service, victim, begins, delay
+        self.service, self.victim, self.begins = service, victim, begins
         self.fired = threading.Event()
         self.killed = 0
+        self.killer = threading.Timer(delay, self.kill)
+
+    def __enter__(self) -> Second:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.killer.cancel()  # where the test has failed before it was due
+        if self.killer.ident is not None:  # it was started
+            self.killer.join(KILL_SECONDS + 10)
+            assert not self.killer.is_alive(), "the thread that kills the worker does not end"
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         fire, begin = Timeline.fire, Timeline.__init__
@@ -80,11 +91,11 @@ class Second:
     def arm(self) -> None:
         if not self.fired.is_set():
             self.fired.set()
-            threading.Timer(self.delay, self.kill).start()
+            self.killer.start()
 
     def kill(self) -> None:
         """At once, or as soon as there is one again."""
-        worker = until(self.living, 30, f"rank {self.victim} has a worker")
+        worker = until(self.living, KILL_SECONDS, f"rank {self.victim} has a worker")
         self.killed = worker.pid
         worker.kill()
 
@@ -110,13 +121,13 @@ def test_kill_in_a_recovery(
     for _ in range(2):
         train(ranks)
     begins, length = PHASES[phase]
-    second = Second(service, victim, begins, length * point / POINTS)
-    second.install(monkeypatch)
-    inject(ranks[1], "kill-worker")
-    for _ in range(2, STEPS):
-        train(ranks)
-    assert states(ranks) == [(expected(STEPS), (2**STEPS).to_bytes(4, "little"))] * 2
-    until(lambda: second.killed, 30, "the second fault")
+    with Second(service, victim, begins, length * point / POINTS) as second:
+        second.install(monkeypatch)
+        inject(ranks[1], "kill-worker")
+        for _ in range(2, STEPS):
+            train(ranks)
+        assert states(ranks) == [(expected(STEPS), (2**STEPS).to_bytes(4, "little"))] * 2
+        until(lambda: second.killed, KILL_SECONDS, "the second fault")
     assert states(ranks) == [(expected(STEPS), (2**STEPS).to_bytes(4, "little"))] * 2
     wait_until(service, lambda: not service._coordinator._jobs)
     assert all(one["outcome"] == "recovered" for one in service.recoveries()), service.recoveries()

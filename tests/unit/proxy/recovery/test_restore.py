@@ -13,7 +13,13 @@ from jitc.proxy.recovery.restore.transfer import Transfers
 from jitc.proxy.recovery.worker_calls import Interrupted
 from jitc.v1 import worker_pb2
 
-ROWS = [worker_pb2.BlockRow(address=100 * n, bytes=8 * n, ordinal=n, hash=bytes([n])) for n in (1, 2, 3)]
+#: What every peer has; before the step it was something else, but for the second block.
+ROWS = [
+    worker_pb2.BlockRow(
+        address=100 * n, bytes=8 * n, ordinal=n, hash=bytes([n]), hash_before_step=bytes([n if n == 2 else n + 64])
+    )
+    for n in (1, 2, 3)
+]
 
 
 class Workers:
@@ -73,6 +79,13 @@ def row(address: int, ordinal: int, content: int) -> Any:
     return worker_pb2.BlockRow(address=address, bytes=8 * ordinal, ordinal=ordinal, hash=bytes([content]))
 
 
+def before(address: int, ordinal: int, content: int, in_place: bool = False) -> Any:
+    """A block of which is known what it was before the step."""
+    return worker_pb2.BlockRow(
+        address=address, bytes=8 * ordinal, ordinal=ordinal, hash_before_step=bytes([content]), in_place=in_place
+    )
+
+
 def test_copies_need_no_peer() -> None:
     workers = Workers({})
     restore(workers, {2}).back(4)
@@ -95,6 +108,26 @@ def test_forward_finishes_the_healthy_and_skips_the_lost() -> None:
     assert workers.transfers["Import"] == [(9001, 0)]
 
 
+def test_after_a_step_a_rank_takes_what_the_step_made_of_the_same() -> None:
+    workers = Workers({2: [before(9001, 1, 1 + 64, True), before(9002, 2, 2, True), before(9003, 3, 3 + 64)]})
+    assert restore(workers, {2}).forward(5)
+    assert workers.transfers["Import"] == [(9001, 0), (9003, 4096)], "the second is there, and the step leaves it alone"
+
+
+def test_after_a_step_a_rank_keeps_what_it_alone_had() -> None:
+    workers = Workers({2: [before(9002, 2, 99, True)]})
+    assert restore(workers, {2}).forward(5)
+    assert workers.transfers == {}
+
+
+@pytest.mark.parametrize("block", [before(9001, 1, 99, True), before(9002, 2, 99), before(9001, 1, 99)])
+def test_what_the_step_would_have_made_of_it_is_not_guessed(block: Any) -> None:
+    """The peer's step has changed another content, or what the rank alone had is not there any more."""
+    workers = Workers({2: [block]})
+    assert not restore(workers, {2}).forward(5)
+    assert workers.transfers == {}
+
+
 def test_forward_is_given_up_when_a_rank_cannot() -> None:
     assert not restore(Workers({}, ("FinishStep",)), {2}).forward(5)
     assert not restore(Workers({2: [row(9001, 1, 9)]}), {2}).forward(5)
@@ -113,7 +146,7 @@ def calls_after(workers: Workers, what: str) -> list[str]:
 
 
 def test_devices_that_can_move_blocks_do() -> None:
-    missing = [row(9001, 1, 1), worker_pb2.BlockRow(address=9003, bytes=24, ordinal=3)]
+    missing = [row(9001, 1, 1), before(9003, 3, 3 + 64)]
     workers = Workers({2: missing}, links=(1, 2))
     transfers = transfers_of(workers)
     run = restore(workers, {2}, transfers)

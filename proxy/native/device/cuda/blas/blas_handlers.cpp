@@ -45,7 +45,7 @@ void BlasHandlers::call_blas(const ops::OpHeader& op, uint64_t handle, const Lt:
 void BlasHandlers::call_lt(const ops::OpHeader& op, const Lt::Request& request) {
   Stream& stream = issuer_.stream_of(op);
   library_call(issuer_.driver(), stream, [&] {
-    const CallOutcome outcome = lt_.call(request, stream.real(), true);
+    const CallOutcome outcome = lt_.multiply(request, stream.real());
     check_blas(outcome.function, outcome.status);
   });
   issuer_.submitted(stream, op);
@@ -53,8 +53,7 @@ void BlasHandlers::call_lt(const ops::OpHeader& op, const Lt::Request& request) 
 
 CallOutcome BlasHandlers::answer_of(const Lt::Request& request) {
   CallOutcome outcome;
-  library_call(issuer_.driver(), streams_.legacy(),
-               [&] { outcome = lt_.call(request, streams_.legacy().real(), false); });
+  library_call(issuer_.driver(), streams_.legacy(), [&] { outcome = lt_.ask(request); });
   return outcome;
 }
 

@@ -47,17 +47,18 @@ std::shared_ptr<const LtObjects> Lt::objects_of(const Request& request, bool kee
   return kept_.emplace(key, made).first->second;
 }
 
-CallOutcome Lt::call(const Request& request, abi::CUstream stream, bool keep) {
+CallOutcome Lt::call(const Request& request, abi::CUstream stream, bool product) {
   const Invocation call = read_call(request.call, request.objects);
+  if (product != (call.function == ops::kLtMatmul)) refuse_value("a question is no product");
   open();
   const CallFunction& function = library_->functions().find(call.function);
   return attempt([&](CallOutcome& outcome) {
-    const auto objects = objects_of(request, keep);
+    const auto objects = objects_of(request, product);
     // The same bytes may be said to be another number of objects.
     if (objects->all().size() != request.objects)
       refuse_value("the description of a call is of other objects");
     check_slots(function, call, objects->all());
-    if (call.function == ops::kLtMatmul) check_scalars(call, *objects);
+    if (product) check_scalars(call, *objects);
     CallArguments arguments(handle_, handle_, stream, call, objects->all());
     outcome.function = function.name;
     outcome.status = library_->functions().call(function, arguments);

@@ -25,11 +25,14 @@ class Lt {
     uint32_t objects;
     std::span<const std::byte> call;
   };
-  /// What the call answers, or the library's status. keep: its objects are those of many calls.
-  CallOutcome call(const Request& request, abi::CUstream stream, bool keep);
+  /// A product, with its status.
+  CallOutcome multiply(const Request& request, abi::CUstream stream) { return call(request, stream, true); }
+  /// What a question is answered, or the status.
+  CallOutcome ask(const Request& request) { return call(request, nullptr, false); }
 
  private:
   void open();
+  CallOutcome call(const Request& request, abi::CUstream stream, bool product);
   std::shared_ptr<const LtObjects> objects_of(const Request& request, bool keep);
 
   const std::string path_;
