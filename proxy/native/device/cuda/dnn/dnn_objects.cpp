@@ -140,6 +140,7 @@ std::vector<DnnObject::Pointer> DnnObjects::make(const Description& description,
 }
 
 DnnObject::Pointer DnnObjects::make_one(const ObjectView& view, const Objects& before, void* handle) {
+  if (static_cast<size_t>(view.kind) >= Cudnn::kKinds) refuse_call("is one of another library");
   if (is_query(view)) return filled(view, before);
   const std::string key = key_of(view, before);
   if (auto known = find(key)) return known;

@@ -82,6 +82,8 @@ CASE(dnn_arguments_that_do_not_fit) {
   auto filter = std::make_shared<ObjectRecord>(*old_tensor({1, 2, 1, 2}));
   filter->kind = ops::ObjectKind::filter;
   CHECK(s.can_make(filter).op != 0);  // a tensor's call
+  filter->kind = ops::ObjectKind::lt_preference;
+  CHECK(s.can_make(filter).words().find("another library") != std::string::npos);
   auto short_one = std::make_shared<ObjectRecord>();
   short_one->kind = ops::ObjectKind::tensor;
   const std::array<int32_t, 4> four{1, 2, 3, 4};
