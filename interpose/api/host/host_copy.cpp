@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 
+#include "api/stream/order.h"
 #include "host_memory.h"
 #include "jitc/generated_ops.h"
 
@@ -116,6 +117,12 @@ Status shared_h2d(uint64_t destination, uint64_t source, uint64_t count, const S
   return wait ? synchronize(stream) : kSuccess;
 }
 
+/// For a service that checks the order of ops.
+void tell_pinned(uint64_t address, uint64_t bytes, const StreamRef& stream, bool written) {
+  if (runtime::order_check::is_wanted() && is_pinned(address, bytes))
+    tell_host_memory(*stream.session, stream.id, address, bytes, written);
+}
+
 }  // namespace
 
 void set_element_type(jitc_element_type type) { element_type = type; }
@@ -123,6 +130,7 @@ void set_element_type(jitc_element_type type) { element_type = type; }
 Status copy_d2h(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait) {
   const bool looked_at = element_type != JITC_ELEMENT_UNKNOWN && count <= kLookedAt;
   const bool shared = !looked_at && is_shared(*stream.session, destination, count);
+  tell_pinned(destination, count, stream, true);
   for (uint64_t done = 0; done < count;) {
     const uint64_t bytes = std::min(kPiece, count - done);
     const bool last = done + bytes == count;
@@ -130,12 +138,16 @@ Status copy_d2h(uint64_t destination, uint64_t source, uint64_t count, const Str
     if (const Status status = give(destination + done, source + done, bytes, stream, shared)) return status;
     done += bytes;
   }
-  return wait && count > kPiece ? wait_for_host_copies(destination, count) : kSuccess;
+  if (!wait) return kSuccess;
+  if (count > kPiece)
+    if (const Status status = wait_for_host_copies(destination, count)) return status;
+  return tell_waited(*stream.session, stream.id), kSuccess;
 }
 
 Status copy_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait) {
   // The program may copy out and in again through the same pinned memory without waiting for the first copy.
-  if (const Status status = wait_for_host_copies(source, count)) return status;
+  if (const Status status = wait_for_host_copies(source, count, false)) return status;
+  tell_pinned(source, count, stream, false);
   if (count >= kWorthSharing && is_shared(*stream.session, source, count))
     return shared_h2d(destination, source, count, stream, wait);
   for (uint64_t done = 0; done < count;) {
@@ -146,10 +158,11 @@ Status copy_h2d(uint64_t destination, uint64_t source, uint64_t count, const Str
     if (!stream.session->submit(op, bytes)) return not_submitted(*stream.session);
     done += op.bytes;
   }
+  if (wait) tell_waited(*stream.session, stream.id);
   return kSuccess;
 }
 
-Status wait_for_host_copies(uint64_t address, uint64_t bytes) {
+Status wait_for_host_copies(uint64_t address, uint64_t bytes, bool asked) {
   PendingCopies& copies = pending();
   while (copies.count.load(std::memory_order_acquire)) {
     StreamRef stream;
@@ -162,6 +175,7 @@ Status wait_for_host_copies(uint64_t address, uint64_t bytes) {
       stream = found->stream;
     }
     // Once the stream is done the piece has been received: results come before progress.
+    if (!asked) tell_unasked(*stream.session, stream.id);
     auto op = on_stream<ops::StreamSynchronize>(stream.id);
     if (const uint32_t status = stream.session->call(op).status) return from_result(status);
   }

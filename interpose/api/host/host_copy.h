@@ -21,6 +21,7 @@ Status copy_d2h(uint64_t destination, uint64_t source, uint64_t count, const Str
 /// wait: the program may change the source on return.
 Status copy_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait);
 /// Waits for every copy to pinned memory that overlaps [address, address + bytes); bytes 0: for all.
-Status wait_for_host_copies(uint64_t address, uint64_t bytes);
+/// asked: CUDA would wait here too.
+Status wait_for_host_copies(uint64_t address, uint64_t bytes, bool asked = true);
 
 }  // namespace jitc::api

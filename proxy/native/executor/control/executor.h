@@ -29,10 +29,12 @@ class Executor final : public Host {
                     uint32_t rank, uint64_t epoch) override;
   void report_fault(uint64_t session, uint64_t sequence, uint32_t status, std::string cause,
                     std::string message) override;
+  void report_race(uint64_t session, const Race& race) override;
   void fire(const Fault& fault, const std::string& detail) override;
 
  private:
   std::vector<std::shared_ptr<Session>> all() const;
+  void report(std::function<void()> call);
   void report_loop();
 
   const DeviceOptions options_;
@@ -40,9 +42,9 @@ class Executor final : public Host {
   std::shared_ptr<void> device_;  // stays open between sessions
   mutable std::mutex mutex_;
   std::map<uint64_t, std::shared_ptr<Session>> sessions_;
-  std::condition_variable wake_;
+  std::condition_variable wake_, reported_;
   std::deque<std::function<void()>> reports_;  // calls of the control plane may take a while
-  bool stop_ = false;
+  bool stop_ = false, reporting_ = false;
   std::thread reporter_;
 };
 
