@@ -18,6 +18,8 @@ def main() -> None:
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     # A first scale that overflows, and growth every 3 steps: skipped steps and changes of scale both happen.
     scaler = torch.amp.GradScaler(args.device, init_scale=2.0**18, growth_interval=3)
+    # What each rank has for itself: it is updated in place, and no step of the optimizer touches it.
+    worst = torch.zeros((), device=job.device)
     batches = TextBatches(job, CONTEXT)
     for _ in range(args.steps):
         tokens, target = batches.next()
@@ -29,8 +31,9 @@ def main() -> None:
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         scaler.step(optimizer)
         scaler.update()
+        torch.maximum(worst, loss.detach(), out=worst)
         job.step_done(loss.item())
-    job.finish(model.state_dict(), optimizer, scaler=scaler.state_dict())
+    job.finish(model.state_dict(), optimizer, scaler=scaler.state_dict(), worst=worst)
 
 
 if __name__ == "__main__":

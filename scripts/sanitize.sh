@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=.venv/bin/python
-parts="interpose/transport;interpose;proxy/native;tests/unit/runtime/native;tests/unit/executor/native;tests/fakes"
+parts="interpose/transport;interpose;proxy/native;tests/unit/interpose/session/native;tests/unit/executor/state/native;tests/unit/executor/control/native;tests/fakes"
 # A report ends the process; Python itself keeps memory until the end and takes no part in the locks that are watched.
 export ASAN_OPTIONS="detect_leaks=0:abort_on_error=1:${ASAN_OPTIONS:-}"
 export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1:${UBSAN_OPTIONS:-}"
@@ -26,18 +26,18 @@ tests() {  # NAME SANITIZERS RUNTIME
   # With the C++ library, whose functions the sanitizer wraps and Python does not bring along.
   runtime=$(c++ -print-file-name="$3"):$(c++ -print-file-name=libstdc++.so.6)
   echo "== $1: software device, cuda device, communicators (programs of their own)"
-  JITC_SANITIZE=$2 $python -m pytest -q -o timeout=1800 tests/unit/device tests/unit/software tests/unit/cuda
+  JITC_SANITIZE=$2 $python -m pytest -q -o timeout=1800 tests/unit/device
   echo "== $1: executor"
   [ "$1" = asan ] || export JITC_TEST_BASE=1000000000
-  JITC_TEST_EXECUTOR=$built/libjitc_executor.so JITC_TEST_FAKES=$built JITC_TEST_RESOURCES=$built/jitc_resources_test JITC_TEST_BUDGET=$built/jitc_budget_test LD_PRELOAD=$runtime \
+  JITC_TEST_EXECUTOR=$built/libjitc_executor.so JITC_TEST_FAKES=$built JITC_TEST_RESOURCES=$built/jitc_resources_test JITC_TEST_BUDGET=$built/jitc_budget_test JITC_TEST_TEARDOWN=$built/jitc_teardown_test LD_PRELOAD=$runtime \
     $python -m pytest -q -o timeout=1800 -m "not slow" tests/unit/executor
   echo "== $1: API layer"
   JITC_TEST_INTERPOSE=$built/libjitc_interpose_fake.so LD_PRELOAD=$runtime \
-    $python -m pytest -q -o timeout=1800 --deselect tests/unit/interpose/test_spec.py \
-    --deselect tests/unit/interpose/test_real_libraries.py tests/unit/interpose
-  echo "== $1: client runtime, transport"
-  JITC_TEST_LIBRARIES=$built JITC_TEST_PRELOAD=$runtime $python -m pytest -q -o timeout=1800 tests/unit/runtime
-  JITC_TEST_LIBRARIES=$built LD_PRELOAD=$runtime $python -m pytest -q -o timeout=1800 tests/unit/transport
+    $python -m pytest -q -o timeout=1800 --deselect tests/unit/interpose/api/test_spec.py \
+    --deselect tests/unit/interpose/api/test_real_libraries.py tests/unit/interpose/api
+  echo "== $1: session layer, transport"
+  JITC_TEST_LIBRARIES=$built JITC_TEST_PRELOAD=$runtime $python -m pytest -q -o timeout=1800 tests/unit/interpose/session
+  JITC_TEST_LIBRARIES=$built LD_PRELOAD=$runtime $python -m pytest -q -o timeout=1800 tests/unit/interpose/transport
 }
 
 for name in "${@:-asan tsan}"; do

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 tests=(
   tests/end_to_end/test_faults.py tests/end_to_end/test_many_faults.py tests/end_to_end/test_same_as_cpu.py
   tests/end_to_end/test_expandable_segments.py tests/end_to_end/test_cudnn_training.py
-  tests/unit/client_shim tests/unit/interpose
+  tests/unit/client_shim tests/unit/operators tests/unit/interpose/api
 )
 
 copy_sources() {  # FOLDER: without what git ignores; the environment and the build there stay, for the next time

@@ -23,7 +23,7 @@
 namespace jitc::api {
 namespace {
 
-using runtime::Steps;
+using session::Steps;
 
 /// What is live in a session: the program's blocks that lie there, or, without a list, everything that is
 /// allocated; and the device variables, which are state like memory.
@@ -68,7 +68,7 @@ void make_boundary(Session& session, uint64_t number, const LiveBlocks& blocks) 
     op.boundary = number;
     op.count = live.size();
     if (!session.submit(op, std::as_bytes(std::span(live))) && !session.status())
-      runtime::message_once(
+      session::message_once(
           "no boundary: " + std::to_string(live.size()) +
           " live blocks are too many for one record; a fault from here on goes back further");
   });
@@ -92,7 +92,7 @@ void begin_step(Session& session, uint64_t number) {
 /// True, with a message, while a graph is captured: the step does not happen now.
 bool is_captured(const Session* session) {
   if (!any_capture(*session)) return false;
-  runtime::message_once(
+  session::message_once(
       "an optimizer step inside a CUDA graph is no boundary: call jitc_step_begin and jitc_step_end around "
       "the "
       "graph's launch, or keep the step outside the graph");
@@ -192,10 +192,10 @@ void jitc_step_end(const jitc_live_block* blocks, size_t count) {
 }
 
 void jitc_set_phase(int phase) {
-  if (phase >= 0 && phase <= 2) runtime::set_phase(static_cast<ops::Phase>(phase));
+  if (phase >= 0 && phase <= 2) session::set_phase(static_cast<ops::Phase>(phase));
 }
 
-void jitc_set_phase_source(jitc_phase_source source) { runtime::set_phase_source(source); }
+void jitc_set_phase_source(jitc_phase_source source) { session::set_phase_source(source); }
 
 void jitc_set_element_type(jitc_element_type type) { set_element_type(type); }
 
@@ -209,7 +209,7 @@ int jitc_checks_order(void) {
   return checked;
 }
 
-void jitc_set_site_source(jitc_site_source source) { runtime::order_check::set_site_source(source); }
+void jitc_set_site_source(jitc_site_source source) { session::order_check::set_site_source(source); }
 
 void jitc_note_wait(int device, void* stream) {
   guarded([&] {
@@ -234,7 +234,7 @@ int jitc_operator_query(int device, void* stream, const void* call, size_t size,
     StreamRef ref;
     if (const Status status = stream_on(device, stream, &ref))
       return static_cast<int>(reply->status = status);
-    const runtime::Result result =
+    const session::Result result =
         ref.session->call(on_stream<ops::OperatorQuery>(ref.id), bytes_of(call, size));
     reply->status = result.status;
     reply->size = result.payload.size();
@@ -245,7 +245,7 @@ int jitc_operator_query(int device, void* stream, const void* call, size_t size,
   });
 }
 
-const char* jitc_last_message(void) { return runtime::last_message(); }
+const char* jitc_last_message(void) { return session::last_message(); }
 
 void jitc_reply_free(jitc_reply* reply) {
   std::free(reply->data);

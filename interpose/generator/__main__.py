@@ -43,14 +43,14 @@ OUTPUTS: dict[str, Callable[[], str]] = {
     "interpose/api/generated/generated_api.h": wrappers_visitor.api_header,
     "interpose/api/generated/generated_symbols.cpp": wrappers_visitor.symbols,
     "interpose/api/generated/generated_unserved.cpp": unserved_visitor.source,
-    "tests/unit/interpose/check/generated_header_check.cpp": wrappers_visitor.header_check,
-    "tests/unit/interpose/check/generated_header12_check.cpp": wrappers_visitor.header12_check,
+    "tests/unit/interpose/api/check/generated_header_check.cpp": wrappers_visitor.header_check,
+    "tests/unit/interpose/api/check/generated_header12_check.cpp": wrappers_visitor.header12_check,
     "proxy/native/device/cuda/blas/generated_blas_worker.cpp": blas_visitor.worker_table,
     "proxy/native/device/cuda/dnn/generated_dnn_worker.cpp": dnn_visitor.worker_table,
-    "tests/unit/interpose/check/generated_lt_check.cpp": lt_visitor.check,
-    "tests/unit/interpose/check/generated_dnn_check.cpp": dnn_visitor.check,
-    "tests/unit/interpose/check/generated_layout_check.cpp": partial(device_visitor.layout_check, 13),
-    "tests/unit/interpose/check/generated_layout12_check.cpp": partial(device_visitor.layout_check, 12),
+    "tests/unit/interpose/api/check/generated_lt_check.cpp": lt_visitor.check,
+    "tests/unit/interpose/api/check/generated_dnn_check.cpp": dnn_visitor.check,
+    "tests/unit/interpose/api/check/generated_layout_check.cpp": partial(device_visitor.layout_check, 13),
+    "tests/unit/interpose/api/check/generated_layout12_check.cpp": partial(device_visitor.layout_check, 12),
     **{
         f"interpose/api/generated/generated_{api.key}.cpp": partial(wrappers_visitor.wrappers, api)
         for api in wrappers_visitor.APIS

@@ -4,7 +4,7 @@
 
 #include <initializer_list>
 
-namespace jitc::runtime {
+namespace jitc::session {
 namespace {
 
 /// Empty in a program that runs with more rights than its caller (set-uid): the caller wrote the environment
@@ -50,4 +50,4 @@ JobRank rank_in_job() {
   return found;
 }
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

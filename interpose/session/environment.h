@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace jitc::runtime {
+namespace jitc::session {
 
 /// JITC_SOCKET, else $XDG_RUNTIME_DIR/jitc/proxyd.sock, else /run/jitc/proxyd.sock.
 std::string service_socket();
@@ -19,4 +19,4 @@ struct JobRank {
 /// As the launcher has set it: torchrun, Open MPI, Slurm.
 JobRank rank_in_job();
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

@@ -6,7 +6,7 @@
 
 #include "message.h"
 
-namespace jitc::runtime {
+namespace jitc::session {
 namespace {
 
 constexpr const char* kName = "libjitc_transport.so";
@@ -47,4 +47,4 @@ const jitc_transport_api* transport() {
   return api;
 }
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

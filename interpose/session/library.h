@@ -6,9 +6,9 @@
 #pragma once
 #include "jitc/transport.h"
 
-namespace jitc::runtime {
+namespace jitc::session {
 
 /// The transport, or nullptr with one message on stderr that says why.
 const jitc_transport_api* transport();
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-namespace jitc::runtime {
+namespace jitc::session {
 
 /// Value: of atomics, default-constructible, with `void carry(const Value&)`, which copies, and
 /// `bool forgotten() const`: a table that grows leaves it behind.
@@ -86,4 +86,4 @@ class LookupTable {
   std::atomic<Table*> current_{nullptr};
 };
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

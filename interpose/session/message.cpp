@@ -6,7 +6,7 @@
 #include <mutex>
 #include <set>
 
-namespace jitc::runtime {
+namespace jitc::session {
 namespace {
 
 // A program that runs for weeks must not grow by its messages.
@@ -47,4 +47,4 @@ void message_once(const std::string& text) {
 void set_last_message(std::string text) { last_text() = std::move(text); }
 const char* last_message() { return last_text().c_str(); }
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

@@ -5,7 +5,7 @@
 #pragma once
 #include <string>
 
-namespace jitc::runtime {
+namespace jitc::session {
 
 /// One line on stderr, prefixed "jitc: ", each distinct text once per process.
 void message_once(const std::string& text);
@@ -16,4 +16,4 @@ void set_last_message(std::string text);
 /// That text; never nullptr.
 const char* last_message();
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

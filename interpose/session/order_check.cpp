@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace jitc::runtime::order_check {
+namespace jitc::session::order_check {
 namespace {
 thread_local std::vector<Found> all_found;
 std::atomic<const char* (*)()> site_source{nullptr};
@@ -38,4 +38,4 @@ std::vector<Found> take_found(const Session& session) {
   return taken;
 }
 
-}  // namespace jitc::runtime::order_check
+}  // namespace jitc::session::order_check

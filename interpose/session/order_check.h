@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace jitc::runtime {
+namespace jitc::session {
 
 class Session;
 
@@ -37,4 +37,4 @@ std::vector<Found> take_found(const Session& session);
 
 }  // namespace order_check
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

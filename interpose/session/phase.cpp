@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
-namespace jitc::runtime {
+namespace jitc::session {
 namespace {
 
 thread_local ops::Phase thread_phase = ops::Phase::forward;
@@ -20,4 +20,4 @@ ops::Phase current_phase() {
   return source ? static_cast<ops::Phase>(std::clamp(source(), 0, 2)) : thread_phase;
 }
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

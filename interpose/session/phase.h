@@ -4,7 +4,7 @@
 #pragma once
 #include "jitc/generated_ops.h"
 
-namespace jitc::runtime {
+namespace jitc::session {
 
 /// Phase for ops of the calling thread (client_api.h, jitc_set_phase).
 void set_phase(ops::Phase phase);
@@ -12,4 +12,4 @@ void set_phase(ops::Phase phase);
 void set_phase_source(int (*source)());
 ops::Phase current_phase();
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

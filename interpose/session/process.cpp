@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cerrno>
 
-namespace jitc::runtime {
+namespace jitc::session {
 namespace {
 
 constexpr size_t kStackBytes = size_t{256} << 10;
@@ -47,4 +47,4 @@ bool start_thread(const char* name, void* (*body)(void*), void* argument) {
   return error == 0;
 }
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

@@ -5,7 +5,7 @@
 // objects are leaked, never destroyed. Threads that jitc starts receive none of the program's signals.
 #pragma once
 
-namespace jitc::runtime {
+namespace jitc::session {
 
 /// Makes forked() work from now on. Called with the first session.
 void watch_forks();
@@ -14,4 +14,4 @@ bool forked();
 /// Runs body(argument) on a detached thread with all signals blocked; false when no thread can be started.
 bool start_thread(const char* name, void* (*body)(void*), void* argument);
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

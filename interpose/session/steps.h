@@ -7,7 +7,7 @@
 
 #include "session.h"
 
-namespace jitc::runtime {
+namespace jitc::session {
 
 /// The mutex is held while a step is submitted to the sessions and while a new session joins them, so every
 /// session sees every step, in the same order.
@@ -28,4 +28,4 @@ struct Steps {
   }
 };
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

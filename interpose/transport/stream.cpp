@@ -42,11 +42,11 @@ Stream::Stream(Descriptor socket, Request request, const jitc_stream_callbacks& 
     : ping_after_(callbacks.ping_after_ms != 0 ? callbacks.ping_after_ms : 10'000),
       dead_after_(callbacks.dead_after_ms != 0 ? callbacks.dead_after_ms : 60'000),
       poller_(::epoll_create1(EPOLL_CLOEXEC)),
-      bell_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      doorbell_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       connection_(std::move(socket), std::move(request), callbacks) {
-  require(poller_ && bell_, "epoll");
-  epoll_event event{EPOLLIN, {.fd = bell_.get()}};
-  require(::epoll_ctl(poller_.get(), EPOLL_CTL_ADD, bell_.get(), &event) == 0, "epoll");
+  require(poller_ && doorbell_, "epoll");
+  epoll_event event{EPOLLIN, {.fd = doorbell_.get()}};
+  require(::epoll_ctl(poller_.get(), EPOLL_CTL_ADD, doorbell_.get(), &event) == 0, "epoll");
   start_thread();  // it sends the request
 }
 
@@ -58,7 +58,7 @@ Stream::~Stream() {
     connection_.pump_out();
   }
   const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = ::write(bell_.get(), &one, sizeof one);
+  [[maybe_unused]] const ssize_t written = ::write(doorbell_.get(), &one, sizeof one);
   if (has_thread_) pthread_join(thread_, nullptr);
 }
 
@@ -100,7 +100,7 @@ void Stream::background() {
       readable = background_sleep(&kLook);
       continue;
     }
-    // From here producers ring the bell. The turn after the store finds what came before it.
+    // From here producers ring the doorbell. The turn after the store finds what came before it.
     asleep_.store(true, std::memory_order_seq_cst);
     turn = background_turn(false);
     if (turn == Turn::over) return;
@@ -120,7 +120,7 @@ Stream::Turn Stream::background_turn(bool readable) {
   return sent ? Turn::sent : Turn::quiet;
 }
 
-/// Sleeps until the socket is ready, the bell rings or the time is over; true when the socket is ready.
+/// Sleeps until the socket is ready, the doorbell rings or the time is over; true when the socket is ready.
 bool Stream::background_sleep(const timespec* limit) {
   pollfd poller{poller_.get(), POLLIN, 0};
   if (::ppoll(&poller, 1, limit, nullptr) <= 0) return false;
@@ -128,10 +128,10 @@ bool Stream::background_sleep(const timespec* limit) {
   bool ready = false;
   for (int count = ::epoll_wait(poller_.get(), events, 2, 0); count-- > 0;) {
     uint64_t rings = 0;
-    if (events[count].data.fd != bell_.get())
+    if (events[count].data.fd != doorbell_.get())
       ready = true;
     else [[maybe_unused]]
-      const ssize_t taken = ::read(bell_.get(), &rings, sizeof rings);
+      const ssize_t taken = ::read(doorbell_.get(), &rings, sizeof rings);
   }
   return ready;
 }
@@ -139,7 +139,7 @@ bool Stream::background_sleep(const timespec* limit) {
 void Stream::wake() {
   if (!asleep_.exchange(false, std::memory_order_seq_cst)) return;
   const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = ::write(bell_.get(), &one, sizeof one);
+  [[maybe_unused]] const ssize_t written = ::write(doorbell_.get(), &one, sizeof one);
 }
 
 /// Sets what ends the sleep of the background thread. While a caller waits, that caller reads the socket

@@ -55,8 +55,8 @@ class Stream {
   const std::chrono::milliseconds ping_after_, dead_after_;
   Clock::time_point pinged_{};  // the last PING
 
-  Descriptor poller_, bell_;  // epoll on the socket and on the eventfd that wakes the background thread
-  uint32_t watched_ = 0;      // what epoll watches on the socket
+  Descriptor poller_, doorbell_;  // epoll on the socket and on the eventfd that wakes the background thread
+  uint32_t watched_ = 0;          // what epoll watches on the socket
   std::atomic<bool> asleep_{false};
   bool has_thread_ = false;
   pthread_t thread_{};

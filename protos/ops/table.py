@@ -139,7 +139,7 @@ _OPS: tuple[Op, ...] = (
         "fill",
         "Fill device memory with a repeated value.",
         (
-            ("address", "u64", ""),
+            ("address", "u64", "a multiple of width"),
             ("bytes", "u64", "a multiple of width"),
             ("value", "u32", ""),
             ("width", "u32", "1, 2 or 4"),

@@ -38,10 +38,10 @@ def ask(named: str | None, method: str, request: Any, seconds: float | None = CA
     from ..common import rpc
     from ..common.paths import PROTOCOL_VERSION
 
-    with rpc.channel(path) as link:
+    with rpc.channel(path) as channel:
         try:
-            rpc.node(link).Describe(DescribeRequest(protocol_version=PROTOCOL_VERSION), timeout=CALL_SECONDS)
-            return getattr(rpc.admin(link), method)(request, timeout=seconds)
+            rpc.node(channel).Describe(DescribeRequest(protocol_version=PROTOCOL_VERSION), timeout=CALL_SECONDS)
+            return getattr(rpc.admin(channel), method)(request, timeout=seconds)
         except grpc.RpcError as error:
             raise _meaning(path, error) from None
 
@@ -59,14 +59,14 @@ def _look(path: str) -> None:
 
 def _say_hello(path: str) -> None:
     """Finds out whether a gRPC server listens: gRPC itself takes a silent listener for a busy one, and waits."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         # Not settimeout: connect would give up at once where many clients wait to be accepted.
         for limit in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
-            link.setsockopt(
+            connection.setsockopt(
                 socket.SOL_SOCKET, limit, struct.pack("@ll", int(HELLO_SECONDS), int(HELLO_SECONDS % 1 * 1e6))
             )
         try:
-            link.connect(path)
+            connection.connect(path)
         except PermissionError:
             raise _no_service(path, "it belongs to another user") from None
         except BlockingIOError:
@@ -74,8 +74,8 @@ def _say_hello(path: str) -> None:
         except OSError:
             raise _no_service(path, "nothing answers") from None
         try:
-            link.sendall(_PREFACE)
-            answer = link.recv(_FRAME_BYTES, socket.MSG_WAITALL)
+            connection.sendall(_PREFACE)
+            answer = connection.recv(_FRAME_BYTES, socket.MSG_WAITALL)
         except BlockingIOError:
             raise _silent(path) from None
         except OSError:

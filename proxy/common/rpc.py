@@ -49,20 +49,20 @@ def channel(socket: str) -> grpc.Channel:
     return grpc.insecure_channel(address(socket), options=OPTIONS)
 
 
-def node(link: grpc.Channel) -> Any:
-    return control_pb2_grpc.NodeStub(link)  # type: ignore[no-untyped-call]
+def node(channel: grpc.Channel) -> Any:
+    return control_pb2_grpc.NodeStub(channel)  # type: ignore[no-untyped-call]
 
 
-def admin(link: grpc.Channel) -> Any:
-    return control_pb2_grpc.AdminStub(link)  # type: ignore[no-untyped-call]
+def admin(channel: grpc.Channel) -> Any:
+    return control_pb2_grpc.AdminStub(channel)  # type: ignore[no-untyped-call]
 
 
-def coordinator(link: grpc.Channel) -> Any:
-    return control_pb2_grpc.CoordinatorStub(link)  # type: ignore[no-untyped-call]
+def coordinator(channel: grpc.Channel) -> Any:
+    return control_pb2_grpc.CoordinatorStub(channel)  # type: ignore[no-untyped-call]
 
 
-def worker(link: grpc.Channel) -> Any:
-    return worker_pb2_grpc.WorkerStub(link)  # type: ignore[no-untyped-call]
+def worker(channel: grpc.Channel) -> Any:
+    return worker_pb2_grpc.WorkerStub(channel)  # type: ignore[no-untyped-call]
 
 
 def add_node(servicer: object, server: grpc.Server) -> None:

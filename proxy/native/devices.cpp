@@ -16,13 +16,13 @@ struct Kind {
   std::string_view name;
   /// nullptr: its sessions share nothing that is worth to be kept open.
   std::shared_ptr<void> (*open)(const Libraries&, int ordinal, std::string& error);
-  std::unique_ptr<Backend> (*make)(const BackendOptions&, ExecutionSink&, Rendezvous&, ImageSource&,
+  std::unique_ptr<Backend> (*make)(const BackendOptions&, ExecutionSink&, CommunicatorSegments&, ImageSource&,
                                    std::string&);
 };
 /// It runs no images.
 std::unique_ptr<Backend> make_software(const BackendOptions& options, ExecutionSink& sink,
-                                       Rendezvous& rendezvous, ImageSource&, std::string& error) {
-  return make_software_backend(options, sink, rendezvous, error);
+                                       CommunicatorSegments& segments, ImageSource&, std::string& error) {
+  return make_software_backend(options, sink, segments, error);
 }
 constexpr Kind kKinds[] = {{"software", nullptr, make_software}, {"cuda", open_cuda_gpu, make_cuda_backend}};
 
@@ -50,9 +50,9 @@ bool open_device(const std::string& name, const Libraries& libraries, int ordina
 }
 
 std::unique_ptr<Backend> make_backend(const std::string& name, const BackendOptions& options,
-                                      ExecutionSink& sink, Rendezvous& rendezvous, ImageSource& images,
-                                      std::string& error) {
-  if (const Kind* const kind = kind_of(name)) return kind->make(options, sink, rendezvous, images, error);
+                                      ExecutionSink& sink, CommunicatorSegments& segments,
+                                      ImageSource& images, std::string& error) {
+  if (const Kind* const kind = kind_of(name)) return kind->make(options, sink, segments, images, error);
   error = "there is no such device";
   return nullptr;
 }

@@ -87,6 +87,7 @@ class Session:
     epoch: int = 0
     failure: str = ""
     diverged: int = 0  # blocks that other ranks hold differently, though they were replicas
+    compared: int = 0  # newest boundary at which that was looked at
     process_watch: Watched | None = None
     machine: Machine[SessionState, SessionEvent] = field(init=False)
 

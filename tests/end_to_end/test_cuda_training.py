@@ -277,7 +277,7 @@ def test_state_that_peers_have(scene: Scene) -> None:
 
 @pytest.mark.slow
 def test_state_that_peers_do_not_have(scene: Scene) -> None:
-    service, kept = scene.serve("--workers-per-gpu", "2"), "copies of all blocks (device variables of rank"
+    service, kept = scene.serve("--workers-per-gpu", "2"), "copies of all blocks (device variables of pid"
     for one in strike_once_kept(scene, service, kept, "optimizer", "backward", "boundary", counting=True):
         assert one["bytes_from_peers"] == {"nccl": 0, "host": 0}
 

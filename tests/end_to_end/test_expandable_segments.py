@@ -5,12 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from toolkit.job import PRELOAD, Script
 from toolkit.jobs import JOBS
-from toolkit.peer_mode import PEERS, kill_once_settled
+from toolkit.peer_mode import PACED, PEERS, PacedJob
 from toolkit.record import Record, assert_identical
 from toolkit.service import Service, kill_at
 from toolkit.workplace import Workplace
@@ -18,7 +19,7 @@ from toolkit.workplace import Workplace
 Reference = Callable[[Script, str], list[Record]]
 PROGRAM = Path(__file__).with_name("expandable_steps.py")
 STEPS = 5
-LONG_STEPS = 200
+LONG_STEPS = 80
 LIMIT = ("--memory-limit", "256MiB")
 EXPANDABLE = {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}
 GPU = 1
@@ -72,12 +73,12 @@ def test_a_job(job: str, phase: str, workplace: Workplace, reference: Reference)
 @pytest.mark.slow
 @pytest.mark.parametrize("phase", ["backward", "optimizer"])
 def test_a_job_whose_state_comes_from_a_peer(phase: str, workplace: Workplace, reference: Reference) -> None:
-    script = JOBS["gpt"].with_arguments("--steps", str(LONG_STEPS))
+    script = replace(JOBS["gpt"].with_arguments("--steps", str(LONG_STEPS)), around=PACED)
     expected = reference(script, "cuda")
     service = workplace.service(2)
-    running = workplace.job(script, service, **EXPANDABLE)
-    kill_once_settled(workplace, service, running, PEERS, phase)
-    records = running.finish().successful().records
+    running = PacedJob(workplace, script, service, **EXPANDABLE)
+    running.kill_once_settled(PEERS, phase)
+    records = running.job.finish().successful().records
     [found] = service.survived(1)
     assert found["bytes_restored"] > 0
     assert_identical(records, expected)

@@ -85,7 +85,17 @@ class Bench:
             one["verdict"] == "passed" for one in document["steps"] if not one["reason"].startswith("not asked")
         ), said
         assert not marked_processes(self.mark)
+        assert self.left() == []
         return document
+
+    def left(self) -> list[str]:
+        """What is left in the folder for temporary files; pytest's own and the fakes' apart."""
+        return sorted(one.name for one in Path(self.env["TMPDIR"]).glob("jitc-*"))
+
+    def services(self) -> list[Path]:
+        """Sockets of the services that run."""
+        words = [command.split() for command in marked_processes(self.mark).values()]
+        return [Path(one[one.index("--socket") + 1]) for one in words if "jitc.proxy.commands.proxyd" in one]
 
     def document(self) -> dict[str, Any]:
         (path,) = self.out.glob("*.json")
@@ -227,6 +237,17 @@ def test_a_step_that_hangs(machine: Machine) -> None:
     assert any(name.startswith("smallest_program/") and "status" in name for name in bench.evidence())
 
 
+def parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+
+
+def step_of(bench: Bench, check: int) -> int:
+    """The process of the step that runs; not a child of it, which has its name between fork and exec."""
+    found = [pid for pid, command in marked_processes(bench.mark).items() if "gpu.step" in command.split()]
+    (step,) = (pid for pid in found if Path(f"/proc/{pid}").exists() and parent_of(pid) == check)
+    return step
+
+
 def rank_of(bench: Bench, rank: int) -> int | None:
     """The process of a proxied rank of the job; not a child of it, which has its name between fork and exec."""
     found: dict[int, int] = {}
@@ -236,7 +257,7 @@ def rank_of(bench: Bench, rank: int) -> int | None:
         with contextlib.suppress(OSError):  # it has ended meanwhile
             told = Path(f"/proc/{pid}/environ").read_bytes()
             if b"LD_PRELOAD=" in told and f"\0RANK={rank}\0".encode() in b"\0" + told:
-                found[pid] = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+                found[pid] = parent_of(pid)
     return next((pid for pid, parent in found.items() if parent not in found), None)
 
 
@@ -251,6 +272,24 @@ def test_a_rank_that_dies(machine: Machine) -> None:
     assert (process.returncode, job["verdict"]) == (1, "failed")
     assert job["reason"].startswith("driver_job-proxied-1 ended with -9")
     assert not marked_processes(bench.mark)
+    assert bench.left() == []
+
+
+def test_a_step_that_is_killed(machine: Machine) -> None:
+    """It cannot tidy up any more: the check does, and goes on."""
+    bench = machine()
+    process = bench.start("--steps", "driver_job,smallest_program")
+    until(lambda: rank_of(bench, 0), 120, "a step runs with a service")
+    assert bench.services() and all(path.is_relative_to(bench.env["TMPDIR"]) for path in bench.services())
+    os.kill(step_of(bench, process.pid), signal.SIGKILL)
+    said, _ = process.communicate(timeout=SECONDS)
+    found = {one["name"]: one for one in bench.document()["steps"]}
+    assert bench.document()["complete"], said
+    ended = [one for one in found.values() if one["reason"].startswith("its process ended with signal 9")]
+    assert [one["verdict"] for one in ended] == ["failed"]
+    assert sum(one["verdict"] == "passed" for one in found.values()) == 1
+    assert not marked_processes(bench.mark)
+    assert bench.left() == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
@@ -269,6 +308,7 @@ def test_a_check_that_is_killed(machine: Machine, number: signal.Signals) -> Non
     assert killed["verdict"] == "not run"
     assert killed["reason"].startswith("the check was ended while this step ran")
     if number == signal.SIGTERM:
+        assert bench.left() == []
         assert killed["reason"].endswith("SIGTERM")
         assert any(name.startswith("driver_job/") for name in bench.evidence())
         return

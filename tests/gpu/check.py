@@ -7,6 +7,7 @@ the first step; whatever happens in a step is recorded and the next one runs; no
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
@@ -25,6 +27,8 @@ from .results import FAILED, NOT_RUN, Results
 #: What a step gets beyond its limit to say what it found: its own waits end with the limit.
 GRACE_SECONDS = 12.0
 MISSING, BAD = "missing", "bad"
+#: Bytes of a folder's name in which services can have theirs: the name of a service's socket may have 85.
+FOLDER_LIMIT = 80
 
 
 class Told(BaseException):
@@ -112,13 +116,14 @@ class Check:
 
     def _run_child(self, step: plan.Step, seconds: float) -> tuple[str, str, dict[str, object]]:
         folder = self._evidence.step(step.name)
-        with tempfile.TemporaryDirectory(prefix="jitc-gpu-step-") as between:
-            request, answer = Path(between) / "request.json", Path(between) / "answer.json"
+        with _step_folder() as between:
+            request, answer = between / "request.json", between / "answer.json"
             request.write_text(
                 json.dumps(
                     {
                         "name": step.name, "module": step.module, "folder": str(folder), "device": self._device,
                         "options": self._options, "seconds": seconds, "known": self._found.data(),
+                        "scratch": str(between),
                     }
                 )
             )  # fmt: skip
@@ -133,6 +138,17 @@ class Check:
         if "verdict" in known:
             return known["verdict"], known["reason"], data
         return FAILED, ended.text() + _last_words(folder / "00-step.log"), data
+
+
+@contextlib.contextmanager
+def _step_folder() -> Iterator[Path]:
+    """Where a step has its sockets, and this process its request. It is removed when nothing of the step is alive."""
+    made = tempfile.TemporaryDirectory(prefix="jitc-", ignore_cleanup_errors=True)
+    if len(os.fsencode(made.name)) > FOLDER_LIMIT:
+        made.cleanup()
+        made = tempfile.TemporaryDirectory(prefix="jitc-", dir="/tmp", ignore_cleanup_errors=True)
+    with made:
+        yield Path(made.name)
 
 
 def _last_words(log: Path) -> str:

@@ -1,7 +1,8 @@
 """Child processes that never outlive the check, however it or they end.
 
 Called by: check.py (a child per step), step.py, programs and preflight probes (die_with_parent). Promises: `run`
-returns within its limit and a few seconds; when it returns, nothing that the child started is alive. Linux only.
+returns within its limit and a few seconds; when it returns or raises, nothing that the child started is alive. Linux
+only.
 """
 
 from __future__ import annotations
@@ -55,13 +56,15 @@ def run(command: Sequence[str], seconds: float, environment: Mapping[str, str], 
             command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=dict(environment),
             start_new_session=True,
         )  # fmt: skip
-    status: int | None
+    left: list[int] = []
     try:
-        status = process.wait(max(0.0, seconds))
+        status: int | None = process.wait(max(0.0, seconds))
     except subprocess.TimeoutExpired:
         status = None
-    taken = time.monotonic() - begin
-    return Ended(status, taken, tuple(end_all(process)))
+    finally:  # also when a signal asks for the end of the check
+        taken = time.monotonic() - begin
+        left = end_all(process)
+    return Ended(status, taken, tuple(left))
 
 
 def end_all(process: subprocess.Popen[bytes] | None = None) -> list[int]:

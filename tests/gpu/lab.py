@@ -62,13 +62,15 @@ class Lab:
     def __init__(
         self, folder: Path, device: str = "cuda", options: Sequence[str] = (), *, seconds: float = 3600.0,
         known: Mapping[str, Any] | None = None, tell: Callable[[dict[str, Any]], None] = lambda data: None,
+        scratch: Path | None = None,
     ) -> None:  # fmt: skip
         self.folder, self.device, self.options, self.known = folder, device, tuple(options), dict(known or {})
         self.data: dict[str, Any] = {}
         self._tell = tell
         self._end = time.monotonic() + seconds
         self._open: list[Program] = []
-        self._count = 0
+        self._count = self._scratched = 0
+        self._scratch = scratch
 
     @property
     def rehearsal(self) -> bool:
@@ -115,6 +117,15 @@ class Lab:
         """A new one in the step's folder, numbered in the order of their making."""
         self._count += 1
         return self.folder / f"{self._count:02}-{name}"
+
+    def scratch(self) -> Path:
+        """A new folder, whose name is short enough for sockets. Who made the lab removes it, also when this process is
+        killed."""
+        assert self._scratch is not None
+        self._scratched += 1
+        folder = self._scratch / str(self._scratched)
+        folder.mkdir(mode=0o700)
+        return folder
 
     def close(self) -> None:
         """Ends what still runs, newest first."""

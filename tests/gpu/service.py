@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,8 @@ class Service:
 
     def __init__(self, lab: Lab, *options: str) -> None:
         self._lab = lab
-        self._folder = tempfile.TemporaryDirectory(prefix="jitc-", dir="/tmp")
-        self.socket = f"{self._folder.name}/s"
+        self._folder = lab.scratch()
+        self.socket = f"{self._folder}/s"
         command = [sys.executable, "-m", "jitc.proxy.commands.proxyd", "--socket", self.socket, "--device", lab.device]
         words = [*command, "--die-with-parent", *lab.options, *options]
         self.program = lab.start("service", words, lab.environment())
@@ -106,7 +106,7 @@ class Service:
         with contextlib.suppress(ProcessLookupError):
             self.program.process.send_signal(signal.SIGTERM)
         self.program.close(20.0)
-        self._folder.cleanup()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _ask(self, what: str) -> dict[str, Any]:
         make_importable()

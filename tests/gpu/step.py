@@ -34,7 +34,7 @@ def main(request_file: str, answer_file: str) -> int:
 
     lab = Lab(
         Path(request["folder"]), request["device"], request["options"], seconds=request["seconds"],
-        known=request["known"], tell=tell,
+        known=request["known"], tell=tell, scratch=Path(request["scratch"]),
     )  # fmt: skip
     verdict, reason = run(lab, request["module"], request["name"])
     lab.close()

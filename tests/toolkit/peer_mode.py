@@ -1,8 +1,14 @@
-"""Faults in a job of which the service has found out how to keep its blocks: by peers, or by copies."""
+"""Faults in a job of which the service has found out how to keep its blocks: by peers, or by copies.
+
+The job makes a step when the service has looked at the one before, until the service knows. So it depends on nothing
+how many steps that takes, and where the fault comes.
+"""
 
 from __future__ import annotations
 
-from .job import Job
+import os
+
+from .job import Job, Script
 from .service import Service, kill_at
 from .waiting import until
 from .workplace import Workplace
@@ -10,18 +16,71 @@ from .workplace import Workplace
 GPU = 1
 #: What the service says of a job then.
 PEERS, COPIES = "peers give back what they hold", "copies of all blocks"
+#: A program that runs a script step by step; what its folder is named by.
+PACED, PACE = ("tests/end_to_end/paced_steps.py",), "PACE"
+#: For a step, however busy the machine is.
+STEP_SECONDS = 120.0
+#: Steps that a job has left after it was let go, at least: boundaries come after most of them, the fault after three.
+LEFT = 20
 
 
 def boundary_of(service: Service) -> int:
     return max((one["boundary"] for gpu in service.status()["gpus"] for one in gpu["sessions"]), default=0)
 
 
-def kill_once_settled(workplace: Workplace, service: Service, job: Job, line: str, phase: str) -> int:
-    """Arms the fault three boundaries after the service has said how it keeps the blocks; after which boundary."""
-    until(lambda: line in service.said() or job.process.poll() is not None, 100, f"the service says: {line}")
-    assert job.process.poll() is None, f"the job ended before the service said: {line}\n{service.said()}"
-    boundary = boundary_of(service) + 3
-    skip = 0 if phase in ("collective", "boundary", "copy") else 3
-    workplace.note(f"fault on GPU {GPU} after boundary {boundary}, phase {phase}, skip {skip}")
-    service.inject(kill_at(boundary, phase, skip), GPU)
-    return boundary
+class PacedJob:
+    """A job on a service that goes as far as it is let. It stands still after its first step."""
+
+    def __init__(self, workplace: Workplace, script: Script, service: Service, **env: str) -> None:
+        assert script.around == PACED, "the script cannot be paced"
+        self._workplace, self._service = workplace, service
+        self._folder, self._ranks = workplace.folder / f"pace{len(workplace.jobs)}", script.ranks
+        self._steps = int(script.arguments[len(script.arguments) - script.arguments[::-1].index("--steps")])
+        self._folder.mkdir()
+        self._granted = 0
+        self._grant(1)
+        self.job: Job = workplace.job(script, service, **{PACE: str(self._folder)}, **env)
+
+    def until_settled(self, line: str) -> None:
+        """Steps until the service has said the line; the job stands still then."""
+        while True:
+            until(self._waits, STEP_SECONDS, f"the job has made {self._granted} steps")
+            until(lambda: self._said(line) or self._compared(), STEP_SECONDS, "the service has looked at the job")
+            if self._said(line):
+                return
+            assert self._granted < self._steps - LEFT, f"the service does not say: {line}\n{self._service.said()}"
+            self._grant(self._granted + 1)
+
+    def kill_once_settled(self, line: str, phase: str) -> int:
+        """Arms the fault three boundaries after the service has said the line, and lets the job go; after which
+        boundary."""
+        self.until_settled(line)
+        boundary = boundary_of(self._service) + 3
+        skip = 0 if phase in ("collective", "boundary", "copy") else 3
+        self._workplace.note(f"fault on GPU {GPU} after boundary {boundary}, phase {phase}, skip {skip}")
+        self._service.inject(kill_at(boundary, phase, skip), GPU)
+        self.let_go()
+        return boundary
+
+    def let_go(self) -> None:
+        self._grant(self._steps)
+
+    def _grant(self, steps: int) -> None:
+        self._granted = steps
+        part = self._folder / "granted.part"
+        part.write_text(str(steps))
+        os.replace(part, self._folder / "granted")
+
+    def _waits(self) -> bool:
+        """Whether all ranks have made the steps that they were granted."""
+        assert self.job.process.poll() is None, f"the job has ended: {self.job.output()[-3000:]}"
+        files = [self._folder / f"made.rank{rank}" for rank in range(self._ranks)]
+        return all(one.exists() and int(one.read_text()) == self._granted for one in files)
+
+    def _said(self, line: str) -> bool:
+        return line in self._service.said()
+
+    def _compared(self) -> bool:
+        """Whether the service has looked at the newest boundary of each rank."""
+        sessions = [one for gpu in self._service.status()["gpus"] for one in gpu["sessions"]]
+        return all(one["compared"] >= one["boundary"] for one in sessions)

@@ -320,6 +320,7 @@ def hangs(lab):
     lab.note(known=1)
     time.sleep(600)
 def crashes(lab):
+    (lab.scratch() / "left").write_text("by a step that nobody asks to tidy up")
     os.abort()
 def fine(lab):
     return {"known": 2}
@@ -336,11 +337,13 @@ sys.exit(check.main(sys.argv[1:]))
 
 def test_a_step_that_ruins_its_process_is_recorded_and_the_next_one_runs(tmp_path: Path) -> None:
     (tmp_path / "ruinous.py").write_text(RUINOUS)
-    path = tmp_path / "out" / "r.json"
+    path, temporary = tmp_path / "out" / "r.json", tmp_path / "t"
+    temporary.mkdir()
     done = subprocess.run(
         [sys.executable, "-c", CHECKS, "--out", str(path)], capture_output=True, text=True, timeout=90, check=False,
-        env=os.environ | {"PYTHONPATH": f"{ROOT / 'tests'}:{tmp_path}"},
+        env=os.environ | {"PYTHONPATH": f"{ROOT / 'tests'}:{tmp_path}", "TMPDIR": str(temporary)},
     )  # fmt: skip
+    assert list(temporary.iterdir()) == []
     document = json.loads(path.read_text())
     found = [(one["verdict"], one["reason"], one["data"]) for one in document["steps"]]
     assert (done.returncode, document["complete"], len(found)) == (1, True, 3), done

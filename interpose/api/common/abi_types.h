@@ -2,7 +2,7 @@
 // of CUDA that more than one source needs.
 //
 // Included by the generated wrappers and the API layer. Promises: each type has the size and layout of
-// NVIDIA's own, of CUDA 13 and NCCL 2.28 (tests/unit/interpose/check proves it); NVIDIA's headers are not
+// NVIDIA's own, of CUDA 13 and NCCL 2.28 (tests/unit/interpose/api/check proves it); NVIDIA's headers are not
 // needed.
 #pragma once
 #include <cstddef>

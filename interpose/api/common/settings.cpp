@@ -96,7 +96,7 @@ Status set_device_flags(int device, uint32_t flags) {
   if (!are_known(flags)) return kInvalidValue;
   flags_of_devices[static_cast<size_t>(device)] = flags;
   if (flags & kSyncMemops)
-    runtime::message_once("the flag for synchronous memory operations (cudaDeviceSyncMemops) has no effect");
+    session::message_once("the flag for synchronous memory operations (cudaDeviceSyncMemops) has no effect");
   return kSuccess;
 }
 
@@ -124,7 +124,7 @@ int32_t cudaDeviceSetLimit(int32_t number, size_t value) {
   const Limit* const limit = limit_of(number);
   if (!limit) return kUnsupportedLimit;
   if (value != limit->value)
-    runtime::message_once("cudaDeviceSetLimit(" + std::to_string(number) + ", " + std::to_string(value) +
+    session::message_once("cudaDeviceSetLimit(" + std::to_string(number) + ", " + std::to_string(value) +
                           ") has no effect: the " + limit->name + " stays " + std::to_string(limit->value));
   return kSuccess;
 }
@@ -132,7 +132,7 @@ int32_t cudaDeviceSetLimit(int32_t number, size_t value) {
 Status accept_stream_attribute(int32_t attribute) {
   const char* const name = name_of_stream_attribute(attribute);
   if (!name) return kInvalidValue;
-  runtime::message_once("cudaStreamSetAttribute(" + std::to_string(attribute) + ") has no effect: the " +
+  session::message_once("cudaStreamSetAttribute(" + std::to_string(attribute) + ") has no effect: the " +
                         name + " of streams stays as it is");
   return kSuccess;
 }
@@ -148,7 +148,7 @@ void answer_jit_options(const char* function, std::span<const std::byte> image, 
   for (uint32_t i = 0; i < count; ++i) {
     if (answer(options[i], values[i], options[i] == kInfoLog ? info : error) || is_machine_code(image))
       continue;
-    runtime::message_once("option " + std::to_string(options[i]) + " of " + function +
+    session::message_once("option " + std::to_string(options[i]) + " of " + function +
                           " has no effect: the driver compiles as it does without");
   }
 }

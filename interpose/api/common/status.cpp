@@ -11,6 +11,7 @@ namespace jitc::api {
 namespace {
 
 thread_local Status last_error = kSuccess;
+thread_local std::string refusal;
 
 }  // namespace
 
@@ -19,18 +20,21 @@ Status keep_error(Status status) {
   return status;
 }
 
+void keep_refusal(const std::string& why) { refusal = "operation not supported: " + why; }
+const char* last_refusal() { return refusal.empty() ? nullptr : refusal.c_str(); }
+
 Status from_result(uint32_t status) {
   // client_shim reports an operator's own error where the operator was called.
   return status > 0xffff ? kUnknown : static_cast<Status>(status);
 }
 
 Status too_many(const char* what, size_t most) {
-  runtime::message_once("this program has " + std::to_string(most) + " " + what +
+  session::message_once("this program has " + std::to_string(most) + " " + what +
                         ", and one program may not have more: destroy those that are not needed any more");
   return kOutOfMemory;
 }
 
-Status not_submitted(const runtime::Session& session) {
+Status not_submitted(const session::Session& session) {
   const uint32_t over = session.status();
   return over ? from_result(over) : kInvalidValue;
 }

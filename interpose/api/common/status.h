@@ -1,12 +1,13 @@
-// Statuses of the API layer: the numbers of CUDA, NCCL and cuBLAS that it gives by itself, and the last
-// error.
+// Statuses of the API layer: the numbers of CUDA, NCCL and cuBLAS that it gives by itself, the last
+// error, and the last refusal.
 //
 // Included by everything in api/. Promise: a status of the service becomes a number that CUDA knows.
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
-namespace jitc::runtime {
+namespace jitc::session {
 class Session;
 }
 
@@ -31,14 +32,19 @@ inline constexpr Status kBlasNotInitialized = 1, kBlasAllocFailed = 3, kBlasInva
 
 /// Remembers an error for cudaGetLastError (not kNotReady, which is no error); returns it.
 Status keep_error(Status status);
+/// Remembers what the calling thread was refused, and why: the text that kNotSupported has for it from now
+/// on.
+void keep_refusal(const std::string& why);
+/// That text; nullptr: nothing was refused.
+const char* last_refusal();
 /// A status from the service as the program may see it.
 Status from_result(uint32_t status);
 /// For a program that has as many of a kind as it may have (jitc/limits.h): says so once, returns the error.
 Status too_many(const char* what, size_t most);
 
 /// Why a submit gave no sequence: the session is over, or the op was larger than the protocol allows.
-Status not_submitted(const runtime::Session& session);
-inline Status submitted(const runtime::Session& session, uint64_t sequence) {
+Status not_submitted(const session::Session& session);
+inline Status submitted(const session::Session& session, uint64_t sequence) {
   return sequence ? kSuccess : not_submitted(session);
 }
 

@@ -10,9 +10,9 @@
 
 namespace jitc::api {
 
-using runtime::GpuInfo;
-using runtime::Node;
-using runtime::Session;
+using session::GpuInfo;
+using session::Node;
+using session::Session;
 
 /// True in a child made by fork after CUDA was used: it may not use CUDA.
 bool forked();

@@ -13,7 +13,7 @@ namespace jitc::api {
 namespace {
 
 Status refuse_types(const char* what) {
-  runtime::message_once(std::string("cuBLAS: ") + what +
+  session::message_once(std::string("cuBLAS: ") + what +
                         " is not served on the software device: use fp32, fp64, fp16 or bf16");
   return kBlasNotSupported;
 }
@@ -75,7 +75,7 @@ Status dot(uint64_t handle, int32_t n, uint64_t x, int32_t incx, uint64_t y, int
   if (!find_blas(handle, &blas)) return kBlasNotInitialized;
   if (incx <= 0 || incy <= 0) return kBlasNotSupported;
   if (blas.pointer_mode != kScalarsOnDevice) {
-    runtime::message_once(
+    session::message_once(
         "cuBLAS: dot with its result on the host is not served: set the pointer mode to device");
     return kBlasNotSupported;
   }

@@ -124,7 +124,7 @@ BlasCall& BlasCall::info(int32_t* at) {
 }
 
 Status BlasCall::submit() {
-  if (status_ == kBlasNotSupported) runtime::message_once(std::string(name_) + ": unknown type of a scalar");
+  if (status_ == kBlasNotSupported) session::message_once(std::string(name_) + ": unknown type of a scalar");
   if (status_) return status_;
   if (blas_.workspace != blas_.sent)
     if (const Status status = send_workspace(handle_)) return status;

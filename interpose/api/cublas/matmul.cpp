@@ -120,7 +120,7 @@ Status submit_matmul(const StreamRef& stream, ops::Matmul op) {
   if (op.m < 0 || op.n < 0 || op.k < 0 || op.batch < 0 || op.transpose_a > 2 || op.transpose_b > 2)
     return kBlasInvalidValue;
   if (!type_bytes(op.type_a) || !type_bytes(op.type_b) || !type_bytes(op.type_c) || !type_bytes(op.type_d)) {
-    runtime::message_once(
+    session::message_once(
         "cuBLAS: this element type is not served on the software device: use fp32, fp64, fp16 or bf16");
     return kBlasNotSupported;
   }

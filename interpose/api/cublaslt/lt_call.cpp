@@ -67,7 +67,7 @@ std::vector<std::byte> describe(const LtHandles& h) {
 }
 
 /// The worker's answer, or the reason why it gave none.
-Answer read_answer(const runtime::Result& result) {
+Answer read_answer(const session::Result& result) {
   Answer answer{kBlasInternalError, {}};
   struct Head {
     Status status;
@@ -75,7 +75,7 @@ Answer read_answer(const runtime::Result& result) {
   } head;
   if (result.status) {
     const auto* text = reinterpret_cast<const char*>(result.payload.data());
-    runtime::message_once("cublasLtMatmulAlgoGetHeuristic: " + std::string(text, result.payload.size()));
+    session::message_once("cublasLtMatmulAlgoGetHeuristic: " + std::string(text, result.payload.size()));
     return answer;
   }
   PackedReader reader(result.payload);
@@ -137,7 +137,7 @@ Status ask_heuristic(const LtHandles& handles, int32_t requested, Heuristic* res
   question.second.append(reinterpret_cast<const char*>(description.data()), description.size());
   Answer answer;
   if (look_up(question, &answer)) return give(answer, requested, results, count);
-  const runtime::Result result = session->call(op, description);
+  const session::Result result = session->call(op, description);
   answer = read_answer(result);
   if (!result.status) keep(std::move(question), answer);
   return give(answer, requested, results, count);

@@ -18,7 +18,7 @@ void append(const Record& record, std::vector<std::byte>& out) {
 }
 
 Status refuse_attribute(int32_t attribute) {
-  runtime::message_once("cuBLASLt: attribute " + std::to_string(attribute) +
+  session::message_once("cuBLASLt: attribute " + std::to_string(attribute) +
                         " is not carried to the device: leave it unset");
   return kBlasNotSupported;
 }

@@ -141,14 +141,14 @@ Status DnnCall::run() {
   return answer.status;
 }
 
-DnnAnswer dnn_answer(const runtime::Result& result, const char* name) {
+DnnAnswer dnn_answer(const session::Result& result, const char* name) {
   struct Head {
     int32_t status;
     uint32_t zero;
   } head{};
   PackedReader reader(result.payload);
   if (result.status || !reader.take(&head)) {
-    runtime::message_once(std::string(name) + ": " + text_of(result.payload));
+    session::message_once(std::string(name) + ": " + text_of(result.payload));
     return reported({kDnnInternalError, result.payload});
   }
   const auto rest = reader.rest();
@@ -164,7 +164,7 @@ DnnAnswer dnn_ask(const StreamRef& stream, const DnnPayload& payload, uint32_t c
     const auto found = known().answers.find(question);
     if (found != known().answers.end()) return reported(found->second);
   }
-  const runtime::Result result = stream.session->call(with<ops::DnnAsk>(stream, payload, calls), bytes);
+  const session::Result result = stream.session->call(with<ops::DnnAsk>(stream, payload, calls), bytes);
   DnnAnswer answer = dnn_answer(result, name);
   if (result.status || answer.status >= kDnnInternalError) return answer;  // the next one may differ
   const std::lock_guard lock(known().mutex);

@@ -167,7 +167,7 @@ struct DnnAnswer {
 /// The answer to the payload's question, which is kept. calls: 1, or 0 if descriptors are only to be made.
 DnnAnswer dnn_ask(const StreamRef& stream, const DnnPayload& payload, uint32_t calls, const char* name);
 /// The worker's result as an answer.
-DnnAnswer dnn_answer(const runtime::Result& result, const char* name);
+DnnAnswer dnn_answer(const session::Result& result, const char* name);
 /// The version of the session's libcudnn; false, with one message: it has none.
 bool dnn_version(Session& session, uint64_t* version);
 

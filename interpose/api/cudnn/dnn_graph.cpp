@@ -24,7 +24,7 @@ Status check_pack_attribute(int32_t attribute) {
   for (const int32_t known : {ops::kDnn_VARIANT_PACK_UNIQUE_IDS, ops::kDnn_VARIANT_PACK_DATA_POINTERS,
                               ops::kDnn_VARIANT_PACK_WORKSPACE})
     if (attribute == known) return kSuccess;
-  runtime::message_once("cudnnBackendSetAttribute: attribute " + std::to_string(attribute) +
+  session::message_once("cudnnBackendSetAttribute: attribute " + std::to_string(attribute) +
                         " of a variant pack is not carried to the device: make a plan for each shape");
   return kDnnNotSupported;
 }

@@ -44,7 +44,7 @@ std::string dotted(size_t version) {
 void compare_versions(size_t service) {
   const size_t program = own("cudnnGetVersion");
   if (!program || program == service) return;
-  runtime::message_once(
+  session::message_once(
       "the service has cuDNN " + dotted(service) + ", the program " + dotted(program) +
       ": results are those of the service's; start it with --cudnn and the program's library "
       "to have the same");

@@ -60,7 +60,7 @@ std::vector<std::byte> description(const DnnRecordPointer& record) {
 }
 
 Status refuse_value(uint64_t bytes) {
-  runtime::message_once("cudnnBackendExecute: a tensor by value of " + std::to_string(bytes) +
+  session::message_once("cudnnBackendExecute: a tensor by value of " + std::to_string(bytes) +
                         " bytes is not carried to the device: only single numbers are");
   return kDnnNotSupported;
 }

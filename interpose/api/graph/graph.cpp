@@ -40,7 +40,7 @@ constexpr uint64_t kFlags = 0xff;  // above is CUDA 11's pointer to an error nod
 Status take_graph(const StreamRef& origin, uint64_t handle, uint64_t* nodes) {
   auto op = on_stream<ops::CaptureEnd>(origin.id);
   op.graph = handle;
-  const runtime::Result result = origin.session->call(op);
+  const session::Result result = origin.session->call(op);
   if (result.status) return from_result(result.status);
   return unpack(result.payload, nodes) ? kSuccess : kUnknown;
 }
@@ -119,7 +119,7 @@ int32_t cudaStreamGetCaptureInfo_v2(uint64_t stream, int32_t* status, uint64_t* 
   if (const Status bad = find_stream(stream, &ref)) return bad;
   if (id) *id = capture_of(ref).id;
   if (graph || dependencies) {
-    runtime::message_once("the graph that is being captured cannot be looked at or changed");
+    session::message_once("the graph that is being captured cannot be looked at or changed");
     return kNotSupported;
   }
   if (count) *count = 0;
@@ -182,7 +182,7 @@ int32_t cudaGraphGetNodes(uint64_t graph, uint64_t* nodes, size_t* count) {
   if (!count) return kInvalidValue;
   if (!graphs().get(graph, &found)) return kInvalidValue;
   if (nodes) {
-    runtime::message_once("cudaGraphGetNodes gives the number of nodes only (nodes: null)");
+    session::message_once("cudaGraphGetNodes gives the number of nodes only (nodes: null)");
     return kNotSupported;
   }
   *count = found.nodes;

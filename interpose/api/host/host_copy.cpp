@@ -96,7 +96,7 @@ Status submit_d2h(uint64_t destination, uint64_t source, uint64_t bytes, const S
 Status call_d2h(uint64_t destination, uint64_t source, uint64_t bytes, const StreamRef& stream, bool shared) {
   Session& session = *stream.session;
   if (shared) return from_result(session.call(shared_d2h(destination, source, bytes, stream)).status);
-  const runtime::Result result = session.call(plain_d2h(source, bytes, stream));
+  const session::Result result = session.call(plain_d2h(source, bytes, stream));
   if (result.status) return from_result(result.status);
   std::memcpy(reinterpret_cast<void*>(destination), result.payload.data(),
               std::min<uint64_t>(bytes, result.payload.size()));
@@ -104,8 +104,7 @@ Status call_d2h(uint64_t destination, uint64_t source, uint64_t bytes, const Str
 }
 
 /// The worker reads the bytes when the op arrives; until the copy is done, the program must not change them.
-/// wait: the program expects that the copy is done on return.
-Status shared_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait) {
+Status shared_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream) {
   for (uint64_t done = 0; done < count;) {
     auto op = on_stream<ops::CopyH2dPinned>(stream.id);
     op.address = destination + done;
@@ -114,12 +113,25 @@ Status shared_h2d(uint64_t destination, uint64_t source, uint64_t count, const S
     if (!stream.session->submit(op)) return not_submitted(*stream.session);
     done += op.bytes;
   }
-  return wait ? synchronize(stream) : kSuccess;
+  return kSuccess;
+}
+
+/// The bytes travel with the op.
+Status sent_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream) {
+  for (uint64_t done = 0; done < count;) {
+    auto op = on_stream<ops::CopyH2d>(stream.id);
+    op.address = destination + done;
+    op.bytes = std::min(kPiece, count - done);
+    const std::span bytes(reinterpret_cast<const std::byte*>(source + done), op.bytes);
+    if (!stream.session->submit(op, bytes)) return not_submitted(*stream.session);
+    done += op.bytes;
+  }
+  return kSuccess;
 }
 
 /// For a service that checks the order of ops.
 void tell_pinned(uint64_t address, uint64_t bytes, const StreamRef& stream, bool written) {
-  if (runtime::order_check::is_wanted() && is_pinned(address, bytes))
+  if (session::order_check::is_wanted() && is_pinned(address, bytes))
     tell_host_memory(*stream.session, stream.id, address, bytes, written);
 }
 
@@ -147,17 +159,14 @@ Status copy_d2h(uint64_t destination, uint64_t source, uint64_t count, const Str
 Status copy_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait) {
   // The program may copy out and in again through the same pinned memory without waiting for the first copy.
   if (const Status status = wait_for_host_copies(source, count, false)) return status;
+  const bool pinned = is_pinned(source, count);
+  if (wait && !pinned)
+    if (const Status status = synchronize(stream)) return status;
   tell_pinned(source, count, stream, false);
-  if (count >= kWorthSharing && is_shared(*stream.session, source, count))
-    return shared_h2d(destination, source, count, stream, wait);
-  for (uint64_t done = 0; done < count;) {
-    auto op = on_stream<ops::CopyH2d>(stream.id);
-    op.address = destination + done;
-    op.bytes = std::min(kPiece, count - done);
-    const std::span bytes(reinterpret_cast<const std::byte*>(source + done), op.bytes);
-    if (!stream.session->submit(op, bytes)) return not_submitted(*stream.session);
-    done += op.bytes;
-  }
+  const bool shared = count >= kWorthSharing && is_shared(*stream.session, source, count);
+  const auto give = shared ? shared_h2d : sent_h2d;
+  if (const Status status = give(destination, source, count, stream)) return status;
+  if (wait && pinned) return synchronize(stream);
   if (wait) tell_waited(*stream.session, stream.id);
   return kSuccess;
 }

@@ -59,13 +59,13 @@ PinnedSpace& space_of(const Session& session) {
   if (space) return *space;
   space = new PinnedSpace(session.pinned());
   if (!space->missing().empty() && !session.pinned().path.empty())
-    runtime::message_once("pinned memory is not shared with the worker, copies travel through its socket: " +
+    session::message_once("pinned memory is not shared with the worker, copies travel through its socket: " +
                           space->missing());
   return *space;
 }
 
 void report_full(const Session& session) {
-  runtime::message_once("pinned memory of this GPU beyond " + std::to_string(session.pinned().bytes >> 20) +
+  session::message_once("pinned memory of this GPU beyond " + std::to_string(session.pinned().bytes >> 20) +
                         " MiB is not shared with the worker, copies travel through its socket: give the "
                         "service more with jitc-proxyd --pinned-limit");
 }
@@ -83,7 +83,7 @@ void* allocate_shared(uint64_t bytes, Session** owner) {
   op.address = reinterpret_cast<uint64_t>(memory);
   op.bytes = PinnedSpace::rounded(bytes);
   if (session->call(op).status == 0) return *owner = session, memory;
-  runtime::message_once("the worker could not register pinned memory: copies travel through its socket");
+  session::message_once("the worker could not register pinned memory: copies travel through its socket");
   space.give_back(memory, bytes);
   return nullptr;
 }
@@ -180,7 +180,7 @@ int32_t cudaHostGetDevicePointer(uint64_t* device_pointer, void* pointer, uint32
   const auto address = reinterpret_cast<uint64_t>(pointer);
   if (!device_pointer || !is_pinned(address, 1)) return kInvalidValue;
   if (runs_kernels() && !is_shared_at_all(address)) {
-    runtime::message_once(
+    session::message_once(
         "cudaHostGetDevicePointer: this pinned memory is not shared with the worker, so kernels cannot use "
         "it; "
         "take it with cudaHostAlloc, or copy it to the device");

@@ -13,7 +13,7 @@ namespace jitc::api {
 namespace {
 
 /// Whether the open file is what the service made for this session.
-bool is_ours(int fd, const runtime::PinnedRegion& region) {
+bool is_ours(int fd, const session::PinnedRegion& region) {
   struct stat status{};
   if (::fstat(fd, &status) != 0 || static_cast<uint64_t>(status.st_size) < region.bytes) return false;
   const int seals = ::fcntl(fd, F_GET_SEALS);
@@ -25,13 +25,13 @@ bool is_ours(int fd, const runtime::PinnedRegion& region) {
 
 }  // namespace
 
-PinnedSpace::PinnedSpace(const runtime::PinnedRegion& region) : base_(region.base) {
+PinnedSpace::PinnedSpace(const session::PinnedRegion& region) : base_(region.base) {
   missing_ = region.path.empty() ? "the service shares none" : open_file(region);
   if (missing_.empty()) missing_ = reserve(region);
   if (missing_.empty()) free_[kPage] = region.bytes - kPage;  // the first page has the token
 }
 
-std::string PinnedSpace::open_file(const runtime::PinnedRegion& region) {
+std::string PinnedSpace::open_file(const session::PinnedRegion& region) {
   constexpr const char* kElsewhere =
       "the service's memory cannot be seen from here, as in another PID namespace or container";
   struct stat status{};
@@ -45,7 +45,7 @@ std::string PinnedSpace::open_file(const runtime::PinnedRegion& region) {
   return kElsewhere;
 }
 
-std::string PinnedSpace::reserve(const runtime::PinnedRegion& region) {
+std::string PinnedSpace::reserve(const session::PinnedRegion& region) {
   void* const wanted = reinterpret_cast<void*>(region.base);
   void* const got = ::mmap(wanted, region.bytes, PROT_NONE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);

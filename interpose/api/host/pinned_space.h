@@ -14,7 +14,7 @@ namespace jitc::api {
 
 class PinnedSpace {
  public:
-  explicit PinnedSpace(const runtime::PinnedRegion& region);
+  explicit PinnedSpace(const session::PinnedRegion& region);
   /// Why there is no shared memory; empty if there is.
   const std::string& missing() const { return missing_; }
   /// Zeroed memory of whole pages; nullptr: no room left for it.
@@ -25,8 +25,8 @@ class PinnedSpace {
 
  private:
   static constexpr uint64_t kPage = 4096;
-  std::string open_file(const runtime::PinnedRegion& region);
-  std::string reserve(const runtime::PinnedRegion& region);
+  std::string open_file(const session::PinnedRegion& region);
+  std::string reserve(const session::PinnedRegion& region);
   uint64_t take_range(uint64_t bytes);
   void give_range(uint64_t offset, uint64_t bytes);
 

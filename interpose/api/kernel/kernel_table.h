@@ -33,7 +33,7 @@ class KernelTable {
   static constexpr size_t kFirst = 1024;
 
   std::mutex mutex_;
-  runtime::LookupTable<Named> table_{kFirst};
+  session::LookupTable<Named> table_{kFirst};
 };
 
 }  // namespace jitc::api

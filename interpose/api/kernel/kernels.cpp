@@ -74,7 +74,7 @@ std::unique_ptr<Function> Kernel::get(Session& session, int device, Status* why)
   out->session = &session;
   out->handle = op.function = new_handle(Kind::function);
   op.bytes = name_.size();
-  const runtime::Result result = session.call(op, std::as_bytes(std::span(name_)));
+  const session::Result result = session.call(op, std::as_bytes(std::span(name_)));
   *why = result.status ? from_result(result.status) : decode(*out, result.payload) ? kSuccess : kUnknown;
   if (*why) return nullptr;
   set_limits(*out, device);

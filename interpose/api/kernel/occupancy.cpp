@@ -41,7 +41,7 @@ Status ask(Function* function, Status why, ops::OccupancyKind kind, ops::Functio
   query.function = function->handle;
   query.kind = static_cast<uint32_t>(kind);
   if (known_answer(*function, query, answer)) return kSuccess;
-  const runtime::Result result = function->session->call(query);
+  const session::Result result = function->session->call(query);
   if (result.status) return from_result(result.status);
   if (!unpack(result.payload, answer)) return kUnknown;
   remember(*function, query, *answer);

@@ -56,7 +56,7 @@ Status encode(void* out, const ops::TensorMap& op) {
   Status status = kSuccess;
   Session* const session = current_session(&status);
   if (!session) return status;
-  const runtime::Result result = session->call(op);
+  const session::Result result = session->call(op);
   if (result.status) return from_result(result.status);
   if (result.payload.size() < kTensorMapBytes) return kUnknown;
   std::memcpy(out, result.payload.data(), kTensorMapBytes);

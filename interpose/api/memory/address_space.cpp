@@ -15,7 +15,7 @@ AddressSpace::AddressSpace(uint64_t base, uint64_t bytes) : base_(base), end_(ba
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   if (got == wanted) return;
   if (got != MAP_FAILED) munmap(got, bytes);
-  runtime::message_once(
+  session::message_once(
       "the address range of this GPU is taken in this process: device and host memory may be confused");
 }
 

@@ -33,7 +33,7 @@ Table& memories() {
 }
 
 Status not_served(const char* what) {
-  runtime::message_once(what);
+  session::message_once(what);
   return kNotSupported;
 }
 

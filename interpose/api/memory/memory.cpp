@@ -168,7 +168,7 @@ int32_t cudaMemGetInfo(size_t* free, size_t* total) {
   Session* session = current_session(&status);
   if (!session) return status;
   if (!free || !total) return kInvalidValue;
-  const runtime::Result result = session->call(ops::MemoryInfo{});
+  const session::Result result = session->call(ops::MemoryInfo{});
   if (result.status) return from_result(result.status);
   std::array<uint64_t, 2> numbers;
   if (!unpack(result.payload, &numbers)) return kUnknown;

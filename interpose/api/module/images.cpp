@@ -137,7 +137,7 @@ Status bring_image(Session& session, const ImageHash& hash, std::span<const std:
   ops::ImageQuery query;
   query.hash = hash;
   query.bytes = image.size();
-  const runtime::Result result = session.call(query);
+  const session::Result result = session.call(query);
   if (result.status) return from_result(result.status);
   uint32_t present = 0;
   if (!unpack(result.payload, &present)) return kUnknown;

@@ -79,7 +79,7 @@ Status ask(ModuleImage& image, const std::string& name, Session& session, int de
   op.module = image.module_on(session, device, &status);
   if (!op.module) return status;
   op.bytes = name.size();
-  const runtime::Result result = session.call(op, std::as_bytes(std::span(name)));
+  const session::Result result = session.call(op, std::as_bytes(std::span(name)));
   if (result.status) return from_result(result.status);
   std::array<uint64_t, 2> answer;  // address, bytes
   if (!unpack(result.payload, &answer)) return kUnknown;
@@ -100,7 +100,7 @@ Status remember(Key key, Session& session, Block block) {
   Variables& all = variables();
   const std::lock_guard lock(all.mutex);
   if (!keep_free(all, block.address, block.bytes)) {
-    runtime::message_once("the device variable " + key.name +
+    session::message_once("the device variable " + key.name +
                           " lies at an address that this process uses for something else: it is refused; "
                           "start the program again");
     return kNotSupported;

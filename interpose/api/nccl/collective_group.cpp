@@ -91,13 +91,13 @@ Status run_joins(const std::vector<std::function<Status()>>& joins) {
   for (size_t i = 0; i < joins.size(); ++i)
     threads.emplace_back([&, i] {
       outcomes[i].status = joins[i]();
-      outcomes[i].message = runtime::last_message();
+      outcomes[i].message = session::last_message();
     });
   for (auto& thread : threads) thread.join();
   const auto failed = std::find_if(outcomes.begin(), outcomes.end(),
                                    [](const Outcome& one) { return one.status != kSuccess; });
   if (failed == outcomes.end()) return kSuccess;
-  runtime::set_last_message(failed->message);
+  session::set_last_message(failed->message);
   return failed->status;
 }
 

@@ -66,11 +66,11 @@ double scalar_of(const void* from, int32_t dtype) {
 }
 
 /// Status of a join. Reports the reason for a refusal to the user, and keeps it for ncclGetLastError.
-Status reported(const char* function, const runtime::Result& result) {
+Status reported(const char* function, const session::Result& result) {
   if (result.status && !result.payload.empty()) {
     const std::string why(reinterpret_cast<const char*>(result.payload.data()), result.payload.size());
-    runtime::set_last_message(std::string(function) + ": " + why);
-    runtime::message_once(runtime::last_message());
+    session::set_last_message(std::string(function) + ": " + why);
+    session::message_once(session::last_message());
   }
   return to_nccl(from_result(result.status));
 }
@@ -85,7 +85,7 @@ Status join(uint64_t* comm, int32_t ranks, const UniqueId& id, int32_t rank, int
   op.ranks = ranks;
   op.rank = rank;
   std::memcpy(op.unique_id.data(), id.bytes, sizeof id.bytes);
-  const runtime::Result result = session->call(op);
+  const session::Result result = session->call(op);
   Communicator gone;
   if (result.status) communicators().remove(op.handle, &gone);
   *comm = result.status ? 0 : op.handle;
@@ -132,7 +132,7 @@ int32_t ncclGetVersion(int32_t* version) {
 const char* ncclGetErrorString(int32_t result) {
   return result >= 0 && result < 8 ? kResultText[result] : "unknown result code";
 }
-const char* ncclGetLastError(uint64_t) { return runtime::last_message(); }
+const char* ncclGetLastError(uint64_t) { return session::last_message(); }
 void ncclResetDebugInit() {}
 
 int32_t ncclGetUniqueId(UniqueId* id) {
@@ -179,7 +179,7 @@ int32_t ncclCommSplit(uint64_t comm, int32_t color, int32_t key, uint64_t* new_c
     op.handle = communicators().add(parent);
     op.color = color;
     op.key = key;
-    const runtime::Result result = parent.session->call(op);
+    const session::Result result = parent.session->call(op);
     std::array<int32_t, 2> numbers{};  // ranks, rank
     const bool joined = !result.status && color >= 0 && result.payload.size() >= sizeof numbers;
     if (!joined) {

@@ -47,7 +47,7 @@ Capture* find(const StreamRef& stream) {
   return nullptr;
 }
 
-void say(const char* why) { runtime::message_once(std::string("while a CUDA graph is captured: ") + why); }
+void say(const char* why) { session::message_once(std::string("while a CUDA graph is captured: ") + why); }
 
 }  // namespace
 

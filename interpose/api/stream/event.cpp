@@ -163,7 +163,7 @@ int32_t cudaEventElapsedTime(float* milliseconds, uint64_t start, uint64_t end) 
   ops::EventElapsed op;
   op.start = start;
   op.end = end;
-  const runtime::Result result = first.session->call(op);
+  const session::Result result = first.session->call(op);
   if (result.status) return from_result(result.status);
   return unpack(result.payload, milliseconds) ? kSuccess : kUnknown;
 }

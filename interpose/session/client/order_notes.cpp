@@ -6,7 +6,7 @@
 
 #include "session/order_check.h"
 
-namespace jitc::runtime {
+namespace jitc::session {
 namespace {
 
 bool touches_memory(const ops::OpHeader& op) {
@@ -30,10 +30,6 @@ bool touches_memory(const ops::OpHeader& op) {
 
 bool is(const ops::OpHeader& op, ops::OpId id) { return op.op == static_cast<uint16_t>(id); }
 
-bool is_note(const ops::OpHeader& op) {
-  return is(op, ops::OpId::order_known) || is(op, ops::OpId::order_host) || is(op, ops::OpId::order_unasked);
-}
-
 template <class Op>
 void put(Op op, uint64_t stream, std::span<const std::byte> payload, SendQueue& queue) {
   op.header.op = static_cast<uint16_t>(Op::kId);
@@ -54,11 +50,11 @@ void OrderNotes::tell_site(const ops::OpHeader& op, SendQueue& queue) {
   put(note, op.stream, std::as_bytes(text), queue);
 }
 
-bool OrderNotes::before(const Session& session, const ops::OpHeader& op, SendQueue& queue) {
+void OrderNotes::before(const Session& session, const ops::OpHeader& op, SendQueue& queue) {
   // A worker that goes on from a boundary knows nothing from before it.
   if (is(op, ops::OpId::boundary)) told_ = nullptr;
   const bool touches = touches_memory(op);
-  if (!touches && !is(op, ops::OpId::event_record) && !is(op, ops::OpId::event_wait)) return is_note(op);
+  if (!touches && !is(op, ops::OpId::event_record) && !is(op, ops::OpId::event_wait)) return;
   for (const order_check::Found& one : order_check::take_found(session)) {
     ops::OrderKnown known;
     known.stream = one.stream;
@@ -66,7 +62,6 @@ bool OrderNotes::before(const Session& session, const ops::OpHeader& op, SendQue
     put(known, op.stream, {}, queue);
   }
   if (touches) tell_site(op, queue);
-  return false;
 }
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

@@ -4,19 +4,18 @@
 #pragma once
 #include "send_queue.h"
 
-namespace jitc::runtime {
+namespace jitc::session {
 
 class Session;
 
 class OrderNotes {
  public:
-  /// Puts what is to be known before the op into the queue. True: the op is a note itself, and no work of its
-  /// stream.
-  bool before(const Session& session, const ops::OpHeader& op, SendQueue& queue);
+  /// Puts what is to be known before the op into the queue.
+  void before(const Session& session, const ops::OpHeader& op, SendQueue& queue);
 
  private:
   void tell_site(const ops::OpHeader& op, SendQueue& queue);
   const char* told_ = nullptr;  // the place that the worker goes by
 };
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

@@ -13,7 +13,7 @@
 #include "session/process.h"
 #include "session_client.h"
 
-namespace jitc::runtime {
+namespace jitc::session {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -199,7 +199,7 @@ void SessionClient::detach() {
   // A worker that ends at once would not look at what it was given last.
   if (order_check::is_wanted() && status() == kSuccess) call(ops::MemoryInfo{});
   fail(kUnloading, "the process is exiting", false);
-  runtime::detach(socket_, attachment_.token, kDetachMs);
+  session::detach(socket_, attachment_.token, kDetachMs);
 }
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

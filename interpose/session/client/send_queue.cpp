@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace jitc::runtime {
+namespace jitc::session {
 namespace {
 
 constexpr size_t kChunk = size_t{256} << 10;
@@ -133,4 +133,4 @@ SendQueue::Acknowledged SendQueue::restart(uint64_t sequence) {
   return Acknowledged::good;
 }
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

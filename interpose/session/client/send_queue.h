@@ -16,7 +16,7 @@
 
 #include "jitc/generated_ops.h"
 
-namespace jitc::runtime {
+namespace jitc::session {
 
 class SendQueue {
  public:
@@ -68,4 +68,4 @@ class SendQueue {
   size_t bytes_ = 0;
 };
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

@@ -16,12 +16,12 @@
 
 #include "order_notes.h"
 #include "send_queue.h"
+#include "session/progress/stream_progress.h"
 #include "session/service/service_rpc.h"
 #include "session/session.h"
-#include "session/stream_progress.h"
 #include "worker_connection.h"
 
-namespace jitc::runtime {
+namespace jitc::session {
 
 /// Retry state while a session has no worker: how often it has tried, what the user was told.
 struct Patience;
@@ -56,8 +56,7 @@ class SessionClient final : public Session, private ConnectionListener {
     Waiter* waiter = nullptr;
     Receiver receiver = nullptr;
     void* context = nullptr;
-    uint16_t op = 0;
-    uint64_t stream = 0;
+    Reach shows;  // what has run when it succeeds
   };
   using Lock = std::unique_lock<std::mutex>;
 
@@ -108,4 +107,4 @@ class SessionClient final : public Session, private ConnectionListener {
   std::atomic<uint32_t> status_{kSuccess};
 };
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

@@ -9,7 +9,7 @@
 #include "session/service/protobuf.h"
 #include "session/service/service_rpc.h"
 
-namespace jitc::runtime {
+namespace jitc::session {
 namespace {
 
 constexpr const char* kMethod = "/jitc.v1.Session/Ops";
@@ -78,4 +78,4 @@ size_t WorkerConnection::next(void* self, jitc_bytes* parts, size_t capacity) {
   return count + 2;
 }
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

@@ -11,7 +11,7 @@
 
 #include "jitc/transport.h"
 
-namespace jitc::runtime {
+namespace jitc::session {
 
 class WorkerConnection;
 
@@ -63,4 +63,4 @@ class WorkerConnection {
   uint8_t head_[16] = {}, tail_[16] = {};
 };
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

@@ -22,7 +22,7 @@
 #include "session/process.h"
 #include "session/steps.h"
 
-namespace jitc::runtime {
+namespace jitc::session {
 namespace {
 
 constexpr uint32_t kGpuLimit = 64;
@@ -33,7 +33,7 @@ class NodeClient final : public Node {
   Session* session(uint32_t gpu, bool create, uint32_t* error) override;
   Session* owner(uint64_t address) override;
   std::vector<Session*> sessions() override;
-  bool forked() const override { return runtime::forked(); }
+  bool forked() const override { return session::forked(); }
   void detach_all();
 
  private:
@@ -67,7 +67,7 @@ NodeClient& node() {
 
 void at_exit() {
   // vfork and raw clone bypass pthread_atfork; the pid shows them.
-  if (!runtime::forked() && node().pid_ == ::getpid()) node().detach_all();
+  if (!session::forked() && node().pid_ == ::getpid()) node().detach_all();
 }
 
 const std::vector<GpuInfo>& NodeClient::gpus() {
@@ -96,7 +96,7 @@ Session* NodeClient::session(uint32_t gpu, bool create, uint32_t* error) {
   uint32_t ignored = 0;
   uint32_t& why = error != nullptr ? *error : ignored;
   why = kSuccess;
-  if (runtime::forked()) return why = kInitializationError, nullptr;
+  if (session::forked()) return why = kInitializationError, nullptr;
   if (gpu >= kGpuLimit) return why = kInvalidDevice, nullptr;
   Slot& slot = slots_[gpu];
   if (SessionClient* session = slot.session.load(std::memory_order_acquire)) return session;
@@ -167,4 +167,4 @@ void NodeClient::detach_all() {
 
 Node& Node::instance() { return node(); }
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

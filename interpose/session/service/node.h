@@ -10,7 +10,7 @@
 
 #include "session/session.h"
 
-namespace jitc::runtime {
+namespace jitc::session {
 
 struct GpuInfo {
   uint32_t index = 0;
@@ -43,4 +43,4 @@ class Node {
   ~Node() = default;
 };
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace jitc::runtime::wire {
+namespace jitc::session::wire {
 namespace {
 
 enum Type : uint32_t { kVarint = 0, kFixed64 = 1, kDelimited = 2, kFixed32 = 5 };
@@ -88,4 +88,4 @@ bool Reader::next() {
   return good_;
 }
 
-}  // namespace jitc::runtime::wire
+}  // namespace jitc::session::wire

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace jitc::runtime::wire {
+namespace jitc::session::wire {
 
 /// Builds a message field by field; default values are left out, as protobuf does.
 class Writer {
@@ -48,4 +48,4 @@ class Reader {
   bool good_ = true;
 };
 
-}  // namespace jitc::runtime::wire
+}  // namespace jitc::session::wire

@@ -9,7 +9,7 @@
 #include "session/environment.h"
 #include "session/library.h"
 
-namespace jitc::runtime {
+namespace jitc::session {
 namespace {
 
 constexpr uint32_t kDescribeMs = 10'000;
@@ -191,4 +191,4 @@ std::string explain(const std::string& socket, const Answer& answer) {
   return "the node service on " + socket + ": " + answer.text;
 }
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

@@ -8,7 +8,7 @@
 
 #include "node.h"
 
-namespace jitc::runtime {
+namespace jitc::session {
 
 inline constexpr uint32_t kProtocolVersion = 2;
 
@@ -50,4 +50,4 @@ Answer detach(const std::string& socket, const std::string& token, uint32_t time
 /// A message for the user: why the service could not be reached, or refused.
 std::string explain(const std::string& socket, const Answer& answer);
 
-}  // namespace jitc::runtime
+}  // namespace jitc::session

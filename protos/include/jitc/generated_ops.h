@@ -349,7 +349,7 @@ static_assert(sizeof(Copy2d) == 72 && std::is_trivially_copyable_v<Copy2d>);
 struct Fill {
   static constexpr OpId kId = OpId::fill;
   OpHeader header{};
-  uint64_t address{};
+  uint64_t address{};  // a multiple of width
   uint64_t bytes{};  // a multiple of width
   uint32_t value{};
   uint32_t width{};  // 1, 2 or 4

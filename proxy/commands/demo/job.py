@@ -110,12 +110,12 @@ def _relay(process: subprocess.Popen[bytes], line: Callable[[str], None]) -> lis
 
 
 def inject(socket: str, gpu: int, fault: control_pb2.Fault) -> None:
-    with rpc.channel(socket) as link:
-        rpc.admin(link).Inject(control_pb2.InjectRequest(gpu=gpu, fault=fault), timeout=30)
+    with rpc.channel(socket) as channel:
+        rpc.admin(channel).Inject(control_pb2.InjectRequest(gpu=gpu, fault=fault), timeout=30)
 
 
 def report(socket: str) -> list[dict[str, Any]]:
-    with rpc.channel(socket) as link:
-        document = json.loads(rpc.admin(link).Report(control_pb2.ReportRequest(), timeout=30).json)
+    with rpc.channel(socket) as channel:
+        document = json.loads(rpc.admin(channel).Report(control_pb2.ReportRequest(), timeout=30).json)
     recoveries: list[dict[str, Any]] = document["recoveries"]
     return recoveries

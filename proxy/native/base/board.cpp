@@ -72,16 +72,16 @@ void Board::clear(uint32_t slot_index) const {
   slot(slot_index).memory.store(0);
 }
 
-uint32_t Board::bell() const { return bell_word().load(); }
+uint32_t Board::doorbell() const { return doorbell_word().load(); }
 
 void Board::ring() const {
-  bell_word().fetch_add(1);
-  syscall(SYS_futex, &bell_word(), FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+  doorbell_word().fetch_add(1);
+  syscall(SYS_futex, &doorbell_word(), FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
 }
 
 void Board::wait(uint32_t seen, int milliseconds) const {
   const timespec time{milliseconds / 1000, (milliseconds % 1000) * 1'000'000L};
-  syscall(SYS_futex, &bell_word(), FUTEX_WAIT, seen, &time, nullptr, 0);
+  syscall(SYS_futex, &doorbell_word(), FUTEX_WAIT, seen, &time, nullptr, 0);
 }
 
 }  // namespace jitc

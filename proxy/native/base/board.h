@@ -3,8 +3,8 @@
 // sessions on one GPU share its memory through it (memory_budget.h).
 //
 // Called by: sessions and memory budgets. Promise: all fields are atomics; a worker that changes something
-// that others wait for rings the bell (a futex). A group: the sessions that communicators connect, directly
-// or through others, and those that Resume names.
+// that others wait for rings the doorbell (a futex). A group: the sessions that communicators connect,
+// directly or through others, and those that Resume names.
 #pragma once
 #include <array>
 #include <atomic>
@@ -48,14 +48,14 @@ class Board {
   /// The same, and frees the slot: it holds no memory either.
   void clear(uint32_t slot) const;
 
-  /// Read the bell before looking at slots. wait returns if it has been rung since, or after the time.
-  uint32_t bell() const;
+  /// Read the doorbell before looking at slots. wait returns if it has been rung since, or after the time.
+  uint32_t doorbell() const;
   void ring() const;
   void wait(uint32_t seen, int milliseconds) const;
 
  private:
   BoardSlot* slots() const { return reinterpret_cast<BoardSlot*>(map_.data()); }
-  std::atomic<uint32_t>& bell_word() const {
+  std::atomic<uint32_t>& doorbell_word() const {
     return *reinterpret_cast<std::atomic<uint32_t>*>(map_.data() + kSlots * sizeof(BoardSlot));
   }
   SharedMap map_;

@@ -61,7 +61,7 @@ void BoardBudget::reserve() {
   reserved_ = std::max(held_, reserved_);
 }
 
-void BoardBudget::settle() {
+void BoardBudget::end_reservation() {
   const std::lock_guard lock(mutex_);
   reserved_ = 0;
   publish();

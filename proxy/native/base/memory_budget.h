@@ -53,8 +53,8 @@ class BoardBudget final : public MemoryBudget {
 
   /// Keeps memory that is given back from now on reserved for this session.
   void reserve();
-  /// Ends the reservation: the session has everything back.
-  void settle();
+  /// The session has everything back.
+  void end_reservation();
   /// Lets go of the slot, which belongs to another session from now on.
   void leave();
 

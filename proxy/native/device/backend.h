@@ -1,4 +1,4 @@
-// The back end's side of the waist: executes device ops on one virtual GPU (one session).
+// What the executor has below it: a back end executes device ops on one virtual GPU (one session).
 //
 // The core (journal, dispatcher, boundaries, recovery) calls it from one dispatcher thread; the back
 // end calls the sink from any thread. Implementations: software/ (host memory), cuda/ (an NVIDIA GPU).
@@ -171,9 +171,9 @@ class ImageSource {
   virtual std::span<const std::byte> image(const ImageHash& hash, uint64_t bytes, std::string& error) = 0;
 };
 
-/// Where the ranks of a communicator find each other, in one recovery epoch.
-struct MeetingPlace {
-  std::string path;  // of the shared segment; empty: there is none
+/// Shared memory in which the ranks of a communicator find each other, in one recovery epoch.
+struct CommunicatorSegment {
+  std::string path;  // empty: there is none
   uint64_t bytes = 0, identity = 0;
   /// A recovery takes back the op that wanted to join; its fence has come. Nobody is to be told.
   bool superseded = false;
@@ -181,11 +181,12 @@ struct MeetingPlace {
   std::string error;
 };
 
-/// Obtains the shared segment of a communicator (round trip to the node service).
-class Rendezvous {
+/// Obtains the segment of a communicator (round trip to the node service).
+class CommunicatorSegments {
  public:
-  virtual ~Rendezvous() = default;
-  virtual MeetingPlace join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank) = 0;
+  virtual ~CommunicatorSegments() = default;
+  virtual CommunicatorSegment join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks,
+                                   uint32_t rank) = 0;
 };
 
 /// Of device memory.
@@ -193,13 +194,13 @@ struct MemoryRange {
   uint64_t address, bytes;
 };
 
-/// One end of a link between the devices of two workers, for one transfer of blocks.
-struct Link {
+/// A transfer of blocks from device to device, as one of its two workers has it.
+struct DirectTransfer {
   bool sends = false;  // the other end receives
   std::string path;    // shared memory in which the ends find each other: fresh, of a communicator of two
   uint64_t path_bytes = 0;
   std::chrono::milliseconds limit{0};  // then it has failed
-  std::function<bool()> cut;           // nobody wants the transfer any more; asked from any thread
+  std::function<bool()> cancelled;     // asked from any thread
 };
 
 class Backend {
@@ -208,8 +209,8 @@ class Backend {
   /// Takes the next op in sequence order; returns at once (queues it on its stream). The record stays
   /// valid and unchanged until idle() or fence(). Operands are not trusted: a bad handle, address or
   /// size gives a result or fault with the CUDA error, never a crash. Ops that wait give a result;
-  /// others give a fault when they fail. Ops that make a resource and wait are answered in place, that is
-  /// before enqueue returns (allocate out of memory: result 2); communicators alone are not.
+  /// others give a fault when they fail. Ops that make a resource and wait complete synchronously, that is
+  /// before enqueue returns (allocate out of memory: result 2); communicators alone do not.
   virtual void enqueue(const ops::OpHeader& op) = 0;
   /// Nothing more is there to enqueue for now: what has been put off (marks of progress) is due.
   virtual void flush() {}
@@ -246,11 +247,11 @@ class Backend {
   virtual uint64_t memory_used() const = 0;
   virtual uint64_t memory_total() const = 0;
   /// Whether blocks can move between this device and another worker's without the host.
-  virtual bool links() const { return false; }
+  virtual bool has_direct_path() const { return false; }
   /// Both ends at once, with ranges of the same sizes in the same order; only while fenced. False with the
   /// reason: then nothing is known of the receiver's ranges, and nothing will be written there later. An end
   /// that cannot go on tells the other one.
-  virtual bool move_blocks(const Link&, std::span<const MemoryRange>, std::string& error) {
+  virtual bool move_blocks(const DirectTransfer&, std::span<const MemoryRange>, std::string& error) {
     return error = "this device moves blocks through the host only", false;
   }
   /// Why the device cannot be made to fail in this way ("illegal-access", "endless-kernel",
@@ -296,11 +297,11 @@ struct BackendOptions {
 inline std::shared_ptr<MemoryBudget> budget_of(const BackendOptions& options) {
   return options.budget ? options.budget : std::make_shared<LocalBudget>();
 }
-std::unique_ptr<Backend> make_software_backend(const BackendOptions&, ExecutionSink&, Rendezvous&,
+std::unique_ptr<Backend> make_software_backend(const BackendOptions&, ExecutionSink&, CommunicatorSegments&,
                                                std::string& error);
 /// What sessions on a GPU share, kept open while the pointer lives; nullptr with the reason.
 std::shared_ptr<void> open_cuda_gpu(const Libraries& libraries, int ordinal, std::string& error);
-std::unique_ptr<Backend> make_cuda_backend(const BackendOptions&, ExecutionSink&, Rendezvous&, ImageSource&,
-                                           std::string& error);
+std::unique_ptr<Backend> make_cuda_backend(const BackendOptions&, ExecutionSink&, CommunicatorSegments&,
+                                           ImageSource&, std::string& error);
 
 }  // namespace jitc

@@ -19,7 +19,7 @@ bool open_device(const std::string& name, const Libraries& libraries, int ordina
                  std::shared_ptr<void>& open, std::string& error);
 /// nullptr with the reason.
 std::unique_ptr<Backend> make_backend(const std::string& name, const BackendOptions&, ExecutionSink&,
-                                      Rendezvous&, ImageSource&, std::string& error);
+                                      CommunicatorSegments&, ImageSource&, std::string& error);
 
 /// Bytes of the shared segment of a communicator with so many ranks.
 uint64_t segment_bytes(uint32_t ranks);

@@ -152,4 +152,5 @@ def _session(session: Session, job: str, stats: dict[str, Any], waiting_for: str
         "journal_bytes": int(stats.get("journal_bytes", 0)),
         "ops_executed": int(stats.get("ops_executed", stats.get("executed", 0))),
         "diverged": session.diverged,
+        "compared": session.compared,
     }

@@ -2,14 +2,18 @@
 
 Called by: the policies. Pure. *Stable*: unchanged from a boundary until the next optimizer step begins; else *mutable*
 between steps. *Replicated*: another rank holds the same bytes at the same ordinal; else *rank-local*. Nothing is
-assumed: a block that was not measured counts as mutable and changed.
+assumed: a block that was not measured counts as mutable and changed. Small blocks are counters, flags and scales:
+whether they change in a minibatch, and whether ranks hold the same, is different from one boundary to the next. So they
+always are mutable and never rank-local, and workers treat them as if they were both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
+
+#: Workers copy blocks up to this size at each boundary and before each step (executor/checkpoint/policy.h).
+SMALL = 1024
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,7 @@ class Table:
     collectives: bool = False
     variables: bool = False  # a device variable changes: after a step no peer could give its value
     label: str = "a rank"  # for people
+    measured: bool = True  # else what it was before the step is not known
 
 
 @dataclass(frozen=True)
@@ -62,9 +67,10 @@ def classify(earlier: Mapping[int, Table], later: Mapping[int, Table]) -> Findin
     for rank, table in later.items():
         own = {row.ordinal for row in table.rows} - replicated[rank]
         # Blocks that come and go (a prefetched batch) are left unclassified: workers copy unclassified blocks.
-        rank_local = frozenset(own & {row.ordinal for row in earlier[rank].rows})
         classified = frozenset({row.ordinal for row in table.rows} & {row.ordinal for row in earlier[rank].rows})
-        classes[rank] = Classes(_mutable(earlier[rank], table) | rank_local, rank_local, classified)
+        small = frozenset(row.ordinal for row in table.rows if row.size <= SMALL) & classified
+        rank_local = (classified & own) - small
+        classes[rank] = Classes(_mutable(earlier[rank], table) | rank_local | small, rank_local, classified)
         changed = [row for row in table.rows if row.ordinal in own and row.changed_in_step()]
         if changed:
             size = sum(row.size for row in changed)
@@ -81,25 +87,20 @@ def classify(earlier: Mapping[int, Table], later: Mapping[int, Table]) -> Findin
 
 
 def replicas(tables: Mapping[int, Table]) -> dict[int, set[int]]:
-    """Per rank the ordinals of blocks that some other rank has too.
+    """Per rank the ordinals of blocks that some other rank has too, of the same size and content.
 
-    The sequences (by allocation order) of size and content are aligned, so that equal bytes at
-    unrelated places, such as zeroed buffers, do not count, and one extra block shifts nothing.
+    Equal bytes elsewhere, such as zeroed buffers, do not count: a restore may know only ordinal and size
+    (block_match.py).
     """
-    ordered = {rank: sorted(table.rows, key=lambda row: row.ordinal) for rank, table in tables.items()}
-    keys = {rank: [(row.size, row.hash) for row in rows] for rank, rows in ordered.items()}
+    holders: dict[tuple[int, int, bytes], list[int]] = {}
+    for rank, table in tables.items():
+        for row in table.rows:
+            if row.hash:
+                holders.setdefault((row.ordinal, row.size, row.hash), []).append(rank)
     found: dict[int, set[int]] = {rank: set() for rank in tables}
-    ranks = sorted(tables)
-    for index, rank in enumerate(ranks):
-        for other in ranks[index + 1 :]:
-            matcher = SequenceMatcher(None, keys[rank], keys[other], autojunk=False)
-            for start, other_start, length in matcher.get_matching_blocks():
-                for step in range(length):
-                    mine, theirs = ordered[rank][start + step], ordered[other][other_start + step]
-                    # A restore may know only ordinal and size (block_match.py), so the ordinals must be equal as well.
-                    if mine.hash and mine.ordinal == theirs.ordinal:
-                        found[rank].add(mine.ordinal)
-                        found[other].add(theirs.ordinal)
+    for (ordinal, _, _), ranks in holders.items():
+        for rank in ranks if len(ranks) > 1 else ():
+            found[rank].add(ordinal)
     return found
 
 

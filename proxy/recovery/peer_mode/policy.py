@@ -8,7 +8,6 @@ boundaries agree, is measured again from time to time, and returns to copies at 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import grpc
@@ -16,44 +15,16 @@ import grpc
 from jitc.v1 import worker_pb2
 
 from ...node.registry import Registry, Session, SessionState
-from ...node.workers.stats import session_stats
+from ...node.workers.stats import session_stats, stats_of
 from ..restore.restore import Restore
-from .classes import Classes, Finding, Row, Table, classify
+from .classes import Finding, Row, Table, classify
 from .divergence import Divergence, Divergences
+from .group_policy import OBSTACLES, GroupPolicy
 from .healing import Healings
-from .replicas import Replicas
 
-#: Findings in a row that must agree before peers are relied on.
-AGREEING = 3
 #: Boundaries between measurements in peer mode, and between looks at replicas where nothing is measured any more.
 MEASURE_EVERY = 50
-#: Findings with an obstacle after which the group is not measured any more (it costs time in each step).
-OBSTACLES = 5
 CALL_SECONDS = 10.0
-
-
-@dataclass(eq=False)
-class GroupPolicy:
-    """What is known about one group."""
-
-    members: tuple[int, ...]
-    #: Ranks wait for each other before a step, and copies are made then; on for all ranks before peers are relied on.
-    barrier: bool = False
-    peer: bool = False
-    #: In peer mode: the newest boundary when measuring began again, or was last done.
-    measuring: bool = True
-    measured_at: int = 0
-    #: Peer mode is ending: copies of all blocks are made from the boundary after this one on. Until every rank has
-    #: such a boundary, recoveries must assume that only peers hold some blocks.
-    leaving_at: int | None = None
-    settled: bool = False  # no more measuring: copies of everything from now on
-    classes: dict[int, Classes] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)
-    tables: dict[int, dict[int, Table]] = field(default_factory=dict)  # boundary -> session -> table
-    replicas: Replicas = field(default_factory=Replicas)
-    looked_at: int = 0  # the boundary of the newest look at them
-    looking: bool = False  # the next one is due
-    divergences: list[Divergence] = field(default_factory=list)  # reported, and not over
 
 
 class Policies:
@@ -89,8 +60,7 @@ class Policies:
         policy.replicas.healed(one.ordinal for one in healed)
         self._note_splits(group, policy, boundary)
         policy.settled, policy.measuring = False, True  # peers may be relied on again
-        policy.findings.clear()
-        policy.tables.clear()
+        policy.forget()
         self._send_all(group, policy)
 
     def replayed(self, session: Session) -> tuple[int, bool]:
@@ -155,15 +125,15 @@ class Policies:
     # -- measuring --------------------------------------------------------------------------------
 
     def _measure(self, group: list[Session], policy: GroupPolicy) -> None:
-        newest = min(int(session_stats(session).get("boundary", 0)) for session in group)
+        newest = min(_counts(group, "boundary"))
         if not policy.measuring:
             if newest - policy.measured_at >= MEASURE_EVERY:
                 policy.measuring, policy.measured_at = True, newest
                 self._send_all(group, policy)
             return
-        # Boundaries made before the workers began to measure have no hashes of the step's begin.
-        first = policy.measured_at + 2 if policy.peer else 0
-        for boundary in (one for one in (newest - 1, newest) if one >= first):
+        if newest in (0, policy.looked_at):
+            return
+        for boundary in (newest - 1, newest):
             if boundary > 0 and boundary not in policy.tables:
                 tables = self._tables(group, boundary)
                 if tables is not None:
@@ -171,45 +141,49 @@ class Policies:
         for boundary in [old for old in policy.tables if old < newest - 1]:
             del policy.tables[boundary]
         earlier, later = policy.tables.get(newest - 1), policy.tables.get(newest)
-        if earlier is not None and later is not None:
-            del policy.tables[newest - 1]
-            self._look(group, policy, newest, later)
-            self._found(group, policy, classify(earlier, later))
+        if later is None:
+            return
+        self._look(group, policy, newest, later)
+        # Boundaries made before the workers began to measure have no hashes of the step's begin.
+        first = policy.measured_at + 2 if policy.peer else 0
+        if earlier is not None and newest > first and _measured(earlier, later):
+            self._found(group, policy, newest, classify(earlier, later))
 
-    def _found(self, group: list[Session], policy: GroupPolicy, finding: Finding) -> None:
-        policy.findings.append(finding)
+    def _found(self, group: list[Session], policy: GroupPolicy, boundary: int, finding: Finding) -> None:
+        policy.note(finding)
         if policy.peer:
             policy.measuring, policy.measured_at = False, max(policy.tables, default=policy.measured_at)
             policy.tables.clear()
-            if finding.obstacle or not _covered(finding.classes, policy.classes):
+            if finding.obstacle or not policy.covers(finding.classes):
                 self._change(group, policy, peer=False, why=finding.obstacle or "blocks have changed their class")
             else:
                 self._send_all(group, policy)
             return
         if finding.obstacle:
-            if len(policy.findings) >= OBSTACLES:
+            if policy.obstacles >= OBSTACLES:
                 policy.settled = True
                 self._change(group, policy, peer=False, why=finding.obstacle)
             return
-        last = policy.findings[-AGREEING:]
-        if len(last) == AGREEING and all(one.classes == finding.classes for one in last):
-            if policy.barrier and policy.classes == finding.classes:
-                self._change(group, policy, peer=True, why="replicas agree")
-            else:
-                # First the barrier everywhere, for a whole step; only then may copies be left out.
-                policy.classes, policy.barrier = _agreed(last), True
-                self._send_all(group, policy)
+        agreed = policy.agreed()
+        if agreed is None:
+            return
+        if not policy.barrier or policy.classes != finding.classes:
+            # First the barrier everywhere, for a whole step; only then may copies be left out.
+            policy.classes, policy.barrier = agreed, True
+            self._send_all(group, policy)
+            policy.barrier_since = max(_counts(group, "boundary")) + 1
+        elif boundary > policy.barrier_since:
+            self._change(group, policy, peer=True, why="replicas agree")
 
     def _change(self, group: list[Session], policy: GroupPolicy, peer: bool, why: str) -> None:
         if policy.peer and not peer:
             # The barrier stays until every rank has a boundary with copies of all blocks.
-            policy.leaving_at = max(int(session_stats(session).get("boundary", 0)) for session in group) + 1
+            policy.leaving_at = max(_counts(group, "boundary")) + 1
         elif not peer:
             policy.barrier = False
         policy.peer, policy.measuring = peer, not peer
         policy.measured_at = max(policy.tables, default=0)
-        policy.findings.clear()
-        policy.tables.clear()
+        policy.forget()
         how = "peers give back what they hold" if peer else "copies of all blocks"
         who = ", ".join(one.label() for one in sorted(group, key=lambda one: (one.rank, one.number)))
         print(f"jitc-proxyd: {who}: {how} ({why})", file=sys.stderr, flush=True)
@@ -218,7 +192,7 @@ class Policies:
     def _leave(self, group: list[Session], policy: GroupPolicy) -> None:
         """Ends peer mode, once every boundary that is kept has all its copies."""
         assert policy.leaving_at is not None
-        if min(int(session_stats(session).get("committed", 0)) for session in group) > policy.leaving_at:
+        if min(_counts(group, "committed")) > policy.leaving_at:
             policy.leaving_at, policy.barrier = None, False
             self._send_all(group, policy)
 
@@ -226,9 +200,9 @@ class Policies:
 
     def _watch(self, group: list[Session], policy: GroupPolicy) -> None:
         """Nothing is measured any more, but copies have hashes."""
-        newest = min(int(session_stats(session).get("boundary", 0)) for session in group)
+        newest = min(_counts(group, "boundary"))
         policy.looking = not 0 <= newest - policy.looked_at < MEASURE_EVERY
-        tables = self._tables(group, newest, measured=False) if policy.looking and newest else None
+        tables = self._tables(group, newest) if policy.looking and newest else None
         if tables is not None:
             policy.looking = False
             self._look(group, policy, newest, tables)
@@ -248,6 +222,7 @@ class Policies:
     def _note_splits(self, group: list[Session], policy: GroupPolicy, boundary: int) -> None:
         for session in group:
             session.diverged = policy.replicas.count(session.number)
+            session.compared = boundary
         still_split = {split.ordinal for split in policy.replicas.splits()}
         policy.divergences = [one for one in policy.divergences if one.update(still_split, boundary)]
 
@@ -255,14 +230,14 @@ class Policies:
         for session in group:
             self._send(session, policy)
 
-    def _tables(self, group: list[Session], boundary: int, measured: bool = True) -> dict[int, Table] | None:
-        """The tables of all ranks; None when a rank no longer, or not yet, has the boundary. measured: also None when a
-        rank has not measured it."""
+    def _tables(self, group: list[Session], boundary: int) -> dict[int, Table] | None:
+        """The tables of all ranks; None when a rank does not have the boundary yet, or no longer. Measured ones it has
+        for a while after it could go back to them."""
         asked: dict[int, Any] = {}
         for session in group:
             if session.worker is None:
                 return None
-            request = worker_pb2.BoundaryTableRequest(session=session.number, boundary=boundary)
+            request = worker_pb2.BoundaryTableRequest(session=session.number, boundary=boundary, earlier=True)
             asked[session.number] = session.worker.stub.BoundaryTable.future(request, timeout=CALL_SECONDS)
         tables: dict[int, Table] = {}
         for session in group:
@@ -271,12 +246,11 @@ class Policies:
             except (grpc.RpcError, grpc.FutureCancelledError):
                 return None
             filled = [row for row in reply.rows if row.bytes]
-            if reply.boundary != boundary or (measured and not reply.measured):
+            if reply.boundary != boundary:
                 return None
             rows = tuple(Row(row.ordinal, row.bytes, row.hash, row.hash_before_step, row.address) for row in filled)
-            tables[session.number] = Table(
-                rows, reply.step_has_waits, reply.step_has_collectives, reply.variables_change, session.label()
-            )
+            steps = reply.step_has_waits, reply.step_has_collectives, reply.variables_change
+            tables[session.number] = Table(rows, *steps, label=session.label(), measured=reply.measured)
         return tables
 
     def _send(self, session: Session, policy: GroupPolicy) -> None:
@@ -298,22 +272,11 @@ class Policies:
                 print(f"jitc-proxyd: policy of {session.label()}: {error}", file=sys.stderr)
 
 
-def _agreed(findings: list[Finding]) -> dict[int, Classes]:
-    """The classes of findings that are equal; classified is what all of them have classified."""
-    newest = findings[-1].classes
-    return {
-        number: replace(
-            classes, classified=frozenset.intersection(*(frozenset(one.classes[number].classified) for one in findings))
-        )
-        for number, classes in newest.items()
-    }
+def _counts(group: list[Session], name: str) -> list[int]:
+    """A counter of each rank, asked now; 0 where a worker does not answer."""
+    stats = stats_of(group)
+    return [int(stats.get(session.number, {}).get(name, 0)) for session in group]
 
 
-def _covered(found: Any, relied_on: dict[int, Classes]) -> bool:
-    """Whether the blocks that are copied now still include all that must be."""
-    return all(
-        number in relied_on
-        and classes.mutable <= relied_on[number].mutable
-        and classes.rank_local <= relied_on[number].rank_local
-        for number, classes in found.items()
-    )
+def _measured(*tables: dict[int, Table]) -> bool:
+    return all(table.measured for one in tables for table in one.values())

@@ -1,7 +1,8 @@
 """Which block of a healthy rank holds the bytes that a lost rank is missing.
 
-Called by: restores. Pure. Blocks are matched by content hash where it is known (the surest way), else by ordinal and
-size; never by address.
+Called by: restores. Pure. Blocks are matched by content hash where it is known (the surest way). What a rank is missing
+after an optimizer step that it has not run is known only as it was before the step: then by ordinal and size, with a
+rank that had the same before the step. Never by address.
 """
 
 from __future__ import annotations
@@ -18,6 +19,12 @@ class Block:
     size: int
     ordinal: int
     hash: bytes = b""
+    before: bytes = b""  # its hash right before the step
+    in_place: bool = False  # of a missing one: the content from before the step is there
+
+    def unchanged(self) -> bool:
+        """Whether the step of the rank that has it left it alone."""
+        return bool(self.before) and self.before == self.hash
 
 
 @dataclass(frozen=True)
@@ -46,15 +53,23 @@ def plan(missing: Iterable[Block], peer: Iterable[Block], start: int = 0) -> Pla
     for row in reversed(rows):
         if row.hash:
             by_hash[row.hash, row.size] = row
-    by_place = {(row.ordinal, row.size): row for row in rows}
+    by_step = {(row.ordinal, row.size, row.before): row for row in rows if row.before}
     pairs: list[Pair] = []
     unserved: list[Block] = []
     offset = start
     for block in missing:
-        source = by_hash.get((block.hash, block.size)) if block.hash else by_place.get((block.ordinal, block.size))
+        by_place = by_step.get((block.ordinal, block.size, block.before))
+        source = by_hash.get((block.hash, block.size)) if block.hash else by_place
         if source is None:
             unserved.append(block)
-            continue
-        pairs.append(Pair(source, block, offset))
-        offset += -(-block.size // ALIGNMENT) * ALIGNMENT
+        elif not (block.in_place and source.unchanged()):
+            pairs.append(Pair(source, block, offset))
+            offset += -(-block.size // ALIGNMENT) * ALIGNMENT
     return Plan(pairs, unserved, offset)
+
+
+def is_its_own(block: Block, peers: Iterable[Iterable[Block]]) -> bool:
+    """Whether what the rank had before the step is what it is missing after it: the content is in place, and each of
+    the peers that has such a block, with a content of its own, has found that the step leaves it alone."""
+    same = [row for rows in peers for row in rows if (row.ordinal, row.size) == (block.ordinal, block.size)]
+    return block.in_place and bool(same) and all(row.unchanged() for row in same)

@@ -15,7 +15,7 @@ from jitc.v1 import worker_pb2
 from ...node.registry import Session
 from ..decide import RankPosition
 from ..worker_calls import WorkerCalls
-from .block_match import Block, plan
+from .block_match import Block, is_its_own, plan
 from .transfer import BlockTransfer, TransferFailed, Transfers
 
 #: Time for healthy ranks to finish their step; after that the group rolls back instead.
@@ -108,11 +108,13 @@ class Restore:
                     tables[peer.number] = self._held(peer, replies[peer.number], boundary)
                 served = plan(missing, tables[peer.number])
                 if served.pairs:
-                    linked = replies[session.number].links and replies[peer.number].links
-                    self._move(BlockTransfer(peer, session, served, boundary, self._epoch), linked)
+                    both_direct = replies[session.number].links and replies[peer.number].links
+                    self._move(BlockTransfer(peer, session, served, boundary, self._epoch), both_direct)
                 missing = served.unserved
                 if not missing:
                     break
+            others = [table for number, table in tables.items() if number != session.number]
+            missing = [block for block in missing if not is_its_own(block, others)]
             damaged = _damaged(rows)
             if missing:
                 total = sum(block.size for block in missing)
@@ -128,9 +130,9 @@ class Restore:
         position = self._positions[session.number]
         return not position.lost or position.prepared >= boundary
 
-    def _move(self, transfer: BlockTransfer, linked: bool) -> None:
+    def _move(self, transfer: BlockTransfer, both_direct: bool) -> None:
         try:
-            self._transfers.move(transfer, linked)
+            self._transfers.move(transfer, both_direct)
         except TransferFailed as error:
             raise CannotRestore(str(error)) from None
         self.bytes += transfer.bytes
@@ -161,4 +163,4 @@ def _damaged(missing: list[Any]) -> str:
 
 
 def _block(row: Any) -> Block:
-    return Block(row.address, row.bytes, row.ordinal, row.hash)
+    return Block(row.address, row.bytes, row.ordinal, row.hash, row.hash_before_step, row.in_place)

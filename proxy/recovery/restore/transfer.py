@@ -21,8 +21,8 @@ from .block_match import Block, Pair, Plan
 
 NCCL, HOST = "nccl", "host"
 #: Time for a direct transfer: to connect, and for its bytes; after that it has failed.
-LINK_SECONDS = 20.0
-LINK_BYTES_PER_SECOND = 100e6
+DIRECT_SECONDS = 20.0
+DIRECT_BYTES_PER_SECOND = 100e6
 #: Additional time to give up a failed direct transfer; a worker that overruns it is treated as lost.
 GIVE_UP_SECONDS = 60.0
 
@@ -55,9 +55,9 @@ class Transfers:
         self.bytes = {NCCL: 0, HOST: 0}  # that have moved
         self.notes: list[str] = []
 
-    def move(self, transfer: BlockTransfer, linked: bool) -> None:
-        """linked: both workers report that they can send directly. Raises TransferFailed, and what calls raise."""
-        direct = linked and self._direct and self._by_link(transfer)
+    def move(self, transfer: BlockTransfer, both_direct: bool) -> None:
+        """both_direct: both workers report that they can send directly. Raises TransferFailed, and what calls raise."""
+        direct = both_direct and self._direct and self._directly(transfer)
         if not direct:
             self._through_host(transfer)
         self.bytes[NCCL if direct else HOST] += transfer.bytes
@@ -67,15 +67,15 @@ class Transfers:
         self.notes.append(text)
         print(f"jitc-proxyd: {text}", file=sys.stderr, flush=True)
 
-    def _by_link(self, transfer: BlockTransfer) -> bool:
+    def _directly(self, transfer: BlockTransfer) -> bool:
         self._direct = False  # also when the call is interrupted
         try:
-            memory = shared("link", self._segment_bytes(2))
+            memory = shared("direct", self._segment_bytes(2))
         except NoSpace as error:
-            return self._link_failed(transfer, [str(error)])
+            return self._direct_path_failed(transfer, [str(error)])
         try:
-            limit = LINK_SECONDS + transfer.bytes / LINK_BYTES_PER_SECOND
-            request = worker_pb2.LinkRequest(
+            limit = DIRECT_SECONDS + transfer.bytes / DIRECT_BYTES_PER_SECOND
+            request = worker_pb2.DirectTransferRequest(
                 epoch=transfer.epoch, path=memory.path, path_bytes=memory.size, timeout_ms=int(limit * 1000)
             )
             ends = {
@@ -88,11 +88,11 @@ class Transfers:
         failures = [f"{one.label()}: {replies[one.number].message}" for one in (transfer.source, transfer.target)
                     if not replies[one.number].complete]  # fmt: skip
         if failures:
-            return self._link_failed(transfer, failures)
+            return self._direct_path_failed(transfer, failures)
         self._direct = True
         return True
 
-    def _link_failed(self, transfer: BlockTransfer, failures: list[str]) -> bool:
+    def _direct_path_failed(self, transfer: BlockTransfer, failures: list[str]) -> bool:
         self.note(f"blocks of {transfer.target.label()} came through the host: {'; '.join(failures)}")
         return False
 
@@ -128,7 +128,7 @@ def _wanted(transfer: BlockTransfer) -> list[Block]:
 
 
 def _end(request: Any, session: Session, blocks: list[Block]) -> Any:
-    end = worker_pb2.LinkRequest(session=session.number)
+    end = worker_pb2.DirectTransferRequest(session=session.number)
     end.MergeFrom(request)
     for block in blocks:
         end.blocks.add(address=block.address, bytes=block.size, hash=block.hash)

@@ -15,7 +15,7 @@ namespace jitc::fakes {
 struct Segment::Header {
   uint64_t secret;
   std::atomic<int> ranks;
-  std::atomic<uint32_t> bell;
+  std::atomic<uint32_t> doorbell;
 };
 
 namespace {
@@ -84,17 +84,17 @@ Segment::Segment(void* start, size_t size, int ranks)
 Segment::~Segment() { ::munmap(header_, size_); }
 
 void Segment::wake() {
-  ++header_->bell;
-  ::syscall(SYS_futex, &header_->bell, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+  ++header_->doorbell;
+  ::syscall(SYS_futex, &header_->doorbell, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
 }
 
 bool Segment::wait(const std::atomic<bool>& aborted, const std::function<bool()>& reached) {
   for (;;) {
-    const uint32_t before = header_->bell;
+    const uint32_t before = header_->doorbell;
     if (aborted) return false;
     if (reached()) return true;
     const timespec limit = {0, kLookAgainNanoseconds};
-    ::syscall(SYS_futex, &header_->bell, FUTEX_WAIT, before, &limit, nullptr, 0);
+    ::syscall(SYS_futex, &header_->doorbell, FUTEX_WAIT, before, &limit, nullptr, 0);
   }
 }
 

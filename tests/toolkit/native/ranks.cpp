@@ -43,16 +43,16 @@ void Segments::make_spares(size_t count) {
   table_ = reinterpret_cast<Entry*>(static_cast<std::byte*>(shared) + 4096);
 }
 
-MeetingPlace Segments::join(const std::array<uint8_t, 128>& id, uint32_t, uint32_t) {
+CommunicatorSegment Segments::join(const std::array<uint8_t, 128>& id, uint32_t, uint32_t) {
   ++asked_;
-  MeetingPlace place;
-  place.superseded = superseded_;
-  place.path = superseded_ ? "" : find(id);
-  place.bytes = kSegmentBytes;
-  place.identity = identity_;
-  place.status = 999;
-  place.error = "nobody knows this communicator";
-  return place;
+  CommunicatorSegment segment;
+  segment.superseded = superseded_;
+  segment.path = superseded_ ? "" : find(id);
+  segment.bytes = kSegmentBytes;
+  segment.identity = identity_;
+  segment.status = 999;
+  segment.error = "nobody knows this communicator";
+  return segment;
 }
 
 void Segments::absent(const std::array<uint8_t, 128>& id, uint32_t rank, const std::string& why) {

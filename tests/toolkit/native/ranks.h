@@ -12,9 +12,9 @@
 namespace jitc::test {
 
 /// Hands out segments by unique id and epoch: memory files of the process that made it, inherited by fork.
-class Segments final : public Rendezvous {
+class Segments final : public CommunicatorSegments {
  public:
-  MeetingPlace join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank) override;
+  CommunicatorSegment join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank) override;
   /// Says, as the service does, that the rank does nothing any more in a communicator that was made here.
   void absent(const std::array<uint8_t, 128>& unique_id, uint32_t rank, const std::string& why);
   /// From now on joins are answered so; the identity is what the segment is expected to begin with.

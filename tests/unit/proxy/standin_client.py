@@ -19,6 +19,8 @@ from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 
 STANDIN = Path(__file__).with_name("standin.py")
+#: jitc-proxyd with stand-in workers.
+PROXYD = [sys.executable, str(Path(__file__).with_name("standin_proxyd.py"))]
 
 #: Of one op stream: a program that is never answered is an error of its test, not a run without an end.
 STREAM_SECONDS = 200.0

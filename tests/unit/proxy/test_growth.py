@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import grpc
 import pytest
-from standin_client import Client
+from standin_client import PROXYD, Client
 from toolkit.waiting import until
 
 from jitc.proxy.common import rpc
@@ -44,7 +43,7 @@ class Command:
 
     def __init__(self, folder: Path) -> None:
         self.config = type("Config", (), {"socket": str(folder / "s")})()
-        command = [sys.executable, str(Path(__file__).with_name("standin_proxyd.py")), "--socket", self.config.socket]
+        command = [*PROXYD, "--socket", self.config.socket]
         self.process = subprocess.Popen([*command, "--gpus", "1", "--spares", "2"], stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         assert "ready" in self.process.stdout.readline()

@@ -14,7 +14,7 @@ from jitc.proxy.node.workers.worker import WORKER_TABLE, WorkerEvent, WorkerStat
 from jitc.proxy.recovery.decide import Decision, Kind, RankPosition, decide
 from jitc.proxy.recovery.limits import LOSSES_WITHOUT_PROGRESS, REPLAYS_OF_A_FAULT, Limits
 from jitc.proxy.recovery.phases import TABLE, Phase, PhaseEvent, Timeline
-from jitc.proxy.recovery.restore.block_match import ALIGNMENT, Block, plan
+from jitc.proxy.recovery.restore.block_match import ALIGNMENT, Block, is_its_own, plan
 
 
 @pytest.mark.parametrize(
@@ -86,9 +86,14 @@ def test_copies_always_allow_going_back(ranks: list[tuple[int, int, bool]]) -> N
     assert all(decision.boundary <= one.prepared for one in positions.values())
 
 
-def test_blocks_are_matched_by_hash_then_place() -> None:
-    peer = [Block(100, 10, 1, b"a"), Block(200, 10, 2, b"b"), Block(300, 5000, 3, b"c")]
-    missing = [Block(1, 10, 7, b"b"), Block(2, 5000, 3), Block(3, 10, 1, b"x"), Block(4, 11, 1)]
+def test_blocks_are_matched_by_hash_or_as_they_were_before_the_step() -> None:
+    peer = [Block(100, 10, 1, b"a", b"A"), Block(200, 10, 2, b"b"), Block(300, 5000, 3, b"c", b"C")]
+    missing = [
+        Block(1, 10, 7, b"b"),
+        Block(2, 5000, 3, before=b"C"),
+        Block(3, 10, 1, b"x"),
+        Block(4, 11, 1, before=b"A"),
+    ]
     result = plan(missing, peer)
     assert [(pair.source.address, pair.target.address) for pair in result.pairs] == [(200, 1), (300, 2)]
     assert [block.address for block in result.unserved] == [3, 4]
@@ -96,9 +101,47 @@ def test_blocks_are_matched_by_hash_then_place() -> None:
     assert result.total == 3 * ALIGNMENT
 
 
+@pytest.mark.parametrize(
+    ("before", "in_place", "peer", "moves", "served"),
+    [
+        # The same before the step: what the step made of it, or nothing to move where it left it alone.
+        (b"A", False, (b"A", b"a"), True, True),
+        (b"A", True, (b"A", b"a"), True, True),
+        (b"A", True, (b"A", b"A"), False, True),
+        (b"A", False, (b"A", b"A"), True, True),
+        # Another content before the step: nobody knows what the step would have made of it.
+        (b"A", True, (b"B", b"b"), False, False),
+        (b"A", True, (b"B", b"B"), False, True),
+        (b"A", False, (b"B", b"B"), False, False),
+        # Not known what it was, here or there.
+        (b"A", True, (b"", b"a"), False, False),
+        (b"", False, (b"", b"a"), False, False),
+        (b"", False, (b"A", b"a"), False, False),
+    ],
+)
+def test_a_block_after_a_step_that_was_skipped(
+    before: bytes, in_place: bool, peer: tuple[bytes, bytes], moves: bool, served: bool
+) -> None:
+    missing = Block(9001, 8, 1, before=before, in_place=in_place)
+    table = [Block(100, 8, 1, peer[1], peer[0])]
+    result = plan([missing], table)
+    assert bool(result.pairs) == moves
+    assert served == (not result.unserved or is_its_own(missing, [table]))
+
+
+def test_a_block_is_its_own_only_if_no_step_changes_it() -> None:
+    missing = Block(9001, 8, 1, before=b"A", in_place=True)
+    unchanged, changed = [Block(1, 8, 1, b"B", b"B")], [Block(1, 8, 1, b"c", b"C")]
+    other = [Block(1, 8, 2, b"c", b"C"), Block(2, 16, 1, b"c", b"C")]
+    assert is_its_own(missing, [unchanged, other])
+    assert not is_its_own(missing, [unchanged, changed])
+    assert not is_its_own(missing, [other])
+    assert not is_its_own(missing, [])
+
+
 @given(st.lists(st.integers(1, 20000), max_size=20))
 def test_transfers_never_overlap(sizes: list[int]) -> None:
-    rows = [Block(index, size, index) for index, size in enumerate(sizes)]
+    rows = [Block(index, size, index, bytes([index])) for index, size in enumerate(sizes)]
     result = plan(rows, rows)
     assert not result.unserved
     ends = [pair.offset + pair.target.size for pair in result.pairs]

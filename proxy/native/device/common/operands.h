@@ -24,6 +24,11 @@ std::span<const std::byte> payload_of(const Op& op) {
 }
 /// The items that follow the operands.
 std::span<const ops::CollectiveItem> items_of(const ops::Collective& op);
+/// That a copy to the host brings no more than one may: 1 MiB.
+void check_result_bytes(uint64_t bytes);
+constexpr uint64_t kLargestResult = 1u << 20;
+/// That address and size of a fill fit its width, and that there is such a width.
+void check_fill(const ops::Fill& op);
 /// Bytes from the first to the last byte of a pitched block that is not empty.
 uint64_t pitched_bytes(const char* name, uint64_t pitch, uint64_t width, uint64_t height);
 

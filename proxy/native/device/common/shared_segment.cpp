@@ -75,21 +75,21 @@ bool SharedSegment::map(const std::string& path, uint64_t announced, uint64_t by
   return true;
 }
 
-void SharedSegment::join(Rendezvous& rendezvous, const Resources::Communicator& communicator,
+void SharedSegment::join(CommunicatorSegments& segments, const Resources::Communicator& communicator,
                          uint64_t bytes) {
   const auto ranks = static_cast<uint32_t>(communicator.ranks);
-  MeetingPlace place;
+  CommunicatorSegment segment;
   if (ranks > 1)
-    place = rendezvous.join(communicator.unique_id, ranks, static_cast<uint32_t>(communicator.rank));
-  if (place.superseded) throw Abandoned{};
-  if (ranks > 1 && place.path.empty())
-    refuse(place.status, place.status == kExternalDevice ? kCommunicatorEnded : "communicator-refused",
-           "cannot join the communicator: " + place.error);
+    segment = segments.join(communicator.unique_id, ranks, static_cast<uint32_t>(communicator.rank));
+  if (segment.superseded) throw Abandoned{};
+  if (ranks > 1 && segment.path.empty())
+    refuse(segment.status, segment.status == kExternalDevice ? kCommunicatorEnded : "communicator-refused",
+           "cannot join the communicator: " + segment.error);
   std::string error;
-  if (!map(place.path, place.bytes, bytes, error)) refuse(kUnknown, "communicator", error);
+  if (!map(segment.path, segment.bytes, bytes, error)) refuse(kUnknown, "communicator", error);
   // The path names a descriptor of the service: when a recovery has begun since, it may be another file by
   // now.
-  if (head().identity.load() != place.identity) throw Abandoned{};
+  if (head().identity.load() != segment.identity) throw Abandoned{};
 }
 
 void SharedSegment::refuse_absent() const {

@@ -54,7 +54,7 @@ class SharedSegment {
   bool map(const std::string& path, uint64_t announced, uint64_t bytes, std::string& error);
   /// Asks the node service for the communicator's segment and maps it; of one rank alone it is private
   /// memory. Throws OpError when that is refused, Abandoned when a recovery has begun in between.
-  void join(Rendezvous& rendezvous, const Resources::Communicator& communicator, uint64_t bytes);
+  void join(CommunicatorSegments& segments, const Resources::Communicator& communicator, uint64_t bytes);
 
   std::byte* data() const { return memory_ + kHead; }
   /// Whether the rank does nothing here any more: what it had not done before is not done.

@@ -26,7 +26,7 @@ bool BoundaryMaker::at_boundary(const ops::Boundary& op, uint64_t position) {
   issuer_.note_done(op.header);
   checkpoints_.commit_known();
   if (!make(op, position)) return false;
-  hold_reached_ = hold_at_ && op.boundary >= hold_at_;
+  park_due_ = park_after_ && op.boundary >= park_after_;
   if (stop_after_ && op.boundary >= stop_after_)
     shared_.fault(op.header.sequence, 0, "replica-divergence", "");
   return true;

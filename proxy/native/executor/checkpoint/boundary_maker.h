@@ -40,10 +40,10 @@ class BoundaryMaker {
   /// The session stops after this boundary, before anything else runs (fault "replica-divergence"). 0: none.
   void stop_after(uint64_t boundary) { stop_after_ = boundary; }
   /// The dispatcher parks after this boundary (FinishStep). 0: none.
-  void hold_at(uint64_t boundary) { hold_at_ = boundary; }
-  bool holds() const { return hold_at_ != 0; }
+  void park_after(uint64_t boundary) { park_after_ = boundary; }
+  bool will_park() const { return park_after_ != 0; }
   /// Whether the boundary to park after was made since the last call.
-  bool take_hold() { return std::exchange(hold_reached_, false); }
+  bool take_park_due() { return std::exchange(park_due_, false); }
 
  private:
   enum class Kept { all, stopped, no_room };
@@ -59,9 +59,9 @@ class BoundaryMaker {
   RowCopies& copies_;
   StepGate& gate_;
   std::optional<uint64_t> imported_;
-  bool hold_reached_ = false;
+  bool park_due_ = false;
   std::atomic<bool> keep_all_{false};
-  std::atomic<uint64_t> hold_at_{0}, stop_after_{0};
+  std::atomic<uint64_t> park_after_{0}, stop_after_{0};
 };
 
 }  // namespace jitc

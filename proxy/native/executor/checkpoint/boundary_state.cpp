@@ -1,5 +1,8 @@
 #include "boundary_state.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "executor/state/resources.h"
 
 namespace jitc {
@@ -35,6 +38,24 @@ BoundaryState BoundaryState::unpack(std::span<const std::byte> bytes, ImageStore
   state.resources = unpack_resources(unpacker, images);
   state.rows = unpacker.get_all<LiveRow>();
   return state;
+}
+
+void EarlierTables::add(BoundaryState state) {
+  if (!state.measured) return;
+  state.resources = {};
+  for (LiveRow& row : state.rows) row.copy = Snapshot::kNone;
+  state.rows.shrink_to_fit();
+  rows_ += state.rows.size();
+  tables_.push_back(std::move(state));
+  while (!tables_.empty() && (tables_.size() > kTables || rows_ > kRows)) {
+    rows_ -= tables_.front().rows.size();
+    tables_.pop_front();
+  }
+}
+
+const BoundaryState* EarlierTables::find(uint64_t number) const {
+  const auto found = std::ranges::find(tables_, number, &BoundaryState::number);
+  return found == tables_.end() ? nullptr : &*found;
 }
 
 std::vector<std::byte> StepState::pack() const {

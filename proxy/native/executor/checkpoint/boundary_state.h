@@ -4,6 +4,7 @@
 // Checkpoints, BoundaryMaker, StepGate and Restorer.
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct LiveRow {
     return block.address == other.block.address && block.bytes == other.block.bytes;
   }
 };
+static_assert(sizeof(LiveRow) == 64, "EarlierTables counts on it");
 
 /// Content hashes of the rows' places now, in their order; kNoHash where nothing is allocated.
 std::vector<Hash> hashes_of(const Backend& backend, std::span<const LiveRow> rows);
@@ -53,8 +55,29 @@ struct BoundaryState {
   static BoundaryState unpack(std::span<const std::byte> bytes, ImageStore& images);
 };
 
-/// Copies made when all ops before an optimizer step had run. A row without a copy: as at the boundary
-/// before.
+/// Rows of measured boundaries that cannot be gone back to any more. A job whose steps take milliseconds
+/// commits a boundary before the service has asked all ranks for its rows; with the last few of them here,
+/// the service gets two boundaries in a row from all ranks, however late it comes.
+///
+/// Memory: at most kTables tables, and at most kRows rows (64 bytes each, so 4 MiB) in all of them; the
+/// oldest go first, also when a single table is larger. They are this worker's own: one that takes over
+/// begins without any. Called by: Checkpoints.
+class EarlierTables {
+ public:
+  static constexpr size_t kTables = 8, kRows = size_t{1} << 16;
+
+  /// A boundary whose copies have been given back. What was not measured is of no use later.
+  void add(BoundaryState state);
+  const BoundaryState* find(uint64_t number) const;
+
+ private:
+  std::deque<BoundaryState> tables_;  // oldest first
+  size_t rows_ = 0;                   // in all of them
+};
+
+/// What was live when all ops before an optimizer step had run, as far as somebody may need it after the
+/// step: with a copy of what this rank alone may know; by its hash alone what other ranks know too, where it
+/// is not what it was at the boundary before. A row of that kind that is not here is what it was there.
 struct StepState {
   uint64_t step = 0;
   std::vector<LiveRow> rows;

@@ -26,9 +26,10 @@ const LiveRow* Checkpoints::row_at_newest(const LiveRow& live) const {
   return found != rows.end() && found->same_place(live) ? &*found : nullptr;
 }
 
-const BoundaryState& Checkpoints::table(uint64_t boundary) const {
-  const BoundaryState* const state =
+const BoundaryState& Checkpoints::table(uint64_t boundary, bool earlier) const {
+  const BoundaryState* state =
       boundary ? find(boundary) : (boundaries_.empty() ? nullptr : &boundaries_.back());
+  if (!state && earlier) state = earlier_.find(boundary);
   if (!state) throw Error("boundary " + std::to_string(boundary) + " is not kept here");
   return *state;
 }
@@ -90,6 +91,7 @@ void Checkpoints::commit_known() {
   shared_.journal.set_first_boundary(std::min(committed, boundaries_.back().number));
   while (boundaries_.size() > 1 && boundaries_.front().number < committed) {
     copies_.drop(boundaries_.front().rows);
+    earlier_.add(std::move(boundaries_.front()));
     boundaries_.pop_front();
   }
   at.committed = std::min(committed, at.last_boundary.load());
@@ -161,6 +163,7 @@ void Checkpoints::forget_after(uint64_t boundary) {
     boundaries_.pop_back();
   }
   drop_step();
+  earlier_ = {};
   shared_.at.last_boundary = boundary;
 }
 

@@ -37,8 +37,9 @@ class Checkpoints {
   const BoundaryState* find(uint64_t number) const;
   /// The newest boundary's row of an allocation, or nullptr.
   const LiveRow* row_at_newest(const LiveRow& live) const;
-  /// With Lifecycle::mutex. Throws Error: it is not kept. 0: the newest.
-  const BoundaryState& table(uint64_t boundary) const;
+  /// With Lifecycle::mutex. Throws Error: it is not kept. 0: the newest. earlier: one whose rows alone are
+  /// known will do.
+  const BoundaryState& table(uint64_t boundary, bool earlier) const;
   const std::optional<StepState>& step() const { return step_; }
   /// Whether a fault could be recovered now.
   bool protects() const { return protected_; }
@@ -85,6 +86,7 @@ class Checkpoints {
   OpIssuer& issuer_;
   RowCopies& copies_;
   std::deque<BoundaryState> boundaries_;  // oldest first
+  EarlierTables earlier_;                 // of boundaries before these
   std::optional<StepState> step_;
   std::vector<uint32_t> peers_;
   std::atomic<bool> protected_{true};

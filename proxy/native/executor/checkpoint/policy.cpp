@@ -19,9 +19,9 @@ void Policy::pack(Packer& packer) const {
   packer.put<uint64_t>(copy_all);
   packer.put<uint64_t>(barrier);
   packer.put(measure_every);
-  put(packer, volatile_ordinals);
-  put(packer, unique_ordinals);
-  put(packer, known_ordinals);
+  put(packer, mutable_ordinals);
+  put(packer, rank_local_ordinals);
+  put(packer, classified_ordinals);
 }
 
 Policy Policy::unpack(Unpacker& unpacker) {
@@ -29,9 +29,9 @@ Policy Policy::unpack(Unpacker& unpacker) {
   policy.copy_all = unpacker.get<uint64_t>() != 0;
   policy.barrier = unpacker.get<uint64_t>() != 0;
   policy.measure_every = unpacker.get<uint64_t>();
-  policy.volatile_ordinals = get(unpacker);
-  policy.unique_ordinals = get(unpacker);
-  policy.known_ordinals = get(unpacker);
+  policy.mutable_ordinals = get(unpacker);
+  policy.rank_local_ordinals = get(unpacker);
+  policy.classified_ordinals = get(unpacker);
   return policy;
 }
 
@@ -43,14 +43,14 @@ Plan::Pointer Plan::wanted() const {
 void Plan::want(Policy policy) {
   const std::lock_guard lock(mutex_);
   if (policy.peer_mode() && wanted_->peer_mode())
-    for (const uint64_t one : wanted_->volatile_ordinals) policy.volatile_ordinals.insert(one);
+    for (const uint64_t one : wanted_->mutable_ordinals) policy.mutable_ordinals.insert(one);
   wanted_ = std::make_shared<Policy>(std::move(policy));
 }
 
-void Plan::learn_volatile(const std::vector<uint64_t>& ordinals) {
+void Plan::learn_mutable(const std::vector<uint64_t>& ordinals) {
   const std::lock_guard lock(mutex_);
   auto wiser = std::make_shared<Policy>(*wanted_);
-  wiser->volatile_ordinals.insert(ordinals.begin(), ordinals.end());
+  wiser->mutable_ordinals.insert(ordinals.begin(), ordinals.end());
   wanted_ = current_ = std::move(wiser);
 }
 

@@ -15,22 +15,30 @@ class Unpacker;
 struct Policy {
   bool copy_all = true;  // else peer mode
   bool barrier = false;  // no rank begins a step before all have reached it; pre-step copies are made
-  std::set<uint64_t> volatile_ordinals;  // change before the step: copied at every boundary
-  std::set<uint64_t> unique_ordinals;    // no peer has them: copied at every boundary, and before the step
-  /// Blocks that the classes speak of. Nothing is known of others: they are treated as volatile and unique.
-  std::set<uint64_t> known_ordinals;
+  // Classes of blocks. On the wire and in JSON: volatile_ordinals, unique_ordinals, known_ordinals.
+  std::set<uint64_t> mutable_ordinals;     // change before the step: copied at every boundary
+  std::set<uint64_t> rank_local_ordinals;  // no peer has them: copied at every boundary, and before the step
+  /// Blocks that have a class. All others are treated as mutable and rank-local.
+  std::set<uint64_t> classified_ordinals;
   uint64_t measure_every = 0;  // boundaries between measurements, 0: none
 
   bool peer_mode() const { return barrier || !copy_all; }
   bool measures(uint64_t boundary) const { return measure_every && boundary % measure_every == 0; }
-  bool known(uint64_t ordinal) const { return known_ordinals.contains(ordinal); }
+  bool classified(uint64_t ordinal) const { return classified_ordinals.contains(ordinal); }
   /// Another rank has the same bytes, as far as is known.
-  bool has_replica(uint64_t ordinal) const { return known(ordinal) && !unique_ordinals.contains(ordinal); }
-  /// Small blocks are always copied: it costs next to nothing, and loss scales change only now and then.
+  bool has_replica(uint64_t ordinal) const {
+    return classified(ordinal) && !rank_local_ordinals.contains(ordinal);
+  }
+  /// Small blocks are always copied, at boundaries and before steps: it costs next to nothing, loss scales
+  /// change only now and then, and counters of ranks are equal for a while.
   static constexpr uint64_t kSmall = 1024;
   bool wants_copy(uint64_t ordinal, uint64_t bytes) const {
-    return copy_all || bytes <= kSmall || !known(ordinal) || volatile_ordinals.contains(ordinal) ||
-           unique_ordinals.contains(ordinal);
+    return copy_all || bytes <= kSmall || !classified(ordinal) || mutable_ordinals.contains(ordinal) ||
+           rank_local_ordinals.contains(ordinal);
+  }
+  /// Of a classified block: a copy is made before the step, too.
+  bool wants_copy_before_step(uint64_t ordinal, uint64_t bytes) const {
+    return bytes <= kSmall || rank_local_ordinals.contains(ordinal);
   }
 
   void pack(Packer& packer) const;
@@ -53,7 +61,7 @@ class Plan {
   void begin() { current_ = wanted(); }
   const Policy& current() const { return *current_; }
   /// These change before the step: from now on they are copied at every boundary.
-  void learn_volatile(const std::vector<uint64_t>& ordinals);
+  void learn_mutable(const std::vector<uint64_t>& ordinals);
   /// From now on, whatever was wanted.
   void adopt(Policy policy);
 

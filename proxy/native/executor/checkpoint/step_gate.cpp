@@ -53,10 +53,9 @@ bool StepGate::prepare(uint64_t step) {
   if (!plan().peer_mode() && !plan().measures(step)) return true;
   if (!shared_.drain()) return false;
   shared_.issued.quiet = true;
-  before_.clear();
-  if (plan().measures(step)) measure();
+  measure();
   if (!plan().peer_mode()) return true;
-  learn_volatile();
+  learn_mutable();
   return copy_before(step);
 }
 
@@ -88,47 +87,83 @@ std::vector<LiveRow> StepGate::live_now() const {
   return live;
 }
 
-/// Of what the rank alone may know (blocks of that class, and blocks that nobody has classified) only the
-/// ones whose copy is sure to be right after the step: made in this minibatch (activations, gradients: the
-/// service has seen that steps do not change them), or unchanged by the step before. Without a copy of a
-/// block SkipStep refuses, rather than restore what may be old.
-bool StepGate::wants_copy(const LiveRow& row) const {
-  if (plan().known(row.block.ordinal)) return plan().unique_ordinals.contains(row.block.ordinal);
-  const LiveRow* const old = checkpoints_.row_at_newest(row);
-  return !old || (old->hash != kNoHash && old->hash == old->before);
+/// In peer mode blocks are needed that the boundary had, also where the program does not report right before
+/// the step what is live.
+const std::vector<LiveRow>& StepGate::rows_before_step() const {
+  const bool reported = !live_.empty() || !plan().peer_mode() || checkpoints_.empty();
+  return reported ? live_ : checkpoints_.newest().rows;
 }
 
 void StepGate::measure() {
-  const auto hashes = copies_.hashes_of(live_);
-  for (size_t i = 0; i < hashes.size(); ++i) {
-    const auto& block = live_[i].block;
-    if (hashes[i] != kNoHash) before_[block.address] = {block.bytes, hashes[i]};
-  }
+  before_.clear();
+  const auto& rows = rows_before_step();
+  const auto hashes = copies_.hashes_of(rows);
+  for (size_t i = 0; i < hashes.size(); ++i)
+    if (hashes[i] != kNoHash) before_[rows[i].block.address] = {rows[i].block.bytes, hashes[i]};
 }
 
 /// A block that was taken for stable has changed before the step (averages that are updated every tenth
 /// step): from now on it is copied at every boundary. Until the next one a roll-back would be refused.
-void StepGate::learn_volatile() {
+void StepGate::learn_mutable() {
   if (checkpoints_.empty()) return;
-  std::vector<LiveRow> stable;
-  for (const LiveRow& row : checkpoints_.newest().rows)
-    if (!row.copied() && row.hash != kNoHash && plan().known(row.block.ordinal)) stable.push_back(row);
-  const auto now = copies_.hashes_of(stable);
   std::vector<uint64_t> changed;
-  for (size_t i = 0; i < stable.size(); ++i)
-    if (now[i] != kNoHash && now[i] != stable[i].hash) changed.push_back(stable[i].block.ordinal);
-  if (!changed.empty()) checkpoints_.plan.learn_volatile(changed);
+  for (const LiveRow& row : checkpoints_.newest().rows) {
+    const Hash now = before_of(row);
+    const bool stable = !row.copied() && row.hash != kNoHash && plan().classified(row.block.ordinal);
+    if (stable && now != kNoHash && now != row.hash) changed.push_back(row.block.ordinal);
+  }
+  if (!changed.empty()) checkpoints_.plan.learn_mutable(changed);
+}
+
+/// Of what the rank alone may know (blocks of that class, small ones, and blocks that nobody has classified)
+/// only the ones whose copy is sure to be right after the step, or of which peers can say whether it is: made
+/// in this minibatch (activations, gradients: the service has seen that steps do not change them), or
+/// unchanged by the step before. Without a copy of a block SkipStep refuses, rather than restore what may be
+/// old.
+bool StepGate::wants_copy(const LiveRow& row) const {
+  if (plan().classified(row.block.ordinal))
+    return plan().wants_copy_before_step(row.block.ordinal, row.block.bytes);
+  const LiveRow* const old = checkpoints_.row_at_newest(row);
+  return !old || (old->hash != kNoHash && old->hash == old->before);
+}
+
+/// Since the boundary.
+bool StepGate::has_changed(const LiveRow& row) const {
+  const LiveRow* const old = checkpoints_.row_at_newest(row);
+  return !old || old->hash != row.hash;
+}
+
+StepState StepGate::state_before(uint64_t step) const {
+  StepState state{step, {}};
+  for (const LiveRow& one : rows_before_step()) {
+    LiveRow row{one.block};
+    row.hash = before_of(row);
+    if (row.hash == kNoHash || row.variable()) continue;  // not allocated here
+    if (wants_copy(row) || (plan().classified(row.block.ordinal) && has_changed(row)))
+      state.rows.push_back(row);
+  }
+  return state;
+}
+
+/// Throws SnapshotFull; what was copied until then is in state.
+bool StepGate::copy_own_rows(StepState& state) {
+  for (LiveRow& row : state.rows) {
+    if (!wants_copy(row)) continue;
+    const LiveRow* const old = checkpoints_.row_at_newest(row);
+    if ((has_changed(row) || !old->copied()) && !copies_.copy(row, 0)) return false;
+  }
+  return true;
 }
 
 bool StepGate::copy_before(uint64_t step) {
   if (checkpoints_.empty() || (checkpoints_.step() && checkpoints_.step()->step == step)) return true;
-  StepState state{step, {}};
+  StepState state = state_before(step);
   try {
-    if (!copy_changed_rows(state)) return copies_.drop(state.rows), false;
+    if (!copy_own_rows(state)) return copies_.drop(state.rows), false;
   } catch (const SnapshotFull&) {
     // A roll-forward will be refused for what has no copy; going back is still possible.
     copies_.drop(state.rows);
-    return true;
+    for (LiveRow& row : state.rows) row.copy = Snapshot::kNone;
   }
   if (!shared_.journal.append_parts(RecordKind::step, step, state.pack())) {
     copies_.drop(state.rows);
@@ -139,30 +174,11 @@ bool StepGate::copy_before(uint64_t step) {
   return true;
 }
 
-/// Throws SnapshotFull; what was copied until then is in state.
-bool StepGate::copy_changed_rows(StepState& state) {
-  std::vector<LiveRow> wanted;
-  for (const LiveRow& row : live_)
-    if (wants_copy(row)) wanted.push_back(row);
-  const auto hashes = copies_.hashes_of(wanted);
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    LiveRow& row = wanted[i];
-    row.hash = hashes[i];
-    if (row.hash == kNoHash) continue;  // not allocated here
-    const LiveRow* const old = checkpoints_.row_at_newest(row);
-    const bool changed = !old || !old->copied() || row.hash != old->hash;
-    if (changed && !copies_.copy(row, 0)) return false;
-    before_[row.block.address] = {row.block.bytes, row.hash};
-    state.rows.push_back(row);
-  }
-  return true;
-}
-
 bool StepGate::wait_for_group(uint64_t step) {
   const PhaseTime time(shared_.times.gather);
   const auto started = std::chrono::steady_clock::now();
   for (;;) {
-    const uint32_t seen = shared_.board.bell();
+    const uint32_t seen = shared_.board.doorbell();
     std::vector<uint32_t> peers;
     {
       const std::lock_guard lock(shared_.life.mutex);

@@ -1,10 +1,10 @@
 // Before an optimizer step: what is measured and copied, and where the ranks wait for each other.
 //
-// In peer mode: pre-step snapshot; its record in the journal; "reached n + 1" on the board; wait for the
-// group; "begun n + 1". In copy mode the step begins at once. boundary_maker.h has what comes after.
-// Promises: no rank begins a step that another rank could still be taken back before, as long as the group
-// gathers in time; without a group, all live allocations are copied from then on. Called by: the dispatcher's
-// thread; BoundaryMaker and Restorer for what it knows.
+// In peer mode: all that is live is hashed; pre-step copies; their record in the journal; "reached n + 1" on
+// the board; wait for the group; "begun n + 1". In copy mode the step begins at once. boundary_maker.h has
+// what comes after. Promises: no rank begins a step that another rank could still be taken back before, as
+// long as the group gathers in time; without a group, all live allocations are copied from then on. Called
+// by: the dispatcher's thread; BoundaryMaker and Restorer for what it knows.
 #pragma once
 #include <unordered_map>
 #include <vector>
@@ -48,11 +48,14 @@ class StepGate {
   bool prepare(uint64_t step);
   bool at_validation(Validation due, const ops::StepBegin& op);
   std::vector<LiveRow> live_now() const;
-  bool wants_copy(const LiveRow& row) const;
+  const std::vector<LiveRow>& rows_before_step() const;
   void measure();
-  void learn_volatile();
+  void learn_mutable();
+  bool wants_copy(const LiveRow& row) const;
+  bool has_changed(const LiveRow& row) const;
+  StepState state_before(uint64_t step) const;
+  bool copy_own_rows(StepState& state);
   bool copy_before(uint64_t step);
-  bool copy_changed_rows(StepState& state);
   bool wait_for_group(uint64_t step);
   bool copy_rest_of_boundary();
   bool copy_rest(BoundaryState& state);

@@ -33,6 +33,9 @@ Executor::~Executor() {
   {
     const std::lock_guard lock(mutex_);
     sessions.swap(sessions_);
+  }
+  {
+    const std::lock_guard lock(reports_mutex_);
     stop_ = true;
     wake_.notify_all();
   }
@@ -42,22 +45,26 @@ Executor::~Executor() {
 
 void Executor::open(const std::string& document) {
   const SessionRequest request = parse_session(document);
+  const Error already("session " + std::to_string(request.session) + " is open already");
   {
     const std::lock_guard lock(mutex_);
-    if (sessions_.contains(request.session))
-      throw Error("session " + std::to_string(request.session) + " is open already");
+    if (sessions_.contains(request.session)) throw already;
   }
-  auto session = std::make_shared<Session>(request, options_, *this);
+  const auto session = std::make_shared<Session>(request, options_, *this);
   const std::lock_guard lock(mutex_);
-  sessions_[request.session] = std::move(session);
+  if (!sessions_.try_emplace(request.session, session).second) throw already;
 }
 
 void Executor::close(uint64_t number) {
   std::shared_ptr<Session> session = find(number);
   session->leave();
   session->release_images();
-  std::unique_lock lock(mutex_);
-  sessions_.erase(number);
+  {
+    const std::lock_guard lock(mutex_);
+    sessions_.erase(number);
+  }
+  if (!options_.check_order) return;
+  std::unique_lock lock(reports_mutex_);
   reported_.wait_for(lock, kTelling, [this] { return reports_.empty() && !reporting_; });
 }
 
@@ -82,8 +89,8 @@ std::string Executor::command(const std::string& method, const std::string& requ
   return stats_document(stats);
 }
 
-MeetingPlace Executor::join(uint64_t session, const std::array<uint8_t, 128>& unique_id, uint32_t ranks,
-                            uint32_t rank, uint64_t epoch) {
+CommunicatorSegment Executor::join(uint64_t session, const std::array<uint8_t, 128>& unique_id,
+                                   uint32_t ranks, uint32_t rank, uint64_t epoch) {
   jitc_join answer{};
   const int code = control_.join ? control_.join(session, unique_id.data(), ranks, rank, epoch, &answer)
                                  : JITC_JOIN_REFUSED;
@@ -104,14 +111,14 @@ void Executor::report_race(uint64_t session, const Race& race) {
 }
 
 void Executor::report(std::function<void()> call) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(reports_mutex_);
   if (stop_) return;
   reports_.push_back(std::move(call));
   wake_.notify_one();
 }
 
 void Executor::report_loop() {
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(reports_mutex_);
   for (;;) {
     wake_.wait(lock, [this] { return stop_ || !reports_.empty(); });
     if (reports_.empty()) return;
@@ -135,11 +142,13 @@ void Executor::fire(const Fault& fault, const std::string& detail) {
       kill(getpid(), kind->signal);
       while (kind->signal == SIGKILL) pause();
       return;
-    case ops::FaultCarrier::sessions:
-      for (const auto& session : all())
+    case ops::FaultCarrier::sessions: {
+      const std::lock_guard lock(mutex_);  // whoever ends one of them waits until it is broken
+      for (const auto& [number, session] : sessions_)
         session->break_device(kIllegalAddress, "sticky-error",
                               "an illegal memory access was encountered (injected fault)");
       return;
+    }
     case ops::FaultCarrier::device:
     case ops::FaultCarrier::service:
       return;

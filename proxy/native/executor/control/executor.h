@@ -1,4 +1,8 @@
-// All sessions of a worker process, and the way to its control plane. Called by api.cpp.
+// All sessions of a worker process, and the way to its control plane.
+//
+// A session waits for its own threads when it ends, so none of these may be the last to hold it: only callers
+// of the C interface hold sessions. What a session's thread does to all of them (fire) it does under the lock
+// that keeps them. Called by: api.cpp; sessions, through Host.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -25,14 +29,15 @@ class Executor final : public Host {
   std::string command(const std::string& method, const std::string& request);
 
   // Host
-  MeetingPlace join(uint64_t session, const std::array<uint8_t, 128>& unique_id, uint32_t ranks,
-                    uint32_t rank, uint64_t epoch) override;
+  CommunicatorSegment join(uint64_t session, const std::array<uint8_t, 128>& unique_id, uint32_t ranks,
+                           uint32_t rank, uint64_t epoch) override;
   void report_fault(uint64_t session, uint64_t sequence, uint32_t status, std::string cause,
                     std::string message) override;
   void report_race(uint64_t session, const Race& race) override;
   void fire(const Fault& fault, const std::string& detail) override;
 
  private:
+  /// Not for threads of a session.
   std::vector<std::shared_ptr<Session>> all() const;
   void report(std::function<void()> call);
   void report_loop();
@@ -40,8 +45,9 @@ class Executor final : public Host {
   const DeviceOptions options_;
   const jitc_control control_;
   std::shared_ptr<void> device_;  // stays open between sessions
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;      // sessions_; the other one may be taken with it
   std::map<uint64_t, std::shared_ptr<Session>> sessions_;
+  std::mutex reports_mutex_;  // what follows
   std::condition_variable wake_, reported_;
   std::deque<std::function<void()>> reports_;  // calls of the control plane may take a while
   bool stop_ = false, reporting_ = false;

@@ -4,58 +4,17 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "device/devices.h"
+#include "json_values.h"
 
 namespace jitc {
 namespace {
-using Json = nlohmann::json;
-
 Json parse(const std::string& text) {
   Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) throw Error("the request is no JSON object");
   return json;
-}
-
-template <class T>
-T get(const Json& json, const char* key, T absent = T{}) {
-  const auto found = json.find(key);
-  if (found == json.end()) return absent;
-  bool fits;
-  if constexpr (std::is_same_v<T, bool>)
-    fits = found->is_boolean();
-  else if constexpr (std::is_floating_point_v<T>)
-    fits = found->is_number();
-  else if constexpr (std::is_integral_v<T>)
-    fits = found->is_number_unsigned() || (std::is_signed_v<T> && found->is_number_integer());
-  else
-    fits = found->is_string();
-  if (!fits) throw Error(std::string("the request's \"") + key + "\" has a wrong type");
-  return found->template get<T>();
-}
-
-template <class Item>
-auto get_all(const Json& json, const char* key, Item item) {
-  std::vector<decltype(item(json))> list;
-  const auto found = json.find(key);
-  if (found == json.end()) return list;
-  if (!found->is_array()) throw Error(std::string("the request's \"") + key + "\" is no list");
-  for (const Json& one : *found) list.push_back(item(one));
-  return list;
-}
-
-uint64_t number(const Json& json) {
-  if (!json.is_number_unsigned()) throw Error("a list of the request holds something that is no number");
-  return json.get<uint64_t>();
-}
-
-Hash hash_of(const Json& json, const char* key) {
-  Hash hash{};
-  const auto text = get<std::string>(json, key);
-  if (!text.empty() && !from_hex(text, hash)) throw Error(std::string("\"") + key + "\" is no hash in hex");
-  return hash;
 }
 
 std::string hash_text(const Hash& hash) { return hash == kNoHash ? "" : to_hex(hash); }
@@ -64,12 +23,14 @@ Json rows_document(const std::vector<LiveRow>& rows) {
   Json list = Json::array();
   for (const LiveRow& row : rows) {
     if (row.variable()) continue;
+    const bool known = row.hash != kNoHash;
     list.push_back({{"address", row.block.address},
                     {"bytes", row.block.bytes},
                     {"ordinal", row.block.ordinal},
                     {"hash", hash_text(row.hash)},
                     {"hash_before_step", hash_text(row.before)},
-                    {"copied", row.copied()}});
+                    {"copied", known && row.copied()},
+                    {"in_place", !known && row.copied()}});
   }
   return list;
 }
@@ -78,7 +39,7 @@ Json document(const RecoverReply& reply) {
   return {{"complete", reply.complete},
           {"message", reply.message},
           {"bytes", reply.bytes},
-          {"links", reply.links},
+          {"links", reply.direct_path},
           {"missing", rows_document(reply.missing)}};
 }
 
@@ -129,9 +90,9 @@ Policy policy(const Json& json) {
   Policy policy;
   policy.copy_all = get<bool>(json, "copy_all");
   policy.barrier = get<bool>(json, "barrier");
-  for (const uint64_t one : get_all(json, "volatile_ordinals", number)) policy.volatile_ordinals.insert(one);
-  for (const uint64_t one : get_all(json, "unique_ordinals", number)) policy.unique_ordinals.insert(one);
-  for (const uint64_t one : get_all(json, "known_ordinals", number)) policy.known_ordinals.insert(one);
+  for (const uint64_t one : get_all(json, "volatile_ordinals", number)) policy.mutable_ordinals.insert(one);
+  for (const uint64_t one : get_all(json, "unique_ordinals", number)) policy.rank_local_ordinals.insert(one);
+  for (const uint64_t one : get_all(json, "known_ordinals", number)) policy.classified_ordinals.insert(one);
   policy.measure_every = get<uint64_t>(json, "measure_every");
   return policy;
 }
@@ -158,15 +119,15 @@ uint32_t timeout(const Json& request) {
 uint64_t epoch(const Json& request) { return get<uint64_t>(request, "epoch"); }
 uint64_t boundary(const Json& request) { return get<uint64_t>(request, "boundary"); }
 std::string path(const Json& request) { return get<std::string>(request, "path"); }
+std::vector<Transfer> blocks(const Json& request) { return get_all(request, "blocks", transfer); }
 
 /// The reply of a rank whose state is to be restored, or to serve others.
-Json linked(Session& session, const RecoverReply& reply) {
-  return document(session.transfers().with_links(reply));
+Json offered(Session& session, const RecoverReply& reply) {
+  return document(session.transfers().with_direct_path(reply));
 }
 
-LinkRequest link_request(const Json& json) {
-  return {epoch(json), path(json), get<uint64_t>(json, "path_bytes"), timeout(json),
-          get_all(json, "blocks", transfer)};
+DirectTransferRequest direct(const Json& json) {
+  return {epoch(json), path(json), get<uint64_t>(json, "path_bytes"), timeout(json), blocks(json)};
 }
 
 using Command = std::function<Json(Session&, const Json&)>;
@@ -174,32 +135,27 @@ using Command = std::function<Json(Session&, const Json&)>;
 const std::map<std::string, Command>& commands() {
   static const std::map<std::string, Command> kCommands{
       {"Fence", [](Session& s, const Json& r) { return document(s.recovery().fence(epoch(r))); }},
-      {"Keep", [](Session& s, const Json& r) { return linked(s, s.recovery().keep(epoch(r), timeout(r))); }},
+      {"Keep", [](Session& s, const Json& r) { return offered(s, s.recovery().keep(epoch(r), timeout(r))); }},
       {"Rollback",
        [](Session& s, const Json& r) {
          const auto replaced = get_all(r, "replaced", replacement);
-         return linked(s, s.restorer().roll_back(boundary(r), epoch(r), replaced));
+         return offered(s, s.restorer().roll_back(boundary(r), epoch(r), replaced));
        }},
       {"FinishStep",
        [](Session& s, const Json& r) {
-         return linked(s, s.recovery().finish_step(boundary(r), timeout(r), epoch(r)));
+         return offered(s, s.recovery().finish_step(boundary(r), timeout(r), epoch(r)));
        }},
       {"SkipStep",
        [](Session& s, const Json& r) {
-         return linked(s, s.restorer().skip_step(boundary(r), timeout(r), epoch(r)));
+         return offered(s, s.restorer().skip_step(boundary(r), timeout(r), epoch(r)));
        }},
       {"Export",
-       [](Session& s, const Json& r) {
-         return document(s.transfers().export_blocks(path(r), get_all(r, "blocks", transfer)));
-       }},
+       [](Session& s, const Json& r) { return document(s.transfers().export_blocks(path(r), blocks(r))); }},
       {"Import",
-       [](Session& s, const Json& r) {
-         return document(s.transfers().import_blocks(path(r), get_all(r, "blocks", transfer)));
-       }},
-      {"Send",
-       [](Session& s, const Json& r) { return document(s.transfers().send_blocks(link_request(r))); }},
+       [](Session& s, const Json& r) { return document(s.transfers().import_blocks(path(r), blocks(r))); }},
+      {"Send", [](Session& s, const Json& r) { return document(s.transfers().send_blocks(direct(r))); }},
       {"Receive",
-       [](Session& s, const Json& r) { return document(s.transfers().receive_blocks(link_request(r))); }},
+       [](Session& s, const Json& r) { return document(s.transfers().receive_blocks(direct(r))); }},
       {"Resume",
        [](Session& s, const Json& r) {
          const auto slots = get_all(r, "slots", number);
@@ -211,11 +167,14 @@ const std::map<std::string, Command>& commands() {
          s.recovery().abandon(get<uint32_t>(r, "status"), get<std::string>(r, "message"));
          return Json::object();
        }},
-      {"BoundaryTable", [](Session& s, const Json& r) { return document(s.boundary_table(boundary(r))); }},
+      {"BoundaryTable",
+       [](Session& s, const Json& r) {
+         return document(s.boundary_table(boundary(r), get<bool>(r, "earlier")));
+       }},
       {"SetPolicy", [](Session& s, const Json& r) { return s.set_policy(policy(r)), Json::object(); }},
       {"Validate",
        [](Session& s, const Json& r) { return Json{{"standing", !s.validate(get<uint64_t>(r, "step"))}}; }},
-      {"Hold", [](Session& s, const Json& r) { return s.hold_after(boundary(r)), Json::object(); }},
+      {"Hold", [](Session& s, const Json& r) { return s.stop_after(boundary(r)), Json::object(); }},
       {"Tell",
        [](Session& s, const Json& r) { return s.notice(get<std::string>(r, "text")), Json::object(); }},
       {"Arm", [](Session& s, const Json& r) { return s.arm(fault(r)), Json::object(); }},

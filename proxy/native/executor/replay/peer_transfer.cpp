@@ -76,19 +76,19 @@ uint64_t PeerTransfer::import_blocks(const std::string& path, const std::vector<
   return bytes;
 }
 
-RecoverReply PeerTransfer::with_links(RecoverReply reply) const {
+RecoverReply PeerTransfer::with_direct_path(RecoverReply reply) const {
   const auto plan = checkpoints_.plan.wanted();
-  reply.links = (plan->peer_mode() || !reply.missing.empty()) && shared_.backend->links();
+  reply.direct_path = (plan->peer_mode() || !reply.missing.empty()) && shared_.backend->has_direct_path();
   return reply;
 }
 
-RecoverReply PeerTransfer::send_blocks(const LinkRequest& request) {
+RecoverReply PeerTransfer::send_blocks(const DirectTransferRequest& request) {
   const std::lock_guard lock(shared_.life.mutex);
   shared_.life.require_fenced("Send");
   return move_blocks(request, true);
 }
 
-RecoverReply PeerTransfer::receive_blocks(const LinkRequest& request) {
+RecoverReply PeerTransfer::receive_blocks(const DirectTransferRequest& request) {
   const std::lock_guard lock(shared_.life.mutex);
   shared_.life.require_fenced("Receive");
   RecoverReply reply = move_blocks(request, false);
@@ -97,9 +97,12 @@ RecoverReply PeerTransfer::receive_blocks(const LinkRequest& request) {
   return reply;
 }
 
-RecoverReply PeerTransfer::move_blocks(const LinkRequest& request, bool sends) {
-  Link link{sends, request.path, request.path_bytes, std::chrono::milliseconds(request.timeout_ms), {}};
-  link.cut = [newest = shared_.life.newest_epoch, epoch = request.epoch] { return *newest > epoch; };
+RecoverReply PeerTransfer::move_blocks(const DirectTransferRequest& request, bool sends) {
+  DirectTransfer transfer{
+      sends, request.path, request.path_bytes, std::chrono::milliseconds(request.timeout_ms), {}};
+  transfer.cancelled = [newest = shared_.life.newest_epoch, epoch = request.epoch] {
+    return *newest > epoch;
+  };
   std::vector<MemoryRange> ranges;
   uint64_t bytes = 0;
   for (const Transfer& block : request.blocks) {
@@ -107,7 +110,7 @@ RecoverReply PeerTransfer::move_blocks(const LinkRequest& request, bool sends) {
     bytes += block.bytes;
   }
   std::string error;
-  if (!shared_.backend->move_blocks(link, ranges, error)) return {false, error, 0, {}};
+  if (!shared_.backend->move_blocks(transfer, ranges, error)) return {false, error, 0, {}};
   return {true, "", bytes, {}};
 }
 

@@ -23,13 +23,13 @@ class PeerTransfer {
   uint64_t export_blocks(const std::string& path, const std::vector<Transfer>& blocks);
   uint64_t import_blocks(const std::string& path, const std::vector<Transfer>& blocks);
   /// Both ends at once. Incomplete: nothing has come about, and the receiver's allocations hold anything.
-  RecoverReply send_blocks(const LinkRequest& request);
-  RecoverReply receive_blocks(const LinkRequest& request);
+  RecoverReply send_blocks(const DirectTransferRequest& request);
+  RecoverReply receive_blocks(const DirectTransferRequest& request);
   /// Adds to the reply whether this device can exchange allocations with a peer directly.
-  RecoverReply with_links(RecoverReply reply) const;
+  RecoverReply with_direct_path(RecoverReply reply) const;
 
  private:
-  RecoverReply move_blocks(const LinkRequest& request, bool sends);
+  RecoverReply move_blocks(const DirectTransferRequest& request, bool sends);
   bool content_is_right(const std::vector<Transfer>& blocks) const;
 
   Shared& shared_;

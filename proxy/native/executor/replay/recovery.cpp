@@ -101,12 +101,12 @@ RecoverReply Recovery::finish_step(uint64_t boundary, uint32_t timeout_ms, uint6
 RecoverReply Recovery::run_to(uint64_t boundary, uint32_t timeout_ms, uint64_t epoch, Lifecycle::Lock& lock) {
   Lifecycle& life = shared_.life;
   const auto running = [&] { return life.state == Lifecycle::State::running || !life.parked; };
-  parts_.boundaries.hold_at(boundary);
+  parts_.boundaries.park_after(boundary);
   shared_.start();
   life.changed.wait_for(lock, std::chrono::milliseconds(timeout_ms),
                         [&] { return !running() || life.outdated(epoch); });
   if (running()) stop_dispatcher(lock);
-  parts_.boundaries.hold_at(0);
+  parts_.boundaries.park_after(0);
   life.stop_if_outdated(epoch);
   if (shared_.at.last_boundary < boundary) return {false, "the step did not get to its end in time", 0, {}};
   life.restored = true;

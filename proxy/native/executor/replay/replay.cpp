@@ -9,7 +9,7 @@ namespace jitc {
 
 Replay::Replay(Shared& shared) : shared_(shared), memory_reserved_(shared.request.rebuild) {}
 
-void Replay::begin() { past_end_ = shared_.journal.tail(); }
+void Replay::begin() { replay_end_ = shared_.journal.tail(); }
 
 void Replay::result_is_there(uint64_t sequence) {
   shared_.progress.note_again(sequence);
@@ -21,14 +21,14 @@ void Replay::wake() {
 }
 
 bool Replay::await(const RecordHeader& record) {
-  if (record.position >= past_end_) return true;
+  if (record.position >= replay_end_) return true;
   if (record.kind != RecordKind::result && record.kind != RecordKind::reported) return true;
-  if (true_again(record)) return true;
+  if (reached_again(record)) return true;
   shared_.backend->flush();
-  return shared_.life.wait(waits_, [&] { return true_again(record); });
+  return shared_.life.wait(waits_, [&] { return reached_again(record); });
 }
 
-bool Replay::true_again(const RecordHeader& record) const {
+bool Replay::reached_again(const RecordHeader& record) const {
   if (record.kind == RecordKind::result) {
     if (shared_.results.status(record.sequence).value_or(1) != 0)
       return true;  // an error, or nobody wants it any more
@@ -45,10 +45,10 @@ void Replay::reserve_memory() {
   memory_reserved_ = true;
 }
 
-void Replay::release_memory_after_past() {
-  if (!memory_reserved_ || shared_.at.cursor < past_end_) return;
+void Replay::release_memory_after_replay() {
+  if (!memory_reserved_ || shared_.at.cursor < replay_end_) return;
   memory_reserved_ = false;
-  shared_.budget->settle();
+  shared_.budget->end_reservation();
 }
 
 }  // namespace jitc

@@ -1,14 +1,16 @@
-// A replay: the ops of the past run again, in the order that the program imposed by waiting on the host.
+// A replay: ops of the journal run again, in the order that the program imposed by waiting on the host.
 //
 // A program that has seen a result, or the progress of a stream, may go on with another stream or reuse
 // memory with nothing on the device that says so. In replay nobody waits. So the journal has, between the
-// ops, what the client was told before it sent the next ones (results, and records of reported progress), and
-// the dispatcher goes on there only when the same is true again.
+// ops, what the client had observed before it sent the next ones (results, and records of reported
+// progress), and the dispatcher goes on there only when the device has got there again.
 //
 // Promises: a result that differs from the known one is tolerated (tolerance.h) or stops the session. This
 // cannot deadlock: the device reached each point the first time with only the ops that precede the record,
-// and other ranks likewise with only what they had then. Called by: the dispatcher (await, quit_past),
-// Delivery (results that come again), Restorer (begin) and Recovery (tolerance, reserve).
+// and other ranks likewise with only what they had then.
+//
+// Called by: the dispatcher (await, release_memory_after_replay), Delivery (results that come again),
+// Restorer (begin) and Recovery (tolerance, reserve).
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -25,7 +27,7 @@ class Replay {
  public:
   explicit Replay(Shared& shared);
 
-  /// A state was restored: what is in the journal by now is the past.
+  /// A state was restored: what is in the journal by now is replayed.
   void begin();
   /// Before the dispatcher passes a record that is no op. False when the session stops first.
   bool await(const RecordHeader& record);
@@ -38,8 +40,8 @@ class Replay {
 
   /// A recovery begins: what the session holds on the GPU stays its own until the replay holds it again.
   void reserve_memory();
-  /// For the dispatcher before each op: the reservation ends with the past.
-  void release_memory_after_past();
+  /// For the dispatcher before each op: the reservation ends with the replay.
+  void release_memory_after_replay();
 
   /// Whether the op reads bytes for the host that no replay may give otherwise.
   static bool reads_what_steers(const ops::OpHeader& op);
@@ -47,11 +49,11 @@ class Replay {
   Tolerance tolerance;
 
  private:
-  bool true_again(const RecordHeader& record) const;
+  bool reached_again(const RecordHeader& record) const;
 
   Shared& shared_;
-  std::atomic<uint64_t> past_end_{0};  // position in the journal
-  std::atomic<bool> waits_{false};     // the dispatcher, in await()
+  std::atomic<uint64_t> replay_end_{0};  // position in the journal
+  std::atomic<bool> waits_{false};       // the dispatcher, in await()
   std::atomic<bool> memory_reserved_{false};
 };
 

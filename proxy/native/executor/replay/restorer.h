@@ -68,6 +68,7 @@ class Restorer {
   bool skip_ops(uint64_t from, uint64_t to, ResourceTable& table, std::string& why);
   bool skip_result(const ops::OpHeader& op);
   RecoverReply restore_skipped(const ops::Boundary& op, const BoundaryState* base, const StepState* step);
+  void put_in_place(std::vector<LiveRow> replicated, RecoverReply& reply);
   void go_on_after(const RecordHeader& boundary_op, const Resources& resources);
 
   Shared& shared_;

@@ -1,8 +1,12 @@
 // On to the next boundary without running the step: a peer has run it, and gives back what it changed.
 //
-// What only this rank knows comes from its pre-step snapshot; ops of the step are looked at, not run.
+// What only this rank knows comes from its pre-step copies; ops of the step are looked at, not run. What
+// other ranks know too was the same there before the step, which the service compares: equal content and the
+// same step give equal content.
 #include <algorithm>
 #include <chrono>
+#include <iterator>
+#include <utility>
 
 #include "base/error.h"
 #include "executor/checkpoint/boundary_maker.h"
@@ -32,17 +36,26 @@ const Resources::Variable* unsettled_variable(const Resources& resources, const 
   return nullptr;
 }
 
-/// The bytes that this rank alone knows: as they were when the step was about to begin.
-const LiveRow* copy_for(const LiveRow& wanted, const BoundaryState* base, const StepState* step) {
+/// The block as it was when the step was about to begin, with a copy that holds that, where there is one.
+/// Without a hash it is not known what it was. classified: then a block that is not in the step's record was
+/// as at the boundary.
+LiveRow before_step(const LiveRow& wanted, const BoundaryState* base, const StepState* step,
+                    bool classified) {
   const auto find = [&](const std::vector<LiveRow>& rows) -> const LiveRow* {
-    const auto found = std::ranges::find_if(rows, [&](const LiveRow& row) { return row.same_place(wanted); });
+    const auto found = std::ranges::find_if(rows, [&](const LiveRow& row) {
+      return row.block.ordinal == wanted.block.ordinal && row.same_place(wanted);
+    });
     return found == rows.end() ? nullptr : &*found;
   };
-  const LiveRow* const before = step ? find(step->rows) : nullptr;
-  if (!before) return nullptr;
-  if (before->copied()) return before;
   const LiveRow* const kept = base ? find(base->rows) : nullptr;
-  return kept && kept->copied() ? kept : nullptr;
+  const LiveRow* known = step ? find(step->rows) : nullptr;
+  if (step && !known && classified) known = kept;
+  if (!known) return wanted;
+  LiveRow row{wanted.block};
+  row.hash = known->hash;
+  row.copy = known->copy;
+  if (!row.copied() && kept && kept->hash == row.hash) row.copy = kept->copy;
+  return row;
 }
 
 RecoverReply refused(std::string why) { return {false, std::move(why), 0, {}}; }
@@ -102,29 +115,45 @@ RecoverReply Restorer::skip_to(const RecordHeader& boundary_op) {
   return reply;
 }
 
-/// Restores what has a copy. The rest is missing in the reply, or ends the attempt.
+/// Restores what this rank alone knows. What others know is missing in the reply; what cannot be had ends the
+/// attempt.
 RecoverReply Restorer::restore_skipped(const ops::Boundary& op, const BoundaryState* base,
                                        const StepState* step) {
-  RecoverReply reply;
-  std::vector<LiveRow> copies;
+  const Plan::Pointer plan = parts_.checkpoints.plan.wanted();
+  std::vector<LiveRow> own, replicated;
   const auto* const blocks = reinterpret_cast<const ops::LiveBlock*>(&op + 1);
   for (uint64_t i = 0; i < op.count; ++i) {
-    LiveRow wanted{blocks[i]};
-    if (!wanted.block.bytes) continue;
-    if (const LiveRow* const copy = copy_for(wanted, base, step)) {
-      wanted.hash = copy->hash;
-      wanted.copy = copy->copy;
-      copies.push_back(wanted);
-    } else if (parts_.checkpoints.plan.wanted()->has_replica(wanted.block.ordinal)) {
-      reply.missing.push_back(wanted);
-    } else {
-      return refused("a block of " + std::to_string(wanted.block.bytes) +
-                     " bytes that no other rank is known to have has no copy from before the step");
-    }
+    if (!blocks[i].bytes) continue;
+    const LiveRow row = before_step(LiveRow{blocks[i]}, base, step, plan->classified(blocks[i].ordinal));
+    const bool elsewhere = plan->has_replica(blocks[i].ordinal);
+    if (elsewhere ? row.hash == kNoHash : !row.copied())
+      return refused("a block of " + std::to_string(blocks[i].bytes) + " bytes that " +
+                     (elsewhere ? "other ranks have, too, is not known as it was before the step"
+                                : "no other rank is known to have has no copy from before the step"));
+    (elsewhere ? replicated : own).push_back(row);
   }
-  restore_copies(copies, reply);
+  RecoverReply reply;
+  restore_copies(own, reply);
+  put_in_place(replicated, reply);
   reply.complete = reply.missing.empty();
   return reply;
+}
+
+/// Whether the step changes such blocks, only ranks know that have run it. So they are missing, with what
+/// they were before the step; where there is a copy of that, it is in place, for the case that the step
+/// leaves them alone.
+void Restorer::put_in_place(std::vector<LiveRow> replicated, RecoverReply& reply) {
+  std::vector<LiveRow> copies;
+  std::ranges::copy_if(replicated, std::back_inserter(copies), &LiveRow::copied);
+  RecoverReply placed;
+  restore_copies(copies, placed);
+  reply.bytes += placed.bytes;
+  for (LiveRow& row : replicated) {
+    const auto is_it = [&](const LiveRow& damaged) { return damaged.same_place(row); };
+    if (std::ranges::any_of(placed.missing, is_it)) row.copy = Snapshot::kNone;
+    row.before = std::exchange(row.hash, kNoHash);
+    reply.missing.push_back(row);
+  }
 }
 
 void Restorer::go_on_after(const RecordHeader& boundary_op, const Resources& resources) {

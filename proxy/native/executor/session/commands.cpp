@@ -4,16 +4,16 @@
 
 namespace jitc {
 
-BoundaryState Session::boundary_table(uint64_t boundary) const {
+BoundaryState Session::boundary_table(uint64_t boundary, bool earlier) const {
   const std::lock_guard lock(shared_.life.mutex);
-  return checkpoints_.table(boundary);
+  return checkpoints_.table(boundary, earlier);
 }
 
 bool Session::validate(uint64_t step) {
   return shared_.runs() && gate_.validations.ask(step, shared_.slot().begun, shared_.at.last_boundary);
 }
 
-void Session::hold_after(uint64_t boundary) {
+void Session::stop_after(uint64_t boundary) {
   const std::lock_guard lock(shared_.life.mutex);
   if (boundary <= shared_.at.last_boundary)
     throw Error("boundary " + std::to_string(boundary) + " has been made already");

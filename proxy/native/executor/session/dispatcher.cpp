@@ -56,13 +56,13 @@ void Dispatcher::run_ops() {
   while (shared_.runs()) {
     if (!to_.backpressure.wait_until_read()) return;
     if (shared_.journal_full) to_.checkpoints.drop_journal();
-    if (!to_.boundaries.holds()) to_.replay.release_memory_after_past();
+    if (!to_.boundaries.will_park()) to_.replay.release_memory_after_replay();
     uint64_t position = shared_.at.cursor;
     const RecordHeader* const record = shared_.journal.at(position);
     if (!record) return shared_.backend->flush();
     if (!take(*record)) return;  // not done: it comes again when the session goes on
     shared_.at.cursor = Journal::after(*record);
-    if (to_.boundaries.take_hold()) return park();
+    if (to_.boundaries.take_park_due()) return park();
   }
 }
 
@@ -90,7 +90,7 @@ bool Dispatcher::dispatch(const RecordHeader& record) {
     case ops::Taker::live_set:
       return to_.gate.at_live_set(as<ops::LiveSet>(op));
     case ops::Taker::step_begin:
-      return to_.gate.at_step_begin(as<ops::StepBegin>(op), !to_.boundaries.holds());
+      return to_.gate.at_step_begin(as<ops::StepBegin>(op), !to_.boundaries.will_park());
     case ops::Taker::boundary:
       return to_.boundaries.at_boundary(as<ops::Boundary>(op), record.position);
     case ops::Taker::images:

@@ -123,6 +123,9 @@ uint64_t Session::attach(uint64_t results_received) {
     recovery_.abandon(kUnknown,
                       "results that the program had not received were forgotten with a full journal");
   for (const auto& one : shared_.progress.all()) shared_.completions.progress(one.stream, one.sequence);
+  // A stream that was destroyed before the state that was restored is in no list any more.
+  if (const uint64_t floor = shared_.progress.floor())
+    shared_.completions.completion(CompletionKind::restored, 0, floor);
   const std::lock_guard lock(shared_.life.mutex);
   shared_.life.changed.notify_all();
   shared_.repeat_notices(!lost);  // a session that is lost has just been reported to be over
@@ -167,14 +170,14 @@ void Session::injection_point(const ops::OpHeader& op, std::string_view phase) {
 
 /// The service turns down a join when a recovery has begun that this session has not heard of yet. The fence
 /// is on its way then, and gives the op up.
-MeetingPlace Session::join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank) {
+CommunicatorSegment Session::join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank) {
   Lifecycle& life = shared_.life;
   const uint64_t epoch = life.epoch;
-  MeetingPlace place = shared_.host.join(shared_.request.session, unique_id, ranks, rank, epoch);
-  if (!place.superseded) return place;
+  CommunicatorSegment segment = shared_.host.join(shared_.request.session, unique_id, ranks, rank, epoch);
+  if (!segment.superseded) return segment;
   Lifecycle::Lock lock(life.mutex);
   life.changed.wait(lock, [&] { return life.epoch != epoch || !life.runs() || life.stop; });
-  return place;
+  return segment;
 }
 
 }  // namespace jitc

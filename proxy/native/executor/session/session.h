@@ -30,7 +30,7 @@
 
 namespace jitc {
 
-class Session final : public ExecutionSink, public Rendezvous {
+class Session final : public ExecutionSink, public CommunicatorSegments {
  public:
   Session(const SessionRequest& request, const DeviceOptions& options, Host& host);
   ~Session() override;
@@ -45,13 +45,13 @@ class Session final : public ExecutionSink, public Rendezvous {
   Recovery& recovery() { return recovery_; }
   Restorer& restorer() { return restorer_; }
   PeerTransfer& transfers() { return transfers_; }
-  BoundaryState boundary_table(uint64_t boundary) const;
+  BoundaryState boundary_table(uint64_t boundary, bool earlier) const;
   void set_policy(Policy policy) { checkpoints_.plan.want(std::move(policy)); }
   /// Before this optimizer step the session stops once, and compares when it comes there again. False: it
   /// stands still or is about to, for another validation or a recovery; ask again when it has gone on.
   bool validate(uint64_t step);
   /// After this boundary, before anything else runs, the session stops (fault "replica-divergence").
-  void hold_after(uint64_t boundary);
+  void stop_after(uint64_t boundary);
   /// A line for the user, in the program's output.
   void notice(const std::string& text) { shared_.notice(text); }
   void arm(const Fault& fault);
@@ -63,14 +63,14 @@ class Session final : public ExecutionSink, public Rendezvous {
   /// The program is over: nothing that it held on this node is needed any more.
   void release_images() { shared_.images.close(); }
 
-  // ExecutionSink, Rendezvous
+  // ExecutionSink, CommunicatorSegments
   void result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload) override;
   void progress(uint64_t stream, uint64_t sequence) override;
   void fault(uint64_t sequence, uint32_t status, std::string_view cause, std::string_view message) override;
   void injection_point(const ops::OpHeader& op, std::string_view phase) override;
   bool delivered(uint64_t sequence) const override { return shared_.results.known(sequence).has_value(); }
   void race(const Race& race) override;
-  MeetingPlace join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank) override;
+  CommunicatorSegment join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank) override;
 
  private:
   void make_device();

@@ -25,8 +25,8 @@ class Host {
  public:
   virtual ~Host() = default;
   /// superseded: the session is at another epoch by now, or about to end.
-  virtual MeetingPlace join(uint64_t session, const std::array<uint8_t, 128>& unique_id, uint32_t ranks,
-                            uint32_t rank, uint64_t epoch) = 0;
+  virtual CommunicatorSegment join(uint64_t session, const std::array<uint8_t, 128>& unique_id,
+                                   uint32_t ranks, uint32_t rank, uint64_t epoch) = 0;
   /// Told to the node service by another thread: does not block.
   virtual void report_fault(uint64_t session, uint64_t sequence, uint32_t status, std::string cause,
                             std::string message) = 0;
@@ -69,7 +69,7 @@ struct RecoverReply {
   std::string message;
   uint64_t bytes = 0;
   std::vector<LiveRow> missing;
-  bool links = false;  // blocks can come from, and go to, another worker's device without the host
+  bool direct_path = false;  // blocks can come from, and go to, another worker's device without the host
 };
 
 struct Transfer {
@@ -78,7 +78,7 @@ struct Transfer {
 };
 
 /// Blocks that go to, or come from, another worker's device directly.
-struct LinkRequest {
+struct DirectTransferRequest {
   uint64_t epoch = 0;  // of the recovery that wants it
   std::string path;
   uint64_t path_bytes = 0;

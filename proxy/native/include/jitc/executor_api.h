@@ -71,10 +71,10 @@ JITC_API int jitc_executor_command(jitc_executor*, const char* method, const cha
                                    char** reply_json);
 JITC_API void jitc_executor_release(char*);
 
-/* Shared structures, for whoever makes their memory. A slot of the board is cleared by its session's worker
- * when the session is closed; by the service, where that worker is dead. Until then it has the GPU memory
- * that the session holds, or that its recovery needs: sessions with the same "gpu" share the limit through
- * it. */
+/* Shared structures, for the process that makes their memory. A slot of the board is cleared by its session's
+ * worker when the session is closed; by the service, where that worker is dead. Until then it has the GPU
+ * memory that the session holds, or that its recovery needs: sessions with the same "gpu" share the limit
+ * through it. */
 JITC_API uint64_t jitc_board_bytes(void);
 JITC_API int jitc_board_clear(const char* path, uint32_t slot);
 JITC_API uint64_t jitc_segment_bytes(uint32_t ranks);

@@ -25,7 +25,7 @@ class NoImages final : public ImageSource {
 std::unique_ptr<Backend> make_device(const Options& options, ExecutionSink& sink, std::string& error) {
   static Segments no_segments;
   static NoImages no_images;
-  Rendezvous& rendezvous = options.rendezvous ? *options.rendezvous : no_segments;
+  CommunicatorSegments& segments = options.segments ? *options.segments : no_segments;
   BackendOptions wanted{};
   wanted.address_base = kBase + options.slot * kRange;
   wanted.address_bytes = kRange;
@@ -33,10 +33,10 @@ std::unique_ptr<Backend> make_device(const Options& options, ExecutionSink& sink
   wanted.threads = 1;
   wanted.pinned = options.pinned;
   wanted.budget = options.budget;
-  if (!is_cuda()) return make_software_backend(wanted, sink, rendezvous, error);
+  if (!is_cuda()) return make_software_backend(wanted, sink, segments, error);
   wanted.libraries = Libraries({{"driver", JITC_TEST_DRIVER}, {"nccl", JITC_TEST_NCCL}});
   setenv("JITC_FAKE_CUDA", JITC_TEST_DRIVER, 1);  // where the fake NCCL finds the driver
-  return make_cuda_backend(wanted, sink, rendezvous, no_images, error);
+  return make_cuda_backend(wanted, sink, segments, no_images, error);
 }
 
 /// The size of the copy that a gate of the software device holds up.
@@ -69,7 +69,7 @@ Session::Session(const Options& options) : OpClient(options.slot) {
 Options Rank::options(Segments& segments, int rank) {
   setenv("NCCL_HOSTID", std::to_string(rank).c_str(), 1);
   Options options;
-  options.rendezvous = &segments;
+  options.segments = &segments;
   return options;
 }
 

@@ -8,7 +8,7 @@ namespace jitc::test {
 struct Options {
   uint64_t slot = 0, limit = 0;
   PinnedRange pinned{};
-  Rendezvous* rendezvous = nullptr;  // none: no communicators of several ranks
+  CommunicatorSegments* segments = nullptr;  // none: no communicators of several ranks
   std::shared_ptr<MemoryBudget> budget{};
 };
 

@@ -101,6 +101,10 @@ CASE(memory_bad_ranges_are_faults_not_crashes) {
   faults([](Session& s, uint64_t a) { s.fill(a, 8192, 0); }, 700);
   faults([](Session& s, uint64_t a) { s.fill(a, 7, 0, 0, 2); }, 1);
   faults([](Session& s, uint64_t a) { s.fill(a, 9, 0, 0, 3); }, 1);
+  faults([](Session& s, uint64_t a) { s.fill(a, 8, 0, 0, 0); }, 1);
+  faults([](Session& s, uint64_t a) { s.fill(a + 1, 8, 0, 0, 2); }, 1);
+  faults([](Session& s, uint64_t a) { s.fill(a + 2, 8, 0, 0, 4); }, 1);
+  faults([](Session& s, uint64_t a) { s.fill(a + 2, 0, 0, 0, 4); }, 1);
   faults([](Session& s, uint64_t a) { s.release(a + 4096); }, 1);
   faults(
       [](Session& s, uint64_t a) {
@@ -119,6 +123,19 @@ CASE(memory_bad_ranges_are_faults_not_crashes) {
         s.give(op, 0, "short", 5);
       },
       1);
+}
+
+CASE(memory_fills_that_are_refused_change_nothing) {
+  Session s;
+  const uint64_t a = s.allocate(4096);
+  s.fill(a, 4096, 5);
+  s.fill(a + 2, 4, 0xffffffff, 0, 4);
+  const auto fault = s.sink.wait_fault();
+  CHECK(fault.message.find("not multiples of its width") != std::string::npos);
+  s.backend->fence();
+  std::vector<uint8_t> content(4096);
+  CHECK(s.backend->read(a, std::as_writable_bytes(std::span(content))));
+  CHECK(content == std::vector<uint8_t>(4096, 5));
 }
 
 CASE(memory_bad_reads_are_results) {

@@ -58,6 +58,23 @@ CASE(pinned_copies_outside_of_it_are_refused) {
   CHECK(s.sink.faults().empty() && without.sink.faults().empty());
 }
 
+CASE(pinned_results_have_a_limit) {
+  PinnedMap map;
+  Session s(with(map));
+  const uint64_t most = 1u << 20, a = s.allocate(2 * kBlock);
+  s.fill(a, most + 1, 7);
+  map.write(most, "x");
+  CHECK_EQUAL(s.ask(d2h(map.range.base, a, most)).status, 0u);
+  CHECK_EQUAL(map.text(most - 1, 2), std::string("\7x"));
+  map.write(0, "untouched");
+  const Reply refused = s.ask(d2h(map.range.base, a, most + 1));
+  CHECK_EQUAL(refused.status, 1u);
+  const auto* const text = reinterpret_cast<const char*>(refused.payload.data());
+  CHECK(std::string_view(text, refused.payload.size()).find("more than 1 MiB") != std::string_view::npos);
+  CHECK_EQUAL(map.text(0, 9), std::string("untouched"));
+  CHECK(s.sink.faults().empty());
+}
+
 CASE(pinned_ranges_stay_until_what_was_given_is_done) {
   PinnedMap map;
   Session s(with(map));

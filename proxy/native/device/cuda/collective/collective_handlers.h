@@ -14,13 +14,13 @@ namespace jitc::cuda {
 class CollectiveHandlers final : public CommunicatorHost {
  public:
   CollectiveHandlers(Issuer& issuer, RunState& state, const Memory& memory, const Captures& captures,
-                     Rendezvous& rendezvous, const BackendOptions& options)
+                     CommunicatorSegments& segments, const BackendOptions& options)
       : issuer_(issuer),
         state_(state),
         memory_(memory),
         captures_(captures),
-        communicators_(options.libraries.path("nccl"), issuer.sink(), rendezvous, *this,
-                       options.hang_seconds) {}
+        communicators_(options.libraries.path("nccl"), issuer.sink(), segments, *this, options.hang_seconds) {
+  }
   Communicators& communicators() { return communicators_; }
   const Communicators& communicators() const { return communicators_; }
 

@@ -149,7 +149,7 @@ uint64_t Communicator::Keeper::post(NcclBootstrap& bootstrap) {
 void Communicator::Keeper::meet() {
   of_.handle_.open(of_.context_.nccl_path);
   auto bootstrap = std::make_unique<NcclBootstrap>(of_.ranks(), of_.rank());
-  bootstrap->join(of_.context_.rendezvous, of_.identity_);
+  bootstrap->join(of_.context_.segments, of_.identity_);
   const Lock lock(of_.mutex_);
   of_.check_aborted();
   of_.bootstrap_ = std::move(bootstrap);

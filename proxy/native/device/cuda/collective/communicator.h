@@ -58,7 +58,7 @@ class CommunicatorHost {
 struct CommunicatorContext {
   std::string nccl_path;  // opened when the first communicator is made
   ExecutionSink& sink;
-  Rendezvous& rendezvous;
+  CommunicatorSegments& segments;
   CommunicatorHost& host;
   double hang_seconds;                // waiting for others longer than that is a fault; 0: never
   std::atomic<bool> given_up{false};  // the dispatcher's waits end

@@ -13,9 +13,9 @@ constexpr uint64_t kNoResult = 0;  // sequences start at 1
 constexpr std::chrono::seconds kLastWait{10};
 }  // namespace
 
-Communicators::Communicators(std::string nccl_path, ExecutionSink& sink, Rendezvous& rendezvous,
+Communicators::Communicators(std::string nccl_path, ExecutionSink& sink, CommunicatorSegments& segments,
                              CommunicatorHost& host, double hang_seconds)
-    : context_{std::move(nccl_path), sink, rendezvous, host, hang_seconds} {}
+    : context_{std::move(nccl_path), sink, segments, host, hang_seconds} {}
 
 Communicators::~Communicators() { (void)fence(kLastWait); }
 

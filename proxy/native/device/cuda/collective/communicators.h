@@ -16,8 +16,8 @@ namespace jitc::cuda {
 
 class Communicators {
  public:
-  Communicators(std::string nccl_path, ExecutionSink& sink, Rendezvous& rendezvous, CommunicatorHost& host,
-                double hang_seconds);
+  Communicators(std::string nccl_path, ExecutionSink& sink, CommunicatorSegments& segments,
+                CommunicatorHost& host, double hang_seconds);
   ~Communicators();
 
   // In sequence order. Throw OpError, Abandoned.

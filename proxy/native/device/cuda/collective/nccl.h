@@ -1,7 +1,7 @@
 // libnccl.so.2 as the cuda back end uses it: opened at run time, own declarations of its C interface.
 //
 // The product builds without NCCL's headers; that these declarations fit them is proved by
-// tests/unit/cuda/check. Promise: one table per path and process, never unloaded (NCCL keeps threads).
+// tests/unit/device/cuda/check. Promise: one table per path and process, never unloaded (NCCL keeps threads).
 // Called by: Communicator (creation, abort), collective_call.cpp (collectives).
 #pragma once
 #include <cstddef>

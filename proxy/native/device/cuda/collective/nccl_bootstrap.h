@@ -6,7 +6,7 @@
 // so that an attempt that was given up (a fence between two runs of one epoch) cannot be mixed with the next.
 // Promises: a rank writes only its own slot (rank 0 also whom an id is for); nothing waits but sleep(). Words
 // are sequentially consistent: this is no hot path, and the order of what is published is what makes it
-// right. Called by: Communicator, LinkEnd.
+// right. Called by: Communicator, PeerEndpoint.
 #pragma once
 #include <array>
 #include <atomic>
@@ -35,8 +35,8 @@ class NcclBootstrap {
   /// Maps the file, or private memory when path is empty; false with the reason.
   bool map(const std::string& path, uint64_t size, std::string& error);
   /// The segment of a communicator. Throws OpError, Abandoned: device/common/shared_segment.h.
-  void join(Rendezvous& rendezvous, const Resources::Communicator& communicator) {
-    memory_.join(rendezvous, communicator, content(ranks_));
+  void join(CommunicatorSegments& segments, const Resources::Communicator& communicator) {
+    memory_.join(segments, communicator, content(ranks_));
   }
   /// Throws OpError when a rank will do nothing here any more, as the service says.
   void refuse_absent() const;

@@ -30,7 +30,8 @@ std::string unusable(const Context& context) {
 }  // namespace
 
 std::unique_ptr<Device> Device::open(const BackendOptions& options, ExecutionSink& sink,
-                                     Rendezvous& rendezvous, ImageSource& images, std::string& error) {
+                                     CommunicatorSegments& segments, ImageSource& images,
+                                     std::string& error) {
   const auto driver = Driver::open(options.libraries.path("driver"), error);
   if (!driver) return nullptr;
   auto context = Context::of(driver, options.ordinal, error);
@@ -40,7 +41,7 @@ std::unique_ptr<Device> Device::open(const BackendOptions& options, ExecutionSin
                                          budget_of(options), patience_of(options));
   if (!memory->reserve(context, error)) return nullptr;
   try {
-    return std::make_unique<Device>(options, std::move(context), std::move(memory), sink, rendezvous, images);
+    return std::make_unique<Device>(options, std::move(context), std::move(memory), sink, segments, images);
   } catch (const OpError& failure) {
     error = failure.message;
     return nullptr;
@@ -48,7 +49,7 @@ std::unique_ptr<Device> Device::open(const BackendOptions& options, ExecutionSin
 }
 
 Device::Device(const BackendOptions& options, std::shared_ptr<Context> context,
-               std::unique_ptr<Memory> memory, ExecutionSink& sink, Rendezvous& rendezvous,
+               std::unique_ptr<Memory> memory, ExecutionSink& sink, CommunicatorSegments& segments,
                ImageSource& images)
     : options_(options),
       sink_(sink),
@@ -67,9 +68,9 @@ Device::Device(const BackendOptions& options, std::shared_ptr<Context> context,
       events_(context_),
       issuer_(mutex_, state_, sink, context_, *memory_, pool_, poller_, streams_),
       access_(context_, *memory_, state_, options.libraries.path("nvrtc")),
-      families_({options_, issuer_, state_, *memory_, poller_, streams_, events_, rendezvous, images}),
+      families_({options_, issuer_, state_, *memory_, poller_, streams_, events_, segments, images}),
       injector_(issuer_, streams_, families_.collectives, options.libraries.path("nvrtc")),
-      links_(context_, *memory_, quiesce_, options.libraries.path("nccl")) {}
+      direct_path_(context_, *memory_, quiesce_, options.libraries.path("nccl")) {}
 
 Device::~Device() { fence(); }
 
@@ -240,8 +241,9 @@ void Device::hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) 
 
 void Device::poison_all(std::span<const MemoryRange> ranges) { access_.poison_all(ranges, *this); }
 
-bool Device::move_blocks(const Link& link, std::span<const MemoryRange> ranges, std::string& error) {
-  return links_.move_blocks(link, ranges, error);
+bool Device::move_blocks(const DirectTransfer& transfer, std::span<const MemoryRange> ranges,
+                         std::string& error) {
+  return direct_path_.move_blocks(transfer, ranges, error);
 }
 
 }  // namespace jitc::cuda
@@ -261,7 +263,8 @@ std::shared_ptr<void> open_cuda_gpu(const Libraries& libraries, int ordinal, std
 }
 
 std::unique_ptr<Backend> make_cuda_backend(const BackendOptions& options, ExecutionSink& sink,
-                                           Rendezvous& rendezvous, ImageSource& images, std::string& error) {
-  return cuda::Device::open(options, sink, rendezvous, images, error);
+                                           CommunicatorSegments& segments, ImageSource& images,
+                                           std::string& error) {
+  return cuda::Device::open(options, sink, segments, images, error);
 }
 }  // namespace jitc

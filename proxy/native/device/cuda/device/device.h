@@ -11,7 +11,7 @@
 
 #include "device/cuda/access/direct_access.h"
 #include "device/cuda/faults/fault_injector.h"
-#include "device/cuda/peer/peer_links.h"
+#include "device/cuda/peer/direct_path.h"
 #include "families.h"
 #include "gpu_watch.h"
 #include "quiesce.h"
@@ -22,10 +22,11 @@ class Device final : public Backend {
  public:
   /// nullptr with the reason.
   static std::unique_ptr<Device> open(const BackendOptions& options, ExecutionSink& sink,
-                                      Rendezvous& rendezvous, ImageSource& images, std::string& error);
+                                      CommunicatorSegments& segments, ImageSource& images,
+                                      std::string& error);
   /// Throws OpError.
   Device(const BackendOptions& options, std::shared_ptr<Context> context, std::unique_ptr<Memory> memory,
-         ExecutionSink& sink, Rendezvous& rendezvous, ImageSource& images);
+         ExecutionSink& sink, CommunicatorSegments& segments, ImageSource& images);
   ~Device() override;
 
   void enqueue(const ops::OpHeader& op) override;
@@ -47,8 +48,9 @@ class Device final : public Backend {
   uint64_t memory_total() const override { return memory_->total(); }
   std::string cannot_inject(std::string_view kind) const override;
   bool inject(std::string_view kind, const ops::OpHeader& op, std::string& error) override;
-  bool links() const override { return links_.usable(); }
-  bool move_blocks(const Link& link, std::span<const MemoryRange> ranges, std::string& error) override;
+  bool has_direct_path() const override { return direct_path_.usable(); }
+  bool move_blocks(const DirectTransfer& transfer, std::span<const MemoryRange> ranges,
+                   std::string& error) override;
 
  private:
   void issue(const ops::OpHeader& op);
@@ -70,7 +72,7 @@ class Device final : public Backend {
   mutable DirectAccess access_;  // one at a time, by itself
   Families families_;
   FaultInjector injector_;
-  const PeerLinks links_;
+  const DirectPath direct_path_;
 };
 
 }  // namespace jitc::cuda

@@ -14,7 +14,7 @@ Families::Families(const Shared& shared)
       blas(shared.issuer, shared.streams, shared.options),
       dnn(shared.issuer, shared.options, shared.images),
       graphs(shared.issuer, shared.state, shared.streams, shared.events, blas.blas(), handlers),
-      collectives(shared.issuer, shared.state, shared.memory, graphs.captures(), shared.rendezvous,
+      collectives(shared.issuer, shared.state, shared.memory, graphs.captures(), shared.segments,
                   shared.options),
       handlers(control, memory, copies, streams, events, modules, kernels, blas, dnn, graphs, collectives) {}
 

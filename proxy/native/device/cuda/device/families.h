@@ -25,7 +25,7 @@ struct Shared {
   CompletionPoller& poller;
   Streams& streams;
   Events& events;
-  Rendezvous& rendezvous;
+  CommunicatorSegments& segments;
   ImageSource& images;
 };
 

@@ -1,7 +1,7 @@
 // How long a device may take to come to rest, and what happens when it does not: what runs on the GPU cannot
 // be stopped but by the end of its process, and the service starts another one.
 //
-// Lock rule: none, any thread. Called by: Device::fence, PeerLinks.
+// Lock rule: none, any thread. Called by: Device::fence, DirectPath.
 #pragma once
 #include <chrono>
 #include <mutex>

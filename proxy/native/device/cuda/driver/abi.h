@@ -1,5 +1,5 @@
 // The parts of the CUDA driver's binary interface that this back end uses, declared by ourselves: the build
-// needs no CUDA headers. Proved equal to NVIDIA's cuda.h by tests/unit/cuda/check.
+// needs no CUDA headers. Proved equal to NVIDIA's cuda.h by tests/unit/device/cuda/check.
 //
 // Called by: driver.h and the callers of the driver. Names without "k" are CUDA's own.
 #pragma once

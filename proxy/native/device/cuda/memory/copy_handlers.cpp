@@ -11,7 +11,7 @@
 
 namespace jitc::cuda {
 namespace {
-constexpr uint64_t kLargestResult = PinnedPool::kLargest;
+static_assert(device::kLargestResult <= PinnedPool::kLargest);
 
 void refuse_capture(const Stream& stream, const std::string& what) {
   if (stream.diverted())  // cudaErrorStreamCaptureUnsupported
@@ -44,7 +44,7 @@ void CopyHandlers::h2d(const ops::CopyH2d& op) {
 
 void CopyHandlers::d2h(const ops::CopyD2h& op) {
   Stream& stream = issuer_.stream_of(op.header);
-  if (op.bytes > kLargestResult) refuse_value("more than 1 MiB in one copy to the host");
+  check_result_bytes(op.bytes);
   issuer_.require("source", op.address, op.bytes);
   refuse_capture(stream, "a copy to the host");
   Pinned landing = issuer_.staging(op.bytes);
@@ -58,7 +58,7 @@ void CopyHandlers::d2h(const ops::CopyD2h& op) {
 /// Straight into the program's memory; what the program has already is only read again and compared.
 void CopyHandlers::d2h_pinned(const ops::CopyD2hPinned& op) {
   Stream& stream = issuer_.stream_of(op.header);
-  if (op.bytes > kLargestResult) refuse_value("more than 1 MiB in one copy to the host");
+  check_result_bytes(op.bytes);
   issuer_.require("source", op.address, op.bytes);
   std::byte* target = pinned_.find(op.destination, op.bytes);
   if (!target) refuse_value("the destination is not pinned memory of this session");
@@ -77,7 +77,7 @@ void CopyHandlers::d2h_pinned(const ops::CopyD2hPinned& op) {
     const auto hash = hash_bytes({target, bytes});
     sink.result(sequence, kSuccess, std::as_bytes(std::span(hash)));
   };
-  poller_.after(stream.timeline(), {0, 0, std::move(landing), answer_with_hash});
+  poller_.after(stream.timeline(), {op.header.sequence, 0, std::move(landing), answer_with_hash});
   issuer_.sink().injection_point(op.header, "copy");
 }
 
@@ -116,8 +116,7 @@ void CopyHandlers::fill(const ops::Fill& op) {
   const Driver& driver = issuer_.driver();
   Stream& stream = issuer_.stream_of(op.header);
   const uint32_t width = op.width;
-  if ((width != 1 && width != 2 && width != 4) || op.bytes % width != 0 || op.address % width != 0)
-    refuse_value("the fill's address and size are not multiples of its width 1, 2 or 4");
+  check_fill(op);
   issuer_.require("destination", op.address, op.bytes);
   if (op.bytes && width == 1)
     issuer_.check("cuMemsetD8Async", driver.cuMemsetD8Async(op.address, static_cast<uint8_t>(op.value),

@@ -24,12 +24,6 @@ void relax() {
 }
 }  // namespace
 
-struct CompletionPoller::Delivery {
-  Pointer timeline;
-  std::vector<Completion> completions;
-  uint64_t ticket = 0, sequence = 0;  // sequence 0: no progress
-};
-
 CompletionPoller::CompletionPoller(std::shared_ptr<Context> context, ExecutionSink& sink, Watcher& watcher,
                                    double hang_seconds)
     : sink_(sink),
@@ -81,17 +75,16 @@ void CompletionPoller::note(const Pointer& timeline, uint64_t sequence) {
 uint64_t CompletionPoller::mark(const Pointer& timeline) {
   if (!timeline->unmarked_) return timeline->issued_;
   const Driver& driver = context_->driver();
-  const uint64_t ticket = timeline->issued_ + 1;
-  check(
-      driver, "cuStreamWriteValue64",
-      driver.cuStreamWriteValue64(timeline->real_, timeline->word_.device, ticket, abi::kWriteValueDefault));
+  const uint64_t value = timeline->issued_ + 1;
+  check(driver, "cuStreamWriteValue64",
+        driver.cuStreamWriteValue64(timeline->real_, timeline->word_.device, value, abi::kWriteValueDefault));
   const std::lock_guard lock(mutex_);
-  timeline->issued_ = ticket;
-  timeline->marks_.push_back({ticket, timeline->first_, timeline->given_, timeline->collective_});
+  timeline->issued_ = value;
+  timeline->marks_.push_back({value, timeline->first_, timeline->given_, timeline->collective_});
   timeline->unmarked_ = 0;
   timeline->collective_ = false;
   list(timeline);
-  return ticket;
+  return value;
 }
 
 /// With the mutex held.
@@ -102,14 +95,14 @@ void CompletionPoller::list(const Pointer& timeline) {
   if (busy_.size() == 1) work_.notify_one();
 }
 
-void CompletionPoller::after(const Pointer& timeline, uint64_t ticket, Completion completion) {
+void CompletionPoller::after(const Pointer& timeline, uint64_t value, Completion completion) {
   {
     const std::lock_guard lock(mutex_);
-    if (timeline->reported_ < ticket) {
+    if (timeline->reported_ < value) {
       auto place = timeline->waiting_.end();
-      while (place != timeline->waiting_.begin() && std::prev(place)->ticket > ticket) --place;
-      results_due_ += completion.sequence != 0 || completion.then;
-      timeline->waiting_.insert(place, {ticket, std::move(completion)});
+      while (place != timeline->waiting_.begin() && std::prev(place)->value > value) --place;
+      results_due_ += completion.sequence != 0;
+      timeline->waiting_.insert(place, {value, std::move(completion)});
       if (napping_) work_.notify_one();
       return;
     }
@@ -126,9 +119,9 @@ bool CompletionPoller::idle(const StreamTimeline& timeline) const {
   return !timeline.unmarked_ && reached(timeline, timeline.issued_);
 }
 
-bool CompletionPoller::reached(const StreamTimeline& timeline, uint64_t ticket) const {
+bool CompletionPoller::reached(const StreamTimeline& timeline, uint64_t value) const {
   const std::lock_guard lock(mutex_);
-  return timeline.reported_ >= ticket;
+  return timeline.reported_ >= value;
 }
 
 uint64_t CompletionPoller::oldest() const {
@@ -136,9 +129,9 @@ uint64_t CompletionPoller::oldest() const {
   uint64_t oldest = UINT64_MAX;
   for (const Pointer& timeline : busy_) {
     // The words know more than what has been delivered.
-    const uint64_t reached = timeline->word_.host->load(std::memory_order_acquire);
+    const uint64_t reached = timeline->reached();
     const auto mark = std::find_if(timeline->marks_.begin(), timeline->marks_.end(),
-                                   [&](const StreamTimeline::Mark& one) { return one.ticket > reached; });
+                                   [&](const StreamTimeline::Mark& one) { return one.value > reached; });
     if (mark != timeline->marks_.end()) oldest = std::min(oldest, mark->first);
   }
   return oldest;
@@ -193,7 +186,7 @@ void CompletionPoller::open() {
 // -- the thread ----------------------------------------------------------------------------------------
 
 void CompletionPoller::loop() {
-  pthread_setname_np(pthread_self(), "jitc-completer");
+  pthread_setname_np(pthread_self(), "jitc-poller");
   prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);  // naps are as short as they say
   Lock lock(mutex_);
   uint32_t rounds = 0;
@@ -212,42 +205,39 @@ void CompletionPoller::loop() {
   }
 }
 
-/// What has become due on a timeline. With the mutex held.
-void CompletionPoller::collect(StreamTimeline& timeline, std::vector<Delivery>& out) {
-  const uint64_t reached = timeline.word_.host->load(std::memory_order_acquire);
-  Delivery delivery;
-  delivery.ticket = timeline.reported_;
-  for (; !timeline.marks_.empty() && timeline.marks_.front().ticket <= reached; timeline.marks_.pop_front()) {
-    delivery.ticket = timeline.marks_.front().ticket;
-    delivery.sequence = timeline.marks_.front().sequence;
+/// Work on one stream waits for work on others, and the words are read one after the other: a stream may be
+/// seen past a wait, and the one that it waited for not yet where it had to be. A second look sees all that
+/// came before what the first one saw. When nobody waits for anything between the two, the first one is
+/// whole. With the mutex held, so that nobody is added meanwhile.
+void CompletionPoller::look() {
+  for (const Pointer& timeline : busy_) timeline->look();
+  for (bool more = true; more;) {
+    more = false;
+    for (const Pointer& timeline : busy_) more |= timeline->look_again();
+    if (!more) return;
+    for (const Pointer& timeline : busy_) timeline->seen_ = timeline->newer_;
   }
-  for (; !timeline.waiting_.empty() && timeline.waiting_.front().ticket <= delivery.ticket;
-       timeline.waiting_.pop_front()) {
-    Completion& completion = timeline.waiting_.front().completion;
-    results_due_ -= completion.sequence != 0 || completion.then;
-    delivery.completions.push_back(std::move(completion));
-  }
-  if (!delivery.sequence && delivery.completions.empty()) return;
-  out.push_back(std::move(delivery));
 }
 
 bool CompletionPoller::deliver(Lock& lock) {
   std::vector<Delivery> deliveries;
-  for (const Pointer& timeline : busy_) {
-    const size_t before = deliveries.size();
-    collect(*timeline, deliveries);
-    if (deliveries.size() > before) deliveries.back().timeline = timeline;
-  }
+  look();
+  for (const Pointer& timeline : busy_)
+    if (Delivery due; timeline->collect(due)) {
+      due.timeline = timeline;
+      for (const Completion& one : due.completions) results_due_ -= one.sequence != 0;
+      deliveries.push_back(std::move(due));
+    }
   if (deliveries.empty()) return false;
   delivering_ = true;
   lock.unlock();
   hand_out(deliveries);
   lock.lock();
   for (const Delivery& delivery : deliveries)
-    delivery.timeline->reported_ = std::max(delivery.timeline->reported_, delivery.ticket);
+    delivery.timeline->reported_ = std::max(delivery.timeline->reported_, delivery.value);
   std::erase_if(busy_, [](const Pointer& timeline) {
     // What was delivered may have added something to wait for that is there already.
-    const bool due = !timeline->waiting_.empty() && timeline->waiting_.front().ticket <= timeline->reported_;
+    const bool due = !timeline->waiting_.empty() && timeline->waiting_.front().value <= timeline->reported_;
     return timeline->marks_.empty() && !due && (timeline->listed_ = false, true);
   });
   delivering_ = false;
@@ -256,9 +246,14 @@ bool CompletionPoller::deliver(Lock& lock) {
   return true;
 }
 
+/// Results in the order of their ops, which work never runs against; then how far all streams have got.
 void CompletionPoller::hand_out(std::vector<Delivery>& deliveries) {
+  std::vector<const Completion*> due;
+  for (const Delivery& delivery : deliveries)
+    for (const Completion& completion : delivery.completions) due.push_back(&completion);
+  std::ranges::stable_sort(due, {}, &Completion::sequence);
+  for (const Completion* const completion : due) completion->give(sink_);
   for (Delivery& delivery : deliveries) {
-    for (const Completion& completion : delivery.completions) completion.give(sink_);
     delivery.completions.clear();
     if (delivery.sequence) sink_.progress(delivery.timeline->handle_, delivery.sequence);
   }
@@ -303,9 +298,9 @@ void CompletionPoller::check_hang(Lock& lock) {
   const Pointer timeline = *std::min_element(busy_.begin(), busy_.end(), older);
   const StreamTimeline::Mark mark = timeline->marks_.front();
   const auto now = Clock::now();
-  if (timeline.get() != oldest_ || mark.ticket != oldest_ticket_) {
+  if (timeline.get() != oldest_ || mark.value != oldest_value_) {
     oldest_ = timeline.get();
-    oldest_ticket_ = mark.ticket;
+    oldest_value_ = mark.value;
     oldest_since_ = now;
     return;
   }

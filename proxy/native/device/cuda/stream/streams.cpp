@@ -21,7 +21,7 @@ Stream& Streams::at(uint64_t handle) const {
 std::vector<Stream*> Streams::all() {
   std::vector<Stream*> all{&legacy_};
   for (const auto& [handle, stream] : streams_) all.push_back(stream.get());
-  for (const Pointer& stream : retired_) all.push_back(stream.get());
+  for (const Pointer& stream : zombies_) all.push_back(stream.get());
   return all;
 }
 
@@ -38,13 +38,13 @@ void Streams::destroy(uint64_t handle) {
   if (found == streams_.end()) return;
   poller_.mark(found->second->timeline());
   std::erase(unmarked_, found->second.get());
-  retired_.push_back(std::move(found->second));
+  zombies_.push_back(std::move(found->second));
   streams_.erase(found);
   reap(false);
 }
 
 void Streams::reap(bool everything) {
-  std::erase_if(retired_,
+  std::erase_if(zombies_,
                 [&](const Pointer& stream) { return everything || poller_.idle(*stream->timeline()); });
 }
 

@@ -61,7 +61,7 @@ class Streams {
   CompletionPoller& poller_;
   Stream legacy_;
   std::unordered_map<uint64_t, Pointer> streams_;  // without the legacy default stream
-  std::vector<Pointer> retired_;                   // destroyed, work not done yet
+  std::vector<Pointer> zombies_;                   // destroyed, their work is not done yet
   std::vector<Stream*> unmarked_;                  // with ops that are not marked
 };
 

@@ -11,11 +11,11 @@ class CollectiveHandlers {
  public:
   /// crew: used once there are collectives.
   CollectiveHandlers(const Issuer& issuer, const Memory& memory, WaitHub& hub, Crew& crew,
-                     Rendezvous& rendezvous, double hang_seconds)
+                     CommunicatorSegments& segments, double hang_seconds)
       : issuer_(issuer),
         memory_(memory),
         crew_(crew),
-        communicators_(issuer.sink(), rendezvous, hub, hang_seconds) {}
+        communicators_(issuer.sink(), segments, hub, hang_seconds) {}
   Communicators& communicators() { return communicators_; }
   const Communicators& communicators() const { return communicators_; }
 

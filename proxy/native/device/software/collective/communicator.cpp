@@ -38,12 +38,12 @@ void Communicator::wait_mapped(WaitHub& hub) const {
   if (!segment_.load()) throw failure_;
 }
 
-void Communicator::join(Rendezvous& rendezvous, WaitHub& hub) {
+void Communicator::join(CommunicatorSegments& segments, WaitHub& hub) {
   const std::lock_guard lock(joining_);
   if (segment_.load()) return;
   check_aborted();  // a helper of before a fence must not ask in the name of the new epoch
   auto segment = std::make_unique<Segment>(ranks(), rank());
-  segment->join(rendezvous, identity_);
+  segment->join(segments, identity_);
   check_aborted();
   mapped_ = std::move(segment);
   segment_.store(mapped_.get());

@@ -53,7 +53,7 @@ class Communicator {
   /// True once: the caller sees to it that join() is called.
   bool claim_join() { return !claimed_.exchange(true); }
   /// Maps the segment if that is not done yet. May wait for the node service. Throws OpError.
-  void join(Rendezvous& rendezvous, WaitHub& hub);
+  void join(CommunicatorSegments& segments, WaitHub& hub);
   /// Waits until somebody's join() is done. Throws when that is given up or failed.
   void wait_mapped(WaitHub& hub) const;
   /// Until every rank has joined. Throws Abandoned, OpError when one does not come (any more).

@@ -67,7 +67,7 @@ void Communicators::create(const ops::CommunicatorCreate& op) {
   if (op.ranks == 1) return sink_.result(op.header.sequence, kSuccess, {});
   communicator->claim_join();
   start(op.header.sequence, communicator, [this, communicator] {
-    communicator->join(rendezvous_, hub_);
+    communicator->join(segments_, hub_);
     communicator->wait_joined();
     return std::vector<std::byte>{};
   });
@@ -97,7 +97,7 @@ void Communicators::gather(Communicator& parent, const Rounds& rounds) const {
 }
 
 Identity Communicators::agree_on_split(const ops::CommunicatorSplit& op, Communicator& parent) {
-  parent.join(rendezvous_, hub_);
+  parent.join(segments_, hub_);
   parent.check_aborted();  // a helper of before a fence must leave the new epoch's segment alone
   Rounds rounds(parent, kSplits);
   rounds.publish({.color = op.color, .key = op.key, .sequence = op.header.sequence});
@@ -123,7 +123,7 @@ std::vector<std::byte> Communicators::join_split(const ops::CommunicatorSplit& o
     return split_result({0, 0, -1, {}});
   }
   child->become(identity, hub_);
-  child->join(rendezvous_, hub_);
+  child->join(segments_, hub_);
   child->wait_joined();
   return split_result(identity);
 }
@@ -145,7 +145,7 @@ void Communicators::run(Group& group, const Memory& memory) { group.run(memory, 
 void Communicators::start_join(const Pointer& communicator) {
   if (!communicator->claim_join()) return;
   start(kNoResult, communicator, [this, communicator] {
-    communicator->join(rendezvous_, hub_);
+    communicator->join(segments_, hub_);
     return std::vector<std::byte>{};
   });
 }

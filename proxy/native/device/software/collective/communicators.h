@@ -23,8 +23,8 @@ class Group;
 class Communicators {
  public:
   /// hang_seconds: waiting for other ranks' splits longer than that is an error; 0: never.
-  Communicators(ExecutionSink& sink, Rendezvous& rendezvous, WaitHub& hub, double hang_seconds)
-      : sink_(sink), rendezvous_(rendezvous), hub_(hub), hang_seconds_(hang_seconds) {}
+  Communicators(ExecutionSink& sink, CommunicatorSegments& segments, WaitHub& hub, double hang_seconds)
+      : sink_(sink), segments_(segments), hub_(hub), hang_seconds_(hang_seconds) {}
   ~Communicators();
 
   // In sequence order. Throw OpError.
@@ -73,7 +73,7 @@ class Communicators {
                                     const Pointer& child);
 
   ExecutionSink& sink_;
-  Rendezvous& rendezvous_;
+  CommunicatorSegments& segments_;
   WaitHub& hub_;
   const double hang_seconds_;
   mutable std::mutex mutex_;  // table_, all_

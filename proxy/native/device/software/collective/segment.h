@@ -51,8 +51,8 @@ class Segment {
 
   Segment(uint32_t ranks, uint32_t rank) : ranks_(ranks), rank_(rank) {}
   /// Throws OpError, Abandoned: device/common/shared_segment.h.
-  void join(Rendezvous& rendezvous, const Resources::Communicator& communicator) {
-    memory_.join(rendezvous, communicator, content(ranks_));
+  void join(CommunicatorSegments& segments, const Resources::Communicator& communicator) {
+    memory_.join(segments, communicator, content(ranks_));
   }
   bool absent(uint32_t rank) const { return memory_.absent(rank); }
   [[noreturn]] void refuse_absent() const { memory_.refuse_absent(); }

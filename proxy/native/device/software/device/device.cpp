@@ -23,17 +23,17 @@ void check_health() {
 void break_device(uint32_t status) { broken.store(status); }
 
 std::unique_ptr<Device> Device::open(const BackendOptions& options, ExecutionSink& sink,
-                                     Rendezvous& rendezvous, std::string& error) {
+                                     CommunicatorSegments& segments, std::string& error) {
   auto operators =
       Operators::open(options.libraries.path("operators"), options.threads, options.noise, error);
   if (!operators) return nullptr;
-  auto device = std::make_unique<Device>(options, std::move(operators), sink, rendezvous);
+  auto device = std::make_unique<Device>(options, std::move(operators), sink, segments);
   if (!device->memory_.reserve(error)) return nullptr;
   return device;
 }
 
 Device::Device(const BackendOptions& options, std::shared_ptr<const Operators> operators, ExecutionSink& sink,
-               Rendezvous& rendezvous)
+               CommunicatorSegments& segments)
     : options_(options),
       state_(sink, [this] { give_up_waits(); }),
       failures_(sink, state_),
@@ -41,7 +41,7 @@ Device::Device(const BackendOptions& options, std::shared_ptr<const Operators> o
       runner_(sink, state_, failures_, hub_, crew_),
       streams_(runner_, crew_, hangs_),
       issuer_(sink, hub_, streams_, runner_),
-      families_({options_, issuer_, memory_, hub_, crew_, streams_, runner_, rendezvous, operators}),
+      families_({options_, issuer_, memory_, hub_, crew_, streams_, runner_, segments, operators}),
       order_(options.check_order ? std::make_unique<order::Checker>(
                                        std::move(operators), families_.collectives.communicators(), sink)
                                  : nullptr),
@@ -174,7 +174,7 @@ void Device::poison_all(std::span<const MemoryRange> ranges) { poison_by_writing
 
 namespace jitc {
 std::unique_ptr<Backend> make_software_backend(const BackendOptions& options, ExecutionSink& sink,
-                                               Rendezvous& rendezvous, std::string& error) {
-  return software::Device::open(options, sink, rendezvous, error);
+                                               CommunicatorSegments& segments, std::string& error) {
+  return software::Device::open(options, sink, segments, error);
 }
 }  // namespace jitc

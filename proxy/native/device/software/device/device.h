@@ -32,9 +32,9 @@ class Device final : public Backend {
  public:
   /// nullptr with the reason.
   static std::unique_ptr<Device> open(const BackendOptions& options, ExecutionSink& sink,
-                                      Rendezvous& rendezvous, std::string& error);
+                                      CommunicatorSegments& segments, std::string& error);
   Device(const BackendOptions& options, std::shared_ptr<const Operators> operators, ExecutionSink& sink,
-         Rendezvous& rendezvous);
+         CommunicatorSegments& segments);
   ~Device() override;
 
   void enqueue(const ops::OpHeader& op) override;

@@ -10,7 +10,7 @@ Families::Families(const Shared& shared)
       streams(shared.issuer, shared.streams),
       events(shared.issuer, shared.streams, shared.runner),
       operators(shared.issuer, shared.memory, shared.operators),
-      collectives(shared.issuer, shared.memory, shared.hub, shared.crew, shared.rendezvous,
+      collectives(shared.issuer, shared.memory, shared.hub, shared.crew, shared.segments,
                   shared.options.hang_seconds),
       handlers(control, memory, copies, streams, events, operators, collectives) {}
 

@@ -23,7 +23,7 @@ struct Shared {
   Crew& crew;
   Streams& streams;
   TaskRunner& runner;
-  Rendezvous& rendezvous;
+  CommunicatorSegments& segments;
   std::shared_ptr<const Operators> operators;
 };
 

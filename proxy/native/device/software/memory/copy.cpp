@@ -9,8 +9,6 @@
 
 namespace jitc::software {
 namespace {
-constexpr uint64_t kLargestResult = 1u << 20;
-
 const std::byte* payload(const ops::CopyH2d& op) { return reinterpret_cast<const std::byte*>(&op + 1); }
 
 void copy_halves(ExecutionSink& sink, const ops::OpHeader& op, std::byte* to, const std::byte* from,
@@ -44,7 +42,7 @@ void copy_h2d(const Memory& memory, ExecutionSink& sink, const ops::CopyH2d& op)
 
 std::span<const std::byte> copy_d2h(const Memory& memory, ExecutionSink& sink, const ops::CopyD2h& op) {
   static thread_local std::vector<std::byte> buffer;
-  if (op.bytes > kLargestResult) refuse_value("more than 1 MiB in one copy to the host");
+  check_result_bytes(op.bytes);
   const std::byte* const from = operand(memory, op.header, "source", op.address, op.bytes);
   if (buffer.size() < op.bytes) buffer.resize(op.bytes);
   copy_halves(sink, op.header, buffer.data(), from, op.bytes);
@@ -53,6 +51,7 @@ std::span<const std::byte> copy_d2h(const Memory& memory, ExecutionSink& sink, c
 
 Hash copy_d2h_pinned(const Memory& memory, const PinnedRange& pinned, ExecutionSink& sink,
                      const ops::CopyD2hPinned& op) {
+  check_result_bytes(op.bytes);
   const std::byte* const from = operand(memory, op.header, "source", op.address, op.bytes);
   std::byte* const to = pinned.find(op.destination, op.bytes);
   if (!to) refuse_value("the destination is not pinned memory of this session");
@@ -82,9 +81,7 @@ void copy_2d(const Memory& memory, ExecutionSink& sink, const ops::Copy2d& op) {
 }
 
 void fill(const Memory& memory, const ops::Fill& op) {
-  const bool known = op.width == 1 || op.width == 2 || op.width == 4;
-  if (!known || op.bytes % op.width != 0)
-    refuse_value("the fill's size is not a multiple of its width 1, 2 or 4");
+  check_fill(op);
   std::byte* const to = operand(memory, op.header, "destination", op.address, op.bytes);
   if (op.bytes == 0) return;
   if (op.width == 1)

@@ -23,7 +23,7 @@ std::vector<Stream*> Streams::busy() const {
   };
   see(legacy_);
   for (const auto& [handle, stream] : streams_) see(stream);
-  for (const Pointer& stream : retired_) see(stream);
+  for (const Pointer& stream : zombies_) see(stream);
   return busy;
 }
 
@@ -47,7 +47,7 @@ void Streams::destroy(uint64_t handle) {
   const auto found = streams_.find(handle);
   if (found == streams_.end()) return;
   const Pointer stream = found->second;
-  if (!stream->idle()) retired_.push_back(stream);
+  if (!stream->idle()) zombies_.push_back(stream);
   std::erase_if(blocking_, [&](const Pointer& one) { return one == stream && one->idle(); });
   streams_.erase(found);
   reap();
@@ -55,7 +55,7 @@ void Streams::destroy(uint64_t handle) {
 
 /// Destroyed streams go once their work is done.
 void Streams::reap() {
-  std::erase_if(retired_, [this](const Pointer& stream) {
+  std::erase_if(zombies_, [this](const Pointer& stream) {
     return stream->idle() && (std::erase(blocking_, stream), true);
   });
 }
@@ -63,7 +63,7 @@ void Streams::reap() {
 void Streams::restore(const std::vector<Resources::Stream>& wanted) {
   streams_.clear();
   blocking_.clear();
-  retired_.clear();
+  zombies_.clear();
   for (const Resources::Stream& one : wanted) add(one.handle, one.flags);
 }
 

@@ -54,7 +54,7 @@ class Streams {
   const Pointer legacy_;
   std::unordered_map<uint64_t, Pointer> streams_;  // without the legacy default stream
   std::vector<Pointer> blocking_;                  // those that the legacy stream waits for
-  std::vector<Pointer> retired_;                   // destroyed, work not done yet
+  std::vector<Pointer> zombies_;                   // destroyed, their work is not done yet
 };
 
 }  // namespace jitc::software

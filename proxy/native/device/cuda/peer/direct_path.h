@@ -1,0 +1,36 @@
+// Blocks that move between this device and another worker's, over NCCL.
+//
+// Whatever is inside NCCL can fail to come back, against its promise. So an end runs in a thread of its own,
+// which is left behind then. A sender can go on without it: the blocks are only read. A receiver cannot: they
+// may still be written to, so its process ends, which is a death like any other.
+// Lock rule: none; the device is fenced. Called by: Device.
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+
+#include "device/backend.h"
+#include "device/cuda/device/quiesce.h"
+#include "device/cuda/memory/memory.h"
+
+namespace jitc::cuda {
+
+class DirectPath {
+ public:
+  DirectPath(std::shared_ptr<Context> context, const Memory& memory, const Quiesce& quiesce,
+             std::string nccl_path)
+      : context_(std::move(context)), memory_(memory), quiesce_(quiesce), nccl_path_(std::move(nccl_path)) {}
+  /// Whether NCCL is there.
+  bool usable() const;
+  /// As Backend::move_blocks.
+  bool move_blocks(const DirectTransfer& transfer, std::span<const MemoryRange> ranges,
+                   std::string& error) const;
+
+ private:
+  const std::shared_ptr<Context> context_;
+  const Memory& memory_;
+  const Quiesce& quiesce_;
+  const std::string nccl_path_;
+};
+
+}  // namespace jitc::cuda

@@ -1,0 +1,77 @@
+"""What is known about one group, and when its findings are enough to rely on peers.
+
+Called by: the policies, in the coordinator's thread. Pure but for the state that it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from .classes import Classes, Finding, Table
+from .divergence import Divergence
+from .replicas import Replicas
+
+#: Findings in a row that must agree before peers are relied on.
+AGREEING = 3
+#: Findings with an obstacle after which the group is not measured any more (it costs time in each step).
+OBSTACLES = 5
+
+
+@dataclass(eq=False)
+class GroupPolicy:
+    """What is known about one group."""
+
+    members: tuple[int, ...]
+    #: Ranks wait for each other before a step, and copies are made then; on for all ranks before peers are relied on.
+    barrier: bool = False
+    barrier_since: int = 0  # every rank has it from the step after this boundary on
+    peer: bool = False
+    #: In peer mode: the newest boundary when measuring began again, or was last done.
+    measuring: bool = True
+    measured_at: int = 0
+    #: Peer mode is ending: copies of all blocks are made from the boundary after this one on. Until every rank has
+    #: such a boundary, recoveries must assume that only peers hold some blocks.
+    leaving_at: int | None = None
+    settled: bool = False  # no more measuring: copies of everything from now on
+    classes: dict[int, Classes] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)  # the newest ones
+    obstacles: int = 0  # findings that had one
+    tables: dict[int, dict[int, Table]] = field(default_factory=dict)  # boundary -> session -> table
+    replicas: Replicas = field(default_factory=Replicas)
+    looked_at: int = 0  # the boundary of the newest look at them
+    looking: bool = False  # the next one is due
+    divergences: list[Divergence] = field(default_factory=list)  # reported, and not over
+
+    def note(self, finding: Finding) -> None:
+        self.findings = [*self.findings, finding][-AGREEING:]
+        self.obstacles += bool(finding.obstacle)
+
+    def agreed(self) -> dict[int, Classes] | None:
+        """The classes in which the newest findings agree; classified is what all of them have classified."""
+        newest = self.findings[-1].classes
+        if len(self.findings) < AGREEING or any(one.obstacle or one.classes != newest for one in self.findings):
+            return None
+        return {
+            number: replace(
+                classes,
+                classified=frozenset.intersection(*(one.classes[number].classified for one in self.findings)),
+            )
+            for number, classes in newest.items()
+        }
+
+    def covers(self, found: Mapping[int, Classes]) -> bool:
+        """Whether the blocks that are copied now still include all that must be."""
+        relied_on = self.classes
+        return all(
+            number in relied_on
+            and classes.mutable <= relied_on[number].mutable
+            and classes.rank_local <= relied_on[number].rank_local
+            for number, classes in found.items()
+        )
+
+    def forget(self) -> None:
+        """What was found so far does not count any more."""
+        self.findings.clear()
+        self.tables.clear()
+        self.obstacles = 0

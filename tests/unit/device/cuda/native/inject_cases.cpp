@@ -1,0 +1,151 @@
+// Faults on request: kernels that do harm, a communicator that a rank leaves, and what the device makes of
+// them.
+#include <cstring>
+
+#include "collectives.h"
+#include "harness.h"
+#include "ranks.h"
+
+namespace jitc::test {
+namespace {
+constexpr uint64_t kStream = 0x1001, kComm = 0x500, kCount = 1000;
+
+/// The op that the session gives next, as the core shows it to the device before.
+template <class Op>
+std::vector<std::byte> next_op(const Session& session, Op op, uint64_t stream, const void* payload = nullptr,
+                               size_t bytes = 0) {
+  op.header = {static_cast<uint32_t>(sizeof op + bytes), static_cast<uint16_t>(Op::kId), 0, stream,
+               session.sequence() + 1};
+  std::vector<std::byte> record(sizeof op + bytes);
+  std::memcpy(record.data(), &op, sizeof op);
+  if (bytes) std::memcpy(record.data() + sizeof op, payload, bytes);
+  return record;
+}
+
+void inject(Session& session, const char* kind, const std::vector<std::byte>& record) {
+  std::string error;
+  if (!session.backend->inject(kind, *reinterpret_cast<const ops::OpHeader*>(record.data()), error))
+    throw Failure{error};
+}
+}  // namespace
+
+CASE(fault_sticky_illegal_access_on_request) {
+  Session s;
+  CHECK_EQUAL(s.backend->cannot_inject("illegal-access"), "");
+  s.stream(kStream);
+  const uint64_t a = s.allocate(4096);
+  s.synchronize();
+  inject(s, "illegal-access", next_op(s, ops::Fill{}, kStream));
+  const uint64_t at = s.fill(a, 64, 1, kStream);
+  s.backend->flush();
+  const auto fault = s.sink.wait_fault();
+  CHECK_EQUAL(fault.cause, "sticky-error");
+  CHECK_EQUAL(fault.status, 700u);
+  CHECK_EQUAL(fault.sequence, at);
+}
+
+CASE(fault_sticky_without_a_compiler) {
+  Options options;
+  options.nvrtc.clear();  // the driver translates PTX
+  Session s(options);
+  s.synchronize();
+  inject(s, "illegal-access", next_op(s, ops::DeviceSynchronize{}, 0));
+  s.give(ops::DeviceSynchronize{});
+  s.backend->flush();
+  CHECK_EQUAL(s.sink.wait_fault().status, 700u);
+}
+
+CASE(fault_sticky_that_cannot_be_made_says_why) {
+  prepare_failures();
+  Session s;
+  s.synchronize();
+  ask_for_failures("cuModuleLoadData:1+=221");  // CUDA_ERROR_JIT_COMPILER_NOT_FOUND
+  std::string error;
+  const auto record = next_op(s, ops::DeviceSynchronize{}, 0);
+  CHECK(!s.backend->inject("illegal-access", *reinterpret_cast<const ops::OpHeader*>(record.data()), error));
+  CHECK(error.find("; as machine code: cuModuleLoadData") != std::string::npos);
+}
+
+CASE(fault_sticky_illegal_access_at_an_op_that_needs_no_stream) {
+  Session s;
+  s.synchronize();
+  inject(s, "illegal-access", next_op(s, ops::EventCreate{}, 77));  // no such stream either
+  s.event(0x2001);
+  s.backend->flush();
+  CHECK_EQUAL(s.sink.wait_fault().status, 700u);
+}
+
+CASE(fault_hung_kernel_on_request_ends_only_with_the_process) {
+  std::string written;
+  const int status = run_child(
+      [] {
+        Session s({0, 0, 0.2});
+        s.stream(kStream);
+        const uint64_t a = s.allocate(4096);
+        s.synchronize();
+        inject(s, "endless-kernel", next_op(s, ops::Fill{}, kStream));
+        const uint64_t at = s.fill(a, 64, 1, kStream);
+        s.backend->flush();
+        const auto fault = s.sink.wait_fault();
+        CHECK_EQUAL(fault.cause, "hung-kernel");
+        CHECK_EQUAL(fault.sequence, at);
+        s.backend->fence();
+        throw Failure{"fence() returned"};
+      },
+      written);
+  CHECK_EQUAL(status, 70);
+}
+
+CASE(collective_fault_a_rank_that_leaves_on_request) {
+  Segments segments;
+  segments.make(unique_id(1), 2);
+  run_ranks(2, [&](int rank) {
+    setenv("NCCL_HOSTID", std::to_string(rank).c_str(), 1);
+    Options options;
+    options.segments = &segments;
+    options.hang_seconds = 2;
+    Session s(options);
+    const uint64_t data = s.allocate(4096);
+    s.stream(kStream, 1);
+    join_communicator(s, 1, 2, rank);
+    const auto one = item(kComm, ops::CollectiveKind::all_reduce, 1, kCount, data, data);
+    s.fill(data, kCount, 3, kStream);
+    give_group(s, {one}, kStream);
+    if (rank == 1) {
+      ops::Collective op;
+      op.count = 1;
+      inject(s, "hung-collective", next_op(s, op, kStream, &one, sizeof one));
+    }
+    const uint64_t last = give_group(s, {one}, kStream);
+    s.backend->flush();
+    const auto fault = s.sink.wait_fault();
+    CHECK_EQUAL(fault.cause, "hung-collective");
+    CHECK(fault.sequence <= last);
+    s.backend->fence();  // comes back: nothing has to end for it
+    segments.next_epoch();
+    Resources resources;
+    resources.allocations = {{data, 4096, 0}};
+    resources.streams = {{kStream, 1, 0}};
+    resources.communicators = {{kComm, 2, rank, unique_id(1)}};
+    std::string error;
+    CHECK(s.backend->restore(resources, error));
+    s.sink.forget();
+    s.backend->unfence();
+    s.fill(data, kCount, 3, kStream);
+    give_group(s, {one}, kStream);
+    s.synchronize();
+    CHECK(s.download<uint8_t>(data, kCount) == std::vector<uint8_t>(kCount, 6));
+  });
+}
+
+CASE(inject_refuses_what_it_does_not_know) {
+  Session s;
+  CHECK(s.backend->cannot_inject("earthquake").find("earthquake") != std::string::npos);
+  std::string error;
+  const auto record = next_op(s, ops::Fill{}, 0);
+  CHECK(!s.backend->inject("earthquake", *reinterpret_cast<const ops::OpHeader*>(record.data()), error));
+  CHECK(!error.empty());
+  s.synchronize();
+}
+
+}  // namespace jitc::test

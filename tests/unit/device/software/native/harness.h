@@ -1,0 +1,23 @@
+// Test toolkit for the software device: its sessions.
+#pragma once
+#include <string>
+
+#include "ranks.h"
+
+namespace jitc::test {
+
+/// A session of the software device.
+class Session : public Client {
+ public:
+  explicit Session(CommunicatorSegments* segments = nullptr, uint64_t slot = 0, uint64_t limit = 1u << 30,
+                   const std::string& operators = "", PinnedRange pinned = {}, double hang_seconds = 0,
+                   std::shared_ptr<MemoryBudget> budget = nullptr);
+  ~Session();
+  uint64_t communicator(uint8_t id, int ranks, int rank, uint64_t handle = 0x500) {
+    return join_communicator(*this, id, ranks, rank, handle);
+  }
+
+  Segments no_segments;
+};
+
+}  // namespace jitc::test
