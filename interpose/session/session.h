@@ -63,9 +63,11 @@ class Session {
 
   /// Whether the stream is known to have executed everything up to sequence; asks nobody.
   virtual bool executed(uint64_t stream, uint64_t sequence) const = 0;
+  /// The caller knows that it has, from the result of an op that waited for that.
+  virtual void note_executed(uint64_t stream, uint64_t sequence) = 0;
   /// Processes what has arrived, without waiting, and starts to send what is queued.
   virtual void poll() = 0;
-  /// Sequence of the last op that was submitted to the stream (0: none).
+  /// Sequence of the last op that was submitted to the stream and that it runs itself (0: none).
   virtual uint64_t last_submitted(uint64_t stream) const = 0;
   /// 0, or the error that ended the session (every later call returns it).
   virtual uint32_t status() const = 0;

@@ -13,7 +13,7 @@ namespace jitc::runtime {
 
 class StreamProgress {
  public:
-  /// Sequence of the last op submitted to the stream, 0: none.
+  /// Sequence of the last op that the stream was given to run, 0: none.
   uint64_t submitted(uint64_t stream) const;
   /// Whether the stream has executed everything up to sequence.
   bool executed(uint64_t stream, uint64_t sequence) const;

@@ -40,6 +40,8 @@ ENUMS: dict[str, tuple[str, ...]] = {
     "Reads": ("nothing", "bytes", "elements"),
     # How large a result may be: a few words, as many bytes as are copied, any size.
     "ResultSize": ("small", "copied", "any"),
+    # What has run when it is answered with success: nothing that is known, its stream's ops up to it, all ops up to it.
+    "Shows": ("nothing", "stream", "device"),
 }  # fmt: skip
 
 
@@ -58,6 +60,9 @@ class Traits:
     limit: str = "none"
     reads: str = "nothing"
     result_size: str = "small"
+    shows: str = "nothing"
+    queued: bool = False
+    """Its stream runs it when it is its turn; all else is done where the device is given it."""
     images: bool = False
     """It brings, uses or releases a module image or a graph, which the node keeps as long as it is needed."""
     result_is_state: bool = False
@@ -78,14 +83,16 @@ TRAITS: dict[str, Traits] = {
     "live_set": _plain("live_blocks", taker="live_set"),
     "allocate": _plain(window="allocation", skipped="succeeds", making="in_place"),
     "free": _plain(window="allocation"),
-    "copy_h2d": _plain("copy_bytes", point="copy"),
-    "copy_d2h": _plain("copy_size", "answer", point="copy", reads="elements", result_size="copied"),
-    "copy_d2d": _captured(point="copy"),
-    "copy_2d": _captured(point="copy"),
-    "fill": _captured(),
+    "copy_h2d": _plain("copy_bytes", point="copy", queued=True),
+    "copy_d2h": _plain(
+        "copy_size", "answer", point="copy", reads="elements", result_size="copied", shows="stream", queued=True
+    ),
+    "copy_d2d": _captured(point="copy", queued=True),
+    "copy_2d": _captured(point="copy", queued=True),
+    "fill": _captured(queued=True),
     "memory_info": _plain(window="answer"),
-    "copy_h2d_pinned": _plain("copy_size"),
-    "copy_d2h_pinned": _plain("copy_size", "answer", point="copy", reads="bytes"),
+    "copy_h2d_pinned": _plain("copy_size", queued=True),
+    "copy_d2h_pinned": _plain("copy_size", "answer", point="copy", reads="bytes", shows="stream", queued=True),
     "host_register": _plain(skipped="succeeds", making="in_place"),
     "host_unregister": _plain(skipped="succeeds", making="in_place"),
     "memory_hold": _plain(window="allocation", skipped="succeeds", making="in_place"),
@@ -93,28 +100,28 @@ TRAITS: dict[str, Traits] = {
     "memory_drop": _plain(window="allocation"),
     "stream_create": _plain(limit="streams"),
     "stream_destroy": _plain(),
-    "stream_synchronize": _plain(skipped="succeeds"),
-    "device_synchronize": _plain(skipped="succeeds"),
+    "stream_synchronize": _plain(skipped="succeeds", shows="stream"),
+    "device_synchronize": _plain(skipped="succeeds", shows="device"),
     "event_create": _plain(limit="events"),
     "event_destroy": _plain(),
-    "event_record": _captured(),
-    "event_wait": _captured(),
+    "event_record": _captured(queued=True),
+    "event_wait": _captured(queued=True),
     "event_synchronize": _plain(skipped="succeeds"),
     "event_elapsed": _plain(window="answer"),
-    "operator_call": _plain("operator_call"),
-    "operator_query": _plain("operator_call", "answer", result_size="any"),
-    "kernel_launch": _captured("launch"),
+    "operator_call": _plain("operator_call", queued=True),
+    "operator_query": _plain("operator_call", "answer", result_size="any", shows="stream", queued=True),
+    "kernel_launch": _captured("launch", queued=True),
     "communicator_create": _plain(window="collective", making="with_others", limit="communicators"),
     "communicator_split": _plain(window="collective", making="with_others", limit="communicators"),
     "communicator_destroy": _plain(),
-    "collective": _captured("items", "collective", point="collective"),
-    "matmul": _captured(),
+    "collective": _captured("items", "collective", point="collective", queued=True),
+    "matmul": _captured(queued=True),
     "blas_create": _plain(limit="blas_handles"),
     "blas_destroy": _plain(),
     "blas_set": _captured(),
-    "blas_call": _captured("blas_slots"),
+    "blas_call": _captured("blas_slots", queued=True),
     "lt_heuristic": _plain("description", "answer"),
-    "lt_matmul": _captured("scaled_description"),
+    "lt_matmul": _captured("scaled_description", queued=True),
     "image_query": _plain("image_size", skipped="asks_images", taker="images", images=True),
     "image_part": _plain("image_part", taker="images", images=True),
     "module_load": _plain("image_size", "answer", making="in_place", limit="modules", images=True),
@@ -128,15 +135,15 @@ TRAITS: dict[str, Traits] = {
     "capture_end": _captured(window="answer", making="in_place_and_again", limit="graphs", images=True),
     "graph_destroy": _plain(images=True),
     "graph_instantiate": _plain(window="answer", making="in_place", limit="graphs"),
-    "graph_launch": _captured(window="launched_collective"),
+    "graph_launch": _captured(window="launched_collective", queued=True),
     "executable_destroy": _plain(images=True),
     "dnn_ask": _plain("description", "answer", result_size="any"),
-    "dnn_call": _captured("description"),
-    "dnn_try": _plain("description", "answer"),
+    "dnn_call": _captured("description", queued=True),
+    "dnn_try": _plain("description", "answer", queued=True),
     "dnn_plan_load": _plain("image_size", limit="dnn_plans", images=True),
     "dnn_plan_drop": _plain(images=True),
-    "dnn_execute": _captured("tensors"),
-    "dnn_execute_try": _plain("tensors", "answer"),
+    "dnn_execute": _captured("tensors", queued=True),
+    "dnn_execute_try": _plain("tensors", "answer", queued=True),
 }
 
 #: Rules of operands alone: the op has no payload.
@@ -162,7 +169,8 @@ def _wrong(op: Op, traits: Traits) -> list[str]:
             "a payload needs a check, and a check of a payload needs one": bool(op.payload)
             == (traits.check in _WITHOUT_PAYLOAD),
             "nothing waits for its result": not op.waits
-            and (traits.skipped, traits.result_size, traits.reads) != ("must_run", "small", "nothing"),
+            and (traits.skipped, traits.result_size, traits.reads, traits.shows)
+            != ("must_run", "small", "nothing", "nothing"),
             "a resource that is answered says how it is made": (op.resource and op.waits)
             != (traits.making != "nothing"),
             "a result with a content steers the program": bool(op.result and op.waits)
@@ -175,5 +183,5 @@ def _wrong(op: Op, traits: Traits) -> list[str]:
 #: C++ enum -> field of Traits.
 MEMBERS = {
     "Check": "check", "Taker": "taker", "Window": "window", "Skipped": "skipped", "Making": "making",
-    "Point": "point", "Limit": "limit", "Reads": "reads", "ResultSize": "result_size",
+    "Point": "point", "Limit": "limit", "Reads": "reads", "ResultSize": "result_size", "Shows": "shows",
 }  # fmt: skip

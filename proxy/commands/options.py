@@ -213,6 +213,9 @@ def add_device_options(parser: argparse.ArgumentParser) -> list[argparse.Action]
             "tolerated within a bound (tolerant); by what validations showed of the job (auto)"),
         add("--noise", type=number(0, (1 << 63) - 1), default=0, metavar="SEED",
             help="software: sum in another order each time, as GPUs do; 0: never (%(default)s)"),
+        add("--shuffle", type=number(0, (1 << 63) - 1), default=0, metavar="SEED",
+            help="software: delay streams, reports and answers at random, to find what depends on luck; 0: never "
+            "(%(default)s)"),
         add("--pinned-limit", type=pinned_size, default=_written(DEFAULTS.pinned_bytes), metavar="SIZE",
             help="per session, pinned memory shared by program and worker, taken as needed; 0: none (%(default)s)"),
         add("--spill-dir", type=writable_folder, default=DEFAULTS.spill_dir, metavar="DIR",
@@ -232,6 +235,8 @@ def check_device_options(arguments: argparse.Namespace) -> None:
             raise CommandError(f"--{cuda[0]} goes with --device cuda", USAGE)
     if arguments.noise and not kind.deterministic:
         raise CommandError("--noise goes with --device software: a GPU needs none", USAGE)
+    if arguments.shuffle and kind.runs_kernels:
+        raise CommandError("--shuffle goes with --device software", USAGE)
     if arguments.gpus * arguments.workers_per_gpu > config.GPUS_MOST:
         raise CommandError(f"--gpus times --workers-per-gpu is at most {config.GPUS_MOST}", USAGE)
 

@@ -37,6 +37,7 @@ class Options(TypedDict):
     images_limit: int
     hang_seconds: float
     noise: int
+    shuffle: int
 
 
 class Joined(NamedTuple):

@@ -139,6 +139,7 @@ def _options(request: Any, operators: str) -> Options:
         images_limit=request.images_limit,
         hang_seconds=request.hang_seconds,
         noise=request.noise,
+        shuffle=request.shuffle,
     )
 
 

@@ -17,7 +17,8 @@ struct Event {
   Session* session = nullptr;
   uint64_t stream = 0, sequence = 0;  // of the latest record; sequence 0: never recorded
   uint32_t flags = 0;
-  uint64_t capture = 0;  // in which the latest record was captured; 0: it was not
+  uint32_t recording = 0;  // threads that are about to change the above
+  uint64_t capture = 0;    // in which the latest record was captured; 0: it was not
 };
 using Events = HandleTable<Event, Kind::event>;
 Events& events() {
@@ -35,13 +36,22 @@ bool done(const Event& event, bool look) {
   return event.session->executed(event.stream, event.sequence);
 }
 
+/// The worker has said that the latest record is done. Which one that is is known if none came meanwhile.
+void note_done(uint64_t handle, const Event& waited) {
+  Event event;
+  if (!events().get(handle, &event) || event.recording || event.sequence != waited.sequence) return;
+  event.session->note_executed(event.stream, event.sequence);
+}
+
 Status wait_for(uint64_t handle, const Event& event) {
   if (event.capture) return kCapturedEvent;
   if (const uint32_t over = event.session->status()) return from_result(over);
   if (done(event, false)) return kSuccess;
   auto op = on_stream<ops::EventSynchronize>(event.stream);
   op.event = handle;
-  return from_result(event.session->call(op).status);
+  const uint32_t status = event.session->call(op).status;
+  if (!status) note_done(handle, event);
+  return from_result(status);
 }
 
 /// A wait for an event of a capture, or on a stream that is being captured.
@@ -64,7 +74,7 @@ int32_t cudaEventCreateWithFlags(uint64_t* handle, uint32_t flags) {
   if (!handle || (flags & ~kKnownFlags)) return kInvalidValue;
   if ((flags & kInterprocess) && !(flags & kDisableTiming)) return kInvalidValue;  // as CUDA has it
   ops::EventCreate op;
-  op.handle = events().add({session, 0, 0, flags, 0}, limits::kEvents);
+  op.handle = events().add({session, 0, 0, flags, 0, 0}, limits::kEvents);
   if (!op.handle) return too_many("events", limits::kEvents);
   // The device need not know that other processes may open it: sharing it (cudaIpcGetEventHandle) is refused,
   // and in this process it is an event like any other.
@@ -98,14 +108,16 @@ int32_t cudaEventRecordWithFlags(uint64_t handle, uint64_t stream, uint32_t flag
       return status;
   auto op = on_stream<ops::EventRecord>(ref.id);
   op.event = handle;
+  events().update(handle, [](Event& e) { ++e.recording; });
   const uint64_t sequence = ref.session->submit(op);
-  if (!sequence) return not_submitted(*ref.session);
   events().update(handle, [&](Event& e) {
+    --e.recording;
+    if (!sequence) return;
     e.capture = capture;
     // Two threads may record at once: the later record counts.
     if (!capture && sequence > e.sequence) e.stream = ref.id, e.sequence = sequence;
   });
-  return kSuccess;
+  return sequence ? kSuccess : not_submitted(*ref.session);
 }
 int32_t cudaEventRecord(uint64_t handle, uint64_t stream) {
   return cudaEventRecordWithFlags(handle, stream, 0);

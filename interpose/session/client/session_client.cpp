@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "jitc/completion.h"
+#include "jitc/generated_op_traits.h"
 #include "jitc/packed_reader.h"
 #include "session/message.h"
 #include "session/phase.h"
@@ -16,7 +17,11 @@ namespace {
 // Bytes of ops that the worker has not journaled; beyond this, callers wait.
 constexpr size_t kSendQueueLimit = size_t{64} << 20;
 
-bool is(uint16_t op, ops::OpId id) { return op == static_cast<uint16_t>(id); }
+/// Whether its stream has something to do for the op: a stream that has run all such ops is done.
+bool is_queued(const ops::OpHeader& op) {
+  const ops::OpInfo* const info = ops::find(op.op);
+  return info == nullptr || ops::traits(*info).queued;
+}
 
 }  // namespace
 
@@ -79,7 +84,7 @@ uint64_t SessionClient::enqueue(ops::OpHeader* op, size_t size, std::span<const 
   const uint64_t sequence =
       large ? send_queue_.append(std::move(large)) : send_queue_.append(op, size, payload);
   kept_.store(send_queue_.bytes(), std::memory_order_relaxed);
-  progress_.submit(op->stream, sequence);
+  if (is_queued(*op)) progress_.submit(op->stream, sequence);
   if (pending != nullptr) pending_.emplace(sequence, *pending);
   // Asked under the lock: the transport announces that it sleeps, then looks here once more.
   std::shared_ptr<WorkerConnection> sleeper;
@@ -148,11 +153,9 @@ void SessionClient::on_completions(WorkerConnection& connection, std::span<const
       case CompletionKind::ack:
         on_acknowledged(connection, header.sequence);
         break;
-      case CompletionKind::progress: {
-        const Lock lock(mutex_);
-        progress_.advance(header.stream, header.sequence);
+      case CompletionKind::progress:
+        note_executed(header.stream, header.sequence);
         break;
-      }
       case CompletionKind::fault:
         fail(header.status != 0 ? header.status : kUnknown, text);
         break;
@@ -172,12 +175,28 @@ void SessionClient::on_result(uint64_t sequence, uint32_t status, std::span<cons
     pending = found->second;
     pending_.erase(found);
     newest_result_ = std::max(newest_result_, sequence);
-    // The op implies this progress; the PROGRESS record comes later.
-    if (status == kSuccess && is(pending.op, ops::OpId::stream_synchronize))
-      progress_.advance(pending.stream, sequence);
-    if (status == kSuccess && is(pending.op, ops::OpId::device_synchronize)) progress_.advance_all(sequence);
   }
-  deliver(pending, status, payload);
+  // Who looks at the stream finds the bytes there; who has waited for the op finds that the stream has run
+  // it.
+  if (pending.receiver != nullptr) deliver(pending, status, payload);
+  if (status == kSuccess) show(pending, sequence);
+  if (pending.waiter != nullptr) deliver(pending, status, payload);
+}
+
+/// The result of the op implies progress, whose PROGRESS record comes later.
+void SessionClient::show(const Pending& pending, uint64_t sequence) {
+  const ops::OpInfo* const info = ops::find(pending.op);
+  const ops::Shows shown = info ? ops::traits(*info).shows : ops::Shows::nothing;
+  if (shown == ops::Shows::nothing) return;
+  note_executed(shown == ops::Shows::device ? kEveryStream : pending.stream, sequence);
+}
+
+void SessionClient::note_executed(uint64_t stream, uint64_t sequence) {
+  const Lock lock(mutex_);
+  if (stream == kEveryStream)
+    progress_.advance_all(sequence);
+  else
+    progress_.advance(stream, sequence);
 }
 
 void SessionClient::deliver(const Pending& pending, uint32_t status, std::span<const std::byte> payload) {

@@ -36,6 +36,7 @@ class SessionClient final : public Session, private ConnectionListener {
   bool executed(uint64_t stream, uint64_t sequence) const override {
     return progress_.executed(stream, sequence);
   }
+  void note_executed(uint64_t stream, uint64_t sequence) override;
   void poll() override;
   uint64_t last_submitted(uint64_t stream) const override { return progress_.submitted(stream); }
   uint32_t status() const override;
@@ -74,6 +75,7 @@ class SessionClient final : public Session, private ConnectionListener {
   size_t on_ready(WorkerConnection& connection, std::span<const std::byte>* records, size_t capacity,
                   uint64_t* received) override;
   void on_result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload);
+  void show(const Pending& pending, uint64_t sequence);
   void on_acknowledged(WorkerConnection& connection, uint64_t sequence);
   static void deliver(const Pending& pending, uint32_t status, std::span<const std::byte> payload);
 

@@ -25,6 +25,9 @@ struct CompletionHeader {
 };
 static_assert(sizeof(CompletionHeader) == 32);
 
+/// In place of a stream, of progress: all of them, also those that were destroyed.
+inline constexpr uint64_t kEveryStream = UINT64_MAX;
+
 /// Other statuses are cudaError_t values. With this one an ATen operator has raised; the payload is its
 /// message.
 inline constexpr uint32_t kStatusOperator = 0x10001;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,10 +14,11 @@ from toolkit.fakes import fake_library
 from jitc.proxy.common.executor import Executor
 
 
-@pytest.fixture(params=["software", "cuda"])
+@pytest.fixture(params=["software", "cuda", "shuffled"])
 def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What make_executor makes, here and in child processes; cuda is on the fake driver."""
+    """What make_executor makes, here and in child processes; cuda is on the fake driver, shuffled: --shuffle."""
     name: str = request.param
+    monkeypatch.setenv("JITC_TEST_SHUFFLE", os.environ.get("JITC_TEST_SHUFFLE", "1") if name == "shuffled" else "0")
     if name == "cuda":
         monkeypatch.setenv("JITC_TEST_DRIVER", str(fake_library("cuda")))
         monkeypatch.setenv("JITC_TEST_NVRTC", str(fake_library("nvrtc")))

@@ -29,6 +29,8 @@ RANGE = 1 << (38 if BASE >= 1 << 44 else 32)
 PINNED = 0x3000_0000_0000 if BASE >= 1 << 44 else BASE + 10 * RANGE
 #: Kinds of completions (completion.h).
 RESULT, ACK, PROGRESS, FAULT, NOTICE = range(1, 6)
+#: In place of a stream, of progress.
+EVERY = (1 << 64) - 1
 HEADER = struct.Struct("<IHHQQ")
 COMPLETION = struct.Struct("<IHHIIQQ")
 
@@ -172,11 +174,14 @@ class Control:
 def make_executor(
     control: Control | None = None, poison: bool = True, memory_limit: int = 512 * MIB, ordinal: int = 0, gpu: int = 0
 ) -> binding.Executor:
-    """JITC_TEST_DRIVER names a driver: then on the cuda device. JITC_TEST_NVRTC, JITC_TEST_NCCL: libraries for it."""
+    """JITC_TEST_DRIVER names a driver: then on the cuda device. JITC_TEST_NVRTC, JITC_TEST_NCCL: libraries for it.
+
+    JITC_TEST_SHUFFLE: the seed of what comes late.
+    """
     driver = os.environ.get("JITC_TEST_DRIVER", "")
     options: Any = {
         "device": "cuda" if driver else "software", "memory_limit": memory_limit, "threads": 1,
-        "poison": poison, "ordinal": ordinal, "gpu": gpu,
+        "poison": poison, "ordinal": ordinal, "gpu": gpu, "shuffle": int(os.environ.get("JITC_TEST_SHUFFLE", "0")),
         "libraries": {one: os.environ.get(f"JITC_TEST_{one.upper()}", "") for one in ("driver", "nvrtc", "nccl")},
     }  # fmt: skip
     return binding.Executor(library(), options, control or Control())

@@ -8,7 +8,7 @@ import struct
 
 import pytest
 from executor_job import BLOCK, BLOCKS, Job, digest, undisturbed
-from executor_rig import BASE, MIB, RESULT, Client, Control, Shared, make_executor, stats, wait_for
+from executor_rig import BASE, EVERY, MIB, PROGRESS, RESULT, Client, Control, Shared, make_executor, stats, wait_for
 
 from jitc.proxy.common.executor import Executor
 
@@ -218,3 +218,30 @@ def test_a_damaged_journal_is_noticed(shared: Shared, executors: list[Executor])
     executors.append(executor)
     with pytest.raises(Exception, match="journal is damaged at position 0"):
         executor.open_session(shared.request(rebuild=True))
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_the_program_hears_that_a_stream_which_is_gone_has_run(
+    shared: Shared, executors: list[Executor], again: bool
+) -> None:
+    """Its last op is before the boundary, and the program may not have heard of its end before the fault."""
+    executors.append(make_executor())
+    client = start(executors[0], shared)
+    client.op("stream_create", 77, 1, 0)
+    last = client.op("fill", BASE, 4096, 7, 1, stream=77)
+    client.op("stream_destroy", 77)
+    minibatch(client, Job(1))
+    wait_for(lambda: stats(executors[0])["boundary"] == 1)
+    if again:
+        executors[0].close()
+        client.seen.clear()
+        rebuild(shared, executors, client, 1)
+    else:
+        client.seen.clear()
+        executors[0].command("Fence", {"session": 1, "epoch": 1})
+        executors[0].command("Rollback", {"session": 1, "epoch": 1, "boundary": 1})
+        executors[0].command("Resume", {"session": 1, "epoch": 1, "slots": [0]})
+    client.wait(
+        lambda: any((one.kind, one.stream) == (PROGRESS, EVERY) and one.sequence >= last for one in client.seen)
+    )
+    client.drain()

@@ -10,7 +10,9 @@ from executor_rig import BASE, FAULT, MIB, NOTICE, Client, Shared, make_executor
 
 from jitc.proxy.common.executor import Executor
 
-pytestmark = pytest.mark.usefixtures("device")
+pytestmark = [  # not with what comes late: these tests move hundreds of MiB
+    pytest.mark.usefixtures("device"), pytest.mark.parametrize("device", ["software", "cuda"], indirect=True)
+]  # fmt: skip
 READS = 200
 #: What may be on the way, of one MiB each: jitc/limits.h, and what the device was given before it was too much.
 MOST = 128 + 32

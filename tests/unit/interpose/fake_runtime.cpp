@@ -29,6 +29,7 @@ constexpr uint64_t kPinnedBase = 0x380000000000, kPinnedBytes = 8u << 20;
 
 struct Controls {
   bool hold = false;                         // nothing is executed before the next wait
+  bool late = false;                         // progress is not told by itself
   uint32_t over = 0;                         // the session's error
   std::map<uint16_t, uint32_t> next_status;  // op id -> status of its next result
   std::mutex recording;                      // recorded
@@ -57,7 +58,8 @@ class FakeSession final : public runtime::Session {
     const uint64_t base = kPinnedBase + (kind ? kPinnedBytes : 0);  // both kinds may be in one process
     if (gpu == 1 && path) pinned_ = {path, std::string(32, 'f'), base, kPinnedBytes};
   }
-  bool executed(uint64_t, uint64_t sequence) const override { return sequence <= executed_; }
+  bool executed(uint64_t, uint64_t sequence) const override { return sequence <= told_; }
+  void note_executed(uint64_t, uint64_t sequence) override { told_ = std::max(told_.load(), sequence); }
   void poll() override {
     if (!controls().hold) run_all();
   }
@@ -108,7 +110,7 @@ class FakeSession final : public runtime::Session {
     Result last;
     for (auto& later : std::exchange(later_, {})) {
       last = run(later.record);
-      executed_ = reinterpret_cast<const ops::OpHeader*>(later.record.data())->sequence;
+      if (!controls().late) told_ = reinterpret_cast<const ops::OpHeader*>(later.record.data())->sequence;
       if (later.receiver) later.receiver(later.context, last.status, last.payload);
     }
     return last;
@@ -234,7 +236,7 @@ class FakeSession final : public runtime::Session {
   runtime::PinnedRegion pinned_;
   mutable std::recursive_mutex mutex_;
   uint64_t sequence_ = 0;
-  std::atomic<uint64_t> executed_{0};
+  std::atomic<uint64_t> told_{0};  // newest op that is known to have run
   std::map<uint64_t, uint64_t> last_;
   std::vector<Later> later_;
   FakeKernels::Memory memory_;
@@ -330,6 +332,7 @@ FAKE_API size_t jitc_fake_take(void* out, size_t capacity) {
   return size;
 }
 FAKE_API void jitc_fake_hold(int on) { controls().hold = on; }
+FAKE_API void jitc_fake_late(int on) { controls().late = on; }
 FAKE_API void jitc_fake_over(uint32_t status) { controls().over = status; }
 FAKE_API void jitc_fake_forked(int on) { controls().forked = on; }
 FAKE_API void jitc_fake_next_status(uint32_t op, uint32_t status) {

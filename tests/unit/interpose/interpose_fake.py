@@ -105,6 +105,7 @@ class Cuda:
     def reset(self) -> None:
         """As a test finds it: nothing is allocated, held, broken or recorded."""
         self.library.jitc_fake_hold(0)
+        self.library.jitc_fake_late(0)
         self.library.jitc_fake_over(0)
         self.library.jitc_fake_forked(0)
         self.library.jitc_fake_dnn_forget()

@@ -76,6 +76,22 @@ def test_a_query_follows_what_was_executed(cuda: Cuda) -> None:
     cuda.ok("cudaStreamQuery", c_uint64(stream))
 
 
+def test_an_event_that_was_waited_for_is_done_though_its_progress_is_late(cuda: Cuda) -> None:
+    """And so is what its stream did before it; nothing is said of other records."""
+    stream, event = cuda.make("cudaStreamCreateWithFlags", c_int(NON_BLOCKING)), cuda.make("cudaEventCreate")
+    earlier, elapsed = cuda.make("cudaEventCreate"), c_float()
+    cuda.jitc_fake_late(1)
+    for one in (earlier, event):
+        cuda.ok("cudaEventRecord", c_uint64(one), c_uint64(stream))
+    assert cuda.cudaEventQuery(c_uint64(event)) == NOT_READY
+    cuda.ok("cudaEventSynchronize", c_uint64(event))
+    cuda.ok("cudaEventQuery", c_uint64(event))
+    cuda.ok("cudaEventQuery", c_uint64(earlier))
+    cuda.ok("cudaEventElapsedTime", byref(elapsed), c_uint64(earlier), c_uint64(event))
+    cuda.ok("cudaEventRecord", c_uint64(event), c_uint64(stream))
+    assert cuda.cudaEventQuery(c_uint64(event)) == NOT_READY
+
+
 def test_synchronize_asks_only_when_it_must(cuda: Cuda) -> None:
     stream, event = cuda.make("cudaStreamCreateWithFlags", c_int(NON_BLOCKING)), cuda.make("cudaEventCreate")
     cuda.ok("cudaEventRecord", c_uint64(event), c_uint64(stream))

@@ -6,6 +6,7 @@ Each case is a process of its own; cases of collectives make further ones. ``JIT
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from toolkit.native_program import TIMEOUT, NativeProgram, listed_cases, run_cas
 
 PROGRAM = NativeProgram("software-test", "jitc_software_test", Path(__file__).resolve().parent / "native")
 pytestmark = TIMEOUT
+SEED = os.environ.get("JITC_TEST_SHUFFLE", "1")
 
 
 @pytest.fixture(scope="session")
@@ -26,5 +28,7 @@ def test_program_has_the_cases_that_are_listed_here(program: Path) -> None:
 
 
 @pytest.mark.parametrize("case", PROGRAM.cases())
-def test_case(program: Path, case: str) -> None:
-    run_case(program, case)
+@pytest.mark.parametrize("shuffle", ["0", SEED])
+def test_case(program: Path, shuffle: str, case: str) -> None:
+    """shuffle: the seed of delays, which change nothing that the device promises; 0: none."""
+    run_case(program, case, os.environ | {"JITC_TEST_SHUFFLE": shuffle})

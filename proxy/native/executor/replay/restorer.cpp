@@ -119,9 +119,7 @@ void Restorer::go_on_from(const BoundaryState& state) {
   at.dispatched = state.sequence;
   parts_.replay.begin();
   shared_.progress.restore(state.sequence, state.resources.streams);
-  for (const auto& stream : state.resources.streams)
-    shared_.completions.progress(stream.handle, state.sequence);
-  shared_.completions.progress(0, state.sequence);
+  shared_.completions.progress(kEveryStream, state.sequence);
   parts_.checkpoints.stand_at(state.number);
   at.committed = std::min(at.committed.load(), state.number);
 }

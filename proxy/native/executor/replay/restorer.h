@@ -68,7 +68,7 @@ class Restorer {
   bool skip_ops(uint64_t from, uint64_t to, ResourceTable& table, std::string& why);
   bool skip_result(const ops::OpHeader& op);
   RecoverReply restore_skipped(const ops::Boundary& op, const BoundaryState* base, const StepState* step);
-  void go_on_after(const RecordHeader& boundary_op, const Resources& resources);
+  void go_on_after(const RecordHeader& boundary_op);
 
   Shared& shared_;
   const Restored parts_;

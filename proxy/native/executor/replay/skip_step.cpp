@@ -98,7 +98,7 @@ RecoverReply Restorer::skip_to(const RecordHeader& boundary_op) {
                    " is new or changes: only running the step gives its content");
   reply = restore_skipped(op, base, step && step->step == op.boundary ? &*step : nullptr);
   if (!reply.complete && reply.missing.empty()) return reply;
-  go_on_after(boundary_op, resources);
+  go_on_after(boundary_op);
   return reply;
 }
 
@@ -127,12 +127,12 @@ RecoverReply Restorer::restore_skipped(const ops::Boundary& op, const BoundarySt
   return reply;
 }
 
-void Restorer::go_on_after(const RecordHeader& boundary_op, const Resources& resources) {
+void Restorer::go_on_after(const RecordHeader& boundary_op) {
   const ops::OpHeader& op = op_of(boundary_op);
   shared_.at.cursor = Journal::after(boundary_op);
   parts_.issuer.note_done(op);
   shared_.progress.raise_floor(op.sequence);
-  for (const auto& stream : resources.streams) shared_.completions.progress(stream.handle, op.sequence);
+  shared_.completions.progress(kEveryStream, op.sequence);
   parts_.boundaries.import_at(boundary_op.position);
 }
 

@@ -35,6 +35,7 @@ void Session::make_device() {
                               .memory_limit = options.memory_limit,
                               .threads = options.threads,
                               .noise = options.noise,
+                              .shuffle = options.shuffle,
                               .libraries = options.libraries,
                               .ordinal = options.ordinal,
                               .hang_seconds = options.hang_seconds,

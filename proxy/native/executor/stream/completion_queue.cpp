@@ -11,7 +11,7 @@ bool CompletionQueue::attach() {
   const std::lock_guard lock(mutex_);
   if (attached_) return false;
   attached_ = true;
-  urgent_.clear();
+  line_.clear();
   unsent_ = 0;
   progress_.clear();
   ack_sent_ = 0;
@@ -21,7 +21,7 @@ bool CompletionQueue::attach() {
 void CompletionQueue::detach() {
   const std::lock_guard lock(mutex_);
   attached_ = false;
-  urgent_.clear();
+  line_.clear();
   unsent_ = 0;
   progress_.clear();
   wake_.notify_all();
@@ -44,13 +44,14 @@ void CompletionQueue::put(Entry entry) {
   const std::lock_guard lock(mutex_);
   if (entry.kind == CompletionKind::result) unsent_ += entry.bytes.size;
   if (!attached_) return;  // reported again at attach
-  urgent_.push_back(std::move(entry));
+  line_up_progress();
+  line_.push_back(std::move(entry));
   wake_.notify_one();
 }
 
 void CompletionQueue::take_in() {
   const std::lock_guard lock(mutex_);
-  for (Entry& entry : urgent_) {
+  for (Entry& entry : line_) {
     ResultBytes& bytes = entry.bytes;
     if (bytes.position == ResultBytes::kHere) continue;
     const auto found = read_(bytes.position, bytes.size);
@@ -91,7 +92,7 @@ int64_t CompletionQueue::poll(std::span<std::byte> out, int timeout_ms) {
     if (!attached_) return kDetached;
     const auto now = Clock::now();
     const auto due = last_sent_ + kLazy;
-    if (!urgent_.empty() || at_once_ || (lazy_pending() && now >= due)) return compose(out);
+    if (!line_.empty() || at_once_ || (lazy_pending() && now >= due)) return compose(out);
     if (now >= end) return 0;
     waiting_without_end_ = !lazy_pending();
     wake_.wait_until(lock, waiting_without_end_ ? end : std::min(end, due));
@@ -109,35 +110,34 @@ int64_t CompletionQueue::compose(std::span<std::byte> out) {
     ack_sent_ = ack_;
     at_once_ = false;
   }
-  while (!urgent_.empty() && write_first(records, room)) urgent_.pop_front();
-  if (records.empty() && !urgent_.empty()) return -1;
-  if (urgent_.empty()) report_progress(records, room);  // it must not overtake results that did not fit
+  line_up_progress();
+  while (!line_.empty() && write_first(records, room)) line_.pop_front();
+  if (records.empty() && !line_.empty()) return -1;
+  if (note_ && !reported_.empty()) note_(reported_);
+  reported_.clear();
   last_sent_ = std::chrono::steady_clock::now();
   const size_t prefix = wire::write_prefix(out.data(), records.size());
   std::memcpy(out.data() + prefix, records.data(), records.size());
   return static_cast<int64_t>(prefix + records.size());
 }
 
-/// False: it does not fit into what is left.
-bool CompletionQueue::write_first(std::vector<std::byte>& records, size_t room) {
-  const auto& [kind, status, sequence, bytes] = urgent_.front();
-  if (records.size() + wire::completion_size(bytes.size) > room) return false;
-  const bool here = bytes.position == ResultBytes::kHere;
-  wire::append_completion(records, kind, status, 0, sequence,
-                          here ? Bytes(bytes.here) : read_(bytes.position, bytes.size));
-  if (kind == CompletionKind::result) unsent_ -= bytes.size;
-  return true;
+/// Its place is before what comes next.
+void CompletionQueue::line_up_progress() {
+  for (const auto& [stream, sequence] : progress_)
+    line_.push_back({CompletionKind::progress, 0, sequence, {}, stream});
+  progress_.clear();
 }
 
-void CompletionQueue::report_progress(std::vector<std::byte>& records, size_t room) {
-  std::vector<StreamProgress> reported;
-  while (!progress_.empty() && records.size() + sizeof(CompletionHeader) <= room) {
-    const auto first = progress_.begin();
-    wire::append_completion(records, CompletionKind::progress, 0, first->first, first->second);
-    reported.push_back({first->first, first->second});
-    progress_.erase(first);
-  }
-  if (note_ && !reported.empty()) note_(reported);
+/// False: it does not fit into what is left.
+bool CompletionQueue::write_first(std::vector<std::byte>& records, size_t room) {
+  const auto& [kind, status, sequence, bytes, stream] = line_.front();
+  if (records.size() + wire::completion_size(bytes.size) > room) return false;
+  const bool here = bytes.position == ResultBytes::kHere;
+  wire::append_completion(records, kind, status, stream, sequence,
+                          here ? Bytes(bytes.here) : read_(bytes.position, bytes.size));
+  if (kind == CompletionKind::result) unsent_ -= bytes.size;
+  if (kind == CompletionKind::progress) reported_.push_back({stream, sequence});
+  return true;
 }
 
 }  // namespace jitc

@@ -1,9 +1,11 @@
 // Completions on their way to the client: results and faults at once, acks and progress coalesced.
 //
-// Called by: Session (puts), the stream's thread (poll). Promises: a result is out before any progress
-// that was made after it; only the newest ack, and the newest progress per stream, is kept; these alone
-// wake the poller at most once per kLazy; progress is noted by its owner before it is reported. Results that
-// are in the journal are read there when it is their turn; here they only wait in line.
+// Called by: Session (puts), the stream's thread (poll). Promises: a result is out before any progress that
+// was made after it, and after all that was made before it, so that a program which has waited for an op
+// finds done what the op came after; otherwise only the newest ack, and the newest progress per stream, is
+// kept; these alone wake the poller at most once per kLazy; progress is noted by its owner before it is
+// reported. Results that are in the journal are read there when it is their turn; here they only wait in
+// line.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -61,12 +63,13 @@ class CompletionQueue {
     uint32_t status;
     uint64_t sequence;
     ResultBytes bytes;
+    uint64_t stream = 0;  // of progress
   };
   bool lazy_pending() const { return ack_ > ack_sent_ || !progress_.empty(); }
   void put(Entry entry);
   bool write_first(std::vector<std::byte>& records, size_t room);
   int64_t compose(std::span<std::byte> out);
-  void report_progress(std::vector<std::byte>& records, size_t room);
+  void line_up_progress();
   void wake_lazily();
 
   const ResultReader read_;
@@ -74,9 +77,10 @@ class CompletionQueue {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   bool attached_ = false, waiting_without_end_ = false, at_once_ = false;
-  std::deque<Entry> urgent_;
-  std::atomic<uint64_t> unsent_{0};  // bytes of the results in it
-  std::map<uint64_t, uint64_t> progress_;
+  std::deque<Entry> line_;                 // what is sent in this order
+  std::atomic<uint64_t> unsent_{0};        // bytes of the results in it
+  std::map<uint64_t, uint64_t> progress_;  // made since the newest result
+  std::vector<StreamProgress> reported_;   // in the message that is being composed
   uint64_t ack_ = 0, ack_sent_ = 0;
   std::chrono::steady_clock::time_point last_sent_{};
 };

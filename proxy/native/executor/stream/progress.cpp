@@ -53,8 +53,9 @@ uint64_t Progress::executed(uint64_t dispatched) const {
 std::vector<StreamProgress> Progress::all() const {
   const std::lock_guard lock(mutex_);
   std::vector<StreamProgress> out;
-  for (const auto& [stream, reached] : streams_) out.push_back({stream, std::max(reached.done, floor_)});
-  if (!streams_.contains(0) && floor_) out.push_back({0, floor_});
+  if (floor_) out.push_back({kEveryStream, floor_});
+  for (const auto& [stream, reached] : streams_)
+    if (reached.done > floor_) out.push_back({stream, reached.done});
   return out;
 }
 
@@ -71,9 +72,14 @@ bool Progress::noted_again(uint64_t sequence) const {
 /// The ops before the report have been given: a stream that has done all it was given has got as far as was
 /// reported.
 bool Progress::reached(const StreamProgress& reported) const {
+  if (reported.sequence <= floor_) return true;
+  const auto got_there = [&](const Reached& one) {
+    return one.done >= std::min(reported.sequence, one.given);
+  };
+  if (reported.stream == kEveryStream)
+    return std::ranges::all_of(streams_, [&](const auto& one) { return got_there(one.second); });
   const auto found = streams_.find(reported.stream);
-  if (reported.sequence <= floor_ || found == streams_.end()) return true;
-  return found->second.done >= std::min(reported.sequence, found->second.given);
+  return found == streams_.end() || got_there(found->second);
 }
 
 bool Progress::reached(std::span<const StreamProgress> reported) const {

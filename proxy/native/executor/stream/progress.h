@@ -32,7 +32,7 @@ class Progress {
 
   /// Newest op before which everything has run; dispatched: the newest given to any stream.
   uint64_t executed(uint64_t dispatched) const;
-  /// Of every stream, for a client that knows nothing.
+  /// Of all streams, for a client that knows nothing.
   std::vector<StreamProgress> all() const;
 
   /// A result that the program has is there again.

@@ -67,6 +67,20 @@ CASE(stream_results_come_before_progress) {
   }
 }
 
+/// Who has waited for an event may ask about it, and about what came before it.
+CASE(stream_progress_of_a_record_comes_before_the_answer_to_who_waits_for_it) {
+  Session s;
+  s.stream(kA);
+  s.event(kEvent);
+  const uint64_t a = s.allocate(4096);
+  for (int i = 0; i < 200; ++i) {
+    s.fill(a, 4096, 1, kA);
+    const uint64_t record = s.record(kEvent, kA);
+    CHECK_EQUAL(s.ask(synchronize_event(kEvent)).status, 0u);
+    CHECK(s.sink.progress_of(kA) >= record);
+  }
+}
+
 CASE(stream_in_place_ops_do_not_overtake_queued_ones) {
   Session s;
   const uint64_t a = s.allocate(4096);

@@ -6,7 +6,13 @@ namespace jitc::test {
 Session::Session(Rendezvous* rendezvous, uint64_t slot, uint64_t limit, const std::string& operators,
                  PinnedRange pinned, double hang_seconds, std::shared_ptr<MemoryBudget> budget)
     : Client(slot) {
-  BackendOptions options{base, kRange, limit, 1, 0, Libraries({{"operators", operators}})};
+  BackendOptions options{};
+  options.address_base = base;
+  options.address_bytes = kRange;
+  options.memory_limit = limit;
+  options.threads = 1;
+  options.libraries = Libraries({{"operators", operators}});
+  options.shuffle = shuffle_of_environment(hang_seconds);
   options.pinned = pinned;
   options.hang_seconds = hang_seconds;
   options.budget = std::move(budget);

@@ -258,9 +258,12 @@ bool CompletionPoller::deliver(Lock& lock) {
 
 void CompletionPoller::hand_out(std::vector<Delivery>& deliveries) {
   for (Delivery& delivery : deliveries) {
-    for (const Completion& completion : delivery.completions) completion.give(sink_);
-    delivery.completions.clear();
+    for (const Completion& one : delivery.completions)
+      if (one.brings_bytes) one.give(sink_);
     if (delivery.sequence) sink_.progress(delivery.timeline->handle_, delivery.sequence);
+    for (const Completion& one : delivery.completions)
+      if (!one.brings_bytes) one.give(sink_);
+    delivery.completions.clear();
   }
 }
 

@@ -2,9 +2,9 @@
 //
 // A mark is a number that a stream writes into its word (pinned host memory) when it gets there. The thread
 // reads the words, gives the results that are due and reports progress; results of a mark come before its
-// progress. It calls the driver only through Watcher::look, so that a driver that blocks does not stop it,
-// and sleeps while nothing is outstanding.
-// Called by: Device, with its mutex held, but for the functions that say otherwise.
+// progress, but for those that only say that the mark was reached: these come after it. It calls the driver
+// only through Watcher::look, so that a driver that blocks does not stop it, and sleeps while nothing is
+// outstanding. Called by: Device, with its mutex held, but for the functions that say otherwise.
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -28,6 +28,7 @@ struct Completion {
   size_t bytes = 0;            // of memory: the result
   Pinned memory;               // kept until then
   std::function<void()> then;  // called by the poller's thread, after the result
+  bool brings_bytes = true;    // which are there when the mark's progress is reported
 
   void give(ExecutionSink& sink) const {
     if (sequence) sink.result(sequence, device::kSuccess, {memory.data(), bytes});

@@ -39,7 +39,7 @@ void EventHandlers::synchronize(const ops::EventSynchronize& op) {
   const Event& event = *events_.at(op.event);
   issuer_.done_in_place(op.header);
   if (!event.timeline) return issuer_.answer(op.header);
-  poller_.after(event.timeline, event.ticket, {op.header.sequence, 0, {}, {}});
+  poller_.after(event.timeline, event.ticket, {op.header.sequence, 0, {}, {}, false});
 }
 
 /// The driver's time is asked for when both records are done. The client asks only then; a replay may be

@@ -12,16 +12,25 @@
 
 namespace jitc::software {
 
-/// One cudaEventRecord. Done once, for good.
+/// One cudaEventRecord. Timed, then done; each once, for good. Between the two its stream's progress is
+/// reported: who waited for it finds it reported, and who has heard of it finds the time.
 class Record {
  public:
   using Clock = std::chrono::steady_clock;
+  Record(uint64_t stream, uint64_t sequence) : stream(stream), sequence(sequence) {}
+  bool timed() const { return timed_.load(); }
+  Clock::time_point time() const { return time_; }
+  /// By one thread, before anybody is told.
+  void take_time() {
+    if (timed()) return;
+    time_ = Clock::now();
+    timed_.store(true);
+  }
   bool done() const { return done_.load(); }
-  Clock::time_point time() const { return time_; }  // when done
   /// Marks it as done; returns the sequences of the event_synchronize ops that waited for it.
   std::vector<uint64_t> finish() {
+    take_time();
     const std::lock_guard lock(mutex_);
-    time_ = Clock::now();
     done_.store(true);
     return std::move(waiting_);
   }
@@ -33,9 +42,11 @@ class Record {
     return true;
   }
 
+  const uint64_t stream, sequence;  // of the op
+
  private:
   std::mutex mutex_;
-  std::atomic<bool> done_{false};
+  std::atomic<bool> timed_{false}, done_{false};
   Clock::time_point time_{};
   std::vector<uint64_t> waiting_;
 };

@@ -30,14 +30,13 @@ void EventHandlers::destroy(const ops::EventDestroy& op) {
 void EventHandlers::record(const ops::EventRecord& op) {
   Event& event = at(op.event);
   Stream& stream = issuer_.stream_of(op.header);
-  const auto record = event.latest = std::make_shared<Record>();
+  const auto record = event.latest = std::make_shared<Record>(stream.handle(), op.header.sequence);
   auto after = streams_.legacy_order(stream);
   if (!after.empty() || !stream.idle())
     return issuer_.push(
         stream,
         {&op.header, [this, done = record.get()] { runner_.finish(*done); }, std::move(after), {}, record});
   runner_.finish(*record);
-  stream.note(op.header.sequence);
 }
 
 void EventHandlers::wait(const ops::EventWait& op) {
@@ -58,7 +57,7 @@ void EventHandlers::elapsed(const ops::EventElapsed& op) {
   const Event& end = at(op.end);
   for (const Event* event : {&start, &end})
     if (!event->latest || (event->flags & Event::kDisableTiming)) refuse_handle("the event has no time");
-  if (!start.latest->done() || !end.latest->done())
+  if (!start.latest->timed() || !end.latest->timed())
     refuse(kNotReady, "not-ready", "the event is recorded but its work is not done yet");
   issuer_.done_in_place(op.header);
   const std::chrono::duration<float, std::milli> elapsed = end.latest->time() - start.latest->time();
@@ -72,7 +71,7 @@ void EventHandlers::restore(const std::vector<Resources::Event>& wanted) {
   for (const Resources::Event& one : wanted) {
     const auto found = old.find(one.handle);
     auto record =
-        found == old.end() || !found->second.latest ? std::make_shared<Record>() : found->second.latest;
+        found == old.end() || !found->second.latest ? std::make_shared<Record>(0, 0) : found->second.latest;
     if (!record->done()) record->finish();
     events_[one.handle] = {one.flags, std::move(record)};
   }

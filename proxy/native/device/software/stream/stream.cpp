@@ -56,9 +56,8 @@ void Stream::finish_batch(uint64_t sequence) {
 
 void Stream::run_task(const Task& task, bool last) {
   const uint64_t sequence = task.op->sequence;
-  const auto is = [&](ops::OpId id) { return task.op->op == static_cast<uint16_t>(id); };
-  const bool event = is(ops::OpId::event_record);
-  running_.store(sequence << 1 | (is(ops::OpId::collective) ? 1 : 0), std::memory_order_relaxed);
+  const bool collective = task.op->op == static_cast<uint16_t>(ops::OpId::collective);
+  running_.store(sequence << 1 | (collective ? 1 : 0), std::memory_order_relaxed);
   if (runner_.running())
     runner_.run(task);
   else
@@ -66,7 +65,7 @@ void Stream::run_task(const Task& task, bool last) {
   running_.store(0, std::memory_order_relaxed);
   if (last)
     finish_batch(sequence);
-  else if ((event || at_ % kReportEvery == kReportEvery - 1) && runner_.running())
+  else if (at_ % kReportEvery == kReportEvery - 1 && runner_.running())
     runner_.report(handle_, sequence);
   finished_->fetch_add(1);
   runner_.over();

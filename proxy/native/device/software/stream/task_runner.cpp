@@ -27,6 +27,8 @@ void TaskRunner::drop(const Task& task) {
 }
 
 void TaskRunner::finish(Record& record) {
+  record.take_time();
+  sink_.progress(record.stream, record.sequence);
   for (const uint64_t sequence : record.finish()) sink_.result(sequence, kSuccess, {});
 }
 

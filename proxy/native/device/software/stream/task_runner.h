@@ -22,7 +22,7 @@ class TaskRunner final : public Runner {
   void push(Stream& stream, Task task);
   /// No task is left.
   bool idle() const { return pending_.load() == 0; }
-  /// The record is done: those that wait for it are answered.
+  /// The record is done: its stream's progress says so, then those that wait for it are answered.
   void finish(Record& record);
 
   // Runner

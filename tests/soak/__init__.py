@@ -1,0 +1,1 @@
+"""`make soak`: programs under hostile options, again and again."""

@@ -1,0 +1,91 @@
+"""What the soak has found so far: a line per run for people, a JSON file for programs.
+
+Called by: command.py. Promise: the file is whole after every run, whatever happens to the next one.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import subprocess
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from toolkit.job import ROOT
+
+PASSED, FAILED = "passed", "failed"
+#: Characters of a failure's text that the line shows.
+SHOWN = 300
+
+
+@dataclass
+class Run:
+    program: str
+    options: str  # name of the set; empty: the run without options that others are compared with
+    seed: int | None
+    outcome: str = PASSED
+    seconds: float = 0.0
+    reference_seconds: float = 0.0  # of the run without options; 0: there is none
+    why: str = ""
+    evidence: str = ""
+    replay: str = ""
+
+    def line(self) -> str:
+        what = f"{self.program} {self.options} {self.seed}" if self.options else f"{self.program} (without options)"
+        slower = f", {self.seconds / self.reference_seconds:.1f} times as long" if self.reference_seconds else ""
+        said = f"{self.outcome:<7}{what:<42}{self.seconds:6.1f} s{slower}"
+        if self.outcome == PASSED:
+            return said
+        return f"{said}\n       {self.why[:SHOWN]}\n       evidence: {self.evidence}\n       again: {self.replay}"
+
+
+@dataclass
+class Results:
+    path: Path
+    minutes: float
+    begun: float = field(default_factory=time.time)
+    runs: list[Run] = field(default_factory=list)
+
+    def add(self, run: Run) -> None:
+        self.runs.append(run)
+        passed = time.time() - self.begun
+        print(f"[{int(passed) // 60:3}:{int(passed) % 60:02}] {run.line()}", flush=True)
+        self.write()
+
+    def failed(self) -> list[Run]:
+        return [one for one in self.runs if one.outcome != PASSED]
+
+    def write(self) -> None:
+        document = {
+            "time": self.begun, "commit": commit(), "minutes": self.minutes, "seconds": time.time() - self.begun,
+            "passed": len(self.runs) - len(self.failed()), "failed": len(self.failed()),
+            "slower": self.slower(), "runs": [asdict(one) for one in self.runs],
+        }  # fmt: skip
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = self.path.with_suffix(".new")
+        fresh.write_text(json.dumps(document, indent=1) + "\n")
+        os.replace(fresh, self.path)
+
+    def slower(self) -> dict[str, float]:
+        """Times as long as without options, on average, by program; of runs that were compared with one."""
+        factors: dict[str, list[float]] = {}
+        for one in self.runs:
+            if one.reference_seconds and one.outcome == PASSED:
+                factors.setdefault(one.program, []).append(one.seconds / one.reference_seconds)
+        return {name: round(sum(all_) / len(all_), 2) for name, all_ in factors.items()}
+
+    def summary(self) -> str:
+        runs = [one for one in self.runs if one.options]
+        programs = {one.program for one in runs}
+        lines = [f"{len(runs)} runs of {len(programs)} programs, {len(self.failed())} failed; {self.path}"]
+        return "\n".join([*lines, *(one.line() for one in self.failed())])
+
+
+@functools.cache
+def commit() -> str:
+    said = subprocess.run(
+        ["git", "describe", "--always", "--dirty", "--exclude=*"], cwd=ROOT, check=False, capture_output=True, text=True
+    )
+    return said.stdout.strip() or "none"
