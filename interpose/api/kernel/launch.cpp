@@ -1,6 +1,7 @@
 #include "launch.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "api/generated/generated_api.h"
@@ -32,8 +33,15 @@ bool contains(std::span<const uint32_t> all, uint32_t one) {
   return std::find(all.begin(), all.end(), one) != all.end();
 }
 
-Status refuse_launch(uint64_t kernel) {
+std::atomic<jitc_kernel_server> kernel_server{nullptr};
+
+/// The launch on a device that runs no kernels.
+Status serve_or_refuse(uint64_t kernel, void** arguments, uint64_t stream) {
   const char* name = registered_name(reinterpret_cast<const void*>(kernel));
+  if (const auto serve = kernel_server.load(); serve && name) {
+    const Status status = serve(name, current_device(), reinterpret_cast<void*>(stream), arguments);
+    if (status != kNotSupported) return status;
+  }
   runtime::message_once(std::string("the software device cannot run the GPU kernel ") +
                         (name ? name : "(not registered)") +
                         ": PyTorch operators are redirected when jitc's client_shim is installed (pip "
@@ -118,6 +126,8 @@ thread_local std::vector<CallConfiguration> configurations;
 
 }  // namespace
 
+void set_kernel_server(jitc_kernel_server serve) { kernel_server = serve; }
+
 ops::LaunchAttribute cooperative_attribute() {
   ops::LaunchAttribute out;
   out.id = kCooperative;
@@ -159,19 +169,19 @@ Status launch(uint64_t kernel, const Shape& shape, const Arguments& arguments, u
 
 int32_t __cudaLaunchKernel(uint64_t kernel, Dim3 grid, Dim3 block, void** arguments, size_t shared,
                            uint64_t stream) {
-  if (!runs_kernels()) return refuse_launch(kernel);
+  if (!runs_kernels()) return serve_or_refuse(kernel, arguments, stream);
   return launch(kernel, {grid, block, shared}, {arguments, {}}, stream, {}, kRuntimeErrors);
 }
 int32_t cudaLaunchCooperativeKernel(uint64_t kernel, Dim3 grid, Dim3 block, void** arguments, size_t shared,
                                     uint64_t stream) {
-  if (!runs_kernels()) return refuse_launch(kernel);
+  if (!runs_kernels()) return serve_or_refuse(kernel, arguments, stream);
   const auto cooperative = cooperative_attribute();
   return launch(kernel, {grid, block, shared}, {arguments, {}}, stream, {&cooperative, 1}, kRuntimeErrors);
 }
 int32_t cudaLaunchKernelExC(const void* config, uint64_t kernel, void** arguments) {
-  if (!runs_kernels()) return refuse_launch(kernel);
   if (!config) return kInvalidValue;
   const auto& c = *static_cast<const RuntimeLaunchConfig*>(config);
+  if (!runs_kernels()) return serve_or_refuse(kernel, arguments, c.stream);
   AttributeList attributes;
   if (const Status status = attributes.read(c.attributes, c.count)) return status;
   return launch(kernel, {c.grid, c.block, c.shared}, {arguments, {}}, c.stream, attributes, kRuntimeErrors);
