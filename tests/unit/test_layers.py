@@ -17,6 +17,7 @@ FORBIDDEN = {
     "examples": ("jitc",),
     "tests/toolkit": ("jitc.proxy", "jitc.client_shim", "jitc.interpose", "torch"),
     "tests/end_to_end": ("jitc.proxy", "jitc.client_shim", "jitc.interpose"),
+    "tests/pytorch": ("jitc.proxy", "jitc.client_shim", "jitc.interpose", "toolkit"),
     "tests/gpu": ("toolkit", "pytest"),  # runs where neither is
     "tests/gpu/steps": ("torch", "jitc"),
     "tests/gpu/preflight": ("torch", "jitc", "grpc"),
