@@ -4,60 +4,13 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "device/devices.h"
+#include "json_request.h"
 
 namespace jitc {
 namespace {
-using Json = nlohmann::json;
-
-Json parse(const std::string& text) {
-  Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) throw Error("the request is no JSON object");
-  return json;
-}
-
-template <class T>
-T get(const Json& json, const char* key, T absent = T{}) {
-  const auto found = json.find(key);
-  if (found == json.end()) return absent;
-  bool fits;
-  if constexpr (std::is_same_v<T, bool>)
-    fits = found->is_boolean();
-  else if constexpr (std::is_floating_point_v<T>)
-    fits = found->is_number();
-  else if constexpr (std::is_integral_v<T>)
-    fits = found->is_number_unsigned() || (std::is_signed_v<T> && found->is_number_integer());
-  else
-    fits = found->is_string();
-  if (!fits) throw Error(std::string("the request's \"") + key + "\" has a wrong type");
-  return found->template get<T>();
-}
-
-template <class Item>
-auto get_all(const Json& json, const char* key, Item item) {
-  std::vector<decltype(item(json))> list;
-  const auto found = json.find(key);
-  if (found == json.end()) return list;
-  if (!found->is_array()) throw Error(std::string("the request's \"") + key + "\" is no list");
-  for (const Json& one : *found) list.push_back(item(one));
-  return list;
-}
-
-uint64_t number(const Json& json) {
-  if (!json.is_number_unsigned()) throw Error("a list of the request holds something that is no number");
-  return json.get<uint64_t>();
-}
-
-Hash hash_of(const Json& json, const char* key) {
-  Hash hash{};
-  const auto text = get<std::string>(json, key);
-  if (!text.empty() && !from_hex(text, hash)) throw Error(std::string("\"") + key + "\" is no hash in hex");
-  return hash;
-}
-
 std::string hash_text(const Hash& hash) { return hash == kNoHash ? "" : to_hex(hash); }
 
 Json rows_document(const std::vector<LiveRow>& rows) {

@@ -2,9 +2,10 @@
 // is closed, or the executor destroyed: neither may be over before, or make that thread the one that ends its
 // own session.
 //
-// The moment is forced. When the fault fires, the page of the session's board in which it rings the bell is
-// closed to writing: so its thread stops in the handler of SIGSEGV, in the middle of what is tested, until
-// the main thread has come back or sleeps. Prints what is wrong. Run by tests/unit/executor/control/test_teardown.py.
+// The moment is forced. When the fault fires, the page of the session's board in which it rings the doorbell
+// is closed to writing: so its thread stops in the handler of SIGSEGV, in the middle of what is tested, until
+// the main thread has come back or sleeps. Prints what is wrong. Run by
+// tests/unit/executor/control/test_teardown.py.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -28,10 +29,10 @@
 namespace jitc {
 namespace {
 constexpr auto kLook = std::chrono::milliseconds(1);
-constexpr uint64_t kBytes = 16u << 20, kLimitSeconds = 30, kBellPage = Board::kSlots * sizeof(BoardSlot);
-static_assert(kBellPage % 4096 == 0);
+constexpr uint64_t kBytes = 16u << 20, kLimitSeconds = 30, kDoorbellPage = Board::kSlots * sizeof(BoardSlot);
+static_assert(kDoorbellPage % 4096 == 0);
 
-std::byte* bell_page = nullptr;
+std::byte* doorbell_page = nullptr;
 pid_t main_thread = 0;
 std::atomic<bool> fired{false}, stopped{false}, released{false};
 
@@ -52,24 +53,24 @@ void until(const std::function<bool()>& condition, const char* what) {
   }
 }
 
-void set_bell(bool writable) {
-  require(mprotect(bell_page, 4096, writable ? PROT_READ | PROT_WRITE : PROT_READ) == 0, "mprotect");
+void set_doorbell(bool writable) {
+  require(mprotect(doorbell_page, 4096, writable ? PROT_READ | PROT_WRITE : PROT_READ) == 0, "mprotect");
 }
 
 /// Of the executor's thread: waits. Of the main one, which rings as well: lets it through.
-void on_bell(int, siginfo_t* info, void*) {
-  if (info->si_addr < bell_page || info->si_addr >= bell_page + 4096) _exit(3);
+void on_ring(int, siginfo_t* info, void*) {
+  if (info->si_addr < doorbell_page || info->si_addr >= doorbell_page + 4096) _exit(3);
   if (this_thread() != main_thread) {
     stopped = true;
     const timespec look{0, 1'000'000};
     while (!released) nanosleep(&look, nullptr);
   }
-  set_bell(true);
+  set_doorbell(true);
 }
 
 /// Called by the thread whose op the fault fires at, right before it breaks the sessions.
 void on_fired(uint64_t, const char*) {
-  set_bell(false);
+  set_doorbell(false);
   fired = true;
 }
 void on_fault(uint64_t, uint64_t, uint32_t, const char*, const char*) {}
@@ -128,7 +129,7 @@ bool sleeps(pid_t thread) {
 void run(bool destroys) {
   main_thread = this_thread();
   struct sigaction action{};
-  action.sa_sigaction = on_bell;
+  action.sa_sigaction = on_ring;
   action.sa_flags = SA_SIGINFO;
   require(sigaction(SIGSEGV, &action, nullptr) == 0, "sigaction");
 
@@ -137,9 +138,9 @@ void run(bool destroys) {
       jitc_executor_create(R"({"device": "software", "memory_limit": 1048576, "threads": 1})", &control);
   require(executor, jitc_executor_message());
   check(jitc_session_open(executor, session_request().c_str()), "open");
-  bell_page = mapping_of("teardown-board");
-  require(bell_page, "the board is not mapped");
-  bell_page += kBellPage;
+  doorbell_page = mapping_of("teardown-board");
+  require(doorbell_page, "the board is not mapped");
+  doorbell_page += kDoorbellPage;
   check(static_cast<int>(jitc_session_attach(executor, 1, 0)), "attach");
   command(executor, "Arm", R"({"session": 1, "fault": {"kind": "sticky-error", "sequence": 1}})");
   submit(executor);
