@@ -2,7 +2,7 @@
 //
 // Compiled and run by call_cost.py with the interposer linked in and JITC_SOCKET set.
 // Arguments: rounds, path of libjitc_transport.so, socket of an echo server. Prints one line per
-// kind: name, then nanoseconds of each call. Kinds alternate, so that a slow moment hits all.
+// kind, with commas: name, then nanoseconds of each call. Kinds alternate, so that a slow moment hits all.
 #include <dlfcn.h>
 
 #include <chrono>
@@ -21,6 +21,10 @@ int cudaMemcpy(void* to, const void* from, size_t bytes, int kind);
 int cudaStreamSynchronize(void* stream);
 int cudaEventCreateWithFlags(void** event, unsigned flags);
 int cudaEventRecord(void* event, void* stream);
+int cudaEventQuery(void* event);
+int cudaStreamQuery(void* stream);
+int cudaStreamWaitEvent(void* stream, void* event, unsigned flags);
+int cudaStreamCreateWithFlags(void** stream, unsigned flags);
 }
 
 namespace {
@@ -47,7 +51,7 @@ struct Samples {
   std::vector<long long> values;
   void print() const {
     std::printf("%s", name);
-    for (const long long value : values) std::printf(" %lld", value);
+    for (const long long value : values) std::printf(",%lld", value);
     std::printf("\n");
   }
 };
@@ -94,10 +98,12 @@ int main(int argc, char** argv) {
   require(argc == 4, "arguments: rounds, transport library, echo socket;");
   const int rounds = std::atoi(argv[1]);
   Echo echo(transport(argv[2]), argv[3]);
-  void *memory = nullptr, *event = nullptr;
+  void *memory = nullptr, *event = nullptr, *stream = nullptr;
   require(cudaMalloc(&memory, 1 << 20) == 0, "cudaMalloc");
   require(cudaEventCreateWithFlags(&event, 2) == 0, "cudaEventCreate");
-  Samples fill{"memset", {}}, copy{"copy", {}}, record{"record", {}};
+  require(cudaStreamCreateWithFlags(&stream, 1) == 0, "cudaStreamCreate");
+  Samples fill{"memset", {}}, copy{"copy", {}}, record{"record", {}}, order{"wait event", {}};
+  Samples query{"query", {}}, idle{"query stream", {}};
   Samples read{"read", {}}, wait{"synchronize", {}}, bare{"echo", {}};
   char *base = static_cast<char*>(memory), back[8] = {};
   int failed = 0;
@@ -107,8 +113,13 @@ int main(int argc, char** argv) {
       copy.values.push_back(
           nanoseconds([&] { failed |= cudaMemcpyAsync(base + 4096, base, 64, kDeviceToDevice, nullptr); }));
       record.values.push_back(nanoseconds([&] { failed |= cudaEventRecord(event, nullptr); }));
+      order.values.push_back(nanoseconds([&] { failed |= cudaStreamWaitEvent(stream, event, 0); }));
     }
     failed |= cudaStreamSynchronize(nullptr);
+    for (int call = 0; call < kBurst; ++call) {
+      query.values.push_back(nanoseconds([&] { failed |= cudaEventQuery(event); }));
+      idle.values.push_back(nanoseconds([&] { failed |= cudaStreamQuery(nullptr); }));
+    }
     read.values.push_back(nanoseconds([&] { failed |= cudaMemcpy(back, base + 4096, 8, kDeviceToHost); }));
     require(back[7] == kBurst - 1, "reading back what was written");
     failed |= cudaMemsetAsync(base, round, 64, nullptr);  // else there is nothing to wait for
@@ -116,6 +127,6 @@ int main(int argc, char** argv) {
     bare.values.push_back(nanoseconds([&] { echo.round_trip(); }));
   }
   require(failed == 0, "a CUDA call");
-  for (const Samples* one : {&fill, &copy, &record, &read, &wait, &bare}) one->print();
+  for (const Samples* one : {&fill, &copy, &record, &order, &query, &idle, &read, &wait, &bare}) one->print();
   return 0;
 }

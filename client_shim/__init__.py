@@ -1,12 +1,15 @@
 """The Python side of a training process: step boundaries, and PyTorch on the software device.
 
 Called by: PyTorch, which calls autoload() at the end of `import torch` (entry point group ``torch.backends``). Promise:
-without the interposer in the process it does nothing; with it, it does nothing before the program first uses CUDA.
+without the interposer in the process it does nothing; with it, it does nothing before the program first uses CUDA. Only
+in torchrun it looks at once whether the native part belongs to this PyTorch.
 """
 
 from __future__ import annotations
 
 import ctypes
+import sys
+from pathlib import Path
 from typing import Any
 
 __all__ = ["autoload"]
@@ -21,7 +24,17 @@ def autoload() -> None:
         import torch
 
         torch.cuda._lazy_call(_prepare)  # type: ignore[no-untyped-call]
+        if _is_launcher():
+            from jitc.client_shim import torch_device
+
+            torch_device.load()  # a wrong build ends it here, before it has started ranks that would each end so
         _count_devices_as_served(torch.cuda, interposer)
+
+
+def _is_launcher() -> bool:
+    """Whether this process is torchrun, which imports PyTorch as its ranks do, but uses no CUDA."""
+    said = sys.orig_argv[:3]
+    return any(Path(one).name == "torchrun" for one in said) or "torch.distributed.run" in said
 
 
 def _count_devices_as_served(cuda: Any, interposer: Any) -> None:

@@ -7,12 +7,15 @@ boundary; on the software device the operators of CUDA tensors run in the worker
 from __future__ import annotations
 
 import ctypes
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+from jitc.client_shim import kernel_compilers, wrong_build
 
 _installed = False
 LIBRARY = Path(__file__).parent / "lib" / "libjitc_torch.so"
@@ -27,9 +30,11 @@ def install(redirect: bool, matrix_products: bool = False, cudnn: bool = False) 
     global _installed
     if _installed:
         return
-    native = _load()
+    native = load()
     if native.jitc_torch_install(redirect + (redirect and matrix_products), int(cudnn)):
         raise RuntimeError(f"jitc: PyTorch cannot be prepared: {native.jitc_torch_message().decode()}")
+    if redirect:
+        kernel_compilers.refuse_kernels()
     if hasattr(torch.cuda._tls, "is_initializing"):
         _track(native)  # PyTorch calls us with the lock that _lazy_call takes
     else:
@@ -46,18 +51,26 @@ def _track(native: ctypes.CDLL) -> None:
         print(f"jitc: PyTorch's allocator does not say what is live ({reason}); everything is kept", file=sys.stderr)
 
 
-def _load() -> ctypes.CDLL:
+def load() -> ctypes.CDLL:
+    """The native part; ends the program if it belongs to another PyTorch."""
+    mine = f"this PyTorch ({torch.__version__})"
     if not LIBRARY.is_file():
-        raise RuntimeError(f"jitc: {LIBRARY} is missing; run 'make build' with this PyTorch ({torch.__version__})")
+        wrong_build.stop(f"{LIBRARY} is missing: run 'make build' with {mine}")
     try:
         native = ctypes.CDLL(str(LIBRARY))
-    except OSError as error:
-        raise RuntimeError(
-            f"jitc: {LIBRARY} does not load ({error}); it belongs to the PyTorch that it was built for: "
-            f"run 'make build' with this one ({torch.__version__})"
-        ) from error
+        native.jitc_torch_built_for.restype = ctypes.c_char_p
+        built_for = native.jitc_torch_built_for().decode()
+    except (OSError, AttributeError) as error:
+        wrong_build.stop(f"{LIBRARY} does not work with {mine}: run 'make build' with it ({error})")
+    if _release(torch.__version__) != _release(built_for):
+        wrong_build.stop(f"{LIBRARY} was built for PyTorch {built_for}, and not for {mine}: run 'make build' with it")
     native.jitc_torch_message.restype = ctypes.c_char_p
     return native
+
+
+def _release(version: str) -> tuple[str, ...]:
+    """Without the part that says where a build comes from: ("2", "11", "0") of 2.11.0+cu130."""
+    return tuple(re.findall(r"\d+", version)[:3])
 
 
 class StepHooks:

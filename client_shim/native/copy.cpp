@@ -23,7 +23,7 @@ void copy_on_device(const at::Tensor& to, const at::Tensor& from) {
   encoder->argument(to);
   encoder->argument(from);
   encoder->argument(false);
-  encoder->finish_arguments();
+  encoder->finish_arguments(false);
   encoder->begin_outputs(0);
   const c10::cuda::CUDAGuard guard(encoder->device());
   submit(*encoder);

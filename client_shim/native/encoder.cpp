@@ -40,6 +40,7 @@ wire::TensorHead head_of(const at::Tensor& tensor) {
 void Encoder::clear() {
   tensors_.clear();
   generator_.reset();
+  draw_.reset();
 }
 
 void Encoder::put_bytes(const void* data, size_t size) {
@@ -229,17 +230,23 @@ void Encoder::argument(const c10::IValue& value) {
 
 void Encoder::random_argument(const c10::IValue& value) { generator(value); }
 
-void Encoder::finish_arguments() {
+void Encoder::finish_arguments(bool random) {
   if (device_ < 0) device_ = c10::cuda::current_device();
-  if (!rules_.random) return;
+  if (!random) return;
+  if (!draw_) draw_ = draw();
+  auto& head = header();
+  head.flags |= wire::kRandom;
+  head.seed = draw_->seed;
+  head.offset = draw_->offset;
+}
+
+Encoder::Draw Encoder::draw() {
   if (!generator_ || !generator_->defined())
     generator_ = at::globalContext().defaultGenerator(c10::Device(c10::DeviceType::CUDA, device_));
   const std::lock_guard<std::mutex> lock(generator_->mutex());
-  auto& head = header();
-  head.flags |= wire::kRandom;
-  head.seed = generator_->current_seed();
-  head.offset = generator_->get_offset();
-  generator_->set_offset(head.offset + kOffsetStep);
+  const Draw made{generator_->current_seed(), generator_->get_offset()};
+  generator_->set_offset(made.offset + kOffsetStep);
+  return made;
 }
 
 void Encoder::output(const at::Tensor& tensor) {

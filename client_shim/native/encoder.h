@@ -21,7 +21,6 @@ namespace jitc::torch_device {
 
 /// How the arguments of an operator are encoded; it differs between operators.
 struct EncodeRules {
-  bool random = false;          // takes random numbers
   bool numbers_matter = false;  // output shapes depend on floating point numbers (arange)
   bool cpu_tensors = false;     // takes CPU tensors of any size (indices, lengths)
   const char* name = "";        // for messages
@@ -33,9 +32,9 @@ class Encoder {
   void argument(const c10::IValue& value);
   /// An argument of type Generator, which may be None.
   void random_argument(const c10::IValue& value);
-  /// Ends the arguments. If the operator takes random numbers, draws (seed, offset) from the call's
-  /// generator.
-  void finish_arguments();
+  /// Ends the arguments. If the call takes random numbers, draws (seed, offset) from its generator, once also
+  /// when it is encoded twice.
+  void finish_arguments(bool random);
   void begin_outputs(uint16_t count) { put(count); }
   void dropped_output() { put(wire::Tag::none); }
   void output(const at::Tensor& tensor);
@@ -51,6 +50,9 @@ class Encoder {
   void clear();
 
  private:
+  struct Draw {
+    uint64_t seed, offset;
+  };
   template <class T>
   void put(const T& value) {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -72,6 +74,7 @@ class Encoder {
   void real(double value);
   void generator(const c10::IValue& value);
   void use_device(const at::Tensor& tensor);
+  Draw draw();
   wire::CallHeader& header() { return *reinterpret_cast<wire::CallHeader*>(call_.data()); }
 
   std::vector<uint8_t> call_;
@@ -81,6 +84,7 @@ class Encoder {
   c10::DeviceIndex device_ = -1;
   bool has_mask_ = false;
   std::optional<at::Generator> generator_;
+  std::optional<Draw> draw_;  // until clear()
 };
 
 }  // namespace jitc::torch_device

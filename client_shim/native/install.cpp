@@ -3,6 +3,7 @@
 #include <ATen/core/boxing/BoxedKernel.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
+#include <torch/version.h>
 
 #include <string>
 #include <unordered_set>
@@ -78,7 +79,8 @@ void redirect_operators(bool with_matrix_products) {
     library.impl(full.c_str(), boxed<Redirect>());
   }
   // These call CUDA kernels below the dispatcher, or cuDNN, so they are redirected as a whole.
-  for (const char* name : {"aten::convolution", "aten::_convolution"}) library.impl(name, boxed<Redirect>());
+  for (const char* name : {"aten::convolution", "aten::_convolution", "aten::mode.values"})
+    library.impl(name, boxed<Redirect>());
   library.impl("aten::copy_", boxed<Copy>());
   library.impl("aten::_foreach_copy_", boxed<ForeachCopy>());
   library.impl("aten::_fused_sdp_choice", boxed<PlainAttention>());
@@ -108,6 +110,9 @@ std::string last_error;
 }
 
 extern "C" {
+/// The release of PyTorch that this library was built for: "2.11.0".
+JITC_API const char* jitc_torch_built_for(void) { return TORCH_VERSION; }
+
 /// Why jitc_torch_install() returned -1.
 JITC_API const char* jitc_torch_message(void) { return last_error.c_str(); }
 

@@ -31,11 +31,11 @@ bool is_write(const c10::Argument& argument) {
   return argument.alias_info() && argument.alias_info()->isWrite();
 }
 
-/// Gives the arguments of an out= call the size that the result will have.
+/// Gives the arguments of an out= call the size and the strides that the result will have.
 void resize(const Encoder& encoder, const Plan& plan) {
   for (const auto& [tensor, form] : plan.resized) {
     const at::Tensor& out = encoder.tensors().at(tensor);
-    if (out.numel() != 0)
+    if (out.numel() != 0 && out.sizes() != c10::IntArrayRef(form.sizes))
       TORCH_WARN(
           "An output with one or more elements was resized since it had shape ", out.sizes(),
           ", which does not match the required output shape ", c10::IntArrayRef(form.sizes),
@@ -108,6 +108,7 @@ void Redirect::read_schema(const c10::OperatorHandle& op) {
   for (size_t i = 0; i < arguments_; ++i) {
     const auto& argument = schema.arguments()[i];
     if (argument.type()->str().find("Generator") != std::string::npos) generator_ = static_cast<int>(i);
+    if (argument.name() == "training" || argument.name() == "train") training_ = static_cast<int>(i);
     writes_ = writes_ || is_write(argument);
   }
   bool gives_values = false;
@@ -126,7 +127,7 @@ void Redirect::read_schema(const c10::OperatorHandle& op) {
   depends_on_data_ =
       gives_values || op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output);
   rules_.name = name_.c_str();
-  rules_.random = generator_ >= 0 || op.hasTag(at::Tag::nondeterministic_seeded);
+  random_ = generator_ >= 0 || op.hasTag(at::Tag::nondeterministic_seeded);
   rules_.numbers_matter = starts_with_any(plain, {"arange", "range", "linspace", "logspace"});
   rules_.cpu_tensors = indexes_ || starts_with_any(plain, {"_ctc_loss"});
 }
@@ -139,7 +140,8 @@ void Redirect::encode(Encoder& encoder, c10::ArrayRef<c10::IValue> arguments) co
     else
       encoder.argument(arguments[i]);
   }
-  encoder.finish_arguments();
+  const bool at_rest = training_ >= 0 && arguments[training_].isBool() && !arguments[training_].toBool();
+  encoder.finish_arguments(random_ && !at_rest);
 }
 
 std::shared_ptr<const Plan> Redirect::plan_for(const Encoder& encoder) {

@@ -54,7 +54,9 @@ class Redirect final : public c10::OperatorKernel {
   std::string name_;
   EncodeRules rules_;
   size_t arguments_ = 0;
+  bool random_ = false;
   int generator_ = -1;                 // argument
+  int training_ = -1;                  // argument: only in training it is random
   std::vector<int> returns_argument_;  // per return: the argument that it is, or -1
   bool writes_ = false;                // to an argument
   bool depends_on_data_ = false, indexes_ = false;

@@ -36,7 +36,7 @@ struct PinnedRegion {
 class Session {
  public:
   /// Receives the result of an op that no thread waits for (a device-to-host copy to pinned memory). Called
-  /// once, by the thread that drives the I/O, before any later progress is visible. Must not block.
+  /// once, by the thread that drives the I/O, before anybody can know that the op has run. Must not block.
   using Receiver = void (*)(void* context, uint32_t status, std::span<const std::byte> payload);
 
   virtual ~Session() = default;
@@ -61,11 +61,13 @@ class Session {
     return append_and_wait(&op.header, sizeof(Op), payload);
   }
 
-  /// Whether the stream is known to have executed everything up to sequence; asks nobody.
+  /// Whether the stream is known to have executed everything up to sequence; asks nobody. What any call of
+  /// any thread has shown is known, for good.
   virtual bool executed(uint64_t stream, uint64_t sequence) const = 0;
   /// Processes what has arrived, without waiting, and starts to send what is queued.
   virtual void poll() = 0;
-  /// Sequence of the last op that was submitted to the stream (0: none).
+  /// Sequence of the newest work that the stream was given (0: none); ops that are no work of it do not
+  /// count.
   virtual uint64_t last_submitted(uint64_t stream) const = 0;
   /// 0, or the error that ended the session (every later call returns it).
   virtual uint32_t status() const = 0;

@@ -133,7 +133,7 @@ def traits_header() -> str:
 
 def _traits_row(one: Traits) -> str:
     values = [f"{enum}::{getattr(one, member)}" for enum, member in MEMBERS.items()]
-    flags = [flag(one.capturable), flag(one.images), flag(one.result_is_state)]
+    flags = [flag(one.capturable), flag(one.on_stream), flag(one.images), flag(one.result_is_state)]
     return "{" + ", ".join(values + flags) + "}"
 
 
@@ -144,7 +144,7 @@ _TRAITS = """\
 namespace jitc::ops {{
 
 {enums}
-/// What the executor must know of an op beside its layout; what each means: protos/ops/traits.py.
+/// What executor and client must know of an op beside its layout; what each means: protos/ops/traits.py.
 struct OpTraits {{
   Check check;
   Taker taker;
@@ -155,7 +155,8 @@ struct OpTraits {{
   Limit limit;
   Reads reads;
   ResultSize result_size;
-  bool capturable, images, result_is_state;
+  Shows shows;
+  bool capturable, on_stream, images, result_is_state;
 }};
 /// In the order of kOps.
 inline constexpr std::array<OpTraits, {count}> kOpTraits{{{{

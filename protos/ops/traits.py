@@ -40,6 +40,9 @@ ENUMS: dict[str, tuple[str, ...]] = {
     "Reads": ("nothing", "bytes", "elements"),
     # How large a result may be: a few words, as many bytes as are copied, any size.
     "ResultSize": ("small", "copied", "any"),
+    # What is known to have run when it has succeeded: nothing beside itself, all that its stream was given before, all
+    # before the record of its event, all that the device was given before.
+    "Shows": ("nothing", "stream", "event", "device"),
 }  # fmt: skip
 
 
@@ -51,6 +54,9 @@ class Traits:
     window: str
     capturable: bool
     """It can become part of a graph; all else has no place in one, or is refused there."""
+    on_stream: bool
+    """Work of its stream: runs after what the stream was given before, and in order with the legacy default stream. All
+    else is done aside, and the stream's progress merely passes it."""
     point: str = "none"
     skipped: str = "must_run"
     making: str = "nothing"
@@ -58,85 +64,90 @@ class Traits:
     limit: str = "none"
     reads: str = "nothing"
     result_size: str = "small"
+    shows: str = "nothing"
     images: bool = False
     """It brings, uses or releases a module image or a graph, which the node keeps as long as it is needed."""
     result_is_state: bool = False
     """Its answer belongs to the resource that it created."""
 
 
-def _plain(check: str = "none", window: str = "none", **more: str | bool) -> Traits:
-    return Traits(check, window, False, **more)  # type: ignore[arg-type]
+def _aside(check: str = "none", window: str = "none", capturable: bool = False, **more: str | bool) -> Traits:
+    return Traits(check, window, capturable, False, **more)  # type: ignore[arg-type]
+
+
+def _work(check: str = "none", window: str = "none", capturable: bool = False, **more: str | bool) -> Traits:
+    return Traits(check, window, capturable, True, **more)  # type: ignore[arg-type]
 
 
 def _captured(check: str = "none", window: str = "none", **more: str | bool) -> Traits:
-    return Traits(check, window, True, **more)  # type: ignore[arg-type]
+    return _work(check, window, True, **more)
 
 
 TRAITS: dict[str, Traits] = {
-    "step_begin": _plain(taker="step_begin"),
-    "boundary": _plain("live_blocks", taker="boundary", point="boundary"),
-    "live_set": _plain("live_blocks", taker="live_set"),
-    "allocate": _plain(window="allocation", skipped="succeeds", making="in_place"),
-    "free": _plain(window="allocation"),
-    "copy_h2d": _plain("copy_bytes", point="copy"),
-    "copy_d2h": _plain("copy_size", "answer", point="copy", reads="elements", result_size="copied"),
+    "step_begin": _aside(taker="step_begin"),
+    "boundary": _aside("live_blocks", taker="boundary", point="boundary"),
+    "live_set": _aside("live_blocks", taker="live_set"),
+    "allocate": _aside(window="allocation", skipped="succeeds", making="in_place"),
+    "free": _aside(window="allocation"),
+    "copy_h2d": _work("copy_bytes", point="copy"),
+    "copy_d2h": _work("copy_size", "answer", point="copy", reads="elements", result_size="copied", shows="stream"),
     "copy_d2d": _captured(point="copy"),
     "copy_2d": _captured(point="copy"),
     "fill": _captured(),
-    "memory_info": _plain(window="answer"),
-    "copy_h2d_pinned": _plain("copy_size"),
-    "copy_d2h_pinned": _plain("copy_size", "answer", point="copy", reads="bytes"),
-    "host_register": _plain(skipped="succeeds", making="in_place"),
-    "host_unregister": _plain(skipped="succeeds", making="in_place"),
-    "memory_hold": _plain(window="allocation", skipped="succeeds", making="in_place"),
-    "memory_map": _plain(window="allocation"),
-    "memory_drop": _plain(window="allocation"),
-    "stream_create": _plain(limit="streams"),
-    "stream_destroy": _plain(),
-    "stream_synchronize": _plain(skipped="succeeds"),
-    "device_synchronize": _plain(skipped="succeeds"),
-    "event_create": _plain(limit="events"),
-    "event_destroy": _plain(),
+    "memory_info": _aside(window="answer"),
+    "copy_h2d_pinned": _work("copy_size"),
+    "copy_d2h_pinned": _work("copy_size", "answer", point="copy", reads="bytes", shows="stream"),
+    "host_register": _aside(skipped="succeeds", making="in_place"),
+    "host_unregister": _aside(skipped="succeeds", making="in_place"),
+    "memory_hold": _aside(window="allocation", skipped="succeeds", making="in_place"),
+    "memory_map": _aside(window="allocation"),
+    "memory_drop": _aside(window="allocation"),
+    "stream_create": _aside(limit="streams"),
+    "stream_destroy": _aside(),
+    "stream_synchronize": _aside(skipped="succeeds", shows="stream"),
+    "device_synchronize": _aside(skipped="succeeds", shows="device"),
+    "event_create": _aside(limit="events"),
+    "event_destroy": _aside(),
     "event_record": _captured(),
     "event_wait": _captured(),
-    "event_synchronize": _plain(skipped="succeeds"),
-    "event_elapsed": _plain(window="answer"),
-    "operator_call": _plain("operator_call"),
-    "operator_query": _plain("operator_call", "answer", result_size="any"),
+    "event_synchronize": _aside(skipped="succeeds", shows="event"),
+    "event_elapsed": _aside(window="answer"),
+    "operator_call": _work("operator_call"),
+    "operator_query": _work("operator_call", "answer", result_size="any", shows="stream"),
     "kernel_launch": _captured("launch"),
-    "communicator_create": _plain(window="collective", making="with_others", limit="communicators"),
-    "communicator_split": _plain(window="collective", making="with_others", limit="communicators"),
-    "communicator_destroy": _plain(),
+    "communicator_create": _aside(window="collective", making="with_others", limit="communicators"),
+    "communicator_split": _aside(window="collective", making="with_others", limit="communicators"),
+    "communicator_destroy": _aside(),
     "collective": _captured("items", "collective", point="collective"),
     "matmul": _captured(),
-    "blas_create": _plain(limit="blas_handles"),
-    "blas_destroy": _plain(),
-    "blas_set": _captured(),
+    "blas_create": _aside(limit="blas_handles"),
+    "blas_destroy": _aside(),
+    "blas_set": _aside(capturable=True),
     "blas_call": _captured("blas_slots"),
-    "lt_heuristic": _plain("description", "answer"),
+    "lt_heuristic": _aside("description", "answer"),
     "lt_matmul": _captured("scaled_description"),
-    "image_query": _plain("image_size", skipped="asks_images", taker="images", images=True),
-    "image_part": _plain("image_part", taker="images", images=True),
-    "module_load": _plain("image_size", "answer", making="in_place", limit="modules", images=True),
-    "module_unload": _plain(images=True),
-    "function_get": _plain("name", "answer", making="in_place", limit="functions"),
-    "function_set": _plain(window="answer", making="in_place"),
-    "function_query": _plain(window="answer"),
-    "variable_get": _plain("name", "answer", making="in_place", limit="functions", result_is_state=True),
-    "tensor_map": _plain(window="answer"),
-    "capture_begin": _captured(),
-    "capture_end": _captured(window="answer", making="in_place_and_again", limit="graphs", images=True),
-    "graph_destroy": _plain(images=True),
-    "graph_instantiate": _plain(window="answer", making="in_place", limit="graphs"),
+    "image_query": _aside("image_size", skipped="asks_images", taker="images", images=True),
+    "image_part": _aside("image_part", taker="images", images=True),
+    "module_load": _aside("image_size", "answer", making="in_place", limit="modules", images=True),
+    "module_unload": _aside(images=True),
+    "function_get": _aside("name", "answer", making="in_place", limit="functions"),
+    "function_set": _aside(window="answer", making="in_place"),
+    "function_query": _aside(window="answer"),
+    "variable_get": _aside("name", "answer", making="in_place", limit="functions", result_is_state=True),
+    "tensor_map": _aside(window="answer"),
+    "capture_begin": _aside(capturable=True),
+    "capture_end": _aside(capturable=True, window="answer", making="in_place_and_again", limit="graphs", images=True),
+    "graph_destroy": _aside(images=True),
+    "graph_instantiate": _aside(window="answer", making="in_place", limit="graphs"),
     "graph_launch": _captured(window="launched_collective"),
-    "executable_destroy": _plain(images=True),
-    "dnn_ask": _plain("description", "answer", result_size="any"),
+    "executable_destroy": _aside(images=True),
+    "dnn_ask": _work("description", "answer", result_size="any"),
     "dnn_call": _captured("description"),
-    "dnn_try": _plain("description", "answer"),
-    "dnn_plan_load": _plain("image_size", limit="dnn_plans", images=True),
-    "dnn_plan_drop": _plain(images=True),
+    "dnn_try": _work("description", "answer"),
+    "dnn_plan_load": _aside("image_size", limit="dnn_plans", images=True),
+    "dnn_plan_drop": _aside(images=True),
     "dnn_execute": _captured("tensors"),
-    "dnn_execute_try": _plain("tensors", "answer"),
+    "dnn_execute_try": _work("tensors", "answer"),
 }
 
 #: Rules of operands alone: the op has no payload.
@@ -162,7 +173,8 @@ def _wrong(op: Op, traits: Traits) -> list[str]:
             "a payload needs a check, and a check of a payload needs one": bool(op.payload)
             == (traits.check in _WITHOUT_PAYLOAD),
             "nothing waits for its result": not op.waits
-            and (traits.skipped, traits.result_size, traits.reads) != ("must_run", "small", "nothing"),
+            and (traits.skipped, traits.result_size, traits.reads, traits.shows)
+            != ("must_run", "small", "nothing", "nothing"),
             "a resource that is answered says how it is made": (op.resource and op.waits)
             != (traits.making != "nothing"),
             "a result with a content steers the program": bool(op.result and op.waits)
@@ -176,4 +188,5 @@ def _wrong(op: Op, traits: Traits) -> list[str]:
 MEMBERS = {
     "Check": "check", "Taker": "taker", "Window": "window", "Skipped": "skipped", "Making": "making",
     "Point": "point", "Limit": "limit", "Reads": "reads", "ResultSize": "result_size",
+    "Shows": "shows",
 }  # fmt: skip

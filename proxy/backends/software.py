@@ -6,9 +6,14 @@ Called by: backends.open_backend. Promise: a GPU's uuid depends on the service's
 from __future__ import annotations
 
 import hashlib
+import mmap
+import re
 from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..common import paths
 from .base import Assignment, GpuFacts, HealthEvent, HealthWatch, NoDevice
 
 if TYPE_CHECKING:
@@ -19,6 +24,32 @@ MEMORY = 4 << 30
 CAPABILITY = (8, 0)
 
 
+def refuse_another_release(library: Path | None, release: str | None) -> None:
+    """Raises NoDevice if the workers' library was built for another PyTorch than they would load; it is not loaded for
+    that. Without PyTorch there is nothing to compare: workers serve what needs no operators."""
+    if library is None or release is None:
+        return
+    with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as contents:
+        found = re.search(rb"jitc operators built for PyTorch (\S+) ", contents)
+        built_for = found[1].decode() if found else "an unknown release"
+    if built_for.split("+")[0] != release.split("+")[0]:
+        raise NoDevice(
+            f"{library} was built for PyTorch {built_for}, and not for the one here ({release}): "
+            "run 'make build' with it"
+        )
+
+
+def _torch_release() -> str | None:
+    """Of the torch package that workers take, without importing it."""
+    spec = find_spec("torch")
+    folders = list(spec.submodule_search_locations or []) if spec is not None else []
+    version = Path(folders[0]) / "version.py" if folders else None
+    if version is None or not version.is_file():
+        return None
+    found = re.search(r"^__version__ = ['\"]([^'\"]+)", version.read_text(), re.MULTILINE)
+    return found[1] if found else None
+
+
 class SoftwareBackend:
     """See above."""
 
@@ -27,6 +58,7 @@ class SoftwareBackend:
     def __init__(self, config: Config) -> None:
         if config.workers_per_gpu > 1:
             raise NoDevice("--workers-per-gpu shares a physical GPU; a software device has as many GPUs as --gpus says")
+        refuse_another_release(paths.operators_library(), _torch_release())
         self.address_base = config.address_bases[0]
         self._threads = config.operator_threads()
         self._memory = config.memory_limit or MEMORY

@@ -25,7 +25,7 @@ def wait(folder: Path, rank: int, steps: int) -> None:
     told = False
     while int((folder / "granted").read_text()) <= steps:
         if not told:
-            part = mine.with_suffix(".part")
+            part = folder / f"{mine.name}.part"  # ranks write at the same time
             part.write_text(str(steps))
             os.replace(part, mine)
             told = True

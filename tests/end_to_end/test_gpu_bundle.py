@@ -76,7 +76,8 @@ class Bench:
         )  # fmt: skip
 
     def run(self, *words: str, libraries: tuple[str, ...] = LIBRARIES, **environ: str) -> dict[str, Any]:
-        """Its results; it has to come to its end."""
+        """Its results; it has to come to its end, and to leave nothing behind but what an earlier one left."""
+        before = self.left()
         process = self.start(*words, libraries=libraries, **environ)
         said, _ = process.communicate(timeout=SECONDS)
         document = self.document()
@@ -85,7 +86,7 @@ class Bench:
             one["verdict"] == "passed" for one in document["steps"] if not one["reason"].startswith("not asked")
         ), said
         assert not marked_processes(self.mark)
-        assert self.left() == []
+        assert self.left() == before
         return document
 
     def left(self) -> list[str]:
@@ -312,6 +313,7 @@ def test_a_check_that_is_killed(machine: Machine, number: signal.Signals) -> Non
         assert killed["reason"].endswith("SIGTERM")
         assert any(name.startswith("driver_job/") for name in bench.evidence())
         return
+    # Nobody could clean up after SIGKILL; what the next check makes is gone with it.
     again = bench.run("--steps", "driver_job")
     assert verdicts(again)["smallest_program"] == verdicts(again)["driver_job"] == "passed"
     kept = bench.evidence()

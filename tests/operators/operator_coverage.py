@@ -1,4 +1,8 @@
-"""PyTorch's own operator samples (OpInfo, float32) on the software device: results and gradients against the CPU.
+"""PyTorch's own operator samples (OpInfo) on the software device, compared with the CPU: results, gradients, and what
+happens to every argument, as functions, in place and into given results; random operators by distribution.
+
+    operator_coverage.py --page                      through a service; writes docs/operator-coverage.md
+    operator_coverage.py --stand-in --json FILE 3 7  entries 3 and 7, in one process
 
 The entries run in several processes one after another, so that an entry that crashes or hangs costs only itself.
 """
@@ -11,12 +15,15 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
+import coverage_page
+
 ROOT = Path(__file__).resolve().parents[2]
 #: Entries that must pass.
-GOAL = 640
+GOAL = 730
 PRELOAD = ROOT / "interpose" / "lib" / "libjitc_interpose.so"
 STAND_IN = ROOT / "build" / "lib" / "libjitc_loop.so"
 SHARD = Path(__file__).with_name("operator_shard.py")
@@ -34,7 +41,7 @@ def shard(
     reader = threading.Thread(target=lambda stream=process.stderr: errors.extend(stream), daemon=True)
     reader.start()
     results: list[dict[str, Any]] = []
-    running: int | None = None
+    running: dict[str, Any] | None = None
     count = 0
     late = False
 
@@ -51,7 +58,7 @@ def shard(
         timer.start()
         said = json.loads(line)
         count = said.get("count", count)
-        running = None if "result" in said else said.get("entry", running)
+        running = None if "result" in said else said if "entry" in said else running
         if "result" in said:
             results.append(said)
     timer.cancel()
@@ -61,68 +68,110 @@ def shard(
         why = (
             f"no result after {limit:.0f} s" if late else f"process ended with {status}: {''.join(errors[-3:]).strip()}"
         )
-        results.append({"entry": running, "name": f"entry {running}", "result": "failed", "why": why})
+        results.append({**running, "result": "failed", "why": why, "failed": {"process": why}})
     elif status and not results:
         raise SystemExit(f"the comparison does not start:\n{''.join(errors[-20:])}")
     return results, count
 
 
-def run_all(env: dict[str, str], options: list[str], limit: float, size: int, only: list[int]) -> list[dict[str, Any]]:
-    _, count = shard([], env, options, limit)
-    left = only or list(range(count))
-    results: list[dict[str, Any]] = []
-    while left:
-        done, _ = shard(left[:size], env, options, limit)
+def run_all(env: dict[str, str], options: list[str], args: argparse.Namespace, known: Any) -> dict[str, Any]:
+    """known: what there is already. Stops after a shard when the time is over."""
+    began = time.monotonic()
+    _, count = shard([], env, options, args.limit)
+    results: list[dict[str, Any]] = known["results"]
+    finished = {one["entry"] for one in results}
+    left = [number for number in args.entries or range(count) if number not in finished]
+    while left and time.monotonic() - began < args.seconds:
+        done, _ = shard(left[: args.size], env, options, args.limit)
         results += done
         finished = {one["entry"] for one in done}
         left = [number for number in left if number not in finished]
         passed = sum(one["result"] == "passed" for one in results)
         print(f"{len(results)} of {len(results) + len(left)} entries, {passed} passed", file=sys.stderr, flush=True)
-    return results
+    results.sort(key=lambda one: int(one["entry"]))
+    return {
+        **known,
+        "left": len(left),
+        "seconds": round(known["seconds"] + time.monotonic() - began),
+        "results": results,
+    }
 
 
-def report(results: list[dict[str, Any]]) -> dict[str, Any]:
+def report(results: list[dict[str, Any]]) -> int:
+    """How many pass."""
     for one in results:
         if one["result"] != "passed":
             print(f"{one['result']:<8} {one['name']:<44} {one['why']}")
     counts = {kind: sum(one["result"] == kind for one in results) for kind in ("passed", "failed", "skipped")}
     print(f"{counts['passed']} of {len(results)} pass, {counts['failed']} fail, {counts['skipped']} skipped")
-    return {**counts, "entries": len(results), "results": results}
+    return counts["passed"]
+
+
+def options() -> argparse.Namespace:
+    arguments = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    arguments.add_argument("--json", metavar="FILE", type=Path, help="also write the results to FILE")
+    arguments.add_argument("--resume", action="store_true", help="go on with the results that FILE has")
+    arguments.add_argument(
+        "--page", action="store_true", help="write docs/operator-coverage.md when all entries are done"
+    )
+    arguments.add_argument("--stand-in", action="store_true", help="without service and worker, in one process")
+    arguments.add_argument("--limit", type=float, default=300.0, help="seconds that one entry may take")
+    arguments.add_argument("--seconds", type=float, default=float("inf"), help="stop between two processes after this")
+    arguments.add_argument("--size", type=int, default=40, help="entries per process")
+    arguments.add_argument("--samples", type=int, default=64, help="samples per entry at most")
+    arguments.add_argument("entries", type=int, nargs="*", help="numbers of entries, all by default")
+    args = arguments.parse_args()
+    if args.resume and not args.json:
+        arguments.error("--resume needs --json FILE")
+    return args
+
+
+def resumed(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    """The earlier results, if they are of the same sources."""
+    other = [f"{key} {before[key]}" for key in ("commit", "torch", "device") if before[key] != now[key]]
+    if other:
+        raise SystemExit(f"the results that are there are of {', '.join(other)}: begin with another --json FILE")
+    return before
 
 
 def main() -> int:
-    arguments = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    arguments.add_argument("--json", metavar="FILE", help="also write the results to FILE")
-    arguments.add_argument("--stand-in", action="store_true", help="without service and worker, in one process")
-    arguments.add_argument("--limit", type=float, default=90.0, help="seconds that one entry may take")
-    arguments.add_argument("--size", type=int, default=60, help="entries per process")
-    arguments.add_argument("entries", type=int, nargs="*", help="numbers of entries, all by default")
-    args = arguments.parse_args()
+    args = options()
+    known: dict[str, Any] = {**coverage_page.origin(ROOT, args.stand_in), "seconds": 0, "results": []}
+    if args.resume and args.json.is_file():
+        known = resumed(json.loads(args.json.read_text()), known)
     threads = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
+    shards = ["--samples", str(args.samples)]
     if args.stand_in:
         operators = {"JITC_TEST_OPERATORS": str(ROOT / "proxy" / "lib" / "libjitc_operators.so")}
         env = {**os.environ, **threads, **operators, "LD_PRELOAD": os.environ.get("JITC_TEST_STAND_IN", str(STAND_IN))}
-        results = run_all(env, ["--matrix-products"], args.limit, args.size, args.entries)
+        figures = run_all(env, [*shards, "--matrix-products"], args, known)
     else:
-        results = through_a_service(threads, args)
-    figures = report(results)
+        figures = through_a_service(threads, shards, args, known)
     if args.json:
-        Path(args.json).write_text(json.dumps(figures, indent=1) + "\n")
+        args.json.write_text(json.dumps(figures, indent=1) + "\n")
+    passed = report(figures["results"])
+    if figures["left"]:
+        print(f"{figures['left']} entries left")
+        return 3
+    if args.page:
+        coverage_page.write(ROOT, figures)
     wanted = GOAL if not args.entries else len(args.entries)
-    print(f"{'met   ' if figures['passed'] >= wanted else 'MISSED'}  at least {wanted} entries pass")
-    return 0 if figures["passed"] >= wanted else 1
+    print(f"{'met   ' if passed >= wanted else 'MISSED'}  at least {wanted} entries pass")
+    return 0 if passed >= wanted else 1
 
 
-def through_a_service(threads: dict[str, str], args: argparse.Namespace) -> list[dict[str, Any]]:
+def through_a_service(
+    threads: dict[str, str], shards: list[str], args: argparse.Namespace, known: dict[str, Any]
+) -> dict[str, Any]:
     sys.path.insert(0, str(ROOT / "tests"))
     from toolkit.workplace import Workplace
 
     place, failed = Workplace("operator_coverage"), True
     try:
         env = {**place.service(1).env, **threads, "LD_PRELOAD": str(PRELOAD)}
-        results = run_all(env, [], args.limit, args.size, args.entries)
+        figures = run_all(env, shards, args, known)
         failed = False
-        return results
+        return figures
     finally:
         for complaint in place.close(failed):
             print(f"warning: {complaint}", file=sys.stderr)

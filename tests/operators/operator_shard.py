@@ -1,4 +1,4 @@
-"""Part of operator_coverage.py: compares some entries of PyTorch's op_db on the device with the CPU.
+"""Part of operator_coverage.py: compares some entries of PyTorch's operator samples on the device with the CPU.
 
 Reads entry numbers from its arguments, prints one JSON line per entry (and one with only the number before
 it starts, so that the parent knows which entry a crash or a hang belongs to).
@@ -7,155 +7,142 @@ it starts, so that the parent knows which entry a crash or a hang belongs to).
 from __future__ import annotations
 
 import argparse
+import collections
 import json
-import math
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.testing import assert_close
-from torch.utils._pytree import tree_flatten, tree_map
+from coverage_chance import check_chance
+from coverage_entries import MOST_SAMPLES, database, dtype_of, samples, title
+from coverage_forms import Form, Out, forms
+from coverage_judge import compare
+from coverage_run import Run, run
 
-SAMPLES = 16  # of one entry, evenly spread over those that it has
-Call = Callable[[], Any]
-
-
-def entries() -> list[Any]:
-    # PyTorch's samples use CUDA as soon as they are imported, which is too early for --matrix-products.
-    from torch.testing._internal.common_methods_invocations import op_db
-
-    return [op for op in op_db if torch.float32 in op.supported_dtypes("cuda")]
-
-
-def moved(value: Any, device: str) -> Any:
-    """A copy of a sample's input, with leaves of its own; CPU tensors stay where they are for "cuda"."""
-
-    def one(item: Any) -> Any:
-        if isinstance(item, torch.Tensor):
-            place = device if device == "cpu" else item.device
-            return item.detach().to(place, copy=True).requires_grad_(item.requires_grad)
-        if isinstance(item, torch.device) or (isinstance(item, str) and item.startswith("cuda")):
-            return device
-        return item
-
-    return tree_map(one, value)
+#: New memory keeps whatever was there: only the form of these results can be compared.
+UNDEFINED = ("empty", "new_empty", "empty_like", "empty_strided", "new_empty_strided", "empty_permuted", "resize_")
+#: On the CPU these draw only for the elements that need it, maybe none; on a GPU for all.
+DRAWS_AS_NEEDED = ("nn.functional.rrelu",)
+REFUSED = "the CPU's kernels refuse it"
+CPU_ONLY = "PyTorch has it for the CPU only"
 
 
-def picked(op: Any) -> Iterator[Any]:
-    torch.manual_seed(7)
-    samples = list(op.sample_inputs("cuda", torch.float32, requires_grad=op.supports_autograd))
-    step = max(1, len(samples) // SAMPLES)
-    yield from samples[::step][:SAMPLES]
-
-
-def seeded(seed: int, action: Call) -> Any:
-    """Runs action with random numbers that follow from the seed, also where op_db sets a seed itself."""
-    plain = torch.manual_seed
-    torch.manual_seed = lambda given: plain(int(given) + seed)  # type: ignore[assignment]
-    try:
-        plain(seed)
-        return action()
-    finally:
-        torch.manual_seed = plain
-
-
-def run(op: Any, sample: Any, device: str, seed: int) -> tuple[list[Any], list[torch.Tensor | None]]:
-    """Outputs and gradients."""
-    arguments, keywords = moved((sample.input, *sample.args), device), moved(sample.kwargs, device)
-    outputs = tree_flatten(seeded(seed, lambda: op(*arguments, **keywords)))[0]
-    leaves = [
-        one for one in tree_flatten((arguments, keywords))[0] if isinstance(one, torch.Tensor) and one.requires_grad
-    ]
-    roots = [
-        one for one in outputs if isinstance(one, torch.Tensor) and one.requires_grad and one.dtype.is_floating_point
-    ]
-    if not leaves or not roots:
-        return outputs, []
-    weights = [torch.linspace(0.5, 1.5, max(one.numel(), 1))[: one.numel()].reshape(one.shape).to(one) for one in roots]
-    return outputs, list(torch.autograd.grad(roots, leaves, weights, allow_unused=True))
-
-
-def compare(mine: list[Any], reference: list[Any], values: bool) -> None:
-    assert len(mine) == len(reference), f"{len(mine)} results instead of {len(reference)}"
-    for one, other in zip(mine, reference, strict=True):
-        if not isinstance(other, torch.Tensor):
-            assert type(one) is type(other), f"{type(one)} instead of {type(other)}"
-            assert not values or one == other or math.isnan(other), f"{one} instead of {other}"
-            continue
-        assert one.shape == other.shape, f"shape {tuple(one.shape)} instead of {tuple(other.shape)}"
-        assert one.dtype == other.dtype, f"{one.dtype} instead of {other.dtype}"
-        if values:
-            assert_close(one.detach().cpu(), other.detach(), equal_nan=True, check_stride=False)
-
-
-def attempt(action: Call) -> tuple[Any, str | None]:
+def attempt(action: Callable[[], Any]) -> tuple[Any, str | None]:
     try:
         return action(), None
     except Exception as error:
-        return None, f"{type(error).__name__}: {str(error)[:300]}"
+        kind = "" if type(error).__name__ == "Differs" else f"{type(error).__name__}: "
+        return None, f"{kind}{' '.join(str(error).split())[:400]}"
 
 
-def is_random(op: Any, samples: list[Any]) -> bool:
-    """Whether the CPU itself gives other values with other seeds, or leaves memory as it was."""
-    if "empty" in op.name:
-        return True
-    for seed, sample in enumerate(samples):
-        first, refused = attempt(lambda sample=sample: run(op, sample, "cpu", 1))  # type: ignore[misc]
-        if refused:
-            continue
-        again, _ = attempt(lambda sample=sample, seed=seed: run(op, sample, "cpu", 2 + seed))  # type: ignore[misc]
-        if attempt(lambda a=again, b=first: compare([*a[0], *a[1]], [*b[0], *b[1]], True))[1]:  # type: ignore[misc]
-            return True
-    return False
+class Entry:
+    """One operator, called in every form with every sample."""
 
+    def __init__(self, op: Any, dtype: torch.dtype, most: int) -> None:
+        self.op, self.dtype = op, dtype
+        self.samples, self.known = samples(op, dtype, most)
+        self.compared: collections.Counter[str] = collections.Counter()
+        self.by_chance: collections.Counter[str] = collections.Counter()
+        self.left_out: collections.Counter[str] = collections.Counter()
+        self.failed: dict[str, str] = {}
+        self.refused: dict[str, str] = {}  # per form, what the CPU says of the first sample that it refuses
 
-def check_sample(op: Any, sample: Any, values: bool) -> tuple[bool, str | None]:
-    """(whether the CPU could do it, what is wrong on the device)."""
-    reference, refused = attempt(lambda: run(op, sample, "cpu", 1))
-    if refused:
-        return False, None
-    mine, wrong = attempt(lambda: run(op, sample, "cuda", 1))
-    if wrong:
-        return True, wrong
-    for part in (0, 1):
-        wrong = attempt(lambda part=part: compare(mine[part], reference[part], values))[1]  # type: ignore[misc]
+    def check(self) -> None:
+        gradients = self.op.supports_autograd and (self.dtype.is_floating_point or self.dtype.is_complex)
+        for form in forms(self.op, gradients):
+            for number, sample in enumerate(self.samples):
+                if form.name in self.failed:
+                    break
+                _, wrong = attempt(lambda form=form, sample=sample: self.check_sample(form, sample))  # type: ignore[misc]
+                if wrong:
+                    self.failed[form.name] = f"sample {number}: {wrong}"
+
+    def check_sample(self, form: Form, sample: Any) -> None:
+        """Raises whatever is wrong on the device."""
+        if why := form.refuses(sample):
+            self.left_out[f"{form.name}: {why}"] += 1
+            return
+        expected: list[Any] | None = None
+        if isinstance(form, Out):
+            plain, wrong = attempt(lambda: run(Form(self.op, False), sample, "cpu", 1))
+            expected = plain.results if plain else None
+            if wrong or not any(isinstance(one, torch.Tensor) for one in expected or []):
+                self.refuse(form, wrong or "no tensors")
+                return
+        reference, wrong = attempt(lambda: run(form, sample, "cpu", 1, expected))
         if wrong:
-            return True, f"{('forward', 'gradient')[part]}: {wrong}"
-    return True, None
+            self.refuse(form, wrong)
+            return
+        try:
+            if reference.drawn:
+                check_chance(form, sample, expected, reference)
+            else:
+                self.check_values(form, sample, expected, reference)
+        except NotImplementedError as error:
+            if "from the 'CUDA' backend" not in str(error):
+                raise
+            self.left_out[f"{form.name}: {CPU_ONLY}"] += 1  # so it is on a GPU
+            return
+        (self.by_chance if reference.drawn else self.compared)[form.name] += 1
+
+    def refuse(self, form: Form, why: str) -> None:
+        self.left_out[f"{form.name}: {REFUSED}"] += 1
+        self.refused.setdefault(form.name, why)
+
+    def check_values(self, form: Form, sample: Any, expected: list[Any] | None, reference: Run) -> None:
+        mine = run(form, sample, "cuda", 1, expected)
+        drew = mine.drawn and any(isinstance(one, torch.Tensor) and one.numel() for one in mine.results)
+        if drew and self.op.name not in DRAWS_AS_NEEDED:
+            raise AssertionError("the GPU's generator goes on, but not the CPU's")
+        compare(mine, reference, str(self.op.name).rpartition(".")[2] not in UNDEFINED)
+
+    def said(self) -> dict[str, Any]:
+        done = bool(self.compared or self.by_chance)
+        result = "failed" if self.failed else "passed" if done else "skipped"
+        return {
+            "result": result,
+            "why": "; ".join(f"{form}: {why}" for form, why in self.failed.items()) or ("" if done else REFUSED),
+            "samples": len(self.samples),
+            "known": self.known,
+            "compared": self.compared,
+            "by_chance": self.by_chance,
+            "left_out": self.left_out,
+            "failed": self.failed,
+            "refused": self.refused,
+        }
 
 
-def check(op: Any) -> dict[str, Any]:
-    done = 0
-    samples, broken = attempt(lambda: list(picked(op)))
+def check(op: Any, most: int) -> dict[str, Any]:
+    dtype = dtype_of(op)
+    if dtype is None:
+        return {"result": "skipped", "why": CPU_ONLY}
+    entry, broken = attempt(lambda: Entry(op, dtype, most))
     if broken:
-        return {"result": "failed", "why": f"no samples: {broken}"}
-    values = not is_random(op, samples)
-    for number, sample in enumerate(samples):
-        possible, wrong = check_sample(op, sample, values)
-        if wrong:
-            return {"result": "failed", "why": f"sample {number}: {wrong}"}
-        done += possible
-    return {"result": "passed" if done else "skipped", "samples": done, "why": "" if done else "not on the CPU"}
+        return {"result": "failed", "why": f"no samples: {broken}", "failed": {"samples": broken}}
+    entry.check()
+    return entry.said()  # type: ignore[no-any-return]
 
 
 def main() -> int:
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--matrix-products", action="store_true", help="there is no cuBLAS: redirect these too")
-    arguments.add_argument("entries", type=int, nargs="*")
+    arguments.add_argument("--samples", type=int, default=MOST_SAMPLES, help="of one entry at most")
+    arguments.add_argument("--named", action="store_true", help="entries by their names")
+    arguments.add_argument("entries", nargs="*")
     args = arguments.parse_args()
     if args.matrix_products:
         from jitc.client_shim import torch_device
 
         torch_device.install(redirect=True, matrix_products=True)
     warnings.simplefilter("ignore")
-    all_entries = entries()
-    print(json.dumps({"count": len(all_entries)}), flush=True)
-    for number in args.entries:
-        op = all_entries[number]
-        print(json.dumps({"entry": number}), flush=True)
-        print(json.dumps({"entry": number, "name": op.formatted_name, **check(op)}), flush=True)
+    known = database()
+    names = [title(op, dtype_of(op)) for op in known]
+    print(json.dumps({"count": len(known)}), flush=True)
+    for number in [names.index(one) for one in args.entries] if args.named else map(int, args.entries):
+        print(json.dumps({"entry": number, "name": names[number]}), flush=True)
+        print(json.dumps({"entry": number, "name": names[number], **check(known[number], args.samples)}), flush=True)
     return 0
 
 

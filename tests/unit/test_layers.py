@@ -41,8 +41,8 @@ SYSTEM = ("sys", "linux", "netinet", "arpa", "bits")
 C_LIBRARY = {
     f"{name}.h"
     for name in (
-        "dlfcn", "elf", "fcntl", "immintrin", "nmmintrin", "poll", "pthread", "signal", "stddef", "stdint", "stdlib",
-        "unistd",
+        "cxxabi", "dlfcn", "elf", "fcntl", "immintrin", "nmmintrin", "poll", "pthread", "signal", "stddef", "stdint",
+        "stdlib", "unistd",
     )
 }  # fmt: skip
 FOLDERS_WITHOUT_README = {"tests"}

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "session/message.h"
+#include "status.h"
 
 namespace jitc::api {
 namespace {
@@ -16,6 +17,16 @@ void say_refused(const char* name, const std::string& why) noexcept {
     session::message_once(std::string(name) + " is not supported: " + why);
   } catch (...) {
     // Out of memory: the status has to do.
+  }
+}
+
+/// For CUDA's own functions, whose errors PyTorch turns into exceptions with the text that we give.
+void say_and_keep(const char* name, const std::string& why) noexcept {
+  say_refused(name, why);
+  try {
+    keep_refusal(std::string(name) + " is not supported: " + why);
+  } catch (...) {
+    // Out of memory: the text that the error always has must do.
   }
 }
 
@@ -33,12 +44,12 @@ const char* unserved_library(const void* address) {
 }  // namespace
 
 Status refuse_cudart(const char* name, const char* advice) noexcept {
-  say_refused(name, advice);
+  say_and_keep(name, advice);
   return keep_error(kNotSupported);
 }
 Status refuse_driver(const char* name, const char* advice, const void* caller) noexcept {
   const char* const title = unserved_library(caller);
-  say_refused(name, title ? std::string(title) + ", which called it, is not served" : advice);
+  say_and_keep(name, title ? std::string(title) + ", which called it, is not served" : advice);
   return kNotSupported;
 }
 Status refuse_nccl(const char* name, const char* advice) noexcept {

@@ -11,6 +11,7 @@ namespace jitc::api {
 namespace {
 
 thread_local Status last_error = kSuccess;
+thread_local std::string refusal;
 
 }  // namespace
 
@@ -18,6 +19,9 @@ Status keep_error(Status status) {
   if (status != kSuccess && status != kNotReady) last_error = status;
   return status;
 }
+
+void keep_refusal(const std::string& why) { refusal = "operation not supported: " + why; }
+const char* last_refusal() { return refusal.empty() ? nullptr : refusal.c_str(); }
 
 Status from_result(uint32_t status) {
   // client_shim reports an operator's own error where the operator was called.

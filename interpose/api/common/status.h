@@ -1,10 +1,11 @@
-// Statuses of the API layer: the numbers of CUDA, NCCL and cuBLAS that it gives by itself, and the last
-// error.
+// Statuses of the API layer: the numbers of CUDA, NCCL and cuBLAS that it gives by itself, the last
+// error, and the last refusal.
 //
 // Included by everything in api/. Promise: a status of the service becomes a number that CUDA knows.
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace jitc::session {
 class Session;
@@ -31,6 +32,11 @@ inline constexpr Status kBlasNotInitialized = 1, kBlasAllocFailed = 3, kBlasInva
 
 /// Remembers an error for cudaGetLastError (not kNotReady, which is no error); returns it.
 Status keep_error(Status status);
+/// Remembers what the calling thread was refused, and why: the text that kNotSupported has for it from now
+/// on.
+void keep_refusal(const std::string& why);
+/// That text; nullptr: nothing was refused.
+const char* last_refusal();
 /// A status from the service as the program may see it.
 Status from_result(uint32_t status);
 /// For a program that has as many of a kind as it may have (jitc/limits.h): says so once, returns the error.

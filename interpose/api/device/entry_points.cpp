@@ -67,7 +67,9 @@ const char* cudaGetErrorName(int32_t code) {
   const ErrorText* error = error_text(code);
   return error ? error->runtime : "unrecognized error code";
 }
+/// After a refusal the text says what was refused and what to do: PyTorch puts it into its exception.
 const char* cudaGetErrorString(int32_t code) {
+  if (code == kNotSupported && last_refusal()) return last_refusal();
   const ErrorText* error = error_text(code);
   return error ? error->text : "unrecognized error code";
 }
@@ -80,7 +82,7 @@ int32_t cuGetErrorName(int32_t code, const char** text) {
 int32_t cuGetErrorString(int32_t code, const char** text) {
   if (!text) return kInvalidValue;
   const ErrorText* error = error_text(code);
-  *text = error && *error->driver ? error->text : nullptr;
+  *text = error && *error->driver ? cudaGetErrorString(code) : nullptr;
   return *text ? kSuccess : kInvalidValue;
 }
 

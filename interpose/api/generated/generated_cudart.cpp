@@ -14,10 +14,10 @@ constexpr const char* kAdvice4 = "device memory cannot be shared between process
 constexpr const char* kAdvice5 = "device memory cannot be shared with graphics: copy through the process";
 constexpr const char* kAdvice6 = "device variables live in kernels, which the software device does not run";
 constexpr const char* kAdvice7 = "kernels and variables of a library are found by their names: cudaLibraryGetKernel, cudaLibraryGetGlobal";
-constexpr const char* kAdvice8 = "kernels are not run on the software device; PyTorch operators are redirected by jitc's client_shim";
-constexpr const char* kAdvice9 = "managed memory is not supported: use cudaMalloc or pinned memory";
-constexpr const char* kAdvice10 = "memory pools of your own are not supported: use the default pool";
-constexpr const char* kAdvice11 = "not served through the proxy";
+constexpr const char* kAdvice8 = "managed memory is not supported: use cudaMalloc or pinned memory";
+constexpr const char* kAdvice9 = "memory pools of your own are not supported: use the default pool";
+constexpr const char* kAdvice10 = "not served through the proxy";
+constexpr const char* kAdvice11 = "the software device runs no GPU kernels; PyTorch's operators are redirected by jitc's client_shim. Use a GPU (jitc-proxyd --device cuda), or do without them (docs/guarantees.md)";
 }  // namespace
 
 JITC_EXPORT int32_t __cudaGetKernel(uint64_t* kernel, const void* host_function) { return guard_cudart<false>([&] { return ::jitc::api::__cudaGetKernel(kernel, host_function); }); }
@@ -72,7 +72,7 @@ JITC_EXPORT int32_t cudaFreeAsync_ptsz(uint64_t address, uint64_t stream) { retu
 JITC_EXPORT int32_t cudaFreeHost(void* pointer) { return guard_cudart<true>([&] { return ::jitc::api::cudaFreeHost(pointer); }); }
 JITC_EXPORT int32_t cudaFuncGetAttributes(FuncAttributes* attributes, const void* function) { return guard_cudart<true>([&] { return ::jitc::api::cudaFuncGetAttributes(attributes, function); }); }
 JITC_EXPORT int32_t cudaFuncGetName(const char** name, const void* function) { return guard_cudart<false>([&] { return ::jitc::api::cudaFuncGetName(name, function); }); }
-JITC_EXPORT int32_t cudaFuncGetParamInfo(const void* function, size_t index, size_t* offset, size_t* bytes) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaFuncGetParamInfo(function, index, offset, bytes) : refuse_cudart("cudaFuncGetParamInfo", kAdvice8); }); }
+JITC_EXPORT int32_t cudaFuncGetParamInfo(const void* function, size_t index, size_t* offset, size_t* bytes) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaFuncGetParamInfo(function, index, offset, bytes) : refuse_cudart("cudaFuncGetParamInfo", kAdvice11); }); }
 JITC_EXPORT int32_t cudaFuncSetAttribute(const void* function, int32_t attribute, int32_t value) { return guard_cudart<true>([&] { return ::jitc::api::cudaFuncSetAttribute(function, attribute, value); }); }
 JITC_EXPORT int32_t cudaFuncSetCacheConfig(const void* function, int32_t config) { return guard_cudart<false>([&] { return ::jitc::api::cudaFuncSetCacheConfig(function, config); }); }
 JITC_EXPORT int32_t cudaFuncSetSharedMemConfig(const void* function, int32_t config) { return guard_cudart<false>([&] { return ::jitc::api::cudaFuncSetCacheConfig(function, config); }); }
@@ -107,7 +107,7 @@ JITC_EXPORT int32_t cudaHostGetFlags(uint32_t* flags, void* pointer) { return gu
 JITC_EXPORT int32_t cudaHostRegister(void* pointer, size_t bytes, uint32_t flags) { return guard_cudart<false>([&] { return ::jitc::api::cudaHostRegister(pointer, bytes, flags); }); }
 JITC_EXPORT int32_t cudaHostUnregister(void* pointer) { return guard_cudart<true>([&] { return ::jitc::api::cudaHostUnregister(pointer); }); }
 JITC_EXPORT int32_t cudaInitDevice(int32_t device, uint32_t device_flags, uint32_t flags) { return guard_cudart<false>([&] { return ::jitc::api::cudaInitDevice(device, device_flags, flags); }); }
-JITC_EXPORT int32_t cudaKernelSetAttributeForDevice(uint64_t kernel, int32_t attribute, int32_t value, int32_t device) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaKernelSetAttributeForDevice(kernel, attribute, value, device) : refuse_cudart("cudaKernelSetAttributeForDevice", kAdvice8); }); }
+JITC_EXPORT int32_t cudaKernelSetAttributeForDevice(uint64_t kernel, int32_t attribute, int32_t value, int32_t device) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaKernelSetAttributeForDevice(kernel, attribute, value, device) : refuse_cudart("cudaKernelSetAttributeForDevice", kAdvice11); }); }
 JITC_EXPORT int32_t cudaLaunchCooperativeKernel(uint64_t kernel, Dim3 grid, Dim3 block, void** arguments, size_t shared, uint64_t stream) { return guard_cudart<true>([&] { return ::jitc::api::cudaLaunchCooperativeKernel(kernel, grid, block, arguments, shared, stream); }); }
 JITC_EXPORT int32_t cudaLaunchCooperativeKernel_ptsz(uint64_t kernel, Dim3 grid, Dim3 block, void** arguments, size_t shared, uint64_t stream) { return guard_cudart<true>([&] { return ::jitc::api::cudaLaunchCooperativeKernel(kernel, grid, block, arguments, shared, stream); }); }
 JITC_EXPORT int32_t cudaLaunchHostFunc(uint64_t stream, void* function, void* data) { return guard_cudart<true>([&] { return ::jitc::api::cudaLaunchHostFunc(stream, function, data); }); }
@@ -116,11 +116,11 @@ JITC_EXPORT int32_t cudaLaunchKernel(uint64_t kernel, Dim3 grid, Dim3 block, voi
 JITC_EXPORT int32_t cudaLaunchKernelExC(const void* config, uint64_t function, void** arguments) { return guard_cudart<true>([&] { return ::jitc::api::cudaLaunchKernelExC(config, function, arguments); }); }
 JITC_EXPORT int32_t cudaLaunchKernelExC_ptsz(const void* config, uint64_t function, void** arguments) { return guard_cudart<true>([&] { return ::jitc::api::cudaLaunchKernelExC(config, function, arguments); }); }
 JITC_EXPORT int32_t cudaLaunchKernel_ptsz(uint64_t kernel, Dim3 grid, Dim3 block, void** arguments, size_t shared, uint64_t stream) { return guard_cudart<true>([&] { return ::jitc::api::__cudaLaunchKernel(kernel, grid, block, arguments, shared, stream); }); }
-JITC_EXPORT int32_t cudaLibraryGetGlobal(uint64_t* address, size_t* bytes, uint64_t library, const char* name) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cuLibraryGetGlobal(address, bytes, library, name) : refuse_cudart("cudaLibraryGetGlobal", kAdvice8); }); }
-JITC_EXPORT int32_t cudaLibraryGetKernel(uint64_t* kernel, uint64_t library, const char* name) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cuLibraryGetKernel(kernel, library, name) : refuse_cudart("cudaLibraryGetKernel", kAdvice8); }); }
-JITC_EXPORT int32_t cudaLibraryLoadData(uint64_t* library, const void* image, int32_t* jit_options, void** jit_values, uint32_t jit_count, int32_t* options, void** values, uint32_t count) { return guard_cudart<false>([&] { return runs_kernels() ? ::jitc::api::cuLibraryLoadData(library, image, jit_options, jit_values, jit_count, options, values, count) : refuse_cudart("cudaLibraryLoadData", kAdvice8); }); }
-JITC_EXPORT int32_t cudaLibraryLoadFromFile(uint64_t* library, const char* path, int32_t* jit_options, void** jit_values, uint32_t jit_count, int32_t* options, void** values, uint32_t count) { return guard_cudart<false>([&] { return runs_kernels() ? ::jitc::api::cuLibraryLoadFromFile(library, path, jit_options, jit_values, jit_count, options, values, count) : refuse_cudart("cudaLibraryLoadFromFile", kAdvice8); }); }
-JITC_EXPORT int32_t cudaLibraryUnload(uint64_t library) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cuLibraryUnload(library) : refuse_cudart("cudaLibraryUnload", kAdvice8); }); }
+JITC_EXPORT int32_t cudaLibraryGetGlobal(uint64_t* address, size_t* bytes, uint64_t library, const char* name) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cuLibraryGetGlobal(address, bytes, library, name) : refuse_cudart("cudaLibraryGetGlobal", kAdvice11); }); }
+JITC_EXPORT int32_t cudaLibraryGetKernel(uint64_t* kernel, uint64_t library, const char* name) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cuLibraryGetKernel(kernel, library, name) : refuse_cudart("cudaLibraryGetKernel", kAdvice11); }); }
+JITC_EXPORT int32_t cudaLibraryLoadData(uint64_t* library, const void* image, int32_t* jit_options, void** jit_values, uint32_t jit_count, int32_t* options, void** values, uint32_t count) { return guard_cudart<false>([&] { return runs_kernels() ? ::jitc::api::cuLibraryLoadData(library, image, jit_options, jit_values, jit_count, options, values, count) : refuse_cudart("cudaLibraryLoadData", kAdvice11); }); }
+JITC_EXPORT int32_t cudaLibraryLoadFromFile(uint64_t* library, const char* path, int32_t* jit_options, void** jit_values, uint32_t jit_count, int32_t* options, void** values, uint32_t count) { return guard_cudart<false>([&] { return runs_kernels() ? ::jitc::api::cuLibraryLoadFromFile(library, path, jit_options, jit_values, jit_count, options, values, count) : refuse_cudart("cudaLibraryLoadFromFile", kAdvice11); }); }
+JITC_EXPORT int32_t cudaLibraryUnload(uint64_t library) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cuLibraryUnload(library) : refuse_cudart("cudaLibraryUnload", kAdvice11); }); }
 JITC_EXPORT int32_t cudaMalloc(uint64_t* address, size_t bytes) { return guard_cudart<true>([&] { return ::jitc::api::cudaMalloc(address, bytes); }); }
 JITC_EXPORT int32_t cudaMallocAsync(uint64_t* address, size_t bytes, uint64_t stream) { return guard_cudart<true>([&] { return ::jitc::api::cudaMallocAsync(address, bytes, stream); }); }
 JITC_EXPORT int32_t cudaMallocAsync_ptsz(uint64_t* address, size_t bytes, uint64_t stream) { return guard_cudart<true>([&] { return ::jitc::api::cudaMallocAsync(address, bytes, stream); }); }
@@ -157,11 +157,11 @@ JITC_EXPORT int32_t cudaMemset2D_ptds(uint64_t address, size_t pitch, int32_t va
 JITC_EXPORT int32_t cudaMemsetAsync(uint64_t address, int32_t value, size_t count, uint64_t stream) { return guard_cudart<true>([&] { return ::jitc::api::cudaMemsetAsync(address, value, count, stream); }); }
 JITC_EXPORT int32_t cudaMemsetAsync_ptsz(uint64_t address, int32_t value, size_t count, uint64_t stream) { return guard_cudart<true>([&] { return ::jitc::api::cudaMemsetAsync(address, value, count, stream); }); }
 JITC_EXPORT int32_t cudaMemset_ptds(uint64_t address, int32_t value, size_t count) { return guard_cudart<true>([&] { return ::jitc::api::cudaMemset(address, value, count); }); }
-JITC_EXPORT int32_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* shared, const void* function, int32_t blocks, int32_t block) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaOccupancyAvailableDynamicSMemPerBlock(shared, function, blocks, block) : refuse_cudart("cudaOccupancyAvailableDynamicSMemPerBlock", kAdvice8); }); }
+JITC_EXPORT int32_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* shared, const void* function, int32_t blocks, int32_t block) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaOccupancyAvailableDynamicSMemPerBlock(shared, function, blocks, block) : refuse_cudart("cudaOccupancyAvailableDynamicSMemPerBlock", kAdvice11); }); }
 JITC_EXPORT int32_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int32_t* blocks, const void* function, int32_t block, size_t shared) { return guard_cudart<true>([&] { return ::jitc::api::cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, block, shared); }); }
 JITC_EXPORT int32_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int32_t* blocks, const void* function, int32_t block, size_t shared, uint32_t flags) { return guard_cudart<true>([&] { return ::jitc::api::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, block, shared, flags); }); }
-JITC_EXPORT int32_t cudaOccupancyMaxActiveClusters(int32_t* answer, const void* function, const void* config) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaOccupancyMaxActiveClusters(answer, function, config) : refuse_cudart("cudaOccupancyMaxActiveClusters", kAdvice8); }); }
-JITC_EXPORT int32_t cudaOccupancyMaxPotentialClusterSize(int32_t* answer, const void* function, const void* config) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaOccupancyMaxPotentialClusterSize(answer, function, config) : refuse_cudart("cudaOccupancyMaxPotentialClusterSize", kAdvice8); }); }
+JITC_EXPORT int32_t cudaOccupancyMaxActiveClusters(int32_t* answer, const void* function, const void* config) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaOccupancyMaxActiveClusters(answer, function, config) : refuse_cudart("cudaOccupancyMaxActiveClusters", kAdvice11); }); }
+JITC_EXPORT int32_t cudaOccupancyMaxPotentialClusterSize(int32_t* answer, const void* function, const void* config) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaOccupancyMaxPotentialClusterSize(answer, function, config) : refuse_cudart("cudaOccupancyMaxPotentialClusterSize", kAdvice11); }); }
 JITC_EXPORT int32_t cudaPeekAtLastError() { return ::jitc::api::cudaPeekAtLastError(); }
 JITC_EXPORT int32_t cudaPointerGetAttributes(PointerAttributes* attributes, uint64_t pointer) { return guard_cudart<false>([&] { return ::jitc::api::cudaPointerGetAttributes(attributes, pointer); }); }
 JITC_EXPORT int32_t cudaProfilerStart() { return guard_cudart<false>([&] { return ::jitc::api::cudaProfilerStart(); }); }
@@ -214,9 +214,9 @@ JITC_EXPORT int32_t cudaThreadSetCacheConfig(int32_t config) { return guard_cuda
 JITC_EXPORT int32_t cudaThreadSetLimit(int32_t limit, size_t value) { return guard_cudart<false>([&] { return ::jitc::api::cudaDeviceSetLimit(limit, value); }); }
 JITC_EXPORT int32_t cudaThreadSynchronize() { return guard_cudart<true>([&] { return ::jitc::api::cudaDeviceSynchronize(); }); }
 
-JITC_EXPORT int32_t __cudaGetProcAddress() { return refuse_cudart("__cudaGetProcAddress", kAdvice11); }
-JITC_EXPORT int32_t __cudaRegisterHostVar() { return refuse_cudart("__cudaRegisterHostVar", kAdvice11); }
-JITC_EXPORT int32_t __cudaRegisterUnifiedTable() { return refuse_cudart("__cudaRegisterUnifiedTable", kAdvice11); }
+JITC_EXPORT int32_t __cudaGetProcAddress() { return refuse_cudart("__cudaGetProcAddress", kAdvice10); }
+JITC_EXPORT int32_t __cudaRegisterHostVar() { return refuse_cudart("__cudaRegisterHostVar", kAdvice10); }
+JITC_EXPORT int32_t __cudaRegisterUnifiedTable() { return refuse_cudart("__cudaRegisterUnifiedTable", kAdvice10); }
 JITC_EXPORT int32_t cudaArrayGetInfo() { return refuse_cudart("cudaArrayGetInfo", kAdvice3); }
 JITC_EXPORT int32_t cudaArrayGetMemoryRequirements() { return refuse_cudart("cudaArrayGetMemoryRequirements", kAdvice3); }
 JITC_EXPORT int32_t cudaArrayGetPlane() { return refuse_cudart("cudaArrayGetPlane", kAdvice3); }
@@ -227,16 +227,16 @@ JITC_EXPORT int32_t cudaDestroyExternalMemory() { return refuse_cudart("cudaDest
 JITC_EXPORT int32_t cudaDestroyExternalSemaphore() { return refuse_cudart("cudaDestroyExternalSemaphore", kAdvice4); }
 JITC_EXPORT int32_t cudaDestroySurfaceObject() { return refuse_cudart("cudaDestroySurfaceObject", kAdvice3); }
 JITC_EXPORT int32_t cudaDestroyTextureObject() { return refuse_cudart("cudaDestroyTextureObject", kAdvice3); }
-JITC_EXPORT int32_t cudaDeviceFlushGPUDirectRDMAWrites() { return refuse_cudart("cudaDeviceFlushGPUDirectRDMAWrites", kAdvice11); }
+JITC_EXPORT int32_t cudaDeviceFlushGPUDirectRDMAWrites() { return refuse_cudart("cudaDeviceFlushGPUDirectRDMAWrites", kAdvice10); }
 JITC_EXPORT int32_t cudaDeviceGetGraphMemAttribute() { return refuse_cudart("cudaDeviceGetGraphMemAttribute", kAdvice2); }
-JITC_EXPORT int32_t cudaDeviceGetHostAtomicCapabilities() { return refuse_cudart("cudaDeviceGetHostAtomicCapabilities", kAdvice11); }
+JITC_EXPORT int32_t cudaDeviceGetHostAtomicCapabilities() { return refuse_cudart("cudaDeviceGetHostAtomicCapabilities", kAdvice10); }
 JITC_EXPORT int32_t cudaDeviceGetNvSciSyncAttributes() { return refuse_cudart("cudaDeviceGetNvSciSyncAttributes", kAdvice4); }
-JITC_EXPORT int32_t cudaDeviceGetP2PAtomicCapabilities() { return refuse_cudart("cudaDeviceGetP2PAtomicCapabilities", kAdvice11); }
+JITC_EXPORT int32_t cudaDeviceGetP2PAtomicCapabilities() { return refuse_cudart("cudaDeviceGetP2PAtomicCapabilities", kAdvice10); }
 JITC_EXPORT int32_t cudaDeviceGetTexture1DLinearMaxWidth() { return refuse_cudart("cudaDeviceGetTexture1DLinearMaxWidth", kAdvice3); }
 JITC_EXPORT int32_t cudaDeviceGraphMemTrim() { return refuse_cudart("cudaDeviceGraphMemTrim", kAdvice2); }
-JITC_EXPORT int32_t cudaDeviceRegisterAsyncNotification() { return refuse_cudart("cudaDeviceRegisterAsyncNotification", kAdvice11); }
+JITC_EXPORT int32_t cudaDeviceRegisterAsyncNotification() { return refuse_cudart("cudaDeviceRegisterAsyncNotification", kAdvice10); }
 JITC_EXPORT int32_t cudaDeviceSetGraphMemAttribute() { return refuse_cudart("cudaDeviceSetGraphMemAttribute", kAdvice2); }
-JITC_EXPORT int32_t cudaDeviceUnregisterAsyncNotification() { return refuse_cudart("cudaDeviceUnregisterAsyncNotification", kAdvice11); }
+JITC_EXPORT int32_t cudaDeviceUnregisterAsyncNotification() { return refuse_cudart("cudaDeviceUnregisterAsyncNotification", kAdvice10); }
 JITC_EXPORT int32_t cudaEGLStreamConsumerAcquireFrame() { return refuse_cudart("cudaEGLStreamConsumerAcquireFrame", kAdvice5); }
 JITC_EXPORT int32_t cudaEGLStreamConsumerConnect() { return refuse_cudart("cudaEGLStreamConsumerConnect", kAdvice5); }
 JITC_EXPORT int32_t cudaEGLStreamConsumerConnectWithFlags() { return refuse_cudart("cudaEGLStreamConsumerConnectWithFlags", kAdvice5); }
@@ -261,7 +261,7 @@ JITC_EXPORT int32_t cudaGLUnmapBufferObject() { return refuse_cudart("cudaGLUnma
 JITC_EXPORT int32_t cudaGLUnmapBufferObjectAsync() { return refuse_cudart("cudaGLUnmapBufferObjectAsync", kAdvice5); }
 JITC_EXPORT int32_t cudaGLUnregisterBufferObject() { return refuse_cudart("cudaGLUnregisterBufferObject", kAdvice5); }
 JITC_EXPORT int32_t cudaGetChannelDesc() { return refuse_cudart("cudaGetChannelDesc", kAdvice3); }
-JITC_EXPORT int32_t cudaGetExportTable() { return refuse_cudart("cudaGetExportTable", kAdvice11); }
+JITC_EXPORT int32_t cudaGetExportTable() { return refuse_cudart("cudaGetExportTable", kAdvice10); }
 JITC_EXPORT int32_t cudaGetMipmappedArrayLevel() { return refuse_cudart("cudaGetMipmappedArrayLevel", kAdvice3); }
 JITC_EXPORT int32_t cudaGetSurfaceObjectResourceDesc() { return refuse_cudart("cudaGetSurfaceObjectResourceDesc", kAdvice3); }
 JITC_EXPORT int32_t cudaGetTextureObjectResourceDesc() { return refuse_cudart("cudaGetTextureObjectResourceDesc", kAdvice3); }
@@ -369,47 +369,47 @@ JITC_EXPORT int32_t cudaIpcGetEventHandle() { return refuse_cudart("cudaIpcGetEv
 JITC_EXPORT int32_t cudaIpcGetMemHandle() { return refuse_cudart("cudaIpcGetMemHandle", kAdvice4); }
 JITC_EXPORT int32_t cudaIpcOpenEventHandle() { return refuse_cudart("cudaIpcOpenEventHandle", kAdvice4); }
 JITC_EXPORT int32_t cudaIpcOpenMemHandle() { return refuse_cudart("cudaIpcOpenMemHandle", kAdvice4); }
-JITC_EXPORT int32_t cudaLaunchCooperativeKernelMultiDevice() { return refuse_cudart("cudaLaunchCooperativeKernelMultiDevice", kAdvice11); }
+JITC_EXPORT int32_t cudaLaunchCooperativeKernelMultiDevice() { return refuse_cudart("cudaLaunchCooperativeKernelMultiDevice", kAdvice10); }
 JITC_EXPORT int32_t cudaLibraryEnumerateKernels() { return refuse_cudart("cudaLibraryEnumerateKernels", kAdvice7); }
 JITC_EXPORT int32_t cudaLibraryGetKernelCount() { return refuse_cudart("cudaLibraryGetKernelCount", kAdvice7); }
 JITC_EXPORT int32_t cudaLibraryGetManaged() { return refuse_cudart("cudaLibraryGetManaged", kAdvice7); }
 JITC_EXPORT int32_t cudaLibraryGetUnifiedFunction() { return refuse_cudart("cudaLibraryGetUnifiedFunction", kAdvice7); }
-JITC_EXPORT int32_t cudaLogsCurrent() { return refuse_cudart("cudaLogsCurrent", kAdvice11); }
-JITC_EXPORT int32_t cudaLogsDumpToFile() { return refuse_cudart("cudaLogsDumpToFile", kAdvice11); }
-JITC_EXPORT int32_t cudaLogsDumpToMemory() { return refuse_cudart("cudaLogsDumpToMemory", kAdvice11); }
-JITC_EXPORT int32_t cudaLogsRegisterCallback() { return refuse_cudart("cudaLogsRegisterCallback", kAdvice11); }
-JITC_EXPORT int32_t cudaLogsUnregisterCallback() { return refuse_cudart("cudaLogsUnregisterCallback", kAdvice11); }
+JITC_EXPORT int32_t cudaLogsCurrent() { return refuse_cudart("cudaLogsCurrent", kAdvice10); }
+JITC_EXPORT int32_t cudaLogsDumpToFile() { return refuse_cudart("cudaLogsDumpToFile", kAdvice10); }
+JITC_EXPORT int32_t cudaLogsDumpToMemory() { return refuse_cudart("cudaLogsDumpToMemory", kAdvice10); }
+JITC_EXPORT int32_t cudaLogsRegisterCallback() { return refuse_cudart("cudaLogsRegisterCallback", kAdvice10); }
+JITC_EXPORT int32_t cudaLogsUnregisterCallback() { return refuse_cudart("cudaLogsUnregisterCallback", kAdvice10); }
 JITC_EXPORT int32_t cudaMalloc3D() { return refuse_cudart("cudaMalloc3D", kAdvice0); }
 JITC_EXPORT int32_t cudaMalloc3DArray() { return refuse_cudart("cudaMalloc3DArray", kAdvice3); }
 JITC_EXPORT int32_t cudaMallocArray() { return refuse_cudart("cudaMallocArray", kAdvice3); }
-JITC_EXPORT int32_t cudaMallocFromPoolAsync() { return refuse_cudart("cudaMallocFromPoolAsync", kAdvice10); }
-JITC_EXPORT int32_t cudaMallocFromPoolAsync_ptsz() { return refuse_cudart("cudaMallocFromPoolAsync_ptsz", kAdvice10); }
-JITC_EXPORT int32_t cudaMallocManaged() { return refuse_cudart("cudaMallocManaged", kAdvice9); }
+JITC_EXPORT int32_t cudaMallocFromPoolAsync() { return refuse_cudart("cudaMallocFromPoolAsync", kAdvice9); }
+JITC_EXPORT int32_t cudaMallocFromPoolAsync_ptsz() { return refuse_cudart("cudaMallocFromPoolAsync_ptsz", kAdvice9); }
+JITC_EXPORT int32_t cudaMallocManaged() { return refuse_cudart("cudaMallocManaged", kAdvice8); }
 JITC_EXPORT int32_t cudaMallocMipmappedArray() { return refuse_cudart("cudaMallocMipmappedArray", kAdvice3); }
-JITC_EXPORT int32_t cudaMemAdvise() { return refuse_cudart("cudaMemAdvise", kAdvice9); }
-JITC_EXPORT int32_t cudaMemAdvise_v2() { return refuse_cudart("cudaMemAdvise_v2", kAdvice9); }
-JITC_EXPORT int32_t cudaMemDiscardAndPrefetchBatchAsync() { return refuse_cudart("cudaMemDiscardAndPrefetchBatchAsync", kAdvice9); }
-JITC_EXPORT int32_t cudaMemDiscardAndPrefetchBatchAsync_ptsz() { return refuse_cudart("cudaMemDiscardAndPrefetchBatchAsync_ptsz", kAdvice9); }
-JITC_EXPORT int32_t cudaMemDiscardBatchAsync() { return refuse_cudart("cudaMemDiscardBatchAsync", kAdvice9); }
-JITC_EXPORT int32_t cudaMemDiscardBatchAsync_ptsz() { return refuse_cudart("cudaMemDiscardBatchAsync_ptsz", kAdvice9); }
-JITC_EXPORT int32_t cudaMemGetDefaultMemPool() { return refuse_cudart("cudaMemGetDefaultMemPool", kAdvice10); }
-JITC_EXPORT int32_t cudaMemGetMemPool() { return refuse_cudart("cudaMemGetMemPool", kAdvice10); }
-JITC_EXPORT int32_t cudaMemPoolCreate() { return refuse_cudart("cudaMemPoolCreate", kAdvice10); }
-JITC_EXPORT int32_t cudaMemPoolDestroy() { return refuse_cudart("cudaMemPoolDestroy", kAdvice10); }
-JITC_EXPORT int32_t cudaMemPoolExportPointer() { return refuse_cudart("cudaMemPoolExportPointer", kAdvice10); }
-JITC_EXPORT int32_t cudaMemPoolExportToShareableHandle() { return refuse_cudart("cudaMemPoolExportToShareableHandle", kAdvice10); }
-JITC_EXPORT int32_t cudaMemPoolGetAccess() { return refuse_cudart("cudaMemPoolGetAccess", kAdvice10); }
-JITC_EXPORT int32_t cudaMemPoolImportFromShareableHandle() { return refuse_cudart("cudaMemPoolImportFromShareableHandle", kAdvice10); }
-JITC_EXPORT int32_t cudaMemPoolImportPointer() { return refuse_cudart("cudaMemPoolImportPointer", kAdvice10); }
-JITC_EXPORT int32_t cudaMemPrefetchAsync() { return refuse_cudart("cudaMemPrefetchAsync", kAdvice9); }
-JITC_EXPORT int32_t cudaMemPrefetchAsync_ptsz() { return refuse_cudart("cudaMemPrefetchAsync_ptsz", kAdvice9); }
-JITC_EXPORT int32_t cudaMemPrefetchAsync_v2() { return refuse_cudart("cudaMemPrefetchAsync_v2", kAdvice9); }
-JITC_EXPORT int32_t cudaMemPrefetchAsync_v2_ptsz() { return refuse_cudart("cudaMemPrefetchAsync_v2_ptsz", kAdvice9); }
-JITC_EXPORT int32_t cudaMemPrefetchBatchAsync() { return refuse_cudart("cudaMemPrefetchBatchAsync", kAdvice9); }
-JITC_EXPORT int32_t cudaMemPrefetchBatchAsync_ptsz() { return refuse_cudart("cudaMemPrefetchBatchAsync_ptsz", kAdvice9); }
-JITC_EXPORT int32_t cudaMemRangeGetAttribute() { return refuse_cudart("cudaMemRangeGetAttribute", kAdvice9); }
-JITC_EXPORT int32_t cudaMemRangeGetAttributes() { return refuse_cudart("cudaMemRangeGetAttributes", kAdvice9); }
-JITC_EXPORT int32_t cudaMemSetMemPool() { return refuse_cudart("cudaMemSetMemPool", kAdvice10); }
+JITC_EXPORT int32_t cudaMemAdvise() { return refuse_cudart("cudaMemAdvise", kAdvice8); }
+JITC_EXPORT int32_t cudaMemAdvise_v2() { return refuse_cudart("cudaMemAdvise_v2", kAdvice8); }
+JITC_EXPORT int32_t cudaMemDiscardAndPrefetchBatchAsync() { return refuse_cudart("cudaMemDiscardAndPrefetchBatchAsync", kAdvice8); }
+JITC_EXPORT int32_t cudaMemDiscardAndPrefetchBatchAsync_ptsz() { return refuse_cudart("cudaMemDiscardAndPrefetchBatchAsync_ptsz", kAdvice8); }
+JITC_EXPORT int32_t cudaMemDiscardBatchAsync() { return refuse_cudart("cudaMemDiscardBatchAsync", kAdvice8); }
+JITC_EXPORT int32_t cudaMemDiscardBatchAsync_ptsz() { return refuse_cudart("cudaMemDiscardBatchAsync_ptsz", kAdvice8); }
+JITC_EXPORT int32_t cudaMemGetDefaultMemPool() { return refuse_cudart("cudaMemGetDefaultMemPool", kAdvice9); }
+JITC_EXPORT int32_t cudaMemGetMemPool() { return refuse_cudart("cudaMemGetMemPool", kAdvice9); }
+JITC_EXPORT int32_t cudaMemPoolCreate() { return refuse_cudart("cudaMemPoolCreate", kAdvice9); }
+JITC_EXPORT int32_t cudaMemPoolDestroy() { return refuse_cudart("cudaMemPoolDestroy", kAdvice9); }
+JITC_EXPORT int32_t cudaMemPoolExportPointer() { return refuse_cudart("cudaMemPoolExportPointer", kAdvice9); }
+JITC_EXPORT int32_t cudaMemPoolExportToShareableHandle() { return refuse_cudart("cudaMemPoolExportToShareableHandle", kAdvice9); }
+JITC_EXPORT int32_t cudaMemPoolGetAccess() { return refuse_cudart("cudaMemPoolGetAccess", kAdvice9); }
+JITC_EXPORT int32_t cudaMemPoolImportFromShareableHandle() { return refuse_cudart("cudaMemPoolImportFromShareableHandle", kAdvice9); }
+JITC_EXPORT int32_t cudaMemPoolImportPointer() { return refuse_cudart("cudaMemPoolImportPointer", kAdvice9); }
+JITC_EXPORT int32_t cudaMemPrefetchAsync() { return refuse_cudart("cudaMemPrefetchAsync", kAdvice8); }
+JITC_EXPORT int32_t cudaMemPrefetchAsync_ptsz() { return refuse_cudart("cudaMemPrefetchAsync_ptsz", kAdvice8); }
+JITC_EXPORT int32_t cudaMemPrefetchAsync_v2() { return refuse_cudart("cudaMemPrefetchAsync_v2", kAdvice8); }
+JITC_EXPORT int32_t cudaMemPrefetchAsync_v2_ptsz() { return refuse_cudart("cudaMemPrefetchAsync_v2_ptsz", kAdvice8); }
+JITC_EXPORT int32_t cudaMemPrefetchBatchAsync() { return refuse_cudart("cudaMemPrefetchBatchAsync", kAdvice8); }
+JITC_EXPORT int32_t cudaMemPrefetchBatchAsync_ptsz() { return refuse_cudart("cudaMemPrefetchBatchAsync_ptsz", kAdvice8); }
+JITC_EXPORT int32_t cudaMemRangeGetAttribute() { return refuse_cudart("cudaMemRangeGetAttribute", kAdvice8); }
+JITC_EXPORT int32_t cudaMemRangeGetAttributes() { return refuse_cudart("cudaMemRangeGetAttributes", kAdvice8); }
+JITC_EXPORT int32_t cudaMemSetMemPool() { return refuse_cudart("cudaMemSetMemPool", kAdvice9); }
 JITC_EXPORT int32_t cudaMemcpy2DArrayToArray() { return refuse_cudart("cudaMemcpy2DArrayToArray", kAdvice3); }
 JITC_EXPORT int32_t cudaMemcpy2DArrayToArray_ptds() { return refuse_cudart("cudaMemcpy2DArrayToArray_ptds", kAdvice3); }
 JITC_EXPORT int32_t cudaMemcpy2DFromArray() { return refuse_cudart("cudaMemcpy2DFromArray", kAdvice3); }
@@ -448,18 +448,18 @@ JITC_EXPORT int32_t cudaMemset3DAsync_ptsz() { return refuse_cudart("cudaMemset3
 JITC_EXPORT int32_t cudaMemset3D_ptds() { return refuse_cudart("cudaMemset3D_ptds", kAdvice0); }
 JITC_EXPORT int32_t cudaMipmappedArrayGetMemoryRequirements() { return refuse_cudart("cudaMipmappedArrayGetMemoryRequirements", kAdvice3); }
 JITC_EXPORT int32_t cudaMipmappedArrayGetSparseProperties() { return refuse_cudart("cudaMipmappedArrayGetSparseProperties", kAdvice3); }
-JITC_EXPORT int32_t cudaSetDoubleForDevice() { return refuse_cudart("cudaSetDoubleForDevice", kAdvice11); }
-JITC_EXPORT int32_t cudaSetDoubleForHost() { return refuse_cudart("cudaSetDoubleForHost", kAdvice11); }
+JITC_EXPORT int32_t cudaSetDoubleForDevice() { return refuse_cudart("cudaSetDoubleForDevice", kAdvice10); }
+JITC_EXPORT int32_t cudaSetDoubleForHost() { return refuse_cudart("cudaSetDoubleForHost", kAdvice10); }
 JITC_EXPORT int32_t cudaSignalExternalSemaphoresAsync() { return refuse_cudart("cudaSignalExternalSemaphoresAsync", kAdvice4); }
 JITC_EXPORT int32_t cudaSignalExternalSemaphoresAsync_ptsz() { return refuse_cudart("cudaSignalExternalSemaphoresAsync_ptsz", kAdvice4); }
 JITC_EXPORT int32_t cudaSignalExternalSemaphoresAsync_v2() { return refuse_cudart("cudaSignalExternalSemaphoresAsync_v2", kAdvice4); }
 JITC_EXPORT int32_t cudaSignalExternalSemaphoresAsync_v2_ptsz() { return refuse_cudart("cudaSignalExternalSemaphoresAsync_v2_ptsz", kAdvice4); }
-JITC_EXPORT int32_t cudaStreamAttachMemAsync() { return refuse_cudart("cudaStreamAttachMemAsync", kAdvice9); }
-JITC_EXPORT int32_t cudaStreamAttachMemAsync_ptsz() { return refuse_cudart("cudaStreamAttachMemAsync_ptsz", kAdvice9); }
+JITC_EXPORT int32_t cudaStreamAttachMemAsync() { return refuse_cudart("cudaStreamAttachMemAsync", kAdvice8); }
+JITC_EXPORT int32_t cudaStreamAttachMemAsync_ptsz() { return refuse_cudart("cudaStreamAttachMemAsync_ptsz", kAdvice8); }
 JITC_EXPORT int32_t cudaStreamBeginCaptureToGraph() { return refuse_cudart("cudaStreamBeginCaptureToGraph", kAdvice2); }
 JITC_EXPORT int32_t cudaStreamBeginCaptureToGraph_ptsz() { return refuse_cudart("cudaStreamBeginCaptureToGraph_ptsz", kAdvice2); }
-JITC_EXPORT int32_t cudaStreamGetAttribute() { return refuse_cudart("cudaStreamGetAttribute", kAdvice11); }
-JITC_EXPORT int32_t cudaStreamGetAttribute_ptsz() { return refuse_cudart("cudaStreamGetAttribute_ptsz", kAdvice11); }
+JITC_EXPORT int32_t cudaStreamGetAttribute() { return refuse_cudart("cudaStreamGetAttribute", kAdvice10); }
+JITC_EXPORT int32_t cudaStreamGetAttribute_ptsz() { return refuse_cudart("cudaStreamGetAttribute_ptsz", kAdvice10); }
 JITC_EXPORT int32_t cudaStreamUpdateCaptureDependencies() { return refuse_cudart("cudaStreamUpdateCaptureDependencies", kAdvice2); }
 JITC_EXPORT int32_t cudaStreamUpdateCaptureDependencies_ptsz() { return refuse_cudart("cudaStreamUpdateCaptureDependencies_ptsz", kAdvice2); }
 JITC_EXPORT int32_t cudaStreamUpdateCaptureDependencies_v2() { return refuse_cudart("cudaStreamUpdateCaptureDependencies_v2", kAdvice2); }

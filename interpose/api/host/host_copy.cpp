@@ -103,8 +103,7 @@ Status call_d2h(uint64_t destination, uint64_t source, uint64_t bytes, const Str
 }
 
 /// The worker reads the bytes when the op arrives; until the copy is done, the program must not change them.
-/// wait: the program expects that the copy is done on return.
-Status shared_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait) {
+Status shared_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream) {
   for (uint64_t done = 0; done < count;) {
     auto op = on_stream<ops::CopyH2dPinned>(stream.id);
     op.address = destination + done;
@@ -113,7 +112,20 @@ Status shared_h2d(uint64_t destination, uint64_t source, uint64_t count, const S
     if (!stream.session->submit(op)) return not_submitted(*stream.session);
     done += op.bytes;
   }
-  return wait ? synchronize(stream) : kSuccess;
+  return kSuccess;
+}
+
+/// The bytes travel with the op.
+Status sent_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream) {
+  for (uint64_t done = 0; done < count;) {
+    auto op = on_stream<ops::CopyH2d>(stream.id);
+    op.address = destination + done;
+    op.bytes = std::min(kPiece, count - done);
+    const std::span bytes(reinterpret_cast<const std::byte*>(source + done), op.bytes);
+    if (!stream.session->submit(op, bytes)) return not_submitted(*stream.session);
+    done += op.bytes;
+  }
+  return kSuccess;
 }
 
 }  // namespace
@@ -136,17 +148,13 @@ Status copy_d2h(uint64_t destination, uint64_t source, uint64_t count, const Str
 Status copy_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait) {
   // The program may copy out and in again through the same pinned memory without waiting for the first copy.
   if (const Status status = wait_for_host_copies(source, count)) return status;
-  if (count >= kWorthSharing && is_shared(*stream.session, source, count))
-    return shared_h2d(destination, source, count, stream, wait);
-  for (uint64_t done = 0; done < count;) {
-    auto op = on_stream<ops::CopyH2d>(stream.id);
-    op.address = destination + done;
-    op.bytes = std::min(kPiece, count - done);
-    const std::span bytes(reinterpret_cast<const std::byte*>(source + done), op.bytes);
-    if (!stream.session->submit(op, bytes)) return not_submitted(*stream.session);
-    done += op.bytes;
-  }
-  return kSuccess;
+  const bool pinned = is_pinned(source, count);
+  if (wait && !pinned)
+    if (const Status status = synchronize(stream)) return status;
+  const bool shared = count >= kWorthSharing && is_shared(*stream.session, source, count);
+  const auto give = shared ? shared_h2d : sent_h2d;
+  if (const Status status = give(destination, source, count, stream)) return status;
+  return wait && pinned ? synchronize(stream) : kSuccess;
 }
 
 Status wait_for_host_copies(uint64_t address, uint64_t bytes) {

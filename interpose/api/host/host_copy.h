@@ -18,7 +18,8 @@ inline constexpr uint64_t kPiece = 1u << 20;  // a copy op carries at most this 
 
 /// wait: the bytes have arrived on return.
 Status copy_d2h(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait);
-/// wait: the program may change the source on return.
+/// wait: as a cudaMemcpy that is not asynchronous. From pageable memory it waits for the stream's earlier
+/// work, from pinned memory until the copy is done.
 Status copy_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait);
 /// Waits for every copy to pinned memory that overlaps [address, address + bytes); bytes 0: for all.
 Status wait_for_host_copies(uint64_t address, uint64_t bytes);

@@ -1,7 +1,13 @@
 #include "launch.h"
 
+#include <cxxabi.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
 
 #include "api/generated/generated_api.h"
 #include "api/module/registration.h"
@@ -32,13 +38,38 @@ bool contains(std::span<const uint32_t> all, uint32_t one) {
   return std::find(all.begin(), all.end(), one) != all.end();
 }
 
+/// Without the list of parameters at the end.
+std::string_view without_parameters(std::string_view text) {
+  int depth = 0;
+  for (size_t at = text.size(); at-- > 0;) {
+    depth += text[at] == ')' ? 1 : text[at] == '(' ? -1 : 0;
+    if (depth == 0) return text[at] == '(' ? text.substr(0, at) : text;
+  }
+  return text;
+}
+
+/// As it stands in the source.
+std::string readable(const char* name) {
+  if (!name) return "(not registered)";
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> plain(
+      abi::__cxa_demangle(name, nullptr, nullptr, &status), &std::free);
+  return std::string(status || !plain ? name : without_parameters(plain.get()));
+}
+
+/// PyTorch's own kernels are launched where an operator was not redirected.
 Status refuse_launch(uint64_t kernel) {
-  const char* name = registered_name(reinterpret_cast<const void*>(kernel));
-  session::message_once(std::string("the software device cannot run the GPU kernel ") +
-                        (name ? name : "(not registered)") +
-                        ": PyTorch operators are redirected when jitc's client_shim is installed (pip "
-                        "install jitc) and the operator has"
-                        " a CPU kernel; other kernels need the cuda device");
+  const std::string name = readable(registered_name(reinterpret_cast<const void*>(kernel)));
+  const bool pytorch = name.find("at::native::") != std::string::npos;
+  const std::string why =
+      "the software device runs no GPU kernels, and this is one: " + name +
+      (pytorch ? ". PyTorch's operators run there on their CPU kernels where jitc's client_shim is installed"
+                 " (pip install jitc) and there is one"
+               : "") +
+      ". Use a GPU (jitc-proxyd --device cuda), or do without it (docs/guarantees.md, \"Operators that the"
+      " software device does not have\")";
+  session::message_once(why);
+  keep_refusal(why);
   return kNotSupported;
 }
 

@@ -1,7 +1,8 @@
 // Copies in all forms. The addresses show what is device memory and what is host memory.
 //
 // Promises: a device-to-host copy to pinned memory does not wait, to other memory it does; a copy between two
-// GPUs is staged through the process and waits. host_copy.h says what is promised of host memory.
+// GPUs is staged through the process and waits. host_copy.h says what is promised of host memory, and what a
+// cudaMemcpy that is not asynchronous waits for.
 #include "copy.h"
 
 #include <algorithm>
@@ -77,9 +78,13 @@ Status copy_rows(uint64_t dst, size_t dst_pitch, uint64_t src, size_t src_pitch,
     op.height = height;
     return submitted(*to, to->submit(op));
   }
+  // To the device: from pageable memory the first row waits for what was before, from pinned memory the last
+  // one for all rows.
+  const size_t waiting = to && is_pinned(src, width) ? height - 1 : 0;
   Status status = kSuccess;
   for (size_t row = 0; row < height && !status; ++row)
-    status = copy(dst + row * dst_pitch, src + row * src_pitch, width, stream, wait);
+    status =
+        copy(dst + row * dst_pitch, src + row * src_pitch, width, stream, wait && (!to || row == waiting));
   return status;
 }
 

@@ -16,8 +16,6 @@ namespace {
 // Bytes of ops that the worker has not journaled; beyond this, callers wait.
 constexpr size_t kSendQueueLimit = size_t{64} << 20;
 
-bool is(uint16_t op, ops::OpId id) { return op == static_cast<uint16_t>(id); }
-
 }  // namespace
 
 uint32_t SessionClient::status() const {
@@ -28,13 +26,13 @@ uint32_t SessionClient::status() const {
 
 uint64_t SessionClient::append(ops::OpHeader* op, size_t size, std::span<const std::byte> payload, bool wait,
                                Receiver receiver, void* context) {
-  const Pending pending{nullptr, receiver, context, op->op, op->stream};
+  const Pending pending{nullptr, receiver, context, {}};
   return enqueue(op, size, payload, wait ? &pending : nullptr, true);
 }
 
 Result SessionClient::append_and_wait(ops::OpHeader* op, size_t size, std::span<const std::byte> payload) {
   Waiter waiter;
-  const Pending pending{&waiter, nullptr, nullptr, op->op, op->stream};
+  const Pending pending{&waiter, nullptr, nullptr, {}};
   // No wake-up: this thread sends it itself.
   if (enqueue(op, size, payload, &pending, false) == 0) {
     const uint32_t why = status();
@@ -76,11 +74,11 @@ uint64_t SessionClient::enqueue(ops::OpHeader* op, size_t size, std::span<const 
     lock.lock();
   }
   if (status_.load(std::memory_order_relaxed) != kSuccess) return set_last_message(failure_), 0;
-  const uint64_t sequence =
+  const uint64_t sequence = op->sequence =
       large ? send_queue_.append(std::move(large)) : send_queue_.append(op, size, payload);
   kept_.store(send_queue_.bytes(), std::memory_order_relaxed);
-  progress_.submit(op->stream, sequence);
-  if (pending != nullptr) pending_.emplace(sequence, *pending);
+  const Reach shows = progress_.submit(*op);
+  if (pending != nullptr) pending_.emplace(sequence, *pending).first->second.shows = shows;
   // Asked under the lock: the transport announces that it sleeps, then looks here once more.
   std::shared_ptr<WorkerConnection> sleeper;
   if (wake && connection_ && connection_->opened && connection_->asleep()) sleeper = connection_;
@@ -150,7 +148,12 @@ void SessionClient::on_completions(WorkerConnection& connection, std::span<const
         break;
       case CompletionKind::progress: {
         const Lock lock(mutex_);
-        progress_.advance(header.stream, header.sequence);
+        progress_.advance({Reach::Of::stream, header.stream, header.sequence});
+        break;
+      }
+      case CompletionKind::restored: {
+        const Lock lock(mutex_);
+        progress_.advance({Reach::Of::device, 0, header.sequence});
         break;
       }
       case CompletionKind::fault:
@@ -163,6 +166,8 @@ void SessionClient::on_completions(WorkerConnection& connection, std::span<const
   }
 }
 
+/// What a result shows is known before its caller goes on, so that no later call of any thread says less. A
+/// receiver has it first: who learns that a copy is done must find the bytes.
 void SessionClient::on_result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload) {
   Pending pending;
   {
@@ -172,12 +177,13 @@ void SessionClient::on_result(uint64_t sequence, uint32_t status, std::span<cons
     pending = found->second;
     pending_.erase(found);
     newest_result_ = std::max(newest_result_, sequence);
-    // The op implies this progress; the PROGRESS record comes later.
-    if (status == kSuccess && is(pending.op, ops::OpId::stream_synchronize))
-      progress_.advance(pending.stream, sequence);
-    if (status == kSuccess && is(pending.op, ops::OpId::device_synchronize)) progress_.advance_all(sequence);
   }
-  deliver(pending, status, payload);
+  if (pending.receiver != nullptr) deliver(pending, status, payload);
+  if (status == kSuccess && pending.shows.sequence != 0) {
+    const Lock lock(mutex_);
+    progress_.advance(pending.shows);
+  }
+  if (pending.receiver == nullptr) deliver(pending, status, payload);
 }
 
 void SessionClient::deliver(const Pending& pending, uint32_t status, std::span<const std::byte> payload) {

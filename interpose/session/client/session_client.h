@@ -15,9 +15,9 @@
 #include <string>
 
 #include "send_queue.h"
+#include "session/progress/stream_progress.h"
 #include "session/service/service_rpc.h"
 #include "session/session.h"
-#include "session/stream_progress.h"
 #include "worker_connection.h"
 
 namespace jitc::session {
@@ -55,8 +55,7 @@ class SessionClient final : public Session, private ConnectionListener {
     Waiter* waiter = nullptr;
     Receiver receiver = nullptr;
     void* context = nullptr;
-    uint16_t op = 0;
-    uint64_t stream = 0;
+    Reach shows;  // what has run when it succeeds
   };
   using Lock = std::unique_lock<std::mutex>;
 

@@ -8,7 +8,10 @@ from __future__ import annotations
 from jitc.interpose.spec.api import Custom, Function, Local
 
 LOAD = "image_query image_part module_load function_get"
-NO_KERNELS = "kernels are not run on the software device; PyTorch operators are redirected by jitc's client_shim"
+NO_KERNELS = (
+    "the software device runs no GPU kernels; PyTorch's operators are redirected by jitc's client_shim. Use a GPU "
+    "(jitc-proxyd --device cuda), or do without them (docs/guarantees.md)"
+)
 NO_VARIABLES = "device variables live in kernels, which the software device does not run"
 _BY_NAME = "refused on the software device, naming the kernel"
 _ACCEPTED = "accepted on the software device, no effect"

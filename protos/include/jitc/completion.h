@@ -1,6 +1,6 @@
 // Completion records: what a worker sends to its client, little-endian and 8-byte aligned.
 //
-// Written by the executor, read by the interposer.
+// Written by the executor, read by the interposer, which passes over kinds that it does not know.
 #pragma once
 #include <cstdint>
 
@@ -12,6 +12,7 @@ enum class CompletionKind : uint16_t {
   progress = 3,  // stream has executed everything up to sequence (never goes back)
   fault = 4,     // the session is over: every later call returns status; payload: message
   notice = 5,    // one line for the user; payload: text
+  restored = 6,  // every stream, also one that is gone, has executed everything up to sequence
 };
 
 struct CompletionHeader {

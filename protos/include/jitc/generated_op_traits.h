@@ -13,8 +13,9 @@ enum class Point : uint8_t { none, collective, copy, boundary };
 enum class Limit : uint8_t { none, streams, events, communicators, modules, functions, graphs, blas_handles, dnn_plans };
 enum class Reads : uint8_t { nothing, bytes, elements };
 enum class ResultSize : uint8_t { small, copied, any };
+enum class Shows : uint8_t { nothing, stream, event, device };
 
-/// What the executor must know of an op beside its layout; what each means: protos/ops/traits.py.
+/// What executor and client must know of an op beside its layout; what each means: protos/ops/traits.py.
 struct OpTraits {
   Check check;
   Taker taker;
@@ -25,74 +26,75 @@ struct OpTraits {
   Limit limit;
   Reads reads;
   ResultSize result_size;
-  bool capturable, images, result_is_state;
+  Shows shows;
+  bool capturable, on_stream, images, result_is_state;
 };
 /// In the order of kOps.
 inline constexpr std::array<OpTraits, 64> kOpTraits{{
-    {Check::none, Taker::step_begin, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // step_begin
-    {Check::live_blocks, Taker::boundary, Window::none, Skipped::must_run, Making::nothing, Point::boundary, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // boundary
-    {Check::live_blocks, Taker::live_set, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // live_set
-    {Check::none, Taker::device, Window::allocation, Skipped::succeeds, Making::in_place, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // allocate
-    {Check::none, Taker::device, Window::allocation, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // free
-    {Check::copy_bytes, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::copy, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // copy_h2d
-    {Check::copy_size, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::copy, Limit::none, Reads::elements, ResultSize::copied, false, false, false},  // copy_d2h
-    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::copy, Limit::none, Reads::nothing, ResultSize::small, true, false, false},  // copy_d2d
-    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::copy, Limit::none, Reads::nothing, ResultSize::small, true, false, false},  // copy_2d
-    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, true, false, false},  // fill
-    {Check::none, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // memory_info
-    {Check::copy_size, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // copy_h2d_pinned
-    {Check::copy_size, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::copy, Limit::none, Reads::bytes, ResultSize::small, false, false, false},  // copy_d2h_pinned
-    {Check::none, Taker::device, Window::none, Skipped::succeeds, Making::in_place, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // host_register
-    {Check::none, Taker::device, Window::none, Skipped::succeeds, Making::in_place, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // host_unregister
-    {Check::none, Taker::device, Window::allocation, Skipped::succeeds, Making::in_place, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // memory_hold
-    {Check::none, Taker::device, Window::allocation, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // memory_map
-    {Check::none, Taker::device, Window::allocation, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // memory_drop
-    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::streams, Reads::nothing, ResultSize::small, false, false, false},  // stream_create
-    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // stream_destroy
-    {Check::none, Taker::device, Window::none, Skipped::succeeds, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // stream_synchronize
-    {Check::none, Taker::device, Window::none, Skipped::succeeds, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // device_synchronize
-    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::events, Reads::nothing, ResultSize::small, false, false, false},  // event_create
-    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // event_destroy
-    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, true, false, false},  // event_record
-    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, true, false, false},  // event_wait
-    {Check::none, Taker::device, Window::none, Skipped::succeeds, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // event_synchronize
-    {Check::none, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // event_elapsed
-    {Check::operator_call, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // operator_call
-    {Check::operator_call, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::any, false, false, false},  // operator_query
-    {Check::launch, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, true, false, false},  // kernel_launch
-    {Check::none, Taker::device, Window::collective, Skipped::must_run, Making::with_others, Point::none, Limit::communicators, Reads::nothing, ResultSize::small, false, false, false},  // communicator_create
-    {Check::none, Taker::device, Window::collective, Skipped::must_run, Making::with_others, Point::none, Limit::communicators, Reads::nothing, ResultSize::small, false, false, false},  // communicator_split
-    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // communicator_destroy
-    {Check::items, Taker::device, Window::collective, Skipped::must_run, Making::nothing, Point::collective, Limit::none, Reads::nothing, ResultSize::small, true, false, false},  // collective
-    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, true, false, false},  // matmul
-    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::blas_handles, Reads::nothing, ResultSize::small, false, false, false},  // blas_create
-    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // blas_destroy
-    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, true, false, false},  // blas_set
-    {Check::blas_slots, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, true, false, false},  // blas_call
-    {Check::description, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // lt_heuristic
-    {Check::scaled_description, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, true, false, false},  // lt_matmul
-    {Check::image_size, Taker::images, Window::none, Skipped::asks_images, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, true, false},  // image_query
-    {Check::image_part, Taker::images, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, true, false},  // image_part
-    {Check::image_size, Taker::device, Window::answer, Skipped::must_run, Making::in_place, Point::none, Limit::modules, Reads::nothing, ResultSize::small, false, true, false},  // module_load
-    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, true, false},  // module_unload
-    {Check::name, Taker::device, Window::answer, Skipped::must_run, Making::in_place, Point::none, Limit::functions, Reads::nothing, ResultSize::small, false, false, false},  // function_get
-    {Check::none, Taker::device, Window::answer, Skipped::must_run, Making::in_place, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // function_set
-    {Check::none, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // function_query
-    {Check::name, Taker::device, Window::answer, Skipped::must_run, Making::in_place, Point::none, Limit::functions, Reads::nothing, ResultSize::small, false, false, true},  // variable_get
-    {Check::none, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // tensor_map
-    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, true, false, false},  // capture_begin
-    {Check::none, Taker::device, Window::answer, Skipped::must_run, Making::in_place_and_again, Point::none, Limit::graphs, Reads::nothing, ResultSize::small, true, true, false},  // capture_end
-    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, true, false},  // graph_destroy
-    {Check::none, Taker::device, Window::answer, Skipped::must_run, Making::in_place, Point::none, Limit::graphs, Reads::nothing, ResultSize::small, false, false, false},  // graph_instantiate
-    {Check::none, Taker::device, Window::launched_collective, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, true, false, false},  // graph_launch
-    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, true, false},  // executable_destroy
-    {Check::description, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::any, false, false, false},  // dnn_ask
-    {Check::description, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, true, false, false},  // dnn_call
-    {Check::description, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // dnn_try
-    {Check::image_size, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::dnn_plans, Reads::nothing, ResultSize::small, false, true, false},  // dnn_plan_load
-    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, true, false},  // dnn_plan_drop
-    {Check::tensors, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, true, false, false},  // dnn_execute
-    {Check::tensors, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, false, false, false},  // dnn_execute_try
+    {Check::none, Taker::step_begin, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // step_begin
+    {Check::live_blocks, Taker::boundary, Window::none, Skipped::must_run, Making::nothing, Point::boundary, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // boundary
+    {Check::live_blocks, Taker::live_set, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // live_set
+    {Check::none, Taker::device, Window::allocation, Skipped::succeeds, Making::in_place, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // allocate
+    {Check::none, Taker::device, Window::allocation, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // free
+    {Check::copy_bytes, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::copy, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, true, false, false},  // copy_h2d
+    {Check::copy_size, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::copy, Limit::none, Reads::elements, ResultSize::copied, Shows::stream, false, true, false, false},  // copy_d2h
+    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::copy, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, true, true, false, false},  // copy_d2d
+    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::copy, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, true, true, false, false},  // copy_2d
+    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, true, true, false, false},  // fill
+    {Check::none, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // memory_info
+    {Check::copy_size, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, true, false, false},  // copy_h2d_pinned
+    {Check::copy_size, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::copy, Limit::none, Reads::bytes, ResultSize::small, Shows::stream, false, true, false, false},  // copy_d2h_pinned
+    {Check::none, Taker::device, Window::none, Skipped::succeeds, Making::in_place, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // host_register
+    {Check::none, Taker::device, Window::none, Skipped::succeeds, Making::in_place, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // host_unregister
+    {Check::none, Taker::device, Window::allocation, Skipped::succeeds, Making::in_place, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // memory_hold
+    {Check::none, Taker::device, Window::allocation, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // memory_map
+    {Check::none, Taker::device, Window::allocation, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // memory_drop
+    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::streams, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // stream_create
+    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // stream_destroy
+    {Check::none, Taker::device, Window::none, Skipped::succeeds, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::stream, false, false, false, false},  // stream_synchronize
+    {Check::none, Taker::device, Window::none, Skipped::succeeds, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::device, false, false, false, false},  // device_synchronize
+    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::events, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // event_create
+    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // event_destroy
+    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, true, true, false, false},  // event_record
+    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, true, true, false, false},  // event_wait
+    {Check::none, Taker::device, Window::none, Skipped::succeeds, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::event, false, false, false, false},  // event_synchronize
+    {Check::none, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // event_elapsed
+    {Check::operator_call, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, true, false, false},  // operator_call
+    {Check::operator_call, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::any, Shows::stream, false, true, false, false},  // operator_query
+    {Check::launch, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, true, true, false, false},  // kernel_launch
+    {Check::none, Taker::device, Window::collective, Skipped::must_run, Making::with_others, Point::none, Limit::communicators, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // communicator_create
+    {Check::none, Taker::device, Window::collective, Skipped::must_run, Making::with_others, Point::none, Limit::communicators, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // communicator_split
+    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // communicator_destroy
+    {Check::items, Taker::device, Window::collective, Skipped::must_run, Making::nothing, Point::collective, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, true, true, false, false},  // collective
+    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, true, true, false, false},  // matmul
+    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::blas_handles, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // blas_create
+    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // blas_destroy
+    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, true, false, false, false},  // blas_set
+    {Check::blas_slots, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, true, true, false, false},  // blas_call
+    {Check::description, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // lt_heuristic
+    {Check::scaled_description, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, true, true, false, false},  // lt_matmul
+    {Check::image_size, Taker::images, Window::none, Skipped::asks_images, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, true, false},  // image_query
+    {Check::image_part, Taker::images, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, true, false},  // image_part
+    {Check::image_size, Taker::device, Window::answer, Skipped::must_run, Making::in_place, Point::none, Limit::modules, Reads::nothing, ResultSize::small, Shows::nothing, false, false, true, false},  // module_load
+    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, true, false},  // module_unload
+    {Check::name, Taker::device, Window::answer, Skipped::must_run, Making::in_place, Point::none, Limit::functions, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // function_get
+    {Check::none, Taker::device, Window::answer, Skipped::must_run, Making::in_place, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // function_set
+    {Check::none, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // function_query
+    {Check::name, Taker::device, Window::answer, Skipped::must_run, Making::in_place, Point::none, Limit::functions, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, true},  // variable_get
+    {Check::none, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // tensor_map
+    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, true, false, false, false},  // capture_begin
+    {Check::none, Taker::device, Window::answer, Skipped::must_run, Making::in_place_and_again, Point::none, Limit::graphs, Reads::nothing, ResultSize::small, Shows::nothing, true, false, true, false},  // capture_end
+    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, true, false},  // graph_destroy
+    {Check::none, Taker::device, Window::answer, Skipped::must_run, Making::in_place, Point::none, Limit::graphs, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // graph_instantiate
+    {Check::none, Taker::device, Window::launched_collective, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, true, true, false, false},  // graph_launch
+    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, true, false},  // executable_destroy
+    {Check::description, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::any, Shows::nothing, false, true, false, false},  // dnn_ask
+    {Check::description, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, true, true, false, false},  // dnn_call
+    {Check::description, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, true, false, false},  // dnn_try
+    {Check::image_size, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::dnn_plans, Reads::nothing, ResultSize::small, Shows::nothing, false, false, true, false},  // dnn_plan_load
+    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, true, false},  // dnn_plan_drop
+    {Check::tensors, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, true, true, false, false},  // dnn_execute
+    {Check::tensors, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, true, false, false},  // dnn_execute_try
 }};
 
 /// Of an op that find() in generated_ops.h knows.

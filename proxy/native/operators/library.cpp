@@ -2,6 +2,7 @@
 //
 // Promise: no exception leaves it.
 #include <c10/util/Exception.h>
+#include <torch/version.h>
 
 #include <cstring>
 #include <exception>
@@ -81,6 +82,10 @@ constexpr jitc_operators kTable{3, &set_threads, &call, &query, &matmul, &set_no
 
 }  // namespace
 }  // namespace jitc::operators
+
+/// Read from the file by the service (proxy/backends/software.py), which does not load it. Ends with a space.
+extern "C" __attribute__((visibility("default"), used)) const char jitc_operators_built_for[] =
+    "jitc operators built for PyTorch " TORCH_VERSION " ";
 
 extern "C" const jitc_operators* jitc_operators_get(void) {
   try {

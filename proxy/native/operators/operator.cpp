@@ -53,6 +53,7 @@ bool writes(const c10::Argument& argument) {
 
 Operator::Operator(const c10::OperatorHandle& found, Composed composed_or_null, Check check_or_null)
     : handle(found), composed(composed_or_null), check(check_or_null) {
+  runs = composed || found.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU);
   for (const auto& argument : found.schema().arguments()) {
     if (const int64_t count = choices(argument.real_type())) numbered.emplace_back(written.size(), count);
     written.push_back(writes(argument));

@@ -23,6 +23,7 @@ struct Operator {
   std::vector<bool> written;                         // per argument: the operator writes to it
   std::vector<bool> returns_written;                 // per return: it is a written argument
   bool takes_generator = false;
+  bool runs = false;  // it is composed, or PyTorch has a kernel for the CPU
 };
 
 /// By "aten::name.overload"; throws Malformed for unknown ones. The reference stays valid.

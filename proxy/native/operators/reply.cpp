@@ -71,12 +71,17 @@ void write_value(const Call& call, const c10::IValue& value, std::vector<uint8_t
   }
 }
 
+/// Some kernels only give an out= argument other strides (cholesky_inverse).
+bool has_another_form(const at::Tensor& now, const at::Tensor& before) {
+  return now.sizes() != before.sizes() || now.strides() != before.strides();
+}
+
 void write_resized(const Call& call, std::vector<uint8_t>& out) {
   const size_t at = out.size();
   append(out, uint16_t{0});
   uint16_t resized = 0;
   for (size_t i = 0; i < call.tensors.size(); ++i) {
-    if (!call.before[i].defined() || call.before[i].sizes() == call.tensors[i].sizes()) continue;
+    if (!call.before[i].defined() || !has_another_form(call.tensors[i], call.before[i])) continue;
     append(out, static_cast<uint16_t>(i));
     write_metadata(call.tensors[i], out);
     ++resized;

@@ -55,7 +55,23 @@ void check_work(const Call& call, uint64_t memory_limit) {
         " times the bytes of the GPU's memory, is not supported on the software device");
 }
 
+/// There are operators that PyTorch has for GPUs only, such as those of cuDNN and the fused kernels of
+/// attention.
+void check_there_is_a_kernel(const Operator& op) {
+  const auto& schema = op.handle.schema();
+  TORCH_CHECK_NOT_IMPLEMENTED(op.runs, schema.name(), schema.overload_name().empty() ? "" : ".",
+                              schema.overload_name(),
+                              " does not run on the software device, which runs PyTorch's CPU kernels: "
+                              "PyTorch has this operator for GPUs "
+                              "only. Use a GPU (jitc-proxyd --device cuda), or call the function that "
+                              "chooses among such operators by itself, "
+                              "as torch.nn.functional.scaled_dot_product_attention does (docs/guarantees.md, "
+                              "\"Operators that the software "
+                              "device does not have\")");
+}
+
 void check_arguments(const Call& call, uint64_t memory_limit) {
+  check_there_is_a_kernel(*call.op);
   check_work(call, memory_limit);
   for (const auto& [index, count] : call.op->numbered) {
     const auto& value = call.stack[index];
@@ -70,10 +86,19 @@ void invoke(Call& call) {
   std::optional<DefaultGenerator> random;
   if ((call.header.flags & wire::kRandom) && !call.op->takes_generator)
     random.emplace(call.header.seed, call.header.offset);
-  if (call.op->composed)
-    call.op->composed(call.stack);
-  else
-    call.op->handle.callBoxed(&call.stack);
+  try {
+    if (call.op->composed)
+      call.op->composed(call.stack);
+    else
+      call.op->handle.callBoxed(&call.stack);
+  } catch (c10::NotImplementedError& error) {
+    // "not implemented for 'Half'": a GPU may well have it.
+    error.add_context(
+        "in " + call.op->handle.schema().name() +
+        ": the software device runs PyTorch's CPU kernels, and there is none for this. Use other types "
+        "or shapes, or a GPU (jitc-proxyd --device cuda)");
+    throw;
+  }
 }
 
 /// Results that are new tensors, in the order of the call's outputs.

@@ -15,10 +15,14 @@ const uint64_t kBase = 0x200000000000;
 #endif
 
 void Sink::result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload) {
-  const std::lock_guard lock(mutex_);
-  const bool fresh = results_.emplace(sequence, Reply{status, {payload.begin(), payload.end()}}).second;
-  if (!fresh) faults_.push_back({sequence, 0, "test", "a second result for one op"});
-  condition_.notify_all();
+  {
+    const std::lock_guard lock(mutex_);
+    const bool fresh = results_.emplace(sequence, Reply{status, {payload.begin(), payload.end()}}).second;
+    if (!fresh) faults_.push_back({sequence, 0, "test", "a second result for one op"});
+    order_.push_back(sequence);
+    condition_.notify_all();
+  }
+  if (on_result) on_result(sequence);
 }
 
 void Sink::progress(uint64_t stream, uint64_t sequence) {
@@ -61,6 +65,11 @@ Sink::Fault Sink::wait_fault() {
   wait("fault", [&] { return !faults_.empty(); });
   const std::lock_guard lock(mutex_);
   return faults_.front();
+}
+
+std::vector<uint64_t> Sink::results() {
+  const std::lock_guard lock(mutex_);
+  return order_;
 }
 
 bool Sink::has_result(uint64_t sequence) {

@@ -50,6 +50,10 @@ class Sink final : public ExecutionSink {
   std::vector<Fault> faults();
   /// The ops will come again.
   void forget();
+  /// Ops in the order in which their results came.
+  std::vector<uint64_t> results();
+  /// Called with each result once it is there, by the thread that brings it.
+  std::function<void(uint64_t sequence)> on_result;
   /// Called at injection points, from the stream's thread.
   std::function<void(const ops::OpHeader&, std::string_view)> on_injection;
 
@@ -58,6 +62,7 @@ class Sink final : public ExecutionSink {
   std::mutex mutex_;
   std::condition_variable condition_;
   std::map<uint64_t, Reply> results_;
+  std::vector<uint64_t> order_;
   std::map<uint64_t, uint64_t> progress_;
   std::vector<Fault> faults_;
 };

@@ -86,12 +86,64 @@ def check_running_statistics_once_also_the_first_time() -> None:
         same(there.running_var, here.running_var)
 
 
+def check_norms_keep_their_statistics_as_on_the_cpu() -> None:
+    nn, shapes = torch.nn, {"1d": (4, 3, 5), "2d": (4, 3, 5, 2), "3d": (4, 3, 2, 5, 2)}
+    kinds: dict[str, dict[str, Any]] = {
+        "BatchNorm": {},
+        "BatchNorm without weights": {"affine": False, "momentum": 0.3},
+        "BatchNorm with the mean of all": {"momentum": None},
+        "BatchNorm without statistics": {"track_running_stats": False},
+        "InstanceNorm": {"affine": True, "track_running_stats": True},
+    }
+    for kind, options in kinds.items():
+        for dimensions, shape in shapes.items():
+            here = getattr(nn, kind.split()[0] + dimensions)(3, **options)
+            there = copy.deepcopy(here).to("cuda")
+            for training in (True, True, False, True):
+                for net in (here, there):
+                    net.train(training)
+                x = torch.randn(shape, requires_grad=True)
+                y = x.detach().to("cuda").requires_grad_()
+                here(x).square().sum().backward()
+                there(y).square().sum().backward()
+                torch.testing.assert_close(y.grad.cpu(), x.grad)
+                for (name, one), other in zip(here.state_dict().items(), there.state_dict().values(), strict=True):
+                    torch.testing.assert_close(
+                        other.cpu(), one, msg=lambda text, at=(kind, dimensions, name): f"{at} {text}"
+                    )
+
+
 def check_out_is_resized() -> None:
     out = torch.empty(0, device="cuda")
     torch.add(torch.ones(4, device="cuda"), 1, out=out)
     same(out, torch.full((4,), 2.0))
     same(torch.arange(0, 10, 3, device="cuda"), torch.arange(0, 10, 3))
     same(torch.arange(0, 5, 0.5, device="cuda"), torch.arange(0, 5, 0.5))
+
+
+def check_out_gets_the_strides_that_the_cpu_gives_it() -> None:
+    """Some kernels lay a given result out anew, without another size."""
+    torch.manual_seed(5)
+    x = torch.randn(3, 4, 4)
+    for gap in (1, 2):
+        here, there = (
+            [torch.zeros(3, 4 * gap, 4, device=device)[:, ::gap], torch.zeros(3, 4 * gap, device=device)[:, ::gap]]
+            for device in ("cpu", "cuda")
+        )
+        torch.geqrf(x, out=tuple(here))
+        torch.geqrf(x.to("cuda"), out=tuple(there))
+        for one, other in zip(here, there, strict=True):
+            assert one.stride() == other.stride()
+            same(other, one)
+
+
+def check_mode_into_given_results() -> None:
+    """Its kernel is called below the dispatcher."""
+    x = torch.tensor([[1.0, 2.0, 2.0], [3.0, 3.0, 1.0]])
+    out = torch.empty(0, device="cuda"), torch.empty(0, dtype=torch.int64, device="cuda")
+    torch.mode(x.to("cuda"), 1, out=out)
+    for one, other in zip(out, torch.mode(x, 1), strict=True):
+        same(one, other)
 
 
 def check_cudnn_is_off() -> None:
@@ -174,6 +226,30 @@ def check_random_numbers_follow_from_the_seed() -> None:
     generator = torch.Generator(device="cuda").manual_seed(5)
     mine = torch.rand(5, device="cuda", generator=generator)
     same(torch.rand(5, device="cuda", generator=generator.manual_seed(5)), mine.cpu())
+
+
+def check_random_results_that_are_resized_are_drawn_once() -> None:
+    def draw(out: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor]:
+        torch.cuda.manual_seed(11)
+        first = torch.rand(6, device="cuda", out=out) if out is not None else torch.rand(6, device="cuda")
+        return first.cpu(), torch.rand(6, device="cuda").cpu()
+
+    wanted = draw(None)
+    for out in (torch.empty(0, device="cuda"), torch.empty(6, device="cuda"), torch.empty(0, device="cuda")):
+        for one, other in zip(draw(out), wanted, strict=True):
+            assert torch.equal(one, other)
+
+
+def check_only_training_draws_random_numbers() -> None:
+    x = torch.linspace(-1, 1, 50, device="cuda")
+    torch.cuda.manual_seed(3)
+    before = torch.cuda.get_rng_state()
+    first = torch.nn.functional.rrelu(x, training=False)
+    torch.ops.aten.native_dropout(x, 0.5, False)
+    assert torch.equal(torch.cuda.get_rng_state(), before)
+    same(first, torch.nn.functional.rrelu(x.cpu(), training=False))
+    torch.nn.functional.rrelu(x, training=True)
+    assert not torch.equal(torch.cuda.get_rng_state(), before)
 
 
 def check_training_equals_the_cpu() -> None:

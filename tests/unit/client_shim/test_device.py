@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from toolkit.stand_in import with_stand_in
 
-ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = Path(__file__).with_name("device_checks.py")
-STAND_IN = ROOT / "build" / "lib" / "libjitc_loop.so"
-OPERATORS = ROOT / "proxy" / "lib" / "libjitc_operators.so"
 CHECKS = [
     node.name
     for node in ast.parse(PROGRAM.read_text()).body
@@ -25,19 +22,8 @@ CHECKS = [
 ]
 
 
-def with_stand_in(*command: str) -> subprocess.CompletedProcess[str]:
-    env = {
-        **os.environ,
-        "LD_PRELOAD": str(STAND_IN),
-        "JITC_TEST_OPERATORS": str(OPERATORS),
-        "OMP_NUM_THREADS": "1",
-    }
-    return subprocess.run([sys.executable, *command], env=env, capture_output=True, text=True, timeout=240, check=False)
-
-
 @pytest.fixture(scope="module")
 def results() -> dict[str, str | None]:
-    assert STAND_IN.is_file(), "make build"
     done = with_stand_in(str(PROGRAM))
     assert done.returncode == 0, done.stderr[-4000:]
     lines = [json.loads(line) for line in done.stdout.splitlines()]

@@ -28,7 +28,7 @@ BASE = int(os.environ.get("JITC_TEST_BASE", "200000000000"), 16)
 RANGE = 1 << (38 if BASE >= 1 << 44 else 32)
 PINNED = 0x3000_0000_0000 if BASE >= 1 << 44 else BASE + 10 * RANGE
 #: Kinds of completions (completion.h).
-RESULT, ACK, PROGRESS, FAULT, NOTICE = range(1, 6)
+RESULT, ACK, PROGRESS, FAULT, NOTICE, RESTORED = range(1, 7)
 HEADER = struct.Struct("<IHHQQ")
 COMPLETION = struct.Struct("<IHHIIQQ")
 

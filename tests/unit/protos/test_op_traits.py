@@ -62,6 +62,14 @@ LISTS: dict[tuple[str, object], str] = {
     ("reads", "elements"): "copy_d2h",
     ("result_size", "any"): "operator_query dnn_ask",
     ("result_size", "copied"): "copy_d2h",
+    ("shows", "stream"): "copy_d2h copy_d2h_pinned operator_query stream_synchronize",
+    ("shows", "event"): "event_synchronize",
+    ("shows", "device"): "device_synchronize",
+    ("on_stream", True): (
+        "copy_h2d copy_h2d_pinned copy_d2h copy_d2h_pinned copy_d2d copy_2d fill event_record event_wait operator_call"
+        " operator_query kernel_launch collective matmul blas_call lt_matmul dnn_ask dnn_call dnn_try dnn_execute"
+        " dnn_execute_try graph_launch"
+    ),
     ("capturable", True): (
         "capture_begin capture_end copy_d2d copy_2d fill event_record event_wait kernel_launch collective matmul"
         " blas_set blas_call lt_matmul dnn_call dnn_execute graph_launch"
@@ -79,7 +87,13 @@ NAMES = [op.name for op in OPS]
 def test_an_op_is_what_the_lists_said(name: str) -> None:
     said = {field: value for (field, value), ops in LISTS.items() if name in ops.split()}
     enums = {field: ENUMS[enum][0] for enum, field in MEMBERS.items()}
-    neutral: dict[str, object] = {**enums, "capturable": False, "images": False, "result_is_state": False}
+    neutral: dict[str, object] = {
+        **enums,
+        "capturable": False,
+        "on_stream": False,
+        "images": False,
+        "result_is_state": False,
+    }
     assert vars(TRAITS[name]) == {**neutral, **said}
 
 
@@ -105,6 +119,7 @@ def test_an_op_without_traits_is_an_error(monkeypatch: pytest.MonkeyPatch) -> No
         ("fill", {"check": "items"}, "a payload needs a check"),
         ("fill", {"skipped": "succeeds"}, "nothing waits"),
         ("fill", {"result_size": "any"}, "nothing waits"),
+        ("fill", {"shows": "stream"}, "nothing waits"),
         ("allocate", {"making": "nothing"}, "says how it is made"),
         ("memory_info", {"window": "none"}, "steers the program"),
     ],

@@ -7,10 +7,16 @@
 
 #include "base/error.h"
 #include "device/devices.h"
-#include "json_request.h"
+#include "json_values.h"
 
 namespace jitc {
 namespace {
+Json parse(const std::string& text) {
+  Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) throw Error("the request is no JSON object");
+  return json;
+}
+
 std::string hash_text(const Hash& hash) { return hash == kNoHash ? "" : to_hex(hash); }
 
 Json rows_document(const std::vector<LiveRow>& rows) {
@@ -113,15 +119,15 @@ uint32_t timeout(const Json& request) {
 uint64_t epoch(const Json& request) { return get<uint64_t>(request, "epoch"); }
 uint64_t boundary(const Json& request) { return get<uint64_t>(request, "boundary"); }
 std::string path(const Json& request) { return get<std::string>(request, "path"); }
+std::vector<Transfer> blocks(const Json& request) { return get_all(request, "blocks", transfer); }
 
 /// The reply of a rank whose state is to be restored, or to serve others.
-Json with_direct_path(Session& session, const RecoverReply& reply) {
+Json offered(Session& session, const RecoverReply& reply) {
   return document(session.transfers().with_direct_path(reply));
 }
 
-DirectTransferRequest direct_request(const Json& json) {
-  return {epoch(json), path(json), get<uint64_t>(json, "path_bytes"), timeout(json),
-          get_all(json, "blocks", transfer)};
+DirectTransferRequest direct(const Json& json) {
+  return {epoch(json), path(json), get<uint64_t>(json, "path_bytes"), timeout(json), blocks(json)};
 }
 
 using Command = std::function<Json(Session&, const Json&)>;
@@ -129,33 +135,27 @@ using Command = std::function<Json(Session&, const Json&)>;
 const std::map<std::string, Command>& commands() {
   static const std::map<std::string, Command> kCommands{
       {"Fence", [](Session& s, const Json& r) { return document(s.recovery().fence(epoch(r))); }},
-      {"Keep", [](Session& s,
-                  const Json& r) { return with_direct_path(s, s.recovery().keep(epoch(r), timeout(r))); }},
+      {"Keep", [](Session& s, const Json& r) { return offered(s, s.recovery().keep(epoch(r), timeout(r))); }},
       {"Rollback",
        [](Session& s, const Json& r) {
          const auto replaced = get_all(r, "replaced", replacement);
-         return with_direct_path(s, s.restorer().roll_back(boundary(r), epoch(r), replaced));
+         return offered(s, s.restorer().roll_back(boundary(r), epoch(r), replaced));
        }},
       {"FinishStep",
        [](Session& s, const Json& r) {
-         return with_direct_path(s, s.recovery().finish_step(boundary(r), timeout(r), epoch(r)));
+         return offered(s, s.recovery().finish_step(boundary(r), timeout(r), epoch(r)));
        }},
       {"SkipStep",
        [](Session& s, const Json& r) {
-         return with_direct_path(s, s.restorer().skip_step(boundary(r), timeout(r), epoch(r)));
+         return offered(s, s.restorer().skip_step(boundary(r), timeout(r), epoch(r)));
        }},
       {"Export",
-       [](Session& s, const Json& r) {
-         return document(s.transfers().export_blocks(path(r), get_all(r, "blocks", transfer)));
-       }},
+       [](Session& s, const Json& r) { return document(s.transfers().export_blocks(path(r), blocks(r))); }},
       {"Import",
-       [](Session& s, const Json& r) {
-         return document(s.transfers().import_blocks(path(r), get_all(r, "blocks", transfer)));
-       }},
-      {"Send",
-       [](Session& s, const Json& r) { return document(s.transfers().send_blocks(direct_request(r))); }},
+       [](Session& s, const Json& r) { return document(s.transfers().import_blocks(path(r), blocks(r))); }},
+      {"Send", [](Session& s, const Json& r) { return document(s.transfers().send_blocks(direct(r))); }},
       {"Receive",
-       [](Session& s, const Json& r) { return document(s.transfers().receive_blocks(direct_request(r))); }},
+       [](Session& s, const Json& r) { return document(s.transfers().receive_blocks(direct(r))); }},
       {"Resume",
        [](Session& s, const Json& r) {
          const auto slots = get_all(r, "slots", number);

@@ -122,6 +122,7 @@ void Restorer::go_on_from(const BoundaryState& state) {
   for (const auto& stream : state.resources.streams)
     shared_.completions.progress(stream.handle, state.sequence);
   shared_.completions.progress(0, state.sequence);
+  if (state.sequence) shared_.completions.completion(CompletionKind::restored, 0, state.sequence);
   parts_.checkpoints.stand_at(state.number);
   at.committed = std::min(at.committed.load(), state.number);
 }

@@ -122,6 +122,9 @@ uint64_t Session::attach(uint64_t results_received) {
     recovery_.abandon(kUnknown,
                       "results that the program had not received were forgotten with a full journal");
   for (const auto& one : shared_.progress.all()) shared_.completions.progress(one.stream, one.sequence);
+  // A stream that was destroyed before the state that was restored is in no list any more.
+  if (const uint64_t floor = shared_.progress.floor())
+    shared_.completions.completion(CompletionKind::restored, 0, floor);
   const std::lock_guard lock(shared_.life.mutex);
   shared_.life.changed.notify_all();
   shared_.repeat_notices(!lost);  // a session that is lost has just been reported to be over

@@ -50,6 +50,11 @@ uint64_t Progress::executed(uint64_t dispatched) const {
   return std::max(executed, floor_);
 }
 
+uint64_t Progress::floor() const {
+  const std::lock_guard lock(mutex_);
+  return floor_;
+}
+
 std::vector<StreamProgress> Progress::all() const {
   const std::lock_guard lock(mutex_);
   std::vector<StreamProgress> out;

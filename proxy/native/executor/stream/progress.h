@@ -32,6 +32,9 @@ class Progress {
 
   /// Newest op before which everything has run; dispatched: the newest given to any stream.
   uint64_t executed(uint64_t dispatched) const;
+  /// Everything up to this op had run when the state was restored, on whatever stream; 0: nothing was
+  /// restored.
+  uint64_t floor() const;
   /// Of every stream, for a client that knows nothing.
   std::vector<StreamProgress> all() const;
 
@@ -49,7 +52,7 @@ class Progress {
 
   mutable std::mutex mutex_;
   std::unordered_map<uint64_t, Reached> streams_;
-  uint64_t floor_ = 0;        // all ops up to it had run when this state was restored
+  uint64_t floor_ = 0;
   std::set<uint64_t> again_;  // since then
 };
 

@@ -12,7 +12,7 @@ import pytest
 from executor_rig import BASE, MIB, PROGRESS, Client
 from kernel_rig import ADD, WAIT, Node, function, launch, load
 
-SLOW, QUICK = 11, 12
+SLOW, QUICK, WAITING, EVENT = 11, 12, 13, 21
 NUMBER, COPY, FLAG = BASE, BASE + 64, BASE + 128
 
 
@@ -35,6 +35,21 @@ def see_a_result(client: Client, last: int) -> None:
     assert client.call("stream_synchronize", stream=SLOW).status == 0
 
 
+def see_an_event(client: Client, last: int) -> None:
+    client.op("event_create", EVENT, 0)
+    client.op("event_record", EVENT, stream=SLOW)
+    assert client.call("event_synchronize", EVENT).status == 0
+
+
+def see_a_stream_that_waited(client: Client, last: int) -> None:
+    """From its end follows what it had to wait for."""
+    client.op("event_create", EVENT, 0)
+    client.op("event_record", EVENT, stream=SLOW)
+    client.op("stream_create", WAITING, 1, 0)
+    client.op("event_wait", EVENT, stream=WAITING)
+    assert client.call("stream_synchronize", stream=WAITING).status == 0
+
+
 def see_progress(client: Client, last: int) -> None:
     """As a query does: no op says that the program knows."""
     client.flush()
@@ -42,7 +57,7 @@ def see_progress(client: Client, last: int) -> None:
     client.wait(lambda: any((one.kind, one.stream, one.sequence) == told for one in client.seen))
 
 
-@pytest.mark.parametrize("see", [see_a_result, see_progress])
+@pytest.mark.parametrize("see", [see_a_result, see_an_event, see_a_stream_that_waited, see_progress])
 @pytest.mark.parametrize("recover", [Node.go_back, Node.rebuild])
 def test_what_came_after_the_program_knew_comes_after_it_again(
     node: Node, see: Callable[[Client, int], None], recover: Callable[[Node, int], None]

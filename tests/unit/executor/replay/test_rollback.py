@@ -8,11 +8,12 @@ import struct
 
 import pytest
 from executor_job import BLOCK, BLOCKS, Job, digest, undisturbed
-from executor_rig import BASE, MIB, RESULT, Client, Control, Shared, make_executor, stats, wait_for
+from executor_rig import BASE, MIB, PROGRESS, RESTORED, RESULT, Client, Control, Shared, make_executor, stats, wait_for
 
 from jitc.proxy.common.executor import Executor
 
 pytestmark = pytest.mark.usefixtures("device")
+GONE = 77  # a stream
 
 
 def start(executor: Executor, shared: Shared) -> Client:
@@ -190,6 +191,39 @@ def test_commands_in_the_wrong_state_are_refused(shared: Shared, executors: list
     executor.command("Fence", {"session": 1, "epoch": 1})
     reply = executor.command("Rollback", {"session": 1, "boundary": 77})
     assert not reply["complete"] and "77" in reply["message"]
+
+
+@pytest.mark.parametrize("attached", ["before", "after"])
+def test_a_client_hears_that_streams_which_are_gone_have_done(
+    shared: Shared, executors: list[Executor], attached: str
+) -> None:
+    """The state that is restored does not have them, and their progress may have been lost with the worker."""
+    first = make_executor()
+    client = start(first, shared)
+    client.op("stream_create", GONE, 1, 0)
+    last = client.op("fill", BASE, 64, 0, 1, stream=GONE)
+    client.op("stream_destroy", GONE)
+    minibatch(client, Job(1))
+    client.drain()
+    wait_for(lambda: stats(first)["boundary"] == 1)
+    first.close()
+    executor = make_executor()
+    executors.append(executor)
+    executor.open_session(shared.request(rebuild=True, epoch=1))
+    if attached == "before":
+        client.reconnect(executor)
+    assert executor.command("Rollback", {"session": 1, "epoch": 1, "boundary": 1})["complete"]
+    executor.command("Resume", {"session": 1, "epoch": 1, "slots": [0]})
+    if attached == "after":
+        client.reconnect(executor)
+    reconnected = next(at for at, one in enumerate(client.seen) if one.kind == 0)
+
+    def heard() -> list[tuple[int, int]]:
+        return [(one.kind, one.sequence) for one in client.seen[reconnected:] if one.kind in (PROGRESS, RESTORED)]
+
+    client.wait(lambda: any(kind == RESTORED for kind, _ in heard()))
+    assert min(sequence for kind, sequence in heard() if kind == RESTORED) > last
+    assert not any(one.kind == PROGRESS and one.stream == GONE for one in client.seen[reconnected:])
 
 
 def test_a_rebuilt_session_does_not_run_before_it_is_restored(shared: Shared, executors: list[Executor]) -> None:

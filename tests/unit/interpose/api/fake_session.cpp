@@ -12,6 +12,7 @@
 
 #include "fake_dnn.h"
 #include "fake_kernels.h"
+#include "jitc/generated_op_traits.h"
 #include "session/phase.h"
 #include "session/service/node.h"
 #include "session/steps.h"
@@ -80,7 +81,7 @@ class FakeSession final : public session::Session {
     op->size = static_cast<uint32_t>((size + payload.size() + 7) / 8 * 8);
     op->flags = wait ? ops::kFlagWait : 0;
     op->sequence = ++sequence_;
-    last_[op->stream] = op->sequence;
+    if (ops::traits(static_cast<ops::OpId>(op->op)).on_stream) last_[op->stream] = op->sequence;
     std::vector<std::byte> record(op->size);
     std::memcpy(record.data(), op, size);
     if (!payload.empty()) std::memcpy(record.data() + size, payload.data(), payload.size());

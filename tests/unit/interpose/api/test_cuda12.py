@@ -40,7 +40,7 @@ def test_a_stream_of_its_own_is_the_common_one(gpu: Cuda) -> None:
     gpu.ok("cudaMemsetAsync_ptsz", c_uint64(memory), 0, c_size_t(8), c_uint64(0))
     gpu.ok("cudaStreamSynchronize_ptsz", c_uint64(0))
     assert [(op.name, op.stream) for op in gpu.take()] == [
-        ("copy_h2d", 0), ("copy_h2d", 0), ("fill", 0), ("stream_synchronize", 0),
+        ("copy_h2d", 0), ("stream_synchronize", 0), ("copy_h2d", 0), ("fill", 0), ("stream_synchronize", 0),
     ]  # fmt: skip
     assert gpu.cudaStreamAttachMemAsync_ptsz() == 801
 

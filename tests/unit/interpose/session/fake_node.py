@@ -24,9 +24,10 @@ from jitc.v1 import control_pb2, control_pb2_grpc, session_pb2
 
 HEADER = struct.Struct("<IHHQQ")  # OpHeader
 COMPLETION = struct.Struct("<IHHIIQQ")  # CompletionHeader
-RESULT, ACK, PROGRESS, FAULT, NOTICE = range(1, 6)
+RESULT, ACK, PROGRESS, FAULT, NOTICE, RESTORED = range(1, 7)
 WAITS = 1
-COPY_D2H, OPERATOR_QUERY, STREAM_SYNCHRONIZE = 0x0204, 0x0402, 0x0303
+COPY_D2H, OPERATOR_QUERY = 0x0204, 0x0402
+STREAM_SYNCHRONIZE, DEVICE_SYNCHRONIZE, EVENT_SYNCHRONIZE = 0x0303, 0x0304, 0x0309
 BASE = 0x2000_0000_0000
 
 
@@ -87,6 +88,9 @@ class Script:
     describe: Callable[[Any, Any], None] = lambda request, context: None
     extra: Callable[[list[Record]], bytes] = lambda batch: b""  # completions to add
     withhold_results: bool = False
+    withhold_progress: bool = False
+    status: Callable[[Record], int] = lambda record: 0  # of its result
+    first: bytes = b""  # completions at the start of a stream
     journal_part: Callable[[list[Record]], list[Record]] = lambda batch: batch
 
 
@@ -219,7 +223,7 @@ class _Worker(grpc.GenericRpcHandler):  # type: ignore[type-arg]
         session = node.sessions[metadata["jitc-session"]]
         self._confirm(session, int(metadata["jitc-results-received"]))
         owed = b"".join(completion(RESULT, 0, number, 0, result) for number, result in sorted(session.owed.items()))
-        yield _batch(completion(ACK, sequence=len(session.journal)) + owed)
+        yield _batch(completion(ACK, sequence=len(session.journal)) + owed + script.first)
         out: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         reader = threading.Thread(target=self._read, args=(batches, session, out), daemon=True)
         reader.start()
@@ -263,11 +267,11 @@ class _Worker(grpc.GenericRpcHandler):  # type: ignore[type-arg]
         out.put(_batch(completion(ACK, sequence=batch[-1].sequence)))
         script.on_completions(batch)
         results = b"".join(
-            completion(RESULT, record.stream, record.sequence, 0, session.owed[record.sequence])
+            completion(RESULT, 0, record.sequence, script.status(record), session.owed[record.sequence])
             for record in batch
             if record.flags & WAITS and not script.withhold_results
         )
-        last_of = {record.stream: record.sequence for record in batch}
+        last_of = {} if script.withhold_progress else {record.stream: record.sequence for record in batch}
         progress = b"".join(completion(PROGRESS, stream, sequence) for stream, sequence in last_of.items())
         out.put(_batch(results + progress + script.extra(batch)))
         script.on_sent(batch)

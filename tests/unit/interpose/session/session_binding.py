@@ -34,6 +34,9 @@ def library() -> ctypes.CDLL:
         ("call", u32, [handle, u64, text, size, handle, size, ctypes.POINTER(size)]),
         ("synchronize", u32, [handle, u64]),
         ("device_synchronize", u32, [handle]),
+        ("record", u64, [handle, u64, u64]),
+        ("wait", u64, [handle, u64, u64]),
+        ("synchronize_event", u32, [handle, u64]),
         ("executed", ctypes.c_int, [handle, u64, u64]),
         ("poll", None, [handle]),
         ("last", u64, [handle, u64]),
@@ -91,6 +94,15 @@ class Session:
 
     def device_synchronize(self) -> int:
         return int(library().rt_device_synchronize(self.handle))
+
+    def record(self, event: int, stream: int = 1) -> int:
+        return int(library().rt_record(self.handle, stream, event))
+
+    def wait(self, event: int, stream: int = 1) -> int:
+        return int(library().rt_wait(self.handle, stream, event))
+
+    def synchronize_event(self, event: int) -> int:
+        return int(library().rt_synchronize_event(self.handle, event))
 
     def executed(self, sequence: int, stream: int = 1) -> bool:
         return bool(library().rt_executed(self.handle, stream, sequence))

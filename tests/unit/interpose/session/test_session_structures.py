@@ -1,4 +1,7 @@
-"""The table that is read without a lock, and the reader of packed bytes (``native/structures.cpp``)."""
+"""The table that is read without a lock, the reader of packed bytes, and what is known of streams' progress.
+
+``native/structures.cpp``, ``native/progress_cases.cpp``.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,11 @@ from typing import Any
 
 import pytest
 
+CHECKS = ("table", "table_with_readers", "packed_reader")
+PROGRESS = ("event_result", "work_of_a_stream", "waits", "legacy", "destroyed", "captured", "random_order")
 
-@pytest.mark.parametrize("check", ["table", "table_with_readers", "packed_reader"])
+
+@pytest.mark.parametrize("check", [*CHECKS, *PROGRESS])
 def test_structure(client: Callable[..., Any], check: str) -> None:
     """In a process of its own, as everything here: a sanitizer's runtime must come first in it."""
     client(f"""

@@ -12,7 +12,7 @@ import pytest
 from standin_client import config
 from toolkit.fakes import fake_environment, fake_library
 
-from jitc.proxy.backends import open_backend
+from jitc.proxy.backends import open_backend, software
 from jitc.proxy.backends.base import NoDevice
 from jitc.proxy.backends.cuda import backend as cuda
 from jitc.proxy.backends.cuda import libraries, nvml, probe
@@ -25,6 +25,19 @@ Answer = Callable[..., dict[str, Any]]
 
 def real_cudnn() -> Path | None:
     return next((Path(one).resolve() for one in libraries.candidates("cudnn") if Path(one).is_file()), None)
+
+
+def test_operators_of_another_release_are_refused(tmp_path: Path) -> None:
+    library = tmp_path / "libjitc_operators.so"
+    library.write_bytes(b"\x7fELF\0jitc operators built for PyTorch 2.11.0 \0more")
+    software.refuse_another_release(library, "2.11.0+cu130")
+    software.refuse_another_release(library, None)  # no PyTorch, no operators
+    software.refuse_another_release(None, "2.12.0")
+    with pytest.raises(NoDevice, match=r"was built for PyTorch 2\.11\.0, and not .* \(2\.12\.0\): run 'make build'"):
+        software.refuse_another_release(library, "2.12.0")
+    library.write_bytes(b"\x7fELF of an earlier build")
+    with pytest.raises(NoDevice, match="an unknown release"):
+        software.refuse_another_release(library, "2.11.0")
 
 
 def test_software_gpus(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ void CopyHandlers::d2h_pinned(const ops::CopyD2hPinned& op) {
     const auto hash = hash_bytes({target, bytes});
     sink.result(sequence, kSuccess, std::as_bytes(std::span(hash)));
   };
-  poller_.after(stream.timeline(), {0, 0, std::move(landing), answer_with_hash});
+  poller_.after(stream.timeline(), {op.header.sequence, 0, std::move(landing), answer_with_hash});
   issuer_.sink().injection_point(op.header, "copy");
 }
 

@@ -24,12 +24,6 @@ void relax() {
 }
 }  // namespace
 
-struct CompletionPoller::Delivery {
-  Pointer timeline;
-  std::vector<Completion> completions;
-  uint64_t value = 0, sequence = 0;  // sequence 0: no progress
-};
-
 CompletionPoller::CompletionPoller(std::shared_ptr<Context> context, ExecutionSink& sink, Watcher& watcher,
                                    double hang_seconds)
     : sink_(sink),
@@ -107,7 +101,7 @@ void CompletionPoller::after(const Pointer& timeline, uint64_t value, Completion
     if (timeline->reported_ < value) {
       auto place = timeline->waiting_.end();
       while (place != timeline->waiting_.begin() && std::prev(place)->value > value) --place;
-      results_due_ += completion.sequence != 0 || completion.then;
+      results_due_ += completion.sequence != 0;
       timeline->waiting_.insert(place, {value, std::move(completion)});
       if (napping_) work_.notify_one();
       return;
@@ -135,7 +129,7 @@ uint64_t CompletionPoller::oldest() const {
   uint64_t oldest = UINT64_MAX;
   for (const Pointer& timeline : busy_) {
     // The words know more than what has been delivered.
-    const uint64_t reached = timeline->word_.host->load(std::memory_order_acquire);
+    const uint64_t reached = timeline->reached();
     const auto mark = std::find_if(timeline->marks_.begin(), timeline->marks_.end(),
                                    [&](const StreamTimeline::Mark& one) { return one.value > reached; });
     if (mark != timeline->marks_.end()) oldest = std::min(oldest, mark->first);
@@ -211,32 +205,29 @@ void CompletionPoller::loop() {
   }
 }
 
-/// What has become due on a timeline. With the mutex held.
-void CompletionPoller::collect(StreamTimeline& timeline, std::vector<Delivery>& out) {
-  const uint64_t reached = timeline.word_.host->load(std::memory_order_acquire);
-  Delivery delivery;
-  delivery.value = timeline.reported_;
-  for (; !timeline.marks_.empty() && timeline.marks_.front().value <= reached; timeline.marks_.pop_front()) {
-    delivery.value = timeline.marks_.front().value;
-    delivery.sequence = timeline.marks_.front().sequence;
+/// Work on one stream waits for work on others, and the words are read one after the other: a stream may be
+/// seen past a wait, and the one that it waited for not yet where it had to be. A second look sees all that
+/// came before what the first one saw. When nobody waits for anything between the two, the first one is
+/// whole. With the mutex held, so that nobody is added meanwhile.
+void CompletionPoller::look() {
+  for (const Pointer& timeline : busy_) timeline->look();
+  for (bool more = true; more;) {
+    more = false;
+    for (const Pointer& timeline : busy_) more |= timeline->look_again();
+    if (!more) return;
+    for (const Pointer& timeline : busy_) timeline->seen_ = timeline->newer_;
   }
-  for (; !timeline.waiting_.empty() && timeline.waiting_.front().value <= delivery.value;
-       timeline.waiting_.pop_front()) {
-    Completion& completion = timeline.waiting_.front().completion;
-    results_due_ -= completion.sequence != 0 || completion.then;
-    delivery.completions.push_back(std::move(completion));
-  }
-  if (!delivery.sequence && delivery.completions.empty()) return;
-  out.push_back(std::move(delivery));
 }
 
 bool CompletionPoller::deliver(Lock& lock) {
   std::vector<Delivery> deliveries;
-  for (const Pointer& timeline : busy_) {
-    const size_t before = deliveries.size();
-    collect(*timeline, deliveries);
-    if (deliveries.size() > before) deliveries.back().timeline = timeline;
-  }
+  look();
+  for (const Pointer& timeline : busy_)
+    if (Delivery due; timeline->collect(due)) {
+      due.timeline = timeline;
+      for (const Completion& one : due.completions) results_due_ -= one.sequence != 0;
+      deliveries.push_back(std::move(due));
+    }
   if (deliveries.empty()) return false;
   delivering_ = true;
   lock.unlock();
@@ -255,9 +246,14 @@ bool CompletionPoller::deliver(Lock& lock) {
   return true;
 }
 
+/// Results in the order of their ops, which work never runs against; then how far all streams have got.
 void CompletionPoller::hand_out(std::vector<Delivery>& deliveries) {
+  std::vector<const Completion*> due;
+  for (const Delivery& delivery : deliveries)
+    for (const Completion& completion : delivery.completions) due.push_back(&completion);
+  std::ranges::stable_sort(due, {}, &Completion::sequence);
+  for (const Completion* const completion : due) completion->give(sink_);
   for (Delivery& delivery : deliveries) {
-    for (const Completion& completion : delivery.completions) completion.give(sink_);
     delivery.completions.clear();
     if (delivery.sequence) sink_.progress(delivery.timeline->handle_, delivery.sequence);
   }

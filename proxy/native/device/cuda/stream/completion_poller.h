@@ -2,76 +2,23 @@
 //
 // A mark is a value that a stream writes into its word (pinned host memory) when it gets there, each one
 // greater than the one before: a timeline semaphore's value. The thread reads the words, gives the results
-// that are due and reports progress; results of a mark come before its progress. It calls the driver only
-// through Watcher::look, so that a driver that blocks does not stop it. It sleeps while nothing is
-// outstanding.
+// that are due and reports progress. Promise: progress of some work is reported after the results of all
+// that the work came after, on any stream. The thread calls the driver only through Watcher::look, so that a
+// driver that blocks does not stop it, and sleeps while nothing is outstanding.
 //
 // Called by: Device, with its mutex held, but for the functions that say otherwise.
 #pragma once
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
-#include "device/backend.h"
-#include "device/common/error.h"
-#include "device/cuda/memory/pinned.h"
+#include "stream_timeline.h"
 
 namespace jitc::cuda {
-
-/// What is to be done when a stream has got to a mark.
-struct Completion {
-  uint64_t sequence = 0;       // op to answer with success; 0: none
-  size_t bytes = 0;            // of memory: the result
-  Pinned memory;               // kept until then
-  std::function<void()> then;  // called by the poller's thread, after the result
-
-  void give(ExecutionSink& sink) const {
-    if (sequence) sink.result(sequence, device::kSuccess, {memory.data(), bytes});
-    if (then) then();
-  }
-};
-
-/// What one stream was given, and how far it has got. Outlives the stream for those who wait for it.
-class StreamTimeline {
- public:
-  StreamTimeline(uint64_t handle, abi::CUstream real, std::shared_ptr<Words> words)
-      : handle_(handle), real_(real), words_(std::move(words)), word_(words_->take()) {}
-  ~StreamTimeline() { words_->give_back(word_); }
-  StreamTimeline(const StreamTimeline&) = delete;
-  StreamTimeline& operator=(const StreamTimeline&) = delete;
-  uint64_t handle() const { return handle_; }
-
- private:
-  friend class CompletionPoller;
-  struct Mark {
-    uint64_t value, first, sequence;  // covers the ops from first to sequence
-    bool collective;
-  };
-  struct Waiting {
-    uint64_t value;
-    Completion completion;
-  };
-  const uint64_t handle_;
-  const abi::CUstream real_;
-  const std::shared_ptr<Words> words_;
-  const Word word_;
-  // With the device's mutex.
-  uint64_t given_ = 0;     // newest op
-  uint32_t unmarked_ = 0;  // ops since the newest mark
-  uint64_t first_ = 0;     // the first of them
-  bool collective_ = false;
-  // With the poller's mutex.
-  std::deque<Mark> marks_;
-  std::deque<Waiting> waiting_;  // by value
-  uint64_t issued_ = 0, reported_ = 0;
-  bool listed_ = false;
-};
 
 /// Who is told what the poller finds. Called from its thread.
 class Watcher {
@@ -135,11 +82,10 @@ class CompletionPoller {
  private:
   using Clock = std::chrono::steady_clock;
   using Lock = std::unique_lock<std::mutex>;
-  struct Delivery;
 
   void loop();
+  void look();
   bool deliver(Lock& lock);
-  void collect(StreamTimeline& timeline, std::vector<Delivery>& out);
   void hand_out(std::vector<Delivery>& deliveries);
   void nap(Lock& lock, uint32_t rounds);
   void look_after(Lock& lock);

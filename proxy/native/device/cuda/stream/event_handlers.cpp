@@ -24,6 +24,7 @@ void EventHandlers::record(const ops::EventRecord& op) {
   issuer_.check("cuEventRecord", issuer_.driver().cuEventRecord(event.real(), stream.real()));
   issuer_.submitted(stream, op.header);
   event.recorded = true;
+  event.stands_in = false;
   event.timeline = stream.timeline();
   event.value = poller_.mark(stream.timeline());
 }
@@ -43,24 +44,26 @@ void EventHandlers::synchronize(const ops::EventSynchronize& op) {
 }
 
 /// The driver's time is asked for when both records are done. The client asks only then; a replay may be
-/// faster than the GPU.
+/// faster than the GPU. Between records of before a restore that are lost there is no time.
 void EventHandlers::elapsed(const ops::EventElapsed& op) {
   const Events::Pointer start = events_.at(op.start);
   const Events::Pointer end = events_.at(op.end);
   for (const Events::Pointer& event : {start, end})
     if (!event->recorded || !event->timed()) refuse_handle("the event has no time");
   issuer_.done_in_place(op.header);
-  const auto when_done = [this](const Events::Pointer& event, std::function<void()> then) {
+  if (start->stands_in && end->stands_in) return issuer_.answer(op.header, packed(0.0F));
+  const uint64_t sequence = op.header.sequence;
+  const auto when_done = [this, sequence](const Events::Pointer& event, std::function<void()> then) {
     if (!event->timeline) return then();
-    poller_.after(event->timeline, event->value, {0, 0, {}, std::move(then)});
+    poller_.after(event->timeline, event->value, {sequence, 0, {}, std::move(then)});
   };
   // Timelines and values are those of now, whatever is recorded later.
-  const auto ask = [this, start, end, sequence = op.header.sequence] { measure(*start, *end, sequence); };
+  const auto ask = [this, start, end, sequence] { measure(*start, *end, sequence); };
   const auto end_timeline = end->timeline;
   const auto end_value = end->value;
-  when_done(start, [this, ask, end_timeline, end_value] {
+  when_done(start, [this, ask, end_timeline, end_value, sequence] {
     if (!end_timeline) return ask();
-    poller_.after(end_timeline, end_value, {0, 0, {}, ask});
+    poller_.after(end_timeline, end_value, {sequence, 0, {}, ask});
   });
 }
 

@@ -30,8 +30,10 @@ void Events::restore(const std::vector<Resources::Event>& wanted) {
     Pointer event = found != old.end() && found->second->flags() == one.flags
                         ? found->second
                         : std::make_shared<Event>(context_, one.flags);
-    if (!event->recorded) check(driver, "cuEventRecord", driver.cuEventRecord(event->real(), nullptr));
-    event->recorded = true;
+    if (!event->recorded) {
+      check(driver, "cuEventRecord", driver.cuEventRecord(event->real(), nullptr));
+      event->recorded = event->stands_in = true;
+    }
     event->timeline = nullptr;
     events_.emplace(one.handle, std::move(event));
   }

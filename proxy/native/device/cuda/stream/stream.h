@@ -52,8 +52,9 @@ class Event {
   uint64_t flags() const { return flags_; }
   bool timed() const { return (flags_ & abi::kEventDisableTiming) == 0; }
 
-  // Its latest record: where it is done. recorded without a timeline: before the state that was restored.
-  bool recorded = false;
+  // Its latest record: where it is done. recorded without a timeline: before the state that was restored;
+  // stands_in: and it is lost, this one was made in its place.
+  bool recorded = false, stands_in = false;
   std::shared_ptr<StreamTimeline> timeline;
   uint64_t value = 0;
 

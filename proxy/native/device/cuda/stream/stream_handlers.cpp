@@ -25,10 +25,10 @@ void StreamHandlers::answer_after(std::vector<Stream*> streams, const ops::OpHea
   if (streams.empty()) return issuer_.answer(op);
   const auto remaining = std::make_shared<std::atomic<size_t>>(streams.size());
   for (Stream* const stream : streams)
-    poller_.after(stream->timeline(), {0, 0, {}, [&sink = issuer_.sink(), remaining, sequence = op.sequence] {
-                                         if (remaining->fetch_sub(1) == 1)
-                                           sink.result(sequence, kSuccess, {});
-                                       }});
+    poller_.after(stream->timeline(),
+                  {op.sequence, 0, {}, [&sink = issuer_.sink(), remaining, sequence = op.sequence] {
+                     if (remaining->fetch_sub(1) == 1) sink.result(sequence, kSuccess, {});
+                   }});
 }
 
 void StreamHandlers::synchronize(const ops::StreamSynchronize& op) {

@@ -19,9 +19,9 @@ class Record {
   bool done() const { return done_.load(); }
   Clock::time_point time() const { return time_; }  // when done
   /// Marks it as done; returns the sequences of the event_synchronize ops that waited for it.
-  std::vector<uint64_t> finish() {
+  std::vector<uint64_t> finish(Clock::time_point time = Clock::now()) {
     const std::lock_guard lock(mutex_);
-    time_ = Clock::now();
+    time_ = time;
     done_.store(true);
     return std::move(waiting_);
   }

@@ -40,11 +40,15 @@ void EventHandlers::record(const ops::EventRecord& op) {
   stream.note(op.header.sequence);
 }
 
+/// Work of its stream like any other: with nothing to wait for, progress may pass it only if the legacy
+/// default stream's order has nothing against it.
 void EventHandlers::wait(const ops::EventWait& op) {
   const Event& event = at(op.event);
   Stream& stream = issuer_.stream_of(op.header);
-  if (!event.latest || event.latest->done()) return stream.note(op.header.sequence);
-  issuer_.push(stream, {&op.header, {}, streams_.legacy_order(stream), event.latest, {}});
+  auto after = streams_.legacy_order(stream);
+  const bool over = !event.latest || event.latest->done();
+  if (over && after.empty()) return stream.note(op.header.sequence);
+  issuer_.push(stream, {&op.header, {}, std::move(after), over ? nullptr : event.latest, {}});
 }
 
 void EventHandlers::synchronize(const ops::EventSynchronize& op) {
@@ -66,14 +70,16 @@ void EventHandlers::elapsed(const ops::EventElapsed& op) {
 }
 
 /// Whether an event was recorded is not known any more; all work before is done, so it may count as recorded.
+/// One time for all, so that none of them seems to have been recorded before another one that it came after.
 void EventHandlers::restore(const std::vector<Resources::Event>& wanted) {
   std::unordered_map<uint64_t, Event> old;
   old.swap(events_);
+  const auto now = Record::Clock::now();
   for (const Resources::Event& one : wanted) {
     const auto found = old.find(one.handle);
     auto record =
         found == old.end() || !found->second.latest ? std::make_shared<Record>() : found->second.latest;
-    if (!record->done()) record->finish();
+    if (!record->done()) record->finish(now);
     events_[one.handle] = {one.flags, std::move(record)};
   }
 }

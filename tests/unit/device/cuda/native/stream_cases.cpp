@@ -1,4 +1,7 @@
 // Streams and events: what only the cuda device has, and what its log of calls must say.
+#include <algorithm>
+#include <thread>
+
 #include "harness.h"
 
 namespace jitc::test {
@@ -10,6 +13,13 @@ ops::EventElapsed elapsed(uint64_t start, uint64_t end) {
   op.start = start;
   op.end = end;
   return op;
+}
+/// Which of the two results came first.
+bool came_before(Session& session, uint64_t first, uint64_t second) {
+  const auto order = session.sink.results();
+  const auto at = [&](uint64_t sequence) { return std::ranges::find(order, sequence) - order.begin(); };
+  CHECK(session.sink.has_result(first) && session.sink.has_result(second));
+  return at(first) < at(second);
 }
 }  // namespace
 
@@ -28,6 +38,40 @@ CASE(stream_progress_comes_without_a_flush_now_and_then) {
   const uint64_t first = s.sequence() + 1;
   for (int i = 0; i < 100; ++i) s.fill(a, 4096, 1, kA);
   s.sink.wait_progress(kA, first + 63);
+}
+
+/// While a result is being given, work on two streams is done: first that of kB, then that of kA, which had
+/// to wait for it. The thread that gives results finds both at once, and kA's stream first.
+CASE(stream_results_come_in_the_order_of_the_work_on_all_streams) {
+  Session s;
+  s.stream(kA);
+  s.stream(kB);
+  s.event(kEvent);
+  s.event(kOther);
+  const uint64_t a = s.allocate(4096);
+  CHECK(s.backend->write(a, std::vector<std::byte>(4096)));
+  StreamGate before;
+  const uint64_t first = s.get(a, 1);
+  StreamGate after;
+  s.sink.on_result = [&](uint64_t sequence) {
+    if (sequence != first) return;
+    after.open();
+    while (s.download<uint8_t>(a, 1)[0] != 7) std::this_thread::yield();  // a case has a time limit
+  };
+  s.record(kEvent, 0);
+  s.wait(kEvent, kA);
+  s.get(a, 1, kA);
+  s.wait(kEvent, kB);
+  const uint64_t copied = s.get(a, 64, kB);
+  s.record(kOther, kB);
+  s.wait(kOther, kA);
+  const uint64_t waits = s.give(ops::StreamSynchronize{}, kA);
+  s.fill(a, 64, 7, kA);
+  s.backend->flush();
+  before.open();
+  s.sink.wait_result(waits);
+  CHECK(came_before(s, copied, waits));
+  s.synchronize();
 }
 
 CASE(stream_priorities_and_flags_reach_the_driver) {

@@ -150,7 +150,16 @@ def test_a_kernel_is_refused_by_its_registered_name(cuda: Cuda, capfd: pytest.Ca
     launch = cuda.library["__cudaLaunchKernel"]
     assert launch(kernel, size, size, nothing, c_size_t(0), c_uint64(0)) == 801
     assert launch(kernel, size, size, nothing, c_size_t(0), c_uint64(0)) == 801
-    assert capfd.readouterr().err.count("_Z10my_kernel_Pf") == 1
+    said = capfd.readouterr().err
+    assert said.count("my_kernel_") == said.count("\n") == 1 and "Use a GPU" in said
+    for name in ("cudaGetErrorString", "cudaGetErrorName"):
+        getattr(cuda, name).restype = c_char_p
+    text = cuda.cudaGetErrorString(801)  # PyTorch raises it
+    assert text.startswith(b"operation not supported: ") and b" this is one: my_kernel_. Use a GPU" in text
+    driver_text = c_char_p()
+    cuda.ok("cuGetErrorString", 801, byref(driver_text))
+    assert driver_text.value == text
+    assert cuda.cudaGetErrorName(801) == b"cudaErrorNotSupported"
     cuda.library["__cudaUnregisterFatBinary"](binary)
     assert cuda.cudaFuncGetName(byref(c_char_p()), host) == 98
 
@@ -160,4 +169,6 @@ def test_a_refused_function_says_once_what_to_do(cuda: Cuda, capfd: pytest.Captu
     assert cuda.cudaGetLastError() == 801
     assert (cuda.ncclCommShrink(), cuda.cublasSaxpy_v2(), cuda.cuMemExportToShareableHandle()) == (5, 15, 801)
     lines = capfd.readouterr().err.splitlines()
+    cuda.cudaGetErrorString.restype = c_char_p
+    assert b": cuMemExportToShareableHandle is not supported: " in cuda.cudaGetErrorString(801)  # the last one
     assert len(lines) == 4 and "cudaMallocManaged" in lines[0] and "pinned memory" in lines[0]

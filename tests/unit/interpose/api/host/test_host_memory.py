@@ -152,7 +152,7 @@ def test_another_gpu_gets_the_bytes_in_the_op(sharing: Cuda) -> None:
     copy(sharing, device, host, MIB, wait=True)
     ctypes.memset(host, 0, MIB)
     copy(sharing, host, device, MIB, wait=True)
-    assert names(sharing) == ["copy_h2d", "copy_d2h"]
+    assert names(sharing) == ["copy_h2d", "stream_synchronize", "copy_d2h"]
     assert ctypes.string_at(host, 4) == b"\3\3\3\3"
     sharing.cudaSetDevice(1)
     free(sharing, host)

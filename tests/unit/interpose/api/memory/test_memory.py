@@ -155,6 +155,40 @@ def test_copy_to_pinned_memory_does_not_wait_and_to_other_memory_does(cuda: Cuda
     cuda.ok("cudaFreeHost", c_void_p(pinned))
 
 
+@pytest.mark.parametrize("size", [16, MIB])
+def test_a_synchronous_copy_to_the_device_waits_as_cuda_s_does(cuda: Cuda, size: int) -> None:
+    """From pageable memory for the work before it, from pinned memory until it is done; not when there is no need."""
+    address, pinned = cuda.malloc(size), cuda.make("cudaHostAlloc", c_size_t(size), c_int(0))
+    cuda.ok("cudaDeviceSynchronize")
+    cuda.take()
+    arguments = (c_size_t(size), DEFAULT)
+    cuda.jitc_fake_hold(1)
+    cuda.ok("cudaMemcpy", c_void_p(address), bytes(size), *arguments)
+    assert [op.name for op in cuda.take()] == ["copy_h2d"]  # nothing was under way
+    cuda.ok("cudaMemcpy", c_void_p(address), bytes(size), *arguments)
+    assert [op.name for op in cuda.take()] == ["stream_synchronize", "copy_h2d"]
+    cuda.ok("cudaMemcpy", c_void_p(address), c_void_p(pinned), *arguments)
+    assert [op.name for op in cuda.take()] == ["copy_h2d", "stream_synchronize"]
+    cuda.ok("cudaMemcpyAsync", c_void_p(address), bytes(size), *arguments, c_uint64(0))
+    cuda.ok("cudaMemcpyAsync", c_void_p(address), c_void_p(pinned), *arguments, c_uint64(0))
+    assert [op.name for op in cuda.take()] == ["copy_h2d", "copy_h2d"]
+    cuda.ok("cudaFreeHost", c_void_p(pinned))
+
+
+@pytest.mark.parametrize("host_is_pinned", [False, True])
+def test_rows_to_the_device_wait_together(cuda: Cuda, host_is_pinned: bool) -> None:
+    address, pinned = cuda.malloc(4096), cuda.make("cudaHostAlloc", c_size_t(4096), c_int(0))
+    cuda.ok("cudaMemsetAsync", c_uint64(address), 0, c_size_t(64), c_uint64(0))
+    cuda.take()
+    cuda.jitc_fake_hold(1)
+    source = c_void_p(pinned) if host_is_pinned else bytes(64)
+    pitches = (c_size_t(16), source, c_size_t(8), c_size_t(8), c_size_t(8))
+    cuda.ok("cudaMemcpy2D", c_void_p(address), *pitches, DEFAULT)
+    rows, waits = ["copy_h2d"] * 8, ["stream_synchronize"]
+    assert [op.name for op in cuda.take()] == (rows + waits if host_is_pinned else waits + rows)
+    cuda.ok("cudaFreeHost", c_void_p(pinned))
+
+
 def test_pinned_memory_is_not_given_back_while_a_copy_writes_to_it(cuda: Cuda) -> None:
     address = upload(cuda, b"x" * 64)
     pinned = cuda.make("cudaHostAlloc", c_size_t(4096), c_int(0))

@@ -198,5 +198,5 @@ def test_a_library_is_loaded_where_it_is_used(gpu: Cuda) -> None:
 def test_the_software_device_refuses_modules(cuda: Cuda, capfd: pytest.CaptureFixture[str]) -> None:
     module = c_uint64()
     assert cuda.cuModuleLoadData(byref(module), ctypes.create_string_buffer(fat_binary(b"x"))) == 801
-    assert "cuModuleLoadData is not supported: kernels are not run on the software device" in capfd.readouterr().err
+    assert "cuModuleLoadData is not supported: the software device runs no GPU kernels" in capfd.readouterr().err
     assert cuda.take() == []

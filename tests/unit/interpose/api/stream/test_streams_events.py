@@ -86,6 +86,19 @@ def test_synchronize_asks_only_when_it_must(cuda: Cuda) -> None:
     assert names(cuda) == ["event_synchronize"]
 
 
+def test_what_is_no_work_of_a_stream_keeps_nobody_waiting(cuda: Cuda) -> None:
+    """What a program makes, frees or asks goes beside the streams, as a GPU has it."""
+    cuda.ok("cudaStreamSynchronize", c_uint64(0))
+    cuda.take()
+    cuda.jitc_fake_hold(1)
+    event = cuda.make("cudaEventCreate")
+    cuda.ok("cudaStreamQuery", c_uint64(0))
+    cuda.ok("cudaStreamSynchronize", c_uint64(0))
+    assert names(cuda) == ["event_create"]
+    cuda.ok("cudaEventRecord", c_uint64(event), c_uint64(0))
+    assert cuda.cudaStreamQuery(c_uint64(0)) == NOT_READY
+
+
 def test_the_default_stream_waits_for_blocking_streams(cuda: Cuda) -> None:
     blocking = cuda.make("cudaStreamCreate")
     cuda.ok("cudaDeviceSynchronize")

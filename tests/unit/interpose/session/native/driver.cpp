@@ -16,7 +16,7 @@ using session::Session;
 
 #define TEST_API extern "C" __attribute__((visibility("default")))
 
-Session* session(void* pointer) { return static_cast<Session*>(pointer); }
+Session* session_of(void* pointer) { return static_cast<Session*>(pointer); }
 std::span<const std::byte> bytes(const void* data, size_t size) {
   return {static_cast<const std::byte*>(data), size};
 }
@@ -70,39 +70,56 @@ TEST_API const char* rt_last_message() { return session::last_message(); }
 TEST_API uint64_t rt_submit(void* handle, uint64_t stream, const void* data, size_t size) {
   auto op = on_stream<ops::CopyH2d>(stream);
   op.bytes = size;
-  return session(handle)->submit(op, bytes(data, size));
+  return session_of(handle)->submit(op, bytes(data, size));
 }
 TEST_API uint64_t rt_receive(void* handle, uint64_t stream, uint64_t tag, Heard heard) {
   auto op = on_stream<ops::CopyD2h>(stream);
   op.address = tag;
   auto* listener = new Listener{heard, tag};
-  const uint64_t sequence = session(handle)->submit_receiving(op, receive, listener);
+  const uint64_t sequence = session_of(handle)->submit_receiving(op, receive, listener);
   if (sequence == 0) delete listener;
   return sequence;
 }
 TEST_API uint32_t rt_call(void* handle, uint64_t stream, const void* data, size_t size, void* out,
                           size_t capacity, size_t* got) {
   const session::Result result =
-      session(handle)->call(on_stream<ops::OperatorQuery>(stream), bytes(data, size));
+      session_of(handle)->call(on_stream<ops::OperatorQuery>(stream), bytes(data, size));
   *got = result.payload.size();
   if (!result.payload.empty())
     std::memcpy(out, result.payload.data(), std::min(capacity, result.payload.size()));
   return result.status;
 }
 TEST_API uint32_t rt_synchronize(void* handle, uint64_t stream) {
-  return session(handle)->call(on_stream<ops::StreamSynchronize>(stream)).status;
+  return session_of(handle)->call(on_stream<ops::StreamSynchronize>(stream)).status;
 }
 TEST_API uint32_t rt_device_synchronize(void* handle) {
-  return session(handle)->call(on_stream<ops::DeviceSynchronize>(0)).status;
+  return session_of(handle)->call(on_stream<ops::DeviceSynchronize>(0)).status;
+}
+TEST_API uint64_t rt_record(void* handle, uint64_t stream, uint64_t event) {
+  auto op = on_stream<ops::EventRecord>(stream);
+  op.event = event;
+  return session_of(handle)->submit(op);
+}
+TEST_API uint64_t rt_wait(void* handle, uint64_t stream, uint64_t event) {
+  auto op = on_stream<ops::EventWait>(stream);
+  op.event = event;
+  return session_of(handle)->submit(op);
+}
+TEST_API uint32_t rt_synchronize_event(void* handle, uint64_t event) {
+  ops::EventSynchronize op;
+  op.event = event;
+  return session_of(handle)->call(op).status;
 }
 TEST_API int rt_executed(void* handle, uint64_t stream, uint64_t sequence) {
-  return session(handle)->executed(stream, sequence);
+  return session_of(handle)->executed(stream, sequence);
 }
-TEST_API void rt_poll(void* handle) { session(handle)->poll(); }
-TEST_API uint64_t rt_last(void* handle, uint64_t stream) { return session(handle)->last_submitted(stream); }
-TEST_API uint32_t rt_status(void* handle) { return session(handle)->status(); }
-TEST_API uint64_t rt_base(void* handle) { return session(handle)->address_base(); }
-TEST_API uint64_t rt_bytes(void* handle) { return session(handle)->address_bytes(); }
+TEST_API void rt_poll(void* handle) { session_of(handle)->poll(); }
+TEST_API uint64_t rt_last(void* handle, uint64_t stream) {
+  return session_of(handle)->last_submitted(stream);
+}
+TEST_API uint32_t rt_status(void* handle) { return session_of(handle)->status(); }
+TEST_API uint64_t rt_base(void* handle) { return session_of(handle)->address_base(); }
+TEST_API uint64_t rt_bytes(void* handle) { return session_of(handle)->address_bytes(); }
 
 /// Nanoseconds of each of count submits (or calls), into out.
 TEST_API void rt_time_submits(void* handle, uint64_t stream, size_t size, size_t count, double* out) {

@@ -1,4 +1,6 @@
-// Values of a request, a JSON document, with their types checked. All throw Error with the key that is wrong.
+// Values of a control request, read from its JSON document.
+//
+// Promises: a value of another type is an Error that names the member; nothing else is thrown.
 // Called by: json_codec.cpp.
 #pragma once
 #include <cstdint>
@@ -9,18 +11,12 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/hash.h"
 
 namespace jitc {
-
 using Json = nlohmann::json;
 
-inline Json parse(const std::string& text) {
-  Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) throw Error("the request is no JSON object");
-  return json;
-}
-
-/// What is absent has its default.
+/// The member of that name; `absent` where there is none.
 template <class T>
 T get(const Json& json, const char* key, T absent = T{}) {
   const auto found = json.find(key);
@@ -38,7 +34,7 @@ T get(const Json& json, const char* key, T absent = T{}) {
   return found->template get<T>();
 }
 
-/// A list, each of its items read by item.
+/// All entries of the list of that name, each read by item().
 template <class Item>
 auto get_all(const Json& json, const char* key, Item item) {
   std::vector<decltype(item(json))> list;
@@ -54,11 +50,11 @@ inline uint64_t number(const Json& json) {
   return json.get<uint64_t>();
 }
 
+/// 32 hexadecimal digits; no hash where the member is missing or empty.
 inline Hash hash_of(const Json& json, const char* key) {
   Hash hash{};
   const auto text = get<std::string>(json, key);
   if (!text.empty() && !from_hex(text, hash)) throw Error(std::string("\"") + key + "\" is no hash in hex");
   return hash;
 }
-
 }  // namespace jitc

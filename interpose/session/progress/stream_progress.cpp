@@ -29,12 +29,37 @@ bool StreamProgress::executed(uint64_t stream, uint64_t sequence) const {
   return found != nullptr && found->executed.load(kAcquire) >= sequence;
 }
 
-void StreamProgress::submit(uint64_t stream, uint64_t sequence) {
-  streams_.update(key_of(stream), [&](Sequences& one) { raise(one.submitted, sequence); });
+Reach StreamProgress::submit(const ops::OpHeader& op) {
+  const StreamOrder::Place place = order_.place(op);
+  if (place.is_work)
+    streams_.update(key_of(op.stream), [&](Sequences& one) { raise(one.submitted, op.sequence); });
+  return place.shows;
 }
-void StreamProgress::advance(uint64_t stream, uint64_t sequence) {
+
+void StreamProgress::advance(const Reach& reach) {
+  due_.push_back(reach);
+  while (!due_.empty()) {
+    const Reach next = due_.back();
+    due_.pop_back();
+    switch (next.of) {
+      case Reach::Of::stream:
+        advance_stream(next.stream, next.sequence);
+        break;
+      case Reach::Of::legacy_and_blocking:
+        order_.legacy_group(next.sequence, due_);
+        break;
+      case Reach::Of::device:
+        raise(everywhere_, next.sequence);
+        break;
+    }
+  }
+}
+
+/// What its work had to wait for is due with it.
+void StreamProgress::advance_stream(uint64_t stream, uint64_t sequence) {
+  if (executed(stream, sequence)) return;
   streams_.update(key_of(stream), [&](Sequences& one) { raise(one.executed, sequence); });
+  order_.follow(stream, sequence, due_);
 }
-void StreamProgress::advance_all(uint64_t sequence) { raise(everywhere_, sequence); }
 
 }  // namespace jitc::session

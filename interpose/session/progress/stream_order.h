@@ -1,0 +1,83 @@
+// What the work of a session says of other work: which of it must have run when some has.
+//
+// CUDA orders streams by events and by the legacy default stream. A program that knows that a piece of work
+// has run may therefore rely on more than that stream: on all that the work had to wait for, on whatever
+// stream. This class sees all ops in the order of their numbers, which is the order in which the device sees
+// them, and notes where a stream waits for another one.
+//
+// Called by: StreamProgress, under the session's lock. Promises: what it says is true of any device that
+// keeps CUDA's order (protos/ops/traits.py says which ops are work of their stream); it says nothing of work
+// that is only captured; what it keeps is bounded by the work that has not run yet, and by the events there
+// are.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "jitc/generated_ops.h"
+
+namespace jitc::session {
+
+/// Everything that was given to some streams up to a sequence number. 0: nothing.
+struct Reach {
+  enum class Of : uint8_t { stream, legacy_and_blocking, device };
+  Of of = Of::stream;
+  uint64_t stream = 0, sequence = 0;
+};
+
+class StreamOrder {
+ public:
+  /// What a numbered op is to its stream, and what its success will show.
+  struct Place {
+    bool is_work = false;  // its stream has something to run
+    Reach shows;
+  };
+  /// The op has got its number. Every op of the session, in this order.
+  Place place(const ops::OpHeader& op);
+  /// The stream has executed everything up to sequence: adds what must have run before that.
+  void follow(uint64_t stream, uint64_t sequence, std::vector<Reach>& also);
+  /// Adds what the legacy default stream waits for: itself and all blocking streams.
+  void legacy_group(uint64_t sequence, std::vector<Reach>& also);
+
+ private:
+  /// The stream's work from number `at` on runs after `before`.
+  struct Wait {
+    uint64_t at;
+    Reach before;
+  };
+  /// Of a stream that is blocking or had to wait. legacy_seen: it waits for the legacy stream's work before
+  /// that.
+  struct Lane {
+    bool blocking = false, gone = false;
+    uint64_t legacy_seen = 0;
+    std::deque<Wait> waits;
+  };
+  /// A blocking stream that was destroyed, and the newest work of the legacy stream that waits for it.
+  struct Zombie {
+    uint64_t stream, until;
+  };
+  /// The latest record of an event; capture: the stream on which the capture began that the record is part
+  /// of.
+  struct Record {
+    uint64_t stream, sequence, capture;
+  };
+
+  void no_work(const ops::OpHeader& op);
+  void work(const ops::OpHeader& op);
+  void order_with_legacy(const ops::OpHeader& op);
+  bool join_capture(const ops::OpHeader& op);
+  Reach shown_by(const ops::OpHeader& op) const;
+  uint64_t capture_of(uint64_t stream) const;
+  const Record* record_of(uint64_t event) const;
+  void forget_stream(uint64_t stream);
+
+  std::unordered_map<uint64_t, Lane> lanes_;
+  std::unordered_map<uint64_t, Record> records_;     // by event
+  std::unordered_map<uint64_t, uint64_t> captured_;  // stream -> where its capture began
+  std::vector<Zombie> zombies_;
+  size_t blocking_ = 0;  // streams
+  uint64_t legacy_newest_ = 0, blocking_newest_ = 0, blocking_seen_ = 0;
+};
+
+}  // namespace jitc::session

@@ -1,0 +1,111 @@
+"""docs/operator-coverage.md: how many operators do on the software device what they do on the CPU.
+
+Called by: operator_coverage.py. Promises: every figure is counted from the results that it is given.
+"""
+
+from __future__ import annotations
+
+import collections
+import importlib.metadata
+import os
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+#: What no call looks at, with the reason.
+NEVER = (
+    ("element types other than the one that an entry is called with (float32 where it takes that)",
+     "kernels differ little between types; `tests/unit/operators/test_operator_fuzz.py` calls with all of them"),
+    ("samples beyond 64 of an entry", "they vary the same arguments further; the ones taken are evenly spread"),
+    ("sparse, nested and quantized tensors as arguments", "the software device refuses them"),
+    ("second and forward-mode derivatives", "they are made of operators that are compared"),
+    ("memory between the elements of a result that was resized", "nothing was ever written there"),
+    ("texts of errors", "errors are those of the CPU's kernels"),
+    ("the numbers of random operators one by one", "no two devices draw the same; distributions are compared"),
+)  # fmt: skip
+
+
+def origin(root: Path, stand_in: bool) -> dict[str, Any]:
+    """What the results will be of."""
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--exclude=*"]
+    return {
+        "commit": subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or "unknown",
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "torch": importlib.metadata.version("torch"),
+        "cores": len(os.sched_getaffinity(0)),
+        "device": "in one process" if stand_in else "through a service",
+    }
+
+
+def rows(head: str, lines: list[tuple[object, ...]]) -> str:
+    body = "".join(f"| {' | '.join(str(cell).replace('|', '/') for cell in line)} |\n" for line in lines)
+    return f"| {head} |\n|{'---|' * (head.count('|') + 1)}\n{body}"
+
+
+def forms(results: list[dict[str, Any]]) -> list[tuple[object, ...]]:
+    parts = [one.get(part, {}) for one in results for part in ("compared", "by_chance")]
+    names = list(dict.fromkeys(form for part in parts for form in part))
+    made = []
+    for form in names:
+        having = [one for one in results if form in {**one.get("compared", {}), **one.get("by_chance", {})}
+                  or form in one.get("failed", {})]  # fmt: skip
+        failed = sum(form in one.get("failed", {}) for one in having)
+        calls = sum(one.get("compared", {}).get(form, 0) for one in results)
+        drawn = sum(one.get("by_chance", {}).get(form, 0) for one in results)
+        made.append((form, len(having), len(having) - failed, f"{calls:,}", f"{drawn:,}"))
+    return made
+
+
+def left_out(results: list[dict[str, Any]]) -> list[tuple[object, ...]]:
+    counts: collections.Counter[str] = collections.Counter()
+    names: dict[str, list[str]] = {}
+    for one in results:
+        reasons = one.get("left_out") or ({one["why"]: 0} if one["result"] == "skipped" else {})
+        for why, count in reasons.items():
+            counts[why] += count
+            names.setdefault(why, []).append(f"`{one['name']}`")
+    return [(why, f"{counts[why]:,}", len(names[why]), ", ".join(names[why])) for why in sorted(names)]
+
+
+def text(figures: dict[str, Any]) -> str:
+    results = figures["results"]
+    kinds = collections.Counter(one["result"] for one in results)
+    samples = sum(one.get("samples", 0) for one in results)
+    known = sum(one.get("known", 0) for one in results)
+    failed = [(f"`{one['name']}`", form, why) for one in results for form, why in one.get("failed", {}).items()]
+    skipped = [(f"`{one['name']}`", one["why"]) for one in results if one["result"] == "skipped"]
+    return f"""# Operators on the software device
+
+PyTorch's own samples of its operators (OpInfo, foreach operators among them), on the software device and on the CPU.
+Both must give the same results and gradients, do the same to every argument and its memory, down to the bytes between
+its elements (what the CPU leaves as it was must be so to the last bit), and return the same arguments or views of them.
+Random operators must draw from the same distribution, give the same numbers for the same seed, and move the
+generator on as often the first time as later.
+
+**{kinds["passed"]} of {len(results)} entries pass, {kinds["failed"]} fail, {kinds["skipped"]} have nothing to compare
+with**: PyTorch {figures["torch"]}, {figures["device"]}, commit {figures["commit"]}, {figures["date"]};
+{figures["seconds"] // 60} minutes on {figures["cores"]} cores.
+`tests/operators/operator_coverage.py --page` wrote this page.
+
+{samples:,} samples of {known:,}, each called in every form that its operator has:
+
+{rows("form | operators | of these equal | calls compared by value | calls compared by distribution", forms(results))}
+## What fails
+
+{rows("entry | form | what", list(failed)) if failed else "Nothing."}
+## What has nothing to compare with
+
+{rows("entry | why", list(skipped)) if skipped else "Nothing."}
+## What is not compared
+
+Calls of the samples above:
+
+{rows("form: reason | calls | entries | which", left_out(results))}
+Never looked at:
+
+{rows("what | why", list(NEVER))}"""
+
+
+def write(root: Path, figures: dict[str, Any]) -> None:
+    (root / "docs" / "operator-coverage.md").write_text(text(figures))

@@ -1,0 +1,48 @@
+"""The programs of the matrix: which environment, how many ranks, which arguments, and what they can be compared with.
+
+Called by: matrix.py. A program is a short script in `programs/` that uses a library as its documentation says; the
+training loop, the parallelism and the checkpoints are the library's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    environment: str
+    program: str
+    arguments: tuple[str, ...] = ()
+    ranks: int = 2
+    #: Relative difference of losses to a run without devices; None where the program has no such run.
+    cpu: float | None = None
+    #: Why there is no comparison with a CPU.
+    why_not_cpu: str = "its communication or its precision needs a GPU"
+
+
+CASES: tuple[Case, ...] = (
+    Case(
+        "FSDP2 with DCP save, async_save, load",
+        "pytorch",
+        "fsdp2_dcp",
+        why_not_cpu="async_save and training share one gloo group there, and wait for each other",
+    ),
+    Case("Trainer, DDP", "hugging-face", "hf_trainer", cpu=1e-3),
+    Case("Trainer, DDP, evaluation", "hugging-face", "hf_trainer", ("--evaluate", "1"), cpu=1e-3),
+    Case("Trainer, FSDP2 by Accelerate", "hugging-face", "hf_trainer", ("--fsdp", "1")),
+    Case("Accelerate, accumulation and clipping", "hugging-face", "accelerate_loop", cpu=1e-3),
+    Case("Lightning Trainer, DDP", "lightning", "lightning_ddp", cpu=1e-3),
+    Case("LitGPT with Fabric", "lightning", "litgpt_fabric", cpu=1e-3),
+    Case("DeepSpeed ZeRO 1", "deepspeed", "deepspeed_zero", ("--stage", "1")),
+    Case("DeepSpeed ZeRO 2", "deepspeed", "deepspeed_zero", ("--stage", "2")),
+    Case("DeepSpeed ZeRO 3", "deepspeed", "deepspeed_zero", ("--stage", "3")),
+    Case("Megatron-core, tensor parallel 2", "megatron", "megatron_gpt", ("--tensor", "2")),
+    Case("Megatron-core, pipeline parallel 2", "megatron", "megatron_gpt", ("--pipeline", "2")),
+    Case("torchtitan, Llama 3 with FSDP2", "torchtitan", "torchtitan_llama"),
+    Case("torchft, two replica groups", "torchft", "torchft_groups"),
+    Case("timm ResNet-18, AMP, EMA, LAMB", "timm", "timm_train", ("--model", "resnet18")),
+    Case("timm ViT, AMP, EMA, LAMB", "timm", "timm_train", ("--model", "vit_tiny_patch16_224")),
+    Case("x-transformers decoder", "x-transformers", "x_decoder", ranks=1, cpu=1e-3),
+)

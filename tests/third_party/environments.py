@@ -1,0 +1,76 @@
+"""The environments of the matrix: one for each third-party library, with the project's PyTorch below it.
+
+Promises: versions are pinned here and nowhere else; an environment is made once, and again when its pins change; it
+sees the project's own virtual environment (PyTorch, which takes 5 GB, and jitc's start-up hook), and adds what is its
+own. PyTorch and NumPy stay the project's: one process cannot have two of either.
+Called by: matrix.py. Needs a package index that pip is configured for; nothing else is downloaded.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "build" / "third-party" / "environments"
+
+#: Name of the environment: what is installed there. PyTorch stays the project's.
+PINS: dict[str, tuple[str, ...]] = {
+    "pytorch": (),
+    "hugging-face": ("transformers==5.23.0", "accelerate==1.15.0"),
+    "lightning": ("lightning==2.6.6", "litgpt==0.5.13"),
+    "deepspeed": ("deepspeed==0.19.8",),
+    "megatron": ("megatron-core==0.16.1",),
+    "torchtitan": ("torchtitan==0.2.2",),
+    "torchft": ("torchft==0.2.0",),
+    "timm": ("timm==1.0.31", "torchvision==0.26.0"),
+    "x-transformers": ("x-transformers==2.31.10",),
+}
+
+
+class CannotInstall(Exception):
+    """pip's own last words."""
+
+
+def _kept() -> list[str]:
+    """Requirements that no environment may change."""
+    listed = subprocess.run(
+        [sys.executable, "-m", "pip", "list", "--format=json", "--disable-pip-version-check"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    found = {one["name"]: one["version"] for one in json.loads(listed.stdout)}
+    return [f"{name}=={found[name]}" for name in ("torch", "numpy")]
+
+
+def python_of(name: str) -> Path:
+    """The environment's interpreter; made first where it is missing or was made from other pins."""
+    folder, stamp = FOLDER / name, FOLDER / f"{name}.json"
+    made = json.dumps([_kept(), PINS[name]])
+    python = folder / "bin" / "python"
+    if python.exists() and stamp.exists() and stamp.read_text() == made:
+        return python
+    print(f"== environment {name}: {' '.join(PINS[name]) or 'PyTorch alone'}", flush=True)
+    subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
+    ours = sysconfig.get_paths()["purelib"]
+    theirs = subprocess.run(
+        [str(python), "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])"],
+        capture_output=True, text=True, check=True,
+    ).stdout.strip()  # fmt: skip
+    # As a statement, since a plain path would leave out the .pth files that lie there.
+    Path(theirs, "project.pth").write_text(f"import site; site.addsitedir({ours!r})\n")
+    if PINS[name]:
+        _install(python, (*_kept(), *PINS[name]))
+    stamp.write_text(made)
+    return python
+
+
+def _install(python: Path, requirements: tuple[str, ...]) -> None:
+    done = subprocess.run(
+        [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise CannotInstall(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "pip failed")

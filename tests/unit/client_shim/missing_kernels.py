@@ -1,0 +1,15 @@
+"""Kernels that the software device does not run; imported by the programs of test_missing_operators.py.
+
+A file of its own, because Triton reads the source of its kernels.
+"""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add_one(x, count, block: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    places = tl.program_id(0) * block + tl.arange(0, block)
+    tl.store(x + places, tl.load(x + places, mask=places < count) + 1, mask=places < count)
