@@ -1,5 +1,5 @@
-// Cost of cuDNN calls in the calling thread: a plan with its variant pack, a batch normalization with its
-// descriptors.
+// Cost of libraries' calls in the calling thread: of cuDNN a plan with its variant pack and a batch
+// normalization with its descriptors, of cuBLAS a product, of cuBLASLt one with its objects and heuristic.
 //
 // Compiled and run by dnn_cost.py with the interposer linked in and JITC_SOCKET set. Argument: rounds. Prints
 // one line per kind: name, then nanoseconds of each round's mean. Kinds alternate, so that a slow moment hits
@@ -14,6 +14,22 @@ extern "C" {
 int cudaMalloc(void** address, size_t bytes);
 int cudaMemsetAsync(void* address, int value, size_t bytes, void* stream);
 int cudaDeviceSynchronize();
+int cublasCreate_v2(void** handle);
+int cublasSgemm_v2(void* handle, int transpose_a, int transpose_b, int m, int n, int k, const float* alpha,
+                   const void* a, int lda, const void* b, int ldb, const float* beta, void* c, int ldc);
+int cublasLtMatmulDescCreate(void** made, int compute, int scale_type);
+int cublasLtMatmulDescDestroy(void* gone);
+int cublasLtMatmulDescSetAttribute(void* changed, int attribute, const void* value, size_t bytes);
+int cublasLtMatrixLayoutCreate(void** made, int type, uint64_t rows, uint64_t columns, int64_t ld);
+int cublasLtMatrixLayoutDestroy(void* gone);
+int cublasLtMatmulPreferenceCreate(void** made);
+int cublasLtMatmulPreferenceDestroy(void* gone);
+int cublasLtMatmulPreferenceSetAttribute(void* changed, int attribute, const void* value, size_t bytes);
+int cublasLtMatmulAlgoGetHeuristic(void* handle, void* product, void* a, void* b, void* c, void* d,
+                                   void* preference, int wanted, void* results, int* count);
+int cublasLtMatmul(void* handle, void* product, const void* alpha, const void* a, void* a_layout,
+                   const void* b, void* b_layout, const void* beta, const void* c, void* c_layout, void* d,
+                   void* d_layout, const void* algorithm, void* workspace, size_t bytes, void* stream);
 int cudnnCreate(void** handle);
 int cudnnBackendCreateDescriptor(int type, void** descriptor);
 int cudnnBackendDestroyDescriptor(void* descriptor);
@@ -116,6 +132,7 @@ class Calls {
   Calls() {
     require(cudaMalloc(&memory_, 1 << 20), "cudaMalloc");
     require(cudnnCreate(&handle_), "cudnnCreate");
+    require(cublasCreate_v2(&blas_), "cublasCreate_v2");
     plan_ = addition(handle_);
   }
   void fill() const { require(cudaMemsetAsync(memory_, 0, 4096, nullptr), "cudaMemsetAsync"); }
@@ -143,9 +160,40 @@ class Calls {
     cudnnDestroyTensorDescriptor(x);
     cudnnDestroyTensorDescriptor(scale);
   }
+  void multiply() const {
+    const float one = 1, zero = 0;
+    require(cublasSgemm_v2(blas_, 0, 0, 4, 4, 4, &one, memory_, 4, memory_, 4, &zero, memory_, 4),
+            "cublasSgemm_v2");
+  }
+  /// As PyTorch does for a linear layer with a bias.
+  void multiply_with_bias() const {
+    const float one = 1, zero = 0;
+    const int transposed = 1, epilogue = 4;
+    const uint64_t most = 1 << 16;
+    void *product = nullptr, *preference = nullptr, *layouts[3];
+    cublasLtMatmulDescCreate(&product, 68, 0);
+    cublasLtMatmulDescSetAttribute(product, 3, &transposed, sizeof transposed);
+    cublasLtMatmulDescSetAttribute(product, 7, &epilogue, sizeof epilogue);
+    cublasLtMatmulDescSetAttribute(product, 8, &memory_, sizeof memory_);
+    for (void*& one_layout : layouts) cublasLtMatrixLayoutCreate(&one_layout, 0, 4, 4, 4);
+    cublasLtMatmulPreferenceCreate(&preference);
+    cublasLtMatmulPreferenceSetAttribute(preference, 1, &most, sizeof most);
+    unsigned char algorithm[96];
+    int found = 0;
+    require(cublasLtMatmulAlgoGetHeuristic(blas_, product, layouts[0], layouts[1], layouts[2], layouts[2],
+                                           preference, 1, algorithm, &found),
+            "cublasLtMatmulAlgoGetHeuristic");
+    auto* const at = static_cast<char*>(memory_);
+    require(cublasLtMatmul(blas_, product, &one, at, layouts[0], at, layouts[1], &zero, at, layouts[2], at,
+                           layouts[2], algorithm, at + 65536, most, nullptr),
+            "cublasLtMatmul");
+    cublasLtMatmulPreferenceDestroy(preference);
+    for (void* const one_layout : layouts) cublasLtMatrixLayoutDestroy(one_layout);
+    cublasLtMatmulDescDestroy(product);
+  }
 
  private:
-  void *memory_ = nullptr, *handle_ = nullptr, *plan_ = nullptr;
+  void *memory_ = nullptr, *handle_ = nullptr, *blas_ = nullptr, *plan_ = nullptr;
 };
 
 struct Samples {
@@ -164,7 +212,11 @@ struct Samples {
 
 int main(int, char** arguments) {
   const Calls calls;
-  Samples all[] = {{"memset", &Calls::fill}, {"execute", &Calls::execute}, {"normalize", &Calls::normalize}};
+  Samples all[] = {{"memset", &Calls::fill},
+                   {"execute", &Calls::execute},
+                   {"normalize", &Calls::normalize},
+                   {"multiply", &Calls::multiply},
+                   {"bias", &Calls::multiply_with_bias}};
   for (int round = std::atoi(arguments[1]); round > 0; --round)
     for (Samples& one : all) one.measure(calls);
   for (const Samples& one : all) {

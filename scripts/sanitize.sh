@@ -16,7 +16,7 @@ build() {  # NAME SANITIZERS
   mkdir -p "build/sanitize/$1"
   {
     .venv/bin/cmake -S . -B "build/sanitize/$1" -G Ninja -DCMAKE_MAKE_PROGRAM="$PWD/.venv/bin/ninja" \
-      -DJITC_SANITIZE="$2" -DJITC_PARTS="$parts" &&
+      -DJITC_SANITIZE="$2" -DJITC_ONLY_PARTS="$parts" &&
       .venv/bin/cmake --build "build/sanitize/$1"
   } > "build/sanitize/$1.log" 2>&1 || { tail -n 60 "build/sanitize/$1.log" >&2; exit 1; }
 }

@@ -1,32 +1,27 @@
 """Turns the cuDNN functions that travel as they are into marshalling for both sides.
 
-Called by ``jitc.interpose.generator``. Promise: the client's slots and the worker's rules are made from the same list,
-one per argument, so that they cannot disagree; the handle, and the descriptor that a function changes, have none.
+Called by ``jitc.interpose.generator``. Promise: as ``call_visitor``.
 """
 
 from __future__ import annotations
 
 import re
 
-from jitc.interpose.generator.blas_visitor import identifier
+from jitc.interpose.generator.call_visitor import (
+    BANNER,
+    CODE,
+    RESULTS,
+    by_value,
+    identifier,
+    parameters,
+    table,
+    worker_source,
+)
 from jitc.interpose.spec.api import Argument, Function
 from jitc.interpose.spec.cudnn import graph
 from jitc.interpose.spec.cudnn.functions import CUDNN
 
-_BANNER = "// Generated from interpose/spec by `python -m jitc.interpose.generator`; do not edit."
-_CODE = f"{_BANNER}\n// clang-format off"
 _CREATE, _DESTROY = re.compile(r"^cudnnCreate\w+Descriptor$"), re.compile(r"^cudnnDestroy\w+Descriptor$")
-#: by-value numbers -> what the library takes
-_NUMBERS = {
-    "int": "int32_t",
-    "enum": "int32_t",
-    "uint": "uint32_t",
-    "size": "size_t",
-    "i64": "int64_t",
-    "u64": "uint64_t",
-}
-_REALS = ("float", "double")
-_RESULTS = {"size": 8, "int": 4}
 
 
 def _generic() -> list[Function]:
@@ -42,37 +37,23 @@ def _calls() -> list[Function]:
     return [f for f in _generic() if not _CREATE.match(f.name) and not _DESTROY.match(f.name)]
 
 
-def _slots(f: Function) -> list[Argument]:
-    return [a for a in f.args[1:] if a.type != "dnn"]
-
-
-def role(a: Argument) -> str:
+def _role(a: Argument) -> str:
     """number, real, descriptor, address, scalar, array or result."""
     if a.direction == "in":
         return "scalar" if a.type == "scalar" else "array"
     if a.direction == "out":
         return "result"
-    if a.type in ("descriptor", "address"):
-        return a.type
-    if a.type in _NUMBERS:
-        return "number"
-    if a.type in _REALS:
-        return "real"
-    raise ValueError(f"no way to marshal {a}")
-
-
-def _parameters(f: Function) -> str:
-    return ", ".join(f"{a.cpp} {a.name}" for a in f.args)
+    return by_value(a)
 
 
 def _kind(name: str) -> str:
-    return f"ops::DnnKind::{name}"
+    return f"ops::ObjectKind::{name}"
 
 
 def _packed(f: Function, a: Argument) -> str:
     if a.type == "dnn":
         return f".uses({a.name})"
-    what = role(a)
+    what = _role(a)
     if what == "number" and a.name == "data_type":
         return f".data_type({a.name})"
     if what == "array":
@@ -81,7 +62,7 @@ def _packed(f: Function, a: Argument) -> str:
         return f".scalar({a.name}, {_scalar_bytes(f, a)})"
     if what == "result":
         # In 64 bits: the program says how many it wants.
-        size = _RESULTS.get(a.type) or re.sub(r"^(\w+)", r"int64_t{\1}", a.size)
+        size = RESULTS.get(a.type) or re.sub(r"^(\w+)", r"int64_t{\1}", a.size)
         return f".result({a.name}, {size})"
     extra = _kind(a.size) if what == "descriptor" else ""
     return f".{what}({a.name}{', ' if extra else ''}{extra})"
@@ -94,9 +75,9 @@ def _scalar_bytes(f: Function, a: Argument) -> str:
 
 def client_source() -> str:
     """``generated_dnn_client.cpp``: each packs its arguments."""
-    lines = [_CODE, '#include "api/cudnn/dnn_call.h"', "", "namespace jitc::api {", ""]
+    lines = [CODE, '#include "api/cudnn/dnn_call.h"', "", "namespace jitc::api {", ""]
     for f in _generic():
-        lines += [f"int32_t {f.name}({_parameters(f)}) {{", f"  return {_body(f)};", "}"]
+        lines += [f"int32_t {f.name}({parameters(f)}) {{", f"  return {_body(f)};", "}"]
     return "\n".join([*lines, "", "}  // namespace jitc::api", ""])
 
 
@@ -113,66 +94,17 @@ def _body(f: Function) -> str:
     return f"DnnCall({named}){packed}.{'ask' if f.policy == 'Sync' else 'run'}()"
 
 
-def _rule(f: Function, a: Argument) -> str:
-    places = {one.name: at for at, one in enumerate(_slots(f))}
-    what = role(a)
-    if what == "number":
-        return f"number({8 if _NUMBERS[a.type].endswith(('64_t', 'size_t')) else 4})"
-    if what == "descriptor":
-        return f"object({_kind(a.size)})"
-    if what == "result":
-        product = re.fullmatch(r"(\w+) \* (\d+)", a.size)
-        return f"results({places[product[1]]}, {product[2]})" if product else f"result({_RESULTS[a.type]})"
-    if what != "array":
-        return f"{what}()"
-    called = re.match(r"(size_of|sum_of)\((\w+)", a.size)
-    return f"{called[1]}({places[called[2]]})" if called else f"array({places[a.size]})"
-
-
-def _taken(f: Function) -> str:
-    """The arguments of the library's function."""
-    out, at = ["a.self()" if f.policy == "Local" else "a.handle()"], 0
-    for a in f.args[1:]:
-        if a.type == "dnn":
-            out.append("a.handle()")
-            continue
-        what = role(a)
-        kind = {"number": _NUMBERS.get(a.type, ""), "real": a.type, "array": "int32_t"}.get(what, "")
-        out.append(f"a.{'object' if what == 'descriptor' else what}{f'<{kind}>' if kind else ''}({at})")
-        at += 1
-    return ", ".join(out)
-
-
-def _type(a: Argument) -> str:
-    what = role(a) if a.type != "dnn" else "handle"
-    if what == "number":
-        return _NUMBERS[a.type]
-    return {"real": a.type, "scalar": "const void*", "array": "const int32_t*"}.get(what, "void*")
-
-
 def worker_table() -> str:
     """``generated_dnn_worker.cpp``: what a worker may call, by identifier."""
-    functions = sorted(_calls(), key=lambda f: identifier(f.name))
     names = [f.name for f in CUDNN.functions]
     if len({identifier(name) for name in names}) != len(names):
         raise ValueError("two cuDNN functions have the same identifier: rename by hand")
-    lines = [_CODE, '#include "dnn_invoke.h"', "", "namespace jitc::cuda {", "namespace {", ""]
-    for f in functions:
-        types = ", ".join(["void*", *(_type(a) for a in f.args[1:])])
-        lines.append(f"constexpr DnnRule k{f.name}[] = {{{', '.join(_rule(f, a) for a in _slots(f))}}};")
-        lines.append(f"int32_t call_{f.name}(void* function, const DnnArguments& a) {{")
-        lines += [f"  return reinterpret_cast<int32_t (*)({types})>(function)({_taken(f)});", "}"]
-    lines += ["", "}  // namespace", "", "// by identifier", "const DnnFunction kDnnFunctions[] = {"]
-    for f in functions:
-        changes = _kind(f.args[0].size) if f.policy == "Local" else "kNothing"
-        lines.append(f'    {{0x{identifier(f.name):08x}, "{f.name}", {changes}, k{f.name}, &call_{f.name}}},')
-    lines += ["};", f"const uint32_t kDnnFunctionCount = {len(functions)};", "", "}  // namespace jitc::cuda", ""]
-    return "\n".join(lines)
+    return worker_source("dnn_library.h", table("kDnnFunctions", _calls()))
 
 
 def header() -> str:
     """``jitc/generated_dnn.h``: what both sides know of the library."""
-    lines = [_CODE, "#pragma once", "#include <cstdint>", "", "namespace jitc::ops {", ""]
+    lines = [CODE, "#pragma once", "#include <cstdint>", "", "namespace jitc::ops {", ""]
     lines += ["/// Descriptors and attributes of the graph API that are looked at."]
     lines += [f"inline constexpr int32_t kDnn_{name} = {at};" for name, at in sorted(graph.DESCRIPTORS.items())]
     lines += [f"inline constexpr int32_t kDnn_{name} = {at};" for name, at in sorted(graph.ATTRIBUTES.items())]
@@ -203,7 +135,7 @@ def _types() -> dict[int, tuple[str, int]]:
 
 def check() -> str:
     """Static assertions on the real enumerations."""
-    lines = [_BANNER, "#include <cudnn.h>", ""]
+    lines = [BANNER, "#include <cudnn.h>", ""]
     last_name, last = graph.LAST_TYPE
     lines += [f"static_assert(CUDNN_TYPE_{name} == {at});" for at, (name, _) in sorted(_types().items())]
     lines += [f"static_assert(CUDNN_TYPE_{last_name} == {last});", "static_assert(sizeof(cudnnFraction_t) == 16);"]

@@ -7,6 +7,7 @@ no call that needs the service in a forked child), a refused one says so once.
 
 from __future__ import annotations
 
+from jitc.interpose.generator.blas_visitor import forwarded
 from jitc.interpose.spec.api import RETURNS, Api, Function
 from jitc.interpose.spec.cublas.functions import CUBLAS
 from jitc.interpose.spec.cublas.lt import CUBLASLT
@@ -19,6 +20,7 @@ from jitc.interpose.spec.unserved import UNSERVED
 
 APIS: tuple[Api, ...] = (CUDART, DRIVER, NCCL, CUBLAS, CUBLASLT, CUDNN)
 BANNER = "// Generated from interpose/spec by `python -m jitc.interpose.generator`; do not edit."
+_FORWARDED = {f.name for f in forwarded()}
 _PLAIN = {"none", "text", "size", "fatbin", "uint", "channel", "error"}  # results that are no status: no guard
 
 
@@ -36,7 +38,7 @@ def _parameters(function: Function) -> str:
 
 def _is_forwarded(function: Function) -> bool:
     """Whether a device with kernels gets the call as it is, by generated code (``blas_visitor``)."""
-    return "blas_call" in function.ops
+    return function.name in _FORWARDED
 
 
 def api_header() -> str:

@@ -2,7 +2,7 @@
 
 Part of ``table.py``; the same promise. The software device refuses all of them by name.
 
-A descriptor travels as the calls that made it, in each op that uses it, after the descriptors that it mentions; the
+A descriptor travels as the calls that made it (``calls.py``), in each op that uses it; the
 worker keeps the descriptors that it has made, by content. So the journal's resources have none of them, and a captured
 call is complete in itself. Only execution plans are large and used again and again: the node keeps their descriptions,
 like module images, and ``dnn_plan_load`` names one.
@@ -10,14 +10,9 @@ like module images, and ``dnn_plan_load`` names one.
 
 from __future__ import annotations
 
+from jitc.ops.calls import CALL_FIELDS, CALL_PAYLOAD
 from jitc.ops.op import DNN, Op
 
-_CALL = (
-    ("objects", "u32", "that follow, each behind those that it mentions"),
-    ("calls", "u32", "1: a call follows them; 0: they are only made"),
-    ("bytes", "u64", "of both"),
-)
-_PAYLOAD = "DnnObject[objects], each with its DnnInvocation[calls], then DnnInvocation[calls]"
 _STATUS = "i32 status (cudnnStatus_t), u32 0, then"
 _EXECUTE = (
     ("plan", "u64", "as given to dnn_plan_load"),
@@ -31,20 +26,20 @@ DNN_OPS: tuple[Op, ...] = (
         1,
         "dnn_ask",
         "Ask cuDNN for something, or whether descriptors can be made.",
-        _CALL,
-        payload=_PAYLOAD,
+        CALL_FIELDS,
+        payload=CALL_PAYLOAD,
         waits=True,
         result=f"{_STATUS} what the result slots of the call ask for, or the library's words on a failure",
         compared=False,
     ),
-    Op(DNN, 2, "dnn_call", "Call a cuDNN function on the header's stream.", _CALL, payload=_PAYLOAD),
+    Op(DNN, 2, "dnn_call", "Call a cuDNN function on the header's stream.", CALL_FIELDS, payload=CALL_PAYLOAD),
     Op(
         DNN,
         3,
         "dnn_try",
         "The same, for a call that cuDNN may refuse.",
-        _CALL,
-        payload=_PAYLOAD,
+        CALL_FIELDS,
+        payload=CALL_PAYLOAD,
         waits=True,
         result=f"{_STATUS} the library's words on a failure",
     ),
@@ -56,7 +51,7 @@ DNN_OPS: tuple[Op, ...] = (
         (
             ("plan", "u64", "virtual plan"),
             ("hash", "bytes16", "XXH3 128 bit of the description, canonical form"),
-            ("bytes", "u64", "of it: u64 objects, DnnObject[objects]; the last one is the plan"),
+            ("bytes", "u64", "of it: u64 objects, ObjectHead[objects]; the last one is the plan"),
         ),
         resource=True,
     ),
@@ -75,17 +70,10 @@ DNN_OPS: tuple[Op, ...] = (
 )
 
 DNN_RECORDS: dict[str, tuple[tuple[str, str, str], ...]] = {
-    "DnnObject": (("kind", "u32", "DnnKind"), ("calls", "u32", "that made it, in their order")),
-    "DnnInvocation": (("function", "u32", "FNV-1a, 32 bit, of its name"), ("slots", "u32", "DnnSlot that follow")),
-    "DnnSlot": (
-        ("value", "u64", "number (i64), real (f64), address, scalar (its bytes), place of an object"),
-        ("kind", "u32", "DnnSlotKind"),
-        ("bytes", "u32", "of a scalar; that follow (array, objects: u64 places); wanted (result); else 8"),
-    ),
     "DnnTensor": (
         ("uid", "i64", "unique identifier of the tensor"),
         ("value", "bytes16", "device address, or the value of a tensor by value"),
-        ("kind", "u32", "DnnSlotKind: address or scalar"),
+        ("kind", "u32", "SlotKind: address or scalar"),
         ("bytes", "u32", "used of value"),
     ),
     "DnnPart": (
@@ -96,21 +84,4 @@ DNN_RECORDS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("reserved", "u32", ""),
         ("shape", "bytes64", "i32 sizes[8], i32 strides[8]"),
     ),
-}
-
-DNN_ENUMS: dict[str, tuple[str, ...]] = {
-    "DnnKind": (
-        "backend",
-        "tensor",
-        "filter",
-        "convolution",
-        "activation",
-        "pooling",
-        "dropout",
-        "rnn",
-        "rnn_data",
-        "ctc_loss",
-        "transformer",
-    ),
-    "DnnSlotKind": ("number", "real", "address", "null", "object", "handle", "scalar", "array", "objects", "result"),
 }

@@ -9,7 +9,8 @@ node service, so that they outlive it and other ranks find them.
 
 from __future__ import annotations
 
-from jitc.ops.dnn import DNN_ENUMS, DNN_OPS, DNN_RECORDS
+from jitc.ops.calls import CALL_ENUMS, CALL_PAYLOAD, CALL_RECORDS
+from jitc.ops.dnn import DNN_OPS, DNN_RECORDS
 from jitc.ops.op import BLAS, GRAPH, LAUNCH, MODULE, Op
 
 _IMAGE = ("hash", "bytes16", "XXH3 128 bit of the image, canonical form")
@@ -164,6 +165,13 @@ _GRAPHS: tuple[Op, ...] = (
     Op(GRAPH, 6, "executable_destroy", "Destroy an executable graph.", (("executable", "u64", ""),), resource=True),
 )
 
+_LIBRARY_CALL = (
+    ("handle", "u64", "virtual cuBLAS handle; 0: of cuBLASLt"),
+    ("objects", "u32", "of cuBLASLt that come before the call"),
+    ("described", "u32", "bytes of the objects"),
+    ("bytes", "u64", "of the objects and the call"),
+)
+
 _BLAS: tuple[Op, ...] = (
     Op(BLAS, 2, "blas_create", "Create a cuBLAS handle.", (("handle", "u64", "virtual handle"),), resource=True),
     Op(BLAS, 3, "blas_destroy", "Destroy a cuBLAS handle.", (("handle", "u64", ""),), resource=True),
@@ -185,7 +193,7 @@ _BLAS: tuple[Op, ...] = (
         BLAS,
         5,
         "blas_call",
-        "Call a cuBLAS function on the header's stream. Scalars as values or as addresses: the pointer mode.",
+        "A cuBLAS call as clients sent it before there was library_call; read as ever.",
         (
             ("handle", "u64", "virtual handle"),
             ("function", "u32", "FNV-1a, 32 bit, of its name"),
@@ -197,7 +205,7 @@ _BLAS: tuple[Op, ...] = (
         BLAS,
         6,
         "lt_heuristic",
-        "Ask cuBLASLt for algorithms.",
+        "A cuBLASLt heuristic as clients asked for it before there was library_ask; read as ever.",
         (("bytes", "u64", "of the description"), ("requested", "u32", "algorithms wanted")),
         payload="description: LtObject and LtAttribute[attributes] of descriptor, A, B, C, D, preference",
         waits=True,
@@ -208,7 +216,7 @@ _BLAS: tuple[Op, ...] = (
         BLAS,
         7,
         "lt_matmul",
-        "cublasLtMatmul on the header's stream.",
+        "cublasLtMatmul as clients sent it before there was library_call; read as ever.",
         (
             ("a", "u64", "device address"),
             ("b", "u64", ""),
@@ -220,6 +228,26 @@ _BLAS: tuple[Op, ...] = (
             ("algorithm", "u32", "1: the algorithm is given; 0: it is left to the library"),
         ),
         payload="alpha and beta (BlasSlot each), cublasLtMatmulAlgo_t (64 bytes), description without preference",
+    ),
+    Op(
+        BLAS,
+        8,
+        "library_call",
+        "Call a function of cuBLAS or cuBLASLt on the header's stream. Scalars as values or as addresses: the pointer"
+        " mode.",
+        _LIBRARY_CALL,
+        payload=CALL_PAYLOAD,
+    ),
+    Op(
+        BLAS,
+        9,
+        "library_ask",
+        "Ask cuBLASLt for something.",
+        _LIBRARY_CALL,
+        payload=CALL_PAYLOAD,
+        waits=True,
+        result="i32 status (cublasStatus_t), u32 0, then what the result slots of the call ask for",
+        compared=False,
     ),
 )
 
@@ -263,6 +291,7 @@ KERNEL_RECORDS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("create", "bytes64", "arguments of its ...Create function, as i64 each"),
     ),
     "LtAttribute": (("attribute", "u32", ""), ("bytes", "u32", "used of value"), ("value", "bytes64", "")),
+    **CALL_RECORDS,
     **DNN_RECORDS,
 }
 
@@ -271,5 +300,5 @@ KERNEL_ENUMS: dict[str, tuple[str, ...]] = {
     "BlasField": ("math_mode", "pointer_mode", "atomics_mode", "workspace"),
     "BlasSlotKind": ("number", "address", "scalar"),
     "LtKind": ("descriptor", "layout", "preference"),
-    **DNN_ENUMS,
+    **CALL_ENUMS,
 }

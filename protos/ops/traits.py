@@ -126,6 +126,8 @@ TRAITS: dict[str, Traits] = {
     "blas_call": _captured("blas_slots"),
     "lt_heuristic": _aside("description", "answer"),
     "lt_matmul": _captured("scaled_description"),
+    "library_call": _captured("description"),
+    "library_ask": _aside("description", "answer", result_size="any"),
     "image_query": _aside("image_size", skipped="asks_images", taker="images", images=True),
     "image_part": _aside("image_part", taker="images", images=True),
     "module_load": _aside("image_size", "answer", making="in_place", limit="modules", images=True),

@@ -49,7 +49,7 @@ class NativeProgram:
         folder, tools = ROOT / "build" / place, Path(sys.executable).parent
         part = self.sources.relative_to(ROOT)
         ninja = ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tools / 'ninja'}"]
-        options = [f"-DJITC_PARTS={';'.join([str(part), *self.parts])}", f"-DJITC_SANITIZE={SANITIZE}"]
+        options = [f"-DJITC_ONLY_PARTS={';'.join([str(part), *self.parts])}", f"-DJITC_SANITIZE={SANITIZE}"]
         cmake = str(tools / "cmake")
         finish([cmake, "-S", str(ROOT), "-B", str(folder), *ninja, *options, *self.settings], BUILD_SECONDS)
         finish([cmake, "--build", str(folder), "-j", "2", "--target", self.target], BUILD_SECONDS)

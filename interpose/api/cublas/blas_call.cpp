@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <mutex>
 #include <unordered_map>
 
@@ -48,77 +47,46 @@ uint64_t take_cell(Session& session) {
   return base + cells().turn++ % Cells::kCount * Cells::kBytes;
 }
 
-bool on_device(const void* at) { return Node::instance().owner(reinterpret_cast<uint64_t>(at)) != nullptr; }
-
 }  // namespace
 
 BlasCall::BlasCall(uint64_t handle, const char* name, uint32_t function)
-    : name_(name), handle_(handle), status_(blas_stream(handle, &blas_, &stream_)) {
+    : name_(name), handle_(handle), function_(function) {
+  slots_.reserve(sizeof(ops::CallHead) + forward::kMostSlots * sizeof(ops::CallSlot));
+  status_ = blas_stream(handle, &blas_, &stream_);
   if (!status_ && (!blas_.session || blas_.session != stream_.session)) status_ = kBlasInvalidValue;
-  op_.handle = handle;
-  op_.function = function;
 }
 
-void BlasCall::fail(Status status) {
-  if (!status_) status_ = status;
-}
+BlasCall& BlasCall::count(int32_t value) { return value < 0 ? fail(kBlasInvalidValue) : number(value); }
 
-ops::BlasSlot& BlasCall::next(ops::BlasSlotKind kind, uint32_t bytes) {
-  ops::BlasSlot& slot = slots_.at(op_.slots++);
-  slot.kind = static_cast<uint32_t>(kind);
-  slot.bytes = bytes;
-  return slot;
-}
-
-BlasCall& BlasCall::number(int64_t value) {
-  std::memcpy(next(ops::BlasSlotKind::number, sizeof value).value.data(), &value, sizeof value);
-  return *this;
-}
-
-BlasCall& BlasCall::count(int32_t value) {
-  if (value < 0) fail(kBlasInvalidValue);
-  return number(value);
-}
-
-BlasCall& BlasCall::increment(int32_t value) {
-  if (value == 0) fail(kBlasInvalidValue);
-  return number(value);
-}
+BlasCall& BlasCall::increment(int32_t value) { return value ? number(value) : fail(kBlasInvalidValue); }
 
 BlasCall& BlasCall::leading(int32_t value, int32_t rows) {
-  if (value < std::max(rows, 1)) fail(kBlasInvalidValue);
-  return number(value);
-}
-
-BlasCall& BlasCall::address(uint64_t value) {
-  std::memcpy(next(ops::BlasSlotKind::address, sizeof value).value.data(), &value, sizeof value);
-  return *this;
+  return value < std::max(rows, 1) ? fail(kBlasInvalidValue) : number(value);
 }
 
 BlasCall& BlasCall::scalar(const void* at, uint32_t bytes) {
-  if (!at) fail(kBlasInvalidValue);
+  if (!at) return fail(kBlasInvalidValue);
   if (blas_.pointer_mode == kScalarsOnDevice) return address(reinterpret_cast<uint64_t>(at));
-  if (!bytes) fail(kBlasNotSupported);
+  if (!bytes) return fail(kBlasNotSupported);
   // A device address in host mode is a mistake that would end the process.
-  if (on_device(at)) fail(kBlasInvalidValue);
-  ops::BlasSlot& slot = next(ops::BlasSlotKind::scalar, bytes);
-  if (!status_) std::memcpy(slot.value.data(), at, bytes);
+  if (on_device(at)) return fail(kBlasInvalidValue);
+  if (!status_) slots_.scalar(at, bytes);
   return *this;
 }
 
 BlasCall& BlasCall::result(void* at, uint32_t bytes) {
-  if (!at) fail(kBlasInvalidValue);
+  if (!at) return fail(kBlasInvalidValue);
   if (blas_.pointer_mode == kScalarsOnDevice) return address(reinterpret_cast<uint64_t>(at));
-  if (!bytes) fail(kBlasNotSupported);
-  if (on_device(at)) fail(kBlasInvalidValue);
+  if (!bytes) return fail(kBlasNotSupported);
+  if (on_device(at)) return fail(kBlasInvalidValue);
   host_ = at;
   host_bytes_ = bytes;
-  if (!status_ && !(scratch_ = take_cell(*stream_.session))) fail(kBlasAllocFailed);
+  if (!status_ && !(scratch_ = take_cell(*stream_.session))) return fail(kBlasAllocFailed);
   return address(scratch_);
 }
 
 BlasCall& BlasCall::info(int32_t* at) {
-  if (!at) fail(kBlasInvalidValue);
+  if (!at) return fail(kBlasInvalidValue);
   if (!status_) *at = 0;
   return *this;
 }
@@ -128,9 +96,11 @@ Status BlasCall::submit() {
   if (status_) return status_;
   if (blas_.workspace != blas_.sent)
     if (const Status status = send_workspace(handle_)) return status;
-  op_.header.stream = stream_.id;
-  const auto payload = std::as_bytes(std::span(slots_).first(op_.slots));
-  if (!stream_.session->submit(op_, payload)) return kBlasExecutionFailed;
+  auto op = on_stream<ops::LibraryCall>(stream_.id);
+  op.handle = handle_;
+  slots_.name(function_);
+  op.bytes = slots_.bytes().size();
+  if (!stream_.session->submit(op, slots_.bytes())) return kBlasExecutionFailed;
   if (!host_) return kSuccess;
   const auto to = reinterpret_cast<uint64_t>(host_);
   return copy(to, scratch_, host_bytes_, stream_, true) ? kBlasExecutionFailed : kSuccess;

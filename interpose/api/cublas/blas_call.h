@@ -1,28 +1,25 @@
-// A cuBLAS call that travels to the worker as it is: the op blas_call, one slot per argument.
+// A cuBLAS call that travels to the worker as it is: the op library_call, one slot per argument.
 //
 // Used by generated_blas_client.cpp only. Promises: a call with a wrong handle, a size out of its documented
 // range, a missing scalar or a scalar of unknown type submits nothing and returns cuBLAS's status for it;
 // scalars are read before the call returns (host pointer mode); a result for the host is there when it
 // returns.
 #pragma once
-#include <array>
-
+#include "api/call/call_arguments.h"
 #include "api/generated/generated_blas_client.h"
 #include "blas_handle.h"
 #include "blas_types.h"
 
 namespace jitc::api {
 
-class BlasCall {
+class BlasCall : public CallArguments<BlasCall> {
  public:
   BlasCall(uint64_t handle, const char* name, uint32_t function);
 
-  BlasCall& number(int64_t value);
   /// Numbers that cuBLAS refuses at once if they are negative, 0, or less than the rows of the matrix.
   BlasCall& count(int32_t value);
   BlasCall& increment(int32_t value);
   BlasCall& leading(int32_t value, int32_t rows);
-  BlasCall& address(uint64_t value);
   /// For alpha, beta and the like: the value or its address, by the pointer mode of the handle.
   BlasCall& scalar(const void* at, uint32_t bytes);
   /// For a result that the call computes, on the host or on the device by the same mode.
@@ -32,19 +29,14 @@ class BlasCall {
   Status submit();
 
  private:
-  ops::BlasSlot& next(ops::BlasSlotKind kind, uint32_t bytes);
-  void fail(Status status);
-
   const char* name_;
   uint64_t handle_;
+  uint32_t function_;
   Blas blas_;
   StreamRef stream_;
-  ops::BlasCall op_;
-  std::array<ops::BlasSlot, forward::kMostSlots> slots_;
   void* host_ = nullptr;  // where the result goes, from scratch_
   uint64_t scratch_ = 0;
   uint32_t host_bytes_ = 0;
-  Status status_;
 };
 
 }  // namespace jitc::api

@@ -109,8 +109,8 @@ Status give(const T& from, void* value, size_t size, size_t* written) {
 }
 
 template <class Table>
-bool append(Table& table, uint64_t handle, std::vector<std::byte>& out) {
-  return table.visit(handle, [&](const auto& object) { object.record.append_to(out); });
+bool write(Table& table, uint64_t handle, CallWriter& out) {
+  return table.visit(handle, [&](const auto& object) { object.record.write_to(out); });
 }
 
 template <class Table>
@@ -128,13 +128,9 @@ bool find_desc(uint64_t handle, Desc* out) { return descs().get(handle, out); }
 bool copy_desc_record(uint64_t handle, LtRecord* out) {
   return descs().visit(handle, [&](const Desc& desc) { *out = desc.record; });
 }
-bool append_desc_record(uint64_t handle, std::vector<std::byte>& out) { return append(descs(), handle, out); }
-bool append_layout_record(uint64_t handle, std::vector<std::byte>& out) {
-  return append(layouts(), handle, out);
-}
-bool append_preference_record(uint64_t handle, std::vector<std::byte>& out) {
-  return append(preferences(), handle, out);
-}
+bool write_desc(uint64_t handle, CallWriter& out) { return write(descs(), handle, out); }
+bool write_layout(uint64_t handle, CallWriter& out) { return write(layouts(), handle, out); }
+bool write_preference(uint64_t handle, CallWriter& out) { return write(preferences(), handle, out); }
 
 int32_t cublasLtCreate(uint64_t* handle) {
   if (!handle) return kBlasInvalidValue;
@@ -150,8 +146,8 @@ int32_t cublasLtMatrixLayoutCreate(uint64_t* layout, int32_t type, uint64_t rows
   if (!layout) return kBlasInvalidValue;
   Layout made;
   made.type = static_cast<uint32_t>(type), made.rows = rows, made.columns = columns, made.ld = ld;
-  made.record =
-      LtRecord(ops::LtKind::layout, {type, static_cast<int64_t>(rows), static_cast<int64_t>(columns), ld});
+  made.record = LtRecord(ops::ObjectKind::lt_layout,
+                         {type, static_cast<int64_t>(rows), static_cast<int64_t>(columns), ld});
   *layout = layouts().add(made);
   return kSuccess;
 }
@@ -195,7 +191,7 @@ int32_t cublasLtMatmulDescCreate(uint64_t* desc, int32_t compute, int32_t scale_
   if (!desc) return kBlasInvalidValue;
   Desc made;
   made.compute = static_cast<uint32_t>(compute), made.scale_type = static_cast<uint32_t>(scale_type);
-  made.record = LtRecord(ops::LtKind::descriptor, {compute, scale_type});
+  made.record = LtRecord(ops::ObjectKind::lt_descriptor, {compute, scale_type});
   *desc = descs().add(made);
   return kSuccess;
 }
@@ -239,7 +235,7 @@ int32_t cublasLtMatmulDescGetAttribute(uint64_t desc, int32_t attribute, void* v
 
 int32_t cublasLtMatmulPreferenceCreate(uint64_t* preference) {
   if (!preference) return kBlasInvalidValue;
-  *preference = preferences().add({LtRecord(ops::LtKind::preference, {})});
+  *preference = preferences().add({LtRecord(ops::ObjectKind::lt_preference, {})});
   return kSuccess;
 }
 int32_t cublasLtMatmulPreferenceDestroy(uint64_t preference) { return destroy(preferences(), preference); }

@@ -30,8 +30,8 @@ bool find_layout(uint64_t handle, Layout* out);
 bool find_desc(uint64_t handle, Desc* out);
 /// The records of the same objects, for a device with kernels; false: there is no such object.
 bool copy_desc_record(uint64_t handle, LtRecord* out);
-bool append_desc_record(uint64_t handle, std::vector<std::byte>& out);
-bool append_layout_record(uint64_t handle, std::vector<std::byte>& out);
-bool append_preference_record(uint64_t handle, std::vector<std::byte>& out);
+bool write_desc(uint64_t handle, CallWriter& out);
+bool write_layout(uint64_t handle, CallWriter& out);
+bool write_preference(uint64_t handle, CallWriter& out);
 
 }  // namespace jitc::api

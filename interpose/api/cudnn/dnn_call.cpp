@@ -7,49 +7,43 @@
 #include <string>
 #include <unordered_set>
 
-#include "api/module/images.h"
 #include "api/stream/capture.h"
 #include "jitc/packed_reader.h"
-#include "session/message.h"
 
 namespace jitc::api {
 namespace {
 
-/// What is known of the sessions' libraries. A full table is cleared, which only costs time.
-struct Known {
+/// Questions of calls that the sessions' libraries have accepted. A full table is cleared, which only costs
+/// time.
+struct Accepted {
   static constexpr size_t kMost = 4096;
   std::mutex mutex;
-  std::map<std::pair<const Session*, ImageHash>, DnnAnswer> answers;  // by content of the question
-  std::map<const Session*, std::unordered_set<uint64_t>> accepted;    // questions of calls
+  std::map<const Session*, std::unordered_set<uint64_t>> questions;
 };
-Known& known() {
-  static auto& out = *new Known;
+Accepted& accepted() {
+  static auto& out = *new Accepted;
   return out;
 }
 
-std::string text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 /// The answer; what the library said of a failure is kept for cudnnGetLastErrorString.
-DnnAnswer reported(DnnAnswer answer) {
-  if (answer.status) dnn_failure(answer.status, text_of(answer.bytes));
+Answer reported(Answer answer) {
+  if (answer.status) dnn_failure(answer.status, answer.text());
   return answer;
 }
 
 bool is_accepted(const Session* session, uint64_t question) {
-  const std::lock_guard lock(known().mutex);
-  return known().accepted[session].contains(question);
+  const std::lock_guard lock(accepted().mutex);
+  return accepted().questions[session].contains(question);
 }
 void accept(const Session* session, uint64_t question) {
-  const std::lock_guard lock(known().mutex);
-  auto& accepted = known().accepted[session];
-  if (accepted.size() >= Known::kMost) accepted.clear();
-  accepted.insert(question);
+  const std::lock_guard lock(accepted().mutex);
+  auto& questions = accepted().questions[session];
+  if (questions.size() >= Accepted::kMost) questions.clear();
+  questions.insert(question);
 }
 
 template <class Op>
-Op with(const StreamRef& stream, const DnnPayload& payload, uint32_t calls) {
+Op with(const StreamRef& stream, const CallPayload& payload, uint32_t calls) {
   auto op = on_stream<Op>(stream.id);
   op.objects = payload.objects();
   op.calls = calls;
@@ -61,13 +55,13 @@ Op with(const StreamRef& stream, const DnnPayload& payload, uint32_t calls) {
 
 uint32_t scalar_bytes(uint64_t descriptor) {
   DnnDescriptor found;
-  for (const auto kind : {ops::DnnKind::tensor, ops::DnnKind::filter})
+  for (const auto kind : {ops::ObjectKind::tensor, ops::ObjectKind::filter})
     if (find_descriptor(kind, descriptor, &found)) return found.record->data_type == kDnnF64 ? 8 : 4;
   return 4;  // the descriptor itself will be refused
 }
 int64_t size_of(uint64_t tensor, size_t dimension) {
   DnnDescriptor found;
-  if (!find_descriptor(ops::DnnKind::tensor, tensor, &found)) return 0;
+  if (!find_descriptor(ops::ObjectKind::tensor, tensor, &found)) return 0;
   return dimension < found.record->sizes.size() ? found.record->sizes[dimension] : 0;
 }
 int64_t sum_of(const int32_t* numbers, int64_t count) {
@@ -80,7 +74,7 @@ int64_t sum_of(const int32_t* numbers, int64_t count) {
   return sum;
 }
 
-DnnChange::DnnChange(ops::DnnKind kind, uint64_t changed, const char*, uint32_t function)
+DnnChange::DnnChange(ops::ObjectKind kind, uint64_t changed, const char*, uint32_t function)
     : kind_(kind), changed_(changed), function_(function) {}
 
 DnnChange& DnnChange::sizes(const int32_t* at, int64_t count) {
@@ -99,12 +93,14 @@ Status DnnChange::apply() {
 }
 
 DnnCall::DnnCall(uint64_t handle, const char* name, uint32_t function) : name_(name), function_(function) {
+  constexpr size_t kUsualSlots = 24;
+  slots_.reserve(sizeof(ops::CallHead) + kUsualSlots * sizeof(ops::CallSlot));
   status_ = dnn_stream(handle, &stream_);
 }
 
 DnnCall& DnnCall::result(void* at, uint64_t bytes) {
   constexpr uint64_t kMost = 1 << 20;
-  if (!at || bytes > kMost) return fail(at ? kDnnBadParam : kDnnNullPointer), *this;
+  if (!at || bytes > kMost) return fail(at ? kDnnBadParam : kDnnNullPointer);
   slots_.result(bytes);
   wanted_.push_back({at, bytes});
   return *this;
@@ -112,9 +108,9 @@ DnnCall& DnnCall::result(void* at, uint64_t bytes) {
 
 Status DnnCall::ask() {
   if (status_) return status_;
-  DnnPayload payload;
+  CallPayload payload;
   payload.add_call(function_, slots_);
-  const DnnAnswer answer = dnn_ask(stream_, payload, 1, name_);
+  const Answer answer = dnn_ask(stream_, payload, 1, name_);
   if (answer.status) return answer.status;
   PackedReader reader(answer.bytes);
   for (const Wanted& one : wanted_) {
@@ -127,7 +123,7 @@ Status DnnCall::ask() {
 
 Status DnnCall::run() {
   if (status_) return status_;
-  DnnPayload payload;
+  CallPayload payload;
   payload.add_call(function_, slots_);
   const auto bytes = payload.bytes();
   const uint64_t question = payload.question();
@@ -136,49 +132,27 @@ Status DnnCall::run() {
     return stream_.session->submit(op, bytes) ? kSuccess : kDnnExecutionFailed;
   }
   const auto op = with<ops::DnnTry>(stream_, payload, 1);
-  const DnnAnswer answer = dnn_answer(stream_.session->call(op, bytes), name_);
+  const Answer answer = dnn_answer(stream_.session->call(op, bytes), name_);
   if (!answer.status) accept(stream_.session, question);
   return answer.status;
 }
 
-DnnAnswer dnn_answer(const session::Result& result, const char* name) {
-  struct Head {
-    int32_t status;
-    uint32_t zero;
-  } head{};
-  PackedReader reader(result.payload);
-  if (result.status || !reader.take(&head)) {
-    session::message_once(std::string(name) + ": " + text_of(result.payload));
-    return reported({kDnnInternalError, result.payload});
-  }
-  const auto rest = reader.rest();
-  return reported({head.status, {rest.begin(), rest.end()}});
+Answer dnn_answer(const session::Result& result, const char* name) {
+  return reported(read_answer(result, name, kDnnInternalError));
 }
 
-DnnAnswer dnn_ask(const StreamRef& stream, const DnnPayload& payload, uint32_t calls, const char* name) {
-  const auto bytes = payload.bytes();
-  // Whether a call follows shows in the bytes: nothing comes behind the objects of one that is without.
-  const std::pair<const Session*, ImageHash> question{stream.session, hash_of(bytes)};
-  {
-    const std::lock_guard lock(known().mutex);
-    const auto found = known().answers.find(question);
-    if (found != known().answers.end()) return reported(found->second);
-  }
-  const session::Result result = stream.session->call(with<ops::DnnAsk>(stream, payload, calls), bytes);
-  DnnAnswer answer = dnn_answer(result, name);
-  if (result.status || answer.status >= kDnnInternalError) return answer;  // the next one may differ
-  const std::lock_guard lock(known().mutex);
-  if (known().answers.size() >= Known::kMost) known().answers.clear();
-  known().answers.insert_or_assign(question, answer);
-  return answer;
+/// Whether a call follows shows in the bytes: nothing comes behind the objects of one that is without.
+Answer dnn_ask(const StreamRef& stream, const CallPayload& payload, uint32_t calls, const char* name) {
+  const auto op = with<ops::DnnAsk>(stream, payload, calls);
+  return reported(ask(*stream.session, op, payload.bytes(), name, kDnnInternalError, kDnnInternalError));
 }
 
 bool dnn_version(Session& session, uint64_t* version) {
-  DnnSlots slots;
+  CallSlots slots;
   slots.result(sizeof *version);
-  DnnPayload payload;
+  CallPayload payload;
   payload.add_call(ops::kDnnGetVersion, slots);
-  const DnnAnswer answer = dnn_ask({&session, 0, 0}, payload, 1, "cudnnCreate");
+  const Answer answer = dnn_ask({&session, 0, 0}, payload, 1, "cudnnCreate");
   return !answer.status && unpack(answer.bytes, version);
 }
 

@@ -6,6 +6,8 @@
 #pragma once
 #include <vector>
 
+#include "api/call/call_arguments.h"
+#include "api/call/questions.h"
 #include "dnn_descriptors.h"
 #include "dnn_handle.h"
 
@@ -68,56 +70,35 @@ inline constexpr int64_t kMostNumbers = 1 << 18;
 /// The sum of count numbers; -1: one is negative, or there are more than an array may have.
 int64_t sum_of(const int32_t* numbers, int64_t count);
 
-/// Collects the slots of one call.
+/// What only cuDNN's functions take.
 template <class Derived>
-class DnnArguments {
+class DnnArguments : public CallArguments<Derived> {
  public:
-  Derived& number(uint64_t value) { return slots_.number(static_cast<int64_t>(value)), self(); }
-  Derived& number(int64_t value) { return slots_.number(value), self(); }
-  Derived& number(int32_t value) { return slots_.number(value), self(); }
-  Derived& number(uint32_t value) { return slots_.number(value), self(); }
-  Derived& real(double value) { return slots_.real(value), self(); }
-  Derived& address(uint64_t value) { return slots_.address(value), self(); }
   /// A handle takes no slot.
   Derived& uses(uint64_t handle) {
     DnnHandle found;
-    if (!find_dnn(handle, &found)) fail(kDnnBadParam);
-    return self();
+    return find_dnn(handle, &found) ? self() : fail(kDnnBadParam);
   }
   /// 0 is passed on: the library allows it for some descriptors and refuses it for others.
-  Derived& descriptor(uint64_t handle, ops::DnnKind kind) {
+  Derived& descriptor(uint64_t handle, ops::ObjectKind kind) {
     DnnDescriptor found;
-    if (!handle)
-      slots_.null();
-    else if (find_descriptor(kind, handle, &found))
-      slots_.object(found.record);
-    else
-      fail(kDnnBadParam);
-    return self();
+    if (!handle) return slots_.null(), self();
+    if (!find_descriptor(kind, handle, &found)) return fail(kDnnBadParam);
+    return slots_.object(found.record), self();
   }
   Derived& scalar(const void* at, uint32_t bytes) {
-    if (!at)
-      slots_.null();
-    else if (bytes == 0 || bytes > 8)
-      fail(kDnnBadParam);
-    else
-      slots_.scalar(at, bytes);
-    return self();
+    if (!at) return slots_.null(), self();
+    if (bytes == 0 || bytes > 8) return fail(kDnnBadParam);
+    return slots_.scalar(at, bytes), self();
   }
   Derived& array(const int32_t* at, int64_t count) {
-    if (!at || count < 0 || count > kMostNumbers)
-      fail(at ? kDnnBadParam : kDnnNullPointer);
-    else
-      slots_.array(at, static_cast<uint64_t>(count) * sizeof *at);
-    return self();
+    if (!at || count < 0 || count > kMostNumbers) return fail(at ? kDnnBadParam : kDnnNullPointer);
+    return slots_.array(at, static_cast<uint64_t>(count) * sizeof *at), self();
   }
 
  protected:
-  void fail(Status status) {
-    if (!status_) status_ = status;
-  }
-  DnnSlots slots_;
-  Status status_ = kSuccess;
+  using CallArguments<Derived>::fail;
+  using CallArguments<Derived>::slots_;
 
  private:
   Derived& self() { return static_cast<Derived&>(*this); }
@@ -126,13 +107,13 @@ class DnnArguments {
 /// A function that sets a descriptor.
 class DnnChange : public DnnArguments<DnnChange> {
  public:
-  DnnChange(ops::DnnKind kind, uint64_t changed, const char* name, uint32_t function);
+  DnnChange(ops::ObjectKind kind, uint64_t changed, const char* name, uint32_t function);
   DnnChange& data_type(int32_t type) { return data_type_ = type, number(type); }
   DnnChange& sizes(const int32_t* at, int64_t count);
   Status apply();
 
  private:
-  ops::DnnKind kind_;
+  ops::ObjectKind kind_;
   uint64_t changed_;
   uint32_t function_;
   int32_t data_type_ = -1;
@@ -159,15 +140,10 @@ class DnnCall : public DnnArguments<DnnCall> {
   std::vector<Wanted> wanted_;
 };
 
-/// The worker's answer: a status, and bytes or the library's error text.
-struct DnnAnswer {
-  Status status = kDnnInternalError;
-  std::vector<std::byte> bytes;
-};
 /// The answer to the payload's question, which is kept. calls: 1, or 0 if descriptors are only to be made.
-DnnAnswer dnn_ask(const StreamRef& stream, const DnnPayload& payload, uint32_t calls, const char* name);
+Answer dnn_ask(const StreamRef& stream, const CallPayload& payload, uint32_t calls, const char* name);
 /// The worker's result as an answer.
-DnnAnswer dnn_answer(const session::Result& result, const char* name);
+Answer dnn_answer(const session::Result& result, const char* name);
 /// The version of the session's libcudnn; false, with one message: it has none.
 bool dnn_version(Session& session, uint64_t* version);
 

@@ -25,7 +25,7 @@ void give(std::span<const std::byte> array, int32_t requested, int32_t* to) {
 }
 
 /// The call that set the descriptor; nullptr: it was not set, or there is no such descriptor.
-const DnnSlots* find_set(ops::DnnKind kind, uint64_t handle, uint32_t function, DnnDescriptor* out) {
+const CallSlots* find_set(ops::ObjectKind kind, uint64_t handle, uint32_t function, DnnDescriptor* out) {
   return find_descriptor(kind, handle, out) ? out->record->find(function) : nullptr;
 }
 
@@ -42,45 +42,45 @@ Status take_part(const ops::DnnPart& part, uint64_t weights, uint64_t tensor, ui
 }
 
 /// The question does not contain the address of the weights, so that it is asked only once.
-DnnAnswer ask_parts(const StreamRef& stream, const DnnRecordPointer& rnn, int32_t layer, uint64_t bytes,
-                    int32_t part) {
-  DnnSlots slots;
+Answer ask_parts(const StreamRef& stream, const ObjectPointer& rnn, int32_t layer, uint64_t bytes,
+                 int32_t part) {
+  CallSlots slots;
   slots.object(rnn);
   slots.number(layer);
   slots.number(static_cast<int64_t>(bytes));
   slots.number(part);
   slots.result(2 * sizeof(ops::DnnPart));
-  DnnPayload payload;
+  CallPayload payload;
   payload.add_call(ops::kDnnGetRNNWeightParams, slots);
   return dnn_ask(stream, payload, 1, "cudnnGetRNNWeightParams");
 }
 
 }  // namespace
 
-Status create_descriptor(ops::DnnKind kind, uint64_t* made, int32_t type) {
+Status create_descriptor(ops::ObjectKind kind, uint64_t* made, int32_t type) {
   if (!made) return kDnnNullPointer;
   DnnDescriptor descriptor;
-  descriptor.record = std::make_shared<DnnRecord>();
+  descriptor.record = std::make_shared<ObjectRecord>();
   descriptor.record->kind = kind;
   descriptor.type = type;
   *made = descriptors().add(descriptor);
   return kSuccess;
 }
-Status destroy_descriptor(ops::DnnKind kind, uint64_t gone) {
+Status destroy_descriptor(ops::ObjectKind kind, uint64_t gone) {
   DnnDescriptor descriptor;
   if (!gone) return kSuccess;
   if (!find_descriptor(kind, gone, &descriptor)) return kDnnBadParam;
   return descriptors().remove(gone, &descriptor) ? kSuccess : kDnnBadParam;
 }
-bool find_descriptor(ops::DnnKind kind, uint64_t handle, DnnDescriptor* out) {
+bool find_descriptor(ops::ObjectKind kind, uint64_t handle, DnnDescriptor* out) {
   return descriptors().get(handle, out) && out->kind() == kind;
 }
-Status change_descriptor(ops::DnnKind kind, uint64_t handle,
+Status change_descriptor(ops::ObjectKind kind, uint64_t handle,
                          const std::function<void(DnnDescriptor&)>& change) {
   bool found = false;
   descriptors().update(handle, [&](DnnDescriptor& one) {
     if (one.kind() != kind) return;
-    if (one.record.use_count() > 1) one.record = std::make_shared<DnnRecord>(*one.record);
+    if (one.record.use_count() > 1) one.record = std::make_shared<ObjectRecord>(*one.record);
     change(one);
     found = true;
   });
@@ -90,7 +90,7 @@ Status change_descriptor(ops::DnnKind kind, uint64_t handle,
 int32_t cudnnGetTensorNdDescriptor(uint64_t asked, int32_t requested, int32_t* data_type, int32_t* dimensions,
                                    void* sizes, void* strides) {
   DnnDescriptor found;
-  const DnnSlots* set = find_set(ops::DnnKind::tensor, asked, ops::kDnnSetTensorNdDescriptor, &found);
+  const CallSlots* set = find_set(ops::ObjectKind::tensor, asked, ops::kDnnSetTensorNdDescriptor, &found);
   if (!set || !data_type || !dimensions || requested < 0) return kDnnBadParam;
   *data_type = found.record->data_type;
   *dimensions = static_cast<int32_t>(found.record->sizes.size());
@@ -101,10 +101,10 @@ int32_t cudnnGetTensorNdDescriptor(uint64_t asked, int32_t requested, int32_t* d
 int32_t cudnnGetFilterNdDescriptor(uint64_t asked, int32_t requested, int32_t* data_type, int32_t* format,
                                    int32_t* dimensions, void* sizes) {
   DnnDescriptor found;
-  const DnnSlots* set = find_set(ops::DnnKind::filter, asked, ops::kDnnSetFilterNdDescriptor, &found);
+  const CallSlots* set = find_set(ops::ObjectKind::filter, asked, ops::kDnnSetFilterNdDescriptor, &found);
   if (!set || !data_type || !format || !dimensions || requested < 0) return kDnnBadParam;
   *data_type = found.record->data_type;
-  *format = static_cast<int32_t>(number_at(*set, 1));
+  *format = static_cast<int32_t>(slot_at(*set, 1).number());
   *dimensions = static_cast<int32_t>(found.record->sizes.size());
   give(array_at(*set, 3), requested, static_cast<int32_t*>(sizes));
   return kSuccess;
@@ -113,7 +113,7 @@ int32_t cudnnGetFilterNdDescriptor(uint64_t asked, int32_t requested, int32_t* d
 int32_t cudnnSetDropoutDescriptor(uint64_t changed, uint64_t handle, float rate, uint64_t states,
                                   size_t bytes, uint64_t seed) {
   DnnDescriptor found;
-  if (!find_descriptor(ops::DnnKind::dropout, changed, &found)) return kDnnBadParam;
+  if (!find_descriptor(ops::ObjectKind::dropout, changed, &found)) return kDnnBadParam;
   const Status status = DnnCall(handle, "cudnnSetDropoutDescriptor", ops::kDnnSetDropoutDescriptor)
                             .real(double{rate})
                             .address(states)
@@ -129,8 +129,8 @@ int32_t cudnnGetRNNWeightParams(uint64_t handle, uint64_t rnn, int32_t layer, si
   StreamRef stream;
   DnnDescriptor found;
   if (const Status status = dnn_stream(handle, &stream)) return status;
-  if (!find_descriptor(ops::DnnKind::rnn, rnn, &found)) return kDnnBadParam;
-  const DnnAnswer answer = ask_parts(stream, found.record, layer, weight_bytes, part);
+  if (!find_descriptor(ops::ObjectKind::rnn, rnn, &found)) return kDnnBadParam;
+  const Answer answer = ask_parts(stream, found.record, layer, weight_bytes, part);
   if (answer.status) return answer.status;
   std::array<ops::DnnPart, 2> parts;
   if (!unpack(answer.bytes, &parts)) return kDnnInternalError;

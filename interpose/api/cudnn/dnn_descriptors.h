@@ -6,8 +6,9 @@
 #include <functional>
 #include <memory>
 
+#include "api/call/call_record.h"
 #include "api/common/status.h"
-#include "dnn_record.h"
+#include "jitc/generated_dnn.h"
 
 namespace jitc::api {
 
@@ -16,19 +17,19 @@ class DnnPlan;
 
 /// What a cudnn...Descriptor_t stands for.
 struct DnnDescriptor {
-  std::shared_ptr<DnnRecord> record;
+  std::shared_ptr<ObjectRecord> record;
   int32_t type = -1;  // cudnnBackendDescriptorType_t
   bool finalized = false;
   std::shared_ptr<DnnPlan> plan;
 
-  ops::DnnKind kind() const { return record->kind; }
+  ops::ObjectKind kind() const { return record->kind; }
 };
-Status create_descriptor(ops::DnnKind kind, uint64_t* made, int32_t type = -1);
-Status destroy_descriptor(ops::DnnKind kind, uint64_t gone);
+Status create_descriptor(ops::ObjectKind kind, uint64_t* made, int32_t type = -1);
+Status destroy_descriptor(ops::ObjectKind kind, uint64_t gone);
 /// False: there is none of this kind.
-bool find_descriptor(ops::DnnKind kind, uint64_t handle, DnnDescriptor* out);
+bool find_descriptor(ops::ObjectKind kind, uint64_t handle, DnnDescriptor* out);
 /// Calls change(DnnDescriptor&) with a record that has no other owner. BAD_PARAM: there is none of this kind.
-Status change_descriptor(ops::DnnKind kind, uint64_t handle,
+Status change_descriptor(ops::ObjectKind kind, uint64_t handle,
                          const std::function<void(DnnDescriptor&)>& change);
 
 }  // namespace jitc::api

@@ -14,7 +14,7 @@
 namespace jitc::api {
 namespace {
 
-using ops::DnnKind;
+using ops::ObjectKind;
 constexpr int64_t kMostElements = 1 << 20, kMostAnswer = 1 << 20;  // the latter in bytes
 
 bool is_pack(const DnnDescriptor& one) { return one.type == ops::kDnn_VARIANT_PACK; }
@@ -30,11 +30,11 @@ Status check_pack_attribute(int32_t attribute) {
 }
 
 /// The records of the descriptors in an array of the program.
-Status mentioned(const void* elements, int64_t count, std::vector<DnnRecordPointer>* out) {
+Status mentioned(const void* elements, int64_t count, std::vector<ObjectPointer>* out) {
   const auto* const handles = static_cast<const uint64_t*>(elements);
   for (int64_t i = 0; i < count; ++i) {
     DnnDescriptor child;
-    if (!find_descriptor(DnnKind::backend, handles[i], &child)) return kDnnBadParam;
+    if (!find_descriptor(ObjectKind::backend, handles[i], &child)) return kDnnBadParam;
     if (!child.finalized) return kDnnNotFinalized;
     out->push_back(child.record);
   }
@@ -42,12 +42,12 @@ Status mentioned(const void* elements, int64_t count, std::vector<DnnRecordPoint
 }
 
 /// The elements of an attribute as a slot.
-Status pack_elements(DnnSlots& slots, const DnnDescriptor& of, int32_t type, int64_t count,
+Status pack_elements(CallSlots& slots, const DnnDescriptor& of, int32_t type, int64_t count,
                      const void* elements) {
   const uint64_t bytes = ops::dnn_attribute_bytes(type);
   if (!bytes) return kDnnAttributeType;
   if (type == ops::kDnnType_BACKEND_DESCRIPTOR) {
-    std::vector<DnnRecordPointer> children;
+    std::vector<ObjectPointer> children;
     const Status status = mentioned(elements, count, &children);
     if (!status) slots.objects(std::move(children));
     return status;
@@ -66,9 +66,9 @@ Status pack_elements(DnnSlots& slots, const DnnDescriptor& of, int32_t type, int
 StreamRef here(Status* status) { return {current_session(status), 0, current_device()}; }
 
 /// The question of cudnnBackendGetAttribute to a worker, which makes the requested descriptors of a type.
-DnnSlots question(const DnnRecordPointer& asked, int32_t name, int32_t type, int64_t requested,
-                  int32_t descriptors) {
-  DnnSlots slots;
+CallSlots question(const ObjectPointer& asked, int32_t name, int32_t type, int64_t requested,
+                   int32_t descriptors) {
+  CallSlots slots;
   slots.object(asked);
   slots.number(name);
   slots.number(type);
@@ -78,11 +78,11 @@ DnnSlots question(const DnnRecordPointer& asked, int32_t name, int32_t type, int
 }
 
 /// Records each descriptor that a query filled as that query and its index in the answer.
-Status fill_descriptors(const DnnSlots& query, int64_t count, const uint64_t* elements) {
+Status fill_descriptors(const CallSlots& query, int64_t count, const uint64_t* elements) {
   for (int64_t i = 0; i < count; ++i) {
-    DnnSlots call = query;
+    CallSlots call = query;
     call.number(i);
-    const Status status = change_descriptor(DnnKind::backend, elements[i], [&](DnnDescriptor& one) {
+    const Status status = change_descriptor(ObjectKind::backend, elements[i], [&](DnnDescriptor& one) {
       one.record->calls.clear();
       one.record->repeat(ops::kDnnBackendGetAttribute, call);
       one.finalized = true;
@@ -97,7 +97,7 @@ int32_t common_type(const uint64_t* elements, int64_t count) {
   int32_t type = -1;
   for (int64_t i = 0; i < count; ++i) {
     DnnDescriptor one;
-    if (!find_descriptor(DnnKind::backend, elements[i], &one)) return -1;
+    if (!find_descriptor(ObjectKind::backend, elements[i], &one)) return -1;
     if (i && one.type != type) return -1;
     type = one.type;
   }
@@ -114,15 +114,15 @@ Status get(const DnnDescriptor& asked, int32_t name, int32_t type, int64_t reque
   const auto* const handles = static_cast<const uint64_t*>(elements);
   const int32_t descriptors = fills ? common_type(handles, requested) : elements ? 0 : kCountAlone;
   if (fills && descriptors < 0) return kDnnBadParam;
-  const DnnSlots query = question(asked.record, name, type, requested, descriptors);
+  const CallSlots query = question(asked.record, name, type, requested, descriptors);
   const auto size = ops::dnn_attribute_bytes(type);
   const uint64_t bytes = fills || !elements ? 0 : static_cast<uint64_t>(requested) * size;
-  DnnSlots call = query;
+  CallSlots call = query;
   call.result(sizeof *count);
   call.result(bytes);
-  DnnPayload payload;
+  CallPayload payload;
   payload.add_call(ops::kDnnBackendGetAttribute, call);
-  const DnnAnswer answer = dnn_ask(stream, payload, 1, "cudnnBackendGetAttribute");
+  const Answer answer = dnn_ask(stream, payload, 1, "cudnnBackendGetAttribute");
   int64_t found = 0;
   if (answer.status) return answer.status;
   if (answer.bytes.size() < sizeof found + bytes) return kDnnInternalError;
@@ -136,11 +136,11 @@ Status get(const DnnDescriptor& asked, int32_t name, int32_t type, int64_t reque
 }
 
 /// Whether the library accepts the descriptor.
-Status try_to_make(const DnnRecordPointer& record) {
+Status try_to_make(const ObjectPointer& record) {
   Status status = kSuccess;
   const StreamRef stream = here(&status);
   if (!stream.session) return kDnnNotInitialized;
-  DnnPayload payload;
+  CallPayload payload;
   payload.add(record);
   return dnn_ask(stream, payload, 0, "cudnnBackendFinalize").status;
 }
@@ -148,31 +148,31 @@ Status try_to_make(const DnnRecordPointer& record) {
 }  // namespace
 
 int32_t cudnnBackendCreateDescriptor(int32_t kind, uint64_t* made) {
-  const Status status = create_descriptor(DnnKind::backend, made, kind);
+  const Status status = create_descriptor(ObjectKind::backend, made, kind);
   if (status) return status;
-  DnnSlots slots;
+  CallSlots slots;
   slots.number(kind);
-  return change_descriptor(DnnKind::backend, *made, [&](DnnDescriptor& one) {
+  return change_descriptor(ObjectKind::backend, *made, [&](DnnDescriptor& one) {
     one.record->repeat(ops::kDnnBackendCreateDescriptor, std::move(slots));
   });
 }
-int32_t cudnnBackendDestroyDescriptor(uint64_t gone) { return destroy_descriptor(DnnKind::backend, gone); }
+int32_t cudnnBackendDestroyDescriptor(uint64_t gone) { return destroy_descriptor(ObjectKind::backend, gone); }
 
 int32_t cudnnBackendSetAttribute(uint64_t changed, int32_t attribute, int32_t type, int64_t count,
                                  const void* elements) {
   DnnDescriptor found;
-  if (!find_descriptor(DnnKind::backend, changed, &found) || found.finalized) return kDnnBadParam;
+  if (!find_descriptor(ObjectKind::backend, changed, &found) || found.finalized) return kDnnBadParam;
   if (count < 0 || count > kMostElements) return kDnnBadParam;
   if (count && !elements) return kDnnNullPointer;
   if (is_pack(found))
     if (const Status status = check_pack_attribute(attribute)) return status;
-  DnnSlots slots;
+  CallSlots slots;
   slots.number(attribute);
   slots.number(type);
   slots.number(count);
   if (const Status status = pack_elements(slots, found, type, count, elements)) return status;
   found = {};  // else its record would have two owners
-  return change_descriptor(DnnKind::backend, changed, [&](DnnDescriptor& one) {
+  return change_descriptor(ObjectKind::backend, changed, [&](DnnDescriptor& one) {
     one.record->repeat(ops::kDnnBackendSetAttribute, std::move(slots), attribute);
   });
 }
@@ -180,7 +180,7 @@ int32_t cudnnBackendSetAttribute(uint64_t changed, int32_t attribute, int32_t ty
 int32_t cudnnBackendGetAttribute(uint64_t asked, int32_t attribute, int32_t type, int64_t requested,
                                  int64_t* count, void* elements) {
   DnnDescriptor found;
-  if (!find_descriptor(DnnKind::backend, asked, &found) || requested < 0 || requested > kMostElements)
+  if (!find_descriptor(ObjectKind::backend, asked, &found) || requested < 0 || requested > kMostElements)
     return kDnnBadParam;
   if (!found.finalized) return kDnnNotInitialized;
   const int64_t size = ops::dnn_attribute_bytes(type);
@@ -194,13 +194,13 @@ int32_t cudnnBackendGetAttribute(uint64_t asked, int32_t attribute, int32_t type
 
 int32_t cudnnBackendFinalize(uint64_t changed) {
   DnnDescriptor found;
-  if (!find_descriptor(DnnKind::backend, changed, &found) || found.finalized) return kDnnBadParam;
-  const auto record = std::make_shared<DnnRecord>(*found.record);
+  if (!find_descriptor(ObjectKind::backend, changed, &found) || found.finalized) return kDnnBadParam;
+  const auto record = std::make_shared<ObjectRecord>(*found.record);
   record->repeat(ops::kDnnBackendFinalize, {});
   const Status status = is_pack(found) ? kSuccess : try_to_make(record);
   if (status) return status;
   const bool is_plan = found.type == ops::kDnn_EXECUTION_PLAN;
-  return change_descriptor(DnnKind::backend, changed, [&](DnnDescriptor& one) {
+  return change_descriptor(ObjectKind::backend, changed, [&](DnnDescriptor& one) {
     one.record = record;
     one.finalized = true;
     if (is_plan) one.plan = std::make_shared<DnnPlan>(record);
@@ -211,7 +211,8 @@ int32_t cudnnBackendExecute(uint64_t handle, uint64_t plan, uint64_t pack) {
   StreamRef stream;
   DnnDescriptor found, with;
   if (const Status status = dnn_stream(handle, &stream)) return status;
-  if (!find_descriptor(DnnKind::backend, plan, &found) || !find_descriptor(DnnKind::backend, pack, &with))
+  if (!find_descriptor(ObjectKind::backend, plan, &found) ||
+      !find_descriptor(ObjectKind::backend, pack, &with))
     return kDnnBadParam;
   if (!found.finalized || !with.finalized) return kDnnNotFinalized;
   if (!found.plan || !is_pack(with)) return kDnnBadParam;

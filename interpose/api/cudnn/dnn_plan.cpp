@@ -17,20 +17,20 @@ namespace {
 constexpr size_t kElements = 3;  // slot of cudnnBackendSetAttribute: name, type, count, elements
 
 /// The elements of an attribute; empty: it was not set.
-std::span<const std::byte> attribute(const DnnRecord& record, int32_t name) {
-  const DnnSlots* set = record.find(ops::kDnnBackendSetAttribute, name);
+std::span<const std::byte> attribute(const ObjectRecord& record, int32_t name) {
+  const CallSlots* set = record.find(ops::kDnnBackendSetAttribute, name);
   return set ? array_at(*set, kElements) : std::span<const std::byte>{};
 }
 
 template <class T>
-std::vector<T> numbers(const DnnRecord& record, int32_t name) {
+std::vector<T> numbers(const ObjectRecord& record, int32_t name) {
   const auto bytes = attribute(record, name);
   std::vector<T> out(bytes.size() / sizeof(T));
   if (!out.empty()) std::memcpy(out.data(), bytes.data(), out.size() * sizeof(T));
   return out;
 }
 
-uint64_t bytes_of(const DnnRecord& tensor) {
+uint64_t bytes_of(const ObjectRecord& tensor) {
   const auto type = numbers<int32_t>(tensor, ops::kDnn_TENSOR_DATA_TYPE);
   uint64_t bytes = type.empty() ? 0 : dnn_element_bytes(type[0]);
   for (const int64_t size : numbers<int64_t>(tensor, ops::kDnn_TENSOR_DIMENSIONS))
@@ -38,19 +38,19 @@ uint64_t bytes_of(const DnnRecord& tensor) {
   return bytes;
 }
 
-void find_by_value(const DnnRecord& record, std::set<const DnnRecord*>& seen,
+void find_by_value(const ObjectRecord& record, std::set<const ObjectRecord*>& seen,
                    std::map<int64_t, uint64_t>& found) {
   if (!seen.insert(&record).second) return;
   const auto flag = attribute(record, ops::kDnn_TENSOR_IS_BY_VALUE);
   const auto uid = numbers<int64_t>(record, ops::kDnn_TENSOR_UNIQUE_ID);
   if (!flag.empty() && flag[0] != std::byte{0} && !uid.empty()) found[uid[0]] = bytes_of(record);
   for (const auto& call : record.calls)
-    for (const auto& one : call.slots.mentioned()) find_by_value(*one, seen, found);
+    for (const auto& one : call.mentioned()) find_by_value(*one, seen, found);
 }
 
 /// The description of a plan that the node keeps.
-std::vector<std::byte> description(const DnnRecordPointer& record) {
-  DnnPayload payload;
+std::vector<std::byte> description(const ObjectPointer& record) {
+  CallPayload payload;
   payload.add(record);
   const uint64_t objects = payload.objects();
   std::vector<std::byte> out(sizeof objects);
@@ -69,22 +69,22 @@ Status refuse_value(uint64_t bytes) {
 Status pack_tensor(int64_t uid, uint64_t pointer, const uint64_t* value_bytes, ops::DnnTensor* out) {
   out->uid = uid;
   if (!value_bytes) {
-    out->kind = static_cast<uint32_t>(ops::DnnSlotKind::address);
+    out->kind = static_cast<uint32_t>(ops::SlotKind::address);
     out->bytes = sizeof pointer;
     std::memcpy(out->value.data(), &pointer, sizeof pointer);
     return kSuccess;
   }
   if (*value_bytes == 0 || *value_bytes > out->value.size()) return refuse_value(*value_bytes);
   if (!pointer) return kDnnNullPointer;
-  if (Node::instance().owner(pointer))
-    return kDnnBadParam;  // device memory: reading it would end the process
-  out->kind = static_cast<uint32_t>(ops::DnnSlotKind::scalar);
+  const auto* const value = reinterpret_cast<const void*>(pointer);
+  if (on_device(value)) return kDnnBadParam;
+  out->kind = static_cast<uint32_t>(ops::SlotKind::scalar);
   out->bytes = static_cast<uint32_t>(*value_bytes);
-  std::memcpy(out->value.data(), reinterpret_cast<const void*>(pointer), *value_bytes);
+  std::memcpy(out->value.data(), value, *value_bytes);
   return kSuccess;
 }
 
-Status pack_tensors(const DnnRecord& pack, const std::map<int64_t, uint64_t>& by_value,
+Status pack_tensors(const ObjectRecord& pack, const std::map<int64_t, uint64_t>& by_value,
                     std::vector<ops::DnnTensor>* out) {
   const auto uids = numbers<int64_t>(pack, ops::kDnn_VARIANT_PACK_UNIQUE_IDS);
   const auto pointers = numbers<uint64_t>(pack, ops::kDnn_VARIANT_PACK_DATA_POINTERS);
@@ -99,7 +99,7 @@ Status pack_tensors(const DnnRecord& pack, const std::map<int64_t, uint64_t>& by
 }
 
 template <class Op>
-Op execution(const StreamRef& stream, uint64_t plan, const DnnRecord& pack, size_t count) {
+Op execution(const StreamRef& stream, uint64_t plan, const ObjectRecord& pack, size_t count) {
   auto op = on_stream<Op>(stream.id);
   const auto workspace = numbers<uint64_t>(pack, ops::kDnn_VARIANT_PACK_WORKSPACE);
   op.plan = plan;
@@ -110,8 +110,8 @@ Op execution(const StreamRef& stream, uint64_t plan, const DnnRecord& pack, size
 
 }  // namespace
 
-DnnPlan::DnnPlan(DnnRecordPointer record) : record_(std::move(record)) {
-  std::set<const DnnRecord*> seen;
+DnnPlan::DnnPlan(ObjectPointer record) : record_(std::move(record)) {
+  std::set<const ObjectRecord*> seen;
   find_by_value(*record_, seen, by_value_);
 }
 
@@ -149,7 +149,7 @@ void DnnPlan::note(const Session* session, bool captured) {
     if (one == session) (captured ? loaded.captured : loaded.accepted) = true;
 }
 
-Status DnnPlan::execute(const StreamRef& stream, const DnnRecord& pack) {
+Status DnnPlan::execute(const StreamRef& stream, const ObjectRecord& pack) {
   std::vector<ops::DnnTensor> tensors;
   if (const Status status = pack_tensors(pack, by_value_, &tensors)) return status;
   Loaded loaded;
@@ -162,7 +162,7 @@ Status DnnPlan::execute(const StreamRef& stream, const DnnRecord& pack) {
     return stream.session->submit(op, bytes) ? kSuccess : kDnnExecutionFailed;
   }
   const auto op = execution<ops::DnnExecuteTry>(stream, loaded.plan, pack, tensors.size());
-  const DnnAnswer answer = dnn_answer(stream.session->call(op, bytes), "cudnnBackendExecute");
+  const Answer answer = dnn_answer(stream.session->call(op, bytes), "cudnnBackendExecute");
   if (!answer.status) note(stream.session, false);
   return answer.status;
 }

@@ -7,20 +7,20 @@
 #include <memory>
 #include <mutex>
 
+#include "api/call/call_record.h"
 #include "api/stream/stream.h"
-#include "dnn_record.h"
 
 namespace jitc::api {
 
 class DnnPlan {
  public:
-  explicit DnnPlan(DnnRecordPointer record);
+  explicit DnnPlan(ObjectPointer record);
   ~DnnPlan();
   DnnPlan(const DnnPlan&) = delete;
   DnnPlan& operator=(const DnnPlan&) = delete;
 
   /// pack: the variant pack, as it was set.
-  Status execute(const StreamRef& stream, const DnnRecord& pack);
+  Status execute(const StreamRef& stream, const ObjectRecord& pack);
 
  private:
   struct Loaded {
@@ -30,7 +30,7 @@ class DnnPlan {
   Status load(const StreamRef& stream, Loaded* out);
   void note(const Session* session, bool captured);
 
-  const DnnRecordPointer record_;
+  const ObjectPointer record_;
   std::map<int64_t, uint64_t> by_value_;  // tensors whose value comes with the pack: identifier -> bytes
   std::mutex mutex_;
   std::map<Session*, Loaded> loaded_;

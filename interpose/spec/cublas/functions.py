@@ -1,7 +1,7 @@
 """cuBLAS (libcublas.so.13): handles, and the products that every device serves. See ``api.py``.
 
 On the software device a product becomes the op ``matmul``; on a device with kernels every call travels as it is
-(``blas_call``), so that its result is the library's own, bit by bit. Functions that only such a device serves are in
+(``library_call``), so that its result is the library's own, bit by bit. Functions that only such a device serves are in
 ``kernels.py``.
 """
 
@@ -32,12 +32,12 @@ _HANDLE: tuple[Function, ...] = (
 
 
 def _product(name: str, arguments: Arguments) -> Function:
-    return Op(f"cublas{name}", "handle: blas", *arguments, ops="matmul blas_call")
+    return Op(f"cublas{name}", "handle: blas", *arguments, ops="matmul library_call")
 
 
 def _dot(name: str, arguments: Arguments) -> Function:
     note = "on the software device: result in device memory only"
-    return Custom(f"cublas{name}", "handle: blas", *arguments, ops="matmul blas_call", note=note)
+    return Custom(f"cublas{name}", "handle: blas", *arguments, ops="matmul library_call", note=note)
 
 
 _EX = ("compute: enum", "algorithm: enum")

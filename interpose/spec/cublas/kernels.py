@@ -19,7 +19,7 @@ def _call(name: str, arguments: Arguments, advice: str = _USE_GEMM) -> Function:
     """One function; the caller waits for a result that may go to the host."""
     waits = any(argument.startswith("out result") for argument in arguments)
     make = Custom if waits else Op
-    return make(f"cublas{name}", "handle: blas", *arguments, ops="blas_call", kernels=advice)
+    return make(f"cublas{name}", "handle: blas", *arguments, ops="library_call", kernels=advice)
 
 
 def _products() -> tuple[Function, ...]:

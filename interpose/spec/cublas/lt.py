@@ -123,7 +123,7 @@ _PRODUCTS: tuple[Function, ...] = (
         "requested: int",
         "out results: heuristic",
         "out count: int",
-        ops="lt_heuristic",
+        ops="library_ask",
         note="answers are kept; on the software device one algorithm, without workspace",
     ),
     Op(
@@ -144,7 +144,7 @@ _PRODUCTS: tuple[Function, ...] = (
         "workspace: address",
         "workspace_bytes: size",
         "stream: stream",
-        ops="matmul lt_matmul",
+        ops="matmul library_call",
         note="epilogues of the software device: none, bias, ReLU, GELU and with bias",
     ),
 )

@@ -4,66 +4,103 @@
 
 namespace jitc::ops {
 
+/// Functions that are called by hand-written code.
+inline constexpr uint32_t kLtMatmulAlgoGetHeuristic = 0xcef0c7e0;
+inline constexpr uint32_t kLtMatmul = 0x883a4bb3;
+
+/// The functions that make an object, and set its attributes.
+struct LtMaker {
+  uint32_t create, set;
+};
+constexpr LtMaker lt_maker(ObjectKind kind) {
+  switch (kind) {
+    case ObjectKind::lt_descriptor:
+      return {0x70c6ac4a, 0xfca45c22};
+    case ObjectKind::lt_layout:
+      return {0xf4951f18, 0x58128b84};
+    case ObjectKind::lt_preference:
+      return {0x508a2412, 0xb47a909a};
+    default:
+      return {};
+  }
+}
+
+inline constexpr uint32_t kLtWidestAttribute = 8;
 /// Bytes of an attribute of a cuBLASLt object; 0: it does not travel.
-constexpr uint32_t lt_attribute_bytes(LtKind kind, uint32_t attribute) {
-  switch (static_cast<uint32_t>(kind) << 16 | attribute) {
-    case 0x19:  // descriptor: FAST_ACCUM
-      return 1;
-    case 0x0:  // descriptor: COMPUTE_TYPE
-    case 0x1:  // descriptor: SCALE_TYPE
-    case 0x2:  // descriptor: POINTER_MODE
-    case 0x3:  // descriptor: TRANSA
-    case 0x4:  // descriptor: TRANSB
-    case 0x5:  // descriptor: TRANSC
-    case 0x6:  // descriptor: FILL_MODE
-    case 0x7:  // descriptor: EPILOGUE
-    case 0xf:  // descriptor: SM_COUNT_TARGET
-    case 0x16:  // descriptor: EPILOGUE_AUX_DATA_TYPE
-    case 0x1a:  // descriptor: BIAS_DATA_TYPE
-    case 0x1f:  // descriptor: A_SCALE_MODE
-    case 0x20:  // descriptor: B_SCALE_MODE
-    case 0x21:  // descriptor: C_SCALE_MODE
-    case 0x22:  // descriptor: D_SCALE_MODE
-    case 0x23:  // descriptor: EPILOGUE_AUX_SCALE_MODE
-    case 0x25:  // descriptor: D_OUT_SCALE_MODE
-      return 4;
-    case 0x8:  // descriptor: BIAS_POINTER
-    case 0xa:  // descriptor: BIAS_BATCH_STRIDE
-    case 0xb:  // descriptor: EPILOGUE_AUX_POINTER
-    case 0xc:  // descriptor: EPILOGUE_AUX_LD
-    case 0xd:  // descriptor: EPILOGUE_AUX_BATCH_STRIDE
-    case 0xe:  // descriptor: ALPHA_VECTOR_BATCH_STRIDE
-    case 0x11:  // descriptor: A_SCALE_POINTER
-    case 0x12:  // descriptor: B_SCALE_POINTER
-    case 0x13:  // descriptor: C_SCALE_POINTER
-    case 0x14:  // descriptor: D_SCALE_POINTER
-    case 0x15:  // descriptor: AMAX_D_POINTER
-    case 0x17:  // descriptor: EPILOGUE_AUX_SCALE_POINTER
-    case 0x18:  // descriptor: EPILOGUE_AUX_AMAX_POINTER
-    case 0x24:  // descriptor: D_OUT_SCALE_POINTER
-      return 8;
-    case 0x10000:  // layout: TYPE
-    case 0x10001:  // layout: ORDER
-    case 0x10005:  // layout: BATCH_COUNT
-    case 0x10008:  // layout: BATCH_MODE
-      return 4;
-    case 0x10002:  // layout: ROWS
-    case 0x10003:  // layout: COLS
-    case 0x10004:  // layout: LD
-    case 0x10006:  // layout: STRIDED_BATCH_OFFSET
-    case 0x10007:  // layout: PLANE_OFFSET
-      return 8;
-    case 0x20000:  // preference: SEARCH_MODE
-    case 0x20003:  // preference: REDUCTION_SCHEME_MASK
-    case 0x20005:  // preference: MIN_ALIGNMENT_A_BYTES
-    case 0x20006:  // preference: MIN_ALIGNMENT_B_BYTES
-    case 0x20007:  // preference: MIN_ALIGNMENT_C_BYTES
-    case 0x20008:  // preference: MIN_ALIGNMENT_D_BYTES
-    case 0x20009:  // preference: MAX_WAVES_COUNT
-      return 4;
-    case 0x20001:  // preference: MAX_WORKSPACE_BYTES
-    case 0x2000c:  // preference: IMPL_MASK
-      return 8;
+constexpr uint32_t lt_attribute_bytes(ObjectKind kind, uint32_t attribute) {
+  switch (kind) {
+    case ObjectKind::lt_descriptor:
+      switch (attribute) {
+        case 25:  // FAST_ACCUM
+          return 1;
+        case 0:  // COMPUTE_TYPE
+        case 1:  // SCALE_TYPE
+        case 2:  // POINTER_MODE
+        case 3:  // TRANSA
+        case 4:  // TRANSB
+        case 5:  // TRANSC
+        case 6:  // FILL_MODE
+        case 7:  // EPILOGUE
+        case 15:  // SM_COUNT_TARGET
+        case 22:  // EPILOGUE_AUX_DATA_TYPE
+        case 26:  // BIAS_DATA_TYPE
+        case 31:  // A_SCALE_MODE
+        case 32:  // B_SCALE_MODE
+        case 33:  // C_SCALE_MODE
+        case 34:  // D_SCALE_MODE
+        case 35:  // EPILOGUE_AUX_SCALE_MODE
+        case 37:  // D_OUT_SCALE_MODE
+          return 4;
+        case 8:  // BIAS_POINTER
+        case 10:  // BIAS_BATCH_STRIDE
+        case 11:  // EPILOGUE_AUX_POINTER
+        case 12:  // EPILOGUE_AUX_LD
+        case 13:  // EPILOGUE_AUX_BATCH_STRIDE
+        case 14:  // ALPHA_VECTOR_BATCH_STRIDE
+        case 17:  // A_SCALE_POINTER
+        case 18:  // B_SCALE_POINTER
+        case 19:  // C_SCALE_POINTER
+        case 20:  // D_SCALE_POINTER
+        case 21:  // AMAX_D_POINTER
+        case 23:  // EPILOGUE_AUX_SCALE_POINTER
+        case 24:  // EPILOGUE_AUX_AMAX_POINTER
+        case 36:  // D_OUT_SCALE_POINTER
+          return 8;
+        default:
+          return 0;
+      }
+    case ObjectKind::lt_layout:
+      switch (attribute) {
+        case 0:  // TYPE
+        case 1:  // ORDER
+        case 5:  // BATCH_COUNT
+        case 8:  // BATCH_MODE
+          return 4;
+        case 2:  // ROWS
+        case 3:  // COLS
+        case 4:  // LD
+        case 6:  // STRIDED_BATCH_OFFSET
+        case 7:  // PLANE_OFFSET
+          return 8;
+        default:
+          return 0;
+      }
+    case ObjectKind::lt_preference:
+      switch (attribute) {
+        case 0:  // SEARCH_MODE
+        case 3:  // REDUCTION_SCHEME_MASK
+        case 5:  // MIN_ALIGNMENT_A_BYTES
+        case 6:  // MIN_ALIGNMENT_B_BYTES
+        case 7:  // MIN_ALIGNMENT_C_BYTES
+        case 8:  // MIN_ALIGNMENT_D_BYTES
+        case 9:  // MAX_WAVES_COUNT
+          return 4;
+        case 1:  // MAX_WORKSPACE_BYTES
+        case 12:  // IMPL_MASK
+          return 8;
+        default:
+          return 0;
+      }
     default:
       return 0;
   }

@@ -30,7 +30,7 @@ struct OpTraits {
   bool capturable, on_stream, images, result_is_state;
 };
 /// In the order of kOps.
-inline constexpr std::array<OpTraits, 64> kOpTraits{{
+inline constexpr std::array<OpTraits, 66> kOpTraits{{
     {Check::none, Taker::step_begin, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // step_begin
     {Check::live_blocks, Taker::boundary, Window::none, Skipped::must_run, Making::nothing, Point::boundary, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // boundary
     {Check::live_blocks, Taker::live_set, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // live_set
@@ -73,6 +73,8 @@ inline constexpr std::array<OpTraits, 64> kOpTraits{{
     {Check::blas_slots, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, true, true, false, false},  // blas_call
     {Check::description, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // lt_heuristic
     {Check::scaled_description, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, true, true, false, false},  // lt_matmul
+    {Check::description, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, true, true, false, false},  // library_call
+    {Check::description, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::any, Shows::nothing, false, false, false, false},  // library_ask
     {Check::image_size, Taker::images, Window::none, Skipped::asks_images, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, true, false},  // image_query
     {Check::image_part, Taker::images, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, true, false},  // image_part
     {Check::image_size, Taker::device, Window::answer, Skipped::must_run, Making::in_place, Point::none, Limit::modules, Reads::nothing, ResultSize::small, Shows::nothing, false, false, true, false},  // module_load
@@ -231,6 +233,12 @@ bool with_type(OpId id, Handler&& handler) {
       return true;
     case OpId::lt_matmul:
       handler.template operator()<LtMatmul>();
+      return true;
+    case OpId::library_call:
+      handler.template operator()<LibraryCall>();
+      return true;
+    case OpId::library_ask:
+      handler.template operator()<LibraryAsk>();
       return true;
     case OpId::image_query:
       handler.template operator()<ImageQuery>();

@@ -66,6 +66,8 @@ enum class OpId : uint16_t {
   blas_call = 0x0605,
   lt_heuristic = 0x0606,
   lt_matmul = 0x0607,
+  library_call = 0x0608,
+  library_ask = 0x0609,
   image_query = 0x0701,
   image_part = 0x0702,
   module_load = 0x0703,
@@ -104,9 +106,9 @@ enum class BlasSlotKind : uint32_t { number = 0, address = 1, scalar = 2 };
 
 enum class LtKind : uint32_t { descriptor = 0, layout = 1, preference = 2 };
 
-enum class DnnKind : uint32_t { backend = 0, tensor = 1, filter = 2, convolution = 3, activation = 4, pooling = 5, dropout = 6, rnn = 7, rnn_data = 8, ctc_loss = 9, transformer = 10 };
+enum class ObjectKind : uint32_t { backend = 0, tensor = 1, filter = 2, convolution = 3, activation = 4, pooling = 5, dropout = 6, rnn = 7, rnn_data = 8, ctc_loss = 9, transformer = 10, lt_descriptor = 11, lt_layout = 12, lt_preference = 13 };
 
-enum class DnnSlotKind : uint32_t { number = 0, real = 1, address = 2, null = 3, object = 4, handle = 5, scalar = 6, array = 7, objects = 8, result = 9 };
+enum class SlotKind : uint32_t { number = 0, real = 1, address = 2, null = 3, object = 4, handle = 5, scalar = 6, array = 7, objects = 8, result = 9 };
 
 struct LiveBlock {
   uint64_t address{};  // device address
@@ -184,29 +186,29 @@ struct LtAttribute {
 };
 static_assert(sizeof(LtAttribute) == 72 && std::is_trivially_copyable_v<LtAttribute>);
 
-struct DnnObject {
-  uint32_t kind{};  // DnnKind
+struct ObjectHead {
+  uint32_t kind{};  // ObjectKind
   uint32_t calls{};  // that made it, in their order
 };
-static_assert(sizeof(DnnObject) == 8 && std::is_trivially_copyable_v<DnnObject>);
+static_assert(sizeof(ObjectHead) == 8 && std::is_trivially_copyable_v<ObjectHead>);
 
-struct DnnInvocation {
+struct CallHead {
   uint32_t function{};  // FNV-1a, 32 bit, of its name
-  uint32_t slots{};  // DnnSlot that follow
+  uint32_t slots{};  // CallSlot that follow
 };
-static_assert(sizeof(DnnInvocation) == 8 && std::is_trivially_copyable_v<DnnInvocation>);
+static_assert(sizeof(CallHead) == 8 && std::is_trivially_copyable_v<CallHead>);
 
-struct DnnSlot {
+struct CallSlot {
   uint64_t value{};  // number (i64), real (f64), address, scalar (its bytes), place of an object
-  uint32_t kind{};  // DnnSlotKind
-  uint32_t bytes{};  // of a scalar; that follow (array, objects: u64 places); wanted (result); else 8
+  uint32_t kind{};  // SlotKind
+  uint32_t bytes{};  // of a scalar (more than 8 follow); that follow (array, objects: u64 places); wanted (result); else 8
 };
-static_assert(sizeof(DnnSlot) == 16 && std::is_trivially_copyable_v<DnnSlot>);
+static_assert(sizeof(CallSlot) == 16 && std::is_trivially_copyable_v<CallSlot>);
 
 struct DnnTensor {
   int64_t uid{};  // unique identifier of the tensor
   std::array<uint8_t, 16> value{};  // device address, or the value of a tensor by value
-  uint32_t kind{};  // DnnSlotKind: address or scalar
+  uint32_t kind{};  // SlotKind: address or scalar
   uint32_t bytes{};  // used of value
 };
 static_assert(sizeof(DnnTensor) == 32 && std::is_trivially_copyable_v<DnnTensor>);
@@ -606,7 +608,7 @@ struct BlasSet {
 };
 static_assert(sizeof(BlasSet) == 56 && std::is_trivially_copyable_v<BlasSet>);
 
-/// Call a cuBLAS function on the header's stream. Scalars as values or as addresses: the pointer mode. Payload: BlasSlot[slots].
+/// A cuBLAS call as clients sent it before there was library_call; read as ever. Payload: BlasSlot[slots].
 struct BlasCall {
   static constexpr OpId kId = OpId::blas_call;
   OpHeader header{};
@@ -616,7 +618,7 @@ struct BlasCall {
 };
 static_assert(sizeof(BlasCall) == 40 && std::is_trivially_copyable_v<BlasCall>);
 
-/// Ask cuBLASLt for algorithms. Payload: description: LtObject and LtAttribute[attributes] of descriptor, A, B, C, D, preference. Result: i32 status, u32 count, cublasLtMatmulHeuristicResult_t[count].
+/// A cuBLASLt heuristic as clients asked for it before there was library_ask; read as ever. Payload: description: LtObject and LtAttribute[attributes] of descriptor, A, B, C, D, preference. Result: i32 status, u32 count, cublasLtMatmulHeuristicResult_t[count].
 struct LtHeuristic {
   static constexpr OpId kId = OpId::lt_heuristic;
   OpHeader header{};
@@ -626,7 +628,7 @@ struct LtHeuristic {
 };
 static_assert(sizeof(LtHeuristic) == 40 && std::is_trivially_copyable_v<LtHeuristic>);
 
-/// cublasLtMatmul on the header's stream. Payload: alpha and beta (BlasSlot each), cublasLtMatmulAlgo_t (64 bytes), description without preference.
+/// cublasLtMatmul as clients sent it before there was library_call; read as ever. Payload: alpha and beta (BlasSlot each), cublasLtMatmulAlgo_t (64 bytes), description without preference.
 struct LtMatmul {
   static constexpr OpId kId = OpId::lt_matmul;
   OpHeader header{};
@@ -641,6 +643,28 @@ struct LtMatmul {
   uint32_t reserved{};  // padding, zero
 };
 static_assert(sizeof(LtMatmul) == 88 && std::is_trivially_copyable_v<LtMatmul>);
+
+/// Call a function of cuBLAS or cuBLASLt on the header's stream. Scalars as values or as addresses: the pointer mode. Payload: ObjectHead[objects], each with its CallHead[calls], then a CallHead; each with its CallSlot[slots].
+struct LibraryCall {
+  static constexpr OpId kId = OpId::library_call;
+  OpHeader header{};
+  uint64_t handle{};  // virtual cuBLAS handle; 0: of cuBLASLt
+  uint32_t objects{};  // of cuBLASLt that come before the call
+  uint32_t described{};  // bytes of the objects
+  uint64_t bytes{};  // of the objects and the call
+};
+static_assert(sizeof(LibraryCall) == 48 && std::is_trivially_copyable_v<LibraryCall>);
+
+/// Ask cuBLASLt for something. Payload: ObjectHead[objects], each with its CallHead[calls], then a CallHead; each with its CallSlot[slots]. Result: i32 status (cublasStatus_t), u32 0, then what the result slots of the call ask for.
+struct LibraryAsk {
+  static constexpr OpId kId = OpId::library_ask;
+  OpHeader header{};
+  uint64_t handle{};  // virtual cuBLAS handle; 0: of cuBLASLt
+  uint32_t objects{};  // of cuBLASLt that come before the call
+  uint32_t described{};  // bytes of the objects
+  uint64_t bytes{};  // of the objects and the call
+};
+static_assert(sizeof(LibraryAsk) == 48 && std::is_trivially_copyable_v<LibraryAsk>);
 
 /// Whether the node has a module image. Result: u32 present.
 struct ImageQuery {
@@ -793,7 +817,7 @@ struct ExecutableDestroy {
 };
 static_assert(sizeof(ExecutableDestroy) == 32 && std::is_trivially_copyable_v<ExecutableDestroy>);
 
-/// Ask cuDNN for something, or whether descriptors can be made. Payload: DnnObject[objects], each with its DnnInvocation[calls], then DnnInvocation[calls]. Result: i32 status (cudnnStatus_t), u32 0, then what the result slots of the call ask for, or the library's words on a failure.
+/// Ask cuDNN for something, or whether descriptors can be made. Payload: ObjectHead[objects], each with its CallHead[calls], then a CallHead; each with its CallSlot[slots]. Result: i32 status (cudnnStatus_t), u32 0, then what the result slots of the call ask for, or the library's words on a failure.
 struct DnnAsk {
   static constexpr OpId kId = OpId::dnn_ask;
   OpHeader header{};
@@ -803,7 +827,7 @@ struct DnnAsk {
 };
 static_assert(sizeof(DnnAsk) == 40 && std::is_trivially_copyable_v<DnnAsk>);
 
-/// Call a cuDNN function on the header's stream. Payload: DnnObject[objects], each with its DnnInvocation[calls], then DnnInvocation[calls].
+/// Call a cuDNN function on the header's stream. Payload: ObjectHead[objects], each with its CallHead[calls], then a CallHead; each with its CallSlot[slots].
 struct DnnCall {
   static constexpr OpId kId = OpId::dnn_call;
   OpHeader header{};
@@ -813,7 +837,7 @@ struct DnnCall {
 };
 static_assert(sizeof(DnnCall) == 40 && std::is_trivially_copyable_v<DnnCall>);
 
-/// The same, for a call that cuDNN may refuse. Payload: DnnObject[objects], each with its DnnInvocation[calls], then DnnInvocation[calls]. Result: i32 status (cudnnStatus_t), u32 0, then the library's words on a failure.
+/// The same, for a call that cuDNN may refuse. Payload: ObjectHead[objects], each with its CallHead[calls], then a CallHead; each with its CallSlot[slots]. Result: i32 status (cudnnStatus_t), u32 0, then the library's words on a failure.
 struct DnnTry {
   static constexpr OpId kId = OpId::dnn_try;
   OpHeader header{};
@@ -829,7 +853,7 @@ struct DnnPlanLoad {
   OpHeader header{};
   uint64_t plan{};  // virtual plan
   std::array<uint8_t, 16> hash{};  // XXH3 128 bit of the description, canonical form
-  uint64_t bytes{};  // of it: u64 objects, DnnObject[objects]; the last one is the plan
+  uint64_t bytes{};  // of it: u64 objects, ObjectHead[objects]; the last one is the plan
 };
 static_assert(sizeof(DnnPlanLoad) == 56 && std::is_trivially_copyable_v<DnnPlanLoad>);
 
@@ -868,7 +892,7 @@ struct OpInfo {
   uint32_t fixed_size;  // header and operands
   bool has_payload, waits, compared, resource;
 };
-inline constexpr std::array<OpInfo, 64> kOps{{
+inline constexpr std::array<OpInfo, 66> kOps{{
     {OpId::step_begin, "step_begin", sizeof(StepBegin), false, false, true, false},
     {OpId::boundary, "boundary", sizeof(Boundary), true, false, true, false},
     {OpId::live_set, "live_set", sizeof(LiveSet), true, false, true, false},
@@ -911,6 +935,8 @@ inline constexpr std::array<OpInfo, 64> kOps{{
     {OpId::blas_call, "blas_call", sizeof(BlasCall), true, false, true, false},
     {OpId::lt_heuristic, "lt_heuristic", sizeof(LtHeuristic), true, true, false, false},
     {OpId::lt_matmul, "lt_matmul", sizeof(LtMatmul), true, false, true, false},
+    {OpId::library_call, "library_call", sizeof(LibraryCall), true, false, true, false},
+    {OpId::library_ask, "library_ask", sizeof(LibraryAsk), true, true, false, false},
     {OpId::image_query, "image_query", sizeof(ImageQuery), false, true, false, false},
     {OpId::image_part, "image_part", sizeof(ImagePart), true, false, true, false},
     {OpId::module_load, "module_load", sizeof(ModuleLoad), false, true, true, true},

@@ -21,7 +21,7 @@ LISTS: dict[tuple[str, object], str] = {
     ("check", "name"): "function_get variable_get",
     ("check", "launch"): "kernel_launch",
     ("check", "blas_slots"): "blas_call",
-    ("check", "description"): "lt_heuristic dnn_ask dnn_call dnn_try",
+    ("check", "description"): "lt_heuristic library_call library_ask dnn_ask dnn_call dnn_try",
     ("check", "scaled_description"): "lt_matmul",
     ("check", "tensors"): "dnn_execute dnn_execute_try",
     ("check", "operator_call"): "operator_call operator_query",
@@ -34,8 +34,8 @@ LISTS: dict[tuple[str, object], str] = {
     ("window", "allocation"): "allocate free memory_hold memory_map memory_drop",
     ("window", "answer"): (
         "copy_d2h copy_d2h_pinned operator_query memory_info event_elapsed module_load function_get function_set"
-        " function_query tensor_map variable_get capture_end graph_instantiate lt_heuristic dnn_ask dnn_try"
-        " dnn_execute_try"
+        " function_query tensor_map variable_get capture_end graph_instantiate lt_heuristic library_ask dnn_ask"
+        " dnn_try dnn_execute_try"
     ),
     ("skipped", "asks_images"): "image_query",
     ("skipped", "succeeds"): (
@@ -60,19 +60,19 @@ LISTS: dict[tuple[str, object], str] = {
     ("limit", "dnn_plans"): "dnn_plan_load",
     ("reads", "bytes"): "copy_d2h_pinned",
     ("reads", "elements"): "copy_d2h",
-    ("result_size", "any"): "operator_query dnn_ask",
+    ("result_size", "any"): "operator_query library_ask dnn_ask",
     ("result_size", "copied"): "copy_d2h",
     ("shows", "stream"): "copy_d2h copy_d2h_pinned operator_query stream_synchronize",
     ("shows", "event"): "event_synchronize",
     ("shows", "device"): "device_synchronize",
     ("on_stream", True): (
         "copy_h2d copy_h2d_pinned copy_d2h copy_d2h_pinned copy_d2d copy_2d fill event_record event_wait operator_call"
-        " operator_query kernel_launch collective matmul blas_call lt_matmul dnn_ask dnn_call dnn_try dnn_execute"
-        " dnn_execute_try graph_launch"
+        " operator_query kernel_launch collective matmul blas_call lt_matmul library_call dnn_ask dnn_call dnn_try"
+        " dnn_execute dnn_execute_try graph_launch"
     ),
     ("capturable", True): (
         "capture_begin capture_end copy_d2d copy_2d fill event_record event_wait kernel_launch collective matmul"
-        " blas_set blas_call lt_matmul dnn_call dnn_execute graph_launch"
+        " blas_set blas_call lt_matmul library_call dnn_call dnn_execute graph_launch"
     ),
     ("images", True): (
         "image_query image_part module_load module_unload graph_destroy executable_destroy capture_end dnn_plan_load"

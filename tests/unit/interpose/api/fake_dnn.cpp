@@ -37,7 +37,7 @@ Bytes packed(int32_t status, const void* bytes, size_t size) {
 bool asks_version(const Bytes& record) {
   const auto& op = *reinterpret_cast<const ops::DnnAsk*>(record.data());
   if (static_cast<ops::OpId>(op.header.op) != ops::OpId::dnn_ask || op.objects || !op.calls) return false;
-  const auto& call = *reinterpret_cast<const ops::DnnInvocation*>(record.data() + sizeof op);
+  const auto& call = *reinterpret_cast<const ops::CallHead*>(record.data() + sizeof op);
   return call.function == ops::kDnnGetVersion;
 }
 

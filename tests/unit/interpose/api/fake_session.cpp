@@ -191,8 +191,8 @@ class FakeSession final : public session::Session {
                            reinterpret_cast<const std::byte*>(numbers + 2));
         break;
       }
-      case ops::OpId::lt_heuristic:
-        out.payload = heuristic(as<ops::LtHeuristic>(record).requested);
+      case ops::OpId::library_ask:
+        out.payload = heuristic(as<ops::LibraryAsk>(record));
         break;
       case ops::OpId::operator_query:  // echoes the call
         out.payload.assign(record.begin() + sizeof(ops::OperatorQuery), record.end());
@@ -203,13 +203,22 @@ class FakeSession final : public session::Session {
     return out;
   }
 
-  /// Status, count, and that many results of 96 bytes; byte i of result r is 16 * r + i.
-  static std::vector<std::byte> heuristic(uint32_t requested) {
-    const uint32_t head[] = {controls().lt_status, controls().lt_status ? 0 : std::min(requested, 2u)};
-    std::vector<std::byte> out(sizeof head + head[1] * 96);
+  /// Status, zero, and what cublasLtMatmulAlgoGetHeuristic answers: as many results of 96 bytes as requested,
+  /// of which two at most are there, and their number. Byte i of result r is 16 * r + i.
+  static std::vector<std::byte> heuristic(const ops::LibraryAsk& op) {
+    const uint32_t head[] = {controls().lt_status, 0};
+    std::vector<std::byte> out(sizeof head);
     std::memcpy(out.data(), head, sizeof head);
-    for (uint32_t i = 0; i < head[1] * 96; ++i)
-      out[sizeof head + i] = static_cast<std::byte>(i / 96 * 16 + i % 96);
+    if (head[0]) return out;
+    constexpr size_t kObjects = 6, kResult = 96;
+    ops::CallSlot slot;  // behind the objects: how many are requested
+    const auto* const call = reinterpret_cast<const std::byte*>(&op + 1) + op.described;
+    std::memcpy(&slot, call + sizeof(ops::CallHead) + kObjects * sizeof slot, sizeof slot);
+    const auto count = static_cast<uint32_t>(std::min<uint64_t>(slot.value, 2));
+    out.resize(sizeof head + slot.value * kResult + sizeof count);
+    for (size_t i = 0; i < count * kResult; ++i)
+      out[sizeof head + i] = static_cast<std::byte>(i / kResult * 16 + i % kResult);
+    std::memcpy(out.data() + out.size() - sizeof count, &count, sizeof count);
     return out;
   }
 

@@ -60,13 +60,11 @@ Resources::Blas BlasHandle::settings(uint64_t handle) const {
   return {handle, math_mode_, pointer_mode_, atomics_mode_, wanted_.address, wanted_.bytes};
 }
 
-void BlasHandle::call(const BlasFunction& function, const ops::BlasSlot* slots) {
-  void* const entry = library_->function(static_cast<size_t>(&function - kBlasFunctions));
-  if (!entry) refuse(kNotSupported, "no-library", std::string("libcublas has no function ") + function.name);
-  CallMemory memory;
-  check_blas(function.name, function.signature.invoke(entry, real_, slots, memory));
-  if (memory.info)
-    refuse(kUnknown, "blas-error", std::string(function.name) + ": info is " + std::to_string(memory.info));
+void BlasHandle::call(const CallFunction& function, const Invocation& call) {
+  CallArguments arguments(real_, real_, nullptr, call, {});
+  check_blas(function.name, functions().call(function, arguments));
+  if (const int32_t info = *arguments.info())
+    refuse(kUnknown, "blas-error", std::string(function.name) + ": info is " + std::to_string(info));
 }
 
 std::unique_ptr<BlasHandle> Blas::make() {
@@ -104,14 +102,11 @@ void Blas::set(const ops::BlasSet& op) {
   refuse_value("field " + std::to_string(op.field) + " of a cuBLAS handle");
 }
 
-void Blas::call(const ops::BlasCall& op, std::span<const ops::BlasSlot> slots, abi::CUstream stream) {
-  BlasHandle& handle = find(op.handle);
-  const BlasFunction* const function = find_blas_function(op.function);
-  if (!function)
-    refuse(kNotSupported, "unknown-function", "this worker knows no cuBLAS function " + hex(op.function));
-  const PointerMode mode = check_slots(*function, slots.data(), static_cast<uint32_t>(slots.size()));
-  handle.prepare(op.header.stream, stream, mode);
-  handle.call(*function, slots.data());
+void Blas::call(uint64_t handle, const Invocation& call, uint64_t id, abi::CUstream stream) {
+  BlasHandle& on = find(handle);
+  const CallFunction& function = on.functions().find(call.function);
+  on.prepare(id, stream, check_slots(function, call, {}));
+  on.call(function, call);
 }
 
 std::vector<Resources::Blas> Blas::settings() const {

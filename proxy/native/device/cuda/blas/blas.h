@@ -9,9 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <span>
 
-#include "blas_invoke.h"
 #include "blas_library.h"
 #include "device/backend.h"
 
@@ -35,7 +33,8 @@ class BlasHandle {
   Resources::Blas settings(uint64_t handle) const;
   /// Streams may be others than they were.
   void forget_stream() { bound_ = false; }
-  void call(const BlasFunction& function, const ops::BlasSlot* slots);
+  const LibraryFunctions& functions() const { return library_->functions(); }
+  void call(const CallFunction& function, const Invocation& call);
 
  private:
   struct Workspace {
@@ -62,7 +61,8 @@ class Blas {
   void create(uint64_t handle);
   void destroy(uint64_t handle);
   void set(const ops::BlasSet& op);
-  void call(const ops::BlasCall& op, std::span<const ops::BlasSlot> slots, abi::CUstream stream);
+  /// id: of the virtual stream, stream: the real one.
+  void call(uint64_t handle, const Invocation& call, uint64_t id, abi::CUstream stream);
   /// All handles as they are: what restore() takes.
   std::vector<Resources::Blas> settings() const;
   /// The same as set(), of a handle that may be no more.

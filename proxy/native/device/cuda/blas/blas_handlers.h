@@ -1,4 +1,4 @@
-// cuBLAS and cuBLASLt: handles, calls, products.
+// cuBLAS and cuBLASLt: handles, and calls in their form of today and of before.
 // Called by: Device::enqueue through its registry, with its mutex held and the context bound.
 #pragma once
 #include "blas.h"
@@ -18,9 +18,14 @@ class BlasHandlers {
   void create(const ops::BlasCreate& op);
   void destroy(const ops::BlasDestroy& op);
   void set(const ops::BlasSet& op);
-  void call(const ops::BlasCall& op);
-  void heuristic(const ops::LtHeuristic& op);
-  void multiply(const ops::LtMatmul& op);
+  void call(const ops::LibraryCall& op);
+  void ask(const ops::LibraryAsk& op);
+  void old_call(const ops::BlasCall& op);
+  void old_heuristic(const ops::LtHeuristic& op);
+  void old_multiply(const ops::LtMatmul& op);
+  void call_blas(const ops::OpHeader& op, uint64_t handle, const Lt::Request& request);
+  void call_lt(const ops::OpHeader& op, const Lt::Request& request);
+  CallOutcome answer_of(const Lt::Request& request);
 
   const Issuer& issuer_;
   Streams& streams_;
@@ -29,7 +34,8 @@ class BlasHandlers {
 
  public:
   using Handled = HandlerList<&BlasHandlers::create, &BlasHandlers::destroy, &BlasHandlers::set,
-                              &BlasHandlers::call, &BlasHandlers::heuristic, &BlasHandlers::multiply>;
+                              &BlasHandlers::call, &BlasHandlers::ask, &BlasHandlers::old_call,
+                              &BlasHandlers::old_heuristic, &BlasHandlers::old_multiply>;
 };
 
 }  // namespace jitc::cuda

@@ -1,7 +1,6 @@
 // See blas_library.h.
 #include "blas_library.h"
 
-#include "blas_invoke.h"
 #include "device/cuda/driver/open_library.h"
 
 namespace jitc::cuda {
@@ -13,8 +12,7 @@ std::shared_ptr<const Cublas> Cublas::open(const std::string& path, const std::s
     void* const library = load("libcublas", path);
 #define JITC_BLAS_FIND(function, parameters) find(library, path, #function, made->function);
     JITC_CUBLAS(JITC_BLAS_FIND)
-    for (uint32_t i = 0; i < kBlasFunctionCount; ++i)
-      made->functions_.push_back(dlsym(library, kBlasFunctions[i].name));
+    made->functions_ = {"libcublas", {kBlasFunctions, kBlasFunctionsCount}, library};
     return made;
   });
 }
@@ -25,6 +23,7 @@ std::shared_ptr<const CublasLt> CublasLt::open(const std::string& path) {
     void* const library = load("libcublasLt", path);
     JITC_CUBLASLT(JITC_BLAS_FIND)
 #undef JITC_BLAS_FIND
+    made->functions_ = {"libcublasLt", {kLtFunctions, kLtFunctionsCount}, library};
     return made;
   });
 }

@@ -4,18 +4,15 @@
 // Promises: a library has all functions of its list; it is opened once per path and never closed (it has
 // state of its own in the context). Called by: blas.cpp, lt.cpp.
 #pragma once
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
+#include "device/cuda/call/library_functions.h"
 #include "device/cuda/driver/abi.h"
 
 namespace jitc::cuda {
 
 using BlasStatus = int32_t;  // cublasStatus_t
-inline constexpr BlasStatus kBlasInvalidValue = 7;
 
 // X(function, parameters)
 #define JITC_CUBLAS(X)                             \
@@ -27,22 +24,18 @@ inline constexpr BlasStatus kBlasInvalidValue = 7;
   X(cublasSetMathMode, (void*, int32_t))           \
   X(cublasSetAtomicsMode, (void*, int32_t))
 
-#define JITC_CUBLASLT(X)                                                                               \
-  X(cublasLtCreate, (void**))                                                                          \
-  X(cublasLtDestroy, (void*))                                                                          \
-  X(cublasLtMatmulDescCreate, (void**, int32_t, int32_t))                                              \
-  X(cublasLtMatmulDescDestroy, (void*))                                                                \
-  X(cublasLtMatmulDescSetAttribute, (void*, int32_t, const void*, size_t))                             \
-  X(cublasLtMatrixLayoutCreate, (void**, int32_t, uint64_t, uint64_t, int64_t))                        \
-  X(cublasLtMatrixLayoutDestroy, (void*))                                                              \
-  X(cublasLtMatrixLayoutSetAttribute, (void*, int32_t, const void*, size_t))                           \
-  X(cublasLtMatmulPreferenceCreate, (void**))                                                          \
-  X(cublasLtMatmulPreferenceDestroy, (void*))                                                          \
-  X(cublasLtMatmulPreferenceSetAttribute, (void*, int32_t, const void*, size_t))                       \
-  X(cublasLtMatmulAlgoGetHeuristic,                                                                    \
-    (void*, void*, void*, void*, void*, void*, void*, int32_t, void*, int32_t*))                       \
-  X(cublasLtMatmul, (void*, void*, const void*, void*, void*, void*, void*, const void*, void*, void*, \
-                     void*, void*, const void*, void*, size_t, abi::CUstream))
+#define JITC_CUBLASLT(X)                                                        \
+  X(cublasLtCreate, (void**))                                                   \
+  X(cublasLtDestroy, (void*))                                                   \
+  X(cublasLtMatmulDescCreate, (void**, int32_t, int32_t))                       \
+  X(cublasLtMatmulDescDestroy, (void*))                                         \
+  X(cublasLtMatmulDescSetAttribute, (void*, int32_t, const void*, size_t))      \
+  X(cublasLtMatrixLayoutCreate, (void**, int32_t, uint64_t, uint64_t, int64_t)) \
+  X(cublasLtMatrixLayoutDestroy, (void*))                                       \
+  X(cublasLtMatrixLayoutSetAttribute, (void*, int32_t, const void*, size_t))    \
+  X(cublasLtMatmulPreferenceCreate, (void**))                                   \
+  X(cublasLtMatmulPreferenceDestroy, (void*))                                   \
+  X(cublasLtMatmulPreferenceSetAttribute, (void*, int32_t, const void*, size_t))
 
 #define JITC_BLAS_MEMBER(function, parameters) BlasStatus(*function) parameters = nullptr;
 
@@ -51,11 +44,10 @@ class Cublas {
   JITC_CUBLAS(JITC_BLAS_MEMBER)
   /// Throws OpError. lt_path: of the cuBLASLt that it uses, or empty: the one that the loader finds.
   static std::shared_ptr<const Cublas> open(const std::string& path, const std::string& lt_path);
-  /// The function with that index in kBlasFunctions; nullptr: this library does not have it.
-  void* function(size_t index) const { return functions_[index]; }
+  const LibraryFunctions& functions() const { return functions_; }
 
  private:
-  std::vector<void*> functions_;
+  LibraryFunctions functions_;
 };
 
 class CublasLt {
@@ -63,9 +55,17 @@ class CublasLt {
   JITC_CUBLASLT(JITC_BLAS_MEMBER)
   /// Throws OpError.
   static std::shared_ptr<const CublasLt> open(const std::string& path);
+  const LibraryFunctions& functions() const { return functions_; }
+
+ private:
+  LibraryFunctions functions_;
 };
 
 #undef JITC_BLAS_MEMBER
+
+/// generated_blas_worker.cpp, by identifier.
+extern const CallFunction kBlasFunctions[], kLtFunctions[];
+extern const uint32_t kBlasFunctionsCount, kLtFunctionsCount;
 
 /// Such as "CUBLAS_STATUS_INVALID_VALUE (7)".
 std::string describe_blas(BlasStatus status);

@@ -1,70 +1,27 @@
 // See lt.h.
 #include "lt.h"
 
-#include <algorithm>
-#include <cstring>
-
-#include "blas_invoke.h"
 #include "device/cuda/driver/error.h"
+#include "jitc/generated_lt.h"
 
 namespace jitc::cuda {
 namespace {
 
 constexpr size_t kMostKept = 512;
-constexpr uint32_t kMostAlgorithms = 64;
 // cublasLtPointerMode_t
 constexpr int32_t kModeHost = 0, kModeAlphaDeviceBetaHost = 4;
 
-/// cublasLtMatmulAlgo_t
-struct Algorithm {
-  uint64_t data[8];
-};
-/// cublasLtMatmulHeuristicResult_t
-struct Heuristic {
-  Algorithm algorithm;
-  size_t workspace;
-  BlasStatus state;
-  float waves;
-  int32_t reserved[4];
-};
-static_assert(sizeof(Heuristic) == 96);
-
-std::vector<std::byte> packed_answer(BlasStatus status, std::span<const Heuristic> found) {
-  const auto count = static_cast<uint32_t>(found.size());
-  std::vector<std::byte> out(sizeof status + sizeof count + found.size_bytes());
-  std::memcpy(out.data(), &status, sizeof status);
-  std::memcpy(out.data() + sizeof status, &count, sizeof count);
-  if (count) std::memcpy(out.data() + sizeof status + sizeof count, found.data(), found.size_bytes());
-  return out;
+/// The scalars of a product are where its descriptor says.
+void check_scalars(const Invocation& call, const LtObjects& objects) {
+  constexpr size_t kDescriptor = 0, kAlpha = 1, kBeta = 6;
+  const int32_t mode = objects.pointer_mode(call.slots[kDescriptor].slot.value);
+  if (mode < kModeHost || mode > kModeAlphaDeviceBetaHost) refuse_value("the pointer mode of a product");
+  const bool alpha_on_host = mode == kModeHost,
+             beta_on_host = alpha_on_host || mode == kModeAlphaDeviceBetaHost;
+  if (call.slots[kAlpha].is(ops::SlotKind::scalar) != alpha_on_host ||
+      call.slots[kBeta].is(ops::SlotKind::scalar) != beta_on_host)
+    refuse_value("alpha or beta is not what the pointer mode says");
 }
-
-/// alpha or beta as the library takes it: the value in memory of our own, or an address on the device.
-class LtScalar {
- public:
-  LtScalar(const ops::BlasSlot& slot, bool on_host) {
-    const auto kind = on_host ? ops::BlasSlotKind::scalar : ops::BlasSlotKind::address;
-    if (slot.kind != static_cast<uint32_t>(kind))
-      refuse_value("alpha or beta is not what the pointer mode says");
-    own_ = slot.value;
-    pointer_ = on_host ? own_.data() : slot_address(slot);
-  }
-  LtScalar(const LtScalar&) = delete;
-  LtScalar& operator=(const LtScalar&) = delete;
-  const void* pointer() const { return pointer_; }
-
- private:
-  alignas(16) std::array<uint8_t, 16> own_{};
-  const void* pointer_ = nullptr;
-};
-
-/// What comes before the description in lt_matmul's payload.
-struct MatmulHead {
-  ops::BlasSlot alpha, beta;
-  Algorithm algorithm;
-};
-static_assert(sizeof(MatmulHead) == 112);
-
-void* device(uint64_t address) { return reinterpret_cast<void*>(address); }
 
 }  // namespace
 
@@ -79,52 +36,34 @@ void Lt::open() {
   check_blas("cublasLtCreate", library_->cublasLtCreate(&handle_));
 }
 
-std::vector<std::byte> Lt::heuristic(const ops::LtHeuristic& op, std::span<const std::byte> payload) {
-  if (op.bytes > payload.size()) refuse_value("the description is longer than the payload");
-  const LtDescription description(payload.first(op.bytes), true);
-  if (op.requested == 0) return packed_answer(kBlasInvalidValue, {});
-  open();
-  const LtObjects objects(library_, description);
-  if (objects.status()) return packed_answer(objects.status(), {});
-  std::vector<Heuristic> found(std::min(op.requested, kMostAlgorithms));
-  int32_t count = 0;
-  const BlasStatus status = library_->cublasLtMatmulAlgoGetHeuristic(
-      handle_, objects.descriptor(), objects.layout(0), objects.layout(1), objects.layout(2),
-      objects.layout(3), objects.preference(), static_cast<int32_t>(found.size()), found.data(), &count);
-  found.resize(status ? 0 : static_cast<size_t>(std::clamp(count, 0, static_cast<int32_t>(found.size()))));
-  return packed_answer(status, found);
-}
-
 /// Full: all are made again, which only costs time.
-std::shared_ptr<const LtObjects> Lt::objects_of(std::span<const std::byte> bytes,
-                                                const LtDescription& description) {
-  const std::string_view key(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+std::shared_ptr<const LtObjects> Lt::objects_of(const Request& request, bool keep) {
+  std::string_view key(reinterpret_cast<const char*>(request.described.data()), request.described.size());
   if (const auto found = kept_.find(key); found != kept_.end()) return found->second;
+  const Description description(request.described, request.objects, false);
   const auto made = std::make_shared<const LtObjects>(library_, description);
-  check_blas(made->function(), made->status());
+  if (!keep) return made;
   if (kept_.size() >= kMostKept) kept_.clear();
   return kept_.emplace(key, made).first->second;
 }
 
-void Lt::matmul(const ops::LtMatmul& op, std::span<const std::byte> payload, abi::CUstream stream) {
-  if (payload.size() < sizeof(MatmulHead) || op.bytes > payload.size() - sizeof(MatmulHead))
-    refuse_value("the description is longer than the payload");
-  MatmulHead head;
-  std::memcpy(&head, payload.data(), sizeof head);
-  const auto bytes = payload.subspan(sizeof head, op.bytes);
-  const LtDescription description(bytes, false);
-  const int32_t mode = description.pointer_mode();
-  if (mode < kModeHost || mode > kModeAlphaDeviceBetaHost) refuse_value("the pointer mode of a product");
-  const LtScalar alpha(head.alpha, mode == kModeHost);
-  const LtScalar beta(head.beta, mode == kModeHost || mode == kModeAlphaDeviceBetaHost);
+CallOutcome Lt::call(const Request& request, abi::CUstream stream, bool product) {
+  const Invocation call = read_call(request.call, request.objects);
+  if (product != (call.function == ops::kLtMatmul)) refuse_value("a question is no product");
   open();
-  const auto objects = objects_of(bytes, description);
-  check_blas("cublasLtMatmul",
-             library_->cublasLtMatmul(handle_, objects->descriptor(), alpha.pointer(), device(op.a),
-                                      objects->layout(0), device(op.b), objects->layout(1), beta.pointer(),
-                                      device(op.c), objects->layout(2), device(op.d), objects->layout(3),
-                                      op.algorithm ? &head.algorithm : nullptr, device(op.workspace),
-                                      op.workspace_bytes, stream));
+  const CallFunction& function = library_->functions().find(call.function);
+  return attempt([&](CallOutcome& outcome) {
+    const auto objects = objects_of(request, product);
+    // The same bytes may be said to be another number of objects.
+    if (objects->all().size() != request.objects)
+      refuse_value("the description of a call is of other objects");
+    check_slots(function, call, objects->all());
+    if (product) check_scalars(call, *objects);
+    CallArguments arguments(handle_, handle_, stream, call, objects->all());
+    outcome.function = function.name;
+    outcome.status = library_->functions().call(function, arguments);
+    if (!outcome.status) outcome.bytes = arguments.results();
+  });
 }
 
 }  // namespace jitc::cuda

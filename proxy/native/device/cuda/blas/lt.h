@@ -1,18 +1,14 @@
-// cuBLASLt for one session: makes the objects of a description, asks for algorithms, multiplies.
+// cuBLASLt for one session: makes the objects of a call, asks for algorithms, multiplies.
 //
 // Promises: one library handle, made at first use; the objects of a product are kept by the bytes of their
 // description, so that the same product again makes none (bounded); a description cannot make the library
-// read host memory. All throw OpError. Called by: Device, with its mutex held and the context bound.
+// read host memory. All throw OpError. Called by: BlasHandlers, with the device's mutex held and the context
+// bound.
 #pragma once
 #include <map>
-#include <memory>
-#include <span>
-#include <string>
-#include <vector>
 
-#include "blas_library.h"
 #include "device/backend.h"
-#include "lt_description.h"
+#include "lt_objects.h"
 
 namespace jitc::cuda {
 
@@ -23,14 +19,21 @@ class Lt {
   Lt(const Lt&) = delete;
   Lt& operator=(const Lt&) = delete;
 
-  /// The result of the op: status, count, cublasLtMatmulHeuristicResult_t[count].
-  std::vector<std::byte> heuristic(const ops::LtHeuristic& op, std::span<const std::byte> payload);
-  void matmul(const ops::LtMatmul& op, std::span<const std::byte> payload, abi::CUstream stream);
+  /// What library_call and library_ask carry.
+  struct Request {
+    std::span<const std::byte> described;  // the bytes of the objects
+    uint32_t objects;
+    std::span<const std::byte> call;
+  };
+  /// A product, with its status.
+  CallOutcome multiply(const Request& request, abi::CUstream stream) { return call(request, stream, true); }
+  /// What a question is answered, or the status.
+  CallOutcome ask(const Request& request) { return call(request, nullptr, false); }
 
  private:
   void open();
-  std::shared_ptr<const LtObjects> objects_of(std::span<const std::byte> bytes,
-                                              const LtDescription& description);
+  CallOutcome call(const Request& request, abi::CUstream stream, bool product);
+  std::shared_ptr<const LtObjects> objects_of(const Request& request, bool keep);
 
   const std::string path_;
   std::shared_ptr<const CublasLt> library_;

@@ -17,21 +17,21 @@ void append(std::vector<std::byte>& out, const void* from, size_t bytes) {
   out.insert(out.end(), at, at + bytes);
 }
 
-void check_count(const char* function, const DnnInvocation& call, size_t slots) {
+void check_count(const char* function, const Invocation& call, size_t slots) {
   if (call.slots.size() != slots) refuse_value(std::string(function) + ": an unexpected number of arguments");
 }
-uint64_t value_of(const char* function, const DnnInvocation& call, size_t at, ops::DnnSlotKind kind) {
+uint64_t value_of(const char* function, const Invocation& call, size_t at, ops::SlotKind kind) {
   if (!call.slots[at].is(kind)) refuse_value(std::string(function) + ": an argument is of another kind");
   return call.slots[at].slot.value;
 }
 
 /// Tensors of the plan whose values come with each execution.
-std::set<int64_t> tensors_by_value(const DnnDescription& description) {
+std::set<int64_t> tensors_by_value(const Description& description) {
   std::set<int64_t> found;
-  for (const DnnObjectView& object : description.objects()) {
+  for (const ObjectView& object : description.objects()) {
     bool by_value = false;
     int64_t uid = 0;
-    for (const DnnInvocation& call : object.calls) {
+    for (const Invocation& call : object.calls) {
       if (call.function != ops::kDnnBackendSetAttribute) continue;
       const auto& data = call.slots.back().data;  // the objects are made: the slots are right
       if (call.slots[0].slot.value == ops::kDnn_TENSOR_IS_BY_VALUE)
@@ -44,35 +44,7 @@ std::set<int64_t> tensors_by_value(const DnnDescription& description) {
   return found;
 }
 
-/// An outcome of what work(outcome) does; the library's refusal is one too.
-template <class Work>
-DnnOutcome attempt(Work&& work) {
-  DnnOutcome outcome;
-  try {
-    work(outcome);
-  } catch (const DnnFailure& failure) {
-    outcome.status = failure.status;
-    outcome.function = failure.function;
-    outcome.bytes.clear();
-    append(outcome.bytes, failure.words.data(), failure.words.size());
-  }
-  return outcome;
-}
-
 }  // namespace
-
-std::vector<std::byte> DnnOutcome::packed() const {
-  std::vector<std::byte> out;
-  const uint32_t zero = 0;
-  append(out, &status, sizeof status);
-  append(out, &zero, sizeof zero);
-  append(out, bytes.data(), bytes.size());
-  return out;
-}
-
-void DnnOutcome::demand() const {
-  if (status) refuse_failure({status, function, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}});
-}
 
 Dnn::Dnn(const BackendOptions& options, ImageSource& images)
     : path_(options.libraries.path("cudnn")),
@@ -98,10 +70,10 @@ void Dnn::bind(abi::CUstream stream) {
   check_dnn(*library_, "cudnnSetStream", library_->cudnnSetStream(handle_, stream));
 }
 
-DnnOutcome Dnn::call(const Request& request, abi::CUstream stream) {
+CallOutcome Dnn::call(const Request& request, abi::CUstream stream) {
   if (request.calls > 1) refuse_value("a cuDNN op has one call at most");
-  const DnnDescription description(request.bytes, request.objects, request.calls == 1);
-  return attempt([&](DnnOutcome& outcome) {
+  const Description description(request.bytes, request.objects, request.calls == 1);
+  return attempt([&](CallOutcome& outcome) {
     open();
     const Objects objects = objects_->make(description, handle_);
     if (!description.call()) return;
@@ -110,7 +82,7 @@ DnnOutcome Dnn::call(const Request& request, abi::CUstream stream) {
   });
 }
 
-void Dnn::invoke(const DnnInvocation& call, const Objects& objects, DnnOutcome& outcome) {
+void Dnn::invoke(const Invocation& call, const Objects& objects, CallOutcome& outcome) {
   switch (call.function) {
     case ops::kDnnGetVersion: {
       const uint64_t version = library_->cudnnGetVersion();
@@ -123,11 +95,12 @@ void Dnn::invoke(const DnnInvocation& call, const Objects& objects, DnnOutcome& 
     case ops::kDnnSetDropoutDescriptor:
       return set_dropout(call);
     default:
-      outcome.bytes = invoke_function(*library_, call, kNothing, handle_, nullptr, objects);
+      outcome.bytes =
+          cuda::invoke(*library_, library_->functions().find(call.function), handle_, handle_, call, objects);
   }
 }
 
-void Dnn::get_attribute(const DnnInvocation& call, const Objects& objects, DnnOutcome& outcome) {
+void Dnn::get_attribute(const Invocation& call, const Objects& objects, CallOutcome& outcome) {
   constexpr size_t kSlots = 7;  // the query, then results for the count and the elements
   const DnnQuery query = DnnObjects::query_of(call, objects, kSlots);
   const bool wanted = query.descriptors >= 0;  // else the count alone
@@ -162,14 +135,14 @@ ops::DnnPart Dnn::part_of(const DnnObject& tensor, const void* address) const {
   return part;
 }
 
-void Dnn::get_weights(const DnnInvocation& call, const Objects& objects, DnnOutcome& outcome) {
-  using ops::DnnSlotKind;
+void Dnn::get_weights(const Invocation& call, const Objects& objects, CallOutcome& outcome) {
+  using ops::SlotKind;
   constexpr const char* kName = "cudnnGetRNNWeightParams";
   check_count(kName, call, 5);
-  const auto number = [&](size_t at) { return value_of(kName, call, at, DnnSlotKind::number); };
-  const DnnObject& rnn = *objects[value_of(kName, call, 0, DnnSlotKind::object)];
-  if (rnn.kind() != ops::DnnKind::rnn) refuse_value(std::string(kName) + ": a descriptor of another kind");
-  const DnnObject matrix(library_, ops::DnnKind::tensor), bias(library_, ops::DnnKind::tensor);
+  const auto number = [&](size_t at) { return value_of(kName, call, at, SlotKind::number); };
+  const DnnObject& rnn = *objects[value_of(kName, call, 0, SlotKind::object)];
+  if (rnn.kind() != ops::ObjectKind::rnn) refuse_value(std::string(kName) + ": a descriptor of another kind");
+  const DnnObject matrix(library_, ops::ObjectKind::tensor), bias(library_, ops::ObjectKind::tensor);
   void *matrix_at = nullptr, *bias_at = nullptr;
   check_dnn(*library_, kName,
             library_->cudnnGetRNNWeightParams(handle_, rnn.real(), static_cast<int32_t>(number(1)), number(2),
@@ -179,21 +152,20 @@ void Dnn::get_weights(const DnnInvocation& call, const Objects& objects, DnnOutc
   append(outcome.bytes, parts.data(), sizeof parts);
 }
 
-void Dnn::set_dropout(const DnnInvocation& call) {
-  using ops::DnnSlotKind;
+void Dnn::set_dropout(const Invocation& call) {
+  using ops::SlotKind;
   constexpr const char* kName = "cudnnSetDropoutDescriptor";
   check_count(kName, call, 4);
   double rate = 0;
-  const uint64_t bits = value_of(kName, call, 0, DnnSlotKind::real);
+  const uint64_t bits = value_of(kName, call, 0, SlotKind::real);
   std::memcpy(&rate, &bits, sizeof rate);
-  const DnnObject descriptor(library_, ops::DnnKind::dropout);
-  const bool none = call.slots[1].is(DnnSlotKind::null);
-  void* const states =
-      none ? nullptr : reinterpret_cast<void*>(value_of(kName, call, 1, DnnSlotKind::address));
+  const DnnObject descriptor(library_, ops::ObjectKind::dropout);
+  const bool none = call.slots[1].is(SlotKind::null);
+  void* const states = none ? nullptr : reinterpret_cast<void*>(value_of(kName, call, 1, SlotKind::address));
   check_dnn(*library_, kName,
             library_->cudnnSetDropoutDescriptor(descriptor.real(), handle_, static_cast<float>(rate), states,
-                                                value_of(kName, call, 2, DnnSlotKind::number),
-                                                value_of(kName, call, 3, DnnSlotKind::number)));
+                                                value_of(kName, call, 2, SlotKind::number),
+                                                value_of(kName, call, 3, SlotKind::number)));
 }
 
 void Dnn::load_plan(const ops::DnnPlanLoad& op) {
@@ -213,23 +185,23 @@ Dnn::Plan& Dnn::made(Plan& plan) {
   uint64_t objects = 0;
   if (bytes.size() < sizeof objects) refuse_value("the description of a cuDNN plan is truncated");
   std::memcpy(&objects, bytes.data(), sizeof objects);
-  const DnnDescription description(bytes.subspan(sizeof objects), objects, false);
+  const Description description(bytes.subspan(sizeof objects), objects, false);
   if (objects == 0) refuse_value("the description of a cuDNN plan is empty");
   open();
   plan.object = objects_->make(description, handle_).back();
   plan.by_value = tensors_by_value(description);
-  if (plan.object->kind() != ops::DnnKind::backend) refuse_value("a cuDNN plan is none");
+  if (plan.object->kind() != ops::ObjectKind::backend) refuse_value("a cuDNN plan is none");
   return plan;
 }
 
 std::unique_ptr<DnnObject> Dnn::pack(const Plan& plan, uint64_t workspace,
                                      std::span<const ops::DnnTensor> tensors) {
-  auto pack = std::make_unique<DnnObject>(library_, ops::DnnKind::backend, ops::kDnn_VARIANT_PACK);
+  auto pack = std::make_unique<DnnObject>(library_, ops::ObjectKind::backend, ops::kDnn_VARIANT_PACK);
   std::vector<int64_t> uids;
   std::vector<const void*> pointers;
   for (const ops::DnnTensor& one : tensors) {
     const bool by_value = plan.by_value.contains(one.uid);
-    const auto kind = by_value ? ops::DnnSlotKind::scalar : ops::DnnSlotKind::address;
+    const auto kind = by_value ? ops::SlotKind::scalar : ops::SlotKind::address;
     if (one.kind != static_cast<uint32_t>(kind))
       refuse_value("a tensor of a cuDNN plan is not what the plan says");
     uint64_t address = 0;
@@ -250,11 +222,11 @@ std::unique_ptr<DnnObject> Dnn::pack(const Plan& plan, uint64_t workspace,
   return pack;
 }
 
-DnnOutcome Dnn::execute(uint64_t plan, uint64_t workspace, std::span<const ops::DnnTensor> tensors,
-                        abi::CUstream stream) {
+CallOutcome Dnn::execute(uint64_t plan, uint64_t workspace, std::span<const ops::DnnTensor> tensors,
+                         abi::CUstream stream) {
   const auto found = plans_.find(plan);
   if (found == plans_.end()) refuse_handle("cuDNN plan " + hex(plan) + " does not exist");
-  return attempt([&](DnnOutcome& outcome) {
+  return attempt([&](CallOutcome& outcome) {
     const Plan& ready = made(found->second);
     bind(stream);
     const auto with = pack(ready, workspace, tensors);
@@ -274,9 +246,9 @@ void Dnn::restore(const std::vector<Resources::DnnPlan>& wanted, bool now) {
     plans_[one.handle] = same ? std::move(found->second) : Plan{one.hash, one.bytes, nullptr, {}};
   }
   if (!now) return;
-  attempt([&](DnnOutcome&) {
+  demand(attempt([&](CallOutcome&) {
     for (auto& [handle, plan] : plans_) made(plan);
-  }).demand();
+  }));
 }
 
 }  // namespace jitc::cuda

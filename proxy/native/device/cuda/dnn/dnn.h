@@ -12,21 +12,9 @@
 #include <vector>
 
 #include "device/backend.h"
-#include "dnn_invoke.h"
 #include "dnn_objects.h"
 
 namespace jitc::cuda {
-
-/// What a call gave: a status of cuDNN's, then results, or the library's words on a failure.
-struct DnnOutcome {
-  DnnStatus status = 0;
-  std::vector<std::byte> bytes;
-  const char* function = "cuDNN";
-  /// As ops answer.
-  std::vector<std::byte> packed() const;
-  /// Throws when the status is an error.
-  void demand() const;
-};
 
 class Dnn {
  public:
@@ -40,11 +28,11 @@ class Dnn {
     uint32_t objects, calls;
     std::span<const std::byte> bytes;
   };
-  DnnOutcome call(const Request& request, abi::CUstream stream);
+  CallOutcome call(const Request& request, abi::CUstream stream);
   void load_plan(const ops::DnnPlanLoad& op);
   void drop_plan(uint64_t plan);
-  DnnOutcome execute(uint64_t plan, uint64_t workspace, std::span<const ops::DnnTensor> tensors,
-                     abi::CUstream stream);
+  CallOutcome execute(uint64_t plan, uint64_t workspace, std::span<const ops::DnnTensor> tensors,
+                      abi::CUstream stream);
   /// Exactly these plans; now: they are made at once.
   void restore(const std::vector<Resources::DnnPlan>& wanted, bool now);
 
@@ -59,10 +47,10 @@ class Dnn {
   void open();
   void bind(abi::CUstream stream);
   Plan& made(Plan& plan);
-  void invoke(const DnnInvocation& call, const Objects& objects, DnnOutcome& outcome);
-  void get_attribute(const DnnInvocation& call, const Objects& objects, DnnOutcome& outcome);
-  void get_weights(const DnnInvocation& call, const Objects& objects, DnnOutcome& outcome);
-  void set_dropout(const DnnInvocation& call);
+  void invoke(const Invocation& call, const Objects& objects, CallOutcome& outcome);
+  void get_attribute(const Invocation& call, const Objects& objects, CallOutcome& outcome);
+  void get_weights(const Invocation& call, const Objects& objects, CallOutcome& outcome);
+  void set_dropout(const Invocation& call);
   ops::DnnPart part_of(const DnnObject& tensor, const void* address) const;
   std::unique_ptr<DnnObject> pack(const Plan& plan, uint64_t workspace,
                                   std::span<const ops::DnnTensor> tensors);

@@ -30,10 +30,10 @@ std::span<const ops::DnnTensor> tensors_of(const Op& op) {
 template <class Call>
 void DnnHandlers::answer_outcome(const ops::OpHeader& op, Call&& call) {
   Stream& stream = issuer_.stream_of(op);
-  DnnOutcome outcome;
+  CallOutcome outcome;
   library_call(issuer_.driver(), stream, [&] { outcome = call(stream); });
   try {
-    library_call(issuer_.driver(), stream, [&] { outcome.demand(); });
+    library_call(issuer_.driver(), stream, [&] { demand(outcome); });
   } catch (const OpError& error) {
     if (error.sticky) throw;
   }
@@ -47,7 +47,7 @@ void DnnHandlers::ask(const ops::DnnAsk& op) {
 
 void DnnHandlers::call(const ops::DnnCall& op) {
   Stream& stream = issuer_.stream_of(op.header);
-  library_call(issuer_.driver(), stream, [&] { dnn_.call(request_of(op), stream.real()).demand(); });
+  library_call(issuer_.driver(), stream, [&] { demand(dnn_.call(request_of(op), stream.real())); });
   issuer_.submitted(stream, op.header);
 }
 
@@ -68,7 +68,7 @@ void DnnHandlers::drop_plan(const ops::DnnPlanDrop& op) {
 void DnnHandlers::execute(const ops::DnnExecute& op) {
   Stream& stream = issuer_.stream_of(op.header);
   library_call(issuer_.driver(), stream,
-               [&] { dnn_.execute(op.plan, op.workspace, tensors_of(op), stream.real()).demand(); });
+               [&] { demand(dnn_.execute(op.plan, op.workspace, tensors_of(op), stream.real())); });
   issuer_.submitted(stream, op.header);
 }
 

@@ -2,12 +2,11 @@
 #include "dnn_library.h"
 
 #include "device/cuda/driver/open_library.h"
-#include "dnn_invoke.h"
 
 namespace jitc::cuda {
 namespace {
 
-/// By DnnKind; backend has functions of its own.
+/// By ObjectKind; backend has functions of its own.
 constexpr std::array<const char*, Cudnn::kKinds> kNames{
     "",        "Tensor", "Filter",  "Convolution", "Activation",        "Pooling",
     "Dropout", "RNN",    "RNNData", "CTCLoss",     "SpatialTransformer"};
@@ -28,8 +27,7 @@ std::shared_ptr<const Cudnn> Cudnn::open(const std::string& path, const std::vec
       find(library, path, "cudnnCreate" + name, made->makers_[kind].create);
       find(library, path, "cudnnDestroy" + name, made->makers_[kind].destroy);
     }
-    for (uint32_t i = 0; i < kDnnFunctionCount; ++i)
-      made->functions_.push_back(dlsym(library, kDnnFunctions[i].name));
+    made->functions_ = {"libcudnn", {kDnnFunctions, kDnnFunctionsCount}, library};
     made->last_error_ = reinterpret_cast<void (*)(char*, size_t)>(dlsym(library, "cudnnGetLastErrorString"));
     return made;
   });
@@ -42,20 +40,21 @@ std::string Cudnn::last_words() const {
 }
 
 void check_dnn(const Cudnn& library, const char* function, DnnStatus status) {
-  if (status) throw DnnFailure{status, function, library.last_words()};
+  if (status) throw LibraryFailure{status, function, library.last_words()};
 }
 
-void refuse_failure(const DnnFailure& failure) {
+void demand(const CallOutcome& outcome) {
   constexpr DnnStatus kBadParam = 2000, kUnsupported = 3000, kInternal = 4000;
   constexpr DnnStatus kNoHostMemory = 4003, kNoDeviceMemory = 4004;
-  const DnnStatus status = failure.status;
+  const DnnStatus status = outcome.status;
+  if (!status) return;
   uint32_t as = kUnknown;
   if (status >= kBadParam && status < kUnsupported) as = kInvalidValue;
   if (status >= kUnsupported && status < kInternal) as = kNotSupported;
   if (status == kNoHostMemory || status == kNoDeviceMemory) as = kMemoryAllocation;
   refuse(as, "dnn-error",
-         std::string(failure.function) + ": " + ops::dnn_status_name(status) + " (" + std::to_string(status) +
-             ")" + (failure.words.empty() ? "" : ": " + failure.words));
+         std::string(outcome.function) + ": " + ops::dnn_status_name(status) + " (" + std::to_string(status) +
+             ")" + (outcome.bytes.empty() ? "" : ": " + outcome.text()));
 }
 
 }  // namespace jitc::cuda

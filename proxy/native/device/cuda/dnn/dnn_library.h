@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "device/cuda/call/library_functions.h"
 #include "device/cuda/driver/abi.h"
 #include "jitc/generated_dnn.h"
-#include "jitc/generated_ops.h"
 
 namespace jitc::cuda {
 
@@ -34,7 +34,7 @@ using DnnStatus = int32_t;  // cudnnStatus_t
 
 class Cudnn {
  public:
-  static constexpr size_t kKinds = static_cast<size_t>(ops::DnnKind::transformer) + 1;
+  static constexpr size_t kKinds = static_cast<size_t>(ops::ObjectKind::transformer) + 1;
   struct Maker {
     DnnStatus (*create)(void**) = nullptr;
     DnnStatus (*destroy)(void*) = nullptr;
@@ -48,27 +48,24 @@ class Cudnn {
   /// over.
   static std::shared_ptr<const Cudnn> open(const std::string& path, const std::vector<std::string>& beside);
   /// What makes descriptors of a kind that is not backend.
-  const Maker& maker(ops::DnnKind kind) const { return makers_.at(static_cast<size_t>(kind)); }
-  /// The function with that index in kDnnFunctions; nullptr: this library does not have it.
-  void* function(size_t index) const { return functions_[index]; }
+  const Maker& maker(ops::ObjectKind kind) const { return makers_.at(static_cast<size_t>(kind)); }
+  const LibraryFunctions& functions() const { return functions_; }
   /// What the library says of its thread's last failure.
   std::string last_words() const;
 
  private:
   void (*last_error_)(char*, size_t) = nullptr;  // since 9.0
   std::array<Maker, kKinds> makers_;
-  std::vector<void*> functions_;
+  LibraryFunctions functions_;
 };
 
-/// The library said no. Caught where its status is an answer; elsewhere it becomes an OpError.
-struct DnnFailure {
-  DnnStatus status;
-  const char* function;
-  std::string words;
-};
+/// generated_dnn_worker.cpp, by identifier.
+extern const CallFunction kDnnFunctions[];
+extern const uint32_t kDnnFunctionsCount;
+
 /// Throws unless the call succeeded.
 void check_dnn(const Cudnn& library, const char* function, DnnStatus status);
-/// Throws the failure as an OpError: the CUDA error that comes nearest.
-[[noreturn]] void refuse_failure(const DnnFailure& failure);
+/// Throws what the outcome's status is, if it is an error: the CUDA error that comes nearest.
+void demand(const CallOutcome& outcome);
 
 }  // namespace jitc::cuda

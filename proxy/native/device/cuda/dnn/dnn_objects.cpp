@@ -5,7 +5,6 @@
 
 #include "base/checksum.h"
 #include "device/cuda/driver/error.h"
-#include "dnn_invoke.h"
 
 namespace jitc::cuda {
 namespace {
@@ -37,20 +36,17 @@ class KeyBuilder {
 };
 
 /// Of what an object is made of: its calls, with the keys of the objects that they mention.
-std::string key_of(const DnnObjectView& view, const std::vector<DnnObject::Pointer>& before) {
+std::string key_of(const ObjectView& view, const std::vector<DnnObject::Pointer>& before) {
   KeyBuilder key;
   key.add(view.kind);
-  for (const DnnInvocation& call : view.calls) {
+  for (const Invocation& call : view.calls) {
     key.add(call.function);
     key.add(call.slots.size());
-    for (const DnnSlotView& slot : call.slots) {
-      const auto places = slot.places();
+    for (const SlotView& slot : call.slots) {
       key.add(slot.slot.kind);
       key.add(slot.slot.bytes);
-      for (const uint64_t place : places) key.add_text(before[place]->key());
-      if (!places.empty()) continue;
-      key.add(slot.slot.value);
-      key.add_bytes(slot.data);
+      slot.each_place([&](uint64_t place) { key.add_text(before[place]->key()); });
+      if (!slot.is(ops::SlotKind::object) && !slot.is(ops::SlotKind::objects)) key.add_bytes(slot.data);
     }
   }
   return key.key();
@@ -69,28 +65,28 @@ std::string key_of(const DnnQuery& query, int64_t place) {
   refuse_value(std::string("a descriptor of cuDNN's graph API ") + why);
 }
 
-int64_t number_in(const DnnInvocation& call, size_t at) {
-  if (at >= call.slots.size() || !call.slots[at].is(ops::DnnSlotKind::number)) refuse_call("lacks a number");
-  return static_cast<int64_t>(call.slots[at].slot.value);
+int64_t number_in(const Invocation& call, size_t at) {
+  if (at >= call.slots.size() || !call.slots[at].is(ops::SlotKind::number)) refuse_call("lacks a number");
+  return call.slots[at].number();
 }
-int32_t number32_in(const DnnInvocation& call, size_t at) {
+int32_t number32_in(const Invocation& call, size_t at) {
   const int64_t value = number_in(call, at);
   if (value != static_cast<int32_t>(value)) refuse_call("has a number that does not fit in 32 bits");
   return static_cast<int32_t>(value);
 }
 
-bool is_query(const DnnObjectView& view) {
+bool is_query(const ObjectView& view) {
   return view.calls.size() == 1 && view.calls[0].function == ops::kDnnBackendGetAttribute;
 }
 
 /// Type of a backend descriptor, from its first call.
-int32_t backend_type(const DnnObjectView& view) {
+int32_t backend_type(const ObjectView& view) {
   if (view.calls.empty() || view.calls[0].function != ops::kDnnBackendCreateDescriptor)
     refuse_call("is not created first");
   return number32_in(view.calls[0], 0);
 }
 
-std::vector<int32_t> extents(const DnnInvocation& call) {
+std::vector<int32_t> extents(const Invocation& call) {
   constexpr size_t kSizes = 2;  // of cudnnSetTensorNdDescriptor
   const auto& bytes = call.slots[kSizes].data;
   std::vector<int32_t> out(bytes.size() / sizeof(int32_t));
@@ -100,9 +96,9 @@ std::vector<int32_t> extents(const DnnInvocation& call) {
 
 }  // namespace
 
-DnnObject::DnnObject(std::shared_ptr<const Cudnn> library, ops::DnnKind kind, int32_t type)
+DnnObject::DnnObject(std::shared_ptr<const Cudnn> library, ops::ObjectKind kind, int32_t type)
     : library_(std::move(library)), kind_(kind) {
-  if (kind == ops::DnnKind::backend)
+  if (kind == ops::ObjectKind::backend)
     check_dnn(*library_, "cudnnBackendCreateDescriptor",
               library_->cudnnBackendCreateDescriptor(type, &real_));
   else
@@ -111,10 +107,20 @@ DnnObject::DnnObject(std::shared_ptr<const Cudnn> library, ops::DnnKind kind, in
 
 DnnObject::~DnnObject() {
   if (!real_) return;
-  if (kind_ == ops::DnnKind::backend)
+  if (kind_ == ops::ObjectKind::backend)
     library_->cudnnBackendDestroyDescriptor(real_);
   else
     library_->maker(kind_).destroy(real_);
+}
+
+std::vector<std::byte> invoke(const Cudnn& library, const CallFunction& function, void* first, void* handle,
+                              const Invocation& call, const std::vector<DnnObject::Pointer>& objects) {
+  std::vector<CallObject> views;
+  for (const auto& one : objects) views.push_back({one->real(), one->kind(), one->sizes()});
+  check_slots(function, call, views);
+  CallArguments arguments(first, handle, nullptr, call, views);
+  check_dnn(library, function.name, library.functions().call(function, arguments));
+  return arguments.results();
 }
 
 DnnObject::Pointer DnnObjects::find(const std::string& key) const {
@@ -127,35 +133,36 @@ void DnnObjects::make_room(size_t objects) {
   if (kept_.size() + objects > kMostKept) kept_.clear();
 }
 
-std::vector<DnnObject::Pointer> DnnObjects::make(const DnnDescription& description, void* handle) {
+std::vector<DnnObject::Pointer> DnnObjects::make(const Description& description, void* handle) {
   Objects made;
-  for (const DnnObjectView& view : description.objects()) made.push_back(make_one(view, made, handle));
+  for (const ObjectView& view : description.objects()) made.push_back(make_one(view, made, handle));
   return made;
 }
 
-DnnObject::Pointer DnnObjects::make_one(const DnnObjectView& view, const Objects& before, void* handle) {
+DnnObject::Pointer DnnObjects::make_one(const ObjectView& view, const Objects& before, void* handle) {
+  if (static_cast<size_t>(view.kind) >= Cudnn::kKinds) refuse_call("is one of another library");
   if (is_query(view)) return filled(view, before);
   const std::string key = key_of(view, before);
   if (auto known = find(key)) return known;
-  const bool backend = view.kind == ops::DnnKind::backend;
+  const bool backend = view.kind == ops::ObjectKind::backend;
   const auto made = std::make_shared<DnnObject>(library_, view.kind, backend ? backend_type(view) : 0);
   made->key_ = key;
-  for (const DnnInvocation& call : view.calls) {
+  for (const Invocation& call : view.calls) {
     backend ? set_backend(*made, call, before, handle) : set(*made, call, before, handle);
-    for (const DnnSlotView& slot : call.slots)
-      for (const uint64_t place : slot.places()) made->made_of_.push_back(before[place]);
+    for (const SlotView& slot : call.slots)
+      slot.each_place([&](uint64_t place) { made->made_of_.push_back(before[place]); });
   }
   make_room(1);
   return kept_.emplace(key, made).first->second;
 }
 
-void DnnObjects::set(DnnObject& object, const DnnInvocation& call, const Objects& before,
-                     void* handle) const {
-  invoke_function(*library_, call, object.kind(), handle, object.real(), before);
+void DnnObjects::set(DnnObject& object, const Invocation& call, const Objects& before, void* handle) const {
+  const CallFunction& function = library_->functions().find(call.function, object.kind());
+  invoke(*library_, function, object.real(), handle, call, before);
   if (call.function == ops::kDnnSetTensorNdDescriptor) object.sizes_ = extents(call);
 }
 
-void DnnObjects::set_backend(DnnObject& object, const DnnInvocation& call, const Objects& before,
+void DnnObjects::set_backend(DnnObject& object, const Invocation& call, const Objects& before,
                              void* handle) const {
   switch (call.function) {
     case ops::kDnnBackendCreateDescriptor:
@@ -169,7 +176,7 @@ void DnnObjects::set_backend(DnnObject& object, const DnnInvocation& call, const
   }
 }
 
-void DnnObjects::set_attribute(DnnObject& object, const DnnInvocation& call, const Objects& before,
+void DnnObjects::set_attribute(DnnObject& object, const Invocation& call, const Objects& before,
                                void* handle) const {
   const int32_t name = number32_in(call, kName), type = number32_in(call, kType);
   const int64_t count = number_in(call, kCount);
@@ -178,35 +185,34 @@ void DnnObjects::set_attribute(DnnObject& object, const DnnInvocation& call, con
   if (call.slots.size() != kSetSlots || !bytes || count < 0 || count > kMostElements ||
       type == ops::kDnnType_VOID_PTR)
     refuse_call("has an attribute that cannot travel");
-  const DnnSlotView& slot = call.slots[kElements];
+  const SlotView& slot = call.slots[kElements];
   std::vector<void*> pointers;
   const void* elements = slot.data.data();
-  if (type == ops::kDnnType_BACKEND_DESCRIPTOR && slot.is(ops::DnnSlotKind::objects)) {
-    for (const uint64_t place : slot.places()) {
-      if (before[place]->kind() != ops::DnnKind::backend) refuse_call("mentions one of another API");
+  if (type == ops::kDnnType_BACKEND_DESCRIPTOR && slot.is(ops::SlotKind::objects)) {
+    slot.each_place([&](uint64_t place) {
+      if (before[place]->kind() != ops::ObjectKind::backend) refuse_call("mentions one of another API");
       pointers.push_back(before[place]->real());
-    }
+    });
     elements = pointers.data();
-  } else if (type == ops::kDnnType_HANDLE && slot.is(ops::DnnSlotKind::handle)) {
+  } else if (type == ops::kDnnType_HANDLE && slot.is(ops::SlotKind::handle)) {
     elements = &handle;
-  } else if (!slot.is(ops::DnnSlotKind::array) || type == ops::kDnnType_BACKEND_DESCRIPTOR ||
+  } else if (!slot.is(ops::SlotKind::array) || type == ops::kDnnType_BACKEND_DESCRIPTOR ||
              type == ops::kDnnType_HANDLE) {
     refuse_call("has an attribute of another type than its value");
   }
-  const uint64_t there = slot.is(ops::DnnSlotKind::handle) ? bytes : slot.data.size();
+  const uint64_t there = slot.is(ops::SlotKind::handle) ? bytes : slot.data.size();
   if (there != static_cast<uint64_t>(count) * bytes) refuse_call("has an attribute of another size");
   check_dnn(*library_, "cudnnBackendSetAttribute",
             library_->cudnnBackendSetAttribute(object.real(), name, type, count, elements));
 }
 
-DnnQuery DnnObjects::query_of(const DnnInvocation& call, const Objects& objects, size_t slots) {
-  if (call.slots.size() != slots || !call.slots[kAsked].is(ops::DnnSlotKind::object))
-    refuse_call("asks nobody");
+DnnQuery DnnObjects::query_of(const Invocation& call, const Objects& objects, size_t slots) {
+  if (call.slots.size() != slots || !call.slots[kAsked].is(ops::SlotKind::object)) refuse_call("asks nobody");
   DnnQuery query{objects.at(call.slots[kAsked].slot.value), number32_in(call, kAttribute),
                  number32_in(call, kOfType), number_in(call, kRequested), number32_in(call, kDescriptors)};
   const uint64_t size = ops::dnn_attribute_bytes(query.type);
   const bool known = size && query.type != ops::kDnnType_HANDLE && query.type != ops::kDnnType_VOID_PTR;
-  if (!known || query.asked->kind() != ops::DnnKind::backend || query.requested < 0 ||
+  if (!known || query.asked->kind() != ops::ObjectKind::backend || query.requested < 0 ||
       query.requested > kMostElements || static_cast<uint64_t>(query.requested) * size > kMostAnswer)
     refuse_call("is asked for what cannot travel");
   return query;
@@ -217,7 +223,7 @@ int64_t DnnObjects::fill(const DnnQuery& query) {
   std::vector<std::shared_ptr<DnnObject>> made;
   std::vector<void*> pointers;
   for (int64_t place = 0; place < query.requested; ++place) {
-    made.push_back(std::make_shared<DnnObject>(library_, ops::DnnKind::backend, query.descriptors));
+    made.push_back(std::make_shared<DnnObject>(library_, ops::ObjectKind::backend, query.descriptors));
     made.back()->key_ = key_of(query, place);
     made.back()->made_of_.push_back(query.asked);
     pointers.push_back(made.back()->real());
@@ -233,7 +239,7 @@ int64_t DnnObjects::fill(const DnnQuery& query) {
 }
 
 /// What a query filled before; asks again where it is not kept any more.
-DnnObject::Pointer DnnObjects::filled(const DnnObjectView& view, const Objects& before) {
+DnnObject::Pointer DnnObjects::filled(const ObjectView& view, const Objects& before) {
   const DnnQuery query = query_of(view.calls[0], before, kQuerySlots);
   const std::string key = key_of(query, number_in(view.calls[0], kPlace));
   if (auto known = find(key)) return known;

@@ -1,7 +1,7 @@
 // Real cuDNN descriptors, made from descriptions and kept by their content.
 //
 // Promises: the same description again makes nothing; what an object was made of lives as long as it does;
-// what is kept is bounded. Throws OpError for what a client may not send, DnnFailure for what the library
+// what is kept is bounded. Throws OpError for what a client may not send, LibraryFailure for what the library
 // refuses. Called by: Dnn.
 #pragma once
 #include <map>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "dnn_description.h"
+#include "device/cuda/call/description.h"
 #include "dnn_library.h"
 
 namespace jitc::cuda {
@@ -18,12 +18,12 @@ class DnnObject {
  public:
   using Pointer = std::shared_ptr<const DnnObject>;
   /// An empty descriptor; type: cudnnBackendDescriptorType_t of a backend one.
-  DnnObject(std::shared_ptr<const Cudnn> library, ops::DnnKind kind, int32_t type = 0);
+  DnnObject(std::shared_ptr<const Cudnn> library, ops::ObjectKind kind, int32_t type = 0);
   ~DnnObject();
   DnnObject(const DnnObject&) = delete;
   DnnObject& operator=(const DnnObject&) = delete;
 
-  ops::DnnKind kind() const { return kind_; }
+  ops::ObjectKind kind() const { return kind_; }
   void* real() const { return real_; }
   const std::string& key() const { return key_; }
   /// Extents of a tensor.
@@ -32,12 +32,18 @@ class DnnObject {
  private:
   friend class DnnObjects;
   const std::shared_ptr<const Cudnn> library_;
-  const ops::DnnKind kind_;
+  const ops::ObjectKind kind_;
   void* real_ = nullptr;
   std::string key_;
   std::vector<int32_t> sizes_;
   std::vector<Pointer> made_of_;
 };
+
+/// Makes the call, which sets first, or nothing if that is the handle: its results, one after the other.
+/// Throws OpError unless the slots are what the function asks for, LibraryFailure when the library refuses
+/// it.
+std::vector<std::byte> invoke(const Cudnn& library, const CallFunction& function, void* first, void* handle,
+                              const Invocation& call, const std::vector<DnnObject::Pointer>& objects);
 
 /// A query that fills descriptors (cudnnBackendGetAttribute).
 struct DnnQuery {
@@ -52,22 +58,22 @@ class DnnObjects {
   explicit DnnObjects(std::shared_ptr<const Cudnn> library) : library_(std::move(library)) {}
 
   /// All objects of the description, in its order.
-  std::vector<DnnObject::Pointer> make(const DnnDescription& description, void* handle);
+  std::vector<DnnObject::Pointer> make(const Description& description, void* handle);
   /// Asks, and keeps what is filled. How many there are: may be more than requested.
   int64_t fill(const DnnQuery& query);
   /// Reads a query from the first slots of a call, of which there are slots.
-  static DnnQuery query_of(const DnnInvocation& call, const std::vector<DnnObject::Pointer>& objects,
+  static DnnQuery query_of(const Invocation& call, const std::vector<DnnObject::Pointer>& objects,
                            size_t slots);
 
  private:
   using Objects = std::vector<DnnObject::Pointer>;
   DnnObject::Pointer find(const std::string& key) const;
   void make_room(size_t objects);
-  DnnObject::Pointer make_one(const DnnObjectView& view, const Objects& before, void* handle);
-  DnnObject::Pointer filled(const DnnObjectView& view, const Objects& before);
-  void set(DnnObject& object, const DnnInvocation& call, const Objects& before, void* handle) const;
-  void set_backend(DnnObject& object, const DnnInvocation& call, const Objects& before, void* handle) const;
-  void set_attribute(DnnObject& object, const DnnInvocation& call, const Objects& before, void* handle) const;
+  DnnObject::Pointer make_one(const ObjectView& view, const Objects& before, void* handle);
+  DnnObject::Pointer filled(const ObjectView& view, const Objects& before);
+  void set(DnnObject& object, const Invocation& call, const Objects& before, void* handle) const;
+  void set_backend(DnnObject& object, const Invocation& call, const Objects& before, void* handle) const;
+  void set_attribute(DnnObject& object, const Invocation& call, const Objects& before, void* handle) const;
 
   const std::shared_ptr<const Cudnn> library_;
   std::map<std::string, DnnObject::Pointer> kept_;

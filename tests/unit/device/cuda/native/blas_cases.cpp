@@ -34,7 +34,7 @@ struct Operands {
   std::vector<float> a = numbers(12, 1), b = numbers(20, 2), c = numbers(15, 3);  // 3 x 4, 4 x 5, 3 x 5
   uint64_t at_a, at_b, at_c;
   explicit Operands(BlasSession& s) : at_a(s.upload(a)), at_b(s.upload(b)), at_c(s.upload(c)) {}
-  Slots slots(ops::BlasSlot alpha, ops::BlasSlot beta, int32_t transpose_a = 0) const {
+  Slots slots(Argument alpha, Argument beta, int32_t transpose_a = 0) const {
     return {number(transpose_a),
             number(0),
             number(3),
@@ -255,22 +255,28 @@ CASE(blas_random_records_never_crash) {
   then.allocations = {{a, kBlock, 1}};
   then.blas = {{kHandle, 0, 0, 0, 0, 0}};
   restore(s, then);
+  const Slots slots{number(0), number(0),  number(2), number(2),    number(2),  scalar(1.0f), address(a),
+                    number(2), address(a), number(2), scalar(0.0f), address(a), number(2)};
+  CallWriter call;
+  call.begin(identifier("cublasSgemm_v2"));
+  for (const Argument& one : slots) one.write(call);
   int ran = 0;
   constexpr int kRounds = 3000;
   for (int round = 0; round < kRounds; ++round) {
-    Slots slots{number(0), number(0),  number(2), number(2),    number(2),  scalar(1.0f), address(a),
-                number(2), address(a), number(2), scalar(0.0f), address(a), number(2)};
+    std::vector<std::byte> payload(call.bytes().begin(), call.bytes().end());
     for (uint64_t changes = random() % 3; changes > 0; --changes) {
-      ops::BlasSlot& slot = slots[random() % slots.size()];
-      const bool scalar = slot.kind == static_cast<uint32_t>(ops::BlasSlotKind::scalar);
-      const size_t first = scalar ? 0 : slot.value.size();
-      reinterpret_cast<uint8_t*>(&slot)[first + random() % (sizeof slot - first)] = random() % 5;
+      const size_t slot = random() % slots.size();
+      const size_t first = slots[slot].kind == ops::SlotKind::scalar ? 0 : sizeof(uint64_t);
+      const size_t at = sizeof(ops::CallHead) + slot * sizeof(ops::CallSlot) + first;
+      payload[at + random() % (sizeof(ops::CallSlot) - first)] = kSpoiled[random() % std::size(kSpoiled)];
     }
-    ops::BlasCall op;
+    if (random() % 9 == 0) payload[random() % sizeof(ops::CallHead)] = static_cast<std::byte>(random());
+    if (random() % 9 == 0) payload.resize(random() % payload.size());
+    ops::LibraryCall op;
     op.handle = kHandle;
-    op.function = identifier("cublasSgemm_v2");
-    op.slots = random() % 6 == 0 ? static_cast<uint32_t>(random()) : static_cast<uint32_t>(slots.size());
-    s.give(op, 0, slots.data(), random() % 6 == 0 ? random() % 300 : slots.size() * sizeof slots[0]);
+    op.bytes = random() % 9 == 0 ? random() % 300 : payload.size();
+    if (random() % 9 == 0) op.described = static_cast<uint32_t>(random() % 100);
+    s.give(op, 0, payload.data(), payload.size());
     if (s.backend->idle()) {
       ++ran;
       continue;

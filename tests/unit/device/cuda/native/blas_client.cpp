@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 
+#include "jitc/generated_lt.h"
+
 namespace jitc::test {
 
 Options BlasSession::with_libraries() {
@@ -39,11 +41,13 @@ uint64_t BlasSession::set(uint64_t handle, ops::BlasField field, int32_t mode, u
 }
 
 uint64_t BlasSession::call(uint64_t handle, std::string_view name, const Slots& slots, uint64_t stream) {
-  ops::BlasCall op;
+  CallWriter call;
+  call.begin(identifier(name));
+  for (const Argument& one : slots) one.write(call);
+  ops::LibraryCall op;
   op.handle = handle;
-  op.function = identifier(name);
-  op.slots = static_cast<uint32_t>(slots.size());
-  return give(op, stream, slots.data(), slots.size() * sizeof(ops::BlasSlot));
+  op.bytes = call.bytes().size();
+  return give(op, stream, call.bytes().data(), call.bytes().size());
 }
 
 uint64_t BlasSession::product(uint64_t handle, uint64_t a, uint64_t b, uint64_t c, int64_t n,
@@ -59,43 +63,83 @@ Sink::Fault BlasSession::fault_of(uint64_t sequence) {
   return fault;
 }
 
-namespace {
-template <class Record>
-void append(std::vector<std::byte>& to, const Record& record) {
-  const size_t before = to.size();
-  to.resize(before + sizeof record);
-  std::memcpy(to.data() + before, &record, sizeof record);
+void Argument::write(CallWriter& call) const {
+  switch (kind) {
+    case ops::SlotKind::number:
+      return call.number(as<int64_t>());
+    case ops::SlotKind::address:
+      return call.address(as<uint64_t>());
+    case ops::SlotKind::scalar:
+      return call.scalar(value.data(), bytes);
+    case ops::SlotKind::array:
+      return call.array(value.data(), bytes);
+    case ops::SlotKind::result:
+      return call.result(bytes);
+    default:
+      return call.null();
+  }
 }
-}  // namespace
 
-Description& Description::object(ops::LtKind kind, std::initializer_list<int64_t> create) {
-  ops::LtObject made;
-  made.kind = static_cast<uint32_t>(kind);
-  if (create.size()) std::memcpy(made.create.data(), create.begin(), create.size() * sizeof(int64_t));
-  object_ = bytes_.size();
-  append(bytes_, made);
+void Description::Writer::count_call(size_t object) {
+  reinterpret_cast<ops::ObjectHead*>(bytes_.data() + object)->calls += 1;
+}
+
+Description& Description::object(ops::ObjectKind kind, std::initializer_list<int64_t> create) {
+  object_ = written_.bytes().size();
+  kind_ = kind;
+  ++objects_;
+  written_.object_head(kind, 1);
+  written_.begin(ops::lt_maker(kind).create);
+  for (const int64_t one : create) written_.number(one);
   return *this;
 }
 
 Description& Description::attribute(uint32_t number, const void* value, uint32_t bytes) {
-  ops::LtAttribute made{number, bytes, {}};
-  std::memcpy(made.value.data(), value, bytes);
-  append(bytes_, made);
-  reinterpret_cast<ops::LtObject*>(bytes_.data() + object_)->attributes += 1;
+  written_.begin(ops::lt_maker(kind_).set);
+  written_.number(number);
+  written_.array(value, bytes);
+  written_.count_call(object_);
   return *this;
 }
 
 Description& Description::square(int32_t type, int64_t n) {
-  for (int i = 0; i < 4; ++i) object(ops::LtKind::layout, {type, n, n, n});
+  for (int i = 0; i < 4; ++i) object(ops::ObjectKind::lt_layout, {type, n, n, n});
   return *this;
 }
 
-std::vector<std::byte> LtProduct::payload(const Description& description) {
-  op.bytes = description.bytes().size();
-  std::vector<std::byte> out;
-  append(out, alpha), append(out, beta), append(out, algorithm);
-  out.insert(out.end(), description.bytes().begin(), description.bytes().end());
+namespace {
+template <class Op>
+Carried<Op> carried(const Description& description, const CallWriter& call) {
+  Carried<Op> out;
+  out.op.objects = description.objects();
+  out.op.described = static_cast<uint32_t>(description.bytes().size());
+  out.op.bytes = call.bytes().size();
+  out.payload.assign(call.bytes().begin(), call.bytes().end());
   return out;
+}
+}  // namespace
+
+Carried<ops::LibraryAsk> question_of(const Description& description, int64_t requested) {
+  CallWriter call = description.writer();
+  call.begin(ops::kLtMatmulAlgoGetHeuristic);
+  for (uint64_t place = 0; place < 6; ++place) call.object(place);
+  call.number(requested);
+  call.result(static_cast<uint64_t>(requested) * sizeof(LtResult));
+  call.result(sizeof(int32_t));
+  return carried<ops::LibraryAsk>(description, call);
+}
+
+Carried<ops::LibraryCall> LtProduct::with(const Description& description) const {
+  CallWriter call = description.writer();
+  call.begin(ops::kLtMatmul);
+  call.object(0);
+  alpha.write(call);
+  call.address(a), call.object(1), call.address(b), call.object(2);
+  beta.write(call);
+  call.address(c), call.object(3), call.address(d), call.object(4);
+  algorithm ? call.array(&*algorithm, sizeof *algorithm) : call.null();
+  call.address(workspace), call.number(static_cast<int64_t>(workspace_bytes));
+  return carried<ops::LibraryCall>(description, call);
 }
 
 }  // namespace jitc::test

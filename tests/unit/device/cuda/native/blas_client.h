@@ -1,31 +1,41 @@
 // A client's cuBLAS and cuBLASLt calls as ops, for the cases of the cuda device.
 #pragma once
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "harness.h"
+#include "jitc/call_slots.h"
 
 namespace jitc::test {
 
-using Slots = std::vector<ops::BlasSlot>;
+/// An argument of a call, before it is written as a slot.
+struct Argument {
+  ops::SlotKind kind = ops::SlotKind::null;
+  std::array<std::byte, 16> value{};
+  uint32_t bytes = 8;
+  template <class T>
+  T as() const {
+    T out;
+    std::memcpy(&out, value.data(), sizeof out);
+    return out;
+  }
+  void write(CallWriter& call) const;
+};
+using Slots = std::vector<Argument>;
 
-inline ops::BlasSlot slot_of(ops::BlasSlotKind kind, const void* value, uint32_t bytes) {
-  ops::BlasSlot out;
-  std::memcpy(out.value.data(), value, bytes);
-  out.kind = static_cast<uint32_t>(kind);
-  out.bytes = bytes;
+template <class T>
+Argument argument_of(ops::SlotKind kind, T value) {
+  Argument out{kind, {}, sizeof value};
+  std::memcpy(out.value.data(), &value, sizeof value);
   return out;
 }
-inline ops::BlasSlot number(int64_t value) {
-  return slot_of(ops::BlasSlotKind::number, &value, sizeof value);
-}
-inline ops::BlasSlot address(uint64_t value) {
-  return slot_of(ops::BlasSlotKind::address, &value, sizeof value);
-}
+inline Argument number(int64_t value) { return argument_of(ops::SlotKind::number, value); }
+inline Argument address(uint64_t value) { return argument_of(ops::SlotKind::address, value); }
 template <class T>
-ops::BlasSlot scalar(T value) {
-  return slot_of(ops::BlasSlotKind::scalar, &value, sizeof value);
+Argument scalar(T value) {
+  return argument_of(ops::SlotKind::scalar, value);
 }
 
 /// FNV-1a, as the client names functions.
@@ -50,10 +60,10 @@ class BlasSession : public Session {
   Sink::Fault fault_of(uint64_t sequence);
 };
 
-/// A description: objects with attributes, as it travels.
+/// Objects of cuBLASLt with their attributes, as they travel.
 class Description {
  public:
-  Description& object(ops::LtKind kind, std::initializer_list<int64_t> create = {});
+  Description& object(ops::ObjectKind kind, std::initializer_list<int64_t> create = {});
   /// Of the object before; by number.
   template <class T>
   Description& attribute(uint32_t number, T value) {
@@ -62,11 +72,19 @@ class Description {
   Description& attribute(uint32_t number, const void* value, uint32_t bytes);
   /// The same layout for A, B, C and D.
   Description& square(int32_t type, int64_t n);
-  const std::vector<std::byte>& bytes() const { return bytes_; }
+  std::span<const std::byte> bytes() const { return written_.bytes(); }
+  uint32_t objects() const { return objects_; }
+  /// Its bytes, and more to write behind them.
+  CallWriter writer() const { return written_; }
 
  private:
-  std::vector<std::byte> bytes_;
-  size_t object_ = 0;
+  struct Writer : CallWriter {
+    void count_call(size_t object);
+  };
+  Writer written_;
+  uint32_t objects_ = 0;
+  size_t object_ = 0;  // where the last one begins
+  ops::ObjectKind kind_{};
 };
 
 struct LtAlgorithm {
@@ -80,12 +98,27 @@ struct LtResult {
   int32_t reserved[4];
 };
 
-/// The parts of lt_matmul.
-struct LtProduct {
-  ops::LtMatmul op;
-  ops::BlasSlot alpha = scalar(1.0f), beta = scalar(0.0f);
-  LtAlgorithm algorithm;
-  std::vector<std::byte> payload(const Description& description);
+/// A record of an op, and what comes behind its operands.
+template <class Op>
+struct Carried {
+  Op op;
+  std::vector<std::byte> payload;
 };
+/// A question for so many algorithms.
+Carried<ops::LibraryAsk> question_of(const Description& description, int64_t requested);
+
+/// The arguments of cublasLtMatmul.
+struct LtProduct {
+  uint64_t a = 0, b = 0, c = 0, d = 0, workspace = 0, workspace_bytes = 0;
+  Argument alpha = scalar(1.0f), beta = scalar(0.0f);
+  std::optional<LtAlgorithm> algorithm;
+  Carried<ops::LibraryCall> with(const Description& description) const;
+};
+
+/// Bytes that spoil a record. Not 3, which would make an address null: that is the GPU's business, and ends
+/// the context.
+inline constexpr std::byte kSpoiled[] = {std::byte{0}, std::byte{1}, std::byte{2},
+                                         std::byte{4}, std::byte{5}, std::byte{6},
+                                         std::byte{8}, std::byte{9}, std::byte{200}};
 
 }  // namespace jitc::test

@@ -19,12 +19,12 @@ CASE(dnn_calls_of_the_older_api) {
 
 CASE(dnn_questions_are_answered) {
   DnnSession s;
-  DnnSlots version, states;
+  CallSlots version, states;
   version.result(8);
   CHECK_EQUAL(s.ask("cudnnGetVersion", version).value<uint64_t>(), 91900u);
   states.result(8);
   CHECK(s.ask("cudnnDropoutGetStatesSize", states).value<uint64_t>() > 0);
-  DnnSlots sizes;
+  CallSlots sizes;
   sizes.number(1);
   sizes.number(0);
   sizes.null();
@@ -36,21 +36,22 @@ CASE(dnn_questions_are_answered) {
 CASE(dnn_several_results_of_one_question) {
   DnnSession s;
   const std::vector<int32_t> weights{2, 2, 1, 1}, ones{1, 1}, zeros{0, 0};
-  DnnSlots filter, convolution, slots;
+  CallSlots filter, convolution, slots;
   for (const int64_t one : {0, 0, 4}) filter.number(one);
   filter.array(weights.data(), 16);
   convolution.number(2);
   for (const auto* one : {&zeros, &ones, &ones}) convolution.array(one->data(), 8);
   for (const int64_t one : {1, 0}) convolution.number(one);
-  const auto made = [](ops::DnnKind kind, uint32_t function, const DnnSlots& with) {
-    const auto record = std::make_shared<DnnRecord>();
+  const auto made = [](ops::ObjectKind kind, uint32_t function, const CallSlots& with) {
+    const auto record = std::make_shared<ObjectRecord>();
     record->kind = kind;
     record->repeat(function, with);
     return record;
   };
   slots.object(old_tensor({1, 2, 3, 3}));
-  slots.object(made(ops::DnnKind::filter, ops::kDnnSetFilterNdDescriptor, filter));
-  slots.object(made(ops::DnnKind::convolution, identifier("cudnnSetConvolutionNdDescriptor"), convolution));
+  slots.object(made(ops::ObjectKind::filter, ops::kDnnSetFilterNdDescriptor, filter));
+  slots.object(
+      made(ops::ObjectKind::convolution, identifier("cudnnSetConvolutionNdDescriptor"), convolution));
   slots.object(old_tensor({1, 2, 3, 3}));
   slots.number(2);
   slots.result(4);
@@ -65,26 +66,28 @@ CASE(dnn_several_results_of_one_question) {
 CASE(dnn_arguments_that_do_not_fit) {
   DnnSession s;
   const Numbers at(s);
-  const auto refused = [&](const char* function, const DnnSlots& slots) {
+  const auto refused = [&](const char* function, const CallSlots& slots) {
     const auto reply = s.ask(function, slots);
     CHECK(reply.op != 0);
     return reply.words();
   };
-  DnnSlots none;
+  CallSlots none;
   CHECK(refused("cudnnDropoutGetStatesSize", none).find("0 arguments instead of 1") != std::string::npos);
-  DnnSlots small;
+  CallSlots small;
   small.result(4);  // the library writes 8 bytes
   CHECK(refused("cudnnDropoutGetStatesSize", small).find("another size") != std::string::npos);
   CHECK(refused("cudnnNoSuchFunction", none).find("knows no such") != std::string::npos);
   CHECK(refused("cudnnSetTensorNdDescriptor", none).find("knows no such") !=
         std::string::npos);  // no question
-  auto filter = std::make_shared<DnnRecord>(*old_tensor({1, 2, 1, 2}));
-  filter->kind = ops::DnnKind::filter;
+  auto filter = std::make_shared<ObjectRecord>(*old_tensor({1, 2, 1, 2}));
+  filter->kind = ops::ObjectKind::filter;
   CHECK(s.can_make(filter).op != 0);  // a tensor's call
-  auto short_one = std::make_shared<DnnRecord>();
-  short_one->kind = ops::DnnKind::tensor;
+  filter->kind = ops::ObjectKind::lt_preference;
+  CHECK(s.can_make(filter).words().find("another library") != std::string::npos);
+  auto short_one = std::make_shared<ObjectRecord>();
+  short_one->kind = ops::ObjectKind::tensor;
   const std::array<int32_t, 4> four{1, 2, 3, 4};
-  DnnSlots slots;
+  CallSlots slots;
   slots.number(0);
   slots.number(8);  // eight dimensions
   slots.array(four.data(), sizeof four);
@@ -97,12 +100,12 @@ CASE(dnn_arguments_that_do_not_fit) {
 CASE(dnn_labels_are_counted) {
   DnnSession s;
   const auto make = [](std::vector<int32_t> labels, std::vector<int32_t> lengths) {
-    const auto loss = std::make_shared<DnnRecord>();
-    loss->kind = ops::DnnKind::ctc_loss;
-    DnnSlots setter;
+    const auto loss = std::make_shared<ObjectRecord>();
+    loss->kind = ops::ObjectKind::ctc_loss;
+    CallSlots setter;
     for (const int64_t one : {0, 1, 0}) setter.number(one);
     loss->repeat(identifier("cudnnSetCTCLossDescriptorEx"), setter);
-    DnnSlots slots;
+    CallSlots slots;
     slots.object(old_tensor({5, 2, 3}));
     slots.object(old_tensor({5, 2, 3}));
     slots.array(labels.data(), labels.size() * 4);

@@ -14,37 +14,37 @@ constexpr int32_t kHandle = 0, kDataType = 1, kBoolean = 2, kInt64 = 3, kPointwi
 }  // namespace
 
 GraphPart::GraphPart(int32_t type) {
-  DnnSlots slots;
+  CallSlots slots;
   slots.number(type);
   record_->repeat(ops::kDnnBackendCreateDescriptor, std::move(slots));
 }
-DnnSlots GraphPart::attribute(int32_t name, int32_t type, size_t count) {
-  DnnSlots slots;
+CallSlots GraphPart::attribute(int32_t name, int32_t type, size_t count) {
+  CallSlots slots;
   slots.number(name);
   slots.number(type);
   slots.number(static_cast<int64_t>(count));
   return slots;
 }
-GraphPart& GraphPart::add(DnnSlots slots, int32_t name) {
+GraphPart& GraphPart::add(CallSlots slots, int32_t name) {
   record_->repeat(ops::kDnnBackendSetAttribute, std::move(slots), name);
   return *this;
 }
-GraphPart& GraphPart::refer(int32_t name, std::vector<DnnRecordPointer> to) {
-  DnnSlots slots = attribute(name, kDescriptor, to.size());
+GraphPart& GraphPart::refer(int32_t name, std::vector<ObjectPointer> to) {
+  CallSlots slots = attribute(name, kDescriptor, to.size());
   slots.objects(std::move(to));
   return add(std::move(slots), name);
 }
 GraphPart& GraphPart::handle(int32_t name) {
-  DnnSlots slots = attribute(name, kHandle, 1);
+  CallSlots slots = attribute(name, kHandle, 1);
   slots.handle();
   return add(std::move(slots), name);
 }
-DnnRecordPointer GraphPart::done(bool finalized) {
+ObjectPointer GraphPart::done(bool finalized) {
   if (finalized) record_->repeat(ops::kDnnBackendFinalize, {});
   return record_;
 }
 
-DnnRecordPointer graph_tensor(int64_t uid, std::vector<int64_t> sizes, bool value) {
+ObjectPointer graph_tensor(int64_t uid, std::vector<int64_t> sizes, bool value) {
   std::vector<int64_t> strides(sizes.size(), 1);
   for (size_t i = sizes.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * sizes[i];
   GraphPart out(ops::kDnn_TENSOR);
@@ -68,23 +68,23 @@ Scaling::Scaling(int64_t count) {
   heuristics = GraphPart(4).refer(201, {graph}).set<int32_t>(200, kHeuristicsMode, {0}).done();
 }
 
-DnnRecordPointer Scaling::plan(int64_t place) const {
+ObjectPointer Scaling::plan(int64_t place) const {
   constexpr int64_t kAll = 4;
-  DnnSlots query;
+  CallSlots query;
   query.object(heuristics);
   for (const int64_t number : {int64_t{202}, int64_t{kDescriptor}, kAll, int64_t{3}, place})
     query.number(number);
-  const auto configuration = std::make_shared<DnnRecord>();
+  const auto configuration = std::make_shared<ObjectRecord>();
   configuration->repeat(ops::kDnnBackendGetAttribute, std::move(query));
   return GraphPart(ops::kDnn_EXECUTION_PLAN).refer(401, {configuration}).done();
 }
 
-DnnRecordPointer old_tensor(std::vector<int32_t> sizes) {
-  const auto out = std::make_shared<DnnRecord>();
-  out->kind = ops::DnnKind::tensor;
+ObjectPointer old_tensor(std::vector<int32_t> sizes) {
+  const auto out = std::make_shared<ObjectRecord>();
+  out->kind = ops::ObjectKind::tensor;
   std::vector<int32_t> strides(sizes.size(), 1);
   for (size_t i = sizes.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * sizes[i];
-  DnnSlots slots;
+  CallSlots slots;
   slots.number(0);
   slots.number(static_cast<int64_t>(sizes.size()));
   slots.array(sizes.data(), sizes.size() * sizeof(int32_t));
@@ -116,23 +116,23 @@ DnnReply DnnSession::ask_raw(std::span<const std::byte> bytes, uint32_t objects,
   op.bytes = bytes.size();
   return reply_to(give(op, 0, bytes.data(), bytes.size()));
 }
-DnnReply DnnSession::ask(const DnnPayload& payload, uint32_t calls) {
+DnnReply DnnSession::ask(const CallPayload& payload, uint32_t calls) {
   return ask_raw(payload.bytes(), payload.objects(), calls);
 }
-DnnReply DnnSession::ask(std::string_view function, const DnnSlots& slots) {
-  DnnPayload payload;
+DnnReply DnnSession::ask(std::string_view function, const CallSlots& slots) {
+  CallPayload payload;
   payload.add_call(identifier(function), slots);
   return ask(payload, 1);
 }
-DnnReply DnnSession::can_make(const DnnRecordPointer& record) {
-  DnnPayload payload;
+DnnReply DnnSession::can_make(const ObjectPointer& record) {
+  CallPayload payload;
   payload.add(record);
   return ask(payload, 0);
 }
 
 template <class Op>
-uint64_t DnnSession::give_call(std::string_view function, const DnnSlots& slots, uint64_t stream) {
-  DnnPayload payload;
+uint64_t DnnSession::give_call(std::string_view function, const CallSlots& slots, uint64_t stream) {
+  CallPayload payload;
   payload.add_call(identifier(function), slots);
   Op op;
   op.objects = payload.objects();
@@ -140,15 +140,15 @@ uint64_t DnnSession::give_call(std::string_view function, const DnnSlots& slots,
   op.bytes = payload.bytes().size();
   return give(op, stream, payload.bytes().data(), payload.bytes().size());
 }
-DnnReply DnnSession::try_call(std::string_view function, const DnnSlots& slots, uint64_t stream) {
+DnnReply DnnSession::try_call(std::string_view function, const CallSlots& slots, uint64_t stream) {
   return reply_to(give_call<ops::DnnTry>(function, slots, stream));
 }
-uint64_t DnnSession::call(std::string_view function, const DnnSlots& slots, uint64_t stream) {
+uint64_t DnnSession::call(std::string_view function, const CallSlots& slots, uint64_t stream) {
   return give_call<ops::DnnCall>(function, slots, stream);
 }
 
-void DnnSession::load(uint64_t plan, const std::string& name, const DnnRecordPointer& record) {
-  DnnPayload payload;
+void DnnSession::load(uint64_t plan, const std::string& name, const ObjectPointer& record) {
+  CallPayload payload;
   payload.add(record);
   const uint64_t objects = payload.objects();
   std::string content(reinterpret_cast<const char*>(&objects), sizeof objects);
@@ -178,7 +178,7 @@ uint64_t DnnSession::execute(uint64_t plan, const std::vector<ops::DnnTensor>& t
 }
 
 namespace {
-ops::DnnTensor tensor_of(int64_t uid, ops::DnnSlotKind kind, const void* value, uint32_t bytes) {
+ops::DnnTensor tensor_of(int64_t uid, ops::SlotKind kind, const void* value, uint32_t bytes) {
   ops::DnnTensor out;
   out.uid = uid;
   out.kind = static_cast<uint32_t>(kind);
@@ -189,10 +189,10 @@ ops::DnnTensor tensor_of(int64_t uid, ops::DnnSlotKind kind, const void* value, 
 }  // namespace
 
 ops::DnnTensor at_address(int64_t uid, uint64_t address) {
-  return tensor_of(uid, ops::DnnSlotKind::address, &address, sizeof address);
+  return tensor_of(uid, ops::SlotKind::address, &address, sizeof address);
 }
 ops::DnnTensor by_value(int64_t uid, float value) {
-  return tensor_of(uid, ops::DnnSlotKind::scalar, &value, sizeof value);
+  return tensor_of(uid, ops::SlotKind::scalar, &value, sizeof value);
 }
 
 Numbers::Numbers(DnnSession& s)
@@ -205,10 +205,10 @@ Numbers::Floats Numbers::result(DnnSession& s) const {
   return s.download<float>(y, kCount);
 }
 
-DnnSlots normalization(uint64_t x, uint64_t y, uint64_t statistics) {
+CallSlots normalization(uint64_t x, uint64_t y, uint64_t statistics) {
   const auto data = old_tensor({1, 2, 1, 2}), channels = old_tensor({1, 2, 1, 1});
   const float one = 1, zero = 0;
-  DnnSlots slots;
+  CallSlots slots;
   slots.number(1);
   slots.scalar(&one, 4);
   slots.scalar(&zero, 4);

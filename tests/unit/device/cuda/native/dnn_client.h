@@ -1,15 +1,16 @@
 // A client's cuDNN calls as ops, for the cases of the cuda device. Descriptions are made by the interposer's
 // own code.
 #pragma once
-#include "api/cudnn/dnn_record.h"
+#include "api/call/call_record.h"
+#include "jitc/generated_dnn.h"
 #include "kernels.h"
 
 namespace jitc::test {
 
-using api::DnnPayload;
-using api::DnnRecord;
-using api::DnnRecordPointer;
-using api::DnnSlots;
+using api::CallPayload;
+using api::CallSlots;
+using api::ObjectPointer;
+using api::ObjectRecord;
 
 /// A descriptor of the graph API; finalized unless told otherwise.
 class GraphPart {
@@ -17,34 +18,34 @@ class GraphPart {
   explicit GraphPart(int32_t type);
   template <class T>
   GraphPart& set(int32_t name, int32_t type, std::vector<T> values) {
-    DnnSlots slots = attribute(name, type, values.size());
+    CallSlots slots = attribute(name, type, values.size());
     slots.array(values.data(), values.size() * sizeof(T));
     return add(std::move(slots), name);
   }
-  GraphPart& refer(int32_t name, std::vector<DnnRecordPointer> to);
+  GraphPart& refer(int32_t name, std::vector<ObjectPointer> to);
   GraphPart& handle(int32_t name);
-  DnnRecordPointer done(bool finalized = true);
+  ObjectPointer done(bool finalized = true);
 
  private:
-  static DnnSlots attribute(int32_t name, int32_t type, size_t count);
-  GraphPart& add(DnnSlots slots, int32_t name);
-  std::shared_ptr<DnnRecord> record_ = std::make_shared<DnnRecord>();
+  static CallSlots attribute(int32_t name, int32_t type, size_t count);
+  GraphPart& add(CallSlots slots, int32_t name);
+  std::shared_ptr<ObjectRecord> record_ = std::make_shared<ObjectRecord>();
 };
 
 /// A packed tensor of floats of the graph API; value: its one number comes with each execution.
-DnnRecordPointer graph_tensor(int64_t uid, std::vector<int64_t> sizes, bool value = false);
+ObjectPointer graph_tensor(int64_t uid, std::vector<int64_t> sizes, bool value = false);
 
 /// y = x * b of floats, b a single number by value; uids 1, 2, 3.
 struct Scaling {
   static constexpr int64_t kX = 1, kB = 2, kY = 3;
   explicit Scaling(int64_t count);
   /// The plan of the heuristics' answer with that place: 0 and 1 fail (making, executing), 2 and 3 work.
-  DnnRecordPointer plan(int64_t place) const;
-  DnnRecordPointer graph, heuristics;
+  ObjectPointer plan(int64_t place) const;
+  ObjectPointer graph, heuristics;
 };
 
 /// A 4-D tensor of the older API.
-DnnRecordPointer old_tensor(std::vector<int32_t> sizes);
+ObjectPointer old_tensor(std::vector<int32_t> sizes);
 
 struct DnnReply {
   uint32_t op;     // status of the op
@@ -63,22 +64,22 @@ class DnnSession : public KernelSession {
   explicit DnnSession(const Options& options = with_cudnn());
   static Options with_cudnn();
 
-  DnnReply ask(const DnnPayload& payload, uint32_t calls);
+  DnnReply ask(const CallPayload& payload, uint32_t calls);
   DnnReply ask_raw(std::span<const std::byte> bytes, uint32_t objects, uint32_t calls);
-  DnnReply ask(std::string_view function, const DnnSlots& slots);
-  DnnReply can_make(const DnnRecordPointer& record);
-  DnnReply try_call(std::string_view function, const DnnSlots& slots, uint64_t stream = 0);
-  uint64_t call(std::string_view function, const DnnSlots& slots, uint64_t stream = 0);
+  DnnReply ask(std::string_view function, const CallSlots& slots);
+  DnnReply can_make(const ObjectPointer& record);
+  DnnReply try_call(std::string_view function, const CallSlots& slots, uint64_t stream = 0);
+  uint64_t call(std::string_view function, const CallSlots& slots, uint64_t stream = 0);
 
   /// Names the plan to the device; its description is an image from then on.
-  void load(uint64_t plan, const std::string& name, const DnnRecordPointer& record);
+  void load(uint64_t plan, const std::string& name, const ObjectPointer& record);
   DnnReply try_execute(uint64_t plan, const std::vector<ops::DnnTensor>& tensors, uint64_t workspace = 0);
   uint64_t execute(uint64_t plan, const std::vector<ops::DnnTensor>& tensors, uint64_t workspace = 0,
                    uint64_t stream = 0);
 
  private:
   template <class Op>
-  uint64_t give_call(std::string_view function, const DnnSlots& slots, uint64_t stream);
+  uint64_t give_call(std::string_view function, const CallSlots& slots, uint64_t stream);
   template <class Op>
   uint64_t give_execution(uint64_t plan, const std::vector<ops::DnnTensor>& tensors, uint64_t workspace,
                           uint64_t stream);
@@ -99,7 +100,7 @@ struct Numbers {
 /// Forward inference of a batch normalization of two channels: y = (x - mean) / sqrt(variance) * scale +
 /// bias.
 inline constexpr const char* kNormalize = "cudnnBatchNormalizationForwardInference";
-DnnSlots normalization(uint64_t x, uint64_t y, uint64_t statistics);
+CallSlots normalization(uint64_t x, uint64_t y, uint64_t statistics);
 /// Scale 2, bias 1, mean 0, variance 1, 256 bytes apart.
 uint64_t statistics(DnnSession& s);
 

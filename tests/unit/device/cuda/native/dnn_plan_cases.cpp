@@ -143,7 +143,7 @@ CASE(dnn_calls_in_a_graph) {
 
 CASE(dnn_descriptions_are_not_trusted) {
   DnnSession s;
-  DnnPayload payload;
+  CallPayload payload;
   payload.add(Scaling(kCount).plan(kPlain));
   const std::vector<std::byte> good(payload.bytes().begin(), payload.bytes().end());
   CHECK_EQUAL(s.ask_raw(good, payload.objects(), 0).op, 0u);
@@ -166,7 +166,7 @@ CASE(dnn_descriptions_are_not_trusted) {
 CASE(dnn_an_answer_has_an_end) {
   DnnSession s;
   const auto ask = [&](int64_t requested, int32_t type) {
-    DnnSlots slots;
+    CallSlots slots;
     slots.object(graph_tensor(1, {1, 2, 3, 4}));
     for (const int64_t one : {int64_t{ops::kDnn_TENSOR_DIMENSIONS}, int64_t{type}, requested, int64_t{0}})
       slots.number(one);
@@ -189,7 +189,7 @@ CASE(dnn_objects_are_kept_by_their_content) {
 
 CASE(dnn_without_the_library) {
   DnnSession s(Options{});
-  DnnSlots version;
+  CallSlots version;
   version.result(8);
   const auto reply = s.ask("cudnnGetVersion", version);
   CHECK_EQUAL(reply.op, 801u);

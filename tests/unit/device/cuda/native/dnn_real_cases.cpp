@@ -15,61 +15,61 @@ using Numbers32 = std::vector<int32_t>;
 /// A descriptor of the older API, by its setters.
 class Older {
  public:
-  explicit Older(ops::DnnKind kind) { record_->kind = kind; }
+  explicit Older(ops::ObjectKind kind) { record_->kind = kind; }
   template <class Fill>
   Older& set(std::string_view function, Fill&& fill) {
-    DnnSlots slots;
+    CallSlots slots;
     fill(slots);
     record_->repeat(identifier(function), std::move(slots));
     return *this;
   }
-  DnnRecordPointer done() const { return record_; }
+  ObjectPointer done() const { return record_; }
 
  private:
-  std::shared_ptr<DnnRecord> record_ = std::make_shared<DnnRecord>();
+  std::shared_ptr<ObjectRecord> record_ = std::make_shared<ObjectRecord>();
 };
 
-void numbers(DnnSlots& slots, std::initializer_list<int64_t> values) {
+void numbers(CallSlots& slots, std::initializer_list<int64_t> values) {
   for (const int64_t one : values) slots.number(one);
 }
-void array(DnnSlots& slots, const Numbers32& values) { slots.array(values.data(), values.size() * 4); }
+void array(CallSlots& slots, const Numbers32& values) { slots.array(values.data(), values.size() * 4); }
 
-std::vector<DnnRecordPointer> all_kinds() {
-  using enum ops::DnnKind;
+std::vector<ObjectPointer> all_kinds() {
+  using enum ops::ObjectKind;
   return {old_tensor({2, 3, 4, 5}),
           Older(filter)
               .set("cudnnSetFilterNdDescriptor",
-                   [](DnnSlots& s) { numbers(s, {0, 0, 4}), array(s, {8, 3, 3, 3}); })
+                   [](CallSlots& s) { numbers(s, {0, 0, 4}), array(s, {8, 3, 3, 3}); })
               .done(),
           Older(convolution)
               .set("cudnnSetConvolutionNdDescriptor",
-                   [](DnnSlots& s) {
+                   [](CallSlots& s) {
                      s.number(2), array(s, {1, 1}), array(s, {2, 2}), array(s, {1, 1}), numbers(s, {1, 0});
                    })
-              .set("cudnnSetConvolutionGroupCount", [](DnnSlots& s) { s.number(4); })
-              .set("cudnnSetConvolutionMathType", [](DnnSlots& s) { s.number(1); })
+              .set("cudnnSetConvolutionGroupCount", [](CallSlots& s) { s.number(4); })
+              .set("cudnnSetConvolutionMathType", [](CallSlots& s) { s.number(1); })
               .done(),
           Older(activation)
-              .set("cudnnSetActivationDescriptor", [](DnnSlots& s) { numbers(s, {1, 0}), s.real(0.5); })
+              .set("cudnnSetActivationDescriptor", [](CallSlots& s) { numbers(s, {1, 0}), s.real(0.5); })
               .done(),
           Older(pooling)
-              .set("cudnnSetPooling2dDescriptor", [](DnnSlots& s) { numbers(s, {0, 0, 2, 2, 0, 0, 2, 2}); })
+              .set("cudnnSetPooling2dDescriptor", [](CallSlots& s) { numbers(s, {0, 0, 2, 2, 0, 0, 2, 2}); })
               .done(),
           Older(rnn_data)
               .set("cudnnSetRNNDataDescriptor",
-                   [](DnnSlots& s) { numbers(s, {0, 0, 5, 2, 3}), array(s, {5, 4}), s.null(); })
+                   [](CallSlots& s) { numbers(s, {0, 0, 5, 2, 3}), array(s, {5, 4}), s.null(); })
               .done(),
           Older(ctc_loss)
-              .set("cudnnSetCTCLossDescriptor_v9", [](DnnSlots& s) { numbers(s, {0, 1, 0, 16}); })
+              .set("cudnnSetCTCLossDescriptor_v9", [](CallSlots& s) { numbers(s, {0, 1, 0, 16}); })
               .done(),
           Older(transformer)
               .set("cudnnSetSpatialTransformerNdDescriptor",
-                   [](DnnSlots& s) { numbers(s, {0, 0, 4}), array(s, {1, 2, 3, 4}); })
+                   [](CallSlots& s) { numbers(s, {0, 0, 4}), array(s, {1, 2, 3, 4}); })
               .done()};
 }
 
 /// A convolution of the graph API, and its graph; it needs no handle before heuristics are asked.
-DnnRecordPointer convolution_graph() {
+ObjectPointer convolution_graph() {
   constexpr int32_t kDataType = 1, kInt64 = 3, kFloat = 4, kMode = 7;
   const auto x = graph_tensor(1, {2, 4, 8, 8}), w = graph_tensor(2, {6, 4, 3, 3}),
              y = graph_tensor(3, {2, 6, 8, 8});
@@ -82,12 +82,12 @@ DnnRecordPointer convolution_graph() {
   return GraphPart(15).refer(801, {operation.done()}).done();
 }
 
-std::vector<cuda::DnnObject::Pointer> make(cuda::DnnObjects& objects, const DnnRecordPointer& record) {
-  DnnPayload payload;
+std::vector<cuda::DnnObject::Pointer> make(cuda::DnnObjects& objects, const ObjectPointer& record) {
+  CallPayload payload;
   payload.add(record);
   try {
-    return objects.make(cuda::DnnDescription(payload.bytes(), payload.objects(), false), nullptr);
-  } catch (const cuda::DnnFailure& failure) {
+    return objects.make(cuda::Description(payload.bytes(), payload.objects(), false), nullptr);
+  } catch (const cuda::LibraryFailure& failure) {
     throw Failure{std::string(failure.function) + ": " + std::to_string(failure.status) + " " +
                   failure.words};
   } catch (const device::OpError& error) {
@@ -101,7 +101,7 @@ CASE(real_cudnn_takes_descriptors) {
   if (!path) throw Failure{"JITC_TEST_REAL_CUDNN is not set"};
   const auto library = cuda::Cudnn::open(path, {});
   cuda::DnnObjects objects(library);
-  for (const DnnRecordPointer& one : all_kinds()) make(objects, one);
+  for (const ObjectPointer& one : all_kinds()) make(objects, one);
   const auto tensor = make(objects, old_tensor({2, 3, 4, 5})).back();
   int32_t type = -1, count = -1;
   Numbers32 sizes(8), strides(8);

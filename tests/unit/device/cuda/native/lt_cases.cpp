@@ -9,16 +9,16 @@ namespace jitc::test {
 namespace {
 constexpr int32_t kF32 = 0, kCompute32F = 68, kMode = 2, kEpilogue = 7, kBias = 8, kMaxWorkspace = 1;
 constexpr int64_t kSide = 4;
-using Kind = ops::LtKind;
+using Kind = ops::ObjectKind;
 
 Description product_of_squares() {
   Description out;
-  out.object(Kind::descriptor, {kCompute32F, kF32});
+  out.object(Kind::lt_descriptor, {kCompute32F, kF32});
   return out.square(kF32, kSide);
 }
 Description question(uint64_t workspace) {
   Description out = product_of_squares();
-  out.object(Kind::preference);
+  out.object(Kind::lt_preference);
   return workspace ? out.attribute(kMaxWorkspace, workspace) : out;
 }
 
@@ -28,16 +28,16 @@ struct Answer {
   std::vector<LtResult> found;
 };
 Answer ask(BlasSession& s, const Description& description, uint32_t requested) {
-  ops::LtHeuristic op;
-  op.bytes = description.bytes().size();
-  op.requested = requested;
-  const Reply reply =
-      s.sink.wait_result(s.give(op, 0, description.bytes().data(), description.bytes().size()));
+  const auto [op, payload] = question_of(description, requested);
+  const Reply reply = s.sink.wait_result(s.give(op, 0, payload.data(), payload.size()));
   if (reply.status) return {reply.status, 0, {}};
   Answer out{0, reply.value<int32_t>(), {}};
-  for (uint32_t i = 0; i < reply.value<uint32_t>(4); ++i)
-    out.found.push_back(reply.value<LtResult>(8 + i * 96));
-  CHECK_EQUAL(reply.payload.size(), 8 + out.found.size() * 96);
+  const size_t results = requested * sizeof(LtResult);
+  CHECK_EQUAL(reply.payload.size(), 8 + (out.blas ? 0 : results + sizeof(int32_t)));
+  if (out.blas) return out;
+  const auto count = reply.value<int32_t>(8 + results);
+  for (int32_t i = 0; i < count; ++i)
+    out.found.push_back(reply.value<LtResult>(8 + static_cast<size_t>(i) * sizeof(LtResult)));
   return out;
 }
 
@@ -61,8 +61,8 @@ struct Squares {
   }
   LtProduct product() const {
     LtProduct out;
-    out.op.a = at_a, out.op.b = at_b, out.op.c = out.op.d = at_d;
-    out.op.workspace = work, out.op.workspace_bytes = kBlock;
+    out.a = at_a, out.b = at_b, out.c = out.d = at_d;
+    out.workspace = work, out.workspace_bytes = kBlock;
     return out;
   }
   std::vector<float> loop(bool backwards) const {
@@ -80,9 +80,10 @@ struct Squares {
   }
 };
 
-uint64_t multiply(BlasSession& s, LtProduct product, const Description& description, uint64_t stream = 0) {
-  const auto payload = product.payload(description);
-  return s.give(product.op, stream, payload.data(), payload.size());
+uint64_t multiply(BlasSession& s, const LtProduct& product, const Description& description,
+                  uint64_t stream = 0) {
+  const auto [op, payload] = product.with(description);
+  return s.give(op, stream, payload.data(), payload.size());
 }
 
 void restore(Session& s, const Resources& resources) {
@@ -114,10 +115,10 @@ CASE(lt_heuristics_are_those_of_the_library) {
 CASE(lt_what_is_not_supported_stays_visible) {
   BlasSession s;
   Description strange;
-  strange.object(Kind::descriptor, {kCompute32F, kF32})
+  strange.object(Kind::lt_descriptor, {kCompute32F, kF32})
       .attribute(kEpilogue, int32_t{152})
       .square(kF32, kSide);
-  strange.object(Kind::preference);
+  strange.object(Kind::lt_preference);
   const Answer answer = ask(s, strange, 4);
   CHECK_EQUAL(answer.status, 0u);
   CHECK_EQUAL(answer.blas, 15);
@@ -132,7 +133,6 @@ CASE(lt_the_given_algorithm_runs) {
   CHECK(squares.loop(true) != squares.loop(false));
   for (size_t i = 0; i < found.size(); ++i) {
     LtProduct product = squares.product();
-    product.op.algorithm = 1;
     product.algorithm = found[i].algorithm;
     multiply(s, product, product_of_squares());
     CHECK(result(s, squares) == squares.loop(i == 0));
@@ -148,7 +148,7 @@ CASE(lt_scalars_epilogue_and_stream) {
   const uint64_t scalars = s.upload(std::vector<float>{2, 0}),
                  bias = s.upload(std::vector<float>{1, -1e30f, 3, 4});
   Description description;
-  description.object(Kind::descriptor, {kCompute32F, kF32}).attribute(kMode, int32_t{1});
+  description.object(Kind::lt_descriptor, {kCompute32F, kF32}).attribute(kMode, int32_t{1});
   description.attribute(kEpilogue, uint32_t{6}).attribute(kBias, bias).square(kF32, kSide);
   LtProduct product = squares.product();
   product.alpha = address(scalars), product.beta = address(scalars + 4);
@@ -170,7 +170,7 @@ CASE(lt_objects_are_kept_by_their_description) {
   for (int i = 0; i < 5; ++i) multiply(s, squares.product(), product_of_squares());
   for (uint64_t bias = 0; bias < 600; ++bias) {
     Description other;
-    other.object(Kind::descriptor, {kCompute32F, kF32}).attribute(kBias, bias).square(kF32, kSide);
+    other.object(Kind::lt_descriptor, {kCompute32F, kF32}).attribute(kBias, bias).square(kF32, kSide);
     multiply(s, squares.product(), other);
   }
   CHECK(result(s, squares) == squares.loop(false));
@@ -180,8 +180,7 @@ CASE(lt_errors_of_a_product_name_function_and_status) {
   BlasSession s;
   const Squares squares(s);
   LtProduct product = squares.product();
-  product.op.algorithm = 1;
-  product.algorithm.data[0] = 12345;  // none that a heuristic gave
+  product.algorithm.emplace().data[0] = 12345;  // none that a heuristic gave
   const auto fault = s.fault_of(multiply(s, product, product_of_squares()));
   CHECK_EQUAL(fault.status, 1u);
   CHECK(fault.message.find("cublasLtMatmul: CUBLAS_STATUS_INVALID_VALUE (7)") != std::string::npos);
@@ -195,19 +194,24 @@ CASE(lt_malformed_products_are_refused) {
     Description description = product_of_squares();
     size_t cut = 0;
     spoil(product, description, cut);
-    auto payload = product.payload(description);
+    auto [op, payload] = product.with(description);
     payload.resize(payload.size() - std::min(cut, payload.size()));
-    return s.fault_of(s.give(product.op, 0, payload.data(), payload.size())).status;
+    return s.fault_of(s.give(op, 0, payload.data(), payload.size())).status;
   };
   CHECK_EQUAL(status([](auto&, auto&, size_t& cut) { cut = 8; }), 1u);
   CHECK_EQUAL(status([](auto&, auto&, size_t& cut) { cut = 700; }), 1u);
-  CHECK_EQUAL(status([](LtProduct& p, auto&, size_t&) { p.alpha = address(p.op.a); }), 1u);
-  CHECK_EQUAL(status([](LtProduct& p, auto&, size_t&) { p.beta.kind = 77; }), 1u);
-  CHECK_EQUAL(status([](auto&, Description& d, size_t&) { d.object(Kind::preference); }), 1u);
+  CHECK_EQUAL(status([](LtProduct& p, auto&, size_t&) { p.alpha = address(p.a); }), 1u);
+  CHECK_EQUAL(status([](LtProduct& p, auto&, size_t&) { p.beta = number(1); }), 1u);
+  CHECK_EQUAL(status([](auto&, Description& d, size_t&) { d = {}; }), 1u);
+  CHECK_EQUAL(status([](auto&, Description& d, size_t&) {
+                d = {};
+                d.square(kF32, kSide).object(Kind::lt_descriptor, {kCompute32F, kF32});
+              }),
+              1u);  // a layout where the descriptor should be
   const auto with_mode = [&](int32_t mode) {
     return status([mode](auto&, Description& d, size_t&) {
       d = {};
-      d.object(Kind::descriptor, {kCompute32F, kF32}).attribute(kMode, mode).square(kF32, kSide);
+      d.object(Kind::lt_descriptor, {kCompute32F, kF32}).attribute(kMode, mode).square(kF32, kSide);
     });
   };
   CHECK_EQUAL(with_mode(1), 1u);  // scalars by value, but the mode says addresses
@@ -217,11 +221,15 @@ CASE(lt_malformed_products_are_refused) {
   CHECK_EQUAL(ask(s, question(0), 1).status, 801u);
 }
 
-/// Whether a byte of a product's payload is of a matrix's sizes: wrong ones are the GPU's business, and end
-/// the context.
-static bool is_size(size_t at) {
-  constexpr size_t kHead = 112, kSizes = offsetof(ops::LtObject, create);
-  return at >= kHead && (at - kHead) % sizeof(ops::LtObject) >= kSizes;
+/// Whether a byte of a product's payload is of an address or a size: wrong ones are the GPU's business, and
+/// end the context. Of a slot that is no scalar the first 8 bytes.
+static bool is_value(std::span<const std::byte> payload, size_t at) {
+  const size_t slot = at / 8 * 8;
+  if (slot + sizeof(ops::CallSlot) > payload.size()) return false;
+  ops::CallSlot found;
+  std::memcpy(&found, payload.data() + slot, sizeof found);
+  return found.bytes == 8 &&
+         (is_kind(found, ops::SlotKind::number) || is_kind(found, ops::SlotKind::address));
 }
 
 CASE(lt_random_payloads_never_crash) {
@@ -230,25 +238,25 @@ CASE(lt_random_payloads_never_crash) {
   const Squares squares(s);
   Resources then;
   then.allocations = {{squares.at_a, 4096, 1}, {squares.at_b, 4096, 2}, {squares.at_d, 4096, 3}};
+  const auto asked = question_of(question(kBlock), 3);
+  const auto product = squares.product().with(product_of_squares());
   int ran = 0;
   constexpr int kRounds = 3000;
-  for (int round = 0; round < kRounds; ++round) {
-    LtProduct product = squares.product();
-    const bool asks = random() % 2 == 0;
-    auto payload = asks ? question(kBlock).bytes() : product.payload(product_of_squares());
+  const auto spoiled = [&](auto carried, bool asks) {
+    auto& payload = carried.payload;
     for (uint64_t changes = random() % 3; changes > 0; --changes) {
       const size_t at = random() % payload.size();
-      if (asks || !is_size(at)) payload[at] = static_cast<std::byte>(random() % 9);
+      if (asks || !is_value(payload, at)) payload[at] = kSpoiled[random() % std::size(kSpoiled)];
     }
-    if (random() % 4 == 0) payload.resize(random() % payload.size());
-    if (random() % 8 == 0) product.op.bytes = random();
-    ops::LtHeuristic op;
-    op.requested = static_cast<uint32_t>(random() % 4 == 0 ? random() : 3);
-    op.bytes = random() % 4 == 0 ? random() % 3000 : payload.size();
-    if (asks)
-      s.give(op, 0, payload.data(), payload.size());
-    else
-      s.give(product.op, 0, payload.data(), payload.size());
+    if (random() % 9 == 0) payload.resize(random() % payload.size());
+    if (random() % 9 == 0) carried.op.bytes = random() % 3000;
+    if (random() % 9 == 0) carried.op.described = static_cast<uint32_t>(random() % 3000);
+    if (random() % 9 == 0) carried.op.objects = static_cast<uint32_t>(random() % 9);
+    return carried;
+  };
+  for (int round = 0; round < kRounds; ++round) {
+    const auto give = [&](const auto& one) { s.give(one.op, 0, one.payload.data(), one.payload.size()); };
+    random() % 2 == 0 ? give(spoiled(asked, true)) : give(spoiled(product, false));
     if (s.backend->idle()) {
       ++ran;
       continue;

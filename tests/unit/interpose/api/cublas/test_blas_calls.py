@@ -1,4 +1,4 @@
-"""On a device with kernels a cuBLAS call reaches the worker as the call it is: op ``blas_call``, slot by slot."""
+"""On a device with kernels a cuBLAS call reaches the worker as the call it is: op ``library_call``, slot by slot."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from ctypes import byref, c_double, c_float, c_int32, c_int64, c_size_t, c_uint1
 from typing import Any
 
 import pytest
+from interpose_call_ops import Slot, sent
 from interpose_fake import Cuda, Recorded
 
-from jitc.interpose.generator.blas_visitor import forwarded, identifier
+from jitc.interpose.generator.blas_visitor import forwarded
+from jitc.interpose.generator.call_visitor import identifier
 from jitc.interpose.spec.api import Argument, Function
 
 SUCCESS, NOT_INITIALIZED, INVALID_VALUE, EXECUTION_FAILED, NOT_SUPPORTED = 0, 1, 7, 13, 15
-NUMBER, ADDRESS, SCALAR = range(3)
 NONE_AT_ALL = 2**64 - 1
 CALLS = {function.name: function for function in forwarded()}
 
 
-def slots(op: Recorded) -> list[tuple[int, bytes]]:
-    """Kind and used bytes of every slot; what is not used must be zero."""
-    out = []
-    for value, kind, used in struct.iter_unpack("<16sII", op.payload[: 24 * op.fields["slots"]]):
-        assert not value[used:].strip(b"\0")
-        out.append((kind, value[:used]))
-    assert len(op.payload) == 24 * len(out)
-    return out
+def slots(op: Recorded) -> list[Slot]:
+    assert op.fields["objects"] == op.fields["described"] == 0
+    return list(sent(op).slots)
 
 
-def number(value: int) -> tuple[int, bytes]:
-    return NUMBER, value.to_bytes(8, "little", signed=True)
+def number(value: int) -> Slot:
+    return "number", value
 
 
-def address(value: int) -> tuple[int, bytes]:
-    return ADDRESS, value.to_bytes(8, "little")
+def address(value: int) -> Slot:
+    return "address", value
+
+
+def scalar(value: bytes) -> Slot:
+    return "scalar", value
 
 
 def call(gpu: Cuda, name: str, handle: int, *arguments: Any) -> Recorded:
@@ -42,7 +42,9 @@ def call(gpu: Cuda, name: str, handle: int, *arguments: Any) -> Recorded:
     gpu.take()
     gpu.ok(name, c_uint64(handle), *arguments)
     (op,) = gpu.take()
-    assert (op.name, op.fields["handle"], op.fields["function"]) == ("blas_call", handle, identifier(name))
+    found = sent(op).call
+    assert found
+    assert (op.name, op.fields["handle"], found.function) == ("library_call", handle, name)
     return op
 
 
@@ -57,7 +59,7 @@ def test_sgemm_with_scalars_on_the_host(gpu: Cuda) -> None:
     shape = (1, 0, 4, 5, 6)
     op = call(gpu, "cublasSgemm_v2", handle, *shape, byref(c_float(0.5)), a, 6, b, 7, byref(c_float(-2)), c, 8)
     assert op.stream == stream
-    half, minus_two = (SCALAR, struct.pack("<f", 0.5)), (SCALAR, struct.pack("<f", -2))
+    half, minus_two = scalar(struct.pack("<f", 0.5)), scalar(struct.pack("<f", -2))
     rest = [half, address(0x1111), number(6), address(0x2222), number(7), minus_two, address(0x3333), number(8)]
     assert slots(op) == [*map(number, shape), *rest]
 
@@ -86,7 +88,7 @@ def test_the_width_of_untyped_scalars_follows_from_the_compute_type(
         stride, batch = ((c_int64(1 << 40),), (3,)) if strides else ((), ())
         matrix = (x, type_c, 4, *stride)
         op = call(gpu, name, handle, 0, 0, 4, 4, 4, alpha, *matrix, *matrix, beta, *matrix, *batch, compute, -1)
-        given = [value for kind, value in slots(op) if kind == SCALAR]
+        given = [value for kind, value in slots(op) if kind == "scalar"]
         assert given == [bytes(range(1, 1 + width)), bytes(range(101, 101 + width))]
         assert slots(op)[-2:] == [number(compute), number(-1)]
         assert (number(1 << 40) in slots(op)) == strides
@@ -94,7 +96,7 @@ def test_the_width_of_untyped_scalars_follows_from_the_compute_type(
     op = call(
         gpu, "cublasGemmBatchedEx", handle, 0, 0, 4, 4, 4, alpha, *batched, *batched, beta, *batched, 9, compute, 0
     )
-    assert slots(op)[5] == (SCALAR, bytes(range(1, 1 + width))) and slots(op)[-3] == number(9)
+    assert slots(op)[5] == scalar(bytes(range(1, 1 + width))) and slots(op)[-3] == number(9)
 
 
 def test_an_unknown_compute_type_is_refused(gpu: Cuda) -> None:
@@ -115,7 +117,7 @@ def test_a_result_for_the_host_is_fetched_and_one_for_the_device_is_not(gpu: Cud
         gpu.ok("cublasDdot_v2", c_uint64(handle), 7, c_uint64(x), 1, c_uint64(x), 2, byref(result))
         *made, dot, fetch = gpu.take()
         assert [op.name for op in made] in (["allocate"], [])
-        assert (dot.name, fetch.name, dot.stream, fetch.stream) == ("blas_call", "copy_d2h", stream, stream)
+        assert (dot.name, fetch.name, dot.stream, fetch.stream) == ("library_call", "copy_d2h", stream, stream)
         assert slots(dot)[-1] == address(fetch.fields["address"]) and fetch.fields["bytes"] == 8
         assert result.value == 0  # fresh memory of the fake
     gpu.ok("cublasSetPointerMode_v2", c_uint64(handle), 1)
@@ -132,21 +134,21 @@ def test_a_host_status_is_good_and_has_no_slot(gpu: Cuda) -> None:
     assert info.value == 0
 
 
-def value_of(argument: Argument, position: int, memory: int, keep: list[Any]) -> tuple[Any, bytes]:
-    """An argument that no other is equal to, and the bytes that it should travel as on the host."""
+def value_of(argument: Argument, position: int, memory: int, keep: list[Any]) -> tuple[Any, Slot]:
+    """An argument that no other is equal to, and the slot that it should travel in from the host."""
     if argument.type in ("count", "leading"):  # a valid one
         value = position if argument.type == "count" else 1000 + position
-        return c_int32(value), value.to_bytes(8, "little")
+        return c_int32(value), number(value)
     if argument.type in ("int", "enum", "increment") and not argument.direction:
-        return c_int32(-position), (-position).to_bytes(8, "little", signed=True)
+        return c_int32(-position), number(-position)
     if argument.type == "i64":
-        return c_int64(-(position << 40)), (-(position << 40)).to_bytes(8, "little", signed=True)
+        return c_int64(-(position << 40)), number(-(position << 40))
     if argument.type == "address":
-        return c_uint64(memory + position), (memory + position).to_bytes(8, "little")
+        return c_uint64(memory + position), address(memory + position)
     data = bytes((position * 16 + at) % 251 + 1 for at in range(16))
     keep.append(ctypes.create_string_buffer(data, 16))
     widths = {"half": 2, "float": 4, "int": 4, "double": 8, "complex": 8, "double_complex": 16}
-    return keep[-1], data[: widths.get(argument.type, 0)]
+    return keep[-1], scalar(data[: widths.get(argument.type, 0)])
 
 
 @pytest.mark.parametrize("on_device", [False, True])
@@ -162,28 +164,26 @@ def test_every_function_marshals_its_arguments_in_order(gpu: Cuda, on_device: bo
 def expect_call(gpu: Cuda, function: Function, handle: int, memory: int, on_device: bool) -> None:
     keep: list[Any] = []
     given: list[Any] = []
-    expected: list[tuple[int, bytes]] = []
+    expected: list[Slot] = []
     for position, argument in enumerate(function.args[1:], 1):
-        value, data = value_of(argument, position, memory, keep)
-        pointer = bool(argument.direction) and argument.type != "info"
-        if pointer and on_device:
-            value, data = c_uint64(memory + 64 * position), (memory + 64 * position).to_bytes(8, "little")
+        value, slot = value_of(argument, position, memory, keep)
+        if argument.direction and argument.type != "info" and on_device:
+            value, slot = c_uint64(memory + 64 * position), address(memory + 64 * position)
         given.append(value)
-        if argument.type == "info":
-            continue
-        kind = ADDRESS if pointer or argument.type == "address" else NUMBER
-        if pointer and not on_device:
-            kind = SCALAR if argument.direction == "in" else ADDRESS
-        expected.append((kind, data))
+        if argument.type != "info":
+            expected.append(slot)
     gpu.take()
     gpu.ok(function.name, c_uint64(handle), *given)
-    (op,) = [op for op in gpu.take() if op.name == "blas_call"]
-    found = slots(op)
-    assert op.fields["function"] == identifier(function.name)
-    assert len(found) == len(expected), function.name
-    for argument, got, want in zip([a for a in function.args[1:] if a.type != "info"], found, expected, strict=True):
+    (op,) = [op for op in gpu.take() if op.name == "library_call"]
+    found = sent(op)
+    assert found.call
+    assert found.call.function == function.name
+    assert len(found.slots) == len(expected), function.name
+    for argument, got, want in zip(
+        [a for a in function.args[1:] if a.type != "info"], found.slots, expected, strict=True
+    ):
         if argument.direction == "out" and not on_device:
-            assert got[0] == ADDRESS  # memory of the library's own
+            assert got[0] == "address"  # memory of the library's own
         else:
             assert got == want, (function.name, argument.name)
 
@@ -206,7 +206,7 @@ def test_modes_are_told_once_and_the_workspace_when_it_is_another_one(gpu: Cuda)
             gpu.ok(name, c_uint64(handle), *arguments)
         gpu.ok("cublasScopy_v2", c_uint64(handle), 1, c_uint64(work), 1, c_uint64(work), 1)
         *sets, last = gpu.take()
-        assert last.name == "blas_call" and all(op.fields["field"] == 3 for op in sets)
+        assert last.name == "library_call" and all(op.fields["field"] == 3 for op in sets)
         return [(op.fields["address"], op.fields["bytes"]) for op in sets]
 
     stream, mine = ("cublasSetStream_v2", c_uint64(0)), ("cublasSetWorkspace_v2", c_uint64(work), c_size_t(1 << 20))
@@ -273,7 +273,7 @@ def test_sizes_out_of_range_are_refused_at_once(gpu: Cuda, wrong: dict[str, int]
     assert gpu.take() == []
     for good in ({}, {"ta": 1, "lda": 6}, {"tb": 1, "ldb": 5}, {"m": 0}, {"k": 0, "ldb": 1}, {"batch": 0}):
         assert gemm(**good) == SUCCESS, good
-        assert [op.name for op in gpu.take()] == ["blas_call"]
+        assert [op.name for op in gpu.take()] == ["library_call"]
 
 
 def test_an_increment_of_zero_is_refused_where_cublas_does(gpu: Cuda) -> None:

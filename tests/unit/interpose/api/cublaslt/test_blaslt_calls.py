@@ -1,21 +1,22 @@
-"""On a device with kernels cuBLASLt's objects travel flat, heuristics are the worker's, and are asked once."""
+"""On a device with kernels cuBLASLt's calls travel with their objects; heuristics are asked of the worker, once."""
 
 from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Iterator
 from ctypes import byref, c_float, c_int, c_int32, c_int64, c_size_t, c_uint64, c_void_p
 from typing import Any
 
 import pytest
+from interpose_call_ops import Call, Object, sent
 from interpose_fake import Cuda
 from interpose_types import Heuristic
 
+from jitc.ops import generated_names as generated_ops
+
 INVALID_VALUE, NOT_SUPPORTED, INTERNAL_ERROR = 7, 15, 14
 F32, BF16, C_32F = 0, 14, 4
-DESCRIPTOR, LAYOUT, PREFERENCE = range(3)
-OBJECT, ATTRIBUTE, SLOT = struct.Struct("<2I64s"), struct.Struct("<2I64s"), struct.Struct("<16sII")
+PREFIXES = {"lt_descriptor": "MatmulDesc", "lt_layout": "MatrixLayout", "lt_preference": "MatmulPreference"}
 
 
 class Objects:
@@ -49,19 +50,18 @@ class Objects:
         return int(self.gpu.cublasLtMatmul(c_uint64(self.handle), c_uint64(self.desc), *operands, *rest))
 
 
-def parse(description: bytes) -> Iterator[tuple[int, list[int], list[tuple[int, bytes]]]]:
-    """Kind, arguments and attributes of each object."""
-    at = 0
-    while at < len(description):
-        kind, count, create = OBJECT.unpack_from(description, at)
-        at += OBJECT.size
-        attributes = []
-        for _ in range(count):
-            attribute, used, value = ATTRIBUTE.unpack_from(description, at)
-            assert not value[used:].strip(b"\0")
-            attributes.append((attribute, value[:used]))
-            at += ATTRIBUTE.size
-        yield kind, list(struct.unpack("<8q", create)), attributes
+def made(kind: str, create: list[int], **attributes: bytes) -> Object:
+    """An object as the calls that make it; attributes by number."""
+    prefix = f"cublasLt{PREFIXES[kind]}"
+    sets = [
+        Call(f"{prefix}SetAttribute", (("number", int(number[1:])), ("array", value)))
+        for number, value in attributes.items()
+    ]
+    return Object(kind, (Call(f"{prefix}Create", tuple(("number", one) for one in create)), *sets))
+
+
+def word(value: int, size: int = 4) -> bytes:
+    return value.to_bytes(size, "little")
 
 
 def test_a_heuristic_is_asked_with_all_objects_and_only_once(gpu: Cuda) -> None:
@@ -74,20 +74,25 @@ def test_a_heuristic_is_asked_with_all_objects_and_only_once(gpu: Cuda) -> None:
     status, results = o.ask(requested=2)
     assert (status, results) == (0, [bytes(range(96)), bytes(range(16, 112))])
     (op,) = gpu.take()
-    assert (op.name, op.fields["requested"], op.fields["bytes"]) == ("lt_heuristic", 2, len(op.payload))
-    none = [0] * 8
-    shapes = [(4, 6), (6, 5), (4, 5), (4, 5)]
-    layouts = [(LAYOUT, [BF16, rows, columns, rows, *none[4:]], []) for rows, columns in shapes]
-    layouts[1][2].append((5, (3).to_bytes(4, "little")))
-    assert list(parse(op.payload)) == [
-        (DESCRIPTOR, [68, F32, *none[2:]], [(7, (4).to_bytes(4, "little")), (8, (0xB1A5).to_bytes(8, "little"))]),
-        *layouts,
-        (PREFERENCE, none, [(1, (1 << 25).to_bytes(8, "little"))]),
-    ]
+    asked = sent(op)
+    assert asked.objects == (
+        made("lt_descriptor", [68, F32], _7=word(4), _8=word(0xB1A5, 8)),
+        made("lt_layout", [BF16, 4, 6, 4]),
+        made("lt_layout", [BF16, 6, 5, 6], _5=word(3)),
+        *[made("lt_layout", [BF16, 4, 5, 4])] * 2,
+        made("lt_preference", [], _1=word(1 << 25, 8)),
+    )
+    places = tuple(("object", place) for place in range(6))
+    slots = (*places, ("number", 2), ("result", 192), ("result", 4))
+    assert (op.name, op.fields["handle"], asked.call) == (
+        "library_ask",
+        0,
+        Call("cublasLtMatmulAlgoGetHeuristic", slots),
+    )
     assert o.ask(requested=2) == (0, results)
     assert o.ask(requested=1) == (0, results[:1])  # another question
     assert o.ask(requested=1) == (0, results[:1])
-    assert [op.fields["requested"] for op in gpu.take()] == [1]
+    assert [sent(op).slots[6] for op in gpu.take()] == [("number", 1)]
     # The same objects made again are the same question, in whatever order they were described.
     again = Objects(gpu)
     again.put("MatmulDesc", again.desc, 7, c_int32(4))
@@ -113,10 +118,10 @@ def test_an_answer_that_the_worker_could_not_give_is_not_kept(gpu: Cuda) -> None
     o = Objects(gpu)
     assert o.put("MatmulDesc", o.desc, 4, c_int32(1)) == 0
     gpu.take()
-    gpu.jitc_fake_next_status(0x606, 801)
+    gpu.jitc_fake_next_status(generated_ops.IDS["library_ask"], 801)
     assert o.ask() == (INTERNAL_ERROR, [])
     assert o.ask() == (0, [bytes(range(96))])
-    assert [op.name for op in gpu.take()] == ["lt_heuristic"] * 2
+    assert [op.name for op in gpu.take()] == ["library_ask"] * 2
 
 
 def test_a_product_carries_algorithm_addresses_workspace_and_objects(gpu: Cuda) -> None:
@@ -126,40 +131,42 @@ def test_a_product_carries_algorithm_addresses_workspace_and_objects(gpu: Cuda) 
     algorithm = (ctypes.c_uint8 * 64)(*range(100, 164))
     assert o.multiply(byref(c_float(0.5)), byref(c_float(-1)), byref(algorithm), stream) == 0
     (op,) = gpu.take()
-    fields = ("a", "b", "c", "d", "workspace", "workspace_bytes", "algorithm")
-    assert (op.name, op.stream) == ("lt_matmul", stream)
-    assert [op.fields[name] for name in fields] == [0x1000, 0x2000, 0x3000, 0x4000, 0x9000, 77, 1]
-    assert SLOT.unpack_from(op.payload, 0) == (struct.pack("<f", 0.5) + bytes(12), 2, 4)
-    assert SLOT.unpack_from(op.payload, 24) == (struct.pack("<f", -1) + bytes(12), 2, 4)
-    assert op.payload[48:112] == bytes(range(100, 164))
-    description = op.payload[112:]
-    assert len(description) == op.fields["bytes"]
-    found = list(parse(description))
-    assert [kind for kind, _, _ in found] == [DESCRIPTOR, *[LAYOUT] * 4]
-    assert found[0][2] == [(3, (1).to_bytes(4, "little"))]
+    product = sent(op)
+    assert (op.name, op.stream, op.fields["handle"]) == ("library_call", stream, 0)
+    assert [one.kind for one in product.objects] == ["lt_descriptor", *["lt_layout"] * 4]
+    assert product.objects[0] == made("lt_descriptor", [68, F32], _3=word(1))
+    scalars = [("scalar", struct.pack("<f", value)) for value in (0.5, -1)]
+    a, b, c, d = (("address", at) for at in (0x1000, 0x2000, 0x3000, 0x4000))
+    desc, *layouts = (("object", place) for place in range(5))
+    slots = (desc, scalars[0], a, layouts[0], b, layouts[1], scalars[1], c, layouts[2], d, layouts[3])
+    rest = (("array", bytes(range(100, 164))), ("address", 0x9000), ("number", 77))
+    assert product.call == Call("cublasLtMatmul", (*slots, *rest))
     assert o.multiply(byref(c_float(0.5)), byref(c_float(-1))) == 0
     (op,) = gpu.take()
-    assert (op.fields["algorithm"], op.payload[48:112]) == (0, bytes(64))
+    assert sent(op).slots == (*slots, ("null", 0), *rest[1:])
 
 
 @pytest.mark.parametrize(
     ("mode", "alpha", "beta"),
-    [(0, 2, 2), (1, 1, 1), (2, 1, 1), (3, 1, 1), (4, 1, 2)],
+    [
+        (0, "scalar", "scalar"),
+        (1, "address", "address"),
+        (2, "address", "address"),
+        (3, "address", "null"),
+        (4, "address", "scalar"),
+    ],
     ids=["host", "device", "vector", "zero", "mixed"],
 )
-def test_scalars_by_pointer_mode(gpu: Cuda, mode: int, alpha: int, beta: int) -> None:
+def test_scalars_by_pointer_mode(gpu: Cuda, mode: int, alpha: str, beta: str) -> None:
     o, memory = Objects(gpu, scale_type=C_32F), gpu.malloc(4096)
     o.put("MatmulDesc", o.desc, 2, c_int32(mode))
     gpu.take()
     host = ctypes.create_string_buffer(bytes(range(1, 9)), 8)
-    at = [byref(host) if kind == 2 else c_void_p(memory + 64) for kind in (alpha, beta)]
+    at = [byref(host) if kind == "scalar" else c_void_p(memory + 64) for kind in (alpha, beta)]
     assert o.multiply(*at) == 0
     (op,) = gpu.take()
-    address = (0 if mode == 3 else memory + 64).to_bytes(16, "little")
-    expected = [(memory + 64).to_bytes(16, "little"), address]
-    for i, kind in enumerate((alpha, beta)):
-        value = bytes(range(1, 9)) + bytes(8) if kind == 2 else expected[i]
-        assert SLOT.unpack_from(op.payload, 24 * i) == (value, kind, 8)
+    slots = {"scalar": ("scalar", bytes(range(1, 9))), "address": ("address", memory + 64), "null": ("null", 0)}
+    assert [sent(op).slots[place] for place in (1, 6)] == [slots[alpha], slots[beta]]
 
 
 def test_what_cannot_travel_is_refused(gpu: Cuda) -> None:

@@ -8,6 +8,7 @@ from ctypes import byref, c_double, c_float, c_int32, c_size_t, c_uint64
 from typing import Any
 
 import pytest
+from interpose_call_ops import Call, Object, Sent, only, sent
 from interpose_dnn import (
     BAD_PARAM,
     DOUBLE,
@@ -20,7 +21,6 @@ from interpose_dnn import (
     i32,
     unique,
 )  # fmt: skip
-from interpose_dnn_ops import Call, Object, Sent, only, sent
 
 from jitc.ops import generated_names as generated_ops
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from interpose_call_ops import plan_of, sent, tensors_of
 from interpose_dnn import PACK, VERSION, Dnn, i32, integers
-from interpose_dnn_ops import plan_of, sent, tensors_of
 from interpose_fake import Cuda
 
 from jitc.interpose.spec.api import Argument, Function

@@ -6,6 +6,7 @@ from ctypes import c_int64, c_uint64
 from typing import Any
 
 import pytest
+from interpose_call_ops import Call, Object, only, sent
 from interpose_dnn import (
     BAD_PARAM,
     CONFIG,
@@ -28,7 +29,6 @@ from interpose_dnn import (
     nodes,
     unique,
 )  # fmt: skip
-from interpose_dnn_ops import Call, Object, only, sent
 
 from jitc.ops import generated_names as generated_ops
 

@@ -8,6 +8,7 @@ from ctypes import byref, c_float, c_int32, c_size_t, c_uint64
 from typing import Any
 
 import pytest
+from interpose_call_ops import Call, Object, Sent, only
 from interpose_dnn import (
     BAD_PARAM,
     DOUBLE,
@@ -22,7 +23,6 @@ from interpose_dnn import (
     list_of,
     unique,
 )  # fmt: skip
-from interpose_dnn_ops import Call, Object, Sent, only
 
 from jitc.ops import dnn as ops_dnn
 

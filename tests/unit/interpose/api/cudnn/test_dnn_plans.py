@@ -9,6 +9,7 @@ from ctypes import byref, c_double, c_float, c_int32, c_int64, c_uint64
 from typing import Any
 
 import pytest
+from interpose_call_ops import plan_of, sent, tensors_of
 from interpose_dnn import (
     BAD_PARAM,
     COMPLEX_DOUBLE,
@@ -26,7 +27,6 @@ from interpose_dnn import (
     integers,
     unique,
 )  # fmt: skip
-from interpose_dnn_ops import plan_of, sent, tensors_of
 
 
 def test_a_plan_is_named_once_and_its_first_execution_waits(dnn: Dnn) -> None:

@@ -1,4 +1,4 @@
-"""What cuDNN's ops carry, decoded by their records in ``protos/ops/dnn.py``; for the tests of its API layer.
+"""What ops carry of libraries' calls, decoded by their records in ``protos/ops/calls.py``; for tests of the API layer.
 
 Promise: what it takes is well formed, that is nothing is left over, padding is zero, and each object lies behind those
 that it mentions and before something that mentions it.
@@ -13,12 +13,14 @@ from typing import Any
 
 from interpose_fake import Cuda, Recorded
 
-from jitc.interpose.generator.blas_visitor import identifier
+from jitc.interpose.generator.call_visitor import identifier
+from jitc.interpose.spec.cublas.functions import CUBLAS
+from jitc.interpose.spec.cublas.lt import CUBLASLT
 from jitc.interpose.spec.cudnn.functions import CUDNN
-from jitc.ops import dnn as ops_dnn
+from jitc.ops.calls import CALL_ENUMS
 
 _OBJECT, _INVOCATION, _SLOT, _TENSOR = map(struct.Struct, ("<II", "<II", "<QII", "<q16sII"))
-_FUNCTIONS = {identifier(function.name): function.name for function in CUDNN.functions}
+_FUNCTIONS = {identifier(one.name): one.name for api in (CUBLAS, CUBLASLT, CUDNN) for one in api.functions}
 
 Slot = tuple[str, Any]
 
@@ -68,11 +70,11 @@ class _Reader:
 
     def slot(self) -> Slot:
         value, kind, size = _SLOT.unpack(self.take(_SLOT.size))
-        name = ops_dnn.DNN_ENUMS["DnnSlotKind"][kind]
-        if name in ("array", "objects"):
+        name = CALL_ENUMS["SlotKind"][kind]
+        if name in ("array", "objects") or (name == "scalar" and size > 8):
             assert value == 0
             content = self.padded(size)
-            return name, content if name == "array" else struct.unpack(f"<{size // 8}Q", content)
+            return name, content if name != "objects" else struct.unpack(f"<{size // 8}Q", content)
         if name in ("scalar", "result"):
             return name, value.to_bytes(8, "little")[:size] if name == "scalar" else size
         assert size == 8 and (value == 0 or name not in ("null", "handle"))
@@ -85,7 +87,7 @@ class _Reader:
 
     def object(self) -> Object:
         kind, calls = _OBJECT.unpack(self.take(_OBJECT.size))
-        return Object(ops_dnn.DNN_ENUMS["DnnKind"][kind], tuple(self.call() for _ in range(calls)))
+        return Object(CALL_ENUMS["ObjectKind"][kind], tuple(self.call() for _ in range(calls)))
 
 
 def _mentioned(calls: Sequence[Call]) -> set[int]:
@@ -95,7 +97,7 @@ def _mentioned(calls: Sequence[Call]) -> set[int]:
     return out
 
 
-def _parse(data: bytes, objects: int, calls: int) -> tuple[tuple[Object, ...], Call | None]:
+def _parse(data: bytes, objects: int, calls: int, *, alone: bool = True) -> tuple[tuple[Object, ...], Call | None]:
     reader = _Reader(data)
     made = tuple(reader.object() for _ in range(objects))
     call = reader.call() if calls else None
@@ -105,14 +107,18 @@ def _parse(data: bytes, objects: int, calls: int) -> tuple[tuple[Object, ...], C
         mentioned = _mentioned(one.calls)
         assert all(other < place for other in mentioned)
         used |= mentioned
-    assert used == set(range(objects if calls else objects - 1))
+    assert not alone or used == set(range(objects if calls else objects - 1))
     return made, call
 
 
 def sent(op: Recorded) -> Sent:
-    """Of dnn_ask, dnn_try and dnn_call."""
-    assert op.fields["bytes"] == len(op.payload)
-    return Sent(op.name, op.stream, *_parse(op.payload, op.fields["objects"], op.fields["calls"]))
+    """Of dnn_ask, dnn_try and dnn_call; of library_call and library_ask."""
+    fields = op.fields
+    assert fields["bytes"] == len(op.payload)
+    found = Sent(op.name, op.stream, *_parse(op.payload, fields["objects"], fields.get("calls", 1)))
+    if "described" in fields:  # the objects' part
+        assert (found.objects, None) == _parse(op.payload[: fields["described"]], fields["objects"], 0, alone=False)
+    return found
 
 
 def only(gpu: Cuda) -> Sent:
@@ -133,6 +139,6 @@ def tensors_of(op: Recorded) -> dict[int, tuple[str, bytes]]:
     out = {}
     for uid, value, kind, size in _TENSOR.iter_unpack(op.payload):
         assert not any(value[size:])
-        out[uid] = ops_dnn.DNN_ENUMS["DnnSlotKind"][kind], value[:size]
+        out[uid] = CALL_ENUMS["SlotKind"][kind], value[:size]
     assert len(out) == op.fields["count"]
     return out

@@ -1,0 +1,37 @@
+// What an op carries of a library's calls: objects as the calls that made them, and a call.
+//
+// Used by blas/ and dnn/. Promises: everything lies inside the bytes given; an object mentions only objects
+// before it. All throw OpError. The bytes must outlive it.
+#pragma once
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "jitc/call_slots.h"
+
+namespace jitc::cuda {
+
+struct Invocation {
+  uint32_t function = 0;
+  std::vector<SlotView> slots;
+};
+struct ObjectView {
+  ops::ObjectKind kind{};
+  std::vector<Invocation> calls;
+};
+
+class Description {
+ public:
+  Description(std::span<const std::byte> bytes, uint64_t objects, bool with_call);
+  const std::vector<ObjectView>& objects() const { return objects_; }
+  const std::optional<Invocation>& call() const { return call_; }
+
+ private:
+  std::vector<ObjectView> objects_;
+  std::optional<Invocation> call_;
+};
+
+/// The one call that the bytes hold; before: objects that it may mention.
+Invocation read_call(std::span<const std::byte> bytes, uint64_t before);
+
+}  // namespace jitc::cuda
