@@ -80,7 +80,7 @@ def test_a_command_that_fails_says_why() -> None:
 
 def test_cases_of_a_native_program_are_those_of_its_sources(tmp_path: Path) -> None:
     (tmp_path / "some_cases.cpp").write_text("CASE(two) {\n}\nCASE(one) {\n  // CASE(three)\n}\n")
-    assert NativeProgram("none", "none", tmp_path).cases() == ["one", "two"]
+    assert NativeProgram("none", tmp_path).cases() == ["one", "two"]
 
 
 def test_evidence_of_a_failure_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
