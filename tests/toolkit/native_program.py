@@ -1,8 +1,8 @@
 """Native test programs: C++ cases (native/cases.h) that a Python test builds and runs one at a time.
 
 Promises: programs are built where `make build` built (JITC_TEST_BUILD: another folder, such as that of a sanitizer), of
-the same objects; a build and a case each have a time limit, and end with every process that they started. Called by the tests that run such a program, which mark themselves with
-``TIMEOUT``: the first of them has the build in its setup.
+the same objects; a build and a case each have a time limit, and end with every process that they started. Called by the
+tests that run such a program, which mark themselves with ``TIMEOUT``: the first of them has the build in its setup.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-BUILD = Path(os.environ.get("JITC_TEST_BUILD") or ROOT / "build" / "native")
+BUILD = Path(os.environ.get("JITC_TEST_BUILD") or ROOT / "build" / "native").resolve()
 BUILD_SECONDS = 3600.0  # with sanitizers, on a machine that is busy with other things
 CASE_SECONDS = 900.0
 #: pytest's own time limit is for the tests: a build has the one above.
