@@ -105,3 +105,15 @@ def test_file_left_behind_is_a_complaint() -> None:
     kept = workplaces.EVIDENCE / "leaking"
     (kept / "replay.txt").unlink()
     kept.rmdir()
+
+
+def test_a_file_that_somebody_else_uses_is_no_complaint() -> None:
+    place = Workplace("beside")
+    with tempfile.NamedTemporaryFile(dir="/dev/shm", prefix="jitc-test-beside-", delete=False) as other:
+        user = subprocess.Popen(["sleep", "60"], stdin=other)
+    try:
+        assert place.close(failed=False) == []
+    finally:
+        user.kill()
+        user.wait(10)
+        os.unlink(other.name)
