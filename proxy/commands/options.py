@@ -219,6 +219,9 @@ def add_device_options(parser: argparse.ArgumentParser) -> list[argparse.Action]
             help="for spilled journals (%(default)s)"),
         add("--spares", type=number(0, config.GPUS_MOST), default=DEFAULTS.spares, metavar="N",
             help="warm spare workers (%(default)s)"),
+        add("--shuffle", type=number(0, (1 << 63) - 1), default=0, metavar="SEED",
+            help="software: delay streams, reports and answers at random, to find what depends on luck; 0: never "
+            "(%(default)s)"),
     ]  # fmt: skip
 
 
@@ -232,6 +235,8 @@ def check_device_options(arguments: argparse.Namespace) -> None:
             raise CommandError(f"--{cuda[0]} goes with --device cuda", USAGE)
     if arguments.noise and not kind.deterministic:
         raise CommandError("--noise goes with --device software: a GPU needs none", USAGE)
+    if arguments.shuffle and kind.runs_kernels:
+        raise CommandError("--shuffle goes with --device software", USAGE)
     if arguments.gpus * arguments.workers_per_gpu > config.GPUS_MOST:
         raise CommandError(f"--gpus times --workers-per-gpu is at most {config.GPUS_MOST}", USAGE)
 

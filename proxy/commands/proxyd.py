@@ -105,6 +105,7 @@ def _config(arguments: argparse.Namespace) -> Config:
         pinned_bytes=arguments.pinned_limit,
         spill_dir=arguments.spill_dir,
         spares=arguments.spares,
+        shuffle=arguments.shuffle,
     )
 
 

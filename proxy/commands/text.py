@@ -8,7 +8,7 @@ from ..recovery.report import differences_text
 
 
 def status(document: dict[str, Any]) -> str:
-    lines = []
+    lines = [f"shuffled with seed {document['shuffle']}"] if document["shuffle"] else []
     for gpu in document["gpus"]:
         used, total = _size(gpu["memory_used"]), _size(gpu["memory_total"])
         recoveries = "1 recovery" if gpu["recoveries"] == 1 else f"{gpu['recoveries']} recoveries"

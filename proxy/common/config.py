@@ -90,6 +90,7 @@ class Config:
     noise: int = 0  # software device: sums in another order each time, as a GPU; 0: as a CPU
     heal_replicas: bool = False  # an odd replica takes what most ranks hold (peer_mode/healing.py)
     images_limit: int = 4 * GIB  # module images kept for all sessions
+    shuffle: int = 0  # software device: delays at random, drawn from this seed; 0: none
     journal_bytes: int = GIB // 2
     snapshot_bytes: int = 64 * GIB  # virtual: only what is written takes memory
     pinned_bytes: int = 4 * GIB  # virtual too; 0: pinned memory is not shared

@@ -36,6 +36,7 @@ class Options(TypedDict):
     images: str
     images_limit: int
     hang_seconds: float
+    shuffle: int
     noise: int
 
 

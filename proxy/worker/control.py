@@ -138,6 +138,7 @@ def _options(request: Any, operators: str) -> Options:
         images=request.images,
         images_limit=request.images_limit,
         hang_seconds=request.hang_seconds,
+        shuffle=request.shuffle,
         noise=request.noise,
     )
 

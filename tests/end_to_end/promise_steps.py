@@ -3,7 +3,8 @@
 Run by test_promises.py on the CUDA runtime's own functions. A line on standard input names a promise and says how often
 to try it; the answer is how often it was kept. ``know``, ``recall`` and ``good`` are for a worker that is lost in
 between: what the program was told before, whether it is told the same again, whether times and memory are right.
-Promises of copies and host functions are here, those of waits in promise_waits.py.
+``names`` is answered with the names of all promises. Those of copies and host functions are here, those of waits in
+promise_waits.py.
 """
 
 from __future__ import annotations
@@ -189,6 +190,8 @@ def main() -> None:
         if name in ("know", "recall"):
             assert known
             print(known.told(), flush=True)
+        elif name == "names":
+            print(*PROMISES, flush=True)
         elif name == "good":
             assert known
             print(known.good(), flush=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shlex
 import shutil
 import tempfile
 from pathlib import Path
@@ -115,7 +116,9 @@ class Workplace:
         shutil.rmtree(kept, ignore_errors=True)
         ignore = shutil.ignore_patterns("*.sock", "*.sock.d", "*.lock")
         shutil.copytree(self.folder, kept, ignore=ignore, ignore_dangling_symlinks=True)
-        lines = [job.replay_command(service.command if service else None) for job, service in self.jobs]
+        with_jobs = [service for _, service in self.jobs]
+        alone = [shlex.join(one.command) + " &" for one in self.services if one not in with_jobs]
+        lines = alone + [job.replay_command(service.command if service else None) for job, service in self.jobs]
         (kept / "replay.txt").write_text("\n".join([*self.notes, *lines]) + "\n")
         print(f"\nevidence: {kept}\n" + "\n".join([*self.notes, *lines[-1:]]))
         for service in self.services:

@@ -17,6 +17,7 @@
 
 #include "base/hash.h"
 #include "base/memory_budget.h"
+#include "base/shuffle.h"
 #include "jitc/generated_ops.h"
 
 namespace jitc {
@@ -274,6 +275,7 @@ struct BackendOptions {
   int threads;     // of one operator; fixed per job so that results do not change
   uint64_t noise;  // of the software device's sums, 0: none
   Libraries libraries;
+  Shuffle shuffle;          // what the software device puts off
   int ordinal = 0;          // of the driver
   double hang_seconds = 0;  // work that makes no progress for so long is a fault; 0: never
   PinnedRange pinned;       // shared with the program

@@ -50,7 +50,8 @@ class AdminService:
         self.Inject, self.Validate = waiting.serve(self._inject), waiting.serve(self._validate)
 
     def Status(self, request: Any, context: Any) -> Any:
-        document = {"gpus": [self._gpu(gpu) for gpu in self._registry.gpus]}
+        registry = self._registry
+        document = {"gpus": [self._gpu(gpu) for gpu in registry.gpus], "shuffle": registry.config.shuffle}
         return control_pb2.JsonReply(json=json.dumps(document))
 
     def Report(self, request: Any, context: Any) -> Any:

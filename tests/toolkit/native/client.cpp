@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <chrono>
+#include <cstdlib>
 
 namespace jitc::test {
 
@@ -13,6 +14,11 @@ const uint64_t kBase = 0x1000000000;
 #else
 const uint64_t kBase = 0x200000000000;
 #endif
+
+Shuffle shuffle_of_environment(double hang_seconds) {
+  const char* const seed = std::getenv("JITC_TEST_SHUFFLE");
+  return {seed ? std::strtoull(seed, nullptr, 10) : 0, 0, hang_seconds};
+}
 
 void Sink::result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload) {
   {

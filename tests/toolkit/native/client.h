@@ -79,6 +79,9 @@ class Gate {
   bool open_ = false;
 };
 
+/// By the seed in JITC_TEST_SHUFFLE; without it nothing is put off. Any case must hold with any seed.
+Shuffle shuffle_of_environment(double hang_seconds = 0);
+
 extern const uint64_t kBase;
 constexpr uint64_t kBlock = 2u << 20;
 constexpr uint64_t kRange = uint64_t{8} << 30;

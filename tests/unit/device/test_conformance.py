@@ -6,6 +6,7 @@ NCCL, whose log of calls tells what was leaked.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from toolkit.native_program import TIMEOUT, NativeProgram, listed_cases, run_cas
 
 PROGRAM = NativeProgram("jitc_conformance_test", Path(__file__).resolve().parent / "conformance")
 pytestmark = TIMEOUT
+SEED = os.environ.get("JITC_TEST_SHUFFLE", "1")
 
 
 @pytest.fixture(scope="session")
@@ -28,10 +30,11 @@ def test_program_has_the_cases_that_are_listed_here(program: Path) -> None:
 
 
 @pytest.mark.parametrize("case", PROGRAM.cases())
-@pytest.mark.parametrize("device", ["software", "cuda"])
-def test_case(program: Path, device: str, case: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("device", "shuffle"), [("software", "0"), ("cuda", "0"), ("software", SEED)])
+def test_case(program: Path, device: str, shuffle: str, case: str, tmp_path: Path) -> None:
+    """shuffle: the seed of delays, which change nothing that a device promises; 0: none."""
     log = tmp_path / "log"
-    run_case(program, case, fake_environment(log) | {"JITC_TEST_DEVICE": device})
+    run_case(program, case, fake_environment(log) | {"JITC_TEST_DEVICE": device, "JITC_TEST_SHUFFLE": shuffle})
     calls = [call for call in fake_calls(log) if not call.runs]
     assert bool(calls) == (device == "cuda")
     assert not leaks(calls)

@@ -172,11 +172,14 @@ class Control:
 def make_executor(
     control: Control | None = None, poison: bool = True, memory_limit: int = 512 * MIB, ordinal: int = 0, gpu: int = 0
 ) -> binding.Executor:
-    """JITC_TEST_DRIVER names a driver: then on the cuda device. JITC_TEST_NVRTC, JITC_TEST_NCCL: libraries for it."""
+    """JITC_TEST_DRIVER names a driver: then on the cuda device. JITC_TEST_NVRTC, JITC_TEST_NCCL: libraries for it.
+
+    JITC_TEST_SHUFFLE is the seed of what comes late.
+    """
     driver = os.environ.get("JITC_TEST_DRIVER", "")
     options: Any = {
         "device": "cuda" if driver else "software", "memory_limit": memory_limit, "threads": 1,
-        "poison": poison, "ordinal": ordinal, "gpu": gpu,
+        "poison": poison, "ordinal": ordinal, "gpu": gpu, "shuffle": int(os.environ.get("JITC_TEST_SHUFFLE", "0")),
         "libraries": {one: os.environ.get(f"JITC_TEST_{one.upper()}", "") for one in ("driver", "nvrtc", "nccl")},
     }  # fmt: skip
     return binding.Executor(library(), options, control or Control())

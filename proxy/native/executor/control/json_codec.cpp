@@ -208,6 +208,7 @@ DeviceOptions parse_options(const std::string& text) {
   options.libraries = parse_libraries(json);
   options.ordinal = get<int>(json, "ordinal");
   options.hang_seconds = get<double>(json, "hang_seconds");
+  options.shuffle = Shuffle(get<uint64_t>(json, "shuffle"), options.gpu, options.hang_seconds);
   options.images = {get<std::string>(json, "images"), get<uint64_t>(json, "images_limit")};
   const char* const poison = std::getenv("JITC_POISON");
   options.poison = get<bool>(json, "poison") || (poison && std::string_view(poison) == "1");

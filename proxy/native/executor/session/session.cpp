@@ -36,6 +36,7 @@ void Session::make_device() {
                               .threads = options.threads,
                               .noise = options.noise,
                               .libraries = options.libraries,
+                              .shuffle = options.shuffle,
                               .ordinal = options.ordinal,
                               .hang_seconds = options.hang_seconds,
                               .pinned = shared_.pinned.range(),

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/shuffle.h"
 #include "device/backend.h"
 #include "executor/checkpoint/boundary_state.h"
 #include "executor/control/injector.h"
@@ -50,6 +51,7 @@ struct DeviceOptions {
   uint64_t memory_limit = 0;
   int threads = 1;
   uint64_t noise = 0;  // of the software device's sums
+  Shuffle shuffle;     // what is put off
   Libraries libraries;
   int ordinal = 0;  // of the cuda device
   double hang_seconds = 0;

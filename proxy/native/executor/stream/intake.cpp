@@ -11,7 +11,6 @@ namespace {
 /// How far a client may run ahead of execution: about what a launch queue holds, and then some.
 constexpr uint64_t kMostOpsAhead = 65536;
 constexpr uint64_t kMostBytesAhead = 64u << 20;
-constexpr auto kLookAgain = std::chrono::milliseconds(50);
 /// A boundary that is under way may free the journal; how long to wait for it before giving protection up.
 constexpr auto kPatience = std::chrono::seconds(10);
 
@@ -84,7 +83,7 @@ bool Intake::append(const wire::OpView& op) {
 
 /// give_up: the dispatcher is to make room at any price. False: the session is given up. Throws Error when
 /// the client goes away.
-bool Intake::wait_for_change(bool give_up) {
+bool Intake::wait_for_change(bool give_up, std::chrono::microseconds longest) {
   Lifecycle& life = shared_.life;
   Lifecycle::Lock lock(life.mutex);
   if (!shared_.completions.attached() || life.stop) throw Error("the stream was detached");
@@ -93,11 +92,27 @@ bool Intake::wait_for_change(bool give_up) {
     shared_.journal_full = true;
     life.work.notify_one();
   }
-  life.changed.wait_for(lock, kLookAgain);
+  life.changed.wait_for(lock, longest);
+  return true;
+}
+
+/// --shuffle: ops come in bursts, also those of one message. What has come is acknowledged and can run
+/// meanwhile.
+bool Intake::linger(const wire::OpView& op) {
+  using Clock = std::chrono::steady_clock;
+  const auto delay =
+      shared_.options.shuffle.draw(Shuffle::Choice::reading, op.header.stream, op.header.sequence);
+  if (delay == Shuffle::Delay(0)) return true;
+  shared_.completions.ack(shared_.at.received);
+  shared_.life.wake_dispatcher();
+  const auto until = Clock::now() + delay;
+  for (auto now = Clock::now(); now < until; now = Clock::now())
+    if (!wait_for_change(false, std::chrono::ceil<std::chrono::microseconds>(until - now))) return false;
   return true;
 }
 
 void Intake::store(const wire::OpView& op) {
+  if (shared_.options.shuffle.on() && !linger(op)) return;
   wait_for_room();
   const auto asked = std::chrono::steady_clock::now();
   Counters& at = shared_.at;

@@ -5,6 +5,7 @@
 // does one whose journal is full while a boundary may still free it. Called by: Session, from the stream's
 // reader.
 #pragma once
+#include <chrono>
 #include <cstddef>
 #include <mutex>
 #include <span>
@@ -29,7 +30,10 @@ class Intake {
   void store(const wire::OpView& op);
   bool append(const wire::OpView& op);
   void wait_for_room();
-  bool wait_for_change(bool give_up = false);
+  bool linger(const wire::OpView& op);
+  bool wait_for_change(bool give_up = false, std::chrono::microseconds longest = kLookAgain);
+
+  static constexpr std::chrono::milliseconds kLookAgain{50};
 
   Shared& shared_;
   Checkpoints& checkpoints_;

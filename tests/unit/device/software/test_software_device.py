@@ -5,6 +5,7 @@ Each case is a process of its own; cases of collectives make further ones.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ from toolkit.native_program import TIMEOUT, NativeProgram, listed_cases, run_cas
 
 PROGRAM = NativeProgram("jitc_software_test", Path(__file__).resolve().parent / "native")
 pytestmark = TIMEOUT
+SEED = os.environ.get("JITC_TEST_SHUFFLE", "1")
+#: Cases without streams, or with so much work that no delay shows.
+UNSHUFFLED = ("memory", "pages", "shuffle", "collective_larger")
 
 
 @pytest.fixture(scope="session")
@@ -26,4 +30,10 @@ def test_program_has_the_cases_that_are_listed_here(program: Path) -> None:
 
 @pytest.mark.parametrize("case", PROGRAM.cases())
 def test_case(program: Path, case: str) -> None:
-    run_case(program, case)
+    run_case(program, case, os.environ | {"JITC_TEST_SHUFFLE": "0"})
+
+
+@pytest.mark.parametrize("case", [one for one in PROGRAM.cases() if not one.startswith(UNSHUFFLED)])
+def test_case_shuffled(program: Path, case: str) -> None:
+    """Delays change nothing that the device promises."""
+    run_case(program, case, os.environ | {"JITC_TEST_SHUFFLE": SEED})

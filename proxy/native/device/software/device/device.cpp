@@ -35,12 +35,14 @@ std::unique_ptr<Device> Device::open(const BackendOptions& options, ExecutionSin
 Device::Device(const BackendOptions& options, std::shared_ptr<const Operators> operators, ExecutionSink& sink,
                CommunicatorSegments& segments)
     : options_(options),
-      state_(sink, [this] { give_up_waits(); }),
-      failures_(sink, state_),
+      shuffled_(options.shuffle.on() ? std::make_unique<Shuffled>(options.shuffle, sink, hub_) : nullptr),
+      sink_(shuffled_ ? shuffled_->sink() : sink),
+      state_(sink_, [this] { give_up_waits(); }),
+      failures_(sink_, state_),
       memory_(options.address_base, options.address_bytes, options.memory_limit, budget_of(options)),
-      runner_(sink, state_, failures_, hub_, crew_),
-      streams_(runner_, crew_, hangs_),
-      issuer_(sink, hub_, streams_, runner_),
+      runner_(sink_, state_, failures_, hub_, crew_),
+      streams_(shuffled_ ? shuffled_->before(runner_, crew_) : runner_, crew_, hangs_),
+      issuer_(sink_, hub_, streams_, runner_),
       families_({options_, issuer_, memory_, hub_, crew_, streams_, runner_, segments, std::move(operators)}),
       hangs_(hub_, state_, options.hang_seconds) {
   streams_.watch_legacy();
@@ -51,6 +53,7 @@ Device::~Device() { fence(); }
 void Device::give_up_waits() {
   hub_.give_up();
   families_.collectives.communicators().abort();
+  if (shuffled_) shuffled_->give_up();
   crew_.changed();
 }
 
@@ -71,7 +74,10 @@ void Device::issue(const ops::OpHeader& op) {
 }
 
 bool Device::idle() {
-  const auto quiet = [this] { return runner_.idle() && families_.collectives.communicators().quiet(); };
+  const auto quiet = [this] {
+    return runner_.idle() && families_.collectives.communicators().quiet() &&
+           (!shuffled_ || shuffled_->quiet());
+  };
   return hub_.wait(quiet) && state_.running();
 }
 
@@ -94,6 +100,7 @@ void Device::fence() {
   hangs_.fence();
   const std::lock_guard lock(mutex_);  // an enqueue in progress still pushes; the next one does not
   hub_.wait_always([this] { return runner_.idle(); });
+  if (shuffled_) shuffled_->fence();
   families_.collectives.communicators().renew();
   streams_.reap();
 }
@@ -102,6 +109,7 @@ void Device::unfence() {
   const std::lock_guard lock(mutex_);
   hub_.reset();
   hangs_.restart();
+  if (shuffled_) shuffled_->unfence();
   state_.run();
 }
 

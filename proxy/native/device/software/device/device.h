@@ -12,6 +12,7 @@
 #include "device/common/run_state.h"
 #include "device/software/faults/hangs.h"
 #include "device/software/memory/memory.h"
+#include "device/software/shuffle/shuffled.h"
 #include "device/software/stream/crew.h"
 #include "device/software/stream/streams.h"
 #include "device/software/stream/task_runner.h"
@@ -59,6 +60,8 @@ class Device final : public Backend {
 
   const BackendOptions options_;
   WaitHub hub_;
+  const std::unique_ptr<Shuffled> shuffled_;  // null: without --shuffle
+  ExecutionSink& sink_;
   RunState state_;
   Failures failures_;
   Memory memory_;

@@ -7,6 +7,7 @@ Session::Session(CommunicatorSegments* segments, uint64_t slot, uint64_t limit, 
                  PinnedRange pinned, double hang_seconds, std::shared_ptr<MemoryBudget> budget)
     : Client(slot) {
   BackendOptions options{base, kRange, limit, 1, 0, Libraries({{"operators", operators}})};
+  options.shuffle = shuffle_of_environment(hang_seconds);
   options.pinned = pinned;
   options.hang_seconds = hang_seconds;
   options.budget = std::move(budget);

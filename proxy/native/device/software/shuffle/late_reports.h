@@ -1,0 +1,68 @@
+// What the device says comes late: results of ops, and how far streams have got.
+//
+// All reports wait in one line, so that they come in the order in which they were made: whoever has heard of
+// an op can rely on all that the device did before it. One that is late holds up those behind it. Ops that
+// have halves (copies, collectives) also pause between them. Promises: what is not said by an op of a stream
+// (an op that is answered where it is given, a fault) is said at once, after all that waits; no report is
+// later than Shuffle::longest() after the one before it; after drop() none of those that were made comes.
+// Called by: all parts of the device, in place of the executor's sink.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+
+#include "base/shuffle.h"
+#include "device/backend.h"
+#include "device/software/stream/wait_hub.h"
+#include "later.h"
+
+namespace jitc::software {
+
+class LateReports final : public ExecutionSink {
+ public:
+  /// hub: hears of it when nothing waits any more.
+  LateReports(const Shuffle& shuffle, ExecutionSink& sink, WaitHub& hub, Later& later)
+      : shuffle_(shuffle), sink_(sink), hub_(hub), later_(later) {}
+  LateReports(const LateReports&) = delete;
+  LateReports& operator=(const LateReports&) = delete;
+
+  /// Everything that was reported has been said.
+  bool none_waits() const { return waiting_.load() == 0; }
+  /// Pauses end at once, until restart().
+  void give_up();
+  void restart();
+  /// Forgets what waits. No op runs.
+  void drop();
+
+  // ExecutionSink
+  void result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload) override;
+  void progress(uint64_t stream, uint64_t sequence) override;
+  void fault(uint64_t sequence, uint32_t status, std::string_view cause, std::string_view message) override;
+  void injection_point(const ops::OpHeader& op, std::string_view phase) override;
+  bool delivered(uint64_t sequence) const override { return sink_.delivered(sequence); }
+
+ private:
+  using Clock = Later::Clock;
+  struct Report {
+    Clock::time_point due;
+    std::function<void()> say;
+  };
+  bool wait_in_line(Shuffle::Delay delay, std::function<void()> say);
+  void say_until(Clock::time_point time);
+  void pause(Shuffle::Delay delay);
+
+  const Shuffle& shuffle_;
+  ExecutionSink& sink_;
+  WaitHub& hub_;
+  Later& later_;
+  std::mutex saying_;  // held while reports of the line are said: one at a time, in order
+  std::mutex mutex_;   // what follows
+  std::deque<Report> line_;
+  std::atomic<size_t> waiting_{0};  // in the line, or being said
+  std::condition_variable pausing_;
+  bool given_up_ = false;
+};
+
+}  // namespace jitc::software
