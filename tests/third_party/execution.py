@@ -44,6 +44,7 @@ class Way:
     options: tuple[str, ...] = ()
     kills: int = 0
     device: str = "cuda"
+    environment: tuple[tuple[str, str], ...] = ()  # of the program
 
 
 @dataclass(frozen=True)
@@ -66,11 +67,13 @@ def execute(case: Case, python: Path, way: Way, limit: float) -> Run:
     words = ["jitc", "run", "--device", "software", "--gpus", str(case.ranks), *way.options, "--", *command]
     (folder / "command.txt").write_text(shlex.join(command if way.device == "cpu" else words) + "\n")
     if way.device == "cpu":
-        _run(command, folder, limit, None, 0)
+        _run(command, folder, limit, None, way)
     else:
         with _service(case, way.options) as service:
-            _run(command, folder, limit, service, way.kills)
+            _run(command, folder, limit, service, way)
             _struck(service, way.kills, folder)
+            if races := service.races():
+                raise Wrong(f"{len(races)} races, the first: {races[0]}")
     return Run([_outcome(folder / f"rank{rank}.json") for rank in range(case.ranks)])
 
 
@@ -100,12 +103,12 @@ def _service(case: Case, options: tuple[str, ...]) -> Any:
             service.stop()
 
 
-def _run(command: list[str], folder: Path, limit: float, service: Service | None, kills: int) -> None:
+def _run(command: list[str], folder: Path, limit: float, service: Service | None, way: Way) -> None:
     """Runs the program to its end; reads its steps as they come, and kills workers after those of STRUCK_AFTER."""
     with (folder / "output.txt").open("w") as kept:
         process = subprocess.Popen(
-            command, env=_environment(service), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            start_new_session=True,
+            command, env=_environment(service) | dict(way.environment), stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, start_new_session=True,
         )  # fmt: skip
         late = threading.Timer(limit, os.killpg, (process.pid, signal.SIGKILL))
         late.start()
@@ -114,7 +117,7 @@ def _run(command: list[str], folder: Path, limit: float, service: Service | None
             for line in process.stdout:
                 kept.write(line)
                 if service is not None and line.startswith("outcome: step "):
-                    _strike(service, int(line.split()[2]), kills)
+                    _strike(service, int(line.split()[2]), way.kills)
             status = process.wait()
         finally:
             timed_out = not late.is_alive()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -23,6 +24,11 @@ STOP_SECONDS = 30.0
 #: More deaths at one place than any job may have.
 LOSSES = 6
 RECOVERY_SECONDS = 60.0
+
+
+def more_options(options: tuple[str, ...]) -> list[str]:
+    """Of JITC_TEST_SERVICE, for the services of any test on the software device: tests/soak runs tests with them."""
+    return [] if "cuda" in options else shlex.split(os.environ.get("JITC_TEST_SERVICE", ""))
 
 
 def attempts(report: list[dict[str, Any]]) -> int:
@@ -45,7 +51,7 @@ class Service:
         self.log = folder / "proxyd.log"
         self.env = {**env, "JITC_SOCKET": str(self.socket)}
         command = [*before, str(BIN / "jitc-proxyd"), "--device", "software", "--gpus", str(gpus), "--die-with-parent"]
-        self.command = [*command, "--socket", str(self.socket), *options]
+        self.command = [*command, "--socket", str(self.socket), *options, *more_options(options)]
         self.process = self._start()
 
     def _start(self) -> subprocess.Popen[bytes]:
@@ -110,6 +116,13 @@ class Service:
 
     def divergences(self) -> list[dict[str, Any]]:
         return self._report("divergences")
+
+    def races(self) -> list[dict[str, Any]]:
+        """What --check-order has found, once all programs are gone; a service without that option finds none."""
+        if "--check-order" not in self.command:
+            return []
+        until(lambda: not any(gpu["sessions"] for gpu in self.status()["gpus"]), STOP_SECONDS, "all sessions ended")
+        return self._report("races")
 
     def _report(self, what: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = json.loads(self._admin("Report", control_pb2.ReportRequest(), 30).json)[what]
