@@ -81,9 +81,10 @@ def _parse(file: str, number: int, line: str) -> Line:
 
 
 def agrees(line: Line, outcome: str) -> bool:
+    """A test that skips itself contradicts nothing."""
     if line.outcome == "unsteady":
         return outcome in ("passed", "failed", "skipped")
-    return outcome == line.outcome or (line is PASSES and outcome == "skipped")
+    return outcome in (line.outcome, "skipped")
 
 
 def add(name: str, found: list[tuple[str, str, str]]) -> None:

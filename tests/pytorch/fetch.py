@@ -37,6 +37,8 @@ def sources(given: str | None) -> Path:
     folder = BASE / (f"given-{Path(given).name}" if given else RELEASE)
     if not (folder / "test" / "test_cuda.py").is_file():
         _unpack(Path(given) if given else _download(), folder)
+        for one in ("apt", "download"):
+            shutil.rmtree(BASE / one, ignore_errors=True)
     return folder
 
 
