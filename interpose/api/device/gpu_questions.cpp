@@ -47,7 +47,7 @@ int memory(const GpuInfo& gpu, uint64_t* free, uint64_t* total) {
   uint32_t why = 0;
   Session* const session = Node::instance().session(gpu.index, false, &why);
   if (!session) return 1;
-  const runtime::Result result = session->call(ops::MemoryInfo{});
+  const session::Result result = session->call(ops::MemoryInfo{});
   std::array<uint64_t, 2> numbers;
   if (result.status || !unpack(result.payload, &numbers)) return 1;
   *free = numbers[0];

@@ -127,6 +127,11 @@ void attention(const Operands& in) {
   TORCH_CHECK(key.size(1) > 0 && query.size(1) % key.size(1) == 0,
               "Expected argument 'query' to have a multiple of the ", key.size(1),
               " heads of 'key', but it has ", query.size(1));
+  const Sizes scores{query.size(0), query.size(1), query.size(2), key.size(2)};
+  const Tensor bias = in.has("attn_bias") ? in.optional("attn_bias") : Tensor();
+  TORCH_CHECK(!bias.defined() || at::is_expandable_to(bias.sizes(), scores),
+              "Expected argument 'attn_bias' to be expandable to ", scores, ", but it has size ",
+              bias.defined() ? bias.sizes() : at::IntArrayRef{});
   const double dropout = in.real("dropout_p").value_or(0);
   TORCH_CHECK(dropout >= 0 && dropout <= 1, "Expected argument 'dropout_p' to be a probability, but it is ",
               dropout);
@@ -139,14 +144,16 @@ void attention_backward(const Operands& in, const char* grad, const char* random
   TORCH_CHECK(in.real("dropout_p").value_or(0) == 0 || in.tensor(random).numel() > 0, "Expected argument '",
               random, "' to hold the number that the mask of the dropout follows from");
 }
-void flash_backward(const Operands& in) { attention_backward(in, "grad_out", "philox_seed"); }
+void named_backward(const Operands& in) { attention_backward(in, "grad_out", "philox_seed"); }
 void efficient_backward(const Operands& in) { attention_backward(in, "grad_out_", "philox_seed"); }
 
 constexpr NamedCheck kChecks[] = {
     {"_scaled_dot_product_flash_attention", &attention},
-    {"_scaled_dot_product_flash_attention_backward", &flash_backward},
+    {"_scaled_dot_product_flash_attention_backward", &named_backward},
     {"_scaled_dot_product_efficient_attention", &attention},
     {"_scaled_dot_product_efficient_attention_backward", &efficient_backward},
+    {"_scaled_dot_product_cudnn_attention", &attention},
+    {"_scaled_dot_product_cudnn_attention_backward", &named_backward},
     {"_thnn_fused_lstm_cell", &lstm_cell},
     {"_thnn_fused_lstm_cell_backward_impl", &lstm_cell_backward},
     {"_thnn_fused_gru_cell", &gru_cell},

@@ -1,10 +1,11 @@
-// The fused attention operators that PyTorch has for CUDA only (flash, memory-efficient), by the plain way.
+// The fused attention operators that PyTorch has for CUDA only (flash, memory-efficient, cuDNN's), by the plain way.
 //
 // For programs that ask for one of them; others take PyTorch's own plain path (client_shim/native). Sums are
 // made in the type in which PyTorch computes. Dropout: the mask follows from a number that the forward call
 // draws and leaves in its random state for the backward call.
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ExpandUtils.h>
 #include <ATen/OpMathType.h>
 
 #include <cmath>
@@ -92,12 +93,18 @@ Gradients backward(const Attention& attention, const Tensor& grad_out, const Ten
 
 Tensor like(const Tensor& result, const Tensor& operand) { return result.to(operand.scalar_type()); }
 
+/// The output in the query's type and in its order of dimensions in memory, as flash's and cuDNN's have it.
+Tensor laid_out_like(const Tensor& output, const Tensor& query) {
+  const auto strides = at::infer_dense_strides(output.sizes(), query.strides());
+  return at::empty_strided(output.sizes(), strides, query.options()).copy_(output);
+}
+
 void flash(Stack& stack) {
   const auto in = std::exchange(stack, {});
   const Tensor q = in[0].toTensor(), k = in[1].toTensor();
   const auto made = forward({q, k, in[2].toTensor(), {}, in[4].toBool(), in[6]}, in[3].toDouble());
-  stack = {like(made.output, q), made.logsumexp,           Tensor(), Tensor(), q.size(2), k.size(2),
-           made.random,          at::zeros({}, at::kLong), Tensor()};
+  stack = {laid_out_like(made.output, q), made.logsumexp,           Tensor(), Tensor(), q.size(2), k.size(2),
+           made.random,                   at::zeros({}, at::kLong), Tensor()};
 }
 
 void flash_backward(Stack& stack) {
@@ -114,7 +121,9 @@ void efficient(Stack& stack) {
   const auto made = forward({q, in[1].toTensor(), in[2].toTensor(), optional(in[3]), in[6].toBool(), in[7]},
                             in[5].toDouble());
   const Tensor lse = in[4].toBool() ? made.logsumexp : made.logsumexp.narrow(-1, 0, 0).contiguous();
-  stack = {like(made.output, q), lse, made.random[0].clone(), made.random[1].clone()};
+  // In memory a row after the other, each with all its heads, whatever the query is like.
+  const Tensor output = like(made.output, q).transpose(1, 2).contiguous().transpose(1, 2);
+  stack = {output, lse, made.random[0].clone(), made.random[1].clone()};
 }
 
 void efficient_backward(Stack& stack) {
@@ -131,6 +140,23 @@ void efficient_backward(Stack& stack) {
   stack = {if_wanted(0, grads.query, q), if_wanted(1, grads.key, k), if_wanted(2, grads.value, v), to_bias};
 }
 
+void cudnn(Stack& stack) {
+  const auto in = std::exchange(stack, {});
+  const Tensor q = in[0].toTensor(), k = in[1].toTensor();
+  const auto made = forward({q, k, in[2].toTensor(), optional(in[3]), in[6].toBool(), in[8]}, in[5].toDouble());
+  const Tensor lse = in[4].toBool() ? made.logsumexp.unsqueeze(-1) : Tensor();
+  stack = {laid_out_like(made.output, q), lse, Tensor(), Tensor(), q.size(2), k.size(2),
+           made.random[0].clone(), made.random[1].clone(), Tensor()};
+}
+
+void cudnn_backward(Stack& stack) {
+  const auto in = std::exchange(stack, {});
+  const Tensor q = in[1].toTensor(), k = in[2].toTensor(), v = in[3].toTensor();
+  const auto grads = backward({q, k, v, optional(in[8]), in[14].toBool(), in[15]}, in[0].toTensor(),
+                              in[6].toTensor(), in[13].toDouble());
+  stack = {like(grads.query, q), like(grads.key, k), like(grads.value, v)};
+}
+
 }  // namespace
 
 std::span<const NamedComposed> composed_attention() {
@@ -139,6 +165,8 @@ std::span<const NamedComposed> composed_attention() {
       {"aten::_scaled_dot_product_flash_attention_backward", &flash_backward},
       {"aten::_scaled_dot_product_efficient_attention", &efficient},
       {"aten::_scaled_dot_product_efficient_attention_backward", &efficient_backward},
+      {"aten::_scaled_dot_product_cudnn_attention", &cudnn},
+      {"aten::_scaled_dot_product_cudnn_attention_backward", &cudnn_backward},
   };
   return kAttention;
 }

@@ -175,7 +175,7 @@ def check_statistics_of_ranks_with_equal_counts() -> None:
 
 
 def check_fused_attention_that_is_asked_for() -> None:
-    """Flash and memory-efficient attention by name, and where no other kind is allowed."""
+    """Flash, memory-efficient and cuDNN's attention by name, and where no other kind is allowed."""
     q, k, v = (torch.randn(2, 4, length, 8, requires_grad=True) for length in (3, 3, 3))
     attend = torch.nn.functional.scaled_dot_product_attention
     for causal in (False, True):
@@ -184,12 +184,14 @@ def check_fused_attention_that_is_asked_for() -> None:
         on = [one.detach().cuda().requires_grad_() for one in (q, k, v)]
         flash = torch.ops.aten._scaled_dot_product_flash_attention(*on, 0.0, causal)
         efficient = torch.ops.aten._scaled_dot_product_efficient_attention(*on, None, True, 0.0, causal)
-        for one in (flash[0], efficient[0]):
+        cudnn = torch.ops.aten._scaled_dot_product_cudnn_attention(*on, None, True, 0.0, causal)
+        for one in (flash[0], efficient[0], cudnn[0]):
             torch.testing.assert_close(one.cpu(), wanted)
             for mine, theirs in zip(torch.autograd.grad(one.square().sum(), on), grads, strict=True):
                 torch.testing.assert_close(mine.cpu(), theirs)
     half = [one.detach().cuda().to(torch.bfloat16).requires_grad_() for one in (q, k, v)]
-    for kind in (torch.nn.attention.SDPBackend.FLASH_ATTENTION, torch.nn.attention.SDPBackend.EFFICIENT_ATTENTION):
+    kinds = torch.nn.attention.SDPBackend
+    for kind in (kinds.FLASH_ATTENTION, kinds.EFFICIENT_ATTENTION, kinds.CUDNN_ATTENTION):
         with torch.nn.attention.sdpa_kernel(kind):
             torch.manual_seed(3)
             forced = attend(*half, dropout_p=0.5)
@@ -198,6 +200,34 @@ def check_fused_attention_that_is_asked_for() -> None:
             forced.sum().backward()
             plain = attend(*half).float().cpu()
         torch.testing.assert_close(plain, attend(q, k, v), rtol=0.02, atol=0.02)
+
+
+def check_form_of_fused_attention() -> None:
+    """Results are laid out as those of the kernels, which PyTorch's own descriptions (meta kernels) tell."""
+    aten = torch.ops.aten
+    tails = {
+        aten._scaled_dot_product_flash_attention: (),
+        aten._scaled_dot_product_efficient_attention: (None, False),
+        aten._scaled_dot_product_cudnn_attention: (None, True),
+    }
+    for call, tail in tails.items():
+        for query in (torch.randn(2, 3, 5, 8), torch.randn(2, 5, 3, 8).transpose(1, 2), torch.randn(2, 3, 5, 9)[..., :8]):
+            made = call(*[query.cuda()] * 3, *tail)
+            told = call(*[query.to("meta")] * 3, *tail)
+            assert (made[0].shape, made[0].stride()) == (told[0].shape, told[0].stride())
+            assert made[1].shape == told[1].shape
+
+
+def check_bias_of_fused_attention() -> None:
+    q, bias = torch.randn(2, 4, 3, 8, requires_grad=True), torch.randn(1, 4, 3, 3)
+    wanted = torch.nn.functional.scaled_dot_product_attention(q, q, q, bias)
+    grad = torch.autograd.grad(wanted.square().sum(), q)[0]
+    on = q.detach().cuda().requires_grad_()
+    for call in ("efficient", "cudnn"):
+        attend = getattr(torch.ops.aten, f"_scaled_dot_product_{call}_attention")
+        made = attend(on, on, on, bias.cuda(), True)[0]
+        torch.testing.assert_close(made.cpu(), wanted)
+        torch.testing.assert_close(torch.autograd.grad(made.square().sum(), on)[0].cpu(), grad)
 
 
 def check_sparse_tensors() -> None:

@@ -53,6 +53,7 @@ def forced_attention() -> None:
     bias = torch.randn(2, 4, 3, 5, **shape)
     back(torch.ops.aten._scaled_dot_product_flash_attention(q, k, v, 0.25)[0])
     back(torch.ops.aten._scaled_dot_product_efficient_attention(q, k, v, bias, True, 0.25)[0])
+    back(torch.ops.aten._scaled_dot_product_cudnn_attention(q, k, v, bias.detach(), True, 0.25)[0])
 
 
 def synchronized_batch_norm(x: torch.Tensor) -> None:
