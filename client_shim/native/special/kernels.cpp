@@ -19,7 +19,7 @@ int send(std::string_view name, int device, void* stream, const c10::IValue& arg
   EncoderLease encoder;
   encoder->begin(name, rules, 1);
   encoder->argument(argument);
-  encoder->finish_arguments();
+  encoder->finish_arguments(false);
   encoder->begin_outputs(0);
   return jitc_operator_call(device, stream, encoder->bytes().data(), encoder->bytes().size());
 }

@@ -1,4 +1,6 @@
 // Checks of the operators in composed.cpp: those that the CUDA operators make.
+#include <ATen/ExpandUtils.h>
+
 #include "operators/checks.h"
 
 namespace jitc::operators {

@@ -1,4 +1,5 @@
-// The fused attention operators that PyTorch has for CUDA only (flash, memory-efficient, cuDNN's), by the plain way.
+// The fused attention operators that PyTorch has for CUDA only (flash, memory-efficient, cuDNN's), by the
+// plain way.
 //
 // For programs that ask for one of them; others take PyTorch's own plain path (client_shim/native). Sums are
 // made in the type in which PyTorch computes. Dropout: the mask follows from a number that the forward call
@@ -103,8 +104,9 @@ void flash(Stack& stack) {
   const auto in = std::exchange(stack, {});
   const Tensor q = in[0].toTensor(), k = in[1].toTensor();
   const auto made = forward({q, k, in[2].toTensor(), {}, in[4].toBool(), in[6]}, in[3].toDouble());
-  stack = {laid_out_like(made.output, q), made.logsumexp,           Tensor(), Tensor(), q.size(2), k.size(2),
-           made.random,                   at::zeros({}, at::kLong), Tensor()};
+  stack = {
+      laid_out_like(made.output, q), made.logsumexp, Tensor(), Tensor(), q.size(2), k.size(2), made.random,
+      at::zeros({}, at::kLong),      Tensor()};
 }
 
 void flash_backward(Stack& stack) {
@@ -143,10 +145,18 @@ void efficient_backward(Stack& stack) {
 void cudnn(Stack& stack) {
   const auto in = std::exchange(stack, {});
   const Tensor q = in[0].toTensor(), k = in[1].toTensor();
-  const auto made = forward({q, k, in[2].toTensor(), optional(in[3]), in[6].toBool(), in[8]}, in[5].toDouble());
+  const auto made =
+      forward({q, k, in[2].toTensor(), optional(in[3]), in[6].toBool(), in[8]}, in[5].toDouble());
   const Tensor lse = in[4].toBool() ? made.logsumexp.unsqueeze(-1) : Tensor();
-  stack = {laid_out_like(made.output, q), lse, Tensor(), Tensor(), q.size(2), k.size(2),
-           made.random[0].clone(), made.random[1].clone(), Tensor()};
+  stack = {laid_out_like(made.output, q),
+           lse,
+           Tensor(),
+           Tensor(),
+           q.size(2),
+           k.size(2),
+           made.random[0].clone(),
+           made.random[1].clone(),
+           Tensor()};
 }
 
 void cudnn_backward(Stack& stack) {

@@ -211,7 +211,11 @@ def check_form_of_fused_attention() -> None:
         aten._scaled_dot_product_cudnn_attention: (None, True),
     }
     for call, tail in tails.items():
-        for query in (torch.randn(2, 3, 5, 8), torch.randn(2, 5, 3, 8).transpose(1, 2), torch.randn(2, 3, 5, 9)[..., :8]):
+        for query in (
+            torch.randn(2, 3, 5, 8),
+            torch.randn(2, 5, 3, 8).transpose(1, 2),
+            torch.randn(2, 3, 5, 9)[..., :8],
+        ):
             made = call(*[query.cuda()] * 3, *tail)
             told = call(*[query.to("meta")] * 3, *tail)
             assert (made[0].shape, made[0].stride()) == (told[0].shape, told[0].stride())
