@@ -12,6 +12,7 @@
 #include "copy.h"
 #include "elements.h"
 #include "jitc/client_api.h"
+#include "jitc/kernel_server.h"
 #include "redirect.h"
 #include "special/kernels.h"
 #include "special/sparse.h"

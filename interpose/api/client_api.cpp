@@ -11,12 +11,14 @@
 #include <new>
 #include <vector>
 
+#include "api/common/gpu_count.h"
 #include "api/host/host_copy.h"
 #include "api/kernel/launch.h"
 #include "api/memory/memory.h"
 #include "api/module/variables.h"
 #include "api/stream/capture.h"
 #include "jitc/generated_ops.h"
+#include "jitc/gpu_questions.h"
 #include "session/message.h"
 #include "session/phase.h"
 #include "session/steps.h"

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "jitc/client_api.h"
+#include "jitc/gpu_questions.h"
 
 #define NVML extern "C" __attribute__((visibility("default")))
 

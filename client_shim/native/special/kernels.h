@@ -7,7 +7,7 @@
 
 namespace jitc::torch_device {
 
-/// As jitc_kernel_server (jitc/client_api.h).
+/// As jitc_kernel_server (jitc/kernel_server.h).
 int serve_kernel(const char* name, int device, void* stream, void** arguments);
 
 }  // namespace jitc::torch_device

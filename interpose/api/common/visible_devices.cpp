@@ -11,6 +11,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "gpu_count.h"
+
 namespace jitc::api {
 namespace {
 

@@ -19,11 +19,6 @@ bool forked();
 
 /// GPUs that this process sees (CUDA_VISIBLE_DEVICES); asks the service once.
 int visible_count();
-/// The same for a program that only counts: until something else asks for GPUs, the variable may still
-/// change. -1: the service has none.
-int count_without_settling();
-/// Whether some call needed GPUs already (cuInit, or any of the runtime API).
-bool has_asked_for_gpus();
 /// What the service says of a visible device; nullptr when there is no such device.
 const GpuInfo* visible_gpu(int device);
 /// Whether the thread's device runs kernels (kind cuda) or is in plain host memory (kind software).

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <span>
 
+#include "api/common/gpu_count.h"
 #include "api/generated/generated_api.h"
 #include "api/generated/generated_device.h"
 #include "attributes.h"

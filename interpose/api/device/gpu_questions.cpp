@@ -1,4 +1,4 @@
-// What can be asked about the service's GPUs without using them (jitc/client_api.h): NVML's questions.
+// What can be asked about the service's GPUs without using them (jitc/gpu_questions.h): NVML's questions.
 //
 // Called by: interpose/nvml. Promise: no session is opened.
 #include <array>
@@ -6,8 +6,8 @@
 #include <new>
 
 #include "attributes.h"
-#include "jitc/client_api.h"
 #include "jitc/generated_ops.h"
+#include "jitc/gpu_questions.h"
 #include "jitc/packed_reader.h"
 
 namespace jitc::api {

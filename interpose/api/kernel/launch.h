@@ -5,7 +5,7 @@
 // parameters of up to 4 KiB, does not allocate.
 #pragma once
 #include "api/common/abi_types.h"
-#include "jitc/client_api.h"
+#include "jitc/kernel_server.h"
 #include "kernels.h"
 
 namespace jitc::api {
@@ -25,7 +25,7 @@ struct LaunchErrors {
 };
 using LaunchAttributes = std::span<const ops::LaunchAttribute>;
 
-/// Who is asked for kernels on a device that runs none (jitc/client_api.h); nullptr: nobody.
+/// Who is asked for kernels on a device that runs none (jitc/kernel_server.h); nullptr: nobody.
 void set_kernel_server(jitc_kernel_server serve);
 
 Status launch(uint64_t kernel, const Shape& shape, const Arguments& arguments, uint64_t stream,

@@ -18,10 +18,6 @@ JITC_API int jitc_device_kind(void);
  * device; no service, no such device). Asks the service once too; neither opens a session. */
 JITC_API int jitc_serves_cudnn(int device);
 
-/* GPUs that the program sees; until it uses CUDA, it may still change CUDA_VISIBLE_DEVICES after this. -1:
- * the service cannot be asked, or has none. */
-JITC_API int jitc_device_count(void);
-
 /* One block of device memory that is live at a boundary. */
 typedef struct jitc_live_block {
   uint64_t address, bytes, ordinal;
@@ -59,26 +55,6 @@ JITC_API int jitc_operator_call(int device, void* stream, const void* call, size
 /* Synchronous operator_query; with status 0x10001 data is the operator's error message. */
 JITC_API int jitc_operator_query(int device, void* stream, const void* call, size_t size, jitc_reply* reply);
 JITC_API void jitc_reply_free(jitc_reply* reply);
-
-/* Kernels that a program launches past its operators, on a device that runs no kernels: serve is asked with
- * the kernel's name, as the compiler wrote it, the device and stream, and the launch's arguments. It returns
- * a cudaError_t; 801 (cudaErrorNotSupported): not one that it knows. */
-typedef int (*jitc_kernel_server)(const char* name, int device, void* stream, void** arguments);
-JITC_API void jitc_set_kernel_server(jitc_kernel_server serve);
-
-/* The service's GPUs, all of them: for questions like NVML's, which CUDA_VISIBLE_DEVICES does not limit. None
- * of these opens a session. */
-typedef struct jitc_gpu {
-  char name[96];
-  char uuid[33]; /* 32 hex digits */
-  uint64_t memory_total;
-  int capability_major, capability_minor, clock_khz;
-} jitc_gpu;
-JITC_API int jitc_gpu_count(void);
-/* 0, or 1: there is no such GPU. */
-JITC_API int jitc_gpu_describe(int gpu, jitc_gpu* out);
-/* Bytes; asks through the session of this process on the GPU. 1: it has none. */
-JITC_API int jitc_gpu_memory(int gpu, uint64_t* free, uint64_t* total);
 
 /* Last error text of this thread, for messages; never NULL. */
 JITC_API const char* jitc_last_message(void);

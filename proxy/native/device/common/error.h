@@ -18,7 +18,6 @@ enum Status : uint32_t {
   kNotFound = 500,
   kNotReady = 600,
   kIllegalAddress = 700,
-  kAssert = 710,
   kLaunchFailure = 719,
   kNotSupported = 801,
   kExternalDevice = 911,  // what is waited for outside of this device cannot come
@@ -27,9 +26,6 @@ enum Status : uint32_t {
 
 /// Cause of an error that comes from another rank's end: no replay helps.
 inline constexpr const char* kCommunicatorEnded = "communicator-ended";
-
-/// Cause of an error of the numbers that the program gave a kernel: no replay helps.
-inline constexpr const char* kDeviceAssert = "device-assert";
 
 struct OpError {
   uint32_t status;    // cudaError_t

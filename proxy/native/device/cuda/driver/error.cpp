@@ -1,6 +1,8 @@
 // See error.h.
 #include "error.h"
 
+#include "device/common/device_assert.h"
+
 namespace jitc::cuda {
 
 uint32_t runtime_status(abi::CUresult status) {

@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "device/common/device_assert.h"
 #include "device/common/handlers.h"
 #include "device/common/operands.h"
 
