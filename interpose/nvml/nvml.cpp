@@ -9,27 +9,12 @@
 #include <cstring>
 #include <string_view>
 
-#include "jitc/gpu_questions.h"
-
-#define NVML extern "C" __attribute__((visibility("default")))
+#include "answers.h"
 
 namespace {
 
-/// nvmlReturn_t.
-enum Return : int {
-  kSuccess = 0,
-  kUninitialized = 1,
-  kInvalidArgument = 2,
-  kNotSupported = 3,
-  kNotFound = 6,
-  kInsufficientSize = 7,
-  kDriverNotLoaded = 9,
-  kUnknown = 999,
-};
+using namespace jitc::nvml;
 
-struct Memory {
-  unsigned long long total, free, used;
-};
 struct MemoryV2 {
   unsigned version;
   unsigned long long total, reserved, free, used;
@@ -57,16 +42,6 @@ const Asked& interposer() {
 
 std::atomic<int> users{0};
 
-/// A device handle is the GPU's number and one.
-int number_of(const void* device) { return static_cast<int>(reinterpret_cast<intptr_t>(device)) - 1; }
-void* handle_of(int number) { return reinterpret_cast<void*>(static_cast<intptr_t>(number) + 1); }
-
-/// The description of a device, once NVML is initialized.
-int find(const void* device, jitc_gpu* out) {
-  if (users.load() <= 0) return kUninitialized;
-  return interposer().describe(number_of(device), out) ? kInvalidArgument : kSuccess;
-}
-
 int copy(std::string_view text, char* out, unsigned length) {
   if (!out) return kInvalidArgument;
   if (length <= text.size()) return kInsufficientSize;
@@ -82,6 +57,18 @@ std::string_view uuid_text(const jitc_gpu& gpu, char (&out)[48]) {
   return out;
 }
 
+}  // namespace
+
+namespace jitc::nvml {
+
+int number_of(const void* device) { return static_cast<int>(reinterpret_cast<intptr_t>(device)) - 1; }
+void* handle_of(int number) { return reinterpret_cast<void*>(static_cast<intptr_t>(number) + 1); }
+
+int find(const void* device, jitc_gpu* out) {
+  if (users.load() <= 0) return kUninitialized;
+  return interposer().describe(number_of(device), out) ? kInvalidArgument : kSuccess;
+}
+
 int memory_of(const void* device, Memory* out) {
   jitc_gpu gpu{};
   if (const int status = find(device, &gpu)) return status;
@@ -91,7 +78,7 @@ int memory_of(const void* device, Memory* out) {
   return kSuccess;
 }
 
-}  // namespace
+}  // namespace jitc::nvml
 
 NVML int nvmlInit_v2(void) {
   const Asked& asked = interposer();
@@ -147,16 +134,9 @@ NVML int nvmlDeviceGetHandleByIndex(unsigned index, void** device) {
   return nvmlDeviceGetHandleByIndex_v2(index, device);
 }
 NVML int nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {
-  if (users.load() <= 0) return kUninitialized;
   if (!uuid || !device) return kInvalidArgument;
   char text[48];
-  jitc_gpu gpu{};
-  for (int i = 0; interposer().describe(i, &gpu) == 0; ++i)
-    if (uuid_text(gpu, text) == uuid) {
-      *device = handle_of(i);
-      return kSuccess;
-    }
-  return kNotFound;
+  return find_where(device, [&](const jitc_gpu& gpu) { return uuid_text(gpu, text) == uuid; });
 }
 
 NVML int nvmlDeviceGetIndex(const void* device, unsigned* index) {
@@ -214,4 +194,3 @@ NVML int nvmlDeviceGetTemperature(const void*, int, unsigned*) { return kNotSupp
 NVML int nvmlDeviceGetTemperatureV(const void*, void*) { return kNotSupported; }
 NVML int nvmlDeviceGetPowerUsage(const void*, unsigned*) { return kNotSupported; }
 NVML int nvmlDeviceGetUtilizationRates(const void*, void*) { return kNotSupported; }
-NVML int nvmlDeviceGetComputeRunningProcesses_v3(const void*, unsigned*, void*) { return kNotSupported; }

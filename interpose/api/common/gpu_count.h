@@ -5,8 +5,8 @@
 
 namespace jitc::api {
 
-/// As visible_count(), for a program that only counts: until something else asks for GPUs, CUDA_VISIBLE_DEVICES may
-/// still change. -1: the service has none.
+/// As visible_count(), for a program that only counts: until something else asks for GPUs,
+/// CUDA_VISIBLE_DEVICES may still change. -1: the service has none.
 int count_without_settling();
 /// Whether some call needed GPUs already (cuInit, or any of the runtime API).
 bool has_asked_for_gpus();

@@ -1,19 +1,21 @@
 // What can be asked about the service's GPUs without using them (jitc/gpu_questions.h): NVML's questions.
 //
 // Called by: interpose/nvml. Promise: no session is opened.
+#include "jitc/gpu_questions.h"
+
 #include <array>
 #include <cstdio>
 #include <new>
 
 #include "attributes.h"
 #include "jitc/generated_ops.h"
-#include "jitc/gpu_questions.h"
 #include "jitc/packed_reader.h"
 
 namespace jitc::api {
 namespace {
 
-constexpr int32_t kClockRate = 13;  // CU_DEVICE_ATTRIBUTE_CLOCK_RATE
+// CU_DEVICE_ATTRIBUTE_...
+constexpr int32_t kClockRate = 13, kPciBus = 33, kPciDevice = 34, kPciDomain = 50;
 
 /// Of all that the service has; nullptr: there is no such GPU.
 const GpuInfo* gpu_of_service(int gpu) {
@@ -40,6 +42,9 @@ int describe(const GpuInfo& gpu, jitc_gpu* out) {
   out->capability_major = static_cast<int>(gpu.capability_major);
   out->capability_minor = static_cast<int>(gpu.capability_minor);
   out->clock_khz = attribute_of(kClockRate, gpu);
+  out->pci_domain = attribute_of(kPciDomain, gpu);
+  out->pci_bus = attribute_of(kPciBus, gpu);
+  out->pci_device = attribute_of(kPciDevice, gpu);
   return 0;
 }
 

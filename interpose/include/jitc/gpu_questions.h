@@ -1,7 +1,7 @@
 /* What a process may ask about the service's GPUs without using them; libjitc_interpose.so answers.
  *
- * Called by: client_shim (torch.cuda.device_count), interpose/nvml (NVML's questions). Promise: none of these opens a
- * session. */
+ * Called by: client_shim (torch.cuda.device_count), interpose/nvml (NVML's questions). Promise: none of these
+ * opens a session. */
 #pragma once
 #include <stdint.h>
 
@@ -21,6 +21,7 @@ typedef struct jitc_gpu {
   char uuid[33]; /* 32 hex digits */
   uint64_t memory_total;
   int capability_major, capability_minor, clock_khz;
+  int pci_domain, pci_bus, pci_device;
 } jitc_gpu;
 JITC_API int jitc_gpu_count(void);
 /* 0, or 1: there is no such GPU. */

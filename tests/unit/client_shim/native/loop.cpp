@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "jitc/client_api.h"
+#include "jitc/gpu_questions.h"
+#include "jitc/kernel_server.h"
 #include "jitc/operators_api.h"
 
 #define LOOP extern "C" __attribute__((visibility("default")))
