@@ -1,7 +1,7 @@
 // NVML's functions, answered from the service's GPUs.
 //
 // Called by: programs and packages (pynvml, torch.cuda.device_memory_used) through dlopen. Promises: no
-// exception leaves; nothing is asked before nvmlInit; structures and numbers are those of NVIDIA's nvml.h.
+// exception leaves; nothing is asked before nvmlInit; structures and numbers are those of NVIDIA's header.
 #include <dlfcn.h>
 
 #include <atomic>

@@ -1,7 +1,7 @@
 #include "special/kernels.h"
 
 #include <ATen/ops/from_blob.h>
-#include <cuda_runtime_api.h>
+#include <c10/cuda/CUDAFunctions.h>
 
 #include <algorithm>
 #include <string_view>

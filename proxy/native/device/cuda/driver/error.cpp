@@ -1,7 +1,7 @@
 // See error.h.
 #include "error.h"
 
-#include "device/common/device_assert.h"
+#include "device/device_assert.h"
 
 namespace jitc::cuda {
 

@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "base/operands.h"
-#include "device/common/device_assert.h"
+#include "device/device_assert.h"
 #include "device/software/device/error.h"
 #include "jitc/completion.h"
 

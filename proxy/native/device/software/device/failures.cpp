@@ -4,9 +4,9 @@
 #include <span>
 #include <string_view>
 
-#include "device/common/device_assert.h"
 #include "device/common/handlers.h"
 #include "device/common/operands.h"
+#include "device/device_assert.h"
 
 namespace jitc::software {
 
