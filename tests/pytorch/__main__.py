@@ -35,11 +35,12 @@ class Run:
         self.expectations = expected.read(file.name)
         self.done: dict[str, Result] = {}
         self.tests: list[str] = []
+        self.all_tests: list[str] = []
 
     def prepare(self, continued: bool, only: list[str]) -> None:
         if not continued or not self._names.is_file():
             self._names.write_text("\n".join(listed(self._place("list"), self.file)))
-        self.tests = self._names.read_text().split()
+        self.tests = self.all_tests = self._names.read_text().split()
         if only:
             unknown = [one for one in only if not any(_matches(one, name) for name in self.tests)]
             if unknown:
@@ -125,7 +126,7 @@ def report(run: Run, accept: bool) -> int:
         print(
             f"  {name}: {'' if new else f'expected {line.outcome} ({line.kind}), but '}{one.outcome}: {one.why[:200]}"
         )
-    for line in run.expectations.unused(run.tests) if not run.left() else []:
+    for line in run.expectations.unused(run.all_tests) if not run.left() else []:
         print(f"  expected/{run.file.name}.txt names {line.pattern}, which is no test")
     if accept:
         expected.add(run.file.name, [one for one in wrong if run.expectations.of(one[0]) is expected.PASSES])
