@@ -9,7 +9,7 @@ PYTEST := $(PY) -m pytest
 include scripts/setup.mk
 include scripts/check.mk
 
-.PHONY: help demo test test-all third-party soak ledger bench gpu-check gpu-bundle clean
+.PHONY: help demo test test-all third-party pytorch-tests soak ledger bench gpu-check gpu-bundle clean
 # Results for `make ledger`, under the commit that they are of.
 RESULTS = --junitxml=build/results/$(1).xml -o junit_suite_name=$(shell git describe --always --dirty --exclude='*' 2>/dev/null || echo none)
 help: ## this list
@@ -30,6 +30,9 @@ third-party: build ## programs built on libraries from PyPI, with and without fa
 
 soak: build ## programs under --shuffle and --check-order, seed after seed, for SOAK_MINUTES (20) (SOAK: options, --help)
 	@cd tests && $(abspath $(PY)) -m soak $(if $(SOAK_MINUTES),--minutes $(SOAK_MINUTES)) $(SOAK)
+
+pytorch-tests: build ## PyTorch's own tests on the software device, with what is expected of each (PYTORCH_TESTS: options): hours
+	@PYTHONPATH=tests $(PY) -m pytorch $(PYTORCH_TESTS)
 
 ledger: ## commit and date of the last `make test` into docs/ledger.md (SLOW=1: of `make test-all`; RAN="make demo": of that)
 	@python3 scripts/ledger.py $(if $(RAN),--ran "$(RAN)",$(if $(SLOW),--slow build/results/all.xml,build/results/quick.xml))

@@ -29,6 +29,7 @@ def autoload() -> None:
 
             torch_device.load()  # a wrong build ends it here, before it has started ranks that would each end so
         _count_devices_as_served(torch.cuda, interposer)
+        _answer_as_nvml()
 
 
 def _is_launcher() -> bool:
@@ -42,15 +43,32 @@ def _count_devices_as_served(cuda: Any, interposer: Any) -> None:
     GPUs.
 
     PyTorch asks NVML, which counts the machine's GPUs, not those of the service: these may be virtual, fewer, or in
-    another order. As with NVML, a program that has only counted may fork and use CUDA in its children.
+    another order. As with NVML, a program that has only counted may fork and use CUDA in its children, and may still
+    change CUDA_VISIBLE_DEVICES.
     """
 
     def count() -> int:
-        number = ctypes.c_int()
-        failed = interposer.cudaGetDeviceCount(ctypes.byref(number))
-        return -1 if failed else number.value  # negative: PyTorch asks the runtime itself, and says what is wrong
+        return int(interposer.jitc_device_count())  # negative: PyTorch asks the runtime itself, and says what is wrong
 
     cuda._device_count_nvml = count
+
+
+def _answer_as_nvml() -> None:
+    """Where the machine has no NVML, its questions (pynvml, torch.cuda.memory_usage) are answered from the service's
+    GPUs: a library that is loaded under that name is found by it."""
+    if _loads("libnvidia-ml.so.1"):
+        return
+    own = Path(__file__).resolve().parents[1] / "interpose" / "lib" / "libjitc_nvml.so"
+    if own.is_file():
+        _loads(str(own))
+
+
+def _loads(library: str) -> bool:
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
 
 
 def _prepare() -> None:

@@ -12,7 +12,10 @@
 #include "copy.h"
 #include "elements.h"
 #include "jitc/client_api.h"
+#include "jitc/kernel_server.h"
 #include "redirect.h"
+#include "special/kernels.h"
+#include "special/sparse.h"
 
 namespace jitc::torch_device {
 namespace {
@@ -127,6 +130,8 @@ JITC_API int jitc_torch_install(int redirect, int cudnn) {
     if (redirect) {
       choose_plain_kernels();
       redirect_operators(redirect == 2);
+      serve_sparse_tensors();
+      jitc_set_kernel_server(&serve_kernel);
     } else {
       jitc_set_phase_source(&current_phase);
     }

@@ -1,6 +1,7 @@
 // The C interface for client_shim and for programs without PyTorch (jitc/client_api.h).
 //
-// Promise: without a session nothing here asks the service, except jitc_device_kind and jitc_serves_cudnn.
+// Promise: without a session nothing here asks the service, except jitc_device_kind, jitc_device_count
+// and jitc_serves_cudnn.
 #include "jitc/client_api.h"
 
 #include <algorithm>
@@ -10,11 +11,14 @@
 #include <new>
 #include <vector>
 
+#include "api/common/gpu_count.h"
 #include "api/host/host_copy.h"
+#include "api/kernel/launch.h"
 #include "api/memory/memory.h"
 #include "api/module/variables.h"
 #include "api/stream/capture.h"
 #include "jitc/generated_ops.h"
+#include "jitc/gpu_questions.h"
 #include "session/message.h"
 #include "session/phase.h"
 #include "session/steps.h"
@@ -153,6 +157,15 @@ int jitc_device_kind(void) {
   return kind;
 }
 
+int jitc_device_count(void) {
+  int count = -1;
+  guarded([&] {
+    count = count_without_settling();
+    return kSuccess;
+  });
+  return count;
+}
+
 int jitc_serves_cudnn(int device) {
   bool served = false;
   guarded([&] {
@@ -223,6 +236,8 @@ int jitc_operator_query(int device, void* stream, const void* call, size_t size,
     return static_cast<int>(result.status);
   });
 }
+
+void jitc_set_kernel_server(jitc_kernel_server serve) { set_kernel_server(serve); }
 
 const char* jitc_last_message(void) { return session::last_message(); }
 

@@ -23,8 +23,9 @@ HUNG = "hung-kernel"
 #: itself, and the rank that really hangs is found by its kernel or its silence.
 RESTART_CAUSES = ("sticky-error", "device-lost", "ecc-error", "xid", HUNG)
 
-#: The op waits for a process that has ended, so no replay helps: the program gets the error the first time.
-OWN_CAUSES = ("communicator-ended",)
+#: The op waits for a process that has ended, or a kernel found numbers that the program must not give it (an index out
+#: of range): no replay helps, and the program gets the error the first time.
+OWN_CAUSES = ("communicator-ended", "device-assert")
 
 #: In a replay something that steers the program differed; in another replay it may not.
 ASTRAY = "replay-astray"

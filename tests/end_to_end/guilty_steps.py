@@ -1,6 +1,7 @@
 """A program that gives PyTorch's operators what they cannot bear, when it is told to.
 
-Answers "places" (indices that are not there), "eigenvalues" (of infinities, which end the process on a CPU), "endless"
+Answers "places" (indices that are not there, in an operator that has no check of its own), "index" (one in an operator
+that asserts on a GPU), "eigenvalues" (of infinities, which end the process on a CPU), "endless"
 (a polynomial of a degree that takes years) and "state" with one line each: the error that it got, or a hash of the
 result.
 """
@@ -21,6 +22,10 @@ def places(state: torch.Tensor) -> torch.Tensor:
     )
 
 
+def index(state: torch.Tensor) -> torch.Tensor:
+    return state[torch.full((1,), 10**6, device="cuda")]
+
+
 def eigenvalues(state: torch.Tensor) -> torch.Tensor:
     return torch.linalg.eigvals(state / 0)
 
@@ -39,7 +44,13 @@ def answer(state: torch.Tensor, action: Callable[[torch.Tensor], torch.Tensor]) 
 def main() -> None:
     torch.manual_seed(1)
     state = torch.rand(64, 64, device="cuda")
-    actions = {"places": places, "eigenvalues": eigenvalues, "endless": endless, "state": torch.Tensor.clone}
+    actions = {
+        "places": places,
+        "index": index,
+        "eigenvalues": eigenvalues,
+        "endless": endless,
+        "state": torch.Tensor.clone,
+    }
     print("ready", flush=True)
     for line in sys.stdin:
         print(answer(state, actions[line.strip()]), flush=True)

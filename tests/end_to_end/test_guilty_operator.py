@@ -38,6 +38,22 @@ def test_places_that_are_not_there(workplace: Workplace, start: Start) -> None:
     assert service.report() == []
 
 
+def test_index_that_is_out_of_range(workplace: Workplace, start: Start) -> None:
+    """A device-side assert, as on a GPU: the program has it from then on, without a replay; others go on."""
+    service = workplace.service(1)
+    guilty, other = start(service, GUILTY), start(service, GUILTY)
+    assert [one.answer() for one in (guilty, other)] == ["ready", "ready"]
+    before = ask(other, "state")
+    for _ in range(2):
+        assert "device-side assert triggered" in ask(guilty, "index")
+    assert "device-side assert triggered" in ask(guilty, "state")
+    assert ask(other, "state") == before
+    [found] = until(lambda: service.report() or None, 20, "the report")
+    assert (found["cause"], found["attempts"]) == ("device-assert", 1)
+    assert "index 1000000 is out of bounds" in found["message"], found
+    assert found["outcome"].startswith("the program's own error"), found
+
+
 def test_kernel_that_ends_the_worker(workplace: Workplace, start: Start, reference: Reference) -> None:
     """Each replay ends another worker, until the program gets the error."""
     expected = reference(TRAIN, "cuda")

@@ -11,6 +11,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "gpu_count.h"
+
 namespace jitc::api {
 namespace {
 
@@ -63,11 +65,19 @@ std::vector<const GpuInfo*> select(const char* variable, const std::vector<GpuIn
   return out;
 }
 
+/// Whether visible() has its answer.
+std::atomic<bool> settled{false};
+
+std::vector<const GpuInfo*> named_now() {
+  auto out = select(::secure_getenv("CUDA_VISIBLE_DEVICES"), Node::instance().gpus());
+  if (out.size() > kMaxDevices) out.resize(kMaxDevices);
+  return out;
+}
+
 const std::vector<const GpuInfo*>& visible() {
   static const auto& list = *new std::vector<const GpuInfo*>([] {
-    auto out = select(::secure_getenv("CUDA_VISIBLE_DEVICES"), Node::instance().gpus());
-    if (out.size() > kMaxDevices) out.resize(kMaxDevices);
-    return out;
+    settled = true;
+    return named_now();
   }());
   return list;
 }
@@ -76,6 +86,11 @@ const std::vector<const GpuInfo*>& visible() {
 
 bool forked() { return Node::instance().forked(); }
 int visible_count() { return static_cast<int>(visible().size()); }
+bool has_asked_for_gpus() { return settled; }
+int count_without_settling() {
+  if (settled) return visible_count();
+  return Node::instance().gpus().empty() ? -1 : static_cast<int>(named_now().size());
+}
 const GpuInfo* visible_gpu(int device) {
   return device >= 0 && device < visible_count() ? visible()[device] : nullptr;
 }

@@ -9,9 +9,10 @@
 #include <iterator>
 #include <span>
 
-#include "api/common/visible_devices.h"
+#include "api/common/gpu_count.h"
 #include "api/generated/generated_api.h"
 #include "api/generated/generated_device.h"
+#include "attributes.h"
 
 namespace jitc::api {
 namespace {
@@ -41,13 +42,16 @@ int real_attribute(int32_t number, const GpuInfo& gpu) {
   return found == gpu.attributes.end() ? 0 : found->second;
 }
 
-/// 0 for what the device does not have.
+}  // namespace
+
 int attribute_of(int32_t number, const GpuInfo& gpu) {
   if (gpu.runs_kernels) return real_attribute(number, gpu);
   for (const auto& attribute : kAttributes)
     if (attribute.number == number) return attribute_value(attribute, gpu);
   return 0;
 }
+
+namespace {
 
 /// The service gives a UUID as 32 hex digits.
 Uuid parse_uuid(const std::string& text) {
@@ -130,11 +134,13 @@ int32_t cudaGetDeviceCount(int32_t* count) {
 }
 int32_t cuDeviceGetCount(int32_t* count) {
   if (!count) return kInvalidValue;
+  if (!has_asked_for_gpus()) return kInitializationError;  // cuInit comes first
   *count = visible_count();
   return kSuccess;
 }
 int32_t cuDeviceGet(int32_t* device, int32_t ordinal) {
   if (!device) return kInvalidValue;
+  if (!has_asked_for_gpus()) return kInitializationError;
   if (!visible_gpu(ordinal)) return bad_device();
   *device = ordinal;
   return kSuccess;

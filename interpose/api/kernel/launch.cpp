@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -57,9 +58,11 @@ std::string readable(const char* name) {
   return std::string(status || !plain ? name : without_parameters(plain.get()));
 }
 
+std::atomic<jitc_kernel_server> kernel_server{nullptr};
+
 /// PyTorch's own kernels are launched where an operator was not redirected.
-Status refuse_launch(uint64_t kernel) {
-  const std::string name = readable(registered_name(reinterpret_cast<const void*>(kernel)));
+Status refuse_launch(const char* kernel) {
+  const std::string name = readable(kernel);
   const bool pytorch = name.find("at::native::") != std::string::npos;
   const std::string why =
       "the software device runs no GPU kernels, and this is one: " + name +
@@ -71,6 +74,16 @@ Status refuse_launch(uint64_t kernel) {
   session::message_once(why);
   keep_refusal(why);
   return kNotSupported;
+}
+
+/// The launch on a device that runs no kernels.
+Status serve_or_refuse(uint64_t kernel, void** arguments, uint64_t stream) {
+  const char* name = registered_name(reinterpret_cast<const void*>(kernel));
+  if (const auto serve = kernel_server.load(); serve && name) {
+    const Status status = serve(name, current_device(), reinterpret_cast<void*>(stream), arguments);
+    if (status != kNotSupported) return status;
+  }
+  return refuse_launch(name);
 }
 
 /// Memory for attributes and parameters of a launch: on the stack, unless there are unusually many.
@@ -149,6 +162,8 @@ thread_local std::vector<CallConfiguration> configurations;
 
 }  // namespace
 
+void set_kernel_server(jitc_kernel_server serve) { kernel_server = serve; }
+
 ops::LaunchAttribute cooperative_attribute() {
   ops::LaunchAttribute out;
   out.id = kCooperative;
@@ -190,19 +205,19 @@ Status launch(uint64_t kernel, const Shape& shape, const Arguments& arguments, u
 
 int32_t __cudaLaunchKernel(uint64_t kernel, Dim3 grid, Dim3 block, void** arguments, size_t shared,
                            uint64_t stream) {
-  if (!runs_kernels()) return refuse_launch(kernel);
+  if (!runs_kernels()) return serve_or_refuse(kernel, arguments, stream);
   return launch(kernel, {grid, block, shared}, {arguments, {}}, stream, {}, kRuntimeErrors);
 }
 int32_t cudaLaunchCooperativeKernel(uint64_t kernel, Dim3 grid, Dim3 block, void** arguments, size_t shared,
                                     uint64_t stream) {
-  if (!runs_kernels()) return refuse_launch(kernel);
+  if (!runs_kernels()) return serve_or_refuse(kernel, arguments, stream);
   const auto cooperative = cooperative_attribute();
   return launch(kernel, {grid, block, shared}, {arguments, {}}, stream, {&cooperative, 1}, kRuntimeErrors);
 }
 int32_t cudaLaunchKernelExC(const void* config, uint64_t kernel, void** arguments) {
-  if (!runs_kernels()) return refuse_launch(kernel);
   if (!config) return kInvalidValue;
   const auto& c = *static_cast<const RuntimeLaunchConfig*>(config);
+  if (!runs_kernels()) return serve_or_refuse(kernel, arguments, c.stream);
   AttributeList attributes;
   if (const Status status = attributes.read(c.attributes, c.count)) return status;
   return launch(kernel, {c.grid, c.block, c.shared}, {arguments, {}}, c.stream, attributes, kRuntimeErrors);

@@ -5,6 +5,7 @@
 // parameters of up to 4 KiB, does not allocate.
 #pragma once
 #include "api/common/abi_types.h"
+#include "jitc/kernel_server.h"
 #include "kernels.h"
 
 namespace jitc::api {
@@ -23,6 +24,9 @@ struct LaunchErrors {
   Status unknown_kernel, bad_shape;
 };
 using LaunchAttributes = std::span<const ops::LaunchAttribute>;
+
+/// Who is asked for kernels on a device that runs none (jitc/kernel_server.h); nullptr: nobody.
+void set_kernel_server(jitc_kernel_server serve);
 
 Status launch(uint64_t kernel, const Shape& shape, const Arguments& arguments, uint64_t stream,
               LaunchAttributes attributes, const LaunchErrors& errors);

@@ -1,4 +1,6 @@
 // Checks of the operators in composed.cpp: those that the CUDA operators make.
+#include <ATen/ExpandUtils.h>
+
 #include "operators/checks.h"
 
 namespace jitc::operators {
@@ -97,7 +99,7 @@ void batch_norm_gather(const Operands& in) {
   in.floating("mean");
   in.sizes("mean", {in.tensor("mean").size(0), count});
   in.same_sizes("invstd", "mean");
-  in.elements("counts", in.tensor("mean").size(0));
+  if (in.has("counts")) in.elements("counts", in.tensor("mean").size(0));
   of_channels(in, {"running_mean", "running_var"});
 }
 
@@ -118,7 +120,42 @@ void masked_scale(const Operands& in) {
   in.same_sizes("mask", "self");
 }
 
+/// (batch, heads, length, width): the same batch, keys like values, whole groups of heads of the query.
+void attention(const Operands& in) {
+  for (const auto* name : {"query", "key", "value"}) in.dimensions(name, 4, 4), in.floating(name);
+  const auto &query = in.tensor("query"), &key = in.tensor("key"), &value = in.tensor("value");
+  in.sizes("key", {query.size(0), key.size(1), key.size(2), query.size(3)});
+  in.sizes("value", {query.size(0), key.size(1), key.size(2), value.size(3)});
+  TORCH_CHECK(key.size(1) > 0 && query.size(1) % key.size(1) == 0,
+              "Expected argument 'query' to have a multiple of the ", key.size(1),
+              " heads of 'key', but it has ", query.size(1));
+  const Sizes scores{query.size(0), query.size(1), query.size(2), key.size(2)};
+  const Tensor bias = in.has("attn_bias") ? in.optional("attn_bias") : Tensor();
+  TORCH_CHECK(!bias.defined() || at::is_expandable_to(bias.sizes(), scores),
+              "Expected argument 'attn_bias' to be expandable to ", scores, ", but it has size ",
+              bias.defined() ? bias.sizes() : at::IntArrayRef{});
+  const double dropout = in.real("dropout_p").value_or(0);
+  TORCH_CHECK(dropout >= 0 && dropout <= 1, "Expected argument 'dropout_p' to be a probability, but it is ",
+              dropout);
+}
+
+void attention_backward(const Operands& in, const char* grad, const char* random) {
+  attention(in);
+  const auto &query = in.tensor("query"), &value = in.tensor("value");
+  in.sizes(grad, {query.size(0), query.size(1), query.size(2), value.size(3)});
+  TORCH_CHECK(in.real("dropout_p").value_or(0) == 0 || in.tensor(random).numel() > 0, "Expected argument '",
+              random, "' to hold the number that the mask of the dropout follows from");
+}
+void named_backward(const Operands& in) { attention_backward(in, "grad_out", "philox_seed"); }
+void efficient_backward(const Operands& in) { attention_backward(in, "grad_out_", "philox_seed"); }
+
 constexpr NamedCheck kChecks[] = {
+    {"_scaled_dot_product_flash_attention", &attention},
+    {"_scaled_dot_product_flash_attention_backward", &named_backward},
+    {"_scaled_dot_product_efficient_attention", &attention},
+    {"_scaled_dot_product_efficient_attention_backward", &efficient_backward},
+    {"_scaled_dot_product_cudnn_attention", &attention},
+    {"_scaled_dot_product_cudnn_attention_backward", &named_backward},
     {"_thnn_fused_lstm_cell", &lstm_cell},
     {"_thnn_fused_lstm_cell_backward_impl", &lstm_cell_backward},
     {"_thnn_fused_gru_cell", &gru_cell},
@@ -127,6 +164,7 @@ constexpr NamedCheck kChecks[] = {
     {"_fused_rms_norm_backward", &rms_norm_backward},
     {"batch_norm_stats", &batch_norm_stats},
     {"batch_norm_elemt", &batch_norm_elemt},
+    {"batch_norm_gather_stats", &batch_norm_gather},
     {"batch_norm_gather_stats_with_counts", &batch_norm_gather},
     {"batch_norm_backward_reduce", &batch_norm_backward_reduce},
     {"batch_norm_backward_elemt", &batch_norm_backward_elemt},

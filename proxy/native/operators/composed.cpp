@@ -5,7 +5,6 @@
 #include <ATen/ATen.h>
 #include <ATen/OpMathType.h>
 
-#include <array>
 #include <string_view>
 #include <utility>
 
@@ -169,12 +168,14 @@ void batch_norm_elemt(Stack& stack) {
   give(stack, y.to(input.scalar_type()));
 }
 
-/// (mean, reciprocal deviation) of all ranks from those of each, weighted by their counts.
+/// (mean, reciprocal deviation) of all ranks from those of each, weighted by their counts: one of each, or
+/// one number for all.
 void batch_norm_gather(Stack& stack) {
   const auto in = take(stack);
   const Tensor means = in[1].toTensor(), invstds = in[2].toTensor();
   const double momentum = in[5].toDouble(), eps = in[6].toDouble();
-  const Tensor counts = in[7].toTensor().to(means.scalar_type()).reshape({-1, 1}), total = counts.sum();
+  const Tensor given = in[7].isTensor() ? in[7].toTensor() : at::full({means.size(0)}, in[7].toScalar());
+  const Tensor counts = given.to(means.scalar_type()).reshape({-1, 1}), total = counts.sum();
   const Tensor mean = (means * counts).sum(0) / total;
   const Tensor squares = ((invstds.pow(-2) - eps + (means - mean).pow(2)) * counts).sum(0);
   if (Tensor running = optional(in[3]); running.defined())
@@ -216,7 +217,7 @@ void masked_scale(Stack& stack) {
   give(stack, (in[0].toTensor() * in[1].toTensor().to(in[0].toTensor().scalar_type())) * in[2].toDouble());
 }
 
-constexpr std::array<std::pair<std::string_view, Composed>, 12> kComposed{{
+constexpr NamedComposed kComposed[] = {
     {"aten::_thnn_fused_lstm_cell", &lstm_cell},
     {"aten::_thnn_fused_lstm_cell_backward_impl", &lstm_cell_backward},
     {"aten::_thnn_fused_gru_cell", &gru_cell},
@@ -225,17 +226,19 @@ constexpr std::array<std::pair<std::string_view, Composed>, 12> kComposed{{
     {"aten::_fused_rms_norm_backward", &rms_norm_backward},
     {"aten::batch_norm_stats", &batch_norm_stats},
     {"aten::batch_norm_elemt", &batch_norm_elemt},
+    {"aten::batch_norm_gather_stats", &batch_norm_gather},
     {"aten::batch_norm_gather_stats_with_counts", &batch_norm_gather},
     {"aten::batch_norm_backward_reduce", &batch_norm_backward_reduce},
     {"aten::batch_norm_backward_elemt", &batch_norm_backward_elemt},
     {"aten::_masked_scale", &masked_scale},
-}};
+};
 
 }  // namespace
 
 Composed find_composed(std::string_view name) {
-  for (const auto& [known, function] : kComposed)
-    if (known == name) return function;
+  for (const auto part : {std::span<const NamedComposed>(kComposed), composed_attention()})
+    for (const auto& [known, function] : part)
+      if (known == name) return function;
   return nullptr;
 }
 

@@ -43,6 +43,8 @@ int guarded(const jitc_operator_host& host, jitc_operator_reply* reply, Work&& w
     return 0;
   } catch (const Malformed& error) {
     return answer(reply, 2, error.what());
+  } catch (const AssertTriggered& error) {
+    return answer(reply, 3, error.what());
   } catch (const c10::IndexError& error) {
     return raised(reply, "IndexError: ", error);
   } catch (const c10::ValueError& error) {

@@ -17,11 +17,11 @@ struct TextHash {
 using Table = std::unordered_map<std::string, Operator, TextHash, std::equal_to<>>;
 
 Operator look_up(std::string_view name) {
-  constexpr std::string_view kSpace = "aten::";
+  constexpr std::string_view kSpace = "aten::", kOwnSpace = "jitc::";
   const auto dot = name.find('.');
   const std::string base(name.substr(0, dot));
   const std::string overload(dot == name.npos ? "" : name.substr(dot + 1));
-  if (!name.starts_with(kSpace)) throw Malformed("operator outside aten");
+  if (!name.starts_with(kSpace) && !name.starts_with(kOwnSpace)) throw Malformed("operator outside aten");
   const auto found = c10::Dispatcher::singleton().findSchema({base, overload});
   if (!found) throw Malformed("unknown operator");
   return {*found, find_composed(name), find_check(name)};

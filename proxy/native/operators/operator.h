@@ -5,6 +5,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +14,10 @@
 namespace jitc::operators {
 
 using Composed = void (*)(torch::jit::Stack&);
+struct NamedComposed {
+  std::string_view name;
+  Composed function;
+};
 
 struct Operator {
   Operator(const c10::OperatorHandle& found, Composed composed_or_null, Check check_or_null);
@@ -31,5 +36,6 @@ const Operator& find_operator(std::string_view name);
 
 /// Replacement for an operator that PyTorch has on CUDA only (composed.cpp), or null.
 Composed find_composed(std::string_view name);
+std::span<const NamedComposed> composed_attention();
 
 }  // namespace jitc::operators

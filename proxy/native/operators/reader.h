@@ -21,6 +21,12 @@ struct Malformed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Numbers in an operand are not what the operator takes, such as an index that is out of range: where a GPU
+/// is told so by its kernel, as a device-side assert.
+struct AssertTriggered : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 class Reader {
  public:
   explicit Reader(std::span<const uint8_t> bytes) : reader_(std::as_bytes(bytes)) {}

@@ -3,6 +3,7 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/ops/empty_strided.h>
 #include <c10/core/DefaultDtype.h>
 #include <c10/core/GradMode.h>
 
@@ -101,6 +102,70 @@ void invoke(Call& call) {
   }
 }
 
+/// Errors that a GPU's kernel cannot find: of the numbers in operands. The other ones (no kernel, no memory,
+/// a singular matrix) are found on the host there too.
+bool may_be_of_numbers(const c10::Error& error) {
+  return !dynamic_cast<const c10::NotImplementedError*>(&error) &&
+         !dynamic_cast<const c10::OutOfMemoryError*>(&error) &&
+         !dynamic_cast<const c10::LinAlgError*>(&error) && !dynamic_cast<const c10::TypeError*>(&error);
+}
+
+[[noreturn]] void trigger_assert(const Operator& op, const c10::Error& error) {
+  throw AssertTriggered("device-side assert triggered in " + op.handle.schema().name() + ": " +
+                        error.what_without_backtrace());
+}
+
+/// In the same form; with ones, but integers (which may be indices) as given.
+at::Tensor filled(const at::Tensor& tensor, int64_t integers) {
+  if (!tensor.defined()) return tensor;
+  auto made = at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options());
+  return made.fill_(at::isIntegralType(tensor.scalar_type(), false) ? integers : 1);
+}
+
+c10::IValue filled(const c10::IValue& value, int64_t integers) {
+  if (value.isTensor()) return filled(value.toTensor(), integers);
+  if (value.isTensorList()) {
+    c10::List<at::Tensor> list;
+    for (const at::Tensor& one : value.toTensorVector()) list.push_back(filled(one, integers));
+    return list;
+  }
+  if (!value.isOptionalTensorList()) return value;
+  c10::List<std::optional<at::Tensor>> list;
+  for (const c10::IValue& one : value.toListRef())
+    list.push_back(one.isNone() ? std::nullopt : std::optional(filled(one.toTensor(), integers)));
+  return list;
+}
+
+/// Whether the operator takes operands of this form, with other numbers in them.
+bool takes_other_numbers(const jitc_operator_host& host, std::span<const uint8_t> bytes) {
+  for (const int64_t integers : {0, 1}) {
+    auto call = decode(host, bytes, true);
+    for (auto& value : call.stack) value = filled(value, integers);
+    try {
+      invoke(call);
+      return true;
+    } catch (const c10::Error&) {  // the form is wrong, or these numbers too
+    }
+  }
+  return false;
+}
+
+bool is_mask(const c10::IValue& value) {
+  return value.isTensor() &&
+         (value.toTensor().scalar_type() == at::kBool || value.toTensor().scalar_type() == at::kByte);
+}
+
+/// The size of the result comes from the operands' numbers, so a GPU waits for them and the host looks too.
+/// An index does so only where it is a mask.
+bool looks_at_numbers(const Call& call) {
+  const auto& op = call.op->handle;
+  if (op.schema().name() == "aten::index" && call.stack.size() == 2 && call.stack[1].isOptionalTensorList()) {
+    const auto indices = call.stack[1].toListRef();
+    return std::any_of(indices.begin(), indices.end(), is_mask);
+  }
+  return op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output);
+}
+
 /// Results that are new tensors, in the order of the call's outputs.
 std::vector<at::Tensor> new_results(const Call& call) {
   std::vector<at::Tensor> results;
@@ -159,14 +224,17 @@ void run_call(const jitc_operator_host& host, std::span<const uint8_t> bytes) {
   const Surroundings surroundings;
   auto call = decode(host, bytes, false);
   apply_settings(call.header);
-  check_arguments(call, host.memory_limit);
   std::vector<Slot> slots;
   for (const Output& one : call.outputs)
     if (one.bytes) slots.push_back({one.memory, one.bytes, false});
   const Noise noise(*call.op, call.stack);
-  {
+  try {  // operands of this form have been taken before
+    check_arguments(call, host.memory_limit);
     const Placement placement(slots);
     invoke(call);
+  } catch (const c10::Error& error) {
+    if (may_be_of_numbers(error)) trigger_assert(*call.op, error);
+    throw;
   }
   noise.restore_order(call.stack);
   auto results = new_results(call);
@@ -178,7 +246,14 @@ void run_query(const jitc_operator_host& host, std::span<const uint8_t> bytes, s
   auto call = decode(host, bytes, true);
   apply_settings(call.header);
   check_arguments(call, host.memory_limit);
-  invoke(call);
+  const bool checked = looks_at_numbers(call);
+  try {
+    invoke(call);
+  } catch (const c10::Error& error) {
+    if (!checked && may_be_of_numbers(error) && takes_other_numbers(host, bytes))
+      trigger_assert(*call.op, error);
+    throw;
+  }
   write_reply(call, reply);
 }
 

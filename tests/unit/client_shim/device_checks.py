@@ -151,10 +151,114 @@ def check_cudnn_is_off() -> None:
     assert not torch.backends.cuda.cudnn_sdp_enabled()
 
 
+def check_a_wrong_number_is_a_device_side_assert() -> None:
+    """As on a GPU, where the host does not see what is in an operand; not so what is wrong with its form."""
+    x = torch.ones(2, 3, device="cuda")
+    far = torch.tensor([[5]], device="cuda")
+    for action in (lambda: x[far], lambda: x.gather(0, far), lambda: torch.nn.functional.embedding(far, x)):
+        assert "device-side assert triggered" in raised(RuntimeError, action)
+    torch._assert_async(torch.tensor(1, device="cuda"))
+    assert "device-side" in raised(RuntimeError, lambda: torch._assert_async(torch.tensor(0, device="cuda")))
+    raised(IndexError, lambda: x.cumsum(7))
+    assert "non-negative" in raised(RuntimeError, lambda: torch.tensor([-1], device="cuda").bincount())
+    assert "singular" in raised(RuntimeError, lambda: torch.linalg.inv(torch.zeros(2, 2, device="cuda")))
+
+
+def check_statistics_of_ranks_with_equal_counts() -> None:
+    x, means = torch.randn(2, 3, 4, device="cuda"), torch.randn(2, 3, device="cuda")
+    deviations, running = means.abs() + 1, [torch.ones(3, device="cuda") for _ in range(4)]
+    one = torch.batch_norm_gather_stats(x, means, deviations, *running[:2], 0.1, 1e-5, 7)
+    counts = torch.full((2,), 7.0, device="cuda")
+    other = torch.batch_norm_gather_stats_with_counts(x, means, deviations, *running[2:], 0.1, 1e-5, counts)
+    for mine, reference in zip((*one, *running[:2]), (*other, *running[2:]), strict=True):
+        same(mine, reference.cpu())
+
+
+def check_fused_attention_that_is_asked_for() -> None:
+    """Flash, memory-efficient and cuDNN's attention by name, and where no other kind is allowed."""
+    q, k, v = (torch.randn(2, 4, length, 8, requires_grad=True) for length in (3, 3, 3))
+    attend = torch.nn.functional.scaled_dot_product_attention
+    for causal in (False, True):
+        wanted = attend(q, k, v, is_causal=causal)
+        grads = torch.autograd.grad(wanted.square().sum(), (q, k, v))
+        on = [one.detach().cuda().requires_grad_() for one in (q, k, v)]
+        flash = torch.ops.aten._scaled_dot_product_flash_attention(*on, 0.0, causal)
+        efficient = torch.ops.aten._scaled_dot_product_efficient_attention(*on, None, True, 0.0, causal)
+        cudnn = torch.ops.aten._scaled_dot_product_cudnn_attention(*on, None, True, 0.0, causal)
+        for one in (flash[0], efficient[0], cudnn[0]):
+            torch.testing.assert_close(one.cpu(), wanted)
+            for mine, theirs in zip(torch.autograd.grad(one.square().sum(), on), grads, strict=True):
+                torch.testing.assert_close(mine.cpu(), theirs)
+    half = [one.detach().cuda().to(torch.bfloat16).requires_grad_() for one in (q, k, v)]
+    kinds = torch.nn.attention.SDPBackend
+    for kind in (kinds.FLASH_ATTENTION, kinds.EFFICIENT_ATTENTION, kinds.CUDNN_ATTENTION):
+        with torch.nn.attention.sdpa_kernel(kind):
+            torch.manual_seed(3)
+            forced = attend(*half, dropout_p=0.5)
+            torch.manual_seed(3)
+            same(attend(*half, dropout_p=0.5), forced.detach().cpu())
+            forced.sum().backward()
+            plain = attend(*half).float().cpu()
+        torch.testing.assert_close(plain, attend(q, k, v), rtol=0.02, atol=0.02)
+
+
+def check_form_of_fused_attention() -> None:
+    """Results are laid out as those of the kernels, which PyTorch's own descriptions (meta kernels) tell."""
+    aten = torch.ops.aten
+    tails = {
+        aten._scaled_dot_product_flash_attention: (),
+        aten._scaled_dot_product_efficient_attention: (None, False),
+        aten._scaled_dot_product_cudnn_attention: (None, True),
+    }
+    for call, tail in tails.items():
+        for query in (
+            torch.randn(2, 3, 5, 8),
+            torch.randn(2, 5, 3, 8).transpose(1, 2),
+            torch.randn(2, 3, 5, 9)[..., :8],
+        ):
+            made = call(*[query.cuda()] * 3, *tail)
+            told = call(*[query.to("meta")] * 3, *tail)
+            assert (made[0].shape, made[0].stride()) == (told[0].shape, told[0].stride())
+            assert made[1].shape == told[1].shape
+
+
+def check_bias_of_fused_attention() -> None:
+    q, bias = torch.randn(2, 4, 3, 8, requires_grad=True), torch.randn(1, 4, 3, 3)
+    wanted = torch.nn.functional.scaled_dot_product_attention(q, q, q, bias)
+    grad = torch.autograd.grad(wanted.square().sum(), q)[0]
+    on = q.detach().cuda().requires_grad_()
+    for call in ("efficient", "cudnn"):
+        attend = getattr(torch.ops.aten, f"_scaled_dot_product_{call}_attention")
+        made = attend(on, on, on, bias.cuda(), True)[0]
+        torch.testing.assert_close(made.cpu(), wanted)
+        torch.testing.assert_close(torch.autograd.grad(made.square().sum(), on)[0].cpu(), grad)
+
+
+def check_sparse_tensors() -> None:
+    """COO and compressed rows: what launches kernels by itself above the operators."""
+    indices, values = torch.tensor([[0, 2, 0], [1, 0, 1]]), torch.tensor([1.0, 2.0, 4.0])
+    cpu = torch.sparse_coo_tensor(indices, values, (3, 2))
+    coo, dense = cpu.cuda(), torch.randn(2, 4)
+    same(coo.coalesce().values(), cpu.coalesce().values())
+    same(coo.to_dense(), cpu.to_dense())
+    same(coo @ dense.cuda(), cpu @ dense)
+    same((coo + coo).to_dense(), (cpu + cpu).to_dense())
+    same((torch.ones(3, 2, device="cuda") + coo), torch.ones(3, 2) + cpu)
+    grown = torch.zeros(3, 2, device="cuda")
+    grown.add_(coo, alpha=2)
+    same(grown, 2 * cpu.to_dense())
+    csr, rows = cpu.to_dense().to_sparse_csr(), cpu.to_dense().cuda().to_sparse_csr()
+    same(rows @ dense.cuda(), csr @ dense)
+    same((rows + rows).to_dense(), (csr + csr).to_dense())
+    weight = torch.nn.Embedding(5, 3, sparse=True, device="cuda")
+    weight(torch.tensor([1, 1, 4], device="cuda")).sum().backward()
+    assert weight.weight.grad is not None
+    same(weight.weight.grad.to_dense().sum(1), torch.tensor([0.0, 6.0, 0.0, 0.0, 3.0]))
+
+
 def check_errors_are_those_of_the_cpu() -> None:
     x = torch.ones(2, 3, device="cuda")
     assert "must match the size" in raised(RuntimeError, lambda: x + torch.ones(4, device="cuda"))
-    raised(IndexError, lambda: x[torch.tensor([5], device="cuda")])
     raised(IndexError, lambda: x.sum(dim=7))
     assert "expanded size" in raised(RuntimeError, lambda: x.copy_(torch.ones(5, device="cuda")))
     same(x, torch.ones(2, 3))

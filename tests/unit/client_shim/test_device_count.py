@@ -41,6 +41,19 @@ print(process.exitcode, answers.get() if process.exitcode == 0 else None, torch.
 """
 
 
+LATER = """
+import os
+import torch
+
+first = torch.cuda.device_count()
+os.environ["CUDA_VISIBLE_DEVICES"] = "1"
+second = torch.cuda.device_count()
+torch.ones(1, device="cuda")
+os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"
+print(first, second, torch.cuda.device_count())
+"""
+
+
 def ask(environ: dict[str, str]) -> list[object]:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM], env=environ, capture_output=True, text=True, timeout=120, check=False
@@ -73,6 +86,15 @@ def test_a_program_that_has_only_counted_may_fork(workplace: Workplace) -> None:
         [sys.executable, "-c", FORKS], env=environ, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.stdout.strip() == "0 2.0 3.0", done.stderr[-4000:]
+
+
+def test_a_program_that_has_only_counted_may_hide_gpus(workplace: Workplace) -> None:
+    service = workplace.service(2)
+    environ = service.env | {"LD_PRELOAD": str(PRELOAD)}
+    done = subprocess.run(
+        [sys.executable, "-c", LATER], env=environ, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.stdout.strip() == "2 1 1", done.stderr[-4000:]
 
 
 def test_without_the_interposer_nothing_is_changed() -> None:

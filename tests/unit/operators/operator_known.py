@@ -23,6 +23,9 @@ KNOWN = {
 COMPOSED = (
     "_thnn_fused_lstm_cell", "_thnn_fused_lstm_cell_backward_impl", "_thnn_fused_gru_cell",
     "_thnn_fused_gru_cell_backward", "_fused_rms_norm", "_fused_rms_norm_backward", "batch_norm_stats",
-    "batch_norm_elemt", "batch_norm_gather_stats_with_counts", "batch_norm_backward_reduce",
-    "batch_norm_backward_elemt", "_masked_scale",
+    "batch_norm_elemt", "batch_norm_gather_stats", "batch_norm_gather_stats_with_counts", "batch_norm_backward_reduce",
+    "batch_norm_backward_elemt", "_masked_scale", "_scaled_dot_product_flash_attention",
+    "_scaled_dot_product_flash_attention_backward", "_scaled_dot_product_efficient_attention",
+    "_scaled_dot_product_efficient_attention_backward", "_scaled_dot_product_cudnn_attention",
+    "_scaled_dot_product_cudnn_attention_backward",
 )  # fmt: skip

@@ -43,7 +43,17 @@ def normalizations() -> Iterator[Program]:
     yield lambda: back(nn.BatchNorm1d(3, track_running_stats=False).to(GPU)(x))
     yield lambda: back(nn.GroupNorm(1, 3).to(GPU)(x))
     yield lambda: back(nn.utils.weight_norm(nn.Linear(4, 3).to(GPU))(x))
+    yield forced_attention
     yield lambda: synchronized_batch_norm(torch.randn(2, 3, 4, device=GPU))
+
+
+def forced_attention() -> None:
+    shape = {"device": GPU, "requires_grad": True}
+    q, k, v = torch.randn(2, 4, 3, 8, **shape), torch.randn(2, 2, 5, 8, **shape), torch.randn(2, 2, 5, 8, **shape)
+    bias = torch.randn(2, 4, 3, 5, **shape)
+    back(torch.ops.aten._scaled_dot_product_flash_attention(q, k, v, 0.25)[0])
+    back(torch.ops.aten._scaled_dot_product_efficient_attention(q, k, v, bias, True, 0.25)[0])
+    back(torch.ops.aten._scaled_dot_product_cudnn_attention(q, k, v, bias.detach(), True, 0.25)[0])
 
 
 def synchronized_batch_norm(x: torch.Tensor) -> None:
@@ -51,6 +61,7 @@ def synchronized_batch_norm(x: torch.Tensor) -> None:
     mean, invstd = torch.batch_norm_stats(x, 1e-5)
     counts = torch.full((2,), 4.0, device=GPU)
     everybody = torch.stack((mean, mean)), torch.stack((invstd, invstd))
+    torch.batch_norm_gather_stats(x, *everybody, weight.clone(), weight.clone(), 0.1, 1e-5, 3)
     torch.batch_norm_gather_stats_with_counts(x, *everybody, weight.clone(), weight.clone(), 0.1, 1e-5, counts)
     y = torch.batch_norm_elemt(x, weight, weight, mean, invstd, 1e-5)
     sums = torch.batch_norm_backward_reduce(y, x, mean, invstd, weight, True, True, True)

@@ -77,6 +77,11 @@ BAG = (False, 0, False, None, False, -1)
         ("_softmax_backward_data", (ROWS, ROWS[:2], 0, 6), "'grad_output' and 'output'"),
         ("reflection_pad2d_backward", (SMALL, SMALL, sizes(1, 1, 1, 1)), "'grad_output'"),
         ("_fft_c2c", (ROWS.to(torch.complex64), sizes(7), 0, True), "'dim'"),
+        (
+            "_scaled_dot_product_cudnn_attention",
+            (IMAGE, IMAGE, IMAGE, torch.zeros(7, 1, 2, 4, 4), True, 0.0, False, False, None),
+            "'attn_bias' to be expandable to",
+        ),
         ("arange.start_out", (0, 2, 1e-5, integers(0, 0)), "step must be nonzero"),
         (
             "_fused_sgd_",

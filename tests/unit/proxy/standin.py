@@ -146,7 +146,7 @@ class StandinExecutor:
 
     def fires(self, one: StandinSession, op: dict[str, Any]) -> bool:
         if op["op"] == "fail":
-            self.fault(one, op, "operator-error")
+            self.fault(one, op, op.get("cause", "operator-error"))
             return True
         if not self.armed:
             return False

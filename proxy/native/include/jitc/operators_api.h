@@ -24,8 +24,9 @@ typedef struct jitc_operators {
   uint32_t version; /* 3 */
   void (*set_threads)(int threads);
   /* operator_call / operator_query payloads. 0: done; 1: the operator raised (reply = message);
-   * 2: malformed call or bad address (reply = message). Never throws, never touches memory it was not given.
-   */
+   * 2: malformed call or bad address (reply = message); 3: the operator raised because of the numbers in its
+   * operands, where a GPU's kernel would assert (reply = message). Never throws, never touches memory it was
+   * not given. */
   int (*call)(const jitc_operator_host*, const uint8_t* call, size_t size, jitc_operator_reply*);
   int (*query)(const jitc_operator_host*, const uint8_t* call, size_t size, jitc_operator_reply*);
   /* The operands of a matmul op (struct jitc::ops::Matmul, header included). Same return values. */

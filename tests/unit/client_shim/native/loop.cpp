@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "jitc/client_api.h"
+#include "jitc/gpu_questions.h"
+#include "jitc/kernel_server.h"
 #include "jitc/operators_api.h"
 
 #define LOOP extern "C" __attribute__((visibility("default")))
@@ -118,6 +120,8 @@ LOOP void jitc_step_end(const jitc_live_block* blocks, size_t count) {
 LOOP void jitc_set_phase(int phase) { ++phases[phase]; }
 LOOP void jitc_set_phase_source(int (*)()) {}
 LOOP void jitc_set_element_type(jitc_element_type) {}
+LOOP int jitc_device_count(void) { return 2; }
+LOOP void jitc_set_kernel_server(jitc_kernel_server) {}
 LOOP void jitc_step_begin() {}  // for allocators that cannot be followed
 LOOP const char* jitc_last_message(void) { return message.c_str(); }
 LOOP void jitc_reply_free(jitc_reply* reply) { free(reply->data); }
@@ -140,7 +144,7 @@ LOOP int jitc_operator_query(int, void*, const void* call, size_t size, jitc_rep
   out->data = static_cast<uint8_t*>(malloc(reply.size + 1));
   memcpy(out->data, reply.data, reply.size);
   out->size = reply.size;
-  out->status = status ? 0x10001 : 0;
+  out->status = status == 3 ? 710 : status ? 0x10001 : 0;
   return static_cast<int>(out->status);
 }
 
@@ -285,5 +289,6 @@ LOOP cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t*, const void*, voi
   return cudaErrorNotSupported;
 }
 LOOP const char* cudaGetErrorString(cudaError_t error) {
+  if (error == cudaErrorAssert) return "device-side assert triggered";
   return error == cudaErrorNotSupported ? "operation not supported" : "error";
 }

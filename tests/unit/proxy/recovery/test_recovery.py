@@ -68,6 +68,17 @@ def test_fault_that_returns_is_the_programs(service: Service) -> None:
     client.close()
 
 
+def test_assert_of_a_kernel_is_the_programs_at_once(service: Service) -> None:
+    client = Client(service)
+    train(client)
+    assert client.call("fail", cause="device-assert")["fault"] == 700
+    wait_until(service, lambda: bool(service.recoveries()))
+    [found] = service.recoveries()
+    assert (found["cause"], found["attempts"]) == ("device-assert", 1)
+    assert found["outcome"].startswith("the program's own error")
+    client.close()
+
+
 def test_program_that_does_nothing_is_not_given_up(service: Service) -> None:
     """However often its worker is killed: no op of its own can be what ends it."""
     client = Client(service)

@@ -1,6 +1,8 @@
 // See error.h.
 #include "error.h"
 
+#include "device/device_assert.h"
+
 namespace jitc::cuda {
 
 uint32_t runtime_status(abi::CUresult status) {
@@ -26,7 +28,6 @@ const char* sticky_cause(abi::CUresult status) {
       return "device-lost";
     case 700:  // CUDA_ERROR_ILLEGAL_ADDRESS
     case 702:  // CUDA_ERROR_LAUNCH_TIMEOUT
-    case 710:  // CUDA_ERROR_ASSERT
     case 714:  // CUDA_ERROR_HARDWARE_STACK_ERROR
     case 715:  // CUDA_ERROR_ILLEGAL_INSTRUCTION
     case 716:  // CUDA_ERROR_MISALIGNED_ADDRESS
@@ -36,6 +37,8 @@ const char* sticky_cause(abi::CUresult status) {
     case 721:  // CUDA_ERROR_TENSOR_MEMORY_LEAK
     case 999:  // CUDA_ERROR_UNKNOWN: the driver itself does not know what state it is in
       return "sticky-error";
+    case 710:  // CUDA_ERROR_ASSERT
+      return device::kDeviceAssert;
     default:
       return nullptr;
   }

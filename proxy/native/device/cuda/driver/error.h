@@ -15,7 +15,7 @@ using namespace device;  // its names are used as this device's own
 /// The cudaError_t of a CUresult. They are equal but for a few that the runtime has no name for.
 uint32_t runtime_status(abi::CUresult status);
 /// Cause of a status after which the context gives nothing but errors, or nullptr: "ecc-error",
-/// "device-lost", "sticky-error". The service replaces the worker on these.
+/// "device-lost", "sticky-error" (the service replaces the worker on these) or "device-assert".
 const char* sticky_cause(abi::CUresult status);
 /// The status as an error; what: the driver function.
 OpError error_of(const Driver& driver, const char* what, abi::CUresult status);

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "base/operands.h"
+#include "device/device_assert.h"
 #include "device/software/device/error.h"
 #include "jitc/completion.h"
 
@@ -29,6 +30,13 @@ const uint8_t* bytes_of(const ops::OpHeader& op) { return reinterpret_cast<const
 
 std::string text(const jitc_operator_reply& reply) {
   return {reinterpret_cast<const char*>(reply.data), reply.data ? reply.size : 0};
+}
+
+/// raised: the status of an operator that raised an exception.
+void check(int answer, uint32_t raised, const jitc_operator_reply& reply) {
+  if (answer == 1) refuse(raised, "operator-error", text(reply));
+  if (answer == 3) refuse(kAssert, kDeviceAssert, text(reply));
+  if (answer != 0) refuse(kIllegalAddress, "illegal-address", text(reply));
 }
 
 void refuse_missing() {
@@ -76,8 +84,7 @@ void Operators::call(const Memory& memory, const ops::OpHeader& op) const {
   const jitc_operator_host host{&view, translate, memory.limit()};
   jitc_operator_reply reply{};
   const int answer = functions_->call(&host, bytes_of(op) + sizeof op, op.size - sizeof op, &reply);
-  if (answer == 1) refuse(kLaunchFailure, "operator-error", text(reply));
-  if (answer != 0) refuse(kIllegalAddress, "illegal-address", text(reply));
+  check(answer, kLaunchFailure, reply);
 }
 
 std::span<const std::byte> Operators::query(const Memory& memory, const ops::OpHeader& op) const {
@@ -86,8 +93,7 @@ std::span<const std::byte> Operators::query(const Memory& memory, const ops::OpH
   const jitc_operator_host host{&view, translate, memory.limit()};
   jitc_operator_reply reply{};
   const int answer = functions_->query(&host, bytes_of(op) + sizeof op, op.size - sizeof op, &reply);
-  if (answer == 1) refuse(kStatusOperator, "operator-error", text(reply));
-  if (answer != 0) refuse(kIllegalAddress, "illegal-address", text(reply));
+  check(answer, kStatusOperator, reply);
   return {reinterpret_cast<const std::byte*>(reply.data), reply.data ? reply.size : 0};
 }
 
@@ -97,8 +103,7 @@ void Operators::matmul(const Memory& memory, const ops::OpHeader& op) const {
   const jitc_operator_host host{&view, translate, memory.limit()};
   jitc_operator_reply reply{};
   const int answer = functions_->matmul(&host, &op, sizeof(ops::Matmul), &reply);
-  if (answer == 1) refuse(kLaunchFailure, "operator-error", text(reply));
-  if (answer != 0) refuse(kIllegalAddress, "illegal-address", text(reply));
+  check(answer, kLaunchFailure, reply);
 }
 
 }  // namespace jitc::software

@@ -42,6 +42,26 @@ CASE(fault_sticky_error_is_reported_once) {
   CHECK(!s.sink.has_result(s.sequence()));
 }
 
+/// A kernel's assert is of the program's numbers: a fault with a cause that is not replayed.
+CASE(fault_assert_of_a_kernel_is_the_programs_own) {
+  for (const char* const where : {"run:1=710", "cuMemcpyDtoHAsync_v2:1=710"}) {
+    prepare_failures();
+    Session s;
+    const uint64_t a = s.allocate(4096);
+    s.synchronize();
+    ask_for_failures(where);
+    s.fill(a, 64, 1);
+    s.get(a, 64);
+    s.backend->flush();
+    const auto fault = s.sink.wait_fault();
+    CHECK_EQUAL(fault.status, 710u);
+    CHECK_EQUAL(fault.cause, std::string("device-assert"));
+    CHECK(fault.message.find("device-side assert triggered") != std::string::npos);
+    CHECK_EQUAL(s.sink.faults().size(), size_t{1});
+    CHECK(!s.sink.has_result(s.sequence()));
+  }
+}
+
 CASE(fault_sticky_error_of_an_op_that_waits_is_a_fault) {
   prepare_failures();
   Session s;

@@ -126,6 +126,22 @@ CASE(operator_errors) {
   CHECK_EQUAL(s.sink.wait_fault().message, "matmul of the library");
 }
 
+/// Of the program's numbers: a fault of the session also where the op waits, with a cause that is not
+/// replayed.
+CASE(operator_asserts) {
+  const auto fault_of = [](auto op) {
+    OperatorSession s;
+    s.launch<decltype(op)>(3, 0);
+    return s.sink.wait_fault();
+  };
+  const auto called = fault_of(ops::OperatorCall{}), queried = fault_of(ops::OperatorQuery{});
+  CHECK_EQUAL(called.status, 710u);
+  CHECK_EQUAL(called.cause, "device-assert");
+  CHECK_EQUAL(called.message, "index 5 is out of range");
+  CHECK_EQUAL(queried.status, 710u);
+  CHECK_EQUAL(queried.message, "index 6 is out of range");
+}
+
 CASE(operator_library_is_missing) {
   Session s;
   uint64_t call[2] = {};

@@ -113,6 +113,19 @@ def test_visible_devices(variable: str, expected: list[int]) -> None:
     assert [int(line) for line in out.stdout.split()] == expected
 
 
+def test_the_driver_counts_once_it_is_initialized() -> None:
+    """PyTorch's tests tell by this whether `import torch` has used CUDA."""
+    program = (
+        "import ctypes, sys\n"
+        "lib = ctypes.CDLL(sys.argv[1]); n = ctypes.c_int(-1)\n"
+        "ask = lambda: (lib.cuDeviceGetCount(ctypes.byref(n)), n.value)\n"
+        "print(*ask(), lib.cuDeviceGet(ctypes.byref(n), 0), lib.cuInit(0), *ask())\n"
+    )
+    command = [sys.executable, "-c", program, str(fake_library())]
+    out = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert out.stdout.split() == ["3", "-1", "3", "0", "0", "2"]
+
+
 def test_entry_points_are_our_own_and_the_newest(cuda: Cuda) -> None:
     found, status = c_void_p(), c_int(-1)
     ours = ctypes.cast(cuda.library.cuMemAlloc_v2, c_void_p).value

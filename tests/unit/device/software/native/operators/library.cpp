@@ -1,5 +1,5 @@
 // Stand-in for libjitc_operators.so. The first byte of a call says how it ends: 0 adds one to the int32 at
-// the address that follows, 1 raises, 2 is malformed. A query returns its call.
+// the address that follows, 1 raises, 2 is malformed, 3 asserts. A query returns its call.
 #include <cstring>
 #include <string>
 
@@ -18,6 +18,7 @@ int answer(int status, const std::string& message, jitc_operator_reply* reply) {
 int call(const jitc_operator_host* host, const uint8_t* call, size_t size, jitc_operator_reply* reply) {
   if (size < 16 || call[0] == 2) return answer(2, "malformed call", reply);
   if (call[0] == 1) return answer(1, "mat1 and mat2 shapes cannot be multiplied", reply);
+  if (call[0] == 3) return answer(3, "index 5 is out of range", reply);
   uint64_t address = 0;
   std::memcpy(&address, call + 8, sizeof address);
   auto* const value = static_cast<int32_t*>(host->translate(host->context, address, sizeof(int32_t)));
@@ -29,6 +30,7 @@ int call(const jitc_operator_host* host, const uint8_t* call, size_t size, jitc_
 int query(const jitc_operator_host*, const uint8_t* call, size_t size, jitc_operator_reply* reply) {
   if (size < 16 || call[0] == 2) return answer(2, "malformed call", reply);
   if (call[0] == 1) return answer(1, "no such operator", reply);
+  if (call[0] == 3) return answer(3, "index 6 is out of range", reply);
   return answer(0, std::string(reinterpret_cast<const char*>(call), size), reply);
 }
 

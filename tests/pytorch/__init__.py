@@ -1,0 +1,1 @@
+"""PyTorch's own tests on the software device; see README.md."""

@@ -1,0 +1,169 @@
+"""One process that runs tests of one file, one after another, and reports each before and after.
+
+Started by processes.py under `jitc run`. It ends early when the process is no use for further tests: its device no
+longer answers, or, if wanted, after a test has failed. Importing this file does nothing: processes that tests start
+import it as their main module.
+"""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import importlib
+import json
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+import unittest
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+#: What a test's error is cut to.
+WHY = 400
+
+
+def in_short(text: str) -> str:
+    """An error on one line, without the advice that PyTorch gives behind every one."""
+    for advice in ("To execute this test,", "Search for `cuda", "CUDA kernel errors might be", "Exception raised from"):
+        text = text.partition(advice)[0]
+    return " ".join(text.split())[:WHY]
+
+
+class Report(unittest.TestResult):
+    """The outcome of one test, in a word and a text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.outcome, self.why = "passed", ""
+
+    def _note(self, outcome: str, error: Any) -> None:
+        if self.outcome not in ("failed",):
+            self.outcome, self.why = outcome, in_short("".join(traceback.format_exception_only(error[0], error[1])))
+        traceback.print_exception(*error)
+
+    def addError(self, test: unittest.TestCase, err: Any) -> None:
+        super().addError(test, err)
+        self._note("failed", err)
+
+    def addFailure(self, test: unittest.TestCase, err: Any) -> None:
+        super().addFailure(test, err)
+        self._note("failed", err)
+
+    def addSkip(self, test: unittest.TestCase, reason: str) -> None:
+        super().addSkip(test, reason)
+        self.outcome, self.why = "skipped", reason
+
+    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase, err: Any) -> None:
+        super().addSubTest(test, subtest, err)
+        if err is not None:
+            self._note("failed", err)
+
+    def thread_ended(self, *error: Any) -> None:
+        self._note("failed", error)
+        self.why = f"in a thread: {self.why}"
+
+    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:
+        super().addUnexpectedSuccess(test)
+        self.outcome, self.why = "failed", "the test passes, and says itself that it does not"
+
+
+def load(folder: Path, file: str) -> Any:
+    """The test file as a module that other processes can import by the same name."""
+    os.chdir(folder)
+    sys.path[0] = str((folder / file).parent)
+    if str(folder) not in sys.path:
+        sys.path.insert(1, str(folder))
+    sys.argv = [str(folder / file)]
+    return importlib.import_module(Path(file).stem)
+
+
+def tests_of(suite: unittest.TestSuite) -> Iterator[unittest.TestCase]:
+    for one in suite:
+        if isinstance(one, unittest.TestSuite):
+            yield from tests_of(one)
+        else:
+            yield one
+
+
+def short(test: unittest.TestCase) -> str:
+    return ".".join(test.id().rsplit(".", 2)[-2:])
+
+
+def for_device(name: str) -> bool:
+    kind, _, method = name.rpartition(".")
+    return kind.endswith("CUDA") or "cuda" in method.lower() or "gpu" in method.lower()
+
+
+def still_works() -> bool:
+    """Whether the device takes work after this test."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_initialized():
+        return True
+    try:
+        torch.cuda.synchronize()
+        return True
+    except RuntimeError:
+        return False
+
+
+def run_one(test: unittest.TestCase) -> Report:
+    """With the fixtures of its class and module, as a suite of one. An exception that ends a thread of the test fails
+    it, though unittest does not see it: a test whose threads do nothing has shown nothing."""
+    result = Report()
+    threading.excepthook = lambda args: result.thread_ended(args.exc_type, args.exc_value, args.exc_traceback)
+    unittest.TestSuite([test])(result)  # a suite of one runs setUpClass; the tear-down is the next one's or the end's
+    return result
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    arguments.add_argument("--folder", type=Path, required=True)
+    arguments.add_argument("--file", required=True)
+    arguments.add_argument("--report", required=True, help="JSON lines are appended there")
+    arguments.add_argument("--device-part", action="store_true")
+    arguments.add_argument("--tests", help="a file with their names, one a line; without it they are only listed")
+    arguments.add_argument("--stop-after-failure", action="store_true", help="what failed may have left a mess")
+    args = arguments.parse_args()
+    os.setsid()
+    faulthandler.register(signal.SIGUSR1, all_threads=True)
+    chosen = Path(args.tests).read_text().split() if args.tests else None
+    report = open(args.report, "a", buffering=1)  # noqa: SIM115
+
+    def say(**what: Any) -> None:
+        print(json.dumps(what), file=report)
+
+    say(pid=os.getpid())
+    module = load(args.folder, args.file)
+    found = {short(one): one for one in tests_of(unittest.defaultTestLoader.loadTestsFromModule(module))}
+    names = [name for name in found if not args.device_part or for_device(name)]
+    if chosen is None:
+        say(tests=names)
+        return 0
+    for name in chosen:
+        if name not in found:
+            say(begin=name)
+            say(
+                end=name, outcome="failed", why="this process does not find the test that another one listed", seconds=0
+            )
+            continue
+        say(begin=name)
+        print(f"\n=== {name}", flush=True)
+        started = time.monotonic()
+        result = run_one(found.pop(name))
+        works = still_works()
+        sys.stdout.flush()
+        say(end=name, outcome=result.outcome, why=result.why, seconds=round(time.monotonic() - started, 1))
+        if not works or (args.stop_after_failure and result.outcome == "failed"):
+            break
+    return 0
+
+
+if __name__ == "__main__":
+    status = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)  # threads that a test left behind do not keep the process

@@ -1,0 +1,28 @@
+"""Gives a test file the helpers of its own release: torch.testing._internal from where the tests are from.
+
+Loaded by every Python process of a test, also those that tests start, because its folder is on PYTHONPATH. The wheel
+has helpers too, but of its release; a test of another one does not find all names there.
+"""
+
+import importlib.abc
+import importlib.util
+import os
+import sys
+from importlib.machinery import ModuleSpec
+
+HELPERS = "torch.testing._internal."
+
+
+class OwnHelpers(importlib.abc.MetaPathFinder):
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        if not fullname.startswith(HELPERS):
+            return None
+        file = os.path.join(self._folder, *fullname.removeprefix(HELPERS).split(".")) + ".py"
+        return importlib.util.spec_from_file_location(fullname, file) if os.path.isfile(file) else None
+
+
+if folder := os.environ.get("JITC_PYTORCH_TESTS_HELPERS"):
+    sys.meta_path.insert(0, OwnHelpers(folder))

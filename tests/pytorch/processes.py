@@ -1,0 +1,183 @@
+"""Runs tests of a file in processes of their own, each under `jitc run`, and sees how each test ends.
+
+Called by: __main__.py. Promises: a test that ends its process is "crashed", one that takes too long is "hung" (with the
+stacks of all threads in the log), and in both cases the tests after it run in a new process; no process is left behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .suite import TestFile
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).parent
+#: From the start of a process until its first test: service, PyTorch, the file's imports.
+START_SECONDS = 300.0
+#: After this many processes in a row that reach no test, the file cannot be run.
+LOST_STARTS = 2
+
+
+class CannotRun(Exception):
+    """The file does not get as far as its tests."""
+
+
+@dataclass(frozen=True)
+class Result:
+    test: str
+    outcome: str  # passed, failed, skipped, crashed, hung
+    why: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where tests come from and where their output goes."""
+
+    sources: Path
+    packages: Path
+    log: Path
+    jitc: tuple[str, ...] = ("--device", "software")
+
+    def environment(self, file: TestFile) -> dict[str, str]:
+        env = dict(os.environ)
+        env["PYTHONPATH"] = os.pathsep.join([str(HERE / "harness"), str(self.packages)])
+        env["JITC_PYTORCH_TESTS_HELPERS"] = str(self.sources / "torch" / "testing" / "_internal")
+        env["PYTORCH_TESTING_DEVICE_ONLY_FOR"] = "cuda"
+        env["DISTRIBUTED_TESTS_DEFAULT_TIMEOUT"] = str(int(file.seconds * 0.8))
+        env.setdefault("OMP_NUM_THREADS", "1")
+        return env | dict(file.env)
+
+    def command(self, file: TestFile, words: list[str]) -> list[str]:
+        return [
+            sys.executable, "-m", "jitc.proxy.commands.jitc", "run", *self.jitc,
+            "--gpus", str(file.gpus), "--memory-limit", file.memory, "--threads", "1", "--",
+            sys.executable, str(HERE / "child.py"), "--folder", str(self.sources / "test"), "--file", file.path,
+            *(["--device-part"] if file.device_part else []), *words,
+        ]  # fmt: skip
+
+
+def listed(place: Place, file: TestFile) -> list[str]:
+    """The names of the file's tests."""
+    for said in _conversation(place, file, None, lambda running: START_SECONDS):
+        if "tests" in said:
+            return list(said["tests"])
+    raise CannotRun(f"{file.path}: its tests cannot be listed; see {place.log}")
+
+
+def results(place: Place, file: TestFile, tests: list[str], *, isolated: bool) -> Iterator[Result]:
+    """One per test, as they come. isolated: after a test that failed the next one gets a new process; what it left
+    (memory that it holds, settings) is no concern of the others. The caller may stop at any time."""
+    left, lost = list(tests), 0
+    while left:
+        before = len(left)
+        for one in _one_process(place, file, left, isolated):
+            left.remove(one.test)
+            yield one
+        lost = lost + 1 if len(left) == before else 0
+        if lost == LOST_STARTS:
+            raise CannotRun(f"{file.path}: no process gets as far as {left[0]}; see {place.log}")
+
+
+def _one_process(place: Place, file: TestFile, tests: list[str], isolated: bool) -> Iterator[Result]:
+    """Of these tests, in order, until the process ends; a test that was running then has crashed or hung."""
+    running, began = "", time.monotonic()
+    end: dict[str, Any] = {}
+    words = ["--stop-after-failure"] if isolated else []
+    for said in _conversation(place, file, tests, lambda busy: file.seconds if busy else START_SECONDS, words):
+        if "begin" in said:
+            running, began = said["begin"], time.monotonic()
+        elif "outcome" in said:
+            running = ""
+            yield Result(said["end"], said["outcome"], said["why"], said["seconds"])
+        elif "status" in said:
+            end = said
+    if running:
+        seconds = round(time.monotonic() - began, 1)
+        outcome, why = ("hung", f"no end after {file.seconds:.0f} s") if end.get("late") else ("crashed", "")
+        yield Result(running, outcome, why or f"its process ended with {end.get('status')}", seconds)
+
+
+def _conversation(
+    place: Place,
+    file: TestFile,
+    tests: list[str] | None,
+    limit: Callable[[bool], float],
+    options: Sequence[str] = (),
+) -> Iterator[dict[str, Any]]:
+    """What a process says, and at last its status. It is ended when it is silent for too long, or when the caller
+    stops listening."""
+    with tempfile.TemporaryDirectory(prefix="jitc-pytorch-") as folder, open(place.log, "ab") as log:
+        report = Path(folder) / "report"
+        report.touch()
+        words = [*options, "--report", str(report)]
+        if tests is not None:
+            names = Path(folder) / "tests"
+            names.write_text("\n".join(tests))
+            words += ["--tests", str(names)]
+        process = subprocess.Popen(
+            place.command(file, words), env=place.environment(file), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            start_new_session=True,
+        )  # fmt: skip
+        group = 0
+        try:
+            for said in _lines(report, process, limit):
+                group = said.get("pid", group)
+                if said.get("late"):
+                    _stop(group, process)
+                    said["status"] = process.returncode
+                yield said
+        finally:
+            _stop(group, process)
+
+
+def _lines(report: Path, process: subprocess.Popen[bytes], limit: Callable[[bool], float]) -> Iterator[dict[str, Any]]:
+    busy, heard, half = False, time.monotonic(), ""
+    with report.open() as stream:
+        while True:
+            ended = process.poll() is not None
+            half += stream.read()
+            *whole, half = half.split("\n")
+            for line in whole:
+                said: dict[str, Any] = json.loads(line)
+                busy, heard = "begin" in said, time.monotonic()
+                yield said
+            if ended:
+                yield {"status": process.returncode}
+                return
+            if time.monotonic() - heard > limit(busy):
+                yield {"late": True}
+                return
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(0.1)
+
+
+def _stop(group: int, process: subprocess.Popen[bytes]) -> None:
+    """The processes of the tests first; `jitc run` then ends its service and itself."""
+    if process.poll() is None and group:
+        for number, patience in ((signal.SIGUSR1, 2.0), (signal.SIGKILL, 30.0)):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(group, number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(patience)
+    elif group:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGKILL)  # what a crashed test left
+    if process.poll() is None:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(30)
+    if process.poll() is None:
+        process.kill()
+        process.wait()

@@ -1,0 +1,46 @@
+"""Which of PyTorch's test files are run, and how each is.
+
+Called by: __main__.py, processes.py, child.py (as data, in JSON).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+#: Tests that PyTorch calls slow are run as well.
+SLOW_TOO = (("PYTORCH_TEST_WITH_SLOW", "1"),)
+
+
+@dataclass(frozen=True)
+class TestFile:
+    path: str  # in PyTorch's test folder
+    gpus: int = 1
+    memory: str = "4GiB"  # of each GPU
+    device_part: bool = False  # only tests that are for CUDA by their name or class
+    seconds: float = 300.0  # that one test may take
+    env: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """As it is written on the command line and as its expectations are called."""
+        return self.path.removesuffix(".py").replace("/", ".")
+
+
+FILES = (
+    TestFile("test_cuda.py", env=SLOW_TOO),
+    TestFile("test_nn.py", device_part=True),
+    TestFile("test_autograd.py", device_part=True),
+    TestFile("distributed/test_c10d_nccl.py", gpus=2, memory="1GiB"),
+    TestFile("distributed/test_c10d_ops_nccl.py", gpus=2, memory="1GiB"),
+    TestFile("distributed/fsdp/test_fsdp_misc.py", gpus=2, memory="1GiB"),
+    TestFile("distributed/fsdp/test_fsdp_clip_grad_norm.py", gpus=2, memory="1GiB"),
+    TestFile("distributed/fsdp/test_fsdp_overlap.py", gpus=2, memory="1GiB"),
+    TestFile("distributed/_composable/fsdp/test_fully_shard_training.py", gpus=2, memory="1GiB"),
+)
+
+
+def named(name: str) -> TestFile | None:
+    """The file that a user means: its path, its name, or the last part of it."""
+    plain = name.removesuffix(".py").replace("/", ".")
+    found = [one for one in FILES if one.name == plain or one.name.endswith("." + plain)]
+    return found[0] if len(found) == 1 else None

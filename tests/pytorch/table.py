@@ -1,0 +1,80 @@
+"""Figures of a run, in words and as docs/pytorch-tests.md.
+
+Called by: __main__.py.
+"""
+
+from __future__ import annotations
+
+import datetime
+import subprocess
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+from . import fetch
+from .expected import EXCUSES, OPEN, Expectations
+from .processes import Result
+
+Figures = Counter[str]
+HEAD = """# PyTorch's own tests
+
+Written by `make pytorch-tests` (`tests/pytorch/README.md`). PyTorch's test files of release {release}, unchanged, with
+the wheel {wheel}, on the software device; commit {commit}, {date}.
+
+*Run*: started and not skipped by the test itself. *Excused*: does not pass, for a reason that jitc cannot take away
+(the classes are below; each test with its own reason is in `tests/pytorch/expected/`). *Failed*: does not pass, and
+should. *Of those that could*: passed, of passed and failed.
+
+| file | tests | run | passed | excused | failed | of those that could |
+|---|---|---|---|---|---|---|
+"""
+
+
+def counts(tests: list[str], done: Mapping[str, Result], expectations: Expectations) -> Figures:
+    """tests, skipped, passed, failed, excused, and the excused ones by class."""
+    out: Figures = Counter(tests=len(tests))
+    for name in tests:
+        line = expectations.of(name)
+        outcome = done[name].outcome if name in done else line.outcome if line.outcome == "left out" else "not run"
+        if outcome in ("passed", "skipped", "not run"):
+            out[outcome] += 1
+            continue
+        out["excused" if line.excused else "failed"] += 1
+        out[f"by {line.kind or 'unexplained'}"] += 1
+        out["left out"] += outcome == "left out"
+    return out
+
+
+def in_words(figures: Figures) -> str:
+    names = ("passed", "failed", "excused", "skipped", "not run")
+    return ", ".join(f"{figures[one]} {one}" for one in names if figures[one] or one in names[:3])
+
+
+def share(figures: Figures) -> str:
+    could = figures["passed"] + figures["failed"]
+    return f"{100 * figures['passed'] / could:.1f} %" if could else ""
+
+
+def _row(name: str, figures: Figures) -> str:
+    ran = figures["tests"] - figures["skipped"] - figures["left out"] - figures["not run"]
+    cells = [figures["tests"], ran, figures["passed"], figures["excused"], figures["failed"]]
+    return f"| {name} | {' | '.join(map(str, cells))} | {share(figures)} |\n"
+
+
+def write(path: Path, files: Mapping[str, tuple[list[str], Mapping[str, Result], Expectations]]) -> None:
+    import torch
+
+    command = ["git", "-C", str(fetch.ROOT), "describe", "--always", "--dirty", "--exclude=*"]
+    commit = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
+    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    text = HEAD.format(release=fetch.RELEASE, wheel=torch.__version__, commit=commit, date=today)
+    total: Figures = Counter()
+    for name, (tests, done, expectations) in files.items():
+        figures = counts(tests, done, expectations)
+        total += figures
+        text += _row(f"`{name}`", figures)
+    text += _row("all", total)
+    text += "\n| does not pass because | tests | |\n|---|---|---|\n"
+    for kind, meaning in {**EXCUSES, **OPEN}.items():
+        text += f"| {kind} | {total[f'by {kind}']} | {meaning} |\n"
+    path.write_text(text)
