@@ -60,8 +60,10 @@ CASE(fault_sticky_error_is_reported_once) {
   CHECK(!s.sink.has_result(s.sequence()));
 }
 
-CASE(fault_assert_of_a_kernel_is_the_programs_own) { check_assert("run:1=710"); }
-CASE(fault_assert_of_an_op_that_waits_is_the_programs_own) { check_assert("cuMemcpyDtoHAsync_v2:1=710"); }
+CASE(fault_sticky_assert_of_a_kernel_is_the_programs_own) { check_assert("run:1=710"); }
+CASE(fault_sticky_assert_of_an_op_that_waits_is_the_programs_own) {
+  check_assert("cuMemcpyDtoHAsync_v2:1=710");
+}
 
 CASE(fault_sticky_error_of_an_op_that_waits_is_a_fault) {
   prepare_failures();
