@@ -74,7 +74,7 @@ def number(least: int, most: int) -> Callable[[str], int]:
     """Parser of whole numbers in ASCII digits."""
 
     def parse(text: str) -> int:
-        value = int(text) if re.fullmatch("[0-9]{1,18}", text) else -1
+        value = int(text) if re.fullmatch("[0-9]{1,19}", text) else -1
         if not least <= value <= most:
             raise argparse.ArgumentTypeError(f"{shown(text)} is not a whole number from {least} to {most}")
         return value

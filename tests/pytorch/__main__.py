@@ -56,14 +56,25 @@ class Run:
         return [one for one in self.tests if one not in self.done and self.expectations.of(one).outcome != "left out"]
 
     def go(self, tests: list[str], shard: int, until: float) -> None:
-        """First what should pass: what should not may leave a mess."""
-        place = self._place(str(shard))
-        for passes in (True, False):
-            part = [one for one in tests if (self.expectations.of(one) is expected.PASSES) == passes]
-            for one in results(place, self.file, part, isolated=passes):
+        """First what should pass; what should not may leave a mess, so that what ends in another way there is run again
+        without the others."""
+        place, again = self._place(str(shard)), []
+        good = [one for one in tests if self.expectations.of(one) is expected.PASSES]
+        bad = [one for one in tests if one not in good]
+        for one in results(place, self.file, good, isolated=True):
+            self._keep(one)
+            if time.monotonic() > until:
+                return
+        for one in results(place, self.file, bad, isolated=False):
+            if expected.agrees(self.expectations.of(one.test), one.outcome):
                 self._keep(one)
-                if time.monotonic() > until:
-                    return
+            else:
+                again.append(one.test)
+            if time.monotonic() > until:
+                return
+        for name in again:
+            for one in results(place, self.file, [name], isolated=True):
+                self._keep(one)
 
     def _keep(self, one: Result) -> None:
         with self._lock:

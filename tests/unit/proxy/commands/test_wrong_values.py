@@ -73,6 +73,7 @@ SERVICE = {
     "--workers-per-gpu": [*NUMBERS, "0", "65", "2"],
     "--threads": [*NUMBERS, "0", "-5", "100000"],
     "--spares": [*NUMBERS, "65"],
+    "--shuffle": ["", "-1", "1.5", "seven", "9223372036854775808"],
     "--validate-every": [*NUMBERS[:-2], "2147483648"],
     "--memory-limit": [*SIZES, "31MiB", "3TiB"],
     "--journal-limit": [*SIZES, "15MiB", "2TiB"],
@@ -152,6 +153,8 @@ def test_options_that_are_none(words: list[str], capsys: pytest.CaptureFixture[s
 def test_options_that_do_not_go_together(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--device", "cuda", "--gpus", "8", "--workers-per-gpu", "16"]
     assert "at most 64" in outcome(capsys, proxyd.main, words)[1]
+    words = ["--device", "cuda", "--shuffle", "1"]
+    assert "--shuffle goes with --device software" in outcome(capsys, proxyd.main, words)[1]
     for main, words in ((proxyd.main, []), (cli.main, ["run"])):
         rest = ["--", "true"] if words else []
         code, line = outcome(capsys, main, [*words, "--driver", str(cli.paths.preload_library()), *rest])
@@ -162,15 +165,17 @@ def test_what_is_just_allowed(nothing_starts: list[Config], tmp_path: Path, caps
     least = (
         "--threads 1 --gpus 1 --spares 0 --validate-every 0 --memory-limit 32MiB --journal-limit 16M --pinned-limit 0 "
     )
-    least += "--copies-limit 67108864 --images-limit 256MiB --hang-seconds 0"
+    least += "--copies-limit 67108864 --images-limit 256MiB --hang-seconds 0 --shuffle 0"
     most = "--threads 512 --gpus 64 --spares 64 --validate-every 2147483647 --memory-limit 2TiB --journal-limit 1tib "
-    most += "--pinned-limit 64G --copies-limit 1024GB --images-limit 1T --hang-seconds 1000000"
+    most += "--pinned-limit 64G --copies-limit 1024GB --images-limit 1T --hang-seconds 1000000 "
+    most += "--shuffle 9223372036854775807"
     for words in (least, most):
         code = proxyd.main([*words.split(), "--spill-dir", str(tmp_path), "--socket", str(tmp_path / "s")])
         assert (code, capsys.readouterr().err) == (1, "jitc-proxyd: accepted\n")
     low, high = nothing_starts
     assert (low.memory_limit, low.journal_bytes, low.pinned_bytes, low.hang_seconds) == (32 << 20, 16 << 20, 0, 0.0)
     assert (high.memory_limit, high.snapshot_bytes, high.pinned_bytes) == (2 << 40, 1 << 40, 64 << 30)
+    assert (low.shuffle, high.shuffle) == (0, (1 << 63) - 1)
     assert low.spill_dir == str(tmp_path)
 
 

@@ -8,7 +8,25 @@
 namespace jitc::test {
 namespace {
 constexpr uint64_t kA = 0x1001, kEvent = 0x2001;
+
+/// A kernel's assert is of the program's numbers: a fault with a cause that is not replayed.
+void check_assert(const char* where) {
+  prepare_failures();
+  Session s;
+  const uint64_t a = s.allocate(4096);
+  s.synchronize();
+  ask_for_failures(where);
+  s.fill(a, 64, 1);
+  s.get(a, 64);
+  s.backend->flush();
+  const auto fault = s.sink.wait_fault();
+  CHECK_EQUAL(fault.status, 710u);
+  CHECK_EQUAL(fault.cause, std::string("device-assert"));
+  CHECK(fault.message.find("device-side assert triggered") != std::string::npos);
+  CHECK_EQUAL(s.sink.faults().size(), size_t{1});
+  CHECK(!s.sink.has_result(s.sequence()));
 }
+}  // namespace
 
 CASE(fault_sticky_error_of_work_is_found_while_nobody_asks) {
   prepare_failures();
@@ -42,24 +60,9 @@ CASE(fault_sticky_error_is_reported_once) {
   CHECK(!s.sink.has_result(s.sequence()));
 }
 
-/// A kernel's assert is of the program's numbers: a fault with a cause that is not replayed.
-CASE(fault_assert_of_a_kernel_is_the_programs_own) {
-  for (const char* const where : {"run:1=710", "cuMemcpyDtoHAsync_v2:1=710"}) {
-    prepare_failures();
-    Session s;
-    const uint64_t a = s.allocate(4096);
-    s.synchronize();
-    ask_for_failures(where);
-    s.fill(a, 64, 1);
-    s.get(a, 64);
-    s.backend->flush();
-    const auto fault = s.sink.wait_fault();
-    CHECK_EQUAL(fault.status, 710u);
-    CHECK_EQUAL(fault.cause, std::string("device-assert"));
-    CHECK(fault.message.find("device-side assert triggered") != std::string::npos);
-    CHECK_EQUAL(s.sink.faults().size(), size_t{1});
-    CHECK(!s.sink.has_result(s.sequence()));
-  }
+CASE(fault_sticky_assert_of_a_kernel_is_the_programs_own) { check_assert("run:1=710"); }
+CASE(fault_sticky_assert_of_an_op_that_waits_is_the_programs_own) {
+  check_assert("cuMemcpyDtoHAsync_v2:1=710");
 }
 
 CASE(fault_sticky_error_of_an_op_that_waits_is_a_fault) {
