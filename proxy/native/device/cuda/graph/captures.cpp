@@ -6,11 +6,6 @@
 #include "base/operands.h"
 
 namespace jitc::cuda {
-namespace {
-OpError unsupported(const std::string& what) {
-  return {kCaptureUnsupported, "capture-unsupported", what + " cannot be captured"};
-}
-}  // namespace
 
 Capture* Captures::of(const Stream& stream) const {
   if (!stream.diverted()) return nullptr;
@@ -40,8 +35,8 @@ Capture* Captures::begun_on(uint64_t stream) const {
 
 void Captures::begin(const ops::OpHeader& op) {
   Stream& stream = issuer_.stream_of(op);
-  if (&stream == &streams_.legacy()) throw unsupported("the default stream");
-  if (stream.diverted()) refuse(kCaptureUnmatched, "capture-unmatched", "the stream is captured already");
+  if (&stream == &streams_.legacy()) throw uncapturable("the default stream");
+  if (stream.diverted()) throw captured_already();
   captures_.push_back(std::make_unique<Capture>(issuer_.context(), op.stream, stream));
   issuer_.done_in_place(op);
 }
@@ -49,8 +44,7 @@ void Captures::begin(const ops::OpHeader& op) {
 std::unique_ptr<Capture> Captures::take(const ops::OpHeader& op) {
   const auto found = std::find_if(captures_.begin(), captures_.end(),
                                   [&](const auto& capture) { return capture->origin() == op.stream; });
-  if (found == captures_.end())
-    refuse(kCaptureUnmatched, "capture-unmatched", "no capture has begun on this stream");
+  if (found == captures_.end()) throw never_begun();
   auto capture = std::move(*found);
   captures_.erase(found);
   return capture;
@@ -95,11 +89,11 @@ bool Captures::intercept(const ops::OpHeader& op) {
         capture->forget_event(as<ops::EventDestroy>(op).handle);
       return false;
     case OpId::stream_synchronize:
-      if (of(op)) throw unsupported("synchronizing the stream");
+      if (of(op)) throw uncapturable("synchronizing the stream");
       return false;
     case OpId::device_synchronize:
-      for (const auto& capture : captures_) capture->invalidate(unsupported("synchronizing the device"));
-      throw unsupported("synchronizing the device");
+      for (const auto& capture : captures_) capture->invalidate(uncapturable("synchronizing the device"));
+      throw uncapturable("synchronizing the device");
     case OpId::event_synchronize:
       refuse_captured(as<ops::EventSynchronize>(op).event);
       return false;
@@ -132,14 +126,13 @@ bool Captures::wait(const ops::OpHeader& op, uint64_t event) {
   Capture* const capture = of(stream);
   Capture* const other = of_event(event);
   if (!capture && !other) return false;
-  if (&stream == &streams_.legacy()) throw unsupported("work on the default stream");
+  if (&stream == &streams_.legacy()) throw uncapturable("work on the default stream");
   if (!other) {
     if (!events_.at(event)->recorded) return issuer_.submitted(stream, op), true;  // nothing to wait for
-    refuse(kCaptureIsolation, "capture-isolation",
-           "the captured stream waits for an event that was not recorded in the same capture");
+    throw foreign_event();
   }
   if (capture && capture != other) {
-    const OpError merge{kCaptureMerge, "capture-merge", "two captures cannot become one"};
+    const OpError merge = captures_merge();
     other->invalidate(merge);
     throw merge;
   }
@@ -151,7 +144,7 @@ bool Captures::wait(const ops::OpHeader& op, uint64_t event) {
 void Captures::refuse_captured(uint64_t event) const {
   Capture* const capture = of_event(event);
   if (!capture) return;
-  const OpError error{kCapturedEvent, "captured-event", "the event was last recorded in a captured stream"};
+  const OpError error = captured_event();
   capture->invalidate(error);
   throw error;
 }
@@ -161,7 +154,7 @@ void Captures::leave(uint64_t handle) {
   Stream* const stream = streams_.find(handle);
   Capture* const capture = stream ? of(*stream) : nullptr;
   if (!capture) return;
-  capture->invalidate(unsupported("destroying a captured stream"));
+  capture->invalidate(uncapturable("destroying a captured stream"));
   capture->forget_stream(*stream);
 }
 
