@@ -93,6 +93,7 @@ JITC_EXPORT int32_t cudaGetSymbolAddress(uint64_t* address, const void* symbol) 
 JITC_EXPORT int32_t cudaGetSymbolSize(size_t* bytes, const void* symbol) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaGetSymbolSize(bytes, symbol) : refuse_cudart("cudaGetSymbolSize", kAdvice5); }); }
 JITC_EXPORT int32_t cudaGraphDestroy(uint64_t graph) { return guard_cudart<true>([&] { return ::jitc::api::cudaGraphDestroy(graph); }); }
 JITC_EXPORT int32_t cudaGraphExecDestroy(uint64_t executable) { return guard_cudart<true>([&] { return ::jitc::api::cudaGraphExecDestroy(executable); }); }
+JITC_EXPORT int32_t cudaGraphExecUpdate(uint64_t executable, uint64_t graph, void* result) { return guard_cudart<true>([&] { return ::jitc::api::cudaGraphExecUpdate(executable, graph, result); }); }
 JITC_EXPORT int32_t cudaGraphGetNodes(uint64_t graph, uint64_t* nodes, size_t* count) { return guard_cudart<true>([&] { return ::jitc::api::cudaGraphGetNodes(graph, nodes, count); }); }
 JITC_EXPORT int32_t cudaGraphInstantiate(uint64_t* executable, uint64_t graph, uint64_t flags) { return guard_cudart<true>([&] { return ::jitc::api::cudaGraphInstantiate(executable, graph, flags); }); }
 JITC_EXPORT int32_t cudaGraphInstantiateWithFlags(uint64_t* executable, uint64_t graph, uint64_t flags) { return guard_cudart<true>([&] { return ::jitc::api::cudaGraphInstantiate(executable, graph, flags); }); }
@@ -309,7 +310,6 @@ JITC_EXPORT int32_t cudaGraphExecMemcpyNodeSetParamsFromSymbol() { return refuse
 JITC_EXPORT int32_t cudaGraphExecMemcpyNodeSetParamsToSymbol() { return refuse_cudart("cudaGraphExecMemcpyNodeSetParamsToSymbol", kAdvice1); }
 JITC_EXPORT int32_t cudaGraphExecMemsetNodeSetParams() { return refuse_cudart("cudaGraphExecMemsetNodeSetParams", kAdvice1); }
 JITC_EXPORT int32_t cudaGraphExecNodeSetParams() { return refuse_cudart("cudaGraphExecNodeSetParams", kAdvice1); }
-JITC_EXPORT int32_t cudaGraphExecUpdate() { return refuse_cudart("cudaGraphExecUpdate", kAdvice1); }
 JITC_EXPORT int32_t cudaGraphExternalSemaphoresSignalNodeGetParams() { return refuse_cudart("cudaGraphExternalSemaphoresSignalNodeGetParams", kAdvice1); }
 JITC_EXPORT int32_t cudaGraphExternalSemaphoresSignalNodeSetParams() { return refuse_cudart("cudaGraphExternalSemaphoresSignalNodeSetParams", kAdvice1); }
 JITC_EXPORT int32_t cudaGraphExternalSemaphoresWaitNodeGetParams() { return refuse_cudart("cudaGraphExternalSemaphoresWaitNodeGetParams", kAdvice1); }

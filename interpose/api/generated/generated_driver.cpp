@@ -66,6 +66,7 @@ JITC_EXPORT int32_t cuGetProcAddress(const char* symbol, void** function, int32_
 JITC_EXPORT int32_t cuGetProcAddress_v2(const char* symbol, void** function, int32_t version, uint64_t flags, int32_t* status) { return guard_driver<false>([&] { return ::jitc::api::cuGetProcAddress_v2(symbol, function, version, flags, status); }); }
 JITC_EXPORT int32_t cuGraphDestroy(uint64_t graph) { return guard_driver<true>([&] { return ::jitc::api::cudaGraphDestroy(graph); }); }
 JITC_EXPORT int32_t cuGraphExecDestroy(uint64_t executable) { return guard_driver<true>([&] { return ::jitc::api::cudaGraphExecDestroy(executable); }); }
+JITC_EXPORT int32_t cuGraphExecUpdate_v2(uint64_t executable, uint64_t graph, void* result) { return guard_driver<true>([&] { return ::jitc::api::cudaGraphExecUpdate(executable, graph, result); }); }
 JITC_EXPORT int32_t cuGraphGetNodes(uint64_t graph, uint64_t* nodes, size_t* count) { return guard_driver<true>([&] { return ::jitc::api::cudaGraphGetNodes(graph, nodes, count); }); }
 JITC_EXPORT int32_t cuGraphInstantiateWithFlags(uint64_t* executable, uint64_t graph, uint64_t flags) { return guard_driver<true>([&] { return ::jitc::api::cudaGraphInstantiate(executable, graph, flags); }); }
 JITC_EXPORT int32_t cuGraphLaunch(uint64_t executable, uint64_t stream) { return guard_driver<true>([&] { return ::jitc::api::cudaGraphLaunch(executable, stream); }); }
@@ -174,7 +175,6 @@ JITC_EXPORT int32_t cuFuncGetModule() { return refuse_driver("cuFuncGetModule", 
 JITC_EXPORT int32_t cuGetExportTable() { return refuse_driver("cuGetExportTable", kAdvice1, __builtin_return_address(0)); }
 JITC_EXPORT int32_t cuGraphCreate() { return refuse_driver("cuGraphCreate", kAdvice0, __builtin_return_address(0)); }
 JITC_EXPORT int32_t cuGraphDebugDotPrint() { return refuse_driver("cuGraphDebugDotPrint", kAdvice0, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuGraphExecUpdate_v2() { return refuse_driver("cuGraphExecUpdate_v2", kAdvice0, __builtin_return_address(0)); }
 JITC_EXPORT int32_t cuGreenCtxCreate() { return refuse_driver("cuGreenCtxCreate", kAdvice2, __builtin_return_address(0)); }
 JITC_EXPORT int32_t cuGreenCtxDestroy() { return refuse_driver("cuGreenCtxDestroy", kAdvice2, __builtin_return_address(0)); }
 JITC_EXPORT int32_t cuGreenCtxStreamCreate() { return refuse_driver("cuGreenCtxStreamCreate", kAdvice2, __builtin_return_address(0)); }

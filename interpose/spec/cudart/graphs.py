@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from jitc.interpose.spec.api import Custom, Function, Local, Op, Sync
 
+UPDATE = "the graph takes the place of the old one; of their nodes only the number is compared"
+
 _CAPTURE: tuple[Function, ...] = (
     Local("cudaThreadExchangeStreamCaptureMode", "inout mode: enum"),
     Local("cudaStreamIsCapturing", "stream: stream", "out status: enum"),
@@ -43,6 +45,14 @@ _GRAPH: tuple[Function, ...] = (
     Local("cudaGraphUpload", "executable: executable", "stream: stream", note="accepted, no effect"),
     Op("cudaGraphDestroy", "graph: graph", ops="graph_destroy"),
     Op("cudaGraphExecDestroy", "executable: executable", ops="executable_destroy"),
+    Sync(
+        "cudaGraphExecUpdate",
+        "executable: executable",
+        "graph: graph",
+        "out result: opaque",
+        ops="executable_destroy graph_instantiate",
+        note=UPDATE,
+    ),
     Custom(
         "cudaGraphGetNodes",
         "graph: graph",

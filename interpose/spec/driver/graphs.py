@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jitc.interpose.spec.api import Custom, Function, Local, Op, Sync, unsupported
+from jitc.interpose.spec.cudart.graphs import UPDATE
 
 GRAPHS: tuple[Function, ...] = (
     Local("cuThreadExchangeStreamCaptureMode", "inout mode: enum", like="cudaThreadExchangeStreamCaptureMode"),
@@ -71,6 +72,15 @@ GRAPHS: tuple[Function, ...] = (
         ops="executable_destroy",
         like="cudaGraphExecDestroy",
     ),
+    Sync(
+        "cuGraphExecUpdate_v2",
+        "executable: executable",
+        "graph: graph",
+        "out result: opaque",
+        ops="executable_destroy graph_instantiate",
+        like="cudaGraphExecUpdate",
+        note=UPDATE,
+    ),
     Custom(
         "cuGraphGetNodes",
         "graph: graph",
@@ -82,7 +92,7 @@ GRAPHS: tuple[Function, ...] = (
     *unsupported(
         "a CUDA graph can only be made by capturing a stream",
         """
-    cuGraphCreate cuGraphDebugDotPrint cuGraphExecUpdate_v2 cuStreamBeginCaptureToGraph
+    cuGraphCreate cuGraphDebugDotPrint cuStreamBeginCaptureToGraph
     cuStreamUpdateCaptureDependencies cuStreamUpdateCaptureDependencies_v2""",
     ),
 )

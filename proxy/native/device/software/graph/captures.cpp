@@ -103,7 +103,7 @@ bool Captures::intercept(const ops::OpHeader& op) {
 }
 
 bool Captures::work(const ops::OpHeader& op) {
-  const ops::Traits& traits = ops::traits(static_cast<ops::OpId>(op.op));
+  const ops::OpTraits& traits = ops::traits(static_cast<ops::OpId>(op.op));
   Capture* const capture = traits.on_stream ? of(op) : nullptr;
   if (!capture) return false;
   if (!traits.capturable) throw uncapturable(name_of(op));
