@@ -1,7 +1,7 @@
 """Optimizer steps inside CUDA graphs: they happen whenever the graph is launched, not when it is captured.
 
-Called by: torch_device.py (StepHooks), on every kind of device. Promises: each replay of a graph in which an optimizer's
-step was captured is announced as a step, from before the launch until after it; other graphs are as PyTorch has them.
+Called by: torch_device.py (StepHooks), on every kind of device. Promises: each replay of a graph in which a step of an
+optimizer was captured is announced as a step, from before the launch until after it; other graphs stay as they are.
 """
 
 from __future__ import annotations

@@ -1,18 +1,21 @@
 """A training whose steps are CUDA graphs, and the same training without them, run by test_graphs.py in lockstep.
 
-Arguments: what is captured ("step": the whole step as PyTorch's documentation captures a network, "optimizer": that with
-a fused optimizer inside, "callables": torch.cuda.make_graphed_callables around the layers, "data": DistributedDataParallel,
-whole step, with two more arguments: rank, and a file in which the two ranks meet), "graph" or "eager", steps. Each line
-on standard input has it go on to the next point: "warm",
-"capturing", "captured", "launched". Each launch is followed by a line of its own, with the loss and a hash of all
-weights. Equal runs print equal lines.
+Arguments: what is captured, "graph" or "eager", steps. What is captured is one of "step" (the whole step, as PyTorch's
+documentation captures a network), "optimizer" (with a forked stream, and AdamW), "callables"
+(torch.cuda.make_graphed_callables around the layers) and "data" (the whole step of DistributedDataParallel; two more
+arguments: the rank, and a file in which the two ranks meet).
+
+Each line on standard input has it go on to the next point: "warm", "capturing", "captured", "launched". Each launch is
+followed by a line of its own, with the loss and a hash of all weights. Equal runs print equal lines.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import nn
@@ -121,7 +124,7 @@ def with_callables(training: Training) -> Step:
     sample = torch.randn(BATCH, WIDTH, device="cuda")
     samples = [(sample.clone().requires_grad_(index > 0),) for index in range(len(layers))]
     point("capturing")
-    made = torch.cuda.make_graphed_callables(layers, tuple(samples))
+    made: Any = torch.cuda.make_graphed_callables(layers, tuple(samples))
     point("captured")
     model = nn.Sequential(*made)
 
@@ -147,6 +150,7 @@ def main() -> None:
     what, kind, steps = sys.argv[1], sys.argv[2], int(sys.argv[3])
     rank = int(sys.argv[4]) if what == "data" else 0
     if what == "data":
+        os.environ["TORCH_NCCL_ASYNC_ERROR_HANDLING"] = "0"  # as PyTorch wants it for captures
         torch.cuda.set_device(rank)
         torch.distributed.init_process_group("nccl", f"file://{sys.argv[5]}", rank=rank, world_size=2)
     training = Training(what, rank)
@@ -160,7 +164,7 @@ def main() -> None:
         training.next_batch()
         loss = run()
         point("launched")
-        print(step, loss.item().hex(), training.state(), flush=True)
+        print(step, float(loss.item()).hex(), training.state(), flush=True)
     if what == "data":
         torch.cuda.synchronize()
         torch.distributed.destroy_process_group()

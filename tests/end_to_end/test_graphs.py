@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from toolkit.job import PRELOAD, run_command
 from toolkit.lockstep import Lockstep
 from toolkit.service import Service, kill_at
 from toolkit.workplace import Workplace
 
-PROGRAM = Path(__file__).with_name("graph_steps.py")
+PROGRAM, CAPTURES = (Path(__file__).with_name(name) for name in ("graph_steps.py", "graph_captures.py"))
 STEPS = 5
+WARM_UP = 11  # steps of the two ranks before the capture
 POINTS = ("warm", "capturing", "captured", *["launched"] * STEPS)
 Start = Callable[..., Lockstep]
 #: What happens at a point: its name and how many of that name went by before.
@@ -57,9 +60,7 @@ def one(workplace: Workplace, start: Start) -> Iterator[tuple[Service, Callable[
 
 
 @pytest.mark.parametrize("what", ["step", "optimizer", "callables"])
-def test_a_graph_gives_what_the_same_gives_without(
-    what: str, one: tuple[Service, Callable[..., list[str]]]
-) -> None:
+def test_a_graph_gives_what_the_same_gives_without(what: str, one: tuple[Service, Callable[..., list[str]]]) -> None:
     service, run = one
     expected = run(what, "eager")
     assert len(set(expected)) == STEPS
@@ -89,3 +90,49 @@ def test_a_worker_lost_at_every_point(what: str, one: tuple[Service, Callable[..
     assert run(what, "graph", harm) == expected
     assert lost == len(PLACES)
     service.survived(lost)
+
+
+def test_two_ranks_with_a_worker_lost_in_the_graphs_all_reduce(workplace: Workplace, start: Start) -> None:
+    service = workplace.service(2)
+
+    def run(kind: str, harm: Harm = nothing) -> list[str]:
+        meeting = workplace.folder / f"meeting-{kind}"
+        ranks = [start(service, PROGRAM, "data", kind, STEPS, rank, meeting) for rank in range(2)]
+        said = lines(ranks, harm)
+        meeting.unlink(missing_ok=True)
+        return said
+
+    expected = run("eager")
+    weights = [line.split()[2] for line in expected]
+    assert weights[0::2] == weights[1::2] and len(set(expected)) == 2 * STEPS
+    assert run("graph") == expected
+    assert service.report() == []
+
+    def harm(point: str, number: int) -> None:
+        if (point, number) == ("warm", 0):
+            service.inject(kill_at(WARM_UP + 1, "collective"), 1)  # in the second launch
+        if (point, number) in (("capturing", 0), ("launched", 3)):
+            kill(service)
+            service.survived(1 if point == "capturing" else 3)
+
+    assert run("graph", harm) == expected
+    service.survived(3)
+
+
+def said(service: Service, function: str) -> tuple[list[str], str]:
+    """What a function of graph_captures.py prints, and what is on standard error."""
+    done = run_command([sys.executable, str(CAPTURES), function], service.env | {"LD_PRELOAD": str(PRELOAD)}, 120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines(), done.stderr
+
+
+def test_captures_of_programs(workplace: Workplace) -> None:
+    service = workplace.service(1)
+    assert said(service, "first_calls")[0] == [str([True] * 4)]
+    assert said(service, "random")[0] == [str([True] * 6), "6"]
+    assert said(service, "compiled")[0] == [str([True] * 4)]
+    (error, after), errors = said(service, "refused")
+    assert "operation not permitted when stream is capturing" in error
+    assert "jitc: while a CUDA graph is captured: the process cannot wait for what an operator computes" in errors
+    assert after == str([1.0, 2.0, 1.0, 3.0])
+    assert service.report() == []
