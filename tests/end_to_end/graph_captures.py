@@ -30,8 +30,8 @@ def refused() -> None:
     try:
         with torch.cuda.graph(torch.cuda.CUDAGraph()):
             x.nonzero()
-    except RuntimeError as error:
-        print(str(error).splitlines()[0])
+    except RuntimeError as error:  # of the capture's end
+        print([str(one).splitlines()[0] for one in (error.__context__, error)])
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "device/backend.h"
-#include "device/common/capture_status.h"
+#include "device/common/graph/capture_status.h"
 #include "device/cuda/device/context.h"
 #include "device/cuda/driver/error.h"
 #include "device/cuda/stream/stream.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "device/backend.h"
-#include "device/common/capture_status.h"
+#include "device/common/graph/capture_status.h"
 #include "device/software/device/error.h"
 #include "device/software/stream/stream.h"
 

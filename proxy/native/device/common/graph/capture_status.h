@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "error.h"
+#include "device/common/error.h"
 
 namespace jitc::device {
 
