@@ -1,4 +1,4 @@
-"""Triton and PyTorch's jiterator on the software device: a program that calls their kernels is told so, by name.
+"""Triton, PyTorch's jiterator and CuPy on the software device: a program that has their kernels is told so, by name.
 
 Called by: torch_device.py, on the software device only. Promises: nothing is imported for it; a program that uses
 neither notices nothing; Triton's own interpreter (TRITON_INTERPRET=1) stays as it is, and works.
@@ -17,11 +17,16 @@ _WHERE = '(docs/guarantees.md, "Operators that the software device does not have
 _TRITON = (
     "the software device runs no GPU kernels, and {} is one of Triton's. TRITON_INTERPRET=1 in the environment has "
     "Triton run its kernels on the CPU; torch.compile works with TORCHDYNAMO_DISABLE=1, or with "
-    f'backend="aot_eager"; or use a GPU (jitc-proxyd --device cuda) {_WHERE}'
+    f'backend="aot_eager" or "cudagraphs"; or use a GPU (jitc-proxyd --device cuda) {_WHERE}'
 )
 _JITERATOR = (
     "the software device runs no GPU kernels, and {} is one that torch.cuda.jiterator compiles. Write it with "
     f"operators of PyTorch, or use a GPU (jitc-proxyd --device cuda) {_WHERE}"
+)
+
+_CUPY = (
+    "the software device runs no GPU kernels, and CuPy has nothing else: its calls fail with its own errors. "
+    f"Use operators of PyTorch, or a GPU (jitc-proxyd --device cuda) {_WHERE}"
 )
 
 
@@ -60,10 +65,16 @@ def _jiterator(module: ModuleType) -> None:
     module._JittedFunction.__call__ = call
 
 
+def _cupy(_module: ModuleType) -> None:
+    """Said once, when it is imported: there is no one place through which its kernels go."""
+    print(f"jitc: {_CUPY}", file=sys.stderr, flush=True)
+
+
 _CHANGES: dict[str, Callable[[Any], None]] = {
     "triton.runtime.jit": _triton_functions,
     "triton.backends.nvidia.driver": _triton_driver,
     "torch.cuda.jiterator": _jiterator,
+    "cupy": _cupy,
 }
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from jitc.client_shim import kernel_compilers, wrong_build
+from jitc.client_shim import graphed_steps, kernel_compilers, wrong_build
 
 _installed = False
 LIBRARY = Path(__file__).parent / "lib" / "libjitc_torch.so"
@@ -42,6 +42,7 @@ def install(redirect: bool, matrix_products: bool = False, cudnn: bool = False) 
     hooks = StepHooks(native)
     register_optimizer_step_pre_hook(hooks.before)
     register_optimizer_step_post_hook(hooks.after)
+    graphed_steps.announce(native.jitc_torch_step_begin, native.jitc_torch_step_end)
     _installed = True
 
 
@@ -74,7 +75,8 @@ def _release(version: str) -> tuple[str, ...]:
 
 
 class StepHooks:
-    """Turns optimizer steps into step_begin and step_end; a step inside another one is part of it."""
+    """Turns optimizer steps into step_begin and step_end; a step inside another one is part of it, and one that is only
+    captured is announced by the graph's launches."""
 
     def __init__(self, native: Any) -> None:
         self._begin = native.jitc_torch_step_begin
@@ -83,6 +85,9 @@ class StepHooks:
         self._nested = False
 
     def before(self, optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
+        if graphed_steps.is_capturing():
+            self._outermost = None
+            return
         # A step that raised has no post hook: only one that is still running counts.
         if self._outermost is not None and _is_stepping(self._outermost):
             self._nested = True

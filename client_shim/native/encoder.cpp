@@ -1,8 +1,10 @@
 #include "encoder.h"
 
 #include <ATen/Context.h>
+#include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <c10/core/DefaultDtype.h>
 #include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAGuard.h>
 
 #include <mutex>
 
@@ -238,15 +240,22 @@ void Encoder::finish_arguments(bool random) {
   head.flags |= wire::kRandom;
   head.seed = draw_->seed;
   head.offset = draw_->offset;
+  if (!draw_->captured) return;
+  head.version = wire::kVersionInGraph;
+  const wire::GraphOffset added{draw_->added};
+  const auto* begin = reinterpret_cast<const uint8_t*>(&added);
+  call_.insert(call_.begin() + sizeof(wire::CallHeader), begin, begin + sizeof added);
 }
 
 Encoder::Draw Encoder::draw() {
   if (!generator_ || !generator_->defined())
     generator_ = at::globalContext().defaultGenerator(c10::Device(c10::DeviceType::CUDA, device_));
+  const c10::cuda::CUDAGuard guard(device_);  // whose current stream says whether there is a capture
   const std::lock_guard<std::mutex> lock(generator_->mutex());
-  const Draw made{generator_->current_seed(), generator_->get_offset()};
-  generator_->set_offset(made.offset + kOffsetStep);
-  return made;
+  const auto state = at::check_generator<at::CUDAGeneratorImpl>(generator_)->philox_cuda_state(kOffsetStep);
+  if (!state.captured_) return {state.seed_.val, state.offset_.val, 0, false};
+  return {reinterpret_cast<uint64_t>(state.seed_.ptr), reinterpret_cast<uint64_t>(state.offset_.ptr),
+          state.offset_intragraph_, true};
 }
 
 void Encoder::output(const at::Tensor& tensor) {

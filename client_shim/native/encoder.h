@@ -50,8 +50,10 @@ class Encoder {
   void clear();
 
  private:
+  /// In a capture seed and offset are addresses, and added belongs to the offset (operator_call.h).
   struct Draw {
-    uint64_t seed, offset;
+    uint64_t seed, offset, added;
+    bool captured;
   };
   template <class T>
   void put(const T& value) {

@@ -3,8 +3,10 @@
 #include <ATen/EmptyTensor.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAGraphsC10Utils.h>
 #include <c10/cuda/CUDAStream.h>
 
+#include <cstddef>
 #include <string_view>
 
 #include "jitc/client_api.h"
@@ -139,11 +141,16 @@ std::shared_ptr<const Plan> parse_reply(std::span<const uint8_t> reply) {
   return plan;
 }
 
-std::shared_ptr<const Plan> query(const Encoder& call) {
+std::shared_ptr<const Plan> query(const Encoder& call, bool depends_on_data) {
   Reply reply;
-  const auto& bytes = call.bytes();
-  const int status =
-      jitc_operator_query(call.device(), current_stream(call), bytes.data(), bytes.size(), &reply);
+  auto bytes = call.bytes();
+  void* stream = current_stream(call);
+  if (!depends_on_data &&
+      c10::cuda::currentStreamCaptureStatusMayInitCtx() != c10::cuda::CaptureStatus::None) {
+    bytes[offsetof(wire::CallHeader, flags)] |= wire::kFormAlone;
+    stream = nullptr;  // the default stream is never captured
+  }
+  const int status = jitc_operator_query(call.device(), stream, bytes.data(), bytes.size(), &reply);
   const auto seen = status ? static_cast<uint32_t>(status) : reply.status;
   if (seen == kOperatorRaised) raise_operator_error({reinterpret_cast<const char*>(reply.data), reply.size});
   check(seen);

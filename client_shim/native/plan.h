@@ -45,8 +45,9 @@ struct Plan {
 /// Throws if the bytes are no reply (a worker of another version).
 std::shared_ptr<const Plan> parse_reply(std::span<const uint8_t> reply);
 
-/// Queries the worker; throws the exception that the operator raised.
-std::shared_ptr<const Plan> query(const Encoder& call);
+/// Queries the worker; throws the exception that the operator raised. While the stream is captured only a
+/// query that does not depend on data has an answer, as nothing is computed.
+std::shared_ptr<const Plan> query(const Encoder& call, bool depends_on_data);
 /// Submits the call to the current stream of its device; does not wait.
 void submit(const Encoder& call);
 

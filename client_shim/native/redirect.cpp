@@ -146,12 +146,12 @@ void Redirect::encode(Encoder& encoder, c10::ArrayRef<c10::IValue> arguments) co
 
 std::shared_ptr<const Plan> Redirect::plan_for(const Encoder& encoder) {
   const bool always = indexes_ ? encoder.has_mask() : depends_on_data_;
-  if (always) return query(encoder);
+  if (always) return query(encoder, true);
   {
     const std::shared_lock lock(memo_mutex_);
     if (const auto found = memo_.find(encoder.key()); found != memo_.end()) return found->second;
   }
-  auto plan = query(encoder);
+  auto plan = query(encoder, false);
   if (!plan->resized.empty()) return plan;  // the call will have another signature
   const std::unique_lock lock(memo_mutex_);
   if (memo_.size() >= kMostSignatures) memo_.clear();

@@ -224,8 +224,11 @@ int jitc_operator_query(int device, void* stream, const void* call, size_t size,
   return guarded([&] {
     *reply = {nullptr, 0, static_cast<uint32_t>(kUnknown)};
     StreamRef ref;
-    if (const Status status = stream_on(device, stream, &ref))
-      return static_cast<int>(reply->status = status);
+    Status status = stream_on(device, stream, &ref);
+    if (!status)
+      status =
+          refuse_in_capture(ref, "the process cannot wait for what an operator computes (nonzero, unique)");
+    if (status) return static_cast<int>(reply->status = status);
     const session::Result result =
         ref.session->call(on_stream<ops::OperatorQuery>(ref.id), bytes_of(call, size));
     reply->status = result.status;

@@ -9,8 +9,9 @@ from jitc.interpose.generator.wrappers_visitor import APIS, refused, served
 from jitc.interpose.spec.api import Api, Function
 from jitc.interpose.spec.unserved import UNSERVED
 from jitc.ops.kernels import KERNEL_OPS
+from jitc.ops.op import GRAPH
 
-_NEEDS_KERNELS = {op.name for op in KERNEL_OPS}
+_NEEDS_KERNELS = {op.name for op in KERNEL_OPS if op.family != GRAPH}
 _SOFTWARE_ONLY = {"matmul"}  # elsewhere the library's own call is made
 
 _HEAD = """\

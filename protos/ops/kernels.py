@@ -1,6 +1,6 @@
-"""Device ops that only a device with kernels executes: modules, launches, graphs, cuBLAS as it is, cuDNN.
+"""Device ops made for a device with kernels: modules, launches, graphs, cuBLAS as it is, cuDNN.
 
-Part of ``table.py``; the same promise. The software device refuses all of them by name.
+Part of ``table.py``; the same promise. The software device has graphs, of its own ops, and refuses all else by name.
 
 A module image (fat binary, cubin or PTX) travels once per node: ``image_query`` asks by content hash,
 ``image_part`` brings what is missing, ``module_load`` names it. The worker keeps images in files of the

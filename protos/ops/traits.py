@@ -112,7 +112,7 @@ TRAITS: dict[str, Traits] = {
     "event_wait": _captured(),
     "event_synchronize": _aside(skipped="succeeds", shows="event"),
     "event_elapsed": _aside(window="answer"),
-    "operator_call": _work("operator_call"),
+    "operator_call": _captured("operator_call"),
     "operator_query": _work("operator_call", "answer", result_size="any", shows="stream"),
     "kernel_launch": _captured("launch"),
     "communicator_create": _aside(window="collective", making="with_others", limit="communicators"),

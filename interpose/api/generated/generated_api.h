@@ -67,6 +67,7 @@ int32_t cudaGetSymbolAddress(uint64_t* address, const void* symbol);
 int32_t cudaGetSymbolSize(size_t* bytes, const void* symbol);
 int32_t cudaGraphDestroy(uint64_t graph);
 int32_t cudaGraphExecDestroy(uint64_t executable);
+int32_t cudaGraphExecUpdate(uint64_t executable, uint64_t graph, void* result);
 int32_t cudaGraphGetNodes(uint64_t graph, uint64_t* nodes, size_t* count);
 int32_t cudaGraphInstantiate(uint64_t* executable, uint64_t graph, uint64_t flags);
 int32_t cudaGraphLaunch(uint64_t executable, uint64_t stream);

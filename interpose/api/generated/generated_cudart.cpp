@@ -7,17 +7,16 @@ using namespace jitc::api;
 // CUDA runtime: libcudart.so.13
 namespace {
 constexpr const char* kAdvice0 = "3D and batched copies are not supported: copy rows with cudaMemcpy2DAsync";
-constexpr const char* kAdvice1 = "CUDA graphs are not recorded yet: run without them (torch.compile: mode without cudagraphs)";
-constexpr const char* kAdvice2 = "a CUDA graph can only be made by capturing a stream (torch.cuda.graph, torch.compile)";
-constexpr const char* kAdvice3 = "arrays, textures and surfaces are not supported: use linear memory";
-constexpr const char* kAdvice4 = "device memory cannot be shared between processes: use another sharing strategy (CPU tensors)";
-constexpr const char* kAdvice5 = "device memory cannot be shared with graphics: copy through the process";
-constexpr const char* kAdvice6 = "device variables live in kernels, which the software device does not run";
-constexpr const char* kAdvice7 = "kernels and variables of a library are found by their names: cudaLibraryGetKernel, cudaLibraryGetGlobal";
-constexpr const char* kAdvice8 = "managed memory is not supported: use cudaMalloc or pinned memory";
-constexpr const char* kAdvice9 = "memory pools of your own are not supported: use the default pool";
-constexpr const char* kAdvice10 = "not served through the proxy";
-constexpr const char* kAdvice11 = "the software device runs no GPU kernels; PyTorch's operators are redirected by jitc's client_shim. Use a GPU (jitc-proxyd --device cuda), or do without them (docs/guarantees.md)";
+constexpr const char* kAdvice1 = "a CUDA graph can only be made by capturing a stream (torch.cuda.graph, torch.compile)";
+constexpr const char* kAdvice2 = "arrays, textures and surfaces are not supported: use linear memory";
+constexpr const char* kAdvice3 = "device memory cannot be shared between processes: use another sharing strategy (CPU tensors)";
+constexpr const char* kAdvice4 = "device memory cannot be shared with graphics: copy through the process";
+constexpr const char* kAdvice5 = "device variables live in kernels, which the software device does not run";
+constexpr const char* kAdvice6 = "kernels and variables of a library are found by their names: cudaLibraryGetKernel, cudaLibraryGetGlobal";
+constexpr const char* kAdvice7 = "managed memory is not supported: use cudaMalloc or pinned memory";
+constexpr const char* kAdvice8 = "memory pools of your own are not supported: use the default pool";
+constexpr const char* kAdvice9 = "not served through the proxy";
+constexpr const char* kAdvice10 = "the software device runs no GPU kernels; PyTorch's operators are redirected by jitc's client_shim. Use a GPU (jitc-proxyd --device cuda), or do without them (docs/guarantees.md)";
 }  // namespace
 
 JITC_EXPORT int32_t __cudaGetKernel(uint64_t* kernel, const void* host_function) { return guard_cudart<false>([&] { return ::jitc::api::__cudaGetKernel(kernel, host_function); }); }
@@ -72,7 +71,7 @@ JITC_EXPORT int32_t cudaFreeAsync_ptsz(uint64_t address, uint64_t stream) { retu
 JITC_EXPORT int32_t cudaFreeHost(void* pointer) { return guard_cudart<true>([&] { return ::jitc::api::cudaFreeHost(pointer); }); }
 JITC_EXPORT int32_t cudaFuncGetAttributes(FuncAttributes* attributes, const void* function) { return guard_cudart<true>([&] { return ::jitc::api::cudaFuncGetAttributes(attributes, function); }); }
 JITC_EXPORT int32_t cudaFuncGetName(const char** name, const void* function) { return guard_cudart<false>([&] { return ::jitc::api::cudaFuncGetName(name, function); }); }
-JITC_EXPORT int32_t cudaFuncGetParamInfo(const void* function, size_t index, size_t* offset, size_t* bytes) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaFuncGetParamInfo(function, index, offset, bytes) : refuse_cudart("cudaFuncGetParamInfo", kAdvice11); }); }
+JITC_EXPORT int32_t cudaFuncGetParamInfo(const void* function, size_t index, size_t* offset, size_t* bytes) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaFuncGetParamInfo(function, index, offset, bytes) : refuse_cudart("cudaFuncGetParamInfo", kAdvice10); }); }
 JITC_EXPORT int32_t cudaFuncSetAttribute(const void* function, int32_t attribute, int32_t value) { return guard_cudart<true>([&] { return ::jitc::api::cudaFuncSetAttribute(function, attribute, value); }); }
 JITC_EXPORT int32_t cudaFuncSetCacheConfig(const void* function, int32_t config) { return guard_cudart<false>([&] { return ::jitc::api::cudaFuncSetCacheConfig(function, config); }); }
 JITC_EXPORT int32_t cudaFuncSetSharedMemConfig(const void* function, int32_t config) { return guard_cudart<false>([&] { return ::jitc::api::cudaFuncSetCacheConfig(function, config); }); }
@@ -90,24 +89,25 @@ JITC_EXPORT const char* cudaGetErrorString(int32_t error) { return ::jitc::api::
 JITC_EXPORT int32_t cudaGetFuncBySymbol(uint64_t* function, const void* host_function) { return guard_cudart<false>([&] { return ::jitc::api::__cudaGetKernel(function, host_function); }); }
 JITC_EXPORT int32_t cudaGetKernel(uint64_t* kernel, const void* host_function) { return guard_cudart<false>([&] { return ::jitc::api::__cudaGetKernel(kernel, host_function); }); }
 JITC_EXPORT int32_t cudaGetLastError() { return ::jitc::api::cudaGetLastError(); }
-JITC_EXPORT int32_t cudaGetSymbolAddress(uint64_t* address, const void* symbol) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaGetSymbolAddress(address, symbol) : refuse_cudart("cudaGetSymbolAddress", kAdvice6); }); }
-JITC_EXPORT int32_t cudaGetSymbolSize(size_t* bytes, const void* symbol) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaGetSymbolSize(bytes, symbol) : refuse_cudart("cudaGetSymbolSize", kAdvice6); }); }
-JITC_EXPORT int32_t cudaGraphDestroy(uint64_t graph) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaGraphDestroy(graph) : refuse_cudart("cudaGraphDestroy", kAdvice1); }); }
-JITC_EXPORT int32_t cudaGraphExecDestroy(uint64_t executable) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaGraphExecDestroy(executable) : refuse_cudart("cudaGraphExecDestroy", kAdvice1); }); }
-JITC_EXPORT int32_t cudaGraphGetNodes(uint64_t graph, uint64_t* nodes, size_t* count) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaGraphGetNodes(graph, nodes, count) : refuse_cudart("cudaGraphGetNodes", kAdvice1); }); }
-JITC_EXPORT int32_t cudaGraphInstantiate(uint64_t* executable, uint64_t graph, uint64_t flags) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaGraphInstantiate(executable, graph, flags) : refuse_cudart("cudaGraphInstantiate", kAdvice1); }); }
-JITC_EXPORT int32_t cudaGraphInstantiateWithFlags(uint64_t* executable, uint64_t graph, uint64_t flags) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaGraphInstantiate(executable, graph, flags) : refuse_cudart("cudaGraphInstantiateWithFlags", kAdvice1); }); }
-JITC_EXPORT int32_t cudaGraphLaunch(uint64_t executable, uint64_t stream) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaGraphLaunch(executable, stream) : refuse_cudart("cudaGraphLaunch", kAdvice1); }); }
-JITC_EXPORT int32_t cudaGraphLaunch_ptsz(uint64_t executable, uint64_t stream) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaGraphLaunch(executable, stream) : refuse_cudart("cudaGraphLaunch_ptsz", kAdvice1); }); }
-JITC_EXPORT int32_t cudaGraphUpload(uint64_t executable, uint64_t stream) { return guard_cudart<false>([&] { return runs_kernels() ? ::jitc::api::cudaGraphUpload(executable, stream) : refuse_cudart("cudaGraphUpload", kAdvice1); }); }
-JITC_EXPORT int32_t cudaGraphUpload_ptsz(uint64_t executable, uint64_t stream) { return guard_cudart<false>([&] { return runs_kernels() ? ::jitc::api::cudaGraphUpload(executable, stream) : refuse_cudart("cudaGraphUpload_ptsz", kAdvice1); }); }
+JITC_EXPORT int32_t cudaGetSymbolAddress(uint64_t* address, const void* symbol) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaGetSymbolAddress(address, symbol) : refuse_cudart("cudaGetSymbolAddress", kAdvice5); }); }
+JITC_EXPORT int32_t cudaGetSymbolSize(size_t* bytes, const void* symbol) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaGetSymbolSize(bytes, symbol) : refuse_cudart("cudaGetSymbolSize", kAdvice5); }); }
+JITC_EXPORT int32_t cudaGraphDestroy(uint64_t graph) { return guard_cudart<true>([&] { return ::jitc::api::cudaGraphDestroy(graph); }); }
+JITC_EXPORT int32_t cudaGraphExecDestroy(uint64_t executable) { return guard_cudart<true>([&] { return ::jitc::api::cudaGraphExecDestroy(executable); }); }
+JITC_EXPORT int32_t cudaGraphExecUpdate(uint64_t executable, uint64_t graph, void* result) { return guard_cudart<true>([&] { return ::jitc::api::cudaGraphExecUpdate(executable, graph, result); }); }
+JITC_EXPORT int32_t cudaGraphGetNodes(uint64_t graph, uint64_t* nodes, size_t* count) { return guard_cudart<true>([&] { return ::jitc::api::cudaGraphGetNodes(graph, nodes, count); }); }
+JITC_EXPORT int32_t cudaGraphInstantiate(uint64_t* executable, uint64_t graph, uint64_t flags) { return guard_cudart<true>([&] { return ::jitc::api::cudaGraphInstantiate(executable, graph, flags); }); }
+JITC_EXPORT int32_t cudaGraphInstantiateWithFlags(uint64_t* executable, uint64_t graph, uint64_t flags) { return guard_cudart<true>([&] { return ::jitc::api::cudaGraphInstantiate(executable, graph, flags); }); }
+JITC_EXPORT int32_t cudaGraphLaunch(uint64_t executable, uint64_t stream) { return guard_cudart<true>([&] { return ::jitc::api::cudaGraphLaunch(executable, stream); }); }
+JITC_EXPORT int32_t cudaGraphLaunch_ptsz(uint64_t executable, uint64_t stream) { return guard_cudart<true>([&] { return ::jitc::api::cudaGraphLaunch(executable, stream); }); }
+JITC_EXPORT int32_t cudaGraphUpload(uint64_t executable, uint64_t stream) { return guard_cudart<false>([&] { return ::jitc::api::cudaGraphUpload(executable, stream); }); }
+JITC_EXPORT int32_t cudaGraphUpload_ptsz(uint64_t executable, uint64_t stream) { return guard_cudart<false>([&] { return ::jitc::api::cudaGraphUpload(executable, stream); }); }
 JITC_EXPORT int32_t cudaHostAlloc(void** pointer, size_t bytes, uint32_t flags) { return guard_cudart<true>([&] { return ::jitc::api::cudaHostAlloc(pointer, bytes, flags); }); }
 JITC_EXPORT int32_t cudaHostGetDevicePointer(uint64_t* device_pointer, void* pointer, uint32_t flags) { return guard_cudart<false>([&] { return ::jitc::api::cudaHostGetDevicePointer(device_pointer, pointer, flags); }); }
 JITC_EXPORT int32_t cudaHostGetFlags(uint32_t* flags, void* pointer) { return guard_cudart<false>([&] { return ::jitc::api::cudaHostGetFlags(flags, pointer); }); }
 JITC_EXPORT int32_t cudaHostRegister(void* pointer, size_t bytes, uint32_t flags) { return guard_cudart<false>([&] { return ::jitc::api::cudaHostRegister(pointer, bytes, flags); }); }
 JITC_EXPORT int32_t cudaHostUnregister(void* pointer) { return guard_cudart<true>([&] { return ::jitc::api::cudaHostUnregister(pointer); }); }
 JITC_EXPORT int32_t cudaInitDevice(int32_t device, uint32_t device_flags, uint32_t flags) { return guard_cudart<false>([&] { return ::jitc::api::cudaInitDevice(device, device_flags, flags); }); }
-JITC_EXPORT int32_t cudaKernelSetAttributeForDevice(uint64_t kernel, int32_t attribute, int32_t value, int32_t device) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaKernelSetAttributeForDevice(kernel, attribute, value, device) : refuse_cudart("cudaKernelSetAttributeForDevice", kAdvice11); }); }
+JITC_EXPORT int32_t cudaKernelSetAttributeForDevice(uint64_t kernel, int32_t attribute, int32_t value, int32_t device) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaKernelSetAttributeForDevice(kernel, attribute, value, device) : refuse_cudart("cudaKernelSetAttributeForDevice", kAdvice10); }); }
 JITC_EXPORT int32_t cudaLaunchCooperativeKernel(uint64_t kernel, Dim3 grid, Dim3 block, void** arguments, size_t shared, uint64_t stream) { return guard_cudart<true>([&] { return ::jitc::api::cudaLaunchCooperativeKernel(kernel, grid, block, arguments, shared, stream); }); }
 JITC_EXPORT int32_t cudaLaunchCooperativeKernel_ptsz(uint64_t kernel, Dim3 grid, Dim3 block, void** arguments, size_t shared, uint64_t stream) { return guard_cudart<true>([&] { return ::jitc::api::cudaLaunchCooperativeKernel(kernel, grid, block, arguments, shared, stream); }); }
 JITC_EXPORT int32_t cudaLaunchHostFunc(uint64_t stream, void* function, void* data) { return guard_cudart<true>([&] { return ::jitc::api::cudaLaunchHostFunc(stream, function, data); }); }
@@ -116,11 +116,11 @@ JITC_EXPORT int32_t cudaLaunchKernel(uint64_t kernel, Dim3 grid, Dim3 block, voi
 JITC_EXPORT int32_t cudaLaunchKernelExC(const void* config, uint64_t function, void** arguments) { return guard_cudart<true>([&] { return ::jitc::api::cudaLaunchKernelExC(config, function, arguments); }); }
 JITC_EXPORT int32_t cudaLaunchKernelExC_ptsz(const void* config, uint64_t function, void** arguments) { return guard_cudart<true>([&] { return ::jitc::api::cudaLaunchKernelExC(config, function, arguments); }); }
 JITC_EXPORT int32_t cudaLaunchKernel_ptsz(uint64_t kernel, Dim3 grid, Dim3 block, void** arguments, size_t shared, uint64_t stream) { return guard_cudart<true>([&] { return ::jitc::api::__cudaLaunchKernel(kernel, grid, block, arguments, shared, stream); }); }
-JITC_EXPORT int32_t cudaLibraryGetGlobal(uint64_t* address, size_t* bytes, uint64_t library, const char* name) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cuLibraryGetGlobal(address, bytes, library, name) : refuse_cudart("cudaLibraryGetGlobal", kAdvice11); }); }
-JITC_EXPORT int32_t cudaLibraryGetKernel(uint64_t* kernel, uint64_t library, const char* name) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cuLibraryGetKernel(kernel, library, name) : refuse_cudart("cudaLibraryGetKernel", kAdvice11); }); }
-JITC_EXPORT int32_t cudaLibraryLoadData(uint64_t* library, const void* image, int32_t* jit_options, void** jit_values, uint32_t jit_count, int32_t* options, void** values, uint32_t count) { return guard_cudart<false>([&] { return runs_kernels() ? ::jitc::api::cuLibraryLoadData(library, image, jit_options, jit_values, jit_count, options, values, count) : refuse_cudart("cudaLibraryLoadData", kAdvice11); }); }
-JITC_EXPORT int32_t cudaLibraryLoadFromFile(uint64_t* library, const char* path, int32_t* jit_options, void** jit_values, uint32_t jit_count, int32_t* options, void** values, uint32_t count) { return guard_cudart<false>([&] { return runs_kernels() ? ::jitc::api::cuLibraryLoadFromFile(library, path, jit_options, jit_values, jit_count, options, values, count) : refuse_cudart("cudaLibraryLoadFromFile", kAdvice11); }); }
-JITC_EXPORT int32_t cudaLibraryUnload(uint64_t library) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cuLibraryUnload(library) : refuse_cudart("cudaLibraryUnload", kAdvice11); }); }
+JITC_EXPORT int32_t cudaLibraryGetGlobal(uint64_t* address, size_t* bytes, uint64_t library, const char* name) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cuLibraryGetGlobal(address, bytes, library, name) : refuse_cudart("cudaLibraryGetGlobal", kAdvice10); }); }
+JITC_EXPORT int32_t cudaLibraryGetKernel(uint64_t* kernel, uint64_t library, const char* name) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cuLibraryGetKernel(kernel, library, name) : refuse_cudart("cudaLibraryGetKernel", kAdvice10); }); }
+JITC_EXPORT int32_t cudaLibraryLoadData(uint64_t* library, const void* image, int32_t* jit_options, void** jit_values, uint32_t jit_count, int32_t* options, void** values, uint32_t count) { return guard_cudart<false>([&] { return runs_kernels() ? ::jitc::api::cuLibraryLoadData(library, image, jit_options, jit_values, jit_count, options, values, count) : refuse_cudart("cudaLibraryLoadData", kAdvice10); }); }
+JITC_EXPORT int32_t cudaLibraryLoadFromFile(uint64_t* library, const char* path, int32_t* jit_options, void** jit_values, uint32_t jit_count, int32_t* options, void** values, uint32_t count) { return guard_cudart<false>([&] { return runs_kernels() ? ::jitc::api::cuLibraryLoadFromFile(library, path, jit_options, jit_values, jit_count, options, values, count) : refuse_cudart("cudaLibraryLoadFromFile", kAdvice10); }); }
+JITC_EXPORT int32_t cudaLibraryUnload(uint64_t library) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cuLibraryUnload(library) : refuse_cudart("cudaLibraryUnload", kAdvice10); }); }
 JITC_EXPORT int32_t cudaMalloc(uint64_t* address, size_t bytes) { return guard_cudart<true>([&] { return ::jitc::api::cudaMalloc(address, bytes); }); }
 JITC_EXPORT int32_t cudaMallocAsync(uint64_t* address, size_t bytes, uint64_t stream) { return guard_cudart<true>([&] { return ::jitc::api::cudaMallocAsync(address, bytes, stream); }); }
 JITC_EXPORT int32_t cudaMallocAsync_ptsz(uint64_t* address, size_t bytes, uint64_t stream) { return guard_cudart<true>([&] { return ::jitc::api::cudaMallocAsync(address, bytes, stream); }); }
@@ -138,16 +138,16 @@ JITC_EXPORT int32_t cudaMemcpy2DAsync_ptsz(void* dst, size_t dst_pitch, const vo
 JITC_EXPORT int32_t cudaMemcpy2D_ptds(void* dst, size_t dst_pitch, const void* src, size_t src_pitch, size_t width, size_t height, int32_t kind) { return guard_cudart<true>([&] { return ::jitc::api::cudaMemcpy2D(dst, dst_pitch, src, src_pitch, width, height, kind); }); }
 JITC_EXPORT int32_t cudaMemcpyAsync(void* dst, const void* src, size_t count, int32_t kind, uint64_t stream) { return guard_cudart<true>([&] { return ::jitc::api::cudaMemcpyAsync(dst, src, count, kind, stream); }); }
 JITC_EXPORT int32_t cudaMemcpyAsync_ptsz(void* dst, const void* src, size_t count, int32_t kind, uint64_t stream) { return guard_cudart<true>([&] { return ::jitc::api::cudaMemcpyAsync(dst, src, count, kind, stream); }); }
-JITC_EXPORT int32_t cudaMemcpyFromSymbol(void* dst, const void* symbol, size_t count, size_t offset, int32_t kind) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaMemcpyFromSymbol(dst, symbol, count, offset, kind) : refuse_cudart("cudaMemcpyFromSymbol", kAdvice6); }); }
-JITC_EXPORT int32_t cudaMemcpyFromSymbolAsync(void* dst, const void* symbol, size_t count, size_t offset, int32_t kind, uint64_t stream) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaMemcpyFromSymbolAsync(dst, symbol, count, offset, kind, stream) : refuse_cudart("cudaMemcpyFromSymbolAsync", kAdvice6); }); }
-JITC_EXPORT int32_t cudaMemcpyFromSymbolAsync_ptsz(void* dst, const void* symbol, size_t count, size_t offset, int32_t kind, uint64_t stream) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaMemcpyFromSymbolAsync(dst, symbol, count, offset, kind, stream) : refuse_cudart("cudaMemcpyFromSymbolAsync_ptsz", kAdvice6); }); }
-JITC_EXPORT int32_t cudaMemcpyFromSymbol_ptds(void* dst, const void* symbol, size_t count, size_t offset, int32_t kind) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaMemcpyFromSymbol(dst, symbol, count, offset, kind) : refuse_cudart("cudaMemcpyFromSymbol_ptds", kAdvice6); }); }
+JITC_EXPORT int32_t cudaMemcpyFromSymbol(void* dst, const void* symbol, size_t count, size_t offset, int32_t kind) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaMemcpyFromSymbol(dst, symbol, count, offset, kind) : refuse_cudart("cudaMemcpyFromSymbol", kAdvice5); }); }
+JITC_EXPORT int32_t cudaMemcpyFromSymbolAsync(void* dst, const void* symbol, size_t count, size_t offset, int32_t kind, uint64_t stream) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaMemcpyFromSymbolAsync(dst, symbol, count, offset, kind, stream) : refuse_cudart("cudaMemcpyFromSymbolAsync", kAdvice5); }); }
+JITC_EXPORT int32_t cudaMemcpyFromSymbolAsync_ptsz(void* dst, const void* symbol, size_t count, size_t offset, int32_t kind, uint64_t stream) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaMemcpyFromSymbolAsync(dst, symbol, count, offset, kind, stream) : refuse_cudart("cudaMemcpyFromSymbolAsync_ptsz", kAdvice5); }); }
+JITC_EXPORT int32_t cudaMemcpyFromSymbol_ptds(void* dst, const void* symbol, size_t count, size_t offset, int32_t kind) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaMemcpyFromSymbol(dst, symbol, count, offset, kind) : refuse_cudart("cudaMemcpyFromSymbol_ptds", kAdvice5); }); }
 JITC_EXPORT int32_t cudaMemcpyPeer(void* dst, int32_t dst_device, const void* src, int32_t src_device, size_t count) { return guard_cudart<true>([&] { return ::jitc::api::cudaMemcpyPeer(dst, dst_device, src, src_device, count); }); }
 JITC_EXPORT int32_t cudaMemcpyPeerAsync(void* dst, int32_t dst_device, const void* src, int32_t src_device, size_t count, uint64_t stream) { return guard_cudart<true>([&] { return ::jitc::api::cudaMemcpyPeerAsync(dst, dst_device, src, src_device, count, stream); }); }
-JITC_EXPORT int32_t cudaMemcpyToSymbol(const void* symbol, const void* src, size_t count, size_t offset, int32_t kind) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaMemcpyToSymbol(symbol, src, count, offset, kind) : refuse_cudart("cudaMemcpyToSymbol", kAdvice6); }); }
-JITC_EXPORT int32_t cudaMemcpyToSymbolAsync(const void* symbol, const void* src, size_t count, size_t offset, int32_t kind, uint64_t stream) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaMemcpyToSymbolAsync(symbol, src, count, offset, kind, stream) : refuse_cudart("cudaMemcpyToSymbolAsync", kAdvice6); }); }
-JITC_EXPORT int32_t cudaMemcpyToSymbolAsync_ptsz(const void* symbol, const void* src, size_t count, size_t offset, int32_t kind, uint64_t stream) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaMemcpyToSymbolAsync(symbol, src, count, offset, kind, stream) : refuse_cudart("cudaMemcpyToSymbolAsync_ptsz", kAdvice6); }); }
-JITC_EXPORT int32_t cudaMemcpyToSymbol_ptds(const void* symbol, const void* src, size_t count, size_t offset, int32_t kind) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaMemcpyToSymbol(symbol, src, count, offset, kind) : refuse_cudart("cudaMemcpyToSymbol_ptds", kAdvice6); }); }
+JITC_EXPORT int32_t cudaMemcpyToSymbol(const void* symbol, const void* src, size_t count, size_t offset, int32_t kind) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaMemcpyToSymbol(symbol, src, count, offset, kind) : refuse_cudart("cudaMemcpyToSymbol", kAdvice5); }); }
+JITC_EXPORT int32_t cudaMemcpyToSymbolAsync(const void* symbol, const void* src, size_t count, size_t offset, int32_t kind, uint64_t stream) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaMemcpyToSymbolAsync(symbol, src, count, offset, kind, stream) : refuse_cudart("cudaMemcpyToSymbolAsync", kAdvice5); }); }
+JITC_EXPORT int32_t cudaMemcpyToSymbolAsync_ptsz(const void* symbol, const void* src, size_t count, size_t offset, int32_t kind, uint64_t stream) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaMemcpyToSymbolAsync(symbol, src, count, offset, kind, stream) : refuse_cudart("cudaMemcpyToSymbolAsync_ptsz", kAdvice5); }); }
+JITC_EXPORT int32_t cudaMemcpyToSymbol_ptds(const void* symbol, const void* src, size_t count, size_t offset, int32_t kind) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaMemcpyToSymbol(symbol, src, count, offset, kind) : refuse_cudart("cudaMemcpyToSymbol_ptds", kAdvice5); }); }
 JITC_EXPORT int32_t cudaMemcpy_ptds(void* dst, const void* src, size_t count, int32_t kind) { return guard_cudart<true>([&] { return ::jitc::api::cudaMemcpy(dst, src, count, kind); }); }
 JITC_EXPORT int32_t cudaMemset(uint64_t address, int32_t value, size_t count) { return guard_cudart<true>([&] { return ::jitc::api::cudaMemset(address, value, count); }); }
 JITC_EXPORT int32_t cudaMemset2D(uint64_t address, size_t pitch, int32_t value, size_t width, size_t height) { return guard_cudart<true>([&] { return ::jitc::api::cudaMemset2D(address, pitch, value, width, height); }); }
@@ -157,11 +157,11 @@ JITC_EXPORT int32_t cudaMemset2D_ptds(uint64_t address, size_t pitch, int32_t va
 JITC_EXPORT int32_t cudaMemsetAsync(uint64_t address, int32_t value, size_t count, uint64_t stream) { return guard_cudart<true>([&] { return ::jitc::api::cudaMemsetAsync(address, value, count, stream); }); }
 JITC_EXPORT int32_t cudaMemsetAsync_ptsz(uint64_t address, int32_t value, size_t count, uint64_t stream) { return guard_cudart<true>([&] { return ::jitc::api::cudaMemsetAsync(address, value, count, stream); }); }
 JITC_EXPORT int32_t cudaMemset_ptds(uint64_t address, int32_t value, size_t count) { return guard_cudart<true>([&] { return ::jitc::api::cudaMemset(address, value, count); }); }
-JITC_EXPORT int32_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* shared, const void* function, int32_t blocks, int32_t block) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaOccupancyAvailableDynamicSMemPerBlock(shared, function, blocks, block) : refuse_cudart("cudaOccupancyAvailableDynamicSMemPerBlock", kAdvice11); }); }
+JITC_EXPORT int32_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* shared, const void* function, int32_t blocks, int32_t block) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaOccupancyAvailableDynamicSMemPerBlock(shared, function, blocks, block) : refuse_cudart("cudaOccupancyAvailableDynamicSMemPerBlock", kAdvice10); }); }
 JITC_EXPORT int32_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int32_t* blocks, const void* function, int32_t block, size_t shared) { return guard_cudart<true>([&] { return ::jitc::api::cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, block, shared); }); }
 JITC_EXPORT int32_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int32_t* blocks, const void* function, int32_t block, size_t shared, uint32_t flags) { return guard_cudart<true>([&] { return ::jitc::api::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, block, shared, flags); }); }
-JITC_EXPORT int32_t cudaOccupancyMaxActiveClusters(int32_t* answer, const void* function, const void* config) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaOccupancyMaxActiveClusters(answer, function, config) : refuse_cudart("cudaOccupancyMaxActiveClusters", kAdvice11); }); }
-JITC_EXPORT int32_t cudaOccupancyMaxPotentialClusterSize(int32_t* answer, const void* function, const void* config) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaOccupancyMaxPotentialClusterSize(answer, function, config) : refuse_cudart("cudaOccupancyMaxPotentialClusterSize", kAdvice11); }); }
+JITC_EXPORT int32_t cudaOccupancyMaxActiveClusters(int32_t* answer, const void* function, const void* config) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaOccupancyMaxActiveClusters(answer, function, config) : refuse_cudart("cudaOccupancyMaxActiveClusters", kAdvice10); }); }
+JITC_EXPORT int32_t cudaOccupancyMaxPotentialClusterSize(int32_t* answer, const void* function, const void* config) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaOccupancyMaxPotentialClusterSize(answer, function, config) : refuse_cudart("cudaOccupancyMaxPotentialClusterSize", kAdvice10); }); }
 JITC_EXPORT int32_t cudaPeekAtLastError() { return ::jitc::api::cudaPeekAtLastError(); }
 JITC_EXPORT int32_t cudaPointerGetAttributes(PointerAttributes* attributes, uint64_t pointer) { return guard_cudart<false>([&] { return ::jitc::api::cudaPointerGetAttributes(attributes, pointer); }); }
 JITC_EXPORT int32_t cudaProfilerStart() { return guard_cudart<false>([&] { return ::jitc::api::cudaProfilerStart(); }); }
@@ -172,16 +172,16 @@ JITC_EXPORT int32_t cudaSetDeviceFlags(uint32_t flags) { return guard_cudart<fal
 JITC_EXPORT int32_t cudaSetValidDevices(int32_t* devices, int32_t count) { return guard_cudart<false>([&] { return ::jitc::api::cudaSetValidDevices(devices, count); }); }
 JITC_EXPORT int32_t cudaStreamAddCallback(uint64_t stream, void* callback, void* data, uint32_t flags) { return guard_cudart<true>([&] { return ::jitc::api::cudaStreamAddCallback(stream, callback, data, flags); }); }
 JITC_EXPORT int32_t cudaStreamAddCallback_ptsz(uint64_t stream, void* callback, void* data, uint32_t flags) { return guard_cudart<true>([&] { return ::jitc::api::cudaStreamAddCallback(stream, callback, data, flags); }); }
-JITC_EXPORT int32_t cudaStreamBeginCapture(uint64_t stream, int32_t mode) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaStreamBeginCapture(stream, mode) : refuse_cudart("cudaStreamBeginCapture", kAdvice1); }); }
-JITC_EXPORT int32_t cudaStreamBeginCapture_ptsz(uint64_t stream, int32_t mode) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaStreamBeginCapture(stream, mode) : refuse_cudart("cudaStreamBeginCapture_ptsz", kAdvice1); }); }
+JITC_EXPORT int32_t cudaStreamBeginCapture(uint64_t stream, int32_t mode) { return guard_cudart<true>([&] { return ::jitc::api::cudaStreamBeginCapture(stream, mode); }); }
+JITC_EXPORT int32_t cudaStreamBeginCapture_ptsz(uint64_t stream, int32_t mode) { return guard_cudart<true>([&] { return ::jitc::api::cudaStreamBeginCapture(stream, mode); }); }
 JITC_EXPORT int32_t cudaStreamCopyAttributes(uint64_t dst, uint64_t src) { return guard_cudart<false>([&] { return ::jitc::api::cudaStreamCopyAttributes(dst, src); }); }
 JITC_EXPORT int32_t cudaStreamCopyAttributes_ptsz(uint64_t dst, uint64_t src) { return guard_cudart<false>([&] { return ::jitc::api::cudaStreamCopyAttributes(dst, src); }); }
 JITC_EXPORT int32_t cudaStreamCreate(uint64_t* stream) { return guard_cudart<true>([&] { return ::jitc::api::cudaStreamCreate(stream); }); }
 JITC_EXPORT int32_t cudaStreamCreateWithFlags(uint64_t* stream, uint32_t flags) { return guard_cudart<true>([&] { return ::jitc::api::cudaStreamCreateWithFlags(stream, flags); }); }
 JITC_EXPORT int32_t cudaStreamCreateWithPriority(uint64_t* stream, uint32_t flags, int32_t priority) { return guard_cudart<true>([&] { return ::jitc::api::cudaStreamCreateWithPriority(stream, flags, priority); }); }
 JITC_EXPORT int32_t cudaStreamDestroy(uint64_t stream) { return guard_cudart<true>([&] { return ::jitc::api::cudaStreamDestroy(stream); }); }
-JITC_EXPORT int32_t cudaStreamEndCapture(uint64_t stream, uint64_t* graph) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaStreamEndCapture(stream, graph) : refuse_cudart("cudaStreamEndCapture", kAdvice1); }); }
-JITC_EXPORT int32_t cudaStreamEndCapture_ptsz(uint64_t stream, uint64_t* graph) { return guard_cudart<true>([&] { return runs_kernels() ? ::jitc::api::cudaStreamEndCapture(stream, graph) : refuse_cudart("cudaStreamEndCapture_ptsz", kAdvice1); }); }
+JITC_EXPORT int32_t cudaStreamEndCapture(uint64_t stream, uint64_t* graph) { return guard_cudart<true>([&] { return ::jitc::api::cudaStreamEndCapture(stream, graph); }); }
+JITC_EXPORT int32_t cudaStreamEndCapture_ptsz(uint64_t stream, uint64_t* graph) { return guard_cudart<true>([&] { return ::jitc::api::cudaStreamEndCapture(stream, graph); }); }
 JITC_EXPORT int32_t cudaStreamGetCaptureInfo(uint64_t stream, int32_t* status, uint64_t* id, uint64_t* graph, uint64_t* dependencies, uint64_t* edges, size_t* count) { return guard_cudart<false>([&] { return ::jitc::api::cudaStreamGetCaptureInfo(stream, status, id, graph, dependencies, edges, count); }); }
 JITC_EXPORT int32_t cudaStreamGetCaptureInfo_ptsz(uint64_t stream, int32_t* status, uint64_t* id, uint64_t* graph, uint64_t* dependencies, uint64_t* edges, size_t* count) { return guard_cudart<false>([&] { return ::jitc::api::cudaStreamGetCaptureInfo(stream, status, id, graph, dependencies, edges, count); }); }
 JITC_EXPORT int32_t cudaStreamGetCaptureInfo_v2(uint64_t stream, int32_t* status, uint64_t* id, uint64_t* graph, uint64_t* dependencies, size_t* count) { return guard_cudart<false>([&] { return ::jitc::api::cudaStreamGetCaptureInfo_v2(stream, status, id, graph, dependencies, count); }); }
@@ -214,212 +214,211 @@ JITC_EXPORT int32_t cudaThreadSetCacheConfig(int32_t config) { return guard_cuda
 JITC_EXPORT int32_t cudaThreadSetLimit(int32_t limit, size_t value) { return guard_cudart<false>([&] { return ::jitc::api::cudaDeviceSetLimit(limit, value); }); }
 JITC_EXPORT int32_t cudaThreadSynchronize() { return guard_cudart<true>([&] { return ::jitc::api::cudaDeviceSynchronize(); }); }
 
-JITC_EXPORT int32_t __cudaGetProcAddress() { return refuse_cudart("__cudaGetProcAddress", kAdvice10); }
-JITC_EXPORT int32_t __cudaRegisterHostVar() { return refuse_cudart("__cudaRegisterHostVar", kAdvice10); }
-JITC_EXPORT int32_t __cudaRegisterUnifiedTable() { return refuse_cudart("__cudaRegisterUnifiedTable", kAdvice10); }
-JITC_EXPORT int32_t cudaArrayGetInfo() { return refuse_cudart("cudaArrayGetInfo", kAdvice3); }
-JITC_EXPORT int32_t cudaArrayGetMemoryRequirements() { return refuse_cudart("cudaArrayGetMemoryRequirements", kAdvice3); }
-JITC_EXPORT int32_t cudaArrayGetPlane() { return refuse_cudart("cudaArrayGetPlane", kAdvice3); }
-JITC_EXPORT int32_t cudaArrayGetSparseProperties() { return refuse_cudart("cudaArrayGetSparseProperties", kAdvice3); }
-JITC_EXPORT int32_t cudaCreateSurfaceObject() { return refuse_cudart("cudaCreateSurfaceObject", kAdvice3); }
-JITC_EXPORT int32_t cudaCreateTextureObject() { return refuse_cudart("cudaCreateTextureObject", kAdvice3); }
-JITC_EXPORT int32_t cudaDestroyExternalMemory() { return refuse_cudart("cudaDestroyExternalMemory", kAdvice4); }
-JITC_EXPORT int32_t cudaDestroyExternalSemaphore() { return refuse_cudart("cudaDestroyExternalSemaphore", kAdvice4); }
-JITC_EXPORT int32_t cudaDestroySurfaceObject() { return refuse_cudart("cudaDestroySurfaceObject", kAdvice3); }
-JITC_EXPORT int32_t cudaDestroyTextureObject() { return refuse_cudart("cudaDestroyTextureObject", kAdvice3); }
-JITC_EXPORT int32_t cudaDeviceFlushGPUDirectRDMAWrites() { return refuse_cudart("cudaDeviceFlushGPUDirectRDMAWrites", kAdvice10); }
-JITC_EXPORT int32_t cudaDeviceGetGraphMemAttribute() { return refuse_cudart("cudaDeviceGetGraphMemAttribute", kAdvice2); }
-JITC_EXPORT int32_t cudaDeviceGetHostAtomicCapabilities() { return refuse_cudart("cudaDeviceGetHostAtomicCapabilities", kAdvice10); }
-JITC_EXPORT int32_t cudaDeviceGetNvSciSyncAttributes() { return refuse_cudart("cudaDeviceGetNvSciSyncAttributes", kAdvice4); }
-JITC_EXPORT int32_t cudaDeviceGetP2PAtomicCapabilities() { return refuse_cudart("cudaDeviceGetP2PAtomicCapabilities", kAdvice10); }
-JITC_EXPORT int32_t cudaDeviceGetTexture1DLinearMaxWidth() { return refuse_cudart("cudaDeviceGetTexture1DLinearMaxWidth", kAdvice3); }
-JITC_EXPORT int32_t cudaDeviceGraphMemTrim() { return refuse_cudart("cudaDeviceGraphMemTrim", kAdvice2); }
-JITC_EXPORT int32_t cudaDeviceRegisterAsyncNotification() { return refuse_cudart("cudaDeviceRegisterAsyncNotification", kAdvice10); }
-JITC_EXPORT int32_t cudaDeviceSetGraphMemAttribute() { return refuse_cudart("cudaDeviceSetGraphMemAttribute", kAdvice2); }
-JITC_EXPORT int32_t cudaDeviceUnregisterAsyncNotification() { return refuse_cudart("cudaDeviceUnregisterAsyncNotification", kAdvice10); }
-JITC_EXPORT int32_t cudaEGLStreamConsumerAcquireFrame() { return refuse_cudart("cudaEGLStreamConsumerAcquireFrame", kAdvice5); }
-JITC_EXPORT int32_t cudaEGLStreamConsumerConnect() { return refuse_cudart("cudaEGLStreamConsumerConnect", kAdvice5); }
-JITC_EXPORT int32_t cudaEGLStreamConsumerConnectWithFlags() { return refuse_cudart("cudaEGLStreamConsumerConnectWithFlags", kAdvice5); }
-JITC_EXPORT int32_t cudaEGLStreamConsumerDisconnect() { return refuse_cudart("cudaEGLStreamConsumerDisconnect", kAdvice5); }
-JITC_EXPORT int32_t cudaEGLStreamConsumerReleaseFrame() { return refuse_cudart("cudaEGLStreamConsumerReleaseFrame", kAdvice5); }
-JITC_EXPORT int32_t cudaEGLStreamProducerConnect() { return refuse_cudart("cudaEGLStreamProducerConnect", kAdvice5); }
-JITC_EXPORT int32_t cudaEGLStreamProducerDisconnect() { return refuse_cudart("cudaEGLStreamProducerDisconnect", kAdvice5); }
-JITC_EXPORT int32_t cudaEGLStreamProducerPresentFrame() { return refuse_cudart("cudaEGLStreamProducerPresentFrame", kAdvice5); }
-JITC_EXPORT int32_t cudaEGLStreamProducerReturnFrame() { return refuse_cudart("cudaEGLStreamProducerReturnFrame", kAdvice5); }
-JITC_EXPORT int32_t cudaEventCreateFromEGLSync() { return refuse_cudart("cudaEventCreateFromEGLSync", kAdvice5); }
-JITC_EXPORT int32_t cudaExternalMemoryGetMappedBuffer() { return refuse_cudart("cudaExternalMemoryGetMappedBuffer", kAdvice4); }
-JITC_EXPORT int32_t cudaExternalMemoryGetMappedMipmappedArray() { return refuse_cudart("cudaExternalMemoryGetMappedMipmappedArray", kAdvice4); }
-JITC_EXPORT int32_t cudaFreeArray() { return refuse_cudart("cudaFreeArray", kAdvice3); }
-JITC_EXPORT int32_t cudaFreeMipmappedArray() { return refuse_cudart("cudaFreeMipmappedArray", kAdvice3); }
-JITC_EXPORT int32_t cudaGLGetDevices() { return refuse_cudart("cudaGLGetDevices", kAdvice5); }
-JITC_EXPORT int32_t cudaGLMapBufferObject() { return refuse_cudart("cudaGLMapBufferObject", kAdvice5); }
-JITC_EXPORT int32_t cudaGLMapBufferObjectAsync() { return refuse_cudart("cudaGLMapBufferObjectAsync", kAdvice5); }
-JITC_EXPORT int32_t cudaGLRegisterBufferObject() { return refuse_cudart("cudaGLRegisterBufferObject", kAdvice5); }
-JITC_EXPORT int32_t cudaGLSetBufferObjectMapFlags() { return refuse_cudart("cudaGLSetBufferObjectMapFlags", kAdvice5); }
-JITC_EXPORT int32_t cudaGLSetGLDevice() { return refuse_cudart("cudaGLSetGLDevice", kAdvice5); }
-JITC_EXPORT int32_t cudaGLUnmapBufferObject() { return refuse_cudart("cudaGLUnmapBufferObject", kAdvice5); }
-JITC_EXPORT int32_t cudaGLUnmapBufferObjectAsync() { return refuse_cudart("cudaGLUnmapBufferObjectAsync", kAdvice5); }
-JITC_EXPORT int32_t cudaGLUnregisterBufferObject() { return refuse_cudart("cudaGLUnregisterBufferObject", kAdvice5); }
-JITC_EXPORT int32_t cudaGetChannelDesc() { return refuse_cudart("cudaGetChannelDesc", kAdvice3); }
-JITC_EXPORT int32_t cudaGetExportTable() { return refuse_cudart("cudaGetExportTable", kAdvice10); }
-JITC_EXPORT int32_t cudaGetMipmappedArrayLevel() { return refuse_cudart("cudaGetMipmappedArrayLevel", kAdvice3); }
-JITC_EXPORT int32_t cudaGetSurfaceObjectResourceDesc() { return refuse_cudart("cudaGetSurfaceObjectResourceDesc", kAdvice3); }
-JITC_EXPORT int32_t cudaGetTextureObjectResourceDesc() { return refuse_cudart("cudaGetTextureObjectResourceDesc", kAdvice3); }
-JITC_EXPORT int32_t cudaGetTextureObjectResourceViewDesc() { return refuse_cudart("cudaGetTextureObjectResourceViewDesc", kAdvice3); }
-JITC_EXPORT int32_t cudaGetTextureObjectTextureDesc() { return refuse_cudart("cudaGetTextureObjectTextureDesc", kAdvice3); }
-JITC_EXPORT int32_t cudaGraphAddChildGraphNode() { return refuse_cudart("cudaGraphAddChildGraphNode", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphAddDependencies() { return refuse_cudart("cudaGraphAddDependencies", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphAddDependencies_v2() { return refuse_cudart("cudaGraphAddDependencies_v2", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphAddEmptyNode() { return refuse_cudart("cudaGraphAddEmptyNode", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphAddEventRecordNode() { return refuse_cudart("cudaGraphAddEventRecordNode", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphAddEventWaitNode() { return refuse_cudart("cudaGraphAddEventWaitNode", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphAddExternalSemaphoresSignalNode() { return refuse_cudart("cudaGraphAddExternalSemaphoresSignalNode", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphAddExternalSemaphoresWaitNode() { return refuse_cudart("cudaGraphAddExternalSemaphoresWaitNode", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphAddHostNode() { return refuse_cudart("cudaGraphAddHostNode", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphAddKernelNode() { return refuse_cudart("cudaGraphAddKernelNode", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphAddMemAllocNode() { return refuse_cudart("cudaGraphAddMemAllocNode", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphAddMemFreeNode() { return refuse_cudart("cudaGraphAddMemFreeNode", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphAddMemcpyNode() { return refuse_cudart("cudaGraphAddMemcpyNode", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphAddMemcpyNode1D() { return refuse_cudart("cudaGraphAddMemcpyNode1D", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphAddMemcpyNodeFromSymbol() { return refuse_cudart("cudaGraphAddMemcpyNodeFromSymbol", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphAddMemcpyNodeToSymbol() { return refuse_cudart("cudaGraphAddMemcpyNodeToSymbol", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphAddMemsetNode() { return refuse_cudart("cudaGraphAddMemsetNode", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphAddNode() { return refuse_cudart("cudaGraphAddNode", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphAddNode_v2() { return refuse_cudart("cudaGraphAddNode_v2", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphChildGraphNodeGetGraph() { return refuse_cudart("cudaGraphChildGraphNodeGetGraph", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphClone() { return refuse_cudart("cudaGraphClone", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphConditionalHandleCreate() { return refuse_cudart("cudaGraphConditionalHandleCreate", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphCreate() { return refuse_cudart("cudaGraphCreate", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphDebugDotPrint() { return refuse_cudart("cudaGraphDebugDotPrint", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphDestroyNode() { return refuse_cudart("cudaGraphDestroyNode", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphEventRecordNodeGetEvent() { return refuse_cudart("cudaGraphEventRecordNodeGetEvent", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphEventRecordNodeSetEvent() { return refuse_cudart("cudaGraphEventRecordNodeSetEvent", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphEventWaitNodeGetEvent() { return refuse_cudart("cudaGraphEventWaitNodeGetEvent", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphEventWaitNodeSetEvent() { return refuse_cudart("cudaGraphEventWaitNodeSetEvent", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphExecChildGraphNodeSetParams() { return refuse_cudart("cudaGraphExecChildGraphNodeSetParams", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphExecEventRecordNodeSetEvent() { return refuse_cudart("cudaGraphExecEventRecordNodeSetEvent", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphExecEventWaitNodeSetEvent() { return refuse_cudart("cudaGraphExecEventWaitNodeSetEvent", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphExecExternalSemaphoresSignalNodeSetParams() { return refuse_cudart("cudaGraphExecExternalSemaphoresSignalNodeSetParams", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphExecExternalSemaphoresWaitNodeSetParams() { return refuse_cudart("cudaGraphExecExternalSemaphoresWaitNodeSetParams", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphExecGetFlags() { return refuse_cudart("cudaGraphExecGetFlags", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphExecHostNodeSetParams() { return refuse_cudart("cudaGraphExecHostNodeSetParams", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphExecKernelNodeSetParams() { return refuse_cudart("cudaGraphExecKernelNodeSetParams", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphExecMemcpyNodeSetParams() { return refuse_cudart("cudaGraphExecMemcpyNodeSetParams", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphExecMemcpyNodeSetParams1D() { return refuse_cudart("cudaGraphExecMemcpyNodeSetParams1D", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphExecMemcpyNodeSetParamsFromSymbol() { return refuse_cudart("cudaGraphExecMemcpyNodeSetParamsFromSymbol", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphExecMemcpyNodeSetParamsToSymbol() { return refuse_cudart("cudaGraphExecMemcpyNodeSetParamsToSymbol", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphExecMemsetNodeSetParams() { return refuse_cudart("cudaGraphExecMemsetNodeSetParams", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphExecNodeSetParams() { return refuse_cudart("cudaGraphExecNodeSetParams", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphExecUpdate() { return refuse_cudart("cudaGraphExecUpdate", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphExternalSemaphoresSignalNodeGetParams() { return refuse_cudart("cudaGraphExternalSemaphoresSignalNodeGetParams", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphExternalSemaphoresSignalNodeSetParams() { return refuse_cudart("cudaGraphExternalSemaphoresSignalNodeSetParams", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphExternalSemaphoresWaitNodeGetParams() { return refuse_cudart("cudaGraphExternalSemaphoresWaitNodeGetParams", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphExternalSemaphoresWaitNodeSetParams() { return refuse_cudart("cudaGraphExternalSemaphoresWaitNodeSetParams", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphGetEdges() { return refuse_cudart("cudaGraphGetEdges", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphGetEdges_v2() { return refuse_cudart("cudaGraphGetEdges_v2", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphGetRootNodes() { return refuse_cudart("cudaGraphGetRootNodes", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphHostNodeGetParams() { return refuse_cudart("cudaGraphHostNodeGetParams", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphHostNodeSetParams() { return refuse_cudart("cudaGraphHostNodeSetParams", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphInstantiateWithParams() { return refuse_cudart("cudaGraphInstantiateWithParams", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphInstantiateWithParams_ptsz() { return refuse_cudart("cudaGraphInstantiateWithParams_ptsz", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphKernelNodeCopyAttributes() { return refuse_cudart("cudaGraphKernelNodeCopyAttributes", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphKernelNodeGetAttribute() { return refuse_cudart("cudaGraphKernelNodeGetAttribute", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphKernelNodeGetParams() { return refuse_cudart("cudaGraphKernelNodeGetParams", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphKernelNodeSetAttribute() { return refuse_cudart("cudaGraphKernelNodeSetAttribute", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphKernelNodeSetParams() { return refuse_cudart("cudaGraphKernelNodeSetParams", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphMemAllocNodeGetParams() { return refuse_cudart("cudaGraphMemAllocNodeGetParams", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphMemFreeNodeGetParams() { return refuse_cudart("cudaGraphMemFreeNodeGetParams", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphMemcpyNodeGetParams() { return refuse_cudart("cudaGraphMemcpyNodeGetParams", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphMemcpyNodeSetParams() { return refuse_cudart("cudaGraphMemcpyNodeSetParams", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphMemcpyNodeSetParams1D() { return refuse_cudart("cudaGraphMemcpyNodeSetParams1D", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphMemcpyNodeSetParamsFromSymbol() { return refuse_cudart("cudaGraphMemcpyNodeSetParamsFromSymbol", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphMemcpyNodeSetParamsToSymbol() { return refuse_cudart("cudaGraphMemcpyNodeSetParamsToSymbol", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphMemsetNodeGetParams() { return refuse_cudart("cudaGraphMemsetNodeGetParams", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphMemsetNodeSetParams() { return refuse_cudart("cudaGraphMemsetNodeSetParams", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphNodeFindInClone() { return refuse_cudart("cudaGraphNodeFindInClone", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphNodeGetDependencies() { return refuse_cudart("cudaGraphNodeGetDependencies", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphNodeGetDependencies_v2() { return refuse_cudart("cudaGraphNodeGetDependencies_v2", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphNodeGetDependentNodes() { return refuse_cudart("cudaGraphNodeGetDependentNodes", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphNodeGetDependentNodes_v2() { return refuse_cudart("cudaGraphNodeGetDependentNodes_v2", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphNodeGetEnabled() { return refuse_cudart("cudaGraphNodeGetEnabled", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphNodeGetType() { return refuse_cudart("cudaGraphNodeGetType", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphNodeSetEnabled() { return refuse_cudart("cudaGraphNodeSetEnabled", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphNodeSetParams() { return refuse_cudart("cudaGraphNodeSetParams", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphReleaseUserObject() { return refuse_cudart("cudaGraphReleaseUserObject", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphRemoveDependencies() { return refuse_cudart("cudaGraphRemoveDependencies", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphRemoveDependencies_v2() { return refuse_cudart("cudaGraphRemoveDependencies_v2", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphRetainUserObject() { return refuse_cudart("cudaGraphRetainUserObject", kAdvice2); }
-JITC_EXPORT int32_t cudaGraphicsEGLRegisterImage() { return refuse_cudart("cudaGraphicsEGLRegisterImage", kAdvice5); }
-JITC_EXPORT int32_t cudaGraphicsGLRegisterBuffer() { return refuse_cudart("cudaGraphicsGLRegisterBuffer", kAdvice5); }
-JITC_EXPORT int32_t cudaGraphicsGLRegisterImage() { return refuse_cudart("cudaGraphicsGLRegisterImage", kAdvice5); }
-JITC_EXPORT int32_t cudaGraphicsMapResources() { return refuse_cudart("cudaGraphicsMapResources", kAdvice4); }
-JITC_EXPORT int32_t cudaGraphicsResourceGetMappedEglFrame() { return refuse_cudart("cudaGraphicsResourceGetMappedEglFrame", kAdvice5); }
-JITC_EXPORT int32_t cudaGraphicsResourceGetMappedMipmappedArray() { return refuse_cudart("cudaGraphicsResourceGetMappedMipmappedArray", kAdvice4); }
-JITC_EXPORT int32_t cudaGraphicsResourceGetMappedPointer() { return refuse_cudart("cudaGraphicsResourceGetMappedPointer", kAdvice4); }
-JITC_EXPORT int32_t cudaGraphicsResourceSetMapFlags() { return refuse_cudart("cudaGraphicsResourceSetMapFlags", kAdvice4); }
-JITC_EXPORT int32_t cudaGraphicsSubResourceGetMappedArray() { return refuse_cudart("cudaGraphicsSubResourceGetMappedArray", kAdvice4); }
-JITC_EXPORT int32_t cudaGraphicsUnmapResources() { return refuse_cudart("cudaGraphicsUnmapResources", kAdvice4); }
-JITC_EXPORT int32_t cudaGraphicsUnregisterResource() { return refuse_cudart("cudaGraphicsUnregisterResource", kAdvice4); }
-JITC_EXPORT int32_t cudaGraphicsVDPAURegisterOutputSurface() { return refuse_cudart("cudaGraphicsVDPAURegisterOutputSurface", kAdvice5); }
-JITC_EXPORT int32_t cudaGraphicsVDPAURegisterVideoSurface() { return refuse_cudart("cudaGraphicsVDPAURegisterVideoSurface", kAdvice5); }
-JITC_EXPORT int32_t cudaImportExternalMemory() { return refuse_cudart("cudaImportExternalMemory", kAdvice4); }
-JITC_EXPORT int32_t cudaImportExternalSemaphore() { return refuse_cudart("cudaImportExternalSemaphore", kAdvice4); }
-JITC_EXPORT int32_t cudaIpcCloseMemHandle() { return refuse_cudart("cudaIpcCloseMemHandle", kAdvice4); }
-JITC_EXPORT int32_t cudaIpcGetEventHandle() { return refuse_cudart("cudaIpcGetEventHandle", kAdvice4); }
-JITC_EXPORT int32_t cudaIpcGetMemHandle() { return refuse_cudart("cudaIpcGetMemHandle", kAdvice4); }
-JITC_EXPORT int32_t cudaIpcOpenEventHandle() { return refuse_cudart("cudaIpcOpenEventHandle", kAdvice4); }
-JITC_EXPORT int32_t cudaIpcOpenMemHandle() { return refuse_cudart("cudaIpcOpenMemHandle", kAdvice4); }
-JITC_EXPORT int32_t cudaLaunchCooperativeKernelMultiDevice() { return refuse_cudart("cudaLaunchCooperativeKernelMultiDevice", kAdvice10); }
-JITC_EXPORT int32_t cudaLibraryEnumerateKernels() { return refuse_cudart("cudaLibraryEnumerateKernels", kAdvice7); }
-JITC_EXPORT int32_t cudaLibraryGetKernelCount() { return refuse_cudart("cudaLibraryGetKernelCount", kAdvice7); }
-JITC_EXPORT int32_t cudaLibraryGetManaged() { return refuse_cudart("cudaLibraryGetManaged", kAdvice7); }
-JITC_EXPORT int32_t cudaLibraryGetUnifiedFunction() { return refuse_cudart("cudaLibraryGetUnifiedFunction", kAdvice7); }
-JITC_EXPORT int32_t cudaLogsCurrent() { return refuse_cudart("cudaLogsCurrent", kAdvice10); }
-JITC_EXPORT int32_t cudaLogsDumpToFile() { return refuse_cudart("cudaLogsDumpToFile", kAdvice10); }
-JITC_EXPORT int32_t cudaLogsDumpToMemory() { return refuse_cudart("cudaLogsDumpToMemory", kAdvice10); }
-JITC_EXPORT int32_t cudaLogsRegisterCallback() { return refuse_cudart("cudaLogsRegisterCallback", kAdvice10); }
-JITC_EXPORT int32_t cudaLogsUnregisterCallback() { return refuse_cudart("cudaLogsUnregisterCallback", kAdvice10); }
+JITC_EXPORT int32_t __cudaGetProcAddress() { return refuse_cudart("__cudaGetProcAddress", kAdvice9); }
+JITC_EXPORT int32_t __cudaRegisterHostVar() { return refuse_cudart("__cudaRegisterHostVar", kAdvice9); }
+JITC_EXPORT int32_t __cudaRegisterUnifiedTable() { return refuse_cudart("__cudaRegisterUnifiedTable", kAdvice9); }
+JITC_EXPORT int32_t cudaArrayGetInfo() { return refuse_cudart("cudaArrayGetInfo", kAdvice2); }
+JITC_EXPORT int32_t cudaArrayGetMemoryRequirements() { return refuse_cudart("cudaArrayGetMemoryRequirements", kAdvice2); }
+JITC_EXPORT int32_t cudaArrayGetPlane() { return refuse_cudart("cudaArrayGetPlane", kAdvice2); }
+JITC_EXPORT int32_t cudaArrayGetSparseProperties() { return refuse_cudart("cudaArrayGetSparseProperties", kAdvice2); }
+JITC_EXPORT int32_t cudaCreateSurfaceObject() { return refuse_cudart("cudaCreateSurfaceObject", kAdvice2); }
+JITC_EXPORT int32_t cudaCreateTextureObject() { return refuse_cudart("cudaCreateTextureObject", kAdvice2); }
+JITC_EXPORT int32_t cudaDestroyExternalMemory() { return refuse_cudart("cudaDestroyExternalMemory", kAdvice3); }
+JITC_EXPORT int32_t cudaDestroyExternalSemaphore() { return refuse_cudart("cudaDestroyExternalSemaphore", kAdvice3); }
+JITC_EXPORT int32_t cudaDestroySurfaceObject() { return refuse_cudart("cudaDestroySurfaceObject", kAdvice2); }
+JITC_EXPORT int32_t cudaDestroyTextureObject() { return refuse_cudart("cudaDestroyTextureObject", kAdvice2); }
+JITC_EXPORT int32_t cudaDeviceFlushGPUDirectRDMAWrites() { return refuse_cudart("cudaDeviceFlushGPUDirectRDMAWrites", kAdvice9); }
+JITC_EXPORT int32_t cudaDeviceGetGraphMemAttribute() { return refuse_cudart("cudaDeviceGetGraphMemAttribute", kAdvice1); }
+JITC_EXPORT int32_t cudaDeviceGetHostAtomicCapabilities() { return refuse_cudart("cudaDeviceGetHostAtomicCapabilities", kAdvice9); }
+JITC_EXPORT int32_t cudaDeviceGetNvSciSyncAttributes() { return refuse_cudart("cudaDeviceGetNvSciSyncAttributes", kAdvice3); }
+JITC_EXPORT int32_t cudaDeviceGetP2PAtomicCapabilities() { return refuse_cudart("cudaDeviceGetP2PAtomicCapabilities", kAdvice9); }
+JITC_EXPORT int32_t cudaDeviceGetTexture1DLinearMaxWidth() { return refuse_cudart("cudaDeviceGetTexture1DLinearMaxWidth", kAdvice2); }
+JITC_EXPORT int32_t cudaDeviceGraphMemTrim() { return refuse_cudart("cudaDeviceGraphMemTrim", kAdvice1); }
+JITC_EXPORT int32_t cudaDeviceRegisterAsyncNotification() { return refuse_cudart("cudaDeviceRegisterAsyncNotification", kAdvice9); }
+JITC_EXPORT int32_t cudaDeviceSetGraphMemAttribute() { return refuse_cudart("cudaDeviceSetGraphMemAttribute", kAdvice1); }
+JITC_EXPORT int32_t cudaDeviceUnregisterAsyncNotification() { return refuse_cudart("cudaDeviceUnregisterAsyncNotification", kAdvice9); }
+JITC_EXPORT int32_t cudaEGLStreamConsumerAcquireFrame() { return refuse_cudart("cudaEGLStreamConsumerAcquireFrame", kAdvice4); }
+JITC_EXPORT int32_t cudaEGLStreamConsumerConnect() { return refuse_cudart("cudaEGLStreamConsumerConnect", kAdvice4); }
+JITC_EXPORT int32_t cudaEGLStreamConsumerConnectWithFlags() { return refuse_cudart("cudaEGLStreamConsumerConnectWithFlags", kAdvice4); }
+JITC_EXPORT int32_t cudaEGLStreamConsumerDisconnect() { return refuse_cudart("cudaEGLStreamConsumerDisconnect", kAdvice4); }
+JITC_EXPORT int32_t cudaEGLStreamConsumerReleaseFrame() { return refuse_cudart("cudaEGLStreamConsumerReleaseFrame", kAdvice4); }
+JITC_EXPORT int32_t cudaEGLStreamProducerConnect() { return refuse_cudart("cudaEGLStreamProducerConnect", kAdvice4); }
+JITC_EXPORT int32_t cudaEGLStreamProducerDisconnect() { return refuse_cudart("cudaEGLStreamProducerDisconnect", kAdvice4); }
+JITC_EXPORT int32_t cudaEGLStreamProducerPresentFrame() { return refuse_cudart("cudaEGLStreamProducerPresentFrame", kAdvice4); }
+JITC_EXPORT int32_t cudaEGLStreamProducerReturnFrame() { return refuse_cudart("cudaEGLStreamProducerReturnFrame", kAdvice4); }
+JITC_EXPORT int32_t cudaEventCreateFromEGLSync() { return refuse_cudart("cudaEventCreateFromEGLSync", kAdvice4); }
+JITC_EXPORT int32_t cudaExternalMemoryGetMappedBuffer() { return refuse_cudart("cudaExternalMemoryGetMappedBuffer", kAdvice3); }
+JITC_EXPORT int32_t cudaExternalMemoryGetMappedMipmappedArray() { return refuse_cudart("cudaExternalMemoryGetMappedMipmappedArray", kAdvice3); }
+JITC_EXPORT int32_t cudaFreeArray() { return refuse_cudart("cudaFreeArray", kAdvice2); }
+JITC_EXPORT int32_t cudaFreeMipmappedArray() { return refuse_cudart("cudaFreeMipmappedArray", kAdvice2); }
+JITC_EXPORT int32_t cudaGLGetDevices() { return refuse_cudart("cudaGLGetDevices", kAdvice4); }
+JITC_EXPORT int32_t cudaGLMapBufferObject() { return refuse_cudart("cudaGLMapBufferObject", kAdvice4); }
+JITC_EXPORT int32_t cudaGLMapBufferObjectAsync() { return refuse_cudart("cudaGLMapBufferObjectAsync", kAdvice4); }
+JITC_EXPORT int32_t cudaGLRegisterBufferObject() { return refuse_cudart("cudaGLRegisterBufferObject", kAdvice4); }
+JITC_EXPORT int32_t cudaGLSetBufferObjectMapFlags() { return refuse_cudart("cudaGLSetBufferObjectMapFlags", kAdvice4); }
+JITC_EXPORT int32_t cudaGLSetGLDevice() { return refuse_cudart("cudaGLSetGLDevice", kAdvice4); }
+JITC_EXPORT int32_t cudaGLUnmapBufferObject() { return refuse_cudart("cudaGLUnmapBufferObject", kAdvice4); }
+JITC_EXPORT int32_t cudaGLUnmapBufferObjectAsync() { return refuse_cudart("cudaGLUnmapBufferObjectAsync", kAdvice4); }
+JITC_EXPORT int32_t cudaGLUnregisterBufferObject() { return refuse_cudart("cudaGLUnregisterBufferObject", kAdvice4); }
+JITC_EXPORT int32_t cudaGetChannelDesc() { return refuse_cudart("cudaGetChannelDesc", kAdvice2); }
+JITC_EXPORT int32_t cudaGetExportTable() { return refuse_cudart("cudaGetExportTable", kAdvice9); }
+JITC_EXPORT int32_t cudaGetMipmappedArrayLevel() { return refuse_cudart("cudaGetMipmappedArrayLevel", kAdvice2); }
+JITC_EXPORT int32_t cudaGetSurfaceObjectResourceDesc() { return refuse_cudart("cudaGetSurfaceObjectResourceDesc", kAdvice2); }
+JITC_EXPORT int32_t cudaGetTextureObjectResourceDesc() { return refuse_cudart("cudaGetTextureObjectResourceDesc", kAdvice2); }
+JITC_EXPORT int32_t cudaGetTextureObjectResourceViewDesc() { return refuse_cudart("cudaGetTextureObjectResourceViewDesc", kAdvice2); }
+JITC_EXPORT int32_t cudaGetTextureObjectTextureDesc() { return refuse_cudart("cudaGetTextureObjectTextureDesc", kAdvice2); }
+JITC_EXPORT int32_t cudaGraphAddChildGraphNode() { return refuse_cudart("cudaGraphAddChildGraphNode", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphAddDependencies() { return refuse_cudart("cudaGraphAddDependencies", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphAddDependencies_v2() { return refuse_cudart("cudaGraphAddDependencies_v2", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphAddEmptyNode() { return refuse_cudart("cudaGraphAddEmptyNode", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphAddEventRecordNode() { return refuse_cudart("cudaGraphAddEventRecordNode", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphAddEventWaitNode() { return refuse_cudart("cudaGraphAddEventWaitNode", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphAddExternalSemaphoresSignalNode() { return refuse_cudart("cudaGraphAddExternalSemaphoresSignalNode", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphAddExternalSemaphoresWaitNode() { return refuse_cudart("cudaGraphAddExternalSemaphoresWaitNode", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphAddHostNode() { return refuse_cudart("cudaGraphAddHostNode", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphAddKernelNode() { return refuse_cudart("cudaGraphAddKernelNode", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphAddMemAllocNode() { return refuse_cudart("cudaGraphAddMemAllocNode", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphAddMemFreeNode() { return refuse_cudart("cudaGraphAddMemFreeNode", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphAddMemcpyNode() { return refuse_cudart("cudaGraphAddMemcpyNode", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphAddMemcpyNode1D() { return refuse_cudart("cudaGraphAddMemcpyNode1D", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphAddMemcpyNodeFromSymbol() { return refuse_cudart("cudaGraphAddMemcpyNodeFromSymbol", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphAddMemcpyNodeToSymbol() { return refuse_cudart("cudaGraphAddMemcpyNodeToSymbol", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphAddMemsetNode() { return refuse_cudart("cudaGraphAddMemsetNode", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphAddNode() { return refuse_cudart("cudaGraphAddNode", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphAddNode_v2() { return refuse_cudart("cudaGraphAddNode_v2", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphChildGraphNodeGetGraph() { return refuse_cudart("cudaGraphChildGraphNodeGetGraph", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphClone() { return refuse_cudart("cudaGraphClone", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphConditionalHandleCreate() { return refuse_cudart("cudaGraphConditionalHandleCreate", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphCreate() { return refuse_cudart("cudaGraphCreate", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphDebugDotPrint() { return refuse_cudart("cudaGraphDebugDotPrint", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphDestroyNode() { return refuse_cudart("cudaGraphDestroyNode", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphEventRecordNodeGetEvent() { return refuse_cudart("cudaGraphEventRecordNodeGetEvent", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphEventRecordNodeSetEvent() { return refuse_cudart("cudaGraphEventRecordNodeSetEvent", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphEventWaitNodeGetEvent() { return refuse_cudart("cudaGraphEventWaitNodeGetEvent", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphEventWaitNodeSetEvent() { return refuse_cudart("cudaGraphEventWaitNodeSetEvent", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphExecChildGraphNodeSetParams() { return refuse_cudart("cudaGraphExecChildGraphNodeSetParams", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphExecEventRecordNodeSetEvent() { return refuse_cudart("cudaGraphExecEventRecordNodeSetEvent", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphExecEventWaitNodeSetEvent() { return refuse_cudart("cudaGraphExecEventWaitNodeSetEvent", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphExecExternalSemaphoresSignalNodeSetParams() { return refuse_cudart("cudaGraphExecExternalSemaphoresSignalNodeSetParams", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphExecExternalSemaphoresWaitNodeSetParams() { return refuse_cudart("cudaGraphExecExternalSemaphoresWaitNodeSetParams", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphExecGetFlags() { return refuse_cudart("cudaGraphExecGetFlags", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphExecHostNodeSetParams() { return refuse_cudart("cudaGraphExecHostNodeSetParams", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphExecKernelNodeSetParams() { return refuse_cudart("cudaGraphExecKernelNodeSetParams", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphExecMemcpyNodeSetParams() { return refuse_cudart("cudaGraphExecMemcpyNodeSetParams", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphExecMemcpyNodeSetParams1D() { return refuse_cudart("cudaGraphExecMemcpyNodeSetParams1D", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphExecMemcpyNodeSetParamsFromSymbol() { return refuse_cudart("cudaGraphExecMemcpyNodeSetParamsFromSymbol", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphExecMemcpyNodeSetParamsToSymbol() { return refuse_cudart("cudaGraphExecMemcpyNodeSetParamsToSymbol", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphExecMemsetNodeSetParams() { return refuse_cudart("cudaGraphExecMemsetNodeSetParams", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphExecNodeSetParams() { return refuse_cudart("cudaGraphExecNodeSetParams", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphExternalSemaphoresSignalNodeGetParams() { return refuse_cudart("cudaGraphExternalSemaphoresSignalNodeGetParams", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphExternalSemaphoresSignalNodeSetParams() { return refuse_cudart("cudaGraphExternalSemaphoresSignalNodeSetParams", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphExternalSemaphoresWaitNodeGetParams() { return refuse_cudart("cudaGraphExternalSemaphoresWaitNodeGetParams", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphExternalSemaphoresWaitNodeSetParams() { return refuse_cudart("cudaGraphExternalSemaphoresWaitNodeSetParams", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphGetEdges() { return refuse_cudart("cudaGraphGetEdges", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphGetEdges_v2() { return refuse_cudart("cudaGraphGetEdges_v2", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphGetRootNodes() { return refuse_cudart("cudaGraphGetRootNodes", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphHostNodeGetParams() { return refuse_cudart("cudaGraphHostNodeGetParams", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphHostNodeSetParams() { return refuse_cudart("cudaGraphHostNodeSetParams", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphInstantiateWithParams() { return refuse_cudart("cudaGraphInstantiateWithParams", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphInstantiateWithParams_ptsz() { return refuse_cudart("cudaGraphInstantiateWithParams_ptsz", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphKernelNodeCopyAttributes() { return refuse_cudart("cudaGraphKernelNodeCopyAttributes", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphKernelNodeGetAttribute() { return refuse_cudart("cudaGraphKernelNodeGetAttribute", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphKernelNodeGetParams() { return refuse_cudart("cudaGraphKernelNodeGetParams", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphKernelNodeSetAttribute() { return refuse_cudart("cudaGraphKernelNodeSetAttribute", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphKernelNodeSetParams() { return refuse_cudart("cudaGraphKernelNodeSetParams", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphMemAllocNodeGetParams() { return refuse_cudart("cudaGraphMemAllocNodeGetParams", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphMemFreeNodeGetParams() { return refuse_cudart("cudaGraphMemFreeNodeGetParams", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphMemcpyNodeGetParams() { return refuse_cudart("cudaGraphMemcpyNodeGetParams", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphMemcpyNodeSetParams() { return refuse_cudart("cudaGraphMemcpyNodeSetParams", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphMemcpyNodeSetParams1D() { return refuse_cudart("cudaGraphMemcpyNodeSetParams1D", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphMemcpyNodeSetParamsFromSymbol() { return refuse_cudart("cudaGraphMemcpyNodeSetParamsFromSymbol", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphMemcpyNodeSetParamsToSymbol() { return refuse_cudart("cudaGraphMemcpyNodeSetParamsToSymbol", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphMemsetNodeGetParams() { return refuse_cudart("cudaGraphMemsetNodeGetParams", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphMemsetNodeSetParams() { return refuse_cudart("cudaGraphMemsetNodeSetParams", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphNodeFindInClone() { return refuse_cudart("cudaGraphNodeFindInClone", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphNodeGetDependencies() { return refuse_cudart("cudaGraphNodeGetDependencies", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphNodeGetDependencies_v2() { return refuse_cudart("cudaGraphNodeGetDependencies_v2", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphNodeGetDependentNodes() { return refuse_cudart("cudaGraphNodeGetDependentNodes", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphNodeGetDependentNodes_v2() { return refuse_cudart("cudaGraphNodeGetDependentNodes_v2", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphNodeGetEnabled() { return refuse_cudart("cudaGraphNodeGetEnabled", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphNodeGetType() { return refuse_cudart("cudaGraphNodeGetType", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphNodeSetEnabled() { return refuse_cudart("cudaGraphNodeSetEnabled", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphNodeSetParams() { return refuse_cudart("cudaGraphNodeSetParams", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphReleaseUserObject() { return refuse_cudart("cudaGraphReleaseUserObject", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphRemoveDependencies() { return refuse_cudart("cudaGraphRemoveDependencies", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphRemoveDependencies_v2() { return refuse_cudart("cudaGraphRemoveDependencies_v2", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphRetainUserObject() { return refuse_cudart("cudaGraphRetainUserObject", kAdvice1); }
+JITC_EXPORT int32_t cudaGraphicsEGLRegisterImage() { return refuse_cudart("cudaGraphicsEGLRegisterImage", kAdvice4); }
+JITC_EXPORT int32_t cudaGraphicsGLRegisterBuffer() { return refuse_cudart("cudaGraphicsGLRegisterBuffer", kAdvice4); }
+JITC_EXPORT int32_t cudaGraphicsGLRegisterImage() { return refuse_cudart("cudaGraphicsGLRegisterImage", kAdvice4); }
+JITC_EXPORT int32_t cudaGraphicsMapResources() { return refuse_cudart("cudaGraphicsMapResources", kAdvice3); }
+JITC_EXPORT int32_t cudaGraphicsResourceGetMappedEglFrame() { return refuse_cudart("cudaGraphicsResourceGetMappedEglFrame", kAdvice4); }
+JITC_EXPORT int32_t cudaGraphicsResourceGetMappedMipmappedArray() { return refuse_cudart("cudaGraphicsResourceGetMappedMipmappedArray", kAdvice3); }
+JITC_EXPORT int32_t cudaGraphicsResourceGetMappedPointer() { return refuse_cudart("cudaGraphicsResourceGetMappedPointer", kAdvice3); }
+JITC_EXPORT int32_t cudaGraphicsResourceSetMapFlags() { return refuse_cudart("cudaGraphicsResourceSetMapFlags", kAdvice3); }
+JITC_EXPORT int32_t cudaGraphicsSubResourceGetMappedArray() { return refuse_cudart("cudaGraphicsSubResourceGetMappedArray", kAdvice3); }
+JITC_EXPORT int32_t cudaGraphicsUnmapResources() { return refuse_cudart("cudaGraphicsUnmapResources", kAdvice3); }
+JITC_EXPORT int32_t cudaGraphicsUnregisterResource() { return refuse_cudart("cudaGraphicsUnregisterResource", kAdvice3); }
+JITC_EXPORT int32_t cudaGraphicsVDPAURegisterOutputSurface() { return refuse_cudart("cudaGraphicsVDPAURegisterOutputSurface", kAdvice4); }
+JITC_EXPORT int32_t cudaGraphicsVDPAURegisterVideoSurface() { return refuse_cudart("cudaGraphicsVDPAURegisterVideoSurface", kAdvice4); }
+JITC_EXPORT int32_t cudaImportExternalMemory() { return refuse_cudart("cudaImportExternalMemory", kAdvice3); }
+JITC_EXPORT int32_t cudaImportExternalSemaphore() { return refuse_cudart("cudaImportExternalSemaphore", kAdvice3); }
+JITC_EXPORT int32_t cudaIpcCloseMemHandle() { return refuse_cudart("cudaIpcCloseMemHandle", kAdvice3); }
+JITC_EXPORT int32_t cudaIpcGetEventHandle() { return refuse_cudart("cudaIpcGetEventHandle", kAdvice3); }
+JITC_EXPORT int32_t cudaIpcGetMemHandle() { return refuse_cudart("cudaIpcGetMemHandle", kAdvice3); }
+JITC_EXPORT int32_t cudaIpcOpenEventHandle() { return refuse_cudart("cudaIpcOpenEventHandle", kAdvice3); }
+JITC_EXPORT int32_t cudaIpcOpenMemHandle() { return refuse_cudart("cudaIpcOpenMemHandle", kAdvice3); }
+JITC_EXPORT int32_t cudaLaunchCooperativeKernelMultiDevice() { return refuse_cudart("cudaLaunchCooperativeKernelMultiDevice", kAdvice9); }
+JITC_EXPORT int32_t cudaLibraryEnumerateKernels() { return refuse_cudart("cudaLibraryEnumerateKernels", kAdvice6); }
+JITC_EXPORT int32_t cudaLibraryGetKernelCount() { return refuse_cudart("cudaLibraryGetKernelCount", kAdvice6); }
+JITC_EXPORT int32_t cudaLibraryGetManaged() { return refuse_cudart("cudaLibraryGetManaged", kAdvice6); }
+JITC_EXPORT int32_t cudaLibraryGetUnifiedFunction() { return refuse_cudart("cudaLibraryGetUnifiedFunction", kAdvice6); }
+JITC_EXPORT int32_t cudaLogsCurrent() { return refuse_cudart("cudaLogsCurrent", kAdvice9); }
+JITC_EXPORT int32_t cudaLogsDumpToFile() { return refuse_cudart("cudaLogsDumpToFile", kAdvice9); }
+JITC_EXPORT int32_t cudaLogsDumpToMemory() { return refuse_cudart("cudaLogsDumpToMemory", kAdvice9); }
+JITC_EXPORT int32_t cudaLogsRegisterCallback() { return refuse_cudart("cudaLogsRegisterCallback", kAdvice9); }
+JITC_EXPORT int32_t cudaLogsUnregisterCallback() { return refuse_cudart("cudaLogsUnregisterCallback", kAdvice9); }
 JITC_EXPORT int32_t cudaMalloc3D() { return refuse_cudart("cudaMalloc3D", kAdvice0); }
-JITC_EXPORT int32_t cudaMalloc3DArray() { return refuse_cudart("cudaMalloc3DArray", kAdvice3); }
-JITC_EXPORT int32_t cudaMallocArray() { return refuse_cudart("cudaMallocArray", kAdvice3); }
-JITC_EXPORT int32_t cudaMallocFromPoolAsync() { return refuse_cudart("cudaMallocFromPoolAsync", kAdvice9); }
-JITC_EXPORT int32_t cudaMallocFromPoolAsync_ptsz() { return refuse_cudart("cudaMallocFromPoolAsync_ptsz", kAdvice9); }
-JITC_EXPORT int32_t cudaMallocManaged() { return refuse_cudart("cudaMallocManaged", kAdvice8); }
-JITC_EXPORT int32_t cudaMallocMipmappedArray() { return refuse_cudart("cudaMallocMipmappedArray", kAdvice3); }
-JITC_EXPORT int32_t cudaMemAdvise() { return refuse_cudart("cudaMemAdvise", kAdvice8); }
-JITC_EXPORT int32_t cudaMemAdvise_v2() { return refuse_cudart("cudaMemAdvise_v2", kAdvice8); }
-JITC_EXPORT int32_t cudaMemDiscardAndPrefetchBatchAsync() { return refuse_cudart("cudaMemDiscardAndPrefetchBatchAsync", kAdvice8); }
-JITC_EXPORT int32_t cudaMemDiscardAndPrefetchBatchAsync_ptsz() { return refuse_cudart("cudaMemDiscardAndPrefetchBatchAsync_ptsz", kAdvice8); }
-JITC_EXPORT int32_t cudaMemDiscardBatchAsync() { return refuse_cudart("cudaMemDiscardBatchAsync", kAdvice8); }
-JITC_EXPORT int32_t cudaMemDiscardBatchAsync_ptsz() { return refuse_cudart("cudaMemDiscardBatchAsync_ptsz", kAdvice8); }
-JITC_EXPORT int32_t cudaMemGetDefaultMemPool() { return refuse_cudart("cudaMemGetDefaultMemPool", kAdvice9); }
-JITC_EXPORT int32_t cudaMemGetMemPool() { return refuse_cudart("cudaMemGetMemPool", kAdvice9); }
-JITC_EXPORT int32_t cudaMemPoolCreate() { return refuse_cudart("cudaMemPoolCreate", kAdvice9); }
-JITC_EXPORT int32_t cudaMemPoolDestroy() { return refuse_cudart("cudaMemPoolDestroy", kAdvice9); }
-JITC_EXPORT int32_t cudaMemPoolExportPointer() { return refuse_cudart("cudaMemPoolExportPointer", kAdvice9); }
-JITC_EXPORT int32_t cudaMemPoolExportToShareableHandle() { return refuse_cudart("cudaMemPoolExportToShareableHandle", kAdvice9); }
-JITC_EXPORT int32_t cudaMemPoolGetAccess() { return refuse_cudart("cudaMemPoolGetAccess", kAdvice9); }
-JITC_EXPORT int32_t cudaMemPoolImportFromShareableHandle() { return refuse_cudart("cudaMemPoolImportFromShareableHandle", kAdvice9); }
-JITC_EXPORT int32_t cudaMemPoolImportPointer() { return refuse_cudart("cudaMemPoolImportPointer", kAdvice9); }
-JITC_EXPORT int32_t cudaMemPrefetchAsync() { return refuse_cudart("cudaMemPrefetchAsync", kAdvice8); }
-JITC_EXPORT int32_t cudaMemPrefetchAsync_ptsz() { return refuse_cudart("cudaMemPrefetchAsync_ptsz", kAdvice8); }
-JITC_EXPORT int32_t cudaMemPrefetchAsync_v2() { return refuse_cudart("cudaMemPrefetchAsync_v2", kAdvice8); }
-JITC_EXPORT int32_t cudaMemPrefetchAsync_v2_ptsz() { return refuse_cudart("cudaMemPrefetchAsync_v2_ptsz", kAdvice8); }
-JITC_EXPORT int32_t cudaMemPrefetchBatchAsync() { return refuse_cudart("cudaMemPrefetchBatchAsync", kAdvice8); }
-JITC_EXPORT int32_t cudaMemPrefetchBatchAsync_ptsz() { return refuse_cudart("cudaMemPrefetchBatchAsync_ptsz", kAdvice8); }
-JITC_EXPORT int32_t cudaMemRangeGetAttribute() { return refuse_cudart("cudaMemRangeGetAttribute", kAdvice8); }
-JITC_EXPORT int32_t cudaMemRangeGetAttributes() { return refuse_cudart("cudaMemRangeGetAttributes", kAdvice8); }
-JITC_EXPORT int32_t cudaMemSetMemPool() { return refuse_cudart("cudaMemSetMemPool", kAdvice9); }
-JITC_EXPORT int32_t cudaMemcpy2DArrayToArray() { return refuse_cudart("cudaMemcpy2DArrayToArray", kAdvice3); }
-JITC_EXPORT int32_t cudaMemcpy2DArrayToArray_ptds() { return refuse_cudart("cudaMemcpy2DArrayToArray_ptds", kAdvice3); }
-JITC_EXPORT int32_t cudaMemcpy2DFromArray() { return refuse_cudart("cudaMemcpy2DFromArray", kAdvice3); }
-JITC_EXPORT int32_t cudaMemcpy2DFromArrayAsync() { return refuse_cudart("cudaMemcpy2DFromArrayAsync", kAdvice3); }
-JITC_EXPORT int32_t cudaMemcpy2DFromArrayAsync_ptsz() { return refuse_cudart("cudaMemcpy2DFromArrayAsync_ptsz", kAdvice3); }
-JITC_EXPORT int32_t cudaMemcpy2DFromArray_ptds() { return refuse_cudart("cudaMemcpy2DFromArray_ptds", kAdvice3); }
-JITC_EXPORT int32_t cudaMemcpy2DToArray() { return refuse_cudart("cudaMemcpy2DToArray", kAdvice3); }
-JITC_EXPORT int32_t cudaMemcpy2DToArrayAsync() { return refuse_cudart("cudaMemcpy2DToArrayAsync", kAdvice3); }
-JITC_EXPORT int32_t cudaMemcpy2DToArrayAsync_ptsz() { return refuse_cudart("cudaMemcpy2DToArrayAsync_ptsz", kAdvice3); }
-JITC_EXPORT int32_t cudaMemcpy2DToArray_ptds() { return refuse_cudart("cudaMemcpy2DToArray_ptds", kAdvice3); }
+JITC_EXPORT int32_t cudaMalloc3DArray() { return refuse_cudart("cudaMalloc3DArray", kAdvice2); }
+JITC_EXPORT int32_t cudaMallocArray() { return refuse_cudart("cudaMallocArray", kAdvice2); }
+JITC_EXPORT int32_t cudaMallocFromPoolAsync() { return refuse_cudart("cudaMallocFromPoolAsync", kAdvice8); }
+JITC_EXPORT int32_t cudaMallocFromPoolAsync_ptsz() { return refuse_cudart("cudaMallocFromPoolAsync_ptsz", kAdvice8); }
+JITC_EXPORT int32_t cudaMallocManaged() { return refuse_cudart("cudaMallocManaged", kAdvice7); }
+JITC_EXPORT int32_t cudaMallocMipmappedArray() { return refuse_cudart("cudaMallocMipmappedArray", kAdvice2); }
+JITC_EXPORT int32_t cudaMemAdvise() { return refuse_cudart("cudaMemAdvise", kAdvice7); }
+JITC_EXPORT int32_t cudaMemAdvise_v2() { return refuse_cudart("cudaMemAdvise_v2", kAdvice7); }
+JITC_EXPORT int32_t cudaMemDiscardAndPrefetchBatchAsync() { return refuse_cudart("cudaMemDiscardAndPrefetchBatchAsync", kAdvice7); }
+JITC_EXPORT int32_t cudaMemDiscardAndPrefetchBatchAsync_ptsz() { return refuse_cudart("cudaMemDiscardAndPrefetchBatchAsync_ptsz", kAdvice7); }
+JITC_EXPORT int32_t cudaMemDiscardBatchAsync() { return refuse_cudart("cudaMemDiscardBatchAsync", kAdvice7); }
+JITC_EXPORT int32_t cudaMemDiscardBatchAsync_ptsz() { return refuse_cudart("cudaMemDiscardBatchAsync_ptsz", kAdvice7); }
+JITC_EXPORT int32_t cudaMemGetDefaultMemPool() { return refuse_cudart("cudaMemGetDefaultMemPool", kAdvice8); }
+JITC_EXPORT int32_t cudaMemGetMemPool() { return refuse_cudart("cudaMemGetMemPool", kAdvice8); }
+JITC_EXPORT int32_t cudaMemPoolCreate() { return refuse_cudart("cudaMemPoolCreate", kAdvice8); }
+JITC_EXPORT int32_t cudaMemPoolDestroy() { return refuse_cudart("cudaMemPoolDestroy", kAdvice8); }
+JITC_EXPORT int32_t cudaMemPoolExportPointer() { return refuse_cudart("cudaMemPoolExportPointer", kAdvice8); }
+JITC_EXPORT int32_t cudaMemPoolExportToShareableHandle() { return refuse_cudart("cudaMemPoolExportToShareableHandle", kAdvice8); }
+JITC_EXPORT int32_t cudaMemPoolGetAccess() { return refuse_cudart("cudaMemPoolGetAccess", kAdvice8); }
+JITC_EXPORT int32_t cudaMemPoolImportFromShareableHandle() { return refuse_cudart("cudaMemPoolImportFromShareableHandle", kAdvice8); }
+JITC_EXPORT int32_t cudaMemPoolImportPointer() { return refuse_cudart("cudaMemPoolImportPointer", kAdvice8); }
+JITC_EXPORT int32_t cudaMemPrefetchAsync() { return refuse_cudart("cudaMemPrefetchAsync", kAdvice7); }
+JITC_EXPORT int32_t cudaMemPrefetchAsync_ptsz() { return refuse_cudart("cudaMemPrefetchAsync_ptsz", kAdvice7); }
+JITC_EXPORT int32_t cudaMemPrefetchAsync_v2() { return refuse_cudart("cudaMemPrefetchAsync_v2", kAdvice7); }
+JITC_EXPORT int32_t cudaMemPrefetchAsync_v2_ptsz() { return refuse_cudart("cudaMemPrefetchAsync_v2_ptsz", kAdvice7); }
+JITC_EXPORT int32_t cudaMemPrefetchBatchAsync() { return refuse_cudart("cudaMemPrefetchBatchAsync", kAdvice7); }
+JITC_EXPORT int32_t cudaMemPrefetchBatchAsync_ptsz() { return refuse_cudart("cudaMemPrefetchBatchAsync_ptsz", kAdvice7); }
+JITC_EXPORT int32_t cudaMemRangeGetAttribute() { return refuse_cudart("cudaMemRangeGetAttribute", kAdvice7); }
+JITC_EXPORT int32_t cudaMemRangeGetAttributes() { return refuse_cudart("cudaMemRangeGetAttributes", kAdvice7); }
+JITC_EXPORT int32_t cudaMemSetMemPool() { return refuse_cudart("cudaMemSetMemPool", kAdvice8); }
+JITC_EXPORT int32_t cudaMemcpy2DArrayToArray() { return refuse_cudart("cudaMemcpy2DArrayToArray", kAdvice2); }
+JITC_EXPORT int32_t cudaMemcpy2DArrayToArray_ptds() { return refuse_cudart("cudaMemcpy2DArrayToArray_ptds", kAdvice2); }
+JITC_EXPORT int32_t cudaMemcpy2DFromArray() { return refuse_cudart("cudaMemcpy2DFromArray", kAdvice2); }
+JITC_EXPORT int32_t cudaMemcpy2DFromArrayAsync() { return refuse_cudart("cudaMemcpy2DFromArrayAsync", kAdvice2); }
+JITC_EXPORT int32_t cudaMemcpy2DFromArrayAsync_ptsz() { return refuse_cudart("cudaMemcpy2DFromArrayAsync_ptsz", kAdvice2); }
+JITC_EXPORT int32_t cudaMemcpy2DFromArray_ptds() { return refuse_cudart("cudaMemcpy2DFromArray_ptds", kAdvice2); }
+JITC_EXPORT int32_t cudaMemcpy2DToArray() { return refuse_cudart("cudaMemcpy2DToArray", kAdvice2); }
+JITC_EXPORT int32_t cudaMemcpy2DToArrayAsync() { return refuse_cudart("cudaMemcpy2DToArrayAsync", kAdvice2); }
+JITC_EXPORT int32_t cudaMemcpy2DToArrayAsync_ptsz() { return refuse_cudart("cudaMemcpy2DToArrayAsync_ptsz", kAdvice2); }
+JITC_EXPORT int32_t cudaMemcpy2DToArray_ptds() { return refuse_cudart("cudaMemcpy2DToArray_ptds", kAdvice2); }
 JITC_EXPORT int32_t cudaMemcpy3D() { return refuse_cudart("cudaMemcpy3D", kAdvice0); }
 JITC_EXPORT int32_t cudaMemcpy3DAsync() { return refuse_cudart("cudaMemcpy3DAsync", kAdvice0); }
 JITC_EXPORT int32_t cudaMemcpy3DAsync_ptsz() { return refuse_cudart("cudaMemcpy3DAsync_ptsz", kAdvice0); }
@@ -430,46 +429,46 @@ JITC_EXPORT int32_t cudaMemcpy3DPeerAsync() { return refuse_cudart("cudaMemcpy3D
 JITC_EXPORT int32_t cudaMemcpy3DPeerAsync_ptsz() { return refuse_cudart("cudaMemcpy3DPeerAsync_ptsz", kAdvice0); }
 JITC_EXPORT int32_t cudaMemcpy3DPeer_ptds() { return refuse_cudart("cudaMemcpy3DPeer_ptds", kAdvice0); }
 JITC_EXPORT int32_t cudaMemcpy3D_ptds() { return refuse_cudart("cudaMemcpy3D_ptds", kAdvice0); }
-JITC_EXPORT int32_t cudaMemcpyArrayToArray() { return refuse_cudart("cudaMemcpyArrayToArray", kAdvice3); }
-JITC_EXPORT int32_t cudaMemcpyArrayToArray_ptds() { return refuse_cudart("cudaMemcpyArrayToArray_ptds", kAdvice3); }
+JITC_EXPORT int32_t cudaMemcpyArrayToArray() { return refuse_cudart("cudaMemcpyArrayToArray", kAdvice2); }
+JITC_EXPORT int32_t cudaMemcpyArrayToArray_ptds() { return refuse_cudart("cudaMemcpyArrayToArray_ptds", kAdvice2); }
 JITC_EXPORT int32_t cudaMemcpyBatchAsync() { return refuse_cudart("cudaMemcpyBatchAsync", kAdvice0); }
 JITC_EXPORT int32_t cudaMemcpyBatchAsync_ptsz() { return refuse_cudart("cudaMemcpyBatchAsync_ptsz", kAdvice0); }
-JITC_EXPORT int32_t cudaMemcpyFromArray() { return refuse_cudart("cudaMemcpyFromArray", kAdvice3); }
-JITC_EXPORT int32_t cudaMemcpyFromArrayAsync() { return refuse_cudart("cudaMemcpyFromArrayAsync", kAdvice3); }
-JITC_EXPORT int32_t cudaMemcpyFromArrayAsync_ptsz() { return refuse_cudart("cudaMemcpyFromArrayAsync_ptsz", kAdvice3); }
-JITC_EXPORT int32_t cudaMemcpyFromArray_ptds() { return refuse_cudart("cudaMemcpyFromArray_ptds", kAdvice3); }
-JITC_EXPORT int32_t cudaMemcpyToArray() { return refuse_cudart("cudaMemcpyToArray", kAdvice3); }
-JITC_EXPORT int32_t cudaMemcpyToArrayAsync() { return refuse_cudart("cudaMemcpyToArrayAsync", kAdvice3); }
-JITC_EXPORT int32_t cudaMemcpyToArrayAsync_ptsz() { return refuse_cudart("cudaMemcpyToArrayAsync_ptsz", kAdvice3); }
-JITC_EXPORT int32_t cudaMemcpyToArray_ptds() { return refuse_cudart("cudaMemcpyToArray_ptds", kAdvice3); }
+JITC_EXPORT int32_t cudaMemcpyFromArray() { return refuse_cudart("cudaMemcpyFromArray", kAdvice2); }
+JITC_EXPORT int32_t cudaMemcpyFromArrayAsync() { return refuse_cudart("cudaMemcpyFromArrayAsync", kAdvice2); }
+JITC_EXPORT int32_t cudaMemcpyFromArrayAsync_ptsz() { return refuse_cudart("cudaMemcpyFromArrayAsync_ptsz", kAdvice2); }
+JITC_EXPORT int32_t cudaMemcpyFromArray_ptds() { return refuse_cudart("cudaMemcpyFromArray_ptds", kAdvice2); }
+JITC_EXPORT int32_t cudaMemcpyToArray() { return refuse_cudart("cudaMemcpyToArray", kAdvice2); }
+JITC_EXPORT int32_t cudaMemcpyToArrayAsync() { return refuse_cudart("cudaMemcpyToArrayAsync", kAdvice2); }
+JITC_EXPORT int32_t cudaMemcpyToArrayAsync_ptsz() { return refuse_cudart("cudaMemcpyToArrayAsync_ptsz", kAdvice2); }
+JITC_EXPORT int32_t cudaMemcpyToArray_ptds() { return refuse_cudart("cudaMemcpyToArray_ptds", kAdvice2); }
 JITC_EXPORT int32_t cudaMemset3D() { return refuse_cudart("cudaMemset3D", kAdvice0); }
 JITC_EXPORT int32_t cudaMemset3DAsync() { return refuse_cudart("cudaMemset3DAsync", kAdvice0); }
 JITC_EXPORT int32_t cudaMemset3DAsync_ptsz() { return refuse_cudart("cudaMemset3DAsync_ptsz", kAdvice0); }
 JITC_EXPORT int32_t cudaMemset3D_ptds() { return refuse_cudart("cudaMemset3D_ptds", kAdvice0); }
-JITC_EXPORT int32_t cudaMipmappedArrayGetMemoryRequirements() { return refuse_cudart("cudaMipmappedArrayGetMemoryRequirements", kAdvice3); }
-JITC_EXPORT int32_t cudaMipmappedArrayGetSparseProperties() { return refuse_cudart("cudaMipmappedArrayGetSparseProperties", kAdvice3); }
-JITC_EXPORT int32_t cudaSetDoubleForDevice() { return refuse_cudart("cudaSetDoubleForDevice", kAdvice10); }
-JITC_EXPORT int32_t cudaSetDoubleForHost() { return refuse_cudart("cudaSetDoubleForHost", kAdvice10); }
-JITC_EXPORT int32_t cudaSignalExternalSemaphoresAsync() { return refuse_cudart("cudaSignalExternalSemaphoresAsync", kAdvice4); }
-JITC_EXPORT int32_t cudaSignalExternalSemaphoresAsync_ptsz() { return refuse_cudart("cudaSignalExternalSemaphoresAsync_ptsz", kAdvice4); }
-JITC_EXPORT int32_t cudaSignalExternalSemaphoresAsync_v2() { return refuse_cudart("cudaSignalExternalSemaphoresAsync_v2", kAdvice4); }
-JITC_EXPORT int32_t cudaSignalExternalSemaphoresAsync_v2_ptsz() { return refuse_cudart("cudaSignalExternalSemaphoresAsync_v2_ptsz", kAdvice4); }
-JITC_EXPORT int32_t cudaStreamAttachMemAsync() { return refuse_cudart("cudaStreamAttachMemAsync", kAdvice8); }
-JITC_EXPORT int32_t cudaStreamAttachMemAsync_ptsz() { return refuse_cudart("cudaStreamAttachMemAsync_ptsz", kAdvice8); }
-JITC_EXPORT int32_t cudaStreamBeginCaptureToGraph() { return refuse_cudart("cudaStreamBeginCaptureToGraph", kAdvice2); }
-JITC_EXPORT int32_t cudaStreamBeginCaptureToGraph_ptsz() { return refuse_cudart("cudaStreamBeginCaptureToGraph_ptsz", kAdvice2); }
-JITC_EXPORT int32_t cudaStreamGetAttribute() { return refuse_cudart("cudaStreamGetAttribute", kAdvice10); }
-JITC_EXPORT int32_t cudaStreamGetAttribute_ptsz() { return refuse_cudart("cudaStreamGetAttribute_ptsz", kAdvice10); }
-JITC_EXPORT int32_t cudaStreamUpdateCaptureDependencies() { return refuse_cudart("cudaStreamUpdateCaptureDependencies", kAdvice2); }
-JITC_EXPORT int32_t cudaStreamUpdateCaptureDependencies_ptsz() { return refuse_cudart("cudaStreamUpdateCaptureDependencies_ptsz", kAdvice2); }
-JITC_EXPORT int32_t cudaStreamUpdateCaptureDependencies_v2() { return refuse_cudart("cudaStreamUpdateCaptureDependencies_v2", kAdvice2); }
-JITC_EXPORT int32_t cudaStreamUpdateCaptureDependencies_v2_ptsz() { return refuse_cudart("cudaStreamUpdateCaptureDependencies_v2_ptsz", kAdvice2); }
-JITC_EXPORT int32_t cudaUserObjectCreate() { return refuse_cudart("cudaUserObjectCreate", kAdvice2); }
-JITC_EXPORT int32_t cudaUserObjectRelease() { return refuse_cudart("cudaUserObjectRelease", kAdvice2); }
-JITC_EXPORT int32_t cudaUserObjectRetain() { return refuse_cudart("cudaUserObjectRetain", kAdvice2); }
-JITC_EXPORT int32_t cudaVDPAUGetDevice() { return refuse_cudart("cudaVDPAUGetDevice", kAdvice5); }
-JITC_EXPORT int32_t cudaVDPAUSetVDPAUDevice() { return refuse_cudart("cudaVDPAUSetVDPAUDevice", kAdvice5); }
-JITC_EXPORT int32_t cudaWaitExternalSemaphoresAsync() { return refuse_cudart("cudaWaitExternalSemaphoresAsync", kAdvice4); }
-JITC_EXPORT int32_t cudaWaitExternalSemaphoresAsync_ptsz() { return refuse_cudart("cudaWaitExternalSemaphoresAsync_ptsz", kAdvice4); }
-JITC_EXPORT int32_t cudaWaitExternalSemaphoresAsync_v2() { return refuse_cudart("cudaWaitExternalSemaphoresAsync_v2", kAdvice4); }
-JITC_EXPORT int32_t cudaWaitExternalSemaphoresAsync_v2_ptsz() { return refuse_cudart("cudaWaitExternalSemaphoresAsync_v2_ptsz", kAdvice4); }
+JITC_EXPORT int32_t cudaMipmappedArrayGetMemoryRequirements() { return refuse_cudart("cudaMipmappedArrayGetMemoryRequirements", kAdvice2); }
+JITC_EXPORT int32_t cudaMipmappedArrayGetSparseProperties() { return refuse_cudart("cudaMipmappedArrayGetSparseProperties", kAdvice2); }
+JITC_EXPORT int32_t cudaSetDoubleForDevice() { return refuse_cudart("cudaSetDoubleForDevice", kAdvice9); }
+JITC_EXPORT int32_t cudaSetDoubleForHost() { return refuse_cudart("cudaSetDoubleForHost", kAdvice9); }
+JITC_EXPORT int32_t cudaSignalExternalSemaphoresAsync() { return refuse_cudart("cudaSignalExternalSemaphoresAsync", kAdvice3); }
+JITC_EXPORT int32_t cudaSignalExternalSemaphoresAsync_ptsz() { return refuse_cudart("cudaSignalExternalSemaphoresAsync_ptsz", kAdvice3); }
+JITC_EXPORT int32_t cudaSignalExternalSemaphoresAsync_v2() { return refuse_cudart("cudaSignalExternalSemaphoresAsync_v2", kAdvice3); }
+JITC_EXPORT int32_t cudaSignalExternalSemaphoresAsync_v2_ptsz() { return refuse_cudart("cudaSignalExternalSemaphoresAsync_v2_ptsz", kAdvice3); }
+JITC_EXPORT int32_t cudaStreamAttachMemAsync() { return refuse_cudart("cudaStreamAttachMemAsync", kAdvice7); }
+JITC_EXPORT int32_t cudaStreamAttachMemAsync_ptsz() { return refuse_cudart("cudaStreamAttachMemAsync_ptsz", kAdvice7); }
+JITC_EXPORT int32_t cudaStreamBeginCaptureToGraph() { return refuse_cudart("cudaStreamBeginCaptureToGraph", kAdvice1); }
+JITC_EXPORT int32_t cudaStreamBeginCaptureToGraph_ptsz() { return refuse_cudart("cudaStreamBeginCaptureToGraph_ptsz", kAdvice1); }
+JITC_EXPORT int32_t cudaStreamGetAttribute() { return refuse_cudart("cudaStreamGetAttribute", kAdvice9); }
+JITC_EXPORT int32_t cudaStreamGetAttribute_ptsz() { return refuse_cudart("cudaStreamGetAttribute_ptsz", kAdvice9); }
+JITC_EXPORT int32_t cudaStreamUpdateCaptureDependencies() { return refuse_cudart("cudaStreamUpdateCaptureDependencies", kAdvice1); }
+JITC_EXPORT int32_t cudaStreamUpdateCaptureDependencies_ptsz() { return refuse_cudart("cudaStreamUpdateCaptureDependencies_ptsz", kAdvice1); }
+JITC_EXPORT int32_t cudaStreamUpdateCaptureDependencies_v2() { return refuse_cudart("cudaStreamUpdateCaptureDependencies_v2", kAdvice1); }
+JITC_EXPORT int32_t cudaStreamUpdateCaptureDependencies_v2_ptsz() { return refuse_cudart("cudaStreamUpdateCaptureDependencies_v2_ptsz", kAdvice1); }
+JITC_EXPORT int32_t cudaUserObjectCreate() { return refuse_cudart("cudaUserObjectCreate", kAdvice1); }
+JITC_EXPORT int32_t cudaUserObjectRelease() { return refuse_cudart("cudaUserObjectRelease", kAdvice1); }
+JITC_EXPORT int32_t cudaUserObjectRetain() { return refuse_cudart("cudaUserObjectRetain", kAdvice1); }
+JITC_EXPORT int32_t cudaVDPAUGetDevice() { return refuse_cudart("cudaVDPAUGetDevice", kAdvice4); }
+JITC_EXPORT int32_t cudaVDPAUSetVDPAUDevice() { return refuse_cudart("cudaVDPAUSetVDPAUDevice", kAdvice4); }
+JITC_EXPORT int32_t cudaWaitExternalSemaphoresAsync() { return refuse_cudart("cudaWaitExternalSemaphoresAsync", kAdvice3); }
+JITC_EXPORT int32_t cudaWaitExternalSemaphoresAsync_ptsz() { return refuse_cudart("cudaWaitExternalSemaphoresAsync_ptsz", kAdvice3); }
+JITC_EXPORT int32_t cudaWaitExternalSemaphoresAsync_v2() { return refuse_cudart("cudaWaitExternalSemaphoresAsync_v2", kAdvice3); }
+JITC_EXPORT int32_t cudaWaitExternalSemaphoresAsync_v2_ptsz() { return refuse_cudart("cudaWaitExternalSemaphoresAsync_v2_ptsz", kAdvice3); }

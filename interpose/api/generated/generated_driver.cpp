@@ -6,16 +6,15 @@ using namespace jitc::api;
 
 // CUDA driver: libcuda.so.1
 namespace {
-constexpr const char* kAdvice0 = "CUDA graphs are not recorded yet: run without them";
-constexpr const char* kAdvice1 = "a CUDA graph can only be made by capturing a stream";
-constexpr const char* kAdvice2 = "a CUDA runtime that is linked in statically asks for it: link the program with -cudart shared";
-constexpr const char* kAdvice3 = "contexts of your own are not supported: use the primary context";
-constexpr const char* kAdvice4 = "device memory cannot be shared between processes: use another sharing strategy (CPU tensors)";
-constexpr const char* kAdvice5 = "linking is not served through the proxy: link with nvcc or nvJitLink and load the result";
-constexpr const char* kAdvice6 = "managed memory is not supported: use cuMemAlloc or pinned memory";
-constexpr const char* kAdvice7 = "memory cannot be mapped twice or shared between processes or devices: do without symmetric memory";
-constexpr const char* kAdvice8 = "not served through the proxy";
-constexpr const char* kAdvice9 = "the software device runs no GPU kernels; PyTorch's operators are redirected by jitc's client_shim. Use a GPU (jitc-proxyd --device cuda), or do without them (docs/guarantees.md)";
+constexpr const char* kAdvice0 = "a CUDA graph can only be made by capturing a stream";
+constexpr const char* kAdvice1 = "a CUDA runtime that is linked in statically asks for it: link the program with -cudart shared";
+constexpr const char* kAdvice2 = "contexts of your own are not supported: use the primary context";
+constexpr const char* kAdvice3 = "device memory cannot be shared between processes: use another sharing strategy (CPU tensors)";
+constexpr const char* kAdvice4 = "linking is not served through the proxy: link with nvcc or nvJitLink and load the result";
+constexpr const char* kAdvice5 = "managed memory is not supported: use cuMemAlloc or pinned memory";
+constexpr const char* kAdvice6 = "memory cannot be mapped twice or shared between processes or devices: do without symmetric memory";
+constexpr const char* kAdvice7 = "not served through the proxy";
+constexpr const char* kAdvice8 = "the software device runs no GPU kernels; PyTorch's operators are redirected by jitc's client_shim. Use a GPU (jitc-proxyd --device cuda), or do without them (docs/guarantees.md)";
 }  // namespace
 
 JITC_EXPORT int32_t cuCtxDisablePeerAccess(uint64_t peer) { return guard_driver<false>([&] { return ::jitc::api::cuCtxDisablePeerAccess(peer); }); }
@@ -56,38 +55,39 @@ JITC_EXPORT int32_t cuEventQuery(uint64_t event) { return guard_driver<false>([&
 JITC_EXPORT int32_t cuEventRecord(uint64_t event, uint64_t stream) { return guard_driver<true>([&] { return ::jitc::api::cudaEventRecord(event, stream); }); }
 JITC_EXPORT int32_t cuEventRecordWithFlags(uint64_t event, uint64_t stream, uint32_t flags) { return guard_driver<true>([&] { return ::jitc::api::cudaEventRecordWithFlags(event, stream, flags); }); }
 JITC_EXPORT int32_t cuEventSynchronize(uint64_t event) { return guard_driver<true>([&] { return ::jitc::api::cudaEventSynchronize(event); }); }
-JITC_EXPORT int32_t cuFuncGetAttribute(int32_t* value, int32_t attribute, uint64_t kernel) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuFuncGetAttribute(value, attribute, kernel) : refuse_driver("cuFuncGetAttribute", kAdvice9); }); }
-JITC_EXPORT int32_t cuFuncGetName(const char** name, uint64_t kernel) { return guard_driver<false>([&] { return runs_kernels() ? ::jitc::api::cuFuncGetName(name, kernel) : refuse_driver("cuFuncGetName", kAdvice9); }); }
-JITC_EXPORT int32_t cuFuncGetParamInfo(uint64_t kernel, size_t index, size_t* offset, size_t* bytes) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuFuncGetParamInfo(kernel, index, offset, bytes) : refuse_driver("cuFuncGetParamInfo", kAdvice9); }); }
-JITC_EXPORT int32_t cuFuncSetAttribute(uint64_t kernel, int32_t attribute, int32_t value) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuFuncSetAttribute(kernel, attribute, value) : refuse_driver("cuFuncSetAttribute", kAdvice9); }); }
-JITC_EXPORT int32_t cuFuncSetCacheConfig(uint64_t kernel, int32_t config) { return guard_driver<false>([&] { return runs_kernels() ? ::jitc::api::cuFuncSetCacheConfig(kernel, config) : refuse_driver("cuFuncSetCacheConfig", kAdvice9); }); }
+JITC_EXPORT int32_t cuFuncGetAttribute(int32_t* value, int32_t attribute, uint64_t kernel) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuFuncGetAttribute(value, attribute, kernel) : refuse_driver("cuFuncGetAttribute", kAdvice8); }); }
+JITC_EXPORT int32_t cuFuncGetName(const char** name, uint64_t kernel) { return guard_driver<false>([&] { return runs_kernels() ? ::jitc::api::cuFuncGetName(name, kernel) : refuse_driver("cuFuncGetName", kAdvice8); }); }
+JITC_EXPORT int32_t cuFuncGetParamInfo(uint64_t kernel, size_t index, size_t* offset, size_t* bytes) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuFuncGetParamInfo(kernel, index, offset, bytes) : refuse_driver("cuFuncGetParamInfo", kAdvice8); }); }
+JITC_EXPORT int32_t cuFuncSetAttribute(uint64_t kernel, int32_t attribute, int32_t value) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuFuncSetAttribute(kernel, attribute, value) : refuse_driver("cuFuncSetAttribute", kAdvice8); }); }
+JITC_EXPORT int32_t cuFuncSetCacheConfig(uint64_t kernel, int32_t config) { return guard_driver<false>([&] { return runs_kernels() ? ::jitc::api::cuFuncSetCacheConfig(kernel, config) : refuse_driver("cuFuncSetCacheConfig", kAdvice8); }); }
 JITC_EXPORT int32_t cuGetErrorName(int32_t error, const char** text) { return guard_driver<false>([&] { return ::jitc::api::cuGetErrorName(error, text); }); }
 JITC_EXPORT int32_t cuGetErrorString(int32_t error, const char** text) { return guard_driver<false>([&] { return ::jitc::api::cuGetErrorString(error, text); }); }
 JITC_EXPORT int32_t cuGetProcAddress(const char* symbol, void** function, int32_t version, uint64_t flags) { return guard_driver<false>([&] { return ::jitc::api::cuGetProcAddress(symbol, function, version, flags); }); }
 JITC_EXPORT int32_t cuGetProcAddress_v2(const char* symbol, void** function, int32_t version, uint64_t flags, int32_t* status) { return guard_driver<false>([&] { return ::jitc::api::cuGetProcAddress_v2(symbol, function, version, flags, status); }); }
-JITC_EXPORT int32_t cuGraphDestroy(uint64_t graph) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cudaGraphDestroy(graph) : refuse_driver("cuGraphDestroy", kAdvice0); }); }
-JITC_EXPORT int32_t cuGraphExecDestroy(uint64_t executable) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cudaGraphExecDestroy(executable) : refuse_driver("cuGraphExecDestroy", kAdvice0); }); }
-JITC_EXPORT int32_t cuGraphGetNodes(uint64_t graph, uint64_t* nodes, size_t* count) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cudaGraphGetNodes(graph, nodes, count) : refuse_driver("cuGraphGetNodes", kAdvice0); }); }
-JITC_EXPORT int32_t cuGraphInstantiateWithFlags(uint64_t* executable, uint64_t graph, uint64_t flags) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cudaGraphInstantiate(executable, graph, flags) : refuse_driver("cuGraphInstantiateWithFlags", kAdvice0); }); }
-JITC_EXPORT int32_t cuGraphLaunch(uint64_t executable, uint64_t stream) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cudaGraphLaunch(executable, stream) : refuse_driver("cuGraphLaunch", kAdvice0); }); }
-JITC_EXPORT int32_t cuGraphUpload(uint64_t executable, uint64_t stream) { return guard_driver<false>([&] { return runs_kernels() ? ::jitc::api::cudaGraphUpload(executable, stream) : refuse_driver("cuGraphUpload", kAdvice0); }); }
+JITC_EXPORT int32_t cuGraphDestroy(uint64_t graph) { return guard_driver<true>([&] { return ::jitc::api::cudaGraphDestroy(graph); }); }
+JITC_EXPORT int32_t cuGraphExecDestroy(uint64_t executable) { return guard_driver<true>([&] { return ::jitc::api::cudaGraphExecDestroy(executable); }); }
+JITC_EXPORT int32_t cuGraphExecUpdate_v2(uint64_t executable, uint64_t graph, void* result) { return guard_driver<true>([&] { return ::jitc::api::cudaGraphExecUpdate(executable, graph, result); }); }
+JITC_EXPORT int32_t cuGraphGetNodes(uint64_t graph, uint64_t* nodes, size_t* count) { return guard_driver<true>([&] { return ::jitc::api::cudaGraphGetNodes(graph, nodes, count); }); }
+JITC_EXPORT int32_t cuGraphInstantiateWithFlags(uint64_t* executable, uint64_t graph, uint64_t flags) { return guard_driver<true>([&] { return ::jitc::api::cudaGraphInstantiate(executable, graph, flags); }); }
+JITC_EXPORT int32_t cuGraphLaunch(uint64_t executable, uint64_t stream) { return guard_driver<true>([&] { return ::jitc::api::cudaGraphLaunch(executable, stream); }); }
+JITC_EXPORT int32_t cuGraphUpload(uint64_t executable, uint64_t stream) { return guard_driver<false>([&] { return ::jitc::api::cudaGraphUpload(executable, stream); }); }
 JITC_EXPORT int32_t cuInit(uint32_t flags) { return guard_driver<false>([&] { return ::jitc::api::cuInit(flags); }); }
-JITC_EXPORT int32_t cuKernelGetAttribute(int32_t* value, int32_t attribute, uint64_t kernel, int32_t device) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuKernelGetAttribute(value, attribute, kernel, device) : refuse_driver("cuKernelGetAttribute", kAdvice9); }); }
-JITC_EXPORT int32_t cuKernelGetFunction(uint64_t* function, uint64_t kernel) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuKernelGetFunction(function, kernel) : refuse_driver("cuKernelGetFunction", kAdvice9); }); }
-JITC_EXPORT int32_t cuKernelGetName(const char** name, uint64_t kernel) { return guard_driver<false>([&] { return runs_kernels() ? ::jitc::api::cuFuncGetName(name, kernel) : refuse_driver("cuKernelGetName", kAdvice9); }); }
-JITC_EXPORT int32_t cuKernelGetParamInfo(uint64_t kernel, size_t index, size_t* offset, size_t* bytes) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuFuncGetParamInfo(kernel, index, offset, bytes) : refuse_driver("cuKernelGetParamInfo", kAdvice9); }); }
-JITC_EXPORT int32_t cuKernelSetAttribute(int32_t attribute, int32_t value, uint64_t kernel, int32_t device) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuKernelSetAttribute(attribute, value, kernel, device) : refuse_driver("cuKernelSetAttribute", kAdvice9); }); }
-JITC_EXPORT int32_t cuKernelSetCacheConfig(uint64_t kernel, int32_t config, int32_t device) { return guard_driver<false>([&] { return runs_kernels() ? ::jitc::api::cuKernelSetCacheConfig(kernel, config, device) : refuse_driver("cuKernelSetCacheConfig", kAdvice9); }); }
-JITC_EXPORT int32_t cuLaunchCooperativeKernel(uint64_t kernel, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z, uint32_t block_x, uint32_t block_y, uint32_t block_z, uint32_t shared, uint64_t stream, void** arguments) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuLaunchCooperativeKernel(kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, arguments) : refuse_driver("cuLaunchCooperativeKernel", kAdvice9); }); }
+JITC_EXPORT int32_t cuKernelGetAttribute(int32_t* value, int32_t attribute, uint64_t kernel, int32_t device) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuKernelGetAttribute(value, attribute, kernel, device) : refuse_driver("cuKernelGetAttribute", kAdvice8); }); }
+JITC_EXPORT int32_t cuKernelGetFunction(uint64_t* function, uint64_t kernel) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuKernelGetFunction(function, kernel) : refuse_driver("cuKernelGetFunction", kAdvice8); }); }
+JITC_EXPORT int32_t cuKernelGetName(const char** name, uint64_t kernel) { return guard_driver<false>([&] { return runs_kernels() ? ::jitc::api::cuFuncGetName(name, kernel) : refuse_driver("cuKernelGetName", kAdvice8); }); }
+JITC_EXPORT int32_t cuKernelGetParamInfo(uint64_t kernel, size_t index, size_t* offset, size_t* bytes) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuFuncGetParamInfo(kernel, index, offset, bytes) : refuse_driver("cuKernelGetParamInfo", kAdvice8); }); }
+JITC_EXPORT int32_t cuKernelSetAttribute(int32_t attribute, int32_t value, uint64_t kernel, int32_t device) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuKernelSetAttribute(attribute, value, kernel, device) : refuse_driver("cuKernelSetAttribute", kAdvice8); }); }
+JITC_EXPORT int32_t cuKernelSetCacheConfig(uint64_t kernel, int32_t config, int32_t device) { return guard_driver<false>([&] { return runs_kernels() ? ::jitc::api::cuKernelSetCacheConfig(kernel, config, device) : refuse_driver("cuKernelSetCacheConfig", kAdvice8); }); }
+JITC_EXPORT int32_t cuLaunchCooperativeKernel(uint64_t kernel, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z, uint32_t block_x, uint32_t block_y, uint32_t block_z, uint32_t shared, uint64_t stream, void** arguments) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuLaunchCooperativeKernel(kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, arguments) : refuse_driver("cuLaunchCooperativeKernel", kAdvice8); }); }
 JITC_EXPORT int32_t cuLaunchHostFunc(uint64_t stream, void* function, void* data) { return guard_driver<true>([&] { return ::jitc::api::cudaLaunchHostFunc(stream, function, data); }); }
-JITC_EXPORT int32_t cuLaunchKernel(uint64_t kernel, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z, uint32_t block_x, uint32_t block_y, uint32_t block_z, uint32_t shared, uint64_t stream, void** arguments, void** extra) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuLaunchKernel(kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, arguments, extra) : refuse_driver("cuLaunchKernel", kAdvice9); }); }
-JITC_EXPORT int32_t cuLaunchKernelEx(const void* config, uint64_t kernel, void** arguments, void** extra) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuLaunchKernelEx(config, kernel, arguments, extra) : refuse_driver("cuLaunchKernelEx", kAdvice9); }); }
-JITC_EXPORT int32_t cuLibraryGetGlobal(uint64_t* address, size_t* bytes, uint64_t library, const char* name) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuLibraryGetGlobal(address, bytes, library, name) : refuse_driver("cuLibraryGetGlobal", kAdvice9); }); }
-JITC_EXPORT int32_t cuLibraryGetKernel(uint64_t* kernel, uint64_t library, const char* name) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuLibraryGetKernel(kernel, library, name) : refuse_driver("cuLibraryGetKernel", kAdvice9); }); }
-JITC_EXPORT int32_t cuLibraryGetModule(uint64_t* module, uint64_t library) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuLibraryGetModule(module, library) : refuse_driver("cuLibraryGetModule", kAdvice9); }); }
-JITC_EXPORT int32_t cuLibraryLoadData(uint64_t* library, const void* image, int32_t* jit_options, void** jit_values, uint32_t jit_count, int32_t* options, void** values, uint32_t count) { return guard_driver<false>([&] { return runs_kernels() ? ::jitc::api::cuLibraryLoadData(library, image, jit_options, jit_values, jit_count, options, values, count) : refuse_driver("cuLibraryLoadData", kAdvice9); }); }
-JITC_EXPORT int32_t cuLibraryLoadFromFile(uint64_t* library, const char* path, int32_t* jit_options, void** jit_values, uint32_t jit_count, int32_t* options, void** values, uint32_t count) { return guard_driver<false>([&] { return runs_kernels() ? ::jitc::api::cuLibraryLoadFromFile(library, path, jit_options, jit_values, jit_count, options, values, count) : refuse_driver("cuLibraryLoadFromFile", kAdvice9); }); }
-JITC_EXPORT int32_t cuLibraryUnload(uint64_t library) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuLibraryUnload(library) : refuse_driver("cuLibraryUnload", kAdvice9); }); }
+JITC_EXPORT int32_t cuLaunchKernel(uint64_t kernel, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z, uint32_t block_x, uint32_t block_y, uint32_t block_z, uint32_t shared, uint64_t stream, void** arguments, void** extra) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuLaunchKernel(kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, arguments, extra) : refuse_driver("cuLaunchKernel", kAdvice8); }); }
+JITC_EXPORT int32_t cuLaunchKernelEx(const void* config, uint64_t kernel, void** arguments, void** extra) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuLaunchKernelEx(config, kernel, arguments, extra) : refuse_driver("cuLaunchKernelEx", kAdvice8); }); }
+JITC_EXPORT int32_t cuLibraryGetGlobal(uint64_t* address, size_t* bytes, uint64_t library, const char* name) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuLibraryGetGlobal(address, bytes, library, name) : refuse_driver("cuLibraryGetGlobal", kAdvice8); }); }
+JITC_EXPORT int32_t cuLibraryGetKernel(uint64_t* kernel, uint64_t library, const char* name) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuLibraryGetKernel(kernel, library, name) : refuse_driver("cuLibraryGetKernel", kAdvice8); }); }
+JITC_EXPORT int32_t cuLibraryGetModule(uint64_t* module, uint64_t library) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuLibraryGetModule(module, library) : refuse_driver("cuLibraryGetModule", kAdvice8); }); }
+JITC_EXPORT int32_t cuLibraryLoadData(uint64_t* library, const void* image, int32_t* jit_options, void** jit_values, uint32_t jit_count, int32_t* options, void** values, uint32_t count) { return guard_driver<false>([&] { return runs_kernels() ? ::jitc::api::cuLibraryLoadData(library, image, jit_options, jit_values, jit_count, options, values, count) : refuse_driver("cuLibraryLoadData", kAdvice8); }); }
+JITC_EXPORT int32_t cuLibraryLoadFromFile(uint64_t* library, const char* path, int32_t* jit_options, void** jit_values, uint32_t jit_count, int32_t* options, void** values, uint32_t count) { return guard_driver<false>([&] { return runs_kernels() ? ::jitc::api::cuLibraryLoadFromFile(library, path, jit_options, jit_values, jit_count, options, values, count) : refuse_driver("cuLibraryLoadFromFile", kAdvice8); }); }
+JITC_EXPORT int32_t cuLibraryUnload(uint64_t library) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuLibraryUnload(library) : refuse_driver("cuLibraryUnload", kAdvice8); }); }
 JITC_EXPORT int32_t cuMemAddressFree(uint64_t address, size_t bytes) { return guard_driver<false>([&] { return ::jitc::api::cuMemAddressFree(address, bytes); }); }
 JITC_EXPORT int32_t cuMemAddressReserve(uint64_t* address, size_t bytes, size_t alignment, uint64_t wanted, uint64_t flags) { return guard_driver<false>([&] { return ::jitc::api::cuMemAddressReserve(address, bytes, alignment, wanted, flags); }); }
 JITC_EXPORT int32_t cuMemAllocAsync(uint64_t* address, size_t bytes, uint64_t stream) { return guard_driver<true>([&] { return ::jitc::api::cudaMallocAsync(address, bytes, stream); }); }
@@ -127,28 +127,28 @@ JITC_EXPORT int32_t cuMemsetD32Async(uint64_t address, uint32_t value, size_t co
 JITC_EXPORT int32_t cuMemsetD32_v2(uint64_t address, uint32_t value, size_t count) { return guard_driver<true>([&] { return ::jitc::api::cuMemsetD32_v2(address, value, count); }); }
 JITC_EXPORT int32_t cuMemsetD8Async(uint64_t address, uint8_t value, size_t count, uint64_t stream) { return guard_driver<true>([&] { return ::jitc::api::cuMemsetD8Async(address, value, count, stream); }); }
 JITC_EXPORT int32_t cuMemsetD8_v2(uint64_t address, uint8_t value, size_t count) { return guard_driver<true>([&] { return ::jitc::api::cuMemsetD8_v2(address, value, count); }); }
-JITC_EXPORT int32_t cuModuleGetFunction(uint64_t* kernel, uint64_t module, const char* name) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuModuleGetFunction(kernel, module, name) : refuse_driver("cuModuleGetFunction", kAdvice9); }); }
-JITC_EXPORT int32_t cuModuleGetGlobal_v2(uint64_t* address, size_t* bytes, uint64_t module, const char* name) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuModuleGetGlobal_v2(address, bytes, module, name) : refuse_driver("cuModuleGetGlobal_v2", kAdvice9); }); }
+JITC_EXPORT int32_t cuModuleGetFunction(uint64_t* kernel, uint64_t module, const char* name) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuModuleGetFunction(kernel, module, name) : refuse_driver("cuModuleGetFunction", kAdvice8); }); }
+JITC_EXPORT int32_t cuModuleGetGlobal_v2(uint64_t* address, size_t* bytes, uint64_t module, const char* name) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuModuleGetGlobal_v2(address, bytes, module, name) : refuse_driver("cuModuleGetGlobal_v2", kAdvice8); }); }
 JITC_EXPORT int32_t cuModuleGetLoadingMode(int32_t* mode) { return guard_driver<false>([&] { return ::jitc::api::cuModuleGetLoadingMode(mode); }); }
-JITC_EXPORT int32_t cuModuleLoad(uint64_t* module, const char* path) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuModuleLoad(module, path) : refuse_driver("cuModuleLoad", kAdvice9); }); }
-JITC_EXPORT int32_t cuModuleLoadData(uint64_t* module, const void* image) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuModuleLoadData(module, image) : refuse_driver("cuModuleLoadData", kAdvice9); }); }
-JITC_EXPORT int32_t cuModuleLoadDataEx(uint64_t* module, const void* image, uint32_t count, int32_t* options, void** values) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuModuleLoadDataEx(module, image, count, options, values) : refuse_driver("cuModuleLoadDataEx", kAdvice9); }); }
-JITC_EXPORT int32_t cuModuleLoadFatBinary(uint64_t* module, const void* image) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuModuleLoadData(module, image) : refuse_driver("cuModuleLoadFatBinary", kAdvice9); }); }
-JITC_EXPORT int32_t cuModuleUnload(uint64_t module) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuModuleUnload(module) : refuse_driver("cuModuleUnload", kAdvice9); }); }
-JITC_EXPORT int32_t cuOccupancyAvailableDynamicSMemPerBlock(size_t* shared, uint64_t kernel, int32_t blocks, int32_t block) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuOccupancyAvailableDynamicSMemPerBlock(shared, kernel, blocks, block) : refuse_driver("cuOccupancyAvailableDynamicSMemPerBlock", kAdvice9); }); }
-JITC_EXPORT int32_t cuOccupancyMaxActiveBlocksPerMultiprocessor(int32_t* blocks, uint64_t kernel, int32_t block, size_t shared) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, block, shared) : refuse_driver("cuOccupancyMaxActiveBlocksPerMultiprocessor", kAdvice9); }); }
-JITC_EXPORT int32_t cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int32_t* blocks, uint64_t kernel, int32_t block, size_t shared, uint32_t flags) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, kernel, block, shared, flags) : refuse_driver("cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", kAdvice9); }); }
-JITC_EXPORT int32_t cuOccupancyMaxActiveClusters(int32_t* answer, uint64_t kernel, const void* config) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuOccupancyMaxActiveClusters(answer, kernel, config) : refuse_driver("cuOccupancyMaxActiveClusters", kAdvice9); }); }
-JITC_EXPORT int32_t cuOccupancyMaxPotentialClusterSize(int32_t* answer, uint64_t kernel, const void* config) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuOccupancyMaxPotentialClusterSize(answer, kernel, config) : refuse_driver("cuOccupancyMaxPotentialClusterSize", kAdvice9); }); }
+JITC_EXPORT int32_t cuModuleLoad(uint64_t* module, const char* path) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuModuleLoad(module, path) : refuse_driver("cuModuleLoad", kAdvice8); }); }
+JITC_EXPORT int32_t cuModuleLoadData(uint64_t* module, const void* image) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuModuleLoadData(module, image) : refuse_driver("cuModuleLoadData", kAdvice8); }); }
+JITC_EXPORT int32_t cuModuleLoadDataEx(uint64_t* module, const void* image, uint32_t count, int32_t* options, void** values) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuModuleLoadDataEx(module, image, count, options, values) : refuse_driver("cuModuleLoadDataEx", kAdvice8); }); }
+JITC_EXPORT int32_t cuModuleLoadFatBinary(uint64_t* module, const void* image) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuModuleLoadData(module, image) : refuse_driver("cuModuleLoadFatBinary", kAdvice8); }); }
+JITC_EXPORT int32_t cuModuleUnload(uint64_t module) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuModuleUnload(module) : refuse_driver("cuModuleUnload", kAdvice8); }); }
+JITC_EXPORT int32_t cuOccupancyAvailableDynamicSMemPerBlock(size_t* shared, uint64_t kernel, int32_t blocks, int32_t block) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuOccupancyAvailableDynamicSMemPerBlock(shared, kernel, blocks, block) : refuse_driver("cuOccupancyAvailableDynamicSMemPerBlock", kAdvice8); }); }
+JITC_EXPORT int32_t cuOccupancyMaxActiveBlocksPerMultiprocessor(int32_t* blocks, uint64_t kernel, int32_t block, size_t shared) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, block, shared) : refuse_driver("cuOccupancyMaxActiveBlocksPerMultiprocessor", kAdvice8); }); }
+JITC_EXPORT int32_t cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int32_t* blocks, uint64_t kernel, int32_t block, size_t shared, uint32_t flags) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, kernel, block, shared, flags) : refuse_driver("cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", kAdvice8); }); }
+JITC_EXPORT int32_t cuOccupancyMaxActiveClusters(int32_t* answer, uint64_t kernel, const void* config) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuOccupancyMaxActiveClusters(answer, kernel, config) : refuse_driver("cuOccupancyMaxActiveClusters", kAdvice8); }); }
+JITC_EXPORT int32_t cuOccupancyMaxPotentialClusterSize(int32_t* answer, uint64_t kernel, const void* config) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuOccupancyMaxPotentialClusterSize(answer, kernel, config) : refuse_driver("cuOccupancyMaxPotentialClusterSize", kAdvice8); }); }
 JITC_EXPORT int32_t cuPointerGetAttribute(void* data, int32_t attribute, uint64_t address) { return guard_driver<false>([&] { return ::jitc::api::cuPointerGetAttribute(data, attribute, address); }); }
 JITC_EXPORT int32_t cuPointerGetAttributes(uint32_t count, const int32_t* attributes, void** data, uint64_t address) { return guard_driver<false>([&] { return ::jitc::api::cuPointerGetAttributes(count, attributes, data, address); }); }
 JITC_EXPORT int32_t cuProfilerStart() { return guard_driver<false>([&] { return ::jitc::api::cudaProfilerStart(); }); }
 JITC_EXPORT int32_t cuProfilerStop() { return guard_driver<false>([&] { return ::jitc::api::cudaProfilerStop(); }); }
-JITC_EXPORT int32_t cuStreamBeginCapture_v2(uint64_t stream, int32_t mode) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cudaStreamBeginCapture(stream, mode) : refuse_driver("cuStreamBeginCapture_v2", kAdvice0); }); }
+JITC_EXPORT int32_t cuStreamBeginCapture_v2(uint64_t stream, int32_t mode) { return guard_driver<true>([&] { return ::jitc::api::cudaStreamBeginCapture(stream, mode); }); }
 JITC_EXPORT int32_t cuStreamCreate(uint64_t* stream, uint32_t flags) { return guard_driver<true>([&] { return ::jitc::api::cudaStreamCreateWithFlags(stream, flags); }); }
 JITC_EXPORT int32_t cuStreamCreateWithPriority(uint64_t* stream, uint32_t flags, int32_t priority) { return guard_driver<true>([&] { return ::jitc::api::cudaStreamCreateWithPriority(stream, flags, priority); }); }
 JITC_EXPORT int32_t cuStreamDestroy_v2(uint64_t stream) { return guard_driver<true>([&] { return ::jitc::api::cudaStreamDestroy(stream); }); }
-JITC_EXPORT int32_t cuStreamEndCapture(uint64_t stream, uint64_t* graph) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cudaStreamEndCapture(stream, graph) : refuse_driver("cuStreamEndCapture", kAdvice0); }); }
+JITC_EXPORT int32_t cuStreamEndCapture(uint64_t stream, uint64_t* graph) { return guard_driver<true>([&] { return ::jitc::api::cudaStreamEndCapture(stream, graph); }); }
 JITC_EXPORT int32_t cuStreamGetCaptureInfo_v2(uint64_t stream, int32_t* status, uint64_t* id, uint64_t* graph, uint64_t* dependencies, size_t* count) { return guard_driver<false>([&] { return ::jitc::api::cudaStreamGetCaptureInfo_v2(stream, status, id, graph, dependencies, count); }); }
 JITC_EXPORT int32_t cuStreamGetCaptureInfo_v3(uint64_t stream, int32_t* status, uint64_t* id, uint64_t* graph, uint64_t* dependencies, uint64_t* edges, size_t* count) { return guard_driver<false>([&] { return ::jitc::api::cudaStreamGetCaptureInfo(stream, status, id, graph, dependencies, edges, count); }); }
 JITC_EXPORT int32_t cuStreamGetCtx(uint64_t stream, uint64_t* context) { return guard_driver<false>([&] { return ::jitc::api::cuStreamGetCtx(stream, context); }); }
@@ -160,62 +160,61 @@ JITC_EXPORT int32_t cuStreamIsCapturing(uint64_t stream, int32_t* status) { retu
 JITC_EXPORT int32_t cuStreamQuery(uint64_t stream) { return guard_driver<false>([&] { return ::jitc::api::cudaStreamQuery(stream); }); }
 JITC_EXPORT int32_t cuStreamSynchronize(uint64_t stream) { return guard_driver<true>([&] { return ::jitc::api::cudaStreamSynchronize(stream); }); }
 JITC_EXPORT int32_t cuStreamWaitEvent(uint64_t stream, uint64_t event, uint32_t flags) { return guard_driver<true>([&] { return ::jitc::api::cudaStreamWaitEvent(stream, event, flags); }); }
-JITC_EXPORT int32_t cuTensorMapEncodeIm2col(void* map, int32_t type, uint32_t rank, uint64_t address, const uint64_t* dims, const uint64_t* strides, const int32_t* lower, const int32_t* upper, uint32_t channels, uint32_t pixels, const uint32_t* steps, int32_t interleave, int32_t swizzle, int32_t promotion, int32_t fill) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuTensorMapEncodeIm2col(map, type, rank, address, dims, strides, lower, upper, channels, pixels, steps, interleave, swizzle, promotion, fill) : refuse_driver("cuTensorMapEncodeIm2col", kAdvice9); }); }
-JITC_EXPORT int32_t cuTensorMapEncodeTiled(void* map, int32_t type, uint32_t rank, uint64_t address, const uint64_t* dims, const uint64_t* strides, const uint32_t* box, const uint32_t* steps, int32_t interleave, int32_t swizzle, int32_t promotion, int32_t fill) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuTensorMapEncodeTiled(map, type, rank, address, dims, strides, box, steps, interleave, swizzle, promotion, fill) : refuse_driver("cuTensorMapEncodeTiled", kAdvice9); }); }
+JITC_EXPORT int32_t cuTensorMapEncodeIm2col(void* map, int32_t type, uint32_t rank, uint64_t address, const uint64_t* dims, const uint64_t* strides, const int32_t* lower, const int32_t* upper, uint32_t channels, uint32_t pixels, const uint32_t* steps, int32_t interleave, int32_t swizzle, int32_t promotion, int32_t fill) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuTensorMapEncodeIm2col(map, type, rank, address, dims, strides, lower, upper, channels, pixels, steps, interleave, swizzle, promotion, fill) : refuse_driver("cuTensorMapEncodeIm2col", kAdvice8); }); }
+JITC_EXPORT int32_t cuTensorMapEncodeTiled(void* map, int32_t type, uint32_t rank, uint64_t address, const uint64_t* dims, const uint64_t* strides, const uint32_t* box, const uint32_t* steps, int32_t interleave, int32_t swizzle, int32_t promotion, int32_t fill) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuTensorMapEncodeTiled(map, type, rank, address, dims, strides, box, steps, interleave, swizzle, promotion, fill) : refuse_driver("cuTensorMapEncodeTiled", kAdvice8); }); }
 JITC_EXPORT int32_t cuThreadExchangeStreamCaptureMode(int32_t* mode) { return guard_driver<false>([&] { return ::jitc::api::cudaThreadExchangeStreamCaptureMode(mode); }); }
 
-JITC_EXPORT int32_t cuCtxCreate_v4() { return refuse_driver("cuCtxCreate_v4", kAdvice3, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuCtxDestroy_v2() { return refuse_driver("cuCtxDestroy_v2", kAdvice3, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuCtxFromGreenCtx() { return refuse_driver("cuCtxFromGreenCtx", kAdvice3, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuDevResourceGenerateDesc() { return refuse_driver("cuDevResourceGenerateDesc", kAdvice3, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuDevSmResourceSplitByCount() { return refuse_driver("cuDevSmResourceSplitByCount", kAdvice3, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuDeviceGetDevResource() { return refuse_driver("cuDeviceGetDevResource", kAdvice3, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuDevicePrimaryCtxReset_v2() { return refuse_driver("cuDevicePrimaryCtxReset_v2", kAdvice3, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuFuncGetModule() { return refuse_driver("cuFuncGetModule", kAdvice8, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuGetExportTable() { return refuse_driver("cuGetExportTable", kAdvice2, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuGraphCreate() { return refuse_driver("cuGraphCreate", kAdvice1, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuGraphDebugDotPrint() { return refuse_driver("cuGraphDebugDotPrint", kAdvice1, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuGraphExecUpdate_v2() { return refuse_driver("cuGraphExecUpdate_v2", kAdvice1, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuGreenCtxCreate() { return refuse_driver("cuGreenCtxCreate", kAdvice3, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuGreenCtxDestroy() { return refuse_driver("cuGreenCtxDestroy", kAdvice3, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuGreenCtxStreamCreate() { return refuse_driver("cuGreenCtxStreamCreate", kAdvice3, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuIpcCloseMemHandle() { return refuse_driver("cuIpcCloseMemHandle", kAdvice4, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuIpcGetEventHandle() { return refuse_driver("cuIpcGetEventHandle", kAdvice4, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuIpcGetMemHandle() { return refuse_driver("cuIpcGetMemHandle", kAdvice4, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuIpcOpenEventHandle() { return refuse_driver("cuIpcOpenEventHandle", kAdvice4, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuIpcOpenMemHandle_v2() { return refuse_driver("cuIpcOpenMemHandle_v2", kAdvice4, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuLinkAddData_v2() { return refuse_driver("cuLinkAddData_v2", kAdvice5, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuLinkAddFile_v2() { return refuse_driver("cuLinkAddFile_v2", kAdvice5, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuLinkComplete() { return refuse_driver("cuLinkComplete", kAdvice5, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuLinkCreate_v2() { return refuse_driver("cuLinkCreate_v2", kAdvice5, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuLinkDestroy() { return refuse_driver("cuLinkDestroy", kAdvice5, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuMemAdvise() { return refuse_driver("cuMemAdvise", kAdvice6, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuMemAdvise_v2() { return refuse_driver("cuMemAdvise_v2", kAdvice6, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuMemAllocManaged() { return refuse_driver("cuMemAllocManaged", kAdvice6, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuMemExportToShareableHandle() { return refuse_driver("cuMemExportToShareableHandle", kAdvice7, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuMemGetHandleForAddressRange() { return refuse_driver("cuMemGetHandleForAddressRange", kAdvice7, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuMemImportFromShareableHandle() { return refuse_driver("cuMemImportFromShareableHandle", kAdvice7, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuMemPrefetchAsync() { return refuse_driver("cuMemPrefetchAsync", kAdvice6, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuMemPrefetchAsync_v2() { return refuse_driver("cuMemPrefetchAsync_v2", kAdvice6, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuMemRetainAllocationHandle() { return refuse_driver("cuMemRetainAllocationHandle", kAdvice7, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuMemcpy2DAsync_v2() { return refuse_driver("cuMemcpy2DAsync_v2", kAdvice8, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuMemcpy2D_v2() { return refuse_driver("cuMemcpy2D_v2", kAdvice8, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuMemcpy3DAsync_v2() { return refuse_driver("cuMemcpy3DAsync_v2", kAdvice8, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuMemcpy3D_v2() { return refuse_driver("cuMemcpy3D_v2", kAdvice8, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuMulticastAddDevice() { return refuse_driver("cuMulticastAddDevice", kAdvice7, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuMulticastBindAddr() { return refuse_driver("cuMulticastBindAddr", kAdvice7, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuMulticastBindMem() { return refuse_driver("cuMulticastBindMem", kAdvice7, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuMulticastCreate() { return refuse_driver("cuMulticastCreate", kAdvice7, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuMulticastGetGranularity() { return refuse_driver("cuMulticastGetGranularity", kAdvice7, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuMulticastUnbind() { return refuse_driver("cuMulticastUnbind", kAdvice7, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuOccupancyMaxPotentialBlockSize() { return refuse_driver("cuOccupancyMaxPotentialBlockSize", kAdvice8, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuPointerSetAttribute() { return refuse_driver("cuPointerSetAttribute", kAdvice8, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuStreamBatchMemOp_v2() { return refuse_driver("cuStreamBatchMemOp_v2", kAdvice8, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuStreamBeginCaptureToGraph() { return refuse_driver("cuStreamBeginCaptureToGraph", kAdvice1, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuStreamUpdateCaptureDependencies() { return refuse_driver("cuStreamUpdateCaptureDependencies", kAdvice1, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuStreamUpdateCaptureDependencies_v2() { return refuse_driver("cuStreamUpdateCaptureDependencies_v2", kAdvice1, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuStreamWaitValue32_v2() { return refuse_driver("cuStreamWaitValue32_v2", kAdvice8, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuStreamWaitValue64_v2() { return refuse_driver("cuStreamWaitValue64_v2", kAdvice8, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuStreamWriteValue32() { return refuse_driver("cuStreamWriteValue32", kAdvice8, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuStreamWriteValue32_v2() { return refuse_driver("cuStreamWriteValue32_v2", kAdvice8, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuStreamWriteValue64_v2() { return refuse_driver("cuStreamWriteValue64_v2", kAdvice8, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuCtxCreate_v4() { return refuse_driver("cuCtxCreate_v4", kAdvice2, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuCtxDestroy_v2() { return refuse_driver("cuCtxDestroy_v2", kAdvice2, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuCtxFromGreenCtx() { return refuse_driver("cuCtxFromGreenCtx", kAdvice2, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuDevResourceGenerateDesc() { return refuse_driver("cuDevResourceGenerateDesc", kAdvice2, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuDevSmResourceSplitByCount() { return refuse_driver("cuDevSmResourceSplitByCount", kAdvice2, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuDeviceGetDevResource() { return refuse_driver("cuDeviceGetDevResource", kAdvice2, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuDevicePrimaryCtxReset_v2() { return refuse_driver("cuDevicePrimaryCtxReset_v2", kAdvice2, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuFuncGetModule() { return refuse_driver("cuFuncGetModule", kAdvice7, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuGetExportTable() { return refuse_driver("cuGetExportTable", kAdvice1, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuGraphCreate() { return refuse_driver("cuGraphCreate", kAdvice0, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuGraphDebugDotPrint() { return refuse_driver("cuGraphDebugDotPrint", kAdvice0, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuGreenCtxCreate() { return refuse_driver("cuGreenCtxCreate", kAdvice2, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuGreenCtxDestroy() { return refuse_driver("cuGreenCtxDestroy", kAdvice2, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuGreenCtxStreamCreate() { return refuse_driver("cuGreenCtxStreamCreate", kAdvice2, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuIpcCloseMemHandle() { return refuse_driver("cuIpcCloseMemHandle", kAdvice3, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuIpcGetEventHandle() { return refuse_driver("cuIpcGetEventHandle", kAdvice3, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuIpcGetMemHandle() { return refuse_driver("cuIpcGetMemHandle", kAdvice3, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuIpcOpenEventHandle() { return refuse_driver("cuIpcOpenEventHandle", kAdvice3, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuIpcOpenMemHandle_v2() { return refuse_driver("cuIpcOpenMemHandle_v2", kAdvice3, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuLinkAddData_v2() { return refuse_driver("cuLinkAddData_v2", kAdvice4, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuLinkAddFile_v2() { return refuse_driver("cuLinkAddFile_v2", kAdvice4, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuLinkComplete() { return refuse_driver("cuLinkComplete", kAdvice4, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuLinkCreate_v2() { return refuse_driver("cuLinkCreate_v2", kAdvice4, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuLinkDestroy() { return refuse_driver("cuLinkDestroy", kAdvice4, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuMemAdvise() { return refuse_driver("cuMemAdvise", kAdvice5, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuMemAdvise_v2() { return refuse_driver("cuMemAdvise_v2", kAdvice5, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuMemAllocManaged() { return refuse_driver("cuMemAllocManaged", kAdvice5, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuMemExportToShareableHandle() { return refuse_driver("cuMemExportToShareableHandle", kAdvice6, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuMemGetHandleForAddressRange() { return refuse_driver("cuMemGetHandleForAddressRange", kAdvice6, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuMemImportFromShareableHandle() { return refuse_driver("cuMemImportFromShareableHandle", kAdvice6, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuMemPrefetchAsync() { return refuse_driver("cuMemPrefetchAsync", kAdvice5, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuMemPrefetchAsync_v2() { return refuse_driver("cuMemPrefetchAsync_v2", kAdvice5, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuMemRetainAllocationHandle() { return refuse_driver("cuMemRetainAllocationHandle", kAdvice6, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuMemcpy2DAsync_v2() { return refuse_driver("cuMemcpy2DAsync_v2", kAdvice7, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuMemcpy2D_v2() { return refuse_driver("cuMemcpy2D_v2", kAdvice7, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuMemcpy3DAsync_v2() { return refuse_driver("cuMemcpy3DAsync_v2", kAdvice7, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuMemcpy3D_v2() { return refuse_driver("cuMemcpy3D_v2", kAdvice7, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuMulticastAddDevice() { return refuse_driver("cuMulticastAddDevice", kAdvice6, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuMulticastBindAddr() { return refuse_driver("cuMulticastBindAddr", kAdvice6, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuMulticastBindMem() { return refuse_driver("cuMulticastBindMem", kAdvice6, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuMulticastCreate() { return refuse_driver("cuMulticastCreate", kAdvice6, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuMulticastGetGranularity() { return refuse_driver("cuMulticastGetGranularity", kAdvice6, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuMulticastUnbind() { return refuse_driver("cuMulticastUnbind", kAdvice6, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuOccupancyMaxPotentialBlockSize() { return refuse_driver("cuOccupancyMaxPotentialBlockSize", kAdvice7, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuPointerSetAttribute() { return refuse_driver("cuPointerSetAttribute", kAdvice7, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuStreamBatchMemOp_v2() { return refuse_driver("cuStreamBatchMemOp_v2", kAdvice7, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuStreamBeginCaptureToGraph() { return refuse_driver("cuStreamBeginCaptureToGraph", kAdvice0, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuStreamUpdateCaptureDependencies() { return refuse_driver("cuStreamUpdateCaptureDependencies", kAdvice0, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuStreamUpdateCaptureDependencies_v2() { return refuse_driver("cuStreamUpdateCaptureDependencies_v2", kAdvice0, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuStreamWaitValue32_v2() { return refuse_driver("cuStreamWaitValue32_v2", kAdvice7, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuStreamWaitValue64_v2() { return refuse_driver("cuStreamWaitValue64_v2", kAdvice7, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuStreamWriteValue32() { return refuse_driver("cuStreamWriteValue32", kAdvice7, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuStreamWriteValue32_v2() { return refuse_driver("cuStreamWriteValue32_v2", kAdvice7, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuStreamWriteValue64_v2() { return refuse_driver("cuStreamWriteValue64_v2", kAdvice7, __builtin_return_address(0)); }

@@ -20,6 +20,12 @@ struct Graph {
 };
 struct Executable {
   Session* session = nullptr;
+  uint64_t nodes = 0, flags = 0;
+};
+/// cudaGraphExecUpdateResultInfo.
+struct UpdateResult {
+  int32_t result = 0;  // success
+  uint64_t node = 0, from_node = 0;
 };
 using Graphs = HandleTable<Graph, Kind::graph>;
 using Executables = HandleTable<Executable, Kind::executable>;
@@ -32,7 +38,8 @@ Executables& executables() {
   return out;
 }
 
-constexpr Status kIllegalState = 401;
+constexpr Status kIllegalState = 401, kUpdateFailure = 910;
+constexpr int32_t kTopologyChanged = 2;
 constexpr int32_t kRelaxed = 2;
 constexpr uint64_t kFlags = 0xff;  // above is CUDA 11's pointer to an error node
 
@@ -43,6 +50,24 @@ Status take_graph(const StreamRef& origin, uint64_t handle, uint64_t* nodes) {
   const session::Result result = origin.session->call(op);
   if (result.status) return from_result(result.status);
   return unpack(result.payload, nodes) ? kSuccess : kUnknown;
+}
+
+/// Makes the graph executable under that handle.
+Status instantiate(const Executable& made, uint64_t executable, uint64_t graph) {
+  ops::GraphInstantiate op;
+  op.graph = graph;
+  op.executable = executable;
+  op.flags = made.flags;
+  const Status status = from_result(made.session->call(op).status);
+  Executable gone;
+  if (status) executables().remove(executable, &gone);
+  return status;
+}
+
+Status destroy_executable(Session& session, uint64_t executable) {
+  ops::ExecutableDestroy op;
+  op.executable = executable;
+  return submitted(session, session.submit(op));
 }
 
 Status destroy(Session& session, uint64_t graph) {
@@ -134,15 +159,23 @@ int32_t cudaGraphInstantiate(uint64_t* executable, uint64_t graph, uint64_t flag
   Graph found;
   if (!executable) return kInvalidValue;
   if (!graphs().get(graph, &found)) return kInvalidValue;
-  ops::GraphInstantiate op;
-  op.graph = graph;
-  op.executable = executables().add({found.session});
-  op.flags = flags <= kFlags ? flags : 0;
-  const Status status = from_result(found.session->call(op).status);
-  Executable gone;
-  if (status) return executables().remove(op.executable, &gone), status;
-  *executable = op.executable;
-  return kSuccess;
+  const Executable made{found.session, found.nodes, flags <= kFlags ? flags : 0};
+  const uint64_t handle = executables().add(made);
+  const Status status = instantiate(made, handle, graph);
+  if (!status) *executable = handle;
+  return status;
+}
+
+/// In the worker an executable of the new graph takes the place of the old one.
+int32_t cudaGraphExecUpdate(uint64_t executable, uint64_t graph, void* result) {
+  Executable old;
+  Graph found;
+  if (!executables().get(executable, &old) || !graphs().get(graph, &found)) return kInvalidValue;
+  const bool fits = old.session == found.session && old.nodes == found.nodes;
+  if (result) *static_cast<UpdateResult*>(result) = {fits ? 0 : kTopologyChanged, 0, 0};
+  if (!fits) return kUpdateFailure;
+  if (const Status status = destroy_executable(*old.session, executable)) return status;
+  return instantiate(old, executable, graph);
 }
 
 int32_t cudaGraphLaunch(uint64_t executable, uint64_t stream) {
@@ -172,9 +205,7 @@ int32_t cudaGraphDestroy(uint64_t graph) {
 int32_t cudaGraphExecDestroy(uint64_t executable) {
   Executable gone;
   if (!executables().remove(executable, &gone)) return kInvalidValue;
-  ops::ExecutableDestroy op;
-  op.executable = executable;
-  return submitted(*gone.session, gone.session->submit(op));
+  return destroy_executable(*gone.session, executable);
 }
 
 int32_t cudaGraphGetNodes(uint64_t graph, uint64_t* nodes, size_t* count) {

@@ -52,7 +52,8 @@ typedef struct jitc_reply {
 } jitc_reply;
 /* Asynchronous operator_call on a stream of device; the bytes are copied. */
 JITC_API int jitc_operator_call(int device, void* stream, const void* call, size_t size);
-/* Synchronous operator_query; with status 0x10001 data is the operator's error message. */
+/* Synchronous operator_query; with status 0x10001 data is the operator's error message. A captured stream
+ * refuses it (900). */
 JITC_API int jitc_operator_query(int device, void* stream, const void* call, size_t size, jitc_reply* reply);
 JITC_API void jitc_reply_free(jitc_reply* reply);
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jitc.interpose.spec.api import Custom, Function, Local, Op, Sync
 
-NO_GRAPHS = "CUDA graphs are not recorded yet: run without them (torch.compile: mode without cudagraphs)"
+UPDATE = "the graph takes the place of the old one; of their nodes only the number is compared"
 
 _CAPTURE: tuple[Function, ...] = (
     Local("cudaThreadExchangeStreamCaptureMode", "inout mode: enum"),
@@ -20,8 +20,8 @@ _CAPTURE: tuple[Function, ...] = (
         "out count: size",
         note="the graph and its dependencies cannot be asked for while a capture is under way",
     ),
-    Op("cudaStreamBeginCapture", "stream: stream", "mode: enum", ops="capture_begin", kernels=NO_GRAPHS),
-    Sync("cudaStreamEndCapture", "stream: stream", "out graph: graph", ops="capture_end", kernels=NO_GRAPHS),
+    Op("cudaStreamBeginCapture", "stream: stream", "mode: enum", ops="capture_begin"),
+    Sync("cudaStreamEndCapture", "stream: stream", "out graph: graph", ops="capture_end"),
 )
 
 _GRAPH: tuple[Function, ...] = (
@@ -32,7 +32,6 @@ _GRAPH: tuple[Function, ...] = (
         "flags: u64",
         ops="graph_instantiate",
         note="CUDA 11's error node and log are ignored",
-        kernels=NO_GRAPHS,
     ),
     Sync(
         "cudaGraphInstantiateWithFlags",
@@ -41,19 +40,25 @@ _GRAPH: tuple[Function, ...] = (
         "flags: u64",
         ops="graph_instantiate",
         like="cudaGraphInstantiate",
-        kernels=NO_GRAPHS,
     ),
-    Op("cudaGraphLaunch", "executable: executable", "stream: stream", ops="graph_launch", kernels=NO_GRAPHS),
-    Local("cudaGraphUpload", "executable: executable", "stream: stream", note="accepted, no effect", kernels=NO_GRAPHS),
-    Op("cudaGraphDestroy", "graph: graph", ops="graph_destroy", kernels=NO_GRAPHS),
-    Op("cudaGraphExecDestroy", "executable: executable", ops="executable_destroy", kernels=NO_GRAPHS),
+    Op("cudaGraphLaunch", "executable: executable", "stream: stream", ops="graph_launch"),
+    Local("cudaGraphUpload", "executable: executable", "stream: stream", note="accepted, no effect"),
+    Op("cudaGraphDestroy", "graph: graph", ops="graph_destroy"),
+    Op("cudaGraphExecDestroy", "executable: executable", ops="executable_destroy"),
+    Sync(
+        "cudaGraphExecUpdate",
+        "executable: executable",
+        "graph: graph",
+        "out result: opaque",
+        ops="executable_destroy graph_instantiate",
+        note=UPDATE,
+    ),
     Custom(
         "cudaGraphGetNodes",
         "graph: graph",
         "out nodes: handle",
         "inout count: size",
         note="their number; handles of nodes are not given out",
-        kernels=NO_GRAPHS,
     ),
 )
 

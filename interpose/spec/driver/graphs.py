@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from jitc.interpose.spec.api import Custom, Function, Local, Op, Sync, unsupported
-
-_NO_GRAPHS = "CUDA graphs are not recorded yet: run without them"
+from jitc.interpose.spec.cudart.graphs import UPDATE
 
 GRAPHS: tuple[Function, ...] = (
     Local("cuThreadExchangeStreamCaptureMode", "inout mode: enum", like="cudaThreadExchangeStreamCaptureMode"),
@@ -36,7 +35,6 @@ GRAPHS: tuple[Function, ...] = (
         "mode: enum",
         ops="capture_begin",
         like="cudaStreamBeginCapture",
-        kernels=_NO_GRAPHS,
     ),
     Sync(
         "cuStreamEndCapture",
@@ -44,7 +42,6 @@ GRAPHS: tuple[Function, ...] = (
         "out graph: graph",
         ops="capture_end",
         like="cudaStreamEndCapture",
-        kernels=_NO_GRAPHS,
     ),
     Sync(
         "cuGraphInstantiateWithFlags",
@@ -53,7 +50,6 @@ GRAPHS: tuple[Function, ...] = (
         "flags: u64",
         ops="graph_instantiate",
         like="cudaGraphInstantiate",
-        kernels=_NO_GRAPHS,
     ),
     Op(
         "cuGraphLaunch",
@@ -61,7 +57,6 @@ GRAPHS: tuple[Function, ...] = (
         "stream: stream",
         ops="graph_launch",
         like="cudaGraphLaunch",
-        kernels=_NO_GRAPHS,
     ),
     Local(
         "cuGraphUpload",
@@ -69,15 +64,22 @@ GRAPHS: tuple[Function, ...] = (
         "stream: stream",
         like="cudaGraphUpload",
         note="accepted, no effect",
-        kernels=_NO_GRAPHS,
     ),
-    Op("cuGraphDestroy", "graph: graph", ops="graph_destroy", like="cudaGraphDestroy", kernels=_NO_GRAPHS),
+    Op("cuGraphDestroy", "graph: graph", ops="graph_destroy", like="cudaGraphDestroy"),
     Op(
         "cuGraphExecDestroy",
         "executable: executable",
         ops="executable_destroy",
         like="cudaGraphExecDestroy",
-        kernels=_NO_GRAPHS,
+    ),
+    Sync(
+        "cuGraphExecUpdate_v2",
+        "executable: executable",
+        "graph: graph",
+        "out result: opaque",
+        ops="executable_destroy graph_instantiate",
+        like="cudaGraphExecUpdate",
+        note=UPDATE,
     ),
     Custom(
         "cuGraphGetNodes",
@@ -86,12 +88,11 @@ GRAPHS: tuple[Function, ...] = (
         "inout count: size",
         like="cudaGraphGetNodes",
         note="their number; handles of nodes are not given out",
-        kernels=_NO_GRAPHS,
     ),
     *unsupported(
         "a CUDA graph can only be made by capturing a stream",
         """
-    cuGraphCreate cuGraphDebugDotPrint cuGraphExecUpdate_v2 cuStreamBeginCaptureToGraph
+    cuGraphCreate cuGraphDebugDotPrint cuStreamBeginCaptureToGraph
     cuStreamUpdateCaptureDependencies cuStreamUpdateCaptureDependencies_v2""",
     ),
 )

@@ -59,7 +59,7 @@ inline constexpr std::array<OpTraits, 66> kOpTraits{{
     {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, true, true, false, false},  // event_wait
     {Check::none, Taker::device, Window::none, Skipped::succeeds, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::event, false, false, false, false},  // event_synchronize
     {Check::none, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // event_elapsed
-    {Check::operator_call, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, true, false, false},  // operator_call
+    {Check::operator_call, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, true, true, false, false},  // operator_call
     {Check::operator_call, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::any, Shows::stream, false, true, false, false},  // operator_query
     {Check::launch, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, true, true, false, false},  // kernel_launch
     {Check::none, Taker::device, Window::collective, Skipped::must_run, Making::with_others, Point::none, Limit::communicators, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // communicator_create

@@ -6,7 +6,8 @@
 //
 // Call:   CallHeader, operator name ("aten::add.Tensor"), one value per schema argument, then
 //         u16 outputs and per output a value (tensor: write there; none: drop it). A query has no outputs
-//         part.
+//         part. A call of version kVersionInGraph, which takes random numbers inside a CUDA graph, has a
+//         GraphOffset behind its header.
 // Reply:  u8 kVersion, u16 resized, per resized argument {u16 tensor, tensor metadata},
 //         u16 results, one value per schema return (a list of tensors is one value).
 //
@@ -21,7 +22,7 @@ namespace jitc::wire {
 
 static_assert(std::endian::native == std::endian::little);
 
-inline constexpr uint8_t kVersion = 1;
+inline constexpr uint8_t kVersion = 1, kVersionInGraph = 2;
 inline constexpr size_t kAlignment =
     8;  // a call may be followed by fewer bytes than this, which pad its record
 inline constexpr uint32_t kMostDimensions = 64;
@@ -51,7 +52,9 @@ enum class Tag : uint8_t {
 };
 
 enum TensorFlags : uint8_t { kConjugate = 1, kNegative = 2, kWrappedNumber = 4 };
-enum CallFlags : uint8_t { kRandom = 1, kDeterministic = 2 };
+/// kFormAlone: of a query whose tensors have no content yet, because a graph is being captured. The form of
+/// the results does not depend on it.
+enum CallFlags : uint8_t { kRandom = 1, kDeterministic = 2, kFormAlone = 4 };
 
 #pragma pack(push, 1)
 struct CallHeader {
@@ -62,6 +65,11 @@ struct CallHeader {
   uint16_t name_size = 0;
   uint16_t arguments = 0;
   uint64_t seed = 0, offset = 0;  // of the random numbers, with kRandom
+};
+/// Seed and offset of the header are then device addresses of i64: what is there when the graph runs counts,
+/// and this is added to the offset.
+struct GraphOffset {
+  uint64_t value = 0;
 };
 struct TensorHead {
   int8_t dtype = 0;  // c10::ScalarType

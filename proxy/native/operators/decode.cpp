@@ -4,6 +4,7 @@
 #include <ATen/core/List.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
+#include <ATen/ops/full.h>
 
 #include <cstring>
 
@@ -17,8 +18,8 @@ using wire::Tag;
 
 class Decoder {
  public:
-  Decoder(const jitc_operator_host& host, std::span<const uint8_t> bytes, bool query)
-      : reader_(bytes), maker_(host), query_(query) {}
+  Decoder(const jitc_operator_host& host, std::span<const uint8_t> bytes, bool query, int64_t integers)
+      : host_(host), reader_(bytes), maker_(host), query_(query), integers_(integers) {}
   Call run();
 
  private:
@@ -34,10 +35,14 @@ class Decoder {
   at::Scalar scalar(Tag tag);
   uint32_t count();
   Output output();
+  void read_random_state();
+  uint64_t word_at(uint64_t address) const;
 
+  const jitc_operator_host& host_;
   Reader reader_;
   TensorMaker maker_;
   bool query_, written_ = false;
+  const int64_t integers_;
   Call call_;
 };
 
@@ -58,6 +63,18 @@ at::Tensor copy_of(const at::Tensor& tensor) {
   return copy;
 }
 
+/// In place of a tensor without content: ones, and integers of that value.
+at::Tensor stand_in_for(const at::Tensor& tensor, int64_t integers) {
+  const bool numbers = tensor.is_floating_point() || tensor.is_complex();
+  const uint64_t bytes = extent_bytes(tensor.sizes(), tensor.strides(), tensor.itemsize());
+  auto made =
+      at::full({static_cast<int64_t>(bytes / tensor.itemsize())}, numbers ? 1 : integers, tensor.options());
+  made = made.as_strided(tensor.sizes(), tensor.strides());
+  made._set_conj(tensor.is_conj());
+  made._set_neg(tensor.is_neg());
+  return made;
+}
+
 at::Tensor Decoder::device_tensor() {
   const auto head = reader_.take<wire::TensorHead>();
   const auto address = reader_.take<uint64_t>();
@@ -65,6 +82,10 @@ at::Tensor Decoder::device_tensor() {
   Extent extent;
   void* memory = nullptr;
   auto made = maker_.make(head, address, form, &extent, &memory);
+  if (query_ && call_.header.flags & wire::kFormAlone) {
+    call_.before.push_back(written_ ? made : at::Tensor());
+    return stand_in_for(made, integers_);
+  }
   if (!query_ || !written_) {
     call_.before.emplace_back();
     return made;
@@ -226,11 +247,28 @@ Output Decoder::output() {
   return made;
 }
 
+uint64_t Decoder::word_at(uint64_t address) const {
+  uint64_t word = 0;
+  const void* const from = host_.translate(host_.context, address, sizeof word);
+  if (!from) throw Malformed("the state of a graph's random numbers is not in allocated memory");
+  std::memcpy(&word, from, sizeof word);
+  return word;
+}
+
+void Decoder::read_random_state() {
+  const auto added = reader_.take<wire::GraphOffset>();
+  call_.header.seed = word_at(call_.header.seed);
+  call_.header.offset = word_at(call_.header.offset) + added.value;
+}
+
 Call Decoder::run() {
   call_.header = reader_.take<wire::CallHeader>();
-  if (call_.header.version != wire::kVersion)
+  if (call_.header.version == wire::kVersionInGraph)
+    read_random_state();
+  else if (call_.header.version != wire::kVersion)
     throw Malformed("operator call of format " + std::to_string(call_.header.version) +
-                    "; this worker reads " + std::to_string(wire::kVersion));
+                    "; this worker reads " + std::to_string(wire::kVersion) + " and " +
+                    std::to_string(wire::kVersionInGraph));
   checked_dtype(call_.header.default_dtype);
   call_.op = &find_operator(reader_.text(call_.header.name_size));
   if (call_.header.arguments != call_.op->written.size())
@@ -248,9 +286,9 @@ Call Decoder::run() {
 
 }  // namespace
 
-Call decode(const jitc_operator_host& host, std::span<const uint8_t> bytes, bool query) {
+Call decode(const jitc_operator_host& host, std::span<const uint8_t> bytes, bool query, int64_t integers) {
   try {
-    return Decoder(host, bytes, query).run();
+    return Decoder(host, bytes, query, integers).run();
   } catch (const c10::Error& error) {
     throw Malformed(error.what_without_backtrace());
   }

@@ -33,7 +33,8 @@ struct Call {
   std::vector<Output> outputs;
 };
 
-/// query: arguments that the operator writes to are copies.
-Call decode(const jitc_operator_host& host, std::span<const uint8_t> bytes, bool query);
+/// query: arguments that the operator writes to are copies; with kFormAlone no argument has its content, and
+/// integers are all of that value.
+Call decode(const jitc_operator_host& host, std::span<const uint8_t> bytes, bool query, int64_t integers = 0);
 
 }  // namespace jitc::operators

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <optional>
 
 #include "operators/decode.h"
@@ -241,20 +242,41 @@ void run_call(const jitc_operator_host& host, std::span<const uint8_t> bytes) {
   store(results, call.outputs, slots);
 }
 
-void run_query(const jitc_operator_host& host, std::span<const uint8_t> bytes, std::vector<uint8_t>& reply) {
-  const Surroundings surroundings;
-  auto call = decode(host, bytes, true);
+namespace {
+Call ask(const jitc_operator_host& host, std::span<const uint8_t> bytes, int64_t integers) {
+  auto call = decode(host, bytes, true, integers);
   apply_settings(call.header);
   check_arguments(call, host.memory_limit);
-  const bool checked = looks_at_numbers(call);
+  const bool may_assert = !(call.header.flags & wire::kFormAlone) && !looks_at_numbers(call);
   try {
     invoke(call);
   } catch (const c10::Error& error) {
-    if (!checked && may_be_of_numbers(error) && takes_other_numbers(host, bytes))
+    if (may_assert && may_be_of_numbers(error) && takes_other_numbers(host, bytes))
       trigger_assert(*call.op, error);
     throw;
   }
-  write_reply(call, reply);
+  return call;
+}
+
+bool asks_form_alone(std::span<const uint8_t> bytes) {
+  wire::CallHeader header;
+  if (bytes.size() < sizeof header) return false;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  return header.flags & wire::kFormAlone;
+}
+}  // namespace
+
+/// Zeros are good as indices, but not to divide by.
+void run_query(const jitc_operator_host& host, std::span<const uint8_t> bytes, std::vector<uint8_t>& reply) {
+  const Surroundings surroundings;
+  if (asks_form_alone(bytes)) {
+    try {
+      return write_reply(ask(host, bytes, 0), reply);
+    } catch (const c10::Error&) {
+      reply.clear();
+    }
+  }
+  write_reply(ask(host, bytes, 1), reply);
 }
 
 }  // namespace jitc::operators

@@ -74,4 +74,36 @@ uint32_t OpClient::try_allocate(uint64_t address, uint64_t bytes) {
   return ask(op).status;
 }
 
+Reply OpClient::end_capture(uint64_t graph, uint64_t stream) {
+  ops::CaptureEnd op;
+  op.graph = graph;
+  return ask(op, stream);
+}
+
+Reply OpClient::instantiate(uint64_t graph, uint64_t executable, uint64_t flags) {
+  ops::GraphInstantiate op;
+  op.graph = graph;
+  op.executable = executable;
+  op.flags = flags;
+  return ask(op);
+}
+
+uint64_t OpClient::launch_graph(uint64_t executable, uint64_t stream) {
+  ops::GraphLaunch op;
+  op.executable = executable;
+  return give(op, stream);
+}
+
+void OpClient::destroy_executable(uint64_t executable) {
+  ops::ExecutableDestroy op;
+  op.executable = executable;
+  give(op);
+}
+
+Resources::Captured OpClient::content(uint64_t first) {
+  auto content = std::make_shared<Resources::Content>();
+  for (uint64_t one = first; one <= sequence(); ++one) content->ops.push_back(record_of(one));
+  return content;
+}
+
 }  // namespace jitc::test

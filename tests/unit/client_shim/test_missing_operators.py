@@ -79,6 +79,16 @@ def test_a_compiled_function_says_it_and_runs_without_triton() -> None:
     assert "TORCHDYNAMO_DISABLE=1" in done.stderr
 
 
+@pytest.mark.parametrize("first", ["torch.zeros(1, device='cuda')", "import cupy"])
+def test_cupy_is_named_when_it_is_imported(first: str, tmp_path: Path) -> None:
+    (tmp_path / "cupy.py").write_text("")
+    code = f"sys.path.insert(0, {str(tmp_path)!r})\n{first}\nimport cupy\ntorch.zeros(1, device='cuda')\nimport cupy"
+    done = with_stand_in("-c", program(code))
+    assert done.returncode == 0, done.stderr[-3000:]
+    (said,) = [line for line in done.stderr.splitlines() if "CuPy" in line]
+    assert said.startswith("jitc: the software device runs no GPU kernels") and "jitc-proxyd --device cuda" in said
+
+
 def test_a_kernel_of_another_package(workplace: Workplace) -> None:
     """An operator outside of aten, which launches its kernel by itself."""
     code = "torch.ops.quantization._FloatToBfloat16Quantized(torch.ones(4, 4, device='cuda'))"

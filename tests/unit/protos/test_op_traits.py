@@ -71,8 +71,8 @@ LISTS: dict[tuple[str, object], str] = {
         " dnn_execute dnn_execute_try graph_launch"
     ),
     ("capturable", True): (
-        "capture_begin capture_end copy_d2d copy_2d fill event_record event_wait kernel_launch collective matmul"
-        " blas_set blas_call lt_matmul library_call dnn_call dnn_execute graph_launch"
+        "capture_begin capture_end copy_d2d copy_2d fill event_record event_wait operator_call kernel_launch"
+        " collective matmul blas_set blas_call lt_matmul library_call dnn_call dnn_execute graph_launch"
     ),
     ("images", True): (
         "image_query image_part module_load module_unload graph_destroy executable_destroy capture_end dnn_plan_load"

@@ -1,22 +1,11 @@
 // See captures.h.
 #include "captures.h"
 
-#include <algorithm>
-
-#include "base/operands.h"
-
 namespace jitc::cuda {
-namespace {
-OpError unsupported(const std::string& what) {
-  return {kCaptureUnsupported, "capture-unsupported", what + " cannot be captured"};
-}
-}  // namespace
 
 Capture* Captures::of(const Stream& stream) const {
   if (!stream.diverted()) return nullptr;
-  for (const auto& capture : captures_)
-    if (capture->has(stream)) return capture.get();
-  return nullptr;
+  return find([&](const Capture& one) { return one.has(stream); });
 }
 
 Capture* Captures::of(const ops::OpHeader& op) const {
@@ -24,36 +13,14 @@ Capture* Captures::of(const ops::OpHeader& op) const {
   return stream ? of(*stream) : nullptr;
 }
 
-Capture* Captures::of_event(uint64_t event) const {
-  for (const auto& capture : captures_)
-    if (capture->has_event(event)) return capture.get();
-  return nullptr;
-}
-
-Capture* Captures::begun_on(uint64_t stream) const {
-  for (const auto& capture : captures_)
-    if (capture->origin() == stream) return capture.get();
-  return nullptr;
-}
-
 // -- begin and end -------------------------------------------------------------------------------------
 
 void Captures::begin(const ops::OpHeader& op) {
   Stream& stream = issuer_.stream_of(op);
-  if (&stream == &streams_.legacy()) throw unsupported("the default stream");
-  if (stream.diverted()) refuse(kCaptureUnmatched, "capture-unmatched", "the stream is captured already");
+  if (&stream == &streams_.legacy()) throw uncapturable("the default stream");
+  if (stream.diverted()) throw captured_already();
   captures_.push_back(std::make_unique<Capture>(issuer_.context(), op.stream, stream));
   issuer_.done_in_place(op);
-}
-
-std::unique_ptr<Capture> Captures::take(const ops::OpHeader& op) {
-  const auto found = std::find_if(captures_.begin(), captures_.end(),
-                                  [&](const auto& capture) { return capture->origin() == op.stream; });
-  if (found == captures_.end())
-    refuse(kCaptureUnmatched, "capture-unmatched", "no capture has begun on this stream");
-  auto capture = std::move(*found);
-  captures_.erase(found);
-  return capture;
 }
 
 bool Captures::invalidate(const ops::OpHeader& op, const OpError& error, const std::string& message) {
@@ -83,43 +50,10 @@ void Captures::take_up(List aside) {
 
 // -- ops that mean something else ----------------------------------------------------------------------
 
-bool Captures::intercept(const ops::OpHeader& op) {
-  using ops::OpId;
-  switch (static_cast<OpId>(op.op)) {
-    case OpId::event_record:
-      return record(op, as<ops::EventRecord>(op).event);
-    case OpId::event_wait:
-      return wait(op, as<ops::EventWait>(op).event);
-    case OpId::event_destroy:
-      if (Capture* const capture = of_event(as<ops::EventDestroy>(op).handle))
-        capture->forget_event(as<ops::EventDestroy>(op).handle);
-      return false;
-    case OpId::stream_synchronize:
-      if (of(op)) throw unsupported("synchronizing the stream");
-      return false;
-    case OpId::device_synchronize:
-      for (const auto& capture : captures_) capture->invalidate(unsupported("synchronizing the device"));
-      throw unsupported("synchronizing the device");
-    case OpId::event_synchronize:
-      refuse_captured(as<ops::EventSynchronize>(op).event);
-      return false;
-    case OpId::event_elapsed:
-      refuse_captured(as<ops::EventElapsed>(op).start);
-      refuse_captured(as<ops::EventElapsed>(op).end);
-      return false;
-    case OpId::stream_destroy:
-      leave(as<ops::StreamDestroy>(op).handle);
-      return false;
-    default:
-      return false;
-  }
-}
-
 bool Captures::record(const ops::OpHeader& op, uint64_t event) {
   Stream& stream = issuer_.stream_of(op);
-  Capture* const before = of_event(event);
   Capture* const capture = of(stream);
-  if (before && before != capture) before->forget_event(event);
+  recorded(event, capture);
   if (!capture) return false;
   if (!issuer_.rebuilding()) events_.at(event);
   capture->record(event, stream);
@@ -132,28 +66,15 @@ bool Captures::wait(const ops::OpHeader& op, uint64_t event) {
   Capture* const capture = of(stream);
   Capture* const other = of_event(event);
   if (!capture && !other) return false;
-  if (&stream == &streams_.legacy()) throw unsupported("work on the default stream");
+  if (&stream == &streams_.legacy()) throw uncapturable("work on the default stream");
   if (!other) {
     if (!events_.at(event)->recorded) return issuer_.submitted(stream, op), true;  // nothing to wait for
-    refuse(kCaptureIsolation, "capture-isolation",
-           "the captured stream waits for an event that was not recorded in the same capture");
+    throw foreign_event();
   }
-  if (capture && capture != other) {
-    const OpError merge{kCaptureMerge, "capture-merge", "two captures cannot become one"};
-    other->invalidate(merge);
-    throw merge;
-  }
+  refuse_merge(capture, *other);
   other->wait(event, stream);
   issuer_.submitted(stream, op);
   return true;
-}
-
-void Captures::refuse_captured(uint64_t event) const {
-  Capture* const capture = of_event(event);
-  if (!capture) return;
-  const OpError error{kCapturedEvent, "captured-event", "the event was last recorded in a captured stream"};
-  capture->invalidate(error);
-  throw error;
 }
 
 /// A captured stream is destroyed: the capture cannot end as it should.
@@ -161,7 +82,7 @@ void Captures::leave(uint64_t handle) {
   Stream* const stream = streams_.find(handle);
   Capture* const capture = stream ? of(*stream) : nullptr;
   if (!capture) return;
-  capture->invalidate(unsupported("destroying a captured stream"));
+  capture->invalidate(uncapturable("destroying a captured stream"));
   capture->forget_stream(*stream);
 }
 

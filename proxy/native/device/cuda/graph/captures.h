@@ -10,36 +10,27 @@
 #include <string>
 #include <vector>
 
+#include "device/common/graph/capture_list.h"
 #include "device/cuda/device/issuer.h"
 #include "device/cuda/stream/events.h"
 #include "graphs.h"
 
 namespace jitc::cuda {
 
-class Captures {
+class Captures : public device::CaptureList<Captures, Capture> {
  public:
-  using List = std::vector<std::unique_ptr<Capture>>;
-
   Captures(const Issuer& issuer, Streams& streams, const Events& events)
       : issuer_(issuer), streams_(streams), events_(events) {}
   Captures(const Captures&) = delete;
   Captures& operator=(const Captures&) = delete;
 
-  bool empty() const { return captures_.empty(); }
   /// Of the stream, if it is captured.
   Capture* of(const Stream& stream) const;
   /// Of the op's stream, if it is captured.
   Capture* of(const ops::OpHeader& op) const;
-  Capture* of_event(uint64_t event) const;
-  /// The one that began on the stream; nullptr: it is over.
-  Capture* begun_on(uint64_t stream) const;
 
   /// On the op's stream.
   void begin(const ops::OpHeader& op);
-  /// The capture that began on the op's stream, which is over now.
-  std::unique_ptr<Capture> take(const ops::OpHeader& op);
-  /// Ops that mean something else while streams are captured; true: the op is issued.
-  bool intercept(const ops::OpHeader& op);
   /// The op cannot be in the graph: so there will be no graph. True: nobody else needs to know.
   bool invalidate(const ops::OpHeader& op, const OpError& error, const std::string& message);
 
@@ -51,15 +42,15 @@ class Captures {
   void take_up(List aside);
 
  private:
+  friend CaptureList;
   bool record(const ops::OpHeader& op, uint64_t event);
   bool wait(const ops::OpHeader& op, uint64_t event);
-  void refuse_captured(uint64_t event) const;
+  static bool work(const ops::OpHeader&) { return false; }  // the driver captures it
   void leave(uint64_t stream);
 
   const Issuer& issuer_;
   Streams& streams_;
   const Events& events_;
-  List captures_;
 };
 
 }  // namespace jitc::cuda

@@ -54,9 +54,7 @@ void GraphHandlers::launch(const ops::GraphLaunch& op) {
 std::shared_ptr<Executable> GraphHandlers::executable_of(uint64_t handle) {
   auto& entry = graphs_.executable(handle);
   if (entry.real) return entry.real;
-  if (entry.under_way)
-    refuse(kNotSupported, "graph-in-itself",
-           "the graph launches another one that is no more: it cannot be made again");
+  if (entry.under_way) throw graph_in_itself();
   entry.under_way = true;
   const Resources::Captured content = entry.content;
   try {

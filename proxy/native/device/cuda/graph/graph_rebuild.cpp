@@ -57,10 +57,9 @@ std::shared_ptr<Graph> GraphRebuild::make(const Resources::Content& content) {
       issue(op);
     }
   } catch (const OpError& error) {
-    throw OpError{error.status, error.cause, "the graph cannot be made again: " + error.message,
-                  error.sticky};
+    throw not_made_again(error);
   }
-  refuse(kCaptureUnmatched, "capture-unmatched", "the graph cannot be made again: its capture never ended");
+  throw never_ended();
 }
 
 /// Only what is on a captured stream by now, or brings one into the capture.

@@ -4,11 +4,6 @@
 #include <algorithm>
 
 namespace jitc::cuda {
-namespace {
-/// CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH, ..._USE_NODE_PRIORITY. Uploading needs a stream that the
-/// op does not have, launching from the GPU is out of reach of a replay.
-constexpr uint64_t kKnownFlags = 1 | 8;
-}  // namespace
 
 Graph::~Graph() {
   if (context_->bind() == 0) context_->driver().cuGraphDestroy(real_);
@@ -23,9 +18,7 @@ uint64_t Graph::nodes() const {
 
 Executable::Executable(std::shared_ptr<Context> context, const Graph& graph, uint64_t flags)
     : context_(std::move(context)), communicates_(graph.communicates()) {
-  if (flags & ~kKnownFlags)
-    refuse(kNotSupported, "graph-flags",
-           "flags " + hex(flags) + " of cudaGraphInstantiate: only automatic freeing and node priorities");
+  check_instantiate_flags(flags);
   const Driver& driver = context_->driver();
   check(driver, "cuGraphInstantiateWithFlags",
         driver.cuGraphInstantiateWithFlags(&real_, graph.real(), flags));

@@ -13,21 +13,12 @@
 #include <vector>
 
 #include "device/backend.h"
+#include "device/common/graph/capture_status.h"
 #include "device/cuda/device/context.h"
 #include "device/cuda/driver/error.h"
 #include "device/cuda/stream/stream.h"
 
 namespace jitc::cuda {
-
-/// cudaError_t values about captures.
-enum CaptureStatus : uint32_t {
-  kCaptureUnsupported = 900,
-  kCaptureInvalidated = 901,
-  kCaptureMerge = 902,
-  kCaptureUnmatched = 903,
-  kCaptureIsolation = 905,
-  kCapturedEvent = 907,
-};
 
 /// A real graph; destroys itself. communicates: NCCL's kernels are in it, and NCCL does not let go of a
 /// communicator, not even aborts it, before every graph and executable that uses it is gone.

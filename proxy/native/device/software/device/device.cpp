@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/content_hash.h"
+#include "device/common/operands.h"
 #include "device/poison.h"
 
 namespace jitc::software {
@@ -68,9 +69,19 @@ void Device::issue(const ops::OpHeader& op) {
   Handlers::check(op);
   check_health();
   hangs_.pass(op);
+  try {
+    perform(op);
+  } catch (const OpError& error) {
+    const ops::OpInfo* const info = ops::find(op.op);
+    const bool spoils = families_.graphs.captures().invalidate(op, error, about(op, info, error.message));
+    if (!spoils || info->waits) throw;
+  }
+}
+
+void Device::perform(const ops::OpHeader& op) {
   const Handler* const handler = families_.handlers.find(op);
   if (!handler) refuse(kNotSupported, "unknown-op", "the software device does not run kernels");
-  (*handler)(op);
+  if (!families_.graphs.take(op)) (*handler)(op);
 }
 
 bool Device::idle() {
@@ -118,6 +129,7 @@ bool Device::restore(const Resources& resources, std::string& error) {
   if (!state_.fenced()) return error = "restore needs a fence first", false;
   streams_.restore(resources.streams);
   families_.events.restore(resources.events);
+  families_.graphs.restore(resources);
   try {
     families_.collectives.communicators().restore(resources.communicators);
   } catch (const OpError& failure) {

@@ -56,6 +56,7 @@ class Device final : public Backend {
 
  private:
   void issue(const ops::OpHeader& op);
+  void perform(const ops::OpHeader& op);
   void give_up_waits();
 
   const BackendOptions options_;

@@ -12,6 +12,7 @@ Families::Families(const Shared& shared)
       operators(shared.issuer, shared.memory, shared.operators),
       collectives(shared.issuer, shared.memory, shared.hub, shared.crew, shared.segments,
                   shared.options.hang_seconds),
-      handlers(control, memory, copies, streams, events, operators, collectives) {}
+      graphs(shared.issuer, shared.streams, shared.runner, events, handlers),
+      handlers(control, memory, copies, streams, events, operators, collectives, graphs) {}
 
 }  // namespace jitc::software

@@ -7,6 +7,7 @@
 #include "device/common/control_handlers.h"
 #include "device/software/blas/operator_handlers.h"
 #include "device/software/collective/collective_handlers.h"
+#include "device/software/graph/graph_handlers.h"
 #include "device/software/memory/copy_handlers.h"
 #include "device/software/memory/memory_handlers.h"
 #include "device/software/stream/event_handlers.h"
@@ -17,7 +18,7 @@ namespace jitc::software {
 /// What the families share.
 struct Shared {
   const BackendOptions& options;
-  const Issuer& issuer;
+  Issuer& issuer;
   Memory& memory;
   WaitHub& hub;
   Crew& crew;
@@ -37,6 +38,7 @@ struct Families {
   EventHandlers events;
   OperatorHandlers operators;
   CollectiveHandlers collectives;
+  GraphHandlers graphs;
   const Handlers handlers;
 };
 

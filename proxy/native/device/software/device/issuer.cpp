@@ -8,6 +8,7 @@
 namespace jitc::software {
 
 void Issuer::queue(const ops::OpHeader& op, std::function<void()> work) const {
+  if (collected_) return collected_->push_back({&op, std::move(work)});
   Stream& stream = stream_of(op);
   push(stream, {&op, std::move(work), streams_.legacy_order(stream), {}, {}});
 }

@@ -5,6 +5,7 @@
 #pragma once
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "device/backend.h"
 #include "device/software/stream/streams.h"
@@ -22,6 +23,13 @@ class Issuer {
 
   ExecutionSink& sink() const { return sink_; }
   Stream& stream_of(const ops::OpHeader& op) const { return streams_.of(op); }
+  /// Work of an op of a graph, which its launch does.
+  struct Collected {
+    const ops::OpHeader* op;
+    std::function<void()> work;
+  };
+  /// Until it is called with nullptr, what is queued goes there and not onto streams.
+  void collect(std::vector<Collected>* into) { collected_ = into; }
   /// The op's stream does the work when it gets there. The record stays where it is until then.
   void queue(const ops::OpHeader& op, std::function<void()> work) const;
   void push(Stream& stream, Task task) const;
@@ -37,6 +45,7 @@ class Issuer {
   WaitHub& hub_;
   Streams& streams_;
   TaskRunner& runner_;
+  std::vector<Collected>* collected_ = nullptr;
 };
 
 }  // namespace jitc::software

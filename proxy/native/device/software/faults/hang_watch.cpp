@@ -29,15 +29,16 @@ HangWatch::~HangWatch() {
 
 void HangWatch::loop() {
   pthread_setname_np(pthread_self(), "jitc-hangs");
-  uint64_t sequence = 0;
+  uint64_t sequence = 0, part = 0;
   Clock::time_point since = Clock::now();
   std::unique_lock lock(mutex_);
   while (!stopping_.wait_for(lock, Seconds(seconds_ / kLooks), [this] { return stop_; })) {
     lock.unlock();
     const auto running = oldest_();
     const auto now = Clock::now();
-    if (restarted_.exchange(false) || !running || running->sequence != sequence) {
+    if (restarted_.exchange(false) || !running || running->sequence != sequence || running->part != part) {
       sequence = running ? running->sequence : 0;
+      part = running ? running->part : 0;
       since = now;
     } else if (Seconds(now - since).count() >= seconds_) {
       hung_(*running);

@@ -19,6 +19,7 @@ class HangWatch {
   struct Running {
     uint64_t sequence;
     bool collective;
+    uint64_t part = 0;  // changes whenever an op that consists of several gets on
   };
 
   /// oldest: what has been running longest, if anything. seconds: 0 is never.

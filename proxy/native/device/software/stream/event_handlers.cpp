@@ -10,11 +10,13 @@
 
 namespace jitc::software {
 
-Event& EventHandlers::at(uint64_t handle) {
+const Event& EventHandlers::at(uint64_t handle) const {
   const auto found = events_.find(handle);
   if (found == events_.end()) refuse_handle("event " + hex(handle) + " does not exist");
   return found->second;
 }
+
+Event& EventHandlers::at(uint64_t handle) { return const_cast<Event&>(std::as_const(*this).at(handle)); }
 
 void EventHandlers::create(const ops::EventCreate& op) {
   if (!events_.try_emplace(op.handle, Event{op.flags, nullptr}).second)

@@ -15,6 +15,8 @@ class EventHandlers {
  public:
   EventHandlers(const Issuer& issuer, Streams& streams, TaskRunner& runner)
       : issuer_(issuer), streams_(streams), runner_(runner) {}
+  /// Whether it ever was. Throws OpError when there is no such event.
+  bool is_recorded(uint64_t event) const { return at(event).latest != nullptr; }
   /// Exactly these. Nothing is queued.
   void restore(const std::vector<Resources::Event>& wanted);
 
@@ -26,6 +28,7 @@ class EventHandlers {
   void synchronize(const ops::EventSynchronize& op);
   void elapsed(const ops::EventElapsed& op);
   Event& at(uint64_t handle);
+  const Event& at(uint64_t handle) const;
 
   const Issuer& issuer_;
   Streams& streams_;

@@ -54,11 +54,16 @@ void Stream::finish_batch(uint64_t sequence) {
   if (runner_.running()) runner_.report(handle_, idle ? std::max(sequence, noted_) : sequence);
 }
 
+void Stream::now_runs(const ops::OpHeader& op) {
+  const bool collective = op.op == static_cast<uint16_t>(ops::OpId::collective);
+  part_.fetch_add(1, std::memory_order_relaxed);
+  running_.store(op.sequence << 1 | (collective ? 1 : 0), std::memory_order_relaxed);
+}
+
 void Stream::run_task(const Task& task, bool last) {
   const uint64_t sequence = task.op->sequence;
-  const auto is = [&](ops::OpId id) { return task.op->op == static_cast<uint16_t>(id); };
-  const bool event = is(ops::OpId::event_record);
-  running_.store(sequence << 1 | (is(ops::OpId::collective) ? 1 : 0), std::memory_order_relaxed);
+  const bool event = task.op->op == static_cast<uint16_t>(ops::OpId::event_record);
+  now_runs(*task.op);
   if (runner_.running())
     runner_.run(task);
   else

@@ -76,8 +76,10 @@ class Stream final : public Crew::Work, public std::enable_shared_from_this<Stre
   std::optional<HangWatch::Running> running() const {
     const uint64_t packed = running_.load(std::memory_order_relaxed);
     if (!packed) return std::nullopt;
-    return HangWatch::Running{packed >> 1, (packed & 1) != 0};
+    return HangWatch::Running{packed >> 1, (packed & 1) != 0, part_.load(std::memory_order_relaxed)};
   }
+  /// From the task that runs: it goes on with this op, one of several that it consists of.
+  void now_runs(const ops::OpHeader& op);
 
   // How far the legacy default stream has looked at this one and the other way around: notes of Streams.
   uint64_t legacy_seen = 0, seen_by_legacy = 0;
@@ -99,6 +101,7 @@ class Stream final : public Crew::Work, public std::enable_shared_from_this<Stre
   bool with_crew_ = false, busy_ = false;
   uint64_t noted_ = 0;
   std::atomic<uint64_t> running_{0};  // sequence of the task that runs, shifted; bit 0: a collective
+  std::atomic<uint64_t> part_{0};     // of the task that runs
   // Of the thread that runs the stream; nobody changes them while it is aside.
   std::vector<Task> batch_;
   size_t at_ = 0;

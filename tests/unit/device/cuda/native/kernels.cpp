@@ -72,36 +72,4 @@ uint64_t KernelSession::launch(uint64_t function, const Bytes& parameters, uint6
   return send(op, stream, payload);
 }
 
-Reply KernelSession::end_capture(uint64_t graph, uint64_t stream) {
-  ops::CaptureEnd op;
-  op.graph = graph;
-  return ask(op, stream);
-}
-
-Reply KernelSession::instantiate(uint64_t graph, uint64_t executable, uint64_t flags) {
-  ops::GraphInstantiate op;
-  op.graph = graph;
-  op.executable = executable;
-  op.flags = flags;
-  return ask(op);
-}
-
-uint64_t KernelSession::launch_graph(uint64_t executable, uint64_t stream) {
-  ops::GraphLaunch op;
-  op.executable = executable;
-  return give(op, stream);
-}
-
-void KernelSession::destroy_executable(uint64_t executable) {
-  ops::ExecutableDestroy op;
-  op.executable = executable;
-  give(op);
-}
-
-Resources::Captured KernelSession::content(uint64_t first) {
-  auto content = std::make_shared<Resources::Content>();
-  for (uint64_t one = first; one <= sequence(); ++one) content->ops.push_back(record_of(one));
-  return content;
-}
-
 }  // namespace jitc::test

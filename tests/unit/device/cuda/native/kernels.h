@@ -24,7 +24,7 @@ struct Launch {
 
 class KernelSession : public Session {
  public:
-  static constexpr uint64_t kModule = 0x3001, kAdd = 0x4001, kStream = 0x1001, kSide = 0x1002;
+  static constexpr uint64_t kModule = 0x3001, kAdd = 0x4001;
   using Bytes = std::vector<std::byte>;
 
   using Session::Session;
@@ -37,15 +37,7 @@ class KernelSession : public Session {
   uint64_t add(uint64_t address, int64_t value, uint64_t count, uint64_t stream = 0) {
     return launch(kAdd, packed_values(address, value, count), stream);
   }
-  Reply end_capture(uint64_t graph, uint64_t stream = kStream);
-  void begin_capture(uint64_t stream = kStream) { give(ops::CaptureBegin{}, stream); }
-  Reply instantiate(uint64_t graph, uint64_t executable, uint64_t flags = 0);
-  uint64_t launch_graph(uint64_t executable, uint64_t stream = kStream);
-  void destroy_executable(uint64_t executable);
   int64_t number(uint64_t address) { return download<int64_t>(address, 1)[0]; }
-
-  /// The ops from `first` on, as the core keeps what a graph consists of.
-  Resources::Captured content(uint64_t first);
 
  private:
   template <class Op>

@@ -59,6 +59,7 @@ JITC_CHECK(cudaGetSymbolAddress, int32_t(uint64_t*, const void*));
 JITC_CHECK(cudaGetSymbolSize, int32_t(size_t*, const void*));
 JITC_CHECK(cudaGraphDestroy, int32_t(uint64_t));
 JITC_CHECK(cudaGraphExecDestroy, int32_t(uint64_t));
+JITC_CHECK(cudaGraphExecUpdate, int32_t(uint64_t, uint64_t, void*));
 JITC_CHECK(cudaGraphGetNodes, int32_t(uint64_t, uint64_t*, size_t*));
 JITC_CHECK(cudaGraphInstantiate, int32_t(uint64_t*, uint64_t, uint64_t));
 JITC_CHECK(cudaGraphInstantiateWithFlags, int32_t(uint64_t*, uint64_t, uint64_t));

@@ -12,6 +12,7 @@ from interpose_types import Dim3
 
 GLOBAL, THREAD_LOCAL, RELAXED = 0, 1, 2
 NONE, ACTIVE, INVALID = 0, 1, 2
+TOPOLOGY_CHANGED, UPDATE_FAILURE = 2, 910
 UNSUPPORTED, INVALIDATED, MERGE, UNMATCHED, ISOLATION, IMPLICIT, CAPTURED_EVENT, WRONG_THREAD = (
     900, 901, 902, 903, 905, 906, 907, 908,
 )  # fmt: skip
@@ -89,6 +90,29 @@ def test_the_driver_api_does_the_same(gpu: Cuda) -> None:
     gpu.ok("cuGraphLaunch", c_uint64(executable), stream)
     gpu.ok("cuGraphExecDestroy", c_uint64(executable))
     gpu.ok("cuGraphDestroy", graph)
+
+
+@pytest.mark.parametrize("update", ["cudaGraphExecUpdate", "cuGraphExecUpdate_v2"])
+def test_an_executable_takes_another_graph_of_the_same_size(gpu: Cuda, update: str) -> None:
+    """The handle stays; what it launches from now on is the new graph."""
+    graphs = []
+    for _ in range(2):
+        status, graph = end(gpu, begin(gpu))
+        assert status == 0
+        graphs.append(c_uint64(graph))
+    executable = c_uint64(gpu.make("cudaGraphInstantiateWithFlags", graphs[0], c_uint64(8)))
+    gpu.take()
+    result = (c_uint64 * 3)(7, 7, 7)
+    gpu.ok(update, executable, graphs[1], byref(result))
+    assert list(result)[1:] == [0, 0] and result[0] & 0xFFFFFFFF == 0
+    ops = gpu.take()
+    assert [(op.name, op.fields["executable"]) for op in ops] == [
+        ("executable_destroy", executable.value), ("graph_instantiate", executable.value),
+    ]  # fmt: skip
+    assert (ops[1].fields["graph"], ops[1].fields["flags"]) == (graphs[1].value, 8)
+    assert getattr(gpu, update)(executable, c_uint64(99), None) == 1
+    assert getattr(gpu, update)(c_uint64(99), graphs[1], None) == 1
+    gpu.ok("cudaGraphLaunch", executable, c_uint64(0))
 
 
 def test_cuda_11_s_error_node_is_not_taken_for_flags(gpu: Cuda) -> None:

@@ -1,0 +1,108 @@
+// The captures under way on a device, and which ops mean something else because of them: what both devices
+// do alike.
+//
+// Lock rule: the device's mutex. What may not succeed throws OpError. Called by: Captures of each device,
+// which derives from it.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/operands.h"
+#include "capture_status.h"
+#include "jitc/generated_ops.h"
+
+namespace jitc::device {
+
+/// Self has of(op), record(op, event) and wait(op, event) (true: the op is issued), leave(stream) for a
+/// stream that is destroyed, and work(op) for all other ops.
+template <class Self, class Capture>
+class CaptureList {
+ public:
+  using List = std::vector<std::unique_ptr<Capture>>;
+
+  bool empty() const { return captures_.empty(); }
+  Capture* of_event(uint64_t event) const {
+    return find([&](const Capture& one) { return one.has_event(event); });
+  }
+  /// The one that began on the stream; nullptr: it is over.
+  Capture* begun_on(uint64_t stream) const {
+    return find([&](const Capture& one) { return one.origin() == stream; });
+  }
+
+  /// The capture that began on the op's stream, which is over now.
+  std::unique_ptr<Capture> take(const ops::OpHeader& op) {
+    const auto found = std::find_if(captures_.begin(), captures_.end(),
+                                    [&](const auto& one) { return one->origin() == op.stream; });
+    if (found == captures_.end()) throw never_begun();
+    auto capture = std::move(*found);
+    captures_.erase(found);
+    return capture;
+  }
+
+  /// Ops that mean something else while streams are captured; true: the op is issued.
+  bool intercept(const ops::OpHeader& op) {
+    using ops::OpId;
+    Self& self = static_cast<Self&>(*this);
+    switch (static_cast<OpId>(op.op)) {
+      case OpId::event_record:
+        return self.record(op, as<ops::EventRecord>(op).event);
+      case OpId::event_wait:
+        return self.wait(op, as<ops::EventWait>(op).event);
+      case OpId::event_destroy:
+        if (Capture* const capture = of_event(as<ops::EventDestroy>(op).handle))
+          capture->forget_event(as<ops::EventDestroy>(op).handle);
+        return false;
+      case OpId::stream_synchronize:
+        if (self.of(op)) throw uncapturable("synchronizing the stream");
+        return false;
+      case OpId::device_synchronize:
+        for (const auto& capture : captures_) capture->invalidate(uncapturable("synchronizing the device"));
+        throw uncapturable("synchronizing the device");
+      case OpId::event_synchronize:
+        refuse_captured(as<ops::EventSynchronize>(op).event);
+        return false;
+      case OpId::event_elapsed:
+        refuse_captured(as<ops::EventElapsed>(op).start);
+        refuse_captured(as<ops::EventElapsed>(op).end);
+        return false;
+      case OpId::stream_destroy:
+        self.leave(as<ops::StreamDestroy>(op).handle);
+        return false;
+      default:
+        return self.work(op);
+    }
+  }
+
+ protected:
+  template <class Is>
+  Capture* find(Is&& is) const {
+    for (const auto& capture : captures_)
+      if (is(*capture)) return capture.get();
+    return nullptr;
+  }
+  /// The event is recorded in the capture, or outside of captures.
+  void recorded(uint64_t event, const Capture* capture) const {
+    Capture* const before = of_event(event);
+    if (before && before != capture) before->forget_event(event);
+  }
+  /// A wait for an event of another capture than the stream's.
+  static void refuse_merge(const Capture* capture, Capture& other) {
+    if (!capture || capture == &other) return;
+    other.invalidate(captures_merge());
+    throw captures_merge();
+  }
+
+  List captures_;
+
+ private:
+  void refuse_captured(uint64_t event) const {
+    Capture* const capture = of_event(event);
+    if (!capture) return;
+    capture->invalidate(captured_event());
+    throw captured_event();
+  }
+};
+
+}  // namespace jitc::device
