@@ -41,7 +41,10 @@ Device::Device(const BackendOptions& options, std::shared_ptr<const Operators> o
       runner_(sink, state_, failures_, hub_, crew_),
       streams_(runner_, crew_, hangs_),
       issuer_(sink, hub_, streams_, runner_),
-      families_({options_, issuer_, memory_, hub_, crew_, streams_, runner_, segments, std::move(operators)}),
+      families_({options_, issuer_, memory_, hub_, crew_, streams_, runner_, segments, operators}),
+      order_(options.check_order ? std::make_unique<order::Checker>(
+                                       std::move(operators), families_.collectives.communicators(), sink)
+                                 : nullptr),
       hangs_(hub_, state_, options.hang_seconds) {
   streams_.watch_legacy();
 }
@@ -67,6 +70,7 @@ void Device::issue(const ops::OpHeader& op) {
   hangs_.pass(op);
   const Handler* const handler = families_.handlers.find(op);
   if (!handler) refuse(kNotSupported, "unknown-op", "the software device does not run kernels");
+  if (order_) order_->take(op);
   (*handler)(op);
 }
 
@@ -109,6 +113,7 @@ bool Device::restore(const Resources& resources, std::string& error) {
   const std::lock_guard lock(mutex_);
   if (!state_.fenced()) return error = "restore needs a fence first", false;
   streams_.restore(resources.streams);
+  if (order_) order_->restore(resources.streams);
   families_.events.restore(resources.events);
   try {
     families_.collectives.communicators().restore(resources.communicators);
