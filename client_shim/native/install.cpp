@@ -12,6 +12,7 @@
 #include "copy.h"
 #include "elements.h"
 #include "jitc/client_api.h"
+#include "order/sites.h"
 #include "redirect.h"
 
 namespace jitc::torch_device {
@@ -144,6 +145,10 @@ JITC_API int jitc_torch_track(void) {
     last_error = error.what();
     return -1;
   }
+}
+/// Says from now on where ops come from (order/sites.h).
+JITC_API void jitc_torch_follow_sites(const char* torch, const char* libraries) {
+  follow_sites(torch, libraries);
 }
 JITC_API void jitc_torch_step_begin(void) { step_begin(); }
 JITC_API void jitc_torch_step_end(void) { step_end(); }

@@ -111,6 +111,9 @@ class Service:
     def divergences(self) -> list[dict[str, Any]]:
         return self._report("divergences")
 
+    def races(self) -> list[dict[str, Any]]:
+        return self._report("races")
+
     def _report(self, what: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = json.loads(self._admin("Report", control_pb2.ReportRequest(), 30).json)[what]
         return found
