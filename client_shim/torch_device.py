@@ -41,6 +41,7 @@ def install(redirect: bool, matrix_products: bool = False, cudnn: bool = False, 
         libraries = sysconfig.get_path("purelib") + "/"
         native.jitc_torch_follow_sites(str(Path(torch.__file__).parent).encode() + b"/", libraries.encode())
     known_fixes.apply_if_asked()
+    known_fixes.remind_at_end()
     if hasattr(torch.cuda._tls, "is_initializing"):
         _track(native)  # PyTorch calls us with the lock that _lazy_call takes
     else:

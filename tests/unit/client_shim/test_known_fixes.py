@@ -67,3 +67,35 @@ def test_only_on_request(asked: str | None, group: Any) -> None:
     env |= {known_fixes.VARIABLE: asked} if asked else {}
     done = subprocess.run([sys.executable, "-c", LOOK], cwd=ROOT, env=env, capture_output=True, text=True, check=True)
     assert done.stdout.split() == [str(asked == "1" and known_fixes.affected(group))]
+
+
+REMIND = """
+import torch
+from jitc.client_shim import known_fixes
+known_fixes.apply_if_asked()
+known_fixes.remind_at_end()
+known_fixes.remind()
+torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+from torch.distributed.fsdp import fully_shard
+def train():
+    mesh = torch.distributed.init_device_mesh("cpu", (1,))
+    for _ in range(SHARDED):
+        fully_shard(torch.nn.Linear(4, 4), mesh=mesh)
+train()
+torch.distributed.destroy_process_group()
+"""
+
+
+@pytest.mark.parametrize(
+    ("sharded", "environment", "lines"),
+    [(2, {}, 1), (2, {"RANK": "1"}, 0), (2, {known_fixes.VARIABLE: "1"}, 0), (0, {}, 0)],
+)
+def test_a_program_that_shards_is_told_once(
+    sharded: int, environment: dict[str, str], lines: int, group: Any
+) -> None:
+    """It has no optimizer here, shards after it was looked at first, and keeps nothing of what it has sharded."""
+    env = {name: value for name, value in os.environ.items() if name not in (known_fixes.VARIABLE, "RANK")}
+    command = [sys.executable, "-c", REMIND.replace("SHARDED", str(sharded))]
+    done = subprocess.run(command, cwd=ROOT, env=env | environment, capture_output=True, text=True, check=True)
+    expected = lines if known_fixes.affected(group) else 0
+    assert done.stderr.count("`jitc run --known-fixes`, or JITC_KNOWN_FIXES=1") == expected, done.stderr
