@@ -16,6 +16,8 @@ from .replicas import Replicas
 AGREEING = 3
 #: Findings with an obstacle after which the group is not measured any more (it costs time in each step).
 OBSTACLES = 5
+#: Findings without three that agree, after which that is so too.
+UNDECIDED = 100
 
 
 @dataclass(eq=False)
@@ -36,7 +38,8 @@ class GroupPolicy:
     settled: bool = False  # no more measuring: copies of everything from now on
     classes: dict[int, Classes] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)  # the newest ones
-    obstacles: int = 0  # findings that had one
+    found: int = 0  # how many there were
+    obstacles: int = 0  # of them, those that had one
     tables: dict[int, dict[int, Table]] = field(default_factory=dict)  # boundary -> session -> table
     replicas: Replicas = field(default_factory=Replicas)
     looked_at: int = 0  # the boundary of the newest look at them
@@ -45,6 +48,7 @@ class GroupPolicy:
 
     def note(self, finding: Finding) -> None:
         self.findings = [*self.findings, finding][-AGREEING:]
+        self.found += 1
         self.obstacles += bool(finding.obstacle)
 
     def agreed(self) -> dict[int, Classes] | None:
@@ -60,6 +64,12 @@ class GroupPolicy:
             for number, classes in newest.items()
         }
 
+    def hopeless(self) -> str:
+        """Why measuring any longer is of no use; empty when it may be."""
+        if self.obstacles >= OBSTACLES:
+            return next((one.obstacle for one in reversed(self.findings) if one.obstacle), "")
+        return "blocks change their class again and again" if self.found >= UNDECIDED else ""
+
     def covers(self, found: Mapping[int, Classes]) -> bool:
         """Whether the blocks that are copied now still include all that must be."""
         relied_on = self.classes
@@ -74,4 +84,4 @@ class GroupPolicy:
         """What was found so far does not count any more."""
         self.findings.clear()
         self.tables.clear()
-        self.obstacles = 0
+        self.found = self.obstacles = 0

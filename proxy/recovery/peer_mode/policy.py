@@ -19,7 +19,7 @@ from ...node.workers.stats import session_stats, stats_of
 from ..restore.restore import Restore
 from .classes import Finding, Row, Table, classify
 from .divergence import Divergence, Divergences
-from .group_policy import OBSTACLES, GroupPolicy
+from .group_policy import GroupPolicy
 from .healing import Healings
 
 #: Boundaries between measurements in peer mode, and between looks at replicas where nothing is measured any more.
@@ -159,15 +159,12 @@ class Policies:
             else:
                 self._send_all(group, policy)
             return
-        if finding.obstacle:
-            if policy.obstacles >= OBSTACLES:
-                policy.settled = True
-                self._change(group, policy, peer=False, why=finding.obstacle)
-            return
         agreed = policy.agreed()
         if agreed is None:
-            return
-        if not policy.barrier or policy.classes != finding.classes:
+            if why := policy.hopeless():
+                policy.settled = True
+                self._change(group, policy, peer=False, why=why)
+        elif not policy.barrier or policy.classes != finding.classes:
             # First the barrier everywhere, for a whole step; only then may copies be left out.
             policy.classes, policy.barrier = agreed, True
             self._send_all(group, policy)

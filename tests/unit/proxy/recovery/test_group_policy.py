@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jitc.proxy.recovery.peer_mode.classes import Classes, Finding
-from jitc.proxy.recovery.peer_mode.group_policy import AGREEING, OBSTACLES, GroupPolicy
+from jitc.proxy.recovery.peer_mode.group_policy import AGREEING, OBSTACLES, UNDECIDED, GroupPolicy
 
 
 def found(mutable: int, *classified: int) -> Finding:
@@ -38,8 +38,17 @@ def test_only_obstacles_count_as_obstacles() -> None:
     assert policy.obstacles == 1
     assert noted(*[OBSTACLE, found(3)] * OBSTACLES).obstacles == OBSTACLES
     assert len(policy.findings) == AGREEING, "findings that nobody looks at any more are not kept"
+    assert noted(*[OBSTACLE, found(3)] * (OBSTACLES - 1)).hopeless() == ""
+    assert noted(*[OBSTACLE, found(3)] * OBSTACLES).hopeless() == OBSTACLE.obstacle
     policy.forget()
-    assert (policy.obstacles, policy.findings) == (0, [])
+    assert (policy.found, policy.obstacles, policy.findings) == (0, 0, [])
+
+
+def test_measuring_without_end_comes_to_one() -> None:
+    """It costs time in each step."""
+    different = [found(number) for number in range(UNDECIDED)]
+    assert noted(*different[1:]).hopeless() == ""
+    assert "again and again" in noted(*different).hopeless()
 
 
 def test_what_is_copied_covers_what_must_be() -> None:
