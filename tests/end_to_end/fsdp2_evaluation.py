@@ -1,4 +1,4 @@
-"""A model sharded with FSDP2 that is evaluated between trainings: PyTorch 2.11 has a race there (docs/finding-races.md).
+"""A model sharded with FSDP2 that is evaluated between trainings: PyTorch 2.11 races there (docs/finding-races.md).
 
 Run by test_order.py with two ranks. After an evaluation a prefetch of the first backward pass gathers a group that
 nobody waits for; its buffer goes to the next gather while it still runs. Each rank prints whether every loss is the

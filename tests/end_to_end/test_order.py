@@ -37,9 +37,7 @@ def run(
     return run_command(command, env=workplace.env, timeout=300)
 
 
-def run_ranks(
-    workplace: Workplace, *program: str, options: tuple[str, ...] = ()
-) -> subprocess.CompletedProcess[str]:
+def run_ranks(workplace: Workplace, *program: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
     launcher = (str(BIN / "torchrun"), "--standalone", "--nproc-per-node", "2")
     return run(workplace, *launcher, *program, gpus=2, options=options)
 
@@ -133,7 +131,9 @@ def test_only_on_the_software_device(workplace: Workplace) -> None:
     assert done.stderr.startswith("jitc: --check-order goes with --device software"), done.stderr
 
 
-@pytest.mark.parametrize("example", [pytest.param(one, marks=() if one in QUICK else pytest.mark.slow) for one in EXAMPLES])
+@pytest.mark.parametrize(
+    "example", [pytest.param(one, marks=() if one in QUICK else pytest.mark.slow) for one in EXAMPLES]
+)
 def test_examples_have_no_races(example: str, workplace: Workplace) -> None:
     done = run_ranks(workplace, str(ROOT / "examples" / example), "--steps", "3")
     assert done.returncode == 0, done.stderr

@@ -90,9 +90,7 @@ torch.distributed.destroy_process_group()
     ("sharded", "environment", "lines"),
     [(2, {}, 1), (2, {"RANK": "1"}, 0), (2, {known_fixes.VARIABLE: "1"}, 0), (0, {}, 0)],
 )
-def test_a_program_that_shards_is_told_once(
-    sharded: int, environment: dict[str, str], lines: int, group: Any
-) -> None:
+def test_a_program_that_shards_is_told_once(sharded: int, environment: dict[str, str], lines: int, group: Any) -> None:
     """It has no optimizer here, shards after it was looked at first, and keeps nothing of what it has sharded."""
     env = {name: value for name, value in os.environ.items() if name not in (known_fixes.VARIABLE, "RANK")}
     command = [sys.executable, "-c", REMIND.replace("SHARDED", str(sharded))]
