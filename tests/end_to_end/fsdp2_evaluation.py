@@ -2,7 +2,7 @@
 
 Run by test_order.py with two ranks. After an evaluation a prefetch of the first backward pass gathers a group that
 nobody waits for; its buffer goes to the next gather while it still runs. Each rank prints whether every loss is the
-same as without the evaluation. `--late`: rank 1 comes late to that prefetch, as a straggler does.
+same as without the evaluation. `--late`: rank 0 comes late to that prefetch, as a straggler does.
 """
 
 from __future__ import annotations
@@ -20,6 +20,10 @@ LATE_SECONDS = 1.0
 late = False
 
 
+def straggle(_: torch.Tensor) -> None:
+    threading.Event().wait(LATE_SECONDS)
+
+
 class Block(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -28,7 +32,7 @@ class Block(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = self.linear(x)
         if late and y.requires_grad:
-            y.register_hook(lambda _: threading.Event().wait(LATE_SECONDS) and None)
+            y.register_hook(straggle)
         return y.tanh()
 
 
@@ -36,7 +40,7 @@ class Net(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.embedding, self.block = nn.Embedding(256, 64), Block()
-        self.head = nn.Linear(64, 256, bias=False)
+        self.head = nn.Linear(64, 256)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.head(self.block(self.embedding(x)))
@@ -53,7 +57,7 @@ def main() -> None:
     net = Net().cuda()
     for module in (net.embedding, net.block, net.head, net):
         fully_shard(module)
-    x = torch.arange(64, device="cuda").view(2, 32)
+    x = torch.arange(256, device="cuda").view(8, 32)
 
     def loss() -> torch.Tensor:
         return nn.functional.cross_entropy(net(x).view(-1, 256), x.view(-1))
@@ -62,7 +66,7 @@ def main() -> None:
         global late
         losses = []
         for micro in range(2):
-            late = straggles and rank == 1 and micro == 0
+            late = straggles and rank == 0 and micro == 0
             net.set_requires_gradient_sync(micro == 1)
             one = loss()
             losses.append(one.detach())
