@@ -51,7 +51,7 @@ def line_of(mark: str) -> str:
     ("race", "first", "second"),
     [
         ("missing_wait", "aten::add_.Tensor writes", "aten::mul.Tensor reads"),
-        ("wrong_stream", "aten::add_.Tensor writes", "aten::mul_.Tensor reads"),
+        ("wrong_stream", "aten::add_.Tensor writes", "aten::mul_.Tensor writes"),
         ("early_free", "aten::exp reads", "aten::fill_.Scalar writes"),
         ("backward", "aten::mul_.Tensor writes", "aten::mul.Tensor reads"),
     ],
