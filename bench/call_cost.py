@@ -1,6 +1,6 @@
 """Client-side cost of an asynchronous and a synchronous CUDA call, against a bare gRPC stream round trip.
 
-The loop is C++ (call_cost.cpp): an asynchronous call is too short to be timed from Python.
+The loop is C++ (native/call_cost.cpp): an asynchronous call is too short to be timed from Python.
 """
 
 from __future__ import annotations

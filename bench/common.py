@@ -40,7 +40,7 @@ def workplace(name: str) -> Iterator[Workplace]:
 
 
 def interposed_program(name: str) -> Path:
-    """A C++ source of this folder, compiled and linked with the interposer in place of NVIDIA's libraries."""
+    """A C++ source of native/, compiled and linked with the interposer in place of NVIDIA's libraries."""
     program = ROOT / "build" / "bench" / name
     program.parent.mkdir(parents=True, exist_ok=True)
     command = [
@@ -48,7 +48,7 @@ def interposed_program(name: str) -> Path:
         "-std=c++20",
         "-O2",
         *(f"-I{ROOT / one / 'include'}" for one in ("interpose", "protos")),
-        str(ROOT / "bench" / f"{name}.cpp"),
+        str(ROOT / "bench" / "native" / f"{name}.cpp"),
     ]
     link = [str(LIBRARIES / "libjitc_interpose.so"), f"-Wl,-rpath,{LIBRARIES}", "-ldl", "-o", str(program)]
     subprocess.run([*command, *link], check=True)

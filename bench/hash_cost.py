@@ -17,7 +17,8 @@ def measure(rounds: int) -> dict[str, dict[str, float]]:
     native = ROOT / "proxy" / "native"
     program = ROOT / "build" / "bench" / "hash_cost"
     program.parent.mkdir(parents=True, exist_ok=True)
-    sources = [ROOT / "bench" / "hash_cost.cpp", native / "base" / "content_hash.cpp", native / "base" / "checksum.cpp"]
+    hashes = [native / "base" / "content_hash.cpp", native / "base" / "checksum.cpp"]
+    sources = [ROOT / "bench" / "native" / "hash_cost.cpp", *hashes]
     # As the executor is built (RelWithDebInfo).
     subprocess.run(["g++", "-std=c++20", "-O2", "-fPIC", f"-I{native}", *sources, "-o", program], check=True)
     done = subprocess.run([program, str(rounds)], check=True, capture_output=True, text=True, timeout=300)

@@ -38,6 +38,9 @@ class NoControl:
     def fault_fired(self, number: int, detail: str) -> None:
         raise RuntimeError(detail)
 
+    def race(self, report: dict[str, Any]) -> None:
+        raise RuntimeError(f"a race: {report}")
+
 
 @dataclass
 class Feed:

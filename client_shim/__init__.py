@@ -78,4 +78,8 @@ def _prepare() -> None:
         from jitc.client_shim import torch_device
 
         # PyTorch has one switch for all GPUs, and all GPUs of a service have the same libraries.
-        torch_device.install(redirect=kind == _SOFTWARE, cudnn=kind == _CUDA and interposer.jitc_serves_cudnn(0) == 1)
+        torch_device.install(
+            redirect=kind == _SOFTWARE,
+            cudnn=kind == _CUDA and interposer.jitc_serves_cudnn(0) == 1,
+            order=interposer.jitc_checks_order() == 1,
+        )

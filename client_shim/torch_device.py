@@ -9,23 +9,25 @@ from __future__ import annotations
 import ctypes
 import re
 import sys
+import sysconfig
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from jitc.client_shim import graphed_steps, kernel_compilers, wrong_build
+from jitc.client_shim import graphed_steps, kernel_compilers, known_fixes, wrong_build
 
 _installed = False
 LIBRARY = Path(__file__).parent / "lib" / "libjitc_torch.so"
 
 
-def install(redirect: bool, matrix_products: bool = False, cudnn: bool = False) -> None:
+def install(redirect: bool, matrix_products: bool = False, cudnn: bool = False, order: bool = False) -> None:
     """Loads the native part and registers the optimizer hooks, once per process.
 
     redirect: operators run in the worker (software device); matrix_products: so do matrix products, without cuBLAS;
-    cudnn: the service has it and it stays as the program has set it, else it is turned off.
+    cudnn: the service has it and it stays as the program has set it, else it is turned off; order: the service checks
+    the order of ops, and wants to know where in the program they come from.
     """
     global _installed
     if _installed:
@@ -35,6 +37,11 @@ def install(redirect: bool, matrix_products: bool = False, cudnn: bool = False) 
         raise RuntimeError(f"jitc: PyTorch cannot be prepared: {native.jitc_torch_message().decode()}")
     if redirect:
         kernel_compilers.refuse_kernels()
+    if order:
+        libraries = sysconfig.get_path("purelib") + "/"
+        native.jitc_torch_follow_sites(str(Path(torch.__file__).parent).encode() + b"/", libraries.encode())
+    known_fixes.apply_if_asked()
+    known_fixes.remind_at_end()
     if hasattr(torch.cuda._tls, "is_initializing"):
         _track(native)  # PyTorch calls us with the lock that _lazy_call takes
     else:
@@ -92,6 +99,7 @@ class StepHooks:
         if self._outermost is not None and _is_stepping(self._outermost):
             self._nested = True
             return
+        known_fixes.remind()
         self._outermost, self._nested = optimizer, False
         self._begin()
 

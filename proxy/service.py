@@ -23,6 +23,7 @@ from .node.api.coordinator import CoordinatorService
 from .node.api.node import NodeService
 from .node.fault_injector import FaultInjector
 from .node.join_watch import JoinWatch
+from .node.races import Races
 from .node.registry import Registry
 from .node.socket_lock import SocketLock
 from .node.workers.heartbeat import Heartbeat
@@ -54,6 +55,7 @@ class Service:
             raise
         self._watch = Watch()
         self._faults = FaultInjector(self.registry)
+        self._races = Races(self.registry)
         self._coordinator = Coordinator(self.registry, self._faults)
         self._faults.report_unhealthy = self._coordinator.gpu_unhealthy
         self._supervisor = Supervisor(config, self._watch, self._coordinator.worker_died)
@@ -137,9 +139,9 @@ class Service:
             compression=grpc.Compression.NoCompression,
         )
         rpc.add_node(self._node, server)
-        rpc.add_admin(AdminService(self.registry, self._faults, self, self._commands), server)
+        rpc.add_admin(AdminService(self.registry, self._faults, self._races, self, self._commands), server)
         rpc.add_coordinator(
-            CoordinatorService(self.registry, self._faults, self._coordinator.fault_reported), server
+            CoordinatorService(self.registry, self._faults, self._races, self._coordinator.fault_reported), server
         )  # fmt: skip
         before = os.umask(0o177)  # the socket is this user's from the moment it exists
         try:

@@ -9,6 +9,7 @@
 
 #include "boundary.h"
 #include "elements.h"
+#include "order/sites.h"
 #include "redirect.h"
 #include "torch_versions.h"
 
@@ -61,7 +62,8 @@ void keep_pinned(const at::Tensor& host, c10::DeviceIndex device) {
 void move_in(const at::Tensor& to, const at::Tensor& from, bool non_blocking) {
   const auto device = to.get_device();
   move(to.mutable_data_ptr(), from.const_data_ptr(), to.nbytes(), cudaMemcpyHostToDevice, device);
-  if (!from.is_pinned()) return;
+  // CUDA would read pageable bytes later, and PyTorch wait for it.
+  if (!from.is_pinned()) return non_blocking ? void() : note_wait(device);
   return non_blocking ? keep_pinned(from, device) : wait(device);
 }
 

@@ -13,6 +13,7 @@
 #include "elements.h"
 #include "jitc/client_api.h"
 #include "jitc/kernel_server.h"
+#include "order/sites.h"
 #include "redirect.h"
 #include "special/kernels.h"
 #include "special/sparse.h"
@@ -149,6 +150,10 @@ JITC_API int jitc_torch_track(void) {
     last_error = error.what();
     return -1;
   }
+}
+/// Says from now on where ops come from (order/sites.h).
+JITC_API void jitc_torch_follow_sites(const char* torch, const char* libraries) {
+  follow_sites(torch, libraries);
 }
 JITC_API void jitc_torch_step_begin(void) { step_begin(); }
 JITC_API void jitc_torch_step_end(void) { step_end(); }

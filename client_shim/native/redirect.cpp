@@ -7,6 +7,7 @@
 #include <array>
 
 #include "boundary.h"
+#include "order/sites.h"
 
 namespace jitc::torch_device {
 namespace {
@@ -146,7 +147,11 @@ void Redirect::encode(Encoder& encoder, c10::ArrayRef<c10::IValue> arguments) co
 
 std::shared_ptr<const Plan> Redirect::plan_for(const Encoder& encoder) {
   const bool always = indexes_ ? encoder.has_mask() : depends_on_data_;
-  if (always) return query(encoder, true);
+  if (always) {
+    auto plan = query(encoder, true);
+    note_wait(encoder.device());
+    return plan;
+  }
   {
     const std::shared_lock lock(memo_mutex_);
     if (const auto found = memo_.find(encoder.key()); found != memo_.end()) return found->second;

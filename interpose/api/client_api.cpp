@@ -17,6 +17,7 @@
 #include "api/memory/memory.h"
 #include "api/module/variables.h"
 #include "api/stream/capture.h"
+#include "api/stream/order.h"
 #include "jitc/generated_ops.h"
 #include "jitc/gpu_questions.h"
 #include "session/message.h"
@@ -210,6 +211,26 @@ void jitc_set_phase(int phase) {
 void jitc_set_phase_source(jitc_phase_source source) { session::set_phase_source(source); }
 
 void jitc_set_element_type(jitc_element_type type) { set_element_type(type); }
+
+int jitc_checks_order(void) {
+  bool checked = false;
+  guarded([&] {
+    const GpuInfo* gpu = visible_gpu(0);
+    checked = gpu && gpu->check_order;
+    return kSuccess;
+  });
+  return checked;
+}
+
+void jitc_set_site_source(jitc_site_source source) { session::order_check::set_site_source(source); }
+
+void jitc_note_wait(int device, void* stream) {
+  guarded([&] {
+    StreamRef ref;
+    if (const Status status = stream_on(device, stream, &ref)) return status;
+    return tell_waited(*ref.session, ref.id), kSuccess;
+  });
+}
 
 int jitc_operator_call(int device, void* stream, const void* call, size_t size) {
   return guarded([&] {

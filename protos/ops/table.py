@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from jitc.ops.kernels import KERNEL_ENUMS, KERNEL_OPS, KERNEL_RECORDS
 from jitc.ops.op import BLAS, COLLECTIVE, CONTROL, LAUNCH, MEMORY, STREAM, TYPES, Op
+from jitc.ops.order import ORDER_OPS
 
 __all__ = ["BY_NAME", "ENUMS", "FORMAT_VERSION", "OPS", "RECORDS", "TYPES", "Op"]
 
@@ -355,5 +356,5 @@ _OPS: tuple[Op, ...] = (
 
 
 #: By id, so that the generated tables are sorted.
-OPS: tuple[Op, ...] = tuple(sorted((*_OPS, *KERNEL_OPS), key=lambda op: op.id))
+OPS: tuple[Op, ...] = tuple(sorted((*_OPS, *KERNEL_OPS, *ORDER_OPS), key=lambda op: op.id))
 BY_NAME: dict[str, Op] = {op.name: op for op in OPS}

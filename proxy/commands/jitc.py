@@ -2,7 +2,8 @@
 
 Called by: users, scripts, `make demo`. Promises: it answers fast (nothing heavy is imported before it is needed); an
 error is one line that says what to do; --json documents and exit codes keep their form (docs/cli.md). Exit codes: 0
-done, 1 failed, 2 wrong use, 3 no service; `jitc run` returns the program's own.
+done, 1 failed, 2 wrong use, 3 no service; `jitc run` returns the program's own, or 4 where `--check-order` found a race
+and the program succeeded.
 """
 
 from __future__ import annotations
@@ -197,6 +198,10 @@ def _parser() -> argparse.ArgumentParser:
         usage="jitc run [options] -- PROGRAM [ARGUMENT ...]",
     )  # fmt: skip
     add_device_options(run)
+    run.add_argument(
+        "--known-fixes", action="store_true",
+        help="apply remedies for known defects of PyTorch in the program (docs/cli.md lists them)",
+    )  # fmt: skip
     run.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM ...", help="what to run, after --")
     run.set_defaults(act=_run)
 

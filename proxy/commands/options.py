@@ -19,7 +19,7 @@ from ..backends import KINDS
 from ..common import config, paths
 from ..node.socket_lock import PATH_LIMIT
 
-FAILED, USAGE, NO_SERVICE = 1, 2, 3
+FAILED, USAGE, NO_SERVICE, RACES = 1, 2, 3, 4
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SIZE = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)(?:([KMGT])i?)?B?", re.IGNORECASE | re.ASCII)
@@ -213,6 +213,9 @@ def add_device_options(parser: argparse.ArgumentParser) -> list[argparse.Action]
             "tolerated within a bound (tolerant); by what validations showed of the job (auto)"),
         add("--noise", type=number(0, (1 << 63) - 1), default=0, metavar="SEED",
             help="software: sum in another order each time, as GPUs do; 0: never (%(default)s)"),
+        add("--check-order", action="store_true",
+            help="software: report ops of a program that touch the same memory, one of them writing, with no order "
+            "between them (docs/finding-races.md)"),
         add("--pinned-limit", type=pinned_size, default=_written(DEFAULTS.pinned_bytes), metavar="SIZE",
             help="per session, pinned memory shared by program and worker, taken as needed; 0: none (%(default)s)"),
         add("--spill-dir", type=writable_folder, default=DEFAULTS.spill_dir, metavar="DIR",
@@ -237,6 +240,8 @@ def check_device_options(arguments: argparse.Namespace) -> None:
         raise CommandError("--noise goes with --device software: a GPU needs none", USAGE)
     if arguments.shuffle and kind.runs_kernels:
         raise CommandError("--shuffle goes with --device software", USAGE)
+    if arguments.check_order and kind.runs_kernels:
+        raise CommandError("--check-order goes with --device software: what a kernel touches nobody knows", USAGE)
     if arguments.gpus * arguments.workers_per_gpu > config.GPUS_MOST:
         raise CommandError(f"--gpus times --workers-per-gpu is at most {config.GPUS_MOST}", USAGE)
 

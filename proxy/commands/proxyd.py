@@ -102,6 +102,7 @@ def _config(arguments: argparse.Namespace) -> Config:
         heal_replicas=arguments.heal_replicas,
         replay_mismatch=arguments.replay_mismatch,
         noise=arguments.noise,
+        check_order=arguments.check_order,
         pinned_bytes=arguments.pinned_limit,
         spill_dir=arguments.spill_dir,
         spares=arguments.spares,

@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from ..common import paths
 from ..node.socket_lock import PATH_LIMIT
-from .options import USAGE, CommandError, check_device_options, device_words, shown
+from .options import RACES, USAGE, CommandError, check_device_options, device_words, shown
 
 #: How long the service may take to be ready, and to end.
 START_SECONDS, STOP_SECONDS = 120, 20
+#: How long a program's sessions may take to end, once it has ended.
+LAST_OPS_SECONDS = 20
 FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT)
 
 
@@ -37,9 +41,28 @@ def run(arguments: argparse.Namespace) -> int:
     child = _Child()
     with _folder() as directory, private_service(arguments, directory) as socket:
         try:
-            return child.run(program, environment(socket, preload))
+            code = child.run(program, environment(socket, preload, arguments.known_fixes))
         except OSError as error:
             raise CommandError(f"cannot run {shown(program[0])}: {error.strerror}") from None
+        return _check_order(socket, code) if arguments.check_order else code
+
+
+def _check_order(socket: str, code: int) -> int:
+    """Says how many races the service has reported; RACES where the program itself succeeded."""
+    from jitc.v1.control_pb2 import ReportRequest, StatusRequest
+
+    from .ask import ask
+
+    deadline = time.monotonic() + LAST_OPS_SECONDS
+    while time.monotonic() < deadline:  # what the program has sent last is looked at when its sessions end
+        if not any(gpu["sessions"] for gpu in json.loads(ask(socket, "Status", StatusRequest()).json)["gpus"]):
+            break
+        time.sleep(0.05)
+    count = len(json.loads(ask(socket, "Report", ReportRequest()).json)["races"])
+    found = "1 race" if count == 1 else f"{count or 'no'} races"
+    more = "; docs/finding-races.md says what to do" if count else ""
+    print(f"jitc: {found} found{more}", file=sys.stderr, flush=True)
+    return code or (RACES if count else 0)
 
 
 def _folder() -> tempfile.TemporaryDirectory[str]:
@@ -53,10 +76,12 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
     return made
 
 
-def environment(socket: str, preload: Path) -> dict[str, str]:
-    """The environment in which a program uses the service."""
+def environment(socket: str, preload: Path, known_fixes: bool = False) -> dict[str, str]:
+    """The environment in which a program uses the service. known_fixes: those of client_shim/known_fixes.py too."""
     before = os.environ.get("LD_PRELOAD", "")
-    return dict(os.environ) | {"JITC_SOCKET": socket, "LD_PRELOAD": f"{preload}:{before}" if before else str(preload)}
+    fixes = {"JITC_KNOWN_FIXES": "1"} if known_fixes else {}
+    preloaded = {"LD_PRELOAD": f"{preload}:{before}" if before else str(preload)}
+    return dict(os.environ) | {"JITC_SOCKET": socket} | preloaded | fixes
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..node import races
 from ..recovery.report import differences_text
 
 
@@ -19,7 +20,7 @@ def status(document: dict[str, Any]) -> str:
                 f"    pid {session['pid']}  job {session['job']}  {rank}  {session['state']}  "
                 f"worker {session['worker_pid'] or 'none'}  boundary {session['boundary']}  "
                 f"journal {_size(session['journal_bytes'])}  {session['ops_executed']} ops"
-                f"{_diverged(session['diverged'])}"
+                f"{_diverged(session['diverged'])}{_races(session['races'])}"
             )
             if session["waiting_for"]:
                 lines.append(f"        waits for a {session['waiting_for']}")
@@ -29,7 +30,8 @@ def status(document: dict[str, Any]) -> str:
 def report(document: dict[str, Any]) -> str:
     lines = [_recovery(number, one) for number, one in enumerate(document["recoveries"], 1)]
     lines = lines or ["no recoveries so far"]
-    return "\n".join([*lines, *map(validation, document["validations"]), *map(_divergence, document["divergences"])])
+    lines += [*map(validation, document["validations"]), *map(_divergence, document["divergences"])]
+    return "\n".join([*lines, *map(races.text, document["races"])])
 
 
 def validation(one: dict[str, Any]) -> str:
@@ -60,6 +62,10 @@ def _divergence(one: dict[str, Any]) -> str:
 
 def _diverged(blocks: int) -> str:
     return f"  {blocks} blocks unlike those of other ranks" if blocks else ""
+
+
+def _races(count: int) -> str:
+    return f"  {count} {'race' if count == 1 else 'races'}" if count else ""
 
 
 def _recovery(number: int, one: dict[str, Any]) -> str:

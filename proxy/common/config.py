@@ -88,6 +88,7 @@ class Config:
     validate_every: int = 1000  # boundaries between validations (determinism/validation.py); 0: only on request
     replay_mismatch: str = AUTO  # one of MISMATCHES
     noise: int = 0  # software device: sums in another order each time, as a GPU; 0: as a CPU
+    check_order: bool = False  # software device: report ops without an order between them (races.py)
     heal_replicas: bool = False  # an odd replica takes what most ranks hold (peer_mode/healing.py)
     images_limit: int = 4 * GIB  # module images kept for all sessions
     shuffle: int = 0  # software device: delays at random, drawn from this seed; 0: none

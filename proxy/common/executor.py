@@ -38,6 +38,7 @@ class Options(TypedDict):
     hang_seconds: float
     shuffle: int
     noise: int
+    check_order: bool
 
 
 class Joined(NamedTuple):
@@ -66,6 +67,7 @@ class Control(Protocol):
     def join(self, session: int, unique_id: bytes, ranks: int, rank: int, epoch: int) -> Joined: ...
     def fault(self, session: int, sequence: int, status: int, cause: str, message: str) -> None: ...
     def fault_fired(self, number: int, detail: str) -> None: ...
+    def race(self, report: dict[str, Any]) -> None: ...
 
 
 _TEXT = 4096
@@ -91,11 +93,12 @@ _JOIN = ctypes.CFUNCTYPE(
 _FAULT = ctypes.CFUNCTYPE(
     None, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_char_p, ctypes.c_char_p
 )  # fmt: skip
+_RACE = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
 _FIRED = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_char_p)
 
 
 class _ControlTable(ctypes.Structure):
-    _fields_ = [("join", _JOIN), ("fault", _FAULT), ("fault_fired", _FIRED)]
+    _fields_ = [("join", _JOIN), ("fault", _FAULT), ("fault_fired", _FIRED), ("race", _RACE)]
 
 
 def load(path: Path) -> ctypes.CDLL:
@@ -262,7 +265,13 @@ def _callbacks(control: Control) -> _ControlTable:
         except Exception:
             _report()
 
-    return _ControlTable(_JOIN(join), _FAULT(fault), _FIRED(fired))
+    def race(report: bytes) -> None:
+        try:
+            control.race(json.loads(report))
+        except Exception:
+            _report()
+
+    return _ControlTable(_JOIN(join), _FAULT(fault), _FIRED(fired), _RACE(race))
 
 
 def _text(text: str) -> bytes:

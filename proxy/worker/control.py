@@ -55,6 +55,11 @@ class CoordinatorClient:
     def fault_fired(self, number: int, detail: str) -> None:
         self._stub.FaultFired(control_pb2.FaultFiredRequest(gpu=self.gpu, number=number, detail=detail), timeout=5)
 
+    def race(self, report: dict[str, Any]) -> None:
+        message = control_pb2.RaceReport()
+        from_document(report, message)
+        self._stub.ReportRace(message, timeout=30)
+
 
 class WorkerControl:
     """The state of the worker: without an executor it is a spare."""
@@ -140,6 +145,7 @@ def _options(request: Any, operators: str) -> Options:
         hang_seconds=request.hang_seconds,
         shuffle=request.shuffle,
         noise=request.noise,
+        check_order=request.check_order,
     )
 
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 
+#include "api/stream/order.h"
 #include "host_memory.h"
 #include "jitc/generated_ops.h"
 
@@ -128,6 +129,12 @@ Status sent_h2d(uint64_t destination, uint64_t source, uint64_t count, const Str
   return kSuccess;
 }
 
+/// For a service that checks the order of ops.
+void tell_pinned(uint64_t address, uint64_t bytes, const StreamRef& stream, bool written) {
+  if (session::order_check::is_wanted() && is_pinned(address, bytes))
+    tell_host_memory(*stream.session, stream.id, address, bytes, written);
+}
+
 }  // namespace
 
 void set_element_type(jitc_element_type type) { element_type = type; }
@@ -135,6 +142,7 @@ void set_element_type(jitc_element_type type) { element_type = type; }
 Status copy_d2h(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait) {
   const bool looked_at = element_type != JITC_ELEMENT_UNKNOWN && count <= kLookedAt;
   const bool shared = !looked_at && is_shared(*stream.session, destination, count);
+  tell_pinned(destination, count, stream, true);
   for (uint64_t done = 0; done < count;) {
     const uint64_t bytes = std::min(kPiece, count - done);
     const bool last = done + bytes == count;
@@ -142,22 +150,26 @@ Status copy_d2h(uint64_t destination, uint64_t source, uint64_t count, const Str
     if (const Status status = give(destination + done, source + done, bytes, stream, shared)) return status;
     done += bytes;
   }
-  return wait && count > kPiece ? wait_for_host_copies(destination, count) : kSuccess;
+  if (!wait) return kSuccess;
+  if (count > kPiece)
+    if (const Status status = wait_for_host_copies(destination, count)) return status;
+  return tell_waited(*stream.session, stream.id), kSuccess;
 }
 
 Status copy_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait) {
   // The program may copy out and in again through the same pinned memory without waiting for the first copy.
-  if (const Status status = wait_for_host_copies(source, count)) return status;
+  if (const Status status = wait_for_host_copies(source, count, false)) return status;
   const bool pinned = is_pinned(source, count);
   if (wait && !pinned)
     if (const Status status = synchronize(stream)) return status;
+  tell_pinned(source, count, stream, false);
   const bool shared = count >= kWorthSharing && is_shared(*stream.session, source, count);
   const auto give = shared ? shared_h2d : sent_h2d;
   if (const Status status = give(destination, source, count, stream)) return status;
   return wait && pinned ? synchronize(stream) : kSuccess;
 }
 
-Status wait_for_host_copies(uint64_t address, uint64_t bytes) {
+Status wait_for_host_copies(uint64_t address, uint64_t bytes, bool asked) {
   PendingCopies& copies = pending();
   while (copies.count.load(std::memory_order_acquire)) {
     StreamRef stream;
@@ -170,6 +182,7 @@ Status wait_for_host_copies(uint64_t address, uint64_t bytes) {
       stream = found->stream;
     }
     // Once the stream is done the piece has been received: results come before progress.
+    if (!asked) tell_unasked(*stream.session, stream.id);
     auto op = on_stream<ops::StreamSynchronize>(stream.id);
     if (const uint32_t status = stream.session->call(op).status) return from_result(status);
   }

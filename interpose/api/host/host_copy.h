@@ -22,6 +22,7 @@ Status copy_d2h(uint64_t destination, uint64_t source, uint64_t count, const Str
 /// work, from pinned memory until the copy is done.
 Status copy_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait);
 /// Waits for every copy to pinned memory that overlaps [address, address + bytes); bytes 0: for all.
-Status wait_for_host_copies(uint64_t address, uint64_t bytes);
+/// asked: CUDA would wait here too.
+Status wait_for_host_copies(uint64_t address, uint64_t bytes, bool asked = true);
 
 }  // namespace jitc::api

@@ -11,6 +11,7 @@
 #include "api/generated/generated_api.h"
 #include "api/module/variables.h"
 #include "api/stream/capture.h"
+#include "api/stream/order.h"
 #include "jitc/generated_ops.h"
 #include "jitc/packed_reader.h"
 
@@ -151,7 +152,11 @@ int32_t cudaMallocPitch(uint64_t* address, size_t* pitch, size_t width, size_t h
   if (height && *pitch > SIZE_MAX / height) return kOutOfMemory;
   return cudaMalloc(address, *pitch * height);
 }
-int32_t cudaFree(uint64_t address) { return release(address, 0); }
+int32_t cudaFree(uint64_t address) {
+  Session* const session = address ? Node::instance().owner(address) : nullptr;
+  if (session) tell_waited(*session, 0, 0);  // CUDA waits for the whole device here
+  return release(address, 0);
+}
 int32_t cudaFreeAsync(uint64_t address, uint64_t stream) {
   StreamRef ref;
   Status status = resolve_stream(stream, &ref);

@@ -9,6 +9,7 @@
 #include "jitc/generated_ops.h"
 #include "jitc/limits.h"
 #include "jitc/packed_reader.h"
+#include "order.h"
 
 namespace jitc::api {
 namespace {
@@ -38,7 +39,10 @@ bool done(const Event& event, bool look) {
 Status wait_for(uint64_t handle, const Event& event) {
   if (event.capture) return kCapturedEvent;
   if (const uint32_t over = event.session->status()) return from_result(over);
-  if (done(event, false)) return kSuccess;
+  if (done(event, false)) {
+    if (event.sequence) tell_waited(*event.session, event.stream, event.sequence);
+    return kSuccess;
+  }
   auto op = on_stream<ops::EventSynchronize>(event.stream);
   op.event = handle;
   return from_result(event.session->call(op).status);
@@ -118,6 +122,7 @@ int32_t cudaEventQuery(uint64_t handle) {
   if (event.capture) return kCapturedEvent;
   const bool known = done(event, true);
   if (const uint32_t over = event.session->status()) return from_result(over);
+  if (known) note_done(*event.session, event.stream, event.sequence);
   return known ? kSuccess : kNotReady;
 }
 int32_t cudaEventSynchronize(uint64_t handle) {

@@ -14,6 +14,7 @@
 #include "capture.h"
 #include "jitc/generated_ops.h"
 #include "jitc/limits.h"
+#include "order.h"
 
 namespace jitc::api {
 namespace {
@@ -99,7 +100,7 @@ Status synchronize(const StreamRef& stream) {
                                               "function of its own or stage a copy)"))
     return status;
   if (const uint32_t over = stream.session->status()) return from_result(over);
-  if (known_done(stream)) return kSuccess;
+  if (known_done(stream)) return tell_waited(*stream.session, stream.id), kSuccess;
   return from_result(stream.session->call(on_stream<ops::StreamSynchronize>(stream.id)).status);
 }
 
@@ -133,11 +134,12 @@ int32_t cudaStreamQuery(uint64_t stream) {
   if (const Status status = resolve_stream(stream, &ref)) return status;
   if (const Status status = refuse_in_capture(ref, "its streams cannot be asked whether they are done"))
     return status;
-  if (known_done(ref)) return from_result(ref.session->status());
-  ref.session->poll();
+  const uint64_t last = ref.session->last_submitted(ref.id);
+  if (!known_done(ref)) ref.session->poll();
   if (const uint32_t over = ref.session->status()) return from_result(over);
   // With blocking streams around, the default stream is known to be done only after a synchronize.
-  return ref.session->executed(ref.id, ref.session->last_submitted(ref.id)) ? kSuccess : kNotReady;
+  if (!ref.session->executed(ref.id, last)) return kNotReady;
+  return note_done(*ref.session, ref.id, last), kSuccess;
 }
 int32_t cudaStreamSynchronize(uint64_t stream) {
   StreamRef ref;

@@ -45,6 +45,16 @@ JITC_API void jitc_set_phase_source(jitc_phase_source source);
  * unknown. */
 JITC_API void jitc_set_element_type(enum jitc_element_type type);
 
+/* Whether the service checks the order of ops (--check-order): 1 or 0. Asks the service once. */
+JITC_API int jitc_checks_order(void);
+/* Then source is asked for the calling thread's place in the program at each op: PyTorch's operator, a line
+ * feed, lines for a report. The text must stay where it is for good; NULL: unknown. It is called with locks
+ * held: no waiting. */
+typedef const char* (*jitc_site_source)(void);
+JITC_API void jitc_set_site_source(jitc_site_source source);
+/* The calling thread would have waited for the stream here if the GPU were a real one. */
+JITC_API void jitc_note_wait(int device, void* stream);
+
 typedef struct jitc_reply {
   uint8_t* data; /* freed by jitc_reply_free */
   size_t size;

@@ -9,6 +9,7 @@
 
 #include "session/environment.h"
 #include "session/message.h"
+#include "session/order_check.h"
 #include "session/process.h"
 #include "session_client.h"
 
@@ -195,6 +196,8 @@ bool SessionClient::final_end(const WorkerConnection& connection) {
 }
 
 void SessionClient::detach() {
+  // A worker that ends at once would not look at what it was given last.
+  if (order_check::is_wanted() && status() == kSuccess) call(ops::MemoryInfo{});
   fail(kUnloading, "the process is exiting", false);
   session::detach(socket_, attachment_.token, kDetachMs);
 }

@@ -7,6 +7,7 @@
 #include "jitc/completion.h"
 #include "jitc/packed_reader.h"
 #include "session/message.h"
+#include "session/order_check.h"
 #include "session/phase.h"
 #include "session/process.h"
 
@@ -74,6 +75,7 @@ uint64_t SessionClient::enqueue(ops::OpHeader* op, size_t size, std::span<const 
     lock.lock();
   }
   if (status_.load(std::memory_order_relaxed) != kSuccess) return set_last_message(failure_), 0;
+  if (order_check::is_wanted()) order_notes_.before(*this, *op, send_queue_);
   const uint64_t sequence = op->sequence =
       large ? send_queue_.append(std::move(large)) : send_queue_.append(op, size, payload);
   kept_.store(send_queue_.bytes(), std::memory_order_relaxed);

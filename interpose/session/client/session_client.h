@@ -14,6 +14,7 @@
 #include <mutex>
 #include <string>
 
+#include "order_notes.h"
 #include "send_queue.h"
 #include "session/progress/stream_progress.h"
 #include "session/service/service_rpc.h"
@@ -94,6 +95,7 @@ class SessionClient final : public Session, private ConnectionListener {
   std::shared_ptr<WorkerConnection> connection_;  // null while there is no worker
   std::shared_ptr<WorkerConnection> lost_;        // broken, to be closed by the reconnecting thread
   SendQueue send_queue_;
+  OrderNotes order_notes_;
   std::map<uint64_t, Pending> pending_;  // by sequence: the first one shows what has arrived
   uint64_t newest_result_ = 0;
   bool ever_acknowledged_ = false;

@@ -18,6 +18,7 @@
 #include "session/client/session_client.h"
 #include "session/environment.h"
 #include "session/message.h"
+#include "session/order_check.h"
 #include "session/process.h"
 #include "session/steps.h"
 
@@ -83,6 +84,7 @@ const std::vector<GpuInfo>& NodeClient::gpus() {
     message_once(explain(socket, answer));
     set_last_message(explain(socket, answer));
   }
+  if (!found.empty()) order_check::wanted.store(found.front().check_order);
   lock.lock();
   gpus_ = std::move(found);
   described_ = Stage::done;

@@ -20,6 +20,7 @@ struct GpuInfo {
   std::map<int32_t, int32_t> attributes;  // by CUdevice_attribute; of kind cuda
   bool cudnn = false;                     // the service has libcudnn for it
   bool runs_kernels = false;              // machine code of programs; else operators by name
+  bool check_order = false;               // the order of ops is checked: session/order_check.h
 };
 
 /// The service as this process sees it. Nothing happens before the first call.

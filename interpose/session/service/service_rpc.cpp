@@ -85,6 +85,9 @@ bool read_gpu(std::string_view bytes, GpuInfo* gpu) {
       case 11:
         gpu->runs_kernels = reader.number() != 0;
         break;
+      case 12:
+        gpu->check_order = reader.number() != 0;
+        break;
       default:
         break;
     }

@@ -30,10 +30,14 @@ struct OpTraits {
   bool capturable, on_stream, images, result_is_state;
 };
 /// In the order of kOps.
-inline constexpr std::array<OpTraits, 66> kOpTraits{{
+inline constexpr std::array<OpTraits, 70> kOpTraits{{
     {Check::none, Taker::step_begin, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // step_begin
     {Check::live_blocks, Taker::boundary, Window::none, Skipped::must_run, Making::nothing, Point::boundary, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // boundary
     {Check::live_blocks, Taker::live_set, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // live_set
+    {Check::name, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // order_site
+    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // order_known
+    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // order_host
+    {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // order_unasked
     {Check::none, Taker::device, Window::allocation, Skipped::succeeds, Making::in_place, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // allocate
     {Check::none, Taker::device, Window::allocation, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // free
     {Check::copy_bytes, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::copy, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, true, false, false},  // copy_h2d
@@ -116,6 +120,18 @@ bool with_type(OpId id, Handler&& handler) {
       return true;
     case OpId::live_set:
       handler.template operator()<LiveSet>();
+      return true;
+    case OpId::order_site:
+      handler.template operator()<OrderSite>();
+      return true;
+    case OpId::order_known:
+      handler.template operator()<OrderKnown>();
+      return true;
+    case OpId::order_host:
+      handler.template operator()<OrderHost>();
+      return true;
+    case OpId::order_unasked:
+      handler.template operator()<OrderUnasked>();
       return true;
     case OpId::allocate:
       handler.template operator()<Allocate>();

@@ -27,6 +27,10 @@ enum class OpId : uint16_t {
   step_begin = 0x0101,
   boundary = 0x0102,
   live_set = 0x0103,
+  order_site = 0x0104,
+  order_known = 0x0105,
+  order_host = 0x0106,
+  order_unasked = 0x0107,
   allocate = 0x0201,
   free = 0x0202,
   copy_h2d = 0x0203,
@@ -247,6 +251,41 @@ struct LiveSet {
   uint64_t count{};  // live blocks that follow
 };
 static_assert(sizeof(LiveSet) == 32 && std::is_trivially_copyable_v<LiveSet>);
+
+/// Where the program is: of the ops that follow, until the next one. Payload: operator, line feed, place in the program.
+struct OrderSite {
+  static constexpr OpId kId = OpId::order_site;
+  OpHeader header{};
+  uint64_t bytes{};  // of the text
+};
+static_assert(sizeof(OrderSite) == 32 && std::is_trivially_copyable_v<OrderSite>);
+
+/// The program knows that a stream is done up to an op, without having asked.
+struct OrderKnown {
+  static constexpr OpId kId = OpId::order_known;
+  OpHeader header{};
+  uint64_t stream{};  // virtual stream
+  uint64_t until{};  // sequence of that op; 0: all streams, up to here
+};
+static_assert(sizeof(OrderKnown) == 40 && std::is_trivially_copyable_v<OrderKnown>);
+
+/// The next copy reads or writes this memory of the program, which is pinned.
+struct OrderHost {
+  static constexpr OpId kId = OpId::order_host;
+  OpHeader header{};
+  uint64_t address{};
+  uint64_t bytes{};
+  uint32_t written{};  // 1: by the copy
+  uint32_t reserved{};  // padding, zero
+};
+static_assert(sizeof(OrderHost) == 48 && std::is_trivially_copyable_v<OrderHost>);
+
+/// The next wait for the header's stream is not the program's own.
+struct OrderUnasked {
+  static constexpr OpId kId = OpId::order_unasked;
+  OpHeader header{};
+};
+static_assert(sizeof(OrderUnasked) == 24 && std::is_trivially_copyable_v<OrderUnasked>);
 
 /// Map memory at an address that the client chose.
 struct Allocate {
@@ -892,10 +931,14 @@ struct OpInfo {
   uint32_t fixed_size;  // header and operands
   bool has_payload, waits, compared, resource;
 };
-inline constexpr std::array<OpInfo, 66> kOps{{
+inline constexpr std::array<OpInfo, 70> kOps{{
     {OpId::step_begin, "step_begin", sizeof(StepBegin), false, false, true, false},
     {OpId::boundary, "boundary", sizeof(Boundary), true, false, true, false},
     {OpId::live_set, "live_set", sizeof(LiveSet), true, false, true, false},
+    {OpId::order_site, "order_site", sizeof(OrderSite), true, false, true, false},
+    {OpId::order_known, "order_known", sizeof(OrderKnown), false, false, true, false},
+    {OpId::order_host, "order_host", sizeof(OrderHost), false, false, true, false},
+    {OpId::order_unasked, "order_unasked", sizeof(OrderUnasked), false, false, true, false},
     {OpId::allocate, "allocate", sizeof(Allocate), false, true, true, true},
     {OpId::free, "free", sizeof(Free), false, false, true, true},
     {OpId::copy_h2d, "copy_h2d", sizeof(CopyH2d), true, false, true, false},

@@ -24,6 +24,17 @@ namespace jitc {
 
 using ImageHash = std::array<uint8_t, 16>;
 
+/// Two ops of a session that touch the same bytes, one of them writing, with no order between them.
+struct Race {
+  struct Side {
+    std::string name, operator_name, place;  // of the op, of PyTorch's operator, in the program; may be empty
+    uint64_t stream = 0, sequence = 0;
+    bool writes = false;
+  };
+  Side first, second;  // as they were given
+  uint64_t address = 0, bytes = 0;
+};
+
 /// Where a back end reports. All functions may be called from any thread and never block for long.
 class ExecutionSink {
  public:
@@ -41,6 +52,8 @@ class ExecutionSink {
   /// The program has the result of the op already, so that it is only compared: memory of the program must
   /// not be written again.
   virtual bool delivered(uint64_t sequence) const = 0;
+  /// Of a device that checks the order of ops: each pair of places in the program once.
+  virtual void race(const Race&) {}
 };
 
 /// Memory that this process and the program share, mapped in both at one address; bytes 0: none.
@@ -279,6 +292,7 @@ struct BackendOptions {
   int ordinal = 0;          // of the driver
   double hang_seconds = 0;  // work that makes no progress for so long is a fault; 0: never
   PinnedRange pinned;       // shared with the program
+  bool check_order = false;  // look for races (software device)
   /// Shared by the sessions on the GPU; none: this one has the limit for itself.
   std::shared_ptr<MemoryBudget> budget;
 };

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "operators/accesses.h"
 #include "operators/noise.h"
 #include "operators/placement.h"
 #include "operators/reader.h"
@@ -80,7 +81,18 @@ int matmul(const jitc_operator_host* host, const void* op, size_t size, jitc_ope
   return guarded(*host, reply, [&] { run_matmul(*host, {static_cast<const uint8_t*>(op), size}); });
 }
 
-constexpr jitc_operators kTable{3, &set_threads, &call, &query, &matmul, &set_noise};
+int accesses(const uint8_t* bytes, size_t size, int query, void* context,
+             void (*take)(void*, const jitc_tensor_access*)) {
+  try {
+    list_accesses({bytes, size}, query != 0,
+                  [=](const jitc_tensor_access& access) { take(context, &access); });
+    return 0;
+  } catch (...) {
+    return 2;
+  }
+}
+
+constexpr jitc_operators kTable{4, &set_threads, &call, &query, &matmul, &set_noise, &accesses};
 
 }  // namespace
 }  // namespace jitc::operators

@@ -18,6 +18,7 @@ from jitc.v1 import control_pb2
 from ...common.rpc import Waiting, refuse
 from ..fault_injector import FaultInjector
 from ..gpus import Gpu
+from ..races import Races
 from ..registry import Registry, Session, SessionState
 from ..workers.stats import stats_of
 
@@ -45,8 +46,11 @@ class Pending(Protocol):
 class AdminService:
     """Status, report, inject, validate."""
 
-    def __init__(self, registry: Registry, faults: FaultInjector, records: Records, waiting: Waiting) -> None:
-        self._registry, self._faults, self._records, self._waiting = registry, faults, records, waiting
+    def __init__(
+        self, registry: Registry, faults: FaultInjector, races: Races, records: Records, waiting: Waiting
+    ) -> None:
+        self._registry, self._faults, self._races = registry, faults, races
+        self._records, self._waiting = records, waiting
         self.Inject, self.Validate = waiting.serve(self._inject), waiting.serve(self._validate)
 
     def Status(self, request: Any, context: Any) -> Any:
@@ -58,7 +62,7 @@ class AdminService:
         records = self._records
         document = {
             "recoveries": records.recoveries(), "validations": records.validations(),
-            "divergences": records.divergences(),
+            "divergences": records.divergences(), "races": self._races.documents(),
         }  # fmt: skip
         return control_pb2.JsonReply(json=json.dumps(document))
 
@@ -119,6 +123,7 @@ class AdminService:
             "memory_total": gpu.facts.memory_total,
             "sessions": [
                 _session(one, registry.job_of(one), stats.get(one.number, {}), waiting[one.number])
+                | {"races": self._races.count(one.number)}
                 for one in sessions
                 if one.state is not SessionState.CLOSED
             ],

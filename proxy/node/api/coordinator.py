@@ -14,14 +14,15 @@ from jitc.v1 import control_pb2
 
 from ..communicators import Refusal
 from ..fault_injector import FaultInjector
+from ..races import Races
 from ..registry import Registry
 
 
 class CoordinatorService:
-    """ReportFault, JoinCommunicator, FaultFired."""
+    """ReportFault, JoinCommunicator, FaultFired, ReportRace."""
 
-    def __init__(self, registry: Registry, faults: FaultInjector, report: Callable[[Any], None]) -> None:
-        self._registry, self._faults, self._report = registry, faults, report
+    def __init__(self, registry: Registry, faults: FaultInjector, races: Races, report: Callable[[Any], None]) -> None:
+        self._registry, self._faults, self._races, self._report = registry, faults, races, report
 
     def ReportFault(self, request: Any, context: Any) -> Any:
         self._report(request)
@@ -47,3 +48,7 @@ class CoordinatorService:
     def FaultFired(self, request: Any, context: Any) -> Any:
         self._faults.fired(request.gpu, request.number, request.detail)
         return control_pb2.FaultFiredReply()
+
+    def ReportRace(self, request: Any, context: Any) -> Any:
+        self._races.add(request)
+        return control_pb2.RaceReply()

@@ -125,6 +125,7 @@ class NodeService:
             multiprocessors=facts.multiprocessors,
             attributes=dict(facts.attributes),
             cudnn=facts.cudnn,
+            check_order=self._registry.config.check_order,
             runs_kernels=KINDS[self._registry.backend.device].runs_kernels,
         )
 

@@ -32,7 +32,7 @@ def assign_request(registry: Registry, gpu: Gpu) -> Any:
         gpu=gpu.index, device=config.device, memory_limit=assignment.memory_limit, threads=assignment.threads,
         shuffle=config.shuffle, ordinal=assignment.ordinal, libraries=dict(assignment.libraries),
         images=str(config.images_directory()), images_limit=config.images_limit, hang_seconds=config.hang_seconds,
-        noise=config.noise, environment=dict(assignment.environment),
+        noise=config.noise, check_order=config.check_order, environment=dict(assignment.environment),
     )  # fmt: skip
 
 

@@ -44,6 +44,16 @@ void Sink::fault(uint64_t sequence, uint32_t status, std::string_view cause, std
   condition_.notify_all();
 }
 
+void Sink::race(const Race& race) {
+  const std::lock_guard lock(mutex_);
+  races_.push_back(race);
+}
+
+std::vector<Race> Sink::races() {
+  const std::lock_guard lock(mutex_);
+  return races_;
+}
+
 void Sink::injection_point(const ops::OpHeader& op, std::string_view phase) {
   if (on_injection) on_injection(op, phase);
 }

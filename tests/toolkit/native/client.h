@@ -39,6 +39,8 @@ class Sink final : public ExecutionSink {
   void fault(uint64_t sequence, uint32_t status, std::string_view cause, std::string_view message) override;
   void injection_point(const ops::OpHeader& op, std::string_view phase) override;
   bool delivered(uint64_t sequence) const override { return sequence == known; }
+  void race(const Race& race) override;
+  std::vector<Race> races();
   std::atomic<uint64_t> known{0};  // the op whose result the program has already
 
   /// Wait with a time limit; throw Failure when it passes.
@@ -65,6 +67,7 @@ class Sink final : public ExecutionSink {
   std::vector<uint64_t> order_;
   std::map<uint64_t, uint64_t> progress_;
   std::vector<Fault> faults_;
+  std::vector<Race> races_;
 };
 
 /// Something that streams can be held up with: an injection point that waits.

@@ -168,6 +168,9 @@ class Control:
     def fault_fired(self, number: int, detail: str) -> None:
         self.fired.append(detail)
 
+    def race(self, report: dict[str, Any]) -> None:
+        raise RuntimeError(f"a race: {report}")
+
 
 def make_executor(
     control: Control | None = None, poison: bool = True, memory_limit: int = 512 * MIB, ordinal: int = 0, gpu: int = 0

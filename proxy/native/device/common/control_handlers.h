@@ -20,9 +20,12 @@ class ControlHandlers {
   const Issuer& issuer_;
 
  public:
-  using Handled = HandlerList<&ControlHandlers::no_op<ops::StepBegin>, &ControlHandlers::no_op<ops::Boundary>,
-                              &ControlHandlers::no_op<ops::LiveSet>, &ControlHandlers::no_op<ops::ImageQuery>,
-                              &ControlHandlers::no_op<ops::ImagePart>>;
+  using Handled =
+      HandlerList<&ControlHandlers::no_op<ops::StepBegin>, &ControlHandlers::no_op<ops::Boundary>,
+                  &ControlHandlers::no_op<ops::LiveSet>, &ControlHandlers::no_op<ops::ImageQuery>,
+                  &ControlHandlers::no_op<ops::ImagePart>, &ControlHandlers::no_op<ops::OrderSite>,
+                  &ControlHandlers::no_op<ops::OrderKnown>, &ControlHandlers::no_op<ops::OrderHost>,
+                  &ControlHandlers::no_op<ops::OrderUnasked>>;
 };
 
 }  // namespace jitc::device

@@ -2,17 +2,21 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 
 #include "base/error.h"
 #include "device/devices.h"
 #include "jitc/generated_faults.h"
 #include "json_codec.h"
+#include "race_document.h"
 
 namespace jitc {
 namespace {
 constexpr uint32_t kIllegalAddress = 700;  // cudaErrorIllegalAddress
 constexpr uint32_t kUnknown = 999;         // cudaErrorUnknown
+/// How long what a session has reported may take to be told, at its end.
+constexpr std::chrono::seconds kTelling{10};
 }  // namespace
 
 Executor::Executor(const std::string& options, const jitc_control& control)
@@ -55,8 +59,12 @@ void Executor::close(uint64_t number) {
   std::shared_ptr<Session> session = find(number);
   session->leave();
   session->release_images();
-  const std::lock_guard lock(mutex_);
-  sessions_.erase(number);
+  {
+    const std::lock_guard lock(mutex_);
+    sessions_.erase(number);
+  }
+  std::unique_lock lock(reports_mutex_);
+  reported_.wait_for(lock, kTelling, [this] { return reports_.empty() && !reporting_; });
 }
 
 std::shared_ptr<Session> Executor::find(uint64_t number) const {
@@ -93,10 +101,18 @@ CommunicatorSegment Executor::join(uint64_t session, const std::array<uint8_t, 1
 
 void Executor::report_fault(uint64_t session, uint64_t sequence, uint32_t status, std::string cause,
                             std::string message) {
+  if (control_.fault)
+    report([=, this] { control_.fault(session, sequence, status, cause.c_str(), message.c_str()); });
+}
+
+void Executor::report_race(uint64_t session, const Race& race) {
+  if (control_.race) report([text = race_document(session, race), this] { control_.race(text.c_str()); });
+}
+
+void Executor::report(std::function<void()> call) {
   const std::lock_guard lock(reports_mutex_);
-  if (stop_ || !control_.fault) return;
-  reports_.push_back(
-      [=, this] { control_.fault(session, sequence, status, cause.c_str(), message.c_str()); });
+  if (stop_) return;
+  reports_.push_back(std::move(call));
   wake_.notify_one();
 }
 
@@ -107,9 +123,12 @@ void Executor::report_loop() {
     if (reports_.empty()) return;
     const auto report = std::move(reports_.front());
     reports_.pop_front();
+    reporting_ = true;
     lock.unlock();
     report();
     lock.lock();
+    reporting_ = false;
+    reported_.notify_all();
   }
 }
 

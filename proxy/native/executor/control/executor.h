@@ -33,11 +33,13 @@ class Executor final : public Host {
                            uint32_t rank, uint64_t epoch) override;
   void report_fault(uint64_t session, uint64_t sequence, uint32_t status, std::string cause,
                     std::string message) override;
+  void report_race(uint64_t session, const Race& race) override;
   void fire(const Fault& fault, const std::string& detail) override;
 
  private:
   /// Not for threads of a session.
   std::vector<std::shared_ptr<Session>> all() const;
+  void report(std::function<void()> call);
   void report_loop();
 
   const DeviceOptions options_;
@@ -46,9 +48,9 @@ class Executor final : public Host {
   mutable std::mutex mutex_;      // sessions_; the other one may be taken with it
   std::map<uint64_t, std::shared_ptr<Session>> sessions_;
   std::mutex reports_mutex_;  // what follows
-  std::condition_variable wake_;
+  std::condition_variable wake_, reported_;
   std::deque<std::function<void()>> reports_;  // calls of the control plane may take a while
-  bool stop_ = false;
+  bool stop_ = false, reporting_ = false;
   std::thread reporter_;
 };
 

@@ -197,14 +197,14 @@ Libraries parse_libraries(const Json& json) {
 
 DeviceOptions parse_options(const std::string& text) {
   const Json json = parse(text);
-  const auto device = get<std::string>(json, "device");
-  if (!has_device(device)) throw Error("there is no \"" + device + "\" device, only " + device_names());
   DeviceOptions options;
-  options.device = device;
+  const std::string& device = options.device = get<std::string>(json, "device");
+  if (!has_device(device)) throw Error("there is no \"" + device + "\" device, only " + device_names());
   options.gpu = get<uint32_t>(json, "gpu");
   options.memory_limit = get<uint64_t>(json, "memory_limit");
   options.threads = std::max(1, get<int>(json, "threads", 1));
   options.noise = get<uint64_t>(json, "noise");
+  options.check_order = get<bool>(json, "check_order");
   options.libraries = parse_libraries(json);
   options.ordinal = get<int>(json, "ordinal");
   options.hang_seconds = get<double>(json, "hang_seconds");

@@ -40,6 +40,7 @@ void Session::make_device() {
                               .ordinal = options.ordinal,
                               .hang_seconds = options.hang_seconds,
                               .pinned = shared_.pinned.range(),
+                              .check_order = options.check_order,
                               .budget = shared_.budget};
   std::string error;
   shared_.backend = make_backend(options.device, device, *this, *this, shared_.images, error);
@@ -161,6 +162,8 @@ void Session::progress(uint64_t stream, uint64_t sequence) {
 void Session::fault(uint64_t sequence, uint32_t status, std::string_view cause, std::string_view message) {
   shared_.fault(sequence, status, cause, message);
 }
+
+void Session::race(const Race& race) { shared_.host.report_race(shared_.request.session, race); }
 
 void Session::injection_point(const ops::OpHeader& op, std::string_view phase) {
   issuer_.at_point(op, phase);

@@ -69,6 +69,7 @@ class Session final : public ExecutionSink, public CommunicatorSegments {
   void fault(uint64_t sequence, uint32_t status, std::string_view cause, std::string_view message) override;
   void injection_point(const ops::OpHeader& op, std::string_view phase) override;
   bool delivered(uint64_t sequence) const override { return shared_.results.known(sequence).has_value(); }
+  void race(const Race& race) override;
   CommunicatorSegment join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank) override;
 
  private:

@@ -31,6 +31,8 @@ class Host {
   /// Told to the node service by another thread: does not block.
   virtual void report_fault(uint64_t session, uint64_t sequence, uint32_t status, std::string cause,
                             std::string message) = 0;
+  /// The same: ops without an order between them.
+  virtual void report_race(uint64_t session, const Race& race) = 0;
   /// Carries out an injected fault, unless the device does; does not return when that kills the process.
   virtual void fire(const Fault& fault, const std::string& detail) = 0;
 };
@@ -56,6 +58,7 @@ struct DeviceOptions {
   int ordinal = 0;  // of the cuda device
   double hang_seconds = 0;
   ImageStore::Place images;
+  bool check_order = false;
   bool poison = false;  // fill what is not restored with a pattern, so that its use shows
 };
 

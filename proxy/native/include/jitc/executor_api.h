@@ -36,10 +36,12 @@ typedef struct jitc_control {
   void (*fault)(uint64_t session, uint64_t sequence, uint32_t status, const char* cause, const char* message);
   /* An armed fault fired; number is its own (Fault in control.proto). */
   void (*fault_fired)(uint64_t number, const char* detail);
+  /* Two ops of a session with no order between them: RaceReport in control.proto as JSON. */
+  void (*race)(const char* report_json);
 } jitc_control;
 
 /* options: {"device": "software" or "cuda", "gpu": index, "memory_limit": bytes or 0 for all of it,
- * "threads": n, "ordinal": n, "hang_seconds": s or 0, "libraries": {name: path}}. A device opens what it
+ * "threads": n, "ordinal": n, "hang_seconds": s or 0, "check_order": bool, "libraries": {name: path}}. A device opens what it
  * needs of the libraries: "operators" (libjitc_operators.so) the software device; "driver", "nccl", "cublas",
  * "cublaslt", "nvrtc", "cudnn" the cuda device. What is not named is not there. */
 JITC_API jitc_executor* jitc_executor_create(const char* options_json, const jitc_control* control);

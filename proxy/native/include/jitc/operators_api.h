@@ -20,8 +20,16 @@ typedef struct jitc_operator_reply {
   size_t size;
 } jitc_operator_reply;
 
+/* A tensor on the device that a call reads or writes; sizes and strides in elements of so many bytes. */
+typedef struct jitc_tensor_access {
+  uint64_t address, item;
+  uint32_t dimensions;
+  const int64_t *sizes, *strides;
+  int written;
+} jitc_tensor_access;
+
 typedef struct jitc_operators {
-  uint32_t version; /* 3 */
+  uint32_t version; /* 4 */
   void (*set_threads)(int threads);
   /* operator_call / operator_query payloads. 0: done; 1: the operator raised (reply = message);
    * 2: malformed call or bad address (reply = message); 3: the operator raised because of the numbers in its
@@ -33,6 +41,10 @@ typedef struct jitc_operators {
   int (*matmul)(const jitc_operator_host*, const void* op, size_t size, jitc_operator_reply*);
   /* Sum in another order each time; 0: never. For all calls from now on. */
   void (*set_noise)(uint64_t seed);
+  /* What a call, or a query of it, touches, without running it; those that are read come first. 0: all were
+   * taken; 2: a malformed call. */
+  int (*accesses)(const uint8_t* call, size_t size, int query, void* context,
+                  void (*take)(void* context, const jitc_tensor_access*));
 } jitc_operators;
 
 __attribute__((visibility("default"))) const jitc_operators* jitc_operators_get(void);

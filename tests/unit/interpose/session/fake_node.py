@@ -120,6 +120,7 @@ class Node(control_pb2_grpc.NodeServicer):
         self.opened: list[dict[str, str]] = []
         self.confirmed: list[int] = []
         self.described = 0
+        self.check_order = False
         self.worker_number = 0
         self.worker_socket = ""
         self._service: grpc.Server | None = None
@@ -185,7 +186,7 @@ class Node(control_pb2_grpc.NodeServicer):
             control_pb2.Gpu(
                 index=i, device="software", name="fake", uuid=f"{i:032x}", memory_total=1 << 34,
                 capability_major=8, capability_minor=6, multiprocessors=4,
-                attributes={1: 1024, 16: 132, 131: -1, 33: 0}, cudnn=i == 1,
+                attributes={1: 1024, 16: 132, 131: -1, 33: 0}, cudnn=i == 1, check_order=self.check_order,
             )
             for i in range(self.gpus)
         ]  # fmt: skip

@@ -11,6 +11,7 @@ from pathlib import Path
 _ROOT = Path(__file__).parents[4]
 LIBRARIES = Path(os.environ.get("JITC_TEST_LIBRARIES", _ROOT / "build" / "tests"))
 TRANSPORT = _ROOT / "interpose" / "lib"  # where it is found if not beside them
+SITE_SOURCE = ctypes.CFUNCTYPE(ctypes.c_void_p)
 HEARD = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_size_t)
 
 
@@ -28,6 +29,9 @@ def library() -> ctypes.CDLL:
         ("forked", ctypes.c_int, []),
         ("set_phase", None, [u32]),
         ("set_phase_source", None, [ctypes.CFUNCTYPE(ctypes.c_int)]),
+        ("set_site_source", None, [SITE_SOURCE]),
+        ("found_done", None, [handle, u64, u64]),
+        ("boundary", u64, [handle]),
         ("last_message", text, []),
         ("submit", u64, [handle, u64, text, size]),
         ("receive", u64, [handle, u64, u64, HEARD]),

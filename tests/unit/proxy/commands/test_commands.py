@@ -160,7 +160,7 @@ def test_a_report_tells_how_blocks_of_peers_came() -> None:
         "bytes_restored": 4096, "bytes_from_peers": {"nccl": 0, "host": 2048}, "seconds": 0.5, "phases": {},
         "message": "", "notes": ["NCCL did not work"], "differences": {"results": 3, "largest": 2e-6, "bound": 0.01},
     }  # fmt: skip
-    text = cli_text.report({"recoveries": [recovery], "validations": [], "divergences": []})
+    text = cli_text.report({"recoveries": [recovery], "validations": [], "divergences": [], "races": []})
     assert "4.0 KiB restored (2.0 KiB from peers by host), 0.500 s" in text
     numbers = "results that came out otherwise: 3, by up to 2e-06 of their size (0.01 is tolerated)"
     assert text.endswith(f"\n   {numbers}\n   NCCL did not work")
@@ -169,7 +169,7 @@ def test_a_report_tells_how_blocks_of_peers_came() -> None:
 def test_a_report_tells_of_replicas_that_differ() -> None:
     block = {"rank": "rank 2 (pid 7)", "gpu": 1, "address": 4096, "bytes": 2048, "ordinal": 3}
     divergence = {"job": "j", "boundary": 9, "odd": ["rank 2 (pid 7)"], "blocks": [block], "outcome": "left as it is"}
-    text = cli_text.report({"recoveries": [], "validations": [], "divergences": [divergence]})
+    text = cli_text.report({"recoveries": [], "validations": [], "divergences": [divergence], "races": []})
     assert text.splitlines() == [
         "no recoveries so far",
         "job j: replicas stopped agreeing at boundary 9, odd: rank 2 (pid 7); left as it is",

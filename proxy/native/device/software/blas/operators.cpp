@@ -13,7 +13,7 @@
 
 namespace jitc::software {
 namespace {
-constexpr uint32_t kVersion = 3;
+constexpr uint32_t kVersion = 4;
 
 /// What a running operator may look up: memory as its op sees it.
 struct View {
@@ -55,7 +55,7 @@ const jitc_operators* load(const std::string& path, std::string& error) {
   const auto get = reinterpret_cast<decltype(&jitc_operators_get)>(dlsym(library, "jitc_operators_get"));
   const jitc_operators* const functions = get ? get() : nullptr;
   if (!functions || functions->version != kVersion) {
-    error = path + " is not an operator library of version 3: build it again";
+    error = path + " is not an operator library of version 4: build it again";
     return nullptr;
   }
   return functions;
@@ -104,6 +104,18 @@ void Operators::matmul(const Memory& memory, const ops::OpHeader& op) const {
   jitc_operator_reply reply{};
   const int answer = functions_->matmul(&host, &op, sizeof(ops::Matmul), &reply);
   check(answer, kLaunchFailure, reply);
+}
+
+namespace {
+void give(void* context, const jitc_tensor_access* access) {
+  (*static_cast<const Operators::TakeAccess*>(context))(*access);
+}
+}  // namespace
+
+bool Operators::accesses(const ops::OpHeader& op, const TakeAccess& take) const {
+  const bool query = op.op == static_cast<uint16_t>(ops::OpId::operator_query);
+  return functions_ && functions_->accesses(bytes_of(op) + sizeof op, op.size - sizeof op, query,
+                                            const_cast<TakeAccess*>(&take), give) == 0;
 }
 
 }  // namespace jitc::software

@@ -3,6 +3,7 @@
 // Promise: without the library, operators are refused with a message that names it, matmul still works.
 // Called by: Device, from stream threads.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -22,6 +23,9 @@ class Operators {
   /// The reply; valid until the thread's next call. Throws OpError.
   std::span<const std::byte> query(const Memory& memory, const ops::OpHeader& op) const;
   void matmul(const Memory& memory, const ops::OpHeader& op) const;
+  using TakeAccess = std::function<void(const jitc_tensor_access&)>;
+  /// What the op, a call or a query, reads, then what it writes. False: that is not known.
+  bool accesses(const ops::OpHeader& op, const TakeAccess& take) const;
 
  private:
   const jitc_operators* functions_ = nullptr;

@@ -141,9 +141,12 @@ class AllGather final : public RoundRun {
   AllGather(const Call& call, const Communicator& communicator, uint64_t chunk)
       : RoundRun(call, communicator, chunk, rounds_for(call.item.count, chunk)) {}
   void fill(uint64_t step, std::byte* box) override { call_.contribute(box, first(step), size(step)); }
+  /// In place, a rank's own part stays as it is, as with NCCL.
   void drain(uint64_t step) override {
+    const bool in_place = call_.send == receive_at(rank() * call_.item.count);
     for (uint32_t other = 0; other < ranks(); ++other)
-      take(other * call_.item.count + first(step), rounds_->box(other), size(step));
+      if (!in_place || other != rank())
+        take(other * call_.item.count + first(step), rounds_->box(other), size(step));
   }
 };
 

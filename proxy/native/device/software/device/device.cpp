@@ -44,7 +44,10 @@ Device::Device(const BackendOptions& options, std::shared_ptr<const Operators> o
       runner_(sink_, state_, failures_, hub_, crew_),
       streams_(shuffled_ ? shuffled_->before(runner_, crew_) : runner_, crew_, hangs_),
       issuer_(sink_, hub_, streams_, runner_),
-      families_({options_, issuer_, memory_, hub_, crew_, streams_, runner_, segments, std::move(operators)}),
+      families_({options_, issuer_, memory_, hub_, crew_, streams_, runner_, segments, operators}),
+      order_(options.check_order ? std::make_unique<order::Checker>(
+                                       std::move(operators), families_.collectives.communicators(), sink_)
+                                 : nullptr),
       hangs_(hub_, state_, options.hang_seconds) {
   streams_.watch_legacy();
 }
@@ -81,7 +84,9 @@ void Device::issue(const ops::OpHeader& op) {
 void Device::perform(const ops::OpHeader& op) {
   const Handler* const handler = families_.handlers.find(op);
   if (!handler) refuse(kNotSupported, "unknown-op", "the software device does not run kernels");
-  if (!families_.graphs.take(op)) (*handler)(op);
+  if (families_.graphs.take(op)) return;
+  if (order_) order_->take(op);
+  (*handler)(op);
 }
 
 bool Device::idle() {
@@ -128,6 +133,7 @@ bool Device::restore(const Resources& resources, std::string& error) {
   const std::lock_guard lock(mutex_);
   if (!state_.fenced()) return error = "restore needs a fence first", false;
   streams_.restore(resources.streams);
+  if (order_) order_->restore(resources.streams);
   families_.events.restore(resources.events);
   families_.graphs.restore(resources);
   try {

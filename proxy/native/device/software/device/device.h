@@ -12,6 +12,7 @@
 #include "device/common/run_state.h"
 #include "device/software/faults/hangs.h"
 #include "device/software/memory/memory.h"
+#include "device/software/order/checker.h"
 #include "device/software/shuffle/shuffled.h"
 #include "device/software/stream/crew.h"
 #include "device/software/stream/streams.h"
@@ -67,12 +68,13 @@ class Device final : public Backend {
   Failures failures_;
   Memory memory_;
   TaskRunner runner_;
-  std::mutex mutex_;  // held while ops are issued: of streams_, families_
+  std::mutex mutex_;  // held while ops are issued: of streams_, families_, order_
   Streams streams_;
   Issuer issuer_;
   Families families_;
-  Crew crew_;    // after what its threads use
-  Hangs hangs_;  // last: its thread uses all of the above
+  const std::unique_ptr<order::Checker> order_;  // null: nobody wants to know
+  Crew crew_;                                    // after what its threads use
+  Hangs hangs_;                                  // last: its thread uses all of the above
 };
 
 }  // namespace jitc::software

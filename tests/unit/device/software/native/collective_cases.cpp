@@ -30,6 +30,29 @@ const std::vector<uint32_t> kAllTypes{0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
 CASE(collective_kinds_4_ranks) { check_all_kinds(4, kAllTypes, {3, 5000}); }
 CASE(collective_larger_than_a_box) { check_all_kinds(3, {6, 7, 0}, {1100003}); }
 
+CASE(collective_in_place_gather_leaves_the_own_part_alone) {
+  constexpr uint64_t kCount = 5000;
+  Segments segments;
+  segments.make(unique_id(1));
+  run_ranks(2, [&](int rank) {
+    Session s(&segments);
+    const uint64_t comm = s.communicator(1, 2, rank);
+    const auto mine = static_cast<float>(rank + 1), others = static_cast<float>(2 - rank);
+    const uint64_t data = s.upload(std::vector<float>(2 * kCount, mine));
+    const uint64_t own = data + static_cast<uint64_t>(rank) * kCount * sizeof(float);
+    const std::vector<float> later(kCount, 9.0f);
+    // What the rank gives has been taken; what it gets has not come.
+    s.sink.on_injection = [&](const ops::OpHeader&, std::string_view) {
+      CHECK(s.backend->write(own, std::as_bytes(std::span(later))));
+    };
+    give_group(s, {item(comm, CollectiveKind::all_gather, 7, kCount, own, data)});
+    s.synchronize();
+    CHECK(s.download<float>(own, kCount) == later);
+    const uint64_t other = data + static_cast<uint64_t>(1 - rank) * kCount * sizeof(float);
+    CHECK(s.download<float>(other, kCount) == std::vector<float>(kCount, others));
+  });
+}
+
 CASE(collective_ranks_in_one_process) {
   Segments segments;
   segments.make(unique_id(1));

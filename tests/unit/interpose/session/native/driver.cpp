@@ -5,6 +5,7 @@
 #include <string>
 
 #include "session/message.h"
+#include "session/order_check.h"
 #include "session/phase.h"
 #include "session/service/node.h"
 
@@ -65,6 +66,11 @@ TEST_API void* rt_owner(uint64_t address) { return Node::instance().owner(addres
 TEST_API int rt_forked() { return Node::instance().forked(); }
 TEST_API void rt_set_phase_source(int (*source)()) { session::set_phase_source(source); }
 TEST_API void rt_set_phase(uint32_t phase) { session::set_phase(static_cast<ops::Phase>(phase)); }
+TEST_API void rt_set_site_source(const char* (*source)()) { session::order_check::set_site_source(source); }
+TEST_API void rt_found_done(void* handle, uint64_t stream, uint64_t sequence) {
+  session::order_check::found_done({session(handle), stream, sequence});
+}
+TEST_API uint64_t rt_boundary(void* handle) { return session(handle)->submit(ops::Boundary{}); }
 TEST_API const char* rt_last_message() { return session::last_message(); }
 
 TEST_API uint64_t rt_submit(void* handle, uint64_t stream, const void* data, size_t size) {

@@ -1,0 +1,26 @@
+// The pairs of ops that conflict, each pair of operators and places once.
+//
+// Promise: of a program that conflicts everywhere not more than kMost are kept and reported.
+// Called by: Checker.
+#pragma once
+#include <cstddef>
+#include <set>
+#include <string>
+
+#include "access_map.h"
+#include "device/backend.h"
+
+namespace jitc::software::order {
+
+class Races {
+ public:
+  static constexpr size_t kMost = 1000;
+  explicit Races(ExecutionSink& sink) : sink_(sink) {}
+  void add(const AccessMap::Access& before, const AccessMap::Access& now);
+
+ private:
+  ExecutionSink& sink_;
+  std::set<std::string> seen_;
+};
+
+}  // namespace jitc::software::order

@@ -1,0 +1,13 @@
+// A race that a device found, as the document that goes to the control plane (executor_api.h).
+// Called by: Executor.
+#pragma once
+#include <string>
+
+#include "device/backend.h"
+
+namespace jitc {
+
+/// Keys are those of RaceReport in control.proto.
+std::string race_document(uint64_t session, const Race& race);
+
+}  // namespace jitc

@@ -1,0 +1,86 @@
+"""Races: pairs of operators of a program that touch the same memory with no order between them (`--check-order`).
+
+Called by: the Coordinator service (add), the Admin service (documents, count). Promises: a pair of operators and places
+of a job is reported once, whichever ranks and workers find it, also when a recovery runs its ops again; the document
+keeps the form that docs/cli.md gives.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .registry import Registry
+
+#: Kept; later ones are counted with their sessions only.
+KEPT = 1000
+
+
+class Races:
+    """The pairs found so far, oldest first."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._lock = threading.Lock()
+        self._documents: dict[tuple[Any, ...], dict[str, Any]] = {}
+        self._counts: dict[int, int] = {}
+
+    def add(self, report: Any) -> None:
+        """A worker's RaceReport; its session may be closed by now."""
+        registry = self._registry
+        with registry.changed:
+            session = registry.sessions.get(report.session)
+            job = registry.job_of(session) if session else ""
+            rank = session.label() if session else f"session {report.session}"
+        first, second = _side(report.first), _side(report.second)
+        with self._lock:
+            key = (job, *_key(first), *_key(second))
+            known = self._documents.get(key)
+            new = known is None and len(self._documents) < KEPT
+            document = known or {
+                "time": time.time(), "job": job, "sessions": [], "first": first, "second": second,
+                "address": report.address, "bytes": report.bytes,
+            }  # fmt: skip
+            if new:
+                self._documents[key] = document
+            if rank not in document["sessions"]:
+                document["sessions"].append(rank)
+                self._counts[report.session] = self._counts.get(report.session, 0) + 1
+        if new:
+            print(f"jitc-proxyd: {text(document)}", file=sys.stderr, flush=True)
+
+    def documents(self) -> list[dict[str, Any]]:
+        with self._lock:
+            return [dict(one, sessions=list(one["sessions"])) for one in self._documents.values()]
+
+    def count(self, session: int) -> int:
+        with self._lock:
+            return self._counts.get(session, 0)
+
+
+def text(document: dict[str, Any]) -> str:
+    """Some lines for a user."""
+    job = f" in job {document['job']}" if document["job"] else ""
+    lines = [f"race{job}, {', '.join(document['sessions'])}: no order between two operators that touch the same memory"]
+    for name in ("first", "second"):
+        side = document[name]
+        within = f" ({side['operator']})" if side["operator"] not in ("", side["op"]) else ""
+        stream = f"stream {side['stream']:#x}" if side["stream"] else "the default stream"
+        lines.append(f"  {side['op']}{within} {'writes' if side['writes'] else 'reads'} on {stream}")
+        lines += [f"      {line}" for line in side["place"].splitlines() or ["(no Python code called it)"]]
+    lines.append(f"  {document['bytes']} bytes at {document['address']:#x}")
+    return "\n".join(lines)
+
+
+def _side(side: Any) -> dict[str, Any]:
+    return {
+        "op": side.op, "operator": side.operator, "place": side.place, "stream": side.stream,
+        "sequence": side.sequence, "writes": side.writes,
+    }  # fmt: skip
+
+
+def _key(side: dict[str, Any]) -> tuple[str, str, str]:
+    return side["op"], side["operator"], side["place"]
