@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=.venv/bin/python
+torch=$($python -c 'import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])')
 parts="interpose/transport;interpose;proxy/native;tests/unit/interpose/session/native;tests/unit/executor/state/native;tests/unit/executor/control/native;tests/fakes"
 # A report ends the process; Python itself keeps memory until the end and takes no part in the locks that are watched.
 export ASAN_OPTIONS="detect_leaks=0:abort_on_error=1:${ASAN_OPTIONS:-}"
@@ -16,17 +17,17 @@ build() {  # NAME SANITIZERS
   mkdir -p "build/sanitize/$1"
   {
     .venv/bin/cmake -S . -B "build/sanitize/$1" -G Ninja -DCMAKE_MAKE_PROGRAM="$PWD/.venv/bin/ninja" \
-      -DJITC_SANITIZE="$2" -DJITC_ONLY_PARTS="$parts" &&
+      -DJITC_SANITIZE="$2" -DJITC_ONLY_PARTS="$parts" -DJITC_TORCH="$torch" &&
       .venv/bin/cmake --build "build/sanitize/$1"
   } > "build/sanitize/$1.log" 2>&1 || { tail -n 60 "build/sanitize/$1.log" >&2; exit 1; }
 }
 
-tests() {  # NAME SANITIZERS RUNTIME
+tests() {  # NAME RUNTIME
   local built=$PWD/build/sanitize/$1/tests runtime
   # With the C++ library, whose functions the sanitizer wraps and Python does not bring along.
-  runtime=$(c++ -print-file-name="$3"):$(c++ -print-file-name=libstdc++.so.6)
+  runtime=$(c++ -print-file-name="$2"):$(c++ -print-file-name=libstdc++.so.6)
   echo "== $1: software device, cuda device, communicators (programs of their own)"
-  JITC_SANITIZE=$2 $python -m pytest -q -o timeout=1800 tests/unit/device
+  JITC_TEST_BUILD=$PWD/build/sanitize/$1 $python -m pytest -q -o timeout=1800 tests/unit/device
   echo "== $1: executor"
   [ "$1" = asan ] || export JITC_TEST_BASE=1000000000
   JITC_TEST_EXECUTOR=$built/libjitc_executor.so JITC_TEST_FAKES=$built JITC_TEST_RESOURCES=$built/jitc_resources_test JITC_TEST_BUDGET=$built/jitc_budget_test JITC_TEST_TEARDOWN=$built/jitc_teardown_test LD_PRELOAD=$runtime \
@@ -43,8 +44,8 @@ tests() {  # NAME SANITIZERS RUNTIME
 for name in "${@:-asan tsan}"; do
   for one in $name; do
     case $one in
-      asan) build asan address,undefined; tests asan address,undefined libasan.so ;;
-      tsan) build tsan thread; tests tsan thread libtsan.so ;;
+      asan) build asan address,undefined; tests asan libasan.so ;;
+      tsan) build tsan thread; tests tsan libtsan.so ;;
       *) echo "unknown sanitizer: $one (asan, tsan)" >&2; exit 2 ;;
     esac
   done

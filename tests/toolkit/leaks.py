@@ -6,6 +6,7 @@ process that changed its parent is found too.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 from pathlib import Path
@@ -44,3 +45,15 @@ def visible_files() -> set[str]:
         path = Path(folder)
         names |= {str(one) for one in path.iterdir()} if path.is_dir() else set()
     return names
+
+
+def files_in_use() -> set[str]:
+    """What other living processes have open or mapped: programs beside the tests may have files there too."""
+    used = set()
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            used |= {os.readlink(one) for one in (entry / "fd").iterdir()}
+            used |= {line.split(maxsplit=5)[-1] for line in (entry / "maps").read_text().splitlines()}
+    return used

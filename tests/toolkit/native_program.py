@@ -1,8 +1,8 @@
 """Native test programs: C++ cases (native/cases.h) that a Python test builds and runs one at a time.
 
-Promises: each program is built in a folder of its own below build/; a build and a case each have a time limit, and end
-with every process that they started. Called by the tests that run such a program, which mark themselves with
-``TIMEOUT``: the first of them has the build in its setup.
+Promises: programs are built where `make build` built (JITC_TEST_BUILD: another folder, such as that of a sanitizer), of
+the same objects; a build and a case each have a time limit, and end with every process that they started. Called by the
+tests that run such a program, which mark themselves with ``TIMEOUT``: the first of them has the build in its setup.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-#: Of builds: such as "thread" or "address,undefined".
-SANITIZE = os.environ.get("JITC_SANITIZE", "")
+BUILD = Path(os.environ.get("JITC_TEST_BUILD") or ROOT / "build" / "native").resolve()
 BUILD_SECONDS = 3600.0  # with sanitizers, on a machine that is busy with other things
 CASE_SECONDS = 900.0
 #: pytest's own time limit is for the tests: a build has the one above.
@@ -29,13 +28,10 @@ TIMEOUT = pytest.mark.timeout(func_only=True)
 
 @dataclass(frozen=True)
 class NativeProgram:
-    """A program by the folder of its sources; parts and settings: what CMake builds and is told beside it."""
+    """A program by its target and the folder of its sources (native/programs.cmake)."""
 
-    name: str  # of the folder below build/
     target: str
     sources: Path
-    parts: tuple[str, ...] = ()
-    settings: tuple[str, ...] = ()
 
     def cases(self) -> list[str]:
         """Names in the sources, so that pytest can list them before anything is built."""
@@ -44,16 +40,11 @@ class NativeProgram:
 
     def build(self) -> Path:
         """The program, up to date."""
-        # Fakes with sanitizers must not be found by tests of programs without (toolkit.fakes).
-        place = "-".join(["sanitize/" + self.name, *SANITIZE.split(",")]) if SANITIZE else self.name
-        folder, tools = ROOT / "build" / place, Path(sys.executable).parent
-        part = self.sources.relative_to(ROOT)
-        ninja = ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tools / 'ninja'}"]
-        options = [f"-DJITC_ONLY_PARTS={';'.join([str(part), *self.parts])}", f"-DJITC_SANITIZE={SANITIZE}"]
-        cmake = str(tools / "cmake")
-        finish([cmake, "-S", str(ROOT), "-B", str(folder), *ninja, *options, *self.settings], BUILD_SECONDS)
-        finish([cmake, "--build", str(folder), "-j", "2", "--target", self.target], BUILD_SECONDS)
-        return folder / part / self.target
+        finish(
+            [str(Path(sys.executable).with_name("cmake")), "--build", str(BUILD), "--target", self.target],
+            BUILD_SECONDS,
+        )
+        return BUILD / "tests" / self.target
 
 
 def listed_cases(program: Path) -> list[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import tempfile
 from pathlib import Path
 
 from .job import ROOT, Job, Result, Script, base_environment
-from .leaks import MARK, marked_processes, new_mark, visible_files
+from .leaks import MARK, files_in_use, marked_processes, new_mark, visible_files
 from .service import Service
 from .waiting import until
 
@@ -82,11 +83,23 @@ class Workplace:
         except AssertionError:
             for pid, command in marked_processes(self.mark).items():
                 complaints.append(f"process left: {pid} {command}")
-        complaints += [f"file left: {one}" for one in sorted(visible_files() - self.files_before)]
+        complaints += [f"file left: {one}" for one in sorted(self._files_left())]
         for service in self.services:
             left = [str(one) for one in service.folder.iterdir() if one != service.log]
             complaints += [f"left by the service: {one}" for one in left]
         return complaints
+
+    def _files_left(self) -> set[str]:
+        """None of our processes lives any more: a file that is in use is somebody else's."""
+
+        def left() -> set[str]:
+            new = visible_files() - self.files_before
+            return new - files_in_use() if new else new
+
+        # Somebody else's may be between its making and its use.
+        with contextlib.suppress(AssertionError):
+            until(lambda: not left(), 2, "no file is left")
+        return left()
 
     def _ask_services(self) -> None:
         for service in self.services:

@@ -80,7 +80,7 @@ def test_a_command_that_fails_says_why() -> None:
 
 def test_cases_of_a_native_program_are_those_of_its_sources(tmp_path: Path) -> None:
     (tmp_path / "some_cases.cpp").write_text("CASE(two) {\n}\nCASE(one) {\n  // CASE(three)\n}\n")
-    assert NativeProgram("none", "none", tmp_path).cases() == ["one", "two"]
+    assert NativeProgram("none", tmp_path).cases() == ["one", "two"]
 
 
 def test_evidence_of_a_failure_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -105,3 +105,15 @@ def test_file_left_behind_is_a_complaint() -> None:
     kept = workplaces.EVIDENCE / "leaking"
     (kept / "replay.txt").unlink()
     kept.rmdir()
+
+
+def test_a_file_that_somebody_else_uses_is_no_complaint() -> None:
+    place = Workplace("beside")
+    with tempfile.NamedTemporaryFile(dir="/dev/shm", prefix="jitc-test-beside-", delete=False) as other:
+        user = subprocess.Popen(["sleep", "60"], stdin=other)
+    try:
+        assert place.close(failed=False) == []
+    finally:
+        user.kill()
+        user.wait(10)
+        os.unlink(other.name)

@@ -1,7 +1,7 @@
 """What all devices do alike: one set of cases (conformance/), run over each of them.
 
 Each case is a process of its own; cases of collectives make further ones. The cuda device runs on the fake driver and
-NCCL, whose log of calls tells what was leaked. ``JITC_SANITIZE`` builds the program and both devices with sanitizers.
+NCCL, whose log of calls tells what was leaked.
 """
 
 from __future__ import annotations
@@ -13,10 +13,7 @@ from toolkit.fake_leaks import leaks
 from toolkit.fakes import fake_calls, fake_environment
 from toolkit.native_program import TIMEOUT, NativeProgram, listed_cases, run_case
 
-PROGRAM = NativeProgram(
-    "conformance-test", "jitc_conformance_test", Path(__file__).resolve().parent / "conformance",
-    parts=("proxy/native", "tests/fakes"),
-)  # fmt: skip
+PROGRAM = NativeProgram("jitc_conformance_test", Path(__file__).resolve().parent / "conformance")
 pytestmark = TIMEOUT
 
 

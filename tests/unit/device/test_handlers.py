@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from toolkit.native_program import TIMEOUT, NativeProgram, listed_cases, run_case
 
-PROGRAM = NativeProgram("handlers-test", "jitc_handlers_test", Path(__file__).resolve().parent / "registry")
+PROGRAM = NativeProgram("jitc_handlers_test", Path(__file__).resolve().parent / "registry")
 pytestmark = TIMEOUT
 
 

@@ -1,7 +1,6 @@
 """Runs the cases of the native test program of the cuda device (native/) on the fake driver and NCCL.
 
-Each case is a process of its own; the fake's log of calls tells what was leaked. ``JITC_SANITIZE`` (such as
-``thread`` or ``address,undefined``) builds the program, the device in it and the fake with sanitizers.
+Each case is a process of its own; the fake's log of calls tells what was leaked.
 """
 
 from __future__ import annotations
@@ -40,10 +39,7 @@ def cuda_headers() -> Path | None:
     return next((folder for folder in found if (folder / "cuda.h").exists()), None)
 
 
-PROGRAM = NativeProgram(
-    "cuda-test", "jitc_cuda_test", HERE / "native",
-    parts=("tests/fakes",), settings=(f"-DJITC_CUDA_HEADERS={cuda_headers() or ''}",),
-)  # fmt: skip
+PROGRAM = NativeProgram("jitc_cuda_test", HERE / "native")
 
 
 @pytest.fixture(scope="session")
@@ -119,7 +115,7 @@ def test_fault_kernels_can_be_translated(gpu: str, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(cuda_headers() is None, reason="cuda.h is not installed (pip install nvidia-cuda-runtime)")
 def test_declarations_are_those_of_the_real_header(program: Path) -> None:
-    checked = program.parent / "CMakeFiles" / "jitc_cuda_check.dir"
+    checked = program.parent / "unit" / "device" / "cuda" / "native" / "CMakeFiles" / "jitc_cuda_check.dir"
     assert list(checked.rglob("abi_check.cpp.o"))  # it compiles only when they are
 
 

@@ -1,7 +1,6 @@
 """Runs the cases of the native test program of the software device (tests/unit/device/software/native).
 
-Each case is a process of its own; cases of collectives make further ones. ``JITC_SANITIZE`` (such as
-``thread`` or ``address,undefined``) builds the program, and the device in it, with sanitizers.
+Each case is a process of its own; cases of collectives make further ones.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 from toolkit.native_program import TIMEOUT, NativeProgram, listed_cases, run_case
 
-PROGRAM = NativeProgram("software-test", "jitc_software_test", Path(__file__).resolve().parent / "native")
+PROGRAM = NativeProgram("jitc_software_test", Path(__file__).resolve().parent / "native")
 pytestmark = TIMEOUT
 
 

@@ -1,6 +1,6 @@
 """How the cuda device uses NCCL: native cases on a stub library, and our declarations against NVIDIA's header.
 
-Each case is a process of its own. ``JITC_SANITIZE`` (such as ``thread``) builds the program with sanitizers.
+Each case is a process of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from toolkit.native_program import TIMEOUT, NativeProgram, listed_cases, run_cas
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[4]
 STUBS = ROOT / "tests" / "unit" / "interpose" / "api" / "check"
-PROGRAM = NativeProgram("nccl-test", "jitc_cuda_nccl_test", HERE)
+PROGRAM = NativeProgram("jitc_cuda_nccl_test", HERE)
 pytestmark = TIMEOUT
 
 

@@ -3,7 +3,7 @@
 //
 // It watches what NCCL forbids: two threads inside one communicator, a call on a communicator that is not
 // ready, any call after abort or destroy.
-#include "stub_nccl.h"
+#include "../stub_nccl.h"
 
 #include <atomic>
 #include <cstddef>

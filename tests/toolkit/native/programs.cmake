@@ -1,0 +1,32 @@
+# Test programs of the devices, built when a test asks for one (toolkit/native_program.py); included by the top
+# CMakeLists.txt where the parts are there that they need.
+#
+# All of them are made of the executor's own objects, so that no device is compiled twice.
+if(NOT (TARGET jitc_executor AND TARGET fake_cuda))
+  return()
+endif()
+find_path(JITC_XXHASH xxhash.h REQUIRED)
+set(toolkit ${CMAKE_CURRENT_LIST_DIR})
+set(jitc_test_folders
+  ${toolkit} ${CMAKE_SOURCE_DIR}/protos/include ${CMAKE_SOURCE_DIR}/proxy/native ${CMAKE_SOURCE_DIR}/proxy/native/include
+  ${JITC_XXHASH})
+
+# Archives, so that a program takes what it uses.
+add_library(jitc_executor_archive STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:jitc_executor>)
+file(GLOB toolkit_sources CONFIGURE_DEPENDS ${toolkit}/*.cpp)
+add_library(jitc_test_toolkit STATIC EXCLUDE_FROM_ALL ${toolkit_sources})
+target_include_directories(jitc_test_toolkit PRIVATE ${jitc_test_folders})
+target_link_libraries(jitc_test_toolkit PUBLIC jitc_options jitc_executor_archive Threads::Threads ${CMAKE_DL_LIBS})
+
+# jitc_test_program(NAME SOURCE...): all sources of the folder, and these.
+function(jitc_test_program name)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  add_executable(${name} ${sources} ${ARGN})
+  target_include_directories(${name} PRIVATE ${jitc_test_folders})
+  target_link_libraries(${name} PRIVATE jitc_test_toolkit)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+endfunction()
+
+foreach(part conformance registry cuda/native cuda/nccl software/native)
+  add_subdirectory(${CMAKE_SOURCE_DIR}/tests/unit/device/${part} EXCLUDE_FROM_ALL)
+endforeach()
