@@ -68,9 +68,9 @@ TEST_API void rt_set_phase_source(int (*source)()) { session::set_phase_source(s
 TEST_API void rt_set_phase(uint32_t phase) { session::set_phase(static_cast<ops::Phase>(phase)); }
 TEST_API void rt_set_site_source(const char* (*source)()) { session::order_check::set_site_source(source); }
 TEST_API void rt_found_done(void* handle, uint64_t stream, uint64_t sequence) {
-  session::order_check::found_done({session(handle), stream, sequence});
+  session::order_check::found_done({session_of(handle), stream, sequence});
 }
-TEST_API uint64_t rt_boundary(void* handle) { return session(handle)->submit(ops::Boundary{}); }
+TEST_API uint64_t rt_boundary(void* handle) { return session_of(handle)->submit(ops::Boundary{}); }
 TEST_API const char* rt_last_message() { return session::last_message(); }
 
 TEST_API uint64_t rt_submit(void* handle, uint64_t stream, const void* data, size_t size) {
