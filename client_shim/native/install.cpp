@@ -21,7 +21,8 @@
 namespace jitc::torch_device {
 namespace {
 
-/// Operators that PyTorch's own CUDA code serves: they only allocate, change metadata or look at settings.
+/// Operators that PyTorch's own CUDA code serves: they only allocate, change metadata, look at settings or
+/// call others.
 const std::unordered_set<std::string>& native_operators() {
   static const std::unordered_set<std::string> names{"empty",
                                                      "empty_strided",
@@ -39,6 +40,7 @@ const std::unordered_set<std::string>& native_operators() {
                                                      "_pin_memory",
                                                      "_efficientzerotensor",
                                                      "_nested_view_from_buffer",
+                                                     "_embedding_bag_backward",
                                                      "_use_cudnn_ctc_loss",
                                                      "_use_miopen_ctc_loss"};
   return names;

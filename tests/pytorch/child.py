@@ -12,8 +12,10 @@ import faulthandler
 import importlib
 import json
 import os
+import shutil
 import signal
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -71,6 +73,43 @@ class Report(unittest.TestResult):
         self.outcome, self.why = "failed", "the test passes, and says itself that it does not"
 
 
+class Ranks:
+    """The processes of a file whose tests run in all ranks at once (PyTorch's MultiProcContinousTest): this one is rank
+    0; the others are forked before PyTorch is loaded, run the same tests, and say what became of each."""
+
+    def __init__(self, count: int) -> None:
+        self.rank, self._count, self._folder = 0, count, tempfile.mkdtemp(prefix="jitc-ranks-")
+        self._others: list[tuple[int, Any]] = []
+        for rank in range(1, count):
+            read, write = os.pipe()
+            pid = os.fork()
+            if pid == 0:
+                self.rank, self._others, self._out = rank, [], os.fdopen(write, "w", buffering=1)
+                return
+            os.close(write)
+            self._others.append((pid, os.fdopen(read)))
+
+    def prepare(self, test: unittest.TestCase, number: int) -> None:
+        kind: Any = type(test)
+        if hasattr(kind, "rdvz_file"):
+            kind.rank, kind.world_size, kind.rdvz_file = self.rank, self._count, f"{self._folder}/{number}"
+
+    def agree(self, result: Report) -> None:
+        """A test has failed if it has in one of them."""
+        if self.rank:
+            print(json.dumps([result.outcome, result.why]), file=self._out)
+        for rank, (_, said) in enumerate(self._others, 1):
+            outcome, why = json.loads(said.readline() or '["failed", "its process has ended"]')
+            if result.outcome not in ("failed", outcome):
+                result.outcome, result.why = outcome, f"rank {rank}: {why}"
+
+    def end(self) -> None:
+        for pid, _ in self._others:
+            os.kill(pid, signal.SIGKILL)
+        if not self.rank:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
 def load(folder: Path, file: str) -> Any:
     """The test file as a module that other processes can import by the same name."""
     os.chdir(folder)
@@ -125,13 +164,15 @@ def main() -> int:
     arguments.add_argument("--file", required=True)
     arguments.add_argument("--report", required=True, help="JSON lines are appended there")
     arguments.add_argument("--device-part", action="store_true")
+    arguments.add_argument("--ranks", type=int, default=1, help="processes that run each test at once")
     arguments.add_argument("--tests", help="a file with their names, one a line; without it they are only listed")
     arguments.add_argument("--stop-after-failure", action="store_true", help="what failed may have left a mess")
     args = arguments.parse_args()
     os.setsid()
     faulthandler.register(signal.SIGUSR1, all_threads=True)
     chosen = Path(args.tests).read_text().split() if args.tests else None
-    report = open(args.report, "a", buffering=1)  # noqa: SIM115
+    ranks = Ranks(args.ranks if args.tests else 1)
+    report = open(os.devnull if ranks.rank else args.report, "a", buffering=1)  # noqa: SIM115
 
     def say(**what: Any) -> None:
         print(json.dumps(what), file=report)
@@ -143,7 +184,7 @@ def main() -> int:
     if chosen is None:
         say(tests=names)
         return 0
-    for name in chosen:
+    for number, name in enumerate(chosen):
         if name not in found:
             say(begin=name)
             say(
@@ -153,12 +194,16 @@ def main() -> int:
         say(begin=name)
         print(f"\n=== {name}", flush=True)
         started = time.monotonic()
-        result = run_one(found.pop(name))
+        test = found.pop(name)
+        ranks.prepare(test, number)
+        result = run_one(test)
+        ranks.agree(result)
         works = still_works()
         sys.stdout.flush()
         say(end=name, outcome=result.outcome, why=result.why, seconds=round(time.monotonic() - started, 1))
         if not works or (args.stop_after_failure and result.outcome == "failed"):
             break
+    ranks.end()
     return 0
 
 

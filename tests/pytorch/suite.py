@@ -18,6 +18,7 @@ class TestFile:
     memory: str = "4GiB"  # of each GPU
     device_part: bool = False  # only tests that are for CUDA by their name or class
     seconds: float = 300.0  # that one test may take
+    ranks: int = 1  # processes that run each test together; others start their own
     env: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -31,7 +32,7 @@ FILES = (
     TestFile("test_nn.py", device_part=True),
     TestFile("test_autograd.py", device_part=True),
     TestFile("distributed/test_c10d_nccl.py", gpus=2, memory="1GiB"),
-    TestFile("distributed/test_c10d_ops_nccl.py", gpus=2, memory="1GiB"),
+    TestFile("distributed/test_c10d_ops_nccl.py", gpus=2, memory="1GiB", ranks=2),
     TestFile("distributed/fsdp/test_fsdp_misc.py", gpus=2, memory="1GiB"),
     TestFile("distributed/fsdp/test_fsdp_clip_grad_norm.py", gpus=2, memory="1GiB"),
     TestFile("distributed/fsdp/test_fsdp_overlap.py", gpus=2, memory="1GiB"),

@@ -50,6 +50,7 @@ constexpr std::string_view kCompressed[] = {
     "bmm",
     "mul",
     "sampled_addmm",
+    "sparse_mask",
     "sparse_sampled_addmm",
     "triangular_solve",
 };

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import ctypes
+import itertools
 import json
 import sys
 import traceback
@@ -254,6 +255,21 @@ def check_sparse_tensors() -> None:
     weight(torch.tensor([1, 1, 4], device="cuda")).sum().backward()
     assert weight.weight.grad is not None
     same(weight.weight.grad.to_dense().sum(1), torch.tensor([0.0, 6.0, 0.0, 0.0, 3.0]))
+
+
+def check_gradients_of_bags() -> None:
+    """Sparse and dense ones, with the offsets that make the bags."""
+    indices, offsets = torch.tensor([1, 1, 4, 0]), torch.tensor([0, 3])
+    for mode, sparse in itertools.product(("sum", "mean", "max"), (False, True)):
+        if sparse and mode == "max":
+            continue  # PyTorch has none
+        cpu = torch.nn.EmbeddingBag(5, 3, mode=mode, sparse=sparse)
+        bag = copy.deepcopy(cpu).cuda()
+        cpu(indices, offsets).square().sum().backward()
+        bag(indices.cuda(), offsets.cuda()).square().sum().backward()
+        assert bag.weight.grad is not None and cpu.weight.grad is not None
+        assert bag.weight.grad.layout == cpu.weight.grad.layout
+        torch.testing.assert_close(bag.weight.grad.cpu().to_dense(), cpu.weight.grad.to_dense())
 
 
 def check_errors_are_those_of_the_cpu() -> None:
