@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctypes import Structure, c_double, c_int32, c_int64, c_uint8, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, Structure, c_double, c_int32, c_int64, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
 
 
 class PointerAttributes(Structure):
@@ -52,3 +52,9 @@ class CollectiveItem(Structure):
 
 class LiveBlock(Structure):
     _fields_ = (("address", c_uint64), ("bytes", c_uint64), ("ordinal", c_uint64))
+
+
+class Reply(Structure):
+    """jitc_reply."""
+
+    _fields_ = (("data", POINTER(c_uint8)), ("size", c_size_t), ("status", c_uint32))

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from ctypes import CFUNCTYPE, byref, c_int, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import CFUNCTYPE, byref, c_int, c_size_t, c_uint64, c_void_p
 
 from interpose_fake import Cuda, Recorded
-from interpose_types import LiveBlock
+from interpose_types import LiveBlock, Reply
 
 #: Bytes of a block that lies in no slab (small_blocks.h).
 LARGE = 2 << 20
-
-
-class Reply(ctypes.Structure):
-    _fields_ = (("data", ctypes.POINTER(ctypes.c_uint8)), ("size", c_size_t), ("status", c_uint32))
 
 
 def test_the_device_kind_is_told(cuda: Cuda) -> None:

@@ -8,7 +8,7 @@ from ctypes import CFUNCTYPE, byref, c_int, c_size_t, c_uint64, c_void_p
 import pytest
 from interpose_fake import Cuda
 from interpose_program import Program
-from interpose_types import Dim3
+from interpose_types import Dim3, Reply
 
 GLOBAL, THREAD_LOCAL, RELAXED = 0, 1, 2
 NONE, ACTIVE, INVALID = 0, 1, 2
@@ -293,8 +293,16 @@ def test_a_step_in_a_capture_is_no_boundary(gpu: Cuda, capfd: pytest.CaptureFixt
     assert "boundary" in [op.name for op in gpu.take()]
 
 
-def test_the_software_device_refuses_capture(cuda: Cuda, capfd: pytest.CaptureFixture[str]) -> None:
-    stream = stream_of(cuda)
-    assert cuda.cudaStreamBeginCapture(stream, 0) == 801
-    assert "cudaStreamBeginCapture is not supported: CUDA graphs are not recorded yet" in capfd.readouterr().err
-    assert status_of(cuda, stream) == NONE
+def test_operators_in_a_capture(cuda: Cuda, capfd: pytest.CaptureFixture[str]) -> None:
+    """On the software device: a call becomes part of the graph; a question that nothing can answer ends the capture."""
+    stream, reply, call = begin(cuda), Reply(), b"question"
+    cuda.take()
+    assert cuda.jitc_operator_call(0, stream, call, c_size_t(8)) == 0
+    assert cuda.jitc_operator_query(0, NOTHING, call, c_size_t(8), byref(reply)) == 0  # beside the capture
+    cuda.jitc_reply_free(byref(reply))
+    assert [(op.name, op.stream) for op in cuda.take()] == [("operator_call", stream.value), ("operator_query", 0)]
+    assert status_of(cuda, stream) == ACTIVE
+    assert cuda.jitc_operator_query(0, stream, call, c_size_t(8), byref(reply)) == UNSUPPORTED
+    assert reply.status == UNSUPPORTED and cuda.take() == []
+    assert "the process cannot wait for what an operator computes" in capfd.readouterr().err
+    drop(cuda, stream)

@@ -158,12 +158,12 @@ def test_host_functions_run_after_the_stream(cuda: Cuda) -> None:
     assert ran == [7] and names(cuda)[-1] == "stream_synchronize"
 
 
-def test_capture_is_never_under_way(cuda: Cuda) -> None:
+def test_the_default_stream_is_never_captured(cuda: Cuda) -> None:
     status, mode = c_int(9), c_int(1)
     cuda.ok("cudaStreamIsCapturing", c_uint64(0), byref(status))
     cuda.ok("cudaThreadExchangeStreamCaptureMode", byref(mode))
     assert (status.value, mode.value) == (0, 0)
-    assert cuda.cudaStreamBeginCapture(c_uint64(0), 0) == 801
+    assert cuda.cudaStreamBeginCapture(c_uint64(0), 0) == 900
     mode.value = 0
     cuda.ok("cudaThreadExchangeStreamCaptureMode", byref(mode))
     assert mode.value == 1
