@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "operators/checks.h"
+#include "operators/checks/checks.h"
 
 namespace jitc::operators {
 

@@ -1,8 +1,8 @@
 """PyTorch's own CPU kernels of which arguments are known that end the process or keep it busy for very long.
 
-By the operator's name without its overload: what happens, where no check stands in front of it
-(proxy/native/operators/checks.h). Used by test_operator_fuzz.py. A program that finds one of them loses its worker and
-gets the error in the end; nobody else notices (tests/end_to_end/test_guilty_operator.py).
+By the operator's name without its overload: what happens, where no check stands in front of it (checks/ beside the
+operators). Used by test_operator_fuzz.py. A program that finds one of them loses its worker and gets the error in the
+end; nobody else notices (tests/end_to_end/test_guilty_operator.py).
 """
 
 from __future__ import annotations

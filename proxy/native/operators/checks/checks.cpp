@@ -1,4 +1,4 @@
-#include "operators/checks.h"
+#include "operators/checks/checks.h"
 
 #include <unordered_map>
 

@@ -1,7 +1,7 @@
 // Checks of the operators in composed.cpp: those that the CUDA operators make.
 #include <ATen/ExpandUtils.h>
 
-#include "operators/checks.h"
+#include "operators/checks/checks.h"
 
 namespace jitc::operators {
 namespace {

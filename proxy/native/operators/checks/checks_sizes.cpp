@@ -1,7 +1,7 @@
 // Checks of sizes that must fit together: normalizations, losses, optimizers, distances and softmax.
 #include <ATen/ExpandUtils.h>
 
-#include "operators/checks.h"
+#include "operators/checks/checks.h"
 
 namespace jitc::operators {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "operators/checks.h"
+#include "operators/checks/checks.h"
 
 namespace jitc::operators {
 namespace {
