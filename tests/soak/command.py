@@ -107,14 +107,16 @@ def main(argv: list[str] | None = None) -> int:
         for name in wanted:
             print(f"{name}: {' '.join(ways[name].options)}")
         return 0
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupted)
+    before = {number: signal.signal(number, _interrupted) for number in (signal.SIGTERM, signal.SIGHUP)}
     results = Results((ROOT / arguments.json).resolve(), arguments.minutes)
     deadline = time.monotonic() + arguments.minutes * 60
     try:
         Soak(chosen, [ways[name] for name in wanted], results).run(arguments.seed, arguments.rounds, deadline)
     except KeyboardInterrupt:
         print("soak: interrupted", file=sys.stderr)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
     results.write()
     print(results.table())
     return 1 if results.failed() or not results.runs else 0
