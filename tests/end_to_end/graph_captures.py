@@ -1,4 +1,4 @@
-"""Captures as programs make them, run by test_graphs.py: each function prints what it found."""
+"""Captures as programs make them, run by test_captured_training.py: each function prints what it found."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def plain(shared_workplace: Workplace) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", map(str, range(1, 21)))
+@pytest.mark.parametrize("seed", list(map(str, range(1, 21))))
 def test_numbers_that_pass_from_stream_to_stream_are_the_same(
     seed: str, workplace: Workplace, plain: list[str]
 ) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from . import expected, fetch, table
 from .processes import CannotRun, Place, Result, listed, results
-from .suite import FILES, TestFile, named
+from .suite import FILES, SuiteFile, named
 
 RESULTS = fetch.BASE / "results"
 
@@ -25,7 +25,7 @@ RESULTS = fetch.BASE / "results"
 class Run:
     """One test file: its tests, what of them is done, what is left."""
 
-    def __init__(self, file: TestFile, sources: Path, packages: Path) -> None:
+    def __init__(self, file: SuiteFile, sources: Path, packages: Path) -> None:
         self.file = file
         RESULTS.mkdir(parents=True, exist_ok=True)
         self._kept = RESULTS / f"{file.name}.jsonl"
@@ -100,11 +100,11 @@ def _matches(pattern: str, name: str) -> bool:
     return fnmatch.fnmatchcase(name, pattern) or name.rpartition(".")[2] == pattern
 
 
-def chosen(words: list[str]) -> dict[TestFile, list[str]]:
+def chosen(words: list[str]) -> dict[SuiteFile, list[str]]:
     """Files and, of each, the tests that the user named; none: all."""
     if not words:
         return {file: [] for file in FILES}
-    out: dict[TestFile, list[str]] = {}
+    out: dict[SuiteFile, list[str]] = {}
     for word in words:
         name, _, test = word.partition("::")
         file = named(name)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .suite import TestFile
+from .suite import SuiteFile
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
@@ -50,7 +50,7 @@ class Place:
     log: Path
     jitc: tuple[str, ...] = ("--device", "software")
 
-    def environment(self, file: TestFile) -> dict[str, str]:
+    def environment(self, file: SuiteFile) -> dict[str, str]:
         env = dict(os.environ)
         env["PYTHONPATH"] = os.pathsep.join([str(HERE / "harness"), str(self.packages)])
         env["JITC_PYTORCH_TESTS_HELPERS"] = str(self.sources / "torch" / "testing" / "_internal")
@@ -59,7 +59,7 @@ class Place:
         env.setdefault("OMP_NUM_THREADS", "1")
         return env | dict(file.env)
 
-    def command(self, file: TestFile, words: list[str]) -> list[str]:
+    def command(self, file: SuiteFile, words: list[str]) -> list[str]:
         return [
             sys.executable, "-m", "jitc.proxy.commands.jitc", "run", *self.jitc,
             "--gpus", str(file.gpus), "--memory-limit", file.memory, "--threads", "1", "--",
@@ -68,7 +68,7 @@ class Place:
         ]  # fmt: skip
 
 
-def listed(place: Place, file: TestFile) -> list[str]:
+def listed(place: Place, file: SuiteFile) -> list[str]:
     """The names of the file's tests."""
     for said in _conversation(place, file, None, lambda running: START_SECONDS):
         if "tests" in said:
@@ -76,7 +76,7 @@ def listed(place: Place, file: TestFile) -> list[str]:
     raise CannotRun(f"{file.path}: its tests cannot be listed; see {place.log}")
 
 
-def results(place: Place, file: TestFile, tests: list[str], *, isolated: bool) -> Iterator[Result]:
+def results(place: Place, file: SuiteFile, tests: list[str], *, isolated: bool) -> Iterator[Result]:
     """One per test, as they come. isolated: after a test that failed the next one gets a new process; what it left
     (memory that it holds, settings) is no concern of the others. The caller may stop at any time."""
     left, lost = list(tests), 0
@@ -90,7 +90,7 @@ def results(place: Place, file: TestFile, tests: list[str], *, isolated: bool) -
             raise CannotRun(f"{file.path}: no process gets as far as {left[0]}; see {place.log}")
 
 
-def _one_process(place: Place, file: TestFile, tests: list[str], isolated: bool) -> Iterator[Result]:
+def _one_process(place: Place, file: SuiteFile, tests: list[str], isolated: bool) -> Iterator[Result]:
     """Of these tests, in order, until the process ends; a test that was running then has crashed or hung."""
     running, began = "", time.monotonic()
     end: dict[str, Any] = {}
@@ -111,7 +111,7 @@ def _one_process(place: Place, file: TestFile, tests: list[str], isolated: bool)
 
 def _conversation(
     place: Place,
-    file: TestFile,
+    file: SuiteFile,
     tests: list[str] | None,
     limit: Callable[[bool], float],
     options: Sequence[str] = (),

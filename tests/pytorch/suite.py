@@ -12,7 +12,7 @@ SLOW_TOO = (("PYTORCH_TEST_WITH_SLOW", "1"),)
 
 
 @dataclass(frozen=True)
-class TestFile:
+class SuiteFile:
     path: str  # in PyTorch's test folder
     gpus: int = 1
     memory: str = "4GiB"  # of each GPU
@@ -28,19 +28,19 @@ class TestFile:
 
 
 FILES = (
-    TestFile("test_cuda.py", env=SLOW_TOO),
-    TestFile("test_nn.py", device_part=True),
-    TestFile("test_autograd.py", device_part=True),
-    TestFile("distributed/test_c10d_nccl.py", gpus=2, memory="1GiB"),
-    TestFile("distributed/test_c10d_ops_nccl.py", gpus=2, memory="1GiB", ranks=2),
-    TestFile("distributed/fsdp/test_fsdp_misc.py", gpus=2, memory="1GiB"),
-    TestFile("distributed/fsdp/test_fsdp_clip_grad_norm.py", gpus=2, memory="1GiB"),
-    TestFile("distributed/fsdp/test_fsdp_overlap.py", gpus=2, memory="1GiB"),
-    TestFile("distributed/_composable/fsdp/test_fully_shard_training.py", gpus=2, memory="1GiB"),
+    SuiteFile("test_cuda.py", env=SLOW_TOO),
+    SuiteFile("test_nn.py", device_part=True),
+    SuiteFile("test_autograd.py", device_part=True),
+    SuiteFile("distributed/test_c10d_nccl.py", gpus=2, memory="1GiB"),
+    SuiteFile("distributed/test_c10d_ops_nccl.py", gpus=2, memory="1GiB", ranks=2),
+    SuiteFile("distributed/fsdp/test_fsdp_misc.py", gpus=2, memory="1GiB"),
+    SuiteFile("distributed/fsdp/test_fsdp_clip_grad_norm.py", gpus=2, memory="1GiB"),
+    SuiteFile("distributed/fsdp/test_fsdp_overlap.py", gpus=2, memory="1GiB"),
+    SuiteFile("distributed/_composable/fsdp/test_fully_shard_training.py", gpus=2, memory="1GiB"),
 )
 
 
-def named(name: str) -> TestFile | None:
+def named(name: str) -> SuiteFile | None:
     """The file that a user means: its path, its name, or the last part of it."""
     plain = name.removesuffix(".py").replace("/", ".")
     found = [one for one in FILES if one.name == plain or one.name.endswith("." + plain)]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pytorch import expected, table
 from pytorch.processes import CannotRun, Place, Result, listed, results
-from pytorch.suite import TestFile
+from pytorch.suite import SuiteFile
 
 TESTS = """
 import os, threading, time, unittest
@@ -38,7 +38,7 @@ ENDS = {
     "aborts": "crashed", "fails": "failed", "hangs": "hung", "in_a_thread": "failed", "passes": "passed",
     "skips": "skipped", "with_parts": "failed",
 }  # fmt: skip
-FILE = TestFile("test_thing.py", memory="64MiB", seconds=5)
+FILE = SuiteFile("test_thing.py", memory="64MiB", seconds=5)
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_how_tests_end(place: Place) -> None:
 
 
 def test_part_for_the_device(place: Place) -> None:
-    device_part = TestFile("test_thing.py", memory="64MiB", device_part=True)
+    device_part = SuiteFile("test_thing.py", memory="64MiB", device_part=True)
     assert {name.split(".")[0] for name in listed(place, device_part)} == {"TestThingCUDA"}
 
 
