@@ -43,8 +43,8 @@ struct Python {
            find(give_gil, "PyGILState_Release") && find(frame_of, "PyThreadState_GetFrame") &&
            find(frame_back, "PyFrame_GetBack") && find(frame_code, "PyFrame_GetCode") &&
            find(frame_line, "PyFrame_GetLineNumber") && find(attribute, "PyObject_GetAttrString") &&
-           find(text, "PyUnicode_AsUTF8") && find(release, "Py_DecRef") &&
-           find(clear_error, "PyErr_Clear") && find(interpreter, "PyInterpreterState_Main") &&
+           find(text, "PyUnicode_AsUTF8") && find(release, "Py_DecRef") && find(clear_error, "PyErr_Clear") &&
+           find(interpreter, "PyInterpreterState_Main") &&
            find(first_thread, "PyInterpreterState_ThreadHead") && find(next_thread, "PyThreadState_Next");
   }
 };
@@ -95,9 +95,9 @@ std::string attribute_text(Object object, const char* name) {
 
 /// Frames of PyTorch between the operator and its caller that say nothing.
 bool is_wrapper(const std::string& file) {
-  constexpr std::array kWrappers{"/_ops.py",         "/utils/_contextlib.py", "/distributed/c10d_logger.py",
-                                 "/nn/modules/module.py", "/_tensor.py",      "/autograd/__init__.py",
-                                 "/autograd/graph.py",    "/_dynamo/eval_frame.py"};
+  constexpr std::array kWrappers{
+      "/_ops.py",    "/utils/_contextlib.py", "/distributed/c10d_logger.py", "/nn/modules/module.py",
+      "/_tensor.py", "/autograd/__init__.py", "/autograd/graph.py",          "/_dynamo/eval_frame.py"};
   return std::any_of(kWrappers.begin(), kWrappers.end(),
                      [&](const char* one) { return file.ends_with(one); });
 }
@@ -163,10 +163,11 @@ const std::string& PythonStack::text_of(const Walk& walk, const std::string& beg
   return text;
 }
 
-/// The line of the program in whose backward pass this is: that of a thread that waits in the engine. The engine
-/// has no other record of it.
+/// The line of the program in whose backward pass this is: that of a thread that waits in the engine. The
+/// engine has no other record of it.
 std::string PythonStack::begun_by(Object own) {
-  for (Object thread = python.first_thread(python.interpreter()); thread; thread = python.next_thread(thread)) {
+  for (Object thread = python.first_thread(python.interpreter()); thread;
+       thread = python.next_thread(thread)) {
     if (thread == own) continue;
     const Reference top(python.frame_of(thread));
     if (!top || code_of(top.get()).name != "_engine_run_backward") continue;

@@ -1,10 +1,9 @@
 // The Python stack of the calling thread, as lines for a report.
 //
 // The functions of the interpreter are found in the process, so that one build serves every Python.
-// Promises: each place has one text, which stays where it is for good; without an interpreter, or while it ends,
-// there are no lines. It takes the GIL: the caller must hold no lock that a thread with the GIL may wait for, as
-// with PyTorch's own recording of stacks for memory snapshots.
-// Called by: sites.cpp.
+// Promises: each place has one text, which stays where it is for good; without an interpreter, or while it
+// ends, there are no lines. It takes the GIL: the caller must hold no lock that a thread with the GIL may
+// wait for, as with PyTorch's own recording of stacks for memory snapshots. Called by: sites.cpp.
 #pragma once
 #include <string>
 
@@ -18,9 +17,9 @@ class PythonStack {
   PythonStack& operator=(const PythonStack&) = delete;
   bool usable() const { return usable_; }
 
-  /// The innermost line outside of PyTorch, that of the program itself where it is another one, and the innermost
-  /// ones inside PyTorch; the outermost first. In the autograd engine also the line that began the backward pass
-  /// of that number (-1: none). The text ends with a line feed; it belongs to this object.
+  /// The innermost line outside of PyTorch, that of the program itself where it is another one, and the
+  /// innermost ones inside PyTorch; the outermost first. In the autograd engine also the line that began the
+  /// backward pass of that number (-1: none). The text ends with a line feed; it belongs to this object.
   const std::string& lines(int backward);
 
  private:

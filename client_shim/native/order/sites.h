@@ -1,8 +1,8 @@
 // Where in the program each op comes from, for a service that checks the order of ops (`--check-order`).
 //
-// Every operator that PyTorch dispatches is followed by name, collectives of torch.distributed included; its Python
-// lines are taken where the outermost one begins, before anything in PyTorch is locked.
-// Called by: install.cpp; note_wait by copy.cpp and redirect.cpp.
+// Every operator that PyTorch dispatches is followed by name, collectives of torch.distributed included; its
+// Python lines are taken where the outermost one begins, before anything in PyTorch is locked. Called by:
+// install.cpp; note_wait by copy.cpp and redirect.cpp.
 #pragma once
 #include <c10/core/Device.h>
 

@@ -287,9 +287,9 @@ struct BackendOptions {
   int threads;     // of one operator; fixed per job so that results do not change
   uint64_t noise;  // of the software device's sums, 0: none
   Libraries libraries;
-  int ordinal = 0;          // of the driver
-  double hang_seconds = 0;  // work that makes no progress for so long is a fault; 0: never
-  PinnedRange pinned;       // shared with the program
+  int ordinal = 0;           // of the driver
+  double hang_seconds = 0;   // work that makes no progress for so long is a fault; 0: never
+  PinnedRange pinned;        // shared with the program
   bool check_order = false;  // look for races (software device)
   /// Shared by the sessions on the GPU; none: this one has the limit for itself.
   std::shared_ptr<MemoryBudget> budget;
