@@ -12,7 +12,8 @@ from toolkit.tree import ROOT, tracked
 #: Files of other projects, and of users.
 FOREIGN = {
     "cuda.h", "nccl.h", "cudnn.h", "cublasLt.h", "cuda_runtime.h", "xxhash.h", "train.py",
-    "torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py", "torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py",
+    "torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py",
+    "torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py",
 }  # fmt: skip
 NAMED = re.compile(r"(?<![\w/.<*{}$-])(\w[\w/.-]*\.(?:py|cpp|h|cu|proto|cmake|mk|def))\b(?!\()")
 SOURCES = ("*.py", "*.cpp", "*.h", "*.cu", "*.md", "*.proto", "*.cmake", "*.mk", "*.sh")
