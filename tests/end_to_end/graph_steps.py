@@ -1,4 +1,4 @@
-"""A training whose steps are CUDA graphs, and the same training without them, run by test_captured_training.py in lockstep.
+"""A training whose steps are CUDA graphs, and the same without them; test_captured_training.py runs it in lockstep.
 
 Arguments: what is captured, "graph" or "eager", steps. What is captured is one of "step" (the whole step, as PyTorch's
 documentation captures a network), "optimizer" (with a forked stream, and AdamW), "callables"

@@ -46,7 +46,7 @@ Device::Device(const BackendOptions& options, std::shared_ptr<const Operators> o
       issuer_(sink_, hub_, streams_, runner_),
       families_({options_, issuer_, memory_, hub_, crew_, streams_, runner_, segments, operators}),
       order_(options.check_order ? std::make_unique<order::Checker>(
-                                       std::move(operators), families_.collectives.communicators(), sink_)
+                                       std::move(operators), families_.collectives.communicators(), sink)
                                  : nullptr),
       hangs_(hub_, state_, options.hang_seconds) {
   streams_.watch_legacy();
