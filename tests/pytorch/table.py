@@ -23,10 +23,11 @@ the wheel {wheel}, on the software device; commit {commit}, {date}.
 
 *Run*: started and not skipped by the test itself. *Excused*: does not pass, for a reason that jitc cannot take away
 (the classes are below; each test with its own reason is in `tests/pytorch/expected/`). *Failed*: does not pass, and
-should. *Of those that could*: passed, of passed and failed.
+should. *Not run*: the run was stopped before. *Of those that could*: passed, of passed and failed. Files of `suite.py`
+that are not here have not been run.
 
-| file | tests | run | passed | excused | failed | of those that could |
-|---|---|---|---|---|---|---|
+| file | tests | not run | run | passed | excused | failed | of those that could |
+|---|---|---|---|---|---|---|---|
 """
 
 
@@ -58,7 +59,7 @@ def share(figures: Figures) -> str:
 
 def _row(name: str, figures: Figures) -> str:
     ran = figures["tests"] - figures["skipped"] - figures["left out"] - figures["not run"]
-    cells = [figures["tests"], ran, figures["passed"], figures["excused"], figures["failed"]]
+    cells = [figures["tests"], figures["not run"], ran, figures["passed"], figures["excused"], figures["failed"]]
     return f"| {name} | {' | '.join(map(str, cells))} | {share(figures)} |\n"
 
 

@@ -50,7 +50,6 @@ constexpr std::string_view kCompressed[] = {
     "bmm",
     "mul",
     "sampled_addmm",
-    "sparse_mask",
     "sparse_sampled_addmm",
     "triangular_solve",
 };
