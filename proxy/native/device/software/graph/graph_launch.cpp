@@ -23,9 +23,7 @@ class Collecting {
 };
 
 std::vector<std::byte> records_of(const ops::OpHeader& launch, const Graph& graph) {
-  size_t bytes = 0;
-  graph.for_each([&](const std::vector<std::byte>& record) { bytes += record.size(); });
-  std::vector<std::byte> all(bytes);
+  std::vector<std::byte> all(graph.bytes());
   size_t at = 0;
   graph.for_each([&](const std::vector<std::byte>& record) {
     std::memcpy(all.data() + at, record.data(), record.size());
@@ -34,6 +32,7 @@ std::vector<std::byte> records_of(const ops::OpHeader& launch, const Graph& grap
     op.sequence = launch.sequence;
     at += record.size();
   });
+  all.resize(at);
   return all;
 }
 
@@ -53,7 +52,8 @@ GraphLaunch::GraphLaunch(const ops::OpHeader& launch, const Graph& graph, Stream
     at += op.size;
     const Handler* const handler = handlers.find(op);
     try {
-      if (handler) (*handler)(op);
+      if (!handler) refuse(kNotSupported, "unknown-op", "the software device does not run kernels");
+      (*handler)(op);
     } catch (const OpError& error) {
       throw inside(op, error);
     }

@@ -5,6 +5,18 @@
 #include <utility>
 
 namespace jitc::software {
+namespace {
+constexpr uint64_t kMostBytes = 256u << 20;  // as much as of a capture that has no graphs inside it
+}
+
+Graph::Graph(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
+  for (const Node& node : nodes_) {
+    bytes_ += node.inner ? node.inner->bytes() + sizeof node : node.record.size();
+    if (bytes_ > kMostBytes)
+      refuse(kNotSupported, "capture-too-large",
+             "a graph of more than 256 MiB of ops, with the graphs inside it");
+  }
+}
 
 // -- capture -------------------------------------------------------------------------------------------
 

@@ -27,8 +27,11 @@ class Graph {
     std::vector<std::byte> record;
     std::shared_ptr<const Graph> inner;
   };
-  explicit Graph(std::vector<Node> nodes) : nodes_(std::move(nodes)) {}
+  /// Throws OpError when it is too large, with the graphs inside it.
+  explicit Graph(std::vector<Node> nodes);
   uint64_t nodes() const { return nodes_.size(); }
+  /// Of all records, also those of inner graphs, and a little for each of these.
+  uint64_t bytes() const { return bytes_; }
   /// Calls use(record) for each op, those of inner graphs in their places.
   template <class Use>
   void for_each(Use&& use) const {
@@ -41,6 +44,7 @@ class Graph {
 
  private:
   const std::vector<Node> nodes_;
+  uint64_t bytes_ = 0;
 };
 using GraphPointer = std::shared_ptr<const Graph>;
 

@@ -32,9 +32,9 @@ void make(Client& s) {
   CHECK_EQUAL(s.ask(op).status, 0u);
 }
 
-uint64_t launch(Client& s) {
+uint64_t launch(Client& s, uint64_t executable = kExecutable) {
   ops::GraphLaunch op;
-  op.executable = kExecutable;
+  op.executable = executable;
   return s.give(op, kStream);
 }
 
@@ -132,6 +132,31 @@ CASE(graph_that_a_fault_interrupts) {
   s.backend->fence();
   CHECK_EQUAL((s.download<int32_t>(a, 3)[2]), 0);
   CHECK_EQUAL(s.sink.faults().size(), size_t{1});
+}
+
+/// Each launches the one before it many times.
+CASE(graph_of_graphs_that_is_too_large) {
+  Session s;
+  const uint64_t a = s.upload(std::vector<int32_t>{1, 0});
+  begin(s);
+  for (int i = 0; i < 100; ++i) copy(s, a + 4, a);
+  make(s);
+  Reply last{};
+  for (uint64_t level = 1; level < 12 && last.status == 0; ++level) {
+    s.give(ops::CaptureBegin{}, kStream);
+    for (int i = 0; i < 100; ++i) launch(s, kExecutable + level - 1);
+    ops::CaptureEnd captured;
+    captured.graph = kGraph + level;
+    last = s.ask(captured, kStream);
+    ops::GraphInstantiate op;
+    op.graph = kGraph + level;
+    op.executable = kExecutable + level;
+    CHECK_EQUAL(s.ask(op).status, last.status ? 400u : 0u);
+  }
+  CHECK(last.status == 801 && contains(last.text(), "more than 256 MiB"));
+  launch(s);
+  s.synchronize();
+  CHECK_EQUAL((s.download<int32_t>(a, 2)[1]), 1);
 }
 
 CASE(graph_whose_collective_hangs) {
