@@ -125,6 +125,7 @@ void Walk::run(bool query) {
   const Operator& op = find_operator(reader_.text(header.name_size));
   if (header.arguments != op.written.size())
     throw Malformed("operator call with a wrong number of arguments");
+  if (header.flags & wire::kFormAlone) return;  // nothing is read: a graph is being captured
   for (const bool written : op.written) value(written);
   if (!query)
     for (auto left = reader_.take<uint16_t>(); left; --left) value(true);
