@@ -1,7 +1,9 @@
 #include "elements.h"
 
+#include <ATen/DeviceGuard.h>
 #include <ATen/ops/_local_scalar_dense_native.h>
 #include <ATen/ops/copy_native.h>
+#include <c10/cuda/CUDAGuard.h>
 #include <torch/library.h>
 
 #include "jitc/client_api.h"
@@ -24,7 +26,9 @@ jitc_element_type element_of(c10::ScalarType type) {
   }
 }
 
+/// The device need not be the current one, and PyTorch's wrapper, which would see to that, is replaced.
 at::Scalar item(const at::Tensor& self) {
+  const c10::cuda::OptionalCUDAGuard guard(at::device_of(self));
   const Elements scope(self.scalar_type());
   return at::native::_local_scalar_dense_cuda(self);
 }

@@ -5,9 +5,10 @@ Nothing here knows that it is not a GPU.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from ctypes import c_int, c_size_t, c_uint64, c_void_p
 
 from cuda_api import call, cuda, made
@@ -26,6 +27,14 @@ def promise(check: Callable[[Place], bool]) -> Callable[[Place], bool]:
     return check
 
 
+@contextlib.contextmanager
+def current(device: int) -> Iterator[None]:
+    """The second GPU, for a moment."""
+    call("cudaSetDevice", c_int(device))
+    yield
+    call("cudaSetDevice", c_int(0))
+
+
 class Place:
     """Streams, memory and events; each try marks memory with a number of its own."""
 
@@ -33,6 +42,8 @@ class Place:
         self.one, self.two = (made("cudaStreamCreateWithFlags", NON_BLOCKING) for _ in range(2))
         self.blocking = made("cudaStreamCreate")
         self.memory, self.other = (made("cudaMalloc", c_size_t(MUCH)) for _ in range(2))
+        with current(1):
+            self.far = made("cudaMalloc", c_size_t(MUCH))
         self.shared = made("cudaHostAlloc", c_size_t(64 * KIB), c_int(0))
         self._own = ctypes.create_string_buffer(128 * KIB)
         self.registered = (ctypes.addressof(self._own) + 4095) // 4096 * 4096

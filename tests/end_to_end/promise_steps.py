@@ -106,6 +106,20 @@ def bytes_are_there_when_a_stream_that_waited_is_done(place: Place) -> bool:
 
 
 @promise
+def work_on_another_gpus_memory_is_of_its_stream(place: Place) -> bool:
+    kept = True
+    for stream in (LEGACY, place.one):
+        for host in (place.shared, place.registered):
+            number = place.next()
+            fill(place.far, number, MUCH, stream)
+            ctypes.memset(host, 0, 4 * KIB)
+            copy(host, place.far + MUCH - 4 * KIB, 4 * KIB, stream)
+            synchronize(stream)
+            kept &= ctypes.string_at(host, 4 * KIB) == bytes([number]) * (4 * KIB)
+    return kept
+
+
+@promise
 def memory_is_free_when_its_event_is_done(place: Place) -> bool:
     """As a caching allocator has it: no work of the old user writes there any more."""
     busy(place, place.one)

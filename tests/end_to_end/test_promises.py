@@ -34,11 +34,11 @@ def promises() -> list[str]:
 
 def start_service(workplace: Workplace, device: str) -> Service:
     if device == "software":
-        return workplace.service(1)
+        return workplace.service(2)
     folder = workplace.folder / "driver"
     folder.mkdir()
-    environment = fake_system(folder, workplace.env, DEVICES="1", LOG=str(workplace.folder / "log"))
-    return workplace.service(1, ("--device", "cuda", *fake_compiler()), **environment)
+    environment = fake_system(folder, workplace.env, DEVICES="2", LOG=str(workplace.folder / "log"))
+    return workplace.service(2, ("--device", "cuda", *fake_compiler()), **environment)
 
 
 @pytest.fixture(scope="module", params=DEVICES)

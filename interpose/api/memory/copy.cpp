@@ -1,7 +1,8 @@
 // Copies in all forms. The addresses show what is device memory and what is host memory.
 //
-// Promises: a device-to-host copy to pinned memory does not wait, to other memory it does; a copy between two
-// GPUs is staged through the process and waits. host_copy.h says what is promised of host memory, and what a
+// Promises: a device-to-host copy to pinned memory does not wait, to other memory it does; a copy on a stream
+// of another GPU than its memory's waits before and after; one between two GPUs is staged through the process
+// and waits. host_copy.h says what is promised of host memory, and what a
 // cudaMemcpy that is not asynchronous waits for.
 #include "copy.h"
 
@@ -68,15 +69,16 @@ Status copy_rows(uint64_t dst, size_t dst_pitch, uint64_t src, size_t src_pitch,
   if (dst_pitch == width && src_pitch == width) return copy(dst, src, width * height, stream, wait);
   Session* to = device_range(dst, dst_pitch * (height - 1) + width);
   if (to && to == device_range(src, src_pitch * (height - 1) + width)) {
-    const StreamRef where = stream_in(to, stream);
-    auto op = on_stream<ops::Copy2d>(where.id);
-    op.destination = dst;
-    op.destination_pitch = dst_pitch;
-    op.source = src;
-    op.source_pitch = src_pitch;
-    op.width = width;
-    op.height = height;
-    return submitted(*to, to->submit(op));
+    return give_beside_memory(to, stream, [&](const StreamRef& where) {
+      auto op = on_stream<ops::Copy2d>(where.id);
+      op.destination = dst;
+      op.destination_pitch = dst_pitch;
+      op.source = src;
+      op.source_pitch = src_pitch;
+      op.width = width;
+      op.height = height;
+      return submitted(*to, to->submit(op));
+    });
   }
   // To the device: from pageable memory the first row waits for what was before, from pinned memory the last
   // one for all rows.
@@ -112,15 +114,20 @@ Status copy(uint64_t destination, uint64_t source, uint64_t count, const StreamR
     return kInvalidValue;
   if (to && from) {
     if (to != from) return copy_peer(to, destination, from, source, count, stream);
-    return copy_d2d(destination, source, count, stream_in(to, stream));
+    return give_beside_memory(
+        to, stream, [&](const StreamRef& where) { return copy_d2d(destination, source, count, where); });
   }
   if (const Status status = refuse_host_copy(to ? to : from, stream, to ? source : destination, count))
     return status;
-  if (to) return copy_h2d(destination, source, count, stream_in(to, stream), wait);
-  if (from) {
-    const bool blocking = wait || !is_pinned(destination, count);
-    return copy_d2h(destination, source, count, stream_in(from, stream), blocking);
-  }
+  if (to)
+    return give_beside_memory(to, stream, [&](const StreamRef& where) {
+      return copy_h2d(destination, source, count, where, wait);
+    });
+  if (from)
+    return give_beside_memory(from, stream, [&](const StreamRef& where) {
+      const bool blocking = wait || where.session != stream.session || !is_pinned(destination, count);
+      return copy_d2h(destination, source, count, where, blocking);
+    });
   // Host to host: in stream order too.
   if (const Status status = synchronize(stream)) return status;
   std::memmove(reinterpret_cast<void*>(destination), reinterpret_cast<const void*>(source), count);

@@ -39,13 +39,14 @@ Status fill(uint64_t address, uint64_t bytes, uint32_t value, uint32_t width, ui
   if (const Status status = resolve_stream(stream, &ref)) return status;
   Session* owner = device_range(address, bytes);
   if (!owner || address % width) return kInvalidValue;
-  if (owner != ref.session) ref = {owner, 0, device_of(owner)};
-  auto op = on_stream<ops::Fill>(ref.id);
-  op.address = address;
-  op.bytes = bytes;
-  op.value = value;
-  op.width = width;
-  return submitted(*ref.session, ref.session->submit(op));
+  return give_beside_memory(owner, ref, [&](const StreamRef& there) {
+    auto op = on_stream<ops::Fill>(there.id);
+    op.address = address;
+    op.bytes = bytes;
+    op.value = value;
+    op.width = width;
+    return submitted(*there.session, there.session->submit(op));
+  });
 }
 
 /// Maps memory at an address that the session has picked (0: there was none left).

@@ -29,6 +29,17 @@ bool is_known_stream(uint64_t stream);
 /// Whether the stream and the default stream wait for each other.
 bool is_blocking(uint64_t stream);
 
+/// Gives work on a GPU's memory to a stream. Where the stream is another GPU's, the work goes to the default
+/// stream of the memory's GPU, and has its place in the given stream by waiting before and after.
+template <class Give>
+Status give_beside_memory(Session* owner, const StreamRef& stream, Give&& give) {
+  if (stream.session == owner) return give(stream);
+  if (const Status status = synchronize(stream)) return status;
+  const StreamRef there{owner, 0, device_of(owner)};
+  const Status status = give(there);
+  return status ? status : synchronize(there);
+}
+
 /// An op to be put on that op stream.
 template <class Op>
 Op on_stream(uint64_t stream) {

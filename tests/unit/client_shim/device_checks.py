@@ -318,6 +318,24 @@ def check_copies() -> None:
     same(number.conj() * 2, torch.tensor([2 - 4j]))
 
 
+def check_numbers_of_a_gpu_that_is_not_current() -> None:
+    """PyTorch gets them through pinned memory that it uses again and again."""
+    assert torch.cuda.current_device() == 0
+    for number in range(20):
+        there = torch.full((2,), float(number), device="cuda:1")
+        assert there.sum().item() == 2.0 * number
+        assert there[1].item() == number
+        assert bool((there == number).all())
+    for number in range(20):  # work of the current GPU's stream on memory of the other one
+        there = torch.zeros(1 << 16, device="cuda:1")
+        pinned = torch.empty(1 << 16, pin_memory=True)
+        with torch.cuda.stream(torch.cuda.Stream(0)):
+            there.fill_(number)
+            pinned.copy_(there, non_blocking=True)
+            torch.cuda.current_stream(1).synchronize()
+        same(pinned, torch.full((1 << 16,), float(number)))
+
+
 def check_lists_of_copies() -> None:
     to = [torch.zeros(2, device="cuda"), torch.zeros(3, device="cuda")]
     torch._foreach_copy_(to, [torch.ones(2), torch.ones(3)])
