@@ -99,8 +99,10 @@ def test_fsdp2_after_an_evaluation(workplace: Workplace) -> None:
     assert done.returncode == FOUND, done.stderr
     assert "jitc: 1 race found" in done.stderr, done.stderr
     [(first, does, began, second, also_does, place)] = RACE.findall(done.stderr)
-    # The all-gather of the stray prefetch reads the buffer into which the next one's data is put.
-    assert (first, does, second, also_does) == ("ncclAllGather", "reads", "aten::_foreach_copy_", "writes")
+    # The next one's data is put into the buffer of the stray prefetch's all-gather: to where that reads, or, on the
+    # other rank, to where it writes. The rank that is told of first is shown.
+    assert (first, second, also_does) == ("ncclAllGather", "aten::_foreach_copy_", "writes")
+    assert does in ("reads", "writes")
     assert re.fullmatch(rf" *{FSDP2}:\d+ in train, backward\n", began), began
     assert re.match(rf" *{FSDP2}:\d+ in forward\n", place) and "in foreach_all_gather\n" in place, place
     assert done.stderr.count("`jitc run --known-fixes`, or JITC_KNOWN_FIXES=1, applies the remedy") == 1, done.stderr

@@ -101,7 +101,7 @@ def test_they_are_though_workers_are_lost(workplace: Workplace, plain: list[str]
 @pytest.mark.parametrize("seed", SEEDS)
 def test_promises_are_kept(seed: str, workplace: Workplace, start: Callable[..., Lockstep]) -> None:
     """docs/promises.md."""
-    service = workplace.service(1, ("--shuffle", seed))
+    service = workplace.service(2, ("--shuffle", seed))
     program = start(service, FOLDER / "promise_steps.py")
     program.tell("names")
     names = program.answer().split()
@@ -120,8 +120,8 @@ def test_promises_are_kept(seed: str, workplace: Workplace, start: Callable[...,
 def test_a_race_that_luck_hides_is_found(workplace: Workplace) -> None:
     """All on one processor, where what was given first runs first."""
     before = ("taskset", "-c", str(min(os.sched_getaffinity(0))))
-    assert lines(workplace.service(1, before=before), "lucky_steps.py", ROUNDS) == ["wrong"]
-    [said] = lines(workplace.service(1, ("--shuffle", UNLUCKY), before), "lucky_steps.py", ROUNDS)
+    assert lines(workplace.service(2, before=before), "lucky_steps.py", ROUNDS) == ["wrong"]
+    [said] = lines(workplace.service(2, ("--shuffle", UNLUCKY), before), "lucky_steps.py", ROUNDS)
     assert said.startswith("wrong ")
 
 

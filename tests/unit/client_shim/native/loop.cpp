@@ -121,6 +121,7 @@ LOOP void jitc_set_phase(int phase) { ++phases[phase]; }
 LOOP void jitc_set_phase_source(int (*)()) {}
 LOOP void jitc_set_element_type(jitc_element_type) {}
 LOOP void jitc_set_site_source(jitc_site_source) {}
+LOOP int jitc_checks_order() { return 0; }
 LOOP void jitc_note_wait(int, void*) {}
 LOOP int jitc_device_count(void) { return 2; }
 LOOP void jitc_set_kernel_server(jitc_kernel_server) {}
