@@ -7,7 +7,7 @@ namespace jitc::test {
 class OpClient : public Client {
  public:
   using Client::Client;
-  static constexpr uint64_t kStream = 0x1001, kSide = 0x1002;  // of captures
+  static constexpr uint64_t kCaptured = 0x1001, kForked = 0x1002;  // streams
 
   void stream(uint64_t handle, uint32_t flags = 1, int32_t priority = 0);
   void event(uint64_t handle, uint64_t flags = 0);
@@ -20,10 +20,10 @@ class OpClient : public Client {
   uint64_t release(uint64_t address);
   uint32_t try_allocate(uint64_t address, uint64_t bytes);
 
-  void begin_capture(uint64_t stream = kStream) { give(ops::CaptureBegin{}, stream); }
-  Reply end_capture(uint64_t graph, uint64_t stream = kStream);
+  void begin_capture(uint64_t stream = kCaptured) { give(ops::CaptureBegin{}, stream); }
+  Reply end_capture(uint64_t graph, uint64_t stream = kCaptured);
   Reply instantiate(uint64_t graph, uint64_t executable, uint64_t flags = 0);
-  uint64_t launch_graph(uint64_t executable, uint64_t stream = kStream);
+  uint64_t launch_graph(uint64_t executable, uint64_t stream = kCaptured);
   void destroy_executable(uint64_t executable);
   /// The ops from `first` on, as the core keeps what a graph consists of.
   Resources::Captured content(uint64_t first);

@@ -4,7 +4,7 @@
 
 namespace jitc::test {
 namespace {
-constexpr uint64_t kStream = OpClient::kStream, kSide = OpClient::kSide;
+constexpr uint64_t kStream = OpClient::kCaptured, kSide = OpClient::kForked;
 constexpr uint64_t kFork = 0x2001, kJoin = 0x2002, kGraph = 0x5001, kExecutable = 0x6001;
 using Bytes = std::vector<int>;
 

@@ -24,7 +24,7 @@ struct Launch {
 
 class KernelSession : public Session {
  public:
-  static constexpr uint64_t kModule = 0x3001, kAdd = 0x4001;
+  static constexpr uint64_t kModule = 0x3001, kAdd = 0x4001, kStream = kCaptured, kSide = kForked;
   using Bytes = std::vector<std::byte>;
 
   using Session::Session;
