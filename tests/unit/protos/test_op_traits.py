@@ -18,7 +18,7 @@ LISTS: dict[tuple[str, object], str] = {
     ("check", "copy_size"): "copy_d2h copy_h2d_pinned copy_d2h_pinned",
     ("check", "image_size"): "image_query module_load dnn_plan_load",
     ("check", "image_part"): "image_part",
-    ("check", "name"): "function_get variable_get",
+    ("check", "name"): "function_get variable_get order_site",
     ("check", "launch"): "kernel_launch",
     ("check", "blas_slots"): "blas_call",
     ("check", "description"): "lt_heuristic library_call library_ask dnn_ask dnn_call dnn_try",

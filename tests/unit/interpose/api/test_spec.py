@@ -22,9 +22,10 @@ from jitc.interpose.spec.unserved import UNSERVED
 LIBRARY = ROOT / "interpose" / "lib" / "libjitc_interpose.so"
 FUNCTIONS = {f.name: f for api in APIS for f in api.functions}
 ENTRIES = {name for one in UNSERVED for name in one.entries}
-CLIENT_API = set(
-    re.findall(r"JITC_API [\w ]+?\*? ?(jitc_\w+)\(", (ROOT / "interpose/include/jitc/client_api.h").read_text())
-)
+HEADERS = [
+    ROOT / "interpose" / "include" / "jitc" / f"{name}.h" for name in ("client_api", "gpu_questions", "kernel_server")
+]
+CLIENT_API = {name for one in HEADERS for name in re.findall(r"JITC_API [\w ]+?\*? ?(jitc_\w+)\(", one.read_text())}
 
 
 def test_exported_symbols_equal_the_spec() -> None:
