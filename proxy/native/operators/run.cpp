@@ -143,6 +143,7 @@ bool takes_other_numbers(const jitc_operator_host& host, std::span<const uint8_t
     auto call = decode(host, bytes, true);
     for (auto& value : call.stack) value = filled(value, integers);
     try {
+      check_arguments(call, host.memory_limit);  // these numbers may be wrong for a kernel that does not look
       invoke(call);
       return true;
     } catch (const c10::Error&) {  // the form is wrong, or these numbers too
