@@ -72,9 +72,19 @@ void check_there_is_a_kernel(const Operator& op) {
                               "device does not have\")");
 }
 
+/// A kernel would define it, but PyTorch drops the operands before it copies the references to them that the
+/// kernel gave.
+void check_written(const Call& call) {
+  const auto& arguments = call.op->handle.schema().arguments();
+  for (size_t i = 0; i < call.stack.size(); ++i)
+    TORCH_CHECK(!arguments[i].is_out() || !call.stack[i].isTensor() || call.stack[i].toTensor().defined(),
+                "Expected a defined tensor for argument '", arguments[i].name(), "'");
+}
+
 void check_arguments(const Call& call, uint64_t memory_limit) {
   check_there_is_a_kernel(*call.op);
   check_work(call, memory_limit);
+  check_written(call);
   for (const auto& [index, count] : call.op->numbered) {
     const auto& value = call.stack[index];
     TORCH_CHECK(!value.isInt() || (value.toInt() >= 0 && value.toInt() < count), "Argument '",
@@ -120,7 +130,10 @@ bool may_be_of_numbers(const c10::Error& error) {
 at::Tensor filled(const at::Tensor& tensor, int64_t integers) {
   if (!tensor.defined()) return tensor;
   auto made = at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options());
-  return made.fill_(at::isIntegralType(tensor.scalar_type(), false) ? integers : 1);
+  made.fill_(at::isIntegralType(tensor.scalar_type(), false) ? integers : 1);
+  made._set_conj(tensor.is_conj());
+  made._set_neg(tensor.is_neg());
+  return made;
 }
 
 c10::IValue filled(const c10::IValue& value, int64_t integers) {
@@ -141,8 +154,10 @@ c10::IValue filled(const c10::IValue& value, int64_t integers) {
 bool takes_other_numbers(const jitc_operator_host& host, std::span<const uint8_t> bytes) {
   for (const int64_t integers : {0, 1}) {
     auto call = decode(host, bytes, true);
-    for (auto& value : call.stack) value = filled(value, integers);
     try {
+      for (auto& value : call.stack) value = filled(value, integers);
+      // PyTorch takes the operands from the stack before it copies the references to them that a kernel gave.
+      const auto kept = call.stack;
       check_arguments(call, host.memory_limit);  // these numbers may be wrong for a kernel that does not look
       invoke(call);
       return true;

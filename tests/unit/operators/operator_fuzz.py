@@ -5,8 +5,8 @@
     operator_fuzz.py --right                                 the calls of operator_samples.json as they are
 
 Each query (and, where it was answered, the call that a program would then make) runs in a child process; one that ends
-the child is run once more in a child of its own. Prints one JSON object: how many were answered, refused and malformed,
-and what went wrong: {"name", "turn", "how", "alone"}. The same seed gives the same arguments.
+the child is run once more in a child of its own. Prints one JSON object: how many were answered, refused, malformed and
+triggered an assert, and what went wrong: {"name", "turn", "how", "alone"}. The same seed gives the same arguments.
 With --right it prints instead what was not answered: {"name": [errors]}.
 """
 
@@ -29,6 +29,7 @@ import torch
 from operator_arguments import Arguments, Samples
 from operator_values import DTYPES, PLACE_BYTES, Places, extent, numbers, pack
 
+STATUSES = 4  # of a query, see Fuzz.run
 PROCESSOR_SECONDS = 10  # of one query and its call: they work on some hundred numbers
 WALL_SECONDS = 120  # whoever waits for something uses no processor
 MEMORY_LIMIT = 64 << 20  # of the device
@@ -77,7 +78,7 @@ class Fuzz:
         self.library.table.set_threads(1)
 
     def run(self, turn: Turn) -> int:
-        """The status of the query: 0 answered, 1 refused, 2 malformed."""
+        """The status of the query: 0 answered, 1 refused, 2 malformed, 3 a GPU's kernel would find it."""
         random = Random(f"{self.seed} {turn}")
         self.places.rewind()
         arguments = [pack(one, self.places, random.randrange(997)) for one in self._made(turn.name, random)]
@@ -167,7 +168,7 @@ class Children:
         self._fuzz = fuzz
         self._operators = list(fuzz.schemas)
         self._shared = mmap.mmap(
-            -1, 8 + 8 * 3 * len(self._operators)
+            -1, 8 + 8 * STATUSES * len(self._operators)
         )  # the turn that runs, turns by operator and status
 
     def run(self, turns: list[Turn]) -> dict[str, Any]:
@@ -180,11 +181,13 @@ class Children:
             wrong.append({"name": turns[at].name, "turn": turns[at].turn, "how": how})
             wrong[-1]["alone"] = self._child(turns[at : at + 1], 0)
             at += 1
-        counts = {name: struct.unpack_from("<3Q", self._shared, self._place(name)) for name in self._operators}
+        counts = {
+            name: struct.unpack_from(f"<{STATUSES}Q", self._shared, self._place(name)) for name in self._operators
+        }
         return {"answers": counts, "wrong": wrong}
 
     def _place(self, name: str) -> int:
-        return 8 + 8 * 3 * self._operators.index(name)
+        return 8 + 8 * STATUSES * self._operators.index(name)
 
     def _running(self) -> int:
         return int(struct.unpack_from("<Q", self._shared, 0)[0])

@@ -1,7 +1,5 @@
 #include "executor.h"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <csignal>
 
@@ -138,8 +136,9 @@ void Executor::fire(const Fault& fault, const std::string& detail) {
   if (!kind) return;
   switch (kind->carrier) {
     case ops::FaultCarrier::signal:
-      kill(getpid(), kind->signal);
-      while (kind->signal == SIGKILL) pause();
+      // To this thread, which thereby handles it before it goes on. A signal to the process may go to another
+      // thread, and this one would run the op meanwhile.
+      raise(kind->signal);
       return;
     case ops::FaultCarrier::sessions: {
       const std::lock_guard lock(mutex_);  // whoever ends one of them waits until it is broken

@@ -65,10 +65,13 @@ void group_norm_backward(const Operands& in) {
   TORCH_CHECK(input.dim() >= 2 && input.size(0) == rows && input.size(1) == count,
               "Expected argument 'input' to have size ", rows, " and ", count, ", but it has ",
               input.sizes());
+  const int64_t places = c10::multiply_integers(input.sizes().slice(2));
+  TORCH_CHECK(in.integer("HxW") == places, "Expected argument 'HxW' to be ", places);
   in.same_sizes("grad_out", "input");
   for (const auto* name : {"grad_out", "input"}) in.dense(name);
   for (const auto* name : {"mean", "rstd"}) in.elements(name, rows * group), in.contiguous(name);
-  if (in.optional("weight").defined()) in.elements("weight", count);
+  TORCH_CHECK(group > 0 && count % group == 0, "Expected argument 'group' to divide ", count);
+  if (in.optional("weight").defined()) in.elements("weight", count), in.contiguous("weight");
 }
 
 /// dim is the first or the last one; as many norms as v has there.
@@ -193,7 +196,12 @@ void cumulative_helper(const Operands& in) {
   TORCH_CHECK(self.dim() > 0 && self.numel() > 0, "Expected argument 'self' to have elements and dimensions");
   const int64_t dim = in.integer("dim");
   TORCH_CHECK(dim >= 0 && dim < self.dim(), "Expected argument 'dim' to be from 0 to ", self.dim() - 1);
-  for (const auto* name : {"values", "indices"}) in.same_sizes(name, "self");
+  for (const auto* name : {"values", "indices"}) {
+    in.same_sizes(name, "self");
+    // PyTorch's negation of such operands counts references wrongly for an operator without results.
+    TORCH_CHECK(!in.tensor(name).is_neg(), "Expected argument '", name, "' without a negative bit");
+  }
+  TORCH_CHECK(!self.is_neg(), "Expected argument 'self' without a negative bit");
 }
 
 void log_cum_sum_exp(const Operands& in) {
