@@ -9,7 +9,7 @@ using Table = std::unordered_map<std::string_view, Check>;
 
 Table make_table() {
   Table table;
-  for (const auto part : {composed_checks(), index_checks(), size_checks(), window_checks()})
+  for (const auto part : {composed_checks(), index_checks(), norm_checks(), size_checks(), window_checks()})
     for (const auto& [name, check] : part) table.emplace(name, check);
   return table;
 }

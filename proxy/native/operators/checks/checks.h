@@ -29,6 +29,7 @@ Check find_check(std::string_view name);
 // The parts of the table.
 std::span<const NamedCheck> composed_checks();  // of operators in composed.cpp
 std::span<const NamedCheck> index_checks();     // arguments that hold indices into others
+std::span<const NamedCheck> norm_checks();      // normalizations
 std::span<const NamedCheck> size_checks();      // sizes that must go together
 std::span<const NamedCheck> window_checks();    // the same, for operators with windows in space
 
