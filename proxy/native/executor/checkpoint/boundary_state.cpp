@@ -40,6 +40,19 @@ BoundaryState BoundaryState::unpack(std::span<const std::byte> bytes, ImageStore
   return state;
 }
 
+const Resources::Variable* unsettled_variable(const Resources& resources, const BoundaryState* base) {
+  for (const auto& one : resources.variables) {
+    const auto is_it = [&](const LiveRow& row) {
+      return row.block.ordinal == (LiveRow::kVariable | one.address) && row.block.bytes == one.bytes;
+    };
+    if (!one.bytes) continue;
+    if (!base) return &one;
+    const auto row = std::ranges::find_if(base->rows, is_it);
+    if (row == base->rows.end() || !row->settled()) return &one;
+  }
+  return nullptr;
+}
+
 void EarlierTables::add(BoundaryState state) {
   if (!state.measured) return;
   state.resources = {};

@@ -55,6 +55,10 @@ struct BoundaryState {
   static BoundaryState unpack(std::span<const std::byte> bytes, ImageStore& images);
 };
 
+/// A variable whose content after a step is not known without running it: it was not the same at the last two
+/// boundaries, or base has none. Null when there is none.
+const Resources::Variable* unsettled_variable(const Resources& resources, const BoundaryState* base);
+
 /// Rows of measured boundaries that cannot be gone back to any more. A job whose steps take milliseconds
 /// commits a boundary before the service has asked all ranks for its rows; with the last few of them here,
 /// the service gets two boundaries in a row from all ranks, however late it comes.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <unordered_set>
 
 #include "checkpoints.h"
 #include "executor/replay/replay.h"
@@ -30,6 +31,7 @@ bool StepGate::at_step_begin(const ops::StepBegin& op, bool waits) {
   if (const auto due = validations.at(step); due && !at_validation(*due, op)) return false;
   if (!prepare(step)) return false;
   checkpoints_.commit_known();
+  shared_.slot().unskippable.store(plan().peer_mode() && !peers_can_finish(step) ? step : 0);
   shared_.slot().reached.store(step);
   shared_.board.ring();
   if (plan().barrier && waits && !wait_for_group(step)) return false;
@@ -127,6 +129,24 @@ bool StepGate::wants_copy(const LiveRow& row) const {
   return !old || (old->hash != kNoHash && old->hash == old->before);
 }
 
+/// Whether SkipStep would have all that only this rank knows. Else a rank that is lost in the step takes all
+/// ranks back to the boundary before it.
+bool StepGate::peers_can_finish(uint64_t step) const {
+  if (checkpoints_.empty()) return true;
+  const auto& kept = checkpoints_.step();
+  if (!kept || kept->step != step) return false;
+  const BoundaryState& base = checkpoints_.newest();
+  if (unsettled_variable(shared_.issued.table.list(*shared_.backend), &base)) return false;
+  std::unordered_set<uint64_t> copied;
+  for (const LiveRow& row : kept->rows)
+    if (row.copied() || (!has_changed(row) && checkpoints_.row_at_newest(row)->copied()))
+      copied.insert(row.block.address);
+  return std::ranges::all_of(rows_before_step(), [&](const LiveRow& row) {
+    return row.variable() || before_of(row) == kNoHash || plan().has_replica(row.block.ordinal) ||
+           copied.contains(row.block.address);
+  });
+}
+
 /// Since the boundary.
 bool StepGate::has_changed(const LiveRow& row) const {
   const LiveRow* const old = checkpoints_.row_at_newest(row);
@@ -186,22 +206,35 @@ bool StepGate::wait_for_group(uint64_t step) {
       peers = checkpoints_.peers();
     }
     const auto group = shared_.board.group(shared_.request.slot, peers);
-    if (shared_.board.least(group, &BoardSlot::reached) >= step) return true;
+    if (shared_.board.least(group, &BoardSlot::reached) >= step)
+      return !is_unskippable(group, step) || keep_boundary();
     if (std::chrono::steady_clock::now() - started > kGatherTime) return copy_rest_of_boundary();
     shared_.board.wait(seen, 200);
   }
 }
 
-/// Nothing has changed what is stable yet: copied now, the boundary can be gone back to without peers.
+bool StepGate::is_unskippable(const std::vector<uint32_t>& group, uint64_t step) const {
+  return std::ranges::any_of(
+      group, [&](uint32_t one) { return shared_.board.slot(one).unskippable.load() == step; });
+}
+
+/// Nothing has changed what is stable yet: copied now, the boundary can be gone back to without peers. False
+/// when the session has to stop.
+bool StepGate::keep_boundary() {
+  if (checkpoints_.empty()) return true;
+  BoundaryState state = checkpoints_.newest();
+  if (std::ranges::all_of(state.rows, [](const LiveRow& row) { return row.copied() || !row.block.bytes; }))
+    return true;
+  if (!copy_rest(state)) return false;
+  const std::lock_guard lock(shared_.life.mutex);
+  checkpoints_.replace_newest(std::move(state));
+  return true;
+}
+
 bool StepGate::copy_rest_of_boundary() {
   shared_.notice("another rank did not reach this optimizer step in " + std::to_string(kGatherTime.count()) +
                  " s: from now on this GPU keeps copies of all live memory at every boundary");
-  if (!checkpoints_.empty()) {
-    BoundaryState state = checkpoints_.newest();
-    if (!copy_rest(state)) return false;
-    const std::lock_guard lock(shared_.life.mutex);
-    checkpoints_.replace_newest(std::move(state));
-  }
+  if (!keep_boundary()) return false;
   Policy safer = plan();
   safer.copy_all = true;
   safer.barrier = false;

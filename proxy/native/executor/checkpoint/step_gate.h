@@ -56,7 +56,10 @@ class StepGate {
   StepState state_before(uint64_t step) const;
   bool copy_own_rows(StepState& state);
   bool copy_before(uint64_t step);
+  bool peers_can_finish(uint64_t step) const;
   bool wait_for_group(uint64_t step);
+  bool is_unskippable(const std::vector<uint32_t>& group, uint64_t step) const;
+  bool keep_boundary();
   bool copy_rest_of_boundary();
   bool copy_rest(BoundaryState& state);
 

@@ -22,20 +22,6 @@
 namespace jitc {
 namespace {
 
-/// A variable whose content after the step is not known: it was not the same at the last two boundaries.
-const Resources::Variable* unsettled_variable(const Resources& resources, const BoundaryState* base) {
-  for (const auto& one : resources.variables) {
-    const auto is_it = [&](const LiveRow& row) {
-      return row.block.ordinal == (LiveRow::kVariable | one.address) && row.block.bytes == one.bytes;
-    };
-    if (!one.bytes) continue;
-    if (!base) return &one;
-    const auto row = std::ranges::find_if(base->rows, is_it);
-    if (row == base->rows.end() || !row->settled()) return &one;
-  }
-  return nullptr;
-}
-
 /// The block as it was when the step was about to begin, with a copy that holds that, where there is one.
 /// Without a hash it is not known what it was. classified: then a block that is not in the step's record was
 /// as at the boundary.
