@@ -27,9 +27,9 @@ ENUMS: dict[str, tuple[str, ...]] = {
     # The result of an op that a roll-forward skips, where it is not known yet: unknown without running the op, success,
     # or whether the node has an image.
     "Skipped": ("must_run", "succeeds", "asks_images"),
-    # What it creates: known as soon as the device has the op, or when all ranks have come. A failed op is not tried
-    # again in a replay, except the end of a capture, which must come.
-    "Making": ("nothing", "in_place", "with_others", "in_place_and_again"),
+    # What it creates: complete when the device has taken the op (synchronous), or when all ranks have come. A failed op
+    # is not tried again in a replay, except the end of a capture, which must come.
+    "Making": ("nothing", "synchronous", "with_others", "synchronous_and_again"),
     # The point at which a fault may be asked for.
     "Point": ("none", "collective", "copy", "boundary"),
     # What its resource counts towards (limits.h).
@@ -91,7 +91,7 @@ TRAITS: dict[str, Traits] = {
     "order_known": _aside(),
     "order_host": _aside(),
     "order_unasked": _aside(),
-    "allocate": _aside(window="allocation", skipped="succeeds", making="in_place"),
+    "allocate": _aside(window="allocation", skipped="succeeds", making="synchronous"),
     "free": _aside(window="allocation"),
     "copy_h2d": _work("copy_bytes", point="copy"),
     "copy_d2h": _work("copy_size", "answer", point="copy", reads="elements", result_size="copied", shows="stream"),
@@ -101,9 +101,9 @@ TRAITS: dict[str, Traits] = {
     "memory_info": _aside(window="answer"),
     "copy_h2d_pinned": _work("copy_size"),
     "copy_d2h_pinned": _work("copy_size", "answer", point="copy", reads="bytes", shows="stream"),
-    "host_register": _aside(skipped="succeeds", making="in_place"),
-    "host_unregister": _aside(skipped="succeeds", making="in_place"),
-    "memory_hold": _aside(window="allocation", skipped="succeeds", making="in_place"),
+    "host_register": _aside(skipped="succeeds", making="synchronous"),
+    "host_unregister": _aside(skipped="succeeds", making="synchronous"),
+    "memory_hold": _aside(window="allocation", skipped="succeeds", making="synchronous"),
     "memory_map": _aside(window="allocation"),
     "memory_drop": _aside(window="allocation"),
     "stream_create": _aside(limit="streams"),
@@ -134,17 +134,19 @@ TRAITS: dict[str, Traits] = {
     "library_ask": _aside("description", "answer", result_size="any"),
     "image_query": _aside("image_size", skipped="asks_images", taker="images", images=True),
     "image_part": _aside("image_part", taker="images", images=True),
-    "module_load": _aside("image_size", "answer", making="in_place", limit="modules", images=True),
+    "module_load": _aside("image_size", "answer", making="synchronous", limit="modules", images=True),
     "module_unload": _aside(images=True),
-    "function_get": _aside("name", "answer", making="in_place", limit="functions"),
-    "function_set": _aside(window="answer", making="in_place"),
+    "function_get": _aside("name", "answer", making="synchronous", limit="functions"),
+    "function_set": _aside(window="answer", making="synchronous"),
     "function_query": _aside(window="answer"),
-    "variable_get": _aside("name", "answer", making="in_place", limit="functions", result_is_state=True),
+    "variable_get": _aside("name", "answer", making="synchronous", limit="functions", result_is_state=True),
     "tensor_map": _aside(window="answer"),
     "capture_begin": _aside(capturable=True),
-    "capture_end": _aside(capturable=True, window="answer", making="in_place_and_again", limit="graphs", images=True),
+    "capture_end": _aside(
+        capturable=True, window="answer", making="synchronous_and_again", limit="graphs", images=True
+    ),
     "graph_destroy": _aside(images=True),
-    "graph_instantiate": _aside(window="answer", making="in_place", limit="graphs"),
+    "graph_instantiate": _aside(window="answer", making="synchronous", limit="graphs"),
     "graph_launch": _captured(window="launched_collective"),
     "executable_destroy": _aside(images=True),
     "dnn_ask": _work("description", "answer", result_size="any"),

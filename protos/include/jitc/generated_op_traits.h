@@ -8,7 +8,7 @@ enum class Check : uint8_t { none, live_blocks, items, copy_bytes, copy_size, im
 enum class Taker : uint8_t { device, images, live_set, step_begin, boundary };
 enum class Window : uint8_t { none, collective, launched_collective, allocation, answer };
 enum class Skipped : uint8_t { must_run, succeeds, asks_images };
-enum class Making : uint8_t { nothing, in_place, with_others, in_place_and_again };
+enum class Making : uint8_t { nothing, synchronous, with_others, synchronous_and_again };
 enum class Point : uint8_t { none, collective, copy, boundary };
 enum class Limit : uint8_t { none, streams, events, communicators, modules, functions, graphs, blas_handles, dnn_plans };
 enum class Reads : uint8_t { nothing, bytes, elements };
@@ -38,7 +38,7 @@ inline constexpr std::array<OpTraits, 70> kOpTraits{{
     {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // order_known
     {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // order_host
     {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // order_unasked
-    {Check::none, Taker::device, Window::allocation, Skipped::succeeds, Making::in_place, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // allocate
+    {Check::none, Taker::device, Window::allocation, Skipped::succeeds, Making::synchronous, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // allocate
     {Check::none, Taker::device, Window::allocation, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // free
     {Check::copy_bytes, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::copy, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, true, false, false},  // copy_h2d
     {Check::copy_size, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::copy, Limit::none, Reads::elements, ResultSize::copied, Shows::stream, false, true, false, false},  // copy_d2h
@@ -48,9 +48,9 @@ inline constexpr std::array<OpTraits, 70> kOpTraits{{
     {Check::none, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // memory_info
     {Check::copy_size, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, true, false, false},  // copy_h2d_pinned
     {Check::copy_size, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::copy, Limit::none, Reads::bytes, ResultSize::small, Shows::stream, false, true, false, false},  // copy_d2h_pinned
-    {Check::none, Taker::device, Window::none, Skipped::succeeds, Making::in_place, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // host_register
-    {Check::none, Taker::device, Window::none, Skipped::succeeds, Making::in_place, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // host_unregister
-    {Check::none, Taker::device, Window::allocation, Skipped::succeeds, Making::in_place, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // memory_hold
+    {Check::none, Taker::device, Window::none, Skipped::succeeds, Making::synchronous, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // host_register
+    {Check::none, Taker::device, Window::none, Skipped::succeeds, Making::synchronous, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // host_unregister
+    {Check::none, Taker::device, Window::allocation, Skipped::succeeds, Making::synchronous, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // memory_hold
     {Check::none, Taker::device, Window::allocation, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // memory_map
     {Check::none, Taker::device, Window::allocation, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // memory_drop
     {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::streams, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // stream_create
@@ -81,17 +81,17 @@ inline constexpr std::array<OpTraits, 70> kOpTraits{{
     {Check::description, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::any, Shows::nothing, false, false, false, false},  // library_ask
     {Check::image_size, Taker::images, Window::none, Skipped::asks_images, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, true, false},  // image_query
     {Check::image_part, Taker::images, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, true, false},  // image_part
-    {Check::image_size, Taker::device, Window::answer, Skipped::must_run, Making::in_place, Point::none, Limit::modules, Reads::nothing, ResultSize::small, Shows::nothing, false, false, true, false},  // module_load
+    {Check::image_size, Taker::device, Window::answer, Skipped::must_run, Making::synchronous, Point::none, Limit::modules, Reads::nothing, ResultSize::small, Shows::nothing, false, false, true, false},  // module_load
     {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, true, false},  // module_unload
-    {Check::name, Taker::device, Window::answer, Skipped::must_run, Making::in_place, Point::none, Limit::functions, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // function_get
-    {Check::none, Taker::device, Window::answer, Skipped::must_run, Making::in_place, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // function_set
+    {Check::name, Taker::device, Window::answer, Skipped::must_run, Making::synchronous, Point::none, Limit::functions, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // function_get
+    {Check::none, Taker::device, Window::answer, Skipped::must_run, Making::synchronous, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // function_set
     {Check::none, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // function_query
-    {Check::name, Taker::device, Window::answer, Skipped::must_run, Making::in_place, Point::none, Limit::functions, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, true},  // variable_get
+    {Check::name, Taker::device, Window::answer, Skipped::must_run, Making::synchronous, Point::none, Limit::functions, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, true},  // variable_get
     {Check::none, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // tensor_map
     {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, true, false, false, false},  // capture_begin
-    {Check::none, Taker::device, Window::answer, Skipped::must_run, Making::in_place_and_again, Point::none, Limit::graphs, Reads::nothing, ResultSize::small, Shows::nothing, true, false, true, false},  // capture_end
+    {Check::none, Taker::device, Window::answer, Skipped::must_run, Making::synchronous_and_again, Point::none, Limit::graphs, Reads::nothing, ResultSize::small, Shows::nothing, true, false, true, false},  // capture_end
     {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, true, false},  // graph_destroy
-    {Check::none, Taker::device, Window::answer, Skipped::must_run, Making::in_place, Point::none, Limit::graphs, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // graph_instantiate
+    {Check::none, Taker::device, Window::answer, Skipped::must_run, Making::synchronous, Point::none, Limit::graphs, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // graph_instantiate
     {Check::none, Taker::device, Window::launched_collective, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, true, true, false, false},  // graph_launch
     {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, true, false},  // executable_destroy
     {Check::description, Taker::device, Window::answer, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::any, Shows::nothing, false, true, false, false},  // dnn_ask

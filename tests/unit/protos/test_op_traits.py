@@ -41,11 +41,11 @@ LISTS: dict[tuple[str, object], str] = {
     ("skipped", "succeeds"): (
         "allocate memory_hold host_register host_unregister stream_synchronize device_synchronize event_synchronize"
     ),
-    ("making", "in_place"): (
+    ("making", "synchronous"): (
         "allocate host_register host_unregister memory_hold module_load function_get function_set variable_get"
         " graph_instantiate"
     ),
-    ("making", "in_place_and_again"): "capture_end",
+    ("making", "synchronous_and_again"): "capture_end",
     ("making", "with_others"): "communicator_create communicator_split",
     ("point", "collective"): "collective",
     ("point", "copy"): "copy_h2d copy_d2h copy_d2h_pinned copy_d2d copy_2d",

@@ -5,7 +5,7 @@
 
 namespace jitc::device {
 
-/// Issuer: of the device; done_in_place(op) notes such an op.
+/// Issuer: of the device; completed_synchronously(op) notes such an op.
 template <class Issuer>
 class ControlHandlers {
  public:
@@ -14,7 +14,7 @@ class ControlHandlers {
  private:
   template <class Op>
   void no_op(const Op& op) {
-    issuer_.done_in_place(op.header);
+    issuer_.completed_synchronously(op.header);
   }
 
   const Issuer& issuer_;

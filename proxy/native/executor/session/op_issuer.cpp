@@ -56,7 +56,7 @@ void OpIssuer::skip(const ops::OpHeader& op) {
 /// come.
 bool OpIssuer::failed_before(const ops::OpHeader& op) const {
   const ops::Making making = ops::traits(static_cast<ops::OpId>(op.op)).making;
-  const bool made_once = making == ops::Making::in_place || making == ops::Making::with_others;
+  const bool made_once = making == ops::Making::synchronous || making == ops::Making::with_others;
   return made_once && shared_.results.status(op.sequence).value_or(0) != 0;
 }
 

@@ -17,7 +17,7 @@ auto values(const Map& map) {
 
 bool completes_synchronously(const ops::OpInfo& info) {
   const ops::Making making = ops::traits(info).making;
-  return making == ops::Making::in_place || making == ops::Making::in_place_and_again;
+  return making == ops::Making::synchronous || making == ops::Making::synchronous_and_again;
 }
 
 void ResourceTable::apply(const ops::OpHeader& op, uint32_t status, Result result) {

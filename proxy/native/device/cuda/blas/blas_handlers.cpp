@@ -20,17 +20,17 @@ Lt::Request request_of(const Op& op) {
 
 void BlasHandlers::create(const ops::BlasCreate& op) {
   library_call(issuer_.driver(), streams_.legacy(), [&] { blas_.create(op.handle); });
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
 }
 
 void BlasHandlers::destroy(const ops::BlasDestroy& op) {
   blas_.destroy(op.handle);
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
 }
 
 void BlasHandlers::set(const ops::BlasSet& op) {
   blas_.set(op);
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
 }
 
 void BlasHandlers::call_blas(const ops::OpHeader& op, uint64_t handle, const Lt::Request& request) {
@@ -64,7 +64,7 @@ void BlasHandlers::call(const ops::LibraryCall& op) {
 void BlasHandlers::ask(const ops::LibraryAsk& op) {
   if (op.handle) refuse_value("cuBLAS is not asked anything");
   const CallOutcome outcome = answer_of(request_of(op));
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
   issuer_.answer(op.header, outcome.packed());
 }
 
@@ -75,7 +75,7 @@ void BlasHandlers::old_call(const ops::BlasCall& op) {
 void BlasHandlers::old_heuristic(const ops::LtHeuristic& op) {
   const OldCall call(op, payload_of(op));
   const CallOutcome outcome = op.requested ? answer_of(call.request()) : nothing_requested();
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
   issuer_.answer(op.header, old_answer(outcome));
 }
 

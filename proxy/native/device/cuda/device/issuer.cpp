@@ -45,7 +45,7 @@ void Issuer::submitted_with_result(Stream& stream, const ops::OpHeader& op, Pinn
   poller_.after(stream.timeline(), {op.sequence, bytes, std::move(memory), {}});
 }
 
-void Issuer::done_in_place(const ops::OpHeader& op) const {
+void Issuer::completed_synchronously(const ops::OpHeader& op) const {
   if (!rebuilding_) streams_.note(op);
 }
 

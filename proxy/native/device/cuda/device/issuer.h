@@ -40,7 +40,7 @@ class Issuer {
   void submitted_with_result(Stream& stream, const ops::OpHeader& op, Pinned memory = {},
                              size_t bytes = 0) const;
   /// The op needs nothing of its stream, but the stream's progress must still pass it.
-  void done_in_place(const ops::OpHeader& op) const;
+  void completed_synchronously(const ops::OpHeader& op) const;
   void answer(const ops::OpHeader& op, std::span<const std::byte> payload = {}) const;
 
   /// Until all that was given has run.

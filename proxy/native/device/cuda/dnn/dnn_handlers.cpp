@@ -57,12 +57,12 @@ void DnnHandlers::try_call(const ops::DnnTry& op) {
 
 void DnnHandlers::load_plan(const ops::DnnPlanLoad& op) {
   dnn_.load_plan(op);
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
 }
 
 void DnnHandlers::drop_plan(const ops::DnnPlanDrop& op) {
   dnn_.drop_plan(op.plan);
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
 }
 
 void DnnHandlers::execute(const ops::DnnExecute& op) {

@@ -20,14 +20,14 @@ void Captures::begin(const ops::OpHeader& op) {
   if (&stream == &streams_.legacy()) throw uncapturable("the default stream");
   if (stream.diverted()) throw captured_already();
   captures_.push_back(std::make_unique<Capture>(issuer_.context(), op.stream, stream));
-  issuer_.done_in_place(op);
+  issuer_.completed_synchronously(op);
 }
 
 bool Captures::invalidate(const ops::OpHeader& op, const OpError& error, const std::string& message) {
   Capture* const capture = issuer_.rebuilding() || error.sticky ? nullptr : of(op);
   if (!capture) return false;
   capture->invalidate({error.status, error.cause, message});
-  issuer_.done_in_place(op);
+  issuer_.completed_synchronously(op);
   return true;
 }
 

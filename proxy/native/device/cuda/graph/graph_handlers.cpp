@@ -9,7 +9,7 @@ void GraphHandlers::begin_capture(const ops::CaptureBegin& op) { captures_.begin
 
 void GraphHandlers::end_capture(const ops::CaptureEnd& op) {
   const auto capture = captures_.take(op.header);
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
   std::shared_ptr<Graph> graph = capture->end();
   if (graphs_.has_graph(op.graph)) refuse_handle("graph " + hex(op.graph) + " exists already");
   const uint64_t nodes = graph->nodes();
@@ -19,7 +19,7 @@ void GraphHandlers::end_capture(const ops::CaptureEnd& op) {
 
 void GraphHandlers::destroy(const ops::GraphDestroy& op) {
   graphs_.destroy_graph(op.graph);
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
 }
 
 void GraphHandlers::instantiate(const ops::GraphInstantiate& op) {
@@ -32,13 +32,13 @@ void GraphHandlers::instantiate(const ops::GraphInstantiate& op) {
   graphs_.add(op.executable,
               std::make_shared<Executable>(issuer_.context(), *graphs_.graph(op.graph).real, op.flags),
               op.flags);
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
   issuer_.answer(op.header);
 }
 
 void GraphHandlers::destroy_executable(const ops::ExecutableDestroy& op) {
   graphs_.destroy_executable(op.executable);
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
 }
 
 void GraphHandlers::launch(const ops::GraphLaunch& op) {

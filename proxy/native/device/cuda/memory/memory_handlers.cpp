@@ -25,13 +25,13 @@ void MemoryHandlers::allocate(const ops::Allocate& op) {
     refuse(status, status == kMemoryAllocation ? "out-of-memory" : "invalid-value",
            std::to_string(op.bytes) + " bytes at " + hex(op.address) +
                (status == kMemoryAllocation ? ": out of memory" : ": not free or not in the range"));
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
   issuer_.answer(op.header);
 }
 
 void MemoryHandlers::free(const ops::Free& op) {
   if (memory_.free(op.address) != kSuccess) refuse_value(hex(op.address) + " is not an allocation");
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
 }
 
 void MemoryHandlers::hold(const ops::MemoryHold& op) {
@@ -41,7 +41,7 @@ void MemoryHandlers::hold(const ops::MemoryHold& op) {
         status, status == kMemoryAllocation ? "out-of-memory" : "invalid-value",
         std::to_string(op.bytes) + " bytes" +
             (status == kMemoryAllocation ? ": out of memory" : ": not a size, or the handle exists already"));
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
   issuer_.answer(op.header);
 }
 
@@ -50,23 +50,23 @@ void MemoryHandlers::map(const ops::MemoryMap& op) {
   const uint32_t status = memory_.map_held(op.handle, op.address, op.header.sequence);
   if (status == kInvalidHandle) refuse_handle("memory " + hex(op.handle) + " is not held");
   if (status != kSuccess) refuse_value(hex(op.address) + " is not free or not in the range");
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
 }
 
 void MemoryHandlers::drop(const ops::MemoryDrop& op) {
   if (memory_.drop(op.handle) != kSuccess) refuse_handle("memory " + hex(op.handle) + " is not held");
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
 }
 
 void MemoryHandlers::info(const ops::MemoryInfo& op) {
   const uint64_t available = memory_.available(), total = memory_.total();
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
   issuer_.answer(op.header, packed(available, total));
 }
 
 void MemoryHandlers::register_host(const ops::HostRegister& op) {
   host_ranges_.add(op.address, op.bytes);
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
   issuer_.answer(op.header);
 }
 
@@ -74,7 +74,7 @@ void MemoryHandlers::register_host(const ops::HostRegister& op) {
 void MemoryHandlers::unregister_host(const ops::HostUnregister& op) {
   issuer_.drain();
   host_ranges_.remove(op.address);
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
   issuer_.answer(op.header);
 }
 

@@ -65,7 +65,7 @@ void KernelHandlers::launch(const ops::KernelLaunch& op) {
 
 void KernelHandlers::encode_tensor_map(const ops::TensorMap& op) {
   const TensorMapBytes map = tensor_map(issuer_.driver(), op);
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
   issuer_.answer(op.header, map.bytes);
 }
 

@@ -10,12 +10,12 @@ namespace jitc::cuda {
 
 void EventHandlers::create(const ops::EventCreate& op) {
   events_.create(op.handle, op.flags);
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
 }
 
 void EventHandlers::destroy(const ops::EventDestroy& op) {
   events_.destroy(op.handle);
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
 }
 
 void EventHandlers::record(const ops::EventRecord& op) {
@@ -38,7 +38,7 @@ void EventHandlers::wait(const ops::EventWait& op) {
 
 void EventHandlers::synchronize(const ops::EventSynchronize& op) {
   const Event& event = *events_.at(op.event);
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
   if (!event.timeline) return issuer_.answer(op.header);
   poller_.after(event.timeline, event.value, {op.header.sequence, 0, {}, {}});
 }
@@ -50,7 +50,7 @@ void EventHandlers::elapsed(const ops::EventElapsed& op) {
   const Events::Pointer end = events_.at(op.end);
   for (const Events::Pointer& event : {start, end})
     if (!event->recorded || !event->timed()) refuse_handle("the event has no time");
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
   if (start->stands_in && end->stands_in) return issuer_.answer(op.header, packed(0.0F));
   const uint64_t sequence = op.header.sequence;
   const auto when_done = [this, sequence](const Events::Pointer& event, std::function<void()> then) {

@@ -9,18 +9,18 @@ namespace jitc::cuda {
 
 void StreamHandlers::create(const ops::StreamCreate& op) {
   streams_.create({op.handle, op.flags, op.priority});
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
 }
 
 void StreamHandlers::destroy(const ops::StreamDestroy& op) {
   streams_.at(op.handle);
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
   streams_.destroy(op.handle);
 }
 
 /// Answers when everything that the streams were given has run.
 void StreamHandlers::answer_after(std::vector<Stream*> streams, const ops::OpHeader& op) {
-  issuer_.done_in_place(op);
+  issuer_.completed_synchronously(op);
   std::erase_if(streams, [this](const Stream* stream) { return poller_.idle(*stream->timeline()); });
   if (streams.empty()) return issuer_.answer(op);
   const auto remaining = std::make_shared<std::atomic<size_t>>(streams.size());

@@ -7,17 +7,17 @@ namespace jitc::software {
 
 void CollectiveHandlers::create(const ops::CommunicatorCreate& op) {
   communicators_.create(op);
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
 }
 
 void CollectiveHandlers::split(const ops::CommunicatorSplit& op) {
   communicators_.split(op);
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
 }
 
 void CollectiveHandlers::destroy(const ops::CommunicatorDestroy& op) {
   communicators_.destroy(op);
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
 }
 
 /// The order on the communicators is that of the ops, whatever the streams do.

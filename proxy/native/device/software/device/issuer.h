@@ -34,7 +34,7 @@ class Issuer {
   void queue(const ops::OpHeader& op, std::function<void()> work) const;
   void push(Stream& stream, Task task) const;
   /// The op's stream has nothing to do for it, but its progress must still pass the op.
-  void done_in_place(const ops::OpHeader& op) const { streams_.note(op); }
+  void completed_synchronously(const ops::OpHeader& op) const { streams_.note(op); }
   /// Also from the work of tasks.
   void answer(const ops::OpHeader& op, std::span<const std::byte> payload = {}) const;
   /// Until all that was queued has run.

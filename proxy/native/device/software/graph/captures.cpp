@@ -36,14 +36,14 @@ void Captures::begin(const ops::OpHeader& op) {
   if (op.stream <= kLastDefaultStream) throw uncapturable("the default stream");
   if (of(op)) throw captured_already();
   captures_.push_back(std::make_unique<Capture>(op.stream));
-  issuer_.done_in_place(op);
+  issuer_.completed_synchronously(op);
 }
 
 bool Captures::invalidate(const ops::OpHeader& op, const OpError& error, const std::string& message) {
   Capture* const capture = of(op);
   if (!capture) return false;
   capture->invalidate({error.status, error.cause, message});
-  issuer_.done_in_place(op);
+  issuer_.completed_synchronously(op);
   return true;
 }
 
@@ -55,7 +55,7 @@ bool Captures::work(const ops::OpHeader& op) {
   if (!capture || static_cast<ops::OpId>(op.op) == ops::OpId::graph_launch) return false;  // has a handler
   if (!traits.capturable) throw uncapturable(name_of(op));
   capture->add(op);
-  issuer_.done_in_place(op);
+  issuer_.completed_synchronously(op);
   return true;
 }
 
@@ -65,7 +65,7 @@ bool Captures::record(const ops::OpHeader& op, uint64_t event) {
   if (!capture) return false;
   events_.is_recorded(event);  // that it exists
   capture->record(event, op.stream);
-  issuer_.done_in_place(op);
+  issuer_.completed_synchronously(op);
   return true;
 }
 
@@ -77,12 +77,12 @@ bool Captures::wait(const ops::OpHeader& op, uint64_t event) {
   if (op.stream <= kLastDefaultStream) throw uncapturable("work on the default stream");
   if (!other) {
     if (events_.is_recorded(event)) throw foreign_event();
-    issuer_.done_in_place(op);  // nothing to wait for
+    issuer_.completed_synchronously(op);  // nothing to wait for
     return true;
   }
   refuse_merge(capture, *other);
   other->wait(event, op.stream);
-  issuer_.done_in_place(op);
+  issuer_.completed_synchronously(op);
   return true;
 }
 

@@ -14,7 +14,7 @@ void GraphHandlers::begin_capture(const ops::CaptureBegin& op) { captures_.begin
 
 void GraphHandlers::end_capture(const ops::CaptureEnd& op) {
   const auto capture = captures_.take(op.header);
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
   const GraphPointer graph = capture->end();
   graphs_.add(op.graph, graph);
   issuer_.answer(op.header, packed(graph->nodes()));
@@ -22,20 +22,20 @@ void GraphHandlers::end_capture(const ops::CaptureEnd& op) {
 
 void GraphHandlers::destroy(const ops::GraphDestroy& op) {
   graphs_.destroy_graph(op.graph);
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
 }
 
 void GraphHandlers::instantiate(const ops::GraphInstantiate& op) {
   const GraphPointer graph = graph_of(op.graph);
   check_instantiate_flags(op.flags);
   graphs_.add_executable(op.executable, graph);
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
   issuer_.answer(op.header);
 }
 
 void GraphHandlers::destroy_executable(const ops::ExecutableDestroy& op) {
   graphs_.destroy_executable(op.executable);
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
 }
 
 void GraphHandlers::launch(const ops::GraphLaunch& op) {
@@ -43,7 +43,7 @@ void GraphHandlers::launch(const ops::GraphLaunch& op) {
   GraphPointer graph = graph_of_executable(op.executable);
   if (Capture* const capture = captures_.of(op.header)) {
     capture->add(op.header.stream, std::move(graph));
-    return issuer_.done_in_place(op.header);
+    return issuer_.completed_synchronously(op.header);
   }
   const auto launch = std::make_shared<GraphLaunch>(op.header, *graph, stream, issuer_, runner_, handlers_);
   auto& latest = graphs_.executable(op.executable).latest;

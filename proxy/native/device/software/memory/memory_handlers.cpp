@@ -27,14 +27,14 @@ void MemoryHandlers::allocate(const ops::Allocate& op) {
            std::to_string(op.bytes) + " bytes at " + hex(op.address) +
                (status == kMemoryAllocation ? ": the memory limit is reached"
                                             : ": not free or not in the range"));
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
   issuer_.answer(op.header);
 }
 
 void MemoryHandlers::free(const ops::Free& op) {
   if (memory_.free(op.address, op.header.sequence) != kSuccess)
     refuse_value(hex(op.address) + " is not an allocation");
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
 }
 
 void MemoryHandlers::hold(const ops::MemoryHold& op) {
@@ -44,7 +44,7 @@ void MemoryHandlers::hold(const ops::MemoryHold& op) {
            std::to_string(op.bytes) + " bytes" +
                (status == kMemoryAllocation ? ": the memory limit is reached"
                                             : ": not a size, or the handle exists already"));
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
   issuer_.answer(op.header);
 }
 
@@ -54,16 +54,16 @@ void MemoryHandlers::map(const ops::MemoryMap& op) {
   if (status == kInvalidHandle) refuse_handle("memory " + hex(op.handle) + " is not held");
   if (status == kInvalidValue) refuse_value(hex(op.address) + " is not free or not in the range");
   if (status) refuse(status, "out-of-memory", "the host has no pages for held memory");
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
 }
 
 void MemoryHandlers::drop(const ops::MemoryDrop& op) {
   if (memory_.drop(op.handle) != kSuccess) refuse_handle("memory " + hex(op.handle) + " is not held");
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
 }
 
 void MemoryHandlers::info(const ops::MemoryInfo& op) {
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
   issuer_.answer(op.header, packed(memory_.available(), memory_.limit()));
 }
 
@@ -71,7 +71,7 @@ void MemoryHandlers::register_host(const ops::HostRegister& op) {
   if (!pinned_.find(op.address, op.bytes) || memory_.host_ranges().add(op.address, op.bytes) != kSuccess)
     refuse_value(std::to_string(op.bytes) + " bytes at " + hex(op.address) +
                  ": not pinned memory of this session, or registered already");
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
   issuer_.answer(op.header);
 }
 
@@ -79,7 +79,7 @@ void MemoryHandlers::unregister_host(const ops::HostUnregister& op) {
   issuer_.drain();  // what was given may still use it
   if (memory_.host_ranges().remove(op.address) != kSuccess)
     refuse_value(hex(op.address) + " is not registered");
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
   issuer_.answer(op.header);
 }
 

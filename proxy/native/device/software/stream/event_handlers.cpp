@@ -21,12 +21,12 @@ Event& EventHandlers::at(uint64_t handle) { return const_cast<Event&>(std::as_co
 void EventHandlers::create(const ops::EventCreate& op) {
   if (!events_.try_emplace(op.handle, Event{op.flags, nullptr}).second)
     refuse_handle("event " + hex(op.handle) + " exists already");
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
 }
 
 void EventHandlers::destroy(const ops::EventDestroy& op) {
   if (events_.erase(op.handle) == 0) refuse_handle("event " + hex(op.handle) + " does not exist");
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
 }
 
 void EventHandlers::record(const ops::EventRecord& op) {
@@ -55,7 +55,7 @@ void EventHandlers::wait(const ops::EventWait& op) {
 
 void EventHandlers::synchronize(const ops::EventSynchronize& op) {
   const Event& event = at(op.event);
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
   if (!event.latest || !event.latest->notify(op.header.sequence)) issuer_.answer(op.header);
 }
 
@@ -66,7 +66,7 @@ void EventHandlers::elapsed(const ops::EventElapsed& op) {
     if (!event->latest || (event->flags & Event::kDisableTiming)) refuse_handle("the event has no time");
   if (!start.latest->done() || !end.latest->done())
     refuse(kNotReady, "not-ready", "the event is recorded but its work is not done yet");
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
   const std::chrono::duration<float, std::milli> elapsed = end.latest->time() - start.latest->time();
   issuer_.answer(op.header, packed(elapsed.count()));
 }

@@ -9,12 +9,12 @@ namespace jitc::software {
 
 void StreamHandlers::create(const ops::StreamCreate& op) {
   streams_.create(op.handle, op.flags);
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
 }
 
 void StreamHandlers::destroy(const ops::StreamDestroy& op) {
   streams_.at(op.handle);
-  issuer_.done_in_place(op.header);
+  issuer_.completed_synchronously(op.header);
   streams_.destroy(op.handle);
 }
 
@@ -32,7 +32,7 @@ void StreamHandlers::synchronize(const ops::StreamSynchronize& op) {
 /// The result is given by whichever stream gets there last.
 void StreamHandlers::synchronize_all(const ops::DeviceSynchronize& op) {
   const auto busy = streams_.busy();
-  issuer_.done_in_place(op.header);  // progress passes it although its stream may have nothing to do
+  issuer_.completed_synchronously(op.header);  // progress passes it although its stream may have nothing to do
   if (busy.empty()) return issuer_.answer(op.header);
   const auto remaining = std::make_shared<std::atomic<size_t>>(busy.size());
   const auto join = [this, &op, remaining] {

@@ -1,4 +1,5 @@
-// Captures and graphs of the cuda device: what is captured, what is refused.
+// Captures and graphs of the cuda device, where they meet kernels, modules and commits; what both devices do is in
+// tests/unit/device/conformance.
 #include "graphs.h"
 
 namespace jitc::test {
@@ -34,18 +35,6 @@ CASE(graph_runs_what_was_captured_and_only_then) {
   CHECK_EQUAL(s.instantiate(kGraph, kExecutable, 1).status, 0u);
   s.run(3);
   CHECK(s.numbers(2) == (Numbers{3, 7}));
-}
-
-CASE(graph_of_several_streams) {
-  GraphSession s;
-  s.fork_and_join();
-  CHECK_EQUAL(s.end_capture(kGraph).value<uint64_t>(), 3u);
-  CHECK_EQUAL(s.instantiate(kGraph, kExecutable).status, 0u);
-  s.run(2);
-  CHECK(s.numbers(3) == (Numbers{2, 20, 20}));
-  s.add(s.a, 1, 1, kSide);  // the side stream is the program's again
-  s.synchronize();
-  CHECK_EQUAL(s.number(s.a), 3);
 }
 
 CASE(graph_capture_leaves_other_work_alone) {
@@ -87,51 +76,6 @@ CASE(graph_progress_of_a_captured_stream_waits_for_what_came_before) {
   CHECK_EQUAL(s.end_capture(kGraph, 0x1003).status, 0u);
 }
 
-CASE(graph_refuses_ops_that_wait) {
-  const auto refused = [](auto&& ask) {
-    const Reply end = end_of([&](GraphSession& s) {
-      const Reply reply = ask(s);
-      CHECK_EQUAL(reply.status, 900u);
-      CHECK(contains(reply.text(), "cannot be captured"));
-    });
-    CHECK(end.status == 900 && contains(end.text(), "cannot be captured"));
-    return end.text();
-  };
-  CHECK(contains(refused([](GraphSession& s) { return s.ask(ops::StreamSynchronize{}, kStream); }),
-                 "synchronizing the stream"));
-  CHECK(contains(refused([](GraphSession& s) { return s.ask(ops::DeviceSynchronize{}); }),
-                 "synchronizing the device"));
-  CHECK(contains(refused([](GraphSession& s) { return s.sink.wait_result(s.get(s.a, 8, kStream)); }),
-                 "op copy_d2h"));
-}
-
-CASE(graph_refuses_copies_from_the_host) {
-  const Reply end = end_of([](GraphSession& s) { s.put(s.a, {1, 2, 3}, kStream); });
-  CHECK_EQUAL(end.status, 900u);
-  CHECK(contains(end.text(), "op copy_h2d") &&
-        contains(end.text(), "a copy from the host cannot be captured"));
-}
-
-CASE(graph_refuses_events_of_elsewhere) {
-  const Reply end = end_of([](GraphSession& s) {
-    s.event(kFork);
-    s.record(kFork, kSide);
-    s.wait(kFork, kStream);
-  });
-  CHECK(end.status == 905 && contains(end.text(), "op event_wait"));
-}
-
-CASE(graph_refuses_to_ask_for_captured_events) {
-  const Reply end = end_of([](GraphSession& s) {
-    s.event(kFork);
-    s.record(kFork, kStream);
-    ops::EventSynchronize wait;
-    wait.event = kFork;
-    CHECK_EQUAL(s.ask(wait).status, 907u);
-  });
-  CHECK_EQUAL(end.status, 907u);
-}
-
 CASE(graph_launches_that_cannot_be_spoil_the_capture_only) {
   const Reply end = end_of([](GraphSession& s) { s.launch(0x77, {}, kStream); });
   CHECK(end.status == 400 && contains(end.text(), "op kernel_launch"));
@@ -139,94 +83,6 @@ CASE(graph_launches_that_cannot_be_spoil_the_capture_only) {
     s.launch(kAdd, packed_values(s.a, int64_t{1}, uint64_t{1}), kStream, {{0, 1, 1}, {1, 1, 1}, 0, {}});
   });
   CHECK(shape.status == 1 && contains(shape.text(), "launch of kernel add_i64"));
-}
-
-CASE(graph_captures_that_do_not_come_together) {
-  const Reply unjoined = end_of([](GraphSession& s) {
-    s.event(kFork);
-    s.record(kFork, kStream);
-    s.wait(kFork, kSide);
-    s.add(s.a, 1, 1, kSide);
-  });
-  CHECK_EQUAL(unjoined.status, 904u);
-  const Reply merged = end_of([](GraphSession& s) {
-    s.event(kFork);
-    s.begin_capture(kSide);
-    s.record(kFork, kSide);
-    s.wait(kFork, kStream);
-    CHECK_EQUAL(s.end_capture(kGraph + 1, kSide).status, 902u);
-  });
-  CHECK_EQUAL(merged.status, 902u);
-  const Reply destroyed = end_of([](GraphSession& s) {
-    s.event(kFork);
-    s.stream(0x1003);
-    s.record(kFork, kStream);
-    s.wait(kFork, 0x1003);
-    ops::StreamDestroy destroy;
-    destroy.handle = 0x1003;
-    s.give(destroy);
-  });
-  CHECK(destroyed.status == 900 && contains(destroyed.text(), "destroying a captured stream"));
-}
-
-CASE(graph_captures_beside_each_other) {
-  GraphSession s;
-  s.begin_capture(kStream);
-  s.begin_capture(kSide);
-  s.add(s.a, 1, 1, kStream);
-  s.add(s.a + 8, 2, 1, kSide);
-  CHECK_EQUAL(s.end_capture(kGraph, kStream).value<uint64_t>(), 1u);
-  s.add(s.a + 8, 2, 1, kSide);
-  CHECK_EQUAL(s.end_capture(kGraph + 1, kSide).value<uint64_t>(), 2u);
-  CHECK_EQUAL(s.instantiate(kGraph, kExecutable).status, 0u);
-  CHECK_EQUAL(s.instantiate(kGraph + 1, kExecutable + 1).status, 0u);
-  s.run(1);
-  s.run(1, kExecutable + 1);
-  CHECK(s.numbers(2) == (Numbers{1, 4}));
-}
-
-CASE(graph_events_are_the_programs_own_outside_of_a_capture) {
-  GraphSession s;
-  s.event(kFork);
-  s.record(kFork, kSide);
-  s.begin_capture();
-  s.add(s.a, 1, 1, kStream);
-  s.record(kFork, kStream);
-  s.record(kFork, kSide);  // again, elsewhere
-  ops::EventSynchronize wait;
-  wait.event = kFork;
-  CHECK_EQUAL(s.ask(wait).status, 0u);
-  CHECK_EQUAL(s.end_capture(kGraph).status, 0u);
-  s.wait(kFork, kStream);
-  s.synchronize();
-  CHECK(s.sink.faults().empty());
-}
-
-CASE(graph_handles_that_do_not_exist) {
-  GraphSession s;
-  CHECK_EQUAL(s.end_capture(kGraph).status, 903u);
-  CHECK_EQUAL(s.instantiate(kGraph, kExecutable).status, 400u);
-  s.begin_capture();
-  CHECK_EQUAL(s.end_capture(kGraph).status, 0u);
-  CHECK_EQUAL(s.instantiate(kGraph, kExecutable).status, 0u);
-  CHECK_EQUAL(s.instantiate(kGraph, kExecutable).status, 400u);
-  CHECK_EQUAL(s.instantiate(kGraph, kExecutable + 1, 2).status, 801u);
-  s.begin_capture();
-  CHECK_EQUAL(s.end_capture(kGraph).status, 400u);
-  s.launch_graph(0x77);
-  CHECK_EQUAL(s.sink.wait_fault().status, 400u);
-}
-
-CASE(graph_capture_of_the_default_stream_is_a_fault) {
-  GraphSession s;
-  s.begin_capture(0);
-  const auto fault = s.sink.wait_fault();
-  CHECK(fault.status == 900 && contains(fault.message, "op capture_begin"));
-}
-
-CASE(graph_capture_that_begins_twice_is_spoiled) {
-  const Reply end = end_of([](GraphSession& s) { s.begin_capture(); });
-  CHECK(end.status == 903 && contains(end.text(), "captured already"));
 }
 
 CASE(graph_executables_run_to_their_end) {
