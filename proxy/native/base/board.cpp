@@ -62,7 +62,8 @@ void Board::leave(uint32_t slot_index) const {
   BoardSlot& own = slot(slot_index);
   own.session.store(0);
   own.communicators.store(0);
-  for (auto* const counter : {&own.epoch, &own.prepared, &own.reached, &own.begun, &own.unskippable}) counter->store(0);
+  for (auto* const counter : {&own.epoch, &own.prepared, &own.reached, &own.begun, &own.unskippable})
+    counter->store(0);
   ring();
 }
 

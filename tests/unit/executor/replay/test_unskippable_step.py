@@ -32,7 +32,9 @@ class CountingRank(Rank):
 
     def content(self) -> str:
         base = self.client.base
-        return digest(self.client, [(base, BLOCK, 0), (base + STATISTICS, BLOCK, 1), (base + COUNTER, COUNTER_BYTES, 2)])
+        return digest(
+            self.client, [(base, BLOCK, 0), (base + STATISTICS, BLOCK, 1), (base + COUNTER, COUNTER_BYTES, 2)]
+        )
 
 
 def start() -> list[Rank]:

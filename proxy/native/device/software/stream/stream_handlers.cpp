@@ -32,7 +32,8 @@ void StreamHandlers::synchronize(const ops::StreamSynchronize& op) {
 /// The result is given by whichever stream gets there last.
 void StreamHandlers::synchronize_all(const ops::DeviceSynchronize& op) {
   const auto busy = streams_.busy();
-  issuer_.completed_synchronously(op.header);  // progress passes it although its stream may have nothing to do
+  issuer_.completed_synchronously(
+      op.header);  // progress passes it although its stream may have nothing to do
   if (busy.empty()) return issuer_.answer(op.header);
   const auto remaining = std::make_shared<std::atomic<size_t>>(busy.size());
   const auto join = [this, &op, remaining] {

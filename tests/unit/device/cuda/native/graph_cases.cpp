@@ -1,5 +1,5 @@
-// Captures and graphs of the cuda device, where they meet kernels, modules and commits; what both devices do is in
-// tests/unit/device/conformance.
+// Captures and graphs of the cuda device, where they meet kernels, modules and commits; what both devices do
+// is in tests/unit/device/conformance.
 #include "graphs.h"
 
 namespace jitc::test {
