@@ -118,8 +118,8 @@ void Session::load_record(const RecordHeader& record) {
 
 // -- the stream ------------------------------------------------------------------------------------
 
-uint64_t Session::attach(uint64_t results_received) {
-  const bool lost = !delivery_.attach(results_received);
+uint64_t Session::attach(uint64_t results_received, std::shared_ptr<CompletionSender> sender) {
+  const bool lost = !delivery_.attach(results_received, std::move(sender));
   if (lost)
     recovery_.abandon(kUnknown,
                       "results that the program had not received were forgotten with a full journal");
@@ -141,6 +141,12 @@ void Session::detach() {
 int64_t Session::poll(std::span<std::byte> out, int timeout_ms) {
   const int64_t size = shared_.completions.poll(out, timeout_ms);
   backpressure_.wake();
+  return size;
+}
+
+int64_t Session::take(std::span<std::byte> out) {
+  const int64_t size = shared_.completions.take(out);
+  if (size > 0) backpressure_.wake();
   return size;
 }
 

@@ -36,10 +36,15 @@ class Session final : public ExecutionSink, public CommunicatorSegments {
   ~Session() override;
 
   // The client's stream (executor_api.h).
-  uint64_t attach(uint64_t results_received);
+  uint64_t attach(uint64_t results_received, std::shared_ptr<CompletionSender> sender = nullptr);
   void detach();
-  void submit(std::span<const std::byte> message) { intake_.submit(message); }
+  bool attached() const { return shared_.completions.attached(); }
+  void submit(std::span<const std::byte> message) { intake_.submit(message, Intake::Wait::yes); }
+  /// The same without a wait. False: there is no room for all of it now; it is to be submitted again, whole.
+  bool try_submit(std::span<const std::byte> message) { return intake_.submit(message, Intake::Wait::no); }
   int64_t poll(std::span<std::byte> out, int timeout_ms);
+  /// The same without a wait.
+  int64_t take(std::span<std::byte> out);
 
   // Recovery and policy (worker.proto). Each throws Error with what is wrong.
   Recovery& recovery() { return recovery_; }
