@@ -1,7 +1,7 @@
 """Client-side cost of an asynchronous and a synchronous CUDA call, against a bare gRPC stream round trip.
 
-The loop is C++ (native/call_cost.cpp): an asynchronous call is too short to be timed from Python. Bare round trips are made in
-the same loop, warm, to a server in C++ (the floor: native/echo_server.cpp) and to one in Python (echo_server.py).
+The loop is C++ (native/call_cost.cpp): an asynchronous call is too short to be timed from Python. Bare round trips are
+made in the same loop, warm, to a server in C++ (the floor, native/echo_server.cpp) and to one in Python.
 """
 
 from __future__ import annotations

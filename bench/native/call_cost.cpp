@@ -1,8 +1,9 @@
 // Cost of one CUDA runtime call in the calling thread, and of a bare gRPC stream round trip.
 //
 // Compiled and run by call_cost.py with the interposer linked in and JITC_SOCKET set.
-// Arguments: rounds, path of libjitc_transport.so, sockets of two echo servers, one in Python and one in C++. Prints one line per
-// kind, with commas: name, then nanoseconds of each call. Kinds alternate, so that a slow moment hits all.
+// Arguments: rounds, path of libjitc_transport.so, sockets of two echo servers, one in Python and one in C++.
+// Prints one line per kind, with commas: name, then nanoseconds of each call. Kinds alternate, so that a slow
+// moment hits all.
 #include <dlfcn.h>
 
 #include <chrono>
@@ -128,6 +129,7 @@ int main(int argc, char** argv) {
     bare.values.push_back(nanoseconds([&] { native.round_trip(); }));
   }
   require(failed == 0, "a CUDA call");
-  for (const Samples* one : {&fill, &copy, &record, &order, &query, &idle, &read, &wait, &slow, &bare}) one->print();
+  for (const Samples* one : {&fill, &copy, &record, &order, &query, &idle, &read, &wait, &slow, &bare})
+    one->print();
   return 0;
 }

@@ -1,7 +1,7 @@
 // The floor for a synchronous call without Python: a gRPC stream server that sends every message back.
 //
-// Compiled and run by call_cost.py. Arguments: path of libjitc_transport.so, socket. Prints one line when ready; ends when
-// its standard input closes.
+// Compiled and run by call_cost.py. Arguments: path of libjitc_transport.so, socket. Prints one line when
+// ready; ends when its standard input closes.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -54,7 +54,8 @@ struct Echo {
 int main(int argc, char** argv) {
   if (argc != 3) return std::fputs("arguments: transport library, socket\n", stderr), 1;
   void* const library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
-  auto get = library ? reinterpret_cast<decltype(&jitc_transport_server_get)>(dlsym(library, "jitc_transport_server_get"))
+  auto get = library ? reinterpret_cast<decltype(&jitc_transport_server_get)>(
+                           dlsym(library, "jitc_transport_server_get"))
                      : nullptr;
   if (!get) return std::fprintf(stderr, "echo_server: %s\n", dlerror()), 1;
   api = get();

@@ -11,7 +11,6 @@
 
 namespace jitc::session {
 
-
 /// gRPC status codes that are treated differently.
 enum class Rpc : int {
   ok = 0,

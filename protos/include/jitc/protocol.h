@@ -1,5 +1,5 @@
-// The version of the protocol between the client, the service and its workers (docs/protocol.md). Each side refuses
-// another one. In Python: jitc.proxy.common.paths.PROTOCOL_VERSION.
+// The version of the protocol between the client, the service and its workers (docs/protocol.md). Each side
+// refuses another one. In Python: jitc.proxy.common.paths.PROTOCOL_VERSION.
 #pragma once
 #include <cstdint>
 

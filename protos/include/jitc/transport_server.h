@@ -1,10 +1,12 @@
-/* The other half of libjitc_transport.so: a gRPC server for one streaming method on a unix socket, for a worker.
+/* The other half of libjitc_transport.so: a gRPC server for one streaming method on a unix socket, for a
+ * worker.
  *
- * Opened with dlopen; the symbol is jitc_transport_server_get. Each connection has one thread and one call at a time
- * (a client with more of them opens another connection). Messages come in that thread; they go out in whichever thread
- * says that there are any (wake), so that an answer needs no hop between threads.
- * Promises: closed is the last callback of a call, and comes once; a peer that breaks the protocol ends its connection,
- * never the process; PINGs are answered and results go out also while the callee takes no messages (pause). */
+ * Opened with dlopen; the symbol is jitc_transport_server_get. Each connection has one thread and one call at
+ * a time (a client with more of them opens another connection). Messages come in that thread; they go out in
+ * whichever thread says that there are any (wake), so that an answer needs no hop between threads. Promises:
+ * closed is the last callback of a call, and comes once; a peer that breaks the protocol ends its connection,
+ * never the process; PINGs are answered and results go out also while the callee takes no messages (pause).
+ */
 #pragma once
 #include "jitc/transport.h"
 
@@ -13,7 +15,8 @@ extern "C" {
 #endif
 
 typedef struct jitc_server jitc_server;
-/* One call of a client. The functions may be called from any thread until release, also when the call is over. */
+/* One call of a client. The functions may be called from any thread until release, also when the call is
+ * over. */
 typedef struct jitc_call jitc_call;
 
 /* gRPC statuses of endings. */
@@ -33,15 +36,16 @@ typedef struct jitc_ending {
 
 typedef struct jitc_server_callbacks {
   void* context;
-  /* A client calls. Returns what the other callbacks get; NULL: refused, as *ending says. In the connection's thread;
-   * may block for a while. The callee owns call from here on, also of a call that it refuses. */
+  /* A client calls. Returns what the other callbacks get; NULL: refused, as *ending says. In the connection's
+   * thread; may block for a while. The callee owns call from here on, also of a call that it refuses. */
   void* (*begin)(void* context, jitc_call* call, const jitc_metadata* metadata, size_t count,
                  jitc_ending* ending);
-  /* One whole message, in the connection's thread. Must not block for long. 0: the call ends, as *ending says. */
+  /* One whole message, in the connection's thread. Must not block for long. 0: the call ends, as *ending
+   * says. */
   int (*message)(void* user, const uint8_t* data, size_t size, jitc_ending* ending);
-  /* The next message to send, in at most capacity parts; returns their number, 0 when there is none, JITC_CALL_ENDS when
-   * there will be none: the call ends well. Called under the connection's lock; the bytes must stay as they are until its
-   * next call, or closed. */
+  /* The next message to send, in at most capacity parts; returns their number, 0 when there is none,
+   * JITC_CALL_ENDS when there will be none: the call ends well. Called under the connection's lock; the bytes
+   * must stay as they are until its next call, or closed. */
   size_t (*next)(void* user, jitc_bytes* parts, size_t capacity);
   /* The call is over: next, message and this are not called any more. */
   void (*closed)(void* user);
@@ -54,12 +58,13 @@ typedef struct jitc_transport_server_api {
                         jitc_bytes* error);
   /* Ends all calls and connections, joins their threads, removes the socket. Not from a callback. */
   void (*stop)(jitc_server*);
-  /* There is something to send: sends it in this thread, unless another one is at it, which then sees to it. Calls
-   * next; so whatever next locks must not be held here. */
+  /* There is something to send: sends it in this thread, unless another one is at it, which then sees to it.
+   * Calls next; so whatever next locks must not be held here. */
   void (*wake)(jitc_call*);
   /* The same, by the connection's thread, after that time at most; takes no lock. */
   void (*wake_after)(jitc_call*, uint64_t nanoseconds);
-  /* Non-zero: bytes of messages are not acknowledged, so that the client stops to send when its window is full. */
+  /* Non-zero: bytes of messages are not acknowledged, so that the client stops to send when its window is
+   * full. */
   void (*pause)(jitc_call*, int paused);
   /* Ends the call when next has nothing more. */
   void (*finish)(jitc_call*, const jitc_ending*);

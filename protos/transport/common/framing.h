@@ -1,7 +1,7 @@
 // gRPC's own framing on HTTP/2: length-prefixed messages and the status in the trailers.
 //
-// Called by: client/call.cpp, server/. Promises: no I/O; a message of any size is assembled from pieces of any size; an
-// absurd length (damage, another protocol) is an error before memory is allocated for it.
+// Called by: client/call.cpp, server/. Promises: no I/O; a message of any size is assembled from pieces of
+// any size; an absurd length (damage, another protocol) is an error before memory is allocated for it.
 #pragma once
 #include <cstddef>
 #include <cstdint>

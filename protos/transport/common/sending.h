@@ -1,7 +1,9 @@
-// gRPC messages on their way to the socket: a message in parts, and the bytes that the socket has not taken yet.
+// gRPC messages on their way to the socket: a message in parts, and the bytes that the socket has not taken
+// yet.
 //
-// Called by: client/call.cpp and server/accepted_call.cpp, which cut messages into HTTP/2 frames; the connections, which
-// empty Outgoing. Promises: no I/O; a message is copied once, right into what the socket is given.
+// Called by: client/call.cpp and server/accepted_call.cpp, which cut messages into HTTP/2 frames; the
+// connections, which empty Outgoing. Promises: no I/O; a message is copied once, right into what the socket
+// is given.
 #pragma once
 #include <array>
 #include <cstddef>

@@ -99,7 +99,8 @@ Descriptor listen_unix(const std::string& path, int* error) {
   Descriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   // Linux gives the socket's mode to the file that bind makes.
   if (!fd || ::fchmod(fd.get(), S_IRUSR | S_IWUSR) != 0 ||
-      ::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 || ::listen(fd.get(), kQueue) != 0)
+      ::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(fd.get(), kQueue) != 0)
     return *error = -errno, Descriptor();
   return fd;
 }

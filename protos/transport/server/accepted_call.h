@@ -1,8 +1,10 @@
-// The server's side of an HTTP/2 connection with one gRPC call at a time, as a state machine: bytes in, bytes out.
+// The server's side of an HTTP/2 connection with one gRPC call at a time, as a state machine: bytes in, bytes
+// out.
 //
-// Called by: server_connection.cpp, always under its lock. Promises: no I/O, thread or lock of its own; what comes is told
-// in order, as events for the caller to carry out without the lock; a peer that breaks HTTP/2 or gRPC's rules is told so
-// and ends its connection. A second call at the same time is refused, and a gRPC client then tries it elsewhere.
+// Called by: server_connection.cpp, always under its lock. Promises: no I/O, thread or lock of its own; what
+// comes is told in order, as events for the caller to carry out without the lock; a peer that breaks HTTP/2
+// or gRPC's rules is told so and ends its connection. A second call at the same time is refused, and a gRPC
+// client then tries it elsewhere.
 #pragma once
 #include <nghttp2/nghttp2.h>
 

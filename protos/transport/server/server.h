@@ -1,7 +1,7 @@
 // Accepts connections on a unix socket, and keeps them until they have ended.
 //
-// Called by: server_api.cpp. Promises: the socket is its user's alone; when it is destroyed, no thread of it runs and the
-// socket's file is gone; too many connections (kMost) are closed at once, the others go on.
+// Called by: server_api.cpp. Promises: the socket is its user's alone; when it is destroyed, no thread of it
+// runs and the socket's file is gone; too many connections (kMost) are closed at once, the others go on.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -32,7 +32,7 @@ class Server {
 
   const std::string path_, method_;
   const jitc_server_callbacks callbacks_;
-  Descriptor listener_, doorbell_;  // an eventfd that ends the thread
+  Descriptor listener_, doorbell_;                              // an eventfd that ends the thread
   std::vector<std::shared_ptr<ServerConnection>> connections_;  // the thread's own
   std::thread thread_;
 };

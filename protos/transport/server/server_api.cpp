@@ -1,4 +1,5 @@
-// The C functions of the server's half of libjitc_transport.so (jitc/transport_server.h). No exception leaves them.
+// The C functions of the server's half of libjitc_transport.so (jitc/transport_server.h). No exception leaves
+// them.
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -46,7 +47,8 @@ void release_bytes(jitc_bytes* bytes) {
   *bytes = {};
 }
 
-constexpr jitc_transport_server_api kApi{1, start, stop, wake, wake_after, pause, finish, release, release_bytes};
+constexpr jitc_transport_server_api kApi{1,     start,  stop,    wake,         wake_after,
+                                         pause, finish, release, release_bytes};
 
 }  // namespace
 }  // namespace jitc::transport

@@ -1,14 +1,9 @@
 #include "server_connection.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
-#include <system_error>
 
 #include "call_handle.h"
 
@@ -16,18 +11,6 @@ namespace jitc::transport {
 namespace {
 
 constexpr size_t kReadBytes = size_t{256} << 10;
-constexpr uint64_t kSecond = 1'000'000'000;
-
-Descriptor required(int descriptor, const char* what) {
-  if (descriptor < 0) throw std::system_error(errno, std::generic_category(), what);
-  return Descriptor(descriptor);
-}
-
-void drain(int descriptor) {
-  uint64_t count = 0;
-  [[maybe_unused]] const ssize_t taken = ::read(descriptor, &count, sizeof count);
-}
-
 }  // namespace
 
 ServerConnection::ServerConnection(Descriptor socket, std::string method,
@@ -35,8 +18,6 @@ ServerConnection::ServerConnection(Descriptor socket, std::string method,
     : socket_(std::move(socket)),
       method_(std::move(method)),
       callbacks_(callbacks),
-      doorbell_(required(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd")),
-      timer_(required(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), "timerfd")),
       in_(std::make_unique_for_overwrite<uint8_t[]>(kReadBytes)),
       call_(next, this) {}
 
@@ -70,15 +51,14 @@ void ServerConnection::serve() {
 
 /// False when nothing more can come.
 bool ServerConnection::wait_for_work() {
-  settle();
+  finish_turn();
   pollfd watched[] = {{socket_.get(), static_cast<short>(POLLIN | (blocked_ ? POLLOUT : 0)), 0},
-                      {doorbell_.get(), POLLIN, 0},
-                      {timer_.get(), POLLIN, 0}};
+                      {waker_.doorbell(), POLLIN, 0},
+                      {waker_.timer(), POLLIN, 0}};
   if (::poll(watched, std::size(watched), -1) < 0 && errno != EINTR) return false;
-  if (watched[1].revents) drain(doorbell_.get());
+  if (watched[1].revents) waker_.take_doorbell();
   if (watched[2].revents) {
-    drain(timer_.get());
-    armed_ = false;
+    waker_.take_timer();
     wanted_ = true;
   }
   if (watched[0].revents & POLLOUT) wanted_ = true;
@@ -86,7 +66,7 @@ bool ServerConnection::wait_for_work() {
 }
 
 /// Before it sleeps: what is left to send or to tell.
-void ServerConnection::settle() {
+void ServerConnection::finish_turn() {
   bool ended = false;
   {
     const std::lock_guard lock(io_);
@@ -108,10 +88,14 @@ bool ServerConnection::read_socket() {
     good = call_.receive({in_.get(), static_cast<size_t>(size)}, events_);
     pump_out();
   }
-  for (const Event& event : events_) carry_out(event);
-  if (read_ > 0) {
+  size_t read = 0;  // of messages
+  for (const Event& event : events_) {
+    carry_out(event);
+    read += event.data.size();
+  }
+  if (read > 0) {
     const std::lock_guard lock(io_);
-    held_ += std::exchange(read_, 0);
+    held_ += read;
     if (!paused_) call_.consume(std::exchange(held_, 0));
     pump_out();
   }
@@ -164,7 +148,6 @@ void ServerConnection::refuse(int status, const std::string& text) {
 }
 
 void ServerConnection::deliver(std::span<const uint8_t> bytes) {
-  read_ += bytes.size();
   if (user_ == nullptr) return;  // of a call that was refused, or is over
   jitc_ending ending{kInternal, ""};
   bool taken = true;
@@ -198,13 +181,9 @@ void ServerConnection::wake(uint64_t call) {
 }
 
 void ServerConnection::wake_after(uint64_t nanoseconds) {
-  if (nanoseconds == 0) {
-    wanted_ = true;
-    return ring();
-  }
-  if (armed_.exchange(true)) return;
-  const itimerspec time{{0, 0}, {static_cast<time_t>(nanoseconds / kSecond), static_cast<long>(nanoseconds % kSecond)}};
-  ::timerfd_settime(timer_.get(), 0, &time, nullptr);
+  if (nanoseconds > 0) return waker_.after(nanoseconds);
+  wanted_ = true;
+  waker_.now();
 }
 
 /// Whoever finds the lock taken leaves the work to its holder, who looks once more after letting go of it.
@@ -245,7 +224,7 @@ void ServerConnection::pump_out() {
     if (!call_.produce(out_)) {
       flush();
       broken_ = true;
-      ring();
+      waker_.now();
       return;
     }
     if (out_.size() == 0 || !flush()) break;
@@ -259,7 +238,7 @@ bool ServerConnection::flush() {
     if (size > 0) {
       out_.consume(static_cast<size_t>(size));
     } else if (errno == EAGAIN) {
-      if (!blocked_.exchange(true)) ring();
+      if (!blocked_.exchange(true)) waker_.now();
       return false;
     } else if (errno != EINTR) {
       broken_ = true;  // the thread sees the end of the connection itself
@@ -269,11 +248,6 @@ bool ServerConnection::flush() {
   }
   blocked_ = false;
   return true;
-}
-
-void ServerConnection::ring() {
-  const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = ::write(doorbell_.get(), &one, sizeof one);
 }
 
 }  // namespace jitc::transport

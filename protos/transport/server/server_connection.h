@@ -1,11 +1,12 @@
 // A client's connection to the server: a socket, a thread that reads it, and whoever has something to send.
 //
-// Called by: server.cpp (its life), server_api.cpp (the functions of jitc_call). The thread carries out what the client
-// does, in order and without the lock. Whoever wakes the connection sends in its own thread; where another thread has the
-// lock, that one looks again when it has let go. What the socket does not take is left to the connection's thread.
+// Called by: server.cpp (its life), server_api.cpp (the functions of jitc_call). The thread carries out what
+// the client does, in order and without the lock. Whoever wakes the connection sends in its own thread; where
+// another thread has the lock, that one looks again when it has let go. What the socket does not take is left
+// to the connection's thread.
 //
-// Locks: io_ guards the call and the socket's writing side; it is never held across a wait, nor in begin, message or
-// closed; next is called with it.
+// Locks: io_ guards the call and the socket's writing side; it is never held across a wait, nor in begin,
+// message or closed; next is called with it.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -17,6 +18,7 @@
 
 #include "accepted_call.h"
 #include "common/socket.h"
+#include "waker.h"
 
 namespace jitc::transport {
 
@@ -51,16 +53,15 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   void refuse(int status, const std::string& text);
   void deliver(std::span<const uint8_t> bytes);
   void end_call();
-  void settle();
+  void finish_turn();
   void send_wanted();
   void pump_out();
   bool flush();
-  void ring();
 
   const Descriptor socket_;
   const std::string method_;
   const jitc_server_callbacks callbacks_;
-  const Descriptor doorbell_, timer_;  // an eventfd and a timerfd that wake the thread
+  Waker waker_;
   std::unique_ptr<uint8_t[]> in_;
 
   std::mutex io_;
@@ -70,12 +71,11 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   bool paused_ = false;
   size_t held_ = 0;  // bytes of messages that are not acknowledged yet
 
-  std::atomic<bool> wanted_{false}, blocked_{false}, broken_{false}, armed_{false}, finished_{false};
+  std::atomic<bool> wanted_{false}, blocked_{false}, broken_{false}, finished_{false};
 
   // The thread's own.
   void* user_ = nullptr;
   uint64_t calls_ = 0;
-  size_t read_ = 0;  // bytes of messages since the lock was last taken
   Assembler assembler_;
   std::vector<Event> events_;
   std::thread thread_;

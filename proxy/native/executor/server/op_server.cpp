@@ -29,7 +29,8 @@ const jitc_transport_server_api* open_transport(const std::string& path) {
   if (!library) throw Error("cannot load " + path + " (" + dlerror() + ")" + hint);
   const auto get =
       reinterpret_cast<decltype(&jitc_transport_server_get)>(dlsym(library, "jitc_transport_server_get"));
-  if (!get || get()->version != 1) throw Error(path + " is of another version; build jitc again with `make build`");
+  if (!get || get()->version != 1)
+    throw Error(path + " is of another version; build jitc again with `make build`");
   return get();
 }
 
@@ -97,7 +98,8 @@ void* OpServer::begin(void* self, jitc_call* call, const jitc_metadata* metadata
 }
 
 int OpServer::message(void* client, const uint8_t* data, size_t size, jitc_ending* ending) {
-  return static_cast<Client*>(client)->stream.message({reinterpret_cast<const std::byte*>(data), size}, *ending);
+  return static_cast<Client*>(client)->stream.message({reinterpret_cast<const std::byte*>(data), size},
+                                                      *ending);
 }
 
 size_t OpServer::next(void* client, jitc_bytes* parts, size_t) {
@@ -112,7 +114,8 @@ void OpServer::closed(void* client) {
 
 // -- who may have a session ----------------------------------------------------------------------------
 
-OpServer::Client* OpServer::admit(std::shared_ptr<CallSender> sender, const std::unordered_map<std::string, std::string>& metadata) {
+OpServer::Client* OpServer::admit(std::shared_ptr<CallSender> sender,
+                                  const std::unordered_map<std::string, std::string>& metadata) {
   const auto value = [&](const char* key) {
     const auto found = metadata.find(key);
     return found == metadata.end() ? std::string() : found->second;
@@ -123,8 +126,7 @@ OpServer::Client* OpServer::admit(std::shared_ptr<CallSender> sender, const std:
                       std::to_string(kProtocolVersion) +
                       " of this service; use the jitc library and service of one installation"};
   const std::shared_ptr<Session> session = find_(value("jitc-session"));
-  if (!session)
-    throw Refused{JITC_STATUS_NOT_FOUND, "this worker does not serve that session; attach again"};
+  if (!session) throw Refused{JITC_STATUS_NOT_FOUND, "this worker does not serve that session; attach again"};
   const std::string received = value("jitc-results-received");
   const uint64_t results = received.empty() ? 0 : results_received(received);
   if (!claim(session.get()))
@@ -140,10 +142,10 @@ OpServer::Client* OpServer::admit(std::shared_ptr<CallSender> sender, const std:
 }
 
 /// Waits for an owner that is about to end; false when another one is connected.
-bool OpServer::claim(const Session* session) {
+bool OpServer::claim(Session* session) {
   std::unique_lock lock(mutex_);
   const auto free = [&] { return stops_ || !owned_.contains(session); };
-  if (!changed_.wait_for(lock, session->attached() ? kHandover / 4 : kHandover, free)) return false;
+  if (!changed_.wait_for(lock, session->client().attached() ? kHandover / 4 : kHandover, free)) return false;
   if (stops_) return false;
   owned_.insert(session);
   return true;

@@ -1,8 +1,9 @@
 // Session/Ops, the op streams of training processes: a gRPC server in the worker, without Python.
 //
-// Called by: Executor. Promises: one stream per session at a time, and a client that reconnects is not turned away by its
-// own old stream; another protocol version, an unknown session and a second client are refused with a gRPC status and a
-// text that says what to do. The transport is libjitc_transport.so, through its C interface only.
+// Called by: Executor. Promises: one stream per session at a time, and a client that reconnects is not turned
+// away by its own old stream; another protocol version, an unknown session and a second client are refused
+// with a gRPC status and a text that says what to do. The transport is libjitc_transport.so, through its C
+// interface only.
 #pragma once
 #include <condition_variable>
 #include <cstddef>
@@ -34,13 +35,15 @@ class OpServer {
  private:
   struct Client;
 
-  static void* begin(void* self, jitc_call* call, const jitc_metadata* metadata, size_t count, jitc_ending* ending);
+  static void* begin(void* self, jitc_call* call, const jitc_metadata* metadata, size_t count,
+                     jitc_ending* ending);
   static int message(void* client, const uint8_t* data, size_t size, jitc_ending* ending);
   static size_t next(void* client, jitc_bytes* parts, size_t capacity);
   static void closed(void* client);
 
-  Client* admit(std::shared_ptr<CallSender> sender, const std::unordered_map<std::string, std::string>& metadata);
-  bool claim(const Session* session);
+  Client* admit(std::shared_ptr<CallSender> sender,
+                const std::unordered_map<std::string, std::string>& metadata);
+  bool claim(Session* session);
   void release(const Session* session);
 
   const jitc_transport_server_api* const api_;

@@ -17,7 +17,7 @@ bool OpStream::guarded(Submit submit, jitc_ending& why) {
     submit();
     return true;
   } catch (const std::exception& error) {
-    if (!session_->attached()) return true;
+    if (!session_->client().attached()) return true;
     why.status = JITC_STATUS_INVALID_ARGUMENT;
     std::strncpy(why.text, error.what(), sizeof why.text - 1);
     return false;
@@ -31,7 +31,7 @@ bool OpStream::message(Bytes message, jitc_ending& why) {
     if (!held_.empty()) return hold(message), true;
   }
   bool taken = true;
-  if (!guarded([&] { taken = session_->try_submit(message); }, why)) return false;
+  if (!guarded([&] { taken = session_->client().try_submit(message); }, why)) return false;
   if (taken) return true;
   const std::lock_guard lock(mutex_);
   if (!ended_) hold(message);
@@ -58,7 +58,7 @@ void OpStream::submit_held() {
     if (ended_) return;
     lock.unlock();
     jitc_ending why{};
-    if (!guarded([&] { session_->submit(held_.front()); }, why)) return sender_->finish(why);
+    if (!guarded([&] { session_->client().submit(held_.front()); }, why)) return sender_->finish(why);
     lock.lock();
     if (ended_) return;
     held_bytes_ -= held_.front().size();
@@ -73,7 +73,7 @@ void OpStream::submit_held() {
 
 size_t OpStream::next(jitc_bytes* parts) {
   if (!out_) out_ = std::make_unique_for_overwrite<std::byte[]>(kMessageBytes);
-  const int64_t size = session_->take({out_.get(), kMessageBytes});
+  const int64_t size = session_->client().take({out_.get(), kMessageBytes});
   if (size < 0) return JITC_CALL_ENDS;
   *parts = {reinterpret_cast<uint8_t*>(out_.get()), static_cast<size_t>(size)};
   return size > 0 ? 1 : 0;
@@ -86,7 +86,7 @@ void OpStream::end() {
     ended_ = true;
     changed_.notify_all();
   }
-  session_->detach();
+  session_->client().detach();
   if (submitter_.joinable()) submitter_.join();
 }
 

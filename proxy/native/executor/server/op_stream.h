@@ -1,8 +1,9 @@
 // One client's op stream: its messages go into its session, the session's completions go out.
 //
-// Called by: OpServer, whose calls it serves. Promises: a message is taken in the connection's thread, so that an op needs
-// no hop on its way into the journal; one for which there is no room now waits in a thread of this object's own, and the
-// client is held back once kHeld bytes wait; a malformed message ends the stream with the session's text.
+// Called by: OpServer, whose calls it serves. Promises: a message is taken in the connection's thread, so
+// that an op needs no hop on its way into the journal; one for which there is no room now waits in a thread
+// of this object's own, and the client is held back once kHeld bytes wait; a malformed message ends the
+// stream with the session's text.
 #pragma once
 #include <condition_variable>
 #include <cstddef>
@@ -27,7 +28,9 @@ class CallSender final : public CompletionSender {
   CallSender(const CallSender&) = delete;
   CallSender& operator=(const CallSender&) = delete;
   void now() override { api_.wake(call_); }
-  void soon(std::chrono::nanoseconds time) override { api_.wake_after(call_, static_cast<uint64_t>(time.count())); }
+  void soon(std::chrono::nanoseconds time) override {
+    api_.wake_after(call_, static_cast<uint64_t>(time.count()));
+  }
   void pause(bool paused) { api_.pause(call_, paused); }
   void finish(const jitc_ending& ending) { api_.finish(call_, &ending); }
 
@@ -48,7 +51,7 @@ class OpStream {
   OpStream& operator=(const OpStream&) = delete;
 
   /// Throws Error: another stream is attached.
-  void attach(uint64_t results_received) { session_->attach(results_received, sender_); }
+  void attach(uint64_t results_received) { session_->client().attach(results_received, sender_); }
   /// False: the message is malformed, and why.
   bool message(Bytes message, jitc_ending& why);
   size_t next(jitc_bytes* parts);

@@ -1,8 +1,8 @@
 // Completions on their way to the client: results and faults at once, acks and progress coalesced.
 //
-// Called by: Session (puts), the op stream (take), tests (poll). Promises: a result is out before any progress
-// that was made after it; only the newest ack, and the newest progress per stream, is kept; these alone
-// are sent at most once per kLazy; progress is noted by its owner before it is reported. Results that
+// Called by: Session (puts), the op stream (take), tests (poll). Promises: a result is out before any
+// progress that was made after it; only the newest ack, and the newest progress per stream, is kept; these
+// alone are sent at most once per kLazy; progress is noted by its owner before it is reported. Results that
 // are in the journal are read there when it is their turn; here they only wait in line.
 #pragma once
 #include <atomic>

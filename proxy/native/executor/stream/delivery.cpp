@@ -38,7 +38,8 @@ void Delivery::give(uint64_t sequence, uint32_t status, std::span<const std::byt
 
 bool Delivery::attach(uint64_t results_received, std::shared_ptr<CompletionSender> sender) {
   const std::lock_guard lock(mutex_);
-  if (!shared_.completions.attach(std::move(sender))) throw Error("another stream is attached to this session");
+  if (!shared_.completions.attach(std::move(sender)))
+    throw Error("another stream is attached to this session");
   shared_.results.received(results_received);
   shared_.completions.ack(shared_.at.received, true);
   auto owed = shared_.results.owed();

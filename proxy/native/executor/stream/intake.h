@@ -22,8 +22,8 @@ class Intake {
   Intake(Shared& shared, Checkpoints& checkpoints) : shared_(shared), checkpoints_(checkpoints) {}
 
   enum class Wait : bool { no, yes };
-  /// One message of the op stream. Throws Error: it is none, or it does not follow the one before. False, only
-  /// without waiting: there is no room for all of it; what is in the journal is skipped the next time.
+  /// One message of the op stream. Throws Error: it is none, or it does not follow the one before. False,
+  /// only without waiting: there is no room for all of it; what is in the journal is skipped the next time.
   bool submit(std::span<const std::byte> message, Wait wait);
 
  private:
