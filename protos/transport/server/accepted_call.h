@@ -53,7 +53,9 @@ class AcceptedCall {
   /// The peer may send so many bytes more.
   void consume(size_t bytes);
   bool open() const { return phase_ == Phase::open || phase_ == Phase::ending; }
-  /// The call has come to its end while something was produced, so that no event tells of it. True once.
+  /// The call has come to its end while something was produced, so that no event tells of it.
+  bool ended() const { return ended_; }
+  /// The same, once.
   bool take_ended() { return std::exchange(ended_, false); }
 
  private:

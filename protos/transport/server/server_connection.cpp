@@ -229,6 +229,7 @@ void ServerConnection::pump_out() {
     }
     if (out_.size() == 0 || !flush()) break;
   }
+  if (call_.ended()) waker_.now();  // the thread tells the callee
 }
 
 /// False when the socket takes no more: the thread goes on with it.
