@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 python=.venv/bin/python
 torch=$($python -c 'import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])')
-parts="interpose/transport;interpose;proxy/native;tests/unit/interpose/session/native;tests/unit/executor/state/native;tests/unit/executor/control/native;tests/fakes"
+parts="protos/transport;interpose;proxy/native;tests/unit/interpose/session/native;tests/unit/executor/state/native;tests/unit/executor/control/native;tests/fakes"
 # A report ends the process; Python itself keeps memory until the end and takes no part in the locks that are watched.
 export ASAN_OPTIONS="detect_leaks=0:abort_on_error=1:${ASAN_OPTIONS:-}"
 export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1:${UBSAN_OPTIONS:-}"
@@ -38,7 +38,7 @@ tests() {  # NAME RUNTIME
     --deselect tests/unit/interpose/api/test_real_libraries.py tests/unit/interpose/api
   echo "== $1: session layer, transport"
   JITC_TEST_LIBRARIES=$built JITC_TEST_PRELOAD=$runtime $python -m pytest -q -o timeout=1800 tests/unit/interpose/session
-  JITC_TEST_LIBRARIES=$built LD_PRELOAD=$runtime $python -m pytest -q -o timeout=1800 tests/unit/interpose/transport
+  JITC_TEST_LIBRARIES=$built LD_PRELOAD=$runtime $python -m pytest -q -o timeout=1800 tests/unit/protos/transport
 }
 
 for name in "${@:-asan tsan}"; do

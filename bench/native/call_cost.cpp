@@ -1,8 +1,9 @@
 // Cost of one CUDA runtime call in the calling thread, and of a bare gRPC stream round trip.
 //
 // Compiled and run by call_cost.py with the interposer linked in and JITC_SOCKET set.
-// Arguments: rounds, path of libjitc_transport.so, socket of an echo server. Prints one line per
-// kind, with commas: name, then nanoseconds of each call. Kinds alternate, so that a slow moment hits all.
+// Arguments: rounds, path of libjitc_transport.so, sockets of two echo servers, one in Python and one in C++.
+// Prints one line per kind, with commas: name, then nanoseconds of each call. Kinds alternate, so that a slow
+// moment hits all.
 #include <dlfcn.h>
 
 #include <chrono>
@@ -95,16 +96,16 @@ const jitc_transport_api* transport(const char* path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  require(argc == 4, "arguments: rounds, transport library, echo socket;");
+  require(argc == 5, "arguments: rounds, transport library, echo sockets;");
   const int rounds = std::atoi(argv[1]);
-  Echo echo(transport(argv[2]), argv[3]);
+  Echo python(transport(argv[2]), argv[3]), native(transport(argv[2]), argv[4]);
   void *memory = nullptr, *event = nullptr, *stream = nullptr;
   require(cudaMalloc(&memory, 1 << 20) == 0, "cudaMalloc");
   require(cudaEventCreateWithFlags(&event, 2) == 0, "cudaEventCreate");
   require(cudaStreamCreateWithFlags(&stream, 1) == 0, "cudaStreamCreate");
   Samples fill{"memset", {}}, copy{"copy", {}}, record{"record", {}}, order{"wait event", {}};
   Samples query{"query", {}}, idle{"query stream", {}};
-  Samples read{"read", {}}, wait{"synchronize", {}}, bare{"echo", {}};
+  Samples read{"read", {}}, wait{"synchronize", {}}, slow{"echo python", {}}, bare{"echo", {}};
   char *base = static_cast<char*>(memory), back[8] = {};
   int failed = 0;
   for (int round = 0; round < rounds; ++round) {
@@ -124,9 +125,11 @@ int main(int argc, char** argv) {
     require(back[7] == kBurst - 1, "reading back what was written");
     failed |= cudaMemsetAsync(base, round, 64, nullptr);  // else there is nothing to wait for
     wait.values.push_back(nanoseconds([&] { failed |= cudaStreamSynchronize(nullptr); }));
-    bare.values.push_back(nanoseconds([&] { echo.round_trip(); }));
+    slow.values.push_back(nanoseconds([&] { python.round_trip(); }));
+    bare.values.push_back(nanoseconds([&] { native.round_trip(); }));
   }
   require(failed == 0, "a CUDA call");
-  for (const Samples* one : {&fill, &copy, &record, &order, &query, &idle, &read, &wait, &bare}) one->print();
+  for (const Samples* one : {&fill, &copy, &record, &order, &query, &idle, &read, &wait, &slow, &bare})
+    one->print();
   return 0;
 }

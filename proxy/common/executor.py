@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypedDict
+from typing import Any, NamedTuple, NotRequired, Protocol, TypedDict
 
 DETACHED = -2
 STREAM_BUFFER = 4 << 20
@@ -27,6 +27,8 @@ class ExecutorError(Exception):
 class Options(TypedDict):
     """What the executor is made with; a device takes the options that concern it."""
 
+    op_socket: NotRequired[str]
+    """Where op streams come in; empty: through this binding."""
     device: str
     gpu: int
     memory_limit: int

@@ -31,6 +31,15 @@ def executor_library() -> Path:
     return _library(_PACKAGE / "lib" / "libjitc_executor.so")
 
 
+def transport_library() -> Path:
+    return _library(_sibling("interpose") / "lib" / "libjitc_transport.so")
+
+
+def op_socket(worker_socket: str) -> str:
+    """Where a worker serves op streams, beside the socket of its control calls."""
+    return f"{worker_socket}-ops"
+
+
 def operators_library() -> Path | None:
     """PyTorch's CPU kernels; absent in an installation without PyTorch."""
     path = _PACKAGE / "lib" / "libjitc_operators.so"

@@ -21,22 +21,23 @@ import grpc
 from ..common import paths, rpc
 from ..common.executor import Executor, Options
 from .control import CoordinatorClient, WorkerControl
-from .stream import SessionHandler
 from .warm import load_operators
 
 _PR_SET_PDEATHSIG = 1
-#: Streams hold a thread each for as long as they live; control calls need a few more.
-THREADS = 128
+#: Of control calls; some of them wait for the program.
+THREADS = 32
 
 
 def main() -> int:
-    library = paths.executor_library()
+    library, transport = paths.executor_library(), paths.transport_library()
 
     def load(operators: bool) -> str:
-        ctypes.CDLL(str(library))
+        for one in (library, transport):
+            ctypes.CDLL(str(one))
         return load_operators(paths.operators_library()) if operators else ""
 
     def make(options: Options, coordinator: CoordinatorClient) -> Executor:
+        options["libraries"]["transport"] = str(transport)
         return Executor(library, options, coordinator)
 
     return serve(load, make)
@@ -50,10 +51,11 @@ def serve(load: Callable[[bool], str], make: Callable[[Options, CoordinatorClien
     faulthandler.enable()
     os.umask(0o177)
     sys.setswitchinterval(0.0005)
-    control = WorkerControl(make, load(arguments.operators), CoordinatorClient(arguments.service))
+    operators, op_socket = load(arguments.operators), paths.op_socket(arguments.socket)
+    control = WorkerControl(make, operators, op_socket, CoordinatorClient(arguments.service))
     server = grpc.server(
         ThreadPoolExecutor(THREADS, "jitc-rpc"),
-        handlers=[SessionHandler(control.executor, control.owners), control.handler()],
+        handlers=[control.handler()],
         options=rpc.SERVER_OPTIONS,
         compression=grpc.Compression.NoCompression,
     )

@@ -20,7 +20,6 @@ from ..common import rpc
 from ..common.executor import Executor, ExecutorError, Joined, JoinRefused, JoinSuperseded, Options
 from ..common.rpc import refuse
 from .json_codec import from_document, to_document
-from .stream import Owners
 
 CUDA_ERROR_UNKNOWN = 999
 _SERVICE = worker_pb2.DESCRIPTOR.services_by_name["Worker"]
@@ -65,16 +64,16 @@ class WorkerControl:
     """The state of the worker: without an executor it is a spare."""
 
     def __init__(
-        self, make: Callable[[Options, CoordinatorClient], Executor], operators: str, coordinator: CoordinatorClient
+        self,
+        make: Callable[[Options, CoordinatorClient], Executor],
+        operators: str,
+        op_socket: str,
+        coordinator: CoordinatorClient,
     ) -> None:
         self._make = make
-        self._operators = operators
+        self._operators, self._op_socket = operators, op_socket
         self._coordinator = coordinator
-        self.owners = Owners()
         self._executor: Executor | None = None
-
-    def executor(self) -> Executor | None:
-        return self._executor
 
     def handler(self) -> Any:
         """Methods that change this process are handled here; all others go straight to the executor."""
@@ -99,16 +98,14 @@ class WorkerControl:
             raise ExecutorError("this worker already serves a GPU")
         self._coordinator.gpu = request.gpu
         os.environ.update(request.environment)  # read by the driver and by NCCL when they are opened
-        self._executor = self._make(_options(request, self._operators), self._coordinator)
+        self._executor = self._make(_options(request, self._operators, self._op_socket), self._coordinator)
         return worker_pb2.AssignReply(pid=os.getpid())
 
     def _open(self, request: Any) -> Message:
         self._serving().open_session(to_document(request))
-        self.owners.add(request.token, request.session)
         return worker_pb2.OpenSessionReply()
 
     def _close(self, request: Any) -> Message:
-        self.owners.remove(request.session)
         self._serving().close_session(request.session)
         return worker_pb2.Empty()
 
@@ -132,8 +129,9 @@ class WorkerControl:
         return self._executor
 
 
-def _options(request: Any, operators: str) -> Options:
+def _options(request: Any, operators: str, op_socket: str) -> Options:
     return Options(
+        op_socket=op_socket,
         device=request.device,
         gpu=request.gpu,
         memory_limit=request.memory_limit,

@@ -33,7 +33,8 @@ PACKAGES = {
 RULED = ("client_shim", "interpose", "protos", "proxy")
 #: Where headers are looked for, beside the folder of the file that includes them.
 HEADERS = (
-    "protos/include", "interpose/include", "interpose", "proxy/native/include", "proxy/native", "client_shim/native",
+    "protos/include", "protos/transport", "interpose/include", "interpose", "proxy/native/include", "proxy/native",
+    "client_shim/native",
 )  # fmt: skip
 #: Headers of the system with a folder of their own.
 SYSTEM = ("sys", "linux", "netinet", "arpa", "bits")

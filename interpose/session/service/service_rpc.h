@@ -6,11 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "jitc/protocol.h"
 #include "node.h"
 
 namespace jitc::session {
-
-inline constexpr uint32_t kProtocolVersion = 2;
 
 /// gRPC status codes that are treated differently.
 enum class Rpc : int {

@@ -18,7 +18,7 @@ from jitc.v1 import control_pb2, worker_pb2
 
 from ...backends import KINDS
 from ...common import rpc
-from ...common.paths import PROTOCOL_VERSION
+from ...common.paths import PROTOCOL_VERSION, op_socket
 from ...common.rpc import refuse, version_message
 from ..fault_injector import FaultInjector
 from ..gpus import Gpu
@@ -74,7 +74,7 @@ class NodeService:
         return control_pb2.AttachReply(
             session=session.number,
             token=session.token,
-            worker_socket=worker.socket,
+            worker_socket=op_socket(worker.socket),
             **session.addresses(),
             **session.pinned(),
         )

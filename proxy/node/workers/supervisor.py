@@ -16,6 +16,7 @@ from pathlib import Path
 
 from ...backends import KINDS
 from ...common.config import Config
+from ...common.paths import op_socket
 from . import processes
 from .watch import Watch
 from .worker import Worker, WorkerEvent, WorkerState
@@ -172,7 +173,8 @@ class Supervisor:
             self._workers.remove(worker)
             self._failed_starts += before is WorkerState.STARTING
             self._changed.notify_all()
-        Path(worker.socket).unlink(missing_ok=True)
+        for one in (worker.socket, op_socket(worker.socket)):
+            Path(one).unlink(missing_ok=True)
         if before is WorkerState.SERVING:
             self._died(worker)
             return

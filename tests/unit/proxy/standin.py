@@ -16,7 +16,11 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))  # workers run with PYTHONSAFEPATH
+from standin_stream import Owners, serve_op_streams
 
 from jitc.proxy.common.executor import ExecutorError, JoinRefused
 from jitc.proxy.worker.__main__ import serve
@@ -76,13 +80,17 @@ class StandinExecutor:
         self.sessions: dict[int, StandinSession] = {}
         self.armed: list[dict[str, Any]] = []
         self.lock = threading.RLock()
+        self.owners = Owners()
+        self.server = serve_op_streams(options["op_socket"], self, self.owners)
 
     def open_session(self, request: dict[str, Any]) -> None:
         if request["session"] in self.sessions:
             raise ExecutorError(f"session {request['session']} is open already")
         self.sessions[request["session"]] = StandinSession(request)
+        self.owners.add(request["token"], request["session"])
 
     def close_session(self, session: int) -> None:
+        self.owners.remove(session)
         self.sessions.pop(session, None)
 
     def attach(self, session: int, received: int) -> None:

@@ -64,26 +64,27 @@ int jitc_session_close(jitc_executor* executor, uint64_t session) {
 }
 
 int64_t jitc_session_attach(jitc_executor* executor, uint64_t session, uint64_t results_received) {
-  return guarded(
-      [&] { return static_cast<int64_t>(executor->executor.find(session)->attach(results_received)); });
+  return guarded([&] {
+    return static_cast<int64_t>(executor->executor.find(session)->client().attach(results_received));
+  });
 }
 
 int jitc_session_submit(jitc_executor* executor, uint64_t session, const uint8_t* batch, size_t size) {
-  return done([&] { executor->executor.find(session)->submit(bytes(batch, size)); });
+  return done([&] { executor->executor.find(session)->client().submit(bytes(batch, size)); });
 }
 
 int64_t jitc_session_poll(jitc_executor* executor, uint64_t session, uint8_t* out, size_t capacity,
                           int timeout_ms) {
   return guarded([&]() -> int64_t {
-    const int64_t size =
-        executor->executor.find(session)->poll({reinterpret_cast<std::byte*>(out), capacity}, timeout_ms);
+    const int64_t size = executor->executor.find(session)->client().poll(
+        {reinterpret_cast<std::byte*>(out), capacity}, timeout_ms);
     if (size == -1) throw jitc::Error("the buffer is too small for the next completion");
     return size;
   });
 }
 
 int jitc_session_detach(jitc_executor* executor, uint64_t session) {
-  return done([&] { executor->executor.find(session)->detach(); });
+  return done([&] { executor->executor.find(session)->client().detach(); });
 }
 
 int jitc_executor_command(jitc_executor* executor, const char* method, const char* request_json,

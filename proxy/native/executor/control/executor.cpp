@@ -22,10 +22,14 @@ Executor::Executor(const std::string& options, const jitc_control& control)
   std::string error;
   if (!open_device(options_.device, options_.libraries, options_.ordinal, device_, error))
     throw Error("the " + options_.device + " device cannot be opened: " + error);
+  if (const std::string socket = op_socket_of(options); !socket.empty())
+    server_ = std::make_unique<OpServer>(options_.libraries.path("transport"), socket,
+                                         [this](const std::string& token) { return find_by_token(token); });
   reporter_ = std::thread([this] { report_loop(); });
 }
 
 Executor::~Executor() {
+  server_.reset();
   for (const auto& session : all()) session->leave();
   std::map<uint64_t, std::shared_ptr<Session>> sessions;
   {
@@ -51,10 +55,15 @@ void Executor::open(const std::string& document) {
   const auto session = std::make_shared<Session>(request, options_, *this);
   const std::lock_guard lock(mutex_);
   if (!sessions_.try_emplace(request.session, session).second) throw already;
+  if (!request.token.empty()) tokens_[request.token] = request.session;
 }
 
 void Executor::close(uint64_t number) {
   std::shared_ptr<Session> session = find(number);
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(tokens_, [&](const auto& one) { return one.second == number; });
+  }
   session->leave();
   session->release_images();
   {
@@ -70,6 +79,12 @@ std::shared_ptr<Session> Executor::find(uint64_t number) const {
   const auto found = sessions_.find(number);
   if (found == sessions_.end()) throw Error("this worker has no session " + std::to_string(number));
   return found->second;
+}
+
+std::shared_ptr<Session> Executor::find_by_token(const std::string& token) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = tokens_.find(token);
+  return found == tokens_.end() ? nullptr : sessions_.at(found->second);
 }
 
 std::vector<std::shared_ptr<Session>> Executor::all() const {

@@ -13,6 +13,7 @@
 #include <string>
 #include <thread>
 
+#include "executor/server/op_server.h"
 #include "executor/session/session.h"
 #include "jitc/executor_api.h"
 
@@ -42,16 +43,20 @@ class Executor final : public Host {
   void report(std::function<void()> call);
   void report_loop();
 
+  std::shared_ptr<Session> find_by_token(const std::string& token) const;
+
   const DeviceOptions options_;
   const jitc_control control_;
   std::shared_ptr<void> device_;  // stays open between sessions
   mutable std::mutex mutex_;      // sessions_; the other one may be taken with it
   std::map<uint64_t, std::shared_ptr<Session>> sessions_;
+  std::map<std::string, uint64_t> tokens_;
   std::mutex reports_mutex_;  // what follows
   std::condition_variable wake_, reported_;
   std::deque<std::function<void()>> reports_;  // calls of the control plane may take a while
   bool stop_ = false, reporting_ = false;
   std::thread reporter_;
+  std::unique_ptr<OpServer> server_;
 };
 
 }  // namespace jitc

@@ -215,10 +215,13 @@ DeviceOptions parse_options(const std::string& text) {
   return options;
 }
 
+std::string op_socket_of(const std::string& options) { return get<std::string>(parse(options), "op_socket"); }
+
 SessionRequest parse_session(const std::string& text) {
   const Json json = parse(text);
   SessionRequest request;
   request.session = get<uint64_t>(json, "session");
+  request.token = get<std::string>(json, "token");
   request.slot = get<uint32_t>(json, "slot");
   request.journal = {get<std::string>(json, "journal_path"), get<uint64_t>(json, "journal_bytes")};
   request.spill = {get<std::string>(json, "spill_path"), get<uint64_t>(json, "spill_bytes")};

@@ -9,6 +9,8 @@ namespace jitc {
 
 /// All throw Error with the key that is wrong.
 DeviceOptions parse_options(const std::string& json);
+/// Where clients' op streams come in; empty: they come by the C interface.
+std::string op_socket_of(const std::string& options);
 SessionRequest parse_session(const std::string& json);
 
 /// Carries out a command on a session; the reply as JSON.

@@ -1,4 +1,4 @@
-// A session's life, its stream, and what the back end reports. commands.cpp has what the service asks of it.
+// A session's life, and what the back end reports. commands.cpp has what the service asks of it.
 #include "session.h"
 
 #include "base/error.h"
@@ -7,9 +7,7 @@
 #include "executor/journal/wire.h"
 
 namespace jitc {
-namespace {
-constexpr uint32_t kUnknown = 999;  // cudaErrorUnknown
-}
+namespace {}
 
 Session::Session(const SessionRequest& request, const DeviceOptions& options, Host& host)
     : shared_(request, options, host) {
@@ -48,7 +46,7 @@ void Session::make_device() {
 }
 
 Session::~Session() {
-  detach();
+  client_.detach();
   stop();
   shared_.board.ring();
   shared_.backend->fence();
@@ -68,7 +66,7 @@ void Session::stop() {
 
 void Session::leave() {
   *shared_.life.newest_epoch = UINT64_MAX;
-  detach();
+  client_.detach();
   stop();
   shared_.budget->leave();
   shared_.board.clear(shared_.request.slot);
@@ -114,34 +112,6 @@ void Session::load_record(const RecordHeader& record) {
     case RecordKind::reported:
       return;
   }
-}
-
-// -- the stream ------------------------------------------------------------------------------------
-
-uint64_t Session::attach(uint64_t results_received) {
-  const bool lost = !delivery_.attach(results_received);
-  if (lost)
-    recovery_.abandon(kUnknown,
-                      "results that the program had not received were forgotten with a full journal");
-  for (const auto& one : shared_.progress.all()) shared_.completions.progress(one.stream, one.sequence);
-  // A stream that was destroyed before the state that was restored is in no list any more.
-  if (const uint64_t floor = shared_.progress.floor())
-    shared_.completions.completion(CompletionKind::restored, 0, floor);
-  const std::lock_guard lock(shared_.life.mutex);
-  shared_.life.changed.notify_all();
-  shared_.repeat_notices(!lost);  // a session that is lost has just been reported to be over
-  return shared_.at.received;
-}
-
-void Session::detach() {
-  shared_.completions.detach();
-  shared_.life.notify();
-}
-
-int64_t Session::poll(std::span<std::byte> out, int timeout_ms) {
-  const int64_t size = shared_.completions.poll(out, timeout_ms);
-  backpressure_.wake();
-  return size;
 }
 
 // -- what the back end reports -----------------------------------------------------------------------

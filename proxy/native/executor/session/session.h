@@ -22,6 +22,7 @@
 #include "executor/replay/replay.h"
 #include "executor/replay/restorer.h"
 #include "executor/stream/backpressure.h"
+#include "executor/stream/client_end.h"
 #include "executor/stream/delivery.h"
 #include "executor/stream/intake.h"
 #include "op_issuer.h"
@@ -35,11 +36,7 @@ class Session final : public ExecutionSink, public CommunicatorSegments {
   Session(const SessionRequest& request, const DeviceOptions& options, Host& host);
   ~Session() override;
 
-  // The client's stream (executor_api.h).
-  uint64_t attach(uint64_t results_received);
-  void detach();
-  void submit(std::span<const std::byte> message) { intake_.submit(message); }
-  int64_t poll(std::span<std::byte> out, int timeout_ms);
+  ClientEnd& client() { return client_; }
 
   // Recovery and policy (worker.proto). Each throws Error with what is wrong.
   Recovery& recovery() { return recovery_; }
@@ -91,6 +88,7 @@ class Session final : public ExecutionSink, public CommunicatorSegments {
   Restorer restorer_{shared_, {issuer_, delivery_, replay_, checkpoints_, copies_, gate_, boundaries_}};
   Recovery recovery_{shared_, {replay_, checkpoints_, copies_, boundaries_, restorer_}};
   PeerTransfer transfers_{shared_, checkpoints_};
+  ClientEnd client_{shared_, {intake_, delivery_, backpressure_, recovery_}};
   Dispatcher dispatcher_{shared_, {issuer_, backpressure_, replay_, checkpoints_, gate_, boundaries_}};
 };
 

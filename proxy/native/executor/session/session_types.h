@@ -39,6 +39,7 @@ class Host {
 
 struct SessionRequest {
   uint64_t session = 0;
+  std::string token;  // that its client names it by
   uint32_t slot = 0;
   Journal::Place journal, spill;
   std::string snapshot_path, board_path;

@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "executor/journal/wire.h"
 
 namespace jitc {
 
-bool CompletionQueue::attach() {
+bool CompletionQueue::attach(std::shared_ptr<CompletionSender> sender) {
   const std::lock_guard lock(mutex_);
   if (attached_) return false;
   attached_ = true;
+  sender_ = std::move(sender);
   urgent_.clear();
   unsent_ = 0;
   progress_.clear();
@@ -25,6 +27,7 @@ void CompletionQueue::detach() {
   unsent_ = 0;
   progress_.clear();
   wake_.notify_all();
+  if (const auto sender = std::exchange(sender_, nullptr)) sender->soon({});  // it finds that it is detached
 }
 
 bool CompletionQueue::attached() const {
@@ -34,6 +37,8 @@ bool CompletionQueue::attached() const {
 
 void CompletionQueue::completion(CompletionKind kind, uint32_t status, uint64_t sequence, Bytes payload) {
   put({kind, status, sequence, {ResultBytes::kHere, payload.size(), {payload.begin(), payload.end()}}});
+  const std::lock_guard lock(mutex_);
+  if (sender_) sender_->soon({});
 }
 
 void CompletionQueue::result(uint32_t status, uint64_t sequence, ResultBytes bytes) {
@@ -46,6 +51,19 @@ void CompletionQueue::put(Entry entry) {
   if (!attached_) return;  // reported again at attach
   urgent_.push_back(std::move(entry));
   wake_.notify_one();
+}
+
+/// Many bytes are left to another thread: this one has the device's work to do.
+void CompletionQueue::send() {
+  constexpr uint64_t kMuch = 64 << 10;
+  std::shared_ptr<CompletionSender> sender;
+  {
+    const std::lock_guard lock(mutex_);
+    if (urgent_.empty() || !sender_) return;
+    if (unsent_ > kMuch) return sender_->soon({});
+    sender = sender_;
+  }
+  sender->now();
 }
 
 void CompletionQueue::take_in() {
@@ -73,28 +91,37 @@ void CompletionQueue::ack(uint64_t sequence, bool at_once) {
   if (at_once) {
     at_once_ = true;
     wake_.notify_one();
+    if (sender_) sender_->soon({});
   } else if (attached_) {
     wake_lazily();
   }
 }
 
 void CompletionQueue::wake_lazily() {
+  if (sender_) return sender_->soon(kLazy);
   if (waiting_without_end_) wake_.notify_one();
   waiting_without_end_ = false;
 }
 
+int64_t CompletionQueue::take(std::span<std::byte> out) {
+  const std::lock_guard lock(mutex_);
+  if (!attached_) return kDetached;
+  const auto now = Clock::now();
+  if (due(now)) return compose(out);
+  if (lazy_pending() && sender_) sender_->soon(last_sent_ + kLazy - now);
+  return 0;
+}
+
 int64_t CompletionQueue::poll(std::span<std::byte> out, int timeout_ms) {
-  using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::milliseconds(std::max(timeout_ms, 0));
   std::unique_lock lock(mutex_);
   for (;;) {
     if (!attached_) return kDetached;
     const auto now = Clock::now();
-    const auto due = last_sent_ + kLazy;
-    if (!urgent_.empty() || at_once_ || (lazy_pending() && now >= due)) return compose(out);
+    if (due(now)) return compose(out);
     if (now >= end) return 0;
     waiting_without_end_ = !lazy_pending();
-    wake_.wait_until(lock, waiting_without_end_ ? end : std::min(end, due));
+    wake_.wait_until(lock, waiting_without_end_ ? end : std::min(end, last_sent_ + kLazy));
     waiting_without_end_ = false;
   }
 }
@@ -112,7 +139,7 @@ int64_t CompletionQueue::compose(std::span<std::byte> out) {
   while (!urgent_.empty() && write_first(records, room)) urgent_.pop_front();
   if (records.empty() && !urgent_.empty()) return -1;
   if (urgent_.empty()) report_progress(records, room);  // it must not overtake results that did not fit
-  last_sent_ = std::chrono::steady_clock::now();
+  last_sent_ = Clock::now();
   const size_t prefix = wire::write_prefix(out.data(), records.size());
   std::memcpy(out.data() + prefix, records.data(), records.size());
   return static_cast<int64_t>(prefix + records.size());

@@ -1,8 +1,8 @@
 // Completions on their way to the client: results and faults at once, acks and progress coalesced.
 //
-// Called by: Session (puts), the stream's thread (poll). Promises: a result is out before any progress
-// that was made after it; only the newest ack, and the newest progress per stream, is kept; these alone
-// wake the poller at most once per kLazy; progress is noted by its owner before it is reported. Results that
+// Called by: Session (puts), the op stream (take), tests (poll). Promises: a result is out before any
+// progress that was made after it; only the newest ack, and the newest progress per stream, is kept; these
+// alone are sent at most once per kLazy; progress is noted by its owner before it is reported. Results that
 // are in the journal are read there when it is their turn; here they only wait in line.
 #pragma once
 #include <atomic>
@@ -12,6 +12,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
@@ -26,6 +27,16 @@ struct StreamProgress {
   uint64_t stream, sequence;
 };
 
+/// Who sends what the queue has: an op stream. Never under the queue's mutex, but for soon().
+class CompletionSender {
+ public:
+  virtual ~CompletionSender() = default;
+  /// In this thread: calls take().
+  virtual void now() = 0;
+  /// In another thread, after that time at most. Takes no lock.
+  virtual void soon(std::chrono::nanoseconds time) = 0;
+};
+
 class CompletionQueue {
  public:
   using Bytes = std::span<const std::byte>;
@@ -38,13 +49,15 @@ class CompletionQueue {
 
   explicit CompletionQueue(ResultReader read = {}, Note note = {})
       : read_(std::move(read)), note_(std::move(note)) {}
-  /// False when a stream is attached already. Starts with nothing to send.
-  bool attach();
+  /// False when a stream is attached already. Starts with nothing to send. Without a sender poll() is asked.
+  bool attach(std::shared_ptr<CompletionSender> sender = nullptr);
   void detach();
   bool attached() const;
 
   void completion(CompletionKind kind, uint32_t status, uint64_t sequence, Bytes payload = {});
+  /// Only waits in line; send() is to follow when the caller has let go of its locks.
   void result(uint32_t status, uint64_t sequence, ResultBytes bytes);
+  void send();
   /// Bytes of results that have not been sent, since the last attach. Counted also while nobody is attached.
   uint64_t unsent() const { return unsent_.load(); }
   /// The journal is about to forget results: those that wait in line are kept here from now on.
@@ -52,7 +65,9 @@ class CompletionQueue {
   void progress(uint64_t stream, uint64_t sequence);
   void ack(uint64_t sequence, bool at_once = false);
 
-  /// One CompletionBatch message; 0 after the time without one, kDetached, or -1: capacity is too small.
+  /// One CompletionBatch message; 0 when nothing is due, kDetached, or -1: capacity is too small.
+  int64_t take(std::span<std::byte> out);
+  /// The same, after waiting for it.
   int64_t poll(std::span<std::byte> out, int timeout_ms);
 
  private:
@@ -62,7 +77,11 @@ class CompletionQueue {
     uint64_t sequence;
     ResultBytes bytes;
   };
+  using Clock = std::chrono::steady_clock;
   bool lazy_pending() const { return ack_ > ack_sent_ || !progress_.empty(); }
+  bool due(Clock::time_point now) const {
+    return !urgent_.empty() || at_once_ || (lazy_pending() && now >= last_sent_ + kLazy);
+  }
   void put(Entry entry);
   bool write_first(std::vector<std::byte>& records, size_t room);
   int64_t compose(std::span<std::byte> out);
@@ -73,12 +92,13 @@ class CompletionQueue {
   const Note note_;
   mutable std::mutex mutex_;
   std::condition_variable wake_;
+  std::shared_ptr<CompletionSender> sender_;
   bool attached_ = false, waiting_without_end_ = false, at_once_ = false;
   std::deque<Entry> urgent_;
   std::atomic<uint64_t> unsent_{0};  // bytes of the results in it
   std::map<uint64_t, uint64_t> progress_;
   uint64_t ack_ = 0, ack_sent_ = 0;
-  std::chrono::steady_clock::time_point last_sent_{};
+  Clock::time_point last_sent_{};
 };
 
 }  // namespace jitc

@@ -32,12 +32,14 @@ void Delivery::give(uint64_t sequence, uint32_t status, std::span<const std::byt
     if (shared_.results.count() > limits::kResults) shared_.journal_full = true;
     shared_.completions.result(status, sequence, std::move(bytes));
   }
+  shared_.completions.send();
   backpressure_.wake();
 }
 
-bool Delivery::attach(uint64_t results_received) {
+bool Delivery::attach(uint64_t results_received, std::shared_ptr<CompletionSender> sender) {
   const std::lock_guard lock(mutex_);
-  if (!shared_.completions.attach()) throw Error("another stream is attached to this session");
+  if (!shared_.completions.attach(std::move(sender)))
+    throw Error("another stream is attached to this session");
   shared_.results.received(results_received);
   shared_.completions.ack(shared_.at.received, true);
   auto owed = shared_.results.owed();

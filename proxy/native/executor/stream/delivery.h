@@ -6,12 +6,14 @@
 // at an attach), OpIssuer and Restorer (results that need no device).
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <span>
 
 namespace jitc {
 
 class Backpressure;
+class CompletionSender;
 class Replay;
 class Shared;
 
@@ -26,7 +28,7 @@ class Delivery {
   void give(uint64_t sequence, uint32_t status, std::span<const std::byte> payload);
   /// A client has come, with all results up to this one. False: some of what it is owed is lost. Throws Error
   /// when another client is attached.
-  bool attach(uint64_t results_received);
+  bool attach(uint64_t results_received, std::shared_ptr<CompletionSender> sender);
 
  private:
   Shared& shared_;

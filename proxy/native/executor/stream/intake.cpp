@@ -19,7 +19,7 @@ bool is_pinned_copy(const wire::OpView& op) {
 }
 }  // namespace
 
-void Intake::submit(std::span<const std::byte> message) {
+bool Intake::submit(std::span<const std::byte> message, Wait wait) {
   const wire::Batch batch = wire::parse_batch(message);
   const std::lock_guard lock(mutex_);
   if (!shared_.completions.attached()) throw Error("no stream is attached to this session");
@@ -29,15 +29,21 @@ void Intake::submit(std::span<const std::byte> message) {
     shared_.results.received(*batch.results_received);
     checkpoints_.truncate();
   }
-  if (shared_.life.state == Lifecycle::State::over) return;  // the client learns from its FAULT
-  for (const wire::OpView& op : batch.ops)
-    if (op.header.sequence > shared_.at.received) {
-      store(op);
-      // The bytes of the next one can be taken meanwhile.
-      if (is_pinned_copy(op)) shared_.life.wake_dispatcher();
-    }
+  if (shared_.life.state == Lifecycle::State::over) return true;  // the client learns from its FAULT
+  const bool all = store_all(batch, wait);
   shared_.completions.ack(shared_.at.received);
   shared_.life.wake_dispatcher();
+  return all;
+}
+
+bool Intake::store_all(const wire::Batch& batch, Wait wait) {
+  for (const wire::OpView& op : batch.ops) {
+    if (op.header.sequence <= shared_.at.received) continue;
+    if (!store(op, wait)) return false;
+    // The bytes of the next one can be taken meanwhile.
+    if (is_pinned_copy(op)) shared_.life.wake_dispatcher();
+  }
+  return true;
 }
 
 void Intake::check_order(const wire::Batch& batch) const {
@@ -111,35 +117,50 @@ bool Intake::linger(const wire::OpView& op) {
   return true;
 }
 
-void Intake::store(const wire::OpView& op) {
-  if (shared_.options.shuffle.on() && !linger(op)) return;
-  wait_for_room();
+/// True also when the session is given up meanwhile: then nobody needs the op.
+bool Intake::store(const wire::OpView& op, Wait wait) {
+  if (wait == Wait::no && (shared_.options.shuffle.on() || is_far_ahead() || !has_room(op))) return false;
+  if (shared_.options.shuffle.on() && !linger(op)) return true;
+  if (wait == Wait::yes && !wait_for_room()) return true;
   const auto asked = std::chrono::steady_clock::now();
   Counters& at = shared_.at;
   while (!append(op)) {
+    if (wait == Wait::no) return false;
     shared_.life.wake_dispatcher();
     const bool may_commit =
         at.boundary_received > at.committed && std::chrono::steady_clock::now() - asked < kPatience;
-    if (!wait_for_change(!may_commit)) return;
+    if (!wait_for_change(!may_commit)) return true;
   }
   at.received = op.header.sequence;
-  if (op.header.op != static_cast<uint16_t>(ops::OpId::boundary)) return;
+  if (op.header.op != static_cast<uint16_t>(ops::OpId::boundary)) return true;
   at.boundary_received = wire::operands<ops::Boundary>(op).boundary;
   shared_.life.notify();
+  return true;
 }
 
-void Intake::wait_for_room() {
+/// What others append meanwhile may take it all the same: then append says so.
+bool Intake::has_room(const wire::OpView& op) const {
+  uint64_t bytes = op.record.size();
+  if (is_pinned_copy(op)) bytes += wire::operands<ops::CopyH2dPinned>(op).bytes;
+  return shared_.journal.bytes() + bytes + 2 * Journal::kChunkBytes <= shared_.journal.capacity();
+}
+
+/// How many ops it is ahead is looked at now and then.
+bool Intake::is_far_ahead() const {
   const Counters& at = shared_.at;
-  const auto bytes_ahead = [&] { return shared_.journal.tail() - at.cursor; };
-  const auto ahead = [&] {
-    return at.received - at.dispatched > kMostOpsAhead || bytes_ahead() > kMostBytesAhead ||
-           at.received - shared_.progress.executed(at.dispatched) > 2 * kMostOpsAhead;
-  };
-  if (at.received % 64 && bytes_ahead() <= kMostBytesAhead) return;  // looked at now and then
-  while (ahead()) {
+  if (shared_.journal.tail() - at.cursor > kMostBytesAhead) return true;
+  return at.received % 64 == 0 &&
+         (at.received - at.dispatched > kMostOpsAhead ||
+          at.received - shared_.progress.executed(at.dispatched) > 2 * kMostOpsAhead);
+}
+
+/// False when the session is given up.
+bool Intake::wait_for_room() {
+  while (is_far_ahead()) {
     shared_.life.wake_dispatcher();
-    if (!wait_for_change()) return;
+    if (!wait_for_change()) return false;
   }
+  return true;
 }
 
 }  // namespace jitc

@@ -21,15 +21,20 @@ class Intake {
  public:
   Intake(Shared& shared, Checkpoints& checkpoints) : shared_(shared), checkpoints_(checkpoints) {}
 
-  /// One message of the op stream. Throws Error: it is none, or it does not follow the one before.
-  void submit(std::span<const std::byte> message);
+  enum class Wait : bool { no, yes };
+  /// One message of the op stream. Throws Error: it is none, or it does not follow the one before. False,
+  /// only without waiting: there is no room for all of it; what is in the journal is skipped the next time.
+  bool submit(std::span<const std::byte> message, Wait wait);
 
  private:
   void check_order(const wire::Batch& batch) const;
   void check_pinned(const wire::OpView& op) const;
-  void store(const wire::OpView& op);
+  bool store_all(const wire::Batch& batch, Wait wait);
+  bool store(const wire::OpView& op, Wait wait);
   bool append(const wire::OpView& op);
-  void wait_for_room();
+  bool has_room(const wire::OpView& op) const;
+  bool is_far_ahead() const;
+  bool wait_for_room();
   bool linger(const wire::OpView& op);
   bool wait_for_change(bool give_up = false, std::chrono::microseconds longest = kLookAgain);
 

@@ -107,7 +107,7 @@ def test_a_set_uid_program(variable: str, program: list[str], listener: socket.s
 
 
 def test_nothing_that_programs_load_reads_the_environment_otherwise() -> None:
-    folders = ("interpose/api", "interpose/session", "interpose/transport", "client_shim/native")
+    folders = ("interpose/api", "interpose/session", "protos/transport", "client_shim/native")
     sources = [path for folder in folders for path in (ROOT / folder).rglob("*.cpp")]
     text = {path: path.read_text() for path in sources}
     assert any("secure_getenv" in one for one in text.values())

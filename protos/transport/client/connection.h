@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "call.h"
-#include "socket.h"
+#include "common/socket.h"
 
 namespace jitc::transport {
 

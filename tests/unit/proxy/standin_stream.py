@@ -1,7 +1,6 @@
-"""Session.Ops: the op stream of a training process, as raw bytes, into the executor and back.
+"""Session.Ops for stand-in workers: what the executor's server (proxy/native/executor/server) does, by grpcio.
 
-Called by: the worker's gRPC server. Promises: one owner per session at a time; a malformed batch ends its own stream
-only, with the executor's text; no protobuf object is made on the way.
+One owner per session at a time; a malformed batch ends its own stream only, with the executor's text.
 
 Two threads serve a stream: grpcio's handler thread waits in the executor for completions and sends them; a reader
 thread hands batches to the executor. One thread cannot do both, because grpcio's request iterator blocks; both blocking
@@ -11,15 +10,17 @@ waits are outside the GIL.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
 import grpc
 
-from ..common.executor import Executor, ExecutorError
-from ..common.paths import PROTOCOL_VERSION
-from ..common.rpc import refuse, version_message
+from jitc.proxy.common import rpc
+from jitc.proxy.common.executor import ExecutorError
+from jitc.proxy.common.paths import PROTOCOL_VERSION
+from jitc.proxy.common.rpc import refuse, version_message
 
 METHOD = "/jitc.v1.Session/Ops"
 #: The longest sleep of poll, which returns at once when completions come or the stream is detached.
@@ -80,7 +81,7 @@ class Owners:
 class OpStream:
     """One connected stream."""
 
-    executor: Executor
+    executor: Any
     session: int
     context: Any
     malformed: str = ""
@@ -116,7 +117,7 @@ class OpStream:
 class SessionHandler(grpc.GenericRpcHandler):  # type: ignore[type-arg]
     """Serves this one method; all others are left to the other handlers."""
 
-    def __init__(self, executor: Callable[[], Executor | None], owners: Owners) -> None:
+    def __init__(self, executor: Any, owners: Owners) -> None:
         self._executor = executor
         self._owners = owners
         self._method = grpc.stream_stream_rpc_method_handler(self._ops)
@@ -153,14 +154,25 @@ class SessionHandler(grpc.GenericRpcHandler):  # type: ignore[type-arg]
         version = metadata.get("jitc-protocol", "")
         if version != str(PROTOCOL_VERSION):
             refuse(context, grpc.StatusCode.FAILED_PRECONDITION, version_message(version))
-        executor = self._executor()
         session = self._owners.session(str(metadata.get("jitc-session", "")))
-        if session is None or executor is None:
+        if session is None:
             refuse(context, grpc.StatusCode.NOT_FOUND, "this worker does not serve that session; attach again")
         received = str(metadata.get("jitc-results-received", "0"))
         if not received.isdecimal():
             refuse(context, grpc.StatusCode.INVALID_ARGUMENT, f"jitc-results-received is no number: {received[:40]}")
-        stream = OpStream(executor, session, context)
+        stream = OpStream(self._executor, session, context)
         if not self._owners.claim(stream):
             refuse(context, grpc.StatusCode.ALREADY_EXISTS, "another process is connected to this session")
         return stream, int(received)
+
+
+def serve_op_streams(socket: str, executor: Any, owners: Owners) -> grpc.Server:
+    server = grpc.server(
+        ThreadPoolExecutor(32, "standin-ops"),
+        handlers=[SessionHandler(executor, owners)],
+        options=rpc.SERVER_OPTIONS,
+        compression=grpc.Compression.NoCompression,
+    )
+    server.add_insecure_port(rpc.address(socket))
+    server.start()
+    return server

@@ -1,7 +1,7 @@
 // gRPC's own framing on HTTP/2: length-prefixed messages and the status in the trailers.
 //
-// Called by: call.cpp. Promises: no I/O; a message of any size is assembled from pieces of any size; an
-// absurd length (damage, another protocol) is an error before memory is allocated for it.
+// Called by: client/call.cpp, server/. Promises: no I/O; a message of any size is assembled from pieces of
+// any size; an absurd length (damage, another protocol) is an error before memory is allocated for it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +28,8 @@ enum Status : int {
 
 void write_prefix(uint8_t* out, size_t size);
 std::string percent_decode(std::string_view text);
+/// Of a status message: printable ASCII stays, but for the percent sign.
+std::string percent_encode(std::string_view text);
 /// The gRPC status for an HTTP status, and for an HTTP/2 error code, if no grpc-status came.
 int status_of_http(int http_status);
 int status_of_reset(uint32_t error_code);

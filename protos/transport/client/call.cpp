@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <new>
 
 namespace jitc::transport {
@@ -11,8 +10,6 @@ namespace {
 // Large windows, so that a megabyte's worth of results never waits for a WINDOW_UPDATE's round trip.
 constexpr int32_t kWindow = 16 << 20;
 constexpr uint32_t kFrame = 1 << 20;
-// The room that produce needs before it asks nghttp2 for another frame (data frames have at most 16 KiB).
-constexpr size_t kFrameRoom = 24 << 10;
 constexpr size_t kFrameHeader = 9;
 
 nghttp2_nv header(std::string_view name, std::string_view value) {
@@ -27,16 +24,6 @@ std::string_view view(const uint8_t* data, size_t size) {
 }
 
 }  // namespace
-
-void Outgoing::append(const uint8_t* data, size_t size) {
-  std::memcpy(bytes_.get() + end_, data, size);
-  end_ += size;
-}
-
-void Outgoing::consume(size_t size) {
-  begin_ += size;
-  if (begin_ == end_) begin_ = end_ = 0;
-}
 
 struct Call::Callbacks {
   static Call& call(void* user) { return *static_cast<Call*>(user); }
@@ -80,13 +67,13 @@ struct Call::Callbacks {
   static ssize_t read(nghttp2_session*, int32_t, uint8_t*, size_t length, uint32_t* flags,
                       nghttp2_data_source*, void* user) noexcept {
     Call& self = call(user);
-    if (self.left_ == 0 && !self.fetch()) {
+    if (self.message_.left() == 0 && !self.fetch()) {
       self.deferred_ = true;
       return NGHTTP2_ERR_DEFERRED;
     }
     *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
-    const size_t size = std::min(length, self.left_);
-    if (self.request_.single && size == self.left_) *flags |= NGHTTP2_DATA_FLAG_EOF;
+    const size_t size = std::min(length, self.message_.left());
+    if (self.request_.single && size == self.message_.left()) *flags |= NGHTTP2_DATA_FLAG_EOF;
     return static_cast<ssize_t>(size);
   }
 
@@ -95,7 +82,8 @@ struct Call::Callbacks {
     Call& self = call(user);
     if (self.out_->room() < kFrameHeader + length) return NGHTTP2_ERR_WOULDBLOCK;
     self.out_->append(head, kFrameHeader);
-    self.copy_out(*self.out_, length);
+    self.message_.copy_out(*self.out_, length);
+    if (self.message_.left() == 0) self.drop_message();
     return 0;
   }
 };
@@ -145,23 +133,16 @@ void Call::queue(std::vector<uint8_t> message) {
 bool Call::fetch() {
   drop_message();
   if (closed_) return false;
+  size_t parts = 0;
   if (!queue_.empty()) {
-    spans_[1] = {queue_.front().data(), queue_.front().size()};
-    spans_count_ = 2;
+    *message_.parts() = {queue_.front().data(), queue_.front().size()};
+    parts = 1;
     from_queue_ = true;
   } else if (callbacks_.next != nullptr) {
-    const size_t parts = callbacks_.next(callbacks_.context, &spans_[1], kParts);
-    if (parts == 0) return false;
-    spans_count_ = 1 + parts;
-  } else {
-    return false;
+    parts = callbacks_.next(callbacks_.context, message_.parts(), OutgoingMessage::kParts);
   }
-  size_t size = 0;
-  for (size_t i = 1; i < spans_count_; ++i) size += spans_[i].size;
-  write_prefix(prefix_.data(), size);
-  spans_[0] = {prefix_.data(), kPrefixBytes};
-  left_ = kPrefixBytes + size;
-  return true;
+  if (parts > 0) message_.begin(parts);
+  return parts > 0;
 }
 
 void Call::drop_message() {
@@ -170,21 +151,7 @@ void Call::drop_message() {
     queue_.pop_front();
   }
   from_queue_ = false;
-  span_ = spans_count_ = left_ = 0;
-}
-
-void Call::copy_out(Outgoing& out, size_t size) {
-  left_ -= size;
-  while (size > 0) {
-    jitc_bytes& span = spans_[span_];
-    const size_t piece = std::min(size, span.size);
-    out.append(span.data, piece);
-    span.data += piece;
-    span.size -= piece;
-    size -= piece;
-    if (span.size == 0) ++span_;
-  }
-  if (left_ == 0) drop_message();
+  message_.clear();
 }
 
 void Call::produce(Outgoing& out) {
@@ -193,7 +160,7 @@ void Call::produce(Outgoing& out) {
     deferred_ = false;
     nghttp2_session_resume_data(session_, stream_);
   }
-  while (out.room() >= kFrameRoom) {
+  while (out.room() >= Outgoing::kFrameRoom) {
     const uint8_t* data = nullptr;
     const size_t before = out.size();
     const ssize_t size = nghttp2_session_mem_send(session_, &data);

@@ -1,6 +1,6 @@
-// Unix sockets of the training process.
+// Unix sockets of both ends.
 //
-// Called by: connection.cpp, stream.cpp. Promises: descriptors are close-on-exec, and a child made by fork
+// Called by: client/, server/. Promises: descriptors are close-on-exec, and a child made by fork
 // closes its copies at once (otherwise it would keep the parent's connection open, and the other side would
 // never learn that the parent has hung up); the child sends nothing.
 #pragma once
@@ -26,5 +26,8 @@ class Descriptor {
 
 /// Connects without blocking for long. On failure the descriptor is empty and error has -errno.
 Descriptor connect_unix(const std::string& path, int* error);
+
+/// Listens on a socket that is its user's alone. On failure the descriptor is empty and error has -errno.
+Descriptor listen_unix(const std::string& path, int* error);
 
 }  // namespace jitc::transport

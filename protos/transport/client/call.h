@@ -7,34 +7,17 @@
 #pragma once
 #include <nghttp2/nghttp2.h>
 
-#include <array>
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "framing.h"
+#include "common/framing.h"
+#include "common/sending.h"
 #include "jitc/transport.h"
 
 namespace jitc::transport {
-
-/// Bytes on their way to the socket; filled by Call::produce, emptied by the connection.
-class Outgoing {
- public:
-  static constexpr size_t kCapacity = size_t{288} << 10;
-  Outgoing() : bytes_(std::make_unique_for_overwrite<uint8_t[]>(kCapacity)) {}
-  size_t size() const { return end_ - begin_; }
-  size_t room() const { return kCapacity - end_; }
-  const uint8_t* data() const { return bytes_.get() + begin_; }
-  void append(const uint8_t* data, size_t size);
-  void consume(size_t size);
-
- private:
-  std::unique_ptr<uint8_t[]> bytes_;  // not cleared: most calls never use most of it
-  size_t begin_ = 0, end_ = 0;
-};
 
 struct Request {
   std::string method;
@@ -76,7 +59,6 @@ class Call {
   bool start();
   bool fetch();
   void drop_message();
-  void copy_out(Outgoing& out, size_t size);
   void finish(uint32_t error_code);
   void on_header(std::string_view name, std::string_view value);
 
@@ -85,11 +67,8 @@ class Call {
   nghttp2_session* session_ = nullptr;
   int32_t stream_ = -1;
 
-  // Sending: the current message as spans (its prefix first), and the queue of the caller.
-  static constexpr size_t kParts = 16;
-  std::array<uint8_t, kPrefixBytes> prefix_{};
-  std::array<jitc_bytes, kParts + 1> spans_{};
-  size_t span_ = 0, spans_count_ = 0, left_ = 0;
+  // Sending: the current message, and the queue of the caller.
+  OutgoingMessage message_;
   std::deque<std::vector<uint8_t>> queue_;
   size_t queued_ = 0;
   bool from_queue_ = false, deferred_ = false;

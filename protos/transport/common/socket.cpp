@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -47,6 +48,13 @@ bool forget(int fd) {
   return false;
 }
 
+bool make_address(const std::string& path, sockaddr_un* address) {
+  address->sun_family = AF_UNIX;
+  if (path.size() >= sizeof address->sun_path) return false;
+  std::memcpy(address->sun_path, path.c_str(), path.size() + 1);
+  return true;
+}
+
 }  // namespace
 
 Descriptor::Descriptor(int fd) : fd_(fd) {
@@ -67,9 +75,7 @@ void Descriptor::reset() {
 
 Descriptor connect_unix(const std::string& path, int* error) {
   sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) return *error = -ENAMETOOLONG, Descriptor();
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  if (!make_address(path, &address)) return *error = -ENAMETOOLONG, Descriptor();
   Descriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return *error = -errno, Descriptor();
   const int buffer = 1 << 20;  // the kernel lowers it to its limit
@@ -83,6 +89,19 @@ Descriptor connect_unix(const std::string& path, int* error) {
     const timespec pause{0, 10'000'000};
     ::nanosleep(&pause, nullptr);
   }
+  return fd;
+}
+
+Descriptor listen_unix(const std::string& path, int* error) {
+  constexpr int kQueue = 128;
+  sockaddr_un address{};
+  if (!make_address(path, &address)) return *error = -ENAMETOOLONG, Descriptor();
+  Descriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  // Linux gives the socket's mode to the file that bind makes.
+  if (!fd || ::fchmod(fd.get(), S_IRUSR | S_IWUSR) != 0 ||
+      ::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(fd.get(), kQueue) != 0)
+    return *error = -errno, Descriptor();
   return fd;
 }
 

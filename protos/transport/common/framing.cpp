@@ -33,6 +33,20 @@ std::string percent_decode(std::string_view text) {
   return out;
 }
 
+std::string percent_encode(std::string_view text) {
+  static constexpr char kDigits[] = "0123456789ABCDEF";
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte < 0x7f && c != '%')
+      out += c;
+    else
+      ((out += '%') += kDigits[byte >> 4]) += kDigits[byte & 15];
+  }
+  return out;
+}
+
 int status_of_http(int http_status) {
   switch (http_status) {
     case 400:

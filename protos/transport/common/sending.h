@@ -1,0 +1,55 @@
+// gRPC messages on their way to the socket: a message in parts, and the bytes that the socket has not taken
+// yet.
+//
+// Called by: client/call.cpp and server/accepted_call.cpp, which cut messages into HTTP/2 frames; the
+// connections, which empty Outgoing. Promises: no I/O; a message is copied once, right into what the socket
+// is given.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "framing.h"
+#include "jitc/transport.h"
+
+namespace jitc::transport {
+
+/// Bytes on their way to the socket; filled by a call, emptied by its connection.
+class Outgoing {
+ public:
+  static constexpr size_t kCapacity = size_t{288} << 10;
+  /// The room for another frame: nghttp2's data frames have at most 16 KiB.
+  static constexpr size_t kFrameRoom = size_t{24} << 10;
+  Outgoing() : bytes_(std::make_unique_for_overwrite<uint8_t[]>(kCapacity)) {}
+  size_t size() const { return end_ - begin_; }
+  size_t room() const { return kCapacity - end_; }
+  const uint8_t* data() const { return bytes_.get() + begin_; }
+  void append(const uint8_t* data, size_t size);
+  void consume(size_t size);
+
+ private:
+  std::unique_ptr<uint8_t[]> bytes_;  // not cleared: most calls never use most of it
+  size_t begin_ = 0, end_ = 0;
+};
+
+/// The message that is being sent.
+class OutgoingMessage {
+ public:
+  static constexpr size_t kParts = 16;
+  /// Where the next message's parts are to be put, at most kParts.
+  jitc_bytes* parts() { return &spans_[1]; }
+  /// They are there: its length goes before them.
+  void begin(size_t parts);
+  void clear() { span_ = left_ = 0; }
+  /// Bytes that have not been copied.
+  size_t left() const { return left_; }
+  void copy_out(Outgoing& out, size_t size);
+
+ private:
+  std::array<uint8_t, kPrefixBytes> prefix_{};
+  std::array<jitc_bytes, kParts + 1> spans_{};
+  size_t span_ = 0, left_ = 0;
+};
+
+}  // namespace jitc::transport

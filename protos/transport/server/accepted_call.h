@@ -1,0 +1,87 @@
+// The server's side of an HTTP/2 connection with one gRPC call at a time, as a state machine: bytes in, bytes
+// out.
+//
+// Called by: server_connection.cpp, always under its lock. Promises: no I/O, thread or lock of its own; what
+// comes is told in order, as events for the caller to carry out without the lock; a peer that breaks HTTP/2
+// or gRPC's rules is told so and ends its connection. A second call at the same time is refused, and a gRPC
+// client then tries it elsewhere.
+#pragma once
+#include <nghttp2/nghttp2.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/sending.h"
+#include "jitc/transport_server.h"
+
+namespace jitc::transport {
+
+/// What a client has done.
+struct Event {
+  enum class Kind { begun, data, half_closed, over };
+  Kind kind;
+  std::span<const uint8_t> data;  // in the bytes that receive() was given
+};
+
+struct Headers {
+  std::string method, content_type;
+  std::vector<std::pair<std::string, std::string>> metadata;
+  size_t bytes = 0;
+};
+
+class AcceptedCall {
+ public:
+  /// next: gives the messages of the call that is open.
+  using Next = size_t (*)(void* context, jitc_bytes* parts, size_t capacity);
+  AcceptedCall(Next next, void* context);
+  ~AcceptedCall();
+  AcceptedCall(const AcceptedCall&) = delete;
+  AcceptedCall& operator=(const AcceptedCall&) = delete;
+
+  /// False: the peer has broken the protocol; what is left to produce tells it so.
+  bool receive(std::span<const uint8_t> bytes, std::vector<Event>& events);
+  /// Produces bytes for the peer, as far as they fit and flow control allows. False: the connection is over.
+  bool produce(Outgoing& out);
+  /// Of the call that begun told of.
+  const Headers& headers() const { return headers_; }
+  void accept();
+  /// Ends the call; one that was accepted when next has nothing more.
+  void finish(int status, const std::string& text);
+  /// The peer may send so many bytes more.
+  void consume(size_t bytes);
+  bool open() const { return phase_ == Phase::open || phase_ == Phase::ending; }
+  /// The call has come to its end while something was produced, so that no event tells of it.
+  bool ended() const { return ended_; }
+  /// The same, once.
+  bool take_ended() { return std::exchange(ended_, false); }
+
+ private:
+  enum class Phase { none, begun, open, ending, over };
+  struct Callbacks;  // what nghttp2 calls
+  friend struct Callbacks;
+
+  void begin_stream(int32_t stream);
+  int add_header(std::string_view name, std::string_view value);
+  bool fetch();
+  void send_trailers();
+  void end();
+
+  const Next next_;
+  void* const context_;
+  nghttp2_session* session_ = nullptr;
+  int32_t stream_ = -1;
+  Phase phase_ = Phase::none;
+  Headers headers_;
+  std::vector<Event>* events_ = nullptr;
+  size_t unconsumed_ = 0;
+
+  OutgoingMessage message_;
+  Outgoing* out_ = nullptr;
+  bool deferred_ = false, ended_ = false;
+  std::string status_, text_;  // of the trailers
+};
+
+}  // namespace jitc::transport

@@ -1,0 +1,13 @@
+// What the C interface knows a call by (jitc/transport_server.h).
+#pragma once
+#include <cstdint>
+#include <memory>
+
+namespace jitc::transport {
+class ServerConnection;
+}
+
+struct jitc_call {
+  const std::shared_ptr<jitc::transport::ServerConnection> connection;
+  const uint64_t number;
+};

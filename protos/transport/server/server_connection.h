@@ -1,0 +1,84 @@
+// A client's connection to the server: a socket, a thread that reads it, and whoever has something to send.
+//
+// Called by: server.cpp (its life), server_api.cpp (the functions of jitc_call). The thread carries out what
+// the client does, in order and without the lock. Whoever wakes the connection sends in its own thread; where
+// another thread has the lock, that one looks again when it has let go. What the socket does not take is left
+// to the connection's thread.
+//
+// Locks: io_ guards the call and the socket's writing side; it is never held across a wait, nor in begin,
+// message or closed; next is called with it.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "accepted_call.h"
+#include "common/socket.h"
+#include "waker.h"
+
+namespace jitc::transport {
+
+class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
+ public:
+  /// Throws std::system_error.
+  ServerConnection(Descriptor socket, std::string method, const jitc_server_callbacks& callbacks);
+  ~ServerConnection();
+  ServerConnection(const ServerConnection&) = delete;
+  ServerConnection& operator=(const ServerConnection&) = delete;
+
+  void start();
+  /// Ends the connection; its thread ends soon.
+  void shut_down();
+  void join();
+  bool finished() const { return finished_.load(); }
+
+  // Of a call: its number, which later calls do not have.
+  void wake(uint64_t call);
+  void wake_after(uint64_t nanoseconds);
+  void pause(uint64_t call, bool paused);
+  void finish(uint64_t call, int status, const std::string& text);
+
+ private:
+  static size_t next(void* self, jitc_bytes* parts, size_t capacity);
+
+  void serve();
+  bool wait_for_work();
+  bool read_socket();
+  void carry_out(const Event& event);
+  void begin_call();
+  void refuse(int status, const std::string& text);
+  void deliver(std::span<const uint8_t> bytes);
+  void end_call();
+  void finish_turn();
+  void send_wanted();
+  void pump_out();
+  bool flush();
+
+  const Descriptor socket_;
+  const std::string method_;
+  const jitc_server_callbacks callbacks_;
+  Waker waker_;
+  std::unique_ptr<uint8_t[]> in_;
+
+  std::mutex io_;
+  AcceptedCall call_;
+  Outgoing out_;
+  std::atomic<uint64_t> current_{0};  // number of the call that is accepted, 0: none
+  bool paused_ = false;
+  size_t held_ = 0;  // bytes of messages that are not acknowledged yet
+
+  std::atomic<bool> wanted_{false}, blocked_{false}, broken_{false}, finished_{false};
+
+  // The thread's own.
+  void* user_ = nullptr;
+  uint64_t calls_ = 0;
+  Assembler assembler_;
+  std::vector<Event> events_;
+  std::thread thread_;
+};
+
+}  // namespace jitc::transport

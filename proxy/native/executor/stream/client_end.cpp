@@ -1,0 +1,45 @@
+#include "client_end.h"
+
+#include "backpressure.h"
+#include "delivery.h"
+#include "executor/replay/recovery.h"
+#include "executor/session/shared.h"
+
+namespace jitc {
+
+uint64_t ClientEnd::attach(uint64_t results_received, std::shared_ptr<CompletionSender> sender) {
+  constexpr uint32_t kUnknown = 999;  // cudaErrorUnknown
+  const bool lost = !parts_.delivery.attach(results_received, std::move(sender));
+  if (lost)
+    parts_.recovery.abandon(kUnknown,
+                            "results that the program had not received were forgotten with a full journal");
+  for (const auto& one : shared_.progress.all()) shared_.completions.progress(one.stream, one.sequence);
+  // A stream that was destroyed before the state that was restored is in no list any more.
+  if (const uint64_t floor = shared_.progress.floor())
+    shared_.completions.completion(CompletionKind::restored, 0, floor);
+  const std::lock_guard lock(shared_.life.mutex);
+  shared_.life.changed.notify_all();
+  shared_.repeat_notices(!lost);  // a session that is lost has just been reported to be over
+  return shared_.at.received;
+}
+
+void ClientEnd::detach() {
+  shared_.completions.detach();
+  shared_.life.notify();
+}
+
+bool ClientEnd::attached() const { return shared_.completions.attached(); }
+
+int64_t ClientEnd::poll(std::span<std::byte> out, int timeout_ms) {
+  const int64_t size = shared_.completions.poll(out, timeout_ms);
+  parts_.backpressure.wake();
+  return size;
+}
+
+int64_t ClientEnd::take(std::span<std::byte> out) {
+  const int64_t size = shared_.completions.take(out);
+  if (size > 0) parts_.backpressure.wake();
+  return size;
+}
+
+}  // namespace jitc
