@@ -72,7 +72,9 @@ class OpStream:
     """The op stream of one session."""
 
     def __init__(self, session: control_pb2.AttachReply, version: int = VERSION, received: int = 0) -> None:
-        self._channel = grpc.insecure_channel(f"unix:{session.worker_socket}")
+        # A connection of its own: a worker serves one stream on each.
+        own = [("grpc.use_local_subchannel_pool", 1)]
+        self._channel = grpc.insecure_channel(f"unix:{session.worker_socket}", options=own)
         self._queue: queue.Queue[bytes | None] = queue.Queue()
         call = self._channel.stream_stream("/jitc.v1.Session/Ops", None, None)
         metadata = (

@@ -11,6 +11,9 @@ namespace {
 constexpr int32_t kWindow = 16 << 20;
 constexpr uint32_t kFrame = 1 << 20;
 constexpr size_t kHeaderBytes = 16 << 10;
+// A second call is told why it is turned away; a client that was to wait for its turn would wait without a
+// word.
+constexpr uint32_t kStreams = 16;
 constexpr size_t kFrameHeader = 9;
 
 nghttp2_nv header(std::string_view name, std::string_view value) {
@@ -55,6 +58,8 @@ struct AcceptedCall::Callbacks {
 
   static int on_frame(nghttp2_session*, const nghttp2_frame* frame, void* user) noexcept {
     AcceptedCall& self = call(user);
+    if (frame->hd.type == NGHTTP2_HEADERS && frame->hd.stream_id != self.stream_)
+      self.turn_away(frame->hd.stream_id);
     if (frame->hd.stream_id != self.stream_ || self.phase_ == Phase::over) return 0;
     const bool headers = frame->hd.type == NGHTTP2_HEADERS;
     if (headers && self.phase_ == Phase::none) {
@@ -66,12 +71,10 @@ struct AcceptedCall::Callbacks {
     return 0;
   }
 
-  static int on_frame_sent(nghttp2_session* session, const nghttp2_frame* frame, void* user) noexcept {
-    AcceptedCall& self = call(user);
+  static int on_frame_sent(nghttp2_session* session, const nghttp2_frame* frame, void*) noexcept {
     const bool last = frame->hd.type == NGHTTP2_HEADERS && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM);
     // A client that goes on to send need not: nobody reads it (RFC 9113, 8.1).
-    if (last && frame->hd.stream_id == self.stream_)
-      nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, self.stream_, NGHTTP2_NO_ERROR);
+    if (last) nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_NO_ERROR);
     return 0;
   }
 
@@ -126,7 +129,7 @@ AcceptedCall::AcceptedCall(Next next, void* context) : next_(next), context_(con
   nghttp2_option_del(options);
   nghttp2_session_callbacks_del(hooks);
   if (made != 0) throw std::bad_alloc();
-  const nghttp2_settings_entry settings[] = {{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, 1},
+  const nghttp2_settings_entry settings[] = {{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, kStreams},
                                              {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kWindow},
                                              {NGHTTP2_SETTINGS_MAX_FRAME_SIZE, kFrame},
                                              {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, kHeaderBytes}};
@@ -139,15 +142,20 @@ AcceptedCall::~AcceptedCall() { nghttp2_session_del(session_); }
 // -- receiving -----------------------------------------------------------------------------------------
 
 void AcceptedCall::begin_stream(int32_t stream) {
-  if (phase_ != Phase::none && phase_ != Phase::over) {
-    nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream, NGHTTP2_REFUSED_STREAM);
-    return;
-  }
+  if (phase_ != Phase::none && phase_ != Phase::over) return;  // turned away when its headers are there
   stream_ = stream;
   phase_ = Phase::none;
   headers_ = {};
   message_.clear();
   deferred_ = false;
+}
+
+void AcceptedCall::turn_away(int32_t stream) {
+  const nghttp2_nv headers[] = {
+      header(":status", "200"), header("content-type", "application/grpc"),
+      header("grpc-status", "8"),  // RESOURCE_EXHAUSTED
+      header("grpc-message", "a connection serves one call at a time: open another one")};
+  nghttp2_submit_response(session_, stream, headers, std::size(headers), nullptr);
 }
 
 int AcceptedCall::add_header(std::string_view name, std::string_view value) {

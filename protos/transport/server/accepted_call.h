@@ -3,8 +3,8 @@
 //
 // Called by: server_connection.cpp, always under its lock. Promises: no I/O, thread or lock of its own; what
 // comes is told in order, as events for the caller to carry out without the lock; a peer that breaks HTTP/2
-// or gRPC's rules is told so and ends its connection. A second call at the same time is refused, and a gRPC
-// client then tries it elsewhere.
+// or gRPC's rules is told so and ends its connection. A second call at the same time is refused, with a
+// status and a text.
 #pragma once
 #include <nghttp2/nghttp2.h>
 
@@ -64,6 +64,7 @@ class AcceptedCall {
   friend struct Callbacks;
 
   void begin_stream(int32_t stream);
+  void turn_away(int32_t stream);
   int add_header(std::string_view name, std::string_view value);
   bool fetch();
   void send_trailers();

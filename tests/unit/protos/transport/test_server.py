@@ -18,7 +18,11 @@ from server_binding import NativeServer, ServedCall
 
 METHOD = "/test.Echo/Stream"
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-LIMITS = [("grpc.max_receive_message_length", 64 << 20), ("grpc.max_send_message_length", 64 << 20)]
+OPTIONS = [
+    ("grpc.max_receive_message_length", 64 << 20),
+    ("grpc.max_send_message_length", 64 << 20),
+    ("grpc.use_local_subchannel_pool", 1),  # a connection of its own
+]
 
 
 def echo(call: ServedCall, message: bytes) -> None:
@@ -38,7 +42,7 @@ class Client:
 
     def __init__(self, folder: Path, method: str = METHOD, metadata: tuple[tuple[str, str], ...] = ()) -> None:
         self._out: queue.Queue[bytes | None] = queue.Queue()
-        self.channel = grpc.insecure_channel(f"unix:{folder / 's'}", options=LIMITS)
+        self.channel = grpc.insecure_channel(f"unix:{folder / 's'}", options=OPTIONS)
         call: Any = self.channel.stream_stream(method)
         self.replies = call(iter(self._out.get, None), metadata=metadata, timeout=30)
 
@@ -171,6 +175,21 @@ def test_one_client_after_another_and_beside_each_other(folder: Path, served: Na
         one.close()
     for number in range(5):
         assert served.call(number).closed.wait(20)
+
+
+def test_a_second_call_on_a_connection_is_turned_away(folder: Path, served: NativeServer, client: Client) -> None:
+    client.send(b"one")
+    assert next(client.replies) == b"one"
+    second: Any = client.channel.stream_stream(METHOD)
+    with pytest.raises(grpc.RpcError) as refused:
+        next(second(iter([b"two"]), timeout=20))
+    error: Any = refused.value
+    assert (error.code(), error.details()) == (
+        grpc.StatusCode.RESOURCE_EXHAUSTED,
+        "a connection serves one call at a time: open another one",
+    )
+    client.send(b"three")
+    assert next(client.replies) == b"three"
 
 
 def test_the_socket_is_its_users_alone(folder: Path, served: NativeServer) -> None:
