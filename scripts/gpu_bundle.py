@@ -20,7 +20,7 @@ LIMIT = 64 << 20
 #: Package of jitc -> its folder, as in pyproject.toml, and what is not needed there: generators, native sources.
 PACKAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "client_shim": ("client_shim", ("native",)),
-    "interpose": ("interpose", ("api", "generator", "include", "session", "spec", "transport")),
+    "interpose": ("interpose", ("api", "generator", "include", "session", "spec")),
     "ops": ("protos/ops", ()),
     "proxy": ("proxy", ("native",)),
     "v1": ("protos/jitc/v1", ()),
