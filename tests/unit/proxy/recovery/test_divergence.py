@@ -33,7 +33,7 @@ def test_two_ranks_are_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -
         assert (found["sessions"], found["odd"]) == (labels, [])
         assert [(one["rank"], one["bytes"]) for one in found["blocks"]] == [(one, PARAMETERS[1]) for one in labels]
         assert found["outcome"] == "left as it is"
-        assert status(ranks) == [1, 1]
+        ranks.until(lambda: status(ranks) == [1, 1])  # said a moment after the report has it
         ranks.until(lambda: all(one.notices for one in ranks.ranks))
         for one in ranks.ranks:
             assert f"at boundary {found['boundary']} 1 block that ranks held equal before differs" in one.notices[0]
