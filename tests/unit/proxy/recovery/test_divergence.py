@@ -84,7 +84,7 @@ def test_the_odd_one_is_named_and_left(tmp_path: Path) -> None:
         [found] = ranks.until(ranks.service.divergences)
         assert found["odd"] == [ranks.label(0)]
         assert found["outcome"] == "left as it is; jitc-proxyd --heal-replicas takes the majority's bytes"
-        assert status(ranks) == [1, 0, 0]
+        ranks.until(lambda: status(ranks) == [1, 0, 0])
         ranks.until(lambda: ranks.ranks[0].notices)
         assert "may have flipped" in ranks.ranks[0].notices[0]
         assert ranks.service.recoveries() == []
