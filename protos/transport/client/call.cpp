@@ -4,26 +4,9 @@
 #include <cstdlib>
 #include <new>
 
+#include "common/http2.h"
+
 namespace jitc::transport {
-namespace {
-
-// Large windows, so that a megabyte's worth of results never waits for a WINDOW_UPDATE's round trip.
-constexpr int32_t kWindow = 16 << 20;
-constexpr uint32_t kFrame = 1 << 20;
-constexpr size_t kFrameHeader = 9;
-
-nghttp2_nv header(std::string_view name, std::string_view value) {
-  auto bytes = [](std::string_view text) {
-    return const_cast<uint8_t*>(reinterpret_cast<const uint8_t*>(text.data()));
-  };
-  return {bytes(name), bytes(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE};
-}
-
-std::string_view view(const uint8_t* data, size_t size) {
-  return {reinterpret_cast<const char*>(data), size};
-}
-
-}  // namespace
 
 struct Call::Callbacks {
   static Call& call(void* user) { return *static_cast<Call*>(user); }
@@ -80,9 +63,7 @@ struct Call::Callbacks {
   static int send_data(nghttp2_session*, nghttp2_frame*, const uint8_t* head, size_t length,
                        nghttp2_data_source*, void* user) noexcept {
     Call& self = call(user);
-    if (self.out_->room() < kFrameHeader + length) return NGHTTP2_ERR_WOULDBLOCK;
-    self.out_->append(head, kFrameHeader);
-    self.message_.copy_out(*self.out_, length);
+    if (!self.message_.copy_frame(*self.out_, {head, kFrameHeader}, length)) return NGHTTP2_ERR_WOULDBLOCK;
     if (self.message_.left() == 0) self.drop_message();
     return 0;
   }
@@ -160,14 +141,8 @@ void Call::produce(Outgoing& out) {
     deferred_ = false;
     nghttp2_session_resume_data(session_, stream_);
   }
-  while (out.room() >= Outgoing::kFrameRoom) {
-    const uint8_t* data = nullptr;
-    const size_t before = out.size();
-    const ssize_t size = nghttp2_session_mem_send(session_, &data);
-    if (size < 0) return fail(kInternal, std::string("HTTP/2: ") + nghttp2_strerror(static_cast<int>(size)));
-    if (size > 0) out.append(data, static_cast<size_t>(size));
-    if (out.size() == before) break;
-  }
+  if (const int error = fill(session_, out); error != 0)
+    return fail(kInternal, std::string("HTTP/2: ") + nghttp2_strerror(error));
   // After an error of the peer, nghttp2 sends GOAWAY and then wants nothing more.
   if (!nghttp2_session_want_read(session_) && !nghttp2_session_want_write(session_))
     fail(kInternal, end_text());

@@ -24,6 +24,13 @@ void OutgoingMessage::begin(size_t parts) {
   left_ = kPrefixBytes + size;
 }
 
+bool OutgoingMessage::copy_frame(Outgoing& out, std::span<const uint8_t> head, size_t size) {
+  if (out.room() < head.size() + size) return false;
+  out.append(head.data(), head.size());
+  copy_out(out, size);
+  return true;
+}
+
 void OutgoingMessage::copy_out(Outgoing& out, size_t size) {
   left_ -= size;
   while (size > 0) {

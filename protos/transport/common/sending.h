@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "framing.h"
 #include "jitc/transport.h"
@@ -44,9 +45,12 @@ class OutgoingMessage {
   void clear() { span_ = left_ = 0; }
   /// Bytes that have not been copied.
   size_t left() const { return left_; }
-  void copy_out(Outgoing& out, size_t size);
+  /// A frame's head and so many bytes of the message. False: there is no room for it.
+  bool copy_frame(Outgoing& out, std::span<const uint8_t> head, size_t size);
 
  private:
+  void copy_out(Outgoing& out, size_t size);
+
   std::array<uint8_t, kPrefixBytes> prefix_{};
   std::array<jitc_bytes, kParts + 1> spans_{};
   size_t span_ = 0, left_ = 0;

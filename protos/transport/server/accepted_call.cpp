@@ -4,28 +4,15 @@
 #include <iterator>
 #include <new>
 
+#include "common/http2.h"
+
 namespace jitc::transport {
 namespace {
 
-// As large as the client's: a megabyte's worth of ops never waits for a WINDOW_UPDATE's round trip.
-constexpr int32_t kWindow = 16 << 20;
-constexpr uint32_t kFrame = 1 << 20;
 constexpr size_t kHeaderBytes = 16 << 10;
 // A second call is told why it is turned away; a client that was to wait for its turn would wait without a
 // word.
 constexpr uint32_t kStreams = 16;
-constexpr size_t kFrameHeader = 9;
-
-nghttp2_nv header(std::string_view name, std::string_view value) {
-  const auto bytes = [](std::string_view text) {
-    return const_cast<uint8_t*>(reinterpret_cast<const uint8_t*>(text.data()));
-  };
-  return {bytes(name), bytes(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE};
-}
-
-std::string_view view(const uint8_t* data, size_t size) {
-  return {reinterpret_cast<const char*>(data), size};
-}
 
 }  // namespace
 
@@ -102,9 +89,7 @@ struct AcceptedCall::Callbacks {
   static int send_data(nghttp2_session*, nghttp2_frame*, const uint8_t* head, size_t length,
                        nghttp2_data_source*, void* user) noexcept {
     AcceptedCall& self = call(user);
-    if (self.out_->room() < kFrameHeader + length) return NGHTTP2_ERR_WOULDBLOCK;
-    self.out_->append(head, kFrameHeader);
-    self.message_.copy_out(*self.out_, length);
+    if (!self.message_.copy_frame(*self.out_, {head, kFrameHeader}, length)) return NGHTTP2_ERR_WOULDBLOCK;
     return 0;
   }
 };
@@ -243,14 +228,7 @@ bool AcceptedCall::produce(Outgoing& out) {
       nghttp2_session_resume_data(session_, stream_);
     }
   }
-  while (out.room() >= Outgoing::kFrameRoom) {
-    const uint8_t* data = nullptr;
-    const size_t before = out.size();
-    const ssize_t size = nghttp2_session_mem_send(session_, &data);
-    if (size < 0) return false;
-    if (size > 0) out.append(data, static_cast<size_t>(size));
-    if (out.size() == before) break;
-  }
+  if (fill(session_, out) != 0) return false;
   return nghttp2_session_want_read(session_) || nghttp2_session_want_write(session_) || out.size() > 0;
 }
 

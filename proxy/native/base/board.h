@@ -23,8 +23,7 @@ struct alignas(64) BoardSlot {
   std::atomic<uint64_t> reached;   // optimizer steps whose begin is reached, with the copies that come before
   std::atomic<uint64_t> begun;     // optimizer steps that have changed state
   std::atomic<uint64_t> memory;    // bytes on the GPU that it holds, or that its recovery needs
-  std::atomic<uint64_t>
-      unskippable;  // the optimizer step that peers cannot finish without this rank, 0: none
+  std::atomic<uint64_t> unskippable;  // the step that peers cannot finish without this rank, 0: none
   std::atomic<uint32_t> communicators;
   std::atomic<uint32_t> gpu;                   // index plus 1; 0: holds no memory
   std::array<std::atomic<uint64_t>, 24> keys;  // of the communicators with more than one rank
