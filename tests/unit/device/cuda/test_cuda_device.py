@@ -243,6 +243,6 @@ def test_real_cudnn_takes_descriptors(program: Path) -> None:
     cudnn = Path(str(wheel_library(libraries.candidates("cudnn"))))
     env = fake_environment() | {"JITC_TEST_REAL_CUDNN": str(cudnn)}
     if "JITC_TEST_BUILD" in os.environ:
-        # A sanitizer loads libraries in the program's place, so that the folder that cuDNN names for its parts is not seen.
+        # A sanitizer loads libraries in the program's place: the folder that cuDNN names for its parts is not seen.
         env["LD_LIBRARY_PATH"] = str(cudnn.parent)
     run_case(program, "real_cudnn_takes_descriptors", env)
