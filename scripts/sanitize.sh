@@ -23,7 +23,9 @@ build() {  # NAME SANITIZERS
 }
 
 tests() {  # NAME RUNTIME
-  local built=$PWD/build/sanitize/$1/tests runtime
+  local built=$PWD/build/sanitize/$1/tests runtime not_here=()
+  # ThreadSanitizer cannot follow a forked child of a program with threads that begins threads of its own.
+  [ "$1" = asan ] || not_here=(-k "not new_stream")
   # With the C++ library, whose functions the sanitizer wraps and Python does not bring along.
   runtime=$(c++ -print-file-name="$2"):$(c++ -print-file-name=libstdc++.so.6)
   echo "== $1: software device, cuda device, communicators (programs of their own)"
@@ -38,7 +40,7 @@ tests() {  # NAME RUNTIME
     --deselect tests/unit/interpose/api/test_real_libraries.py tests/unit/interpose/api
   echo "== $1: session layer, transport"
   JITC_TEST_LIBRARIES=$built JITC_TEST_PRELOAD=$runtime $python -m pytest -q -o timeout=1800 tests/unit/interpose/session
-  JITC_TEST_LIBRARIES=$built LD_PRELOAD=$runtime $python -m pytest -q -o timeout=1800 tests/unit/protos/transport
+  JITC_TEST_LIBRARIES=$built LD_PRELOAD=$runtime $python -m pytest -q -o timeout=1800 "${not_here[@]}" tests/unit/protos/transport
 }
 
 for name in "${@:-asan tsan}"; do
