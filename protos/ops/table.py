@@ -82,6 +82,13 @@ _OPS: tuple[Op, ...] = (
         payload="LiveBlock[count], by ordinal",
     ),
     Op(
+        CONTROL,
+        8,
+        "known",
+        "The program knows, from the progress page, that a stream is done up to an op.",
+        (("stream", "u64", "virtual stream"), ("until", "u64", "sequence of that op")),
+    ),
+    Op(
         MEMORY,
         1,
         "allocate",

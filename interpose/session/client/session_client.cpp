@@ -94,11 +94,6 @@ std::shared_ptr<WorkerConnection> SessionClient::current_connection() {
   return connection_ && connection_->opened ? connection_ : nullptr;
 }
 
-void SessionClient::poll() {
-  if (forked()) return;
-  if (const auto connection = current_connection()) connection->wait([](void*) { return 0; }, nullptr, 0);
-}
-
 /// Waits in the transport, driving its I/O, while there is a connection; else until there is one again.
 /// done must become true when the session fails.
 void SessionClient::wait_until(int (*done)(void*), void* context) {
@@ -237,6 +232,7 @@ void SessionClient::fail(uint32_t status, const std::string& text, bool report) 
   // After the deliveries, so that a waiter that wakes up finds its result.
   const Lock lock(mutex_);
   changed_.notify_all();
+  page_.wake_all();
 }
 
 }  // namespace jitc::session

@@ -2,7 +2,7 @@
 //
 // Called by: node.cpp (opens it), the API layer through session.h. It is never destroyed: threads of the
 // program may use it until the process is gone. session_client.cpp has the calls and what comes from the
-// worker, reconnect.cpp how a session finds its worker.
+// worker, known_progress.cpp what is known without asking it, reconnect.cpp how a session finds its worker.
 //
 // Locks: mutex_ is held for a few dozen instructions, never across a wait or a call out. Order: the
 // transport's I/O lock (held around the on_ functions), then mutex_.
@@ -16,6 +16,7 @@
 
 #include "order_notes.h"
 #include "send_queue.h"
+#include "session/progress/progress_reader.h"
 #include "session/progress/stream_progress.h"
 #include "session/service/service_rpc.h"
 #include "session/session.h"
@@ -37,7 +38,9 @@ class SessionClient final : public Session, private ConnectionListener {
   bool executed(uint64_t stream, uint64_t sequence) const override {
     return progress_.executed(stream, sequence);
   }
-  void poll() override;
+  bool executed_by_now(uint64_t stream, uint64_t sequence) override;
+  bool wait_executed(uint64_t stream, uint64_t sequence) override;
+  bool wait_all_executed() override;
   uint64_t last_submitted(uint64_t stream) const override { return progress_.submitted(stream); }
   uint32_t status() const override;
   uint32_t gpu() const override { return gpu_; }
@@ -77,6 +80,11 @@ class SessionClient final : public Session, private ConnectionListener {
   void on_acknowledged(WorkerConnection& connection, uint64_t sequence);
   static void deliver(const Pending& pending, uint32_t status, std::span<const std::byte> payload);
 
+  // known_progress.cpp
+  void poll();
+  bool learn(uint64_t stream, uint64_t sequence);
+  bool owes_before(uint64_t sequence) const;
+
   // reconnect.cpp
   static void* reconnect_main(void* self);
   void lost(Lock& lock, WorkerConnection& connection);
@@ -103,6 +111,7 @@ class SessionClient final : public Session, private ConnectionListener {
   std::string failure_;
 
   StreamProgress progress_;
+  ProgressReader page_;
   std::atomic<size_t> kept_{0};  // bytes of the send queue
   std::atomic<uint32_t> status_{kSuccess};
 };

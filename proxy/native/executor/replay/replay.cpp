@@ -28,6 +28,16 @@ bool Replay::await(const RecordHeader& record) {
   return shared_.life.wait(waits_, [&] { return reached_again(record); });
 }
 
+/// Also of an op that came after the state was restored: the client may have read it of the worker before. It
+/// is not trusted: a stream that has done all that it was given has got there.
+bool Replay::await_known(const ops::Known& op) {
+  const StreamProgress known{op.stream, op.until};
+  const auto reached = [&] { return shared_.progress.reached({&known, 1}); };
+  if (reached()) return true;
+  shared_.backend->flush();
+  return shared_.life.wait(waits_, reached);
+}
+
 bool Replay::reached_again(const RecordHeader& record) const {
   if (record.kind == RecordKind::result) {
     if (shared_.results.status(record.sequence).value_or(1) != 0)

@@ -96,6 +96,10 @@ bool Dispatcher::dispatch(const RecordHeader& record) {
     case ops::Taker::images:
       if (!to_.issuer.serve_image(op)) return false;
       break;
+    case ops::Taker::replay:
+      if (!to_.replay.await_known(as<ops::Known>(op))) return false;
+      to_.issuer.pass(op);
+      return true;
     case ops::Taker::device:
       break;
   }

@@ -75,11 +75,15 @@ void OpIssuer::note_resource(const ops::OpHeader& op, const ops::OpInfo& info) {
   if (made.ranks > 1) shared_.board.join(shared_.request.slot, made.unique_id);
 }
 
+void OpIssuer::pass(const ops::OpHeader& op) {
+  shared_.at.dispatched = op.sequence;
+  ++shared_.at.ops_executed;
+}
+
 /// All ops up to this one have run.
 void OpIssuer::note_done(const ops::OpHeader& op) {
   shared_.progress.drained(wire::stream_of(op), op.sequence);
-  shared_.at.dispatched = op.sequence;
-  ++shared_.at.ops_executed;
+  pass(op);
   shared_.completions.progress(wire::stream_of(op), op.sequence);
 }
 

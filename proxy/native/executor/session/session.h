@@ -63,6 +63,7 @@ class Session final : public ExecutionSink, public CommunicatorSegments {
   // ExecutionSink, CommunicatorSegments
   void result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload) override;
   void progress(uint64_t stream, uint64_t sequence) override;
+  bool progress_is_awaited() const override { return shared_.progress.is_awaited(); }
   void fault(uint64_t sequence, uint32_t status, std::string_view cause, std::string_view message) override;
   void injection_point(const ops::OpHeader& op, std::string_view phase) override;
   bool delivered(uint64_t sequence) const override { return shared_.results.known(sequence).has_value(); }

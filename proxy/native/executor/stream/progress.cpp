@@ -20,12 +20,14 @@ void Progress::done(uint64_t stream, uint64_t sequence) {
   const std::lock_guard lock(mutex_);
   uint64_t& done = streams_[stream].done;
   done = std::max(done, sequence);
+  published_.publish(stream, done);
 }
 
 void Progress::drained(uint64_t stream, uint64_t sequence) {
   const std::lock_guard lock(mutex_);
   for (auto& [handle, reached] : streams_) reached.done = std::max(reached.done, reached.given);
   streams_[stream] = {sequence, sequence};
+  published_.publish(stream, sequence);
 }
 
 void Progress::restore(uint64_t sequence, std::span<const Resources::Stream> streams) {

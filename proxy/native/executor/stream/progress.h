@@ -2,7 +2,7 @@
 //
 // Called by: OpIssuer in the dispatcher's thread (what is given), Session in back end threads (what is done),
 // Delivery and Replay (what a replay gives again). Promises: no call waits; progress never goes back, but in
-// restore().
+// restore(); what is done is published at once.
 #pragma once
 #include <cstdint>
 #include <mutex>
@@ -13,11 +13,14 @@
 
 #include "completion_queue.h"
 #include "device/backend.h"
+#include "published_progress.h"
 
 namespace jitc {
 
 class Progress {
  public:
+  explicit Progress(const PinnedRange& pinned) : published_(pinned) {}
+
   /// The op is now the newest that the stream was given; returns the one before it.
   uint64_t give(uint64_t stream, uint64_t sequence);
   /// It was refused where it was placed, so it is on no stream.
@@ -41,6 +44,8 @@ class Progress {
   /// A result that the program has is there again.
   void note_again(uint64_t sequence);
   bool noted_again(uint64_t sequence) const;
+  /// Whether a thread of the client waits for some stream without having asked.
+  bool is_awaited() const { return published_.is_awaited(); }
   /// Whether every stream has got as far as was reported, once all ops of before that have been given.
   bool reached(std::span<const StreamProgress> reported) const;
 
@@ -54,6 +59,7 @@ class Progress {
   std::unordered_map<uint64_t, Reached> streams_;
   uint64_t floor_ = 0;
   std::set<uint64_t> again_;  // since then
+  PublishedProgress published_;
 };
 
 }  // namespace jitc

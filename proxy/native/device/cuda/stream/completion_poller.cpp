@@ -13,7 +13,7 @@ namespace {
 constexpr auto kLookEvery = std::chrono::milliseconds(5);
 constexpr uint32_t kSpins = 4;                                 // rounds of kPauses before it sleeps
 constexpr int kPauses = 200;                                   // some microseconds
-constexpr auto kShortNap = std::chrono::microseconds(20);      // somebody waits for a result
+constexpr auto kShortNap = std::chrono::microseconds(20);      // somebody waits
 constexpr auto kLongestNap = std::chrono::microseconds(1000);  // nobody does
 constexpr auto kLongestShortNap = std::chrono::microseconds(200);
 
@@ -260,7 +260,7 @@ void CompletionPoller::hand_out(std::vector<Delivery>& deliveries) {
 }
 
 void CompletionPoller::nap(Lock& lock, uint32_t rounds) {
-  const bool awaited = results_due_ != 0;
+  const bool awaited = results_due_ != 0 || sink_.progress_is_awaited();
   if (awaited && rounds < kSpins) {
     lock.unlock();
     for (int i = 0; i < kPauses; ++i) relax();
