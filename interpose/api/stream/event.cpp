@@ -30,13 +30,13 @@ constexpr uint32_t kExternal = 1;  // of a record or a wait in a capture: not a 
 
 /// Whether the event is known to be done, by what has arrived.
 bool done(const Event& event) {
-  return !event.sequence || event.session->executed_by_now(event.stream, event.sequence);
+  return !event.sequence || event.session->find_executed(event.stream, event.sequence, Session::Wait::no);
 }
 
 Status wait_for(uint64_t handle, const Event& event) {
   if (event.capture) return kCapturedEvent;
   if (const uint32_t over = event.session->status()) return from_result(over);
-  if (!event.sequence || event.session->wait_executed(event.stream, event.sequence)) {
+  if (!event.sequence || event.session->find_executed(event.stream, event.sequence, Session::Wait::yes)) {
     if (event.sequence) tell_waited(*event.session, event.stream, event.sequence);
     return kSuccess;
   }

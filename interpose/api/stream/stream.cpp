@@ -100,7 +100,7 @@ Status synchronize(const StreamRef& stream) {
     return status;
   if (const uint32_t over = stream.session->status()) return from_result(over);
   const uint64_t last = stream.session->last_submitted(stream.id);
-  if (stands_alone(stream) && stream.session->wait_executed(stream.id, last))
+  if (stands_alone(stream) && stream.session->find_executed(stream.id, last, Session::Wait::yes))
     return tell_waited(*stream.session, stream.id), kSuccess;
   return from_result(stream.session->call(on_stream<ops::StreamSynchronize>(stream.id)).status);
 }
@@ -112,7 +112,7 @@ int32_t cudaDeviceSynchronize() {
   status = refuse_in_any_capture(*session, "the process cannot wait for the device");
   if (status) return status;
   if (const uint32_t over = session->status()) return from_result(over);
-  if (session->wait_all_executed()) return kSuccess;
+  if (session->find_all_executed()) return kSuccess;
   return from_result(session->call(ops::DeviceSynchronize{}).status);
 }
 int32_t cudaDeviceReset() { return has_session(current_device()) ? cudaDeviceSynchronize() : kSuccess; }
@@ -139,7 +139,7 @@ int32_t cudaStreamQuery(uint64_t stream) {
   if (const Status status = refuse_in_capture(ref, "its streams cannot be asked whether they are done"))
     return status;
   const uint64_t last = ref.session->last_submitted(ref.id);
-  const bool known = ref.session->executed_by_now(ref.id, last);
+  const bool known = ref.session->find_executed(ref.id, last, Session::Wait::no);
   if (const uint32_t over = ref.session->status()) return from_result(over);
   // With blocking streams around, the default stream is known to be done only after a synchronize.
   if (!known) return kNotReady;

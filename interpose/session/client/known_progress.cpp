@@ -39,61 +39,61 @@ bool spin(const ProgressReader& page, uint64_t stream, uint64_t sequence) {
 
 }  // namespace
 
+/// Sends what is queued, takes what has come.
 void SessionClient::poll() {
-  if (const auto connection = current_connection()) connection->wait([](void*) { return 0; }, nullptr, 0);
+  std::shared_ptr<WorkerConnection> connection;
+  {
+    const Lock lock(mutex_);
+    if (connection_ && connection_->opened) connection = connection_;
+  }
+  if (connection) connection->wait([](void*) { return 0; }, nullptr, 0);
 }
 
-/// Whether a result of an op up to this one is still to come: its bytes have to be there first.
-bool SessionClient::owes_before(uint64_t sequence) const {
-  return std::any_of(pending_.begin(), pending_.upper_bound(sequence),
-                     [](const auto& one) { return one.second.receiver != nullptr; });
-}
-
-/// True when the page says that the stream has come that far, and the worker will hear that it is known.
+/// True when the page says that the stream has come that far, and the worker will hear that it is known. Not
+/// while a result of an op before that is still to come: its bytes have to be there first.
 bool SessionClient::learn(uint64_t stream, uint64_t sequence) {
   const uint64_t executed = page_.executed(stream);
   if (executed < sequence) return false;
   const Lock lock(mutex_);
   if (progress_.executed(stream, sequence)) return true;
-  const uint64_t until = owes_before(executed) ? sequence : executed;
-  if (status_.load(std::memory_order_relaxed) != kSuccess || owes_before(until)) return false;
+  const auto owed =
+      std::ranges::find_if(pending_, [](const auto& one) { return one.second.receiver != nullptr; });
+  const uint64_t most = owed == pending_.end() ? UINT64_MAX : owed->first - 1;
+  if (status_.load(std::memory_order_relaxed) != kSuccess || most < sequence) return false;
   ops::Known op;
   op.header.op = static_cast<uint16_t>(ops::Known::kId);
   op.stream = stream;
-  op.until = until;
+  op.until = std::min(executed, most);
   send_queue_.append(&op.header, sizeof op, {});
   kept_.store(send_queue_.bytes(), std::memory_order_relaxed);
-  progress_.advance({Reach::Of::stream, stream, until});
+  progress_.advance({Reach::Of::stream, stream, op.until});
   return true;
 }
 
-bool SessionClient::executed_by_now(uint64_t stream, uint64_t sequence) {
-  if (executed(stream, sequence)) return true;
-  if (forked()) return false;
+bool SessionClient::find_executed(uint64_t stream, uint64_t sequence, Wait wait) {
+  const auto is_known = [&] { return executed(stream, sequence); };
+  if (is_known()) return true;
+  if (forked() || (wait == Wait::yes && !page_.is_open())) return false;
   if (learn(stream, sequence)) return true;
   poll();
-  return executed(stream, sequence) || learn(stream, sequence);
-}
-
-bool SessionClient::wait_executed(uint64_t stream, uint64_t sequence) {
-  if (forked() || !page_.is_open()) return executed(stream, sequence);
-  if (executed_by_now(stream, sequence)) return true;
+  if (is_known() || learn(stream, sequence)) return true;
+  if (wait == Wait::no) return false;
   if (!spin(page_, stream, sequence)) {
     const ProgressReader::Sleeper sleeper(page_, stream);
     for (auto time = kFirstSleep;; time = std::min(2 * time, kLongestSleep)) {
       const uint32_t version = sleeper.version();
       if (status() != kSuccess) return false;
-      if (executed(stream, sequence) || page_.executed(stream) >= sequence) break;
+      if (is_known() || page_.executed(stream) >= sequence) break;
       sleeper.sleep(version, time);
     }
   }
-  return executed(stream, sequence) || learn(stream, sequence);
+  return is_known() || learn(stream, sequence);
 }
 
-bool SessionClient::wait_all_executed() {
+bool SessionClient::find_all_executed() {
   if (forked() || !page_.is_open()) return false;
   return std::ranges::all_of(progress_.outstanding(), [this](const StreamProgress::Outstanding& one) {
-    return wait_executed(one.stream, one.sequence);
+    return find_executed(one.stream, one.sequence, Wait::yes);
   });
 }
 

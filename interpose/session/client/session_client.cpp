@@ -89,11 +89,6 @@ uint64_t SessionClient::enqueue(ops::OpHeader* op, size_t size, std::span<const 
   return sequence;
 }
 
-std::shared_ptr<WorkerConnection> SessionClient::current_connection() {
-  const Lock lock(mutex_);
-  return connection_ && connection_->opened ? connection_ : nullptr;
-}
-
 /// Waits in the transport, driving its I/O, while there is a connection; else until there is one again.
 /// done must become true when the session fails.
 void SessionClient::wait_until(int (*done)(void*), void* context) {
@@ -175,20 +170,20 @@ void SessionClient::on_result(uint64_t sequence, uint32_t status, std::span<cons
     pending_.erase(found);
     newest_result_ = std::max(newest_result_, sequence);
   }
-  if (pending.receiver != nullptr) deliver(pending, status, payload);
+  if (pending.receiver != nullptr) pending.deliver(status, payload);
   if (status == kSuccess && pending.shows.sequence != 0) {
     const Lock lock(mutex_);
     progress_.advance(pending.shows);
   }
-  if (pending.receiver == nullptr) deliver(pending, status, payload);
+  if (pending.receiver == nullptr) pending.deliver(status, payload);
 }
 
-void SessionClient::deliver(const Pending& pending, uint32_t status, std::span<const std::byte> payload) {
-  if (pending.waiter != nullptr) {
-    pending.waiter->result = {status, {payload.begin(), payload.end()}};
-    pending.waiter->done.store(true, std::memory_order_release);
-  } else if (pending.receiver != nullptr) {
-    pending.receiver(pending.context, status, payload);
+void SessionClient::Pending::deliver(uint32_t status, std::span<const std::byte> payload) const {
+  if (waiter != nullptr) {
+    waiter->result = {status, {payload.begin(), payload.end()}};
+    waiter->done.store(true, std::memory_order_release);
+  } else if (receiver != nullptr) {
+    receiver(context, status, payload);
   }
 }
 
@@ -228,7 +223,7 @@ void SessionClient::fail(uint32_t status, const std::string& text, bool report) 
     pending.swap(pending_);
   }
   if (report) message_once("GPU " + std::to_string(gpu_) + ": " + text);
-  for (const auto& [sequence, owed] : pending) deliver(owed, status, {});
+  for (const auto& [sequence, owed] : pending) owed.deliver(status, {});
   // After the deliveries, so that a waiter that wakes up finds its result.
   const Lock lock(mutex_);
   changed_.notify_all();

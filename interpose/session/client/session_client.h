@@ -38,9 +38,8 @@ class SessionClient final : public Session, private ConnectionListener {
   bool executed(uint64_t stream, uint64_t sequence) const override {
     return progress_.executed(stream, sequence);
   }
-  bool executed_by_now(uint64_t stream, uint64_t sequence) override;
-  bool wait_executed(uint64_t stream, uint64_t sequence) override;
-  bool wait_all_executed() override;
+  bool find_executed(uint64_t stream, uint64_t sequence, Wait wait) override;
+  bool find_all_executed() override;
   uint64_t last_submitted(uint64_t stream) const override { return progress_.submitted(stream); }
   uint32_t status() const override;
   uint32_t gpu() const override { return gpu_; }
@@ -60,6 +59,7 @@ class SessionClient final : public Session, private ConnectionListener {
     Receiver receiver = nullptr;
     void* context = nullptr;
     Reach shows;  // what has run when it succeeds
+    void deliver(uint32_t status, std::span<const std::byte> payload) const;
   };
   using Lock = std::unique_lock<std::mutex>;
 
@@ -69,7 +69,6 @@ class SessionClient final : public Session, private ConnectionListener {
   uint64_t enqueue(ops::OpHeader* op, size_t size, std::span<const std::byte> payload, const Pending* pending,
                    bool wake);
   void wait_until(int (*done)(void*), void* context);
-  std::shared_ptr<WorkerConnection> current_connection();
   uint64_t results_received() const;
 
   void on_completions(WorkerConnection& connection, std::span<const std::byte> records) override;
@@ -78,12 +77,10 @@ class SessionClient final : public Session, private ConnectionListener {
                   uint64_t* received) override;
   void on_result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload);
   void on_acknowledged(WorkerConnection& connection, uint64_t sequence);
-  static void deliver(const Pending& pending, uint32_t status, std::span<const std::byte> payload);
 
   // known_progress.cpp
   void poll();
   bool learn(uint64_t stream, uint64_t sequence);
-  bool owes_before(uint64_t sequence) const;
 
   // reconnect.cpp
   static void* reconnect_main(void* self);

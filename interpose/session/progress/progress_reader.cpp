@@ -42,7 +42,7 @@ uint64_t ProgressReader::executed(uint64_t stream) const {
 }
 
 void ProgressReader::wake_all() {
-  if (page_ == nullptr || page_->sleepers.load() == 0) return;
+  if (page_ == nullptr || page_->waiters.sleepers.load() == 0) return;
   for (ProgressPage::Place& place : page_->places) {
     if (place.sleepers.load() == 0) continue;
     place.version.fetch_add(2);
@@ -52,13 +52,16 @@ void ProgressReader::wake_all() {
 
 ProgressReader::Sleeper::Sleeper(ProgressReader& reader, uint64_t stream)
     : page_(*reader.page_), place_(page_.places[ProgressPage::place_of(stream)]) {
-  page_.sleepers.fetch_add(1);
+  ProgressPage::Waiters& all = page_.waiters;
   place_.sleepers.fetch_add(1);
+  all.sleepers.fetch_add(1);
+  all.rings.fetch_add(1);
+  if (all.napping.load() != 0) futex(all.rings, FUTEX_WAKE, INT_MAX, nullptr);
 }
 
 ProgressReader::Sleeper::~Sleeper() {
   place_.sleepers.fetch_sub(1);
-  page_.sleepers.fetch_sub(1);
+  page_.waiters.sleepers.fetch_sub(1);
 }
 
 void ProgressReader::Sleeper::sleep(uint32_t version, std::chrono::microseconds longest) const {

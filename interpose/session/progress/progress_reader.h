@@ -1,8 +1,8 @@
 // The client's side of the progress page (jitc/progress_page.h): what a session can know without a message.
 //
 // Called by: session_client.cpp. Promises: reading takes no lock; a session whose memory cannot be seen from
-// here, or that has none, has no page, and nothing of this is used; a sleep ends soon after the time, whatever
-// becomes of the worker.
+// here, or that has none, has no page, and nothing of this is used; a sleep ends soon after the time,
+// whatever becomes of the worker.
 #pragma once
 #include <chrono>
 #include <cstdint>

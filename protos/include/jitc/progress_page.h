@@ -1,9 +1,10 @@
 // The progress page: how far each stream has come, in memory that a session's client and its worker share.
 //
 // It lies in the session's pinned memory, behind the token, and outlives workers. The worker writes places,
-// the client reads them and counts itself among the sleepers. What a client learns here it says with a `known`
-// op before anything else that it sends, so that a replay keeps the order of what the program saw. Progress
-// also travels in completions: the page is only faster, and a stream may have no place in it for a while.
+// the client reads them and counts itself among the sleepers. What a client learns here it says with a
+// `known` op before anything else that it sends, so that a replay keeps the order of what the program saw.
+// Progress also travels in completions: the page is only faster, and a stream may have no place in it for a
+// while.
 //
 // Neither side trusts the other: whatever the client writes costs only itself time. docs/protocol.md.
 #pragma once
@@ -17,7 +18,13 @@ struct ProgressPage {
   static constexpr size_t kOffset = 4096;  // in the pinned memory; before it lies the token
   static constexpr size_t kPlaces = 1023;
 
-  alignas(64) std::atomic<uint32_t> sleepers;  // at all places
+  /// Who waits for the worker, so that it looks at its device more often.
+  struct alignas(64) Waiters {
+    std::atomic<uint32_t> sleepers;  // at all places
+    std::atomic<uint32_t> rings;     // a futex: changes when there is one more
+    std::atomic<uint32_t> napping;   // a thread of the worker sleeps there
+  };
+  Waiters waiters;
 
   /// Of one stream at a time. While another one takes it, `version` is odd.
   struct alignas(64) Place {

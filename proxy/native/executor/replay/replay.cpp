@@ -11,6 +11,8 @@ Replay::Replay(Shared& shared) : shared_(shared), memory_reserved_(shared.reques
 
 void Replay::begin() { replay_end_ = shared_.journal.tail(); }
 
+bool Replay::is_over() const { return shared_.at.cursor >= replay_end_; }
+
 void Replay::result_is_there(uint64_t sequence) {
   shared_.progress.note_again(sequence);
   wake();
@@ -56,7 +58,7 @@ void Replay::reserve_memory() {
 }
 
 void Replay::release_memory_after_replay() {
-  if (!memory_reserved_ || shared_.at.cursor < replay_end_) return;
+  if (!memory_reserved_ || !is_over()) return;
   memory_reserved_ = false;
   shared_.budget->end_reservation();
 }

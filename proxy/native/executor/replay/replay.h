@@ -10,8 +10,8 @@
 // cannot deadlock: the device reached each point the first time with only the ops that precede the record,
 // and other ranks likewise with only what they had then.
 //
-// Called by: the dispatcher (await, await_known, release_memory_after_replay), Delivery (results that come again),
-// Restorer (begin) and Recovery (tolerance, reserve).
+// Called by: the dispatcher (await, await_known, release_memory_after_replay), Delivery (results that come
+// again), Restorer (begin) and Recovery (tolerance, reserve).
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -34,6 +34,8 @@ class Replay {
   bool await(const RecordHeader& record);
   /// The same of an op that says what the client knows.
   bool await_known(const ops::Known& op);
+  /// The cursor is past all that was in the journal when the state was restored.
+  bool is_over() const;
   /// A result that the program has is there again.
   void result_is_there(uint64_t sequence);
   /// The known result of an op differs from what its replay gave.

@@ -4,13 +4,20 @@
 #include "copy.h"
 
 namespace jitc::software {
+namespace {
+constexpr uint64_t kShortCopy = 16 << 10;
+}  // namespace
 
 void CopyHandlers::h2d(const ops::CopyH2d& op) {
   issuer_.queue(op.header, [this, &op] { copy_h2d(memory_, issuer_.sink(), op); });
 }
 
 void CopyHandlers::d2h(const ops::CopyD2h& op) {
-  issuer_.queue(op.header, [this, &op] { issuer_.answer(op.header, copy_d2h(memory_, issuer_.sink(), op)); });
+  const auto copy = [this, &op] { issuer_.answer(op.header, copy_d2h(memory_, issuer_.sink(), op)); };
+  if (op.bytes <= kShortCopy)
+    issuer_.queue_short(op.header, copy);
+  else
+    issuer_.queue(op.header, copy);
 }
 
 void CopyHandlers::d2h_pinned(const ops::CopyD2hPinned& op) {

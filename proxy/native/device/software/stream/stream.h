@@ -64,6 +64,8 @@ class Stream final : public Crew::Work, public std::enable_shared_from_this<Stre
   bool can_start() const override { return runner_.may_start(batch_[at_]); }
 
   void push(Task task);
+  /// Runs the task in the calling thread, when nothing is before it. False: it is to be pushed.
+  bool try_run(const Task& task);
   /// The op was done outside of the queue, after everything in it was given.
   void note(uint64_t sequence);
   uint64_t handle() const { return handle_; }

@@ -120,12 +120,12 @@ TEST_API int rt_executed(void* handle, uint64_t stream, uint64_t sequence) {
   return session_of(handle)->executed(stream, sequence);
 }
 TEST_API int rt_executed_by_now(void* handle, uint64_t stream, uint64_t sequence) {
-  return session_of(handle)->executed_by_now(stream, sequence);
+  return session_of(handle)->find_executed(stream, sequence, Session::Wait::no);
 }
 TEST_API int rt_wait_executed(void* handle, uint64_t stream, uint64_t sequence) {
-  return session_of(handle)->wait_executed(stream, sequence);
+  return session_of(handle)->find_executed(stream, sequence, Session::Wait::yes);
 }
-TEST_API int rt_wait_all_executed(void* handle) { return session_of(handle)->wait_all_executed(); }
+TEST_API int rt_wait_all_executed(void* handle) { return session_of(handle)->find_all_executed(); }
 TEST_API uint64_t rt_last(void* handle, uint64_t stream) {
   return session_of(handle)->last_submitted(stream);
 }

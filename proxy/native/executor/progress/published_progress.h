@@ -1,8 +1,8 @@
 // The worker's side of the progress page (jitc/progress_page.h): what its client may read without asking.
 //
 // Promises: what was published of a stream does not go back, also when a replay runs its work again; nothing
-// is taken from the page but that somebody sleeps there. Called by: Progress, with its lock held; Session
-// (is_awaited), from back end threads.
+// is taken from the page but that somebody sleeps there. Called by: Progress, with its lock held; back
+// ends have the doorbell.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -19,14 +19,15 @@ class PublishedProgress {
 
   /// The stream has executed everything up to sequence. One caller at a time.
   void publish(uint64_t stream, uint64_t sequence);
-  /// Whether a thread of the client sleeps until some stream has come further.
-  bool is_awaited() const;
+  ProgressDoorbell& progress_doorbell() { return doorbell_; }
 
  private:
   using Place = ProgressPage::Place;
   void take(Place& place, uint64_t stream, uint64_t sequence);
 
-  ProgressPage* page_ = nullptr;
+  ProgressPage* const page_;
+  ProgressPage::Waiters nobody_{};  // where there is no page
+  ProgressDoorbell doorbell_;
 };
 
 }  // namespace jitc

@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "completion_queue.h"
 #include "device/backend.h"
+#include "executor/stream/completion_queue.h"
 #include "published_progress.h"
 
 namespace jitc {
@@ -44,8 +44,7 @@ class Progress {
   /// A result that the program has is there again.
   void note_again(uint64_t sequence);
   bool noted_again(uint64_t sequence) const;
-  /// Whether a thread of the client waits for some stream without having asked.
-  bool is_awaited() const { return published_.is_awaited(); }
+  ProgressDoorbell& progress_doorbell() { return published_.progress_doorbell(); }
   /// Whether every stream has got as far as was reported, once all ops of before that have been given.
   bool reached(std::span<const StreamProgress> reported) const;
 

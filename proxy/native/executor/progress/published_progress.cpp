@@ -8,10 +8,10 @@
 
 namespace jitc {
 
-PublishedProgress::PublishedProgress(const PinnedRange& pinned) {
-  if (std::byte* const at = pinned.find(pinned.base + ProgressPage::kOffset, sizeof(ProgressPage)))
-    page_ = reinterpret_cast<ProgressPage*>(at);
-}
+PublishedProgress::PublishedProgress(const PinnedRange& pinned)
+    : page_(reinterpret_cast<ProgressPage*>(
+          pinned.find(pinned.base + ProgressPage::kOffset, sizeof(ProgressPage)))),
+      doorbell_(page_ != nullptr ? page_->waiters : nobody_) {}
 
 void PublishedProgress::publish(uint64_t stream, uint64_t sequence) {
   if (page_ == nullptr) return;
@@ -34,10 +34,6 @@ void PublishedProgress::take(Place& place, uint64_t stream, uint64_t sequence) {
   place.stream.store(stream + 1);
   place.executed.store(sequence);
   place.version.fetch_add(1);
-}
-
-bool PublishedProgress::is_awaited() const {
-  return page_ != nullptr && page_->sleepers.load(std::memory_order_relaxed) != 0;
 }
 
 }  // namespace jitc
