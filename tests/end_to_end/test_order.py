@@ -130,6 +130,12 @@ def assert_right_with_the_remedy(workplace: Workplace) -> None:
     assert sorted(re.findall(r"rank \d (\w+)", done.stdout)) == ["right", "right"]
 
 
+def test_threads_that_begin_during_a_backward_pass(workplace: Workplace) -> None:
+    """They once ended the process: a thread's state was read before the interpreter had filled it."""
+    done = run(workplace, sys.executable, str(Path(__file__).with_name("foreign_threads.py")))
+    assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
+
+
 def test_only_on_the_software_device(workplace: Workplace) -> None:
     done = run_command([str(BIN / "jitc"), "run", "--device", "cuda", "--check-order", "--", "true"], env=workplace.env)
     assert (done.returncode, done.stdout) == (2, "")

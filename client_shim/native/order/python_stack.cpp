@@ -27,9 +27,10 @@ struct Python {
   const char* (*text)(Object string);
   void (*release)(Object object);
   void (*clear_error)();
-  Object (*interpreter)();
-  Object (*first_thread)(Object interpreter);
-  Object (*next_thread)(Object thread);
+  void (*retain)(Object object);
+  Object (*system_object)(const char* name);  // borrowed
+  Object (*call)(Object function);
+  int (*next_item)(Object dictionary, ssize_t* at, Object* key, Object* value);
   int (*is_ending)();  // may be missing
 
   bool load() {
@@ -44,8 +45,8 @@ struct Python {
            find(frame_back, "PyFrame_GetBack") && find(frame_code, "PyFrame_GetCode") &&
            find(frame_line, "PyFrame_GetLineNumber") && find(attribute, "PyObject_GetAttrString") &&
            find(text, "PyUnicode_AsUTF8") && find(release, "Py_DecRef") && find(clear_error, "PyErr_Clear") &&
-           find(interpreter, "PyInterpreterState_Main") &&
-           find(first_thread, "PyInterpreterState_ThreadHead") && find(next_thread, "PyThreadState_Next");
+           find(retain, "Py_IncRef") && find(system_object, "PySys_GetObject") &&
+           find(call, "PyObject_CallNoArgs") && find(next_item, "PyDict_Next");
   }
 };
 Python python;
@@ -139,10 +140,10 @@ const PythonStack::Code& PythonStack::code_of(Object frame) {
   return known.emplace(code.keep(), std::move(made)).first->second;
 }
 
-void PythonStack::walk(Object thread, Walk& walk) {
+/// top: a reference, which is given up.
+void PythonStack::walk(Object top, Walk& walk) {
   size_t in_torch = 0, in_libraries = 0;
-  for (Reference frame(python.frame_of(thread)); frame && !walk.program;
-       frame = Reference(python.frame_back(frame.get()))) {
+  for (Reference frame(top); frame && !walk.program; frame = Reference(python.frame_back(frame.get()))) {
     const Code& code = code_of(frame.get());
     if (code.kind == Code::Kind::hidden || code.kind == Code::Kind::wrapper) continue;
     if (code.kind == Code::Kind::torch && in_torch++ >= kInTorch) continue;
@@ -164,15 +165,18 @@ const std::string& PythonStack::text_of(const Walk& walk, const std::string& beg
 }
 
 /// The line of the program in whose backward pass this is: that of a thread that waits in the engine. The
-/// engine has no other record of it.
-std::string PythonStack::begun_by(Object own) {
-  for (Object thread = python.first_thread(python.interpreter()); thread;
-       thread = python.next_thread(thread)) {
-    if (thread == own) continue;
-    const Reference top(python.frame_of(thread));
-    if (!top || code_of(top.get()).name != "_engine_run_backward") continue;
+/// engine has no other record of it. The interpreter is asked for the frames: its list of threads has some
+/// that begin at this moment without the GIL, and are not complete.
+std::string PythonStack::begun_by() {
+  const Object ask = python.system_object("_current_frames");
+  const Reference frames(ask ? python.call(ask) : nullptr);
+  if (!frames) return python.clear_error(), std::string();
+  Object thread = nullptr, top = nullptr;
+  for (ssize_t at = 0; python.next_item(frames.get(), &at, &thread, &top) != 0;) {
+    if (code_of(top).name != "_engine_run_backward") continue;
+    python.retain(top);
     Walk found;
-    walk(thread, found);
+    walk(top, found);
     if (!found.program) continue;
     const auto [code, line] = found.frames.back();
     return code->file + ':' + std::to_string(line) + " in " + code->name + ", backward\n";
@@ -186,13 +190,13 @@ const std::string& PythonStack::lines(int backward) {
   if (!thread) return kNothing;
   const Gil gil;
   Walk found;
-  walk(thread, found);
+  walk(python.frame_of(thread), found);
   if (found.program || backward < 0) return text_of(found, {});
   thread_local int known = -1;
   thread_local std::string begun;
   if (known != backward) {
     known = backward;
-    begun = begun_by(thread);
+    begun = begun_by();
   }
   return text_of(found, begun);
 }

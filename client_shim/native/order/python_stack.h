@@ -26,9 +26,9 @@ class PythonStack {
   struct Code;
   struct Walk;
   const Code& code_of(void* frame);
-  void walk(void* thread, Walk& walk);
+  void walk(void* top, Walk& walk);
   const std::string& text_of(const Walk& walk, const std::string& begun_by);
-  std::string begun_by(void* own);
+  std::string begun_by();
 
   const std::string torch_, libraries_;
   bool usable_ = false;
