@@ -13,7 +13,7 @@ from executor_rig import BASE, MIB, PROGRESS, Client, wait_for
 from kernel_rig import ADD, WAIT, Node, function, launch, load
 from toolkit.progress_page import Page
 
-SLOW, QUICK, WAITING, EVENT = 11, 12, 13, 21
+SLOW, QUICK, WAITING, EVENT = 11 << 16, 12 << 16, 13 << 16, 21  # places of their own in the progress page
 NUMBER, COPY, FLAG = BASE, BASE + 64, BASE + 128
 
 

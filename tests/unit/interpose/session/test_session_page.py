@@ -81,7 +81,8 @@ assert s.wait_executed(at, {STREAM})
 s.call(b"after___")
 """)
     until(lambda: page.place(STREAM).sleepers == 1, 20, "the sleeper")
-    assert page.sleepers() == 1 and len(node.journal) == 1  # what it waits for was sent
+    node.wait_journal(1)  # what it waits for was sent
+    assert page.sleepers() == 1
     page.publish(STREAM, 1)
     running.finish()
     assert page.place(STREAM).sleepers == page.sleepers() == 0

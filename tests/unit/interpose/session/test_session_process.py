@@ -108,6 +108,9 @@ def test_signals_are_the_program_s(node: Node, client: Start) -> None:
     """Every thread of ours has all signals blocked that can be."""
     client("""
 s = Session(); s.call(b"x")
+def names():  # a thread has its name once it has run
+    return [open(f"/proc/self/task/{task}/comm").read().strip() for task in os.listdir("/proc/self/task")]
+until(lambda: any(name.startswith("jitc-") for name in names()), 20, "our thread's name")
 ours = 0
 for task in os.listdir("/proc/self/task"):
     text = open(f"/proc/self/task/{task}/status").read()
