@@ -94,14 +94,21 @@ Content parse(const std::string& text) {
   return content;
 }
 
-/// Where a variable of an image lies, by JITC_FAKE_VARIABLES: at a place of its own that is the same in all
-/// processes, or another one in each; 0: anywhere.
-CUdeviceptr place_of(const std::string& text, const std::string& variable) {
-  constexpr uint64_t kBase = 0x5d0000000000, kPlaces = 1 << 20, kBytes = 1 << 20;
+/// Memory for a variable of an image, by JITC_FAKE_VARIABLES: at a place of its own that is the same in all
+/// processes, or another one in each; without it anywhere. ThreadSanitizer allows only the second range.
+CUdeviceptr allocate(const std::string& text, const std::string& variable, size_t size, int device) {
+  constexpr uint64_t kPlaces = 1 << 14, kBytes = 1 << 21;
+  Memory& memory = Memory::instance();
   const char* const asked = std::getenv("JITC_FAKE_VARIABLES");
-  if (!asked) return 0;
+  if (!asked) return memory.allocate(size, device);
   const std::string process = std::strcmp(asked, "fixed") == 0 ? "" : std::to_string(::getpid());
-  return kBase + std::hash<std::string>{}(text + variable + process) % kPlaces * kBytes;
+  const uint64_t place = std::hash<std::string>{}(text + variable + process) % kPlaces * kBytes;
+  for (const uint64_t base : {uint64_t{0x5d0000000000}, uint64_t{0x4000000000}}) {
+    const CUdeviceptr got = memory.allocate(size, device, base + place);
+    if (got == base + place) return got;
+    memory.free(got);
+  }
+  return memory.allocate(size, device);
 }
 
 int load(const char* name, CUmodule* out, const void* image, unsigned options) {
@@ -113,9 +120,7 @@ int load(const char* name, CUmodule* out, const void* image, unsigned options) {
                 auto module = std::make_shared<Module>(
                     Module{call.context().shared_from_this(), std::move(content.kernels), {}});
                 for (const auto& [variable, size] : content.globals)
-                  module->globals[variable] = {
-                      Memory::instance().allocate(size, call.context().ordinal, place_of(text, variable)),
-                      size};
+                  module->globals[variable] = {allocate(text, variable, size, call.context().ordinal), size};
                 const auto lock = locked();
                 const uint64_t handle = Driver::instance().new_handle();
                 modules()[handle] = std::move(module);

@@ -84,8 +84,9 @@ def test_a_rebuilt_worker_loads_no_damaged_image(node: Node) -> None:
     assert number(node.client) == expected
 
 
-def test_damaged_copies_of_device_variables(node: Node) -> None:
+def test_damaged_copies_of_device_variables(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     """No peer has them."""
+    monkeypatch.setenv("JITC_FAKE_VARIABLES", "fixed")
     begin(node.client)
     assert variable(node.client, "counter").status == 0
     boundary(node.client)
