@@ -19,7 +19,7 @@ using std::chrono::microseconds;
 
 // A wake-up takes longer than this, and less would not cover the way of a short op.
 constexpr microseconds kSpin{20};
-// Messages tell too, and of streams that have no place in the page: a sleeper looks now and then.
+// A worker may end between what it writes and the wake-up: a sleeper looks now and then.
 constexpr microseconds kFirstSleep{2'000}, kLongestSleep{50'000};
 
 void relax() {

@@ -141,11 +141,13 @@ void SessionClient::on_completions(WorkerConnection& connection, std::span<const
       case CompletionKind::progress: {
         const Lock lock(mutex_);
         progress_.advance({Reach::Of::stream, header.stream, header.sequence});
+        if (page_.executed(header.stream) < header.sequence) page_.wake(header.stream);
         break;
       }
       case CompletionKind::restored: {
         const Lock lock(mutex_);
         progress_.advance({Reach::Of::device, 0, header.sequence});
+        page_.wake_all();
         break;
       }
       case CompletionKind::fault:

@@ -16,6 +16,12 @@ long futex(std::atomic<uint32_t>& word, int what, uint32_t value, const timespec
   return ::syscall(SYS_futex, &word, what, value, time, nullptr, 0);
 }
 
+void wake_place(ProgressPage::Place& place) {
+  if (place.sleepers.load() == 0) return;
+  place.version.fetch_add(2);
+  futex(place.version, FUTEX_WAKE, INT_MAX, nullptr);
+}
+
 }  // namespace
 
 void ProgressReader::open(const PinnedRegion& region) {
@@ -41,13 +47,13 @@ uint64_t ProgressReader::executed(uint64_t stream) const {
   return 0;
 }
 
+void ProgressReader::wake(uint64_t stream) {
+  if (page_ != nullptr) wake_place(page_->places[ProgressPage::place_of(stream)]);
+}
+
 void ProgressReader::wake_all() {
   if (page_ == nullptr || page_->waiters.sleepers.load() == 0) return;
-  for (ProgressPage::Place& place : page_->places) {
-    if (place.sleepers.load() == 0) continue;
-    place.version.fetch_add(2);
-    futex(place.version, FUTEX_WAKE, INT_MAX, nullptr);
-  }
+  for (ProgressPage::Place& place : page_->places) wake_place(place);
 }
 
 ProgressReader::Sleeper::Sleeper(ProgressReader& reader, uint64_t stream)

@@ -40,7 +40,8 @@ class ProgressReader {
     ProgressPage& page_;
     ProgressPage::Place& place_;
   };
-  /// Lets all sleepers of this process look again.
+  /// Lets those who sleep for the stream look again: they know of it by other means.
+  void wake(uint64_t stream);
   void wake_all();
 
  private:
