@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from interpose_fake import PINNED_BYTES, TOKEN, Cuda, fake_library, pinned_file
+from toolkit.progress_page import RESERVED
 
 MIB = 1 << 20
 DEFAULT = c_int(4)  # cudaMemcpyDefault
@@ -61,7 +62,7 @@ def test_it_lies_in_the_shared_file_and_is_registered(sharing: Cuda, pinned_memo
     assert (op.name, op.fields["address"], op.fields["bytes"]) == ("host_register", address, 2 * PAGE)
     ctypes.memmove(address, b"for the worker", 14)
     at = (address - BASE) % PINNED_BYTES
-    assert at >= PAGE  # the first page is the token's
+    assert at >= RESERVED
     assert os.pread(pinned_memory, 14, at) == b"for the worker"
     device = c_uint64()
     sharing.ok("cudaHostGetDevicePointer", byref(device), c_void_p(address), 0)
@@ -176,7 +177,7 @@ def test_kernels_cannot_have_memory_that_is_not_shared(gpu: Cuda) -> None:
 
 
 def test_room_is_used_again_and_more_is_memory_of_the_process(sharing: Cuda) -> None:
-    half, all_of_it = PINNED_BYTES // 2 - PAGE, PINNED_BYTES - PAGE
+    half, all_of_it = PINNED_BYTES // 2 - RESERVED, PINNED_BYTES - RESERVED
     blocks = [host_alloc(sharing, half) for _ in range(3)]
     assert names(sharing) == ["host_register"] * 2
     assert [is_shared(one) for one in blocks] == [True, True, False]
