@@ -330,7 +330,7 @@ CASE(fence_again_and_again_under_load) {
   for (int round = 0; round < 30; ++round) {
     std::thread fencing([&] { t.s.backend->fence(); });
     for (uint32_t i = 0; i < 60; ++i) {
-      t.set(i % 2 ? Streams::kFree : Streams::kOther, 0, i);
+      t.set(i % 2 ? Streams::kFree : Streams::kOther, 4 + i % 2 * 4, i);  // each stream a place of its own
       t.s.give(record(0x20), Streams::kFree);
       t.s.give(wait_event(0x20), Streams::kOther);
       t.set(0, 0, i);
