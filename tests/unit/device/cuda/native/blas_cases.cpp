@@ -144,10 +144,12 @@ CASE(blas_modes_and_workspaces_reach_the_library) {
     s.call(handle, "cublasSgemm_v2", o.slots(scalar(1.0f), scalar(0.0f)), stream);
   };
   product(kHandle, 0);
+  s.synchronize();  // all products have one place
   s.set(kHandle, ops::BlasField::math_mode, 3);
   s.set(kHandle, ops::BlasField::atomics_mode, 1);
   s.set(kHandle, ops::BlasField::workspace, 0, work, kBlock);
   product(kHandle, kA);
+  s.synchronize();
   product(kHandle, kB);  // another stream takes the workspace away: it is set again
   product(kOther, kB);
   s.set(kHandle, ops::BlasField::workspace, 0, 0, 0);  // the library's own
