@@ -6,6 +6,7 @@
 // replay it then runs after the work that the program has seen done.
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "session/order_check.h"
 #include "session/process.h"
@@ -75,16 +76,18 @@ bool SessionClient::find_executed(uint64_t stream, uint64_t sequence, Wait wait)
   if (is_known()) return true;
   if (forked() || (wait == Wait::yes && !page_.is_open())) return false;
   if (learn(stream, sequence)) return true;
+  // Before what is queued goes out, so that the worker knows that somebody waits for it.
+  std::optional<ProgressReader::Sleeper> sleeper;
+  if (wait == Wait::yes) sleeper.emplace(page_, stream);
   poll();
   if (is_known() || learn(stream, sequence)) return true;
   if (wait == Wait::no) return false;
   if (!spin(page_, stream, sequence)) {
-    const ProgressReader::Sleeper sleeper(page_, stream);
     for (auto time = kFirstSleep;; time = std::min(2 * time, kLongestSleep)) {
-      const uint32_t version = sleeper.version();
+      const uint32_t version = sleeper->version();
       if (status() != kSuccess) return false;
       if (is_known() || page_.executed(stream) >= sequence) break;
-      sleeper.sleep(version, time);
+      sleeper->sleep(version, time);
     }
   }
   return is_known() || learn(stream, sequence);

@@ -114,14 +114,14 @@ bool Dispatcher::run_here() {
   return true;
 }
 
-/// A few quick ops, the last of which the program waits for: the way to another thread and back would cost
-/// it more than they do.
+/// A few quick ops that the program waits for, by the last of them or in the progress page: the way to
+/// another thread and back would cost it more than they do.
 bool Dispatcher::comes_to_a_wait() const {
   uint64_t position = shared_.at.cursor;
   bool waits = false;
   for (int count = 0; count <= kFewOps; ++count) {
     const RecordHeader* const record = shared_.journal.at(position);
-    if (!record) return waits;
+    if (!record) return count > 0 && (waits || shared_.progress.progress_doorbell().is_awaited());
     if (!is_quick(*record)) return false;
     waits = record->kind == RecordKind::op && ops::find(op_of(*record).op)->waits;
     position = Journal::after(*record);
