@@ -33,14 +33,16 @@ def main() -> None:
     makers = [threading.Thread(target=come_and_go, args=(over,)) for _ in range(3)]
     for one in makers:
         one.start()
-    x = torch.ones(8, 8, device="cuda", requires_grad=True)
-    for _ in range(PASSES):
-        (x * x).sum().backward()
-    assert x.grad is not None
-    right = bool((x.grad == 2 * PASSES).all())
-    over.set()
-    for one in makers:
-        one.join()
+    try:
+        x = torch.ones(8, 8, device="cuda", requires_grad=True)
+        for _ in range(PASSES):
+            (x * x).sum().backward()
+        assert x.grad is not None
+        right = bool((x.grad == 2 * PASSES).all())
+    finally:
+        over.set()
+        for one in makers:
+            one.join()
     sys.stdout.write("right\n" if right else "WRONG\n")
 
 

@@ -171,8 +171,8 @@ std::string PythonStack::begun_by() {
   const Object ask = python.system_object("_current_frames");
   const Reference frames(ask ? python.call(ask) : nullptr);
   if (!frames) return python.clear_error(), std::string();
-  Object thread = nullptr, top = nullptr;
-  for (ssize_t at = 0; python.next_item(frames.get(), &at, &thread, &top) != 0;) {
+  Object top = nullptr;
+  for (ssize_t at = 0; python.next_item(frames.get(), &at, nullptr, &top) != 0;) {
     if (code_of(top).name != "_engine_run_backward") continue;
     python.retain(top);
     Walk found;

@@ -240,7 +240,8 @@ def test_cudnn_objects_are_made_once(program: Path, tmp_path: Path) -> None:
 )
 def test_real_cudnn_takes_descriptors(program: Path) -> None:
     """Through the worker's code: what clients describe, and the functions that it calls for that. No GPU is needed."""
-    cudnn = Path(str(wheel_library(libraries.candidates("cudnn"))))
+    cudnn = wheel_library(libraries.candidates("cudnn"))
+    assert cudnn is not None
     env = fake_environment() | {"JITC_TEST_REAL_CUDNN": str(cudnn)}
     if "JITC_TEST_BUILD" in os.environ:
         # A sanitizer loads libraries in the program's place: the folder that cuDNN names for its parts is not seen.
