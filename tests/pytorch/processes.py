@@ -117,7 +117,7 @@ def _conversation(
     options: Sequence[str] = (),
 ) -> Iterator[dict[str, Any]]:
     """What a process says, and at last its status. It is ended when it is silent for too long, or when the caller
-    stops listening."""
+    stops listening. Its temporary files go with it: a test that was ended cannot remove its own."""
     with tempfile.TemporaryDirectory(prefix="jitc-pytorch-") as folder, open(place.log, "ab") as log:
         report = Path(folder) / "report"
         report.touch()
@@ -127,8 +127,8 @@ def _conversation(
             names.write_text("\n".join(tests))
             words += ["--tests", str(names)]
         process = subprocess.Popen(
-            place.command(file, words), env=place.environment(file), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            start_new_session=True,
+            place.command(file, words), env=place.environment(file) | {"TMPDIR": folder}, stdin=subprocess.DEVNULL,
+            stdout=log, stderr=log, start_new_session=True,
         )  # fmt: skip
         group = 0
         try:

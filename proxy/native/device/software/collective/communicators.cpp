@@ -1,6 +1,8 @@
 // See communicators.h.
 #include "communicators.h"
 
+#include <utility>
+
 #include "collective_group.h"
 #include "device/common/patience.h"
 #include "device/common/split.h"
@@ -199,8 +201,27 @@ bool Communicators::quiet() const {
 
 void Communicators::deliver(const std::shared_ptr<Generation>& generation, uint64_t sequence, uint32_t status,
                             std::span<const std::byte> payload) {
-  const std::lock_guard lock(delivering_);
-  if (generation == generation_ && sequence != kNoResult) sink_.result(sequence, status, payload);
+  if (sequence == kNoResult || !generation->begin_delivery()) return;
+  sink_.result(sequence, status, payload);
+  generation->end_delivery();
+}
+
+bool Communicators::Generation::begin_delivery() {
+  const std::lock_guard lock(mutex_);
+  if (over_) return false;
+  ++deliveries_;
+  return true;
+}
+
+void Communicators::Generation::end_delivery() {
+  const std::lock_guard lock(mutex_);
+  if (--deliveries_ == 0) delivered_.notify_all();
+}
+
+void Communicators::Generation::end() {
+  std::unique_lock lock(mutex_);
+  over_ = true;
+  delivered_.wait(lock, [this] { return deliveries_ == 0; });
 }
 
 void Communicators::abort() {
@@ -224,10 +245,13 @@ void Communicators::renew() {
 
 void Communicators::restore(const std::vector<Identity>& wanted) {
   abort();  // also what an op made that was being placed when the others were aborted
+  const auto next = std::make_shared<Generation>();
+  std::shared_ptr<Generation> earlier;
   {
-    const std::scoped_lock lock(delivering_, counting_);
-    generation_ = std::make_shared<Generation>();
+    const std::lock_guard lock(counting_);
+    earlier = std::exchange(generation_, next);
   }
+  earlier->end();
   {
     const std::lock_guard lock(mutex_);
     table_.clear();

@@ -5,6 +5,7 @@
 // Called by: Device.
 #pragma once
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <list>
 #include <memory>
@@ -52,8 +53,21 @@ class Communicators {
     std::shared_ptr<std::atomic<bool>> over;
   };
   /// What was begun between two renewals. Helpers of an earlier one may still be on their way out.
-  struct Generation {
+  /// No lock is held while a result is given: the sink has locks of its own, under which restore() is called.
+  class Generation {
+   public:
     std::atomic<int> working{0};
+    /// False: it has ended, and the result must not be given.
+    bool begin_delivery();
+    void end_delivery();
+    /// Returns when the last delivery is over; none begins afterwards.
+    void end();
+
+   private:
+    std::mutex mutex_;  // the rest
+    std::condition_variable delivered_;
+    int deliveries_ = 0;
+    bool over_ = false;
   };
   /// work gives the result's payload.
   using Work = std::function<std::vector<std::byte>()>;
@@ -79,7 +93,6 @@ class Communicators {
   mutable std::mutex mutex_;  // table_, all_
   std::unordered_map<uint64_t, Pointer> table_;
   std::vector<std::weak_ptr<Communicator>> all_;  // destroyed ones too, while ops use them
-  std::mutex delivering_;                         // results, and with the next one changes of generation_
   mutable std::mutex counting_;                   // generation_; the last one to be taken
   std::shared_ptr<Generation> generation_ = std::make_shared<Generation>();
   std::list<Helper> helpers_;
