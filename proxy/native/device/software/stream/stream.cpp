@@ -28,6 +28,7 @@ void Stream::push(Task task) {
 }
 
 bool Stream::try_run(const Task& task) {
+  if (!runner_.runs_at_once()) return false;
   {
     const std::lock_guard lock(mutex_);
     if (with_crew_ || !runner_.may_start(task)) return false;

@@ -43,6 +43,8 @@ class Runner {
   virtual bool running() const = 0;
   /// Whether nothing that the task has to come after is still to be done; any thread.
   virtual bool may_start(const Task& task) const = 0;
+  /// Whether a task may run in the thread that gives it; else it must have its place in the queue first.
+  virtual bool runs_at_once() const { return true; }
   virtual void run(const Task& task) = 0;   // never throws
   virtual void drop(const Task& task) = 0;  // instead of run, after a fence or fault
   virtual void report(uint64_t stream, uint64_t sequence) = 0;
