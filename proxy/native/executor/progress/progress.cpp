@@ -2,18 +2,12 @@
 #include "progress.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace jitc {
 
-uint64_t Progress::give(uint64_t stream, uint64_t sequence) {
+void Progress::give(uint64_t stream, uint64_t sequence) {
   const std::lock_guard lock(mutex_);
-  return std::exchange(streams_[stream].given, sequence);
-}
-
-void Progress::take_back(uint64_t stream, uint64_t before) {
-  const std::lock_guard lock(mutex_);
-  streams_[stream].given = before;
+  streams_[stream].given = sequence;
 }
 
 void Progress::done(uint64_t stream, uint64_t sequence) {

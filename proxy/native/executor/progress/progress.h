@@ -21,10 +21,8 @@ class Progress {
  public:
   explicit Progress(const PinnedRange& pinned) : published_(pinned) {}
 
-  /// The op is now the newest that the stream was given; returns the one before it.
-  uint64_t give(uint64_t stream, uint64_t sequence);
-  /// It was refused where it was placed, so it is on no stream.
-  void take_back(uint64_t stream, uint64_t before);
+  /// The op is now the newest that the stream was given.
+  void give(uint64_t stream, uint64_t sequence);
   void done(uint64_t stream, uint64_t sequence);
   /// All that was given has run, this op too.
   void drained(uint64_t stream, uint64_t sequence);

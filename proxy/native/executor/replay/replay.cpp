@@ -33,11 +33,14 @@ bool Replay::await(const RecordHeader& record) {
 /// Also of an op that came after the state was restored: the client may have read it of the worker before. It
 /// is not trusted: a stream that has done all that it was given has got there.
 bool Replay::await_known(const ops::Known& op) {
-  const StreamProgress known{op.stream, op.until};
-  const auto reached = [&] { return shared_.progress.reached({&known, 1}); };
-  if (reached()) return true;
+  if (is_known(op)) return true;
   shared_.backend->flush();
-  return shared_.life.wait(waits_, reached);
+  return shared_.life.wait(waits_, [&] { return is_known(op); });
+}
+
+bool Replay::is_known(const ops::Known& op) const {
+  const StreamProgress known{op.stream, op.until};
+  return shared_.progress.reached({&known, 1});
 }
 
 bool Replay::reached_again(const RecordHeader& record) const {

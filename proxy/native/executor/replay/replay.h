@@ -34,6 +34,8 @@ class Replay {
   bool await(const RecordHeader& record);
   /// The same of an op that says what the client knows.
   bool await_known(const ops::Known& op);
+  /// Whether there is nothing to wait for.
+  bool is_known(const ops::Known& op) const;
   /// The cursor is past all that was in the journal when the state was restored.
   bool is_over() const;
   /// A result that the program has is there again.

@@ -94,12 +94,13 @@ void Dispatcher::ops_came() {
 /// False: it is for the dispatcher's thread, which is awake or has to be woken.
 bool Dispatcher::run_here() {
   Lifecycle& life = shared_.life;
-  if (!life.asleep.load() || !comes_to_a_wait()) return false;
+  if (!life.asleep.load()) return false;
   {
     const Lifecycle::Lock lock(life.mutex, std::try_to_lock);
     if (!lock.owns_lock() || !life.parked || life.lent || life.stop || life.drain || !life.runs())
       return false;
     if (!to_.replay.is_over() || to_.boundaries.has_imported() || to_.boundaries.will_park()) return false;
+    if (!comes_to_a_wait()) return false;
     life.parked = false;
     life.lent = true;
     runner_ = std::this_thread::get_id();
@@ -129,15 +130,24 @@ bool Dispatcher::comes_to_a_wait() const {
   return false;
 }
 
-/// Stops where the dispatcher's thread would have to wait, or finds something that is its own.
-void Dispatcher::run_quick_ops() {
+/// Stops where the dispatcher's thread would have to wait, or finds something that is its own. What nobody
+/// expects to fail ends the process, as it would in that thread.
+void Dispatcher::run_quick_ops() noexcept {
   while (shared_.runs() && !shared_.journal_full && !to_.backpressure.too_much_unread()) {
     uint64_t position = shared_.at.cursor;
     const RecordHeader* const record = shared_.journal.at(position);
     if (!record) return shared_.backend->flush();
-    if (!is_quick(*record) || !take(*record)) return;
+    if (!is_quick(*record) || has_to_wait(*record) || !take(*record)) return;
     shared_.at.cursor = Journal::after(*record);
   }
+}
+
+/// A client may say that it knows what is not so.
+bool Dispatcher::has_to_wait(const RecordHeader& record) const {
+  if (record.kind != RecordKind::op) return false;
+  const ops::OpHeader& op = op_of(record);
+  return ops::traits(static_cast<ops::OpId>(op.op)).taker == ops::Taker::replay &&
+         !to_.replay.is_known(as<ops::Known>(op));
 }
 
 // -- one op ----------------------------------------------------------------------------------------------

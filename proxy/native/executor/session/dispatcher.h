@@ -50,7 +50,8 @@ class Dispatcher {
   void run_ops();
   bool run_here();
   bool comes_to_a_wait() const;
-  void run_quick_ops();
+  void run_quick_ops() noexcept;
+  bool has_to_wait(const RecordHeader& record) const;
   bool take(const RecordHeader& record);
   bool dispatch(const RecordHeader& record);
   void park();
