@@ -15,6 +15,7 @@ OFFSET, PLACES = 4096, 1023
 RESERVED = OFFSET + 64 * (1 + PLACES)
 _PLACE = struct.Struct("<QQII")
 _SLEEPERS = struct.Struct("<I")
+_READER_AT, _READER = OFFSET + 16, 0x6A69746370616765
 _SYS_FUTEX, _FUTEX_WAKE = 202, 1
 
 
@@ -43,6 +44,13 @@ class Page:
         """0: the page does not say."""
         place = self.place(stream)
         return place.executed if place.stream == stream + 1 and place.version % 2 == 0 else 0
+
+    def announce(self) -> None:
+        """As a client does that knows of the page."""
+        ctypes.c_uint64.from_address(self._base + _READER_AT).value = _READER
+
+    def is_announced(self) -> bool:
+        return ctypes.c_uint64.from_address(self._base + _READER_AT).value == _READER
 
     def sleepers(self) -> int:
         return int(_SLEEPERS.unpack_from(self._memory, OFFSET)[0])

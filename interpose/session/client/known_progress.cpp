@@ -22,6 +22,9 @@ using std::chrono::microseconds;
 constexpr microseconds kSpin{20};
 // A worker may end between what it writes and the wake-up: a sleeper looks now and then.
 constexpr microseconds kFirstSleep{2'000}, kLongestSleep{50'000};
+// After so many sleeps an op asks. Nobody promises that the page, or a report of progress, ever tells of the
+// very op that is waited for (a worker of before the page, an op that it refused); an answer always comes.
+constexpr int kSleeps = 24;  // a second
 
 void relax() {
 #if defined(__x86_64__)
@@ -34,6 +37,19 @@ bool spin(const ProgressReader& page, uint64_t stream, uint64_t sequence) {
   for (const auto end = Clock::now() + kSpin; Clock::now() < end;) {
     for (int i = 0; i < 20; ++i) relax();
     if (page.executed(stream) >= sequence) return true;
+  }
+  return false;
+}
+
+/// False: the time is over, or the session.
+template <class Over, class There>
+bool sleep(const ProgressReader::Sleeper& sleeper, Over&& is_over, There&& is_there) {
+  auto time = kFirstSleep;
+  for (int sleeps = 0; sleeps < kSleeps; ++sleeps, time = std::min(2 * time, kLongestSleep)) {
+    const uint32_t version = sleeper.version();
+    if (is_over()) return false;
+    if (is_there()) return true;
+    sleeper.sleep(version, time);
   }
   return false;
 }
@@ -64,7 +80,8 @@ bool SessionClient::learn(uint64_t stream, uint64_t sequence) {
   ops::Known op;
   op.header.op = static_cast<uint16_t>(ops::Known::kId);
   op.stream = stream;
-  op.until = std::min(executed, most);
+  // A stray pointer of the program may have written the page: nothing is known of work that was not given.
+  op.until = std::max(sequence, std::min({executed, most, progress_.submitted(stream)}));
   send_queue_.append(&op.header, sizeof op, {});
   kept_.store(send_queue_.bytes(), std::memory_order_relaxed);
   progress_.advance({Reach::Of::stream, stream, op.until});
@@ -82,15 +99,10 @@ bool SessionClient::find_executed(uint64_t stream, uint64_t sequence, Wait wait)
   poll();
   if (is_known() || learn(stream, sequence)) return true;
   if (wait == Wait::no) return false;
-  if (!spin(page_, stream, sequence)) {
-    for (auto time = kFirstSleep;; time = std::min(2 * time, kLongestSleep)) {
-      const uint32_t version = sleeper->version();
-      if (status() != kSuccess) return false;
-      if (is_known() || page_.executed(stream) >= sequence) break;
-      sleeper->sleep(version, time);
-    }
-  }
-  return is_known() || learn(stream, sequence);
+  const auto is_over = [&] { return status() != kSuccess; };
+  const auto is_there = [&] { return is_known() || page_.executed(stream) >= sequence; };
+  return (spin(page_, stream, sequence) || sleep(*sleeper, is_over, is_there)) &&
+         (is_known() || learn(stream, sequence));
 }
 
 bool SessionClient::find_all_executed() {

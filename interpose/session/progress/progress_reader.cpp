@@ -31,7 +31,9 @@ void ProgressReader::open(const PinnedRegion& region) {
   void* const page = ::mmap(nullptr, sizeof(ProgressPage), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
                             static_cast<off_t>(ProgressPage::kOffset));
   ::close(fd);
-  if (page != MAP_FAILED) page_ = static_cast<ProgressPage*>(page);
+  if (page == MAP_FAILED) return;
+  page_ = static_cast<ProgressPage*>(page);
+  page_->waiters.reader.store(ProgressPage::kReader);
 }
 
 /// Tried again when the place changes hands meanwhile, which is rare; 0 is always a right answer.

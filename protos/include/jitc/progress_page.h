@@ -17,12 +17,16 @@ namespace jitc {
 struct ProgressPage {
   static constexpr size_t kOffset = 4096;  // in the pinned memory; before it lies the token
   static constexpr size_t kPlaces = 1023;
+  /// To a client of before this page the memory is the program's: the worker then keeps away from it.
+  static constexpr uint64_t kReader = 0x6a69'7463'7061'6765;
 
   /// Who waits for the worker, so that it looks at its device more often.
   struct alignas(64) Waiters {
     std::atomic<uint32_t> sleepers;  // at all places
     std::atomic<uint32_t> rings;     // a futex: changes when there is one more
     std::atomic<uint32_t> napping;   // a thread of the worker sleeps there
+    std::atomic<uint64_t> reader;    // kReader once the client has the page
+    bool are_there() const { return reader.load() == kReader; }
   };
   Waiters waiters;
 

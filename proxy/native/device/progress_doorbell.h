@@ -12,6 +12,7 @@
 #include <chrono>
 #include <climits>
 #include <cstdint>
+#include <utility>
 
 #include "jitc/progress_page.h"
 
@@ -19,27 +20,34 @@ namespace jitc {
 
 class ProgressDoorbell {
  public:
-  explicit ProgressDoorbell(ProgressPage::Waiters& words) : words_(words) {}
+  using Words = ProgressPage::Waiters;
+  /// nullptr: no program shares them.
+  explicit ProgressDoorbell(Words* shared) : shared_(shared) {}
 
   /// A thread of the program sleeps until some stream has come further.
-  bool is_awaited() const { return words_.sleepers.load() != 0; }
+  bool is_awaited() const { return words().sleepers.load() != 0; }
   /// To be asked before the last look at what there is to do.
-  uint32_t rings() const { return words_.rings.load(); }
+  uint32_t rings() const { return words().rings.load(); }
   /// Returns when it rings, or has rung since rings() was asked, and after that time.
   void nap(uint32_t rings, std::chrono::microseconds longest) {
     const timespec time{longest.count() / 1'000'000, longest.count() % 1'000'000 * 1000};
-    words_.napping.store(1);
-    syscall(SYS_futex, &words_.rings, FUTEX_WAIT, rings, &time, nullptr, 0);
-    words_.napping.store(0);
+    Words& here = words();
+    here.napping.store(1);
+    syscall(SYS_futex, &here.rings, FUTEX_WAIT, rings, &time, nullptr, 0);
+    here.napping.store(0);
   }
   void ring() {
-    words_.rings.fetch_add(1);
-    if (words_.napping.load() != 0)
-      syscall(SYS_futex, &words_.rings, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+    Words& here = words();
+    here.rings.fetch_add(1);
+    if (here.napping.load() != 0) syscall(SYS_futex, &here.rings, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
   }
 
  private:
-  ProgressPage::Waiters& words_;
+  const Words& words() const { return shared_ != nullptr && shared_->are_there() ? *shared_ : own_; }
+  Words& words() { return const_cast<Words&>(std::as_const(*this).words()); }
+
+  Words* const shared_;
+  Words own_{};  // until the program has the page
 };
 
 }  // namespace jitc

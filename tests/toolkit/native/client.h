@@ -61,8 +61,7 @@ class Sink final : public ExecutionSink {
   std::function<void(const ops::OpHeader&, std::string_view)> on_injection;
 
  private:
-  ProgressPage::Waiters nobody_{};
-  ProgressDoorbell doorbell_{nobody_};
+  ProgressDoorbell doorbell_{nullptr};
   void wait(const char* what, const std::function<bool()>& done);
   std::mutex mutex_;
   std::condition_variable condition_;

@@ -11,10 +11,10 @@ namespace jitc {
 PublishedProgress::PublishedProgress(const PinnedRange& pinned)
     : page_(reinterpret_cast<ProgressPage*>(
           pinned.find(pinned.base + ProgressPage::kOffset, sizeof(ProgressPage)))),
-      doorbell_(page_ != nullptr ? page_->waiters : nobody_) {}
+      doorbell_(page_ != nullptr ? &page_->waiters : nullptr) {}
 
 void PublishedProgress::publish(uint64_t stream, uint64_t sequence) {
-  if (page_ == nullptr) return;
+  if (page_ == nullptr || !page_->waiters.are_there()) return;
   Place& place = page_->places[ProgressPage::place_of(stream)];
   // A version that is odd was left by a worker that ended here.
   if (place.stream.load(std::memory_order_relaxed) != stream + 1 || place.version.load() % 2 != 0)

@@ -26,7 +26,6 @@ class PublishedProgress {
   void take(Place& place, uint64_t stream, uint64_t sequence);
 
   ProgressPage* const page_;
-  ProgressPage::Waiters nobody_{};  // where there is no page
   ProgressDoorbell doorbell_;
 };
 

@@ -64,8 +64,9 @@ def see_progress(node: Node, last: int) -> None:
 
 def read_the_page(node: Node, last: int) -> None:
     """No message is taken, so that the worker has not noted that it told."""
-    node.client.flush()
     page = Page(node.memory.fds["pinned"])
+    page.announce()
+    node.client.flush()
     wait_for(lambda: page.executed(SLOW) >= last)
     node.client.op("known", SLOW, last)
 

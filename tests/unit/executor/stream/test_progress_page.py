@@ -19,6 +19,7 @@ class Program:
     def __init__(self) -> None:
         self.shared = Shared(pinned=MIB)
         self.page = Page(self.shared.fds["pinned"])
+        self.page.announce()
         self.control = Control()
         self.executors: list[Executor] = []
         self.start()
@@ -61,6 +62,13 @@ def test_streams_are_published_as_they_get_on(program: Program) -> None:
         program.published(OTHER, program.fill(OTHER))
     program.published(0, program.fill(0))
     assert program.page.sleepers() == 0
+
+
+def test_an_op_that_is_refused_is_passed(program: Program) -> None:
+    """It is on no stream, and a client that waits for all that it gave to the stream waits for it too."""
+    refused = program.client.call("dnn_execute_try", 1, 0, 1, payload=bytes(32), stream=STREAM)
+    assert refused.status != 0
+    program.published(STREAM, program.client.sequence)
 
 
 def test_sleepers_are_to_look_again(program: Program) -> None:
@@ -116,9 +124,19 @@ def test_a_place_that_a_worker_left_half_written_is_written_anew(program: Progra
 def test_what_a_client_writes_there_harms_nobody(program: Program) -> None:
     memory = os.urandom(1 << 16)
     os.pwrite(program.shared.fds["pinned"], memory, 4096)
+    program.page.announce()
     for stream in (STREAM, OTHER, 0):
         program.fill(stream)
     program.client.drain()
+
+
+def test_the_memory_of_a_client_of_before_the_page_stays_its_own(program: Program) -> None:
+    memory = bytes(range(256)) * 256  # the program's, from right behind the token on
+    os.pwrite(program.shared.fds["pinned"], memory, 4096)
+    for stream in (STREAM, OTHER, 0):
+        program.fill(stream)
+    program.client.drain()
+    assert os.pread(program.shared.fds["pinned"], len(memory), 4096) == memory
 
 
 def test_knowledge_that_cannot_be_is_passed_over(program: Program) -> None:

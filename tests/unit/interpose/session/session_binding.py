@@ -122,6 +122,12 @@ class Session:
     def wait_executed(self, sequence: int, stream: int = 1) -> bool:
         return bool(library().rt_wait_executed(self.handle, stream, sequence))
 
+    def sleep_until_executed(self, sequence: int, stream: int = 1) -> bool:
+        """However long it takes. False: the session is over."""
+        while not (known := self.wait_executed(sequence, stream)) and self.status == 0:
+            pass
+        return known
+
     def wait_all_executed(self) -> bool:
         return bool(library().rt_wait_all_executed(self.handle))
 

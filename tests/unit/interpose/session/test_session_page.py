@@ -5,44 +5,15 @@ The worker of these tests reports no progress in messages; the test writes the p
 
 from __future__ import annotations
 
-import fcntl
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-import pytest
-from fake_node import BASE, FAULT, KNOWN, Cut, Node, Record, completion
-from toolkit.progress_page import RESERVED, Page, Place
+from fake_node import FAULT, KNOWN, Cut, Node, Record, completion
+from page_rig import OTHER, STREAM, known
+from toolkit.progress_page import Page
 from toolkit.waiting import until
 
 Start = Callable[..., Any]
-STREAM, OTHER = 5 << 16, 6 << 16
-SAME_PLACE = STREAM + (1022 << 16)
-TOKEN = f"{1:032x}"  # of the first session
-
-
-@pytest.fixture
-def pinned() -> Iterator[int]:
-    fd = os.memfd_create("test-pinned", os.MFD_ALLOW_SEALING)
-    os.ftruncate(fd, RESERVED + 4096)
-    os.pwrite(fd, TOKEN.encode(), 0)
-    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
-    yield fd
-    os.close(fd)
-
-
-@pytest.fixture
-def page(node: Node, pinned: int) -> Page:
-    node.script.withhold_progress = True
-    path = f"/proc/{os.getpid()}/fd/{pinned}"
-    node.pinned = {"pinned_path": path, "pinned_base": BASE >> 1, "pinned_bytes": RESERVED + 4096}
-    return Page(pinned)
-
-
-def known(journal: list[Record]) -> list[tuple[int, int, int]]:
-    """Sequence of each such op, and what it says."""
-    numbers = [(one.sequence, one.body) for one in journal if one.op == KNOWN]
-    return [(at, int.from_bytes(body[:8], "little"), int.from_bytes(body[8:16], "little")) for at, body in numbers]
 
 
 def test_a_query_reads_it(node: Node, page: Page, client: Start) -> None:
@@ -77,7 +48,7 @@ def test_a_wait_sleeps_until_it_is_there(node: Node, page: Page, client: Start) 
     running = client(f"""
 s = Session()
 at = s.submit(b"x", {STREAM})
-assert s.wait_executed(at, {STREAM})
+assert s.sleep_until_executed(at, {STREAM})
 s.call(b"after___")
 """)
     until(lambda: page.place(STREAM).sleepers == 1, 20, "the sleeper")
@@ -91,7 +62,7 @@ s.call(b"after___")
 
 def test_a_sleeper_that_nobody_wakes_looks_by_itself(node: Node, page: Page, client: Start) -> None:
     """As after a worker that ended between the number and the call, or a place that another stream has."""
-    running = client(f"assert Session().wait_executed(1, {STREAM})")
+    running = client(f"assert Session().sleep_until_executed(1, {STREAM})")
     until(lambda: page.sleepers() == 1, 20, "the sleeper")
     page.publish(STREAM, 1, wake=False)
     running.finish()
@@ -101,10 +72,36 @@ def test_a_message_ends_the_sleep_too(node: Node, page: Page, client: Start) -> 
     node.script.withhold_progress = False
     client(f"""
 s = Session()
-assert s.wait_executed(s.submit(b"x", {STREAM}), {STREAM})
+assert s.sleep_until_executed(s.submit(b"x", {STREAM}), {STREAM})
 s.call(b"after___")
 """).finish()
     assert not known(node.journal)  # the worker has noted that it said so
+
+
+def test_a_fork_takes_no_sleeper_along(node: Node, page: Page, client: Start) -> None:
+    running = client(f"""
+s = Session()
+at = s.submit(b"x", {STREAM})
+thread = threading.Thread(target=lambda: s.sleep_until_executed(at, {STREAM}))
+thread.start()
+told("asleep"); go()
+pid = os.fork()
+if pid == 0:
+    known = s.executed_by_now(at, {STREAM}) or s.wait_executed(at, {STREAM}) or s.wait_all_executed()
+    os._exit(int(known))
+assert os.waitpid(pid, 0)[1] == 0
+told("forked"); thread.join(20)
+assert s.executed(at, {STREAM})
+s.call(b"after___")
+""")
+    assert running.hear() == "asleep"
+    until(lambda: page.sleepers() == 1, 20, "the sleeper")
+    node.wait_journal(1)
+    running.go()
+    assert running.hear() == "forked"
+    page.publish(STREAM, 1)
+    running.finish()
+    assert page.sleepers() == 0 and known(node.journal) == [(2, STREAM, 1)]
 
 
 def test_many_threads_sleep(node: Node, page: Page, client: Start) -> None:
@@ -112,7 +109,7 @@ def test_many_threads_sleep(node: Node, page: Page, client: Start) -> None:
 s = Session()
 at = [s.submit(b"x", {STREAM}) for n in range(8)]
 done = []
-threads = [threading.Thread(target=lambda n=n: done.append((n, s.wait_executed(n, {STREAM})))) for n in at]
+threads = [threading.Thread(target=lambda n=n: done.append((n, s.sleep_until_executed(n, {STREAM})))) for n in at]
 for one in threads: one.start()
 for one in threads: one.join(20)
 assert sorted(done) == [(n, True) for n in at], done
@@ -129,7 +126,7 @@ def test_all_streams_are_waited_for(node: Node, page: Page, client: Start) -> No
 s = Session()
 assert s.wait_all_executed()  # nothing was given
 for stream in ({STREAM}, {OTHER}, 0): s.submit(b"x", stream)
-assert s.wait_all_executed()
+while not s.wait_all_executed(): pass
 assert s.executed(1, {STREAM}) and s.executed(2, {OTHER}) and s.executed(3, 0)
 s.call(b"after___")
 """)
@@ -162,24 +159,11 @@ os._exit(0)  # what is still owed would be told to an interpreter that is gone
     running.finish()
 
 
-@pytest.mark.parametrize(
-    "place",
-    [Place(STREAM + 1, 9, 3, 0), Place(SAME_PLACE + 1, 9, 2, 0), Place(0, 9, 0, 0)],
-    ids=["odd", "another", "nobody"],
-)
-def test_a_place_that_is_not_the_streams_says_nothing(node: Node, page: Page, client: Start, place: Place) -> None:
-    page.write(place, STREAM)
-    client(f"""
-s = Session()
-assert not s.executed_by_now(s.submit(b"x", {STREAM}), {STREAM})
-""").finish()
-
-
 def test_the_end_of_the_session_wakes(node: Node, page: Page, client: Start) -> None:
     running = client(f"""
 s = Session()
 at = s.submit(b"x", {STREAM})
-thread = threading.Thread(target=lambda: told(str(s.wait_executed(at, {STREAM}))))
+thread = threading.Thread(target=lambda: told(str(s.sleep_until_executed(at, {STREAM}))))
 thread.start(); thread.join(20)
 assert s.status == 46 and s.submit(b"y", {STREAM}) == 0
 """)
@@ -228,23 +212,3 @@ assert s.wait_executed(s.submit(b"x", {STREAM}), {STREAM})
 assert s.call(b"after___", {OTHER}) == (0, b"after___")
 """).finish()
     assert len(node.opened) == 2 and known(node.journal) == [(2, STREAM, 1)]
-
-
-@pytest.mark.parametrize("why", ["order", "token", "short", "none"])
-def test_without_a_page_an_op_asks(node: Node, page: Page, pinned: int, client: Start, why: str) -> None:
-    if why == "order":
-        node.check_order = True
-    elif why == "token":  # another session's, as a path in another PID namespace could lead to
-        os.pwrite(pinned, b"0" * 32, 0)
-    elif why == "short":
-        node.pinned["pinned_bytes"] = RESERVED - 4096
-    else:
-        node.pinned = {}
-    page.publish(STREAM, 1)
-    client(f"""
-s = Session()
-at = s.submit(b"x", {STREAM})
-assert not s.executed_by_now(at, {STREAM}) and not s.wait_executed(at, {STREAM})
-assert s.synchronize({STREAM}) == 0 and s.executed(at, {STREAM})
-""").finish()
-    assert not known(node.journal)

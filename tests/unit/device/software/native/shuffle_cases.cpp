@@ -59,8 +59,7 @@ class Told final : public ExecutionSink {
   }
   std::mutex mutex_;
   std::vector<std::pair<char, uint64_t>> all_;
-  ProgressPage::Waiters nobody_{};
-  ProgressDoorbell doorbell_{nobody_};
+  ProgressDoorbell doorbell_{nullptr};
 };
 
 /// What streams run on in these cases: everything may start; running an op is `act`.
