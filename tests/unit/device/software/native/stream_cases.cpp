@@ -90,6 +90,20 @@ struct Streams {
 };
 }  // namespace
 
+CASE(stream_short_work_runs_at_once_in_its_turn) {
+  Streams t;
+  // A shuffled device holds it back.
+  if (!shuffle_of_environment().on()) CHECK(t.s.sink.has_result(t.get(Streams::kFree, 0)));
+  t.hold(Streams::kFree);
+  t.set(Streams::kFree, 0, 7);
+  const uint64_t behind = t.get(Streams::kFree, 0), beside = t.get(Streams::kOther, 4);
+  CHECK_EQUAL(t.s.sink.wait_result(beside).value<uint32_t>(), 0u);
+  CHECK(!t.s.sink.has_result(behind));
+  t.gate.open();
+  CHECK_EQUAL(t.s.sink.wait_result(behind).value<uint32_t>(), 7u);
+  t.s.sink.wait_progress(Streams::kFree, behind);
+}
+
 /// A replay waits for the progress that the program was told of.
 CASE(progress_passes_device_synchronize_on_an_idle_default_stream) {
   Streams t;
