@@ -95,7 +95,8 @@ Content parse(const std::string& text) {
 }
 
 /// Memory for a variable of an image, by JITC_FAKE_VARIABLES: at a place of its own that is the same in all
-/// processes, or another one in each; without it anywhere. ThreadSanitizer allows only the second range.
+/// processes, or another one in each; without it anywhere. ThreadSanitizer allows only the first range (and
+/// ends the process when it is asked for the second), AddressSanitizer only the second.
 CUdeviceptr allocate(const std::string& text, const std::string& variable, size_t size, int device) {
   constexpr uint64_t kPlaces = 1 << 14, kBytes = 1 << 21;
   Memory& memory = Memory::instance();
@@ -103,7 +104,7 @@ CUdeviceptr allocate(const std::string& text, const std::string& variable, size_
   if (!asked) return memory.allocate(size, device);
   const std::string process = std::strcmp(asked, "fixed") == 0 ? "" : std::to_string(::getpid());
   const uint64_t place = std::hash<std::string>{}(text + variable + process) % kPlaces * kBytes;
-  for (const uint64_t base : {uint64_t{0x5d0000000000}, uint64_t{0x4000000000}}) {
+  for (const uint64_t base : {uint64_t{0x4000000000}, uint64_t{0x5d0000000000}}) {
     const CUdeviceptr got = memory.allocate(size, device, base + place);
     if (got == base + place) return got;
     memory.free(got);

@@ -19,7 +19,7 @@ void Replay::result_is_there(uint64_t sequence) {
 }
 
 void Replay::wake() {
-  if (waits_) shared_.life.notify();
+  if (waits_) shared_.life.changed.tell();
 }
 
 bool Replay::await(const RecordHeader& record) {

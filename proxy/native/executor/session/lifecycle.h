@@ -16,12 +16,42 @@
 
 namespace jitc {
 
+/// A condition, and beside it news that need no lock: a device tells them while it holds locks of its own,
+/// which are taken under Lifecycle::mutex too.
+class Changes {
+ public:
+  void notify_all() {
+    condition_.notify_all();
+    tell();
+  }
+  void wait(std::unique_lock<std::mutex>& lock, auto&& done) { condition_.wait(lock, done); }
+  auto wait_for(std::unique_lock<std::mutex>& lock, auto&&... how) {
+    return condition_.wait_for(lock, how...);
+  }
+
+  uint32_t told() const { return told_; }
+  void tell() {
+    ++told_;
+    told_.notify_all();
+  }
+  /// Returns when something was told since told() was `before`.
+  void await(uint32_t before) const { told_.wait(before); }
+
+ private:
+  std::condition_variable condition_;
+  std::atomic<uint32_t> told_{0};
+};
+
 struct Lifecycle {
   enum class State { running, fenced, faulted, over };
   using Lock = std::unique_lock<std::mutex>;
 
   Lifecycle(State first, uint64_t epoch) : state(first), epoch(epoch) {}
 
+  bool goes_on() const {
+    const Lock lock(mutex);
+    return runs() && !stop;
+  }
   bool runs() const { return state.load(std::memory_order_acquire) == State::running; }
   static const char* name_of(State state);
   /// With mutex held. Throws Error.
@@ -30,22 +60,23 @@ struct Lifecycle {
   void begin_command(uint64_t of_epoch);
   bool outdated(uint64_t of_epoch) const { return of_epoch && *newest_epoch > of_epoch; }
   void stop_if_outdated(uint64_t of_epoch) const;
-  /// The dispatcher waits until done() says so, which notify() has it asked again; waits is true meanwhile.
-  /// False when the session stops first.
+  /// The dispatcher waits until done() says so, which changed.tell() has it asked again; waits is true
+  /// meanwhile. False when the session stops first.
   template <class Done>
   bool wait(std::atomic<bool>& waits, Done&& done) {
-    Lock lock(mutex);
     waits = true;
-    changed.wait(lock, [&] { return !runs() || stop || done(); });
+    uint32_t before = changed.told();
+    for (; goes_on() && !done(); before = changed.told()) changed.await(before);
     waits = false;
-    return runs() && !stop;
+    return goes_on();
   }
   /// Wakes the dispatcher if it waits for work. Without the lock, unless it does.
   void wake_dispatcher();
+  /// Of what changes without the lock.
   void notify();
 
   mutable std::mutex mutex;
-  std::condition_variable changed;
+  Changes changed;
   std::condition_variable work;  // for the dispatcher
 
   // Changed with mutex held.

@@ -39,7 +39,7 @@ bool Backpressure::wait_until_read() {
 }
 
 void Backpressure::wake() {
-  if (waits_) shared_.life.notify();
+  if (waits_) shared_.life.changed.tell();
 }
 
 }  // namespace jitc

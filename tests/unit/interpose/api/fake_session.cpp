@@ -25,8 +25,18 @@ using namespace jitc;
 using session::GpuInfo;
 using session::Result;
 
-constexpr uint64_t kBase = 0x200000000000, kBytes = uint64_t{1} << 38, kMemory = 1u << 30;
-constexpr uint64_t kPinnedBase = 0x380000000000, kPinnedBytes = 8u << 20;
+/// Where memory lies. With JITC_TEST_BASE it is for ThreadSanitizer, which has room only in the lowest 512
+/// GiB.
+struct Places {
+  uint64_t base = 0x200000000000, bytes = uint64_t{1} << 38, pinned = 0x380000000000;
+};
+const Places& places() {
+  static const Places out = std::getenv("JITC_TEST_BASE")
+                                ? Places{uint64_t{1} << 36, uint64_t{1} << 36, uint64_t{7} << 36}
+                                : Places{};
+  return out;
+}
+constexpr uint64_t kMemory = 1u << 30, kPinnedBytes = 8u << 20;
 
 struct Controls {
   bool hold = false;                         // nothing is executed before the next wait
@@ -55,7 +65,7 @@ class FakeSession final : public session::Session {
     // Of GPU 1 only, so that both paths can be taken.
     const char* const path = std::getenv("JITC_FAKE_PINNED");
     const char* const kind = std::getenv("JITC_FAKE_KIND");
-    const uint64_t base = kPinnedBase + (kind ? kPinnedBytes : 0);  // both kinds may be in one process
+    const uint64_t base = places().pinned + (kind ? kPinnedBytes : 0);  // both kinds may be in one process
     if (gpu == 1 && path) pinned_ = {path, std::string(32, 'f'), base, kPinnedBytes};
   }
   bool executed(uint64_t, uint64_t sequence) const override { return sequence <= executed_; }
@@ -71,8 +81,8 @@ class FakeSession final : public session::Session {
   }
   uint32_t status() const override { return controls().over; }
   uint32_t gpu() const override { return gpu_; }
-  uint64_t address_base() const override { return kBase + gpu_ * kBytes; }
-  uint64_t address_bytes() const override { return kBytes; }
+  uint64_t address_base() const override { return places().base + gpu_ * places().bytes; }
+  uint64_t address_bytes() const override { return places().bytes; }
   const session::PinnedRegion& pinned() const override { return pinned_; }
 
  protected:
@@ -301,8 +311,8 @@ class FakeNode final : public session::Node {
     return sessions_[gpu] = session;
   }
   session::Session* owner(uint64_t address) override {
-    const uint64_t slot = (address - kBase) / kBytes;
-    return address >= kBase && slot < sessions_.size() ? sessions_[slot] : nullptr;
+    const uint64_t slot = (address - places().base) / places().bytes;
+    return address >= places().base && slot < sessions_.size() ? sessions_[slot] : nullptr;
   }
   std::vector<session::Session*> sessions() override {
     std::vector<session::Session*> out;

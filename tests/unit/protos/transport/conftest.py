@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import IO
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import raw_client
 import raw_server as server
 import transport_binding as binding
 
@@ -24,21 +27,15 @@ def folder() -> Iterator[Path]:
         yield Path(name)
 
 
-@pytest.fixture
-def path(folder: Path) -> Iterator[str]:
-    """Socket of a server in this process."""
-    running = server.serve(str(folder / "s"))
-    yield str(folder / "s")
-    running.stop(0).wait()
-
-
 class Server:
-    """A server in a process of its own."""
+    """One of the programs here, in a process of its own: a stock grpcio server, or clients. Without what is preloaded
+    here: a sanitizer watches our half of the transport, not grpcio's."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, program: ModuleType = server) -> None:
         self.path = path
-        command = [sys.executable, str(Path(server.__file__)), path]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        command = [sys.executable, str(Path(str(program.__file__))), path]
+        plain = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=plain)
         assert self._pipe(self.process.stdout).readline() == b"ready\n"
 
     @staticmethod
@@ -57,6 +54,26 @@ class Server:
         for pipe in (self.process.stdin, self.process.stdout):
             self._pipe(pipe).close()
         self.process.wait()
+
+
+@pytest.fixture(scope="module")
+def path() -> Iterator[str]:
+    """Socket of a server that a module's tests share."""
+    with tempfile.TemporaryDirectory(prefix="jt") as name:
+        running = Server(f"{name}/s")
+        yield running.path
+        running.end()
+
+
+@pytest.fixture(scope="module")
+def clients() -> Iterator[raw_client.Clients]:
+    """Where stock clients are made."""
+    with tempfile.TemporaryDirectory(prefix="jt") as name:
+        running = Server(f"{name}/c", raw_client)
+        made = raw_client.Clients(running.path, raw_client.KEY)
+        made.connect()
+        yield made
+        running.end()
 
 
 @pytest.fixture

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import os
-import queue
 import socket
 import stat
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
-import grpc
 import pytest
+from raw_client import Client, Clients, Refused
 from server_binding import NativeServer, ServedCall
 
 METHOD = "/test.Echo/Stream"
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-OPTIONS = [
-    ("grpc.max_receive_message_length", 64 << 20),
-    ("grpc.max_send_message_length", 64 << 20),
-    ("grpc.use_local_subchannel_pool", 1),  # a connection of its own
-]
+FAILED_PRECONDITION, INVALID_ARGUMENT, RESOURCE_EXHAUSTED, UNIMPLEMENTED = 9, 3, 8, 12
+Connect = Callable[..., Client]
 
 
 def echo(call: ServedCall, message: bytes) -> None:
@@ -37,94 +32,81 @@ def served(folder: Path) -> Iterator[NativeServer]:
     assert not (folder / "s").exists()
 
 
-class Client:
-    """A stock grpcio client with one stream."""
+@pytest.fixture
+def connect(folder: Path, clients: Clients) -> Iterator[Connect]:
+    """Makes stock clients of the server in the folder."""
+    made: list[Client] = []
 
-    def __init__(self, folder: Path, method: str = METHOD, metadata: tuple[tuple[str, str], ...] = ()) -> None:
-        self._out: queue.Queue[bytes | None] = queue.Queue()
-        self.channel = grpc.insecure_channel(f"unix:{folder / 's'}", options=OPTIONS)
-        call: Any = self.channel.stream_stream(method)
-        self.replies = call(iter(self._out.get, None), metadata=metadata, timeout=30)
+    def make(method: str = METHOD, metadata: tuple[tuple[str, str], ...] = ()) -> Client:
+        made.append(clients.Client(str(folder / "s"), method, metadata))
+        return made[-1]
 
-    def send(self, *messages: bytes) -> None:
-        for one in messages:
-            self._out.put(one)
-
-    def half_close(self) -> None:
-        self._out.put(None)
-
-    def close(self) -> None:
-        self._out.put(None)
-        self.replies.cancel()
-        self.channel.close()
+    yield make
+    for one in made:
+        one.close()
 
 
 @pytest.fixture
-def client(folder: Path, served: NativeServer) -> Iterator[Client]:
-    made = Client(folder, metadata=(("jitc-test", "x y"),))
-    yield made
-    made.close()
+def client(served: NativeServer, connect: Connect) -> Client:
+    return connect(metadata=(("jitc-test", "x y"),))
 
 
 def test_messages_of_any_size_come_back(served: NativeServer, client: Client) -> None:
     messages = [b"", b"a", os.urandom(100_000), os.urandom(5 << 20), b"z" * 16384, os.urandom(20 << 20)]
     client.send(*messages)
-    assert [next(client.replies) for _ in messages] == messages
+    assert [client.reply() for _ in messages] == messages
     assert served.call().metadata["jitc-test"] == "x y"
 
 
 def test_a_client_that_has_said_all_is_answered_with_ok(served: NativeServer, client: Client) -> None:
     client.send(b"one", b"two")
     client.half_close()
-    assert list(client.replies) == [b"one", b"two"]
-    assert client.replies.code() is grpc.StatusCode.OK
+    assert client.rest() == [b"one", b"two"]
+    assert client.status() == 0
     assert served.call().closed.wait(20)
 
 
 def test_the_server_ends_a_call(served: NativeServer, client: Client) -> None:
     client.send(b"one")
-    assert next(client.replies) == b"one"
+    assert client.reply() == b"one"
     served.call().finish(3, "not that: 100 % wrong, \u00fc")
-    with pytest.raises(grpc.RpcError) as refused:
-        next(client.replies)
-    assert (refused.value.code(), refused.value.details()) == (  # type: ignore[attr-defined]
-        grpc.StatusCode.INVALID_ARGUMENT,
-        "not that: 100 % wrong, \u00fc",
-    )
+    with pytest.raises(Refused) as refused:
+        client.reply()
+    assert (refused.value.status, refused.value.text) == (INVALID_ARGUMENT, "not that: 100 % wrong, \u00fc")
     assert served.call().closed.wait(20)
 
 
 def test_what_is_to_be_sent_goes_out_before_the_end(served: NativeServer, client: Client) -> None:
     client.send(b"one")
-    assert next(client.replies) == b"one"
+    assert client.reply() == b"one"
     served.call().send(b"two", b"three", b"END")
-    assert list(client.replies) == [b"two", b"three"]
-    assert client.replies.code() is grpc.StatusCode.OK
+    assert client.rest() == [b"two", b"three"]
+    assert client.status() == 0
 
 
 def test_later(served: NativeServer, client: Client) -> None:
     client.send(b"one")
-    assert next(client.replies) == b"one"
+    assert client.reply() == b"one"
     served.call().send_after(0.01, b"two")
-    assert next(client.replies) == b"two"
+    assert client.reply() == b"two"
     served.call().send_after(0, b"three")
-    assert next(client.replies) == b"three"
+    assert client.reply() == b"three"
 
 
 def test_messages_from_many_threads(served: NativeServer, client: Client) -> None:
     """Whoever sends while another thread is at it leaves its message to that one: none is forgotten."""
     client.send(b"one")
-    assert next(client.replies) == b"one"
+    assert client.reply() == b"one"
     call, count = served.call(), 500
     threads = [threading.Thread(target=lambda: [call.send(b"x" * 100) for _ in range(count)]) for _ in range(4)]
     for one in threads:
         one.start()
-    assert [next(client.replies) for _ in range(4 * count)] == [b"x" * 100] * 4 * count
+    assert [client.reply() for _ in range(4 * count)] == [b"x" * 100] * 4 * count
     for one in threads:
         one.join()
 
 
-def test_a_client_is_held_back_while_the_call_is_paused(folder: Path) -> None:
+def test_a_client_is_held_back_while_the_call_is_paused(folder: Path, connect: Connect) -> None:
     arrived = threading.Semaphore(0)
 
     def take(call: ServedCall, message: bytes) -> None:
@@ -133,63 +115,58 @@ def test_a_client_is_held_back_while_the_call_is_paused(folder: Path) -> None:
         arrived.release()
 
     server = NativeServer(str(folder / "s"), take)
-    client = Client(folder)
+    client = connect()
     try:
         client.send(*[b"x" * (1 << 20)] * 64)
         for _ in range(4):
             assert arrived.acquire(timeout=20)
         call = server.call()
         call.send(b"still answered")
-        assert next(client.replies) == b"still answered"
+        assert client.reply() == b"still answered"
         assert len(call.received) <= 18  # the window holds 16 MiB
         call.pause(False)
         for _ in range(60):
             assert arrived.acquire(timeout=20)
     finally:
-        client.close()
         server.stop()
 
 
 @pytest.mark.parametrize(
     ("method", "status", "text"),
-    [(METHOD, grpc.StatusCode.FAILED_PRECONDITION, "go away"), ("/a.B/C", grpc.StatusCode.UNIMPLEMENTED, "/a.B/C")],
+    [(METHOD, FAILED_PRECONDITION, "go away"), ("/a.B/C", UNIMPLEMENTED, "/a.B/C")],
 )
-def test_refusals(folder: Path, method: str, status: grpc.StatusCode, text: str) -> None:
+def test_refusals(folder: Path, connect: Connect, method: str, status: int, text: str) -> None:
     server = NativeServer(str(folder / "s"), echo, refuses="go away")
-    client = Client(folder, method)
-    with pytest.raises(grpc.RpcError) as refused:
-        next(client.replies)
-    error: Any = refused.value
-    assert error.code() is status
-    assert text in error.details()
-    client.close()
+    client = connect(method)
+    with pytest.raises(Refused) as refused:
+        client.reply()
+    assert refused.value.status == status
+    assert text in refused.value.text
     server.stop()
 
 
-def test_one_client_after_another_and_beside_each_other(folder: Path, served: NativeServer) -> None:
-    clients = [Client(folder) for _ in range(5)]
+def test_one_client_after_another_and_beside_each_other(served: NativeServer, connect: Connect) -> None:
+    clients = [connect() for _ in range(5)]
     for number, one in enumerate(clients):
         one.send(b"%d" % number)
     for number, one in enumerate(clients):
-        assert next(one.replies) == b"%d" % number
+        assert one.reply() == b"%d" % number
         one.close()
     for number in range(5):
         assert served.call(number).closed.wait(20)
 
 
-def test_a_second_call_on_a_connection_is_turned_away(folder: Path, served: NativeServer, client: Client) -> None:
+def test_a_second_call_on_a_connection_is_turned_away(served: NativeServer, client: Client) -> None:
     client.send(b"one")
-    assert next(client.replies) == b"one"
-    second: Any = client.channel.stream_stream(METHOD)
-    with pytest.raises(grpc.RpcError) as refused:
-        next(second(iter([b"two"]), timeout=20))
-    error: Any = refused.value
-    assert (error.code(), error.details()) == (
-        grpc.StatusCode.RESOURCE_EXHAUSTED,
+    assert client.reply() == b"one"
+    with pytest.raises(Refused) as refused:
+        client.second_call(METHOD, b"two")
+    assert (refused.value.status, refused.value.text) == (
+        RESOURCE_EXHAUSTED,
         "a connection serves one call at a time: open another one",
     )
     client.send(b"three")
-    assert next(client.replies) == b"three"
+    assert client.reply() == b"three"
 
 
 def test_the_socket_is_its_users_alone(folder: Path, served: NativeServer) -> None:
@@ -245,7 +222,7 @@ def test_a_peer_that_breaks_the_rules_harms_nobody(
     folder: Path, served: NativeServer, client: Client, bytes_: bytes, cut: bool
 ) -> None:
     client.send(b"one")
-    assert next(client.replies) == b"one"
+    assert client.reply() == b"one"
     with socket.socket(socket.AF_UNIX) as hostile:
         hostile.settimeout(20)
         hostile.connect(str(folder / "s"))
@@ -257,6 +234,6 @@ def test_a_peer_that_breaks_the_rules_harms_nobody(
         except (BrokenPipeError, ConnectionResetError):
             pass
     client.send(b"two")
-    assert next(client.replies) == b"two"
+    assert client.reply() == b"two"
     for call in served.calls[1:]:
         assert call.closed.wait(20)

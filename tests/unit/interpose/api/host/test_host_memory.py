@@ -17,7 +17,7 @@ from toolkit.progress_page import RESERVED
 MIB = 1 << 20
 DEFAULT = c_int(4)  # cudaMemcpyDefault
 PAGE = 4096
-BASE = 0x3800_0000_0000
+BASE = 7 << 36 if "JITC_TEST_BASE" in os.environ else 0x3800_0000_0000  # as fake_session.cpp
 NOT_SUPPORTED, INITIALIZATION_ERROR = 801, 3
 STREAM = c_uint64(0)
 

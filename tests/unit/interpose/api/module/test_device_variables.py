@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p
 
 import pytest
@@ -11,8 +12,9 @@ from interpose_fake import Cuda
 from interpose_program import Program, fat_binary, unique
 from interpose_types import LiveBlock, PointerAttributes
 
-#: Places where nothing of a process lies.
-PLACES = iter(range(0x3000_0000_0000, 0x3001_0000_0000, 1 << 20))
+#: Places where nothing of a process lies (see fake_session.cpp).
+FIRST = 0x71_0000_0000 if "JITC_TEST_BASE" in os.environ else 0x3000_0000_0000
+PLACES = iter(range(FIRST, FIRST + (1 << 32), 1 << 20))
 TO_DEVICE, FROM_DEVICE, BY_ADDRESS = 1, 2, 4
 
 
