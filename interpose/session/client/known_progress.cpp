@@ -67,15 +67,14 @@ void SessionClient::poll() {
 }
 
 /// True when the page says that the stream has come that far, and the worker will hear that it is known. Not
-/// while a result of an op before that is still to come: its bytes have to be there first.
+/// while bytes of an op before that are still to come, or on their way to their receiver: whoever knows that
+/// a copy is done must find them.
 bool SessionClient::learn(uint64_t stream, uint64_t sequence) {
   const uint64_t executed = page_.executed(stream);
   if (executed < sequence) return false;
   const Lock lock(mutex_);
   if (progress_.executed(stream, sequence)) return true;
-  const auto owed =
-      std::ranges::find_if(pending_, [](const auto& one) { return one.second.receiver != nullptr; });
-  const uint64_t most = owed == pending_.end() ? UINT64_MAX : owed->first - 1;
+  const uint64_t most = bytes_due_.empty() ? UINT64_MAX : *bytes_due_.begin() - 1;
   if (status_.load(std::memory_order_relaxed) != kSuccess || most < sequence) return false;
   ops::Known op;
   op.header.op = static_cast<uint16_t>(ops::Known::kId);

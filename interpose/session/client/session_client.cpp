@@ -81,6 +81,7 @@ uint64_t SessionClient::enqueue(ops::OpHeader* op, size_t size, std::span<const 
   kept_.store(send_queue_.bytes(), std::memory_order_relaxed);
   const Reach shows = progress_.submit(*op);
   if (pending != nullptr) pending_.emplace(sequence, *pending).first->second.shows = shows;
+  if (pending != nullptr && pending->receiver != nullptr) bytes_due_.insert(sequence);
   // Asked under the lock: the transport announces that it sleeps, then looks here once more.
   std::shared_ptr<WorkerConnection> sleeper;
   if (wake && connection_ && connection_->opened && connection_->asleep()) sleeper = connection_;
@@ -173,9 +174,10 @@ void SessionClient::on_result(uint64_t sequence, uint32_t status, std::span<cons
     newest_result_ = std::max(newest_result_, sequence);
   }
   if (pending.receiver != nullptr) pending.deliver(status, payload);
-  if (status == kSuccess && pending.shows.sequence != 0) {
+  {
     const Lock lock(mutex_);
-    progress_.advance(pending.shows);
+    bytes_due_.erase(sequence);
+    if (status == kSuccess && pending.shows.sequence != 0) progress_.advance(pending.shows);
   }
   if (pending.receiver == nullptr) pending.deliver(status, payload);
 }

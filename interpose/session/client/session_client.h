@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include "order_notes.h"
@@ -102,6 +103,7 @@ class SessionClient final : public Session, private ConnectionListener {
   SendQueue send_queue_;
   OrderNotes order_notes_;
   std::map<uint64_t, Pending> pending_;  // by sequence: the first one shows what has arrived
+  std::set<uint64_t> bytes_due_;         // of these, those whose receiver has not returned yet
   uint64_t newest_result_ = 0;
   bool ever_acknowledged_ = false;
   uint32_t failed_connections_ = 0;  // in a row, without an acknowledgement

@@ -159,6 +159,28 @@ os._exit(0)  # what is still owed would be told to an interpreter that is gone
     running.finish()
 
 
+def test_bytes_that_are_being_received_are_not_there_yet(node: Node, page: Page, client: Start) -> None:
+    """The result has come, and its receiver has not returned: another thread must not be told that the copy is done."""
+    page.publish(STREAM, 1)
+    client(f"""
+s = Session()
+there, seen = threading.Event(), []
+def ask():
+    known = s.executed_by_now(1, {STREAM})
+    seen.append(known <= there.is_set())
+def heard(*result):
+    asking = threading.Thread(target=ask)
+    asking.start()
+    asking.join(1)  # it may have to wait for this thread
+    there.set()
+s.receive(9, heard, {STREAM})
+s.call(b"after___")
+until(lambda: bool(seen), 20, "the answer")
+assert seen == [True], seen
+assert s.executed_by_now(1, {STREAM})
+""").finish()
+
+
 def test_the_end_of_the_session_wakes(node: Node, page: Page, client: Start) -> None:
     running = client(f"""
 s = Session()
