@@ -11,8 +11,9 @@ namespace {
 constexpr uint64_t kMagic = 0x314c4e524a43544a;  // "JTCJRNL1"
 constexpr uint64_t kPage = 4096;
 constexpr size_t kPart = 1u << 20;
-/// Free chunks that keep their memory: the next minibatch reuses them without a page fault.
-constexpr size_t kKept = 2;
+/// Free chunks keep their memory, for a page fault costs ten times what a copy does: as many as the
+/// minibatches of late needed, and between so many.
+constexpr size_t kLeastKept = 2, kMostKept = 64;
 
 constexpr uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -127,6 +128,7 @@ bool Journal::next_chunk(uint64_t number) {
   if (physical >= memory_chunks_ && !spill_.reserve((physical - memory_chunks_) * kChunkBytes, kChunkBytes))
     return false;
   free_[physical] = dirty_[physical] = false;
+  needed_ = std::max<size_t>(needed_, number + 1 - head() / kChunkBytes);
   listed_chunk(number).store(physical, std::memory_order_release);
   chunks_[number % chunks()].store(physical, std::memory_order_release);
   listed_ = number + 1;
@@ -204,8 +206,11 @@ void Journal::truncate(uint64_t position) {
   if (position <= old) return;
   header().head.store(guarded(position), std::memory_order_release);
   head_.store(position, std::memory_order_release);
-  for (uint64_t number = old / kChunkBytes; number < position / kChunkBytes && number < listed_; ++number)
-    give_back(chunks_[number % chunks()]);
+  const uint64_t first = old / kChunkBytes, end = std::min(position / kChunkBytes, listed_);
+  if (first >= end) return;
+  for (uint64_t number = first; number < end; ++number)
+    free_[chunks_[number % chunks()]] = dirty_[chunks_[number % chunks()]] = true;
+  release_unneeded(listed_ - end);
 }
 
 void Journal::set_first_boundary(uint64_t number) {
@@ -213,12 +218,15 @@ void Journal::set_first_boundary(uint64_t number) {
   first_boundary_.store(number, std::memory_order_release);
 }
 
-void Journal::give_back(uint32_t physical) {
-  free_[physical] = dirty_[physical] = true;
+/// used: chunks that are not free. What is needed is forgotten chunk by chunk: one large minibatch is soon
+/// over.
+void Journal::release_unneeded(size_t used) {
+  const size_t needed = std::clamp(needed_, kLeastKept, kMostKept);
+  needed_ = std::max(needed_ - 1, used);
   size_t kept = 0;
   for (uint32_t one = 0; one < chunks(); ++one) {
     if (!dirty_[one] || !free_[one]) continue;
-    if (one < memory_chunks_ && kept < kKept) {
+    if (one < memory_chunks_ && used + kept < needed) {
       ++kept;
       continue;
     }

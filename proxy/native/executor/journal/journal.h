@@ -2,8 +2,9 @@
 //
 // Format: docs/journal.md. Called by Session: append from any thread, reading from the dispatcher.
 // Promises: a record is either published whole or not at all, whatever instruction the process is killed
-// at; memory before the head goes back to the system; append never blocks and never grows over the limit;
-// any bit of it that has changed since it was written is noticed when the journal is opened, and by damage().
+// at; memory before the head is used again, and goes back to the system when less is needed; append never
+// blocks and never grows over the limit; any bit of it that has changed since it was written is noticed when
+// the journal is opened, and by damage().
 //
 // Positions are logical and only grow: chunk number in the list times chunk size, plus offset. The list
 // (chunk number -> physical chunk) is a ring in the header, so freeing at the head costs nothing. What the
@@ -107,7 +108,7 @@ class Journal {
   void write(RecordKind kind, uint64_t position, uint64_t sequence, std::initializer_list<Bytes> pieces,
              uint16_t part, uint16_t parts) const;
   bool next_chunk(uint64_t number);
-  void give_back(uint32_t physical);
+  void release_unneeded(size_t used);
   void release(uint32_t physical) const;
 
   SharedMap memory_, spill_;
@@ -115,6 +116,7 @@ class Journal {
   mutable std::mutex mutex_;                   // append, truncate, damage
   std::vector<bool> free_;                     // by physical chunk
   std::vector<bool> dirty_;                    // free, but its memory not given back yet
+  size_t needed_ = 0;                          // chunks at once, of late
   uint64_t listed_ = 0;                        // list entries made: the next one's number
   std::vector<std::atomic<uint32_t>> chunks_;  // the ring
   std::atomic<uint64_t> head_{0}, tail_{0}, first_boundary_{0};
