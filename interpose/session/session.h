@@ -70,6 +70,9 @@ class Session {
   virtual bool find_executed(uint64_t stream, uint64_t sequence, Wait wait) = 0;
   /// Waits for all that all streams were given so far. False: the same.
   virtual bool find_all_executed() = 0;
+  /// Whether the worker has the op in its journal: what the op names in shared memory may change then. With a
+  /// wait it returns when that is so, or false when the session is over.
+  virtual bool acknowledged(uint64_t sequence, Wait wait) = 0;
   /// Sequence of the newest work that the stream was given (0: none); ops that are no work of it do not
   /// count.
   virtual uint64_t last_submitted(uint64_t stream) const = 0;

@@ -164,7 +164,7 @@ bool SessionClient::open_connection(const Attachment& attachment, std::string* e
   {
     const Lock lock(mutex_);
     connection_ = connection;  // its events can come before open returns
-    received = results_received();
+    received = results_.received();
   }
   const bool opened = connection->open(attachment.worker_socket, attachment_.token, received, error);
   {

@@ -41,6 +41,7 @@ class SessionClient final : public Session, private ConnectionListener {
   }
   bool find_executed(uint64_t stream, uint64_t sequence, Wait wait) override;
   bool find_all_executed() override;
+  bool acknowledged(uint64_t sequence, Wait wait) override;
   uint64_t last_submitted(uint64_t stream) const override { return progress_.submitted(stream); }
   uint32_t status() const override;
   uint32_t gpu() const override { return gpu_; }
@@ -62,6 +63,12 @@ class SessionClient final : public Session, private ConnectionListener {
     Reach shows;  // what has run when it succeeds
     void deliver(uint32_t status, std::span<const std::byte> payload) const;
   };
+  struct Results {
+    std::map<uint64_t, Pending> owed;  // by sequence: the first one shows what has arrived
+    uint64_t newest = 0;
+    /// The highest sequence whose result arrived, with none still owed before it.
+    uint64_t received() const { return owed.empty() ? newest : std::min(newest, owed.begin()->first - 1); }
+  };
   using Lock = std::unique_lock<std::mutex>;
 
   uint64_t append(ops::OpHeader* op, size_t size, std::span<const std::byte> payload, bool wait,
@@ -70,7 +77,6 @@ class SessionClient final : public Session, private ConnectionListener {
   uint64_t enqueue(ops::OpHeader* op, size_t size, std::span<const std::byte> payload, const Pending* pending,
                    bool wake);
   void wait_until(int (*done)(void*), void* context);
-  uint64_t results_received() const;
 
   void on_completions(WorkerConnection& connection, std::span<const std::byte> records) override;
   void on_closed(WorkerConnection& connection, int grpc_status, const char* text) override;
@@ -102,9 +108,8 @@ class SessionClient final : public Session, private ConnectionListener {
   std::shared_ptr<WorkerConnection> lost_;        // broken, to be closed by the reconnecting thread
   SendQueue send_queue_;
   OrderNotes order_notes_;
-  std::map<uint64_t, Pending> pending_;  // by sequence: the first one shows what has arrived
-  std::set<uint64_t> bytes_due_;         // of these, those whose receiver has not returned yet
-  uint64_t newest_result_ = 0;
+  Results results_;
+  std::set<uint64_t> bytes_due_;  // of these, those whose receiver has not returned yet
   bool ever_acknowledged_ = false;
   uint32_t failed_connections_ = 0;  // in a row, without an acknowledgement
   std::string failure_;

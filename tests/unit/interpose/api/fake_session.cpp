@@ -74,6 +74,10 @@ class FakeSession final : public session::Session {
     return executed(stream, sequence);
   }
   bool find_all_executed() override { return false; }
+  bool acknowledged(uint64_t sequence, Wait wait) override {
+    if (wait == Wait::yes) run_all();  // it keeps no bytes before that
+    return executed_ >= sequence;
+  }
   uint64_t last_submitted(uint64_t stream) const override {
     const std::lock_guard lock(mutex_);
     const auto found = last_.find(stream);
