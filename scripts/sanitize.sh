@@ -23,9 +23,10 @@ build() {  # NAME SANITIZERS
 }
 
 tests() {  # NAME RUNTIME
-  local built=$PWD/build/sanitize/$1/tests runtime not_here=()
-  # ThreadSanitizer cannot follow a forked child of a program with threads that begins threads of its own, and its
-  # shadow is part of the memory that a process holds.
+  local built=$PWD/build/sanitize/$1/tests runtime
+  # A sanitizer's own locks may be held when a program with busy threads forks: a child that begins threads hangs.
+  local not_here=(-k "not new_stream-True")
+  # ThreadSanitizer follows no such child at all, and its shadow is part of the memory that a process holds.
   [ "$1" = asan ] || not_here=(-k "not new_stream and not does_not_read_is_held_back and not what_was_not_read")
   # With the C++ library, whose functions the sanitizer wraps and Python does not bring along.
   runtime=$(c++ -print-file-name="$2"):$(c++ -print-file-name=libstdc++.so.6)
