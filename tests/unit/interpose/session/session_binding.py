@@ -45,6 +45,7 @@ def library() -> ctypes.CDLL:
         ("executed_by_now", ctypes.c_int, [handle, u64, u64]),
         ("wait_executed", ctypes.c_int, [handle, u64, u64]),
         ("wait_all_executed", ctypes.c_int, [handle]),
+        ("acknowledged", ctypes.c_int, [handle, u64, ctypes.c_int]),
         ("last", u64, [handle, u64]),
         ("status", u32, [handle]),
         ("base", u64, [handle]),
@@ -127,6 +128,9 @@ class Session:
         while not (known := self.wait_executed(sequence, stream)) and self.status == 0:
             pass
         return known
+
+    def acknowledged(self, sequence: int, wait: bool = False) -> bool:
+        return bool(library().rt_acknowledged(self.handle, sequence, wait))
 
     def wait_all_executed(self) -> bool:
         return bool(library().rt_wait_all_executed(self.handle))
