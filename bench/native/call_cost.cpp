@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "jitc/transport.h"
@@ -30,8 +31,9 @@ int cudaStreamCreateWithFlags(void** stream, unsigned flags);
 
 namespace {
 using Clock = std::chrono::steady_clock;
-constexpr int kBurst = 32;       // asynchronous calls between two synchronizations
-constexpr size_t kMessage = 40;  // bytes of an echoed message: about one op
+constexpr int kBurst = 32;                       // asynchronous calls between two synchronizations
+constexpr size_t kMessage = 40;                  // bytes of an echoed message: about one op
+constexpr std::chrono::microseconds kOver{300};  // after which such an op is over
 constexpr int kDeviceToHost = 2, kDeviceToDevice = 3;
 
 void require(bool good, const char* what) {
@@ -104,7 +106,7 @@ int main(int argc, char** argv) {
   require(cudaEventCreateWithFlags(&event, 2) == 0, "cudaEventCreate");
   require(cudaStreamCreateWithFlags(&stream, 1) == 0, "cudaStreamCreate");
   Samples fill{"memset", {}}, copy{"copy", {}}, record{"record", {}}, order{"wait event", {}};
-  Samples query{"query", {}}, idle{"query stream", {}};
+  Samples query{"query", {}}, idle{"query stream", {}}, asked{"query news", {}}, news{"wait for news", {}};
   Samples read{"read", {}}, wait{"synchronize", {}}, slow{"echo python", {}}, bare{"echo", {}};
   char *base = static_cast<char*>(memory), back[8] = {};
   int failed = 0;
@@ -125,11 +127,25 @@ int main(int argc, char** argv) {
     require(back[7] == kBurst - 1, "reading back what was written");
     failed |= cudaMemsetAsync(base, round, 64, nullptr);  // else there is nothing to wait for
     wait.values.push_back(nanoseconds([&] { failed |= cudaStreamSynchronize(nullptr); }));
+    // Of work that is over, which nobody has told the program yet.
+    for (Samples* one : {&asked, &news}) {
+      failed |= cudaMemsetAsync(base, round, 64, nullptr);
+      failed |= cudaEventRecord(event, nullptr);
+      cudaStreamQuery(nullptr);  // sends them
+      std::this_thread::sleep_for(kOver);
+      one->values.push_back(nanoseconds([&] {
+        if (one == &news)
+          failed |= cudaStreamSynchronize(nullptr);
+        else
+          cudaEventQuery(event);  // not known is an answer too
+      }));
+    }
     slow.values.push_back(nanoseconds([&] { python.round_trip(); }));
     bare.values.push_back(nanoseconds([&] { native.round_trip(); }));
   }
   require(failed == 0, "a CUDA call");
-  for (const Samples* one : {&fill, &copy, &record, &order, &query, &idle, &read, &wait, &slow, &bare})
+  for (const Samples* one :
+       {&fill, &copy, &record, &order, &query, &idle, &asked, &news, &read, &wait, &slow, &bare})
     one->print();
   return 0;
 }

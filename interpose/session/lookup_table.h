@@ -28,6 +28,14 @@ class LookupTable {
     // A free entry may have been taken meanwhile, by another key.
     return entry.key.load(std::memory_order_acquire) == key ? &entry.value : nullptr;
   }
+  /// Calls visit(key, const Value&) for all entries that are visible by now.
+  template <class Visit>
+  void each(Visit&& visit) const {
+    const Table& table = *current_.load(std::memory_order_acquire);
+    for (size_t i = 0; i <= table.mask; ++i)
+      if (const uint64_t key = table.entries[i].key.load(std::memory_order_acquire))
+        visit(key, table.entries[i].value);
+  }
   /// Calls change(Value&) on the key's entry; a new entry becomes visible after that. One writer at a time.
   template <class Change>
   void update(uint64_t key, Change&& change) {

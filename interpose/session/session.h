@@ -64,8 +64,15 @@ class Session {
   /// Whether the stream is known to have executed everything up to sequence; asks nobody. What any call of
   /// any thread has shown is known, for good.
   virtual bool executed(uint64_t stream, uint64_t sequence) const = 0;
-  /// Processes what has arrived, without waiting, and starts to send what is queued.
-  virtual void poll() = 0;
+  enum class Wait : bool { no, yes };
+  /// The same after a look at what has arrived; starts to send what is queued. With a wait it returns when
+  /// the stream has; false then: only an op can find it out, or the session is over.
+  virtual bool find_executed(uint64_t stream, uint64_t sequence, Wait wait) = 0;
+  /// Waits for all that all streams were given so far. False: the same.
+  virtual bool find_all_executed() = 0;
+  /// Whether the worker has the op in its journal: what the op names in shared memory may change then. With a
+  /// wait it returns when that is so, or false when the session is over.
+  virtual bool acknowledged(uint64_t sequence, Wait wait) = 0;
   /// Sequence of the newest work that the stream was given (0: none); ops that are no work of it do not
   /// count.
   virtual uint64_t last_submitted(uint64_t stream) const = 0;

@@ -10,8 +10,9 @@ altered; a changed layout is a new op with a new number.
 
 from __future__ import annotations
 
+from jitc.ops.control import CONTROL_OPS
 from jitc.ops.kernels import KERNEL_ENUMS, KERNEL_OPS, KERNEL_RECORDS
-from jitc.ops.op import BLAS, COLLECTIVE, CONTROL, LAUNCH, MEMORY, STREAM, TYPES, Op
+from jitc.ops.op import BLAS, COLLECTIVE, LAUNCH, MEMORY, STREAM, TYPES, Op
 from jitc.ops.order import ORDER_OPS
 
 __all__ = ["BY_NAME", "ENUMS", "FORMAT_VERSION", "OPS", "RECORDS", "TYPES", "Op"]
@@ -58,29 +59,6 @@ ENUMS: dict[str, tuple[str, ...]] = {
 }
 
 _OPS: tuple[Op, ...] = (
-    Op(
-        CONTROL,
-        1,
-        "step_begin",
-        "An optimizer step is about to change state (pre hook).",
-        (("step", "u64", "steps begun in this session, from 1"),),
-    ),
-    Op(
-        CONTROL,
-        2,
-        "boundary",
-        "The optimizer step is over (post hook): a boundary, with what is live.",
-        (("boundary", "u64", "number of the boundary, from 1"), ("count", "u64", "live blocks that follow")),
-        payload="LiveBlock[count], by ordinal",
-    ),
-    Op(
-        CONTROL,
-        3,
-        "live_set",
-        "What is live as the optimizer step begins; comes right before step_begin.",
-        (("count", "u64", "live blocks that follow"),),
-        payload="LiveBlock[count], by ordinal",
-    ),
     Op(
         MEMORY,
         1,
@@ -356,5 +334,5 @@ _OPS: tuple[Op, ...] = (
 
 
 #: By id, so that the generated tables are sorted.
-OPS: tuple[Op, ...] = tuple(sorted((*_OPS, *KERNEL_OPS, *ORDER_OPS), key=lambda op: op.id))
+OPS: tuple[Op, ...] = tuple(sorted((*_OPS, *CONTROL_OPS, *KERNEL_OPS, *ORDER_OPS), key=lambda op: op.id))
 BY_NAME: dict[str, Op] = {op.name: op for op in OPS}

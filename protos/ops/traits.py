@@ -19,8 +19,8 @@ ENUMS: dict[str, tuple[str, ...]] = {
         "none", "live_blocks", "items", "copy_bytes", "copy_size", "image_size", "image_part", "name", "launch",
         "blas_slots", "description", "scaled_description", "tensors", "operator_call",
     ),
-    # Who takes it: the device, the node's module images, or the step that it marks.
-    "Taker": ("device", "images", "live_set", "step_begin", "boundary"),
+    # Who takes it: the device, the node's module images, the step that it marks, or a replay.
+    "Taker": ("device", "images", "live_set", "step_begin", "boundary", "replay"),
     # What it means for an optimizer step that contains it: healthy ranks alone cannot finish a step with answers or
     # allocations, and a step with collectives needs all ranks.
     "Window": ("none", "collective", "launched_collective", "allocation", "answer"),
@@ -87,6 +87,7 @@ TRAITS: dict[str, Traits] = {
     "step_begin": _aside(taker="step_begin"),
     "boundary": _aside("live_blocks", taker="boundary", point="boundary"),
     "live_set": _aside("live_blocks", taker="live_set"),
+    "known": _aside(taker="replay"),
     "order_site": _aside("name"),
     "order_known": _aside(),
     "order_host": _aside(),

@@ -140,7 +140,8 @@ def test_pinned_memory_is_that_of_every_worker(
     by_worker: dict[int, set[tuple[Any, int]]] = {}
     for call in calls:
         by_worker.setdefault(call.pid, set()).add((call.args["address"], call.args["size"]))
-    first, *others = by_worker.values()
+    ring = 32 << 20  # for pageable memory, of the other program
+    first, *others = [one for one in by_worker.values() if {size for _, size in one} != {ring}]
     assert [size for _, size in first] == [1 << 20] * 2
     assert others == [first] * 2
 

@@ -1,4 +1,5 @@
-"""Pinned memory shared with the worker, in a PyTorch program: the same results with and without it, and with faults."""
+"""Memory shared with the worker, in PyTorch programs that copy pinned and pageable memory: the same results with and
+without it, and with faults."""
 
 from __future__ import annotations
 

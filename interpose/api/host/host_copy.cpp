@@ -11,12 +11,18 @@
 #include "api/stream/order.h"
 #include "host_memory.h"
 #include "jitc/generated_ops.h"
+#include "staging_ring.h"
 
 namespace jitc::api {
 namespace {
 
 /// From this size on, it is cheaper to pass the address of shared bytes than to send them.
 constexpr uint64_t kWorthSharing = 16u << 10;
+
+/// From this size on, bytes of pageable memory pass through shared memory.
+constexpr uint64_t kWorthStaging = 64u << 10;
+/// Numbers too, but only so many: what went through the journal a replay can compare as numbers.
+constexpr uint64_t kStagedNumbers = 1u << 20;
 
 /// Numbers up to this size go through the journal: these a program looks at; larger ones it only stores.
 constexpr uint64_t kLookedAt = 4u << 10;
@@ -37,16 +43,32 @@ PendingCopies& pending() {
   return out;
 }
 
+/// Where the worker writes what is then copied to the program's memory; without a slot the bytes come as a
+/// result.
+struct Staged {
+  StagingRing* ring = nullptr;
+  std::byte* slot = nullptr;
+};
+
+/// To the program's memory; the slot is free then.
+void take_from(const Staged& staged, std::byte* target, uint64_t bytes, uint32_t status) {
+  if (!status) std::memcpy(target, staged.slot, bytes);
+  staged.ring->give_back(staged.slot);
+}
+
 /// One piece of a device-to-host copy; lives until its result has arrived.
 struct Piece {
   std::byte* target;  // null: the worker writes to the memory itself
   uint64_t bytes;
+  Staged staged;
   std::list<Pending>::iterator entry;
 };
 
 void receive_piece(void* context, uint32_t status, std::span<const std::byte> payload) {
   std::unique_ptr<Piece> piece(static_cast<Piece*>(context));
-  if (!status && piece->target)
+  if (piece->staged.slot)
+    take_from(piece->staged, piece->target, piece->bytes, status);
+  else if (!status && piece->target)
     std::memcpy(piece->target, payload.data(), std::min<uint64_t>(payload.size(), piece->bytes));
   PendingCopies& copies = pending();
   std::lock_guard lock(copies.mutex);
@@ -71,11 +93,23 @@ ops::CopyD2hPinned shared_d2h(uint64_t destination, uint64_t source, uint64_t by
   return op;
 }
 
+/// How the bytes of a piece come: the worker writes them to the memory itself, or to a slot, or they are the
+/// result.
+struct Way {
+  bool shared;
+  Staged staged;
+  bool by_reference() const { return shared || staged.slot; }
+  uint64_t destination(uint64_t wanted) const {
+    return staged.slot ? reinterpret_cast<uint64_t>(staged.slot) : wanted;
+  }
+};
+
 Status submit_d2h(uint64_t destination, uint64_t source, uint64_t bytes, const StreamRef& stream,
-                  bool shared) {
+                  const Way& way) {
   auto piece = std::make_unique<Piece>();
-  piece->target = shared ? nullptr : reinterpret_cast<std::byte*>(destination);
+  piece->target = way.shared ? nullptr : reinterpret_cast<std::byte*>(destination);
   piece->bytes = bytes;
+  piece->staged = way.staged;
   PendingCopies& copies = pending();
   {
     std::lock_guard lock(copies.mutex);
@@ -84,23 +118,40 @@ Status submit_d2h(uint64_t destination, uint64_t source, uint64_t bytes, const S
   }
   Piece* context = piece.release();
   Session& session = *stream.session;
-  if (shared
-          ? session.submit_receiving(shared_d2h(destination, source, bytes, stream), receive_piece, context)
-          : session.submit_receiving(plain_d2h(source, bytes, stream), receive_piece, context))
-    return kSuccess;
+  const uint64_t sequence =
+      way.by_reference()
+          ? session.submit_receiving(shared_d2h(way.destination(destination), source, bytes, stream),
+                                     receive_piece, context)
+          : session.submit_receiving(plain_d2h(source, bytes, stream), receive_piece, context);
+  if (sequence) return kSuccess;
   receive_piece(context, kUnknown, {});  // nothing was queued, so no result will come
   return not_submitted(*stream.session);
 }
 
 /// The same, but returns only when the bytes have arrived.
-Status call_d2h(uint64_t destination, uint64_t source, uint64_t bytes, const StreamRef& stream, bool shared) {
+Status call_d2h(uint64_t destination, uint64_t source, uint64_t bytes, const StreamRef& stream,
+                const Way& way) {
   Session& session = *stream.session;
-  if (shared) return from_result(session.call(shared_d2h(destination, source, bytes, stream)).status);
+  auto* const target = reinterpret_cast<std::byte*>(destination);
+  if (way.by_reference()) {
+    const uint32_t status =
+        session.call(shared_d2h(way.destination(destination), source, bytes, stream)).status;
+    if (way.staged.slot) take_from(way.staged, target, bytes, status);
+    return from_result(status);
+  }
   const session::Result result = session.call(plain_d2h(source, bytes, stream));
   if (result.status) return from_result(result.status);
-  std::memcpy(reinterpret_cast<void*>(destination), result.payload.data(),
-              std::min<uint64_t>(bytes, result.payload.size()));
+  std::memcpy(target, result.payload.data(), std::min<uint64_t>(bytes, result.payload.size()));
   return kSuccess;
+}
+
+/// A slot for the next piece, if there is a ring. Where all are in use by copies on their way, this stream's
+/// are over when it is.
+Staged stage(StagingRing* ring, const StreamRef& stream) {
+  if (!ring) return {};
+  std::byte* slot = ring->take();
+  if (!slot && synchronize(stream) == kSuccess) slot = ring->take();
+  return {slot ? ring : nullptr, slot};
 }
 
 /// The worker reads the bytes when the op arrives; until the copy is done, the program must not change them.
@@ -111,6 +162,26 @@ Status shared_h2d(uint64_t destination, uint64_t source, uint64_t count, const S
     op.source = source + done;
     op.bytes = std::min(kPiece, count - done);
     if (!stream.session->submit(op)) return not_submitted(*stream.session);
+    done += op.bytes;
+  }
+  return kSuccess;
+}
+
+/// What is left travels with the ops when no slot can be had.
+Status sent_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream);
+Status staged_h2d(StagingRing& ring, uint64_t destination, uint64_t source, uint64_t count,
+                  const StreamRef& stream) {
+  for (uint64_t done = 0; done < count;) {
+    std::byte* const slot = ring.take();
+    if (!slot) return sent_h2d(destination + done, source + done, count - done, stream);
+    auto op = on_stream<ops::CopyH2dPinned>(stream.id);
+    op.address = destination + done;
+    op.source = reinterpret_cast<uint64_t>(slot);
+    op.bytes = std::min(kPiece, count - done);
+    std::memcpy(slot, reinterpret_cast<const void*>(source + done), op.bytes);
+    const uint64_t sequence = stream.session->submit(op);
+    if (!sequence) return ring.give_back(slot), not_submitted(*stream.session);
+    ring.sent(slot, sequence);
     done += op.bytes;
   }
   return kSuccess;
@@ -142,12 +213,15 @@ void set_element_type(jitc_element_type type) { element_type = type; }
 Status copy_d2h(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream, bool wait) {
   const bool looked_at = element_type != JITC_ELEMENT_UNKNOWN && count <= kLookedAt;
   const bool shared = !looked_at && is_shared(*stream.session, destination, count);
+  const uint64_t worth = element_type == JITC_ELEMENT_UNKNOWN ? kWorthStaging : kStagedNumbers;
+  StagingRing* const ring = !shared && count >= worth ? StagingRing::of(*stream.session) : nullptr;
   tell_pinned(destination, count, stream, true);
   for (uint64_t done = 0; done < count;) {
     const uint64_t bytes = std::min(kPiece, count - done);
     const bool last = done + bytes == count;
     const auto give = wait && last ? call_d2h : submit_d2h;
-    if (const Status status = give(destination + done, source + done, bytes, stream, shared)) return status;
+    const Way way{shared, stage(ring, stream)};
+    if (const Status status = give(destination + done, source + done, bytes, stream, way)) return status;
     done += bytes;
   }
   if (!wait) return kSuccess;
@@ -164,8 +238,11 @@ Status copy_h2d(uint64_t destination, uint64_t source, uint64_t count, const Str
     if (const Status status = synchronize(stream)) return status;
   tell_pinned(source, count, stream, false);
   const bool shared = count >= kWorthSharing && is_shared(*stream.session, source, count);
-  const auto give = shared ? shared_h2d : sent_h2d;
-  if (const Status status = give(destination, source, count, stream)) return status;
+  StagingRing* const ring = !shared && count >= kWorthStaging ? StagingRing::of(*stream.session) : nullptr;
+  const Status status = shared ? shared_h2d(destination, source, count, stream)
+                        : ring ? staged_h2d(*ring, destination, source, count, stream)
+                               : sent_h2d(destination, source, count, stream);
+  if (status) return status;
   return wait && pinned ? synchronize(stream) : kSuccess;
 }
 

@@ -70,22 +70,28 @@ void report_full(const Session& session) {
                         "service more with jitc-proxyd --pinned-limit");
 }
 
-/// Memory that the worker of the thread's device has too; nullptr: there is none.
-void* allocate_shared(uint64_t bytes, Session** owner) {
-  Status status = kSuccess;
-  Session* session = current_session(&status);
-  if (!session) return nullptr;
-  PinnedSpace& space = space_of(*session);
+/// Memory that the session's worker has too; nullptr: there is none.
+void* take_shared(Session& session, uint64_t bytes) {
+  PinnedSpace& space = space_of(session);
   if (!space.missing().empty()) return nullptr;
   void* const memory = space.take(bytes);
-  if (!memory) return report_full(*session), nullptr;
+  if (!memory) return report_full(session), nullptr;
   ops::HostRegister op;
   op.address = reinterpret_cast<uint64_t>(memory);
   op.bytes = PinnedSpace::rounded(bytes);
-  if (session->call(op).status == 0) return *owner = session, memory;
+  if (session.call(op).status == 0) return memory;
   session::message_once("the worker could not register pinned memory: copies travel through its socket");
   space.give_back(memory, bytes);
   return nullptr;
+}
+
+/// Of the thread's device.
+void* allocate_shared(uint64_t bytes, Session** owner) {
+  Status status = kSuccess;
+  Session* const session = current_session(&status);
+  void* const memory = session ? take_shared(*session, bytes) : nullptr;
+  if (memory) *owner = session;
+  return memory;
 }
 
 /// The op waits for everything that may still use the memory: copies that the worker has not journaled, and
@@ -138,6 +144,12 @@ bool is_shared(const Session& session, uint64_t address, uint64_t bytes) {
   std::shared_lock lock(host.mutex);
   const Range* range = find(host, address, bytes);
   return range && range->session == &session;
+}
+std::byte* own_shared_memory(Session& session, uint64_t bytes) {
+  return static_cast<std::byte*>(take_shared(session, bytes));
+}
+uint64_t shared_bytes(const Session& session) {
+  return space_of(session).missing().empty() ? session.pinned().bytes : 0;
 }
 bool pinned_flags(uint64_t address, uint32_t* flags) {
   HostTable& host = table();

@@ -3,46 +3,23 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+
+#include "jitc/progress_page.h"
+#include "session/service/pinned_file.h"
 
 namespace jitc::api {
-namespace {
-
-/// Whether the open file is what the service made for this session.
-bool is_ours(int fd, const session::PinnedRegion& region) {
-  struct stat status{};
-  if (::fstat(fd, &status) != 0 || static_cast<uint64_t>(status.st_size) < region.bytes) return false;
-  const int seals = ::fcntl(fd, F_GET_SEALS);
-  if (seals < 0 || !(seals & F_SEAL_SHRINK)) return false;
-  std::string head(region.token.size(), 0);
-  const auto size = static_cast<ssize_t>(head.size());
-  return size > 0 && ::pread(fd, head.data(), head.size(), 0) == size && head == region.token;
-}
-
-}  // namespace
-
 PinnedSpace::PinnedSpace(const session::PinnedRegion& region) : base_(region.base) {
   missing_ = region.path.empty() ? "the service shares none" : open_file(region);
   if (missing_.empty()) missing_ = reserve(region);
-  if (missing_.empty()) free_[kPage] = region.bytes - kPage;  // the first page has the token
+  if (missing_.empty()) free_[kPinnedReserved] = region.bytes - kPinnedReserved;
 }
 
 std::string PinnedSpace::open_file(const session::PinnedRegion& region) {
-  constexpr const char* kElsewhere =
-      "the service's memory cannot be seen from here, as in another PID namespace or container";
-  struct stat status{};
-  // stat comes first: opening a device or a pipe of another process would have an effect.
-  if (::stat(region.path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return kElsewhere;
-  fd_ = ::open(region.path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (fd_ < 0) return kElsewhere;
-  if (region.bytes > kPage && is_ours(fd_, region)) return {};
-  ::close(fd_);
-  fd_ = -1;
-  return kElsewhere;
+  if (region.bytes > kPinnedReserved) fd_ = session::open_pinned(region);
+  return fd_ >= 0 ? ""
+                  : "the service's memory cannot be seen from here, as in another PID namespace or container";
 }
 
 std::string PinnedSpace::reserve(const session::PinnedRegion& region) {

@@ -1,8 +1,7 @@
 // Pinned memory that a session's worker shares: blocks in one file that both processes map at one address.
 //
-// Used by host_memory.cpp. Promises: only the session's own file is touched (in another PID namespace its
-// path may lead to another file); memory that is given back leaves no page behind; outside of blocks nothing
-// can be read or written by mistake.
+// Used by host_memory.cpp. Promises: memory that is given back leaves no page behind; outside of blocks
+// nothing can be read or written by mistake.
 #pragma once
 #include <map>
 #include <mutex>

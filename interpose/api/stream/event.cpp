@@ -28,18 +28,15 @@ Events& events() {
 constexpr uint32_t kDisableTiming = 2, kInterprocess = 4, kKnownFlags = 7;
 constexpr uint32_t kExternal = 1;  // of a record or a wait in a capture: not a part of the graph's order
 
-/// Whether the event is known to be done. look: process what has arrived first.
-bool done(const Event& event, bool look) {
-  if (!event.sequence || event.session->executed(event.stream, event.sequence)) return true;
-  if (!look) return false;
-  event.session->poll();
-  return event.session->executed(event.stream, event.sequence);
+/// Whether the event is known to be done, by what has arrived.
+bool done(const Event& event) {
+  return !event.sequence || event.session->find_executed(event.stream, event.sequence, Session::Wait::no);
 }
 
 Status wait_for(uint64_t handle, const Event& event) {
   if (event.capture) return kCapturedEvent;
   if (const uint32_t over = event.session->status()) return from_result(over);
-  if (done(event, false)) {
+  if (!event.sequence || event.session->find_executed(event.stream, event.sequence, Session::Wait::yes)) {
     if (event.sequence) tell_waited(*event.session, event.stream, event.sequence);
     return kSuccess;
   }
@@ -120,7 +117,7 @@ int32_t cudaEventQuery(uint64_t handle) {
   if (forked()) return kInitializationError;
   if (!events().get(handle, &event)) return kInvalidHandle;
   if (event.capture) return kCapturedEvent;
-  const bool known = done(event, true);
+  const bool known = done(event);
   if (const uint32_t over = event.session->status()) return from_result(over);
   if (known) note_done(*event.session, event.stream, event.sequence);
   return known ? kSuccess : kNotReady;
@@ -156,7 +153,7 @@ int32_t cudaEventElapsedTime(float* milliseconds, uint64_t start, uint64_t end) 
   if (((first.flags | second.flags) & kDisableTiming) || !first.sequence || !second.sequence)
     return kInvalidHandle;
   if (first.session != second.session) return kInvalidHandle;
-  if (!done(first, true) || !done(second, true)) {
+  if (!done(first) || !done(second)) {
     const uint32_t over = first.session->status();
     return over ? from_result(over) : kNotReady;
   }

@@ -1,6 +1,6 @@
 // Streams: virtual handles, each bound to one session.
 //
-// Promises: a query uses only what has already arrived; synchronize asks the worker only if necessary. Op
+// Promises: a query uses only what is known here; synchronize asks the worker only if necessary. Op
 // stream 0 is the legacy default stream and serves the per-thread one too, which orders more than required,
 // never less.
 #include "stream.h"
@@ -50,9 +50,8 @@ Status create(uint64_t* handle, uint32_t flags, int32_t priority) {
   return submitted(*session, session->submit(op));
 }
 
-/// Whether everything that was submitted to the stream is known to have run.
-bool known_done(const StreamRef& stream) {
-  if (!stream.session->executed(stream.id, stream.session->last_submitted(stream.id))) return false;
+/// Whether the stream's own work is all that a wait for it waits for.
+bool stands_alone(const StreamRef& stream) {
   return stream.id != 0 || blocking_streams[static_cast<size_t>(stream.device)].load() == 0;
 }
 
@@ -100,7 +99,9 @@ Status synchronize(const StreamRef& stream) {
                                               "function of its own or stage a copy)"))
     return status;
   if (const uint32_t over = stream.session->status()) return from_result(over);
-  if (known_done(stream)) return tell_waited(*stream.session, stream.id), kSuccess;
+  const uint64_t last = stream.session->last_submitted(stream.id);
+  if (stands_alone(stream) && stream.session->find_executed(stream.id, last, Session::Wait::yes))
+    return tell_waited(*stream.session, stream.id), kSuccess;
   return from_result(stream.session->call(on_stream<ops::StreamSynchronize>(stream.id)).status);
 }
 
@@ -109,7 +110,10 @@ int32_t cudaDeviceSynchronize() {
   Session* session = current_session(&status);
   if (!session) return status;
   status = refuse_in_any_capture(*session, "the process cannot wait for the device");
-  return status ? status : from_result(session->call(ops::DeviceSynchronize{}).status);
+  if (status) return status;
+  if (const uint32_t over = session->status()) return from_result(over);
+  if (session->find_all_executed()) return kSuccess;
+  return from_result(session->call(ops::DeviceSynchronize{}).status);
 }
 int32_t cudaDeviceReset() { return has_session(current_device()) ? cudaDeviceSynchronize() : kSuccess; }
 
@@ -135,10 +139,10 @@ int32_t cudaStreamQuery(uint64_t stream) {
   if (const Status status = refuse_in_capture(ref, "its streams cannot be asked whether they are done"))
     return status;
   const uint64_t last = ref.session->last_submitted(ref.id);
-  if (!known_done(ref)) ref.session->poll();
+  const bool known = ref.session->find_executed(ref.id, last, Session::Wait::no);
   if (const uint32_t over = ref.session->status()) return from_result(over);
   // With blocking streams around, the default stream is known to be done only after a synchronize.
-  if (!ref.session->executed(ref.id, last)) return kNotReady;
+  if (!known) return kNotReady;
   return note_done(*ref.session, ref.id, last), kSuccess;
 }
 int32_t cudaStreamSynchronize(uint64_t stream) {

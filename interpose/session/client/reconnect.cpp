@@ -130,7 +130,11 @@ bool SessionClient::connect_once(bool first, Patience& patience) {
   if (answer.ok()) {
     patience.present();
     std::string why;
-    if (attachment_.token.empty()) attachment_ = attachment;
+    if (attachment_.token.empty()) {
+      attachment_ = attachment;
+      // With --check-order each wait is told by an op.
+      if (!order_check::is_wanted()) page_.open(attachment_.pinned);
+    }
     if (open_connection(attachment, &why)) return true;
     patience.report(gpu_, "its worker cannot be reached (" + why + ")");
     return false;
@@ -160,7 +164,7 @@ bool SessionClient::open_connection(const Attachment& attachment, std::string* e
   {
     const Lock lock(mutex_);
     connection_ = connection;  // its events can come before open returns
-    received = results_received();
+    received = results_.received();
   }
   const bool opened = connection->open(attachment.worker_socket, attachment_.token, received, error);
   {

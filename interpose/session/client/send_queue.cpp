@@ -105,8 +105,8 @@ void SendQueue::recycle(std::unique_ptr<Chunk> chunk) {
 
 SendQueue::Acknowledged SendQueue::acknowledge(uint64_t sequence) {
   if (sequence > sent_) return Acknowledged::unknown_op;
-  acknowledged_ = std::max(acknowledged_, sequence);
-  while (!chunks_.empty() && chunks_.front()->last != 0 && chunks_.front()->last <= acknowledged_) {
+  acknowledged_ = std::max(acknowledged(), sequence);
+  while (!chunks_.empty() && chunks_.front()->last != 0 && chunks_.front()->last <= acknowledged()) {
     bytes_ -= chunks_.front()->size;
     recycle(std::move(chunks_.front()));
     chunks_.pop_front();
@@ -121,7 +121,7 @@ SendQueue::Acknowledged SendQueue::acknowledge(uint64_t sequence) {
 
 SendQueue::Acknowledged SendQueue::restart(uint64_t sequence) {
   if (sequence > sent_) return Acknowledged::unknown_op;
-  if (sequence < acknowledged_) return Acknowledged::lost_op;
+  if (sequence < acknowledged()) return Acknowledged::lost_op;
   acknowledge(sequence);
   cursor_chunk_ = cursor_at_ = 0;
   sent_ = sequence;

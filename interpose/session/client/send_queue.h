@@ -7,6 +7,7 @@
 // Records lie back to back in chunks. Sending is a cursor over them: a batch is what lies between the
 // cursor and the end. Acknowledged chunks are used again, so steady traffic touches the same memory.
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -51,6 +52,8 @@ class SendQueue {
   /// A new worker has everything up to sequence: sends what follows (again).
   Acknowledged restart(uint64_t sequence);
 
+  /// Also without the lock: the worker's journal has everything up to here.
+  uint64_t acknowledged() const { return acknowledged_.load(std::memory_order_acquire); }
   uint64_t last() const { return last_; }
   /// Bytes of the records that are kept.
   size_t bytes() const { return bytes_; }
@@ -64,7 +67,8 @@ class SendQueue {
   std::vector<std::unique_ptr<Chunk>> free_;
   bool open_ = false;                        // the last chunk takes more records
   size_t cursor_chunk_ = 0, cursor_at_ = 0;  // first record that was not sent
-  uint64_t last_ = 0, sent_ = 0, acknowledged_ = 0;
+  uint64_t last_ = 0, sent_ = 0;
+  std::atomic<uint64_t> acknowledged_{0};
   size_t bytes_ = 0;
 };
 

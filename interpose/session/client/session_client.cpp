@@ -80,23 +80,14 @@ uint64_t SessionClient::enqueue(ops::OpHeader* op, size_t size, std::span<const 
       large ? send_queue_.append(std::move(large)) : send_queue_.append(op, size, payload);
   kept_.store(send_queue_.bytes(), std::memory_order_relaxed);
   const Reach shows = progress_.submit(*op);
-  if (pending != nullptr) pending_.emplace(sequence, *pending).first->second.shows = shows;
+  if (pending != nullptr) results_.owed.emplace(sequence, *pending).first->second.shows = shows;
+  if (pending != nullptr && pending->receiver != nullptr) bytes_due_.insert(sequence);
   // Asked under the lock: the transport announces that it sleeps, then looks here once more.
   std::shared_ptr<WorkerConnection> sleeper;
   if (wake && connection_ && connection_->opened && connection_->asleep()) sleeper = connection_;
   lock.unlock();
   if (sleeper) sleeper->wake();
   return sequence;
-}
-
-std::shared_ptr<WorkerConnection> SessionClient::current_connection() {
-  const Lock lock(mutex_);
-  return connection_ && connection_->opened ? connection_ : nullptr;
-}
-
-void SessionClient::poll() {
-  if (forked()) return;
-  if (const auto connection = current_connection()) connection->wait([](void*) { return 0; }, nullptr, 0);
 }
 
 /// Waits in the transport, driving its I/O, while there is a connection; else until there is one again.
@@ -114,19 +105,31 @@ void SessionClient::wait_until(int (*done)(void*), void* context) {
   }
 }
 
-// ---- what comes from the worker -----------------------------------------------------------------
-
-/// The highest sequence whose result arrived, with none still owed before it.
-uint64_t SessionClient::results_received() const {
-  return pending_.empty() ? newest_result_ : std::min(newest_result_, pending_.begin()->first - 1);
+bool SessionClient::acknowledged(uint64_t sequence, Wait wait) {
+  if (send_queue_.acknowledged() >= sequence) return true;
+  if (wait == Wait::no || forked()) return false;
+  struct Awaited {
+    SessionClient* session;
+    uint64_t sequence;
+    bool is_there() const { return session->send_queue_.acknowledged() >= sequence; }
+  } awaited{this, sequence};
+  wait_until(
+      [](void* self) {
+        const auto* const one = static_cast<Awaited*>(self);
+        return static_cast<int>(one->is_there() || one->session->status_.load() != kSuccess);
+      },
+      &awaited);
+  return awaited.is_there();
 }
+
+// ---- what comes from the worker -----------------------------------------------------------------
 
 size_t SessionClient::on_ready(WorkerConnection& connection, std::span<const std::byte>* records,
                                size_t capacity, uint64_t* received) {
   const Lock lock(mutex_);
   // The worker's first message says from where to send.
   if (!connection.acknowledged || connection_.get() != &connection || status_.load() != kSuccess) return 0;
-  *received = results_received();
+  *received = results_.received();
   return send_queue_.next(records, capacity);
 }
 
@@ -151,11 +154,13 @@ void SessionClient::on_completions(WorkerConnection& connection, std::span<const
       case CompletionKind::progress: {
         const Lock lock(mutex_);
         progress_.advance({Reach::Of::stream, header.stream, header.sequence});
+        if (page_.executed(header.stream) < header.sequence) page_.wake(header.stream);
         break;
       }
       case CompletionKind::restored: {
         const Lock lock(mutex_);
         progress_.advance({Reach::Of::device, 0, header.sequence});
+        page_.wake_all();
         break;
       }
       case CompletionKind::fault:
@@ -174,26 +179,28 @@ void SessionClient::on_result(uint64_t sequence, uint32_t status, std::span<cons
   Pending pending;
   {
     const Lock lock(mutex_);
-    const auto found = pending_.find(sequence);
-    if (found == pending_.end()) return;  // it arrived before the connection broke, and once more after it
+    const auto found = results_.owed.find(sequence);
+    if (found == results_.owed.end())
+      return;  // it arrived before the connection broke, and once more after it
     pending = found->second;
-    pending_.erase(found);
-    newest_result_ = std::max(newest_result_, sequence);
+    results_.owed.erase(found);
+    results_.newest = std::max(results_.newest, sequence);
   }
-  if (pending.receiver != nullptr) deliver(pending, status, payload);
-  if (status == kSuccess && pending.shows.sequence != 0) {
+  if (pending.receiver != nullptr) pending.deliver(status, payload);
+  {
     const Lock lock(mutex_);
-    progress_.advance(pending.shows);
+    bytes_due_.erase(sequence);
+    if (status == kSuccess && pending.shows.sequence != 0) progress_.advance(pending.shows);
   }
-  if (pending.receiver == nullptr) deliver(pending, status, payload);
+  if (pending.receiver == nullptr) pending.deliver(status, payload);
 }
 
-void SessionClient::deliver(const Pending& pending, uint32_t status, std::span<const std::byte> payload) {
-  if (pending.waiter != nullptr) {
-    pending.waiter->result = {status, {payload.begin(), payload.end()}};
-    pending.waiter->done.store(true, std::memory_order_release);
-  } else if (pending.receiver != nullptr) {
-    pending.receiver(pending.context, status, payload);
+void SessionClient::Pending::deliver(uint32_t status, std::span<const std::byte> payload) const {
+  if (waiter != nullptr) {
+    waiter->result = {status, {payload.begin(), payload.end()}};
+    waiter->done.store(true, std::memory_order_release);
+  } else if (receiver != nullptr) {
+    receiver(context, status, payload);
   }
 }
 
@@ -230,13 +237,14 @@ void SessionClient::fail(uint32_t status, const std::string& text, bool report) 
     if (status_.load() != kSuccess) return;
     failure_ = text;
     status_.store(status, std::memory_order_release);
-    pending.swap(pending_);
+    pending.swap(results_.owed);
   }
   if (report) message_once("GPU " + std::to_string(gpu_) + ": " + text);
-  for (const auto& [sequence, owed] : pending) deliver(owed, status, {});
+  for (const auto& [sequence, owed] : pending) owed.deliver(status, {});
   // After the deliveries, so that a waiter that wakes up finds its result.
   const Lock lock(mutex_);
   changed_.notify_all();
+  page_.wake_all();
 }
 
 }  // namespace jitc::session

@@ -2,7 +2,7 @@
 //
 // Called by: node.cpp (opens it), the API layer through session.h. It is never destroyed: threads of the
 // program may use it until the process is gone. session_client.cpp has the calls and what comes from the
-// worker, reconnect.cpp how a session finds its worker.
+// worker, known_progress.cpp what is known without asking it, reconnect.cpp how a session finds its worker.
 //
 // Locks: mutex_ is held for a few dozen instructions, never across a wait or a call out. Order: the
 // transport's I/O lock (held around the on_ functions), then mutex_.
@@ -12,10 +12,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include "order_notes.h"
 #include "send_queue.h"
+#include "session/progress/progress_reader.h"
 #include "session/progress/stream_progress.h"
 #include "session/service/service_rpc.h"
 #include "session/session.h"
@@ -37,7 +39,9 @@ class SessionClient final : public Session, private ConnectionListener {
   bool executed(uint64_t stream, uint64_t sequence) const override {
     return progress_.executed(stream, sequence);
   }
-  void poll() override;
+  bool find_executed(uint64_t stream, uint64_t sequence, Wait wait) override;
+  bool find_all_executed() override;
+  bool acknowledged(uint64_t sequence, Wait wait) override;
   uint64_t last_submitted(uint64_t stream) const override { return progress_.submitted(stream); }
   uint32_t status() const override;
   uint32_t gpu() const override { return gpu_; }
@@ -57,6 +61,13 @@ class SessionClient final : public Session, private ConnectionListener {
     Receiver receiver = nullptr;
     void* context = nullptr;
     Reach shows;  // what has run when it succeeds
+    void deliver(uint32_t status, std::span<const std::byte> payload) const;
+  };
+  struct Results {
+    std::map<uint64_t, Pending> owed;  // by sequence: the first one shows what has arrived
+    uint64_t newest = 0;
+    /// The highest sequence whose result arrived, with none still owed before it.
+    uint64_t received() const { return owed.empty() ? newest : std::min(newest, owed.begin()->first - 1); }
   };
   using Lock = std::unique_lock<std::mutex>;
 
@@ -66,8 +77,6 @@ class SessionClient final : public Session, private ConnectionListener {
   uint64_t enqueue(ops::OpHeader* op, size_t size, std::span<const std::byte> payload, const Pending* pending,
                    bool wake);
   void wait_until(int (*done)(void*), void* context);
-  std::shared_ptr<WorkerConnection> current_connection();
-  uint64_t results_received() const;
 
   void on_completions(WorkerConnection& connection, std::span<const std::byte> records) override;
   void on_closed(WorkerConnection& connection, int grpc_status, const char* text) override;
@@ -75,7 +84,10 @@ class SessionClient final : public Session, private ConnectionListener {
                   uint64_t* received) override;
   void on_result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload);
   void on_acknowledged(WorkerConnection& connection, uint64_t sequence);
-  static void deliver(const Pending& pending, uint32_t status, std::span<const std::byte> payload);
+
+  // known_progress.cpp
+  void poll();
+  bool learn(uint64_t stream, uint64_t sequence);
 
   // reconnect.cpp
   static void* reconnect_main(void* self);
@@ -96,13 +108,14 @@ class SessionClient final : public Session, private ConnectionListener {
   std::shared_ptr<WorkerConnection> lost_;        // broken, to be closed by the reconnecting thread
   SendQueue send_queue_;
   OrderNotes order_notes_;
-  std::map<uint64_t, Pending> pending_;  // by sequence: the first one shows what has arrived
-  uint64_t newest_result_ = 0;
+  Results results_;
+  std::set<uint64_t> bytes_due_;  // of these, those whose receiver has not returned yet
   bool ever_acknowledged_ = false;
   uint32_t failed_connections_ = 0;  // in a row, without an acknowledgement
   std::string failure_;
 
   StreamProgress progress_;
+  ProgressReader page_;
   std::atomic<size_t> kept_{0};  // bytes of the send queue
   std::atomic<uint32_t> status_{kSuccess};
 };

@@ -29,6 +29,15 @@ bool StreamProgress::executed(uint64_t stream, uint64_t sequence) const {
   return found != nullptr && found->executed.load(kAcquire) >= sequence;
 }
 
+std::vector<StreamProgress::Outstanding> StreamProgress::outstanding() const {
+  std::vector<Outstanding> found;
+  streams_.each([&](uint64_t key, const Sequences& one) {
+    const Outstanding last{key - 1, one.submitted.load(kAcquire)};
+    if (!executed(last.stream, last.sequence)) found.push_back(last);
+  });
+  return found;
+}
+
 Reach StreamProgress::submit(const ops::OpHeader& op) {
   const StreamOrder::Place place = order_.place(op);
   if (place.is_work)

@@ -23,6 +23,12 @@ class StreamProgress {
   /// Whether the stream has executed everything up to sequence.
   bool executed(uint64_t stream, uint64_t sequence) const;
 
+  /// The streams that are not known to have executed all that they were given by now.
+  struct Outstanding {
+    uint64_t stream, sequence;
+  };
+  std::vector<Outstanding> outstanding() const;
+
   /// The op has got its number. Returns what is to be advanced when it succeeds.
   Reach submit(const ops::OpHeader& op);
   /// All this has run, and with it what it had to wait for.

@@ -5,7 +5,7 @@
 namespace jitc::ops {
 
 enum class Check : uint8_t { none, live_blocks, items, copy_bytes, copy_size, image_size, image_part, name, launch, blas_slots, description, scaled_description, tensors, operator_call };
-enum class Taker : uint8_t { device, images, live_set, step_begin, boundary };
+enum class Taker : uint8_t { device, images, live_set, step_begin, boundary, replay };
 enum class Window : uint8_t { none, collective, launched_collective, allocation, answer };
 enum class Skipped : uint8_t { must_run, succeeds, asks_images };
 enum class Making : uint8_t { nothing, synchronous, with_others, synchronous_and_again };
@@ -30,7 +30,7 @@ struct OpTraits {
   bool capturable, on_stream, images, result_is_state;
 };
 /// In the order of kOps.
-inline constexpr std::array<OpTraits, 70> kOpTraits{{
+inline constexpr std::array<OpTraits, 71> kOpTraits{{
     {Check::none, Taker::step_begin, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // step_begin
     {Check::live_blocks, Taker::boundary, Window::none, Skipped::must_run, Making::nothing, Point::boundary, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // boundary
     {Check::live_blocks, Taker::live_set, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // live_set
@@ -38,6 +38,7 @@ inline constexpr std::array<OpTraits, 70> kOpTraits{{
     {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // order_known
     {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // order_host
     {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // order_unasked
+    {Check::none, Taker::replay, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // known
     {Check::none, Taker::device, Window::allocation, Skipped::succeeds, Making::synchronous, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // allocate
     {Check::none, Taker::device, Window::allocation, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // free
     {Check::copy_bytes, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::copy, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, true, false, false},  // copy_h2d
@@ -132,6 +133,9 @@ bool with_type(OpId id, Handler&& handler) {
       return true;
     case OpId::order_unasked:
       handler.template operator()<OrderUnasked>();
+      return true;
+    case OpId::known:
+      handler.template operator()<Known>();
       return true;
     case OpId::allocate:
       handler.template operator()<Allocate>();

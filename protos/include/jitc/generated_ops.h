@@ -31,6 +31,7 @@ enum class OpId : uint16_t {
   order_known = 0x0105,
   order_host = 0x0106,
   order_unasked = 0x0107,
+  known = 0x0108,
   allocate = 0x0201,
   free = 0x0202,
   copy_h2d = 0x0203,
@@ -286,6 +287,15 @@ struct OrderUnasked {
   OpHeader header{};
 };
 static_assert(sizeof(OrderUnasked) == 24 && std::is_trivially_copyable_v<OrderUnasked>);
+
+/// The program knows, from the progress page, that a stream is done up to an op.
+struct Known {
+  static constexpr OpId kId = OpId::known;
+  OpHeader header{};
+  uint64_t stream{};  // virtual stream
+  uint64_t until{};  // sequence of that op
+};
+static_assert(sizeof(Known) == 40 && std::is_trivially_copyable_v<Known>);
 
 /// Map memory at an address that the client chose.
 struct Allocate {
@@ -931,7 +941,7 @@ struct OpInfo {
   uint32_t fixed_size;  // header and operands
   bool has_payload, waits, compared, resource;
 };
-inline constexpr std::array<OpInfo, 70> kOps{{
+inline constexpr std::array<OpInfo, 71> kOps{{
     {OpId::step_begin, "step_begin", sizeof(StepBegin), false, false, true, false},
     {OpId::boundary, "boundary", sizeof(Boundary), true, false, true, false},
     {OpId::live_set, "live_set", sizeof(LiveSet), true, false, true, false},
@@ -939,6 +949,7 @@ inline constexpr std::array<OpInfo, 70> kOps{{
     {OpId::order_known, "order_known", sizeof(OrderKnown), false, false, true, false},
     {OpId::order_host, "order_host", sizeof(OrderHost), false, false, true, false},
     {OpId::order_unasked, "order_unasked", sizeof(OrderUnasked), false, false, true, false},
+    {OpId::known, "known", sizeof(Known), false, false, true, false},
     {OpId::allocate, "allocate", sizeof(Allocate), false, true, true, true},
     {OpId::free, "free", sizeof(Free), false, false, true, true},
     {OpId::copy_h2d, "copy_h2d", sizeof(CopyH2d), true, false, true, false},

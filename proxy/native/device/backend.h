@@ -19,6 +19,7 @@
 #include "base/memory_budget.h"
 #include "base/shuffle.h"
 #include "jitc/generated_ops.h"
+#include "progress_doorbell.h"
 
 namespace jitc {
 
@@ -43,6 +44,8 @@ class ExecutionSink {
   virtual void result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload) = 0;
   /// stream has executed everything up to sequence.
   virtual void progress(uint64_t stream, uint64_t sequence) = 0;
+  /// Rings when the program begins to wait for progress without an op that asks for it.
+  virtual ProgressDoorbell& progress_doorbell() = 0;
   /// The device is unusable from this op on (sticky). The back end executes nothing more until reset.
   virtual void fault(uint64_t sequence, uint32_t status, std::string_view cause,
                      std::string_view message) = 0;

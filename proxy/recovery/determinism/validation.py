@@ -190,6 +190,8 @@ class Validations:
             if session.number in seen:
                 continue
             group = self._registry.group([session])
+            if not group:  # it has ended meanwhile
+                continue
             seen |= {one.number for one in group}
             last = max(self._newest.get(one.number, 0) for one in group)
             due = last + self._every if last else min(FIRST, self._every)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 from ..jobs import Answers, Job, after, from_peers, same, start, two_workers, until_peers
 from ..lab import Lab, Program, StepFailed, StepNotRun
 from ..preflight import libraries
-from ..programs.costs import loops_library
+from ..programs.costs import BOUNDARIES, loops_library
 from ..service import NO_VALIDATION, Service
 from . import fault_verdict
 
@@ -35,6 +36,10 @@ def all_good(parts: list[dict[str, Any]], wanted: int, said: str = "") -> dict[s
     return data
 
 
+#: For the copies of one boundary of the program of costs.
+BOUNDARY_SECONDS = 20.0
+
+
 def costs(lab: Lab) -> dict[str, Any]:
     """Launches, round trips, queries, copies; with and without the proxy; and the phases of a boundary."""
     if lab.rehearsal:
@@ -47,7 +52,7 @@ def costs(lab: Lab) -> dict[str, Any]:
     with Service(lab, "--gpus", "1", *NO_VALIDATION) as service:
         proxied = lab.program("costs", socket=service.socket)
         lab.note(proxied=_parts(proxied))
-        sessions = [one for worker in service.workers() for one in worker["sessions"]]
+        sessions = _sessions(service, BOUNDARIES)
         lab.note(boundary_phases=[one["boundary_phases"] for one in sessions])
     sides = {side: lab.data[side] for side in ("native", "proxied")}
     lab.note(figures=_figures(sides) | _boundary_ms(sessions))
@@ -55,6 +60,16 @@ def costs(lab: Lab) -> dict[str, Any]:
     if bad or len(sides["proxied"]) < len(sides["native"]) + 1:
         raise StepFailed("; ".join(bad) or f"the program ended early: {proxied.tail()}")
     return {}
+
+
+def _sessions(service: Service, boundaries: int) -> list[dict[str, Any]]:
+    """Once the first one's last boundary is complete, which may be later than the work of the program is."""
+    end = time.monotonic() + BOUNDARY_SECONDS
+    while True:
+        found = [one for worker in service.workers() for one in worker["sessions"]]
+        if not found or found[0]["boundary_phases"]["boundaries"] >= boundaries or time.monotonic() > end:
+            return found
+        time.sleep(0.01)
 
 
 def _parts(program: Program) -> list[dict[str, Any]]:

@@ -39,6 +39,7 @@ class Sink final : public ExecutionSink {
   void fault(uint64_t sequence, uint32_t status, std::string_view cause, std::string_view message) override;
   void injection_point(const ops::OpHeader& op, std::string_view phase) override;
   bool delivered(uint64_t sequence) const override { return sequence == known; }
+  ProgressDoorbell& progress_doorbell() override { return doorbell_; }
   void race(const Race& race) override;
   std::vector<Race> races();
   std::atomic<uint64_t> known{0};  // the op whose result the program has already
@@ -60,6 +61,7 @@ class Sink final : public ExecutionSink {
   std::function<void(const ops::OpHeader&, std::string_view)> on_injection;
 
  private:
+  ProgressDoorbell doorbell_{nullptr};
   void wait(const char* what, const std::function<bool()>& done);
   std::mutex mutex_;
   std::condition_variable condition_;

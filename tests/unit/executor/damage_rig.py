@@ -70,6 +70,7 @@ class Kept:
         self.content = {
             name: [(start, os.pread(fd, end - start, start)) for start, end in written(fd)]
             for name, fd in shared.fds.items()
+            if name != "pinned"  # the program's, and sealed
         }
 
     def put_back(self) -> None:

@@ -21,7 +21,7 @@ class Node:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.control = folder, Control()
-        self.memory = Shared(journal=16 * MIB, snapshot=64 * MIB)
+        self.memory = Shared(journal=16 * MIB, snapshot=64 * MIB, pinned=MIB)
         self.executor = self.worker()
         self.executor.open_session(self.memory.request())
         self.client = Client(self.executor)

@@ -29,6 +29,7 @@ LISTS: dict[tuple[str, object], str] = {
     ("taker", "step_begin"): "step_begin",
     ("taker", "boundary"): "boundary",
     ("taker", "images"): "image_query image_part",
+    ("taker", "replay"): "known",
     ("window", "collective"): "collective communicator_create communicator_split",
     ("window", "launched_collective"): "graph_launch",
     ("window", "allocation"): "allocate free memory_hold memory_map memory_drop",

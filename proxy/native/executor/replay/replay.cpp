@@ -11,6 +11,8 @@ Replay::Replay(Shared& shared) : shared_(shared), memory_reserved_(shared.reques
 
 void Replay::begin() { replay_end_ = shared_.journal.tail(); }
 
+bool Replay::is_over() const { return shared_.at.cursor >= replay_end_; }
+
 void Replay::result_is_there(uint64_t sequence) {
   shared_.progress.note_again(sequence);
   wake();
@@ -26,6 +28,19 @@ bool Replay::await(const RecordHeader& record) {
   if (reached_again(record)) return true;
   shared_.backend->flush();
   return shared_.life.wait(waits_, [&] { return reached_again(record); });
+}
+
+/// Also of an op that came after the state was restored: the client may have read it of the worker before. It
+/// is not trusted: a stream that has done all that it was given has got there.
+bool Replay::await_known(const ops::Known& op) {
+  if (is_known(op)) return true;
+  shared_.backend->flush();
+  return shared_.life.wait(waits_, [&] { return is_known(op); });
+}
+
+bool Replay::is_known(const ops::Known& op) const {
+  const StreamProgress known{op.stream, op.until};
+  return shared_.progress.reached({&known, 1});
 }
 
 bool Replay::reached_again(const RecordHeader& record) const {
@@ -46,7 +61,7 @@ void Replay::reserve_memory() {
 }
 
 void Replay::release_memory_after_replay() {
-  if (!memory_reserved_ || shared_.at.cursor < replay_end_) return;
+  if (!memory_reserved_ || !is_over()) return;
   memory_reserved_ = false;
   shared_.budget->end_reservation();
 }

@@ -2,15 +2,16 @@
 //
 // A program that has seen a result, or the progress of a stream, may go on with another stream or reuse
 // memory with nothing on the device that says so. In replay nobody waits. So the journal has, between the
-// ops, what the client had observed before it sent the next ones (results, and records of reported
-// progress), and the dispatcher goes on there only when the device has got there again.
+// ops, what the client had observed before it sent the next ones (results, records of reported progress, and
+// `known` ops of a client that read it in the progress page), and the dispatcher goes on there only when the
+// device has got there again.
 //
 // Promises: a result that differs from the known one is tolerated (tolerance.h) or stops the session. This
 // cannot deadlock: the device reached each point the first time with only the ops that precede the record,
 // and other ranks likewise with only what they had then.
 //
-// Called by: the dispatcher (await, release_memory_after_replay), Delivery (results that come again),
-// Restorer (begin) and Recovery (tolerance, reserve).
+// Called by: the dispatcher (await, await_known, release_memory_after_replay), Delivery (results that come
+// again), Restorer (begin) and Recovery (tolerance, reserve).
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -31,6 +32,12 @@ class Replay {
   void begin();
   /// Before the dispatcher passes a record that is no op. False when the session stops first.
   bool await(const RecordHeader& record);
+  /// The same of an op that says what the client knows.
+  bool await_known(const ops::Known& op);
+  /// Whether there is nothing to wait for.
+  bool is_known(const ops::Known& op) const;
+  /// The cursor is past all that was in the journal when the state was restored.
+  bool is_over() const;
   /// A result that the program has is there again.
   void result_is_there(uint64_t sequence);
   /// The known result of an op differs from what its replay gave.

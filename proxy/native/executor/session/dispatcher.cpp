@@ -11,6 +11,23 @@
 #include "op_issuer.h"
 
 namespace jitc {
+namespace {
+/// What the stream's reader dispatches: more are better left to a thread that runs beside it.
+constexpr int kFewOps = 16;
+constexpr uint32_t kSmallOp = 64 << 10;
+
+/// Given to the device without waiting for anything, and of no other concern to the session.
+bool is_quick(const RecordHeader& record) {
+  if (record.kind != RecordKind::op) return true;  // nothing but a replay looks at it
+  const ops::OpHeader& op = op_of(record);
+  const ops::OpTraits& traits = ops::traits(static_cast<ops::OpId>(op.op));
+  if (traits.taker == ops::Taker::replay) return true;
+  const bool alone = traits.window == ops::Window::none || traits.window == ops::Window::answer;
+  const bool known =
+      traits.on_stream || traits.shows == ops::Shows::stream || traits.shows == ops::Shows::event;
+  return traits.taker == ops::Taker::device && alone && known && op.size <= kSmallOp;
+}
+}  // namespace
 
 void Dispatcher::start() {
   thread_ = std::thread([this] { loop(); });
@@ -23,13 +40,15 @@ void Dispatcher::join() {
 void Dispatcher::loop() {
   Lifecycle& life = shared_.life;
   Lifecycle::Lock lock(life.mutex);
+  runner_ = std::this_thread::get_id();
   for (;;) {
     life.parked = true;
     life.changed.notify_all();
     life.asleep.store(true);
     // With Lifecycle::wake_dispatcher: one of the two sees the other.
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    life.work.wait(lock, [&] { return life.stop || life.drain || (life.runs() && has_work()); });
+    life.work.wait(lock,
+                   [&] { return !life.lent && (life.stop || life.drain || (life.runs() && has_work())); });
     life.asleep.store(false);
     if (life.stop) return;
     life.parked = false;
@@ -66,6 +85,73 @@ void Dispatcher::run_ops() {
   }
 }
 
+// -- in the stream's reader ----------------------------------------------------------------------------
+
+void Dispatcher::ops_came() {
+  if (!run_here()) shared_.life.wake_dispatcher();
+}
+
+/// False: it is for the dispatcher's thread, which is awake or has to be woken.
+bool Dispatcher::run_here() {
+  Lifecycle& life = shared_.life;
+  if (!life.asleep.load()) return false;
+  {
+    const Lifecycle::Lock lock(life.mutex, std::try_to_lock);
+    if (!lock.owns_lock() || !life.parked || life.lent || life.stop || life.drain || !life.runs())
+      return false;
+    if (!to_.replay.is_over() || to_.boundaries.has_imported() || to_.boundaries.will_park()) return false;
+    if (!comes_to_a_wait()) return false;
+    life.parked = false;
+    life.lent = true;
+    runner_ = std::this_thread::get_id();
+  }
+  run_quick_ops();
+  const Lifecycle::Lock lock(life.mutex);
+  runner_ = thread_.get_id();
+  life.lent = false;
+  life.parked = true;
+  life.changed.notify_all();
+  if (life.stop || life.drain || has_work()) life.work.notify_one();
+  return true;
+}
+
+/// A few quick ops that the program waits for, by the last of them or in the progress page: the way to
+/// another thread and back would cost it more than they do.
+bool Dispatcher::comes_to_a_wait() const {
+  uint64_t position = shared_.at.cursor;
+  bool waits = false;
+  for (int count = 0; count <= kFewOps; ++count) {
+    const RecordHeader* const record = shared_.journal.at(position);
+    if (!record) return count > 0 && (waits || shared_.progress.progress_doorbell().is_awaited());
+    if (!is_quick(*record)) return false;
+    waits = record->kind == RecordKind::op && ops::find(op_of(*record).op)->waits;
+    position = Journal::after(*record);
+  }
+  return false;
+}
+
+/// Stops where the dispatcher's thread would have to wait, or finds something that is its own. What nobody
+/// expects to fail ends the process, as it would in that thread.
+void Dispatcher::run_quick_ops() noexcept {
+  while (shared_.runs() && !shared_.journal_full && !to_.backpressure.too_much_unread()) {
+    uint64_t position = shared_.at.cursor;
+    const RecordHeader* const record = shared_.journal.at(position);
+    if (!record) return shared_.backend->flush();
+    if (!is_quick(*record) || has_to_wait(*record) || !take(*record)) return;
+    shared_.at.cursor = Journal::after(*record);
+  }
+}
+
+/// A client may say that it knows what is not so.
+bool Dispatcher::has_to_wait(const RecordHeader& record) const {
+  if (record.kind != RecordKind::op) return false;
+  const ops::OpHeader& op = op_of(record);
+  return ops::traits(static_cast<ops::OpId>(op.op)).taker == ops::Taker::replay &&
+         !to_.replay.is_known(as<ops::Known>(op));
+}
+
+// -- one op ----------------------------------------------------------------------------------------------
+
 bool Dispatcher::take(const RecordHeader& record) {
   if (record.kind != RecordKind::op) return to_.replay.await(record);
   try {
@@ -96,6 +182,10 @@ bool Dispatcher::dispatch(const RecordHeader& record) {
     case ops::Taker::images:
       if (!to_.issuer.serve_image(op)) return false;
       break;
+    case ops::Taker::replay:
+      if (!to_.replay.await_known(as<ops::Known>(op))) return false;
+      to_.issuer.pass(op);
+      return true;
     case ops::Taker::device:
       break;
   }

@@ -2,8 +2,11 @@
 //
 // Live execution and replay are the same: only the cursor differs. Promises: while the dispatcher is parked
 // (Lifecycle) it touches nothing, so commands may; an op that could not be taken comes again when the session
-// goes on. Called by: Session (its thread), Recovery (through Lifecycle).
+// goes on. It has a thread; a few quick ops with one at the end that the program waits for are dispatched by
+// the stream's reader, while that thread sleeps. Called by: Session (its thread), ClientEnd, Recovery
+// (through Lifecycle).
 #pragma once
+#include <atomic>
 #include <thread>
 
 #include "executor/journal/journal.h"
@@ -36,12 +39,19 @@ class Dispatcher {
   void start();
   /// After Lifecycle::stop.
   void join();
-  bool is_this_thread() const { return std::this_thread::get_id() == thread_.get_id(); }
+  /// There are new ops in the journal. In the stream's reader.
+  void ops_came();
+  /// Whether the calling thread dispatches.
+  bool is_this_thread() const { return std::this_thread::get_id() == runner_.load(); }
 
  private:
   void loop();
   bool has_work() const;
   void run_ops();
+  bool run_here();
+  bool comes_to_a_wait() const;
+  void run_quick_ops() noexcept;
+  bool has_to_wait(const RecordHeader& record) const;
   bool take(const RecordHeader& record);
   bool dispatch(const RecordHeader& record);
   void park();
@@ -49,6 +59,7 @@ class Dispatcher {
   Shared& shared_;
   const OpTakers to_;
   std::thread thread_;
+  std::atomic<std::thread::id> runner_;
 };
 
 }  // namespace jitc

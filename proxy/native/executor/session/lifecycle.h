@@ -85,6 +85,7 @@ struct Lifecycle {
   std::atomic<bool> asleep{false};     // the dispatcher waits for work
   std::atomic<uint64_t> epoch;
   bool parked = false;         // the dispatcher touches nothing
+  bool lent = false;           // the stream's reader dispatches
   bool stop = false;           // the session ends
   bool drain = false;          // the dispatcher is to wait for what was given to the back end
   bool restored = true;        // memory and cursor fit together: Resume may go on

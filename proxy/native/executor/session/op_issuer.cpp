@@ -19,7 +19,7 @@ void OpIssuer::issue(const ops::OpHeader& op) {
   // On a stream that does not exist nothing runs, so that no progress can tell of it.
   const uint64_t stream = wire::stream_of(op);
   const bool counts = stream == 0 || shared_.issued.table.streams().contains(stream);
-  const uint64_t given_before = counts ? shared_.progress.give(stream, op.sequence) : 0;
+  if (counts) shared_.progress.give(stream, op.sequence);
   shared_.at.dispatched = op.sequence;
   ++shared_.at.ops_executed;
   shared_.issued.quiet = false;
@@ -29,8 +29,8 @@ void OpIssuer::issue(const ops::OpHeader& op) {
   if (const auto excess = shared_.issued.table.excess(op)) return refuse_excess(op, *info, *excess);
   backpressure_.promise_result(op, *info);
   shared_.backend->enqueue(op);
-  if (counts && info->waits && shared_.results.status(op.sequence).value_or(0) != 0)
-    shared_.progress.take_back(stream, given_before);  // no progress will tell of it
+  // It was refused where it was placed, and the client may wait for the stream to come past it.
+  if (counts && info->waits && shared_.results.status(op.sequence).value_or(0) != 0) skip(op);
   note_resource(op, *info);
 }
 
@@ -75,11 +75,15 @@ void OpIssuer::note_resource(const ops::OpHeader& op, const ops::OpInfo& info) {
   if (made.ranks > 1) shared_.board.join(shared_.request.slot, made.unique_id);
 }
 
+void OpIssuer::pass(const ops::OpHeader& op) {
+  shared_.at.dispatched = op.sequence;
+  ++shared_.at.ops_executed;
+}
+
 /// All ops up to this one have run.
 void OpIssuer::note_done(const ops::OpHeader& op) {
   shared_.progress.drained(wire::stream_of(op), op.sequence);
-  shared_.at.dispatched = op.sequence;
-  ++shared_.at.ops_executed;
+  pass(op);
   shared_.completions.progress(wire::stream_of(op), op.sequence);
 }
 

@@ -27,6 +27,8 @@ class OpIssuer {
   void issue(const ops::OpHeader& op);
   /// The back end's result for the op that is being issued, before issue() returns.
   void completed(uint64_t sequence, uint32_t status, std::span<const std::byte> payload);
+  /// An op that is nothing to the back end.
+  void pass(const ops::OpHeader& op);
   /// All ops up to this one have run.
   void note_done(const ops::OpHeader& op);
 

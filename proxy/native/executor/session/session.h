@@ -63,6 +63,7 @@ class Session final : public ExecutionSink, public CommunicatorSegments {
   // ExecutionSink, CommunicatorSegments
   void result(uint64_t sequence, uint32_t status, std::span<const std::byte> payload) override;
   void progress(uint64_t stream, uint64_t sequence) override;
+  ProgressDoorbell& progress_doorbell() override { return shared_.progress.progress_doorbell(); }
   void fault(uint64_t sequence, uint32_t status, std::string_view cause, std::string_view message) override;
   void injection_point(const ops::OpHeader& op, std::string_view phase) override;
   bool delivered(uint64_t sequence) const override { return shared_.results.known(sequence).has_value(); }
@@ -88,7 +89,7 @@ class Session final : public ExecutionSink, public CommunicatorSegments {
   Restorer restorer_{shared_, {issuer_, delivery_, replay_, checkpoints_, copies_, gate_, boundaries_}};
   Recovery recovery_{shared_, {replay_, checkpoints_, copies_, boundaries_, restorer_}};
   PeerTransfer transfers_{shared_, checkpoints_};
-  ClientEnd client_{shared_, {intake_, delivery_, backpressure_, recovery_}};
+  ClientEnd client_{shared_, {intake_, delivery_, backpressure_, recovery_, dispatcher_}};
   Dispatcher dispatcher_{shared_, {issuer_, backpressure_, replay_, checkpoints_, gate_, boundaries_}};
 };
 

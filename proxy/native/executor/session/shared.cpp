@@ -22,6 +22,7 @@ Shared::Shared(const SessionRequest& request, const DeviceOptions& options, Host
       budget(open_budget(board, request, options)),
       pinned(request.pinned),
       images(options.images, request.session, request.rebuild),
+      progress(pinned.range()),
       completions(result_reader(journal),
                   // Without the record a replay might be out of order.
                   [this](std::span<const StreamProgress> reported) {

@@ -27,7 +27,6 @@ void Backpressure::promise_result(const ops::OpHeader& op, const ops::OpInfo& in
   shared_.results.promise(op.sequence, bytes);
 }
 
-/// Results that are on the way to the client, and those that the device will give without more ops.
 bool Backpressure::too_much_unread() const {
   const uint64_t unsent = shared_.completions.unsent();
   return unsent > limits::kUnreadResults || unsent + shared_.results.promised() > limits::kPendingResults;

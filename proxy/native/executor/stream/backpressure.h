@@ -21,12 +21,12 @@ class Backpressure {
   void promise_result(const ops::OpHeader& op, const ops::OpInfo& info);
   /// False when the session stops first.
   bool wait_until_read();
+  /// Results that are on the way to the client, and those that the device will give without more ops.
+  bool too_much_unread() const;
   void wake();
   bool waits() const { return waits_; }
 
  private:
-  bool too_much_unread() const;
-
   Shared& shared_;
   std::atomic<bool> waits_{false};  // the dispatcher, for the client to read
 };

@@ -3,6 +3,7 @@
 #include "backpressure.h"
 #include "delivery.h"
 #include "executor/replay/recovery.h"
+#include "executor/session/dispatcher.h"
 #include "executor/session/shared.h"
 
 namespace jitc {
@@ -29,6 +30,17 @@ void ClientEnd::detach() {
 }
 
 bool ClientEnd::attached() const { return shared_.completions.attached(); }
+
+void ClientEnd::submit(std::span<const std::byte> message) {
+  parts_.intake.submit(message, Intake::Wait::yes);
+  parts_.dispatcher.ops_came();
+}
+
+bool ClientEnd::try_submit(std::span<const std::byte> message) {
+  const bool all = parts_.intake.submit(message, Intake::Wait::no);
+  parts_.dispatcher.ops_came();
+  return all;
+}
 
 int64_t ClientEnd::poll(std::span<std::byte> out, int timeout_ms) {
   const int64_t size = shared_.completions.poll(out, timeout_ms);

@@ -16,6 +16,7 @@ namespace jitc {
 class Backpressure;
 class CompletionSender;
 class Delivery;
+class Dispatcher;
 class Recovery;
 class Shared;
 
@@ -26,6 +27,7 @@ class ClientEnd {
     Delivery& delivery;
     Backpressure& backpressure;
     Recovery& recovery;
+    Dispatcher& dispatcher;
   };
   ClientEnd(Shared& shared, const Parts& parts) : shared_(shared), parts_(parts) {}
 
@@ -35,11 +37,9 @@ class ClientEnd {
   void detach();
   bool attached() const;
   /// One message. Throws Error: it is malformed. Waits while there is no room.
-  void submit(std::span<const std::byte> message) { parts_.intake.submit(message, Intake::Wait::yes); }
+  void submit(std::span<const std::byte> message);
   /// The same without a wait. False: there is no room for all of it now; it is to be submitted again, whole.
-  bool try_submit(std::span<const std::byte> message) {
-    return parts_.intake.submit(message, Intake::Wait::no);
-  }
+  bool try_submit(std::span<const std::byte> message);
   /// CompletionQueue::poll and take.
   int64_t poll(std::span<std::byte> out, int timeout_ms);
   int64_t take(std::span<std::byte> out);

@@ -32,7 +32,6 @@ bool Intake::submit(std::span<const std::byte> message, Wait wait) {
   if (shared_.life.state == Lifecycle::State::over) return true;  // the client learns from its FAULT
   const bool all = store_all(batch, wait);
   shared_.completions.ack(shared_.at.received);
-  shared_.life.wake_dispatcher();
   return all;
 }
 

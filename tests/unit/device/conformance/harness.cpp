@@ -40,8 +40,9 @@ std::unique_ptr<Backend> make_device(const Options& options, ExecutionSink& sink
   return make_cuda_backend(wanted, sink, segments, no_images, error);
 }
 
-/// The size of the copy that a gate of the software device holds up.
-constexpr uint64_t kHeld = 24;
+/// The size of the copy that a gate of the software device holds up: no short one, which may run in the
+/// thread that gives it.
+constexpr uint64_t kHeld = 24 << 10;
 
 void hold_copies(Session& session, Gate& gate) {
   session.sink.on_injection = [&gate](const ops::OpHeader& op, std::string_view) {

@@ -24,12 +24,13 @@ from executor_rig import (
     stats,
     wait_for,
 )  # fmt: skip
+from toolkit.progress_page import RESERVED
 
 from jitc.proxy.common.executor import Executor, ExecutorError
 
 pytestmark = pytest.mark.usefixtures("device")
 SIZE = 8 * MIB
-AT = PINNED + 4096
+AT = PINNED + RESERVED
 
 
 class Program:

@@ -7,12 +7,14 @@ test alone.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from host_rig import RING, copy
 from interpose_fake import Cuda, fake_library, pinned_file
 
 
@@ -67,3 +69,14 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cuda:
     copy = tmp_path / "libjitc_interpose_fake_fresh.so"
     shutil.copy(fake_library(), copy)
     return Cuda(copy)
+
+
+@pytest.fixture(params=["cuda", "gpu"])
+def sharing(request: pytest.FixtureRequest) -> Cuda:
+    """The thread's GPU is one whose worker shares memory, of which the ring for pageable memory has its part."""
+    library: Cuda = request.getfixturevalue(request.param)
+    library.cudaSetDevice(1)
+    source = ctypes.create_string_buffer(RING)
+    copy(library, library.malloc(RING), ctypes.addressof(source), RING)
+    library.take()
+    return library

@@ -69,8 +69,14 @@ class FakeSession final : public session::Session {
     if (gpu == 1 && path) pinned_ = {path, std::string(32, 'f'), base, kPinnedBytes};
   }
   bool executed(uint64_t, uint64_t sequence) const override { return sequence <= executed_; }
-  void poll() override {
-    if (!controls().hold) run_all();
+  bool find_executed(uint64_t stream, uint64_t sequence, Wait wait) override {
+    if (wait == Wait::no && !controls().hold) run_all();
+    return executed(stream, sequence);
+  }
+  bool find_all_executed() override { return false; }
+  bool acknowledged(uint64_t sequence, Wait wait) override {
+    if (wait == Wait::yes) run_all();  // it keeps no bytes before that
+    return executed_ >= sequence;
   }
   uint64_t last_submitted(uint64_t stream) const override {
     const std::lock_guard lock(mutex_);

@@ -19,6 +19,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 from fake_node import Node  # noqa: E402
+from page_rig import page, pinned  # noqa: E402, F401 - fixtures
 
 _PRELUDE = f"""
 import os, sys, threading

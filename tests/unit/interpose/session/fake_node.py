@@ -27,6 +27,7 @@ COMPLETION = struct.Struct("<IHHIIQQ")  # CompletionHeader
 RESULT, ACK, PROGRESS, FAULT, NOTICE, RESTORED = range(1, 7)
 WAITS = 1
 COPY_D2H, OPERATOR_QUERY = 0x0204, 0x0402
+KNOWN = 0x0108
 STREAM_SYNCHRONIZE, DEVICE_SYNCHRONIZE, EVENT_SYNCHRONIZE = 0x0303, 0x0304, 0x0309
 BASE = 0x2000_0000_0000
 
@@ -121,6 +122,7 @@ class Node(control_pb2_grpc.NodeServicer):
         self.confirmed: list[int] = []
         self.described = 0
         self.check_order = False
+        self.pinned: dict[str, Any] = {}  # of each session, as fields of the reply
         self.worker_number = 0
         self.worker_socket = ""
         self._service: grpc.Server | None = None
@@ -199,7 +201,7 @@ class Node(control_pb2_grpc.NodeServicer):
         self.sessions.setdefault(token, Session())
         return control_pb2.AttachReply(
             session=int(token, 16), token=token, worker_socket=self.worker_socket,
-            address_base=BASE + (request.gpu << 38), address_bytes=1 << 38,
+            address_base=BASE + (request.gpu << 38), address_bytes=1 << 38, **self.pinned,
         )  # fmt: skip
 
     def Detach(self, request: Any, context: Any) -> Any:

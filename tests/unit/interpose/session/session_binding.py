@@ -42,7 +42,10 @@ def library() -> ctypes.CDLL:
         ("wait", u64, [handle, u64, u64]),
         ("synchronize_event", u32, [handle, u64]),
         ("executed", ctypes.c_int, [handle, u64, u64]),
-        ("poll", None, [handle]),
+        ("executed_by_now", ctypes.c_int, [handle, u64, u64]),
+        ("wait_executed", ctypes.c_int, [handle, u64, u64]),
+        ("wait_all_executed", ctypes.c_int, [handle]),
+        ("acknowledged", ctypes.c_int, [handle, u64, ctypes.c_int]),
         ("last", u64, [handle, u64]),
         ("status", u32, [handle]),
         ("base", u64, [handle]),
@@ -114,8 +117,27 @@ class Session:
     def last(self, stream: int = 1) -> int:
         return int(library().rt_last(self.handle, stream))
 
+    def executed_by_now(self, sequence: int, stream: int = 1) -> bool:
+        return bool(library().rt_executed_by_now(self.handle, stream, sequence))
+
+    def wait_executed(self, sequence: int, stream: int = 1) -> bool:
+        return bool(library().rt_wait_executed(self.handle, stream, sequence))
+
+    def sleep_until_executed(self, sequence: int, stream: int = 1) -> bool:
+        """However long it takes. False: the session is over."""
+        while not (known := self.wait_executed(sequence, stream)) and self.status == 0:
+            pass
+        return known
+
+    def acknowledged(self, sequence: int, wait: bool = False) -> bool:
+        return bool(library().rt_acknowledged(self.handle, sequence, wait))
+
+    def wait_all_executed(self) -> bool:
+        return bool(library().rt_wait_all_executed(self.handle))
+
     def poll(self) -> None:
-        library().rt_poll(self.handle)
+        """Takes what has arrived."""
+        self.executed_by_now((1 << 64) - 1, (1 << 32) - 1)
 
     @property
     def status(self) -> int:

@@ -13,7 +13,7 @@ namespace {
 constexpr auto kLookEvery = std::chrono::milliseconds(5);
 constexpr uint32_t kSpins = 4;                                 // rounds of kPauses before it sleeps
 constexpr int kPauses = 200;                                   // some microseconds
-constexpr auto kShortNap = std::chrono::microseconds(20);      // somebody waits for a result
+constexpr auto kShortNap = std::chrono::microseconds(20);      // somebody waits
 constexpr auto kLongestNap = std::chrono::microseconds(1000);  // nobody does
 constexpr auto kLongestShortNap = std::chrono::microseconds(200);
 
@@ -27,6 +27,7 @@ void relax() {
 CompletionPoller::CompletionPoller(std::shared_ptr<Context> context, ExecutionSink& sink, Watcher& watcher,
                                    double hang_seconds)
     : sink_(sink),
+      doorbell_(sink.progress_doorbell()),
       watcher_(watcher),
       hang_seconds_(hang_seconds),
       context_(std::move(context)),
@@ -38,6 +39,7 @@ CompletionPoller::~CompletionPoller() {
     const std::lock_guard lock(mutex_);
     stop_ = true;
     work_.notify_all();
+    doorbell_.ring();
   }
   thread_.join();
 }
@@ -103,7 +105,7 @@ void CompletionPoller::after(const Pointer& timeline, uint64_t value, Completion
       while (place != timeline->waiting_.begin() && std::prev(place)->value > value) --place;
       results_due_ += completion.sequence != 0;
       timeline->waiting_.insert(place, {value, std::move(completion)});
-      if (napping_) work_.notify_one();
+      doorbell_.ring();
       return;
     }
   }
@@ -156,6 +158,7 @@ void CompletionPoller::close() {
   const std::lock_guard lock(mutex_);
   open_ = false;
   work_.notify_all();
+  doorbell_.ring();
   changed_.notify_all();
 }
 
@@ -260,7 +263,8 @@ void CompletionPoller::hand_out(std::vector<Delivery>& deliveries) {
 }
 
 void CompletionPoller::nap(Lock& lock, uint32_t rounds) {
-  const bool awaited = results_due_ != 0;
+  const uint32_t rings = doorbell_.rings();
+  const bool awaited = results_due_ != 0 || doorbell_.is_awaited();
   if (awaited && rounds < kSpins) {
     lock.unlock();
     for (int i = 0; i < kPauses; ++i) relax();
@@ -269,9 +273,9 @@ void CompletionPoller::nap(Lock& lock, uint32_t rounds) {
   }
   const auto longest = awaited ? kLongestShortNap : kLongestNap;
   const auto length = std::min<std::chrono::microseconds>(longest, kShortNap * (1 + rounds / 4));
-  napping_ = !awaited;
-  work_.wait_for(lock, length);
-  napping_ = false;
+  lock.unlock();
+  doorbell_.nap(rings, length);
+  lock.lock();
 }
 
 void CompletionPoller::look_after(Lock& lock) {

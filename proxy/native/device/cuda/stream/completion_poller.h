@@ -93,6 +93,7 @@ class CompletionPoller {
   void list(const Pointer& timeline);
 
   ExecutionSink& sink_;
+  ProgressDoorbell& doorbell_;
   Watcher& watcher_;
   const double hang_seconds_;
   const std::shared_ptr<Context> context_;
@@ -104,7 +105,7 @@ class CompletionPoller {
   std::vector<Pointer> busy_;        // timelines with marks that are outstanding
   size_t results_due_ = 0;
   uint64_t deliveries_ = 0;
-  bool open_ = true, stop_ = false, delivering_ = false, napping_ = false;
+  bool open_ = true, stop_ = false, delivering_ = false;
   Clock::time_point looked_{}, oldest_since_{};
   const StreamTimeline* oldest_ = nullptr;
   uint64_t oldest_value_ = 0;

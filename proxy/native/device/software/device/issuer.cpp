@@ -7,10 +7,10 @@
 
 namespace jitc::software {
 
-void Issuer::queue(const ops::OpHeader& op, std::function<void()> work) const {
+void Issuer::queue(const ops::OpHeader& op, std::function<void()> work, bool here) const {
   if (collected_) return collected_->push_back({&op, std::move(work)});
   Stream& stream = stream_of(op);
-  push(stream, {&op, std::move(work), streams_.legacy_order(stream), {}, {}});
+  runner_.push(stream, {&op, std::move(work), streams_.legacy_order(stream), {}, {}}, here);
 }
 
 void Issuer::push(Stream& stream, Task task) const { runner_.push(stream, std::move(task)); }

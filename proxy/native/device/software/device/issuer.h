@@ -31,7 +31,11 @@ class Issuer {
   /// Until it is called with nullptr, what is queued goes there and not onto streams.
   void collect(std::vector<Collected>* into) { collected_ = into; }
   /// The op's stream does the work when it gets there. The record stays where it is until then.
-  void queue(const ops::OpHeader& op, std::function<void()> work) const;
+  void queue(const ops::OpHeader& op, std::function<void()> work) const { queue(op, std::move(work), false); }
+  /// The same of work that is over sooner than another thread is awake.
+  void queue_short(const ops::OpHeader& op, std::function<void()> work) const {
+    queue(op, std::move(work), true);
+  }
   void push(Stream& stream, Task task) const;
   /// The op's stream has nothing to do for it, but its progress must still pass the op.
   void completed_synchronously(const ops::OpHeader& op) const { streams_.note(op); }
@@ -41,6 +45,8 @@ class Issuer {
   void drain() const;
 
  private:
+  void queue(const ops::OpHeader& op, std::function<void()> work, bool here) const;
+
   ExecutionSink& sink_;
   WaitHub& hub_;
   Streams& streams_;

@@ -1,16 +1,29 @@
 // See copy_handlers.h.
 #include "copy_handlers.h"
 
+#include <utility>
+
 #include "copy.h"
 
 namespace jitc::software {
+namespace {
+constexpr uint64_t kShortCopy = 16 << 10;
+}  // namespace
+
+void CopyHandlers::queue(const ops::OpHeader& op, uint64_t bytes, std::function<void()> work) {
+  if (bytes <= kShortCopy)
+    issuer_.queue_short(op, std::move(work));
+  else
+    issuer_.queue(op, std::move(work));
+}
 
 void CopyHandlers::h2d(const ops::CopyH2d& op) {
   issuer_.queue(op.header, [this, &op] { copy_h2d(memory_, issuer_.sink(), op); });
 }
 
 void CopyHandlers::d2h(const ops::CopyD2h& op) {
-  issuer_.queue(op.header, [this, &op] { issuer_.answer(op.header, copy_d2h(memory_, issuer_.sink(), op)); });
+  queue(op.header, op.bytes,
+        [this, &op] { issuer_.answer(op.header, copy_d2h(memory_, issuer_.sink(), op)); });
 }
 
 void CopyHandlers::d2h_pinned(const ops::CopyD2hPinned& op) {
@@ -21,7 +34,7 @@ void CopyHandlers::d2h_pinned(const ops::CopyD2hPinned& op) {
 }
 
 void CopyHandlers::d2d(const ops::CopyD2d& op) {
-  issuer_.queue(op.header, [this, &op] { copy_d2d(memory_, issuer_.sink(), op); });
+  queue(op.header, op.bytes, [this, &op] { copy_d2d(memory_, issuer_.sink(), op); });
 }
 
 void CopyHandlers::pitched(const ops::Copy2d& op) {
@@ -29,7 +42,7 @@ void CopyHandlers::pitched(const ops::Copy2d& op) {
 }
 
 void CopyHandlers::fill(const ops::Fill& op) {
-  issuer_.queue(op.header, [this, &op] { software::fill(memory_, op); });
+  queue(op.header, op.bytes, [this, &op] { software::fill(memory_, op); });
 }
 
 }  // namespace jitc::software

@@ -1,6 +1,8 @@
 // Copies and fills: done by the op's stream (copy.h).
 // Called by: Device::enqueue through its registry, with its mutex held.
 #pragma once
+#include <functional>
+
 #include "device/common/handlers.h"
 #include "device/software/device/issuer.h"
 #include "memory.h"
@@ -13,6 +15,8 @@ class CopyHandlers {
       : issuer_(issuer), memory_(memory), pinned_(pinned) {}
 
  private:
+  /// A short one may run at once.
+  void queue(const ops::OpHeader& op, uint64_t bytes, std::function<void()> work);
   void h2d(const ops::CopyH2d& op);
   void d2h(const ops::CopyD2h& op);
   void d2h_pinned(const ops::CopyD2hPinned& op);

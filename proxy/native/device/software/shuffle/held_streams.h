@@ -28,6 +28,7 @@ class HeldStreams final : public Runner {
   // Runner
   bool running() const override { return inner_.running(); }
   bool may_start(const Task& task) const override;
+  bool runs_at_once() const override { return false; }
   void run(const Task& task) override;
   void drop(const Task& task) override;
   void report(uint64_t stream, uint64_t sequence) override { inner_.report(stream, sequence); }

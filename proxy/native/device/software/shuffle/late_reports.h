@@ -42,6 +42,7 @@ class LateReports final : public ExecutionSink {
   void fault(uint64_t sequence, uint32_t status, std::string_view cause, std::string_view message) override;
   void injection_point(const ops::OpHeader& op, std::string_view phase) override;
   bool delivered(uint64_t sequence) const override { return sink_.delivered(sequence); }
+  ProgressDoorbell& progress_doorbell() override { return sink_.progress_doorbell(); }
 
  private:
   using Clock = Later::Clock;

@@ -27,6 +27,21 @@ void Stream::push(Task task) {
   with_crew_ = true;
 }
 
+bool Stream::try_run(const Task& task) {
+  if (!runner_.runs_at_once()) return false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (with_crew_ || !runner_.may_start(task)) return false;
+    with_crew_ = busy_ = true;
+    ++given_;
+  }
+  run_task(task, true);
+  const std::lock_guard lock(mutex_);
+  with_crew_ = !queue_.empty();
+  if (with_crew_) crew_.ready(shared_from_this());
+  return true;
+}
+
 void Stream::note(uint64_t sequence) {
   const std::lock_guard lock(mutex_);
   if (queue_.empty() && !busy_)

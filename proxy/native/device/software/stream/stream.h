@@ -43,6 +43,8 @@ class Runner {
   virtual bool running() const = 0;
   /// Whether nothing that the task has to come after is still to be done; any thread.
   virtual bool may_start(const Task& task) const = 0;
+  /// Whether a task may run in the thread that gives it; else it must have its place in the queue first.
+  virtual bool runs_at_once() const { return true; }
   virtual void run(const Task& task) = 0;   // never throws
   virtual void drop(const Task& task) = 0;  // instead of run, after a fence or fault
   virtual void report(uint64_t stream, uint64_t sequence) = 0;
@@ -64,6 +66,8 @@ class Stream final : public Crew::Work, public std::enable_shared_from_this<Stre
   bool can_start() const override { return runner_.may_start(batch_[at_]); }
 
   void push(Task task);
+  /// Runs the task in the calling thread, when nothing is before it. False: it is to be pushed.
+  bool try_run(const Task& task);
   /// The op was done outside of the queue, after everything in it was given.
   void note(uint64_t sequence);
   uint64_t handle() const { return handle_; }

@@ -6,9 +6,9 @@
 
 namespace jitc::software {
 
-void TaskRunner::push(Stream& stream, Task task) {
+void TaskRunner::push(Stream& stream, Task task, bool here) {
   pending_.fetch_add(1);
-  stream.push(std::move(task));
+  if (!here || !stream.try_run(task)) stream.push(std::move(task));
 }
 
 bool TaskRunner::may_start(const Task& task) const {

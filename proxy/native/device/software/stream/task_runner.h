@@ -18,8 +18,8 @@ class TaskRunner final : public Runner {
   TaskRunner(ExecutionSink& sink, const RunState& state, Failures& failures, WaitHub& hub, Crew& crew)
       : sink_(sink), state_(state), failures_(failures), hub_(hub), crew_(crew) {}
 
-  /// Gives a task to the stream.
-  void push(Stream& stream, Task task);
+  /// Gives a task to the stream. here: the calling thread may run it, if it is the stream's turn.
+  void push(Stream& stream, Task task, bool here = false);
   /// No task is left.
   bool idle() const { return pending_.load() == 0; }
   /// The record is done: those that wait for it are answered.

@@ -78,11 +78,12 @@ CASE(memory_bad_address_is_a_fault_that_names_it) {
 
 CASE(memory_free_waits_for_work_before_it) {
   Session s;
+  constexpr uint64_t kLong = 32 << 10;  // a short copy may run before give() returns
   const uint64_t a = s.allocate(kBlock), b = s.allocate(kBlock);
   Gate gate;
   s.sink.on_injection = [&](const ops::OpHeader&, std::string_view) { gate.pass(); };
-  s.give(d2d(b, a, 16));
-  s.give(d2d(b, a, 16));
+  s.give(d2d(b, a, kLong));
+  s.give(d2d(b, a, kLong));
   s.give(free_of(a));
   s.give(d2d(b + 64, b, 16));
   std::thread opener([&] { gate.open(); });

@@ -46,6 +46,7 @@ class Told final : public ExecutionSink {
   void fault(uint64_t sequence, uint32_t, std::string_view, std::string_view) override { add('f', sequence); }
   void injection_point(const ops::OpHeader& op, std::string_view) override { add('i', op.sequence); }
   bool delivered(uint64_t) const override { return false; }
+  ProgressDoorbell& progress_doorbell() override { return doorbell_; }
   std::vector<std::pair<char, uint64_t>> all() {
     const std::lock_guard lock(mutex_);
     return all_;
@@ -58,6 +59,7 @@ class Told final : public ExecutionSink {
   }
   std::mutex mutex_;
   std::vector<std::pair<char, uint64_t>> all_;
+  ProgressDoorbell doorbell_{nullptr};
 };
 
 /// What streams run on in these cases: everything may start; running an op is `act`.

@@ -42,9 +42,11 @@ size_t threads() {
 }
 
 /// Two streams (blocking 0x10, non-blocking 0x11, non-blocking 0x12), some memory, and a gate that holds up
-/// every copy of exactly kHeld bytes; a second one for kHeldLonger.
+/// every copy of exactly kHeld bytes; a second one for kHeldLonger. These are no short copies, which may run
+/// in the thread that gives them.
 struct Streams {
-  static constexpr uint64_t kBlocking = 0x10, kFree = 0x11, kOther = 0x12, kHeld = 24, kHeldLonger = 32;
+  static constexpr uint64_t kBlocking = 0x10, kFree = 0x11, kOther = 0x12;
+  static constexpr uint64_t kHeld = (16 << 10) + 8, kHeldLonger = kHeld + 8;
   Gate gate, second;
   Session s;
   uint64_t data;
@@ -70,7 +72,7 @@ struct Streams {
     op.bytes = bytes;
     return s.give(op, stream);
   }
-  uint64_t hold(uint64_t stream) { return copy(stream, 1000, 2000, kHeld); }
+  uint64_t hold(uint64_t stream, uint64_t bytes = kHeld) { return copy(stream, 1u << 10, 1u << 15, bytes); }
   uint64_t set(uint64_t stream, uint64_t at, uint32_t value) {
     ops::Fill op;
     op.address = data + at;
@@ -87,6 +89,20 @@ struct Streams {
   }
 };
 }  // namespace
+
+CASE(stream_short_work_runs_at_once_in_its_turn) {
+  Streams t;
+  // A shuffled device holds it back.
+  if (!shuffle_of_environment().on()) CHECK(t.s.sink.has_result(t.get(Streams::kFree, 0)));
+  t.hold(Streams::kFree);
+  t.set(Streams::kFree, 0, 7);
+  const uint64_t behind = t.get(Streams::kFree, 0), beside = t.get(Streams::kOther, 4);
+  CHECK_EQUAL(t.s.sink.wait_result(beside).value<uint32_t>(), 0u);
+  CHECK(!t.s.sink.has_result(behind));
+  t.gate.open();
+  CHECK_EQUAL(t.s.sink.wait_result(behind).value<uint32_t>(), 7u);
+  t.s.sink.wait_progress(Streams::kFree, behind);
+}
 
 /// A replay waits for the progress that the program was told of.
 CASE(progress_passes_device_synchronize_on_an_idle_default_stream) {
@@ -112,7 +128,7 @@ CASE(stream_progress_comes_within_64_ops) {
   t.hold(Streams::kFree);
   std::vector<uint64_t> given;
   for (uint32_t i = 0; i < 200; ++i) given.push_back(t.set(Streams::kFree, 0, i));
-  t.copy(Streams::kFree, 1000, 2000, Streams::kHeldLonger);  // so that the stream does not run dry
+  t.hold(Streams::kFree, Streams::kHeldLonger);  // so that the stream does not run dry
   t.gate.open();
   t.s.sink.wait_progress(Streams::kFree, given[200 - 64]);
   CHECK(t.s.sink.progress_of(Streams::kFree) <= given.back());
@@ -271,7 +287,7 @@ CASE(stream_chain_longer_than_there_are_threads) {
     t.s.give(stream_create(kFirst + i, 1));
     t.s.give(event_create(kEvent + i));
   }
-  t.copy(kFirst + kCount, 1000, 2000, Streams::kHeld);
+  t.hold(kFirst + kCount);
   t.s.give(record(kEvent + kCount), kFirst + kCount);
   for (uint64_t i = kCount; i-- > 0;) {
     t.s.give(wait_event(kEvent + i + 1), kFirst + i);

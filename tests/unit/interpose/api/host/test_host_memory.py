@@ -11,48 +11,11 @@ from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p
 from pathlib import Path
 
 import pytest
+from host_rig import BASE, KIB, MIB, PAGE, RING, STREAM, copy, free, host_alloc, is_shared, names
 from interpose_fake import PINNED_BYTES, TOKEN, Cuda, fake_library, pinned_file
+from toolkit.progress_page import RESERVED
 
-MIB = 1 << 20
-DEFAULT = c_int(4)  # cudaMemcpyDefault
-PAGE = 4096
-BASE = 7 << 36 if "JITC_TEST_BASE" in os.environ else 0x3800_0000_0000  # as fake_session.cpp
 NOT_SUPPORTED, INITIALIZATION_ERROR = 801, 3
-STREAM = c_uint64(0)
-
-
-@pytest.fixture(params=["cuda", "gpu"])
-def sharing(request: pytest.FixtureRequest) -> Cuda:
-    """The thread's GPU is one whose worker shares memory."""
-    library: Cuda = request.getfixturevalue(request.param)
-    library.cudaSetDevice(1)
-    library.take()
-    return library
-
-
-def host_alloc(cuda: Cuda, size: int) -> int:
-    return cuda.make("cudaHostAlloc", c_size_t(size), c_int(0))
-
-
-def free(cuda: Cuda, *hosts: int) -> None:
-    for one in hosts:
-        cuda.ok("cudaFreeHost", c_void_p(one))
-
-
-def copy(cuda: Cuda, to: int, source: int, size: int, wait: bool = False) -> None:
-    arguments = (c_void_p(to), c_void_p(source), c_size_t(size), DEFAULT)
-    if wait:
-        cuda.ok("cudaMemcpy", *arguments)
-    else:
-        cuda.ok("cudaMemcpyAsync", *arguments, STREAM)
-
-
-def names(cuda: Cuda) -> list[str]:
-    return [op.name for op in cuda.take()]
-
-
-def is_shared(address: int) -> bool:
-    return BASE <= address < BASE + 2 * PINNED_BYTES
 
 
 def test_it_lies_in_the_shared_file_and_is_registered(sharing: Cuda, pinned_memory: int) -> None:
@@ -61,7 +24,7 @@ def test_it_lies_in_the_shared_file_and_is_registered(sharing: Cuda, pinned_memo
     assert (op.name, op.fields["address"], op.fields["bytes"]) == ("host_register", address, 2 * PAGE)
     ctypes.memmove(address, b"for the worker", 14)
     at = (address - BASE) % PINNED_BYTES
-    assert at >= PAGE  # the first page is the token's
+    assert at >= RESERVED
     assert os.pread(pinned_memory, 14, at) == b"for the worker"
     device = c_uint64()
     sharing.ok("cudaHostGetDevicePointer", byref(device), c_void_p(address), 0)
@@ -164,6 +127,9 @@ def test_registered_memory_is_not_shared(sharing: Cuda) -> None:
     sharing.ok("cudaHostRegister", pointer, c_size_t(MIB), 0)
     sharing.take()
     copy(sharing, device, ctypes.addressof(memory), MIB)
+    (op,) = sharing.take()
+    assert op.name == "copy_h2d_pinned" and is_shared(op.fields["source"])  # by the ring, as pageable memory
+    copy(sharing, device, ctypes.addressof(memory), 63 * KIB)
     assert names(sharing) == ["copy_h2d"]
     sharing.ok("cudaHostUnregister", pointer)
 
@@ -176,7 +142,8 @@ def test_kernels_cannot_have_memory_that_is_not_shared(gpu: Cuda) -> None:
 
 
 def test_room_is_used_again_and_more_is_memory_of_the_process(sharing: Cuda) -> None:
-    half, all_of_it = PINNED_BYTES // 2 - PAGE, PINNED_BYTES - PAGE
+    all_of_it = PINNED_BYTES - RESERVED - RING
+    half = all_of_it // 2 // PAGE * PAGE
     blocks = [host_alloc(sharing, half) for _ in range(3)]
     assert names(sharing) == ["host_register"] * 2
     assert [is_shared(one) for one in blocks] == [True, True, False]

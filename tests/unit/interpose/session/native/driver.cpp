@@ -119,7 +119,16 @@ TEST_API uint32_t rt_synchronize_event(void* handle, uint64_t event) {
 TEST_API int rt_executed(void* handle, uint64_t stream, uint64_t sequence) {
   return session_of(handle)->executed(stream, sequence);
 }
-TEST_API void rt_poll(void* handle) { session_of(handle)->poll(); }
+TEST_API int rt_executed_by_now(void* handle, uint64_t stream, uint64_t sequence) {
+  return session_of(handle)->find_executed(stream, sequence, Session::Wait::no);
+}
+TEST_API int rt_wait_executed(void* handle, uint64_t stream, uint64_t sequence) {
+  return session_of(handle)->find_executed(stream, sequence, Session::Wait::yes);
+}
+TEST_API int rt_wait_all_executed(void* handle) { return session_of(handle)->find_all_executed(); }
+TEST_API int rt_acknowledged(void* handle, uint64_t sequence, int wait) {
+  return session_of(handle)->acknowledged(sequence, wait ? Session::Wait::yes : Session::Wait::no);
+}
 TEST_API uint64_t rt_last(void* handle, uint64_t stream) {
   return session_of(handle)->last_submitted(stream);
 }

@@ -2,7 +2,7 @@
 //
 // Called by: OpIssuer in the dispatcher's thread (what is given), Session in back end threads (what is done),
 // Delivery and Replay (what a replay gives again). Promises: no call waits; progress never goes back, but in
-// restore().
+// restore(); what is done is published at once.
 #pragma once
 #include <cstdint>
 #include <mutex>
@@ -11,17 +11,18 @@
 #include <unordered_map>
 #include <vector>
 
-#include "completion_queue.h"
 #include "device/backend.h"
+#include "executor/stream/completion_queue.h"
+#include "published_progress.h"
 
 namespace jitc {
 
 class Progress {
  public:
-  /// The op is now the newest that the stream was given; returns the one before it.
-  uint64_t give(uint64_t stream, uint64_t sequence);
-  /// It was refused where it was placed, so it is on no stream.
-  void take_back(uint64_t stream, uint64_t before);
+  explicit Progress(const PinnedRange& pinned) : published_(pinned) {}
+
+  /// The op is now the newest that the stream was given.
+  void give(uint64_t stream, uint64_t sequence);
   void done(uint64_t stream, uint64_t sequence);
   /// All that was given has run, this op too.
   void drained(uint64_t stream, uint64_t sequence);
@@ -41,6 +42,7 @@ class Progress {
   /// A result that the program has is there again.
   void note_again(uint64_t sequence);
   bool noted_again(uint64_t sequence) const;
+  ProgressDoorbell& progress_doorbell() { return published_.progress_doorbell(); }
   /// Whether every stream has got as far as was reported, once all ops of before that have been given.
   bool reached(std::span<const StreamProgress> reported) const;
 
@@ -54,6 +56,7 @@ class Progress {
   std::unordered_map<uint64_t, Reached> streams_;
   uint64_t floor_ = 0;
   std::set<uint64_t> again_;  // since then
+  PublishedProgress published_;
 };
 
 }  // namespace jitc

@@ -1,4 +1,4 @@
-"""Copies between program and device: pinned memory, which the worker shares, against pageable memory.
+"""Copies between program and device, of pinned memory, which the worker shares, and of pageable memory.
 
 A program without PyTorch on the software device, through a private service: the whole path of a copy. Each round
 copies the same bytes in all four ways; a boundary after it empties the journal.
@@ -14,8 +14,8 @@ from typing import Any
 from common import ROOT, finish, parser, summary, workplace
 
 MIB = 1 << 20
-#: Times as fast as pageable memory, at least.
-GOAL = 1.2
+#: MB/s of each of the four ways, at least.
+GOAL = 5000
 
 
 def program(mib: int, rounds: int) -> dict[str, list[float]]:
@@ -53,14 +53,14 @@ def program(mib: int, rounds: int) -> dict[str, list[float]]:
 
 def main() -> int:
     arguments = parser(__doc__)
-    arguments.add_argument("--mib", type=int, default=32, help="per copy")
+    arguments.add_argument("--mib", type=int, default=64, help="per copy")
     arguments.add_argument("--rounds", type=int, default=15)
     arguments.add_argument("--inside", action="store_true", help="(the program itself)")
     args = arguments.parse_args()
     if args.inside:
         print(json.dumps(program(args.mib, args.rounds)))
         return 0
-    with workplace("pinned_copies") as place:
+    with workplace("copy_speed") as place:
         service = place.service(1)
         env = service.env | {"LD_PRELOAD": str(ROOT / "interpose" / "lib" / "libjitc_interpose.so")}
         command = [sys.executable, __file__, "--inside", "--mib", str(args.mib), "--rounds", str(args.rounds)]
@@ -70,9 +70,7 @@ def main() -> int:
     for way, ratio in ratios.items():
         pinned, pageable = (figures[f"{way}_{name}"]["median"] for name in ("pinned", "pageable"))
         print(f"{way}: pinned {pinned:.0f} MB/s, pageable {pageable:.0f} MB/s, {ratio:.1f} times")
-    goals = {
-        f"{way} from or to pinned memory at least {GOAL} times as fast": ratio >= GOAL for way, ratio in ratios.items()
-    }
+    goals = {f"{name}: at least {GOAL} MB/s": one["median"] >= GOAL for name, one in figures.items()}
     return finish(args, figures | {f"{way}_ratio": ratio for way, ratio in ratios.items()}, goals)
 
 

@@ -2,30 +2,26 @@
 #include "progress.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace jitc {
 
-uint64_t Progress::give(uint64_t stream, uint64_t sequence) {
+void Progress::give(uint64_t stream, uint64_t sequence) {
   const std::lock_guard lock(mutex_);
-  return std::exchange(streams_[stream].given, sequence);
-}
-
-void Progress::take_back(uint64_t stream, uint64_t before) {
-  const std::lock_guard lock(mutex_);
-  streams_[stream].given = before;
+  streams_[stream].given = sequence;
 }
 
 void Progress::done(uint64_t stream, uint64_t sequence) {
   const std::lock_guard lock(mutex_);
   uint64_t& done = streams_[stream].done;
   done = std::max(done, sequence);
+  published_.publish(stream, done);
 }
 
 void Progress::drained(uint64_t stream, uint64_t sequence) {
   const std::lock_guard lock(mutex_);
   for (auto& [handle, reached] : streams_) reached.done = std::max(reached.done, reached.given);
   streams_[stream] = {sequence, sequence};
+  published_.publish(stream, sequence);
 }
 
 void Progress::restore(uint64_t sequence, std::span<const Resources::Stream> streams) {

@@ -1,0 +1,114 @@
+// What a session knows of its streams without asking the worker: by messages that have come, and by the
+// progress page.
+//
+// What the page says is known to the program once learn() has returned true. Before that the session says so
+// with a `known` op, so that whatever the program sends next, on any stream, follows it in the journal: in a
+// replay it then runs after the work that the program has seen done.
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "session/order_check.h"
+#include "session/process.h"
+#include "session_client.h"
+
+namespace jitc::session {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::microseconds;
+
+// A wake-up takes longer than this, and less would not cover the way of a short op.
+constexpr microseconds kSpin{20};
+// A worker may end between what it writes and the wake-up: a sleeper looks now and then.
+constexpr microseconds kFirstSleep{2'000}, kLongestSleep{50'000};
+// After so many sleeps an op asks. Nobody promises that the page, or a report of progress, ever tells of the
+// very op that is waited for (a worker of before the page, an op that it refused); an answer always comes.
+constexpr int kSleeps = 24;  // a second
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+/// True as soon as the page says so, before the time is over.
+bool spin(const ProgressReader& page, uint64_t stream, uint64_t sequence) {
+  for (const auto end = Clock::now() + kSpin; Clock::now() < end;) {
+    for (int i = 0; i < 20; ++i) relax();
+    if (page.executed(stream) >= sequence) return true;
+  }
+  return false;
+}
+
+/// False: the time is over, or the session.
+template <class Over, class There>
+bool sleep(const ProgressReader::Sleeper& sleeper, Over&& is_over, There&& is_there) {
+  auto time = kFirstSleep;
+  for (int sleeps = 0; sleeps < kSleeps; ++sleeps, time = std::min(2 * time, kLongestSleep)) {
+    const uint32_t version = sleeper.version();
+    if (is_over()) return false;
+    if (is_there()) return true;
+    sleeper.sleep(version, time);
+  }
+  return false;
+}
+
+}  // namespace
+
+/// Sends what is queued, takes what has come.
+void SessionClient::poll() {
+  std::shared_ptr<WorkerConnection> connection;
+  {
+    const Lock lock(mutex_);
+    if (connection_ && connection_->opened) connection = connection_;
+  }
+  if (connection) connection->wait([](void*) { return 0; }, nullptr, 0);
+}
+
+/// True when the page says that the stream has come that far, and the worker will hear that it is known. Not
+/// while bytes of an op before that are still to come, or on their way to their receiver: whoever knows that
+/// a copy is done must find them.
+bool SessionClient::learn(uint64_t stream, uint64_t sequence) {
+  const uint64_t executed = page_.executed(stream);
+  if (executed < sequence) return false;
+  const Lock lock(mutex_);
+  if (progress_.executed(stream, sequence)) return true;
+  const uint64_t most = bytes_due_.empty() ? UINT64_MAX : *bytes_due_.begin() - 1;
+  if (status_.load(std::memory_order_relaxed) != kSuccess || most < sequence) return false;
+  ops::Known op;
+  op.header.op = static_cast<uint16_t>(ops::Known::kId);
+  op.stream = stream;
+  // A stray pointer of the program may have written the page: nothing is known of work that was not given.
+  op.until = std::max(sequence, std::min({executed, most, progress_.submitted(stream)}));
+  send_queue_.append(&op.header, sizeof op, {});
+  kept_.store(send_queue_.bytes(), std::memory_order_relaxed);
+  progress_.advance({Reach::Of::stream, stream, op.until});
+  return true;
+}
+
+bool SessionClient::find_executed(uint64_t stream, uint64_t sequence, Wait wait) {
+  const auto is_known = [&] { return executed(stream, sequence); };
+  if (is_known()) return true;
+  if (forked() || (wait == Wait::yes && !page_.is_open())) return false;
+  if (learn(stream, sequence)) return true;
+  // Before what is queued goes out, so that the worker knows that somebody waits for it.
+  std::optional<ProgressReader::Sleeper> sleeper;
+  if (wait == Wait::yes) sleeper.emplace(page_, stream);
+  poll();
+  if (is_known() || learn(stream, sequence)) return true;
+  if (wait == Wait::no) return false;
+  const auto is_over = [&] { return status() != kSuccess; };
+  const auto is_there = [&] { return is_known() || page_.executed(stream) >= sequence; };
+  return (spin(page_, stream, sequence) || sleep(*sleeper, is_over, is_there)) &&
+         (is_known() || learn(stream, sequence));
+}
+
+bool SessionClient::find_all_executed() {
+  if (forked() || !page_.is_open()) return false;
+  return std::ranges::all_of(progress_.outstanding(), [this](const StreamProgress::Outstanding& one) {
+    return find_executed(one.stream, one.sequence, Wait::yes);
+  });
+}
+
+}  // namespace jitc::session
