@@ -78,3 +78,27 @@ def test_what_the_program_saves_does_not_fill_the_journal(workplace: Workplace) 
         program.communicate("\n", timeout=60)
     assert program.returncode == 0
     service.survived(1)
+
+
+LARGE = """
+import torch
+weight = torch.nn.Parameter(torch.zeros(256 << 20, device="cuda"))
+optimizer = torch.optim.SGD([weight], lr=0.1)
+for step in range(2):
+    weight.grad = torch.ones_like(weight)
+    optimizer.step()
+    for _ in range(10):
+        torch.save({"weight": weight}, "/dev/null")
+        print(step, weight[5].item(), flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_ten_gib_saved_in_a_minibatch_leave_it_protected(workplace: Workplace) -> None:
+    service = workplace.service(1)
+    service.inject(kill_at(1, "", 5000), 0)  # a copy has 1,024 pieces
+    command, environment = [sys.executable, "-c", LARGE], service.env | {"LD_PRELOAD": str(PRELOAD)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280, check=False)
+    assert done.returncode == 0 and "cannot be recovered" not in done.stderr, done.stderr
+    assert len(done.stdout.splitlines()) == 20 and len({line.split()[1] for line in done.stdout.splitlines()}) == 2
+    service.survived(1)
