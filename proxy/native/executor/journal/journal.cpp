@@ -91,6 +91,7 @@ void Journal::read_list() {
     free_[physical] = false;
     chunks_[number % chunks()] = physical;
   }
+  needed_ = listed_ - head() / kChunkBytes;
 }
 
 std::string Journal::damage() const {
@@ -222,7 +223,7 @@ void Journal::set_first_boundary(uint64_t number) {
 /// over.
 void Journal::release_unneeded(size_t used) {
   const size_t needed = std::clamp(needed_, kLeastKept, kMostKept);
-  needed_ = std::max(needed_ - 1, used);
+  needed_ = std::max(needed - 1, used);
   size_t kept = 0;
   for (uint32_t one = 0; one < chunks(); ++one) {
     if (!dirty_[one] || !free_[one]) continue;

@@ -60,11 +60,15 @@ def test_records_of_all_sizes_have_the_checksum_of_the_format(client: Client, sh
     assert crc32c(b"123456789") == 0xE3069283 and RECORD.size == 32
 
 
-def minibatch(client: Client, mib: int) -> None:
+def copies(client: Client, mib: int) -> None:
     for _ in range(mib):
         client.op("copy_h2d", BASE, MIB, payload=bytes(MIB))
         client.flush()
         client.poll()
+
+
+def minibatch(client: Client, mib: int) -> None:
+    copies(client, mib)
     client.step_begin()
     client.boundary([(BASE, 4 * MIB, 0)])
     client.drain()
@@ -82,3 +86,21 @@ def test_memory_is_kept_for_minibatches_as_large_as_the_last(client: Client, sha
         minibatch(client, 1)
     assert shared.used("journal") <= 16 * MIB
     assert stats(client.executor)["journal_bytes"] < 10 * MIB
+
+
+def test_a_rebuilt_worker_keeps_no_more_than_another(client: Client, shared: Shared, executors: list[Executor]) -> None:
+    minibatch(client, 1)
+    copies(client, 20)
+    client.drain()
+    executors.pop().close()
+    executors.append(make_executor())
+    executors[0].open_session(shared.request(rebuild=True, epoch=1))
+    client.reconnect(executors[0])
+    assert executors[0].command("Rollback", {"session": 1, "boundary": 1})["complete"]
+    executors[0].command("Resume", {"session": 1, "epoch": 1, "slots": [0]})
+    minibatch(client, 1)
+    minibatch(client, 20)
+    assert shared.used("journal") >= 20 * MIB
+    for _ in range(80):
+        minibatch(client, 1)
+    assert shared.used("journal") <= 16 * MIB
