@@ -11,6 +11,8 @@ from toolkit.record import Record
 from toolkit.workplace import Workplace
 
 _FAILED = pytest.StashKey[bool]()
+#: Bytes from which on a failure names only the first difference.
+_LARGE = 1 << 16
 
 
 @pytest.hookimpl(wrapper=True)
@@ -21,6 +23,14 @@ def pytest_runtest_makereport(
     if report.failed:
         item.stash[_FAILED] = True
     return report
+
+
+def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
+    """Where large contents differ first: pytest's own comparison of two mebibytes takes minutes."""
+    if op != "==" or not (isinstance(left, bytes) and isinstance(right, bytes)) or len(left) < _LARGE:
+        return None
+    first = next((i for i, (one, other) in enumerate(zip(left, right, strict=False)) if one != other), None)
+    return [f"{len(left)} == {len(right)} bytes, which differ first at {first}"]
 
 
 def _name(request: pytest.FixtureRequest) -> str:

@@ -43,33 +43,37 @@ PendingCopies& pending() {
   return out;
 }
 
-/// Where the worker writes what is then copied to the program's memory; without a slot the bytes come as a
-/// result.
-struct Staged {
+/// How the bytes of a piece come: the worker writes them to the program's memory itself (shared), or to a
+/// slot, or they are the result.
+struct Way {
+  bool shared = false;
   StagingRing* ring = nullptr;
   std::byte* slot = nullptr;
+
+  bool by_reference() const { return shared || slot; }
+  uint64_t destination(uint64_t wanted) const { return slot ? reinterpret_cast<uint64_t>(slot) : wanted; }
 };
 
-/// To the program's memory; the slot is free then.
-void take_from(const Staged& staged, std::byte* target, uint64_t bytes, uint32_t status) {
-  if (!status) std::memcpy(target, staged.slot, bytes);
-  staged.ring->give_back(staged.slot);
+/// Once the result is there; a slot is free then.
+void deliver(const Way& way, std::byte* target, uint64_t bytes, uint32_t status,
+             std::span<const std::byte> payload) {
+  if (!status && way.slot) std::memcpy(target, way.slot, bytes);
+  if (!status && !way.by_reference())
+    std::memcpy(target, payload.data(), std::min<uint64_t>(payload.size(), bytes));
+  if (way.slot) way.ring->give_back(way.slot);
 }
 
 /// One piece of a device-to-host copy; lives until its result has arrived.
 struct Piece {
-  std::byte* target;  // null: the worker writes to the memory itself
+  Way way;
+  std::byte* target;
   uint64_t bytes;
-  Staged staged;
   std::list<Pending>::iterator entry;
 };
 
 void receive_piece(void* context, uint32_t status, std::span<const std::byte> payload) {
   std::unique_ptr<Piece> piece(static_cast<Piece*>(context));
-  if (piece->staged.slot)
-    take_from(piece->staged, piece->target, piece->bytes, status);
-  else if (!status && piece->target)
-    std::memcpy(piece->target, payload.data(), std::min<uint64_t>(payload.size(), piece->bytes));
+  deliver(piece->way, piece->target, piece->bytes, status, payload);
   PendingCopies& copies = pending();
   std::lock_guard lock(copies.mutex);
   copies.list.erase(piece->entry);
@@ -93,23 +97,12 @@ ops::CopyD2hPinned shared_d2h(uint64_t destination, uint64_t source, uint64_t by
   return op;
 }
 
-/// How the bytes of a piece come: the worker writes them to the memory itself, or to a slot, or they are the
-/// result.
-struct Way {
-  bool shared;
-  Staged staged;
-  bool by_reference() const { return shared || staged.slot; }
-  uint64_t destination(uint64_t wanted) const {
-    return staged.slot ? reinterpret_cast<uint64_t>(staged.slot) : wanted;
-  }
-};
-
 Status submit_d2h(uint64_t destination, uint64_t source, uint64_t bytes, const StreamRef& stream,
                   const Way& way) {
   auto piece = std::make_unique<Piece>();
-  piece->target = way.shared ? nullptr : reinterpret_cast<std::byte*>(destination);
+  piece->way = way;
+  piece->target = reinterpret_cast<std::byte*>(destination);
   piece->bytes = bytes;
-  piece->staged = way.staged;
   PendingCopies& copies = pending();
   {
     std::lock_guard lock(copies.mutex);
@@ -132,26 +125,20 @@ Status submit_d2h(uint64_t destination, uint64_t source, uint64_t bytes, const S
 Status call_d2h(uint64_t destination, uint64_t source, uint64_t bytes, const StreamRef& stream,
                 const Way& way) {
   Session& session = *stream.session;
-  auto* const target = reinterpret_cast<std::byte*>(destination);
-  if (way.by_reference()) {
-    const uint32_t status =
-        session.call(shared_d2h(way.destination(destination), source, bytes, stream)).status;
-    if (way.staged.slot) take_from(way.staged, target, bytes, status);
-    return from_result(status);
-  }
-  const session::Result result = session.call(plain_d2h(source, bytes, stream));
-  if (result.status) return from_result(result.status);
-  std::memcpy(target, result.payload.data(), std::min<uint64_t>(bytes, result.payload.size()));
-  return kSuccess;
+  const session::Result result =
+      way.by_reference() ? session.call(shared_d2h(way.destination(destination), source, bytes, stream))
+                         : session.call(plain_d2h(source, bytes, stream));
+  deliver(way, reinterpret_cast<std::byte*>(destination), bytes, result.status, result.payload);
+  return from_result(result.status);
 }
 
-/// A slot for the next piece, if there is a ring. Where all are in use by copies on their way, this stream's
-/// are over when it is.
-Staged stage(StagingRing* ring, const StreamRef& stream) {
+/// By a slot, if there is a ring. Where all slots are in use by copies on their way, this stream's are over
+/// when it is.
+Way staged(StagingRing* ring, const StreamRef& stream) {
   if (!ring) return {};
   std::byte* slot = ring->take();
   if (!slot && synchronize(stream) == kSuccess) slot = ring->take();
-  return {slot ? ring : nullptr, slot};
+  return {false, ring, slot};
 }
 
 /// The worker reads the bytes when the op arrives; until the copy is done, the program must not change them.
@@ -167,8 +154,20 @@ Status shared_h2d(uint64_t destination, uint64_t source, uint64_t count, const S
   return kSuccess;
 }
 
-/// What is left travels with the ops when no slot can be had.
-Status sent_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream);
+/// The bytes travel with the op.
+Status sent_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream) {
+  for (uint64_t done = 0; done < count;) {
+    auto op = on_stream<ops::CopyH2d>(stream.id);
+    op.address = destination + done;
+    op.bytes = std::min(kPiece, count - done);
+    const std::span bytes(reinterpret_cast<const std::byte*>(source + done), op.bytes);
+    if (!stream.session->submit(op, bytes)) return not_submitted(*stream.session);
+    done += op.bytes;
+  }
+  return kSuccess;
+}
+
+/// The worker reads the bytes in slots. What is left travels with the ops when no slot can be had.
 Status staged_h2d(StagingRing& ring, uint64_t destination, uint64_t source, uint64_t count,
                   const StreamRef& stream) {
   for (uint64_t done = 0; done < count;) {
@@ -182,19 +181,6 @@ Status staged_h2d(StagingRing& ring, uint64_t destination, uint64_t source, uint
     const uint64_t sequence = stream.session->submit(op);
     if (!sequence) return ring.give_back(slot), not_submitted(*stream.session);
     ring.sent(slot, sequence);
-    done += op.bytes;
-  }
-  return kSuccess;
-}
-
-/// The bytes travel with the op.
-Status sent_h2d(uint64_t destination, uint64_t source, uint64_t count, const StreamRef& stream) {
-  for (uint64_t done = 0; done < count;) {
-    auto op = on_stream<ops::CopyH2d>(stream.id);
-    op.address = destination + done;
-    op.bytes = std::min(kPiece, count - done);
-    const std::span bytes(reinterpret_cast<const std::byte*>(source + done), op.bytes);
-    if (!stream.session->submit(op, bytes)) return not_submitted(*stream.session);
     done += op.bytes;
   }
   return kSuccess;
@@ -220,7 +206,7 @@ Status copy_d2h(uint64_t destination, uint64_t source, uint64_t count, const Str
     const uint64_t bytes = std::min(kPiece, count - done);
     const bool last = done + bytes == count;
     const auto give = wait && last ? call_d2h : submit_d2h;
-    const Way way{shared, stage(ring, stream)};
+    const Way way = shared ? Way{.shared = true} : staged(ring, stream);
     if (const Status status = give(destination + done, source + done, bytes, stream, way)) return status;
     done += bytes;
   }

@@ -70,22 +70,7 @@ void report_full(const Session& session) {
                         "service more with jitc-proxyd --pinned-limit");
 }
 
-/// Memory that the session's worker has too; nullptr: there is none.
-void* take_shared(Session& session, uint64_t bytes) {
-  PinnedSpace& space = space_of(session);
-  if (!space.missing().empty()) return nullptr;
-  void* const memory = space.take(bytes);
-  if (!memory) return report_full(session), nullptr;
-  ops::HostRegister op;
-  op.address = reinterpret_cast<uint64_t>(memory);
-  op.bytes = PinnedSpace::rounded(bytes);
-  if (session.call(op).status == 0) return memory;
-  session::message_once("the worker could not register pinned memory: copies travel through its socket");
-  space.give_back(memory, bytes);
-  return nullptr;
-}
-
-/// Of the thread's device.
+/// Shared with the worker of the thread's device.
 void* allocate_shared(uint64_t bytes, Session** owner) {
   Status status = kSuccess;
   Session* const session = current_session(&status);
@@ -145,8 +130,18 @@ bool is_shared(const Session& session, uint64_t address, uint64_t bytes) {
   const Range* range = find(host, address, bytes);
   return range && range->session == &session;
 }
-std::byte* own_shared_memory(Session& session, uint64_t bytes) {
-  return static_cast<std::byte*>(take_shared(session, bytes));
+std::byte* take_shared(Session& session, uint64_t bytes) {
+  PinnedSpace& space = space_of(session);
+  if (!space.missing().empty()) return nullptr;
+  void* const memory = space.take(bytes);
+  if (!memory) return report_full(session), nullptr;
+  ops::HostRegister op;
+  op.address = reinterpret_cast<uint64_t>(memory);
+  op.bytes = PinnedSpace::rounded(bytes);
+  if (session.call(op).status == 0) return static_cast<std::byte*>(memory);
+  session::message_once("the worker could not register pinned memory: copies travel through its socket");
+  space.give_back(memory, bytes);
+  return nullptr;
 }
 uint64_t shared_bytes(const Session& session) {
   return space_of(session).missing().empty() ? session.pinned().bytes : 0;

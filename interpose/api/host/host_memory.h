@@ -13,9 +13,8 @@ bool is_pinned(uint64_t address, uint64_t bytes);
 /// Pinned memory that the session's worker has mapped too.
 bool is_shared(const Session& session, uint64_t address, uint64_t bytes);
 bool pinned_flags(uint64_t address, uint32_t* flags);
-/// Memory of ours that the session's worker has mapped and registered too, as much as it asks for of what is
-/// there for all pinned memory; nullptr: there is none. It is never given back.
-std::byte* own_shared_memory(Session& session, uint64_t bytes);
+/// Memory that the session's worker has mapped and registered too; nullptr: there is none.
+std::byte* take_shared(Session& session, uint64_t bytes);
 /// All pinned memory that the session's worker can share; 0: none.
 uint64_t shared_bytes(const Session& session);
 

@@ -23,7 +23,7 @@ struct Rings {
 
 StagingRing* make(Session& session) {
   const uint64_t slots = std::min(kMostSlots, shared_bytes(session) / kShareOfAll / StagingRing::kSlotBytes);
-  std::byte* const memory = slots ? own_shared_memory(session, slots * StagingRing::kSlotBytes) : nullptr;
+  std::byte* const memory = slots ? take_shared(session, slots * StagingRing::kSlotBytes) : nullptr;
   return memory ? new StagingRing(session, memory, slots) : nullptr;
 }
 

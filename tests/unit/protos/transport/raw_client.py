@@ -12,6 +12,8 @@ from collections.abc import Callable
 from multiprocessing.managers import BaseManager
 from typing import Any
 
+import grpc
+
 OPTIONS = [
     ("grpc.max_receive_message_length", 64 << 20),
     ("grpc.max_send_message_length", 64 << 20),
@@ -34,8 +36,6 @@ class Refused(Exception):
 
 def _told(action: Callable[[], Any]) -> Any:
     """grpcio's own exceptions cannot leave their process."""
-    import grpc
-
     try:
         return action()
     except grpc.RpcError as error:
@@ -47,8 +47,6 @@ class Client:
     """A stock grpcio client with one stream."""
 
     def __init__(self, path: str, method: str, metadata: tuple[tuple[str, str], ...] = ()) -> None:
-        import grpc
-
         self._out: queue.Queue[bytes | None] = queue.Queue()
         self._channel = grpc.insecure_channel(f"unix:{path}", options=OPTIONS)
         call: Any = self._channel.stream_stream(method)

@@ -27,10 +27,16 @@ class Host:
         return self.memory.raw
 
 
+def send(cuda: Cuda, device: int, data: bytes) -> None:
+    """From memory that lives as long as the call, and no longer."""
+    host = Host(len(data), data)
+    copy(cuda, device, host.address, len(data))
+
+
 def device_with(cuda: Cuda, data: bytes) -> int:
     """Device memory with this content."""
     device = cuda.malloc(len(data))
-    copy(cuda, device, Host(len(data), data).address, len(data))
+    send(cuda, device, data)
     return device
 
 
@@ -64,8 +70,8 @@ def test_the_program_may_change_its_memory_at_once(sharing: Cuda) -> None:
 def test_a_slot_is_used_again_only_when_the_worker_has_its_bytes(sharing: Cuda) -> None:
     first, second = (sharing.malloc(MIB) for _ in range(2))
     sharing.jitc_fake_hold(1)
-    copy(sharing, first, Host(MIB, b"a" * MIB).address, MIB)
-    copy(sharing, second, Host(MIB, b"b" * MIB).address, MIB)  # waits for it
+    send(sharing, first, b"a" * MIB)
+    send(sharing, second, b"b" * MIB)  # waits for it
     sharing.jitc_fake_hold(0)
     for device, expected in ((first, b"a"), (second, b"b")):
         back = Host(MIB)
@@ -82,7 +88,7 @@ def test_copies_to_the_host_that_are_on_their_way_keep_their_slots(sharing: Cuda
     sharing.jitc_fake_hold(1)
     copy(sharing, back.address, device, 3 * MIB)
     assert names(sharing) == ["copy_d2h_pinned", "stream_synchronize"] * 2 + ["copy_d2h_pinned"]
-    copy(sharing, other, Host(MIB, b"x" * MIB).address, MIB)  # the slot has a piece that is under way
+    send(sharing, other, b"x" * MIB)  # the slot has a piece that is under way
     assert names(sharing) == ["copy_h2d"]
     sharing.ok("cudaStreamSynchronize", STREAM)
     assert back.content == data
@@ -124,7 +130,7 @@ def test_a_session_that_is_over_leaves_the_ring_alone(sharing: Cuda, over: str) 
     """A forked child has the parent's memory."""
     device, back = device_with(sharing, b"p" * MIB), Host(MIB)
     sharing.jitc_fake_hold(1)
-    copy(sharing, device, Host(MIB, b"q" * MIB).address, MIB)
+    send(sharing, device, b"q" * MIB)
     (op,) = [one for one in sharing.take() if one.name == "copy_h2d_pinned"][-1:]
     status = {"forked": INITIALIZATION_ERROR, "over": UNKNOWN}[over]
     getattr(sharing, f"jitc_fake_{over}")(status if over == "over" else 1)
