@@ -16,11 +16,22 @@ PROGRAM = Path(__file__).with_name("pageable_steps.py")
 STEPS = 5
 
 
-def lines(service: Service) -> list[str]:
-    command, environment = [sys.executable, str(PROGRAM), str(STEPS)], service.env | {"LD_PRELOAD": str(PRELOAD)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200, check=False)
+def environment(service: Service) -> dict[str, str]:
+    return service.env | {"LD_PRELOAD": str(PRELOAD)}
+
+
+def run(service: Service, *arguments: str, seconds: float = 200) -> subprocess.CompletedProcess[str]:
+    """Python with these arguments, to its end, which is a good one."""
+    command = [sys.executable, *arguments]
+    done = subprocess.run(
+        command, env=environment(service), capture_output=True, text=True, timeout=seconds, check=False
+    )
     assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+    return done
+
+
+def lines(service: Service) -> list[str]:
+    return run(service, str(PROGRAM), str(STEPS)).stdout.splitlines()
 
 
 @pytest.fixture
@@ -68,10 +79,10 @@ input()
 def test_what_the_program_saves_does_not_fill_the_journal(workplace: Workplace) -> None:
     """160 MiB come back in one minibatch: the journal has 16 bytes of each, and a fault after them is survived."""
     service = workplace.service(1)
-    command, environment = [sys.executable, "-c", SAVING], service.env | {"LD_PRELOAD": str(PRELOAD)}
+    command = [sys.executable, "-c", SAVING]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     service.inject(kill_at(1, "", 150), 0)  # among the last copies
-    with subprocess.Popen(command, env=environment, **pipes) as program:  # type: ignore[call-overload]
+    with subprocess.Popen(command, env=environment(service), **pipes) as program:  # type: ignore[call-overload]
         assert len({program.stdout.readline() for _ in range(4)}) == 1
         (session,) = service.status()["gpus"][0]["sessions"]
         assert session["journal_bytes"] < 1 << 20
@@ -97,8 +108,7 @@ for step in range(2):
 def test_ten_gib_saved_in_a_minibatch_leave_it_protected(workplace: Workplace) -> None:
     service = workplace.service(1)
     service.inject(kill_at(1, "", 5000), 0)  # a copy has 1,024 pieces
-    command, environment = [sys.executable, "-c", LARGE], service.env | {"LD_PRELOAD": str(PRELOAD)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280, check=False)
-    assert done.returncode == 0 and "cannot be recovered" not in done.stderr, done.stderr
+    done = run(service, "-c", LARGE, seconds=280)
+    assert "cannot be recovered" not in done.stderr, done.stderr
     assert len(done.stdout.splitlines()) == 20 and len({line.split()[1] for line in done.stdout.splitlines()}) == 2
     service.survived(1)

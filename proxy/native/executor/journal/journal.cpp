@@ -82,8 +82,8 @@ void Journal::read_list() {
   first_boundary_ = read_word(found.first_boundary);
   if (head() > tail()) throw Error("the journal is damaged: its head lies after its tail");
   listed_ = (tail() + kChunkBytes - 1) / kChunkBytes;
-  if (listed_ - head() / kChunkBytes > chunks())
-    throw Error("the journal is damaged: it lists too many chunks");
+  needed_ = listed_ - head() / kChunkBytes;
+  if (needed_ > chunks()) throw Error("the journal is damaged: it lists too many chunks");
   for (uint64_t number = head() / kChunkBytes; number < listed_; ++number) {
     const uint32_t physical = listed_chunk(number).load();
     if (physical >= chunks() || !free_[physical])
@@ -91,7 +91,6 @@ void Journal::read_list() {
     free_[physical] = false;
     chunks_[number % chunks()] = physical;
   }
-  needed_ = listed_ - head() / kChunkBytes;
 }
 
 std::string Journal::damage() const {
