@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from fake_node import BASE, Node, Record, completion
+from fake_node import BASE, Cut, Node, Record, completion
 
 from jitc.proxy.common.paths import PROTOCOL_VERSION
 
@@ -38,7 +38,40 @@ assert s.last() == 3009 and s.last(99) == 0
     assert [len(record.payload) for record in node.journal[:-1]] == sizes
     assert all(record.payload == bytes([n % 251]) * (n % 97) for n, record in enumerate(node.journal[:3000]))
     assert [record.sequence for record in node.journal] == list(range(1, 3011))
-    assert len(node.batches) < 1000, "ops gather into batches"
+
+
+def test_what_waits_for_a_worker_comes_in_one_batch(node: Node, client: Start) -> None:
+    """The worker is away while the client submits: nothing can be sent before all of it is there."""
+    away, gate = threading.Event(), threading.Event()
+
+    def cut(batch: list[Record]) -> None:
+        if len(node.opened) == 1:
+            raise Cut
+
+    def opened(context: Any) -> None:
+        if len(node.opened) == 2:
+            away.set()
+            assert gate.wait(60)
+
+    node.script.on_batch, node.script.on_open = cut, opened
+    running = client("""
+s = Session()
+s.submit(b"first")
+go()
+[s.submit(b"%d" % n) for n in range(3000)]
+told("submitted")
+go()
+assert s.synchronize() == 0
+""")
+    assert away.wait(60)
+    running.go()
+    assert running.hear() == "submitted"
+    gate.set()
+    node.wait_journal(3001)
+    assert node.batches == [3001]
+    running.go()
+    running.finish()
+    assert [record.payload for record in node.journal[:3001]] == [b"first"] + [b"%d" % n for n in range(3000)]
 
 
 def test_an_op_above_the_limit_is_refused(node: Node, client: Start) -> None:
