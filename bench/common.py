@@ -41,6 +41,11 @@ def workplace(name: str) -> Iterator[Workplace]:
 
 def interposed_program(name: str) -> Path:
     """A C++ source of native/, compiled and linked with the interposer in place of NVIDIA's libraries."""
+    return linked_program(name, name, LIBRARIES / "libjitc_interpose.so")
+
+
+def linked_program(name: str, source: str, *libraries: Path) -> Path:
+    """A C++ source of native/, compiled and linked with what serves its CUDA calls."""
     program = ROOT / "build" / "bench" / name
     program.parent.mkdir(parents=True, exist_ok=True)
     command = [
@@ -48,9 +53,9 @@ def interposed_program(name: str) -> Path:
         "-std=c++20",
         "-O2",
         *(f"-I{ROOT / one / 'include'}" for one in ("interpose", "protos")),
-        str(ROOT / "bench" / "native" / f"{name}.cpp"),
+        str(ROOT / "bench" / "native" / f"{source}.cpp"),
     ]
-    link = [str(LIBRARIES / "libjitc_interpose.so"), f"-Wl,-rpath,{LIBRARIES}", "-ldl", "-o", str(program)]
+    link = [*map(str, libraries), *(f"-Wl,-rpath,{one.parent}" for one in libraries), "-ldl", "-o", str(program)]
     subprocess.run([*command, *link], check=True)
     return program
 

@@ -21,6 +21,8 @@ class ContentHasher {
  public:
   void add(std::span<const std::byte> piece);
   Hash finish() const;
+  /// The sum of the stripes so far, as the GPU's kernel gives it.
+  content::Sum total() const { return total_; }
   /// As add on a machine without AVX2, for tests of add.
   void add_portable(std::span<const std::byte> piece);
 

@@ -82,14 +82,14 @@ std::vector<MarkerPointer> Context::pending(const Stream& stream) const {
   return all;
 }
 
-MarkerPointer Context::submit(Stream& stream, const char* what, Body body) {
+MarkerPointer Context::submit(Stream& stream, const char* what, Body body, Price price) {
   if (stream.capture) {
     stream.capture->add(stream, what, std::move(body));
     return nullptr;
   }
   if (stream.legacy) refuse_implicit_dependency(*this, true);
-  return stream.push(
-      {what, current_call(), legacy_order(stream), std::move(body), std::make_shared<Marker>()});
+  return stream.push({what, current_call(), legacy_order(stream), std::move(body), std::make_shared<Marker>(),
+                      std::move(price)});
 }
 
 void Context::submit_after(Stream& stream, const char* what, const MarkerPointer& marker) {

@@ -15,6 +15,7 @@
 
 #include "abi.h"
 #include "memory.h"
+#include "pace.h"
 
 namespace jitc::fakes {
 
@@ -25,10 +26,12 @@ using ContextPointer = std::shared_ptr<Context>;
 /// A point in a stream's work, reached when everything before it is done.
 struct Marker {
   bool reached = false;
-  std::chrono::steady_clock::time_point when = {};
+  TimePoint when = {};  // by the device's clock
 };
 using MarkerPointer = std::shared_ptr<Marker>;
 using Body = std::function<void()>;
+/// What a piece of work costs; asked when everything before it is done, by a device with a pace only.
+using Price = std::function<Cost()>;
 
 struct Work {
   const char* what;
@@ -36,6 +39,9 @@ struct Work {
   std::vector<MarkerPointer> after;
   Body body;
   MarkerPointer marker;
+  Price price = {};                    // empty: it only orders
+  TimePoint submitted = {}, end = {};  // where the device has a pace
+  bool counts = false;                 // its real time does
 };
 
 class Stream : public std::enable_shared_from_this<Stream> {
@@ -58,13 +64,16 @@ class Stream : public std::enable_shared_from_this<Stream> {
  private:
   void serve(ContextPointer context);
   bool take(Work& work);
-  bool wait_for(const std::vector<MarkerPointer>& after);
+  bool wait_for(Work& work);
   void run(Work& work);
+  void book(Work& work);
+  TimePoint ended(const Work& work) const;
 
   Context& context_;
   std::deque<Work> queue_;
   std::condition_variable pushed_;
   bool served_ = false;
+  TimePoint last_end_ = {};
   friend class Context;
 };
 using StreamPointer = std::shared_ptr<Stream>;
@@ -78,7 +87,7 @@ class Context : public std::enable_shared_from_this<Context> {
   CUstream create_stream(unsigned flags, int priority);
   void destroy_stream(CUstream handle);
   /// Queues work on the stream, or adds it to the stream's capture (then the marker is null).
-  MarkerPointer submit(Stream& stream, const char* what, Body body);
+  MarkerPointer submit(Stream& stream, const char* what, Body body, Price price = {});
   /// The stream's next work also waits for the marker, which may be another stream's.
   void submit_after(Stream& stream, const char* what, const MarkerPointer& marker);
   /// What a wait for the stream waits for; of the legacy default stream also the blocking streams' work.
@@ -98,6 +107,8 @@ class Context : public std::enable_shared_from_this<Context> {
   int sticky = 0;
   bool ended = false;
   int running = 0;  // bodies of work under way, host functions excepted
+  const Pace* const pace = Pace::asked_for();
+  Engines engines;
 
  private:
   std::vector<MarkerPointer> legacy_order(const Stream& stream) const;

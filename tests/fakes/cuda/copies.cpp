@@ -18,16 +18,23 @@ bool visible(CUdeviceptr address, size_t size) {
 }
 
 /// Queues the work; waits for it where the caller must not go on before it is done.
-void submit(Call& call, CUstream handle, const char* what, Body body, bool wait) {
+void submit(Call& call, CUstream handle, const char* what, Body body, Cost cost, bool wait) {
   auto lock = locked();
   Context& context = call.context();
-  const MarkerPointer marker = context.submit(context.stream(handle), what, std::move(body));
+  const MarkerPointer marker =
+      context.submit(context.stream(handle), what, std::move(body), [cost] { return cost; });
   if (wait && marker) context.wait(lock, marker);
 }
 
 bool captures(Call& call, CUstream handle) {
   const auto lock = locked();
   return call.context().stream(handle).capture != nullptr;
+}
+
+Cost cost_between(CUdeviceptr to, CUdeviceptr from, size_t size) {
+  if (!memory().on_device(from, size)) return {Cost::kToDevice, size};
+  if (!memory().on_device(to, size)) return {Cost::kToHost, size};
+  return {Cost::kCompute, 2 * size};
 }
 
 /// Pageable memory is read before the call returns; pinned memory, and all in a graph, when the work runs.
@@ -81,7 +88,8 @@ int fill_call(const char* name, CUdeviceptr to, size_t pitch, Unit value, size_t
         const size_t row = width * sizeof(Unit);
         if (to % sizeof(Unit) || (height > 1 && pitch < row)) throw Failure{kInvalidValue};
         if (width && height) check_device(to, (height - 1) * pitch + row);
-        submit(call, stream, name, fill(to, pitch, value, width, height), false);
+        submit(call, stream, name, fill(to, pitch, value, width, height), {Cost::kCompute, row * height},
+               false);
       });
 }
 
@@ -92,7 +100,7 @@ int copy_within_call(const char* name, CUdeviceptr to, CUdeviceptr from, size_t 
               [&](Call& call) {
                 check_device(to, size);
                 check_device(from, size);
-                submit(call, stream, name, copy_within(to, from, size), false);
+                submit(call, stream, name, copy_within(to, from, size), {Cost::kCompute, 2 * size}, false);
               });
 }
 
@@ -104,7 +112,8 @@ int copy_in_call(const char* name, CUdeviceptr to, const void* from, size_t size
               [&](Call& call) {
                 check_device(to, size);
                 const bool late = memory().pinned(from, size) || captures(call, stream);
-                submit(call, stream, name, copy_in(to, size ? needed(from) : from, size, late), wait);
+                submit(call, stream, name, copy_in(to, size ? needed(from) : from, size, late),
+                       {Cost::kToDevice, size}, wait);
               });
 }
 
@@ -115,7 +124,8 @@ int copy_out_call(const char* name, void* to, CUdeviceptr from, size_t size, CUs
               [&](Call& call) {
                 check_device(from, size);
                 if (size) needed(to);
-                submit(call, stream, name, copy_out(to, from, size), wait || !memory().pinned(to, size));
+                submit(call, stream, name, copy_out(to, from, size), {Cost::kToHost, size},
+                       wait || !memory().pinned(to, size));
               });
 }
 
@@ -137,6 +147,12 @@ Side side_of(int type, CUdeviceptr device, const void* host, size_t pitch, size_
   if (type != 2 && type != 4) throw Failure{kNotSupported};  // arrays
   if (!visible(device + offset, (copy.Height - 1) * pitch + copy.WidthInBytes)) throw Failure{kInvalidValue};
   return {device + offset, nullptr, pitch};
+}
+
+Cost cost_between(const Side& to, const Side& from, const CUDA_MEMCPY2D& copy) {
+  const size_t bytes = copy.WidthInBytes * copy.Height;
+  if (from.host) return {Cost::kToDevice, bytes};
+  return to.host ? Cost{Cost::kToHost, bytes} : Cost{Cost::kCompute, 2 * bytes};
 }
 }  // namespace
 
@@ -169,7 +185,8 @@ int cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream
                Field::address("stream", stream)},
               [&](Call& call) {
                 if (size && (!visible(to, size) || !visible(from, size))) throw Failure{kInvalidValue};
-                submit(call, stream, "cuMemcpyAsync", copy_within(to, from, size), false);
+                submit(call, stream, "cuMemcpyAsync", copy_within(to, from, size),
+                       cost_between(to, from, size), false);
               });
 }
 
@@ -188,7 +205,8 @@ int cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* copy, CUstream stream) {
                   for (size_t row = 0; row < height; ++row)
                     std::memmove(to.row(row, width), from.row(row, width), width);
                 };
-                submit(call, stream, "cuMemcpy2DAsync_v2", body, from.host || to.host);
+                submit(call, stream, "cuMemcpy2DAsync_v2", body, cost_between(to, from, one),
+                       from.host || to.host);
               });
 }
 

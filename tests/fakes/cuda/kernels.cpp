@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "call.h"
+#include "content_hash.h"
 #include "hash_on_host.h"
 #include "modules.h"
 
@@ -82,17 +83,57 @@ void wait_flag(const Launch& launch) {
   }
 }
 
-/// jitc_hash(const Range* ranges, u32 count, u64 pieces, Sum* sums): the source that the worker compiles
-void jitc_hash(const Launch& launch) {
+std::vector<HashRange> ranges_of(const Launch& launch) {
   const auto hold = Memory::instance().hold();
   const auto count = launch.parameter<uint32_t>(8);
   const auto* given = array<HashRange>(launch.parameter<uint64_t>(0), count);
-  std::vector<HashRange> ranges(given, given + count);
+  return {given, given + count};
+}
+
+/// The same sums by the processor's vectors: on a device with a pace the model's time counts, not the body's.
+void sum_quickly(const std::vector<HashRange>& ranges, HashSum* sums) {
+  for (const HashRange& each : ranges) {
+    ContentHasher hasher;
+    hasher.add({reinterpret_cast<const std::byte*>(each.address), each.bytes});
+    sums->a += hasher.total().a;
+    sums++->b += hasher.total().b;
+  }
+}
+
+/// jitc_hash(const Range* ranges, u32 count, u64 pieces, Sum* sums): the source that the worker compiles
+void jitc_hash(const Launch& launch) {
+  std::vector<HashRange> ranges = ranges_of(launch);
+  const auto hold = Memory::instance().hold();
+  const auto count = launch.parameter<uint32_t>(8);
   for (HashRange& each : ranges)
     each.address = reinterpret_cast<uint64_t>(Memory::instance().at(each.address, each.bytes));
   auto* sums = array<HashSum>(launch.parameter<uint64_t>(24), count);
+  if (launch.context.pace) return sum_quickly(ranges, sums);
   hash_on_host({launch.shape[0], launch.shape[3]}, ranges.data(), count, launch.parameter<uint64_t>(16),
                sums);
+}
+
+/// Hashing and poisoning are bound by memory.
+Cost bytes_of_ranges(const Launch& launch) {
+  uint64_t bytes = 0;
+  for (const HashRange& each : ranges_of(launch)) bytes += each.bytes;
+  return {Cost::kCompute, bytes};
+}
+
+/// busy(u64 nanoseconds), link_busy(u64 nanoseconds): takes that long on a device with a pace, no time on
+/// others
+void busy(const Launch&) {}
+template <Cost::Engine engine>
+Cost stated_time(const Launch& launch) {
+  return {engine, 0, Nanoseconds(launch.parameter<uint64_t>(0))};
+}
+
+Cost real_time(const Launch&) { return {Cost::kHost}; }
+
+/// `bytes` for each element of the last parameter, at the offset.
+template <size_t offset, size_t bytes>
+Cost per_element(const Launch& launch) {
+  return {Cost::kCompute, launch.parameter<uint64_t>(offset) * bytes};
 }
 
 /// jitc_poison(const Range* ranges, u32 count, u64 pieces): likewise, a range after the other
@@ -124,21 +165,23 @@ void assert_fail(const Launch&) { throw Failure{kAssert}; }
 
 const Kernel* find_kernel(const std::string& name) {
   static const Kernel kKernels[] = {
-      {"fill_f32", {{0, 8}, {8, 4}, {16, 8}}, fill_f32},
-      {"axpy_f32", {{0, 8}, {8, 8}, {16, 4}, {24, 8}}, axpy_f32},
-      {"add_i64", {{0, 8}, {8, 8}, {16, 8}}, add_i64},
+      {"fill_f32", {{0, 8}, {8, 4}, {16, 8}}, fill_f32, per_element<16, 4>},
+      {"axpy_f32", {{0, 8}, {8, 8}, {16, 4}, {24, 8}}, axpy_f32, per_element<24, 12>},
+      {"add_i64", {{0, 8}, {8, 8}, {16, 8}}, add_i64, per_element<16, 16>},
       {"struct_args", {{0, 13}, {16, 8}}, struct_args},
       {"shape_of", {{0, 8}}, shape_of},
       {"bump_global", {}, bump_global},
-      {"jitc_hash", {{0, 8}, {8, 4}, {16, 8}, {24, 8}}, jitc_hash},
-      {"jitc_poison", {{0, 8}, {8, 4}, {16, 8}}, jitc_poison},
-      {"wait_flag", {{0, 8}, {8, 8}}, wait_flag},
+      {"jitc_hash", {{0, 8}, {8, 4}, {16, 8}, {24, 8}}, jitc_hash, bytes_of_ranges},
+      {"jitc_poison", {{0, 8}, {8, 4}, {16, 8}}, jitc_poison, bytes_of_ranges},
+      {"busy", {{0, 8}}, busy, stated_time<Cost::kCompute>},
+      {"link_busy", {{0, 8}}, busy, stated_time<Cost::kLink>},
+      {"wait_flag", {{0, 8}, {8, 8}}, wait_flag, real_time},
       {"empty", {}, empty},
-      {"endless", {}, endless},
+      {"endless", {}, endless, real_time},
       {"illegal", {}, illegal},
       {"assert_fail", {}, assert_fail},
       {"jitc_illegal_access", {}, store_where_nothing_is},
-      {"jitc_endless_kernel", {}, endless},
+      {"jitc_endless_kernel", {}, endless, real_time},
   };
   for (const Kernel& each : kKernels)
     if (name == each.name) return &each;

@@ -35,6 +35,8 @@ struct Kernel {
   const char* name;
   std::vector<Parameter> parameters;
   void (*body)(const Launch& launch);
+  /// What it takes on a device with a pace, asked when it begins; null: the shortest time of a kernel.
+  Cost (*cost)(const Launch& launch) = nullptr;
   size_t parameter_bytes() const {
     return parameters.empty() ? 0 : parameters.back().offset + parameters.back().size;
   }

@@ -76,9 +76,12 @@ int launch(const char* name, CUfunction handle, std::array<unsigned, 7> shape, C
                 call.note(Field::bytes("shape", shape.data(), sizeof shape));
                 for (const Field& field : more) call.note(field);
                 check_shape(function, shape);
-                const auto body = [&context, &kernel, module = function.module, packed = std::move(packed),
-                                   shape] { kernel.body({context, *module, packed, shape}); };
-                context.submit(context.stream(stream), kernel.name, body);
+                const auto one = std::make_shared<const Launch>(
+                    Launch{context, *function.module, std::move(packed), shape});
+                context.submit(
+                    context.stream(stream), kernel.name,
+                    [&kernel, one, module = function.module] { kernel.body(*one); },
+                    [&kernel, one] { return kernel.cost ? kernel.cost(*one) : Cost{Cost::kCompute}; });
               });
 }
 

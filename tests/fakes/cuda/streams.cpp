@@ -13,6 +13,8 @@ constexpr unsigned kNonBlocking = 1, kNoTiming = 2, kInterprocess = 4;
 
 thread_local int fault_asked = 0;
 
+Cost real_time() { return {Cost::kHost}; }
+
 Field stream_field(CUstream stream) { return Field::address("stream", stream); }
 Field event_field(CUevent event) { return Field::address("event", event); }
 
@@ -83,8 +85,9 @@ int wait_value(const char* name, CUstream handle, CUdeviceptr address, Unit valu
                 if (address % sizeof(Unit) || (flags & ~3u)) throw Failure{kInvalidValue};
                 const auto lock = locked();
                 Context& context = call.context();
-                context.submit(context.stream(handle), name,
-                               [=, &context] { wait_until(context, address, value, flags); });
+                context.submit(
+                    context.stream(handle), name,
+                    [=, &context] { wait_until(context, address, value, flags); }, real_time);
               });
 }
 
@@ -166,8 +169,9 @@ int cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned flags) {
                 Context& context = call.context();
                 Stream& stream = context.stream(handle);
                 wait_event(stream, event);
-                if (event.marker && !event.capture && !event.marker->reached)
-                  context.submit_after(stream, "cuStreamWaitEvent", event.marker);
+                // By the device's own clock a point may lie ahead that the host has reached.
+                const bool ahead = event.marker && (!event.marker->reached || context.pace);
+                if (ahead && !event.capture) context.submit_after(stream, "cuStreamWaitEvent", event.marker);
               });
 }
 
@@ -192,8 +196,9 @@ int cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data) {
                 needed(function);
                 const auto lock = locked();
                 Context& context = call.context();
-                context.submit(context.stream(stream), "cuLaunchHostFunc",
-                               [=, &context] { run_host_function(context, function, data); });
+                context.submit(
+                    context.stream(stream), "cuLaunchHostFunc",
+                    [=, &context] { run_host_function(context, function, data); }, real_time);
               });
 }
 

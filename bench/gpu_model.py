@@ -1,0 +1,155 @@
+"""A model, no measurement of a GPU: how long would steps of a 124 M GPT take on an H100, with jitc and without?
+
+The device is a stand-in with a clock (tests/fakes/cuda/pace.h): kernels and copies take stated times, engines work side
+by side, the host's time is real. Both sides make the same calls, in turns (native/gpu_model.cpp).
+
+What is assumed: the counts of calls (`COUNTS`: of nanoGPT's GPT-2 in eager mode, by its layers; not recorded from a
+GPU), the times of `PROGRAMS`, PyTorch's own time per call, the figures of pace.h. The state is smaller by `--scale`,
+and so are the bandwidths: what the host does per byte of state counts less than it would, what it does per block
+counts whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from common import LIBRARIES, finish, linked_program, parser, workplace
+
+if TYPE_CHECKING:
+    from toolkit.service import Service
+    from toolkit.workplace import Workplace
+
+GOAL = 1.003
+PARAMETER_BYTES = 124_439_808 * 4
+BUS, MEMORY = 64.0, 3350.0  # GB/s, as in pace.h
+COUNTS = {"forward": 400, "backward": 830, "updates": 30, "tensors": 148, "look": 10, "buckets": 5}
+#: Nanoseconds of PyTorch's own per call: assumed.
+HOST = 6000
+#: Of an all-reduce of one of five buckets between two GPUs over NVLink (100 MB at 300 GB/s).
+LINK = 330_000
+#: 12 sequences of 1024 tokens: 27 ms of products at 40 % of the peak; and kernels so small that launching them counts.
+PROGRAMS = {"bound by the GPU": 22_000, "bound by launches": 3_000}
+#: Steps before any is counted: memory for copies, the order of boundaries.
+WARM = 12
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Medians of a run, in milliseconds: a step, what of it was spent in calls, and in the optimizer's hooks."""
+
+    step: float
+    calls: float
+    hooks: float
+
+
+@dataclass(frozen=True)
+class Side:
+    """With jitc or without: the program, and what it is run in."""
+
+    program: Path
+    environment: dict[str, str]
+
+    def run(self, counts: dict[str, int], ranks: int) -> Steps:
+        words = [str(self.program), *(f"{name}={value}" for name, value in {**counts, "ranks": ranks}.items())]
+        with tempfile.TemporaryDirectory(prefix="jitc-model-") as folder:
+            env = {**self.environment, "JITC_MODEL_ID": str(Path(folder) / "id")}
+            started = [_start([*words, f"rank={rank}"], env) for rank in range(ranks)]
+            outputs = [_finish(one) for one in started]
+        return _slowest([_steps(output) for output in outputs])
+
+
+def _start(command: Sequence[str], env: dict[str, str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def _finish(one: subprocess.Popen[str]) -> str:
+    try:
+        output, errors = one.communicate(timeout=400)
+    except subprocess.TimeoutExpired:
+        one.kill()
+        raise
+    if one.returncode:
+        sys.exit(f"gpu_model: a program ended with {one.returncode}: {errors[-2000:]}")
+    return output
+
+
+def _steps(output: str) -> Steps:
+    """Of the mean step between two reads of the loss: the program is ahead of the device in between."""
+    lines = [[int(word) / 1e6 for word in line.split()] for line in output.splitlines()][WARM:]
+    every = COUNTS["look"]
+    whole = [lines[at : at + every] for at in range(-WARM % every, len(lines) - every + 1, every)]
+    return Steps(*(statistics.median(statistics.fmean(line[column] for line in part) for part in whole)
+                   for column in range(3)))  # fmt: skip
+
+
+def _slowest(ranks: list[Steps]) -> Steps:
+    return max(ranks, key=lambda rank: rank.step)
+
+
+@contextlib.contextmanager
+def sides(place: Workplace, scale: float, options: tuple[str, ...]) -> Iterator[dict[str, Side]]:
+    from toolkit.fakes import fake_library, fake_options, fake_system
+
+    driver = place.folder / "driver"
+    driver.mkdir()
+    pace = f"h100,bus={BUS / scale},memory={MEMORY / scale}"
+    environment = fake_system(driver, place.env, DEVICES="2", PACE=pace)
+    service: Service = place.service(2, ("--device", "cuda", *fake_options("nccl", "nvrtc"), *options), **environment)
+    interposer = LIBRARIES / "libjitc_interpose.so"
+    with_jitc = linked_program("gpu_model_jitc", "gpu_model", interposer)
+    without = linked_program("gpu_model_alone", "gpu_model", fake_library("cuda"), fake_library("nccl"))
+    yield {
+        "without": Side(without, {**os.environ, **environment}),
+        "with": Side(with_jitc, {**service.env, "LD_PRELOAD": str(interposer)}),
+    }
+
+
+def compare(both: dict[str, Side], counts: dict[str, int], ranks: int, rounds: int) -> dict[str, Steps]:
+    """The medians of several runs of each side, in turns."""
+    runs: dict[str, list[Steps]] = {name: [] for name in both}
+    for _ in range(rounds):
+        for name, side in both.items():
+            runs[name].append(side.run(counts, ranks))
+    return {name: sorted(of, key=lambda one: one.step)[len(of) // 2] for name, of in runs.items()}
+
+
+def main() -> int:
+    arguments = parser(__doc__)
+    arguments.add_argument("--scale", type=float, default=256, help="the state is smaller by it (256)")
+    arguments.add_argument("--steps", type=int, default=62, help="of a run (62)")
+    arguments.add_argument("--rounds", type=int, default=3, help="runs of each side (3)")
+    arguments.add_argument("--ranks", type=int, nargs="+", default=[1, 2], help="(1 2)")
+    arguments.add_argument("--service", default="", help="further options of jitc-proxyd, such as '--validate-every 0'")
+    args = arguments.parse_args()
+    print(f"a model of an H100 (assumptions: {Path(__file__).name}), not a measurement of one")
+    figures: dict[str, Any] = {}
+    met: dict[str, bool] = {}
+    with workplace("gpu_model") as place, sides(place, args.scale, tuple(args.service.split())) as both:
+        for ranks in args.ranks:
+            for name, kernel in PROGRAMS.items():
+                counts = {**COUNTS, "kernel": kernel, "host": HOST, "link": LINK, "steps": args.steps}
+                counts["bytes"] = int(PARAMETER_BYTES / args.scale)
+                found = compare(both, counts, ranks, args.rounds)
+                ratio = found["with"].step / found["without"].step
+                what = f"{ranks} rank{'s' * (ranks > 1)}, {name}"
+                print(f"{what}: {ratio:.3f} times the step without jitc")
+                for side, one in found.items():
+                    print(
+                        f"  {side:<8} {one.step:8.2f} ms a step; in calls {one.calls:7.2f}, in hooks {one.hooks:7.2f}"
+                    )
+                figures[what] = {"ratio": ratio} | {side: vars(one) for side, one in found.items()}
+                met[f"model, {what}: at most {GOAL} times"] = ratio <= GOAL
+    return finish(args, figures, met)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
