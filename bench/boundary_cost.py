@@ -1,4 +1,4 @@
-"""Cost of a boundary in copy mode, and of rolling back to one: copies of all live blocks, with their content hashes.
+"""Cost of a boundary in copy mode, and of rolling back to one: live blocks that all change, or all stay the same.
 
 Blocks go straight into the executor's library, without gRPC. A plain copy of the same bytes in memory is the floor.
 """
@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 from common import finish, parser, summary
-from journal_cost import ALLOCATE, BASE, BOUNDARY, COPY_H2D, STEP_BEGIN, Feed, NoControl, open_feed
+from journal_cost import ALLOCATE, BASE, BOUNDARY, COPY_H2D, FILL, STEP_BEGIN, Feed, NoControl, open_feed
 
 from jitc.proxy.common.executor import Executor
 from jitc.proxy.common.paths import executor_library
@@ -26,6 +26,11 @@ def boundary(feed: Feed, step: int, size: int) -> float:
     blocks = b"".join(struct.pack("<QQQ", BASE + at, size, at) for at in range(0, TOTAL, size))
     end = struct.pack("<QQ", step, TOTAL // size) + blocks
     return feed.run([feed.batch([(STEP_BEGIN, struct.pack("<Q", step), 0), (BOUNDARY, end, 0)])])
+
+
+def change(feed: Feed, value: int) -> None:
+    """Every byte that is live."""
+    feed.run([feed.batch([(FILL, struct.pack("<QQII", BASE, TOTAL, value % 256, 1), 0)])])
 
 
 def roll_back(executor: Executor, epoch: int, step: int) -> float:
@@ -58,16 +63,18 @@ def main() -> int:
     whole, place, step = os.urandom(MIB) * (TOTAL // MIB), bytearray(TOTAL), 0
     figures: dict[str, dict[str, float]] = {}
     for size in (64 << 10, 16 * MIB):
-        made, back, floor = [], [], []
+        made, same, back, floor = [], [], [], []
         for number in range(args.rounds + 2):
-            step += 1
-            seconds = boundary(feed, step, size)
+            step += 3  # the second of three boundaries finds out what stays the same
+            change(feed, step)
+            seconds, _, again = (boundary(feed, number, size) for number in (step - 2, step - 1, step))
             if number < 2:  # the memory for copies is new
                 continue
             made.append(TOTAL / seconds / 1e6)
+            same.append(TOTAL / again / 1e6)
             back.append(TOTAL / roll_back(executor, step, step) / 1e6)
             floor.append(TOTAL / plain_copy(whole, place) / 1e6)
-        for name, values in (("boundary", made), ("roll_back", back), ("plain_copy", floor)):
+        for name, values in (("changed", made), ("unchanged", same), ("roll_back", back), ("plain_copy", floor)):
             figures[f"{name}_{size}"] = summary(values)
             print(f"{name:<10} blocks of {size:>9} bytes: {figures[f'{name}_{size}']['median'] / 1000:6.2f} GB/s")
     executor.detach(1)

@@ -193,10 +193,13 @@ class Model {
     const uint64_t buckets = shape_.ranks > 1 ? shape_.buckets : 1;
     for (uint64_t bucket = 0; bucket < buckets; ++bucket) {
       for (uint64_t each = 0; each < shape_.backward / buckets; ++each) launch(busy_, main_, shape_.kernel);
+      change(kinds_[1] + bucket * (kind_bytes_ / buckets / 8 * 8), kind_bytes_ / buckets / 8);
       if (comm_) all_reduce(bucket);
     }
     if (comm_) order(side_, back_, main_);
   }
+
+  void change(uint64_t at, uint64_t count) { launch(add_, main_, at, int64_t{1}, count); }
 
   void order(void* from, void* event, void* to) {
     call_("cuEventRecord", [&] { return cuEventRecord(event, from); });
@@ -219,7 +222,7 @@ class Model {
     for (uint64_t update = 0; update < shape_.updates; ++update) {
       const uint64_t kind = update % 3 == 0 ? kinds_[0] : kinds_[1 + update % 3];
       const uint64_t parts = (shape_.updates + 2) / 3, count = kind_bytes_ / 8 / parts;
-      launch(add_, main_, kind + update / 3 * count * 8, int64_t{1}, count);
+      change(kind + update / 3 * count * 8, count);
     }
     const auto after = Clock::now();
     if (jitc_step_end) jitc_step_end(live_.data(), live_.size());

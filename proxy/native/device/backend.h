@@ -20,6 +20,7 @@
 #include "base/shuffle.h"
 #include "jitc/generated_ops.h"
 #include "progress_doorbell.h"
+#include "transfers.h"
 
 namespace jitc {
 
@@ -193,20 +194,6 @@ class CommunicatorSegments {
                                    uint32_t rank) = 0;
 };
 
-/// Of device memory.
-struct MemoryRange {
-  uint64_t address, bytes;
-};
-
-/// A transfer of blocks from device to device, as one of its two workers has it.
-struct DirectTransfer {
-  bool sends = false;  // the other end receives
-  std::string path;    // shared memory in which the ends find each other: fresh, of a communicator of two
-  uint64_t path_bytes = 0;
-  std::chrono::milliseconds limit{0};  // then it has failed
-  std::function<bool()> cancelled;     // asked from any thread
-};
-
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -250,14 +237,10 @@ class Backend {
   virtual void poison_all(std::span<const MemoryRange> ranges) = 0;
   virtual uint64_t memory_used() const = 0;
   virtual uint64_t memory_total() const = 0;
-  /// Whether blocks can move between this device and another worker's without the host.
-  virtual bool has_direct_path() const { return false; }
-  /// Both ends at once, with ranges of the same sizes in the same order; only while fenced. False with the
-  /// reason: then nothing is known of the receiver's ranges, and nothing will be written there later. An end
-  /// that cannot go on tells the other one.
-  virtual bool move_blocks(const DirectTransfer&, std::span<const MemoryRange>, std::string& error) {
-    return error = "this device moves blocks through the host only", false;
-  }
+  /// How many blocks are copied to the host at once; null: read() is the way.
+  virtual BlockCopier* copier() { return nullptr; }
+  /// How blocks move to and from another worker's device without the host; null: they do not.
+  virtual const BlockMover* mover() const { return nullptr; }
   /// Why the device cannot be made to fail in this way ("illegal-access", "endless-kernel",
   /// "hung-collective"); empty: it can.
   virtual std::string cannot_inject(std::string_view kind) const {

@@ -104,14 +104,20 @@ bool BoundaryMaker::keep_rows(const ops::Boundary& op, BoundaryState& state) {
   // Other copies are hashed as they are made, unless the device hashes faster.
   const bool first = state.measured || shared_.backend->hashes_itself();
   if (!shared_.runs() || (first && !copies_.measure(state.rows, op.header.sequence))) return false;
-  for (uint64_t i = 0; i < op.count; ++i) {
-    if (i == op.count / 2) issuer_.at_point(op.header, "boundary");
-    if (!shared_.runs()) return false;
-    const auto [address, bytes, ordinal] = blocks[i];
-    const bool copy = keep_all_ || plan.wants_copy(ordinal, bytes) || !checkpoints_.protects();
-    if (copy && bytes && !copies_.copy(state.rows[i], op.header.sequence)) return false;
-  }
-  return true;
+  const auto half = std::span(state.rows).first(op.count / 2);
+  if (!copy_wanted(half, op)) return false;
+  if (op.count) issuer_.at_point(op.header, "boundary");
+  return shared_.runs() && copy_wanted(std::span(state.rows).subspan(half.size()), op);
+}
+
+bool BoundaryMaker::copy_wanted(std::span<LiveRow> rows, const ops::Boundary& op) {
+  const Policy& plan = checkpoints_.plan.current();
+  const bool all = keep_all_ || !checkpoints_.protects();
+  std::vector<RowCopies::Wanted> wanted;
+  for (LiveRow& row : rows)
+    if (row.block.bytes && (all || plan.wants_copy(row.block.ordinal, row.block.bytes)))
+      wanted.push_back({&row, checkpoints_.row_at_newest(row)});
+  return copies_.copy_all(wanted, op.header.sequence);
 }
 
 /// Variables of modules that the program has asked for: a module that is loaded again has them as they were

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "boundary_state.h"
@@ -51,6 +52,7 @@ class BoundaryMaker {
   BoundaryState begun(const ops::Boundary& op, uint64_t position) const;
   Kept find_room(const ops::Boundary& op, BoundaryState& state);
   bool keep_rows(const ops::Boundary& op, BoundaryState& state);
+  bool copy_wanted(std::span<LiveRow> rows, const ops::Boundary& op);
   bool keep_variables(BoundaryState& state);
 
   Shared& shared_;

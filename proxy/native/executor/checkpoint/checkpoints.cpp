@@ -1,6 +1,7 @@
 #include "checkpoints.h"
 
 #include <algorithm>
+#include <map>
 
 #include "executor/journal/lookup.h"
 #include "executor/session/op_issuer.h"
@@ -217,9 +218,14 @@ void Checkpoints::load(const RecordHeader& record) {
 
 void Checkpoints::loaded() {
   parts_ = {};
-  const auto claim = [this](const LiveRow& row) {
-    if (row.copied() && !shared_.snapshot.claim(row.copy, row.block.bytes))
+  std::map<uint64_t, const LiveRow*> claimed;  // by extent
+  const auto claim = [&](const LiveRow& row) {
+    if (!row.copied()) return;
+    const auto [first, is_first] = claimed.try_emplace(row.copy, &row);
+    const bool same = first->second->hash == row.hash && first->second->block.bytes == row.block.bytes;
+    if (is_first ? !shared_.snapshot.claim(row.copy, row.block.bytes) : !same)
       throw Error("the journal is damaged: copies of boundaries overlap");
+    if (!is_first) shared_.snapshot.share(row.copy);
   };
   for (const BoundaryState& state : boundaries_)
     for (const LiveRow& row : state.rows) claim(row);

@@ -1,5 +1,7 @@
 #include "row_copies.h"
 
+#include <algorithm>
+
 #include "executor/session/shared.h"
 
 namespace jitc {
@@ -20,9 +22,81 @@ bool RowCopies::measure(std::span<LiveRow> rows, uint64_t sequence) {
 
 bool RowCopies::copy(LiveRow& row, uint64_t sequence) {
   const PhaseTime time(shared_.times.copy);
-  const auto [address, bytes, ordinal] = row.block;
-  row.copy = shared_.snapshot.take(bytes);
+  take_room(row);
+  return read(row, sequence);
+}
+
+bool RowCopies::copy_all(std::span<const Wanted> wanted, uint64_t sequence) {
+  if (!measure_steady(wanted)) return false;
+  std::vector<Wanted> changed;
+  std::ranges::copy_if(wanted, std::back_inserter(changed),
+                       [this](const Wanted& one) { return !reuse(one); });
+  const PhaseTime time(shared_.times.copy);
+  return read_all(changed, sequence);
+}
+
+bool RowCopies::measure_steady(std::span<const Wanted> wanted) {
+  std::vector<LiveRow*> rows;
+  std::vector<LiveRow> unknown;
+  for (const auto& [row, earlier] : wanted) {
+    if (row->hash != kNoHash || !earlier || !steady_.contains(row->block.ordinal)) continue;
+    rows.push_back(row);
+    unknown.push_back(*row);
+  }
+  if (rows.empty()) return true;
+  const auto hashes = hashes_of(unknown);
+  for (size_t i = 0; i < rows.size(); ++i) rows[i]->hash = hashes[i];
+  return shared_.runs();
+}
+
+/// Content that an earlier boundary has a copy of needs no other one.
+bool RowCopies::reuse(const Wanted& one) {
+  const auto& [row, earlier] = one;
+  const bool same = row->hash != kNoHash && earlier && earlier->copied() && earlier->hash == row->hash;
+  if (!same) {
+    steady_.erase(row->block.ordinal);
+    return false;
+  }
+  row->copy = earlier->copy;
+  shared_.snapshot.share(row->copy);
+  return true;
+}
+
+/// All at once where the device can; content that has no hash yet passes through the processor in any case.
+bool RowCopies::read_all(std::span<const Wanted> wanted, uint64_t sequence) {
+  BlockCopier* const copier = shared_.backend->copier();
+  std::vector<BlockCopy> blocks;
+  for (const auto& [row, earlier] : wanted) {
+    if (!copier || row->hash == kNoHash) continue;
+    take_room(*row);
+    blocks.push_back({row->block.address, shared_.snapshot.bytes(row->copy, row->block.bytes)});
+  }
+  if (!blocks.empty() && !copier->copy(blocks)) return refuse(*wanted.front().row, sequence);
+  return std::ranges::all_of(wanted, [&](const Wanted& one) {
+    return one.row->copied() || (shared_.runs() && read_or_reuse(one, sequence));
+  });
+}
+
+bool RowCopies::read_or_reuse(const Wanted& one, uint64_t sequence) {
+  LiveRow& row = *one.row;
+  const bool was_known = row.hash != kNoHash;
+  take_room(row);
+  if (!read(row, sequence)) return false;
+  const uint64_t own = row.copy;
+  if (!was_known && reuse(one)) {
+    shared_.snapshot.give_back(own, row.block.bytes);
+    steady_.insert(row.block.ordinal);
+  }
+  return true;
+}
+
+void RowCopies::take_room(LiveRow& row) {
+  row.copy = shared_.snapshot.take(row.block.bytes);
   if (row.copy == Snapshot::kNone) throw SnapshotFull();
+}
+
+bool RowCopies::read(LiveRow& row, uint64_t sequence) {
+  const auto [address, bytes, ordinal] = row.block;
   const auto into = shared_.snapshot.bytes(row.copy, bytes);
   const bool hashed = row.hash != kNoHash;
   if (hashed ? shared_.backend->read(address, into) : shared_.backend->read_hashed(address, into, row.hash))

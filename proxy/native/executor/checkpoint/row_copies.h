@@ -5,6 +5,7 @@
 // (boundaries, steps), and commands while it is parked.
 #pragma once
 #include <span>
+#include <unordered_set>
 #include <vector>
 
 #include "boundary_state.h"
@@ -15,6 +16,12 @@ class Shared;
 
 class RowCopies {
  public:
+  /// A row to be copied, and the same allocation's at the boundary before, or nullptr.
+  struct Wanted {
+    LiveRow* row;
+    const LiveRow* earlier;
+  };
+
   explicit RowCopies(Shared& shared) : shared_(shared) {}
 
   std::vector<Hash> hashes_of(std::span<const LiveRow> rows);
@@ -22,13 +29,25 @@ class RowCopies {
   bool measure(std::span<LiveRow> rows, uint64_t sequence);
   /// As measure(), with a copy of the content. Throws SnapshotFull.
   bool copy(LiveRow& row, uint64_t sequence);
+  /// As copy(), of many. Content that did not change since then has one copy for both. Where it throws or
+  /// fails, some rows may have copies.
+  bool copy_all(std::span<const Wanted> wanted, uint64_t sequence);
   /// The rows' copies are not needed any more.
   void drop(const std::vector<LiveRow>& rows);
 
  private:
+  bool measure_steady(std::span<const Wanted> wanted);
+  bool reuse(const Wanted& one);
+  bool read_all(std::span<const Wanted> wanted, uint64_t sequence);
+  bool read_or_reuse(const Wanted& one, uint64_t sequence);
+  void take_room(LiveRow& row);
+  bool read(LiveRow& row, uint64_t sequence);
   bool refuse(const LiveRow& row, uint64_t sequence);
 
   Shared& shared_;
+  /// Of a device that hashes no faster than it copies: what did not change at the last boundary, which
+  /// hashing alone will show again. By ordinal.
+  std::unordered_set<uint64_t> steady_;
 };
 
 }  // namespace jitc

@@ -36,6 +36,10 @@ bool Snapshot::claim(uint64_t offset, uint64_t bytes) {
 }
 
 void Snapshot::give_back(uint64_t offset, uint64_t bytes) {
+  if (const auto shared = further_owners_.find(offset); shared != further_owners_.end()) {
+    if (--shared->second == 0) further_owners_.erase(shared);
+    return;
+  }
   uint64_t size = rounded(bytes);
   if (!size) return;
   used_ -= size;
@@ -55,12 +59,17 @@ void Snapshot::give_back(uint64_t offset, uint64_t bytes) {
   free_[offset] = size;
 }
 
+void Snapshot::release(uint64_t offset, uint64_t size) const {
+  if (before_release_) before_release_(bytes(offset, size));
+  map_.release(offset, size);
+}
+
 void Snapshot::trim() {
   if (touched_ <= 4 * used_ + (4u << 20)) return;
   uint64_t end = 0;
   for (const auto& [offset, room] : free_) {
     const uint64_t until = std::min(offset + room, touched_);
-    if (offset < touched_) map_.release(offset, until - offset);
+    if (offset < touched_) release(offset, until - offset);
     end = offset + room == map_.size() ? offset : map_.size();  // of the last one: where use ends
   }
   touched_ = end;

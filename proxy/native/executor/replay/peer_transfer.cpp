@@ -78,7 +78,8 @@ uint64_t PeerTransfer::import_blocks(const std::string& path, const std::vector<
 
 RecoverReply PeerTransfer::with_direct_path(RecoverReply reply) const {
   const auto plan = checkpoints_.plan.wanted();
-  reply.direct_path = (plan->peer_mode() || !reply.missing.empty()) && shared_.backend->has_direct_path();
+  const BlockMover* const mover = shared_.backend->mover();
+  reply.direct_path = (plan->peer_mode() || !reply.missing.empty()) && mover && mover->usable();
   return reply;
 }
 
@@ -109,8 +110,10 @@ RecoverReply PeerTransfer::move_blocks(const DirectTransferRequest& request, boo
     ranges.push_back({block.address, block.bytes});
     bytes += block.bytes;
   }
+  const BlockMover* const mover = shared_.backend->mover();
+  if (!mover) return {false, "this device moves blocks through the host only", 0, {}};
   std::string error;
-  if (!shared_.backend->move_blocks(transfer, ranges, error)) return {false, error, 0, {}};
+  if (!mover->move_blocks(transfer, ranges, error)) return {false, error, 0, {}};
   return {true, "", bytes, {}};
 }
 

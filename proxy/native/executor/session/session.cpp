@@ -43,6 +43,10 @@ void Session::make_device() {
   std::string error;
   shared_.backend = make_backend(options.device, device, *this, *this, shared_.images, error);
   if (!shared_.backend) throw Error("the " + options.device + " device cannot be made: " + error);
+  if (BlockCopier* const copier = shared_.backend->copier()) {
+    copier->use(shared_.snapshot.whole());
+    shared_.snapshot.before_release([copier](std::span<std::byte> memory) { copier->forget(memory); });
+  }
 }
 
 Session::~Session() {

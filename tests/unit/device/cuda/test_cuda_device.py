@@ -31,6 +31,7 @@ LOSES_ALL = (
     "collective_fault_a_rank_dies",
     "collective_fault_an_abort_that_hangs",
     "transfer_abort_that_hangs",
+    "copier_a_copy_that_fails",
 )
 
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "block_copier.h"
 #include "device/backend.h"
 #include "device/common/run_state.h"
 #include "device/cuda/hash/hasher.h"
@@ -19,7 +20,12 @@ class DirectAccess {
  public:
   DirectAccess(std::shared_ptr<Context> context, const Memory& memory, device::RunState& state,
                const std::string& nvrtc_path)
-      : context_(context), memory_(memory), state_(state), transfer_(context), hasher_(context, nvrtc_path) {}
+      : context_(context),
+        memory_(memory),
+        state_(state),
+        transfer_(context),
+        copies_(context, memory, state, transfer_),
+        hasher_(context, nvrtc_path) {}
   DirectAccess(const DirectAccess&) = delete;
   DirectAccess& operator=(const DirectAccess&) = delete;
 
@@ -28,6 +34,7 @@ class DirectAccess {
   bool read_hashed(uint64_t address, std::span<std::byte> out, Hash& hash);
   bool write(uint64_t address, std::span<const std::byte> data);
   void hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out);
+  BlockCopier& copies() { return copies_; }
   bool hashes_itself() const { return hasher_.usable(); }
   /// device: writes what the GPU cannot by itself.
   void poison_all(std::span<const MemoryRange> ranges, Backend& device);
@@ -41,6 +48,7 @@ class DirectAccess {
   const Memory& memory_;
   device::RunState& state_;
   Transfer transfer_;
+  RegisteredCopies copies_;
   Hasher hasher_;
 };
 

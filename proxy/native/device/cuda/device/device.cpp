@@ -241,11 +241,6 @@ void Device::hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) 
 
 void Device::poison_all(std::span<const MemoryRange> ranges) { access_.poison_all(ranges, *this); }
 
-bool Device::move_blocks(const DirectTransfer& transfer, std::span<const MemoryRange> ranges,
-                         std::string& error) {
-  return direct_path_.move_blocks(transfer, ranges, error);
-}
-
 }  // namespace jitc::cuda
 
 namespace jitc {

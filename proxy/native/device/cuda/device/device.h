@@ -48,9 +48,8 @@ class Device final : public Backend {
   uint64_t memory_total() const override { return memory_->total(); }
   std::string cannot_inject(std::string_view kind) const override;
   bool inject(std::string_view kind, const ops::OpHeader& op, std::string& error) override;
-  bool has_direct_path() const override { return direct_path_.usable(); }
-  bool move_blocks(const DirectTransfer& transfer, std::span<const MemoryRange> ranges,
-                   std::string& error) override;
+  BlockCopier* copier() override { return &access_.copies(); }
+  const BlockMover* mover() const override { return &direct_path_; }
 
  private:
   void issue(const ops::OpHeader& op);

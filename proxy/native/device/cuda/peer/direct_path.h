@@ -15,16 +15,15 @@
 
 namespace jitc::cuda {
 
-class DirectPath {
+class DirectPath final : public BlockMover {
  public:
   DirectPath(std::shared_ptr<Context> context, const Memory& memory, const Quiesce& quiesce,
              std::string nccl_path)
       : context_(std::move(context)), memory_(memory), quiesce_(quiesce), nccl_path_(std::move(nccl_path)) {}
   /// Whether NCCL is there.
-  bool usable() const;
-  /// As Backend::move_blocks.
+  bool usable() const override;
   bool move_blocks(const DirectTransfer& transfer, std::span<const MemoryRange> ranges,
-                   std::string& error) const;
+                   std::string& error) const override;
 
  private:
   const std::shared_ptr<Context> context_;

@@ -30,7 +30,7 @@ class End : public Session {
     transfer.path = segment.path;
     transfer.path_bytes = segment.bytes;
     backend->fence();
-    return backend->move_blocks(transfer, blocks, error) ? "" : error;
+    return backend->mover()->move_blocks(transfer, blocks, error) ? "" : error;
   }
   std::atomic<bool> cancelled{false};
 
@@ -131,7 +131,7 @@ CASE(transfer_an_end_without_nccl_tells_the_other) {
     Options options;
     if (rank != kSender) options.nccl = "/nowhere/libnccl.so.2";
     End s(segments, rank, options);
-    CHECK_EQUAL(s.backend->has_direct_path(), rank == kSender);
+    CHECK_EQUAL(s.backend->mover()->usable(), rank == kSender);
     const std::string why = s.move({{s.allocate(4096), 4096}});
     check_says(why, {rank == kSender ? "given up" : "cannot be opened"});
   });
@@ -194,7 +194,7 @@ CASE(transfer_without_a_segment) {
   DirectTransfer transfer{true, "/nowhere/segment", 4096, kLong, [] { return false; }};
   std::string error;
   s.backend->fence();
-  CHECK(!s.backend->move_blocks(transfer, {}, error));
+  CHECK(!s.backend->mover()->move_blocks(transfer, {}, error));
   check_says(error, {"cannot open the communicator's segment"});
 }
 

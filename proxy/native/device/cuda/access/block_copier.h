@@ -1,0 +1,56 @@
+// Copies of many blocks straight into shared memory, which the driver knows (registered), all under way at
+// once: the GPU's copy engine is the only limit.
+//
+// The arena is registered in windows, when something is first copied there, so that no more of it takes
+// memory than is used. Where the driver registers nothing, blocks take the detour of Transfer. A window is
+// given back before its memory is (forget), at the latest by the destructor: the driver would go on writing
+// to pages that nobody sees.
+// Lock rule: mutex_ guards all of it; one call at a time, any thread. Called by: the executor, through
+// Device.
+#pragma once
+#include <memory>
+#include <mutex>
+#include <set>
+#include <span>
+
+#include "device/common/run_state.h"
+#include "device/cuda/memory/memory.h"
+#include "device/transfers.h"
+#include "transfer.h"
+
+namespace jitc::cuda {
+
+class RegisteredCopies final : public BlockCopier {
+ public:
+  RegisteredCopies(std::shared_ptr<Context> context, const Memory& memory, device::RunState& state,
+                   Transfer& detour)
+      : context_(std::move(context)), memory_(memory), state_(state), detour_(detour) {}
+  ~RegisteredCopies() override;
+  RegisteredCopies(const RegisteredCopies&) = delete;
+  RegisteredCopies& operator=(const RegisteredCopies&) = delete;
+
+  void use(std::span<std::byte> arena) override { arena_ = arena; }
+  bool copy(std::span<const BlockCopy> blocks) override;
+  void forget(std::span<std::byte> memory) override;
+
+  /// Of a window of the arena: registering costs time by the piece, and memory by the page.
+  static constexpr size_t kWindow = 16u << 20;
+
+ private:
+  void start(const BlockCopy& block);
+  bool is_registered(size_t window);
+  std::span<std::byte> window(size_t number) const;
+  void copy_by_detour(const BlockCopy& block);
+
+  const std::shared_ptr<Context> context_;
+  const Memory& memory_;
+  device::RunState& state_;
+  Transfer& detour_;
+  std::mutex mutex_;
+  std::span<std::byte> arena_;
+  abi::CUstream stream_ = nullptr;
+  std::set<size_t> windows_;  // that the driver knows
+  bool given_up_ = false;     // it registers nothing
+};
+
+}  // namespace jitc::cuda

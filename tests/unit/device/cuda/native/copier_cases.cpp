@@ -1,0 +1,145 @@
+// Copies of many blocks into memory that the driver is told of (access/block_copier.h).
+#include <dlfcn.h>
+#include <sys/mman.h>
+
+#include <numeric>
+
+#include "device/cuda/access/block_copier.h"
+#include "kernels.h"
+
+namespace jitc::test {
+namespace {
+constexpr size_t kWindow = cuda::RegisteredCopies::kWindow;
+constexpr int kAlreadyRegistered = 712;
+
+/// Two windows and a half.
+class Arena {
+ public:
+  Arena() : memory_(::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
+    CHECK(memory_ != MAP_FAILED);
+  }
+  ~Arena() { ::munmap(memory_, kBytes); }
+  std::span<std::byte> whole() const { return {static_cast<std::byte*>(memory_), kBytes}; }
+  std::span<std::byte> at(size_t offset, size_t bytes) const { return whole().subspan(offset, bytes); }
+
+ private:
+  static constexpr size_t kBytes = kWindow * 5 / 2;
+  void* const memory_;
+};
+
+std::vector<uint8_t> content(size_t bytes, uint8_t first) {
+  std::vector<uint8_t> made(bytes);
+  std::iota(made.begin(), made.end(), first);
+  return made;
+}
+
+bool holds(std::span<const std::byte> memory, const std::vector<uint8_t>& wanted) {
+  return std::ranges::equal(memory, std::as_bytes(std::span(wanted)));
+}
+
+/// Whether the driver knows the window's memory. A copy before makes the context current here.
+bool is_registered(const Arena& arena, size_t window) {
+  void* const driver = ::dlopen(JITC_TEST_DRIVER, RTLD_NOW | RTLD_NOLOAD);
+  CHECK(driver);
+  const auto of = [&](const char* name) { return ::dlsym(driver, name); };
+  const auto take = reinterpret_cast<int (*)(void*, size_t, unsigned)>(of("cuMemHostRegister_v2"));
+  const auto give = reinterpret_cast<int (*)(void*)>(of("cuMemHostUnregister"));
+  void* const memory = arena.at(window * kWindow, 4096).data();
+  const int code = take(memory, 4096, 0);
+  if (code == 0) CHECK_EQUAL(give(memory), 0);
+  CHECK(code == 0 || code == kAlreadyRegistered);
+  return code != 0;
+}
+}  // namespace
+
+CASE(copier_blocks_arrive_also_across_windows) {
+  const Arena arena;
+  Session s;
+  const auto first = content(8192, 3), second = content(100, 7), third = content(kWindow + 5000, 11);
+  const uint64_t a = s.upload(first), b = s.upload(second), c = s.upload(third);
+  s.synchronize();
+  s.backend->copier()->use(arena.whole());
+  const std::vector<BlockCopy> blocks{{a, arena.at(kWindow - 4096, 8192)},
+                                      {b, arena.at(0, 100)},
+                                      {c, arena.at(kWindow * 5 / 2 - third.size(), third.size())}};
+  CHECK(s.backend->copier()->copy(blocks));
+  CHECK(holds(blocks[0].into, first));
+  CHECK(holds(blocks[1].into, second));
+  CHECK(holds(blocks[2].into, third));
+  CHECK(s.backend->copier()->copy({}));
+}
+
+CASE(copier_tells_the_driver_of_what_it_uses_until_it_is_forgotten) {
+  const Arena arena;
+  const auto bytes = content(4096, 1);
+  const auto copied = [&](Session& s) {
+    const uint64_t block = s.upload(bytes);
+    s.synchronize();
+    s.backend->copier()->use(arena.whole());
+    const BlockCopy one{block, arena.at(kWindow + 4096, 4096)};
+    CHECK(s.backend->copier()->copy({&one, 1}));
+    CHECK(holds(one.into, bytes));
+  };
+  {
+    Session s;
+    copied(s);
+    CHECK(!is_registered(arena, 0));
+    CHECK(is_registered(arena, 1));
+    CHECK(!is_registered(arena, 2));
+    s.backend->copier()->forget(arena.at(0, kWindow));
+    CHECK(is_registered(arena, 1));
+    s.backend->copier()->forget(arena.at(kWindow - 1, 2));
+    CHECK(!is_registered(arena, 1));
+    copied(s);
+    CHECK(is_registered(arena, 1));
+  }
+  Session other;
+  other.backend->copier()->use(arena.at(0, 4096));
+  const uint64_t block = other.upload(bytes);
+  other.synchronize();
+  const BlockCopy one{block, arena.at(0, 4096)};
+  CHECK(other.backend->copier()->copy({&one, 1}));
+  CHECK(!is_registered(arena, 1));
+}
+
+CASE(copier_takes_a_detour_where_nothing_can_be_registered) {
+  prepare_failures();
+  const Arena arena;
+  Session s;
+  const auto bytes = content((8u << 20) + 77, 5);
+  const uint64_t block = s.upload(bytes);
+  s.synchronize();
+  s.backend->copier()->use(arena.whole());
+  ask_for_failures("cuMemHostRegister_v2:1=2");
+  const BlockCopy one{block, arena.at(kWindow - 4096, bytes.size())};
+  CHECK(s.backend->copier()->copy({&one, 1}));
+  CHECK(holds(one.into, bytes));
+  CHECK(!is_registered(arena, 0) && !is_registered(arena, 1));
+}
+
+CASE(copier_refuses_blocks_that_are_not_there) {
+  const Arena arena;
+  Session s;
+  const uint64_t block = s.upload(content(4096, 1));
+  s.synchronize();
+  s.backend->copier()->use(arena.whole());
+  const std::vector<BlockCopy> blocks{{block, arena.at(0, 4096)},
+                                      {block + (64u << 20), arena.at(4096, 4096)}};
+  CHECK(!s.backend->copier()->copy(blocks));
+  CHECK(holds(arena.at(0, 4096), std::vector<uint8_t>(4096)));
+}
+
+CASE(copier_a_copy_that_fails_is_the_devices_fault) {
+  prepare_failures();
+  const Arena arena;
+  Session s;
+  const uint64_t block = s.upload(content(4096, 1));
+  s.synchronize();
+  s.backend->copier()->use(arena.whole());
+  ask_for_failures("run:1=700");
+  const BlockCopy one{block, arena.at(0, 4096)};
+  CHECK(!s.backend->copier()->copy({&one, 1}));
+  CHECK_EQUAL(s.sink.wait_fault().status, 700u);
+}
+
+}  // namespace jitc::test
