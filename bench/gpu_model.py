@@ -12,13 +12,14 @@ counts whole.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,7 @@ class Steps:
     step: float
     calls: float
     hooks: float
+    phases: dict[str, float] = field(default_factory=dict)  # of a boundary, with jitc
 
 
 @dataclass(frozen=True)
@@ -57,34 +59,61 @@ class Side:
 
     program: Path
     environment: dict[str, str]
+    service: Service | None
+
+    def phases(self) -> dict[str, float]:
+        """Milliseconds of a boundary, of the rank that took longest."""
+        if not self.service:
+            return {}
+        sessions = [one for gpu in self.service.status()["gpus"] for one in gpu["sessions"]]
+        times = [one["boundary_phases"] for one in sessions]
+        return {
+            name: max(one["seconds"][name] / one["boundaries"] for one in times) * 1000 for name in times[0]["seconds"]
+        }
 
     def run(self, counts: dict[str, int], ranks: int) -> Steps:
         words = [str(self.program), *(f"{name}={value}" for name, value in {**counts, "ranks": ranks}.items())]
         with tempfile.TemporaryDirectory(prefix="jitc-model-") as folder:
             env = {**self.environment, "JITC_MODEL_ID": str(Path(folder) / "id")}
             started = [_start([*words, f"rank={rank}"], env) for rank in range(ranks)]
-            outputs = [_finish(one) for one in started]
-        return _slowest([_steps(output) for output in outputs])
+            try:
+                measured = _slowest([_steps(_lines(one)) for one in started])
+                phases = self.phases()
+                for one in started:
+                    _finish(one)
+            finally:
+                for one in started:
+                    one.kill()
+                    one.wait()
+        return dataclasses.replace(measured, phases=phases)
 
 
 def _start(command: Sequence[str], env: dict[str, str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
-def _finish(one: subprocess.Popen[str]) -> str:
-    try:
-        output, errors = one.communicate(timeout=400)
-    except subprocess.TimeoutExpired:
-        one.kill()
-        raise
+def _lines(one: subprocess.Popen[str]) -> list[str]:
+    """What it prints until it is done; then it waits."""
+    assert one.stdout and one.stderr
+    lines = []
+    for line in one.stdout:
+        if line == "done\n":
+            return lines
+        lines.append(line)
+    sys.exit(f"gpu_model: a program ended: {one.stderr.read()[-2000:]}")
+
+
+def _finish(one: subprocess.Popen[str]) -> None:
+    _, errors = one.communicate(timeout=60)
     if one.returncode:
         sys.exit(f"gpu_model: a program ended with {one.returncode}: {errors[-2000:]}")
-    return output
 
 
-def _steps(output: str) -> Steps:
+def _steps(output: list[str]) -> Steps:
     """Of the mean step between two reads of the loss: the program is ahead of the device in between."""
-    lines = [[int(word) / 1e6 for word in line.split()] for line in output.splitlines()][WARM:]
+    lines = [[int(word) / 1e6 for word in line.split()] for line in output][WARM:]
     every = COUNTS["look"]
     whole = [lines[at : at + every] for at in range(-WARM % every, len(lines) - every + 1, every)]
     return Steps(*(statistics.median(statistics.fmean(line[column] for line in part) for part in whole)
@@ -108,8 +137,8 @@ def sides(place: Workplace, scale: float, options: tuple[str, ...]) -> Iterator[
     with_jitc = linked_program("gpu_model_jitc", "gpu_model", interposer)
     without = linked_program("gpu_model_alone", "gpu_model", fake_library("cuda"), fake_library("nccl"))
     yield {
-        "without": Side(without, {**os.environ, **environment}),
-        "with": Side(with_jitc, {**service.env, "LD_PRELOAD": str(interposer)}),
+        "without": Side(without, {**os.environ, **environment}, None),
+        "with": Side(with_jitc, {**service.env, "LD_PRELOAD": str(interposer)}, service),
     }
 
 
@@ -146,6 +175,8 @@ def main() -> int:
                     print(
                         f"  {side:<8} {one.step:8.2f} ms a step; in calls {one.calls:7.2f}, in hooks {one.hooks:7.2f}"
                     )
+                phases = ", ".join(f"{phase} {taken:.2f}" for phase, taken in found["with"].phases.items())
+                print(f"  of it, milliseconds of a boundary: {phases}")
                 figures[what] = {"ratio": ratio} | {side: vars(one) for side, one in found.items()}
                 met[f"model, {what}: at most {GOAL} times"] = ratio <= GOAL
     return finish(args, figures, met)

@@ -151,6 +151,8 @@ def _session(session: Session, job: str, stats: dict[str, Any], waiting_for: str
         "waiting_for": waiting_for,
         "boundary": int(stats.get("boundary", 0)),
         "journal_bytes": int(stats.get("journal_bytes", 0)),
+        "copies_bytes": int(stats.get("snapshot_bytes", 0)),
+        "boundary_phases": stats.get("boundary_phases", {"boundaries": 0, "seconds": {}}),
         "ops_executed": int(stats.get("ops_executed", stats.get("executed", 0))),
         "diverged": session.diverged,
         "compared": session.compared,

@@ -185,7 +185,16 @@ def test_status_document(service: Service) -> None:
     assert keys <= gpu.keys()
     assert (gpu["device"], gpu["state"], gpu["recoveries"]) == ("software", "ready", 0)
     (session,) = gpu["sessions"]
-    assert {"pid", "rank", "world_size", "boundary", "journal_bytes", "ops_executed"} <= session.keys()
+    assert {
+        "pid",
+        "rank",
+        "world_size",
+        "boundary",
+        "journal_bytes",
+        "copies_bytes",
+        "ops_executed",
+        "boundary_phases",
+    } <= session.keys()
     assert (session["pid"], session["rank"], session["world_size"]) == (os.getpid(), 1, 2)
     client.close()
 
