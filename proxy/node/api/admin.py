@@ -22,6 +22,9 @@ from ..races import Races
 from ..registry import Registry, Session, SessionState
 from ..workers.stats import stats_of
 
+# The worker's names for them (proxy/native/executor, boundary_times.h), in the order of a boundary.
+_BOUNDARY_PHASES = ("drain", "hash", "copy", "record", "gather")
+
 
 class Records(Protocol):
     """The coordinator's records, and what it can be asked to do."""
@@ -152,8 +155,14 @@ def _session(session: Session, job: str, stats: dict[str, Any], waiting_for: str
         "boundary": int(stats.get("boundary", 0)),
         "journal_bytes": int(stats.get("journal_bytes", 0)),
         "copies_bytes": int(stats.get("snapshot_bytes", 0)),
-        "boundary_phases": stats.get("boundary_phases", {"boundaries": 0, "seconds": {}}),
+        "boundary_phases": _boundary_phases(stats),
         "ops_executed": int(stats.get("ops_executed", stats.get("executed", 0))),
         "diverged": session.diverged,
         "compared": session.compared,
     }
+
+
+def _boundary_phases(stats: dict[str, Any]) -> dict[str, Any]:
+    """All phases always: of a worker that does not answer, or has had no boundary, zeros."""
+    told = stats.get("boundary_phases", {"boundaries": 0, "seconds": {}})
+    return {"boundaries": told["boundaries"], "seconds": dict.fromkeys(_BOUNDARY_PHASES, 0.0) | told["seconds"]}
