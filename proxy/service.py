@@ -1,13 +1,14 @@
-"""The node service, assembled: socket, memory, workers, coordinator, gRPC server.
+"""The node service, assembled: keeper, socket, memory, workers, coordinator, gRPC server.
 
 Called by: proxyd.py, tests. Promises: when start() returns, every GPU is served and the socket answers; stop() leaves
-no process, socket or file.
+no process, socket or file; leave() leaves all of them to another service, as the end of this process by a signal does.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -18,14 +19,18 @@ from .backends import open_backend
 from .backends.base import HealthWatch
 from .common import rpc
 from .common.config import Config
+from .common.paths import PROTOCOL_VERSION
+from .keeper import protocol
+from .keeper.client import open_keeper
+from .keeper.socket_lock import SocketLock
 from .node.api.admin import AdminService
 from .node.api.coordinator import CoordinatorService
 from .node.api.node import NodeService
 from .node.fault_injector import FaultInjector
 from .node.join_watch import JoinWatch
 from .node.races import Races
-from .node.registry import Registry
-from .node.socket_lock import SocketLock
+from .node.registry import Registry, Session
+from .node.take_over import TakeOver, note_options, open_log
 from .node.workers.heartbeat import Heartbeat
 from .node.workers.idle import IdleWorkers
 from .node.workers.supervisor import Supervisor
@@ -33,6 +38,8 @@ from .node.workers.watch import Watch
 from .recovery.coordinator import Coordinator
 from .recovery.events import PendingValidation
 
+#: What a service and the one that takes over from it must agree on.
+VERSIONS = {"keeper": protocol.VERSION, "protocol": PROTOCOL_VERSION}
 #: Threads for calls that are answered at once.
 THREADS = 32
 #: Programs that wait for a worker, and commands that wait for a fault or a verdict, at a time.
@@ -42,23 +49,26 @@ ATTACHES, COMMANDS = 256, 64
 class Service:
     """One node service. Raises NoDevice, SocketInUse or NoSpace when it cannot be made."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, *, replace: bool = False) -> None:
+        """replace: where another service serves, it is asked to go, and this one takes over."""
         self.config = config
         self.backend = open_backend(config)
         self._socket_lock = SocketLock(config.socket, config.private_directory())
-        self._socket_lock.claim()
+        self.keeper, self.takes_over = open_keeper(self._socket_lock, VERSIONS, replace)
         try:
-            config.images_directory().mkdir(mode=0o700)
-            self.registry = Registry(config, self.backend)
+            log = open_log(self.keeper)
+            note_options(config, log)
+            config.images_directory().mkdir(mode=0o700, exist_ok=True)
+            self.registry = Registry(config, self.backend, log, self.keeper)
         except BaseException:
-            self._socket_lock.release()
+            self._let_go()
             raise
         self._watch = Watch()
         self._faults = FaultInjector(self.registry)
         self._races = Races(self.registry)
         self._coordinator = Coordinator(self.registry, self._faults)
         self._faults.report_unhealthy = self._coordinator.gpu_unhealthy
-        self._supervisor = Supervisor(config, self._watch, self._coordinator.worker_died)
+        self._supervisor = Supervisor(config, self._watch, self._coordinator.worker_died, self.keeper, log)
         self._heartbeat = Heartbeat(self._supervisor.workers, config.hang_seconds)
         self._idle = IdleWorkers(self.registry, self._supervisor)
         self._joins = JoinWatch(self.registry, config.hang_seconds)
@@ -77,13 +87,35 @@ class Service:
     def start(self) -> None:
         """Raises NoWorker or OSError; stop() cleans up in any case."""
         self._watch.start()
+        sessions = self._take_over() if self.takes_over else []
         self._supervisor.start()
         self._coordinator.start(self._supervisor)
+        if sessions:
+            self._listen()  # programs may be waiting
+            self._coordinator.resume(sessions)
         self._idle.start()
         self._heartbeat.start()
         self._joins.start()
         self._health = self.backend.watch(self._coordinator.gpu_unhealthy)
-        self._listen()
+        if not sessions:
+            self._listen()
+
+    def _take_over(self) -> list[Session]:
+        sessions = TakeOver(self.registry, self._supervisor, self.keeper, self.registry.log).run()
+        self._node.unanswered = {session.number for session in sessions}
+        alive = [session for session in sessions if self._node.watch_process(session)]
+        self.registry.note_clients()
+        print(f"jitc-proxyd: takes over {len(alive)} sessions of the service before", file=sys.stderr, flush=True)
+        return alive
+
+    def _let_go(self) -> None:
+        """A service that could not be made: what was there before stays as it is."""
+        if self.takes_over:
+            self.keeper.leave()
+            self._socket_lock.close()
+        else:
+            self.keeper.end()
+            self._socket_lock.release()
 
     def recoveries(self) -> list[dict[str, Any]]:
         """The recoveries' documents for `jitc report`."""
@@ -117,8 +149,21 @@ class Service:
         """Stops everything, also where stopping a part fails."""
         with contextlib.ExitStack() as last:  # what is entered first is done last
             last.callback(self._socket_lock.release)
+            last.callback(self.keeper.end)
             last.callback(self.registry.close)
             last.callback(self._supervisor.stop)
+            last.callback(self._stop_threads)
+
+    def leave(self) -> None:
+        """Ends without ending anything else: programs, workers and memory are the next service's."""
+        with contextlib.ExitStack() as last:
+            last.callback(self._socket_lock.close)
+            last.callback(self.keeper.leave)
+            last.callback(self.registry.leave)
+            last.callback(self._stop_threads)
+
+    def _stop_threads(self) -> None:
+        with contextlib.ExitStack() as last:
             last.callback(self._watch.stop)  # before the supervisor: it starts workers
             last.callback(self._coordinator.stop)
             last.callback(self._joins.stop)

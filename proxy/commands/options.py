@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from ..backends import KINDS
 from ..common import config, paths
-from ..node.socket_lock import PATH_LIMIT
+from ..keeper.socket_lock import PATH_LIMIT
 
 FAILED, USAGE, NO_SERVICE, RACES = 1, 2, 3, 4
 

@@ -1,9 +1,10 @@
 """jitc-proxyd: the node service's command. Runs in the foreground, ends cleanly on SIGTERM.
 
 Called by: users, systemd, `jitc run`, the demo. Promises: one line on standard output when it is ready, and readiness
-to systemd when NOTIFY_SOCKET is set; a reason why it cannot become ready is one line on standard error (exit status 2:
-a wrong option, 1: anything else). On SIGTERM or SIGINT with sessions alive it takes no new ones and waits for them; a
-second signal ends it at once.
+to systemd when NOTIFY_SOCKET is set; a reason why it cannot become ready is one line on standard error (exit status
+2: a wrong option, 1: anything else). On SIGTERM or SIGINT with sessions alive it takes no new ones and waits for
+them; a second signal ends it at once. When it is killed, programs go on, and the next one takes over; with --replace
+that one has this one go.
 """
 
 from __future__ import annotations
@@ -54,17 +55,20 @@ def main(argv: list[str] | None = None) -> int:
     if KINDS[config.device].fixed_layout:
         _fix_layout()
     from ..backends.base import NoDevice  # after the arguments: --help and mistakes answer at once
+    from ..keeper.socket_lock import SocketInUse, WrongSocket
     from ..node.shared_memory import NoSpace
-    from ..node.socket_lock import SocketInUse, WrongSocket
     from ..node.workers.supervisor import NoWorker
     from ..service import Service
 
     try:
-        service = Service(config)
+        service = Service(config, replace=arguments.replace)
     except (NoDevice, SocketInUse, NoSpace, paths.MissingLibrary, OSError) as error:
         return complain("jitc-proxyd", str(error), USAGE if isinstance(error, WrongSocket) else FAILED)
+    service.keeper.on_lost, service.keeper.on_hand_over = signals.keeper_lost, signals.hand_over
+    begun = False
     try:
         service.start()
+        begun = True
         print(
             f"jitc-proxyd ready: {len(service.registry.gpus)} {config.device} GPUs, socket {config.socket}", flush=True
         )
@@ -72,12 +76,19 @@ def main(argv: list[str] | None = None) -> int:
         # With a time limit: a signal may arrive in another thread, but Python runs handlers in this one.
         while not signals.first.wait(SIGNAL_SECONDS):
             pass
+        if signals.replaced:
+            print("jitc-proxyd: another one takes over", file=sys.stderr, flush=True)
+            return 0
         notify("STOPPING=1")
+        if service.keeper.lost:
+            return complain("jitc-proxyd", "jitc-keeper has ended, and all workers and memory with it")
         _drain(service, signals)
     except (NoWorker, OSError, RuntimeError) as error:  # of gRPC, when the socket cannot be bound
         return complain("jitc-proxyd", str(error))
     finally:
-        service.stop()
+        # What this one has found belongs to the next one too, when it could not begin.
+        leaves = signals.replaced or (service.takes_over and not begun)
+        (service.leave if leaves else service.stop)()
     return 0
 
 
@@ -111,12 +122,20 @@ def _config(arguments: argparse.Namespace) -> Config:
 
 
 class _Signals:
-    """SIGTERM and SIGINT: the first asks for the end, the second insists."""
+    """What ends the service. SIGTERM and SIGINT: the first asks for the end, the second insists."""
 
     def __init__(self) -> None:
         self.first, self.second = threading.Event(), threading.Event()
+        self.replaced = False
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._arrived)
+
+    def keeper_lost(self) -> None:
+        self.first.set()
+
+    def hand_over(self) -> None:
+        self.replaced = True
+        self.first.set()
 
     def _arrived(self, *_: object) -> None:
         (self.second if self.first.is_set() else self.first).set()
@@ -157,6 +176,9 @@ def _parser() -> argparse.ArgumentParser:
         "--socket", type=socket_path, metavar="PATH",
         help="unix socket ($JITC_SOCKET, $XDG_RUNTIME_DIR/jitc/proxyd.sock or /run/jitc/proxyd.sock)",
     )  # fmt: skip
+    parser.add_argument(
+        "--replace", action="store_true", help="take over from a jitc-proxyd that serves this socket: its jobs go on"
+    )
     parser.add_argument("--die-with-parent", action="store_true", help=argparse.SUPPRESS)
     return parser
 

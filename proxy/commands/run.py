@@ -7,7 +7,6 @@ temporary folder are gone afterwards in any case.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import shutil
@@ -16,15 +15,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from ..common import paths
-from ..node.socket_lock import PATH_LIMIT
+from ..keeper.socket_lock import PATH_LIMIT
 from .options import RACES, USAGE, CommandError, check_device_options, device_words, shown
+from .private_service import private_service
 
-#: How long the service may take to be ready, and to end.
-START_SECONDS, STOP_SECONDS = 120, 20
 #: How long a program's sessions may take to end, once it has ended.
 LAST_OPS_SECONDS = 20
 FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT)
@@ -39,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_device_options(arguments)
     preload = paths.preload_library()
     child = _Child()
-    with _folder() as directory, private_service(arguments, directory) as socket:
+    with _folder() as directory, private_service(device_words(arguments), directory) as socket:
         try:
             code = child.run(program, environment(socket, preload, arguments.known_fixes))
         except OSError as error:
@@ -82,51 +79,6 @@ def environment(socket: str, preload: Path, known_fixes: bool = False) -> dict[s
     fixes = {"JITC_KNOWN_FIXES": "1"} if known_fixes else {}
     preloaded = {"LD_PRELOAD": f"{preload}:{before}" if before else str(preload)}
     return dict(os.environ) | {"JITC_SOCKET": socket} | preloaded | fixes
-
-
-@contextlib.contextmanager
-def private_service(arguments: argparse.Namespace, directory: str) -> Iterator[str]:
-    """Starts a service on a socket in the directory, and yields that socket."""
-    socket = f"{directory}/s"
-    command = [
-        sys.executable, "-m", "jitc.proxy.commands.proxyd", "--socket", socket, "--die-with-parent",
-        *device_words(arguments),
-    ]  # fmt: skip
-    kept = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "NOTIFY_SOCKET")}
-    service = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, start_new_session=True, env=kept
-    )
-    assert service.stdout is not None
-    try:
-        if not _ready(service):
-            raise CommandError("the private service did not start; its message is above")
-        yield socket
-    finally:
-        _end(service)
-        service.stdout.close()
-
-
-def _ready(service: subprocess.Popen[bytes]) -> bool:
-    import select
-
-    assert service.stdout is not None
-    readable, _, _ = select.select([service.stdout], [], [], START_SECONDS)
-    return bool(readable) and service.stdout.readline().startswith(b"jitc-proxyd ready")
-
-
-def _end(service: subprocess.Popen[bytes]) -> None:
-    """The program has ended: sessions of stray children of it must not keep the service alive."""
-    for _ in range(2):
-        with contextlib.suppress(ProcessLookupError):
-            service.send_signal(signal.SIGTERM)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            service.wait(2)
-            return
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        service.wait(STOP_SECONDS)
-        return
-    service.kill()
-    service.wait()
 
 
 class _Child:

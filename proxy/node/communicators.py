@@ -14,11 +14,12 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from ..common.config import SLOTS
 from ..common.executor import ExecutorError, Shared
-from .shared_memory import Memory, NoSpace, shared
+from ..keeper.log import Log
+from .shared_memory import Memory, NoSpace, Shelf, shared, taken_over
 
 #: Ids of ended communicators that are remembered. A job has a few dozen.
 REMEMBERED = 4096
@@ -74,6 +75,25 @@ class Communicator:
         """Whether a session that has joined may still look at the segment."""
         return any(rank not in self.absent for rank in self.seats)
 
+    def kept_as(self) -> str:
+        """The name under which its segment is kept."""
+        return f"communicator/{self.identity}"
+
+    def record(self) -> dict[str, Any]:
+        """What another service must know of it."""
+        return {
+            "ranks": self.ranks, "members": list(self.members.items()), "seats": list(self.seats.items()),
+            "ends": list(self.ends.items()), "absent": sorted(self.absent), "ended": self.ended,
+            "generation": self.generation, "identity": self.identity,
+        }  # fmt: skip
+
+    @classmethod
+    def of_record(cls, left: dict[str, Any]) -> Communicator:
+        return cls(
+            left["ranks"], dict(left["members"]), dict(left["seats"]), dict(left["ends"]), set(left["absent"]),
+            left["ended"], generation=left["generation"], identity=left["identity"],
+        )  # fmt: skip
+
     def renew(self) -> None:
         self.generation += 1
         self.close()
@@ -87,8 +107,9 @@ class Communicator:
 class Communicators:
     """All communicators of the node."""
 
-    def __init__(self, structures: Shared) -> None:
-        self._structures = structures
+    def __init__(self, structures: Shared, log: Log | None = None, shelf: Shelf | None = None) -> None:
+        self._structures, self._shelf = structures, shelf
+        self._log = log or Log.make()
         self._known: dict[bytes, Communicator] = {}
         self._ended: OrderedDict[bytes, str] = OrderedDict()
 
@@ -118,14 +139,29 @@ class Communicators:
         if not comes_again:
             one.seats[rank], one.waited = session.number, 0.0
         one.members[session.number] = rank
+        self._note(unique_id, one)
         return one
+
+    def take_over(self, paths: dict[str, str]) -> None:
+        """What another service has left; paths: of the memory that is there, by name."""
+        for unique_id, why in self._log.entries("ended/").items():
+            self._ended[bytes.fromhex(unique_id)] = why
+        for unique_id, left in self._log.entries("communicator/").items():
+            one = Communicator.of_record(left)
+            if one.kept_as() in paths and self._shelf is not None:
+                one.segment = taken_over(one.kept_as(), paths[one.kept_as()], self._shelf)
+            self._known[bytes.fromhex(unique_id)] = one
+
+    def _note(self, unique_id: bytes, one: Communicator) -> None:
+        self._log.put(f"communicator/{unique_id.hex()}", one.record())
 
     def _open(self, one: Communicator) -> None:
         if one.segment is not None:
             return
         try:
-            one.segment = shared("communicator", self._structures.segment_bytes(one.ranks))
             one.identity = secrets.randbits(63) | 1
+            one.segment = shared("communicator", self._structures.segment_bytes(one.ranks))
+            one.segment.keep(one.kept_as(), self._shelf)
             self._structures.mark_segment(one.segment.path, one.identity)
             for rank in one.absent:
                 self._structures.mark_absent(one.segment.path, rank, one.ends[rank])
@@ -144,6 +180,7 @@ class Communicators:
                 self._end(unique_id, one, one.ends[rank])
             if one.missing():
                 one.members.clear()  # it was never complete, so it connects no sessions
+            self._note(unique_id, one)
 
     def left(self, session: Member) -> None:
         """Nothing of the session runs any more: ranks that wait for it learn that."""
@@ -153,6 +190,9 @@ class Communicators:
             if not one.used():
                 one.close()
                 del self._known[unique_id]
+                self._log.delete(f"communicator/{unique_id.hex()}")
+            else:
+                self._note(unique_id, one)
 
     def close(self) -> None:
         for one in self._known.values():
@@ -170,6 +210,7 @@ class Communicators:
         for rank in missing:
             one.ends[rank] = why
             self._mark_absent(one, rank)
+        self._note(unique_id, one)
         return why
 
     def _of(self, session: Member) -> list[tuple[bytes, Communicator]]:
@@ -178,8 +219,10 @@ class Communicators:
     def _end(self, unique_id: bytes, one: Communicator, why: str) -> None:
         one.ended = one.ended or why
         self._ended[unique_id] = one.ended
+        self._log.put(f"ended/{unique_id.hex()}", one.ended)
         while len(self._ended) > REMEMBERED:
-            self._ended.popitem(last=False)
+            oldest, _ = self._ended.popitem(last=False)
+            self._log.delete(f"ended/{oldest.hex()}")
 
     def _mark_absent(self, one: Communicator, rank: int) -> None:
         one.absent.add(rank)
@@ -194,9 +237,10 @@ class Communicators:
 
     def renew(self, numbers: Set[int]) -> None:
         """The next join of any of these sessions gets a new segment."""
-        for one in self._known.values():
+        for unique_id, one in self._known.items():
             if one.members.keys() & numbers:
                 one.renew()
+                self._note(unique_id, one)
 
     def waiting_for(self, session: Member) -> str:
         """The ranks that the session waits for, as a text; empty when it waits for none."""

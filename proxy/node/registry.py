@@ -4,13 +4,16 @@ A session is one process on one GPU and has a worker process of its own. A job i
 connect, directly or through others: these must go back together after a fault.
 
 Called by: the gRPC services and the coordinator. Promises: one lock guards everything here, and no thread holds it
-while it waits for another process; a session's state changes only along its table.
+while it waits for another process (but for the keeper, which answers at once); a session's state changes only along its
+table; what another service must know to go on is in the log before anything depends on it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -18,9 +21,11 @@ from typing import Any
 from ..backends.base import Backend
 from ..common.config import SLOTS, Config, address_range, pinned_address
 from ..common.state_machine import Machine
+from ..keeper.client import Keeper, KeeperLost
+from ..keeper.log import Log
 from .communicators import Communicators
 from .gpus import Gpu, state_of, workers_of
-from .shared_memory import Memory, SessionMemory, shared
+from .shared_memory import Memory, SessionMemory, shared, taken_over
 from .workers.watch import Watched
 from .workers.worker import Worker
 
@@ -83,8 +88,11 @@ class Session:
     slot: int
     memory: SessionMemory
     address_base: int  # of all sessions' ranges
+    born: str = ""  # when its process was started (keeper/birth.py)
     worker: Worker | None = None
     epoch: int = 0
+    stopped: bool = False  # it may wait for a recovery: until that is over, another service begins it anew
+    peer_mode: bool = False  # its newest boundary may lack copies
     failure: str = ""
     diverged: int = 0  # blocks that other ranks hold differently, though they were replicas
     compared: int = 0  # newest boundary at which that was looked at
@@ -118,6 +126,15 @@ class Session:
         """It waits for a worker, or its new worker waits for the state that was lost."""
         return self.state in (SessionState.LOST, SessionState.STANDBY)
 
+    def record(self) -> dict[str, Any]:
+        """What another service must know of it."""
+        return {
+            "token": self.token, "gpu": self.gpu, "pid": self.pid, "born": self.born, "rank": self.rank,
+            "world_size": self.world_size, "job": self.job, "slot": self.slot, "address_base": self.address_base,
+            "worker": self.worker.pid if self.worker is not None else 0, "epoch": self.epoch, "state": self.state.value,
+            "failure": self.failure, "stopped": self.stopped, "peer_mode": self.peer_mode,
+        }  # fmt: skip
+
     def label(self) -> str:
         return f"rank {self.rank} (pid {self.pid})" if self.rank >= 0 else f"pid {self.pid}"
 
@@ -129,17 +146,20 @@ class Full(Exception):
 class Registry:
     """GPUs, sessions, communicators, the board."""
 
-    def __init__(self, config: Config, backend: Backend) -> None:
+    def __init__(self, config: Config, backend: Backend, log: Log | None = None, keeper: Keeper | None = None) -> None:
         self.config, self.backend = config, backend
+        self.log, self.keeper = log or Log.make(), keeper
         self.changed = threading.Condition()
-        self.gpus = [Gpu(index, facts) for index, facts in enumerate(backend.gpus)]
+        self.gpus = [
+            Gpu(index, facts, lost=self.log.get(f"gpu/{index}") or "") for index, facts in enumerate(backend.gpus)
+        ]  # fmt: skip
         self.sessions: dict[int, Session] = {}
         self.shared = config.shared()
-        self.communicators = Communicators(self.shared)
-        self.board: Memory = shared("board", self.shared.board_bytes)
+        self.communicators = Communicators(self.shared, self.log, keeper)
         self._slots: set[int] = set()  # of the board, in use
-        self.epoch = 0
-        self._last = 0
+        counters: list[int] = self.log.get("counters") or [0, 0]
+        self.epoch, self.last = counters  # of recoveries; number of the newest session
+        self.board: Memory = self._board()
 
     def add(self, request: Any) -> Session:
         """A new session with its memory, not yet open in a worker. Raises Full or NoSpace."""
@@ -148,15 +168,44 @@ class Registry:
             if slot is None:
                 raise Full(f"this node has {SLOTS} sessions already; end some first")
             token = secrets.token_hex(16)
-            memory = SessionMemory.create(self.config, token)
-            self._last += 1
-            self._slots.add(slot)
+            memory = SessionMemory.create(self.config, token, str(self.last + 1), self.keeper)
+            self.last += 1
+            self._count()
             session = Session(
-                self._last, token, request.gpu, request.pid, request.rank,
+                self.last, token, request.gpu, request.pid, request.rank,
                 request.world_size, request.job, slot, memory, self.backend.address_base, epoch=self.epoch,
             )  # fmt: skip
-            self.sessions[session.number] = session
+            self.enter(session)
             return session
+
+    def enter(self, session: Session) -> None:
+        """A session with a slot of its own."""
+        with self.changed:
+            self._slots.add(session.slot)
+            self.sessions[session.number] = session
+
+    def note(self, *sessions: Session) -> None:
+        """Writes down what they are now. A session that is still being opened is not: its program asks again."""
+        with self.changed:
+            for session in sessions:
+                if session.number in self.sessions and session.state is not SessionState.OPENING:
+                    self.log.put(f"session/{session.number}", session.record())
+
+    def note_clients(self) -> None:
+        """Tells the keeper the processes for which it must stay when this service ends."""
+        if self.keeper is None:
+            return
+        with self.changed:
+            processes = sorted({(one.pid, one.born) for one in self.sessions.values() if one.born})
+        with contextlib.suppress(KeeperLost):
+            self.keeper.clients(processes)
+
+    def stop(self, sessions: Iterable[Session], stopped: bool) -> None:
+        """They may wait for a recovery from now on, or do so no longer."""
+        with self.changed:
+            for session in sessions:
+                session.stopped = stopped
+                self.note(session)
 
     def remove(self, session: Session) -> None:
         """Forgets a session and gives its memory back; free_slot is the last step."""
@@ -164,6 +213,7 @@ class Registry:
             if self.sessions.pop(session.number, None) is None:
                 return
             session.machine.fire(SessionEvent.CLOSE)
+            self.log.delete(f"session/{session.number}")
             self.communicators.leave(session)
             session.memory.close()
             self.changed.notify_all()
@@ -238,12 +288,21 @@ class Registry:
     def next_epoch(self) -> int:
         with self.changed:
             self.epoch += 1
+            self._count()
             return self.epoch
 
     def renew_communicators(self, sessions: list[Session]) -> None:
         """The next join of any of them gets a new segment."""
         with self.changed:
             self.communicators.renew({session.number for session in sessions})
+
+    def _count(self) -> None:
+        self.log.put("counters", [self.epoch, self.last])
+
+    def _board(self) -> Memory:
+        if self.keeper is not None and "board" in self.keeper.kept:
+            return taken_over("board", self.keeper.path(self.keeper.kept["board"]), self.keeper)
+        return shared("board", self.shared.board_bytes).keep("board", self.keeper)
 
     def close(self) -> None:
         """May run while other threads end sessions: they find nothing left to do."""
@@ -252,3 +311,9 @@ class Registry:
                 self.remove(session)
             self.communicators.close()
             self.board.close()
+            self.log.close()
+
+    def leave(self) -> None:
+        """Lets go of everything without ending it: another service goes on."""
+        with self.changed:
+            self.log.close()

@@ -1,7 +1,8 @@
-"""The memory keeper: holds, by descriptor, the shared memory that must outlive workers.
+"""Shared memory that must outlive workers, and the service as well.
 
 Called by: the session registry and the coordinator. Promises: no piece has a name in /dev/shm or anywhere else; workers
-open it through /proc/<pid of the service>/fd/<n>; it vanishes when the service releases it, or dies.
+open it through /proc/<process>/fd/<n> of the keeper, which holds it besides the service (or of the service, for memory
+that does not outlive it); it vanishes when it is closed, or with the keeper.
 """
 
 from __future__ import annotations
@@ -11,12 +12,21 @@ import fcntl
 import os
 import tempfile
 from dataclasses import dataclass
+from typing import Protocol
 
 from ..common.config import Config
+from ..keeper.client import KeeperLost
 
 
 class NoSpace(Exception):
     """There is no room for shared memory, or for spilled journals."""
+
+
+class Shelf(Protocol):
+    """Who holds memory besides the service: the keeper."""
+
+    def keep(self, name: str, descriptor: int) -> str: ...
+    def drop(self, names: list[str]) -> None: ...
 
 
 @dataclass(eq=False)
@@ -25,19 +35,41 @@ class Memory:
 
     fd: int
     size: int
+    name: str = ""  # by which the shelf has it
+    shelf: Shelf | None = None
+    kept_path: str = ""
 
     @property
     def path(self) -> str:
-        return f"/proc/{os.getpid()}/fd/{self.fd}"
+        return self.kept_path or f"/proc/{os.getpid()}/fd/{self.fd}"
 
     def used(self) -> int:
         """Bytes that really take memory (pieces are sparse)."""
         return os.fstat(self.fd).st_blocks * 512
 
+    def keep(self, name: str, shelf: Shelf | None) -> Memory:
+        """Has the shelf hold it too, under this name."""
+        if shelf is not None:
+            try:
+                self.kept_path = shelf.keep(name, self.fd)
+            except KeeperLost as error:
+                raise NoSpace(f"no shared memory for {name}: {error}") from None
+            self.name, self.shelf = name, shelf
+        return self
+
     def close(self) -> None:
         fd, self.fd = self.fd, -1
         if fd >= 0:
             os.close(fd)
+            if self.shelf is not None:
+                with contextlib.suppress(KeeperLost):
+                    self.shelf.drop([self.name])
+
+
+def taken_over(name: str, path: str, shelf: Shelf) -> Memory:
+    """What another service has left on the shelf. Raises OSError."""
+    fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    return Memory(fd, os.fstat(fd).st_size, name, shelf, path)
 
 
 def shared(name: str, size: int) -> Memory:
@@ -94,21 +126,32 @@ class SessionMemory:
     pinned: Memory | None  # shared with the client too
 
     @classmethod
-    def create(cls, config: Config, token: str) -> SessionMemory:
+    def create(cls, config: Config, token: str, name: str = "", shelf: Shelf | None = None) -> SessionMemory:
+        """name: the session's, on the shelf."""
         with contextlib.ExitStack() as made:
 
-            def keep(memory: Memory) -> Memory:
+            def keep(part: str, memory: Memory) -> Memory:
                 made.callback(memory.close)
-                return memory
+                return memory.keep(f"{name}/{part}", shelf)
 
             one = cls(
-                keep(shared("journal", config.journal_bytes)),
-                keep(shared("snapshot", config.snapshot_bytes)),
-                keep(spill_file(config.spill_dir, config.spill_bytes)),
-                keep(sealed("pinned", config.pinned_bytes, token.encode())) if config.pinned_bytes else None,
+                keep("journal", shared("journal", config.journal_bytes)),
+                keep("snapshot", shared("snapshot", config.snapshot_bytes)),
+                keep("spill", spill_file(config.spill_dir, config.spill_bytes)),
+                keep("pinned", sealed("pinned", config.pinned_bytes, token.encode())) if config.pinned_bytes else None,
             )
             made.pop_all()  # nothing is closed
             return one
+
+    @classmethod
+    def take_over(cls, name: str, paths: dict[str, str], shelf: Shelf) -> SessionMemory:
+        """paths: of all that is on the shelf, by name. Raises KeyError or OSError."""
+
+        def part(part: str) -> Memory:
+            return taken_over(f"{name}/{part}", paths[f"{name}/{part}"], shelf)
+
+        pinned = part("pinned") if f"{name}/pinned" in paths else None
+        return cls(part("journal"), part("snapshot"), part("spill"), pinned)
 
     def close(self) -> None:
         for memory in (self.journal, self.snapshot, self.spill, self.pinned):

@@ -19,7 +19,7 @@ from ..backends.base import HealthEvent
 from ..node.fault_injector import FaultInjector
 from ..node.registry import Registry, Session, SessionState
 from ..node.workers.supervisor import Supervisor
-from ..node.workers.worker import Worker
+from ..node.workers.worker import WORKER_DEATH, Worker
 from .determinism.tolerance import Tolerances
 from .determinism.validation import Validations
 from .ending import give_up, of_defect
@@ -30,11 +30,12 @@ from .events import (
     GpuUnhealthy,
     PendingValidation,
     RecoveryEnded,
+    ServiceRestarted,
     SessionClosed,
     ValidationWanted,
     WorkerDied,
 )
-from .incident import DIVERGENCE, VALIDATION, Incident
+from .incident import DIVERGENCE, RESTART, VALIDATION, Incident
 from .job import Job
 from .limits import Limits
 from .peer_mode.divergence import Divergences
@@ -61,7 +62,7 @@ class Coordinator:
         self._jobs: list[Job] = []
         self._tolerances = Tolerances(registry.config)
         self.validations = Validations(registry, registry.config.validate_every, self._tolerances)
-        self.reports = Reports()
+        self.reports = Reports(registry.log)
         self._supervisor: Supervisor | None = None
         self._thread = threading.Thread(target=self._loop, name="jitc-coordinator", daemon=True)
 
@@ -87,6 +88,7 @@ class Coordinator:
         with self._registry.changed:
             session = self._registry.sessions.get(request.session)
         if session is not None:
+            self._registry.stop([session], True)  # should this service end before it has recovered it
             self._events.put(
                 FaultReported(session, request.sequence, request.status, request.cause, request.message, session.epoch)
             )
@@ -98,6 +100,7 @@ class Coordinator:
             for gpu in gpus:
                 if event.lost:
                     gpu.lost = f"{event.message}; reset the GPU, then start jitc-proxyd again"
+                    self._registry.log.put(f"gpu/{gpu.index}", gpu.lost)
             unhealthy = [(gpu, worker) for gpu in gpus for worker in self._registry.workers_of(gpu)]
         print(f"jitc-proxyd: physical GPU {event.physical}: {event.message}", file=sys.stderr, flush=True)
         for gpu, worker in unhealthy:
@@ -108,6 +111,18 @@ class Coordinator:
         pending = PendingValidation(gpu)
         self._events.put(ValidationWanted(pending))
         return pending
+
+    def service_restarted(self, session: Session) -> None:
+        """The service before has left it waiting for a recovery."""
+        cause = RESTART if session.worker is not None and session.worker.alive() else WORKER_DEATH
+        self._events.put(ServiceRestarted(session, cause))
+
+    def resume(self, sessions: list[Session]) -> None:
+        """Goes on with the jobs of the service before."""
+        self._policies.resume(sessions)
+        stopped = [session for session in sessions if session.stopped]
+        for session in sorted(stopped, key=lambda one: one.worker is not None):  # those that are the cause first
+            self.service_restarted(session)
 
     def session_closed(self, session: Session) -> None:
         self._events.put(SessionClosed(session))
@@ -145,6 +160,10 @@ class Coordinator:
         elif isinstance(event, FaultReported):
             waits = {VALIDATION: self.validations.arrived, DIVERGENCE: self._healings.arrived}.get(event.cause)
             self._fault(waits(event) if waits else event)
+        elif isinstance(event, ServiceRestarted):
+            # One recovery takes all ranks of the job along.
+            if event.session.stopped and not any(job.touches([event.session]) for job in self._jobs):
+                self._fault(event)
         elif isinstance(event, ValidationWanted):
             self.validations.want(event.pending)
         elif isinstance(event, RecoveryEnded):
@@ -164,7 +183,7 @@ class Coordinator:
         self._fault(self._healings.closed(session))
         self._faults.session_closed(session)
 
-    def _fault(self, report: FaultReported | None) -> None:
+    def _fault(self, report: FaultReported | ServiceRestarted | None) -> None:
         if report is not None and report.session.state not in (SessionState.CLOSED, SessionState.FAILED):
             self._recover(report, report.session, report.noticed)
 
@@ -232,6 +251,7 @@ class Coordinator:
             return
         self._jobs.remove(job)
         recovery = job.recovery
+        self._registry.stop(recovery.involved(), False)
         for worker in recovery.incident.dead:
             worker.close()
         for event in job.unread():

@@ -31,6 +31,7 @@ def abandon(registry: Registry, session: Session, status: int, message: str) -> 
             registry.release(session)  # its memory is free by the time it is seen to have failed
         session.failure = message
         session.machine.fire(SessionEvent.FAIL)
+        registry.note(session)
         registry.changed.notify_all()
     if worker is None or not lives:
         return

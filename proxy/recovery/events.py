@@ -71,6 +71,15 @@ class GpuUnhealthy:
 
 
 @dataclass(frozen=True)
+class ServiceRestarted:
+    """The service before has left the session waiting for a recovery, or its worker was lost without a service."""
+
+    session: Session
+    cause: str
+    noticed: float = field(default_factory=time.monotonic)
+
+
+@dataclass(frozen=True)
 class SessionClosed:
     session: Session
 
@@ -87,7 +96,7 @@ class RecoveryEnded:
     job: Job
 
 
-Event = WorkerDied | FaultReported | GpuUnhealthy | SessionClosed | ValidationWanted | RecoveryEnded
+Event = WorkerDied | FaultReported | GpuUnhealthy | ServiceRestarted | SessionClosed | ValidationWanted | RecoveryEnded
 
 
 class EventQueue:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from ..node.registry import Registry, Session, SessionState
 from ..node.workers.worker import Worker
-from .events import Event, FaultReported, GpuUnhealthy, SessionClosed, WorkerDied
+from .events import Event, FaultReported, GpuUnhealthy, ServiceRestarted, SessionClosed, WorkerDied
 from .limits import Limits
 
 #: Only the worker's end stops such a kernel, also where it turns out to be the program's own fault.
@@ -32,6 +32,8 @@ ASTRAY = "replay-astray"
 
 #: Not a fault: the session has stopped to have its minibatch run twice (validation.py).
 VALIDATION = "validation"
+#: Not a fault of a GPU: the service ended in the middle of a recovery, which begins anew.
+RESTART = "service-restart"
 #: Not a fault: the session has stopped so that an odd replica can be healed (healing.py).
 DIVERGENCE = "replica-divergence"
 
@@ -64,6 +66,9 @@ class Incident:
             own = _returns_too_often(event, limits) or event.cause in OWN_CAUSES
             self._faults.append((event, own))
             self._note(event.cause, event.session.gpu, event.message)
+            self.involve([event.session])
+        elif isinstance(event, ServiceRestarted):
+            self._note(event.cause, event.session.gpu, "")
             self.involve([event.session])
 
     def involve(self, sessions: list[Session]) -> None:
@@ -146,4 +151,4 @@ def _returns_too_often(fault: FaultReported, limits: Limits) -> bool:
 
 def _end(worker: Worker) -> None:
     worker.kill()
-    worker.process.wait()
+    worker.wait()

@@ -124,6 +124,7 @@ class Recovery:
                 if lost:
                     self._lost.add(session.number)
             self._registry.changed.notify_all()
+        self._registry.stop(self.group, True)
         self._registry.renew_communicators(self.group)
         healthy = [session for session in self.group if session.state is not SessionState.LOST]
         self._positions = self._calls.all("Fence", [(one, _session_request(one)) for one in healthy])
@@ -182,6 +183,7 @@ class Recovery:
             if session.state is SessionState.CLOSED:
                 raise Interrupted("the session was closed")
             session.machine.fire(SessionEvent.REBUILD)
+            self._registry.note(session)
             self._registry.changed.notify_all()  # its client may connect and send ops; nothing runs yet
 
     def _decide_and_restore(self, restore: Restore) -> None:
@@ -225,6 +227,7 @@ class Recovery:
                 if session.state is SessionState.CLOSED:
                     raise Interrupted("a session was closed")
                 session.machine.fire(SessionEvent.RESUME)
+            self._registry.note(*self.group)
             self._registry.changed.notify_all()
         self._calls.all("Resume", requests)
         self.timeline.fire(PhaseEvent.RESUME)
@@ -281,7 +284,7 @@ class Recovery:
             # was opening a lost session: it may or may not have succeeded.
             if session.without_worker() and session.worker is not None:
                 session.worker.kill()
-                session.worker.process.wait()
+                session.worker.wait()
         self.timeline.fire(PhaseEvent.FAULT)
         return True
 

@@ -1,6 +1,7 @@
 """Reports of recoveries: documents for `jitc report`, and one line each in the service's output.
 
-Called by: the coordinator (add), gRPC threads (documents). Promise: the document keeps the form that docs/cli.md gives.
+Called by: the coordinator (add), gRPC threads (documents). Promises: documents keep the form that docs/cli.md gives;
+the newest ones are still there when another service has taken over.
 """
 
 from __future__ import annotations
@@ -11,24 +12,36 @@ import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from ..keeper.log import Log
+
 if TYPE_CHECKING:
     from .recovery import Recovery
 
 #: Older ones are dropped, so that a long-lived service stays small.
 KEPT = 1000
+#: Of these, that the next service finds.
+LOGGED = 100
+
+
+_KEY = "report/"
 
 
 class Reports:
     """The newest recoveries, oldest first."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._documents: list[dict[str, Any]] = []
+    def __init__(self, log: Log) -> None:
+        self._lock, self._log = threading.Lock(), log
+        left = log.entries(_KEY)
+        self._documents: list[dict[str, Any]] = list(left.values())
+        self._count = max(map(int, left), default=0)
 
     def add(self, recovery: Recovery) -> None:
         document = describe(recovery)
         with self._lock:
             self._documents = [*self._documents[-KEPT + 1 :], document]
+            self._count += 1
+            self._log.put(f"{_KEY}{self._count}", document)
+            self._log.delete(f"{_KEY}{self._count - LOGGED}")
         print(f"jitc-proxyd: {line(document)}", file=sys.stderr, flush=True)
 
     def documents(self) -> list[dict[str, Any]]:

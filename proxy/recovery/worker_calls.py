@@ -104,7 +104,7 @@ class WorkerCalls:
                 file=sys.stderr,
             )
             worker.kill()
-            worker.process.wait()
+            worker.wait()
             if method == "OpenSession" and code is grpc.StatusCode.FAILED_PRECONDITION:
                 raise Refused(f"the session of {session.label()} cannot be opened again: {future.details()}")
         raise Interrupted(f"{method} of {session.label()} failed")

@@ -61,7 +61,10 @@ def serve(load: Callable[[bool], str], make: Callable[[Options, CoordinatorClien
     )
     server.add_insecure_port(rpc.address(arguments.socket))
     server.start()
-    os.write(arguments.ready_fd, b"ready\n")
+    try:
+        os.write(arguments.ready_fd, b"ready\n")
+    except BrokenPipeError:
+        return 0  # its service has ended, and the next one knows nothing of it
     os.close(arguments.ready_fd)
     threading.Event().wait()
     return 0

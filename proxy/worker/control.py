@@ -7,6 +7,7 @@ executor becomes FAILED_PRECONDITION with its text.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,8 @@ from ..common.rpc import refuse
 from .json_codec import from_document, to_document
 
 CUDA_ERROR_UNKNOWN = 999
+#: How long a service that has gone is waited for, as programs do (JITC_SERVICE_TIMEOUT).
+SERVICE_SECONDS = 120.0
 _SERVICE = worker_pb2.DESCRIPTOR.services_by_name["Worker"]
 
 
@@ -35,7 +38,7 @@ class CoordinatorClient:
     def join(self, session: int, unique_id: bytes, ranks: int, rank: int, epoch: int) -> Joined:
         request = control_pb2.JoinRequest(session=session, unique_id=unique_id, ranks=ranks, rank=rank, epoch=epoch)
         try:
-            reply = self._stub.JoinCommunicator(request, timeout=30)
+            reply = _patiently(self._stub.JoinCommunicator, request)
         except grpc.RpcError as error:
             code, text = rpc.status_of(error)
             raise JoinRefused(CUDA_ERROR_UNKNOWN, f"jitc-proxyd did not answer ({code.name}: {text})") from None
@@ -49,7 +52,7 @@ class CoordinatorClient:
         request = control_pb2.ReportFaultRequest(
             session=session, sequence=sequence, status=status, cause=cause, message=message
         )
-        self._stub.ReportFault(request, timeout=30)
+        _patiently(self._stub.ReportFault, request)
 
     def fault_fired(self, number: int, detail: str) -> None:
         self._stub.FaultFired(control_pb2.FaultFiredRequest(gpu=self.gpu, number=number, detail=detail), timeout=5)
@@ -58,6 +61,18 @@ class CoordinatorClient:
         message = control_pb2.RaceReport()
         from_document(report, message)
         self._stub.ReportRace(message, timeout=30)
+
+
+def _patiently(method: Any, request: Message) -> Any:
+    """The call, made again when the service ends meanwhile. Only for calls that may be made twice."""
+    deadline = time.monotonic() + SERVICE_SECONDS
+    while True:
+        left = deadline - time.monotonic()
+        try:
+            return method(request, timeout=max(1.0, left), wait_for_ready=True)
+        except grpc.RpcError as error:
+            if rpc.status_of(error)[0] is not grpc.StatusCode.UNAVAILABLE or left <= 0:
+                raise
 
 
 class WorkerControl:

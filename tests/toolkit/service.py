@@ -54,10 +54,10 @@ class Service:
         self.command = [*command, "--socket", str(self.socket), *options, *more_options(options)]
         self.process = self._start()
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _start(self, *more: str) -> subprocess.Popen[bytes]:
         with self.log.open("ab") as log:
             return subprocess.Popen(
-                self.command, stdout=subprocess.PIPE, stderr=log, env=self.env, start_new_session=True
+                [*self.command, *more], stdout=subprocess.PIPE, stderr=log, env=self.env, start_new_session=True
             )
 
     def ready(self) -> Service:
@@ -82,6 +82,15 @@ class Service:
         assert self.process.poll() is not None
         self.process = self._start()
         return self.ready()
+
+    def replace(self) -> Service:
+        """Another one takes over from it."""
+        before = self.process
+        self.process = self._start("--replace")
+        self.ready()
+        assert before.stdout is not None
+        before.stdout.close()
+        return self
 
     def stop(self) -> int:
         """SIGTERM, and its exit status; SIGKILL and an error when it does not end."""

@@ -20,11 +20,13 @@ from ...backends import KINDS
 from ...common import rpc
 from ...common.paths import PROTOCOL_VERSION, op_socket
 from ...common.rpc import refuse, version_message
+from ...keeper.birth import born
 from ..fault_injector import FaultInjector
 from ..gpus import Gpu
 from ..registry import Full, Registry, Session, SessionEvent, SessionState
 from ..shared_memory import NoSpace
 from ..workers.assign import assign_worker, open_request
+from ..workers.stats import session_stats
 from ..workers.supervisor import NotYet, NoWorker, Supervisor
 from ..workers.watch import Watch
 from ..workers.worker import Worker
@@ -55,6 +57,7 @@ class NodeService:
         self._faults, self._waiting, self._ended = faults, waiting, ended
         self.Attach = waiting.serve(self._attach)
         self.draining = False
+        self.unanswered: set[int] = set()  # sessions that were there when this service began
 
     # -- rpcs -------------------------------------------------------------------------------------
 
@@ -67,6 +70,8 @@ class NodeService:
         check_version(request.protocol_version, context)
         deadline = time.monotonic() + min(request.wait_ms / 1000, LONGEST_WAIT)
         with self._waiting.seat(context, "ask again"):
+            if not request.token:
+                self._close_unanswered(request)
             session = self._find(request, context) if request.token else self._open(request, context, deadline)
             self._wait_reachable(session, context, deadline)
         worker = session.worker
@@ -99,6 +104,7 @@ class NodeService:
             self._watch.forget(session.process_watch)
         if worker is None or self._end(worker, session):
             self._registry.free_slot(session)
+        self._registry.note_clients()
         self._ended(session)
 
     def _end(self, worker: Worker, session: Session) -> bool:
@@ -128,6 +134,18 @@ class NodeService:
             check_order=self._registry.config.check_order,
             runs_kernels=KINDS[self._registry.backend.device].runs_kernels,
         )
+
+    def _close_unanswered(self, request: Any) -> None:
+        """A session that the service before has opened and whose program never learned of it: it asks again now."""
+        with self._registry.changed:
+            same = [
+                one
+                for one in self._registry.sessions.values()
+                if (one.pid, one.gpu) == (request.pid, request.gpu) and one.number in self.unanswered
+            ]
+        for session in same:
+            if not session_stats(session).get("received"):
+                self.close(session)
 
     def _find(self, request: Any, context: Any) -> Session:
         session = self._registry.by_token(request.token)
@@ -203,12 +221,24 @@ class NodeService:
         if not alive:
             self._forget(session, worker)
             return False
+        if not self.watch_process(session):
+            refuse(context, grpc.StatusCode.INVALID_ARGUMENT, f"there is no process {session.pid}")
+        self._registry.note(session)
+        self._registry.note_clients()
+        self._faults.session_opened(session)
+        return True
+
+    def watch_process(self, session: Session) -> bool:
+        """Has the session closed when its process ends. Returns False when that has happened already."""
         try:
             session.process_watch = self._watch.process(session.pid, lambda: self._process_ended(session))
+            started = born(session.pid)
         except (ProcessLookupError, ValueError, OSError):
+            started = ""
+        if not started or started != (session.born or started):
             self.close(session)
-            refuse(context, grpc.StatusCode.INVALID_ARGUMENT, f"there is no process {session.pid}")
-        self._faults.session_opened(session)
+            return False
+        session.born = started
         return True
 
     def _process_ended(self, session: Session) -> None:

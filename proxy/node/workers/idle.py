@@ -29,7 +29,8 @@ class IdleWorkers:
     def start(self) -> None:
         """When this returns, every GPU has its worker. Raises NoWorker."""
         for gpu in self._registry.gpus:
-            self._fill(gpu)
+            if not self._registry.used(gpu):  # by a session of the service before
+                self._fill(gpu)
         self._thread.start()
 
     def stop(self) -> None:

@@ -14,7 +14,8 @@ import os
 import select
 import signal
 import threading
-from pathlib import Path
+
+from ...keeper.birth import born, lives
 
 LOOK_SECONDS = 0.02
 _NO_PIDFD = (errno.ENOSYS, errno.EPERM, errno.EINVAL)
@@ -32,7 +33,7 @@ def open_process(pid: int) -> int:
 
 
 def send(descriptor: int, pid: int, number: signal.Signals) -> None:
-    """Sends a signal to the process behind the descriptor: a child of this process that has not been waited for."""
+    """Sends a signal to the process behind the descriptor: a worker that the keeper has not waited for."""
     with contextlib.suppress(ProcessLookupError):
         try:
             signal.pidfd_send_signal(descriptor, number)
@@ -54,27 +55,38 @@ def ends_within(descriptor: int, seconds: float) -> bool:
     return bool(watch.poll(seconds * 1000))
 
 
+def has_ended(pid: int) -> bool:
+    """Whether it has ended, or there is no such process."""
+    try:
+        return not born(pid)
+    except ProcessLookupError:
+        return True
+
+
+def end(pid: int, seconds: float) -> None:
+    """Kills a process whose number means nobody else, and waits for its end."""
+    try:
+        descriptor = open_process(pid)
+    except ProcessLookupError:
+        return
+    try:
+        send(descriptor, pid, signal.SIGKILL)
+        ends_within(descriptor, seconds)
+    finally:
+        os.close(descriptor)
+
+
 def _open_watched(pid: int) -> int:
-    born = _born(pid)  # before the pipe: it raises
+    when = born(pid)  # before the pipe: it raises
     read, write = os.pipe2(os.O_CLOEXEC)
-    threading.Thread(target=_close_at_end, args=(pid, born, write), name="jitc-process", daemon=True).start()
+    threading.Thread(target=_close_at_end, args=(pid, when, write), name="jitc-process", daemon=True).start()
     return read
 
 
-def _close_at_end(pid: int, born: str, write: int) -> None:
+def _close_at_end(pid: int, when: str, write: int) -> None:
     reader = select.poll()
     reader.register(write, 0)  # becomes ready when the other end is closed
     with contextlib.suppress(ProcessLookupError):
-        while born and _born(pid) == born and not reader.poll(0):
+        while lives(pid, when) and not reader.poll(0):
             _never.wait(LOOK_SECONDS)
     os.close(write)
-
-
-def _born(pid: int) -> str:
-    """When the process was started, in the kernel's ticks; empty: it has ended, but has not been waited for."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH)) from None
-    fields = text.rpartition(")")[2].split()  # its name, which may be anything, ends with the last parenthesis
-    return "" if fields[0] in "ZX" else fields[19]

@@ -1,14 +1,16 @@
 """Starts worker processes, keeps spares warm, notices deaths.
 
-Called by: the service at start and end; the coordinator when a GPU needs a new worker. Promises: a worker never
-outlives the service; a death is reported once, within milliseconds; a spare that is taken is replaced at once, so that
-the next loss finds one; spares that die while they start are not retried without end.
+Called by: the service at start and end; the coordinator when a GPU needs a new worker. Workers are children of the
+keeper. Promises: a worker never outlives the keeper; the next service finds those that are ready; a death is reported
+once, within milliseconds; a spare that is taken is replaced at once, so that the next loss finds one; spares that die
+while they start are not retried without end.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
-import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -17,6 +19,9 @@ from pathlib import Path
 from ...backends import KINDS
 from ...common.config import Config
 from ...common.paths import op_socket
+from ...keeper.client import Keeper, KeeperLost
+from ...keeper.log import Log
+from ...keeper.server import READY
 from . import processes
 from .watch import Watch
 from .worker import Worker, WorkerEvent, WorkerState
@@ -38,13 +43,17 @@ class NotYet(NoWorker):
 class Supervisor:
     """All worker processes of the node."""
 
-    def __init__(self, config: Config, watch: Watch, died: Callable[[Worker], None]) -> None:
+    def __init__(
+        self, config: Config, watch: Watch, died: Callable[[Worker], None], keeper: Keeper, log: Log
+    ) -> None:  # fmt: skip
         self._config, self._watch, self._died = config, watch, died
+        self._keeper, self._log = keeper, log
         self._directory: Path = config.private_directory()
         self._loads = [] if KINDS[config.device].runs_kernels else ["--operators"]
         self._changed = threading.Condition()
         self._workers: list[Worker] = []
-        self._started = self._failed_starts = self._posted = self._waiting = 0
+        self._failed_starts = self._posted = self._waiting = 0
+        self._started: int = log.get("started") or 0
         self._stopping = False
 
     def start(self) -> None:
@@ -61,6 +70,7 @@ class Supervisor:
             finally:
                 self._waiting -= 1
             worker.machine.fire(WorkerEvent.ASSIGN)
+            self._note(worker)
         self.replenish()
         return worker
 
@@ -114,15 +124,38 @@ class Supervisor:
         for worker in workers:
             worker.kill()
         for worker in workers:
-            worker.process.wait()
+            worker.wait()
             worker.close()
 
+    def adopt(self, pid: int, socket: str, state: WorkerState) -> Worker:
+        """A worker of the service before, which may have ended since. Raises ProcessLookupError."""
+        worker = Worker(pid, processes.open_process(pid), socket, state)
+        with self._changed:
+            self._workers.append(worker)
+            self._note(worker)
+        self._watch.process(pid, lambda: self._ended(worker))
+        return worker
+
+    def forget(self, pid: int, socket: str) -> None:
+        """A process that has ended; socket: empty where it is not known."""
+        for one in (socket, op_socket(socket)) if socket else ():
+            Path(one).unlink(missing_ok=True)
+        self._log.delete(f"worker/{pid}")
+        with contextlib.suppress(KeeperLost):
+            self._keeper.reap(pid)
+
+    def _note(self, worker: Worker) -> None:
+        spare = worker.machine.state is WorkerState.SPARE
+        self._log.put(f"worker/{worker.pid}", {"socket": worker.socket, "spare": spare})
+
     def _spawn(self) -> None:
-        """Runs in the watch thread, which lives as long as the service (see watch.py)."""
+        """Runs in the watch thread."""
         ready_read, ready_write = os.pipe2(os.O_CLOEXEC)
         worker = None
         try:
             worker = self._start_process(ready_write)
+        except (OSError, KeeperLost) as error:
+            print(f"jitc-proxyd: a worker cannot be started: {error}", file=sys.stderr, flush=True)
         finally:
             os.close(ready_write)
             with self._changed:
@@ -132,22 +165,23 @@ class Supervisor:
                     self._failed_starts += 1
                 else:
                     self._workers.append(worker)
+                    self._note(worker)
                 self._changed.notify_all()
+        if worker is None:
+            return
         self._watch.readable(ready_read, lambda: self._ready(worker, ready_read))
         self._watch.process(worker.pid, lambda: self._ended(worker))
 
     def _start_process(self, ready: int) -> Worker:
         self._started += 1
+        self._log.put("started", self._started)
         socket = str(self._directory / f"w{self._started}")
         command = [
             *self._config.worker, *self._loads, "--socket", socket, "--service", self._config.socket,
-            "--parent", str(os.getpid()), "--ready-fd", str(ready),
+            "--parent", str(self._keeper.pid), "--ready-fd", READY,
         ]  # fmt: skip
-        process = subprocess.Popen(
-            command, pass_fds=[ready], stdin=subprocess.DEVNULL, stdout=2, cwd="/",
-            env=self._environment(), start_new_session=True,
-        )  # fmt: skip
-        return Worker(process, processes.open_process(process.pid), socket)
+        pid = self._keeper.spawn(command, self._environment(), ready)
+        return Worker(pid, processes.open_process(pid), socket)
 
     def _environment(self) -> dict[str, str]:
         threads = str(self._config.operator_threads())
@@ -160,21 +194,20 @@ class Supervisor:
         with self._changed:
             if worker.machine.state is WorkerState.STARTING:
                 worker.machine.fire(WorkerEvent.READY)
+                self._note(worker)
                 self._failed_starts = 0
                 self._changed.notify_all()
         self.replenish()
 
     def _ended(self, worker: Worker) -> None:
         worker.noticed_dead = time.monotonic()
-        worker.process.wait()
         with self._changed:
             before = worker.machine.state
             worker.machine.fire(WorkerEvent.DIE)
             self._workers.remove(worker)
             self._failed_starts += before is WorkerState.STARTING
             self._changed.notify_all()
-        for one in (worker.socket, op_socket(worker.socket)):
-            Path(one).unlink(missing_ok=True)
+        self.forget(worker.pid, worker.socket)
         if before is WorkerState.SERVING:
             self._died(worker)
             return

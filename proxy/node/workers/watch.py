@@ -1,8 +1,7 @@
 """One thread that notices ends of workers and training processes, and readiness of new workers.
 
 Called by: the supervisor and the session registry. Promises: a death is noticed at once (processes.py); each watch
-fires once; callbacks run in the watch thread and must be short. The thread also starts the workers: the kernel kills a
-worker when the *thread* that started it ends, so that thread must live as long as the service.
+fires once; callbacks run in the watch thread and must be short.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import threading
 from enum import Enum
 from typing import Any
@@ -17,8 +16,12 @@ import grpc
 
 from ...common import rpc
 from ...common.state_machine import Machine
-from .. import socket_lock
+from ...keeper import socket_lock
 from . import processes
+
+WORKER_DEATH = "worker-death"
+#: Time for the kernel to end a process that was killed, whose memory may be large.
+KILLED_SECONDS = 60.0
 
 
 class WorkerState(Enum):
@@ -46,20 +49,18 @@ WORKER_TABLE = {
 class Worker:
     """Made by the supervisor; the channel to it is opened when first used."""
 
-    def __init__(self, process: subprocess.Popen[bytes], descriptor: int, socket: str) -> None:
-        self.process, self.descriptor, self.socket = process, descriptor, socket
-        self.machine = Machine(f"worker {process.pid}", WORKER_TABLE, WorkerState.STARTING)
+    def __init__(
+        self, pid: int, descriptor: int, socket: str, state: WorkerState = WorkerState.STARTING
+    ) -> None:  # fmt: skip
+        self.pid, self.descriptor, self.socket = pid, descriptor, socket
+        self.machine = Machine(f"worker {pid}", WORKER_TABLE, state)
         self.gpu: int | None = None
         self.noticed_dead = 0.0  # monotonic time
-        self.cause = "worker-death"
+        self.cause = WORKER_DEATH
         self.unhealthy_since = 0.0  # monotonic time; 0: it was not killed for a cause
         self._opening = threading.Lock()
         self._channel: grpc.Channel | None = None
         self._stub: Any = None
-
-    @property
-    def pid(self) -> int:
-        return self.process.pid
 
     def alive(self) -> bool:
         """Asks the kernel, so that a death is seen before its notice has been handled."""
@@ -79,6 +80,10 @@ class Worker:
             return processes.ends_within(descriptor, seconds)
         finally:
             os.close(descriptor)
+
+    def wait(self) -> None:
+        """Waits for the end of a process that was killed."""
+        self.ends_within(KILLED_SECONDS)
 
     @property
     def stub(self) -> Any:

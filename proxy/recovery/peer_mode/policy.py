@@ -25,6 +25,8 @@ from .healing import Healings
 #: Boundaries between measurements in peer mode, and between looks at replicas where nothing is measured any more.
 MEASURE_EVERY = 50
 CALL_SECONDS = 10.0
+#: The boundary after which peer mode ends is to be asked for first.
+UNKNOWN = -1
 
 
 class Policies:
@@ -45,6 +47,14 @@ class Policies:
             policy = self._groups.get(session.number)
             if policy is not None:
                 self._send(session, policy)
+
+    def resume(self, sessions: list[Session]) -> None:
+        """Jobs of the service before: those in peer mode go back to copies, and are measured anew."""
+        for session in sessions:
+            if session.peer_mode and session.number not in self._groups:
+                group = self._registry.group([session]) or [session]
+                policy = GroupPolicy(tuple(one.number for one in group), barrier=True, leaving_at=UNKNOWN)
+                self._groups |= {one.number: policy for one in group}
 
     def forget(self, session: Session) -> None:
         """It was closed; the rest of its group starts anew."""
@@ -179,6 +189,8 @@ class Policies:
         elif not peer:
             policy.barrier = False
         policy.peer, policy.measuring = peer, not peer
+        if peer:
+            self._note(group, True)
         policy.measured_at = max(policy.tables, default=0)
         policy.forget()
         how = "peers give back what they hold" if peer else "copies of all blocks"
@@ -189,8 +201,12 @@ class Policies:
     def _leave(self, group: list[Session], policy: GroupPolicy) -> None:
         """Ends peer mode, once every boundary that is kept has all its copies."""
         assert policy.leaving_at is not None
+        if policy.leaving_at == UNKNOWN:
+            policy.leaving_at = max(_counts(group, "boundary")) + 1
+            return self._send_all(group, policy)
         if min(_counts(group, "committed")) > policy.leaving_at:
             policy.leaving_at, policy.barrier = None, False
+            self._note(group, False)
             self._send_all(group, policy)
 
     # -- replicas ---------------------------------------------------------------------------------
@@ -222,6 +238,11 @@ class Policies:
             session.compared = boundary
         still_split = {split.ordinal for split in policy.replicas.splits()}
         policy.divergences = [one for one in policy.divergences if one.update(still_split, boundary)]
+
+    def _note(self, group: list[Session], peer_mode: bool) -> None:
+        for session in group:
+            session.peer_mode = peer_mode
+        self._registry.note(*group)
 
     def _send_all(self, group: list[Session], policy: GroupPolicy) -> None:
         for session in group:

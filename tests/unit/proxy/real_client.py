@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+import time
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import Any
@@ -29,13 +30,16 @@ STATE, COUNTER = (0, 64), (256, 4)
 class RealClient:
     """One session. Results are kept by sequence; a lost worker is followed to its successor."""
 
+    #: Seconds for which a service that has gone is waited for.
+    patience = 0.0
+
     def __init__(self, service: Service, gpu: int = 0, rank: int = -1, world_size: int = 0) -> None:
         self.link = rpc.channel(service.config.socket)
         self.node, self.admin = rpc.node(self.link), rpc.admin(self.link)
         self.request = control_pb2.AttachRequest(
             protocol_version=PROTOCOL_VERSION, gpu=gpu, pid=os.getpid(), rank=rank, world_size=world_size, wait_ms=20000
         )
-        self.reply = self.node.Attach(self.request, timeout=30)
+        self.reply = self.asked(self.node.Attach, self.request)
         self.request.token = self.reply.token
         self.sequence = self.boundaries = 0
         self.unacknowledged: list[tuple[int, bytes]] = []
@@ -47,6 +51,15 @@ class RealClient:
     @property
     def base(self) -> int:
         return int(self.reply.address_base)
+
+    def asked(self, method: Any, request: Any) -> Any:
+        deadline = time.monotonic() + self.patience
+        while True:
+            try:
+                return method(request, timeout=30, wait_for_ready=self.patience > 0)
+            except grpc.RpcError as error:
+                if rpc.status_of(error)[0] is not grpc.StatusCode.UNAVAILABLE or time.monotonic() > deadline:
+                    raise
 
     def connect(self) -> None:
         self.out: SimpleQueue[bytes | None] = SimpleQueue()
@@ -89,7 +102,7 @@ class RealClient:
     def reconnect(self) -> None:
         while True:
             self.close_stream()
-            self.reply = self.node.Attach(self.request, timeout=30)
+            self.reply = self.asked(self.node.Attach, self.request)
             try:
                 return self.connect()
             except grpc.RpcError as error:
@@ -142,7 +155,11 @@ class RealClient:
 
     def close(self) -> None:
         self.close_stream()
-        self.node.Detach(control_pb2.DetachRequest(token=self.reply.token), timeout=30)
+        try:
+            self.asked(self.node.Detach, control_pb2.DetachRequest(token=self.reply.token))
+        except grpc.RpcError as error:  # the service that has closed it ended before it said so
+            if not self.patience or rpc.status_of(error)[0] is not grpc.StatusCode.NOT_FOUND:
+                raise
         self.link.close()
 
 

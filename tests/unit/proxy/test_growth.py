@@ -38,6 +38,11 @@ class Size:
         return cls(descriptors, mappings, pages * os.sysconf("SC_PAGE_SIZE"))
 
 
+def children(pid: int) -> list[int]:
+    threads = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for one in threads for child in one.read_text().split()]
+
+
 class Command:
     """As much of a service as Client looks at."""
 
@@ -48,15 +53,14 @@ class Command:
         assert self.process.stdout is not None
         assert "ready" in self.process.stdout.readline()
 
-    def size(self) -> Size:
-        """At rest: the GPU has its worker, nobody else has one."""
+    def sizes(self) -> list[Size]:
+        """Of the service and its keeper, at rest: the GPU has its worker, nobody else has one."""
         until(self.at_rest, 30, "the service is at rest")
-        return Size.of(self.process.pid)
+        return [Size.of(self.process.pid), *map(Size.of, children(self.process.pid))]
 
     def at_rest(self) -> bool:
-        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-        alive = sum(len(one.read_text().split()) for one in children.parent.parent.glob("*/children"))
-        return alive == 3
+        (keeper,) = children(self.process.pid)
+        return len(children(keeper)) == 3
 
     def recoveries(self) -> int:
         with rpc.channel(self.config.socket) as link:
@@ -80,20 +84,21 @@ def program(command: Command) -> None:
     client.close()
 
 
-def check(before: Size, after: Size) -> None:
-    assert after.descriptors - before.descriptors <= 4, (before, after)
-    assert after.mappings - before.mappings <= 30, (before, after)
-    assert after.memory - before.memory <= MEMORY, (before, after)
+def check(earlier: list[Size], later: list[Size]) -> None:
+    for before, after in zip(earlier, later, strict=True):
+        assert after.descriptors - before.descriptors <= 4, (before, after)
+        assert after.mappings - before.mappings <= 30, (before, after)
+        assert after.memory - before.memory <= MEMORY, (before, after)
 
 
 @pytest.mark.parametrize("count", [30, pytest.param(500, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])])
 def test_programs_in_a_row(command: Command, count: int) -> None:
     for _ in range(WARM):
         program(command)
-    before = command.size()
+    before = command.sizes()
     for _ in range(count):
         program(command)
-    check(before, command.size())
+    check(before, command.sizes())
 
 
 @pytest.mark.parametrize("count", [20, pytest.param(200, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])])
@@ -112,9 +117,9 @@ def test_recoveries_of_one_session(command: Command, count: int) -> None:
 
     for number in range(1, WARM + 1):
         survive(number)
-    before = command.size()
+    before = command.sizes()
     for number in range(WARM + 1, WARM + count + 1):
         survive(number)
-    check(before, command.size())
+    check(before, command.sizes())
     client.close()
     assert isinstance(client.link, grpc.Channel)

@@ -25,7 +25,7 @@ from jitc.proxy.common.config import (
     pinned_address,
 )
 from jitc.proxy.common.paths import PROTOCOL_VERSION
-from jitc.proxy.node.socket_lock import SocketInUse, SocketLock
+from jitc.proxy.keeper.socket_lock import SocketInUse, SocketLock
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 

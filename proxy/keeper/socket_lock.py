@@ -1,9 +1,10 @@
 """The service's socket and its private folder: claimed for this user, taken over from a dead service.
 
-Called by: jitc-proxyd at start and end; worker.py (alive). Promises: there are never two services on one socket.
-Nothing is touched unless the socket's path is free or has a dead socket of this user. The folder beside it was made and
-marked by a jitc-proxyd of this user, and no other user can enter it; only entries that a jitc-proxyd makes are removed
-from it. The service leaves nothing behind.
+Called by: jitc-proxyd at start; the keeper, which has the claim as long as it lives, at its end; worker.py (alive).
+Promises: there are never two keepers on one socket, and a keeper has one service. Nothing is touched unless the
+socket's path is free or has a dead socket of this user. The folder beside it was made and marked by a jitc-proxyd of
+this user, and no other user can enter it; only entries that a jitc-proxyd makes are removed from it. Service and
+keeper leave nothing behind.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ _HASH = "[0-9a-f]{32}"
 #: What a service and its workers make in the folder beside the marker: sockets, and images of modules.
 OURS: dict[str, Form] = {
     "w[0-9]+(-ops)?": SOCKET,
+    "keeper": SOCKET,
     "images": {_HASH: FILE, "held": {"[0-9]+": {rf"{_HASH}(-[0-9]+\.part|\.same)?": FILE}}},
 }
 
@@ -42,12 +44,16 @@ class SocketInUse(Exception):
     """This service cannot have the socket; the text says what to do."""
 
 
+class Taken(SocketInUse):
+    """A keeper has it, which may be without a service."""
+
+
 class WrongSocket(SocketInUse):
     """No service could have a socket there; the text says where one could be."""
 
 
 class SocketLock:
-    """This service's claim on a socket path: a lock on the private folder, which ends with the process."""
+    """The claim on a socket path: a lock on the private folder, which ends with the processes that have it open."""
 
     def __init__(self, path: str, directory: Path) -> None:
         self.path, self.directory = path, directory
@@ -72,13 +78,39 @@ class SocketLock:
             self._let_go()
             raise
 
+    def share(self) -> None:
+        """Goes on where a killed service was: its keeper has the claim. Removes only that service's socket."""
+        self._parent = _open_parent(Path(self.path).parent)
+        try:
+            self._folder = folders.open_own(self._name, self._parent)
+            if self._look_for_listeners():
+                os.unlink(self._socket, dir_fd=self._parent)
+        except (OSError, Unsafe) as error:
+            self._let_go()
+            raise SocketInUse(f"{self.directory} cannot be taken over: {error}") from None
+
+    def adopt(self, parent: int, folder: int) -> None:
+        """Has the claim of another process too, whose descriptors these are."""
+        self._parent, self._folder = parent, folder
+
+    def descriptors(self) -> tuple[int, int]:
+        """The folder above, and the private one; for adopt()."""
+        return self._parent, self._folder
+
+    def close(self) -> None:
+        """Leaves the claim to the other process that has it."""
+        self._let_go()
+
     def release(self) -> None:
-        """Removes the socket and the folder. Entries of others stay, with the folder, and are named."""
+        """Removes the socket and the folder. Entries of others stay, with the folder, and are named. Does nothing when
+        another process has the claim by now."""
         if self._folder < 0:
             return
         try:
+            if not self._ours():
+                return self._let_go()
             with contextlib.suppress(SocketInUse, FileNotFoundError):
-                if self._look():
+                if folders.is_still(self._name, self._parent, self._folder) and self._look():
                     os.unlink(self._socket, dir_fd=self._parent)
             with contextlib.suppress(FileNotFoundError):  # another process was faster
                 self._remove()
@@ -163,9 +195,16 @@ class SocketLock:
         try:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise SocketInUse(
+            raise Taken(
                 f"a jitc-proxyd already serves {self.path}; stop it or give another one with --socket"
             ) from None
+
+    def _ours(self) -> bool:
+        try:
+            self._lock(self._folder)
+        except Taken:
+            return False
+        return True
 
     def _clear(self) -> None:
         """Removes what a killed service left, once it is certain that all of it is this user's and dead."""

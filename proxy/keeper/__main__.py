@@ -1,0 +1,37 @@
+"""Entry point of the keeper: `python -m jitc.proxy.keeper --socket PATH ...`.
+
+Started by: a jitc-proxyd that finds none on its socket (client.py). The descriptors that it is given are the claim on
+the socket (the private folder and the one above it), the listening socket, and the connection to the service that
+starts it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+
+from .server import Keeper
+from .socket_lock import SocketLock
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="jitc-keeper", description="Holds what must outlive a jitc-proxyd.")
+    parser.add_argument("--socket", required=True)
+    parser.add_argument("--directory", required=True, type=Path)
+    for name in ("parent", "folder", "listener", "connection"):
+        parser.add_argument(f"--{name}", required=True, type=int)
+    given = parser.parse_args()
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    os.umask(0o177)
+    lock = SocketLock(given.socket, given.directory)
+    lock.adopt(given.parent, given.folder)
+    Keeper(socket.socket(fileno=given.listener), socket.socket(fileno=given.connection), lock).run()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

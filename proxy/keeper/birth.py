@@ -1,0 +1,30 @@
+"""When a process was started: with its number, what tells it from any other process.
+
+Called by: the keeper (training processes that it waits for), node/workers/processes.py, the registry. Source:
+proc(5).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+
+def born(pid: int) -> str:
+    """In the kernel's ticks since it booted; empty: it has ended, but has not been waited for. Raises
+    ProcessLookupError when there is no such process."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH)) from None
+    fields = text.rpartition(")")[2].split()  # its name, which may be anything, ends with the last parenthesis
+    return "" if fields[0] in "ZX" else fields[19]
+
+
+def lives(pid: int, when: str) -> bool:
+    """Whether the process that was started then is still there."""
+    try:
+        return bool(when) and born(pid) == when
+    except ProcessLookupError:
+        return False

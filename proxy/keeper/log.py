@@ -1,0 +1,121 @@
+"""The registry's log: what a service must know to go on where another one was ended.
+
+Called by: the registry and what belongs to it (put, delete), a new service (entries). It is a map of keys to JSON
+values, written by appending. It lies in memory that the keeper holds, so a write is over when the call returns,
+whatever becomes of the service. Promises: a record that was cut off by the end of its writer, and all after it, do
+not count; the log stays within a few times the size of what is in it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import threading
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+_MAGIC = b"jitclog1"
+_HEAD = struct.Struct("<II")
+#: From this size on the log is written anew when most of it is out of date.
+COMPACT_BYTES = 4 << 20
+
+Keep = Callable[[int], None]
+
+
+class Log:
+    """One map. Thread-safe."""
+
+    def __init__(self, descriptor: int, keep: Keep) -> None:
+        """descriptor: its memory, which is owned from now on; keep: makes another memory the log's, in its place."""
+        self._lock = threading.Lock()
+        self._fd, self._keep = descriptor, keep
+        self._values, self._end = _read(descriptor)
+        self._compacted = self._end
+
+    @classmethod
+    def make(cls, keep: Keep = lambda descriptor: None) -> Log:
+        """An empty log."""
+        descriptor = _written([])
+        keep(descriptor)
+        return cls(descriptor, keep)
+
+    def put(self, key: str, value: Any) -> None:
+        """When this returns the value is what the next service finds. An equal value is not written again."""
+        with self._lock:
+            if self._values.get(key) != value or key not in self._values:
+                self._append(key, value)
+                # As the next service would read it, and so that later changes of the caller's do not count.
+                self._values[key] = json.loads(json.dumps(value))
+
+    def delete(self, key: str) -> None:
+        with self._lock:
+            if self._values.pop(key, None) is not None:
+                self._append(key, None)
+
+    def get(self, key: str) -> Any:
+        """None where there is no such key."""
+        with self._lock:
+            return self._values.get(key)
+
+    def entries(self, prefix: str) -> dict[str, Any]:
+        """Keys without the prefix, in the order in which they were first put."""
+        with self._lock:
+            return {key.removeprefix(prefix): value for key, value in self._values.items() if key.startswith(prefix)}
+
+    def close(self) -> None:
+        with self._lock:
+            fd, self._fd = self._fd, -1
+            if fd >= 0:
+                os.close(fd)
+
+    def _append(self, key: str, value: Any) -> None:
+        if self._fd < 0:
+            return  # the service is ending
+        record = _record(key, value)
+        os.pwrite(self._fd, record, self._end)
+        self._end += len(record)
+        if self._end > COMPACT_BYTES and self._end > 4 * self._compacted:
+            self._compact()
+
+    def _compact(self) -> None:
+        fresh = _written([_record(key, value) for key, value in self._values.items()])
+        self._keep(fresh)
+        os.close(self._fd)
+        self._fd, self._end = fresh, os.fstat(fresh).st_size
+        self._compacted = self._end
+
+
+def _record(key: str, value: Any) -> bytes:
+    """A value of None takes the key away."""
+    content = json.dumps([key, value]).encode()
+    return _HEAD.pack(len(content), zlib.crc32(content)) + content
+
+
+def _written(records: list[bytes]) -> int:
+    descriptor = os.memfd_create("jitc-log", os.MFD_CLOEXEC)
+    os.pwrite(descriptor, _MAGIC + b"".join(records), 0)
+    return descriptor
+
+
+def _read(descriptor: int) -> tuple[dict[str, Any], int]:
+    """The values, and where the next record goes. Raises ValueError for something else than a log."""
+    data = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+    if not data.startswith(_MAGIC):
+        raise ValueError("this is no log of a registry")
+    values: dict[str, Any] = {}
+    at = len(_MAGIC)
+    while at + _HEAD.size <= len(data):
+        size, checksum = _HEAD.unpack_from(data, at)
+        content = data[at + _HEAD.size : at + _HEAD.size + size]
+        if not size or len(content) < size or zlib.crc32(content) != checksum:
+            break
+        key, value = json.loads(content)
+        if value is None:
+            values.pop(key, None)
+        else:
+            values[key] = value
+        at += _HEAD.size + size
+    os.ftruncate(descriptor, at)  # what was cut off must not be taken for the tail of a later record
+    return values, at

@@ -1,0 +1,199 @@
+"""The keeper's process: what it holds, and what its service may ask of it.
+
+Called by: __main__.py. Promises: one service at a time; only processes of this user are listened to; a request that
+is malformed ends the connection that it came from, and nothing else. When a service goes, the next one finds
+everything as it was; without one the keeper ends as soon as no training process lives that the last one served.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from . import protocol
+from .birth import lives
+from .socket_lock import SocketLock
+
+#: How often a keeper without a service looks for training processes, and for a service that should have gone.
+LOOK_SECONDS = 0.5
+#: Time for a service to go when another one is to replace it; then it is killed.
+HAND_OVER_SECONDS = 15.0
+#: Connections that have not said hello.
+STRANGERS = 16
+#: In the arguments of a process that is to be started: the descriptor on which it reports that it is ready.
+READY = "{ready}"
+
+Reply = dict[str, Any]
+
+
+class Keeper:
+    """Has no threads: a worker ends with the thread that started it."""
+
+    def __init__(self, listener: socket.socket, first: socket.socket, lock: SocketLock) -> None:
+        self._listener, self._lock = listener, lock
+        self._select = selectors.DefaultSelector()
+        self._select.register(listener, selectors.EVENT_READ, self._accept)
+        self._strangers: list[socket.socket] = []
+        self._service: socket.socket | None = None
+        self._next: socket.socket | None = None  # is to replace the service
+        self._deadline = 0.0  # when that must have gone
+        self._versions: Any = None
+        self._kept: dict[str, int] = {}
+        self._children: dict[int, subprocess.Popen[bytes]] = {}
+        self._clients: list[tuple[int, str]] = []
+        self._over = False
+        self._listen_to(first)
+
+    def run(self) -> None:
+        while not self._over:
+            for key, _ in self._select.select(None if self._service and not self._next else LOOK_SECONDS):
+                key.data()
+            self._look()
+        self._end()
+
+    # -- connections --------------------------------------------------------------------------------
+
+    def _accept(self) -> None:
+        connection, _ = self._listener.accept()
+        if protocol.peer(connection)[1] != os.geteuid() or len(self._strangers) >= STRANGERS:
+            connection.close()
+            return
+        self._listen_to(connection)
+
+    def _listen_to(self, connection: socket.socket) -> None:
+        self._strangers.append(protocol.roomy(connection))
+        self._select.register(connection, selectors.EVENT_READ, lambda: self._read(connection))
+
+    def _read(self, connection: socket.socket) -> None:
+        descriptors: list[int] = []
+        try:
+            request, descriptors = protocol.receive(connection)
+            if connection is self._service:
+                protocol.send(connection, self._answer(request, descriptors))
+            elif connection is not self._next:
+                self._hello(connection, request)
+        except protocol.Closed:
+            self._gone(connection)
+        except (protocol.Malformed, KeyError, TypeError, ValueError) as error:
+            print(f"jitc-keeper: a connection is closed: {error!r}", file=sys.stderr, flush=True)
+            self._gone(connection)
+        finally:
+            protocol.close(descriptors)
+
+    def _gone(self, connection: socket.socket) -> None:
+        self._select.unregister(connection)
+        connection.close()
+        if connection in self._strangers:
+            self._strangers.remove(connection)
+        if connection is self._next:
+            self._next = None
+        if connection is self._service:
+            self._service = None
+            if self._next is not None:
+                successor, self._next = self._next, None
+                self._serve(successor)
+
+    def _hello(self, connection: socket.socket, request: dict[str, Any]) -> None:
+        if self._versions is None:
+            self._versions = request["versions"]
+        if request["versions"] != self._versions:
+            why = f"its versions are {self._versions}, those of the new service {request['versions']}"
+            protocol.send(connection, {"refused": "version", "why": why})
+        elif self._service is None:
+            self._serve(connection)
+        elif request["replace"] and self._next is None:
+            self._strangers.remove(connection)
+            self._next, self._deadline = connection, time.monotonic() + HAND_OVER_SECONDS
+            protocol.send(self._service, {"event": "hand over"})
+        else:
+            protocol.send(connection, {"refused": "busy", "why": "a jitc-proxyd is there"})
+
+    def _serve(self, connection: socket.socket) -> None:
+        if connection in self._strangers:
+            self._strangers.remove(connection)
+        self._service = connection
+        try:
+            protocol.send(connection, {"kept": self._kept, "children": sorted(self._children), "pid": os.getpid()})
+        except protocol.Closed:
+            self._gone(connection)
+
+    def _look(self) -> None:
+        """What happens by itself: a service that does not go is killed; without a service and programs it is over."""
+        if self._service is not None:
+            if self._next is not None and time.monotonic() > self._deadline:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(protocol.peer(self._service)[0], signal.SIGKILL)
+            return
+        self._clients = [one for one in self._clients if lives(*one)]
+        if not self._clients and not self._strangers:
+            self._over = True
+
+    # -- requests -----------------------------------------------------------------------------------
+
+    def _answer(self, request: dict[str, Any], descriptors: list[int]) -> Reply:
+        requests: dict[str, Callable[[dict[str, Any], list[int]], Reply]] = {
+            "keep": self._keep, "drop": self._drop, "spawn": self._spawn, "reap": self._reap,
+            "clients": self._set_clients, "end": self._finish,
+        }  # fmt: skip
+        return requests[request["do"]](request, descriptors)
+
+    def _keep(self, request: dict[str, Any], descriptors: list[int]) -> Reply:
+        """Another descriptor of that name is let go."""
+        name = str(request["name"])
+        descriptor = descriptors.pop()
+        before = self._kept.pop(name, -1)
+        if before >= 0:
+            os.close(before)
+        self._kept[name] = descriptor
+        return {"descriptor": descriptor}
+
+    def _drop(self, request: dict[str, Any], _: list[int]) -> Reply:
+        for name in request["names"]:
+            if name in self._kept:
+                os.close(self._kept.pop(name))
+        return {}
+
+    def _spawn(self, request: dict[str, Any], descriptors: list[int]) -> Reply:
+        """A worker; descriptors: where it reports that it is ready, and where its output goes."""
+        ready, output = descriptors
+        command = [str(ready) if one == READY else str(one) for one in request["command"]]
+        try:
+            process = subprocess.Popen(
+                command, pass_fds=[ready], stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd="/",
+                env=request["environment"], start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            return {"error": f"{command[0]}: {error.strerror}"}
+        self._children[process.pid] = process
+        return {"pid": process.pid}
+
+    def _reap(self, request: dict[str, Any], _: list[int]) -> Reply:
+        """Until then a process that has ended keeps its number, so that the number means nobody else."""
+        process = self._children.get(request["pid"])
+        if process is not None and process.poll() is not None:
+            del self._children[process.pid]
+        return {}
+
+    def _set_clients(self, request: dict[str, Any], _: list[int]) -> Reply:
+        self._clients = [(int(pid), str(when)) for pid, when in request["clients"]]
+        return {}
+
+    def _finish(self, request: dict[str, Any], descriptors: list[int]) -> Reply:
+        self._over = True
+        return {}
+
+    def _end(self) -> None:
+        """Ends the workers and removes socket and folder. The service sees the end of its connection after that."""
+        for process in self._children.values():
+            process.kill()
+        for process in self._children.values():
+            process.wait()
+        self._lock.release()

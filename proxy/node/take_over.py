@@ -1,0 +1,146 @@
+"""What a service that was ended, or replaced, has left: made again from the registry's log and the keeper's shelf.
+
+Called by: the service at start. Promises: sessions are as their programs and workers know them, or marked as ones
+that need a recovery; workers that nobody can rely on (those that were starting, being assigned or restored) are
+ended; what belongs to no session is let go. A service with other options than those that the sessions have begun with
+is refused, and everything stays as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from ..common.config import Config
+from ..keeper.client import Keeper
+from ..keeper.log import Log
+from ..keeper.socket_lock import SocketInUse
+from .registry import Registry, Session, SessionState
+from .shared_memory import SessionMemory
+from .workers import processes
+from .workers.supervisor import Supervisor
+from .workers.worker import Worker, WorkerState
+
+#: Options that sessions, their memory and their workers depend on: in the configuration, and on the command line.
+BINDING = {
+    "device": "--device", "gpus": "--gpus", "workers_per_gpu": "--workers-per-gpu", "memory_limit": "--memory-limit",
+    "threads": "--threads", "libraries": "libraries", "noise": "--noise", "check_order": "--check-order",
+    "images_limit": "--images-limit", "shuffle": "--shuffle", "journal_bytes": "--journal-limit",
+    "snapshot_bytes": "--copies-limit", "pinned_bytes": "--pinned-limit",
+}  # fmt: skip
+#: A session in these states has a worker that may be half-restored.
+_UNRELIABLE = (SessionState.LOST, SessionState.STANDBY)
+ENDING_SECONDS = 10.0
+
+
+class OtherOptions(SocketInUse):
+    """The text says which option differs, and what to do."""
+
+
+def note_options(config: Config, log: Log) -> None:
+    """Writes down the options, or compares them with those of the service before. Raises OtherOptions."""
+    ours = {name: getattr(config, name) for name in BINDING} | {"libraries": dict(config.libraries)}
+    left = log.get("options")
+    if left is None:
+        return log.put("options", ours)
+    different = [name for name in BINDING if left.get(name) != ours[name]]
+    if different:
+        name = different[0]
+        raise OtherOptions(
+            f"jobs are running that began with {BINDING[name]} {_shown(left.get(name))}, not {_shown(ours[name])}; "
+            "start jitc-proxyd with the same options, or end the jobs first"
+        )
+
+
+class TakeOver:
+    """Of one service from the one before, before it serves anybody."""
+
+    def __init__(self, registry: Registry, supervisor: Supervisor, keeper: Keeper, log: Log) -> None:
+        self._registry, self._supervisor, self._keeper, self._log = registry, supervisor, keeper, log
+        self._paths = {name: keeper.path(descriptor) for name, descriptor in keeper.kept.items()}
+
+    def run(self) -> list[Session]:
+        """All sessions."""
+        registry = self._registry
+        workers = self._adopt_workers()
+        with registry.changed:
+            registry.communicators.take_over(self._paths)
+            for number, left in self._log.entries("session/").items():
+                self._session(int(number), left, workers.get(left["worker"]))
+            sessions = list(registry.sessions.values())
+        self._clear_shelf(sessions)
+        return sessions
+
+    def _adopt_workers(self) -> dict[int, Worker]:
+        """Those that serve a session, by process; spares too."""
+        used = {
+            left["worker"]
+            for left in self._log.entries("session/").values()
+            if SessionState(left["state"]) not in _UNRELIABLE
+        }
+        adopted: dict[int, Worker] = {}
+        children, known = set(self._keeper.children), self._log.entries("worker/")
+        for text, one in known.items():
+            pid = int(text)
+            reliable = pid in used or one["spare"]
+            if pid not in children or processes.has_ended(pid) or not reliable:
+                self._end(pid, one["socket"], pid in children)
+                continue
+            state = WorkerState.SERVING if pid in used else WorkerState.SPARE
+            adopted[pid] = self._supervisor.adopt(pid, one["socket"], state)
+        for pid in children - {int(text) for text in known}:
+            self._end(pid, "", True)
+        return adopted
+
+    def _end(self, pid: int, socket: str, there: bool) -> None:
+        if there:
+            processes.end(pid, ENDING_SECONDS)
+        self._supervisor.forget(pid, socket)
+
+    def _session(self, number: int, left: dict[str, Any], worker: Worker | None) -> None:
+        registry = self._registry
+        try:
+            memory = SessionMemory.take_over(str(number), self._paths, self._keeper)
+        except (KeyError, OSError) as error:  # it was about to be closed
+            print(f"jitc-proxyd: session {number} is gone: {error!r}", file=sys.stderr, flush=True)
+            return self._log.delete(f"session/{number}")
+        session = Session(
+            number, left["token"], left["gpu"], left["pid"], left["rank"], left["world_size"], left["job"],
+            left["slot"], memory, left["address_base"], born=left["born"], worker=worker, epoch=left["epoch"],
+            failure=left["failure"], peer_mode=left["peer_mode"],
+        )  # fmt: skip
+        state = SessionState(left["state"])
+        session.machine.state = SessionState.LOST if state in _UNRELIABLE else state
+        if worker is not None:
+            worker.gpu = session.gpu
+        registry.enter(session)
+        waits = left["stopped"] or worker is None or state is not SessionState.SERVING
+        session.stopped = waits and state is not SessionState.FAILED
+        registry.note(session)
+
+    def _clear_shelf(self, sessions: list[Session]) -> None:
+        """Lets go of what no session has."""
+        mine = {"board", "log"}
+        for session in sessions:
+            memory = session.memory
+            mine |= {one.name for one in (memory.journal, memory.snapshot, memory.spill, memory.pinned) if one}
+        mine |= {one.segment.name for one in self._registry.communicators if one.segment is not None}
+        strange = [name for name in self._keeper.kept if name not in mine]
+        if strange:
+            self._keeper.drop(strange)
+
+
+def open_log(keeper: Keeper) -> Log:
+    """The log that the keeper holds, or a new one that it holds from now on."""
+
+    def keep(descriptor: int) -> None:
+        keeper.keep("log", descriptor)
+
+    if "log" in keeper.kept:
+        return Log(os.open(keeper.path(keeper.kept["log"]), os.O_RDWR | os.O_CLOEXEC), keep)
+    return Log.make(keep)
+
+
+def _shown(value: Any) -> str:
+    return "on" if value is True else "off" if value is False else str(value)

@@ -1,0 +1,158 @@
+"""jitc-proxyd is killed or replaced under training jobs: they go on, and end with the same bytes.
+
+Real PyTorch jobs under torchrun. A fault that comes while there is no service is recovered by the next one.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from toolkit.job import Job, Script, run_command
+from toolkit.jobs import JOBS, STEPS
+from toolkit.leaks import marked_processes
+from toolkit.record import Record, assert_identical, read_records
+from toolkit.service import BIN, Service, kill_at
+from toolkit.waiting import until
+from toolkit.workplace import Workplace
+
+from jitc.v1 import control_pb2
+
+Reference = Callable[[Script, str], list[Record]]
+LONG = 25
+
+
+def kill(service: Service) -> None:
+    service.process.kill()
+    service.process.wait()
+    assert service.process.stdout is not None
+    service.process.stdout.close()
+
+
+def has_steps(job: Job, steps: int) -> None:
+    until(lambda: job.steps() >= steps or job.process.poll() is not None, 120, f"{steps} steps")
+
+
+def recovering(service: Service) -> bool:
+    """Whether a recovery is under way, or was."""
+    states = {one["state"] for gpu in service.status()["gpus"] for one in gpu["sessions"]}
+    return bool(states & {"fenced", "lost", "held"} or service.report())
+
+
+def causes(service: Service) -> list[str]:
+    return [one["cause"] for one in service.report()]
+
+
+def test_training_needs_no_service(workplace: Workplace, reference: Reference) -> None:
+    """From its first step to its last; what is left is taken over, and ended."""
+    service = workplace.service(2)
+    job = workplace.job(JOBS["gpt"], service)
+    has_steps(job, 1)
+    kill(service)
+    assert_identical(job.finish().successful().records, reference(JOBS["gpt"], "cuda"))
+    until(lambda: not Path(f"{service.socket}.d").exists(), 30, "the keeper has ended, and removed what was there")
+
+
+@pytest.mark.parametrize("job_name", ["gpt", *(pytest.param(one, marks=pytest.mark.slow) for one in ("fsdp", "amp"))])
+def test_a_worker_is_lost_without_a_service(job_name: str, workplace: Workplace, reference: Reference) -> None:
+    script = JOBS[job_name].with_arguments("--steps", str(LONG))
+    service = workplace.service(script.ranks)
+    job = workplace.job(script, service)
+    has_steps(job, 3)
+    worker = service.worker_pid(1)
+    assert worker is not None
+    kill(service)
+    os.kill(worker, signal.SIGKILL)
+    service.restart()
+    service.survived(1)
+    assert causes(service) == ["worker-death"]
+    assert_identical(job.finish().successful().records, reference(script, "cuda"))
+
+
+@pytest.mark.parametrize("phase", ["backward", pytest.param("optimizer", marks=pytest.mark.slow)])
+def test_the_service_dies_with_the_worker(phase: str, workplace: Workplace, reference: Reference) -> None:
+    """Killed as soon as it has noticed the worker's death: the next one begins the recovery anew."""
+    script = JOBS["gpt"].with_arguments("--steps", str(LONG))
+    service = workplace.service(2)
+    service.inject(kill_at(4, phase, 5), 1)
+    job = workplace.job(script, service)
+    has_steps(job, 3)
+    until(lambda: recovering(service), 60, "a recovery has begun")
+    kill(service)
+    service.restart()
+    assert_identical(job.finish().successful().records, reference(script, "cuda"))
+    assert all(one["outcome"] == "recovered" for one in service.report())
+    assert service.report()
+
+
+@pytest.mark.slow
+def test_replaced_again_and_again(workplace: Workplace, reference: Reference) -> None:
+    """Two jobs; each service takes over from the one before, which ends by itself; a worker is killed in between."""
+    script = JOBS["gpt"].with_arguments("--steps", str(LONG))
+    service = workplace.service(2)
+    jobs = [workplace.job(script, service) for _ in range(2)]
+    for steps in (3, 6, 9):
+        for job in jobs:
+            has_steps(job, steps)
+        before = service.process
+        service.replace()
+        assert before.wait(30) == 0
+        service.inject(control_pb2.Fault(kind="kill-worker"), 0)
+    for job in jobs:
+        assert_identical(job.finish().successful().records, reference(script, "cuda"))
+    assert {one["outcome"] for one in service.report()} == {"recovered"}
+
+
+def test_run_starts_its_service_again(workplace: Workplace, reference: Reference) -> None:
+    """`jitc run`: its service is killed twice, with a worker once; the program sees nothing, and nothing is left."""
+    folder = workplace.folder / "run"
+    folder.mkdir()
+    script = JOBS["gpt"].with_arguments("--steps", str(LONG))
+    launcher = ["torchrun", "--standalone", "--nproc-per-node", "2", f"examples/{script.name}", *script.arguments]
+    code = RUN.format(socket=str(folder))
+    command = [str(BIN / "jitc"), "run", "--device", "software", "--gpus", "2", "--", "sh", "-c", code, "sh", *launcher]
+    done = run_command([*command, "--json", str(folder / "record.json")], env=workplace.env, timeout=200)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("ended by SIGKILL; another one takes over") == 2, done.stderr
+    assert_identical(read_records(folder), reference(script, "cuda"))
+    until(lambda: not marked_processes(workplace.mark), 20, "nothing is left")
+
+
+#: Runs a program, and kills the service that it is served by, twice; a worker as well, the second time.
+RUN = """
+"$@" & program=$!
+for time in 1 2; do
+  until jitc status --json 2>/dev/null | grep -q '"boundary": [1-9]'; do kill -0 $program || exit 9; done
+  [ $time = 1 ] || worker=$(jitc status --json | grep -o '"worker_pid": [0-9]*' | head -1 | grep -o '[0-9]*')
+  kill -9 $(pgrep -f "jitc.proxy.commands.proxyd --socket $JITC_SOCKET ")
+  [ $time = 1 ] || kill -9 $worker
+  until jitc status > /dev/null 2>&1; do kill -0 $program || exit 9; done
+done
+wait $program
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+def test_services_and_workers_die_at_random(seed: int, workplace: Workplace, reference: Reference) -> None:
+    """Eight times either or both, whatever is going on; the job is identical."""
+    source = random.Random(seed)
+    script = JOBS[source.choice(("gpt", "cnn", "accumulate", "fsdp"))].with_arguments("--steps", str(LONG))
+    service = workplace.service(script.ranks)
+    job = workplace.job(script, service)
+    has_steps(job, 1)
+    for turn in range(8):
+        workers = [pid for gpu in range(script.ranks) if (pid := service.worker_pid(gpu))]
+        what = source.choice(("service", "worker", "both"))
+        workplace.note(f"turn {turn}: {what}")
+        if what != "service" and workers:
+            os.kill(source.choice(workers), signal.SIGKILL)
+        if what != "worker":
+            kill(service)
+            service.restart()
+        has_steps(job, min(STEPS + turn + source.randrange(3), LONG))
+    assert_identical(job.finish(300).successful().records, reference(script, "cuda"))

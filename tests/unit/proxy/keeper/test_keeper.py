@@ -1,0 +1,256 @@
+"""The keeper's process: what it holds outlives its service, and whoever is not its service gets nothing of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from toolkit.waiting import until
+
+from jitc.proxy.keeper import birth, protocol
+from jitc.proxy.keeper.client import Keeper, KeeperLost, open_keeper
+from jitc.proxy.keeper.server import READY
+from jitc.proxy.keeper.socket_lock import SocketInUse, SocketLock
+
+VERSIONS = {"keeper": 1}
+SLEEPER = [sys.executable, "-c", "import os, sys, time; os.write(int(sys.argv[1]), b'ready'); time.sleep(1000)", READY]
+
+
+class Place:
+    """Keepers on one socket."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.open_ones: list[tuple[Keeper, SocketLock]] = []
+
+    def open(self, replace: bool = False, versions: dict[str, int] = VERSIONS) -> tuple[Keeper, bool]:
+        lock = SocketLock(str(self.folder / "s"), self.folder / "s.d")
+        keeper, there = open_keeper(lock, versions, replace)
+        self.open_ones.append((keeper, lock))
+        return keeper, there
+
+    def gone(self) -> bool:
+        return not (self.folder / "s.d").exists()
+
+    def connect(self) -> socket.socket:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        connection.connect(str(self.folder / "s.d" / "keeper"))
+        return connection
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    one = Place(tmp_path)
+    yield one
+    for keeper, lock in one.open_ones:
+        keeper.end()
+        lock.release()
+    assert one.gone()
+    assert not list(tmp_path.iterdir())
+
+
+def memory(content: bytes) -> int:
+    descriptor = os.memfd_create("test")
+    os.write(descriptor, content)
+    return descriptor
+
+
+def spawn(keeper: Keeper) -> int:
+    """A process of the keeper's that has begun."""
+    read, write = os.pipe()
+    pid = keeper.spawn(SLEEPER, dict(os.environ), write)
+    os.close(write)
+    assert os.read(read, 16) == b"ready"
+    os.close(read)
+    return pid
+
+
+def me() -> tuple[int, str]:
+    return os.getpid(), birth.born(os.getpid())
+
+
+def test_what_is_kept_outlives_the_service(place: Place) -> None:
+    first, there = place.open()
+    assert not there
+    one, two = memory(b"one"), memory(b"two")
+    path = first.keep("a", one)
+    first.keep("b", one)
+    assert Path(first.keep("a", two)).read_bytes() == b"two"  # in place of the other
+    first.drop(["b", "never kept"])
+    pid = spawn(first)
+    first.clients([me()])
+    first.leave()
+    for descriptor in (one, two):
+        os.close(descriptor)
+    second, there = place.open()
+    assert there
+    assert list(second.kept) == ["a"]
+    assert Path(second.path(second.kept["a"])).read_bytes() == b"two"
+    assert path.startswith(f"/proc/{second.pid}/")
+    assert second.children == [pid]
+    second.end()
+    assert place.gone()
+    assert not birth.lives(pid, birth.born(pid) if Path(f"/proc/{pid}").exists() else "")
+
+
+def test_a_process_keeps_its_number_until_it_is_reaped(place: Place) -> None:
+    keeper, _ = place.open()
+    pid = spawn(keeper)
+    keeper.reap(pid)  # it lives
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: birth.born(pid) == "", 10, "it has ended")
+    keeper.clients([me()])
+    keeper.leave()
+    second, _ = place.open()
+    assert second.children == [pid]
+    second.reap(pid)
+    assert not Path(f"/proc/{pid}").exists()
+
+
+def test_without_service_and_programs_it_ends(place: Place) -> None:
+    program = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
+    keeper, _ = place.open()
+    worker = spawn(keeper)
+    keeper.clients([(program.pid, birth.born(program.pid)), (program.pid, "1")])
+    keeper.leave()
+    second, there = place.open()
+    assert there
+    second.leave()
+    assert Path(f"/proc/{worker}").exists()
+    program.kill()
+    program.wait()
+    until(place.gone, 20, "the keeper has ended")
+    until(lambda: not Path(f"/proc/{worker}").exists(), 10, "its worker has ended")
+
+
+def test_there_is_one_service(place: Place) -> None:
+    first, _ = place.open()
+    with pytest.raises(SocketInUse, match="already serves"):
+        place.open()
+    with pytest.raises(SocketInUse, match="another version"):
+        place.open(versions={"keeper": 2})
+    with pytest.raises(SocketInUse, match="another version"):
+        place.open(replace=True, versions={"keeper": 2})
+    read, write = os.pipe()
+
+    def asked() -> None:
+        os.write(write, b"x")
+
+    first.on_hand_over = asked
+    first.clients([me()])
+    successor = subprocess.Popen([sys.executable, "-c", SUCCESSOR, str(place.folder)], stdout=subprocess.PIPE)
+    assert os.read(read, 1) == b"x"
+    assert successor.poll() is None
+    first.leave()
+    out, _ = successor.communicate(timeout=30)
+    assert out == b"took over\n"
+    for descriptor in (read, write):
+        os.close(descriptor)
+
+
+SUCCESSOR = """
+import sys
+from pathlib import Path
+from jitc.proxy.keeper.client import open_keeper
+from jitc.proxy.keeper.socket_lock import SocketLock
+folder = Path(sys.argv[1])
+keeper, there = open_keeper(SocketLock(str(folder / "s"), folder / "s.d"), {"keeper": 1}, True)
+assert there
+print("took over")
+keeper.end()
+"""
+
+
+def test_strangers_get_nothing(place: Place) -> None:
+    """Whatever a connection says that is not the service's, its end is all that comes of it."""
+    keeper, _ = place.open()
+    keeper.keep("a", descriptor := memory(b"secret"))
+    os.close(descriptor)
+    for text in (
+        b"",
+        b"no JSON",
+        b"[]",
+        b"{}",
+        b'{"do": "end"}',
+        b'{"versions": 7}',
+        b"x" * (1 << 17),
+        b'{"do": "drop"',
+    ):
+        with place.connect() as connection:
+            if text:
+                connection.send(text)
+            connection.shutdown(socket.SHUT_WR)
+            connection.settimeout(10)
+            answer = connection.recv(1 << 16)
+            assert answer == b"" or b"refused" in answer, (text, answer)
+    with place.connect() as connection:  # more descriptors than any message has
+        socket.send_fds(connection, [b"{}"], [0] * 20)
+        assert connection.recv(1 << 16) == b""
+    crowd = [place.connect() for _ in range(40)]
+    assert Path(keeper.keep("b", memory(b"still there"))).read_bytes() == b"still there"
+    for connection in crowd:
+        connection.close()
+
+
+def test_other_users_are_turned_away(place: Place) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can be somebody else")
+    place.open()
+    folder = place.folder / "s.d"
+    for one in (*place.folder.parents, place.folder, folder):
+        if str(one).startswith("/tmp/"):
+            one.chmod(0o755)
+    (folder / "keeper").chmod(0o666)
+    script = (
+        "import os, socket, sys; os.setuid(65534); s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET);"
+        's.connect(sys.argv[1]); s.send(b\'{"versions": {"keeper": 1}, "replace": true}\'); print(s.recv(100))'
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(folder / "keeper")], capture_output=True, text=True, timeout=30, check=False
+    )
+    folder.chmod(0o700)
+    assert "kept" not in done.stdout
+    assert done.stdout.strip() == "b''" or "Broken pipe" in done.stderr or "reset" in done.stderr, done
+
+
+def test_its_end_is_told(place: Place) -> None:
+    keeper, _ = place.open()
+    told: list[bool] = []
+    keeper.on_lost = lambda: told.append(True)
+    worker = spawn(keeper)
+    os.kill(keeper.pid, signal.SIGKILL)
+    until(lambda: bool(told), 10, "the service learns of it")
+    assert told == [True]
+    with pytest.raises(KeeperLost):
+        keeper.reap(worker)
+    assert keeper.process is not None
+    keeper.process.wait(10)
+    os.kill(worker, signal.SIGKILL)  # no worker that asks the kernel to end with its parent
+
+
+def test_packets() -> None:
+    one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with one, other:
+        protocol.send(protocol.roomy(one), {"text": "x" * 100_000}, [0])
+        document, descriptors = protocol.receive(other)
+        assert len(document["text"]) == 100_000
+        assert len(descriptors) == 1
+        assert not os.get_inheritable(descriptors[0])
+        protocol.close(descriptors)
+        with pytest.raises(ValueError, match="too large"):
+            protocol.send(one, {"text": "x" * protocol.LIMIT})
+        before = len(os.listdir("/proc/self/fd"))
+        for text in (b"[1]", b"nothing", b"\xff"):
+            socket.send_fds(one, [text], [0])
+            with pytest.raises(protocol.Malformed):
+                protocol.receive(other)
+        assert len(os.listdir("/proc/self/fd")) == before
+        one.close()
+        with pytest.raises(protocol.Closed):
+            protocol.receive(other)

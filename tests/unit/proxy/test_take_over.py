@@ -1,0 +1,275 @@
+"""The service is killed, or replaced, at any moment of a job: the next one goes on, and nothing of the job differs.
+
+Real services in processes of their own, real workers; two ranks in this process. A service that is to die kills
+itself at a record of its log (dying_proxyd.py), in the start of the job, in a recovery, or at its end; another is
+started then.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from real_client import COUNTER, STATE, RealClient, expected, reduce, states, together
+from toolkit.waiting import until
+
+from jitc.proxy.common import rpc
+from jitc.proxy.keeper import protocol
+from jitc.v1 import control_pb2
+
+pytestmark = pytest.mark.timeout(150)
+OPTIONS = ("--device", "software", "--gpus", "2", "--threads", "1", "--spares", "2", "--copies-limit", "1GiB")
+PLAIN = [sys.executable, "-m", "jitc.proxy.commands.proxyd"]
+DYING = [sys.executable, str(Path(__file__).with_name("dying_proxyd.py"))]
+#: The command of another version of jitc.
+OTHER_VERSION = """
+import sys
+from jitc.proxy import service
+from jitc.proxy.commands import proxyd
+service.VERSIONS = service.VERSIONS | {"protocol": 99}
+sys.exit(proxyd.main())
+"""
+STEPS = 4
+#: Records of a run, from the service's start to the end of the sessions, at the least.
+RECORDS = 42
+QUICK = {15, 20, 24, 30, 36}
+
+
+class Proxyd:
+    """Services on one socket, one after the other."""
+
+    def __init__(self, folder: Path) -> None:
+        self.config = type("Config", (), {"socket": str(folder / "s")})()
+        self.log = folder / "log"
+        self.processes: list[subprocess.Popen[str]] = []
+        self.died = threading.Event()
+        self.follower: threading.Thread | None = None
+
+    def start(self, command: list[str], *options: str) -> subprocess.Popen[str]:
+        words = [*command, "--socket", self.config.socket, *OPTIONS, *options]
+        with self.log.open("a") as log:
+            process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True)
+        self.processes.append(process)
+        return process
+
+    def ready(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("jitc-proxyd ready"), self.log.read_text()
+
+    def follow(self, process: subprocess.Popen[str]) -> None:
+        """Starts another one when this one has been killed."""
+
+        def wait() -> None:
+            if process.wait() == -signal.SIGKILL:
+                self.died.set()
+                self.start(PLAIN)
+
+        self.follower = threading.Thread(target=wait)
+        self.follower.start()
+
+    def recoveries(self) -> list[dict[str, Any]]:
+        """Those of a service that dies while it is asked are told by the next one."""
+
+        def asked() -> list[dict[str, Any]] | None:
+            try:
+                with rpc.channel(self.config.socket) as link:
+                    reply = rpc.admin(link).Report(control_pb2.ReportRequest(), timeout=30, wait_for_ready=True)
+            except grpc.RpcError as error:
+                assert rpc.status_of(error)[0] is grpc.StatusCode.UNAVAILABLE, error
+                return None
+            return list(json.loads(reply.json)["recoveries"])
+
+        return until(asked, 60, "a service tells of its recoveries")
+
+    def stop(self) -> None:
+        if self.follower is not None and self.died.is_set():
+            self.follower.join(60)
+            self.ready(self.processes[-1])  # before that a signal would end it at once
+        self.processes[-1].terminate()
+        assert self.processes[-1].wait(60) == 0, self.log.read_text()
+        if self.follower is not None:
+            self.follower.join(60)
+        for one in self.processes:
+            assert one.poll() is not None
+            assert one.stdout is not None
+            one.stdout.close()
+
+
+@pytest.fixture
+def proxyd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxyd]:
+    monkeypatch.setattr(RealClient, "patience", 60.0)
+    one = Proxyd(tmp_path)
+    try:
+        yield one
+        one.stop()
+        assert [entry.name for entry in tmp_path.iterdir()] == ["log"]
+    finally:
+        for process in one.processes:
+            process.kill()
+            process.wait()
+
+
+def worker_of(client: RealClient) -> int:
+    """The process that serves it, as the kernel has it."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(client.reply.worker_socket)
+        return protocol.peer(connection)[0]
+
+
+def train(ranks: list[RealClient], steps: int) -> None:
+    for _ in range(steps):
+        for client in ranks:
+            reduce(client)
+            client.step(STATE, COUNTER)
+
+
+def check(ranks: list[RealClient], steps: int) -> None:
+    assert states(ranks) == [(expected(steps), (2**steps).to_bytes(4, "little"))] * 2
+
+
+def cases() -> list[Any]:
+    return [
+        pytest.param(count, when, marks=() if count in QUICK and when == "after" else pytest.mark.slow)
+        for count in range(1, RECORDS + 1)
+        for when in ("before", "after")
+    ]
+
+
+@pytest.mark.parametrize(("count", "when"), cases())
+def test_killed_at_a_record(count: int, when: str, proxyd: Proxyd) -> None:
+    """Wherever it dies: two ranks begin, train, lose a worker and train on, and end with what they should have."""
+    first = proxyd.start([*DYING, str(count), when])
+    proxyd.follow(first)
+    ranks = together(proxyd)  # type: ignore[arg-type]
+    train(ranks, 2)
+    check(ranks, 2)
+    os.kill(worker_of(ranks[1]), signal.SIGKILL)
+    train(ranks, STEPS - 2)
+    check(ranks, STEPS)
+    assert all(one["outcome"] == "recovered" for one in proxyd.recoveries()), proxyd.recoveries()
+    for client in ranks:
+        client.close()
+    assert proxyd.died.wait(30), f"there are fewer records than {count}"
+
+
+def test_worker_lost_without_a_service(proxyd: Proxyd) -> None:
+    first = proxyd.start(PLAIN)
+    proxyd.ready(first)
+    ranks = together(proxyd)  # type: ignore[arg-type]
+    train(ranks, 2)
+    first.kill()
+    first.wait()
+    train(ranks, 1)
+    check(ranks, 3)  # nothing of the job needs the service
+    os.kill(worker_of(ranks[0]), signal.SIGKILL)
+    proxyd.ready(proxyd.start(PLAIN))
+    train(ranks, 1)
+    check(ranks, 4)
+    (recovery,) = until(lambda: proxyd.recoveries() or None, 30, "the recovery is over")
+    assert (recovery["cause"], recovery["outcome"], recovery["gpu"]) == ("worker-death", "recovered", 0)
+    for client in ranks:
+        client.close()
+
+
+def test_replaced_under_a_job(proxyd: Proxyd) -> None:
+    """The one before ends by itself, and its reports are still there."""
+    first = proxyd.start(PLAIN)
+    proxyd.ready(first)
+    ranks = together(proxyd)  # type: ignore[arg-type]
+    train(ranks, 1)
+    os.kill(worker_of(ranks[0]), signal.SIGKILL)
+    check(ranks, 1)
+    before = until(lambda: proxyd.recoveries() or None, 30, "the recovery is over")
+    for steps in (2, 3):
+        proxyd.ready(proxyd.start(PLAIN, "--replace"))
+        train(ranks, 1)
+        check(ranks, steps)
+        assert proxyd.processes[-2].wait(30) == 0
+        assert proxyd.recoveries() == before
+    os.kill(worker_of(ranks[1]), signal.SIGKILL)
+    train(ranks, 1)
+    check(ranks, 4)
+    for client in ranks:
+        client.close()
+
+
+def test_one_that_does_not_answer_is_replaced(proxyd: Proxyd, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = proxyd.start(PLAIN)
+    proxyd.ready(first)
+    ranks = together(proxyd)  # type: ignore[arg-type]
+    train(ranks, 1)
+    first.send_signal(signal.SIGSTOP)
+    proxyd.ready(proxyd.start(PLAIN, "--replace"))
+    assert first.wait(30) == -signal.SIGKILL
+    train(ranks, 1)
+    check(ranks, 2)
+    for client in ranks:
+        client.close()
+
+
+def test_other_options_and_a_second_service_are_refused(proxyd: Proxyd) -> None:
+    first = proxyd.start(PLAIN)
+    proxyd.ready(first)
+    ranks = together(proxyd)  # type: ignore[arg-type]
+    train(ranks, 1)
+    refused = proxyd.start(PLAIN)
+    assert refused.wait(60) == 1
+    assert "already serves" in proxyd.log.read_text()
+    first.kill()
+    first.wait()
+    for option, text in ((("--gpus", "1"), "--gpus 2, not 1"), (("--shuffle", "3"), "--shuffle 0, not 3")):
+        refused = proxyd.start(PLAIN, *option)
+        assert refused.wait(60) == 1
+        assert text in proxyd.log.read_text()
+    proxyd.ready(proxyd.start(PLAIN))
+    train(ranks, 1)
+    check(ranks, 2)
+    for client in ranks:
+        client.close()
+
+
+def test_another_version_is_refused(proxyd: Proxyd) -> None:
+    """And everything stays as it is."""
+    first = proxyd.start(PLAIN)
+    proxyd.ready(first)
+    ranks = together(proxyd)  # type: ignore[arg-type]
+    other = [sys.executable, "-c", OTHER_VERSION]
+    for options in ((), ("--replace",)):
+        assert proxyd.start(other, *options).wait(60) == 1
+        assert "another version of jitc serves" in proxyd.log.read_text()
+        train(ranks, 1)
+    first.kill()
+    first.wait()
+    assert proxyd.start(other).wait(60) == 1
+    proxyd.ready(proxyd.start(PLAIN))
+    train(ranks, 1)
+    check(ranks, 3)
+    for client in ranks:
+        client.close()
+
+
+def test_the_keeper_s_end_is_everybody_s(proxyd: Proxyd) -> None:
+    """Workers end, the service says why and ends, and nothing is left."""
+    first = proxyd.start(PLAIN)
+    proxyd.ready(first)
+    ranks = together(proxyd)  # type: ignore[arg-type]
+    workers = [worker_of(client) for client in ranks]
+    keeper = next(iter(Path(f"/proc/{first.pid}/task/{first.pid}").glob("children"))).read_text().split()[0]
+    os.kill(int(keeper), signal.SIGKILL)
+    assert first.wait(60) == 1
+    assert "jitc-keeper has ended" in proxyd.log.read_text()
+    until(lambda: not any(Path(f"/proc/{pid}/fd").exists() for pid in workers), 10, "the workers have ended")
+    for client in ranks:
+        client.close_stream()
+        client.link.close()
+    proxyd.ready(proxyd.start(PLAIN))
