@@ -16,12 +16,13 @@ from typing import Any
 import grpc
 
 from .backends import open_backend
-from .backends.base import HealthWatch
+from .backends.base import HealthWatch, NoDevice
 from .common import rpc
 from .common.config import Config
 from .common.paths import PROTOCOL_VERSION
 from .keeper import protocol
 from .keeper.client import open_keeper
+from .keeper.log import Log
 from .keeper.socket_lock import SocketLock
 from .node.api.admin import AdminService
 from .node.api.coordinator import CoordinatorService
@@ -30,7 +31,7 @@ from .node.fault_injector import FaultInjector
 from .node.join_watch import JoinWatch
 from .node.races import Races
 from .node.registry import Registry, Session
-from .node.take_over import TakeOver, note_options, open_log
+from .node.take_over import TakeOver, has_sessions, note_options, open_log
 from .node.workers.heartbeat import Heartbeat
 from .node.workers.idle import IdleWorkers
 from .node.workers.supervisor import Supervisor
@@ -53,10 +54,14 @@ class Service:
         """replace: where another service serves, it is asked to go, and this one takes over."""
         self.config = config
         self.backend = open_backend(config)
+        if config.spare_gpus >= len(self.backend.gpus):
+            raise NoDevice(f"--spare-gpus {config.spare_gpus} leaves none of {len(self.backend.gpus)} GPUs to programs")
         self._socket_lock = SocketLock(config.socket, config.private_directory())
         self.keeper, self.takes_over = open_keeper(self._socket_lock, VERSIONS, replace)
         try:
             log = open_log(self.keeper)
+            if self.takes_over and not has_sessions(log):
+                log = self._begin_anew()
             note_options(config, log)
             config.images_directory().mkdir(mode=0o700, exist_ok=True)
             self.registry = Registry(config, self.backend, log, self.keeper)
@@ -108,6 +113,13 @@ class Service:
         print(f"jitc-proxyd: takes over {len(alive)} sessions of the service before", file=sys.stderr, flush=True)
         return alive
 
+    def _begin_anew(self) -> Log:
+        """The service before had no sessions: nothing of it is worth keeping, its options least of all."""
+        self.keeper.end()
+        self._socket_lock.close()
+        self.keeper, self.takes_over = open_keeper(self._socket_lock, VERSIONS, replace=False)
+        return open_log(self.keeper)
+
     def _let_go(self) -> None:
         """A service that could not be made: what was there before stays as it is."""
         if self.takes_over:
@@ -132,6 +144,10 @@ class Service:
     def validate(self, gpu: int) -> PendingValidation:
         """Begins what `jitc validate` asks for."""
         return self._coordinator.validate(gpu)
+
+    def return_gpu(self, gpu: int) -> str:
+        """A GPU that was lost can be used again. Returns what comes of it, as a text."""
+        return self._coordinator.gpu_returned(gpu)
 
     def drain(self) -> int:
         """Takes no new sessions from now on. Returns how many are left."""

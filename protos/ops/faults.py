@@ -65,6 +65,11 @@ FAULTS = (
         what="the service behaves as if NVML had reported an Xid of the device: all workers of the physical GPU are "
         "replaced",
     ),
+    Kind(
+        "lose-gpu", "service",
+        what="the service behaves as if NVML had reported that the GPU is gone: its sessions move to another one, "
+        "until `jitc gpu return`",
+    ),
 )  # fmt: skip
 KINDS = tuple(one.name for one in FAULTS)
 #: Where in a minibatch: in which phase an op is, or the point that it passes.

@@ -64,7 +64,8 @@ class Backend(Protocol):
     gpus: list[GpuFacts]
     address_base: int  # where the ranges of addresses of all sessions begin
 
-    def assignment(self, index: int) -> Assignment: ...
+    def assignment(self, index: int, guest: int = 0) -> Assignment:
+        """guest: a number of its own for a worker whose rank shares the GPU with another rank of its job."""
 
     def watch(self, report: Callable[[HealthEvent], None]) -> HealthWatch | None:
         """Starts to watch, if the device can be watched; report is called from a thread of its own."""

@@ -64,7 +64,7 @@ class SoftwareBackend:
         self._memory = config.memory_limit or MEMORY
         self.gpus = [self._facts(config.socket, index) for index in range(config.gpus or 1)]
 
-    def assignment(self, index: int) -> Assignment:
+    def assignment(self, index: int, guest: int = 0) -> Assignment:
         return Assignment(memory_limit=self._memory, threads=self._threads)
 
     def watch(self, report: Callable[[HealthEvent], None]) -> HealthWatch | None:

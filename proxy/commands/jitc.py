@@ -117,6 +117,13 @@ def _validate(arguments: argparse.Namespace) -> int:
     return 0 if json.loads(document)["outcome"] == "identical" else FAILED
 
 
+def _return_gpu(arguments: argparse.Namespace) -> int:
+    from jitc.v1.control_pb2 import ReturnGpuRequest
+
+    print(ask(arguments.socket, "ReturnGpu", ReturnGpuRequest(gpu=arguments.gpu)).detail, flush=True)
+    return 0
+
+
 def _preload_path(_: argparse.Namespace) -> int:
     print(paths.preload_library())
     return 0
@@ -234,6 +241,13 @@ def _parser() -> argparse.ArgumentParser:
         "--timeout", type=seconds(1, 1e6, "do not wait"), default=600, metavar="S", help="for a verdict (%(default)s)"
     )
     validate.add_argument("--json", action="store_true", help="as a JSON document (docs/cli.md)")
+
+    gpu = commands.add_parser("gpu", help="tell the service of a GPU", description="Tells the service of a GPU.")
+    returned = _asking(
+        gpu.add_subparsers(metavar="WHAT", required=True), "return",
+        "a GPU that was lost can be used again: its ranks move home at their next boundary", _return_gpu,
+    )  # fmt: skip
+    returned.add_argument("gpu", type=number(0, GPUS_MOST - 1), metavar="N", help="which GPU")
 
     for name, text, act in (
         ("preload-path", "print the path for LD_PRELOAD", _preload_path),

@@ -184,6 +184,8 @@ def add_device_options(parser: argparse.ArgumentParser) -> list[argparse.Action]
         add("--device", choices=tuple(KINDS), default=DEFAULTS.device, help="kind of device (%(default)s)"),
         add("--gpus", type=number(1, config.GPUS_MOST), default=0, metavar="N",
             help="how many GPUs (software: 1; cuda: all that are visible)"),
+        add("--spare-gpus", type=number(0, config.GPUS_MOST - 1), default=DEFAULTS.spare_gpus, metavar="N",
+            help="of the GPUs, the last N, which programs do not see: they take the place of lost ones (%(default)s)"),
         add("--workers-per-gpu", type=number(1, config.GPUS_MOST), default=DEFAULTS.workers_per_gpu, metavar="K",
             help="cuda: serve each physical GPU as K GPUs, a worker and a share of the memory each (%(default)s)"),
         add("--memory-limit", type=size(*config.MEMORY_LIMITS), default=0, metavar="SIZE",
@@ -242,6 +244,10 @@ def check_device_options(arguments: argparse.Namespace) -> None:
         raise CommandError("--shuffle goes with --device software", USAGE)
     if arguments.check_order and kind.runs_kernels:
         raise CommandError("--check-order goes with --device software: what a kernel touches nobody knows", USAGE)
+    if arguments.spare_gpus and arguments.workers_per_gpu > 1:
+        raise CommandError("--spare-gpus does not go with --workers-per-gpu: a spare GPU is a whole one", USAGE)
+    if arguments.spare_gpus >= (arguments.gpus or (config.GPUS_MOST if kind.runs_kernels else 1)):
+        raise CommandError("--spare-gpus is less than --gpus: at least one GPU is for programs", USAGE)
     if arguments.gpus * arguments.workers_per_gpu > config.GPUS_MOST:
         raise CommandError(f"--gpus times --workers-per-gpu is at most {config.GPUS_MOST}", USAGE)
 

@@ -70,7 +70,7 @@ def main(argv: list[str] | None = None) -> int:
         service.start()
         begun = True
         print(
-            f"jitc-proxyd ready: {len(service.registry.gpus)} {config.device} GPUs, socket {config.socket}", flush=True
+            f"jitc-proxyd ready: {service.registry.visible()} {config.device} GPUs, socket {config.socket}", flush=True
         )
         notify("READY=1")
         # With a time limit: a signal may arrive in another thread, but Python runs handlers in this one.
@@ -101,6 +101,7 @@ def _config(arguments: argparse.Namespace) -> Config:
         socket=chosen_socket(arguments.socket),
         device=arguments.device,
         gpus=arguments.gpus,
+        spare_gpus=arguments.spare_gpus,
         workers_per_gpu=arguments.workers_per_gpu,
         hang_seconds=arguments.hang_seconds,
         libraries={name: path for name in LIBRARIES if (path := getattr(arguments, name))},
@@ -136,6 +137,7 @@ class _Signals:
     def hand_over(self) -> None:
         self.replaced = True
         self.first.set()
+        self.second.set()  # it does not wait for its sessions to end either
 
     def _arrived(self, *_: object) -> None:
         (self.second if self.first.is_set() else self.first).set()

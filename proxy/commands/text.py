@@ -13,14 +13,15 @@ def status(document: dict[str, Any]) -> str:
     for gpu in document["gpus"]:
         used, total = _size(gpu["memory_used"]), _size(gpu["memory_total"])
         recoveries = "1 recovery" if gpu["recoveries"] == 1 else f"{gpu['recoveries']} recoveries"
-        lines.append(f"GPU {gpu['index']}  {gpu['device']}  {gpu['state']}  memory {used} of {total}  {recoveries}")
+        state = f"{gpu['state']}, spare" if gpu["spare"] else gpu["state"]
+        lines.append(f"GPU {gpu['index']}  {gpu['device']}  {state}  memory {used} of {total}  {recoveries}")
         for session in gpu["sessions"]:
             rank = f"rank {session['rank']} of {session['world_size']}" if session["rank"] >= 0 else "no rank"
             lines.append(
                 f"    pid {session['pid']}  job {session['job']}  {rank}  {session['state']}  "
                 f"worker {session['worker_pid'] or 'none'}  boundary {session['boundary']}  "
                 f"journal {_size(session['journal_bytes'])}  {session['ops_executed']} ops"
-                f"{_diverged(session['diverged'])}{_races(session['races'])}"
+                f"{_away(gpu['index'], session['host'])}{_diverged(session['diverged'])}{_races(session['races'])}"
             )
             if session["waiting_for"]:
                 lines.append(f"        waits for a {session['waiting_for']}")
@@ -58,6 +59,10 @@ def _divergence(one: dict[str, Any]) -> str:
             f"{block['rank']} on GPU {block['gpu']}"
         )
     return "\n".join(lines)
+
+
+def _away(gpu: int, host: int) -> str:
+    return f"  on GPU {host}" if host != gpu else ""
 
 
 def _diverged(blocks: int) -> str:

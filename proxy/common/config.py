@@ -80,6 +80,7 @@ class Config:
     socket: str
     device: str = "software"
     gpus: int = 0  # physical ones; 0: one software device, all NVIDIA GPUs
+    spare_gpus: int = 0  # of them, the last ones, which programs do not see: they take the place of lost ones
     workers_per_gpu: int = 1  # virtual GPUs, each with a worker of its own, on one physical GPU
     memory_limit: int = 0  # of a virtual GPU; 0: the device's own, divided
     threads: int = 0  # of one operator; 0: cores divided by GPUs

@@ -20,11 +20,14 @@ import grpc
 
 from jitc.ops.faults import FAULTS
 from jitc.v1 import worker_pb2
+from jitc.v1.control_pb2 import Fault
 
 from ..backends.base import HealthEvent
 from ..common import rpc
 from .registry import Registry, Session, SessionState
 
+#: Cause of a worker's end, in reports.
+MOVED = "gpu-returned"
 #: What needs no session when no trigger is named.
 _SIGNALS = {one.name: signal.Signals[one.signal] for one in FAULTS if one.carrier == "signal"}
 _OF_SERVICE = [one.name for one in FAULTS if one.carrier == "service"]
@@ -68,7 +71,7 @@ class FaultInjector:
             armed.finish(self._signal(gpu, fault.kind))
             return armed
         if armed.immediate() and fault.kind in _OF_SERVICE:
-            armed.finish(self._xid(gpu))
+            armed.finish(self._behave(gpu, fault.kind))
             return armed
         with self._lock:
             self._armed.append(armed)
@@ -87,7 +90,7 @@ class FaultInjector:
                 self._fired_at[match.session] = time.monotonic()
         if match is not None:
             if match.fault.kind in _OF_SERVICE:
-                self._xid(gpu)
+                self._behave(gpu, match.fault.kind)
             match.finish(detail)
 
     def take_fired_at(self, sessions: Iterable[Session]) -> float | None:
@@ -99,7 +102,7 @@ class FaultInjector:
     def session_opened(self, session: Session) -> None:
         """Arms faults that have waited for a session on this GPU."""
         with self._lock:
-            waiting = [armed for armed in self._armed if armed.gpu == session.gpu and not armed.session]
+            waiting = [armed for armed in self._armed if armed.gpu == session.host and not armed.session]
         for armed in waiting:
             self._send(armed, session)
 
@@ -117,6 +120,18 @@ class FaultInjector:
             for armed in self._armed:
                 if armed.session == session.number:
                     armed.session = 0
+
+    def move_at_boundary(self, session: Session) -> None:
+        """Has its worker end at the next boundary: the one that follows it may be on another GPU."""
+        worker = session.worker
+        if worker is None:
+            return
+        worker.cause = MOVED
+        request = worker_pb2.ArmRequest(fault=Fault(kind="kill-worker", phase="boundary"), session=session.number)
+        try:
+            worker.stub.Arm(request, timeout=10)
+        except grpc.RpcError:
+            worker.kill()  # it ends now, then
 
     def _send(self, armed: Armed, session: Session) -> None:
         worker = session.worker
@@ -148,19 +163,22 @@ class FaultInjector:
         pids = ", ".join(str(worker.pid) for worker in workers)
         return f"{kind} fired: {'process' if len(workers) == 1 else 'processes'} {pids} of GPU {gpu}"
 
-    def _xid(self, gpu: int) -> str:
-        """Behaves as if NVML had reported an Xid: it concerns all workers of the physical GPU."""
+    def _behave(self, gpu: int, kind: str) -> str:
+        """Behaves as if NVML had reported it: it concerns all workers of the physical GPU."""
         self._fires_now(gpu)
-        self.report_unhealthy(HealthEvent(self._registry.gpus[gpu].facts.physical, "xid", "Xid (injected)"))
-        return f"xid fired on GPU {gpu}"
+        physical = self._registry.gpus[gpu].facts.physical
+        lost = kind == "lose-gpu"
+        event = HealthEvent(physical, "device-lost", "the GPU is lost (injected)", lost=True)
+        self.report_unhealthy(event if lost else HealthEvent(physical, "xid", "Xid (injected)"))
+        return f"{kind} fired on GPU {gpu}"
 
     def _fires_now(self, gpu: int) -> None:
         with self._registry.changed:
-            here = [number for number, one in self._registry.sessions.items() if one.gpu == gpu]
+            here = [number for number, one in self._registry.sessions.items() if one.host == gpu]
         with self._lock:
             self._fired_at |= dict.fromkeys(here, time.monotonic())
 
     def _first_session(self, gpu: int) -> Session | None:
         sessions = self._registry.sessions.values()
-        alive = (one for one in sessions if one.gpu == gpu and one.state is not SessionState.OPENING)
+        alive = (one for one in sessions if one.host == gpu and one.state is not SessionState.OPENING)
         return next(alive, None)

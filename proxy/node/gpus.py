@@ -26,6 +26,7 @@ class Gpu:
     idle: Worker | None = None  # assigned to the GPU, waits for its first session
     failure: str = ""  # why the last attempt to get a worker failed; the next success clears it
     failed_at: float = field(default=float("-inf"))  # monotonic
+    spare: bool = False  # programs do not see it: it takes the place of a lost one
     lost: str = ""  # why the physical GPU cannot be used any more
     attaching: int = 0  # programs that are about to have a session here
     recoveries: int = 0
@@ -38,13 +39,13 @@ class Gpu:
 
 def workers_of(gpu: Gpu, sessions: Iterable[Session]) -> list[Worker]:
     """The living workers, those of sessions first."""
-    own = [one.worker for one in sessions if one.gpu == gpu.index]
+    own = [one.worker for one in sessions if one.host == gpu.index]
     return [one for one in (*own, gpu.idle) if one is not None and one.alive()]
 
 
 def state_of(gpu: Gpu, sessions: Iterable[Session]) -> str:
     """starting, ready, recovering or failed."""
-    here = [one for one in sessions if one.gpu == gpu.index]
+    here = [one for one in sessions if one.host == gpu.index]
     if gpu.lost:
         return "failed"
     if any(one.without_worker() for one in here):

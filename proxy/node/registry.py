@@ -25,6 +25,7 @@ from ..keeper.client import Keeper, KeeperLost
 from ..keeper.log import Log
 from .communicators import Communicators
 from .gpus import Gpu, state_of, workers_of
+from .placement import place, shares
 from .shared_memory import Memory, SessionMemory, shared, taken_over
 from .workers.watch import Watched
 from .workers.worker import Worker
@@ -88,6 +89,7 @@ class Session:
     slot: int
     memory: SessionMemory
     address_base: int  # of all sessions' ranges
+    host: int = -1  # the GPU that serves it: its own, or another one while that is lost
     born: str = ""  # when its process was started (keeper/birth.py)
     worker: Worker | None = None
     epoch: int = 0
@@ -100,6 +102,8 @@ class Session:
     machine: Machine[SessionState, SessionEvent] = field(init=False)
 
     def __post_init__(self) -> None:
+        if self.host < 0:
+            self.host = self.gpu
         self.machine = Machine(f"session {self.number}", SESSION_TABLE, SessionState.OPENING)
 
     @property
@@ -132,7 +136,7 @@ class Session:
             "token": self.token, "gpu": self.gpu, "pid": self.pid, "born": self.born, "rank": self.rank,
             "world_size": self.world_size, "job": self.job, "slot": self.slot, "address_base": self.address_base,
             "worker": self.worker.pid if self.worker is not None else 0, "epoch": self.epoch, "state": self.state.value,
-            "failure": self.failure, "stopped": self.stopped, "peer_mode": self.peer_mode,
+            "host": self.host, "failure": self.failure, "stopped": self.stopped, "peer_mode": self.peer_mode,
         }  # fmt: skip
 
     def label(self) -> str:
@@ -151,8 +155,9 @@ class Registry:
         self.log, self.keeper = log or Log.make(), keeper
         self.changed = threading.Condition()
         self.gpus = [
-            Gpu(index, facts, lost=self.log.get(f"gpu/{index}") or "") for index, facts in enumerate(backend.gpus)
-        ]  # fmt: skip
+            Gpu(index, facts, spare=index >= self.visible(), lost=self.log.get(f"gpu/{index}") or "")
+            for index, facts in enumerate(backend.gpus)
+        ]
         self.sessions: dict[int, Session] = {}
         self.shared = config.shared()
         self.communicators = Communicators(self.shared, self.log, keeper)
@@ -160,6 +165,10 @@ class Registry:
         counters: list[int] = self.log.get("counters") or [0, 0]
         self.epoch, self.last = counters  # of recoveries; number of the newest session
         self.board: Memory = self._board()
+
+    def visible(self) -> int:
+        """GPUs that programs see: the first ones."""
+        return len(self.backend.gpus) - self.config.spare_gpus
 
     def add(self, request: Any) -> Session:
         """A new session with its memory, not yet open in a worker. Raises Full or NoSpace."""
@@ -247,6 +256,13 @@ class Registry:
         with self.changed:
             return workers_of(gpu, self.sessions.values())
 
+    def place(self, session: Session) -> tuple[Gpu | None, bool]:
+        """The GPU that is to serve it, and whether others are served there."""
+        with self.changed:
+            sessions = [one for one in self.sessions.values() if one.state is not SessionState.FAILED]
+            gpu = place(session, self.gpus, sessions)
+            return gpu, gpu is not None and shares(session, gpu, sessions)
+
     def state_of(self, gpu: Gpu) -> str:
         with self.changed:
             return state_of(gpu, self.sessions.values())
@@ -254,7 +270,7 @@ class Registry:
     def used(self, gpu: Gpu) -> bool:
         """Whether a session is there, or about to be opened."""
         with self.changed:
-            here = (one for one in self.sessions.values() if one.gpu == gpu.index)
+            here = (one for one in self.sessions.values() if one.host == gpu.index)
             return gpu.attaching > 0 or any(one.state is not SessionState.FAILED for one in here)
 
     # -- jobs ---------------------------------------------------------------------------------------

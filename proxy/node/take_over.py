@@ -24,7 +24,8 @@ from .workers.worker import Worker, WorkerState
 
 #: Options that sessions, their memory and their workers depend on: in the configuration, and on the command line.
 BINDING = {
-    "device": "--device", "gpus": "--gpus", "workers_per_gpu": "--workers-per-gpu", "memory_limit": "--memory-limit",
+    "device": "--device", "gpus": "--gpus", "spare_gpus": "--spare-gpus",
+    "workers_per_gpu": "--workers-per-gpu", "memory_limit": "--memory-limit",
     "threads": "--threads", "libraries": "libraries", "noise": "--noise", "check_order": "--check-order",
     "images_limit": "--images-limit", "shuffle": "--shuffle", "journal_bytes": "--journal-limit",
     "snapshot_bytes": "--copies-limit", "pinned_bytes": "--pinned-limit",
@@ -36,6 +37,10 @@ ENDING_SECONDS = 10.0
 
 class OtherOptions(SocketInUse):
     """The text says which option differs, and what to do."""
+
+
+def has_sessions(log: Log) -> bool:
+    return bool(log.entries("session/"))
 
 
 def note_options(config: Config, log: Log) -> None:
@@ -107,13 +112,13 @@ class TakeOver:
             return self._log.delete(f"session/{number}")
         session = Session(
             number, left["token"], left["gpu"], left["pid"], left["rank"], left["world_size"], left["job"],
-            left["slot"], memory, left["address_base"], born=left["born"], worker=worker, epoch=left["epoch"],
-            failure=left["failure"], peer_mode=left["peer_mode"],
+            left["slot"], memory, left["address_base"], host=left["host"], born=left["born"], worker=worker,
+            epoch=left["epoch"], failure=left["failure"], peer_mode=left["peer_mode"],
         )  # fmt: skip
         state = SessionState(left["state"])
         session.machine.state = SessionState.LOST if state in _UNRELIABLE else state
         if worker is not None:
-            worker.gpu = session.gpu
+            worker.gpu = session.host
         registry.enter(session)
         waits = left["stopped"] or worker is None or state is not SessionState.SERVING
         session.stopped = waits and state is not SessionState.FAILED

@@ -99,12 +99,28 @@ class Coordinator:
             gpus = [gpu for gpu in self._registry.gpus if gpu.facts.physical == event.physical]
             for gpu in gpus:
                 if event.lost:
-                    gpu.lost = f"{event.message}; reset the GPU, then start jitc-proxyd again"
+                    gpu.lost = f"{event.message}; reset it, then run `jitc gpu return {gpu.index}`"
                     self._registry.log.put(f"gpu/{gpu.index}", gpu.lost)
             unhealthy = [(gpu, worker) for gpu in gpus for worker in self._registry.workers_of(gpu)]
         print(f"jitc-proxyd: physical GPU {event.physical}: {event.message}", file=sys.stderr, flush=True)
         for gpu, worker in unhealthy:
             self._events.put(GpuUnhealthy(gpu, worker, event.cause, event.message))
+
+    def gpu_returned(self, index: int) -> str:
+        """A lost GPU can be used again: sessions whose own it is move home at their next boundary."""
+        registry = self._registry
+        with registry.changed:
+            gpu = registry.gpus[index]
+            if not gpu.lost:
+                return f"GPU {index} was not lost"
+            gpu.lost = gpu.failure = ""
+            registry.log.delete(f"gpu/{index}")
+            away = [one for one in registry.sessions.values() if one.gpu == index != one.host]
+            registry.changed.notify_all()
+        for session in away:
+            self._faults.move_at_boundary(session)
+        print(f"jitc-proxyd: GPU {index} is back", file=sys.stderr, flush=True)
+        return f"GPU {index} is back; {len(away)} sessions move to it at their next boundary"
 
     def validate(self, gpu: int) -> PendingValidation:
         """Has a minibatch of the job on this GPU run twice. What is returned is done when it has."""

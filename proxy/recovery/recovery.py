@@ -157,8 +157,7 @@ class Recovery:
     def _rebuild(self, epoch: int) -> None:
         lost = [session for session in self.group if session.state is SessionState.LOST]
         for session in lost:
-            worker = assign_worker(self._registry, self._supervisor, self._registry.gpus[session.gpu])
-            self._reopen(session, worker)
+            self._reopen(session, self._new_worker(session))
         self._positions |= self._calls.all("Fence", [(one, _session_request(one)) for one in lost])
         for session in lost:
             position = self._positions[session.number]
@@ -169,6 +168,20 @@ class Recovery:
                 raise GivenUp(f"the worker of {session.label()} was lost again and again at the same place")
         self._suspect.clear()
         self.timeline.fire(PhaseEvent.REBUILD)
+
+    def _new_worker(self, session: Session) -> Worker:
+        """On its own GPU, or on another one while that is lost."""
+        gpu, shared = self._registry.place(session)
+        if gpu is None:
+            raise NoWorker(f"no GPU is left that could serve {session.label()}")
+        worker = assign_worker(self._registry, self._supervisor, gpu, guest=session.number if shared else 0)
+        if gpu.index != session.host:
+            home = "" if gpu.index == session.gpu else f"; its own, GPU {session.gpu}, is lost"
+            self.transfers.notes.append(f"{session.label()} moves from GPU {session.host} to GPU {gpu.index}{home}")
+            print(f"jitc-proxyd: {self.transfers.notes[-1]}", file=sys.stderr, flush=True)
+        with self._registry.changed:
+            session.host = gpu.index
+        return worker
 
     def _reopen(self, session: Session, worker: Worker) -> None:
         with self._registry.changed:

@@ -15,7 +15,7 @@ struct FaultKind {
   int signal;       // of the carrier of that name
   bool collective;  // it waits for an op that is a collective
 };
-inline constexpr std::array<FaultKind, 7> kFaults{{
+inline constexpr std::array<FaultKind, 8> kFaults{{
     {"kill-worker", FaultCarrier::signal, SIGKILL, false},
     {"stop-worker", FaultCarrier::signal, SIGSTOP, false},
     {"sticky-error", FaultCarrier::sessions, 0, false},
@@ -23,6 +23,7 @@ inline constexpr std::array<FaultKind, 7> kFaults{{
     {"endless-kernel", FaultCarrier::device, 0, false},
     {"hung-collective", FaultCarrier::device, 0, true},
     {"xid", FaultCarrier::service, 0, false},
+    {"lose-gpu", FaultCarrier::service, 0, false},
 }};
 /// Where in a minibatch: the phase that an op is in, the point that it passes.
 inline constexpr std::array<std::string_view, 3> kPhases{"forward", "backward", "optimizer"};

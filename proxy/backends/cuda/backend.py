@@ -62,11 +62,13 @@ class CudaBackend:
             for number, gpu in enumerate(self._seen)
         ]
 
-    def assignment(self, index: int) -> Assignment:
+    def assignment(self, index: int, guest: int = 0) -> Assignment:
         gpu = self.gpus[index]
         environment = {"CUDA_VISIBLE_DEVICES": self._visible_name(gpu.physical)}
         if self._share > 1:
             environment["NCCL_HOSTID"] = f"{host_identity()}-{index // len(self._seen)}"
+        if guest:
+            environment["NCCL_HOSTID"] = f"{host_identity()}-guest-{guest}"
         return Assignment(
             memory_limit=gpu.memory_total,
             threads=1,

@@ -45,7 +45,7 @@ class LocalBudget final : public MemoryBudget {
 /// needs.
 class BoardBudget final : public MemoryBudget {
  public:
-  /// resumes: the slot has the bytes of an earlier worker of the session; else it starts empty.
+  /// resumes: the slot has the bytes of an earlier worker of the session on this GPU; else it starts empty.
   BoardBudget(const Board& board, uint32_t slot, uint32_t gpu, bool resumes);
   bool take(uint64_t bytes, uint64_t limit) override;
   void give(uint64_t bytes) override;

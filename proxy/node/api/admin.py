@@ -37,6 +37,8 @@ class Records(Protocol):
 
     def validate(self, gpu: int) -> Pending: ...
 
+    def return_gpu(self, gpu: int) -> str: ...
+
 
 class Pending(Protocol):
     """A validation under way: the document is there once it is done; a refusal says why there will be none."""
@@ -68,6 +70,10 @@ class AdminService:
             "divergences": records.divergences(), "races": self._races.documents(),
         }  # fmt: skip
         return control_pb2.JsonReply(json=json.dumps(document))
+
+    def ReturnGpu(self, request: Any, context: Any) -> Any:
+        self._check_gpu(request.gpu, context)
+        return control_pb2.ReturnGpuReply(detail=self._records.return_gpu(request.gpu))
 
     def _validate(self, request: Any, context: Any) -> Any:
         self._check_gpu(request.gpu, context)
@@ -113,8 +119,9 @@ class AdminService:
         with registry.changed:
             sessions = [one for one in registry.sessions.values() if one.gpu == gpu.index]
             waiting = {one.number: registry.communicators.waiting_for(one) for one in sessions}
+            hosted = [one for one in registry.sessions.values() if one.host == gpu.index]
             workers, state = registry.workers_of(gpu), registry.state_of(gpu)
-        stats = stats_of(sessions)
+        stats = stats_of({*sessions, *hosted})
         return {
             "index": gpu.index,
             "device": registry.backend.device,
@@ -122,7 +129,8 @@ class AdminService:
             "physical": gpu.facts.physical,
             "state": state,
             "worker_pid": workers[0].pid if workers else None,
-            "memory_used": sum(int(one.get("memory_used", 0)) for one in stats.values()),
+            "spare": gpu.spare,
+            "memory_used": sum(int(stats.get(one.number, {}).get("memory_used", 0)) for one in hosted),
             "memory_total": gpu.facts.memory_total,
             "sessions": [
                 _session(one, registry.job_of(one), stats.get(one.number, {}), waiting[one.number])
@@ -150,6 +158,7 @@ def _session(session: Session, job: str, stats: dict[str, Any], waiting_for: str
         "worker_pid": worker.pid if worker is not None and worker.alive() else None,
         "rank": session.rank,
         "world_size": session.world_size,
+        "host": session.host,
         "state": session.state.value,
         "waiting_for": waiting_for,
         "boundary": int(stats.get("boundary", 0)),

@@ -63,7 +63,7 @@ class NodeService:
 
     def Describe(self, request: Any, context: Any) -> Any:
         check_version(request.protocol_version, context)
-        gpus = [self._describe(gpu) for gpu in self._registry.gpus]
+        gpus = [self._describe(gpu) for gpu in self._registry.gpus if not gpu.spare]
         return control_pb2.DescribeReply(protocol_version=PROTOCOL_VERSION, gpus=gpus)
 
     def _attach(self, request: Any, context: Any) -> Any:
@@ -157,8 +157,8 @@ class NodeService:
         if self.draining:
             message = "jitc-proxyd is stopping: it takes no new sessions, only serves those that it has to their end"
             refuse(context, grpc.StatusCode.FAILED_PRECONDITION, message)
-        if request.gpu >= len(self._registry.gpus):
-            have = len(self._registry.gpus)
+        if request.gpu >= self._registry.visible():
+            have = self._registry.visible()
             refuse(context, grpc.StatusCode.NOT_FOUND, f"GPU {request.gpu} does not exist; this node has {have}")
         gpu = self._registry.gpus[request.gpu]
         with self._registry.changed:

@@ -25,9 +25,9 @@ TRIES = 4
 _LOST = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 
 
-def assign_request(registry: Registry, gpu: Gpu) -> Any:
-    """What makes a spare the worker of a GPU."""
-    config, assignment = registry.config, registry.backend.assignment(gpu.index)
+def assign_request(registry: Registry, gpu: Gpu, guest: int = 0) -> Any:
+    """What makes a spare the worker of a GPU; guest: the session that it will share the GPU with others for."""
+    config, assignment = registry.config, registry.backend.assignment(gpu.index, guest)
     return worker_pb2.AssignRequest(
         gpu=gpu.index, device=config.device, memory_limit=assignment.memory_limit, threads=assignment.threads,
         shuffle=config.shuffle, ordinal=assignment.ordinal, libraries=dict(assignment.libraries),
@@ -36,12 +36,14 @@ def assign_request(registry: Registry, gpu: Gpu) -> Any:
     )  # fmt: skip
 
 
-def assign_worker(registry: Registry, supervisor: Supervisor, gpu: Gpu, seconds: float = SPARE_SECONDS) -> Worker:
+def assign_worker(
+    registry: Registry, supervisor: Supervisor, gpu: Gpu, seconds: float = SPARE_SECONDS, guest: int = 0
+) -> Worker:
     """The idle worker of the GPU, else a spare. Raises NoWorker; NotYet when a spare is still being started."""
     with registry.changed:
-        idle = gpu.take_idle()
+        idle = gpu.take_idle() if not guest else None
     try:
-        worker = idle or _assigned(registry, supervisor, gpu, seconds)
+        worker = idle or _assigned(registry, supervisor, gpu, seconds, guest)
     except NotYet:
         raise
     except NoWorker as error:
@@ -55,8 +57,8 @@ def assign_worker(registry: Registry, supervisor: Supervisor, gpu: Gpu, seconds:
     return worker
 
 
-def _assigned(registry: Registry, supervisor: Supervisor, gpu: Gpu, seconds: float) -> Worker:
-    request, why, deadline = assign_request(registry, gpu), "", time.monotonic() + seconds
+def _assigned(registry: Registry, supervisor: Supervisor, gpu: Gpu, seconds: float, guest: int) -> Worker:
+    request, why, deadline = assign_request(registry, gpu, guest), "", time.monotonic() + seconds
     for _ in range(TRIES):
         if gpu.lost:
             raise NoWorker(f"GPU {gpu.index} is lost: {gpu.lost}")

@@ -29,7 +29,7 @@ class IdleWorkers:
     def start(self) -> None:
         """When this returns, every GPU has its worker. Raises NoWorker."""
         for gpu in self._registry.gpus:
-            if not self._registry.used(gpu):  # by a session of the service before
+            if not (gpu.lost or self._registry.used(gpu)):  # so since the service before
                 self._fill(gpu)
         self._thread.start()
 

@@ -238,6 +238,30 @@ def test_other_options_and_a_second_service_are_refused(proxyd: Proxyd) -> None:
         client.close()
 
 
+def test_without_sessions_options_may_change_at_once(proxyd: Proxyd) -> None:
+    """What a killed service without jobs has left binds nobody."""
+    for number in ("1", "2", "1"):
+        process = proxyd.start(PLAIN, "--gpus", number)
+        proxyd.ready(process)
+        process.kill()
+        process.wait()
+    proxyd.ready(proxyd.start(PLAIN))
+
+
+def test_replaced_while_it_drains(proxyd: Proxyd) -> None:
+    first = proxyd.start(PLAIN)
+    proxyd.ready(first)
+    ranks = together(proxyd)  # type: ignore[arg-type]
+    first.terminate()
+    until(lambda: "stopping; 2 sessions" in proxyd.log.read_text(), 30, "it waits for its sessions")
+    proxyd.ready(proxyd.start(PLAIN, "--replace"))
+    assert first.wait(30) == 0
+    train(ranks, 1)
+    check(ranks, 1)
+    for client in ranks:
+        client.close()
+
+
 def test_another_version_is_refused(proxyd: Proxyd) -> None:
     """And everything stays as it is."""
     first = proxyd.start(PLAIN)

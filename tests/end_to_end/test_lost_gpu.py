@@ -1,0 +1,95 @@
+"""Training jobs lose a GPU for good: they go on with all their ranks on what is left, identical, and move back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from toolkit.job import Script
+from toolkit.jobs import JOBS
+from toolkit.record import Record, assert_identical
+from toolkit.service import BIN, RECOVERY_SECONDS, Service, kill_at
+from toolkit.waiting import until
+from toolkit.workplace import Workplace
+
+from jitc.v1 import control_pb2
+
+Reference = Callable[[Script, str], list[Record]]
+LONG = ("--steps", "40")
+
+
+def hosts(service: Service) -> dict[int, int]:
+    """Of each rank, the GPU that serves it."""
+    sessions = [one for gpu in service.status()["gpus"] for one in gpu["sessions"]]
+    return {one["rank"]: one["host"] for one in sessions}
+
+
+def served(service: Service, where: dict[int, int]) -> None:
+    until(lambda: hosts(service) == where, RECOVERY_SECONDS, f"ranks are served by {where}")
+
+
+def come_back(service: Service, workplace: Workplace, gpu: int) -> str:
+    from toolkit.job import run_command
+
+    command = [str(BIN / "jitc"), "gpu", "return", str(gpu), "--socket", str(service.socket)]
+    done = run_command(command, env=workplace.env)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "name", ["gpt", *(pytest.param(one, marks=pytest.mark.slow) for one in ("fsdp", "cnn", "amp"))]
+)
+@pytest.mark.parametrize("phase", ["backward", pytest.param("optimizer", marks=pytest.mark.slow)])
+def test_a_rank_is_away_and_comes_home(name: str, phase: str, workplace: Workplace, reference: Reference) -> None:
+    """Beside the other rank, through a kill of both, and home again."""
+    script = JOBS[name].with_arguments(*LONG)
+    service = workplace.service(2)
+    service.inject(kill_at(2, phase, 3, kind="lose-gpu"), 1)
+    job = workplace.job(script, service)
+    served(service, {0: 0, 1: 0})
+    gpus = service.status()["gpus"]
+    assert gpus[1]["state"] == "failed"
+    assert gpus[0]["memory_used"] > gpus[1]["memory_used"] == 0
+    until(lambda: service.report() or None, RECOVERY_SECONDS, "rank 1 is recovered")
+    service.inject(control_pb2.Fault(kind="kill-worker"), 0)
+    until(lambda: len(service.report()) >= 2, RECOVERY_SECONDS, "both ranks are recovered")
+    assert "GPU 1 is back; 1 sessions move" in come_back(service, workplace, 1)
+    served(service, {0: 0, 1: 1})
+    assert_identical(job.finish().successful().records, reference(script, "cuda"))
+    assert {one["outcome"] for one in service.report()} == {"recovered"}
+
+
+def test_a_spare_gpu_takes_the_place(workplace: Workplace, reference: Reference) -> None:
+    """With the service killed while a rank is away: the next one knows where it is."""
+    script = JOBS["gpt"].with_arguments(*LONG)
+    service = workplace.service(3, ("--spare-gpus", "1"))
+    job = workplace.job(script, service)
+    until(lambda: job.steps() >= 2 or job.process.poll() is not None, 90, "two steps")
+    service.inject(control_pb2.Fault(kind="lose-gpu"), 0)
+    served(service, {0: 2, 1: 1})
+    until(lambda: service.report() or None, RECOVERY_SECONDS, "it is recovered")
+    service.process.kill()
+    service.process.wait()
+    assert service.process.stdout is not None
+    service.process.stdout.close()
+    service.restart()
+    assert hosts(service) == {0: 2, 1: 1}
+    assert service.status()["gpus"][0]["state"] == "failed"
+    come_back(service, workplace, 0)
+    served(service, {0: 0, 1: 1})
+    assert_identical(job.finish().successful().records, reference(script, "cuda"))
+
+
+def test_what_does_not_fit_is_said(workplace: Workplace) -> None:
+    """Two ranks do not fit on the GPU that is left: a clean end, with the reason."""
+    script = JOBS["gpt"].with_arguments("--steps", "500", "--layers", "6", "--width", "256")
+    service = workplace.service(2, ("--memory-limit", "192MiB"))
+    job = workplace.job(script, service)
+    until(lambda: job.steps() >= 2 or job.process.poll() is not None, 90, "two steps")
+    service.inject(control_pb2.Fault(kind="lose-gpu"), 1)
+    result = job.finish()
+    assert result.status != 0
+    (recovery,) = service.report()
+    assert recovery["outcome"].startswith("given up"), recovery
+    assert "memory" in recovery["outcome"], recovery
