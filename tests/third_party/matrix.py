@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -41,9 +42,17 @@ def agree(reference: Run, other: Run, bound: float | None) -> str:
     return ""
 
 
+def origin() -> str:
+    """Of a result: the sources that it is of, and the day."""
+    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude=*"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    return f"{said or 'unknown'}, {time.strftime('%Y-%m-%d', time.gmtime())}"
+
+
 def one_case(case: Case, ways: list[str], limit: float) -> dict[str, Any]:
     """What each way of running the case came to."""
     found: dict[str, Any] = {"case": case.name, "pins": PINS[case.environment], "ranks": case.ranks, "ways": {}}
+    found["origin"] = origin()
     try:
         python = python_of(case.environment)
     except CannotInstall as error:
