@@ -32,10 +32,10 @@ Libraries from PyPI in pinned versions, each in an environment of its own, drive
 TAIL = """
 ## What stands in for what
 
-Programs that are not on PyPI as they are used cannot be pinned, so they are not here. nanoGPT is a repository, not a
-package: LitGPT's GPT with Fabric stands in for it, and `examples/train_gpt.py` is a training loop of that kind.
-PyTorch's examples are a repository too: the timm ResNet-18 row is near their ImageNet script, the first row near their
-FSDP2 script with checkpoints, the x-transformers row near their transformer, `examples/` near their DDP scripts.
+Programs that are not on PyPI cannot be pinned, so they are not here. nanoGPT is a repository, not a package: nano-gpt,
+a package after it with a trainer of its own, stands in for it, and so does LitGPT, with Fabric. PyTorch's examples
+are a repository too: the timm ResNet-18 row is near their ImageNet script, the first row near their FSDP2 script with
+checkpoints, the x-transformers row near their transformer, `examples/` near their DDP scripts.
 """
 
 
