@@ -17,7 +17,7 @@ from typing import Any
 NEVER = (
     ("element types other than the one that an entry is called with (float32 where it takes that)",
      "kernels differ little between types; `tests/unit/operators/test_operator_fuzz.py` calls with all of them"),
-    ("samples beyond 64 of an entry", "they vary the same arguments further; the ones taken are evenly spread"),
+    ("samples beyond {samples} of an entry", "they vary the same arguments further; the ones taken are evenly spread"),
     ("sparse, nested and quantized tensors as arguments", "the software device refuses them"),
     ("second and forward-mode derivatives", "they are made of operators that are compared"),
     ("memory between the elements of a result that was resized", "nothing was ever written there"),
@@ -26,7 +26,7 @@ NEVER = (
 )  # fmt: skip
 
 
-def origin(root: Path, stand_in: bool) -> dict[str, Any]:
+def origin(root: Path, stand_in: bool, samples: int) -> dict[str, Any]:
     """What the results will be of."""
     command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--exclude=*"]
     return {
@@ -35,6 +35,7 @@ def origin(root: Path, stand_in: bool) -> dict[str, Any]:
         "torch": importlib.metadata.version("torch"),
         "cores": len(os.sched_getaffinity(0)),
         "device": "in one process" if stand_in else "through a service",
+        "most_samples": samples,
     }
 
 
@@ -75,6 +76,7 @@ def text(figures: dict[str, Any]) -> str:
     known = sum(one.get("known", 0) for one in results)
     failed = [(f"`{one['name']}`", form, why) for one in results for form, why in one.get("failed", {}).items()]
     skipped = [(f"`{one['name']}`", one["why"]) for one in results if one["result"] == "skipped"]
+    never: list[tuple[object, ...]] = [(what.format(samples=figures["most_samples"]), why) for what, why in NEVER]
     return f"""# Operators on the software device
 
 PyTorch's own samples of its operators (OpInfo, foreach operators among them), on the software device and on the CPU.
@@ -104,7 +106,7 @@ Calls of the samples above:
 {rows("form: reason | calls | entries | which", left_out(results))}
 Never looked at:
 
-{rows("what | why", list(NEVER))}"""
+{rows("what | why", never)}"""
 
 
 def write(root: Path, figures: dict[str, Any]) -> None:

@@ -128,7 +128,7 @@ def options() -> argparse.Namespace:
 
 def resumed(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
     """The earlier results, if they are of the same sources."""
-    other = [f"{key} {before[key]}" for key in ("commit", "torch", "device") if before[key] != now[key]]
+    other = [f"{key} {before[key]}" for key in ("commit", "torch", "device", "most_samples") if before[key] != now[key]]
     if other:
         raise SystemExit(f"the results that are there are of {', '.join(other)}: begin with another --json FILE")
     return before
@@ -136,7 +136,7 @@ def resumed(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> int:
     args = options()
-    known: dict[str, Any] = {**coverage_page.origin(ROOT, args.stand_in), "seconds": 0, "results": []}
+    known: dict[str, Any] = {**coverage_page.origin(ROOT, args.stand_in, args.samples), "seconds": 0, "results": []}
     if args.resume and args.json.is_file():
         known = resumed(json.loads(args.json.read_text()), known)
     threads = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}

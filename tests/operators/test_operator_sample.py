@@ -172,10 +172,11 @@ def test_the_page_counts_what_it_is_given() -> None:
         {"entry": 2, "name": "c", "result": "skipped", "why": "no type"},
     ]  # fmt: skip
     origin = {"commit": "abc", "date": "2026-01-02", "torch": "2", "device": "here", "seconds": 125, "cores": 3}
-    page = coverage_page.text({**origin, "results": results})
+    page = coverage_page.text({**origin, "most_samples": 5, "results": results})
     assert "**1 of 3 entries pass, 1 fail, 1 have nothing to compare\nwith**" in page
     assert "5 samples of 72" in page and "2 minutes on 3 cores" in page
     assert "| function | 2 | 1 | 3 | 1 |" in page
     assert "| `b` | function | sample 1: other / numbers |" in page
     assert "| in place: too large | 2 | 1 | `a` |" in page
     assert "| `c` | no type |" in page
+    assert "| samples beyond 5 of an entry |" in page

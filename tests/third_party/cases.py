@@ -44,5 +44,11 @@ CASES: tuple[Case, ...] = (
     Case("torchft, two replica groups", "torchft", "torchft_groups"),
     Case("timm ResNet-18, AMP, EMA, LAMB", "timm", "timm_train", ("--model", "resnet18")),
     Case("timm ViT, AMP, EMA, LAMB", "timm", "timm_train", ("--model", "vit_tiny_patch16_224")),
+    Case(
+        "nano-gpt with its trainer, AMP",
+        "nano-gpt",
+        "nano_gpt_train",
+        why_not_cpu="its trainer has no ranks there",
+    ),
     Case("x-transformers decoder", "x-transformers", "x_decoder", ranks=1, cpu=1e-3),
 )

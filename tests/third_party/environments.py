@@ -27,6 +27,7 @@ PINS: dict[str, tuple[str, ...]] = {
     "torchtitan": ("torchtitan==0.2.2",),
     "torchft": ("torchft==0.2.0",),
     "timm": ("timm==1.0.31", "torchvision==0.26.0"),
+    "nano-gpt": ("nano-gpt==0.1.0", "transformers==5.23.0"),
     "x-transformers": ("x-transformers==2.31.10",),
 }
 

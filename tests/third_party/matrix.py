@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import sys
 import time
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -34,16 +36,27 @@ def agree(reference: Run, other: Run, bound: float | None) -> str:
                 what = "losses" if mine["losses"] != theirs["losses"] else "weights"
                 return f"{what} of rank {rank} differ"
             continue
-        pairs = list(zip(mine["losses"], theirs["losses"], strict=True))
-        worst = max((abs(a - b) / max(abs(a), 1e-9) for a, b in pairs), default=0.0)
-        if worst > bound:
+        if len(mine["losses"]) != len(theirs["losses"]):
+            return f"rank {rank} has {len(mine['losses'])} losses, on the CPU {len(theirs['losses'])}"
+        pairs = zip(mine["losses"], theirs["losses"], strict=True)
+        # Infinite where one of them is no number, which no comparison would notice.
+        apart = (abs(a - b) / max(abs(a), 1e-9) if isfinite(a - b) else inf for a, b in pairs)
+        if (worst := max(apart, default=0.0)) > bound:
             return f"losses of rank {rank} differ from the CPU's by {worst:.1e}"
     return ""
+
+
+def origin() -> str:
+    """Of a result: the sources that it is of, and the day."""
+    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude=*"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    return f"{said or 'unknown'}, {time.strftime('%Y-%m-%d', time.gmtime())}"
 
 
 def one_case(case: Case, ways: list[str], limit: float) -> dict[str, Any]:
     """What each way of running the case came to."""
     found: dict[str, Any] = {"case": case.name, "pins": PINS[case.environment], "ranks": case.ranks, "ways": {}}
+    found["origin"] = origin()
     try:
         python = python_of(case.environment)
     except CannotInstall as error:

@@ -1,48 +1,71 @@
 """docs/third-party.md from the results of matrix.py.
 
-Called by: matrix.py --table. The document is made by this alone, with the commit and the date of the run.
+Called by: matrix.py --table. Promises: the document is made by this alone; each row has the commit and the date of its
+run, since cases may be run one at a time.
 """
 
 from __future__ import annotations
 
-import subprocess
-from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from .cases import CASES
+from .cases import CASES, Case
 
 HEAD = """# Programs that nobody here wrote
 
 Libraries from PyPI in pinned versions, each in an environment of its own, driven by short scripts
-(`tests/third_party/programs/`) as their documentation says, on the software device with PyTorch {torch}. *Shuffle*: the
-device delays streams, completions and answers at random. *Kills*: three workers are killed with SIGKILL, one after
-another. *Equal*: losses of every step and the bytes of all weights are those of the run without faults. *CPU*: losses
-near those of a run without any device.
+(`tests/third_party/programs/`) as their documentation says, on the software device with PyTorch {torch}.
 
-Made by `make third-party` and `make third-party THIRD_PARTY=--table` at {commit}, {day}.
+- *Shuffle*: the device delays streams, completions and answers at random ([shuffle.md](shuffle.md)).
+- *Kills*: three workers are killed with SIGKILL, one after another, and three recoveries are counted.
+- *Equal*: the losses of all steps and the bytes of all weights, on every rank, are those of the run without faults.
+- *CPU*: losses of all steps against those of a run without any device, where the program has such a run.
 
-| program | versions | ranks | no fault | shuffle | kills | CPU |
-|---|---|---|---|---|---|---|
+{equal} of {count} programs are equal in every way. `make third-party` ran them (`THIRD_PARTY="--only NAME"`: one), and
+`make third-party THIRD_PARTY=--table` made this page.
+
+| program | versions | ranks | no fault | shuffle | kills | CPU | run at |
+|---|---|---|---|---|---|---|---|
+"""
+
+TAIL = """
+## What stands in for what
+
+Programs that are not on PyPI cannot be pinned, so they are not here. nanoGPT is a repository, not a package: nano-gpt,
+a package after it with a trainer of its own, stands in for it, and so does LitGPT, with Fabric. PyTorch's examples
+are a repository too: the timm ResNet-18 row is near their ImageNet script, the first row near their FSDP2 script with
+checkpoints, the x-transformers row near their transformer, `examples/` near their DDP scripts.
 """
 
 
 def write(results: list[dict[str, Any]], path: Path) -> None:
     """Overwrites the document."""
-    commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=True)
-    torch = version("torch")
-    cases = {one.name: one for one in CASES}
-    rows = []
-    for one in results:
-        ways = one["ways"]
-        case = cases[one["case"]]
-        cells = [_cell(ways.get("plain", "")), *(_cell(ways.get(way, "")) for way in ("shuffle", "kills"))]
-        cells.append(_cell(ways.get("cpu", "")) if case.cpu is not None else f"no: {case.why_not_cpu}")
-        pins = ", ".join(one["pins"]) or "PyTorch alone"
-        rows.append(f"| {one['case']} | {pins} | {one['ranks']} | " + " | ".join(cells) + " |")
-    head = HEAD.format(torch=torch, commit=commit.stdout.strip(), day=date.today())
-    path.write_text(head + "\n".join(rows) + "\n")
+    found = {one["case"]: one for one in results}
+    done = [(case, found[case.name]) for case in CASES if case.name in found]
+    missing = [case.name for case in CASES if case.name not in found]
+    rows = "".join(_row(case, one) for case, one in done)
+    equal = sum(_all_equal(case, one["ways"]) for case, one in done)
+    not_run = "".join(f"\nNot run: {name}.\n" for name in missing)
+    head = HEAD.format(torch=version("torch"), equal=equal, count=len(CASES))
+    path.write_text(head + rows + not_run + TAIL)
+
+
+def _all_equal(case: Case, ways: dict[str, str]) -> bool:
+    wanted = ["plain", "shuffle", "kills", *(["cpu"] if case.cpu is not None else [])]
+    return all(ways.get(way) == "equal" for way in wanted)
+
+
+def _row(case: Case, one: dict[str, Any]) -> str:
+    ways = one["ways"]
+    cells = [_cell(ways.get(way, "")) for way in ("plain", "shuffle", "kills")]
+    if case.cpu is None:
+        cells.append(f"no: {case.why_not_cpu}")
+    else:
+        cells.append(_cell(ways.get("cpu", "")).replace("equal", f"within {case.cpu:.1%}"))
+    pins = ", ".join(one["pins"]) or "PyTorch alone"
+    cells = [one["case"], pins, str(one["ranks"]), *cells, one["origin"]]
+    return f"| {' | '.join(cells)} |\n"
 
 
 def _cell(said: str) -> str:
