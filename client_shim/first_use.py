@@ -15,13 +15,14 @@ from typing import Any
 def initialize_before(torch: Any) -> None:
     """Once per process, before CUDA is used."""
     _wrap(torch.cuda.CUDAGraph, "capture_begin", torch.cuda._lazy_init, lambda _graph: True)
-    if torch.distributed.is_available():
+    if torch.distributed.is_available() and torch.distributed.is_nccl_available():
         cuda = torch.device("cuda")
 
         def is_nccl(group: Any) -> bool:
             return cuda in group._device_types and bool(group._get_backend(cuda).name() == "nccl")
 
         _wrap(torch.distributed.ProcessGroup, "barrier", torch.cuda._lazy_init, is_nccl)
+        _wrap(torch.distributed.ProcessGroupNCCL, "barrier", torch.cuda._lazy_init, lambda _group: True)
 
 
 def _wrap(owner: Any, name: str, initialize: Callable[[], None], concerns_gpus: Callable[[Any], bool]) -> None:
