@@ -23,7 +23,10 @@ def autoload() -> None:
     if hasattr(interposer, "jitc_device_kind"):
         import torch
 
+        from jitc.client_shim import first_use
+
         torch.cuda._lazy_call(_prepare)  # type: ignore[no-untyped-call]
+        first_use.initialize_before(torch)
         if _is_launcher():
             from jitc.client_shim import torch_device
 

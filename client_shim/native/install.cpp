@@ -16,6 +16,7 @@
 #include "order/sites.h"
 #include "redirect.h"
 #include "special/kernels.h"
+#include "special/products.h"
 #include "special/sparse.h"
 
 namespace jitc::torch_device {
@@ -43,12 +44,6 @@ const std::unordered_set<std::string>& native_operators() {
                                                      "_embedding_bag_backward",
                                                      "_use_cudnn_ctc_loss",
                                                      "_use_miopen_ctc_loss"};
-  return names;
-}
-
-/// These call cuBLAS; the interposer carries its calls to the worker.
-const std::unordered_set<std::string>& matrix_products() {
-  static const std::unordered_set<std::string> names{"mm", "addmm", "addmm_", "bmm", "baddbmm", "baddbmm_"};
   return names;
 }
 
@@ -80,13 +75,14 @@ void redirect_operators(bool with_matrix_products) {
     const auto base = one.name.substr(kSpace.size());
     if (native_operators().contains(base) || base == "_fused_sdp_choice" || base == "_foreach_copy_")
       continue;
-    if (!with_matrix_products && matrix_products().contains(base)) continue;
+    if (!with_matrix_products && is_matrix_product(base)) continue;
     const auto full = one.overload_name.empty() ? one.name : one.name + "." + one.overload_name;
     library.impl(full.c_str(), boxed<Redirect>());
   }
   // These call CUDA kernels below the dispatcher, or cuDNN, so they are redirected as a whole.
   for (const char* name : {"aten::convolution", "aten::_convolution", "aten::mode.values"})
     library.impl(name, boxed<Redirect>());
+  if (!with_matrix_products) serve_complex_products(library);
   library.impl("aten::copy_", boxed<Copy>());
   library.impl("aten::_foreach_copy_", boxed<ForeachCopy>());
   library.impl("aten::_fused_sdp_choice", boxed<PlainAttention>());

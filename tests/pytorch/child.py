@@ -11,6 +11,7 @@ import argparse
 import faulthandler
 import importlib
 import json
+import multiprocessing.context
 import os
 import shutil
 import signal
@@ -120,6 +121,32 @@ def load(folder: Path, file: str) -> Any:
     return importlib.import_module(Path(file).stem)
 
 
+class Prepared(multiprocessing.context.ForkServerContext):
+    """Processes that begin as copies of one that has loaded PyTorch and used no CUDA, instead of loading it each: a
+    spawned process in half the time. They get the environment that spawned ones would."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.set_forkserver_preload(["torch.testing._internal.common_distributed"])
+
+    def Process(self, target: Any, name: str, args: Any, kwargs: Any) -> Any:
+        words = (dict(os.environ), target, *args)
+        return super().Process(target=begin, name=name, args=words, kwargs=kwargs)
+
+
+def begin(environ: dict[str, str], target: Any, *args: Any, **kwargs: Any) -> None:
+    os.environ.clear()
+    os.environ.update(environ)
+    target(*args, **kwargs)
+
+
+def prepare_ranks() -> None:
+    """For PyTorch's MultiProcessTestCase, which spawns its ranks."""
+    module = importlib.import_module("torch.multiprocessing")
+    given, prepared = module.get_context, Prepared()
+    module.get_context = lambda method=None: prepared if method == "spawn" else given(method)
+
+
 def tests_of(suite: unittest.TestSuite) -> Iterator[unittest.TestCase]:
     for one in suite:
         if isinstance(one, unittest.TestSuite):
@@ -165,6 +192,7 @@ def main() -> int:
     arguments.add_argument("--report", required=True, help="JSON lines are appended there")
     arguments.add_argument("--device-part", action="store_true")
     arguments.add_argument("--ranks", type=int, default=1, help="processes that run each test at once")
+    arguments.add_argument("--prepared", action="store_true", help="processes that tests start have PyTorch loaded")
     arguments.add_argument("--tests", help="a file with their names, one a line; without it they are only listed")
     arguments.add_argument("--stop-after-failure", action="store_true", help="what failed may have left a mess")
     args = arguments.parse_args()
@@ -179,6 +207,8 @@ def main() -> int:
 
     say(pid=os.getpid())
     module = load(args.folder, args.file)
+    if args.prepared:
+        prepare_ranks()
     found = {short(one): one for one in tests_of(unittest.defaultTestLoader.loadTestsFromModule(module))}
     names = [name for name in found if not args.device_part or for_device(name)]
     if chosen is None:

@@ -64,7 +64,8 @@ class Place:
             sys.executable, "-m", "jitc.proxy.commands.jitc", "run", *self.jitc,
             "--gpus", str(file.gpus), "--memory-limit", file.memory, "--threads", "1", "--",
             sys.executable, str(HERE / "child.py"), "--folder", str(self.sources / "test"), "--file", file.path,
-            *(["--device-part"] if file.device_part else []), "--ranks", str(file.ranks), *words,
+            *(["--device-part"] if file.device_part else []), *(["--prepared"] if file.ranks_prepared else []),
+            "--ranks", str(file.ranks), *words,
         ]  # fmt: skip
 
 

@@ -11,6 +11,10 @@ from dataclasses import dataclass
 SLOW_TOO = (("PYTORCH_TEST_WITH_SLOW", "1"),)
 
 
+#: `torch.cuda.is_available()` asks NVML, so that a process that has asked may be copied.
+COUNTS_ALONE = (("PYTORCH_NVML_BASED_CUDA_CHECK", "1"),)
+
+
 @dataclass(frozen=True)
 class SuiteFile:
     path: str  # in PyTorch's test folder
@@ -19,6 +23,7 @@ class SuiteFile:
     device_part: bool = False  # only tests that are for CUDA by their name or class
     seconds: float = 300.0  # that one test may take
     ranks: int = 1  # processes that run each test together; others start their own
+    ranks_prepared: bool = False  # processes that tests start have PyTorch loaded already (child.py)
     env: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -27,16 +32,21 @@ class SuiteFile:
         return self.path.removesuffix(".py").replace("/", ".")
 
 
+def of_ranks(path: str) -> SuiteFile:
+    """A file whose tests start two ranks each."""
+    return SuiteFile(path, gpus=2, memory="1GiB", env=COUNTS_ALONE, ranks_prepared=True)
+
+
 FILES = (
     SuiteFile("test_cuda.py", env=SLOW_TOO),
     SuiteFile("test_nn.py", device_part=True),
     SuiteFile("test_autograd.py", device_part=True),
-    SuiteFile("distributed/test_c10d_nccl.py", gpus=2, memory="1GiB"),
+    of_ranks("distributed/test_c10d_nccl.py"),
     SuiteFile("distributed/test_c10d_ops_nccl.py", gpus=2, memory="1GiB", ranks=2),
-    SuiteFile("distributed/fsdp/test_fsdp_misc.py", gpus=2, memory="1GiB"),
-    SuiteFile("distributed/fsdp/test_fsdp_clip_grad_norm.py", gpus=2, memory="1GiB"),
-    SuiteFile("distributed/fsdp/test_fsdp_overlap.py", gpus=2, memory="1GiB"),
-    SuiteFile("distributed/_composable/fsdp/test_fully_shard_training.py", gpus=2, memory="1GiB"),
+    of_ranks("distributed/fsdp/test_fsdp_misc.py"),
+    of_ranks("distributed/fsdp/test_fsdp_clip_grad_norm.py"),
+    of_ranks("distributed/fsdp/test_fsdp_overlap.py"),
+    of_ranks("distributed/_composable/fsdp/test_fully_shard_training.py"),
 )
 
 

@@ -54,9 +54,21 @@ constexpr std::string_view kCompressed[] = {
     "triangular_solve",
 };
 
+/// Of nested tensors: those that pad, multiply or spread over parts of different sizes in one kernel.
+constexpr std::string_view kNested[] = {
+    "_native_multi_head_attention",
+    "_transform_bias_rescale_qkv",
+    "_transformer_encoder_layer_fwd",
+    "add",
+    "bmm",
+    "mul",
+    "to_padded_tensor",
+};
+
 /// Their operands are dense, their results are not.
 constexpr std::string_view kFromDense[] = {
-    "_to_sparse", "_to_sparse_bsc", "_to_sparse_bsr", "_to_sparse_csc", "_to_sparse_csr",
+    "_nested_from_padded", "_nested_tensor_from_mask", "_to_sparse",     "_to_sparse_bsc",
+    "_to_sparse_bsr",      "_to_sparse_csc",           "_to_sparse_csr",
 };
 
 using IValue = c10::IValue;
@@ -67,7 +79,7 @@ class Devices {
   at::Tensor to_host(const at::Tensor& tensor) {
     if (!tensor.defined() || !tensor.is_cuda()) return tensor;
     device_ = tensor.device();
-    return tensor.cpu();
+    return tensor.is_nested() ? tensor.contiguous().cpu() : tensor.cpu();
   }
   at::Tensor to_device(const at::Tensor& tensor) const {
     return tensor.defined() && device_ ? tensor.to(*device_) : tensor;
@@ -151,6 +163,7 @@ void serve(c10::DispatchKey key, const std::string_view (&names)[N]) {
 void serve_sparse_tensors() {
   serve(c10::DispatchKey::SparseCUDA, kCoordinates);
   serve(c10::DispatchKey::SparseCsrCUDA, kCompressed);
+  serve(c10::DispatchKey::NestedTensorCUDA, kNested);
   serve(c10::DispatchKey::CUDA, kFromDense);
 }
 

@@ -2,12 +2,14 @@
 //
 // Promise: arguments are checked here, so that a wrong one fails the call and not the device.
 #include <iterator>
+#include <string>
 
 #include "api/generated/generated_api.h"
 #include "api/memory/memory.h"
 #include "api/stream/stream.h"
 #include "collective_group.h"
 #include "communicator.h"
+#include "session/message.h"
 
 namespace jitc::api {
 namespace {
@@ -74,12 +76,19 @@ Status fill_reduction(int32_t reduction, ops::CollectiveItem* item) {
   return kSuccess;
 }
 
+/// The reason is on standard error once, and ncclGetLastError has it.
+Status refused(const char* reason) {
+  session::set_last_message(std::string("NCCL: ") + reason);
+  session::message_once(session::last_message());
+  return kNcclInvalidArgument;
+}
+
 Status checked(const Call& call, Communicator* comm, ops::CollectiveItem* item) {
   if (!find_communicator(call.comm, comm) || call.dtype < 0 || call.dtype >= kNcclTypes)
     return kNcclInvalidArgument;
   // The software device moves 8-bit floats, but does not add them.
   if (call.dtype >= kNcclF8E4M3 && reduces(call.kind) && !visible_gpu(comm->device)->runs_kernels)
-    return kNcclInvalidArgument;
+    return refused("the software device does not reduce 8-bit floats: reduce them in another type");
   const bool rooted = call.peer >= 0;
   if (rooted ? call.peer >= comm->ranks : call.peer != -1) return kNcclInvalidArgument;
   uint64_t read = 0, written = 0;

@@ -77,6 +77,21 @@ def check_in_place_once_also_the_first_time() -> None:
     same(x, torch.tensor([3.0, 12.0]))
 
 
+def check_softmax_that_widens() -> None:
+    """Half in, float out, as one operator: PyTorch's CPU kernel refuses that, its CUDA kernel does not."""
+    for kind, function in itertools.product((torch.float16, torch.bfloat16), (torch.softmax, torch.log_softmax)):
+        x = torch.linspace(-2, 3, 12).reshape(3, 4).to(kind)
+        mine, right = x.cuda().requires_grad_(), x.clone().requires_grad_()
+        got, wanted = function(mine, 1, dtype=torch.float32), function(right.float(), 1)
+        same(got.detach(), wanted.detach())
+        weights = torch.linspace(0, 1, 12).reshape(3, 4)
+        got.backward(weights.cuda())
+        wanted.backward(weights)
+        assert mine.grad is not None and right.grad is not None and mine.grad.dtype == kind
+        same(mine.grad, right.grad)
+        same(function(mine.detach(), 1), function(x, 1))
+
+
 def check_running_statistics_once_also_the_first_time() -> None:
     """Their schemas do not say that they are written."""
     x = torch.arange(24.0).reshape(2, 3, 4)

@@ -19,7 +19,7 @@ KNOWN = {
     "special_legendre_polynomial_p": "works for as long as the degree says",
 }
 
-#: Put together by jitc (proxy/native/operators/composed.cpp).
+#: Put together by jitc (proxy/native/operators/composed/).
 COMPOSED = (
     "_thnn_fused_lstm_cell", "_thnn_fused_lstm_cell_backward_impl", "_thnn_fused_gru_cell",
     "_thnn_fused_gru_cell_backward", "_fused_rms_norm", "_fused_rms_norm_backward", "batch_norm_stats",

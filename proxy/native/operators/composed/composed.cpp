@@ -2,13 +2,13 @@
 //
 // Recurrent cells, RMS norm and the parts of synchronized batch norm. Each takes and leaves a boxed stack,
 // with the same results (and workspaces that only the matching backward reads) as the CUDA operator.
+#include "operators/composed/composed.h"
+
 #include <ATen/ATen.h>
 #include <ATen/OpMathType.h>
 
 #include <string_view>
 #include <utility>
-
-#include "operators/operator.h"
 
 namespace jitc::operators {
 namespace {
@@ -236,7 +236,8 @@ constexpr NamedComposed kComposed[] = {
 }  // namespace
 
 Composed find_composed(std::string_view name) {
-  for (const auto part : {std::span<const NamedComposed>(kComposed), composed_attention()})
+  for (const auto part :
+       {std::span<const NamedComposed>(kComposed), composed_attention(), composed_softmax()})
     for (const auto& [known, function] : part)
       if (known == name) return function;
   return nullptr;

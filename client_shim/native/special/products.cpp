@@ -1,0 +1,115 @@
+#include "special/products.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/stack.h>
+#include <ATen/ops/addmm_cuda_dispatch.h>
+#include <ATen/ops/baddbmm_cuda_dispatch.h>
+#include <ATen/ops/bmm_cuda_dispatch.h>
+#include <ATen/ops/mm_cuda_dispatch.h>
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "redirect.h"
+
+namespace jitc::torch_device {
+namespace {
+
+using at::Tensor;
+using Arguments = std::vector<c10::IValue>;
+using Native = Tensor (*)(Arguments& in);
+
+/// One product of two operands, and its form with a given result.
+template <auto kPlain, auto kOut>
+struct Two {
+  static Tensor plain(Arguments& in) { return kPlain(in[0].toTensor(), in[1].toTensor()); }
+  static Tensor out(Arguments& in) {
+    Tensor result = in[2].toTensor();
+    return kOut(in[0].toTensor(), in[1].toTensor(), result);
+  }
+};
+
+/// A sum with a product: (self, one, other, beta, alpha).
+template <auto kPlain, auto kOut, auto kInPlace>
+struct Sum {
+  static Tensor plain(Arguments& in) {
+    return kPlain(in[0].toTensor(), in[1].toTensor(), in[2].toTensor(), in[3].toScalar(), in[4].toScalar());
+  }
+  static Tensor out(Arguments& in) {
+    Tensor result = in[5].toTensor();
+    return kOut(in[0].toTensor(), in[1].toTensor(), in[2].toTensor(), in[3].toScalar(), in[4].toScalar(),
+                result);
+  }
+  static Tensor in_place(Arguments& in) {
+    Tensor self = in[0].toTensor();
+    return kInPlace(self, in[1].toTensor(), in[2].toTensor(), in[3].toScalar(), in[4].toScalar());
+  }
+};
+
+// PyTorch has each function also with a type for the result; these are the plain ones.
+using PlainTwo = Tensor (*)(const Tensor&, const Tensor&);
+using OutTwo = Tensor& (*)(const Tensor&, const Tensor&, Tensor&);
+using Numbers = const at::Scalar&;
+using PlainSum = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, Numbers, Numbers);
+using OutSum = Tensor& (*)(const Tensor&, const Tensor&, const Tensor&, Numbers, Numbers, Tensor&);
+using InPlaceSum = Tensor& (*)(Tensor&, const Tensor&, const Tensor&, Numbers, Numbers);
+
+using Mm = Two<static_cast<PlainTwo>(&at::cuda::mm), static_cast<OutTwo>(&at::cuda::mm_outf)>;
+using Bmm = Two<static_cast<PlainTwo>(&at::cuda::bmm), static_cast<OutTwo>(&at::cuda::bmm_outf)>;
+using Addmm = Sum<static_cast<PlainSum>(&at::cuda::addmm), static_cast<OutSum>(&at::cuda::addmm_outf),
+                  static_cast<InPlaceSum>(&at::cuda::addmm_)>;
+using Baddbmm = Sum<static_cast<PlainSum>(&at::cuda::baddbmm), static_cast<OutSum>(&at::cuda::baddbmm_outf),
+                    static_cast<InPlaceSum>(&at::cuda::baddbmm_)>;
+
+struct Product {
+  std::string_view name;
+  Native native;
+};
+constexpr Product kProducts[] = {
+    {"mm", &Mm::plain},
+    {"mm.out", &Mm::out},
+    {"bmm", &Bmm::plain},
+    {"bmm.out", &Bmm::out},
+    {"addmm", &Addmm::plain},
+    {"addmm.out", &Addmm::out},
+    {"addmm_", &Addmm::in_place},
+    {"baddbmm", &Baddbmm::plain},
+    {"baddbmm.out", &Baddbmm::out},
+    {"baddbmm_", &Baddbmm::in_place},
+};
+
+bool is_complex(const c10::IValue& value) { return value.isTensor() && value.toTensor().is_complex(); }
+
+class ByNumbers final : public c10::OperatorKernel {
+ public:
+  explicit ByNumbers(Native native) : native_(native) {}
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+    const auto given = torch::jit::last(*stack, op.schema().arguments().size());
+    if (std::any_of(given.begin(), given.end(), is_complex)) return (*redirect_)(op, keys, stack);
+    Arguments in(given.begin(), given.end());
+    torch::jit::drop(*stack, in.size());
+    stack->emplace_back(native_(in));
+  }
+
+ private:
+  const Native native_;
+  const std::unique_ptr<Redirect> redirect_ = std::make_unique<Redirect>();
+};
+
+}  // namespace
+
+bool is_matrix_product(const std::string& name) {
+  return std::any_of(std::begin(kProducts), std::end(kProducts),
+                     [&](const Product& one) { return one.name.substr(0, one.name.find('.')) == name; });
+}
+
+void serve_complex_products(torch::Library& library) {
+  for (const Product& one : kProducts)
+    library.impl(("aten::" + std::string(one.name)).c_str(),
+                 torch::CppFunction::makeFromBoxedFunctor(std::make_unique<ByNumbers>(one.native)));
+}
+
+}  // namespace jitc::torch_device

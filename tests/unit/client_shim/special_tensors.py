@@ -1,0 +1,92 @@
+"""Complex products and nested tensors on the device and on the CPU: prints what differs. See test_special_tensors.py.
+
+Each case is a function of the device's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+Case = Callable[[str], torch.Tensor]
+
+
+def numbers(*shape: int) -> torch.Tensor:
+    count = torch.Size(shape).numel()
+    return torch.complex(torch.linspace(-1, 2, count), torch.linspace(3, -2, count)).reshape(shape)
+
+
+def products() -> dict[str, Case]:
+    a, b, c, d, e, f = (numbers(*one) for one in ((3, 4), (4, 5), (3, 5), (2, 3, 4), (2, 4, 5), (2, 3, 5)))
+    return {
+        "mm": lambda device: a.to(device) @ b.to(device),
+        "mm into a result": lambda device: torch.mm(a.to(device), b.to(device), out=c.clone().to(device)),
+        "addmm": lambda device: torch.addmm(c.to(device), a.to(device), b.to(device), beta=2, alpha=1j),
+        "addmm in place": lambda device: c.clone().to(device).addmm_(a.to(device), b.to(device)),
+        "addmm into a result": lambda device: torch.addmm(
+            c.to(device), a.to(device), b.to(device), out=c.clone().to(device)
+        ),
+        "bmm": lambda device: torch.bmm(d.to(device), e.to(device)),
+        "bmm of a conjugate": lambda device: d.to(device).mH @ f.to(device),
+        "bmm into a result": lambda device: torch.bmm(d.to(device), e.to(device), out=f.clone().to(device)),
+        "baddbmm": lambda device: torch.baddbmm(f.to(device), d.to(device), e.to(device), beta=0.5),
+        "baddbmm in place": lambda device: f.clone().to(device).baddbmm_(d.to(device), e.to(device)),
+        "baddbmm into a result": lambda device: torch.baddbmm(
+            f.to(device), d.to(device), e.to(device), out=f.clone().to(device)
+        ),
+        "real numbers": lambda device: a.real.to(device) @ b.real.to(device),
+    }
+
+
+def nested() -> dict[str, Case]:
+    parts = [torch.arange(1.0, 7).reshape(2, 3), torch.arange(10.0, 22).reshape(4, 3)]
+    mask = torch.tensor([[True, True, False], [True, True, True]])
+    layer = torch.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True).eval()
+    tokens = torch.linspace(-1, 1, 24).reshape(2, 3, 4)
+
+    def made(device: str) -> torch.Tensor:
+        return torch.nested.nested_tensor(parts, device=device)
+
+    def turned(device: str) -> torch.Tensor:
+        return torch.nested.nested_tensor([one.t().contiguous() for one in parts], device=device)
+
+    def padded(tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.to_padded_tensor(-1.0)
+
+    def heads(device: str) -> torch.Tensor:
+        return torch.nested.nested_tensor([one.reshape(1, -1, 3) for one in parts], device=device)
+
+    def attention(device: str) -> torch.Tensor:
+        of = heads(device)
+        return torch.nn.functional.scaled_dot_product_attention(of, of, of)
+
+    def encode(device: str) -> torch.Tensor:
+        with torch.no_grad():
+            out: torch.Tensor = layer.to(device)(tokens.to(device), src_key_padding_mask=~mask.to(device))
+        return out.masked_fill(~mask.to(device).unsqueeze(-1), 0)
+
+    return {
+        "padded": lambda device: padded(made(device)),
+        "sum of two": lambda device: padded(made(device) + made(device)),
+        "twice": lambda device: padded(made(device) * 2),
+        "bmm": lambda device: padded(torch.bmm(made(device), turned(device))),
+        "attention": lambda device: padded(attention(device)),
+        "from a mask": lambda device: padded(torch._nested_tensor_from_mask(tokens.to(device), mask.to(device))),
+        "an encoder's fast path": encode,
+    }
+
+
+def main() -> None:
+    for name, case in {**products(), **nested()}.items():
+        try:
+            right, mine = case("cpu"), case("cuda").cpu()
+            if not torch.equal(mine, right):
+                print(f"{name}: {mine} instead of {right}")
+        except RuntimeError as error:
+            print(f"{name}: {str(error).splitlines()[0]}")
+    print("compared")
+
+
+if __name__ == "__main__":
+    main()

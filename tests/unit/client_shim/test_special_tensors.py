@@ -1,0 +1,21 @@
+"""Products of complex numbers and operators of nested tensors are those of the CPU, to the last bit."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from toolkit.job import PRELOAD
+from toolkit.workplace import Workplace
+
+PROGRAM = Path(__file__).with_name("special_tensors.py")
+
+
+def test_they_equal_the_cpu(workplace: Workplace) -> None:
+    environ = workplace.service(1).env | {"LD_PRELOAD": str(PRELOAD), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, str(PROGRAM)], env=environ, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.stdout.splitlines() == ["compared"], done.stderr[-4000:]
+    assert "jitc: " not in done.stderr  # no kernel was launched past the operators
