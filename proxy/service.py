@@ -30,7 +30,8 @@ from .node.api.node import NodeService
 from .node.fault_injector import FaultInjector
 from .node.join_watch import JoinWatch
 from .node.races import Races
-from .node.registry import Registry, Session
+from .node.registry import Registry
+from .node.session import Session
 from .node.take_over import TakeOver, has_sessions, note_options, open_log
 from .node.workers.heartbeat import Heartbeat
 from .node.workers.idle import IdleWorkers

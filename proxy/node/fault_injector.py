@@ -24,7 +24,8 @@ from jitc.v1.control_pb2 import Fault
 
 from ..backends.base import HealthEvent
 from ..common import rpc
-from .registry import Registry, Session, SessionState
+from .registry import Registry
+from .session import Session, SessionState
 
 #: Cause of a worker's end, in reports.
 MOVED = "gpu-returned"

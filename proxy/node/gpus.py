@@ -14,7 +14,7 @@ from ..backends.base import GpuFacts
 from .workers.worker import Worker
 
 if TYPE_CHECKING:
-    from .registry import Session
+    from .session import Session
 
 
 @dataclass(eq=False)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import sys
 import time
 
-from .registry import Registry, SessionState
+from .registry import Registry
 from .rounds import Rounds
+from .session import SessionState
 
 #: Looks within the time limit.
 LOOKS = 8

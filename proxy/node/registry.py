@@ -14,133 +14,18 @@ import contextlib
 import secrets
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
 from ..backends.base import Backend
-from ..common.config import SLOTS, Config, address_range, pinned_address
-from ..common.state_machine import Machine
+from ..common.config import SLOTS, Config
 from ..keeper.client import Keeper, KeeperLost
 from ..keeper.log import Log
 from .communicators import Communicators
 from .gpus import Gpu, state_of, workers_of
 from .placement import place, shares
+from .session import OUTSIDE, Session, SessionEvent, SessionState
 from .shared_memory import Memory, SessionMemory, shared, taken_over
-from .workers.watch import Watched
 from .workers.worker import Worker
-
-
-class SessionState(Enum):
-    OPENING = "opening"
-    SERVING = "serving"
-    FENCED = "fenced"  # its worker lives, it executes nothing
-    LOST = "lost"  # its worker is dead
-    STANDBY = "held"  # a new worker has it, fenced; documents keep the older word
-    FAILED = "failed"  # given up; the text says why
-    CLOSED = "closed"
-
-
-class SessionEvent(Enum):
-    OPENED = "opened"
-    FENCE = "fence"
-    LOSE = "lose its worker"
-    REBUILD = "rebuild"
-    RESUME = "resume"
-    FAIL = "fail"
-    CLOSE = "close"
-
-
-_S, _E = SessionState, SessionEvent
-SESSION_TABLE = {
-    (_S.OPENING, _E.OPENED): _S.SERVING,
-    (_S.SERVING, _E.FENCE): _S.FENCED,
-    (_S.FENCED, _E.FENCE): _S.FENCED,  # a second fault restarts the recovery
-    (_S.STANDBY, _E.FENCE): _S.STANDBY,
-    (_S.FAILED, _E.FENCE): _S.FAILED,
-    (_S.SERVING, _E.LOSE): _S.LOST,
-    (_S.FENCED, _E.LOSE): _S.LOST,
-    (_S.STANDBY, _E.LOSE): _S.LOST,
-    (_S.LOST, _E.LOSE): _S.LOST,
-    (_S.FAILED, _E.LOSE): _S.FAILED,
-    (_S.LOST, _E.REBUILD): _S.STANDBY,
-    (_S.FENCED, _E.RESUME): _S.SERVING,
-    (_S.STANDBY, _E.RESUME): _S.SERVING,
-    **{(state, _E.FAIL): _S.FAILED for state in (_S.SERVING, _S.FENCED, _S.LOST, _S.STANDBY, _S.FAILED)},
-    **{(state, _E.CLOSE): _S.CLOSED for state in _S},
-}
-#: Sessions in these states take no part in recoveries.
-_OUTSIDE = (SessionState.OPENING, SessionState.FAILED, SessionState.CLOSED)
-#: In these a training process can connect to a living worker; a failed session gets its error there.
-REACHABLE = (SessionState.SERVING, SessionState.FENCED, SessionState.STANDBY, SessionState.FAILED)
-
-
-@dataclass(eq=False)
-class Session:
-    """A process on a GPU."""
-
-    number: int
-    token: str
-    gpu: int
-    pid: int
-    rank: int
-    world_size: int
-    job: str
-    slot: int
-    memory: SessionMemory
-    address_base: int  # of all sessions' ranges
-    host: int = -1  # the GPU that serves it: its own, or another one while that is lost
-    born: str = ""  # when its process was started (keeper/birth.py)
-    worker: Worker | None = None
-    epoch: int = 0
-    stopped: bool = False  # it may wait for a recovery: until that is over, another service begins it anew
-    peer_mode: bool = False  # its newest boundary may lack copies
-    failure: str = ""
-    diverged: int = 0  # blocks that other ranks hold differently, though they were replicas
-    compared: int = 0  # newest boundary at which that was looked at
-    process_watch: Watched | None = None
-    machine: Machine[SessionState, SessionEvent] = field(init=False)
-
-    def __post_init__(self) -> None:
-        if self.host < 0:
-            self.host = self.gpu
-        self.machine = Machine(f"session {self.number}", SESSION_TABLE, SessionState.OPENING)
-
-    @property
-    def state(self) -> SessionState:
-        return self.machine.state
-
-    def addresses(self) -> dict[str, Any]:
-        """Its range, as fields of a message."""
-        base, size = address_range(self.slot, self.address_base)
-        return {"address_base": base, "address_bytes": size}
-
-    def pinned(self) -> dict[str, Any]:
-        """Where its pinned memory lies, as fields of a message; none when there is none."""
-        pinned = self.memory.pinned
-        if pinned is None:
-            return {}
-        base = pinned_address(self.slot, self.address_base)
-        return {"pinned_path": pinned.path, "pinned_base": base, "pinned_bytes": pinned.size}
-
-    def reachable(self) -> bool:
-        return self.state in REACHABLE and self.worker is not None and self.worker.listens()
-
-    def without_worker(self) -> bool:
-        """It waits for a worker, or its new worker waits for the state that was lost."""
-        return self.state in (SessionState.LOST, SessionState.STANDBY)
-
-    def record(self) -> dict[str, Any]:
-        """What another service must know of it."""
-        return {
-            "token": self.token, "gpu": self.gpu, "pid": self.pid, "born": self.born, "rank": self.rank,
-            "world_size": self.world_size, "job": self.job, "slot": self.slot, "address_base": self.address_base,
-            "worker": self.worker.pid if self.worker is not None else 0, "epoch": self.epoch, "state": self.state.value,
-            "host": self.host, "failure": self.failure, "stopped": self.stopped, "peer_mode": self.peer_mode,
-        }  # fmt: skip
-
-    def label(self) -> str:
-        return f"rank {self.rank} (pid {self.pid})" if self.rank >= 0 else f"pid {self.pid}"
 
 
 class Full(Exception):
@@ -278,7 +163,7 @@ class Registry:
     def group(self, seeds: list[Session]) -> list[Session]:
         """The sessions of the seeds' jobs that can be recovered."""
         with self.changed:
-            able = {number for number, one in self.sessions.items() if one.state not in _OUTSIDE}
+            able = {number for number, one in self.sessions.items() if one.state not in OUTSIDE}
             found = self._connected({session.number for session in seeds} & able, able)
             return [self.sessions[number] for number in sorted(found)]
 

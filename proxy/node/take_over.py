@@ -16,7 +16,8 @@ from ..common.config import Config
 from ..keeper.client import Keeper
 from ..keeper.log import Log
 from ..keeper.socket_lock import SocketInUse
-from .registry import Registry, Session, SessionState
+from .registry import Registry
+from .session import Session, SessionState
 from .shared_memory import SessionMemory
 from .workers import processes
 from .workers.supervisor import Supervisor

@@ -17,7 +17,8 @@ from typing import Any
 
 from ..backends.base import HealthEvent
 from ..node.fault_injector import FaultInjector
-from ..node.registry import Registry, Session, SessionState
+from ..node.registry import Registry
+from ..node.session import Session, SessionState
 from ..node.workers.supervisor import Supervisor
 from ..node.workers.worker import WORKER_DEATH, Worker
 from .determinism.tolerance import Tolerances

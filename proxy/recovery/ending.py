@@ -12,7 +12,8 @@ from collections.abc import Iterable
 
 from jitc.v1 import worker_pb2
 
-from ..node.registry import Registry, Session, SessionEvent, SessionState
+from ..node.registry import Registry
+from ..node.session import Session, SessionEvent, SessionState
 from .worker_calls import CALL_SECONDS
 
 #: Time for a killed process to be gone.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..node.gpus import Gpu
-from ..node.registry import Session, SessionState
+from ..node.session import Session, SessionState
 from ..node.workers.worker import Worker
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from ..node.registry import Registry, Session, SessionState
+from ..node.registry import Registry
+from ..node.session import Session, SessionState
 from ..node.workers.worker import Worker
 from .events import Event, FaultReported, GpuUnhealthy, ServiceRestarted, SessionClosed, WorkerDied
 from .limits import Limits

@@ -11,7 +11,7 @@ import threading
 import traceback
 from collections.abc import Callable
 
-from ..node.registry import Session
+from ..node.session import Session
 from .ending import of_defect
 from .events import Event, EventQueue, RecoveryEnded
 from .recovery import Recovery

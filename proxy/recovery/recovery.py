@@ -14,8 +14,9 @@ from typing import Any
 from jitc.v1 import worker_pb2
 
 from ..node.fault_injector import FaultInjector
-from ..node.registry import Registry, Session, SessionEvent, SessionState
-from ..node.workers.assign import assign_worker, open_request
+from ..node.registry import Registry
+from ..node.session import Session, SessionEvent, SessionState
+from ..node.workers.assign import open_request, worker_for
 from ..node.workers.supervisor import NoWorker, Supervisor
 from ..node.workers.worker import Worker
 from .decide import Decision, Kind, RankPosition, decide
@@ -157,7 +158,9 @@ class Recovery:
     def _rebuild(self, epoch: int) -> None:
         lost = [session for session in self.group if session.state is SessionState.LOST]
         for session in lost:
-            self._reopen(session, self._new_worker(session))
+            worker, note = worker_for(self._registry, self._supervisor, session)
+            self.transfers.notes += [note] if note else []
+            self._reopen(session, worker)
         self._positions |= self._calls.all("Fence", [(one, _session_request(one)) for one in lost])
         for session in lost:
             position = self._positions[session.number]
@@ -168,20 +171,6 @@ class Recovery:
                 raise GivenUp(f"the worker of {session.label()} was lost again and again at the same place")
         self._suspect.clear()
         self.timeline.fire(PhaseEvent.REBUILD)
-
-    def _new_worker(self, session: Session) -> Worker:
-        """On its own GPU, or on another one while that is lost."""
-        gpu, shared = self._registry.place(session)
-        if gpu is None:
-            raise NoWorker(f"no GPU is left that could serve {session.label()}")
-        worker = assign_worker(self._registry, self._supervisor, gpu, guest=session.number if shared else 0)
-        if gpu.index != session.host:
-            home = "" if gpu.index == session.gpu else f"; its own, GPU {session.gpu}, is lost"
-            self.transfers.notes.append(f"{session.label()} moves from GPU {session.host} to GPU {gpu.index}{home}")
-            print(f"jitc-proxyd: {self.transfers.notes[-1]}", file=sys.stderr, flush=True)
-        with self._registry.changed:
-            session.host = gpu.index
-        return worker
 
     def _reopen(self, session: Session, worker: Worker) -> None:
         with self._registry.changed:

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from ..node.registry import Session
+from ..node.session import Session
 from .worker_calls import WorkerCalls
 
 #: Seconds between questions for the replay's progress, and the longest time without any.

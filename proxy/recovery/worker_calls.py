@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import grpc
 
-from ..node.registry import Session, SessionState
+from ..node.session import Session, SessionState
 from .events import Event, EventQueue
 
 #: Longer than any of these calls takes; a worker that overruns it is treated as lost.

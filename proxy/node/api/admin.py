@@ -19,7 +19,8 @@ from ...common.rpc import Waiting, refuse
 from ..fault_injector import FaultInjector
 from ..gpus import Gpu
 from ..races import Races
-from ..registry import Registry, Session, SessionState
+from ..registry import Registry
+from ..session import Session, SessionState
 from ..workers.stats import stats_of
 
 # The worker's names for them (proxy/native/executor, boundary_times.h), in the order of a boundary.

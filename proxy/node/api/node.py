@@ -23,7 +23,8 @@ from ...common.rpc import refuse, version_message
 from ...keeper.birth import born
 from ..fault_injector import FaultInjector
 from ..gpus import Gpu
-from ..registry import Full, Registry, Session, SessionEvent, SessionState
+from ..registry import Full, Registry
+from ..session import Session, SessionEvent, SessionState
 from ..shared_memory import NoSpace
 from ..workers.assign import assign_worker, open_request
 from ..workers.stats import session_stats

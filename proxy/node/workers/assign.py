@@ -6,6 +6,7 @@ that serves the GPU and belongs to the caller; otherwise NoWorker says why, and 
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any
 
@@ -14,7 +15,8 @@ import grpc
 from jitc.v1 import worker_pb2
 
 from ..gpus import Gpu
-from ..registry import Registry, Session
+from ..registry import Registry
+from ..session import Session
 from .supervisor import NotYet, NoWorker, Supervisor
 from .worker import Worker
 
@@ -73,6 +75,22 @@ def _assigned(registry: Registry, supervisor: Supervisor, gpu: Gpu, seconds: flo
         if refused:
             break
     raise NoWorker(f"a worker cannot serve GPU {gpu.index}: {why}")
+
+
+def worker_for(registry: Registry, supervisor: Supervisor, session: Session) -> tuple[Worker, str]:
+    """On its own GPU, or on another one while that is lost; and a line for the report if it moves. Raises NoWorker."""
+    gpu, shared = registry.place(session)
+    if gpu is None:
+        raise NoWorker(f"no GPU is left that could serve {session.label()}")
+    worker = assign_worker(registry, supervisor, gpu, guest=session.number if shared else 0)
+    note = ""
+    if gpu.index != session.host:
+        home = "" if gpu.index == session.gpu else f"; its own, GPU {session.gpu}, is lost"
+        note = f"{session.label()} moves from GPU {session.host} to GPU {gpu.index}{home}"
+        print(f"jitc-proxyd: {note}", file=sys.stderr, flush=True)
+    with registry.changed:
+        session.host = gpu.index
+    return worker, note
 
 
 def open_request(registry: Registry, session: Session, rebuild: bool) -> Any:

@@ -14,7 +14,7 @@ import grpc
 
 from jitc.v1 import worker_pb2
 
-from ..registry import Session
+from ..session import Session
 
 STATS_SECONDS = 5.0
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from ...backends import KINDS
 from ...common.config import AUTO, STRICT, Config
-from ...node.registry import Session
+from ...node.session import Session
 from ...node.workers.stats import stats_of
 
 #: Relative differences: for a job without a validation; else so many times what a validation showed, within limits.

@@ -21,7 +21,8 @@ import grpc
 from jitc.v1 import worker_pb2
 
 from ...common.rpc import refused, status_of
-from ...node.registry import Registry, Session, SessionState
+from ...node.registry import Registry
+from ...node.session import Session, SessionState
 from ...node.workers.stats import session_stats
 from ..events import FaultReported, PendingValidation
 from ..report import differences_text

@@ -14,7 +14,7 @@ from typing import Any
 
 from jitc.v1 import worker_pb2
 
-from ...node.registry import Session
+from ...node.session import Session
 from ...node.workers.worker import Worker
 from .replicas import Ranks, Split
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from jitc.v1 import worker_pb2
 
 from ...common.rpc import status_of
-from ...node.registry import Session
+from ...node.session import Session
 from ...node.workers.stats import stats_of
 from ..events import FaultReported
 from ..restore.restore import Restore

@@ -14,7 +14,8 @@ import grpc
 
 from jitc.v1 import worker_pb2
 
-from ...node.registry import Registry, Session, SessionState
+from ...node.registry import Registry
+from ...node.session import Session, SessionState
 from ...node.workers.stats import session_stats, stats_of
 from ..restore.restore import Restore
 from .classes import Finding, Row, Table, classify

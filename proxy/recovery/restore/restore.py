@@ -12,7 +12,7 @@ from typing import Any
 
 from jitc.v1 import worker_pb2
 
-from ...node.registry import Session
+from ...node.session import Session
 from ..decide import RankPosition
 from ..worker_calls import WorkerCalls
 from .block_match import Block, is_its_own, plan

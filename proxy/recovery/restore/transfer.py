@@ -14,7 +14,7 @@ from typing import Any
 
 from jitc.v1 import worker_pb2
 
-from ...node.registry import Session
+from ...node.session import Session
 from ...node.shared_memory import NoSpace, shared
 from ..worker_calls import WorkerCalls
 from .block_match import Block, Pair, Plan

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jitc.proxy.common.state_machine import ImpossibleEvent, Machine
-from jitc.proxy.node.registry import SESSION_TABLE, SessionEvent, SessionState
+from jitc.proxy.node.session import SESSION_TABLE, SessionEvent, SessionState
 from jitc.proxy.node.workers.worker import WORKER_TABLE, WorkerEvent, WorkerState
 from jitc.proxy.recovery.decide import Decision, Kind, RankPosition, decide
 from jitc.proxy.recovery.limits import LOSSES_WITHOUT_PROGRESS, REPLAYS_OF_A_FAULT, Limits

@@ -19,7 +19,7 @@ from jitc.proxy.common.config import SLOTS
 from jitc.proxy.node import communicators
 from jitc.proxy.node.communicators import EXTERNAL_DEVICE, INVALID_VALUE, OUT_OF_MEMORY, Communicators, Refusal
 from jitc.proxy.node.join_watch import JoinWatch
-from jitc.proxy.node.registry import SessionEvent
+from jitc.proxy.node.session import SessionEvent
 from jitc.proxy.node.shared_memory import NoSpace
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2

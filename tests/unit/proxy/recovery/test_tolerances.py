@@ -13,7 +13,7 @@ from real_client import STATE, RealClient, inject
 from standin_client import wait_until
 
 from jitc.proxy.common.config import Config
-from jitc.proxy.node.registry import Session
+from jitc.proxy.node.session import Session
 from jitc.proxy.recovery.decide import Decision, Kind, RankPosition, decide
 from jitc.proxy.recovery.determinism.tolerance import LEAST, MOST, TIMES, UNKNOWN, Tolerances
 from jitc.proxy.recovery.limits import ASTRAY_BEFORE_OLDER, REPLAYS_ASTRAY, Limits

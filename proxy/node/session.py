@@ -1,0 +1,129 @@
+"""A session: a process on a GPU, its states, and what another service must know of it.
+
+Used by: the registry, which has all of them and whose lock guards them; the gRPC services and recoveries. Promise: a
+session's state changes only along its table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from ..common.config import address_range, pinned_address
+from ..common.state_machine import Machine
+from .shared_memory import SessionMemory
+from .workers.watch import Watched
+from .workers.worker import Worker
+
+
+class SessionState(Enum):
+    OPENING = "opening"
+    SERVING = "serving"
+    FENCED = "fenced"  # its worker lives, it executes nothing
+    LOST = "lost"  # its worker is dead
+    STANDBY = "held"  # a new worker has it, fenced; documents keep the older word
+    FAILED = "failed"  # given up; the text says why
+    CLOSED = "closed"
+
+
+class SessionEvent(Enum):
+    OPENED = "opened"
+    FENCE = "fence"
+    LOSE = "lose its worker"
+    REBUILD = "rebuild"
+    RESUME = "resume"
+    FAIL = "fail"
+    CLOSE = "close"
+
+
+_S, _E = SessionState, SessionEvent
+SESSION_TABLE = {
+    (_S.OPENING, _E.OPENED): _S.SERVING,
+    (_S.SERVING, _E.FENCE): _S.FENCED,
+    (_S.FENCED, _E.FENCE): _S.FENCED,  # a second fault restarts the recovery
+    (_S.STANDBY, _E.FENCE): _S.STANDBY,
+    (_S.FAILED, _E.FENCE): _S.FAILED,
+    (_S.SERVING, _E.LOSE): _S.LOST,
+    (_S.FENCED, _E.LOSE): _S.LOST,
+    (_S.STANDBY, _E.LOSE): _S.LOST,
+    (_S.LOST, _E.LOSE): _S.LOST,
+    (_S.FAILED, _E.LOSE): _S.FAILED,
+    (_S.LOST, _E.REBUILD): _S.STANDBY,
+    (_S.FENCED, _E.RESUME): _S.SERVING,
+    (_S.STANDBY, _E.RESUME): _S.SERVING,
+    **{(state, _E.FAIL): _S.FAILED for state in (_S.SERVING, _S.FENCED, _S.LOST, _S.STANDBY, _S.FAILED)},
+    **{(state, _E.CLOSE): _S.CLOSED for state in _S},
+}
+#: Sessions in these states take no part in recoveries.
+OUTSIDE = (SessionState.OPENING, SessionState.FAILED, SessionState.CLOSED)
+#: In these a training process can connect to a living worker; a failed session gets its error there.
+REACHABLE = (SessionState.SERVING, SessionState.FENCED, SessionState.STANDBY, SessionState.FAILED)
+
+
+@dataclass(eq=False)
+class Session:
+    """A process on a GPU."""
+
+    number: int
+    token: str
+    gpu: int
+    pid: int
+    rank: int
+    world_size: int
+    job: str
+    slot: int
+    memory: SessionMemory
+    address_base: int  # of all sessions' ranges
+    host: int = -1  # the GPU that serves it: its own, or another one while that is lost
+    born: str = ""  # when its process was started (keeper/birth.py)
+    worker: Worker | None = None
+    epoch: int = 0
+    stopped: bool = False  # it may wait for a recovery: until that is over, another service begins it anew
+    peer_mode: bool = False  # its newest boundary may lack copies
+    failure: str = ""
+    diverged: int = 0  # blocks that other ranks hold differently, though they were replicas
+    compared: int = 0  # newest boundary at which that was looked at
+    process_watch: Watched | None = None
+    machine: Machine[SessionState, SessionEvent] = field(init=False)
+
+    def __post_init__(self) -> None:
+        if self.host < 0:
+            self.host = self.gpu
+        self.machine = Machine(f"session {self.number}", SESSION_TABLE, SessionState.OPENING)
+
+    @property
+    def state(self) -> SessionState:
+        return self.machine.state
+
+    def addresses(self) -> dict[str, Any]:
+        """Its range, as fields of a message."""
+        base, size = address_range(self.slot, self.address_base)
+        return {"address_base": base, "address_bytes": size}
+
+    def pinned(self) -> dict[str, Any]:
+        """Where its pinned memory lies, as fields of a message; none when there is none."""
+        pinned = self.memory.pinned
+        if pinned is None:
+            return {}
+        base = pinned_address(self.slot, self.address_base)
+        return {"pinned_path": pinned.path, "pinned_base": base, "pinned_bytes": pinned.size}
+
+    def reachable(self) -> bool:
+        return self.state in REACHABLE and self.worker is not None and self.worker.listens()
+
+    def without_worker(self) -> bool:
+        """It waits for a worker, or its new worker waits for the state that was lost."""
+        return self.state in (SessionState.LOST, SessionState.STANDBY)
+
+    def record(self) -> dict[str, Any]:
+        """What another service must know of it."""
+        return {
+            "token": self.token, "gpu": self.gpu, "pid": self.pid, "born": self.born, "rank": self.rank,
+            "world_size": self.world_size, "job": self.job, "slot": self.slot, "address_base": self.address_base,
+            "worker": self.worker.pid if self.worker is not None else 0, "epoch": self.epoch, "state": self.state.value,
+            "host": self.host, "failure": self.failure, "stopped": self.stopped, "peer_mode": self.peer_mode,
+        }  # fmt: skip
+
+    def label(self) -> str:
+        return f"rank {self.rank} (pid {self.pid})" if self.rank >= 0 else f"pid {self.pid}"
