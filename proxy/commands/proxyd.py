@@ -33,6 +33,7 @@ from .options import (
     complain,
     socket_path,
 )
+from .private_service import die_with_parent
 
 if TYPE_CHECKING:
     from ..common.config import Config
@@ -49,7 +50,14 @@ def main(argv: list[str] | None = None) -> int:
     except CommandError as error:
         return complain("jitc-proxyd", str(error), error.code)
     if arguments.die_with_parent:
-        _die_with_parent()
+        die_with_parent(os.getppid())
+    if arguments.respawn:
+        return _respawned(sys.argv[1:] if argv is None else argv)
+    return _serve(config, arguments.replace)
+
+
+def _serve(config: Config, replace: bool) -> int:
+    """The service's life. Returns the exit status."""
     signals = _Signals()
     _open_files_at_will()
     if KINDS[config.device].fixed_layout:
@@ -61,7 +69,7 @@ def main(argv: list[str] | None = None) -> int:
     from ..service import Service
 
     try:
-        service = Service(config, replace=arguments.replace)
+        service = Service(config, replace=replace)
     except (NoDevice, SocketInUse, NoSpace, paths.MissingLibrary, OSError) as error:
         return complain("jitc-proxyd", str(error), USAGE if isinstance(error, WrongSocket) else FAILED)
     service.keeper.on_lost, service.keeper.on_hand_over = signals.keeper_lost, signals.hand_over
@@ -181,6 +189,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--replace", action="store_true", help="take over from a jitc-proxyd that serves this socket: its jobs go on"
     )
+    parser.add_argument(
+        "--respawn", action="store_true", help="stay beside the service, and start it again when it is killed"
+    )
     parser.add_argument("--die-with-parent", action="store_true", help=argparse.SUPPRESS)
     return parser
 
@@ -203,11 +214,10 @@ def _fix_layout() -> None:
         )
 
 
-def _die_with_parent() -> None:
-    """Has the kernel send SIGTERM when `jitc run` is killed. Its program may still train: SIGTERM drains."""
-    import ctypes
+def _respawned(words: list[str]) -> int:
+    from .respawn import Respawn
 
-    ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)  # PR_SET_PDEATHSIG
+    return Respawn([one for one in words if one not in ("--respawn", "--die-with-parent")]).run()
 
 
 if __name__ == "__main__":

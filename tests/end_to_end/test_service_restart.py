@@ -113,11 +113,10 @@ def test_run_starts_its_service_again(workplace: Workplace, reference: Reference
     folder.mkdir()
     script = JOBS["gpt"].with_arguments("--steps", str(LONG))
     launcher = ["torchrun", "--standalone", "--nproc-per-node", "2", f"examples/{script.name}", *script.arguments]
-    code = RUN.format(socket=str(folder))
-    command = [str(BIN / "jitc"), "run", "--device", "software", "--gpus", "2", "--", "sh", "-c", code, "sh", *launcher]
+    command = [str(BIN / "jitc"), "run", "--device", "software", "--gpus", "2", "--", "sh", "-c", RUN, "sh", *launcher]
     done = run_command([*command, "--json", str(folder / "record.json")], env=workplace.env, timeout=200)
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("ended by SIGKILL; another one takes over") == 2, done.stderr
+    assert done.stderr.count("jitc-proxyd: ended by SIGKILL; another one takes over") == 2, done.stderr
     assert_identical(read_records(folder), reference(script, "cuda"))
     until(lambda: not marked_processes(workplace.mark), 20, "nothing is left")
 
@@ -128,7 +127,7 @@ RUN = """
 for time in 1 2; do
   until jitc status --json 2>/dev/null | grep -q '"boundary": [1-9]'; do kill -0 $program || exit 9; done
   [ $time = 1 ] || worker=$(jitc status --json | grep -o '"worker_pid": [0-9]*' | head -1 | grep -o '[0-9]*')
-  kill -9 $(pgrep -f "jitc.proxy.commands.proxyd --socket $JITC_SOCKET ")
+  kill -9 $(pgrep -f "jitc.proxy.commands.proxyd --socket $JITC_SOCKET")
   [ $time = 1 ] || kill -9 $worker
   until jitc status > /dev/null 2>&1; do kill -0 $program || exit 9; done
 done
