@@ -168,12 +168,18 @@ def test_trouble_that_nvml_tells(
     assert "Xid 31 (MMU fault: illegal address); left to the worker" in service.said()
     with events.open("a") as more:
         more.write("lost 0\n")
-    until(lambda: service.status()["gpus"][0]["state"] == "failed", 20, "the lost GPU has failed")
-    assert programs[0].step() == ""
-    status, errors = programs[0].finish()
+    until(lambda: len(service.report()) == 3, 20, "the loss of the GPU is a fault")
+    last = [program.step() for program in programs]  # both on GPU 1
+    assert last[0] == last[1]
+    gpus = service.status()["gpus"]
+    assert [gpu["state"] for gpu in gpus] == ["failed", "ready"]
+    assert [one["host"] for gpu in gpus for one in gpu["sessions"]] == [1, 1]
+    late = start(service, STEPS, 0)
+    assert late.step() == ""
+    status, errors = late.finish()
     assert status == 1
-    assert "GPU 0 is lost" in errors
-    assert programs[1].step().startswith("2 ")
+    assert "GPU 0 has failed" in errors
+    assert [program.finish() for program in programs] == [(0, ""), (0, "")]
 
 
 @pytest.mark.parametrize(
