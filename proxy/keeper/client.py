@@ -38,6 +38,7 @@ class Keeper:
         self._calling = threading.Lock()
         self._answers = threading.Condition()
         self._answer: dict[str, Any] | None = None
+        self._number = 0  # of the newest request
         self._lost = self._closed = False
         self._output = 2 if _has_errors() else os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         self.process: subprocess.Popen[bytes] | None = None  # where this service has started it
@@ -67,8 +68,11 @@ class Keeper:
         return f"/proc/{self.pid}/fd/{descriptor}"
 
     def keep(self, name: str, descriptor: int) -> str:
-        """Has the keeper hold it too, in place of another one of that name. Returns its path."""
-        return self.path(int(self._call({"do": "keep", "name": name}, [descriptor])["descriptor"]))
+        """Has the keeper hold it too, in place of another one of that name. Returns its path. Raises OSError."""
+        answer = self._call({"do": "keep", "name": name}, [descriptor])
+        if "error" in answer:
+            raise OSError(answer["error"])
+        return self.path(int(answer["descriptor"]))
 
     def drop(self, names: Iterable[str]) -> None:
         self._call({"do": "drop", "names": list(names)})
@@ -113,8 +117,9 @@ class Keeper:
             if self._lost:
                 raise KeeperLost("jitc-keeper has ended")
             self._answer = None
+            self._number += 1
             try:
-                protocol.send(self._connection, request, descriptors)
+                protocol.send(self._connection, request | {"number": self._number}, descriptors)
             except protocol.Closed:
                 raise KeeperLost("jitc-keeper has ended") from None
             self._answers.wait_for(lambda: self._answer is not None or self._lost, ANSWER_SECONDS)
@@ -130,8 +135,9 @@ class Keeper:
                     self.on_hand_over()
                     continue
                 with self._answers:
-                    self._answer = document
-                    self._answers.notify_all()
+                    if document.get("to") == self._number:  # else its caller has given up waiting
+                        self._answer = document
+                        self._answers.notify_all()
         except (protocol.Closed, protocol.Malformed):
             pass
         with self._answers:

@@ -19,6 +19,8 @@ VERSION = 1
 LIMIT = 1 << 20
 #: Descriptors beside a document.
 DESCRIPTORS = 4
+#: Key of a document whose descriptors could not be taken.
+TOO_MANY = "too many descriptors"
 #: Name of the keeper's socket in the service's private folder.
 NAME = "keeper"
 
@@ -49,7 +51,10 @@ def send(connection: socket.socket, document: dict[str, Any], descriptors: Itera
 
 
 def receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    """The next document, and the descriptors that came with it, which are the caller's. Raises Closed or Malformed."""
+    """The next document, and the descriptors that came with it, which are the caller's. Raises Closed or Malformed.
+
+    Where this process can have no more descriptors there are none, and the document says so.
+    """
     try:
         data, descriptors, flags, _ = socket.recv_fds(connection, LIMIT + 1, DESCRIPTORS)
     except OSError as error:
@@ -59,11 +64,14 @@ def receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
     try:
         if not data:
             raise Closed("the connection has ended")
-        if flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC):
+        if flags & socket.MSG_TRUNC:
             raise Malformed("a packet is too large")
         document = json.loads(data)
         if not isinstance(document, dict):
             raise Malformed("a packet is no JSON object")
+        if flags & socket.MSG_CTRUNC:
+            close(descriptors)
+            return document | {TOO_MANY: True}, []
     except ValueError:
         close(descriptors)
         raise Malformed("a packet is no JSON") from None

@@ -77,7 +77,7 @@ class Keeper:
         try:
             request, descriptors = protocol.receive(connection)
             if connection is self._service:
-                protocol.send(connection, self._answer(request, descriptors))
+                protocol.send(connection, self._answer(request, descriptors) | {"to": request["number"]})
             elif connection is not self._next:
                 self._hello(connection, request)
         except protocol.Closed:
@@ -143,6 +143,8 @@ class Keeper:
             "keep": self._keep, "drop": self._drop, "spawn": self._spawn, "reap": self._reap,
             "clients": self._set_clients, "end": self._finish,
         }  # fmt: skip
+        if protocol.TOO_MANY in request:
+            return {"error": "jitc-keeper can have no more descriptors (ulimit -n)"}
         return requests[request["do"]](request, descriptors)
 
     def _keep(self, request: dict[str, Any], descriptors: list[int]) -> Reply:

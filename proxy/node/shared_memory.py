@@ -52,7 +52,7 @@ class Memory:
         if shelf is not None:
             try:
                 self.kept_path = shelf.keep(name, self.fd)
-            except KeeperLost as error:
+            except (KeeperLost, OSError) as error:
                 raise NoSpace(f"no shared memory for {name}: {error}") from None
             self.name, self.shelf = name, shelf
         return self

@@ -71,7 +71,8 @@ def _patiently(method: Any, request: Message) -> Any:
         try:
             return method(request, timeout=max(1.0, left), wait_for_ready=True)
         except grpc.RpcError as error:
-            if rpc.status_of(error)[0] is not grpc.StatusCode.UNAVAILABLE or left <= 0:
+            gone = rpc.status_of(error)[0] in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
+            if not gone or left <= 0:
                 raise
 
 

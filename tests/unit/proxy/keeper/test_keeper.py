@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 from toolkit.waiting import until
 
-from jitc.proxy.keeper import birth, protocol
+from jitc.proxy.keeper import birth, client, protocol
 from jitc.proxy.keeper.client import Keeper, KeeperLost, open_keeper
 from jitc.proxy.keeper.server import READY
 from jitc.proxy.keeper.socket_lock import SocketInUse, SocketLock
@@ -69,6 +70,10 @@ def spawn(keeper: Keeper) -> int:
     assert os.read(read, 16) == b"ready"
     os.close(read)
     return pid
+
+
+def descriptors_of(keeper: Keeper) -> int:
+    return len(os.listdir(f"/proc/{keeper.pid}/fd"))
 
 
 def me() -> tuple[int, str]:
@@ -172,6 +177,7 @@ def test_strangers_get_nothing(place: Place) -> None:
     keeper, _ = place.open()
     keeper.keep("a", descriptor := memory(b"secret"))
     os.close(descriptor)
+    before = descriptors_of(keeper)
     for text in (
         b"",
         b"no JSON",
@@ -192,6 +198,7 @@ def test_strangers_get_nothing(place: Place) -> None:
     with place.connect() as connection:  # more descriptors than any message has
         socket.send_fds(connection, [b"{}"], [0] * 20)
         assert connection.recv(1 << 16) == b""
+    assert descriptors_of(keeper) == before
     crowd = [place.connect() for _ in range(40)]
     assert Path(keeper.keep("b", memory(b"still there"))).read_bytes() == b"still there"
     for connection in crowd:
@@ -217,6 +224,36 @@ def test_other_users_are_turned_away(place: Place) -> None:
     folder.chmod(0o700)
     assert "kept" not in done.stdout
     assert done.stdout.strip() == "b''" or "Broken pipe" in done.stderr or "reset" in done.stderr, done
+
+
+def test_it_can_have_no_more_descriptors(place: Place) -> None:
+    """That call fails; what is kept stays, and the next call is answered as it should be."""
+    keeper, _ = place.open()
+    descriptor = memory(b"x")
+    path = keeper.keep("first", descriptor)
+    used = set(map(int, os.listdir(f"/proc/{keeper.pid}/fd")))
+    free = min(set(range(1000)) - used)  # the number that the next one would get
+    resource.prlimit(keeper.pid, resource.RLIMIT_NOFILE, (free, 4096))
+    with pytest.raises(OSError, match="no more descriptors"):
+        keeper.keep("second", descriptor)
+    assert Path(path).read_bytes() == b"x"
+    resource.prlimit(keeper.pid, resource.RLIMIT_NOFILE, (1024, 4096))
+    assert Path(keeper.keep("second", descriptor)).read_bytes() == b"x"
+    os.close(descriptor)
+
+
+def test_an_answer_that_comes_too_late_is_nobody_s(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    keeper, _ = place.open()
+    one, two = memory(b"one"), memory(b"two")
+    os.kill(keeper.pid, signal.SIGSTOP)
+    with monkeypatch.context() as during:
+        during.setattr(client, "ANSWER_SECONDS", 0.2)
+        with pytest.raises(KeeperLost, match="does not answer"):
+            keeper.keep("one", one)
+    os.kill(keeper.pid, signal.SIGCONT)
+    assert Path(keeper.keep("two", two)).read_bytes() == b"two"
+    for descriptor in (one, two):
+        os.close(descriptor)
 
 
 def test_its_end_is_told(place: Place) -> None:
