@@ -34,6 +34,26 @@ class TestThing(unittest.TestCase):
 class TestThingCUDA(TestThing):
     pass
 """
+RANKS = """
+import os, sys, unittest
+import torch.multiprocessing
+
+def look(parent, setting):
+    import torch
+    loaded_before = "torch.testing._internal.common_distributed" in sys.modules
+    as_given = os.environ["SETTING"] == setting and not torch.cuda.is_initialized()
+    sys.exit(0 if loaded_before and as_given and os.getppid() != parent else 1)
+
+class TestRanks(unittest.TestCase):
+    def test_ranks(self):
+        for setting in ("one", "another"):
+            os.environ["SETTING"] = setting
+            process = torch.multiprocessing.get_context("spawn").Process(
+                target=look, name="rank", args=(os.getpid(), setting), kwargs={})
+            process.start()
+            process.join()
+            self.assertEqual(process.exitcode, 0)
+"""
 ENDS = {
     "aborts": "crashed", "fails": "failed", "hangs": "hung", "in_a_thread": "failed", "passes": "passed",
     "skips": "skipped", "with_parts": "failed",
@@ -61,6 +81,14 @@ def test_how_tests_end(place: Place) -> None:
 def test_part_for_the_device(place: Place) -> None:
     device_part = SuiteFile("test_thing.py", memory="64MiB", device_part=True)
     assert {name.split(".")[0] for name in listed(place, device_part)} == {"TestThingCUDA"}
+
+
+def test_ranks_begin_with_pytorch_loaded(place: Place) -> None:
+    """And with the environment that the test has by then, as spawned ones."""
+    (place.sources / "test" / "test_ranks.py").write_text(RANKS)
+    file = SuiteFile("test_ranks.py", memory="64MiB", ranks_prepared=True)
+    found = [(one.test, one.outcome) for one in results(place, file, ["TestRanks.test_ranks"], isolated=True)]
+    assert found == [("TestRanks.test_ranks", "passed")], place.log.read_text()
 
 
 def test_file_that_cannot_be_imported(place: Place) -> None:

@@ -1,5 +1,6 @@
 #include "special/products.h"
 
+#include <ATen/ExpandUtils.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/stack.h>
 #include <ATen/ops/addmm_cuda_dispatch.h>
@@ -64,6 +65,41 @@ using Addmm = Sum<static_cast<PlainSum>(&at::cuda::addmm), static_cast<OutSum>(&
 using Baddbmm = Sum<static_cast<PlainSum>(&at::cuda::baddbmm), static_cast<OutSum>(&at::cuda::baddbmm_outf),
                     static_cast<InPlaceSum>(&at::cuda::baddbmm_)>;
 
+/// Whether cuBLAS adds self as the bias of a product, so that nothing is copied before.
+bool is_bias(const Tensor& self, const Tensor& one, const Tensor& other, const c10::IValue& beta) {
+  return self.dim() == 1 && self.is_contiguous() && self.size(0) == other.size(1) && one.size(1) > 1 &&
+         other.size(1) > 1 && beta.toScalar().equal(1);
+}
+
+/// Whether PyTorch's CUDA code would copy self into the result by a kernel that it launches by itself.
+bool is_spread(const Arguments& in) {
+  const Tensor self = in[0].toTensor(), one = in[1].toTensor(), other = in[2].toTensor();
+  if (one.dim() != 2 || other.dim() != 2 || one.size(1) != other.size(0))
+    return false;  // it says what is wrong
+  const std::vector<int64_t> sizes{one.size(0), other.size(1)};
+  return at::is_expandable_to(self.sizes(), sizes) && !is_bias(self, one, other, in[3]) &&
+         !(self.sizes() == c10::IntArrayRef(sizes) && self.is_contiguous());
+}
+
+/// Copies self as the operator that a copy is, and adds the product to the copy.
+Tensor add_to_spread(Arguments& in) {
+  const Tensor self = in[0].toTensor();
+  Tensor result =
+      self.expand({in[1].toTensor().size(0), in[2].toTensor().size(1)}).clone(at::MemoryFormat::Contiguous);
+  return at::cuda::addmm_(result, in[1].toTensor(), in[2].toTensor(), in[3].toScalar(), in[4].toScalar());
+}
+
+Tensor addmm(Arguments& in) { return is_spread(in) ? add_to_spread(in) : Addmm::plain(in); }
+
+Tensor addmm_out(Arguments& in) {
+  const Tensor one = in[1].toTensor(), other = in[2].toTensor(), out = in[5].toTensor();
+  const bool fits = one.dim() == 2 && other.dim() == 2 && out.dim() == 2 && out.size(0) == one.size(0) &&
+                    out.size(1) == other.size(1);
+  if (!fits || out.is_same(in[0].toTensor()) || (out.is_contiguous() && !is_spread(in)))
+    return Addmm::out(in);
+  return out.copy_(addmm(in));
+}
+
 struct Product {
   std::string_view name;
   Native native;
@@ -73,8 +109,8 @@ constexpr Product kProducts[] = {
     {"mm.out", &Mm::out},
     {"bmm", &Bmm::plain},
     {"bmm.out", &Bmm::out},
-    {"addmm", &Addmm::plain},
-    {"addmm.out", &Addmm::out},
+    {"addmm", &addmm},
+    {"addmm.out", &addmm_out},
     {"addmm_", &Addmm::in_place},
     {"baddbmm", &Baddbmm::plain},
     {"baddbmm.out", &Baddbmm::out},

@@ -1,4 +1,4 @@
-"""Complex products and nested tensors on the device and on the CPU: prints what differs. See test_special_tensors.py.
+"""Matrix products and nested tensors on the device and on the CPU: prints what differs. See test_special_tensors.py.
 
 Each case is a function of the device's name.
 """
@@ -36,6 +36,31 @@ def products() -> dict[str, Case]:
             f.to(device), d.to(device), e.to(device), out=f.clone().to(device)
         ),
         "real numbers": lambda device: a.real.to(device) @ b.real.to(device),
+    }
+
+
+def sums() -> dict[str, Case]:
+    """Sums with a product whose first operand is spread; PyTorch's CUDA code copies it by a kernel of its own.
+    Small whole numbers: their sums are the same in every order."""
+    a, b = torch.arange(-12.0, 12).reshape(3, 8), torch.arange(-16.0, 16).reshape(8, 4)
+    row, column = torch.arange(4.0), torch.arange(3.0)
+    narrow = torch.nn.Linear(8, 1)
+    torch.nn.init.constant_(narrow.weight, 2)
+    torch.nn.init.constant_(narrow.bias, 3)
+    return {
+        "a layer with one output": lambda device: narrow.to(device)(a.to(device)).detach(),
+        "twice a bias": lambda device: torch.addmm(row.to(device), a.to(device), b.to(device), beta=2),
+        "one row": lambda device: torch.addmm(row[None].to(device), a.to(device), b.to(device)),
+        "one column": lambda device: torch.addmm(column[:, None].to(device), a.to(device), b.to(device)),
+        "one number": lambda device: torch.addmm(row[:1].to(device), a.to(device), b.to(device)),
+        "a turned matrix": lambda device: torch.addmm(
+            a[:, :4].to(device).t(), b[:4].to(device), a[:, :4].to(device).t()
+        ),
+        "into a turned matrix": lambda device: torch.addmm(
+            row.to(device), a.to(device), b.to(device), out=torch.empty(4, 3).to(device).t()
+        ),
+        "nothing to multiply": lambda device: torch.addmm(row.to(device), a[:, :0].to(device), b[:0].to(device)),
+        "a bias": lambda device: torch.addmm(row.to(device), a.to(device), b.to(device)),
     }
 
 
@@ -78,7 +103,7 @@ def nested() -> dict[str, Case]:
 
 
 def main() -> None:
-    for name, case in {**products(), **nested()}.items():
+    for name, case in {**products(), **sums(), **nested()}.items():
         try:
             right, mine = case("cpu"), case("cuda").cpu()
             if not torch.equal(mine, right):
