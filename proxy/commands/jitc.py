@@ -13,6 +13,7 @@ import contextlib
 import json
 import os
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 from jitc.ops.faults import KINDS, LONELY_SKIP, PHASES, wrong_trigger
@@ -29,6 +30,7 @@ from .options import (
     complain,
     new_file,
     number,
+    output_file,
     seconds,
     shown,
     socket_path,
@@ -90,7 +92,24 @@ def _report(arguments: argparse.Namespace) -> int:
 
     from .text import report
 
-    return _show(ask(arguments.socket, "Report", ReportRequest()).json, arguments.json, report)
+    files = [arguments.html, arguments.trace]
+    if [*files, "-" if arguments.json else None].count("-") > 1:
+        raise CommandError("only one of --json, --html - and --trace - can go to standard output", USAGE)
+    document = ask(arguments.socket, "Report", ReportRequest()).json
+    if any(files):
+        _draw(json.loads(document), arguments)
+    return _show(document, arguments.json, report) if arguments.json or not any(files) else 0
+
+
+def _draw(report: dict[str, Any], arguments: argparse.Namespace) -> None:
+    from .output import write
+    from .timeline.page import page
+    from .timeline.trace import trace
+
+    if arguments.html is not None:
+        write(arguments.html, page(report, time.time()))
+    if arguments.trace is not None:
+        write(arguments.trace, json.dumps(trace(report)) + "\n")
 
 
 def _inject(arguments: argparse.Namespace) -> int:
@@ -216,6 +235,9 @@ def _parser() -> argparse.ArgumentParser:
     status.add_argument("--json", action="store_true", help="as a JSON document (docs/cli.md)")
     report = _asking(commands, "report", "recoveries so far: cause, decision, phases, bytes", _report)
     report.add_argument("--json", action="store_true", help="as a JSON document (docs/cli.md)")
+    for name, text in (("html", "draw the timeline of all ranks, as a page for a browser"),
+                       ("trace", "write the timeline as trace events, for Perfetto")):  # fmt: skip
+        report.add_argument(f"--{name}", type=output_file, metavar="FILE", help=f"{text}; - is standard output")
 
     inject = _asking(commands, "inject", "make a fault happen, to see the recovery", _inject)
     inject.add_argument(

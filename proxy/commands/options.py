@@ -163,6 +163,11 @@ def new_file(text: str) -> str:
     return path
 
 
+def output_file(text: str) -> str:
+    """A path that can be written to, or - for standard output; nothing is written yet."""
+    return text if text == "-" else new_file(text)
+
+
 def library_file(text: str) -> str:
     if not os.path.isfile(text):
         raise argparse.ArgumentTypeError(f"{shown(text)}: there is no such file")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..node import races
@@ -11,7 +12,7 @@ from ..recovery.report import differences_text
 def status(document: dict[str, Any]) -> str:
     lines = [f"shuffled with seed {document['shuffle']}"] if document["shuffle"] else []
     for gpu in document["gpus"]:
-        used, total = _size(gpu["memory_used"]), _size(gpu["memory_total"])
+        used, total = size(gpu["memory_used"]), size(gpu["memory_total"])
         recoveries = "1 recovery" if gpu["recoveries"] == 1 else f"{gpu['recoveries']} recoveries"
         state = f"{gpu['state']}, spare" if gpu["spare"] else gpu["state"]
         lines.append(f"GPU {gpu['index']}  {gpu['device']}  {state}  memory {used} of {total}  {recoveries}")
@@ -20,7 +21,7 @@ def status(document: dict[str, Any]) -> str:
             lines.append(
                 f"    pid {session['pid']}  job {session['job']}  {rank}  {session['state']}  "
                 f"worker {session['worker_pid'] or 'none'}  boundary {session['boundary']}  "
-                f"journal {_size(session['journal_bytes'])}  {session['ops_executed']} ops"
+                f"journal {size(session['journal_bytes'])}  {session['ops_executed']} ops"
                 f"{_away(gpu['index'], session['host'])}{_diverged(session['diverged'])}{_races(session['races'])}"
             )
             if session["waiting_for"]:
@@ -39,12 +40,10 @@ def validation(one: dict[str, Any]) -> str:
     gpus = ", ".join(map(str, one["gpus"]))
     lines = [
         f"validation on GPU {gpus}, step {one['step']}: {one['outcome']} "
-        f"({one['blocks']} live blocks, {_size(one['bytes'])}, {one['seconds']:.3f} s)"
+        f"({one['blocks']} live blocks, {size(one['bytes'])}, {one['seconds']:.3f} s)"
     ]
     for block in one["different"]:
-        lines.append(
-            f"   differs: {_size(block['bytes'])} at address {block['address']:#x}, session {block['session']}"
-        )
+        lines.append(f"   differs: {size(block['bytes'])} at address {block['address']:#x}, session {block['session']}")
     if numbers := differences_text(one.get("differences", {})):
         lines.append(f"   {numbers}")
     return "\n".join(lines)
@@ -55,7 +54,7 @@ def _divergence(one: dict[str, Any]) -> str:
     lines = [f"job {one['job']}: replicas stopped agreeing at boundary {one['boundary']}{odd}; {one['outcome']}"]
     for block in one["blocks"]:
         lines.append(
-            f"   differs: {_size(block['bytes'])} at address {block['address']:#x}, ordinal {block['ordinal']}, "
+            f"   differs: {size(block['bytes'])} at address {block['address']:#x}, ordinal {block['ordinal']}, "
             f"{block['rank']} on GPU {block['gpu']}"
         )
     return "\n".join(lines)
@@ -76,8 +75,8 @@ def _races(count: int) -> str:
 def _recovery(number: int, one: dict[str, Any]) -> str:
     lines = [
         f"{number}. job {one['job']}, GPU {one['gpu']}: {one['cause']}, {one['outcome']}",
-        f"   {one['decision']} to boundary {one['boundary']}, {_size(one['bytes_restored'])} restored"
-        f"{_from_peers(one)}, {one['seconds']:.3f} s",
+        f"   {one['decision']} to boundary {one['boundary']}, {size(one['bytes_restored'])} restored"
+        f"{from_peers(one)}, {one['seconds']:.3f} s",
         "   " + ", ".join(f"{name} {seconds * 1000:.1f} ms" for name, seconds in one["phases"].items()),
     ]
     lines += [
@@ -86,12 +85,12 @@ def _recovery(number: int, one: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _from_peers(one: dict[str, Any]) -> str:
-    paths = [f"{_size(size)} from peers by {path}" for path, size in one["bytes_from_peers"].items() if size]
+def from_peers(one: Mapping[str, Any]) -> str:
+    paths = [f"{size(count)} from peers by {path}" for path, count in one["bytes_from_peers"].items() if count]
     return f" ({', '.join(paths)})" if paths else ""
 
 
-def _size(count: int) -> str:
+def size(count: int) -> str:
     value = float(count)
     for unit in ("B", "KiB", "MiB"):
         if value < 1024:

@@ -6,6 +6,7 @@ session's state changes only along its table.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -85,6 +86,7 @@ class Session:
     diverged: int = 0  # blocks that other ranks hold differently, though they were replicas
     compared: int = 0  # newest boundary at which that was looked at
     process_watch: Watched | None = None
+    computes_since: float = field(default_factory=time.monotonic)  # its opening, or the end of its last replay
     machine: Machine[SessionState, SessionEvent] = field(init=False)
 
     def __post_init__(self) -> None:

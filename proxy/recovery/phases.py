@@ -1,12 +1,13 @@
 """The state machine of a recovery: its phases, in order, and the seconds that they took.
 
 Called by: recoveries, each with a Timeline of its own. Promises: phases follow the table; a phase that another fault
-repeats has its seconds added up, so that the report's phases sum up to the whole.
+repeats has its seconds added up, so that the report's phases sum up to the whole; `parts` has each of them by itself.
 """
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from enum import Enum
 
 from ..common.state_machine import Machine
@@ -58,6 +59,16 @@ NAMES = {
 }
 
 
+@dataclass(frozen=True)
+class Part:
+    """A phase of one attempt, in seconds of the monotonic clock."""
+
+    phase: str
+    start: float
+    seconds: float
+    attempt: int
+
+
 class Timeline:
     """The machine, and the seconds of each phase (added up when a second fault repeats it)."""
 
@@ -65,14 +76,20 @@ class Timeline:
         self.machine = Machine("recovery", TABLE, Phase.DETECTED)
         self.seconds: dict[str, float] = {"detect": detect_seconds} | dict.fromkeys(NAMES.values(), 0.0)
         self._last = time.monotonic()
+        self.began = self._last - detect_seconds  # when the fault was noticed
+        self.parts = [Part("detect", self.began, detect_seconds, 1)]
+        self.newest = self._last  # when the newest event came, whatever it was
+        self._attempt = 1
 
     def fire(self, event: PhaseEvent) -> None:
         self.machine.fire(event)
-        now = time.monotonic()
+        self.newest = now = time.monotonic()
         name = NAMES.get(event)
         if name is not None:
             self.seconds[name] += now - self._last
+            self.parts.append(Part(name, self._last, now - self._last, self._attempt))
             self._last = now
+        self._attempt += event is PhaseEvent.FAULT
 
     def total(self) -> float:
         return sum(self.seconds.values())

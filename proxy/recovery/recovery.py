@@ -27,6 +27,7 @@ from .incident import Incident
 from .limits import Attempts, Limits
 from .peer_mode.policy import Policies
 from .phases import Phase, PhaseEvent, Timeline
+from .rank_times import RankTimes
 from .replay import Replay, Stuck
 from .restore.restore import STEP_MS, CannotRestore, Restore
 from .restore.transfer import Transfers
@@ -70,8 +71,9 @@ class Recovery:
         self._positions: dict[int, Any] = {}
         self._lost: set[int] = set()
         self._suspect: set[int] = set()  # lost while they executed ops, so an op may be what ends their workers
-        self._calls = WorkerCalls(events, self._concerns)
-        self._replay = Replay(self._calls, policies.replayed)
+        self.times = RankTimes()
+        self._calls = WorkerCalls(events, self._concerns, self.times)
+        self._replay = Replay(self._calls, policies.replayed, self.times)
         self.transfers = Transfers(self._calls, registry.shared.segment_bytes)
 
     def run(self) -> None:
@@ -124,6 +126,7 @@ class Recovery:
                 session.machine.fire(SessionEvent.LOSE if lost else SessionEvent.FENCE)
                 if lost:
                     self._lost.add(session.number)
+            self.times.fenced(self.group, self._lost)
             self._registry.changed.notify_all()
         self._registry.stop(self.group, True)
         self._registry.renew_communicators(self.group)
@@ -158,9 +161,8 @@ class Recovery:
     def _rebuild(self, epoch: int) -> None:
         lost = [session for session in self.group if session.state is SessionState.LOST]
         for session in lost:
-            worker, note = worker_for(self._registry, self._supervisor, session)
-            self.transfers.notes += [note] if note else []
-            self._reopen(session, worker)
+            with self.times.rebuilds(session.number):
+                self._reopen(session, worker_for(self._registry, self._supervisor, session, self.transfers.notes))
         self._positions |= self._calls.all("Fence", [(one, _session_request(one)) for one in lost])
         for session in lost:
             position = self._positions[session.number]

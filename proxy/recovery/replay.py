@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from ..node.session import Session
+from .rank_times import RankTimes
 from .worker_calls import WorkerCalls
 
 #: Seconds between questions for the replay's progress, and the longest time without any.
@@ -26,18 +27,26 @@ class Replay:
     """The replay of one recovery, over all its attempts. progress: the newest op that a session has executed, and
     whether the ops after it wait for the program."""
 
-    def __init__(self, calls: WorkerCalls, progress: Callable[[Session], tuple[int, bool]]) -> None:
+    def __init__(
+        self, calls: WorkerCalls, progress: Callable[[Session], tuple[int, bool]], times: RankTimes | None = None
+    ) -> None:
         self._calls, self._progress = calls, progress
+        self._times = times or RankTimes()
         self.furthest = 0  # ops, of all sessions together
 
     def wait(self, group: Sequence[Session], end: Callable[[Session], int]) -> dict[int, int]:
         """Waits until each session has executed its last op. Returns each newest op. Raises Stuck, Interrupted."""
         waiting, since = list(group), time.monotonic()
+        self._times.replays([one.number for one in group])
         executed = dict.fromkeys((one.number for one in group), 0)
         while waiting:
             replayed = {one.number: self._progress(one) for one in waiting}
             executed |= {number: newest for number, (newest, _) in replayed.items()}
-            waiting = [one for one in waiting if executed[one.number] < end(one) and not replayed[one.number][1]]
+            over = [one for one in waiting if executed[one.number] >= end(one) or replayed[one.number][1]]
+            waiting = [one for one in waiting if one not in over]
+            self._times.replayed([one.number for one in over])
+            for one in over:
+                one.computes_since = time.monotonic()
             if sum(executed.values()) > self.furthest:
                 self.furthest, since = sum(executed.values()), time.monotonic()
             if time.monotonic() - since > SECONDS:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 KEPT = 1000
 #: Of these, that the next service finds.
 LOGGED = 100
-
+#: What ranks did in older ones is dropped first: that of thousands of ranks is more than a reply can take.
+KEPT_SPANS = 50_000
 
 _KEY = "report/"
 
@@ -42,11 +43,24 @@ class Reports:
             self._count += 1
             self._log.put(f"{_KEY}{self._count}", document)
             self._log.delete(f"{_KEY}{self._count - LOGGED}")
+            _drop_old_spans(self._documents)
         print(f"jitc-proxyd: {line(document)}", file=sys.stderr, flush=True)
 
     def documents(self) -> list[dict[str, Any]]:
         with self._lock:
             return list(self._documents)
+
+
+def _drop_old_spans(documents: list[dict[str, Any]]) -> None:
+    """A document may be under way to somebody, so it is replaced, not changed."""
+    kept = 0
+    for at in range(len(documents) - 1, -1, -1):
+        count = sum(len(one["spans"]) for one in documents[at]["ranks"])
+        if count == 0 and kept > KEPT_SPANS:
+            return  # this one has lost its spans, and so have those before it
+        kept += count
+        if kept > KEPT_SPANS and count:
+            documents[at] = documents[at] | {"ranks": [one | {"spans": []} for one in documents[at]["ranks"]]}
 
 
 def describe(recovery: Recovery) -> dict[str, Any]:
@@ -71,6 +85,7 @@ def describe(recovery: Recovery) -> dict[str, Any]:
         "attempts": recovery.attempts.count,
         "differences": recovery.differences,
         "outcome": _outcome(recovery),
+        **recovery.times.document(recovery.timeline, recovery.involved()),
     }
 
 

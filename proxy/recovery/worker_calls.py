@@ -7,7 +7,9 @@ once a newer one has fenced them, and end those that take long.
 
 from __future__ import annotations
 
+import functools
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -16,6 +18,7 @@ import grpc
 
 from ..node.session import Session, SessionState
 from .events import Event, EventQueue
+from .rank_times import RankTimes
 
 #: Longer than any of these calls takes; a worker that overruns it is treated as lost.
 CALL_SECONDS = 60.0
@@ -41,8 +44,9 @@ class CallsUnderWay:
 class WorkerCalls:
     """The calls of one recovery."""
 
-    def __init__(self, events: EventQueue, concerns: Callable[[Event], bool]) -> None:
+    def __init__(self, events: EventQueue, concerns: Callable[[Event], bool], times: RankTimes | None = None) -> None:
         self._events, self._concerns = events, concerns
+        self._times = times or RankTimes()
 
     def check(self) -> None:
         if self._events.stopped or self._events.any(self._concerns):
@@ -71,6 +75,8 @@ class WorkerCalls:
                     _cancel(asked.futures)
                     raise Interrupted(f"the worker of {session.label()} is dead")
                 future = getattr(worker.stub, method).future(request, timeout=seconds)
+                done = functools.partial(self._times.called, session.number, method, time.monotonic())
+                future.add_done_callback(done)  # before poke: who is woken by it finds the time noted
                 future.add_done_callback(self._events.poke)
                 asked.futures[session.number] = future
                 asked.sessions[session.number] = session, method

@@ -77,20 +77,19 @@ def _assigned(registry: Registry, supervisor: Supervisor, gpu: Gpu, seconds: flo
     raise NoWorker(f"a worker cannot serve GPU {gpu.index}: {why}")
 
 
-def worker_for(registry: Registry, supervisor: Supervisor, session: Session) -> tuple[Worker, str]:
-    """On its own GPU, or on another one while that is lost; and a line for the report if it moves. Raises NoWorker."""
+def worker_for(registry: Registry, supervisor: Supervisor, session: Session, notes: list[str]) -> Worker:
+    """On its own GPU, or on another one while that is lost; notes get a line when it moves. Raises NoWorker."""
     gpu, shared = registry.place(session)
     if gpu is None:
         raise NoWorker(f"no GPU is left that could serve {session.label()}")
     worker = assign_worker(registry, supervisor, gpu, guest=session.number if shared else 0)
-    note = ""
     if gpu.index != session.host:
         home = "" if gpu.index == session.gpu else f"; its own, GPU {session.gpu}, is lost"
-        note = f"{session.label()} moves from GPU {session.host} to GPU {gpu.index}{home}"
-        print(f"jitc-proxyd: {note}", file=sys.stderr, flush=True)
+        notes.append(f"{session.label()} moves from GPU {session.host} to GPU {gpu.index}{home}")
+        print(f"jitc-proxyd: {notes[-1]}", file=sys.stderr, flush=True)
     with registry.changed:
         session.host = gpu.index
-    return worker, note
+    return worker
 
 
 def open_request(registry: Registry, session: Session, rebuild: bool) -> Any:

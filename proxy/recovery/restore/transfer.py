@@ -103,12 +103,10 @@ class Transfers:
             raise TransferFailed(str(error)) from None
         pairs = transfer.served.pairs
         try:
-            out = _transfer_request(
-                transfer.source, transfer.boundary, memory.path, [(one.source, one) for one in pairs]
-            )
+            out = _transfer_request(transfer, transfer.source, memory.path, [(one.source, one) for one in pairs])
             self._calls.one(transfer.source, "Export", out)
             wanted = zip(_wanted(transfer), pairs, strict=True)
-            into = _transfer_request(transfer.target, transfer.boundary, memory.path, list(wanted))
+            into = _transfer_request(transfer, transfer.target, memory.path, list(wanted))
             self._calls.one(transfer.target, "Import", into)
         finally:
             memory.close()
@@ -135,9 +133,11 @@ def _end(request: Any, session: Session, blocks: list[Block]) -> Any:
     return end
 
 
-def _transfer_request(session: Session, boundary: int, path: str, blocks: list[tuple[Block, Pair]]) -> Any:
+def _transfer_request(transfer: BlockTransfer, end: Session, path: str, blocks: list[tuple[Block, Pair]]) -> Any:
     transfers = [
         worker_pb2.Transfer(address=block.address, bytes=block.size, offset=pair.offset, hash=block.hash)
         for block, pair in blocks
     ]
-    return worker_pb2.TransferRequest(session=session.number, boundary=boundary, path=path, blocks=transfers)
+    return worker_pb2.TransferRequest(
+        session=end.number, boundary=transfer.boundary, path=path, blocks=transfers, epoch=transfer.epoch
+    )

@@ -32,13 +32,21 @@ bool BoundaryMaker::at_boundary(const ops::Boundary& op, uint64_t position) {
   return true;
 }
 
+bool BoundaryMaker::imports(uint64_t boundary) const {
+  if (!imported_) return false;
+  uint64_t position = *imported_;
+  return as<ops::Boundary>(op_of(*shared_.journal.at(position))).boundary == boundary;
+}
+
 /// After SkipStep: memory and resources are those of the boundary; its copies and its record are made now.
 bool BoundaryMaker::make_imported() {
   uint64_t position = *imported_;
-  const RecordHeader* const record = shared_.journal.at(position);
+  const auto& op = as<ops::Boundary>(op_of(*shared_.journal.at(position)));
+  const uint64_t number = op.boundary;
   checkpoints_.plan.begin();
-  if (!make(as<ops::Boundary>(op_of(*record)), position)) return false;
+  if (!make(op, position)) return false;
   imported_.reset();
+  park_due_ = park_after_ && number >= park_after_;
   return true;
 }
 

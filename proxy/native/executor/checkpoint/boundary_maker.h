@@ -34,6 +34,7 @@ class BoundaryMaker {
   /// not.
   void import_at(std::optional<uint64_t> position) { imported_ = position; }
   bool has_imported() const { return imported_.has_value(); }
+  bool imports(uint64_t boundary) const;
   bool make_imported();
 
   /// Boundaries are to need no peer.

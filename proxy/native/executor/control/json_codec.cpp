@@ -150,9 +150,13 @@ const std::map<std::string, Command>& commands() {
          return offered(s, s.restorer().skip_step(boundary(r), timeout(r), epoch(r)));
        }},
       {"Export",
-       [](Session& s, const Json& r) { return document(s.transfers().export_blocks(path(r), blocks(r))); }},
+       [](Session& s, const Json& r) {
+         return document(s.transfers().export_blocks(path(r), blocks(r), epoch(r)));
+       }},
       {"Import",
-       [](Session& s, const Json& r) { return document(s.transfers().import_blocks(path(r), blocks(r))); }},
+       [](Session& s, const Json& r) {
+         return document(s.transfers().import_blocks(path(r), blocks(r), epoch(r)));
+       }},
       {"Send", [](Session& s, const Json& r) { return document(s.transfers().send_blocks(direct(r))); }},
       {"Receive",
        [](Session& s, const Json& r) { return document(s.transfers().receive_blocks(direct(r))); }},

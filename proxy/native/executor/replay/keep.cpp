@@ -18,9 +18,9 @@ RecoverReply Recovery::keep(uint64_t epoch, uint32_t timeout_ms) {
   shared_.life.require_fenced("Keep");
   shared_.life.begin_command(epoch);
   const bool peer_mode = parts_.checkpoints.plan.wanted()->peer_mode();
-  if (!peer_mode || parts_.restorer.memory_lost() || parts_.checkpoints.empty()) return {};
+  if (!peer_mode || !parts_.restorer.memory_is_whole() || parts_.checkpoints.empty()) return {};
   const uint64_t next = shared_.at.last_boundary + 1;
-  if (shared_.slot().begun < next) return keep_newest();
+  if (shared_.slot().begun < next && !parts_.boundaries.imports(next)) return keep_newest();
   // A step that has begun has changed what peers hold: only its end can be kept.
   lock.unlock();
   parts_.boundaries.keep_all(true);

@@ -7,6 +7,7 @@
 #include "base/shared_map.h"
 #include "executor/checkpoint/checkpoints.h"
 #include "executor/session/shared.h"
+#include "restorer.h"
 
 namespace jitc {
 namespace {
@@ -44,9 +45,11 @@ void require_hashes(const std::vector<Transfer>& blocks) {
 }
 }  // namespace
 
-uint64_t PeerTransfer::export_blocks(const std::string& path, const std::vector<Transfer>& blocks) {
+uint64_t PeerTransfer::export_blocks(const std::string& path, const std::vector<Transfer>& blocks,
+                                     uint64_t epoch) {
   const std::lock_guard lock(shared_.life.mutex);
   shared_.life.require_fenced("Export");
+  shared_.life.begin_command(epoch);
   require_hashes(blocks);
   if (blocks.empty()) return 0;
   const SharedMap map(path, end_of(blocks));
@@ -60,9 +63,11 @@ uint64_t PeerTransfer::export_blocks(const std::string& path, const std::vector<
   return bytes;
 }
 
-uint64_t PeerTransfer::import_blocks(const std::string& path, const std::vector<Transfer>& blocks) {
+uint64_t PeerTransfer::import_blocks(const std::string& path, const std::vector<Transfer>& blocks,
+                                     uint64_t epoch) {
   const std::lock_guard lock(shared_.life.mutex);
   shared_.life.require_fenced("Import");
+  shared_.life.begin_command(epoch);
   require_hashes(blocks);
   if (blocks.empty()) return 0;
   const SharedMap map(path, end_of(blocks));
@@ -73,6 +78,7 @@ uint64_t PeerTransfer::import_blocks(const std::string& path, const std::vector<
     bytes += block.bytes;
   }
   check(*shared_.backend, blocks);  // what has arrived, so that the way here is checked too
+  restorer_.arrived(blocks);
   return bytes;
 }
 
@@ -95,6 +101,7 @@ RecoverReply PeerTransfer::receive_blocks(const DirectTransferRequest& request) 
   RecoverReply reply = move_blocks(request, false);
   if (reply.complete && !content_is_right(request.blocks))
     return {false, "a block has arrived with other content than was asked for", 0, {}};
+  if (reply.complete) restorer_.arrived(request.blocks);
   return reply;
 }
 

@@ -14,14 +14,18 @@
 namespace jitc {
 
 class Checkpoints;
+class Restorer;
 class Shared;
 
 class PeerTransfer {
  public:
-  PeerTransfer(Shared& shared, const Checkpoints& checkpoints) : shared_(shared), checkpoints_(checkpoints) {}
+  PeerTransfer(Shared& shared, const Checkpoints& checkpoints, Restorer& restorer)
+      : shared_(shared), checkpoints_(checkpoints), restorer_(restorer) {}
 
-  uint64_t export_blocks(const std::string& path, const std::vector<Transfer>& blocks);
-  uint64_t import_blocks(const std::string& path, const std::vector<Transfer>& blocks);
+  /// epoch: of the recovery that asks, 0: not said. When a newer one has fenced the session the call is
+  /// refused: its path may be that of other memory by now.
+  uint64_t export_blocks(const std::string& path, const std::vector<Transfer>& blocks, uint64_t epoch = 0);
+  uint64_t import_blocks(const std::string& path, const std::vector<Transfer>& blocks, uint64_t epoch = 0);
   /// Both ends at once. Incomplete: nothing has come about, and the receiver's allocations hold anything.
   RecoverReply send_blocks(const DirectTransferRequest& request);
   RecoverReply receive_blocks(const DirectTransferRequest& request);
@@ -34,6 +38,7 @@ class PeerTransfer {
 
   Shared& shared_;
   const Checkpoints& checkpoints_;
+  Restorer& restorer_;
 };
 
 }  // namespace jitc

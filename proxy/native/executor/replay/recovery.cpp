@@ -76,7 +76,7 @@ void Recovery::park_dispatcher(Lifecycle::Lock& lock) {
 /// Nothing has run since the boundary was made.
 bool Recovery::is_at(uint64_t boundary) const {
   const Checkpoints& checkpoints = parts_.checkpoints;
-  return shared_.life.restored && shared_.issued.quiet && !parts_.restorer.memory_lost() &&
+  return shared_.life.restored && shared_.issued.quiet && parts_.restorer.memory_is_whole() &&
          !checkpoints.empty() && checkpoints.newest().number == boundary &&
          shared_.at.dispatched == checkpoints.newest().sequence;
 }
@@ -93,7 +93,9 @@ RecoverReply Recovery::finish_step(uint64_t boundary, uint32_t timeout_ms, uint6
   if (const std::string damage = shared_.journal.damage(); !damage.empty()) return {false, damage, 0, {}};
   if (boundary != shared_.at.last_boundary + 1)
     return {false, "this rank is at boundary " + std::to_string(shared_.at.last_boundary), 0, {}};
-  if (!shared_.issued.quiet || shared_.slot().reached < boundary)
+  // Skipped to, and not made before the next fault came: this may be the only rank that has the state.
+  const bool taken_over = parts_.boundaries.imports(boundary);
+  if (!shared_.issued.quiet || (!taken_over && shared_.slot().reached < boundary))
     return {false, "this rank was stopped in the middle of its work", 0, {}};
   return run_to(boundary, timeout_ms, epoch, lock);
 }
@@ -101,6 +103,7 @@ RecoverReply Recovery::finish_step(uint64_t boundary, uint32_t timeout_ms, uint6
 RecoverReply Recovery::run_to(uint64_t boundary, uint32_t timeout_ms, uint64_t epoch, Lifecycle::Lock& lock) {
   Lifecycle& life = shared_.life;
   const auto running = [&] { return life.state == Lifecycle::State::running || !life.parked; };
+  parts_.restorer.resumed();
   parts_.boundaries.park_after(boundary);
   shared_.start();
   life.changed.wait_for(lock, std::chrono::milliseconds(timeout_ms),

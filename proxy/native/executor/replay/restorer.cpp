@@ -102,11 +102,27 @@ RecoverReply Restorer::restore_to(const BoundaryState* state) {
   if (shared_.options.poison || parts_.gate.validations.repeats())
     shared_.backend->poison_all(parts_without(state->resources.allocations, kept));
   restore_rows(*state, kept, reply);
+  memory_lost_ = false;
+  note_missing(reply.missing);
   if (!error_of_variables(reply).empty()) return {false, error_of_variables(reply), 0, {}};
   go_on_from(*state);
   reply.complete = reply.missing.empty();
   if (!reply.complete) reply.message = std::to_string(reply.missing.size()) + " blocks must come from a peer";
   return reply;
+}
+
+void Restorer::note_missing(const std::vector<LiveRow>& rows) {
+  missing_.clear();
+  for (const LiveRow& row : rows) missing_.insert(row.block.address);
+}
+
+void Restorer::arrived(const std::vector<Transfer>& blocks) {
+  for (const Transfer& block : blocks) missing_.erase(block.address);
+}
+
+void Restorer::resumed() {
+  memory_lost_ = false;
+  missing_.clear();
 }
 
 void Restorer::go_on_from(const BoundaryState& state) {

@@ -6,6 +6,7 @@
 // overtaken ends soon. Called by: control threads while the dispatcher is parked (json_codec.h, Recovery).
 // Each call throws Error with what is wrong. Files: restorer.cpp (back), skip_step.cpp (on).
 #pragma once
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,10 +47,13 @@ class Restorer {
   RecoverReply roll_back(uint64_t boundary, uint64_t epoch = 0, const std::vector<LiveRow>& replaced = {});
   RecoverReply skip_step(uint64_t boundary, uint32_t timeout_ms, uint64_t epoch = 0);
 
-  /// This worker never had the session's memory. With Lifecycle::mutex.
-  bool memory_lost() const { return memory_lost_; }
+  /// The device has all that the session had where it stands: nothing is missing that a peer was to bring.
+  /// With Lifecycle::mutex.
+  bool memory_is_whole() const { return !memory_lost_ && missing_.empty(); }
+  /// Blocks that were missing have come from a peer, and have been checked. With Lifecycle::mutex.
+  void arrived(const std::vector<Transfer>& blocks);
   /// The session goes on: it has its memory.
-  void resumed() { memory_lost_ = false; }
+  void resumed();
 
  private:
   // Back.
@@ -70,10 +74,12 @@ class Restorer {
   RecoverReply restore_skipped(const ops::Boundary& op, const BoundaryState* base, const StepState* step);
   void put_in_place(std::vector<LiveRow> replicated, RecoverReply& reply);
   void go_on_after(const RecordHeader& boundary_op, const Resources& resources);
+  void note_missing(const std::vector<LiveRow>& rows);
 
   Shared& shared_;
   const Restored parts_;
-  bool memory_lost_;
+  bool memory_lost_;            // this worker never had the session's memory, and has not restored it
+  std::set<uint64_t> missing_;  // addresses of blocks that the newest restore could not give back
 };
 
 }  // namespace jitc

@@ -121,6 +121,7 @@ RecoverReply Restorer::restore_skipped(const ops::Boundary& op, const BoundarySt
   RecoverReply reply;
   restore_copies(own, reply);
   put_in_place(replicated, reply);
+  note_missing(reply.missing);
   reply.complete = reply.missing.empty();
   return reply;
 }

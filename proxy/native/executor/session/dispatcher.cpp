@@ -71,7 +71,10 @@ bool Dispatcher::has_work() const {
 }
 
 void Dispatcher::run_ops() {
-  if (to_.boundaries.has_imported() && !to_.boundaries.make_imported()) return;
+  if (to_.boundaries.has_imported()) {
+    if (!to_.boundaries.make_imported()) return;
+    if (to_.boundaries.take_park_due()) return park();
+  }
   while (shared_.runs()) {
     if (!to_.backpressure.wait_until_read()) return;
     if (shared_.journal_full) to_.checkpoints.drop_journal();

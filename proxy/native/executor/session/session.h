@@ -88,7 +88,7 @@ class Session final : public ExecutionSink, public CommunicatorSegments {
   Intake intake_{shared_, checkpoints_};
   Restorer restorer_{shared_, {issuer_, delivery_, replay_, checkpoints_, copies_, gate_, boundaries_}};
   Recovery recovery_{shared_, {replay_, checkpoints_, copies_, boundaries_, restorer_}};
-  PeerTransfer transfers_{shared_, checkpoints_};
+  PeerTransfer transfers_{shared_, checkpoints_, restorer_};
   ClientEnd client_{shared_, {intake_, delivery_, backpressure_, recovery_, dispatcher_}};
   Dispatcher dispatcher_{shared_, {issuer_, backpressure_, replay_, checkpoints_, gate_, boundaries_}};
 };

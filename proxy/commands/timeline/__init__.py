@@ -1,0 +1,1 @@
+"""The report as a picture: a page for a browser, and a trace for Perfetto."""
