@@ -16,6 +16,7 @@
 #include "order/sites.h"
 #include "redirect.h"
 #include "special/kernels.h"
+#include "special/products.h"
 #include "special/sparse.h"
 
 namespace jitc::torch_device {
@@ -87,6 +88,7 @@ void redirect_operators(bool with_matrix_products) {
   // These call CUDA kernels below the dispatcher, or cuDNN, so they are redirected as a whole.
   for (const char* name : {"aten::convolution", "aten::_convolution", "aten::mode.values"})
     library.impl(name, boxed<Redirect>());
+  if (!with_matrix_products) serve_products(library);
   library.impl("aten::copy_", boxed<Copy>());
   library.impl("aten::_foreach_copy_", boxed<ForeachCopy>());
   library.impl("aten::_fused_sdp_choice", boxed<PlainAttention>());
