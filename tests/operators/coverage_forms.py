@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_flatten
 
 Action = Callable[[], Any]
 
@@ -91,6 +92,27 @@ class Out(Form):
         out = [self.make(one, device) for one in expected if isinstance(one, torch.Tensor)]
         given: Any = out[0] if len(expected) == 1 else tuple(out)
         return Call(lambda: self.op(*positional, **keywords, out=given), out)
+
+
+class IntoResults(Form):
+    """What a call into given results must leave there: what the operator returns without them.
+
+    It is the reference where the CPU's own kernel does otherwise: some ignore how results lie, unlike a GPU's."""
+
+    def __init__(self, form: Out) -> None:
+        super().__init__(form.op, False)
+        self.form, self.name = form, form.name
+
+    def start(self, positional: Any, keywords: Any, expected: list[Any], device: str) -> Call:
+        call = self.form.start(positional, keywords, expected, device)
+
+        def copied() -> Any:
+            made = [one for one in tree_flatten(self.op(*positional, **keywords))[0] if isinstance(one, torch.Tensor)]
+            for one, result in zip(call.written, made, strict=True):
+                one.resize_(result.size()).copy_(result)
+            return call.written
+
+        return Call(copied, call.written)
 
 
 KINDS = {"of the right size": tight, "empty": empty, "with gaps": spread, "of another size": wrong}

@@ -26,11 +26,15 @@ NEVER = (
 )  # fmt: skip
 
 
+def commit(root: Path) -> str:
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--exclude=*"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
+
+
 def origin(root: Path, stand_in: bool, samples: int) -> dict[str, Any]:
     """What the results will be of."""
-    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--exclude=*"]
     return {
-        "commit": subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or "unknown",
+        "commit": commit(root),
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "torch": importlib.metadata.version("torch"),
         "cores": len(os.sched_getaffinity(0)),
@@ -56,6 +60,18 @@ def forms(results: list[dict[str, Any]]) -> list[tuple[object, ...]]:
         drawn = sum(one.get("by_chance", {}).get(form, 0) for one in results)
         made.append((form, len(having), len(having) - failed, f"{calls:,}", f"{drawn:,}"))
     return made
+
+
+def run_again(figures: dict[str, Any]) -> str:
+    """A line for each other commit that results are of."""
+    names: dict[str, list[str]] = {}
+    for one in figures["results"]:
+        if one.get("commit", figures["commit"]) != figures["commit"]:
+            names.setdefault(one["commit"], []).append(f"`{one['name']}`")
+    return "".join(
+        f"\n{len(which)} of these entries were run again at commit {other}, after it mended something: "
+        f"{', '.join(which)}.\n" for other, which in names.items()
+    )  # fmt: skip
 
 
 def left_out(results: list[dict[str, Any]]) -> list[tuple[object, ...]]:
@@ -89,7 +105,7 @@ generator on as often the first time as later.
 with**: PyTorch {figures["torch"]}, {figures["device"]}, commit {figures["commit"]}, {figures["date"]};
 {figures["seconds"] // 60} minutes on {figures["cores"]} cores.
 `tests/operators/operator_coverage.py --page` wrote this page.
-
+{run_again(figures)}
 {samples:,} samples of {known:,}, each called in every form that its operator has:
 
 {rows("form | operators | of these equal | calls compared by value | calls compared by distribution", forms(results))}

@@ -83,6 +83,7 @@ def run_all(env: dict[str, str], options: list[str], args: argparse.Namespace, k
     left = [number for number in args.entries or range(count) if number not in finished]
     while left and time.monotonic() - began < args.seconds:
         done, _ = shard(left[: args.size], env, options, args.limit)
+        done = [{**one, "commit": coverage_page.commit(ROOT)} for one in done]
         results += done
         finished = {one["entry"] for one in done}
         left = [number for number in left if number not in finished]
@@ -114,6 +115,9 @@ def options() -> argparse.Namespace:
     arguments.add_argument(
         "--page", action="store_true", help="write docs/operator-coverage.md when all entries are done"
     )
+    arguments.add_argument(
+        "--again", action="store_true", help="with --resume and entries: these once more, though the sources are others"
+    )
     arguments.add_argument("--stand-in", action="store_true", help="without service and worker, in one process")
     arguments.add_argument("--limit", type=float, default=300.0, help="seconds that one entry may take")
     arguments.add_argument("--seconds", type=float, default=float("inf"), help="stop between two processes after this")
@@ -123,11 +127,16 @@ def options() -> argparse.Namespace:
     args = arguments.parse_args()
     if args.resume and not args.json:
         arguments.error("--resume needs --json FILE")
+    if args.again and not (args.resume and args.entries):
+        arguments.error("--again needs --resume and entries")
     return args
 
 
-def resumed(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
-    """The earlier results, if they are of the same sources."""
+def resumed(before: dict[str, Any], now: dict[str, Any], again: list[int]) -> dict[str, Any]:
+    """The earlier results, if they are of the same sources, or without those that are made again from others."""
+    if again:
+        kept = [one for one in before["results"] if one["entry"] not in again]
+        before, now = {**before, "results": kept}, {**now, "commit": before["commit"]}
     other = [f"{key} {before[key]}" for key in ("commit", "torch", "device", "most_samples") if before[key] != now[key]]
     if other:
         raise SystemExit(f"the results that are there are of {', '.join(other)}: begin with another --json FILE")
@@ -138,7 +147,7 @@ def main() -> int:
     args = options()
     known: dict[str, Any] = {**coverage_page.origin(ROOT, args.stand_in, args.samples), "seconds": 0, "results": []}
     if args.resume and args.json.is_file():
-        known = resumed(json.loads(args.json.read_text()), known)
+        known = resumed(json.loads(args.json.read_text()), known, args.entries if args.again else [])
     threads = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
     shards = ["--samples", str(args.samples)]
     if args.stand_in:

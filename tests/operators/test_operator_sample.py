@@ -168,7 +168,7 @@ def test_the_page_counts_what_it_is_given() -> None:
          "compared": {"function": 3}, "by_chance": {}, "left_out": {"in place: too large": 2}},
         {"entry": 1, "name": "b", "result": "failed", "why": "x", "samples": 2, "known": 2,
          "failed": {"function": "sample 1: other | numbers"}, "compared": {}, "by_chance": {"function": 1},
-         "left_out": {}},
+         "left_out": {}, "commit": "def"},
         {"entry": 2, "name": "c", "result": "skipped", "why": "no type"},
     ]  # fmt: skip
     origin = {"commit": "abc", "date": "2026-01-02", "torch": "2", "device": "here", "seconds": 125, "cores": 3}
@@ -180,3 +180,4 @@ def test_the_page_counts_what_it_is_given() -> None:
     assert "| in place: too large | 2 | 1 | `a` |" in page
     assert "| `c` | no type |" in page
     assert "| samples beyond 5 of an entry |" in page
+    assert "1 of these entries were run again at commit def, after it mended something: `b`." in page

@@ -3,6 +3,7 @@
 #include <ATen/ExpandUtils.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/stack.h>
+#include <ATen/native/Resize.h>
 #include <ATen/ops/addmm_cuda_dispatch.h>
 #include <ATen/ops/baddbmm_cuda_dispatch.h>
 #include <ATen/ops/bmm_cuda_dispatch.h>
@@ -91,13 +92,13 @@ Tensor add_to_spread(Arguments& in) {
 
 Tensor addmm(Arguments& in) { return is_spread(in) ? add_to_spread(in) : Addmm::plain(in); }
 
+/// A result that does not lie densely would be filled by a kernel too.
 Tensor addmm_out(Arguments& in) {
-  const Tensor one = in[1].toTensor(), other = in[2].toTensor(), out = in[5].toTensor();
-  const bool fits = one.dim() == 2 && other.dim() == 2 && out.dim() == 2 && out.size(0) == one.size(0) &&
-                    out.size(1) == other.size(1);
-  if (!fits || out.is_same(in[0].toTensor()) || (out.is_contiguous() && !is_spread(in)))
-    return Addmm::out(in);
-  return out.copy_(addmm(in));
+  Tensor out = in[5].toTensor();
+  if (out.is_contiguous() && !out.is_same(in[0].toTensor()) && !is_spread(in)) return Addmm::out(in);
+  const Tensor made = addmm(in);
+  at::native::resize_output(out, made.sizes());
+  return out.copy_(made);
 }
 
 struct Product {

@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "operators/packed_results.h"
 #include "operators/reader.h"
 
 namespace jitc::operators {
@@ -24,7 +25,7 @@ Operator look_up(std::string_view name) {
   if (!name.starts_with(kSpace) && !name.starts_with(kOwnSpace)) throw Malformed("operator outside aten");
   const auto found = c10::Dispatcher::singleton().findSchema({base, overload});
   if (!found) throw Malformed("unknown operator");
-  return {*found, find_composed(name), find_check(name)};
+  return {*found, name};
 }
 
 /// The number of choices that an integer argument stands for, from 0 on; 0: it is a plain number. Kernels
@@ -51,8 +52,11 @@ bool writes(const c10::Argument& argument) {
 
 }  // namespace
 
-Operator::Operator(const c10::OperatorHandle& found, Composed composed_or_null, Check check_or_null)
-    : handle(found), composed(composed_or_null), check(check_or_null) {
+Operator::Operator(const c10::OperatorHandle& found, std::string_view name)
+    : handle(found),
+      composed(find_composed(name)),
+      check(find_check(name)),
+      packs_results(takes_results_for_contiguous(name)) {
   runs = composed || found.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU);
   for (const auto& argument : found.schema().arguments()) {
     if (const int64_t count = choices(argument.real_type())) numbered.emplace_back(written.size(), count);

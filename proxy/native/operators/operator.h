@@ -20,7 +20,7 @@ struct NamedComposed {
 };
 
 struct Operator {
-  Operator(const c10::OperatorHandle& found, Composed composed_or_null, Check check_or_null);
+  Operator(const c10::OperatorHandle& found, std::string_view name);
   c10::OperatorHandle handle;
   Composed composed;  // made from other operators: it has no CPU kernel; or null
   Check check;        // of its arguments, before it runs; or null
@@ -28,7 +28,8 @@ struct Operator {
   std::vector<bool> written;                         // per argument: the operator writes to it
   std::vector<bool> returns_written;                 // per return: it is a written argument
   bool takes_generator = false;
-  bool runs = false;  // it is composed, or PyTorch has a kernel for the CPU
+  bool runs = false;           // it is composed, or PyTorch has a kernel for the CPU
+  bool packs_results = false;  // its results are given to it contiguous
 };
 
 /// By "aten::name.overload"; throws Malformed for unknown ones. The reference stays valid.

@@ -15,6 +15,7 @@
 #include "operators/checks/arguments.h"
 #include "operators/decode.h"
 #include "operators/noise.h"
+#include "operators/packed_results.h"
 #include "operators/placement.h"
 #include "operators/random.h"
 #include "operators/reply.h"
@@ -44,6 +45,7 @@ void invoke(Call& call) {
   std::optional<DefaultGenerator> random;
   if ((call.header.flags & wire::kRandom) && !call.op->takes_generator)
     random.emplace(call.header.seed, call.header.offset);
+  const PackedResults packed(*call.op, call.stack);
   try {
     if (call.op->composed)
       call.op->composed(call.stack);
@@ -57,6 +59,7 @@ void invoke(Call& call) {
         "or shapes, or a GPU (jitc-proxyd --device cuda)");
     throw;
   }
+  packed.put_back(call.stack);
 }
 
 /// Errors that a GPU's kernel cannot find: of the numbers in operands. The other ones (no kernel, no memory,
