@@ -19,7 +19,7 @@ Figures = Counter[str]
 HEAD = """# PyTorch's own tests
 
 Written by `make pytorch-tests` (`tests/pytorch/README.md`). PyTorch's test files of release {release}, unchanged, with
-the wheel {wheel}, on the software device; commit {commit}, {date}.
+the wheel {wheel}, on the software device; written at commit {commit}, {date}, of results that runs up to it left.
 
 *Run*: started and not skipped by the test itself. *Excused*: does not pass, for a reason that jitc cannot take away
 (the classes are below; each test with its own reason is in `tests/pytorch/expected/`). *Failed*: does not pass, and
