@@ -1,0 +1,276 @@
+"""What can happen next in a world: ops, calls, replies, deaths, each with the world after it.
+
+Called by: explore.py. Promises: every order of what is under way is among the successors, also calls that arrive long
+after the service has lost interest in them; what nobody can see any more is left out, so that equal worlds are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from . import worker as workers
+from .possible import can_be_recovered
+from .service import Node, Service
+from .state import DAMAGED, FENCED, GARBAGE, OWN, RUNNING, WHOLE, Call, Finish, Rank, Shape, Violation, Worker, World
+from .worker import Reply, Rules
+
+#: Of no use and no harm once nobody waits for the answer.
+ONLY_ASK = frozenset({"BoundaryTable", "Export"})
+
+
+class Network:
+    """The rules of one exploration. Its worlds begin with `first`."""
+
+    def __init__(self, shape: Shape, rules: Rules = frozenset()) -> None:
+        self.shape, self.rules = shape, rules
+        self.service = Service(shape)
+        worker = Worker(1, RUNNING, content=0, restored=True)
+        kept = ((0, OWN if shape.peer_mode else WHOLE),) if shape.steady else ()
+        ranks = tuple(Rank(worker, stream=1, kept=kept, whole=not shape.steady) for _ in range(shape.ranks))
+        self.first = World(
+            ranks, self.service.first, faults=shape.faults, damages=shape.damages, restarts=shape.restarts
+        )
+
+    def node(self, world: World) -> Node:
+        return self.service.nodes[world.service]
+
+    def is_good_end(self, world: World) -> bool:
+        """The programs have come to their end, everything is served, and nothing is under way."""
+        if self.node(world).failure:
+            return True  # rightly: anything else is a Violation
+        busy = world.calls or world.replies or world.notices or self.node(world).recovering
+        return not busy and all(self._is_done(one) for one in world.ranks)
+
+    def _is_done(self, rank: Rank) -> bool:
+        worker = rank.worker
+        at_end = worker is not None and worker.life == RUNNING and worker.cursor == self.shape.last
+        return at_end and not worker.imported and rank.got == self.shape.boundaries  # type: ignore[union-attr]
+
+    def next(self, world: World) -> Iterator[tuple[str, World]]:
+        """What happens, and the world after it. Raises Violation."""
+        for what, after in self._any(world):
+            yield (what, self._at_once(after)) if self.shape.prompt else (what, after)
+
+    def _at_once(self, world: World) -> World:
+        """What programs do at once, and replies that are heard at once, where they are prompt."""
+        while not self.node(world).failure:
+            steps = (step for number, rank in enumerate(world.ranks) for step in self._program(world, number, rank))
+            step = next(steps, None) or next(self._replies(world), None)
+            if step is None:
+                break
+            world = step[1]
+        return world
+
+    def _any(self, world: World) -> Iterator[tuple[str, World]]:
+        if self.node(world).failure:
+            return
+        for number, rank in enumerate(world.ranks):
+            yield from self._rank(world, number, rank)
+        for call in dict.fromkeys(world.calls):
+            yield from self._serve(world, call)
+        yield from self._heard(world)
+        if world.restarts:
+            node = self.service.restarts(world.service, _dead(world))
+            yield (
+                "the service is killed; another takes over",
+                self._told(world._replace(restarts=world.restarts - 1), node),
+            )
+
+    # -- ranks --------------------------------------------------------------------------------------
+
+    def _rank(self, world: World, number: int, rank: Rank) -> Iterator[tuple[str, World]]:
+        if rank.worker is None:
+            return
+        if world.faults:
+            lost = self._dies(world._replace(faults=world.faults - 1), number)
+            gone = lost.gone or not can_be_recovered(lost.ranks, self.shape)
+            yield (
+                f"rank {number}: its worker is killed{', with the last of the state' * gone}",
+                lost._replace(gone=gone),
+            )
+        if world.damages and (rank.last_kept(), WHOLE) in rank.kept:
+            hurt = rank._replace(kept=(*rank.kept[:-1], (rank.last_kept(), DAMAGED)))
+            damaged = _put(world._replace(damages=world.damages - 1), number, hurt)
+            gone = damaged.gone or not can_be_recovered(damaged.ranks, self.shape)
+            yield f"rank {number}: a copy of boundary {rank.last_kept()} is damaged", damaged._replace(gone=gone)
+        yield from self._program(world, number, rank)
+        ran = workers.run(world.ranks, number, self.shape, self.rules)
+        if ran is not None:
+            yield f"rank {number}: {ran[1]}", self._finished(_put(world, number, ran[0]), number)
+
+    def _program(self, world: World, number: int, rank: Rank) -> Iterator[tuple[str, World]]:
+        worker, shape, name = rank.worker, self.shape, f"rank {number}"
+        if worker is None:
+            return
+        if rank.stream != worker.number:
+            if worker.life in (FENCED, RUNNING) and self.node(world).reachable(number):
+                first = 1 if "attach-sends-all" in self.rules else rank.got + 1
+                owed = () if "attach-sends-nothing" in self.rules else tuple(range(first, rank.results + 1))
+                yield (
+                    f"{name}: the program connects again",
+                    _put(world, number, rank._replace(stream=worker.number, worker=worker._replace(out=owed))),
+                )
+        else:
+            op = rank.received + 1
+            if op <= shape.last and rank.got >= shape.needed(op):
+                yield f"{name}: op {op} arrives, a {shape.part(op)}", _put(world, number, rank._replace(received=op))
+            if worker.out:
+                yield f"{name}: the program gets result {worker.out[0]}", self._delivered(world, number)
+
+    def _delivered(self, world: World, number: int) -> World:
+        rank = world.ranks[number]
+        assert rank.worker is not None
+        result, *rest = rank.worker.out
+        if result != rank.got + 1:
+            how = "again" if result <= rank.got else "before the ones between"
+            raise Violation(f"rank {number} has {rank.got} results and gets result {result} {how}")
+        return _put(world, number, rank._replace(got=result, worker=rank.worker._replace(out=tuple(rest))))
+
+    def _dies(self, world: World, number: int) -> World:
+        """What was under way to it fails; the service hears of the death by and by."""
+        rank = world.ranks[number]
+        assert rank.worker is not None
+        here = {one for one in world.calls if one.rank == number}
+        finish = rank.worker.finish
+        answered = {*here, *([finish.call] if finish else [])}
+        world = _put(world, number, rank._replace(worker=None, stream=0))._replace(
+            calls=tuple(one for one in world.calls if one not in here),
+            notices=(*world.notices, (number, rank.worker.number)),
+        )
+        for call in sorted(answered):
+            world = self._answer(world, call, workers.ERROR)
+        return world
+
+    def _finished(self, world: World, number: int) -> World:
+        """Replies to the call that had the session run to a boundary, if it is there."""
+        rank = world.ranks[number]
+        worker = rank.worker
+        if worker is None or worker.finish is None or worker.life == RUNNING:
+            return world
+        call = worker.finish.call
+        world = _put(world, number, rank._replace(worker=worker._replace(finish=None)))
+        return self._answer(world, call, workers.DONE)
+
+    # -- calls --------------------------------------------------------------------------------------
+
+    def _serve(self, world: World, call: Call) -> Iterator[tuple[str, World]]:
+        rank = world.ranks[call.rank]
+        before: Finish | None = rank.worker.finish if rank.worker is not None else None
+        served = workers.serve(world.ranks, call, self.shape, self.rules)
+        if served is None:
+            return
+        after, reply = served
+        late = call not in self.node(world).awaited
+        if late and call.method == "Import" and reply == workers.DONE and after.worker is not None:
+            # The memory that the request names is gone; its name may be another's by now.
+            after = after._replace(worker=after.worker._replace(content=GARBAGE))
+        if call.method == "Resume" and reply == workers.DONE:
+            world = self._resumed(world, call, after)
+        rest = list(world.calls)
+        rest.remove(call)
+        world = _put(world._replace(calls=tuple(rest)), call.rank, after)
+        if before is not None and (after.worker is None or after.worker.finish is None):
+            world = self._answer(world, before.call, workers.ERROR)  # a newer fence has ended it
+        if reply is not None:
+            world = self._answer(world, call, reply)
+        where = f" to boundary {call.boundary}" if call.boundary else ""
+        word = f"rank {call.rank}: {'late ' * late}{call.method} of epoch {call.epoch}{where}"
+        yield f"{word}: {_said(reply)}", world
+
+    def _resumed(self, world: World, call: Call, after: Rank) -> World:
+        """All ranks of an epoch must go on from one boundary."""
+        assert after.worker is not None
+        boundary = after.worker.imported or after.prepared
+        epoch, other = world.resumed
+        if epoch == call.epoch and other != boundary:
+            raise Violation(f"epoch {epoch}: rank {call.rank} goes on from boundary {boundary}, another from {other}")
+        return world._replace(resumed=max(world.resumed, (call.epoch, boundary)))
+
+    def _answer(self, world: World, call: Call, reply: Reply) -> World:
+        if call not in self.node(world).awaited:
+            return world
+        return world._replace(replies=tuple(sorted([*world.replies, (call, reply)], key=repr)))
+
+    # -- the service --------------------------------------------------------------------------------
+
+    def _heard(self, world: World) -> Iterator[tuple[str, World]]:
+        dead = _dead(world)
+        yield from self._replies(world)
+        for rank, number in world.notices:
+            rest_of = tuple(one for one in world.notices if one != (rank, number))
+            node = self.service.hears(world.service, ("death", rank, number), dead)
+            yield (
+                f"the service hears of the death of rank {rank}'s worker",
+                self._told(world._replace(notices=rest_of), node),
+            )
+        if self._has_replayed(world):
+            node = self.service.hears(world.service, ("replayed",), dead)
+            yield "the service sees the replay's end", self._told(world, node)
+
+    def _replies(self, world: World) -> Iterator[tuple[str, World]]:
+        for call, reply in world.replies:
+            rest = tuple(one for one in world.replies if one[0] != call)
+            node = self.service.hears(world.service, ("reply", call, reply), _dead(world))
+            yield (
+                f"the service hears of {call.method} of rank {call.rank}: {_said(reply)}",
+                self._told(world._replace(replies=rest), node),
+            )
+
+    def _has_replayed(self, world: World) -> bool:
+        ends = self.node(world).ends
+        return ends is not None and all(
+            one.worker is not None and one.worker.cursor >= end for one, end in zip(world.ranks, ends, strict=True)
+        )
+
+    def _told(self, world: World, number: int) -> World:
+        """What the service did: workers killed and started, calls made."""
+        node = self.service.nodes[number]
+        world = world._replace(service=number)
+        if node.failure and not world.gone:
+            raise Violation(f"the job is given up, though its state was still there: {node.failure}")
+        if node.failure:
+            return world._replace(calls=(), replies=(), notices=())
+        for rank, newest in enumerate(node.workers):
+            one = world.ranks[rank]
+            if newest != one.workers:
+                if one.worker is not None:
+                    world = self._dies(world, rank)
+                fresh = world.ranks[rank]._replace(worker=Worker(newest), workers=newest)
+                world = _put(world, rank, fresh)
+            if (rank, newest) in node.killed and world.ranks[rank].worker is not None:
+                world = self._dies(world, rank)
+        kept = [one for one in world.calls if one in node.awaited or one.method not in ONLY_ASK]
+        world = world._replace(
+            calls=tuple(sorted(kept)),
+            replies=tuple(one for one in world.replies if one[0] in node.awaited),
+            notices=tuple(sorted({one for one in world.notices if one[1] == world.ranks[one[0]].workers})),
+        )
+        for call in node.calls:
+            alive = world.ranks[call.rank].worker
+            if alive is not None and alive.number == call.worker:
+                world = world._replace(calls=tuple(sorted([*world.calls, call])))
+            else:
+                world = self._answer(world, call, workers.ERROR)
+        return world
+
+
+def _dead(world: World) -> frozenset[int]:
+    return frozenset(number for number, one in enumerate(world.ranks) if one.worker is None)
+
+
+def _put(world: World, number: int, rank: Rank) -> World:
+    return world._replace(ranks=(*world.ranks[:number], rank, *world.ranks[number + 1 :]))
+
+
+def _said(reply: Reply | None) -> str:
+    if reply is None:
+        return "it runs on to there"
+    kind, *what = reply
+    if kind == "position":
+        *counts, executed, received = what
+        names = ("committed", "prepared", "reached", "begun")
+        counted = ", ".join(f"{name} {count}" for name, count in zip(names, counts, strict=True))
+        return f"{counted}, ops {executed} of {received}"
+    if kind == "reply":
+        return "done" if what[0] else "a block is missing" if what[1] else "refused for good"
+    return "refused, or the worker is dead" if kind == "error" else str(kind)

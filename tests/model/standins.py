@@ -1,0 +1,303 @@
+"""What the real recovery is given in place of processes and sockets.
+
+Called by: service.py. Promises: nothing here decides anything; a wait ends the run (`Wait`) when there is nothing more
+to hear; whether a worker lives is what the world said with its newest word.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+import grpc
+
+from jitc.proxy.node.registry import Session, SessionState
+from jitc.proxy.recovery import recovery as recovery_module
+from jitc.proxy.recovery import replay as replay_module
+from jitc.proxy.recovery.events import EventQueue, WorkerDied
+from jitc.proxy.recovery.restore import transfer as transfer_module
+from jitc.v1 import worker_pb2
+
+from .state import Call, Shape
+
+BLOCK = {"address": 4096, "bytes": 8, "ordinal": 1}
+
+
+class Wait(BaseException):
+    """The service has nothing more to do until it hears something."""
+
+
+class CallFailed(grpc.RpcError):  # type: ignore[misc]
+    def code(self) -> grpc.StatusCode:
+        return grpc.StatusCode.UNAVAILABLE
+
+
+class Future:
+    """A call's answer, when it has come."""
+
+    def __init__(self, call: Call) -> None:
+        self.call, self.answer, self.error, self.callbacks = call, None, None, list[Callable[[Any], None]]()
+
+    def done(self) -> bool:
+        return self.answer is not None or self.error is not None
+
+    def exception(self) -> Exception | None:
+        return self.error
+
+    def result(self) -> Any:
+        return self.answer
+
+    def details(self) -> str:
+        return "it failed"
+
+    def cancelled(self) -> bool:
+        return False
+
+    def cancel(self) -> None:
+        """The call stays on its way; nobody waits for it any more."""
+
+    def add_done_callback(self, callback: Callable[[Any], None]) -> None:
+        if self.done():
+            callback(self)
+        else:
+            self.callbacks.append(callback)
+
+    def finish(self, answer: Any, error: Exception | None) -> None:
+        self.answer, self.error = answer, error
+        for one in self.callbacks:
+            one(self)
+
+
+class Told:
+    """What the world says, in order; and what the service does about it."""
+
+    def __init__(self, inputs: list[Any]) -> None:
+        self._inputs = inputs
+        self.registry: Any = None
+        self.events: Any = None
+        self.recovery: Any = None
+        self.dead: frozenset[int] = frozenset()
+        self.open: dict[Call, Future] = {}
+        self.replies: list[tuple[Call, Any]] = []
+        self.replay_over = False
+        self._reset()
+
+    def _reset(self) -> None:
+        self.calls: list[Call] = []
+        self.killed: set[tuple[int, int]] = set()
+        self.decisions: list[str] = []
+        self.ends: tuple[int, ...] | None = None
+
+    def next(self) -> str:
+        """Takes in the next input; raises Wait when there is none."""
+        if not self._inputs:
+            raise Wait
+        self._reset()  # what was done before belongs to the nodes before
+        self.registry.new = [set() for _ in self.registry.new]
+        (kind, *what), self.dead = self._inputs.pop(0)
+        if kind == "reply":
+            call, answer = what
+            self.replies.append((call, answer))
+            self.open.pop(call).finish(*_message(call, answer))
+        elif kind == "replayed":
+            self.replay_over = True
+        elif kind == "death":
+            self.events.add(self.registry.worker(*what))
+        return str(kind)
+
+    def wait_for_event(self) -> WorkerDied:
+        while True:
+            self.open.clear()  # a recovery that is over waits for nothing
+            self.next()
+            event = self.events.first()
+            if event is not None:
+                return event
+
+    def begin(self, epoch: int) -> None:
+        """An attempt: what the one before waited for is over."""
+        self.replay_over = False
+        self.open = {call: one for call, one in self.open.items() if call.epoch >= epoch}
+
+
+class Events(EventQueue):
+    """The real queue; its wait ends the run when nothing is left to hear."""
+
+    def __init__(self, told: Told) -> None:
+        super().__init__()
+        self._told = told
+
+    def add(self, worker: Any) -> None:
+        session = self._told.registry.on_worker(worker)
+        self._queue.append(WorkerDied(worker, 0.0, session))
+
+    def first(self) -> WorkerDied | None:
+        return self._queue.pop(0) if self._queue else None  # type: ignore[return-value]
+
+    def unread(self) -> list[tuple[int, int]]:
+        return [(one.worker.gpu, one.worker.number) for one in self._queue if isinstance(one, WorkerDied)]
+
+    def wait(self, done: Callable[[], bool], broken: Callable[[Any], bool], timeout: float) -> bool:
+        replays = timeout == replay_module.POLL
+        while not (done() or any(broken(one) for one in self._queue)):
+            if replays:
+                self._told.ends = self._told.registry.replay_ends(self._told.recovery)
+            if self._told.next() == "replayed" and replays:
+                return False  # it looks how far the replay is
+        return done()
+
+
+class Worker:
+    """A worker process as the service sees it."""
+
+    def __init__(self, told: Told, rank: int, number: int) -> None:
+        self._told, self.gpu, self.number = told, rank, number
+        self.cause, self.noticed_dead, self.unhealthy_since = "worker-death", 0.0, 0.0
+        self.process = SimpleNamespace(wait=lambda: None)
+        self.stub = Stub(told, rank, number)
+
+    def alive(self) -> bool:
+        newest = self._told.registry.newest[self.gpu]
+        if newest != self.number or (self.gpu, self.number) in self._told.registry.killed:
+            return False
+        return self.gpu not in self._told.dead or self.number in self._told.registry.new[self.gpu]
+
+    def kill(self) -> None:
+        self._told.registry.killed.add((self.gpu, self.number))
+        self._told.killed.add((self.gpu, self.number))
+
+    def ends_within(self, seconds: float) -> bool:
+        return not self.alive()
+
+    def close(self) -> None:
+        pass
+
+
+class Stub:
+    def __init__(self, told: Told, rank: int, worker: int) -> None:
+        self._told, self._where = told, (rank, worker)
+
+    def __getattr__(self, method: str) -> Any:
+        return SimpleNamespace(future=lambda request, timeout: self._begin(method, request))
+
+    def _begin(self, method: str, request: Any) -> Future:
+        told = hasattr(request, "epoch")
+        epoch = self._told.registry.epoch  # also of a request that does not name it
+        call = Call(*self._where, method, epoch, int(getattr(request, "boundary", 0)), told)
+        future = self._told.open[call] = Future(call)
+        self._told.calls.append(call)
+        return future
+
+
+class Registry:
+    """Sessions with the real table of states; also what recoveries ask policies, limits and injected faults."""
+
+    def __init__(self, idle: Any, told: Told, shape: Shape) -> None:
+        self.changed = threading.Condition()
+        self.shared = SimpleNamespace(segment_bytes=lambda ranks: 4096)
+        self.epoch, self._told, self.shape = idle.epoch, told, shape
+        self.newest = list(idle.workers)
+        self.new: list[set[int]] = [set() for _ in idle.workers]  # started since the world's newest word
+        self.killed: set[tuple[int, int]] = set()
+        self.gpus = list(range(shape.ranks))
+        self._workers: dict[tuple[int, int], Worker] = {}
+        self.sessions: dict[int, Session] = {}
+        for rank, number in enumerate(idle.workers):
+            session = Session(rank, "", rank, 0, rank, shape.ranks, "job", rank, None, 0)  # type: ignore[arg-type]
+            session.machine.state = SessionState(idle.states[rank])
+            session.worker, session.epoch = self.worker(rank, number), idle.epochs[rank]  # type: ignore[assignment]
+            self.sessions[rank] = session
+
+    def worker(self, rank: int, number: int) -> Worker:
+        return self._workers.setdefault((rank, number), Worker(self._told, rank, number))
+
+    def new_worker(self, rank: int) -> Worker:
+        self.newest[rank] += 1
+        self.new[rank].add(self.newest[rank])
+        return self.worker(rank, self.newest[rank])
+
+    def on_worker(self, worker: Worker) -> Session | None:
+        return next((one for one in self.sessions.values() if one.worker is worker), None)  # type: ignore[comparison-overlap]
+
+    def group(self, seeds: list[Session]) -> list[Session]:
+        return list(self.sessions.values()) if seeds else []
+
+    def job_of(self, session: Session) -> str:
+        return "job"
+
+    def next_epoch(self) -> int:
+        self.epoch += 1
+        self._told.begin(self.epoch)
+        return self.epoch
+
+    def renew_communicators(self, group: list[Session]) -> None:
+        pass
+
+    def release(self, session: Session) -> None:
+        pass
+
+    # -- as policies, tolerances, injected faults ---------------------------------------------------
+
+    def peer_mode(self, group: list[Session]) -> bool:
+        return self.shape.peer_mode
+
+    def heal(self, group: list[Session], restore: Any, boundary: int) -> None:
+        self._told.decisions.append(f"epoch {self.epoch}: {self._told.recovery.decision.text()}")
+
+    def restore(self, lost: list[Session]) -> None:
+        pass
+
+    def bound(self, group: list[Session]) -> float:
+        return 0.0
+
+    def session_rebuilt(self, session: Session) -> None:
+        pass
+
+    def replayed(self, session: Session) -> tuple[int, bool]:
+        """Where the world says that a replay is over it is; before that nobody has come far."""
+        return (1 << 30 if self._told.replay_over else 0), False
+
+    def replay_ends(self, recovery: Any) -> tuple[int, ...]:
+        return tuple(recovery._replay_end(one) for one in self.sessions.values())
+
+
+def _message(call: Call, answer: Any) -> tuple[Any, Exception | None]:
+    """What a worker answered, as the message that the recovery reads."""
+    kind, *what = answer
+    if kind == "error":
+        return None, CallFailed()
+    if kind == "position":
+        names = ("committed", "prepared", "reached", "begun", "executed", "received")
+        return worker_pb2.Position(**dict(zip(names, what, strict=True))), None
+    if kind == "table":
+        return worker_pb2.BoundaryTableReply(boundary=call.boundary, rows=[_row(call.boundary)]), None
+    complete, missing = what
+    reply = worker_pb2.RecoverReply(complete=complete, message="" if complete else "it says why")
+    if missing:
+        skipped = call.method == "SkipStep"
+        row = _row(call.boundary)
+        reply.missing.add(**BLOCK, hash=b"" if skipped else row.hash, hash_before_step=row.hash_before_step)
+    return reply, None
+
+
+def _row(boundary: int) -> Any:
+    return worker_pb2.BlockRow(**BLOCK, hash=_hash(boundary), hash_before_step=_hash(boundary - 1))
+
+
+def _hash(boundary: int) -> bytes:
+    return bytes([boundary + 1]) * 16
+
+
+@contextlib.contextmanager
+def standins(registry: Registry, new_worker: Callable[..., Any]) -> Iterator[None]:
+    """In place of spares and of shared memory."""
+    memory = SimpleNamespace(path="/nowhere", size=4096, close=lambda: None)
+    with (
+        mock.patch.object(recovery_module, "assign_worker", new_worker),
+        mock.patch.object(recovery_module, "open_request", lambda registry, session, rebuild: SimpleNamespace()),
+        mock.patch.object(transfer_module, "shared", lambda name, size: memory),
+    ):
+        yield
