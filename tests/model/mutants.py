@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from unittest import mock
 
-from jitc.proxy.node.registry import SESSION_TABLE, SessionEvent, SessionState
+from jitc.proxy.node.session import SESSION_TABLE, SessionEvent, SessionState
 from jitc.proxy.recovery import phases
 from jitc.proxy.recovery import recovery as recovery_module
 from jitc.proxy.recovery.decide import Decision, Kind, decide
@@ -113,7 +113,7 @@ def _keeps_half_restored(recovery: Recovery, why: str) -> bool:
 def _rebuilds_without_fence(recovery: Recovery, epoch: int) -> None:
     for session in recovery.group:
         if session.state is SessionState.LOST:
-            worker = recovery_module.assign_worker(recovery._registry, None, session.gpu)  # type: ignore[arg-type]
+            worker = recovery_module.worker_for(recovery._registry, None, session, [])  # type: ignore[arg-type]
             recovery._reopen(session, worker)
     recovery.timeline.fire(phases.PhaseEvent.REBUILD)
 

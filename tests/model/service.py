@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from jitc.proxy.common.state_machine import ImpossibleEvent
-from jitc.proxy.node.registry import REACHABLE, SessionState
+from jitc.proxy.node.session import REACHABLE, SessionState
 from jitc.proxy.recovery import recovery as recovery_module
 from jitc.proxy.recovery.events import WorkerDied
 from jitc.proxy.recovery.incident import Incident
@@ -120,8 +120,8 @@ class Run:
         self.recovery: Any = None
         self.failure = ""
 
-    def new_worker(self, registry: Any, supervisor: Any, gpu: Any) -> Any:
-        return self.registry.new_worker(gpu)
+    def new_worker(self, registry: Any, supervisor: Any, session: Any, notes: list[str]) -> Any:
+        return self.registry.new_worker(session.gpu)
 
     def go(self) -> None:
         """As the coordinator: a recovery at a time; what it leaves unread comes next."""

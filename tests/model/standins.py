@@ -15,7 +15,7 @@ from unittest import mock
 
 import grpc
 
-from jitc.proxy.node.registry import Session, SessionState
+from jitc.proxy.node.session import Session, SessionState
 from jitc.proxy.recovery import recovery as recovery_module
 from jitc.proxy.recovery import replay as replay_module
 from jitc.proxy.recovery.events import EventQueue, WorkerDied
@@ -156,7 +156,6 @@ class Worker:
     def __init__(self, told: Told, rank: int, number: int) -> None:
         self._told, self.gpu, self.number = told, rank, number
         self.cause, self.noticed_dead, self.unhealthy_since = "worker-death", 0.0, 0.0
-        self.process = SimpleNamespace(wait=lambda: None)
         self.stub = Stub(told, rank, number)
 
     def alive(self) -> bool:
@@ -171,6 +170,9 @@ class Worker:
 
     def ends_within(self, seconds: float) -> bool:
         return not self.alive()
+
+    def wait(self) -> None:
+        pass
 
     def close(self) -> None:
         pass
@@ -239,6 +241,12 @@ class Registry:
     def release(self, session: Session) -> None:
         pass
 
+    def stop(self, sessions: list[Session], stopped: bool) -> None:
+        """What the log would have is in `Idle`: a service that begins anew recovers everything."""
+
+    def note(self, *sessions: Session) -> None:
+        pass
+
     # -- as policies, tolerances, injected faults ---------------------------------------------------
 
     def peer_mode(self, group: list[Session]) -> bool:
@@ -296,7 +304,7 @@ def standins(registry: Registry, new_worker: Callable[..., Any]) -> Iterator[Non
     """In place of spares and of shared memory."""
     memory = SimpleNamespace(path="/nowhere", size=4096, close=lambda: None)
     with (
-        mock.patch.object(recovery_module, "assign_worker", new_worker),
+        mock.patch.object(recovery_module, "worker_for", new_worker),
         mock.patch.object(recovery_module, "open_request", lambda registry, session, rebuild: SimpleNamespace()),
         mock.patch.object(transfer_module, "shared", lambda name, size: memory),
     ):
