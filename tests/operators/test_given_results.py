@@ -1,6 +1,6 @@
 """Results that the caller gives, lying anyhow: what the device leaves there is what the operator returns without them.
 
-Some of PyTorch's CPU kernels do otherwise, and write outside of the result (proxy/native/operators/packed_results.h).
+Some of PyTorch's CPU kernels do otherwise, and write outside of the result (proxy/native/operators/placement.h).
 """
 
 from __future__ import annotations

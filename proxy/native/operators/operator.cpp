@@ -5,7 +5,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "operators/packed_results.h"
+#include "operators/placement.h"
 #include "operators/reader.h"
 
 namespace jitc::operators {

@@ -10,9 +10,16 @@
 //
 // Called by: run.cpp, library.cpp.
 #pragma once
+#include <ATen/core/Tensor.h>
+#include <ATen/core/stack.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
+#include <utility>
 #include <vector>
+
+#include "operators/operator.h"
 
 namespace jitc::operators {
 
@@ -43,5 +50,23 @@ class MemoryLimit {
 
 /// Installs the allocator in place of PyTorch's. Call it once per process, before the first operator call.
 void install_placement_allocator();
+
+/// By "aten::name.overload": the CPU kernel takes the results that it is given for contiguous.
+bool takes_results_for_contiguous(std::string_view name);
+
+/// Results that the caller gives, for CPU kernels that write to them as if they were contiguous. A GPU's
+/// kernels follow the strides of any result; these put numbers where other elements belong, or outside. They
+/// get contiguous memory instead, and what they leave there is copied. Other operators, and contiguous
+/// results, are left alone.
+class PackedResults {
+ public:
+  /// Gives the call other results, where its kernel needs it.
+  PackedResults(const Operator& op, torch::jit::Stack& arguments);
+  /// After the call: the results that were given have the numbers, and are what it returns.
+  void put_back(torch::jit::Stack& results) const;
+
+ private:
+  std::vector<std::pair<at::Tensor, at::Tensor>> given_and_packed_;
+};
 
 }  // namespace jitc::operators

@@ -15,7 +15,6 @@
 #include "operators/checks/arguments.h"
 #include "operators/decode.h"
 #include "operators/noise.h"
-#include "operators/packed_results.h"
 #include "operators/placement.h"
 #include "operators/random.h"
 #include "operators/reply.h"
