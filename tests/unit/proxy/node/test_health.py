@@ -15,7 +15,6 @@ from standin_client import Client, config, wait_until, worker_of
 from jitc.proxy.backends.base import HealthEvent
 from jitc.proxy.backends.software import SoftwareBackend
 from jitc.proxy.common import rpc
-from jitc.proxy.common.paths import PROTOCOL_VERSION
 from jitc.proxy.node.workers.worker import WorkerState
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
@@ -106,20 +105,18 @@ def test_an_unhealthy_idle_gpu(monitored: Service, reports: list[Report]) -> Non
 
 
 def test_lost_gpu_is_reported(monitored: Service, reports: list[Report]) -> None:
+    """Its session goes on elsewhere; a new one is refused with what NVML said and what to do."""
     client, other = Client(monitored), Client(monitored, 1)
     work(client)
     reports[0](HealthEvent(0, "device-lost", "Xid 79 (GPU has fallen off the bus)", lost=True))
     one = recovery(monitored)
-    assert one["outcome"].startswith("given up: GPU 0 is lost: Xid 79")
+    assert (one["cause"], one["outcome"]) == ("device-lost", "recovered")
+    assert "moves from GPU 0 to GPU 1; its own, GPU 0, is lost" in one["notes"][0]
     with pytest.raises(grpc.RpcError) as caught:
         Client(monitored)
     code, text = rpc.status_of(caught.value)
     assert code is grpc.StatusCode.FAILED_PRECONDITION
-    assert "fallen off the bus" in text
-    with rpc.channel(monitored.config.socket) as link, pytest.raises(grpc.RpcError) as caught:
-        request = control_pb2.AttachRequest(protocol_version=PROTOCOL_VERSION, token=client.reply.token, wait_ms=5000)
-        rpc.node(link).Attach(request, timeout=20)
-    assert "fallen off the bus" in rpc.status_of(caught.value)[1]
+    assert "fallen off the bus); reset it, then run `jitc gpu return 0`" in text
     assert monitored.registry.state_of(monitored.registry.gpus[0]) == "failed"
     work(other)
     for one_client in (client, other):
