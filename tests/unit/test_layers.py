@@ -196,3 +196,11 @@ def test_light_commands_import_nothing_heavy() -> None:
     code = f"import sys; import jitc.proxy.common.paths; print([one for one in {heavy} if one in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd="/")
     assert done.stdout.strip() == "[]"
+
+
+def test_all_packages_are_shipped() -> None:
+    """An installation that is not the sources themselves has only the packages that pyproject.toml lists."""
+    listed = re.search(r"^packages = \[(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.MULTILINE | re.DOTALL)
+    assert listed
+    there = {dotted(path.parent) for top in RULED for path in tracked(f"{top}/*__init__.py")}
+    assert set(re.findall(r'"([\w.]+)"', listed[1])) == there | {"jitc.v1"}
