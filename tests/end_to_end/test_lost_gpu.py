@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from toolkit.job import Script
+from toolkit.job import Script, run_command
 from toolkit.jobs import JOBS
 from toolkit.record import Record, assert_identical
 from toolkit.service import BIN, RECOVERY_SECONDS, Service, kill_at
@@ -15,7 +15,8 @@ from toolkit.workplace import Workplace
 from jitc.v1 import control_pb2
 
 Reference = Callable[[Script, str], list[Record]]
-LONG = ("--steps", "40")
+#: A job that lasts until its rank is at home again.
+LONG = ("--steps", "250")
 
 
 def hosts(service: Service) -> dict[int, int]:
@@ -29,8 +30,6 @@ def served(service: Service, where: dict[int, int]) -> None:
 
 
 def come_back(service: Service, workplace: Workplace, gpu: int) -> str:
-    from toolkit.job import run_command
-
     command = [str(BIN / "jitc"), "gpu", "return", str(gpu), "--socket", str(service.socket)]
     done = run_command(command, env=workplace.env)
     assert done.returncode == 0, done.stderr
@@ -81,6 +80,7 @@ def test_a_spare_gpu_takes_the_place(workplace: Workplace, reference: Reference)
     assert_identical(job.finish().successful().records, reference(script, "cuda"))
 
 
+@pytest.mark.slow  # PyTorch takes a minute to give up
 def test_what_does_not_fit_is_said(workplace: Workplace) -> None:
     """Two ranks do not fit on the GPU that is left: a clean end, with the reason."""
     script = JOBS["gpt"].with_arguments("--steps", "500", "--layers", "6", "--width", "256")

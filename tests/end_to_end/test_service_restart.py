@@ -23,7 +23,8 @@ from toolkit.workplace import Workplace
 from jitc.v1 import control_pb2
 
 Reference = Callable[[Script, str], list[Record]]
-LONG = 25
+#: Steps of jobs that must last until services have come and gone.
+LONG, LONGER = 80, 250
 
 
 def kill(service: Service) -> None:
@@ -111,7 +112,7 @@ def test_run_starts_its_service_again(workplace: Workplace, reference: Reference
     """`jitc run`: its service is killed twice, with a worker once; the program sees nothing, and nothing is left."""
     folder = workplace.folder / "run"
     folder.mkdir()
-    script = JOBS["gpt"].with_arguments("--steps", str(LONG))
+    script = JOBS["gpt"].with_arguments("--steps", str(LONGER))
     launcher = ["torchrun", "--standalone", "--nproc-per-node", "2", f"examples/{script.name}", *script.arguments]
     command = [str(BIN / "jitc"), "run", "--device", "software", "--gpus", "2", "--", "sh", "-c", RUN, "sh", *launcher]
     done = run_command([*command, "--json", str(folder / "record.json")], env=workplace.env, timeout=200)
