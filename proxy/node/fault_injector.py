@@ -168,9 +168,11 @@ class FaultInjector:
         """Behaves as if NVML had reported it: it concerns all workers of the physical GPU."""
         self._fires_now(gpu)
         physical = self._registry.gpus[gpu].facts.physical
-        lost = kind == "lose-gpu"
-        event = HealthEvent(physical, "device-lost", "the GPU is lost (injected)", lost=True)
-        self.report_unhealthy(event if lost else HealthEvent(physical, "xid", "Xid (injected)"))
+        if kind == "lose-gpu":
+            event = HealthEvent(physical, "device-lost", "the GPU is lost (injected)", lost=True)
+        else:
+            event = HealthEvent(physical, "xid", "Xid (injected)")
+        self.report_unhealthy(event)
         return f"{kind} fired on GPU {gpu}"
 
     def _fires_now(self, gpu: int) -> None:

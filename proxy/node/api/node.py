@@ -71,8 +71,6 @@ class NodeService:
         check_version(request.protocol_version, context)
         deadline = time.monotonic() + min(request.wait_ms / 1000, LONGEST_WAIT)
         with self._waiting.seat(context, "ask again"):
-            if not request.token:
-                self._close_unanswered(request)
             session = self._find(request, context) if request.token else self._open(request, context, deadline)
             self._wait_reachable(session, context, deadline)
         worker = session.worker
@@ -161,6 +159,7 @@ class NodeService:
         if request.gpu >= self._registry.visible():
             have = self._registry.visible()
             refuse(context, grpc.StatusCode.NOT_FOUND, f"GPU {request.gpu} does not exist; this node has {have}")
+        self._close_unanswered(request)
         gpu = self._registry.gpus[request.gpu]
         with self._registry.changed:
             gpu.attaching += 1

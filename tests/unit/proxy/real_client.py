@@ -200,3 +200,16 @@ def reduce(client: RealClient) -> None:
     at = client.base + 256
     item = struct.pack("<QIIIiQQQdQ", 7, 0, 2, 0, -1, 1, at, at, 1.0, 0)
     client.send("collective", 1, payload=item)
+
+
+def train(ranks: list[RealClient], steps: int = 1) -> None:
+    """Steps of two ranks that have joined a communicator."""
+    for _ in range(steps):
+        for client in ranks:
+            reduce(client)
+            client.step(STATE, COUNTER)
+
+
+def check(ranks: list[RealClient], steps: int) -> None:
+    """That they hold what they must after so many steps."""
+    assert states(ranks) == [(expected(steps), (2**steps).to_bytes(4, "little"))] * 2

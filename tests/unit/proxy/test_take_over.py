@@ -20,7 +20,7 @@ from typing import Any
 
 import grpc
 import pytest
-from real_client import COUNTER, STATE, RealClient, expected, reduce, states, together
+from real_client import RealClient, check, together, train
 from toolkit.waiting import until
 
 from jitc.proxy.common import rpc
@@ -65,6 +65,12 @@ class Proxyd:
     def ready(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
         assert process.stdout.readline().startswith("jitc-proxyd ready"), self.log.read_text()
+
+    def begin(self) -> tuple[subprocess.Popen[str], list[RealClient]]:
+        """A service, and two ranks that it serves."""
+        process = self.start(PLAIN)
+        self.ready(process)
+        return process, together(self)  # type: ignore[arg-type]
 
     def follow(self, process: subprocess.Popen[str]) -> None:
         """Starts another one when this one has been killed."""
@@ -126,15 +132,9 @@ def worker_of(client: RealClient) -> int:
         return protocol.peer(connection)[0]
 
 
-def train(ranks: list[RealClient], steps: int) -> None:
-    for _ in range(steps):
-        for client in ranks:
-            reduce(client)
-            client.step(STATE, COUNTER)
-
-
-def check(ranks: list[RealClient], steps: int) -> None:
-    assert states(ranks) == [(expected(steps), (2**steps).to_bytes(4, "little"))] * 2
+def close(ranks: list[RealClient]) -> None:
+    for client in ranks:
+        client.close()
 
 
 def cases() -> list[Any]:
@@ -157,15 +157,12 @@ def test_killed_at_a_record(count: int, when: str, proxyd: Proxyd) -> None:
     train(ranks, STEPS - 2)
     check(ranks, STEPS)
     assert all(one["outcome"] == "recovered" for one in proxyd.recoveries()), proxyd.recoveries()
-    for client in ranks:
-        client.close()
+    close(ranks)
     assert proxyd.died.wait(30), f"there are fewer records than {count}"
 
 
 def test_worker_lost_without_a_service(proxyd: Proxyd) -> None:
-    first = proxyd.start(PLAIN)
-    proxyd.ready(first)
-    ranks = together(proxyd)  # type: ignore[arg-type]
+    first, ranks = proxyd.begin()
     train(ranks, 2)
     first.kill()
     first.wait()
@@ -177,15 +174,12 @@ def test_worker_lost_without_a_service(proxyd: Proxyd) -> None:
     check(ranks, 4)
     (recovery,) = until(lambda: proxyd.recoveries() or None, 30, "the recovery is over")
     assert (recovery["cause"], recovery["outcome"], recovery["gpu"]) == ("worker-death", "recovered", 0)
-    for client in ranks:
-        client.close()
+    close(ranks)
 
 
 def test_replaced_under_a_job(proxyd: Proxyd) -> None:
     """The one before ends by itself, and its reports are still there."""
-    first = proxyd.start(PLAIN)
-    proxyd.ready(first)
-    ranks = together(proxyd)  # type: ignore[arg-type]
+    _, ranks = proxyd.begin()
     train(ranks, 1)
     os.kill(worker_of(ranks[0]), signal.SIGKILL)
     check(ranks, 1)
@@ -199,28 +193,22 @@ def test_replaced_under_a_job(proxyd: Proxyd) -> None:
     os.kill(worker_of(ranks[1]), signal.SIGKILL)
     train(ranks, 1)
     check(ranks, 4)
-    for client in ranks:
-        client.close()
+    close(ranks)
 
 
 def test_one_that_does_not_answer_is_replaced(proxyd: Proxyd, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = proxyd.start(PLAIN)
-    proxyd.ready(first)
-    ranks = together(proxyd)  # type: ignore[arg-type]
+    first, ranks = proxyd.begin()
     train(ranks, 1)
     first.send_signal(signal.SIGSTOP)
     proxyd.ready(proxyd.start(PLAIN, "--replace"))
     assert first.wait(30) == -signal.SIGKILL
     train(ranks, 1)
     check(ranks, 2)
-    for client in ranks:
-        client.close()
+    close(ranks)
 
 
 def test_other_options_and_a_second_service_are_refused(proxyd: Proxyd) -> None:
-    first = proxyd.start(PLAIN)
-    proxyd.ready(first)
-    ranks = together(proxyd)  # type: ignore[arg-type]
+    first, ranks = proxyd.begin()
     train(ranks, 1)
     refused = proxyd.start(PLAIN)
     assert refused.wait(60) == 1
@@ -234,8 +222,7 @@ def test_other_options_and_a_second_service_are_refused(proxyd: Proxyd) -> None:
     proxyd.ready(proxyd.start(PLAIN))
     train(ranks, 1)
     check(ranks, 2)
-    for client in ranks:
-        client.close()
+    close(ranks)
 
 
 def test_without_sessions_options_may_change_at_once(proxyd: Proxyd) -> None:
@@ -249,24 +236,19 @@ def test_without_sessions_options_may_change_at_once(proxyd: Proxyd) -> None:
 
 
 def test_replaced_while_it_drains(proxyd: Proxyd) -> None:
-    first = proxyd.start(PLAIN)
-    proxyd.ready(first)
-    ranks = together(proxyd)  # type: ignore[arg-type]
+    first, ranks = proxyd.begin()
     first.terminate()
     until(lambda: "stopping; 2 sessions" in proxyd.log.read_text(), 30, "it waits for its sessions")
     proxyd.ready(proxyd.start(PLAIN, "--replace"))
     assert first.wait(30) == 0
     train(ranks, 1)
     check(ranks, 1)
-    for client in ranks:
-        client.close()
+    close(ranks)
 
 
 def test_another_version_is_refused(proxyd: Proxyd) -> None:
     """And everything stays as it is."""
-    first = proxyd.start(PLAIN)
-    proxyd.ready(first)
-    ranks = together(proxyd)  # type: ignore[arg-type]
+    first, ranks = proxyd.begin()
     other = [sys.executable, "-c", OTHER_VERSION]
     for options in ((), ("--replace",)):
         assert proxyd.start(other, *options).wait(60) == 1
@@ -278,15 +260,12 @@ def test_another_version_is_refused(proxyd: Proxyd) -> None:
     proxyd.ready(proxyd.start(PLAIN))
     train(ranks, 1)
     check(ranks, 3)
-    for client in ranks:
-        client.close()
+    close(ranks)
 
 
 def test_the_keeper_s_end_is_everybody_s(proxyd: Proxyd) -> None:
     """Workers end, the service says why and ends, and nothing is left."""
-    first = proxyd.start(PLAIN)
-    proxyd.ready(first)
-    ranks = together(proxyd)  # type: ignore[arg-type]
+    first, ranks = proxyd.begin()
     workers = [worker_of(client) for client in ranks]
     keeper = next(iter(Path(f"/proc/{first.pid}/task/{first.pid}").glob("children"))).read_text().split()[0]
     os.kill(int(keeper), signal.SIGKILL)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from real_client import COUNTER, STATE, RealClient, expected, inject, reduce, states, together
+from real_client import check, inject, together, train
 from standin_client import wait_until
 from toolkit.waiting import until
 
@@ -46,12 +46,6 @@ def service(tmp_path: Path) -> Iterator[Service]:
         yield one
     finally:
         one.stop()
-
-
-def train(ranks: list[RealClient]) -> None:
-    for client in ranks:
-        reduce(client)
-        client.step(STATE, COUNTER)
 
 
 class Second:
@@ -118,17 +112,15 @@ def test_kill_in_a_recovery(
     phase: str, point: int, victim: int, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ranks = together(service)
-    for _ in range(2):
-        train(ranks)
+    train(ranks, 2)
     begins, length = PHASES[phase]
     with Second(service, victim, begins, length * point / POINTS) as second:
         second.install(monkeypatch)
         inject(ranks[1], "kill-worker")
-        for _ in range(2, STEPS):
-            train(ranks)
-        assert states(ranks) == [(expected(STEPS), (2**STEPS).to_bytes(4, "little"))] * 2
+        train(ranks, STEPS - 2)
+        check(ranks, STEPS)
         until(lambda: second.killed, KILL_SECONDS, "the second fault")
-    assert states(ranks) == [(expected(STEPS), (2**STEPS).to_bytes(4, "little"))] * 2
+    check(ranks, STEPS)
     wait_until(service, lambda: not service._coordinator._jobs)
     assert all(one["outcome"] == "recovered" for one in service.recoveries()), service.recoveries()
     for client in ranks:
