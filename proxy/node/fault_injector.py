@@ -2,7 +2,7 @@
 
 Called by: the Admin service (arm, wait), the Coordinator service (fired), the coordinator (arming again in a rebuilt
 worker). Promises: an armed fault fires once; it survives the death of its worker by another fault, and waits for a
-session when the GPU has none yet.
+session when the GPU has none yet. Not every one fires: documents tells which did.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,6 +33,8 @@ MOVED = "gpu-returned"
 #: What needs no session when no trigger is named.
 _SIGNALS = {one.name: signal.Signals[one.signal] for one in FAULTS if one.carrier == "signal"}
 _OF_SERVICE = [one.name for one in FAULTS if one.carrier == "service"]
+#: Faults that have fired and are told of; older ones are dropped.
+TOLD = 1000
 
 
 @dataclass(eq=False)
@@ -64,16 +67,15 @@ class FaultInjector:
         self._armed: list[Armed] = []
         self._numbers = itertools.count(1)
         self._fired_at: dict[int, float] = {}  # by session
+        self._told: deque[dict[str, Any]] = deque(maxlen=TOLD)
 
     def arm(self, gpu: int, fault: Any) -> Armed:
         fault.number = next(self._numbers)
         armed = Armed(gpu, fault)
         if armed.immediate() and fault.kind in _SIGNALS:
-            armed.finish(self._signal(gpu, fault.kind))
-            return armed
+            return self._finish(armed, self._signal(gpu, fault.kind))
         if armed.immediate() and fault.kind in _OF_SERVICE:
-            armed.finish(self._behave(gpu, fault.kind))
-            return armed
+            return self._finish(armed, self._behave(gpu, fault.kind))
         with self._lock:
             self._armed.append(armed)
         with self._registry.changed:
@@ -92,7 +94,12 @@ class FaultInjector:
         if match is not None:
             if match.fault.kind in _OF_SERVICE:
                 self._behave(gpu, match.fault.kind)
-            match.finish(detail)
+            self._finish(match, detail)
+
+    def documents(self) -> list[dict[str, Any]]:
+        """The newest faults that have fired, oldest first."""
+        with self._lock:
+            return list(self._told)
 
     def take_fired_at(self, sessions: Iterable[Session]) -> float | None:
         """When the first fault that hit one of them fired (monotonic), each given once: the start of its detection."""
@@ -145,6 +152,14 @@ class FaultInjector:
             # A dying worker is rebuilt, and the fault is armed again then.
             if rpc.refused(error):
                 self._drop(armed, f"refused: {rpc.status_of(error)[1]}")
+
+    def _finish(self, armed: Armed, detail: str) -> Armed:
+        if not detail.startswith("refused"):
+            told = {"time": time.time(), "gpu": armed.gpu, "kind": armed.fault.kind, "detail": detail}
+            with self._lock:
+                self._told.append(told)
+        armed.finish(detail)
+        return armed
 
     def _drop(self, armed: Armed, why: str) -> None:
         with self._lock:

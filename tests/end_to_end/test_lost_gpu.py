@@ -19,14 +19,8 @@ Reference = Callable[[Script, str], list[Record]]
 LONG = ("--steps", "250")
 
 
-def hosts(service: Service) -> dict[int, int]:
-    """Of each rank, the GPU that serves it."""
-    sessions = [one for gpu in service.status()["gpus"] for one in gpu["sessions"]]
-    return {one["rank"]: one["host"] for one in sessions}
-
-
 def served(service: Service, where: dict[int, int]) -> None:
-    until(lambda: hosts(service) == where, RECOVERY_SECONDS, f"ranks are served by {where}")
+    until(lambda: service.hosts() == where, RECOVERY_SECONDS, f"ranks are served by {where}")
 
 
 def come_back(service: Service, workplace: Workplace, gpu: int) -> str:
@@ -73,7 +67,7 @@ def test_a_spare_gpu_takes_the_place(workplace: Workplace, reference: Reference)
     assert service.process.stdout is not None
     service.process.stdout.close()
     service.restart()
-    assert hosts(service) == {0: 2, 1: 1}
+    assert service.hosts() == {0: 2, 1: 1}
     assert service.status()["gpus"][0]["state"] == "failed"
     come_back(service, workplace, 0)
     served(service, {0: 0, 1: 1})

@@ -129,6 +129,15 @@ class Service:
     def races(self) -> list[dict[str, Any]]:
         return self._report("races")
 
+    def injected(self) -> list[dict[str, Any]]:
+        """Faults that have fired."""
+        return self._report("injected")
+
+    def hosts(self) -> dict[int, int]:
+        """Of each rank, the GPU that serves it."""
+        sessions = [one for gpu in self.status()["gpus"] for one in gpu["sessions"]]
+        return {one["rank"]: one["host"] for one in sessions}
+
     def _report(self, what: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = json.loads(self._admin("Report", control_pb2.ReportRequest(), 30).json)[what]
         return found

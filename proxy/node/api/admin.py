@@ -69,6 +69,7 @@ class AdminService:
         document = {
             "recoveries": records.recoveries(), "validations": records.validations(),
             "divergences": records.divergences(), "races": self._races.documents(),
+            "injected": self._faults.documents(),
         }  # fmt: skip
         return control_pb2.JsonReply(json=json.dumps(document))
 

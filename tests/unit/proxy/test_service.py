@@ -226,6 +226,8 @@ def test_fault_waits_for_a_session(service: Service) -> None:
         while not waiting.done():
             assert client.call("get")["value"] == 2
         assert waiting.result().fired
+        (told,) = json.loads(rpc.admin(link).Report(control_pb2.ReportRequest(), timeout=10).json)["injected"]
+        assert (told["gpu"], told["kind"], told["detail"]) == (0, "kill-worker", waiting.result().detail)
         client.close()
 
 

@@ -12,7 +12,7 @@ STARTED = 1_790_000_000.0
 
 
 def report(*recoveries: dict[str, Any], **others: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"recoveries": list(recoveries), "validations": [], "divergences": [], "races": []} | others
+    return {"recoveries": list(recoveries), "validations": [], "divergences": [], "races": [], "injected": []} | others
 
 
 def examples(kind: str) -> list[dict[str, Any]]:

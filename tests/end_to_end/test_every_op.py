@@ -1,0 +1,117 @@
+"""A worker lost at every op of a step, on each rank, one op after the other in one job: nothing changes.
+
+test_faults.py samples places in several jobs; here no op of a step is left out. Fault number k comes before the k-th op
+of a minibatch of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+from toolkit.job import Script
+from toolkit.record import Record, assert_identical
+from toolkit.service import RECOVERY_SECONDS, Service, kill_at
+from toolkit.waiting import until
+from toolkit.workplace import Workplace
+
+Reference = Callable[[Script, str], list[Record]]
+SMALL = ("--layers", "1", "--width", "32", "--batch", "2")
+#: Boundaries before the first fault: memory is measured, the first classes are found.
+FIRST = 8
+#: Boundaries from one fault to the next, which hits the other rank.
+GAP = 2
+SECONDS = 1200.0
+
+
+class Case(NamedTuple):
+    """A job, and a number of ops that each of its steps has at least. Steps have at most a tenth more."""
+
+    script: str
+    options: tuple[str, ...]
+    ops: int
+
+
+CASES = {
+    "gpt": Case("train_gpt.py", SMALL, 125),
+    "cnn": Case("train_cnn.py", (), 95),
+    "amp": Case("train_amp.py", SMALL, 225),
+    "accumulate": Case("train_accumulate.py", SMALL, 330),
+    "fsdp": Case("train_fsdp.py", SMALL, 180),
+}
+
+
+def places(ops: int, first: int) -> list[tuple[int, int, int]]:
+    """(rank, boundary, op after it) of each fault; the last ones are beyond the end of a step."""
+    count = ops + ops // 10 + 5
+    return [(rank, first + (2 * op + rank) * GAP, op) for op in range(count) for rank in range(2)]
+
+
+def steps(ops: int, first: int) -> int:
+    return places(ops, first)[-1][1] + GAP
+
+
+def boundaries_hit(service: Service, gpu: int) -> set[int]:
+    """Of the faults on this GPU that have fired."""
+    found = [re.search(r"after boundary (\d+)", one["detail"]) for one in service.injected() if one["gpu"] == gpu]
+    return {int(one[1]) for one in found if one}
+
+
+def all_hit(service: Service, ops: int, first: int, gpus: tuple[int, int] = (0, 1)) -> int:
+    """That every op of a step was hit on both ranks, and none after its end; how many faults that were."""
+    fired = 0
+    for rank, gpu in enumerate(gpus):
+        hit = boundaries_hit(service, gpu)
+        mine = [boundary for whose, boundary, _ in places(ops, first) if whose == rank]
+        missed = [op for op, boundary in enumerate(mine) if boundary not in hit]
+        assert not [op for op in missed if op < ops], f"no worker of rank {rank} was lost at ops {missed}"
+        assert missed, f"steps of rank {rank} have more ops than {len(mine)}"
+        fired += len(hit)
+    return fired
+
+
+@pytest.mark.timeout(SECONDS)
+@pytest.mark.parametrize("job", [pytest.param(one, marks=() if one == "gpt" else pytest.mark.slow) for one in CASES])
+def test_worker_lost_at_every_op(job: str, workplace: Workplace, reference: Reference) -> None:
+    case = CASES[job]
+    script = Script(case.script, (*case.options, "--steps", str(steps(case.ops, FIRST))))
+    expected = reference(script, "cuda")
+    service = workplace.service(2)
+    for rank, boundary, op in places(case.ops, FIRST):
+        service.inject(kill_at(boundary, "", op), rank)
+    records = workplace.run(script, service, SECONDS).records
+    fired = all_hit(service, case.ops, FIRST)
+    recovered = service.report()
+    assert {one["outcome"] for one in recovered} == {"recovered"}
+    # A fault that comes before the recovery of the one before is over belongs to it, as one more attempt.
+    assert len(recovered) <= fired <= sum(one["attempts"] for one in recovered)
+    assert_identical(records, expected)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(SECONDS)
+@pytest.mark.parametrize("lost", [0, 1])
+def test_every_op_of_ranks_on_one_gpu(lost: int, workplace: Workplace, reference: Reference) -> None:
+    """Two ranks on the GPU that is left; the worker of the older session is lost: at home it is, or re-homed."""
+    case = CASES["gpt"]
+    first = 400  # the job is at home until it has moved, and must not be there before all faults are armed
+    ops = case.ops
+    script = Script(case.script, (*case.options, "--steps", str(steps(ops, first))))
+    service = workplace.service(2)
+    service.inject(kill_at(FIRST, "backward", 3, kind="lose-gpu"), lost)
+    job = workplace.job(script, service)
+    left = 1 - lost
+    until(lambda: service.hosts() == {0: left, 1: left}, RECOVERY_SECONDS, "both ranks are on one GPU")
+    mine = [one for one in places(ops, first) if one[0] == 0]
+    for _, boundary, op in mine:
+        service.inject(kill_at(boundary, "", op), left)
+    assert job.steps() < first, "the job was too fast for this test"
+    records = job.finish(SECONDS).successful().records
+    hit = boundaries_hit(service, left)
+    missed = [op for _, boundary, op in mine if boundary not in hit]
+    assert missed, "steps have more ops than expected"
+    assert min(missed) >= ops, f"no worker was lost at ops {missed}"
+    assert {one["outcome"] for one in service.report()} == {"recovered"}
+    assert_identical(records, reference(script, "cuda"))
