@@ -28,8 +28,8 @@ test-all: build ## all tests, also the full fault matrix and the soak (hours on 
 third-party: build ## programs built on libraries from PyPI, with and without faults (THIRD_PARTY: options, --help)
 	@cd tests && $(abspath $(PY)) -m third_party.matrix $(THIRD_PARTY)
 
-soak: build ## programs under --shuffle and --check-order, seed after seed, for SOAK_MINUTES (20) (SOAK: options, --help)
-	@cd tests && $(abspath $(PY)) -m soak $(if $(SOAK_MINUTES),--minutes $(SOAK_MINUTES)) $(SOAK)
+soak: build ## programs under --shuffle, --check-order and random faults, for MINUTES (20), from SEED on (SOAK: options, --help)
+	@cd tests && $(abspath $(PY)) -m soak $(if $(or $(MINUTES),$(SOAK_MINUTES)),--minutes $(or $(MINUTES),$(SOAK_MINUTES))) $(if $(SEED),--seed $(SEED)) $(SOAK)
 
 pytorch-tests: build ## PyTorch's own tests on the software device, with what is expected of each (PYTORCH_TESTS: options): hours
 	@PYTHONPATH=tests $(PY) -m pytorch $(PYTORCH_TESTS)
@@ -39,7 +39,7 @@ ledger: ## commit and date of the last `make test` into docs/ledger.md (SLOW=1: 
 
 bench: build ## measures overhead, call cost, recovery time, journal, hashes, import; JSON in build/bench
 	@mkdir -p build/bench
-	@for one in import_cost call_cost dnn_cost journal_cost hash_cost copy_speed boundary_cost step_overhead order_cost recovery_time gpu_model; do \
+	@for one in import_cost call_cost dnn_cost journal_cost hash_cost copy_speed boundary_cost step_overhead order_cost recovery_time rehoming gpu_model; do \
 	  echo "== $$one"; $(PY) bench/$$one.py --json build/bench/$$one.json; done
 
 # Without the build, so that it runs where nothing can be built: what is there is checked.

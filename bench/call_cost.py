@@ -37,7 +37,7 @@ def measure(rounds: int) -> dict[str, dict[str, float]]:
     with workplace("call_cost") as place, ExitStack() as servers:
         service = place.service(1)
         sockets = [str(place.folder / f"{name}.sock") for name in ("python", "native")]
-        echo = str(ROOT / "bench" / "echo_server.py")
+        echo = str(ROOT / "bench" / "native" / "echo_server.py")
         servers.enter_context(running([sys.executable, echo, sockets[0]], place.env))
         servers.enter_context(running([str(native), TRANSPORT, sockets[1]], place.env))
         env = {**service.env, "LD_PRELOAD": str(LIBRARIES / "libjitc_interpose.so")}

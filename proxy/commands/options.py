@@ -96,6 +96,16 @@ def seconds(least: float, most: float, zero: str) -> Callable[[str], float]:
     return parse
 
 
+def percent(text: str) -> float:
+    """A share of 100."""
+    value = float(text) if _SECONDS.fullmatch(text) else -1.0
+    if not 0 <= value <= config.RESERVE_BUDGET_MOST:
+        raise argparse.ArgumentTypeError(
+            f"{shown(text)} is not a percentage from 0 (never) to {config.RESERVE_BUDGET_MOST:g}"
+        )
+    return value
+
+
 def size(least: int, most: int, zero: str = "") -> Callable[[str], int]:
     """Bytes from "4GiB", "512M", "1073741824". zero: what 0 means, if it is allowed."""
     allowed = f"from {_written(least)} to {_written(most)}" + (f", or 0: {zero}" if zero else "")
@@ -211,6 +221,9 @@ def add_device_options(parser: argparse.ArgumentParser) -> list[argparse.Action]
             help="per session, host memory for copies of live device memory, taken as needed (%(default)s)"),
         add("--images-limit", type=size(*config.IMAGES_LIMITS), default=_written(DEFAULTS.images_limit), metavar="SIZE",
             help="for all sessions, disk space for images of kernels beside the socket (%(default)s)"),
+        add("--reserve-budget", type=percent, default=100 * DEFAULTS.reserve_share, metavar="PERCENT",
+            help="of a job's time, for copies of what only peers hold, made now and then in case that all of them "
+            "are lost at once; 0: never (%(default)g)"),
         add("--validate-every", type=number(0, (1 << 31) - 1), default=DEFAULTS.validate_every, metavar="N",
             help="optimizer steps between validations: a minibatch is run twice and compared; 0: never (%(default)s)"),
         add("--heal-replicas", action="store_true",

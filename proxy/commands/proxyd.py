@@ -118,6 +118,7 @@ def _config(arguments: argparse.Namespace) -> Config:
         journal_bytes=arguments.journal_limit,
         snapshot_bytes=arguments.copies_limit,
         images_limit=arguments.images_limit,
+        reserve_share=arguments.reserve_budget / 100,
         validate_every=arguments.validate_every,
         heal_replicas=arguments.heal_replicas,
         replay_mismatch=arguments.replay_mismatch,

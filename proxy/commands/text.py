@@ -23,6 +23,7 @@ def status(document: dict[str, Any]) -> str:
                 f"worker {session['worker_pid'] or 'none'}  boundary {session['boundary']}  "
                 f"journal {size(session['journal_bytes'])}  {session['ops_executed']} ops"
                 f"{_away(gpu['index'], session['host'])}{_diverged(session['diverged'])}{_races(session['races'])}"
+                f"{_reserve(session['reserve']['boundary'])}"
             )
             if session["waiting_for"]:
                 lines.append(f"        waits for a {session['waiting_for']}")
@@ -58,6 +59,10 @@ def _divergence(one: dict[str, Any]) -> str:
             f"{block['rank']} on GPU {block['gpu']}"
         )
     return "\n".join(lines)
+
+
+def _reserve(boundary: int) -> str:
+    return f"  reserve {boundary}" if boundary else ""
 
 
 def _away(gpu: int, host: int) -> str:

@@ -85,6 +85,8 @@ class Session:
     failure: str = ""
     diverged: int = 0  # blocks that other ranks hold differently, though they were replicas
     compared: int = 0  # newest boundary at which that was looked at
+    reserve: int = 0  # boundary of which its job has copies of everything beside newer ones that need peers; 0: none
+    reserves_apart: int = 0  # boundaries from one such to the next; 0: there are none
     process_watch: Watched | None = None
     computes_since: float = field(default_factory=time.monotonic)  # its opening, or the end of its last replay
     machine: Machine[SessionState, SessionEvent] = field(init=False)
@@ -125,6 +127,7 @@ class Session:
             "world_size": self.world_size, "job": self.job, "slot": self.slot, "address_base": self.address_base,
             "worker": self.worker.pid if self.worker is not None else 0, "epoch": self.epoch, "state": self.state.value,
             "host": self.host, "failure": self.failure, "stopped": self.stopped, "peer_mode": self.peer_mode,
+            "reserve": self.reserve,
         }  # fmt: skip
 
     def label(self) -> str:

@@ -114,7 +114,7 @@ class TakeOver:
         session = Session(
             number, left["token"], left["gpu"], left["pid"], left["rank"], left["world_size"], left["job"],
             left["slot"], memory, left["address_base"], host=left["host"], born=left["born"], worker=worker,
-            epoch=left["epoch"], failure=left["failure"], peer_mode=left["peer_mode"],
+            epoch=left["epoch"], failure=left["failure"], peer_mode=left["peer_mode"], reserve=left["reserve"],
         )  # fmt: skip
         state = SessionState(left["state"])
         session.machine.state = SessionState.LOST if state in _UNRELIABLE else state

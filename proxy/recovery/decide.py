@@ -8,7 +8,7 @@ Numbers: boundary n follows optimizer step n; after boundary n the next step to 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -29,6 +29,13 @@ class RankPosition:
     received: int = 0
     committed: int = 0
     reached: int = 0
+    reserves: tuple[int, ...] = ()  # boundaries of which it has copies of everything
+
+
+def newest_reserve(positions: Iterable[RankPosition], before: int) -> int:
+    """The newest boundary before this one that all ranks can go back to without a peer; 0: there is none."""
+    common = set.intersection(*(set(one.reserves) for one in positions))
+    return max((one for one in common if one < before), default=0)
 
 
 @dataclass(frozen=True)

@@ -201,7 +201,7 @@ class Recovery:
             decision = self.decision = decide(self.rank_positions(), peer_mode, forward_failed=True)
             self.timeline.fire(PhaseEvent.DECIDE)
         if decision.kind is Kind.ROLL_BACK:
-            restore.back(decision.boundary)
+            decision = self.decision = Decision(decision.kind, restore.back(decision.boundary))
         self._policies.heal(self.group, restore, decision.boundary)
         self.bytes_restored += restore.bytes
         self.timeline.fire(PhaseEvent.RESTORE)
@@ -304,7 +304,7 @@ class Recovery:
         return {
             number: RankPosition(
                 prepared=one.prepared, begun=one.begun, lost=number in self._lost, executed=one.executed,
-                received=one.received, committed=one.committed, reached=one.reached,
+                received=one.received, committed=one.committed, reached=one.reached, reserves=tuple(one.reserves),
             )
             for number, one in self._positions.items()
         }  # fmt: skip

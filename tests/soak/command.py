@@ -59,7 +59,8 @@ class Soak:
                 return
             for program in self._programs:
                 for way in ways:
-                    yield seed, program, way
+                    if way.under_faults == getattr(program, "under_faults", False):
+                        yield seed, program, way
             seed += 1
 
     def _reference(self, program: Program) -> Expected | None:

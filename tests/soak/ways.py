@@ -20,10 +20,11 @@ class Way:
     name: str
     options: tuple[str, ...]
     environment: tuple[tuple[str, str], ...] = ()  # of the programs
+    under_faults: bool = False  # the seed decides on faults; for programs that take them from it, and for no others
 
     @property
     def seeded(self) -> bool:
-        return any("{seed}" in word for word in self.options)
+        return self.under_faults or any("{seed}" in word for word in self.options)
 
     def with_seed(self, seed: int) -> tuple[str, ...]:
         return tuple(word.format(seed=seed) for word in self.options)
@@ -34,6 +35,8 @@ WAYS: tuple[Way, ...] = (
     Way("shuffle", ("--shuffle", "{seed}")),
     # PyTorch has races of its own, which are known and mended on request.
     Way("check-order", ("--check-order",), (("JITC_KNOWN_FIXES", "1"),)),
+    # Some faults are only found by their silence.
+    Way("faults", ("--hang-seconds", "5"), under_faults=True),
 )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from .classes import Classes, Finding, Table
 from .divergence import Divergence
 from .replicas import Replicas
+from .reserves import Reserve
 
 #: Findings in a row that must agree before peers are relied on.
 AGREEING = 3
@@ -45,6 +46,7 @@ class GroupPolicy:
     looked_at: int = 0  # the boundary of the newest look at them
     looking: bool = False  # the next one is due
     divergences: list[Divergence] = field(default_factory=list)  # reported, and not over
+    reserve: Reserve = field(default_factory=lambda: Reserve(0.0))
 
     def note(self, finding: Finding) -> None:
         self.findings = [*self.findings, finding][-AGREEING:]

@@ -8,6 +8,7 @@ boundaries agree, is measured again from time to time, and returns to copies at 
 from __future__ import annotations
 
 import sys
+import time
 from typing import Any
 
 import grpc
@@ -22,6 +23,7 @@ from .classes import Finding, Row, Table, classify
 from .divergence import Divergence, Divergences
 from .group_policy import GroupPolicy
 from .healing import Healings
+from .reserves import Reserve, Standing
 
 #: Boundaries between measurements in peer mode, and between looks at replicas where nothing is measured any more.
 MEASURE_EVERY = 50
@@ -54,7 +56,8 @@ class Policies:
         for session in sessions:
             if session.peer_mode and session.number not in self._groups:
                 group = self._registry.group([session]) or [session]
-                policy = GroupPolicy(tuple(one.number for one in group), barrier=True, leaving_at=UNKNOWN)
+                members, reserve = tuple(one.number for one in group), self._fresh_reserve(session.reserve)
+                policy = GroupPolicy(members, barrier=True, leaving_at=UNKNOWN, reserve=reserve)
                 self._groups |= {one.number: policy for one in group}
 
     def forget(self, session: Session) -> None:
@@ -98,6 +101,8 @@ class Policies:
                     self._watch(group, policy)
                 else:
                     self._measure(group, policy)
+                if policy.barrier:
+                    self._keep_reserve(group, policy)
             except grpc.RpcError:
                 continue  # a dying worker; the coordinator gets an event
 
@@ -127,7 +132,7 @@ class Policies:
         policy = next(iter(policies.values()))
         if len(policies) == 1 and policy is not None and policy.members == members:
             return policy
-        fresh = GroupPolicy(members)
+        fresh = GroupPolicy(members, reserve=self._fresh_reserve())
         for session in group:
             self._groups[session.number] = fresh
             self._send(session, fresh)
@@ -180,7 +185,7 @@ class Policies:
             policy.classes, policy.barrier = agreed, True
             self._send_all(group, policy)
             policy.barrier_since = max(_counts(group, "boundary")) + 1
-        elif boundary > policy.barrier_since:
+        elif boundary > policy.barrier_since and policy.reserve.ready():
             self._change(group, policy, peer=True, why="replicas agree")
 
     def _change(self, group: list[Session], policy: GroupPolicy, peer: bool, why: str) -> None:
@@ -207,7 +212,19 @@ class Policies:
             return self._send_all(group, policy)
         if min(_counts(group, "committed")) > policy.leaving_at:
             policy.leaving_at, policy.barrier = None, False
+            policy.reserve = self._fresh_reserve()
             self._note(group, False)
+            self._send_all(group, policy)
+
+    def _fresh_reserve(self, boundary: int = 0) -> Reserve:
+        return Reserve(self._registry.config.reserve_share, boundary)
+
+    def _keep_reserve(self, group: list[Session], policy: GroupPolicy) -> None:
+        reserve, stats = policy.reserve, stats_of(group)
+        if reserve.advance([Standing.told(stats.get(one.number, {})) for one in group], time.monotonic()):
+            for session in group:
+                session.reserve, session.reserves_apart = reserve.boundary, reserve.apart
+            self._registry.note(*group)
             self._send_all(group, policy)
 
     # -- replicas ---------------------------------------------------------------------------------
@@ -242,7 +259,7 @@ class Policies:
 
     def _note(self, group: list[Session], peer_mode: bool) -> None:
         for session in group:
-            session.peer_mode = peer_mode
+            session.peer_mode, session.reserve = peer_mode, 0
         self._registry.note(*group)
 
     def _send_all(self, group: list[Session], policy: GroupPolicy) -> None:
@@ -282,6 +299,8 @@ class Policies:
             unique_ordinals=sorted(classes.rank_local) if classes else [],
             known_ordinals=sorted(classes.classified) if classes else [],
             measure_every=1 if policy.measuring and not policy.settled else 0,
+            reserve=policy.reserve.boundary,
+            next_reserve=policy.reserve.wanted,
         )
         try:
             if session.worker is not None:

@@ -13,7 +13,7 @@ from typing import Any
 from jitc.v1 import worker_pb2
 
 from ...node.session import Session
-from ..decide import RankPosition
+from ..decide import RankPosition, newest_reserve
 from ..worker_calls import WorkerCalls
 from .block_match import Block, is_its_own, plan
 from .transfer import BlockTransfer, TransferFailed, Transfers
@@ -44,11 +44,23 @@ class Restore:
         self._not_forward = ""  # why a roll-forward was not possible, where one was tried
         self.bytes = 0
 
-    def back(self, boundary: int) -> None:
+    def back(self, boundary: int) -> int:
+        """To the boundary; where that is held nowhere any more, to the newest before it that all ranks have whole.
+
+        Returns which it was.
+        """
         try:
             self._back(boundary)
         except CannotRestore as error:
-            raise CannotRestore("; ".join(filter(None, (str(error), self._not_forward)))) from None
+            why = "; ".join(filter(None, (str(error), self._not_forward)))
+        else:
+            return boundary
+        reserve = newest_reserve(self._positions.values(), boundary)
+        if not reserve:
+            raise CannotRestore(why)
+        self._transfers.note(f"{why}: all ranks go back to boundary {reserve}, of which there are copies of everything")
+        self._back(reserve)
+        return reserve
 
     def _back(self, boundary: int) -> None:
         replies = self._calls.all("Rollback", [(one, self._recover(one, boundary)) for one in self._group])

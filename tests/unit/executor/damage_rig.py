@@ -15,7 +15,7 @@ from executor_rig import Client, Shared
 PLACES = 50
 #: docs/journal.md
 CHUNK = (4 << 20) + (64 << 10)
-HEADER, RECORD = struct.Struct("<8sIIQQQQQQ"), struct.Struct("<IHHIHHQQ")
+HEADER, RECORD = struct.Struct("<8sIIQQQQQQQQ"), struct.Struct("<IHHIHHQQ")
 CHUNK_END = 6
 
 
@@ -88,7 +88,7 @@ class Journal:
     def __init__(self, shared: Shared) -> None:
         self.shared = shared
         head = os.pread(shared.fds["journal"], HEADER.size, 0)
-        _, _, _, chunk, self.inside, outside, head_word, tail_word, _ = HEADER.unpack(head)
+        _, _, _, chunk, self.inside, outside, head_word, tail_word, *_ = HEADER.unpack(head)
         assert chunk == CHUNK
         self.chunks = self.inside + outside
         self.head, self.tail = head_word >> 8, tail_word >> 8

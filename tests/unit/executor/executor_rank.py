@@ -34,8 +34,10 @@ class Rank:
     client: Client
 
     @classmethod
-    def start(cls, rank: int, board: Shared | None, control: Control, snapshot: int = 256 * MIB) -> Rank:
-        shared = Shared(snapshot=snapshot)
+    def start(
+        cls, rank: int, board: Shared | None, control: Control, snapshot: int = 256 * MIB, journal: int = 64 * MIB
+    ) -> Rank:
+        shared = Shared(journal, snapshot=snapshot)
         executor = make_executor(control, ordinal=rank)
         executor.open_session(shared.request(session=rank + 1, slot=rank, board=board or shared))
         client = Client(executor, session=rank + 1, base=BASE + rank * RANGE)
@@ -102,11 +104,11 @@ class Rank:
         return digest(self.client, [(base, BLOCK, 0), (base + STATISTICS, BLOCK, 1), (base + BATCH, 4096, 2)])
 
 
-def start_two(snapshot: int = 256 * MIB) -> list[Rank]:
+def start_two(snapshot: int = 256 * MIB, journal: int = 64 * MIB) -> list[Rank]:
     """In one communicator, on one board. snapshot: bytes for copies."""
     control = Control()
-    first = Rank.start(0, None, control, snapshot)
-    return [first, Rank.start(1, first.shared, control, snapshot)]
+    first = Rank.start(0, None, control, snapshot, journal)
+    return [first, Rank.start(1, first.shared, control, snapshot, journal)]
 
 
 def minibatch(ranks: list[Rank]) -> None:

@@ -73,7 +73,11 @@ class Recoveries:
 
     def _restore(self, positions: dict[int, dict[str, Any]], lost: set[int], peer_mode: bool) -> None:
         positions = {
-            number: RankPosition(**{name: one[name] for name in ("prepared", "begun", "executed")}, lost=number in lost)
+            number: RankPosition(
+                **{name: one[name] for name in ("prepared", "begun", "executed")},
+                lost=number in lost,
+                reserves=tuple(one["reserves"]),
+            )
             for number, one in positions.items()
         }
         group: Any = [
@@ -85,9 +89,9 @@ class Recoveries:
         decision = decide(positions, peer_mode)
         if decision.kind is Kind.ROLL_FORWARD and not restore.forward(decision.boundary):
             decision = decide(positions, peer_mode, forward_failed=True)
-        if decision.kind is Kind.ROLL_BACK:
-            restore.back(decision.boundary)
-        self.boundary, self.notes = decision.boundary, transfers.notes
+        back = decision.kind is Kind.ROLL_BACK
+        self.boundary = restore.back(decision.boundary) if back else decision.boundary
+        self.notes = transfers.notes
 
     def resume(self) -> None:
         for one in self.ranks:

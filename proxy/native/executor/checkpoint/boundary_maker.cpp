@@ -52,20 +52,30 @@ bool BoundaryMaker::make_imported() {
 
 bool BoundaryMaker::make(const ops::Boundary& op, uint64_t position) {
   BoundaryState state = begun(op, position);
+  std::optional<PhaseTime> time;
+  if ((reserve_ = checkpoints_.plan.current().next_reserve == op.boundary)) {
+    time.emplace(shared_.times.reserve);
+    ++shared_.times.reserves;
+  }
   const Kept kept = find_room(op, state);
   if (kept == Kept::stopped) return false;
   gate_.forget();
   if (kept == Kept::no_room) return checkpoints_.pass(op.boundary), true;
-  if (!checkpoints_.record(state)) {
-    // Make room by force, once; the boundary then is the only one, and protects again.
-    checkpoints_.drop_journal();
-    if (!checkpoints_.record(state)) {
-      copies_.drop(state.rows);
-      throw Error("the journal cannot hold even one boundary: give it more with jitc-proxyd --journal-limit");
-    }
+  if (!record(state)) {
+    copies_.drop(state.rows);
+    throw Error("the journal cannot hold even one boundary: give it more with jitc-proxyd --journal-limit");
   }
   checkpoints_.publish(std::move(state));
   return true;
+}
+
+/// Makes room by force: at the price of reserves, then of all boundaries before, so that this one is the only
+/// one, and protects again.
+bool BoundaryMaker::record(const BoundaryState& state) {
+  if (checkpoints_.record(state)) return true;
+  if (checkpoints_.drop_reserves() && checkpoints_.record(state)) return true;
+  checkpoints_.drop_journal();
+  return checkpoints_.record(state);
 }
 
 BoundaryState BoundaryMaker::begun(const ops::Boundary& op, uint64_t position) const {
@@ -81,22 +91,27 @@ BoundaryState BoundaryMaker::begun(const ops::Boundary& op, uint64_t position) c
   return state;
 }
 
-/// Copies that do not fit beside those of older boundaries are tried again without them.
+/// Copies that do not fit beside those of older boundaries are tried again: without a reserve, then without
+/// the older boundaries.
 BoundaryMaker::Kept BoundaryMaker::find_room(const ops::Boundary& op, BoundaryState& state) {
-  for (const bool alone : {false, true}) {
-    try {
-      if (keep_rows(op, state) && keep_variables(state)) return Kept::all;
-      copies_.drop(state.rows);
-      return Kept::stopped;
-    } catch (const SnapshotFull&) {
-      copies_.drop(state.rows);
-      state.rows.clear();
-    }
-    if (!alone)
-      checkpoints_.enter_unprotected_mode("the memory for copies of boundaries is full", "--copies-limit");
-    if (!shared_.runs()) return Kept::stopped;
+  Kept kept = keep(op, state);
+  if (kept == Kept::no_room && std::exchange(reserve_, false)) kept = keep(op, state);
+  if (kept == Kept::no_room && checkpoints_.drop_reserves()) kept = keep(op, state);
+  if (kept != Kept::no_room) return kept;
+  checkpoints_.enter_unprotected_mode("the memory for copies of boundaries is full", "--copies-limit");
+  return shared_.runs() ? keep(op, state) : Kept::stopped;
+}
+
+BoundaryMaker::Kept BoundaryMaker::keep(const ops::Boundary& op, BoundaryState& state) {
+  try {
+    if (keep_rows(op, state) && keep_variables(state)) return Kept::all;
+    copies_.drop(state.rows);
+    return Kept::stopped;
+  } catch (const SnapshotFull&) {
+    copies_.drop(state.rows);
+    state.rows.clear();
+    return Kept::no_room;
   }
-  return Kept::no_room;
 }
 
 bool BoundaryMaker::keep_rows(const ops::Boundary& op, BoundaryState& state) {
@@ -120,7 +135,7 @@ bool BoundaryMaker::keep_rows(const ops::Boundary& op, BoundaryState& state) {
 
 bool BoundaryMaker::copy_wanted(std::span<LiveRow> rows, const ops::Boundary& op) {
   const Policy& plan = checkpoints_.plan.current();
-  const bool all = keep_all_ || !checkpoints_.protects();
+  const bool all = keep_all_ || reserve_ || !checkpoints_.protects();
   std::vector<RowCopies::Wanted> wanted;
   for (LiveRow& row : rows)
     if (row.block.bytes && (all || plan.wants_copy(row.block.ordinal, row.block.bytes)))

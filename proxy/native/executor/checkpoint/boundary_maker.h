@@ -51,7 +51,9 @@ class BoundaryMaker {
   enum class Kept { all, stopped, no_room };
   bool make(const ops::Boundary& op, uint64_t position);
   BoundaryState begun(const ops::Boundary& op, uint64_t position) const;
+  bool record(const BoundaryState& state);
   Kept find_room(const ops::Boundary& op, BoundaryState& state);
+  Kept keep(const ops::Boundary& op, BoundaryState& state);
   bool keep_rows(const ops::Boundary& op, BoundaryState& state);
   bool copy_wanted(std::span<LiveRow> rows, const ops::Boundary& op);
   bool keep_variables(BoundaryState& state);
@@ -62,7 +64,7 @@ class BoundaryMaker {
   RowCopies& copies_;
   StepGate& gate_;
   std::optional<uint64_t> imported_;
-  bool park_due_ = false;
+  bool park_due_ = false, reserve_ = false;  // the boundary being made is to be a reserve
   std::atomic<bool> keep_all_{false};
   std::atomic<uint64_t> park_after_{0}, stop_after_{0};
 };

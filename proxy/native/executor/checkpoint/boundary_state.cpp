@@ -16,6 +16,10 @@ std::vector<Hash> hashes_of(const Backend& backend, std::span<const LiveRow> row
   return hashes;
 }
 
+bool BoundaryState::whole() const {
+  return std::ranges::all_of(rows, [](const LiveRow& row) { return row.copied() || !row.block.bytes; });
+}
+
 std::vector<std::byte> BoundaryState::pack() const {
   Packer packer;
   for (const uint64_t value : {number, sequence, position}) packer.put(value);
@@ -84,6 +88,27 @@ StepState StepState::unpack(std::span<const std::byte> bytes) {
   state.step = unpacker.get<uint64_t>();
   state.rows = unpacker.get_all<LiveRow>();
   return state;
+}
+
+std::vector<uint64_t> reserves_in(const Boundaries& boundaries, const Policy& policy) {
+  std::vector<uint64_t> numbers;
+  for (const BoundaryState& one : boundaries)
+    if (policy.reserves(one.number) && one.whole()) numbers.push_back(one.number);
+  return numbers;
+}
+
+bool Reserves::stays(const BoundaryState& one, uint64_t first, const Policy& policy) const {
+  return one.number >= first || (one.number > given_up_ && policy.reserves(one.number) && one.whole());
+}
+
+void Reserves::name_first(Journal& journal, uint64_t first, const Boundaries& boundaries,
+                          const Policy& policy) const {
+  Journal::Reserves numbers{};
+  size_t count = 0;
+  for (const BoundaryState& one : boundaries)
+    if (one.number < first && count < numbers.size() && stays(one, first, policy))
+      numbers[count++] = one.number;
+  journal.set_first_boundary(first, numbers);
 }
 
 }  // namespace jitc

@@ -10,6 +10,7 @@
 
 #include "base/checksum.h"
 #include "device/backend.h"
+#include "executor/journal/journal.h"
 #include "executor/state/images.h"
 #include "jitc/generated_ops.h"
 #include "policy.h"
@@ -51,6 +52,8 @@ struct BoundaryState {
   Resources resources;
   std::vector<LiveRow> rows;
 
+  /// All of it is in copies: going back to it needs no peer.
+  bool whole() const;
   std::vector<std::byte> pack() const;
   static BoundaryState unpack(std::span<const std::byte> bytes, ImageStore& images);
 };
@@ -88,6 +91,27 @@ struct StepState {
 
   std::vector<std::byte> pack() const;
   static StepState unpack(std::span<const std::byte> bytes);
+};
+
+/// Oldest first.
+using Boundaries = std::deque<BoundaryState>;
+
+/// Numbers of those that can be gone back to without a peer, and stay.
+std::vector<uint64_t> reserves_in(const Boundaries& boundaries, const Policy& policy);
+
+/// Reserves (policy.h): older boundaries that stay, whole, beside those that the group still needs. Pure but
+/// for what was given up. Called by: Checkpoints.
+class Reserves {
+ public:
+  /// first: older ones stay as reserves only.
+  bool stays(const BoundaryState& one, uint64_t first, const Policy& policy) const;
+  /// Has the journal say that all before the first are void, but for these.
+  void name_first(Journal& journal, uint64_t first, const Boundaries& boundaries, const Policy& policy) const;
+  /// For want of room: up to this one.
+  void give_up(uint64_t until) { given_up_ = until; }
+
+ private:
+  uint64_t given_up_ = 0;
 };
 
 }  // namespace jitc

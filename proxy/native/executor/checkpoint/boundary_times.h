@@ -15,12 +15,13 @@ namespace jitc {
 /// Nanoseconds.
 struct BoundaryTimes {
   using Phase = std::atomic<uint64_t>;
-  Phase drain{0};   // until the device has done all work, before a step and at a boundary
-  Phase hash{0};    // of live blocks
-  Phase copy{0};    // of live blocks to memory that outlives the worker
-  Phase record{0};  // into the journal
-  Phase gather{0};  // until all ranks have reached the step
-  std::atomic<uint64_t> boundaries{0};
+  Phase drain{0};    // until the device has done all work, before a step and at a boundary
+  Phase hash{0};     // of live blocks
+  Phase copy{0};     // of live blocks to memory that outlives the worker
+  Phase record{0};   // into the journal
+  Phase gather{0};   // until all ranks have reached the step
+  Phase reserve{0};  // boundaries that are reserves, copies and all
+  std::atomic<uint64_t> boundaries{0}, reserves{0};
 
   std::map<std::string, double> seconds() const {
     const auto of = [](const Phase& phase) { return static_cast<double>(phase) * 1e-9; };

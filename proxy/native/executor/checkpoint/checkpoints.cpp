@@ -55,6 +55,8 @@ void Checkpoints::publish(BoundaryState state) {
   if (!protected_.exchange(true))
     shared_.notice("a boundary is complete: faults of this GPU can be recovered again");
   commit_known();
+  // Half of the journal is for what is not committed yet.
+  if (shared_.journal.bytes() > shared_.journal.capacity() / 2) drop_reserves();
 }
 
 void Checkpoints::pass(uint64_t number) {
@@ -89,12 +91,7 @@ void Checkpoints::commit_known() {
   const auto group = shared_.board.group(shared_.request.slot, peers_);
   const uint64_t committed = shared_.board.least(group, &BoardSlot::prepared);
   if (committed <= at.committed || boundaries_.empty()) return;
-  shared_.journal.set_first_boundary(std::min(committed, boundaries_.back().number));
-  while (boundaries_.size() > 1 && boundaries_.front().number < committed) {
-    copies_.drop(boundaries_.front().rows);
-    earlier_.add(std::move(boundaries_.front()));
-    boundaries_.pop_front();
-  }
+  forget_before(std::min(committed, boundaries_.back().number));
   at.committed = std::min(committed, at.last_boundary.load());
   if (at.committed == at.last_boundary) shared_.snapshot.trim();
   lock.unlock();
@@ -102,6 +99,33 @@ void Checkpoints::commit_known() {
   issuer_.release_unused_images(boundaries_.front().sequence, boundaries_);
   if (at.committed == at.last_boundary && at.dispatched == boundaries_.back().sequence)
     shared_.backend->commit();
+}
+
+/// With Lifecycle::mutex held.
+void Checkpoints::forget_before(uint64_t first) {
+  const Plan::Pointer policy = plan.wanted();
+  reserves_.name_first(shared_.journal, first, boundaries_, *policy);
+  for (auto one = boundaries_.begin(); one != boundaries_.end();) {
+    if (reserves_.stays(*one, first, *policy)) {
+      ++one;
+      continue;
+    }
+    copies_.drop(one->rows);
+    earlier_.add(std::move(*one));
+    one = boundaries_.erase(one);
+  }
+}
+
+bool Checkpoints::drop_reserves() {
+  {
+    const std::lock_guard lock(shared_.life.mutex);
+    const uint64_t committed = shared_.at.committed;
+    if (boundaries_.empty() || boundaries_.front().number >= committed) return false;
+    reserves_.give_up(committed - 1);
+    forget_before(std::min(committed, boundaries_.back().number));
+  }
+  truncate();
+  return true;
 }
 
 void Checkpoints::truncate() {
@@ -121,6 +145,10 @@ void Checkpoints::truncate() {
 }
 
 void Checkpoints::drop_journal() {
+  if (drop_reserves()) {
+    shared_.journal_full = false;
+    return;
+  }
   if (shared_.results.count() > limits::kResults)
     return enter_unprotected_mode(
         "more than " + std::to_string(limits::kResults) + " results since the last boundary", "");
@@ -138,7 +166,7 @@ void Checkpoints::enter_unprotected_mode(const std::string& why, const std::stri
     shared_.notice(why + ": until the next boundary a fault cannot be recovered" +
                    (option.empty() ? "" : ". Give the service more with jitc-proxyd " + option));
   const std::lock_guard lock(shared_.life.mutex);
-  shared_.journal.set_first_boundary(shared_.at.last_boundary + 1);
+  shared_.journal.set_first_boundary(shared_.at.last_boundary + 1, {});
   for (const BoundaryState& state : boundaries_) copies_.drop(state.rows);
   boundaries_.clear();
   drop_step();
@@ -163,6 +191,9 @@ void Checkpoints::forget_after(uint64_t boundary) {
     copies_.drop(boundaries_.back().rows);
     boundaries_.pop_back();
   }
+  // Those that are made from now on are no older ones, whatever was committed before.
+  if (shared_.journal.first_boundary() > boundary)
+    reserves_.name_first(shared_.journal, boundary, boundaries_, *plan.wanted());
   drop_step();
   earlier_ = {};
   shared_.at.last_boundary = boundary;
@@ -212,7 +243,7 @@ void Checkpoints::load(const RecordHeader& record) {
   BoundaryState state = BoundaryState::unpack(parts_, shared_.images);
   // A later record of the same boundary replaces the earlier one.
   while (!boundaries_.empty() && boundaries_.back().number >= state.number) boundaries_.pop_back();
-  if (state.number >= shared_.journal.first_boundary()) boundaries_.push_back(std::move(state));
+  if (shared_.journal.has_boundary(state.number)) boundaries_.push_back(std::move(state));
   step_.reset();
 }
 
@@ -234,12 +265,17 @@ void Checkpoints::loaded() {
   if (!boundaries_.empty()) {
     shared_.at.last_boundary = boundaries_.back().number;
     plan.adopt(boundaries_.back().policy);
+    // The worker before was lost while it went back to a reserve.
+    if (const uint64_t number = boundaries_.back().number; number < shared_.journal.first_boundary())
+      reserves_.name_first(shared_.journal, number, boundaries_, *plan.wanted());
   }
   shared_.slot().prepared.store(shared_.at.last_boundary);
   // The oldest boundary here need not be committed: before the first one is, the start is what is gone back
   // to.
-  shared_.at.committed =
-      boundaries_.empty() ? 0 : std::min(shared_.journal.first_boundary(), boundaries_.front().number);
+  const uint64_t first = shared_.journal.first_boundary();
+  const auto oldest =
+      std::ranges::find_if(boundaries_, [&](const BoundaryState& one) { return one.number >= first; });
+  shared_.at.committed = oldest == boundaries_.end() ? 0 : std::min(first, oldest->number);
 }
 
 }  // namespace jitc

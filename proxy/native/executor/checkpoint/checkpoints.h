@@ -2,13 +2,13 @@
 //
 // A boundary is published when its copies and its record are complete; the slot on the board then says
 // "prepared n". It is committed when the slots of the whole group say so: then the minibatch before it is
-// forgotten. Promises: the journal says so first, for a worker that may have to take over; the newest
-// boundary stays until there is another one, or the journal or the arena is full, which the user hears of.
-// State: changed by the dispatcher with Lifecycle::mutex held, read by commands with it; commands change it
-// while the dispatcher is parked. Called by: BoundaryMaker, StepGate, Restorer, Recovery, Intake (truncate)
-// and Session.
+// forgotten; a reserve (policy.h) stays behind, with the journal from there on, until another one has taken
+// its place or room is needed. Promises: the journal says so first, for a worker that may have to take over;
+// the newest boundary stays until there is another one, or the journal or the arena is full, which the user
+// hears of. State: changed by the dispatcher with Lifecycle::mutex held, read by commands with it; commands
+// change it while the dispatcher is parked. Called by: BoundaryMaker, StepGate, Restorer, Recovery, Intake
+// (truncate) and Session.
 #pragma once
-#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,7 +31,7 @@ class Checkpoints {
   Plan plan;
 
   // What there is.
-  const std::deque<BoundaryState>& boundaries() const { return boundaries_; }
+  const Boundaries& boundaries() const { return boundaries_; }
   bool empty() const { return boundaries_.empty(); }
   const BoundaryState& newest() const { return boundaries_.back(); }
   const BoundaryState* find(uint64_t number) const;
@@ -55,6 +55,8 @@ class Checkpoints {
   void replace_newest(BoundaryState state) { boundaries_.back() = std::move(state); }
   /// Forgets what the whole group does not need any more.
   void commit_known();
+  /// Makes room: older boundaries that stay, and the journal up to the committed one. False: there are none.
+  bool drop_reserves();
   /// The dispatcher, and Intake when results were taken by the client.
   void truncate();
   /// The journal is full, or too much is known of results, and no boundary will free it.
@@ -78,6 +80,7 @@ class Checkpoints {
   void loaded();
 
  private:
+  void forget_before(uint64_t first);
   void announce(uint64_t number);
   void end_step(uint64_t number);
   void drop_step();
@@ -85,10 +88,11 @@ class Checkpoints {
   Shared& shared_;
   OpIssuer& issuer_;
   RowCopies& copies_;
-  std::deque<BoundaryState> boundaries_;  // oldest first
-  EarlierTables earlier_;                 // of boundaries before these
+  Boundaries boundaries_;
+  EarlierTables earlier_;  // of boundaries before these
   std::optional<StepState> step_;
   std::vector<uint32_t> peers_;
+  Reserves reserves_;
   std::atomic<bool> protected_{true};
   std::vector<std::byte> parts_;  // of a document that is being loaded
 };

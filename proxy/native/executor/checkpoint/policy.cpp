@@ -19,6 +19,8 @@ void Policy::pack(Packer& packer) const {
   packer.put<uint64_t>(copy_all);
   packer.put<uint64_t>(barrier);
   packer.put(measure_every);
+  packer.put(reserve);
+  packer.put(next_reserve);
   put(packer, mutable_ordinals);
   put(packer, rank_local_ordinals);
   put(packer, classified_ordinals);
@@ -29,6 +31,8 @@ Policy Policy::unpack(Unpacker& unpacker) {
   policy.copy_all = unpacker.get<uint64_t>() != 0;
   policy.barrier = unpacker.get<uint64_t>() != 0;
   policy.measure_every = unpacker.get<uint64_t>();
+  policy.reserve = unpacker.get<uint64_t>();
+  policy.next_reserve = unpacker.get<uint64_t>();
   policy.mutable_ordinals = get(unpacker);
   policy.rank_local_ordinals = get(unpacker);
   policy.classified_ordinals = get(unpacker);

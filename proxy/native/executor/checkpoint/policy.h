@@ -21,9 +21,15 @@ struct Policy {
   /// Blocks that have a class. All others are treated as mutable and rank-local.
   std::set<uint64_t> classified_ordinals;
   uint64_t measure_every = 0;  // boundaries between measurements, 0: none
+  // Of peer mode: boundaries (0: none) that need no peer. The one is kept beside newer ones, in case that all
+  // ranks are lost that have what those need; the other is to be made so, and kept like it.
+  uint64_t reserve = 0, next_reserve = 0;
 
   bool peer_mode() const { return barrier || !copy_all; }
   bool measures(uint64_t boundary) const { return measure_every && boundary % measure_every == 0; }
+  bool reserves(uint64_t boundary) const {
+    return boundary && (boundary == reserve || boundary == next_reserve);
+  }
   bool classified(uint64_t ordinal) const { return classified_ordinals.contains(ordinal); }
   /// Another rank has the same bytes, as far as is known.
   bool has_replica(uint64_t ordinal) const {

@@ -45,7 +45,8 @@ Json document(const RecoverReply& reply) {
 
 Json document(const Position& one) {
   return {{"committed", one.committed}, {"prepared", one.prepared}, {"reached", one.reached},
-          {"begun", one.begun},         {"executed", one.executed}, {"received", one.received}};
+          {"begun", one.begun},         {"executed", one.executed}, {"received", one.received},
+          {"reserves", one.reserves}};
 }
 
 Json document(const BoundaryState& state) {
@@ -94,6 +95,8 @@ Policy policy(const Json& json) {
   for (const uint64_t one : get_all(json, "unique_ordinals", number)) policy.rank_local_ordinals.insert(one);
   for (const uint64_t one : get_all(json, "known_ordinals", number)) policy.classified_ordinals.insert(one);
   policy.measure_every = get<uint64_t>(json, "measure_every");
+  policy.reserve = get<uint64_t>(json, "reserve");
+  policy.next_reserve = get<uint64_t>(json, "next_reserve");
   return policy;
 }
 
@@ -270,6 +273,8 @@ std::string stats_document(const std::vector<SessionStats>& sessions) {
                     {"held_back", one.held_back},
                     {"boundary_phases", {{"boundaries", one.phases_of}, {"seconds", one.phases}}},
                     {"differences", document(one.differences)},
+                    {"reserves", one.reserves},
+                    {"reserve_seconds", one.reserve_seconds},
                     {"steering_reads", one.steering_reads},
                     {"validating", one.validating},
                     {"validation", document(one.verdict)}});

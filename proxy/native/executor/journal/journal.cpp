@@ -51,7 +51,9 @@ void Journal::create() {
   made.chunk_bytes = kChunkBytes;
   made.memory_chunks = memory_chunks_;
   made.spill_chunks = spill_chunks_;
-  for (auto* const word : {&made.head, &made.tail, &made.first_boundary}) word->store(guarded(0));
+  for (auto* const word :
+       {&made.head, &made.tail, &made.first_boundary, &made.reserves[0], &made.reserves[1]})
+    word->store(guarded(0));
   made.magic = kMagic;
 }
 
@@ -80,6 +82,7 @@ void Journal::read_list() {
   head_ = read_word(found.head);
   tail_ = read_word(found.tail);
   first_boundary_ = read_word(found.first_boundary);
+  for (size_t i = 0; i < reserves_.size(); ++i) reserves_[i] = read_word(found.reserves[i]);
   if (head() > tail()) throw Error("the journal is damaged: its head lies after its tail");
   listed_ = (tail() + kChunkBytes - 1) / kChunkBytes;
   needed_ = listed_ - head() / kChunkBytes;
@@ -213,9 +216,17 @@ void Journal::truncate(uint64_t position) {
   release_unneeded(listed_ - end);
 }
 
-void Journal::set_first_boundary(uint64_t number) {
+/// Whatever instruction the process is killed at: what is to stay is named before the rest is void.
+void Journal::set_first_boundary(uint64_t number, const Reserves& reserves) {
+  for (size_t i = 0; i < reserves.size(); ++i)
+    header().reserves[i].store(guarded(reserves[i]), std::memory_order_release);
+  reserves_ = reserves;
   header().first_boundary.store(guarded(number), std::memory_order_release);
   first_boundary_.store(number, std::memory_order_release);
+}
+
+bool Journal::has_boundary(uint64_t number) const {
+  return number >= first_boundary() || std::ranges::find(reserves_, number) != reserves_.end();
 }
 
 /// used: chunks that are not free. What is needed is forgotten chunk by chunk: one large minibatch is soon

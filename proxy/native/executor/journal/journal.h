@@ -10,6 +10,7 @@
 // (chunk number -> physical chunk) is a ring in the header, so freeing at the head costs nothing. What the
 // header says is read when the journal is opened; afterwards this process goes by its own memory.
 #pragma once
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -51,7 +52,9 @@ static_assert(sizeof(RecordHeader) == 32);
 
 class Journal {
  public:
-  static constexpr uint32_t kFormat = 8;
+  static constexpr uint32_t kFormat = 9;
+  /// Numbers of older boundaries that stay.
+  using Reserves = std::array<uint64_t, 2>;
   static constexpr uint64_t kChunkBytes = (4u << 20) + (64u << 10);  // a record of any size fits
   using Bytes = std::span<const std::byte>;
 
@@ -78,9 +81,12 @@ class Journal {
   uint64_t head() const { return head_.load(std::memory_order_acquire); }
   uint64_t tail() const { return tail_.load(std::memory_order_acquire); }
   uint64_t bytes() const { return tail() - head(); }
-  /// Boundaries before this one are gone, also where their records still are. Before their copies are reused.
-  void set_first_boundary(uint64_t number);
+  /// Boundaries before this one are gone, also where their records still are, but for these reserves (0:
+  /// none). Before their copies are reused.
+  void set_first_boundary(uint64_t number, const Reserves& reserves);
   uint64_t first_boundary() const { return first_boundary_.load(std::memory_order_acquire); }
+  /// Whether it is not gone.
+  bool has_boundary(uint64_t number) const;
   uint64_t capacity() const { return chunks() * kChunkBytes; }
 
  private:
@@ -90,7 +96,8 @@ class Journal {
     uint64_t chunk_bytes, memory_chunks, spill_chunks;
     // Guarded words (checksum.h).
     std::atomic<uint64_t> head, tail;
-    std::atomic<uint64_t> first_boundary;  // records of boundaries before this one are void
+    std::atomic<uint64_t> first_boundary;  // records of boundaries before this one are void,
+    std::atomic<uint64_t> reserves[2];     // but for these
   };  // then a ring: physical chunk of list entry n at n % chunks
   static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
@@ -120,6 +127,7 @@ class Journal {
   uint64_t listed_ = 0;                        // list entries made: the next one's number
   std::vector<std::atomic<uint32_t>> chunks_;  // the ring
   std::atomic<uint64_t> head_{0}, tail_{0}, first_boundary_{0};
+  Reserves reserves_{};  // the thread's that sets them
 };
 
 }  // namespace jitc

@@ -38,7 +38,13 @@ Position Recovery::fence(uint64_t epoch) {
   BoardSlot& slot = shared_.slot();
   slot.epoch.store(epoch);
   const Counters& at = shared_.at;
-  Position position{at.committed, at.last_boundary, slot.reached, slot.begun, 0, at.received};
+  Position position{at.committed,
+                    at.last_boundary,
+                    slot.reached,
+                    slot.begun,
+                    0,
+                    at.received,
+                    reserves_in(parts_.checkpoints.boundaries(), *parts_.checkpoints.plan.wanted())};
   lock.unlock();
   position.executed = shared_.progress.executed(at.dispatched);
   return position;

@@ -52,6 +52,11 @@ SessionStats Session::stats() {
   stats.phases = shared_.times.seconds();
   stats.phases_of = shared_.times.boundaries;
   stats.differences = replay_.tolerance.seen();
+  // Not while a command goes back to one of them, which may take long.
+  if (const std::unique_lock lock(shared_.life.mutex, std::try_to_lock); lock)
+    stats.reserves = reserves_in(checkpoints_.boundaries(), *checkpoints_.plan.wanted());
+  const BoundaryTimes& times = shared_.times;
+  stats.reserve_seconds = static_cast<double>(times.reserve) * 1e-9 / std::max<double>(1, times.reserves);
   stats.steering_reads = at.steering_reads;
   stats.snapshot_bytes = shared_.snapshot.used();
   // Before the verdict: a step that is no longer waited for has one.

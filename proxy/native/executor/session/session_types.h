@@ -65,6 +65,7 @@ struct DeviceOptions {
 
 struct Position {
   uint64_t committed = 0, prepared = 0, reached = 0, begun = 0, executed = 0, received = 0;
+  std::vector<uint64_t> reserves;  // boundaries that can be gone back to without a peer
 };
 
 struct RecoverReply {
@@ -98,7 +99,9 @@ struct SessionStats {
   uint64_t phases_of;
   uint64_t validating;  // the step that is waited for; 0: none
   Verdict verdict;
-  Tolerance::Seen differences;  // of results, in the newest replay
+  Tolerance::Seen differences;     // of results, in the newest replay
+  std::vector<uint64_t> reserves;  // boundaries
+  double reserve_seconds;          // to make one, on the average
   uint64_t steering_reads;  // since the first boundary: copies to the host that are no floating-point numbers
 };
 

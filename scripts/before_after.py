@@ -1,6 +1,6 @@
 """Benchmarks of another commit and of this one, alternately in one run, with their figures side by side.
 
-    python bench/before_after.py --before COMMIT step_overhead copy_speed
+    .venv/bin/python scripts/before_after.py --before COMMIT step_overhead copy_speed
 
 The other commit is checked out and built in build/bench/before/COMMIT, once; --tree names a checkout that is built
 already. Each round runs each benchmark there and here, so that a slower moment of the machine hits both. A figure that
@@ -9,6 +9,7 @@ only one of them has is shown as that; options after -- go to every benchmark.
 
 from __future__ import annotations
 
+import argparse
 import json
 import statistics
 import subprocess
@@ -16,14 +17,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from common import ROOT, finish, parser
-
-#: What `summary` of common.py adds to a median; two runs are compared by their medians.
+ROOT = Path(__file__).resolve().parents[1]
+#: What `summary` of bench/common.py adds to a median; two runs are compared by their medians.
 _BESIDE = {"low", "high", "count"}
 
 
 def main() -> int:
-    arguments = parser(__doc__)
+    arguments = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    arguments.add_argument("--json", type=Path, metavar="FILE", help="also write the figures to FILE")
     arguments.add_argument("names", nargs="+", metavar="NAME", help="a benchmark, such as step_overhead")
     which = arguments.add_mutually_exclusive_group(required=True)
     which.add_argument("--before", metavar="COMMIT", help="the commit to compare with")
@@ -41,7 +42,9 @@ def main() -> int:
                 for what, value in run(tree, name, more).items():
                     found[kind].setdefault(what, []).append(value)
         figures[name] = _compared(name, found)
-    return finish(args, figures, {})
+    if args.json:
+        args.json.write_text(json.dumps({"figures": figures}, indent=1) + "\n")
+    return 0
 
 
 def _split(words: list[str]) -> tuple[list[str], list[str], list[str]]:

@@ -1,0 +1,112 @@
+"""Jobs under random schedules of faults (schedules.py): they come through, and are identical.
+
+Called by: catalogue.py. A run names all that happened to it in its evidence; its seed replays it, as far as threads
+allow: what happens in a worker is at the same op again, what happens to processes comes after the same step.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+from toolkit.job import Job, Script, run_command
+from toolkit.record import assert_identical
+from toolkit.service import BIN, Service, kill_at
+from toolkit.waiting import until
+from toolkit.workplace import Workplace
+
+from jitc.v1 import control_pb2
+
+from . import schedules
+from .schedules import Happening
+from .ways import Way
+
+STEP_SECONDS, LIMIT_SECONDS, SERVICE_SECONDS = 180.0, 600.0, 30.0
+IN_RECOVERY = {"fenced", "lost", "held"}
+
+
+@dataclass(frozen=True)
+class ChaosJob:
+    """An example script; losses, weights and optimizer state are compared to the last bit."""
+
+    name: str
+    script: Script
+    reference: bool = True
+    under_faults: bool = True
+
+    def run(self, place: Workplace, way: Way, seed: int | None) -> Any:
+        script = self.script.with_arguments("--steps", str(schedules.STEPS))
+        service = place.service(script.ranks, way.with_seed(seed or 0), **dict(way.environment))
+        job = place.job(script, service)
+        for one in schedules.schedule(seed, script.ranks) if seed is not None else []:
+            place.note(one.text())
+            until(lambda one=one: job.steps() >= one.step or job.process.poll() is not None, STEP_SECONDS, one.text())  # type: ignore[misc]
+            happen(one, job, service)
+        records = job.finish(LIMIT_SECONDS).successful().records
+        outcomes = {one["outcome"] for one in service.report()}
+        assert outcomes <= {"recovered"}, outcomes
+        return records
+
+    def compare(self, got: Any, expected: Any) -> None:
+        assert_identical(got, expected)
+
+
+def happen(one: Happening, job: Job, service: Service) -> None:
+    if job.process.poll() is not None:
+        return  # it has failed, or was fast: its end is looked at anyway
+    if one.what == schedules.KILL_ALL:
+        return kill(workers(service))
+    if one.what == schedules.KILL_IN_RECOVERY:
+        kill(workers(service)[:1])
+        until(lambda: recovering(service) or job.process.poll() is not None, STEP_SECONDS, "a recovery")
+        return kill(workers(service)[-1:])
+    if one.what in (schedules.KILL_SERVICE, schedules.KILL_BOTH):
+        victims = workers(service)[one.gpu :][:1] if one.what == schedules.KILL_BOTH else []
+        service.process.kill()
+        service.process.wait(SERVICE_SECONDS)
+        assert service.process.stdout is not None
+        service.process.stdout.close()
+        kill(victims)
+        service.restart()
+    elif one.what == schedules.REPLACE_SERVICE:
+        service.replace()
+    elif one.what == schedules.RETURN:
+        run_command(
+            [str(BIN / "jitc"), "gpu", "return", str(one.gpu), "--socket", str(service.socket)], env=service.env
+        )
+    else:
+        inject(one, service)
+
+
+def inject(one: Happening, service: Service) -> None:
+    fault = control_pb2.Fault(kind=one.what)
+    if one.phase:
+        boundary = max((session["boundary"] for session in sessions(service)), default=0) + 2
+        fault = kill_at(boundary, one.phase, one.skip, kind=one.what)
+    try:
+        service.inject(fault, one.gpu)
+    except grpc.RpcError as error:
+        if error.code() is not grpc.StatusCode.FAILED_PRECONDITION:  # its worker is being replaced just now
+            raise
+
+
+def sessions(service: Service) -> list[dict[str, Any]]:
+    return [one for gpu in service.status()["gpus"] for one in gpu["sessions"]]
+
+
+def workers(service: Service) -> list[int]:
+    return [one["worker_pid"] for one in sessions(service) if one["worker_pid"]]
+
+
+def recovering(service: Service) -> bool:
+    return any(one["state"] in IN_RECOVERY for one in sessions(service))
+
+
+def kill(pids: list[int]) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
