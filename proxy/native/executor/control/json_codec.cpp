@@ -73,6 +73,11 @@ Json document(const Verdict& verdict) {
           {"differences", document(verdict.results)}};
 }
 
+Json document(const UnderWay& op) {
+  return {
+      {"sequence", op.sequence}, {"collective", op.collective}, {"part", op.part}, {"entered", op.entered}};
+}
+
 Json document(uint64_t bytes) { return document(RecoverReply{true, "", bytes, {}}); }
 
 Transfer transfer(const Json& json) {
@@ -270,6 +275,7 @@ std::string stats_document(const std::vector<SessionStats>& sessions) {
                     {"held_back", one.held_back},
                     {"boundary_phases", {{"boundaries", one.phases_of}, {"seconds", one.phases}}},
                     {"differences", document(one.differences)},
+                    {"under_way", document(one.under_way)},
                     {"steering_reads", one.steering_reads},
                     {"validating", one.validating},
                     {"validation", document(one.verdict)}});

@@ -52,6 +52,7 @@ SessionStats Session::stats() {
   stats.phases = shared_.times.seconds();
   stats.phases_of = shared_.times.boundaries;
   stats.differences = replay_.tolerance.seen();
+  stats.under_way = shared_.backend->under_way().value_or(UnderWay{});
   stats.steering_reads = at.steering_reads;
   stats.snapshot_bytes = shared_.snapshot.used();
   // Before the verdict: a step that is no longer waited for has one.
