@@ -85,6 +85,7 @@ class Session:
     failure: str = ""
     diverged: int = 0  # blocks that other ranks hold differently, though they were replicas
     compared: int = 0  # newest boundary at which that was looked at
+    hang_seconds: float = 0.0  # that it may stand still while others wait for it; 0: nobody looks
     process_watch: Watched | None = None
     computes_since: float = field(default_factory=time.monotonic)  # its opening, or the end of its last replay
     machine: Machine[SessionState, SessionEvent] = field(init=False)

@@ -169,6 +169,7 @@ def _session(session: Session, job: str, stats: dict[str, Any], waiting_for: str
         "ops_executed": int(stats.get("ops_executed", stats.get("executed", 0))),
         "diverged": session.diverged,
         "compared": session.compared,
+        "hang_seconds": session.hang_seconds,
     }
 
 
