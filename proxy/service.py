@@ -39,6 +39,7 @@ from .node.workers.supervisor import Supervisor
 from .node.workers.watch import Watch
 from .recovery.coordinator import Coordinator
 from .recovery.events import PendingValidation
+from .recovery.hangs.watch import HangWatch
 
 #: What a service and the one that takes over from it must agree on.
 VERSIONS = {"keeper": protocol.VERSION, "protocol": PROTOCOL_VERSION}
@@ -76,6 +77,8 @@ class Service:
         self._faults.report_unhealthy = self._coordinator.gpu_unhealthy
         self._supervisor = Supervisor(config, self._watch, self._coordinator.worker_died, self.keeper, log)
         self._heartbeat = Heartbeat(self._supervisor.workers, config.hang_seconds)
+        self._hangs = HangWatch(self.registry, config.hang_seconds, self._coordinator.hang_found)
+        self._coordinator.late = self._hangs.late
         self._idle = IdleWorkers(self.registry, self._supervisor)
         self._joins = JoinWatch(self.registry, config.hang_seconds)
         self._health: HealthWatch | None = None
@@ -101,6 +104,7 @@ class Service:
             self._coordinator.resume(sessions)
         self._idle.start()
         self._heartbeat.start()
+        self._hangs.start()
         self._joins.start()
         self._health = self.backend.watch(self._coordinator.gpu_unhealthy)
         if not sessions:
@@ -187,6 +191,7 @@ class Service:
             last.callback(self._idle.stop)
             last.callback(self._supervisor.close)
             last.callback(self._heartbeat.stop)
+            last.callback(self._hangs.stop)
             if self._health is not None:
                 last.callback(self._health.stop)
             last.callback(self._commands.close)

@@ -33,6 +33,8 @@ class Kind:
     """Name of the signal, for the carrier of that name."""
     collective: bool = False
     """It waits for an op that is a collective."""
+    harmless: bool = False
+    """No recovery comes of it, so that none counts from when it fired."""
 
 
 FAULTS = (
@@ -42,7 +44,7 @@ FAULTS = (
     ),
     Kind(
         "stop-worker", "signal", signal="SIGSTOP",
-        what="it is stopped (SIGSTOP); noticed after `--hang-seconds`",
+        what="it is stopped (SIGSTOP); noticed by its peers, or after `--hang-seconds`",
     ),
     Kind(
         "sticky-error", "sessions",
@@ -54,11 +56,20 @@ FAULTS = (
     ),
     Kind(
         "endless-kernel", "device", software="the op never ends",
-        what="a kernel that never ends on the op's stream; noticed after `--hang-seconds`",
+        what="a kernel that never ends on the op's stream; noticed as above",
     ),
     Kind(
         "hung-collective", "device", collective=True,
-        what="the op's stream stands still before a collective; all ranks notice after `--hang-seconds`",
+        what="the op's stream stands still before a collective; noticed as above",
+    ),
+    Kind(
+        "cut-link", "device", collective=True,
+        what="at a collective the rank loses its connection to the others, in the middle of it",
+    ),
+    Kind(
+        "slow-link", "device", collective=True, harmless=True, cuda="refused",
+        what="from a collective on the rank's communicator is slow: 50 ms more each time that a collective gets on; no "
+        "fault, and nothing is to come of it",
     ),
     Kind(
         "xid", "service",

@@ -84,6 +84,8 @@ def _recovery(number: int, one: dict[str, Any]) -> str:
         f"{from_peers(one)}, {one['seconds']:.3f} s",
         "   " + ", ".join(f"{name} {seconds * 1000:.1f} ms" for name, seconds in one["phases"].items()),
     ]
+    if one.get("culprits"):
+        lines.append(f"   others waited for {', '.join(one['culprits'])}")
     lines += [
         f"   {text}" for text in (differences_text(one.get("differences", {})), one["message"], *one["notes"]) if text
     ]

@@ -32,6 +32,7 @@ from .session import Session, SessionState
 MOVED = "gpu-returned"
 #: What needs no session when no trigger is named.
 _SIGNALS = {one.name: signal.Signals[one.signal] for one in FAULTS if one.carrier == "signal"}
+_HARMLESS = [one.name for one in FAULTS if one.harmless]
 _OF_SERVICE = [one.name for one in FAULTS if one.carrier == "service"]
 #: Faults that have fired and are told of; older ones are dropped.
 TOLD = 1000
@@ -90,7 +91,8 @@ class FaultInjector:
             match = next((armed for armed in self._armed if armed.fault.number == number), None)
             if match is not None:
                 self._armed.remove(match)
-                self._fired_at[match.session] = time.monotonic()
+                if match.fault.kind not in _HARMLESS:
+                    self._fired_at[match.session] = time.monotonic()
         if match is not None:
             if match.fault.kind in _OF_SERVICE:
                 self._behave(gpu, match.fault.kind)

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -36,6 +37,7 @@ from .events import (
     ValidationWanted,
     WorkerDied,
 )
+from .hangs.verdict import HUNG_WORKER, Hang, of_hang
 from .incident import DIVERGENCE, RESTART, VALIDATION, Incident
 from .job import Job
 from .limits import Limits
@@ -64,6 +66,7 @@ class Coordinator:
         self._tolerances = Tolerances(registry.config)
         self.validations = Validations(registry, registry.config.validate_every, self._tolerances)
         self.reports = Reports(registry.log)
+        self.late: Callable[[Session], list[str]] = lambda session: []  # set by the service
         self._supervisor: Supervisor | None = None
         self._thread = threading.Thread(target=self._loop, name="jitc-coordinator", daemon=True)
 
@@ -89,10 +92,22 @@ class Coordinator:
         with self._registry.changed:
             session = self._registry.sessions.get(request.session)
         if session is not None:
-            self._registry.stop([session], True)  # should this service end before it has recovered it
-            self._events.put(
-                FaultReported(session, request.sequence, request.status, request.cause, request.message, session.epoch)
+            fault = FaultReported(
+                session, request.sequence, request.status, request.cause, request.message, session.epoch
             )
+            self._put(of_hang(fault, self._registry.config.hang_seconds, self.late(session)))
+
+    def hang_found(self, hang: Hang) -> None:
+        """A rank makes no progress, and its device has not reported that by itself."""
+        worker = hang.session.worker
+        if hang.cause != HUNG_WORKER:
+            self._put(hang.fault())
+        elif worker is not None:
+            worker.kill_with_cause(hang.cause, hang.since, hang.message)
+
+    def _put(self, fault: FaultReported) -> None:
+        self._registry.stop([fault.session], True)  # should this service end before it has recovered it
+        self._events.put(fault)
 
     def gpu_unhealthy(self, event: HealthEvent) -> None:
         """Concerns all virtual GPUs of the physical one; a lost GPU cannot be used from now on."""

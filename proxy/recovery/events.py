@@ -52,6 +52,7 @@ class FaultReported:
     message: str
     epoch: int  # of the session when it was reported
     noticed: float = field(default_factory=time.monotonic)
+    culprits: tuple[str, ...] = ()  # ranks that others have waited for
 
     def still_stopped(self) -> bool:
         """Whether the rank is still where it reported the fault: no recovery has resumed it since."""

@@ -7,10 +7,12 @@ limits, and only the sessions that an event names are involved.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ..node.registry import Registry
 from ..node.session import Session, SessionState
+from ..node.workers.heartbeat import CAUSE as HUNG_WORKER
 from ..node.workers.worker import Worker
 from .events import Event, FaultReported, GpuUnhealthy, ServiceRestarted, SessionClosed, WorkerDied
 from .limits import Limits
@@ -23,6 +25,10 @@ HUNG = "hung-kernel"
 #: they have of each other. The fence gives their collectives up; a worker whose device does not come to rest then ends
 #: itself, and the rank that really hangs is found by its kernel or its silence.
 RESTART_CAUSES = ("sticky-error", "device-lost", "ecc-error", "xid", HUNG)
+
+#: Of these, after which a device's memory may be as it was. Not a lost GPU nor an ECC error, which are about the memory
+#: itself, nor a kernel that does not end: nothing can be read beside it.
+READABLE_CAUSES = ("sticky-error",)
 
 #: The op waits for a process that has ended, or a kernel found numbers that the program must not give it (an index out
 #: of range): no replay helps, and the program gets the error the first time.
@@ -49,6 +55,7 @@ class Incident:
     gpus: list[int] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
     dead: list[Worker] = field(default_factory=list)
+    culprits: list[str] = field(default_factory=list)  # ranks that hung, or that others have waited for
     _unhealthy: list[Worker] = field(default_factory=list)
     _sessions: list[Session] = field(default_factory=list)
     _faults: list[tuple[FaultReported, bool]] = field(default_factory=list)
@@ -58,7 +65,9 @@ class Incident:
             self.dead.append(event.worker)
             self.involve([event.session] if event.session is not None else [])
             if event.worker.gpu is not None:
-                self._note(event.worker.cause, event.worker.gpu, "")
+                self._note(event.worker.cause, event.worker.gpu, event.worker.message)
+            if event.worker.cause == HUNG_WORKER and event.session is not None:
+                self._blame(event.session.label())
         elif isinstance(event, GpuUnhealthy):
             self._unhealthy.append(event.worker)
             self.involve([event.session] if event.session is not None else [])
@@ -68,6 +77,7 @@ class Incident:
             self._faults.append((event, own))
             self._note(event.cause, event.session.gpu, event.message)
             self.involve([event.session])
+            self._blame(*event.culprits, *([event.session.label()] if event.cause == HUNG else []))
         elif isinstance(event, ServiceRestarted):
             self._note(event.cause, event.session.gpu, "")
             self.involve([event.session])
@@ -83,6 +93,7 @@ class Incident:
         for cause in other.causes:
             self._note(cause, other.gpus[0] if other.gpus else self.gpus[0], "")
         self.messages += [one for one in other.messages if one not in self.messages]
+        self._blame(*other.culprits)
         self.involve(other._sessions)
 
     def sessions(self) -> list[Session]:
@@ -110,14 +121,28 @@ class Incident:
 
     def kill_unusable(self) -> None:
         """Kills workers whose device cannot be used any more, and waits for their end."""
-        for fault, own in self._faults:
-            worker = fault.session.worker
-            bears_a_fence = fault.cause not in RESTART_CAUSES or (own and fault.cause != HUNG)
-            if bears_a_fence or worker is None or fault.session.epoch != fault.epoch:
-                continue
-            _end(worker)
+        for session in self.unusable(RESTART_CAUSES):
+            if session.worker is not None:
+                _end(session.worker)
         for worker in self._unhealthy:
             _end(worker)
+
+    def readable(self) -> list[Session]:
+        """Of those, the ones that rely on peers and may still be able to say what they hold."""
+        found = self.unusable(READABLE_CAUSES)
+        return [one for one in found if one.peer_mode and one.worker not in self._unhealthy]
+
+    def unusable(self, causes: Iterable[str]) -> list[Session]:
+        """Sessions whose worker lives and is to be replaced for one of these causes."""
+        return [
+            fault.session
+            for fault, own in self._faults
+            if fault.cause in causes
+            and (not own or fault.cause == HUNG)
+            and fault.session.epoch == fault.epoch
+            and fault.session.worker is not None
+            and fault.session.worker.alive()
+        ]
 
     def touches(self, sessions: list[Session]) -> bool:
         return any(session in sessions for session in self._sessions)
@@ -132,6 +157,11 @@ class Incident:
         if isinstance(event, FaultReported):
             return event.session.state not in (SessionState.FAILED, SessionState.CLOSED)
         return isinstance(event, SessionClosed) and event.session in group and not replaying
+
+    def _blame(self, *labels: str) -> None:
+        for label in labels:
+            if label not in self.culprits:
+                self.culprits.append(label)
 
     def _note(self, cause: str, gpu: int, message: str) -> None:
         if cause not in self.causes:

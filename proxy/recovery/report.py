@@ -73,6 +73,7 @@ def describe(recovery: Recovery) -> dict[str, Any]:
         "message": "; ".join(incident.messages),
         "gpu": incident.gpus[0] if incident.gpus else None,
         "gpus": incident.gpus,
+        "culprits": list(incident.culprits),
         "decision": decision.kind.value if decision else "none",
         "boundary": decision.boundary if decision else None,
         "seconds": round(recovery.timeline.total(), 6),
@@ -102,11 +103,17 @@ def line(document: dict[str, Any]) -> str:
     numbers = differences_text(document["differences"])
     peers = "".join(f" ({size} from peers by {path})" for path, size in document["bytes_from_peers"].items() if size)
     return (
-        f"job {document['job']}, GPU {document['gpu']}: {document['cause']}; "
+        f"job {document['job']}, GPU {document['gpu']}: {document['cause']}{culprits_text(document)}; "
         f"{document['decision']} to boundary {document['boundary']}, "
         f"{document['bytes_restored']} bytes restored{peers}, "
         f"{document['outcome']} in {document['seconds']:.2f} s ({phases}){'; ' * bool(numbers)}{numbers}"
     )
+
+
+def culprits_text(document: dict[str, Any]) -> str:
+    """The ranks that others waited for, in brackets; empty when none is known."""
+    names = document.get("culprits")
+    return f" (others waited for {', '.join(names)})" if names else ""
 
 
 def differences_text(seen: dict[str, Any]) -> str:

@@ -3,7 +3,7 @@
 python paced_steps.py SCRIPT [ARGUMENTS...]
 
 PACE (toolkit.peer_mode.PacedJob) names the folder: "granted" has the number of steps that may be made; a rank that has
-made them writes that number to a file of its own. Without PACE the script runs as it is.
+made them writes that number to a file of its own. Without PACE the script runs as it is. EVALUATE: evaluating_steps.py.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import sys
 import threading
 from pathlib import Path
 from typing import Any
+
+from evaluating_steps import slow_down
 
 LOOK_SECONDS = 0.005
 never = threading.Event()
@@ -52,6 +54,8 @@ def main() -> None:
     sys.path.insert(0, os.path.dirname(script))
     if "PACE" in os.environ:
         pace(Path(os.environ["PACE"]))
+    if "EVALUATE" in os.environ:  # after the wait: it is one of the steps that were granted then
+        slow_down(os.environ["EVALUATE"])
     runpy.run_path(script, run_name="__main__")
 
 

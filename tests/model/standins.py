@@ -155,7 +155,7 @@ class Worker:
 
     def __init__(self, told: Told, rank: int, number: int) -> None:
         self._told, self.gpu, self.number = told, rank, number
-        self.cause, self.noticed_dead, self.unhealthy_since = "worker-death", 0.0, 0.0
+        self.cause, self.message, self.noticed_dead, self.unhealthy_since = "worker-death", "", 0.0, 0.0
         self.stub = Stub(told, rank, number)
 
     def alive(self) -> bool:

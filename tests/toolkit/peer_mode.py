@@ -37,19 +37,19 @@ class PacedJob:
         self._folder, self._ranks = workplace.folder / f"pace{len(workplace.jobs)}", script.ranks
         self._steps = int(script.arguments[len(script.arguments) - script.arguments[::-1].index("--steps")])
         self._folder.mkdir()
-        self._granted = 0
+        self.granted = 0
         self._grant(1)
         self.job: Job = workplace.job(script, service, **{PACE: str(self._folder)}, **env)
 
     def until_settled(self, line: str) -> None:
         """Steps until the service has said the line; the job stands still then."""
         while True:
-            until(self._waits, STEP_SECONDS, f"the job has made {self._granted} steps")
+            until(self._waits, STEP_SECONDS, f"the job has made {self.granted} steps")
             until(lambda: self._said(line) or self._compared(), STEP_SECONDS, "the service has looked at the job")
             if self._said(line):
                 return
-            assert self._granted < self._steps - LEFT, f"the service does not say: {line}\n{self._service.said()}"
-            self._grant(self._granted + 1)
+            assert self.granted < self._steps - LEFT, f"the service does not say: {line}\n{self._service.said()}"
+            self._grant(self.granted + 1)
 
     def kill_once_settled(self, line: str, phase: str) -> int:
         """Arms the fault three boundaries after the service has said the line, and lets the job go; after which
@@ -62,11 +62,16 @@ class PacedJob:
         self.let_go()
         return boundary
 
+    def go_to(self, steps: int) -> None:
+        """So many steps; the job stands still then."""
+        self._grant(steps)
+        until(self._waits, STEP_SECONDS, f"the job has made {steps} steps")
+
     def let_go(self) -> None:
         self._grant(self._steps)
 
     def _grant(self, steps: int) -> None:
-        self._granted = steps
+        self.granted = steps
         part = self._folder / "granted.part"
         part.write_text(str(steps))
         os.replace(part, self._folder / "granted")
@@ -75,7 +80,7 @@ class PacedJob:
         """Whether all ranks have made the steps that they were granted."""
         assert self.job.process.poll() is None, f"the job has ended: {self.job.output()[-3000:]}"
         files = [self._folder / f"made.rank{rank}" for rank in range(self._ranks)]
-        return all(one.exists() and int(one.read_text()) == self._granted for one in files)
+        return all(one.exists() and int(one.read_text()) == self.granted for one in files)
 
     def _said(self, line: str) -> bool:
         return line in self._service.said()

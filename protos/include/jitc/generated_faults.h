@@ -15,13 +15,15 @@ struct FaultKind {
   int signal;       // of the carrier of that name
   bool collective;  // it waits for an op that is a collective
 };
-inline constexpr std::array<FaultKind, 8> kFaults{{
+inline constexpr std::array<FaultKind, 10> kFaults{{
     {"kill-worker", FaultCarrier::signal, SIGKILL, false},
     {"stop-worker", FaultCarrier::signal, SIGSTOP, false},
     {"sticky-error", FaultCarrier::sessions, 0, false},
     {"illegal-access", FaultCarrier::device, 0, false},
     {"endless-kernel", FaultCarrier::device, 0, false},
     {"hung-collective", FaultCarrier::device, 0, true},
+    {"cut-link", FaultCarrier::device, 0, true},
+    {"slow-link", FaultCarrier::device, 0, true},
     {"xid", FaultCarrier::service, 0, false},
     {"lose-gpu", FaultCarrier::service, 0, false},
 }};

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,6 +36,14 @@ struct Race {
   };
   Side first, second;  // as they were given
   uint64_t address = 0, bytes = 0;
+};
+
+/// An op that a device has begun and not ended.
+struct UnderWay {
+  uint64_t sequence = 0;
+  bool collective = false;
+  uint64_t part = 0;     // changes whenever a collective, or an op that consists of several, gets on
+  bool entered = false;  // of a collective: this rank has given its part, and waits for what others give
 };
 
 /// Where a back end reports. All functions may be called from any thread and never block for long.
@@ -237,12 +246,14 @@ class Backend {
   virtual void poison_all(std::span<const MemoryRange> ranges) = 0;
   virtual uint64_t memory_used() const = 0;
   virtual uint64_t memory_total() const = 0;
+  /// The oldest op that the device has begun and not ended: whether it gets on is to be seen. Any thread.
+  virtual std::optional<UnderWay> under_way() { return std::nullopt; }
   /// How many blocks are copied to the host at once; null: read() is the way.
   virtual BlockCopier* copier() { return nullptr; }
   /// How blocks move to and from another worker's device without the host; null: they do not.
   virtual const BlockMover* mover() const { return nullptr; }
   /// Why the device cannot be made to fail in this way ("illegal-access", "endless-kernel",
-  /// "hung-collective"); empty: it can.
+  /// "hung-collective", "cut-link", "slow-link"); empty: it can.
   virtual std::string cannot_inject(std::string_view kind) const {
     return "this device cannot be made to fail by " + std::string(kind);
   }

@@ -171,6 +171,7 @@ def _session(session: Session, job: str, stats: dict[str, Any], waiting_for: str
         "diverged": session.diverged,
         "compared": session.compared,
         "reserve": {"boundary": session.reserve, "every": session.reserves_apart},
+        "hang_seconds": session.hang_seconds,
     }
 
 

@@ -60,6 +60,6 @@ class Heartbeat(Rounds):
         if pulse.unanswered >= QUESTIONS:
             silent = time.monotonic() - pulse.heard
             print(f"jitc-proxyd: worker {worker.pid} has been silent for {silent:.1f} s; killed", file=sys.stderr)
-            worker.kill_with_cause(CAUSE, pulse.heard)
+            worker.kill_with_cause(CAUSE, pulse.heard, f"its worker did not answer for {silent:.1f} s")
             return
         pulse.question = worker.stub.Ping.future(worker_pb2.Empty(), timeout=self._pause * QUESTIONS)

@@ -56,7 +56,7 @@ class Worker:
         self.machine = Machine(f"worker {pid}", WORKER_TABLE, state)
         self.gpu: int | None = None
         self.noticed_dead = 0.0  # monotonic time
-        self.cause = WORKER_DEATH
+        self.cause, self.message = WORKER_DEATH, ""
         self.unhealthy_since = 0.0  # monotonic time; 0: it was not killed for a cause
         self._opening = threading.Lock()
         self._channel: grpc.Channel | None = None
@@ -103,9 +103,9 @@ class Worker:
             if self.descriptor >= 0:
                 processes.send(self.descriptor, self.pid, number)
 
-    def kill_with_cause(self, cause: str, since: float) -> None:
+    def kill_with_cause(self, cause: str, since: float, message: str = "") -> None:
         """Kills it for a cause that its death alone would not show."""
-        self.cause, self.unhealthy_since = cause, since
+        self.cause, self.unhealthy_since, self.message = cause, since, message
         self.kill()
 
     def close(self) -> None:

@@ -74,6 +74,11 @@ Json document(const Verdict& verdict) {
           {"differences", document(verdict.results)}};
 }
 
+Json document(const UnderWay& op) {
+  return {
+      {"sequence", op.sequence}, {"collective", op.collective}, {"part", op.part}, {"entered", op.entered}};
+}
+
 Json document(uint64_t bytes) { return document(RecoverReply{true, "", bytes, {}}); }
 
 Transfer transfer(const Json& json) {
@@ -275,6 +280,7 @@ std::string stats_document(const std::vector<SessionStats>& sessions) {
                     {"differences", document(one.differences)},
                     {"reserves", one.reserves},
                     {"reserve_seconds", one.reserve_seconds},
+                    {"under_way", document(one.under_way)},
                     {"steering_reads", one.steering_reads},
                     {"validating", one.validating},
                     {"validation", document(one.verdict)}});

@@ -165,15 +165,27 @@ std::vector<LiveRow> Restorer::keep_what_holds(const BoundaryState& state, Recov
   return kept;
 }
 
+/// What a healthy rank has not changed since the boundary needs no copy either.
 void Restorer::restore_rows(const BoundaryState& state, const std::vector<LiveRow>& kept,
                             RecoverReply& reply) {
-  std::vector<LiveRow> copies;
+  std::vector<LiveRow> copies, same = kept;
   std::ranges::copy_if(state.rows, std::back_inserter(copies), &LiveRow::copied);
+  if (!memory_lost_) std::ranges::move(take_unchanged(copies), std::back_inserter(same));
   if (restore_copies(copies, reply)) return;
   // Rows may overlap: a damaged copy may lie over what had been found to hold.
-  const auto now = parts_.copies.hashes_of(kept);
-  for (size_t i = 0; i < kept.size(); ++i)
-    if (now[i] != kept[i].hash) reply.missing.push_back(kept[i]);
+  const auto now = parts_.copies.hashes_of(same);
+  for (size_t i = 0; i < same.size(); ++i)
+    if (now[i] != same[i].hash) reply.missing.push_back(same[i]);
+}
+
+/// Takes the rows out whose allocations still hold what they are to hold.
+std::vector<LiveRow> Restorer::take_unchanged(std::vector<LiveRow>& rows) const {
+  const auto now = parts_.copies.hashes_of(rows);
+  std::vector<LiveRow> changed, unchanged;
+  for (size_t i = 0; i < rows.size(); ++i)
+    (now[i] != kNoHash && now[i] == rows[i].hash ? unchanged : changed).push_back(rows[i]);
+  rows = std::move(changed);
+  return unchanged;
 }
 
 /// Compares what has arrived with the hash that the copy was made with: a damaged copy is as good as none.

@@ -63,6 +63,7 @@ class Restorer {
   void go_on_from(const BoundaryState& state);
   std::vector<LiveRow> keep_what_holds(const BoundaryState& state, RecoverReply& reply);
   void restore_rows(const BoundaryState& state, const std::vector<LiveRow>& kept, RecoverReply& reply);
+  std::vector<LiveRow> take_unchanged(std::vector<LiveRow>& rows) const;
   bool restore_copies(const std::vector<LiveRow>& rows, RecoverReply& reply);
   bool whole_plans(const Resources& resources, std::string& error);
 

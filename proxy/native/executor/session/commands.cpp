@@ -57,6 +57,7 @@ SessionStats Session::stats() {
     stats.reserves = reserves_in(checkpoints_.boundaries(), *checkpoints_.plan.wanted());
   const BoundaryTimes& times = shared_.times;
   stats.reserve_seconds = static_cast<double>(times.reserve) * 1e-9 / std::max<double>(1, times.reserves);
+  stats.under_way = shared_.backend->under_way().value_or(UnderWay{});
   stats.steering_reads = at.steering_reads;
   stats.snapshot_bytes = shared_.snapshot.used();
   // Before the verdict: a step that is no longer waited for has one.

@@ -99,9 +99,10 @@ struct SessionStats {
   uint64_t phases_of;
   uint64_t validating;  // the step that is waited for; 0: none
   Verdict verdict;
-  Tolerance::Seen differences;     // of results, in the newest replay
   std::vector<uint64_t> reserves;  // boundaries
   double reserve_seconds;          // to make one, on the average
+  Tolerance::Seen differences;     // of results, in the newest replay
+  UnderWay under_way;              // on the device; sequence 0: nothing
   uint64_t steering_reads;  // since the first boundary: copies to the host that are no floating-point numbers
 };
 

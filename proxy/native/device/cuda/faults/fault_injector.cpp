@@ -6,13 +6,15 @@
 namespace jitc::cuda {
 
 bool FaultInjector::knows(std::string_view kind) {
-  return kind == "illegal-access" || kind == "endless-kernel" || kind == "hung-collective";
+  return kind == "illegal-access" || kind == "endless-kernel" || kind == "hung-collective" ||
+         kind == "cut-link";
 }
 
 void FaultInjector::inject(std::string_view kind, const ops::OpHeader& op) {
   Stream* const found = streams_.find(op.stream);
   Stream& stream = found ? *found : streams_.legacy();
   if (!kernels_) kernels_ = std::make_unique<FaultKernels>(issuer_.context(), nvrtc_path_);
+  if (kind == "cut-link") return cut_link(stream, as<ops::Collective>(op));
   if (kind == "hung-collective") return hang_collective(stream, as<ops::Collective>(op));
   if (kind == "illegal-access")
     kernels_->access_illegally(stream.own());
@@ -28,6 +30,16 @@ void FaultInjector::hang_collective(Stream& stream, const ops::Collective& op) {
   collectives_.communicators().inject_hang(op);
   kernels_->stand_still(stream.own());
   collectives_.skip(op.header.sequence);
+}
+
+/// As NCCL does when a peer is not reached: the communicator is of no use, and that is reported.
+void FaultInjector::cut_link(const Stream& stream, const ops::Collective& op) {
+  if (stream.diverted()) refuse_value("the collective is being captured into a graph");
+  issuer_.drain();
+  collectives_.communicators().inject_hang(op);
+  collectives_.skip(op.header.sequence);
+  collectives_.communicator_fault(op.header.sequence, kUnknown, "collective-error",
+                                  "the connection to the other ranks is cut (injected)");
 }
 
 void FaultInjector::release() {

@@ -1,7 +1,8 @@
 // Faults on request, as real ones happen.
 //
 // A hung collective is one that a rank has left: it aborts the communicator, so that the others wait for a
-// rank that does not come, and its own stream stands still in the collective's place. The fence ends both.
+// rank that does not come, and its own stream stands still in the collective's place. The fence ends both. At
+// a cut link it does the same, and reports the error instead of standing still.
 // Lock rule: the device's mutex, the context bound. Called by: Device.
 #pragma once
 #include <memory>
@@ -29,6 +30,7 @@ class FaultInjector {
 
  private:
   void hang_collective(Stream& stream, const ops::Collective& op);
+  void cut_link(const Stream& stream, const ops::Collective& op);
 
   Issuer& issuer_;
   Streams& streams_;

@@ -126,15 +126,17 @@ bool CompletionPoller::reached(const StreamTimeline& timeline, uint64_t value) c
   return timeline.reported_ >= value;
 }
 
-uint64_t CompletionPoller::oldest() const {
+/// NCCL does not say how far it is: a rank that is at a collective counts as one that has given its part.
+std::optional<UnderWay> CompletionPoller::under_way() const {
   const std::lock_guard lock(mutex_);
-  uint64_t oldest = UINT64_MAX;
+  std::optional<UnderWay> oldest;
   for (const Pointer& timeline : busy_) {
     // The words know more than what has been delivered.
     const uint64_t reached = timeline->reached();
     const auto mark = std::find_if(timeline->marks_.begin(), timeline->marks_.end(),
                                    [&](const StreamTimeline::Mark& one) { return one.value > reached; });
-    if (mark != timeline->marks_.end()) oldest = std::min(oldest, mark->first);
+    if (mark != timeline->marks_.end() && (!oldest || mark->first < oldest->sequence))
+      oldest = {mark->first, mark->collective, mark->value, mark->collective};
   }
   return oldest;
 }

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -60,8 +61,8 @@ class CompletionPoller {
   bool idle(const StreamTimeline& timeline) const;
   bool reached(const StreamTimeline& timeline, uint64_t value) const;
 
-  /// The oldest op that may not have run yet, of those that are marked; UINT64_MAX: none. Any thread.
-  uint64_t oldest() const;
+  /// The oldest op that may not have run yet, of those that are marked; if any. Any thread.
+  std::optional<UnderWay> under_way() const;
   /// The same of one timeline, of those that are not.
   uint64_t oldest_unmarked(const StreamTimeline& timeline) const {
     return timeline.unmarked_ ? timeline.first_ : UINT64_MAX;

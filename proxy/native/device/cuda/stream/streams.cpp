@@ -89,7 +89,8 @@ bool Streams::all_idle() {
 }
 
 uint64_t Streams::suspect() const {
-  uint64_t oldest = poller_.oldest();
+  const auto marked = poller_.under_way();
+  uint64_t oldest = marked ? marked->sequence : UINT64_MAX;
   for (const Stream* const stream : unmarked_)
     oldest = std::min(oldest, poller_.oldest_unmarked(*stream->timeline()));
   return oldest == UINT64_MAX ? 0 : oldest;

@@ -5,6 +5,7 @@
 
 #include "device/common/operands.h"
 #include "device/software/device/error.h"
+#include "device/software/stream/stream.h"
 
 namespace jitc::software {
 namespace {
@@ -85,9 +86,13 @@ void Group::sleep(uint32_t seen) const {
 void Group::finish() {
   while (!done()) {
     const uint32_t seen = turns_.front().communicator->doorbell();
-    for (const Turn& turn : turns_) turn.communicator->check_aborted();
-    if (advance() || !all_present()) continue;
-    sleep(seen);
+    for (const Turn& turn : turns_) turn.communicator->check_link();
+    if (advance()) {
+      Stream::note_progress();
+      for (const Turn& turn : turns_) turn.communicator->linger();
+    } else if (all_present()) {
+      sleep(seen);
+    }
   }
 }
 
@@ -111,6 +116,7 @@ void Group::run(const Memory& memory, ExecutionSink& sink, WaitHub& hub) {
   wait_turn(hub);
   make_lanes(memory);
   post();
+  Stream::note_entered();
   sink.injection_point(op_.header, "collective");
   finish();
   lanes_.clear();

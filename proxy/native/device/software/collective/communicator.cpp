@@ -1,6 +1,8 @@
 // See communicator.h.
 #include "communicator.h"
 
+#include <thread>
+
 #include "device/software/arithmetic/reduce.h"
 #include "device/software/device/error.h"
 
@@ -80,6 +82,17 @@ void Communicator::abort() {
 
 void Communicator::check_aborted() const {
   if (aborted_.load()) throw Abandoned{};
+}
+
+void Communicator::check_link() const {
+  check_aborted();
+  if (cut_.load())
+    refuse(kUnknown, "collective-error", "the connection to the other ranks is cut (injected)");
+}
+
+/// Its time is far below what a wait may take, so that an abort has not to interrupt it.
+void Communicator::linger() const {
+  if (const auto delay = delay_.load(); delay.count()) std::this_thread::sleep_for(delay);
 }
 
 void Rounds::publish(const Descriptor& descriptor) {

@@ -6,6 +6,7 @@
 #pragma once
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -62,6 +63,14 @@ class Communicator {
   void await_turn(Order& order, uint64_t ticket, WaitHub& hub) const;
   void abort();
   void check_aborted() const;
+  // Injected faults, until a recovery has made the communicator anew.
+  /// Other ranks are not reached any more.
+  void cut() { cut_.store(true); }
+  /// They are, and each round of a collective takes so much longer.
+  void slow_down(std::chrono::milliseconds delay) { delay_.store(delay); }
+  /// Throws Abandoned, OpError when others cannot be reached.
+  void check_link() const;
+  void linger() const;
 
   const Identity& identity() const { return identity_; }
   uint32_t ranks() const { return static_cast<uint32_t>(identity_.ranks); }
@@ -73,7 +82,8 @@ class Communicator {
 
  private:
   Identity identity_;
-  std::atomic<bool> known_, claimed_{false}, failed_{false}, aborted_{false};
+  std::atomic<bool> known_, claimed_{false}, failed_{false}, aborted_{false}, cut_{false};
+  std::atomic<std::chrono::milliseconds> delay_{};
   OpError failure_{};  // set before failed_
   std::mutex joining_;
   std::unique_ptr<Segment> mapped_;

@@ -11,8 +11,9 @@
 namespace jitc::software {
 namespace {
 constexpr int32_t kMostRanks = device::SegmentHead::kMostRanks;
-constexpr int64_t kSleep = 100'000;  // microseconds; the doorbell wakes earlier
-constexpr uint64_t kNoResult = 0;    // sequences start at 1
+constexpr int64_t kSleep = 100'000;             // microseconds; the doorbell wakes earlier
+constexpr std::chrono::milliseconds kSlow{50};  // of an injected slow link, each time that it gets on
+constexpr uint64_t kNoResult = 0;               // sequences start at 1
 
 /// The parent's round is complete.
 std::vector<SplitPost> posts_of(const Communicator& parent, const Rounds& rounds) {
@@ -141,6 +142,17 @@ std::shared_ptr<Group> Communicators::group(const ops::Collective& op) {
 }
 
 void Communicators::run(Group& group, const Memory& memory) { group.run(memory, sink_, hub_); }
+
+void Communicators::harm(const ops::Collective& op, bool cut) {
+  const Group group(op);
+  for (const ops::CollectiveItem& item : group.items()) {
+    const Pointer communicator = get(item.comm);
+    if (cut)
+      communicator->cut();
+    else
+      communicator->slow_down(kSlow);
+  }
+}
 
 /// After restore: the first op on a communicator has it joined. Not on the stream's thread, which a fence
 /// would have to wait for.

@@ -36,6 +36,8 @@ class Communicators {
 
   /// Runs a group, on a stream's thread. Throws OpError, Abandoned.
   void run(Group& group, const Memory& memory);
+  /// Injected: from this op on its communicators reach no other rank (cut), or are slow. Throws OpError.
+  void harm(const ops::Collective& op, bool cut);
 
   bool find(uint64_t handle, Identity& out) const;
   /// Releases every wait. Later ops need renew() or restore() first.

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/content_hash.h"
+#include "base/operands.h"
 #include "device/common/operands.h"
 #include "device/poison.h"
 
@@ -98,13 +99,20 @@ bool Device::idle() {
 }
 
 std::string Device::cannot_inject(std::string_view kind) const {
-  if (kind == "endless-kernel" || kind == "hung-collective") return {};
+  for (const char* const known : {"endless-kernel", "hung-collective", "cut-link", "slow-link"})
+    if (kind == known) return {};
   return "the software device has no kernels that could do that; its illegal access is sticky-error";
 }
 
 bool Device::inject(std::string_view kind, const ops::OpHeader& op, std::string& error) {
   error = cannot_inject(kind);
-  if (error.empty()) hangs_.stall_at(op.sequence);
+  if (!error.empty()) return false;
+  if (kind != "cut-link" && kind != "slow-link") return hangs_.stall_at(op.sequence), true;
+  try {
+    families_.collectives.communicators().harm(as<ops::Collective>(op), kind == "cut-link");
+  } catch (const OpError& failure) {
+    error = failure.message;
+  }
   return error.empty();
 }
 

@@ -52,6 +52,7 @@ class Device final : public Backend {
   void poison_all(std::span<const MemoryRange> ranges) override;
   uint64_t memory_used() const override { return memory_.used(); }
   uint64_t memory_total() const override { return memory_.limit(); }
+  std::optional<UnderWay> under_way() override { return hangs_.oldest_running(); }
   std::string cannot_inject(std::string_view kind) const override;
   bool inject(std::string_view kind, const ops::OpHeader& op, std::string& error) override;
 

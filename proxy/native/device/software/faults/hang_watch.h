@@ -12,15 +12,13 @@
 #include <optional>
 #include <thread>
 
+#include "device/backend.h"
+
 namespace jitc::software {
 
 class HangWatch {
  public:
-  struct Running {
-    uint64_t sequence;
-    bool collective;
-    uint64_t part = 0;  // changes whenever an op that consists of several gets on
-  };
+  using Running = UnderWay;
 
   /// oldest: what has been running longest, if anything. seconds: 0 is never.
   HangWatch(double seconds, std::function<std::optional<Running>()> oldest,

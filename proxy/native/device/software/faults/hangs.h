@@ -26,6 +26,8 @@ class Hangs {
   Hangs& operator=(const Hangs&) = delete;
 
   void watch(const std::shared_ptr<Stream>& stream);
+  /// What has been running longest, or stands still; any thread.
+  std::optional<HangWatch::Running> oldest_running();
   /// Injected: the op of that sequence never ends.
   void stall_at(uint64_t sequence) { stall_at_.store(sequence); }
   /// Before the op is done: does not come back, until a fence or fault, when it is the one. Throws Abandoned
@@ -41,7 +43,6 @@ class Hangs {
 
  private:
   void stall(const ops::OpHeader& op);
-  std::optional<HangWatch::Running> oldest_running();
   void report(HangWatch::Running op);
 
   WaitHub& hub_;

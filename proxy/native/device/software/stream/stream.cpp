@@ -11,6 +11,8 @@ namespace {
 constexpr int kSpins = 100;
 constexpr size_t kReportEvery = 64;
 
+thread_local Stream* of_this_thread = nullptr;  // while it runs a task
+
 void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -72,17 +74,27 @@ void Stream::finish_batch(uint64_t sequence) {
 void Stream::now_runs(const ops::OpHeader& op) {
   const bool collective = op.op == static_cast<uint16_t>(ops::OpId::collective);
   part_.fetch_add(1, std::memory_order_relaxed);
-  running_.store(op.sequence << 1 | (collective ? 1 : 0), std::memory_order_relaxed);
+  running_.store(op.sequence << 2 | (collective ? kCollective : 0), std::memory_order_relaxed);
+}
+
+void Stream::note_entered() {
+  if (of_this_thread) of_this_thread->running_.fetch_or(kEntered, std::memory_order_relaxed);
+}
+
+void Stream::note_progress() {
+  if (of_this_thread) of_this_thread->part_.fetch_add(1, std::memory_order_relaxed);
 }
 
 void Stream::run_task(const Task& task, bool last) {
   const uint64_t sequence = task.op->sequence;
   const bool event = task.op->op == static_cast<uint16_t>(ops::OpId::event_record);
   now_runs(*task.op);
+  of_this_thread = this;
   if (runner_.running())
     runner_.run(task);
   else
     runner_.drop(task);
+  of_this_thread = nullptr;
   running_.store(0, std::memory_order_relaxed);
   if (last)
     finish_batch(sequence);

@@ -80,15 +80,22 @@ class Stream final : public Crew::Work, public std::enable_shared_from_this<Stre
   std::optional<HangWatch::Running> running() const {
     const uint64_t packed = running_.load(std::memory_order_relaxed);
     if (!packed) return std::nullopt;
-    return HangWatch::Running{packed >> 1, (packed & 1) != 0, part_.load(std::memory_order_relaxed)};
+    return HangWatch::Running{packed >> 2, (packed & kCollective) != 0, part_.load(std::memory_order_relaxed),
+                              (packed & kEntered) != 0};
   }
   /// From the task that runs: it goes on with this op, one of several that it consists of.
   void now_runs(const ops::OpHeader& op);
+  // The same, for those who do not know their stream: of the task that the calling thread runs.
+  /// A collective has given this rank's part.
+  static void note_entered();
+  /// It has got on, though it is not over.
+  static void note_progress();
 
   // How far the legacy default stream has looked at this one and the other way around: notes of Streams.
   uint64_t legacy_seen = 0, seen_by_legacy = 0;
 
  private:
+  static constexpr uint64_t kCollective = 1, kEntered = 2;  // in running_, below the sequence
   bool take();
   void run_task(const Task& task, bool last);
   void finish_batch(uint64_t sequence);
@@ -104,7 +111,7 @@ class Stream final : public Crew::Work, public std::enable_shared_from_this<Stre
   std::vector<Task> queue_;
   bool with_crew_ = false, busy_ = false;
   uint64_t noted_ = 0;
-  std::atomic<uint64_t> running_{0};  // sequence of the task that runs, shifted; bit 0: a collective
+  std::atomic<uint64_t> running_{0};  // sequence of the op that runs, and what is to be said of it
   std::atomic<uint64_t> part_{0};     // of the task that runs
   // Of the thread that runs the stream; nobody changes them while it is aside.
   std::vector<Task> batch_;

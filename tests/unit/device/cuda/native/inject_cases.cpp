@@ -138,6 +138,47 @@ CASE(collective_fault_a_rank_that_leaves_on_request) {
   });
 }
 
+CASE(collective_fault_a_link_that_is_cut_on_request) {
+  Segments segments;
+  segments.make(unique_id(1), 2);
+  run_ranks(2, [&](int rank) {
+    setenv("NCCL_HOSTID", std::to_string(rank).c_str(), 1);
+    Options options;
+    options.segments = &segments;
+    Session s(options);
+    const uint64_t data = s.allocate(4096);
+    s.stream(kStream, 1);
+    join_communicator(s, 1, 2, rank);
+    const auto one = item(kComm, ops::CollectiveKind::all_reduce, 1, kCount, data, data);
+    s.fill(data, kCount, 3, kStream);
+    if (rank == 1) {
+      ops::Collective op;
+      op.count = 1;
+      const auto record = next_op(s, op, kStream, &one, sizeof one);
+      inject(s, "cut-link", record);
+      const auto fault = s.sink.wait_fault();
+      CHECK_EQUAL(fault.cause, "collective-error");
+      CHECK_EQUAL(fault.sequence, s.sequence() + 1);
+    }
+    give_group(s, {one}, kStream);
+    s.backend->flush();
+    s.backend->fence();  // comes back on both: nothing has to end for it
+    segments.next_epoch();
+    Resources resources;
+    resources.allocations = {{data, 4096, 0}};
+    resources.streams = {{kStream, 1, 0}};
+    resources.communicators = {{kComm, 2, rank, unique_id(1)}};
+    std::string error;
+    CHECK(s.backend->restore(resources, error));
+    s.sink.forget();
+    s.backend->unfence();
+    s.fill(data, kCount, 3, kStream);
+    give_group(s, {one}, kStream);
+    s.synchronize();
+    CHECK(s.download<uint8_t>(data, kCount) == std::vector<uint8_t>(kCount, 6));
+  });
+}
+
 CASE(inject_refuses_what_it_does_not_know) {
   Session s;
   CHECK(s.backend->cannot_inject("earthquake").find("earthquake") != std::string::npos);

@@ -16,6 +16,8 @@ class Session : public Client {
   uint64_t communicator(uint8_t id, int ranks, int rank, uint64_t handle = 0x500) {
     return join_communicator(*this, id, ranks, rank, handle);
   }
+  /// Of the op that was given last.
+  uint64_t sequence() const { return sequence_; }
 
   Segments no_segments;
 };
