@@ -87,6 +87,7 @@ class Service:
             self.registry,
             self._supervisor,
             self._watch,
+            self.keeper,
             faults=self._faults,
             waiting=self._attaches,
             ended=self._coordinator.session_closed,
@@ -113,8 +114,7 @@ class Service:
     def _take_over(self) -> list[Session]:
         sessions = TakeOver(self.registry, self._supervisor, self.keeper, self.registry.log).run()
         self._node.unanswered = {session.number for session in sessions}
-        alive = [session for session in sessions if self._node.watch_process(session)]
-        self.registry.note_clients()
+        alive = [session for session in sessions if self._node.watch_program(session)]
         print(f"jitc-proxyd: takes over {len(alive)} sessions of the service before", file=sys.stderr, flush=True)
         return alive
 

@@ -2,7 +2,9 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 
@@ -12,8 +14,23 @@ namespace {
 constexpr size_t kStackBytes = size_t{256} << 10;
 
 std::atomic<bool> is_child{false};
+// One more than the descriptor; 0: none.
+std::array<std::atomic<int>, 64> parents_only{};
 
-void mark_child() { is_child.store(true, std::memory_order_relaxed); }
+/// Nothing here takes a lock or memory: another thread may have held either when the program forked.
+void mark_child() {
+  is_child.store(true, std::memory_order_relaxed);
+  for (std::atomic<int>& one : parents_only)
+    if (const int held = one.exchange(0)) ::close(held - 1);
+}
+
+/// Puts `after` into the first place that has `before`.
+void exchange(int before, int after) {
+  for (std::atomic<int>& one : parents_only) {
+    int expected = before;
+    if (one.compare_exchange_strong(expected, after)) return;
+  }
+}
 
 int create(pthread_t* thread, size_t stack, void* (*body)(void*), void* argument) {
   pthread_attr_t attributes;
@@ -33,6 +50,10 @@ void watch_forks() {
 }
 
 bool forked() { return is_child.load(std::memory_order_relaxed); }
+
+void close_in_children(int fd) { exchange(0, fd + 1); }
+
+void keep_in_children(int fd) { exchange(fd + 1, 0); }
 
 bool start_thread(const char* name, void* (*body)(void*), void* argument) {
   sigset_t all, before;

@@ -11,6 +11,10 @@ namespace jitc::session {
 void watch_forks();
 /// True in a child made by fork after watch_forks.
 bool forked();
+/// A descriptor that children made by fork do not get; up to as many as there are GPUs.
+void close_in_children(int fd);
+/// Takes that back, before the descriptor is closed here.
+void keep_in_children(int fd);
 /// Runs body(argument) on a detached thread with all signals blocked; false when no thread can be started.
 bool start_thread(const char* name, void* (*body)(void*), void* argument);
 

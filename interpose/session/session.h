@@ -28,7 +28,7 @@ struct Result {
 /// Memory that the worker shares with this process: a sealed file whose first bytes are the session's token,
 /// mapped at the same address in both processes.
 struct PinnedRegion {
-  std::string path;  // empty: there is none
+  int fd = -1;  // as long as the process lives; -1: there is none
   std::string token;
   uint64_t base = 0, bytes = 0;
 };

@@ -1,8 +1,8 @@
 """Entry point of the keeper: `python -m jitc.proxy.keeper --socket PATH ...`.
 
 Started by: a jitc-proxyd that finds none on its socket (client.py). The descriptors that it is given are the claim on
-the socket (the private folder and the one above it), the listening socket, and the connection to the service that
-starts it.
+the socket (the private folder and the one above it), the listening sockets for services and for training processes, and
+the connection to the service that starts it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="jitc-keeper", description="Holds what must outlive a jitc-proxyd.")
     parser.add_argument("--socket", required=True)
     parser.add_argument("--directory", required=True, type=Path)
-    for name in ("parent", "folder", "listener", "connection"):
+    for name in ("parent", "folder", "listener", "programs", "connection"):
         parser.add_argument(f"--{name}", required=True, type=int)
     given = parser.parse_args()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     os.umask(0o177)
     lock = SocketLock(given.socket, given.directory)
     lock.adopt(given.parent, given.folder)
-    Keeper(socket.socket(fileno=given.listener), socket.socket(fileno=given.connection), lock).run()
+    listener, programs, first = (
+        socket.socket(fileno=one) for one in (given.listener, given.programs, given.connection)
+    )
+    Keeper(listener, programs, first, lock).run()
     return 0
 
 

@@ -1,8 +1,9 @@
 """The service's end of the connection to its keeper.
 
 Called by: the service (which finds or starts the keeper), shared memory (keep, drop), the supervisor (spawn, reap),
-the registry (clients). Thread-safe. Promises: what was kept when a call returned is there for the next service; the
-keeper's end is reported once, and every call raises KeeperLost from then on.
+the Node service (watch). Thread-safe. Promises: what was kept when a call returned is there for the next service; the
+keeper's end is reported once, and every call raises KeeperLost from then on; what it tells unasked (on_...) is told in
+a thread that must not call it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from .socket_lock import SocketInUse, SocketLock, Taken
 ANSWER_SECONDS = 30.0
 #: Time for a keeper that is about to end to be gone.
 ENDING_SECONDS = 10.0
+#: Connections that it has not looked at yet.
+WAITING = 64
 
 
 class KeeperLost(Exception):
@@ -44,6 +47,7 @@ class Keeper:
         self.process: subprocess.Popen[bytes] | None = None  # where this service has started it
         self.on_lost: Callable[[], None] = lambda: None
         self.on_hand_over: Callable[[], None] = lambda: None
+        self.on_ended: Callable[[str], None] = lambda program: None
         try:
             protocol.send(connection, {"versions": versions, "replace": replace})
             welcome, _ = protocol.receive(connection)
@@ -67,9 +71,11 @@ class Keeper:
         """Where any process of this user can open what is kept under this descriptor."""
         return f"/proc/{self.pid}/fd/{descriptor}"
 
-    def keep(self, name: str, descriptor: int) -> str:
-        """Has the keeper hold it too, in place of another one of that name. Returns its path. Raises OSError."""
-        answer = self._call({"do": "keep", "name": name}, [descriptor])
+    def keep(self, name: str, descriptor: int, token: str = "") -> str:
+        """Has the keeper hold it too, in place of another one of that name. Returns its path. Raises OSError.
+
+        token: with which a training process may have it; empty: none may."""
+        answer = self._call({"do": "keep", "name": name, "token": token}, [descriptor])
         if "error" in answer:
             raise OSError(answer["error"])
         return self.path(int(answer["descriptor"]))
@@ -89,9 +95,12 @@ class Keeper:
         """A worker has ended, and nobody will ask about it any more."""
         self._call({"do": "reap", "pid": pid})
 
-    def clients(self, processes: Iterable[tuple[int, str]]) -> None:
-        """The training processes, each with when it was started, for which a keeper without a service waits."""
-        self._call({"do": "clients", "clients": list(processes)})
+    def watch(self, program: str) -> int | None:
+        """Has on_ended called when the training process of this ticket ends; a keeper without a service waits for it.
+
+        Returns its process, 0 where that cannot be seen from here; None: it has ended, or there never was one."""
+        answer = self._call({"do": "watch", "program": program})
+        return int(answer["pid"]) if answer["there"] else None
 
     def end(self) -> None:
         """Ends all workers and the keeper. Returns when they are gone."""
@@ -132,7 +141,7 @@ class Keeper:
             while True:
                 document, _ = protocol.receive(self._connection)
                 if "event" in document:
-                    self.on_hand_over()
+                    self._told(document)
                     continue
                 with self._answers:
                     if document.get("to") == self._number:  # else its caller has given up waiting
@@ -145,6 +154,12 @@ class Keeper:
             self._answers.notify_all()
         if not self._closed:
             self.on_lost()
+
+    def _told(self, document: dict[str, Any]) -> None:
+        if document["event"] == "ended":
+            self.on_ended(document["program"])
+        else:
+            self.on_hand_over()
 
 
 def open_keeper(lock: SocketLock, versions: dict[str, Any], replace: bool) -> tuple[Keeper, bool]:
@@ -190,15 +205,9 @@ def _connect(lock: SocketLock, versions: dict[str, Any], replace: bool) -> Keepe
 def _launch(lock: SocketLock, versions: dict[str, Any]) -> Keeper:
     parent, folder = lock.descriptors()
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with theirs, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
-        before = os.umask(0o177)
-        try:
-            listener.bind(str(lock.directory / protocol.NAME))
-        finally:
-            os.umask(before)
-        listener.listen(16)
-        passed = [parent, folder, listener.fileno(), theirs.fileno()]
-        names = ("--parent", "--folder", "--listener", "--connection")
+    with theirs, _listener(lock, protocol.NAME) as listener, _listener(lock, protocol.PROGRAMS_NAME) as programs:
+        passed = [parent, folder, listener.fileno(), programs.fileno(), theirs.fileno()]
+        names = ("--parent", "--folder", "--listener", "--programs", "--connection")
         process = subprocess.Popen(
             [
                 sys.executable, "-m", "jitc.proxy.keeper", "--socket", lock.path, "--directory", str(lock.directory),
@@ -210,6 +219,21 @@ def _launch(lock: SocketLock, versions: dict[str, Any]) -> Keeper:
     keeper = Keeper(ours, lock.path, versions, replace=False)
     keeper.process = process
     return keeper
+
+
+def _listener(lock: SocketLock, name: str) -> socket.socket:
+    """A socket in the private folder, this user's from the moment it exists."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    before = os.umask(0o177)
+    try:
+        listener.bind(str(lock.directory / name))
+        listener.listen(WAITING)
+    except BaseException:
+        listener.close()
+        raise
+    finally:
+        os.umask(before)
+    return listener
 
 
 def _environment() -> dict[str, str]:

@@ -14,19 +14,23 @@ from collections.abc import Iterable
 from typing import Any
 
 #: Of this protocol and of what the log holds. Another one cannot take over.
-VERSION = 1
+VERSION = 2
 #: Bytes of a document: an environment may be large.
 LIMIT = 1 << 20
 #: Descriptors beside a document.
 DESCRIPTORS = 4
 #: Key of a document whose descriptors could not be taken.
 TOO_MANY = "too many descriptors"
-#: Name of the keeper's socket in the service's private folder.
-NAME = "keeper"
+#: The keeper's sockets in the service's private folder: for services, and for training processes (programs.py).
+NAME, PROGRAMS_NAME = "keeper", "programs"
 
 
 class Closed(Exception):
     """The other end has gone."""
+
+
+class Busy(Exception):
+    """The other end does not read."""
 
 
 class Malformed(Exception):
@@ -39,13 +43,17 @@ def roomy(connection: socket.socket) -> socket.socket:
     return connection
 
 
-def send(connection: socket.socket, document: dict[str, Any], descriptors: Iterable[int] = ()) -> None:
-    """Raises Closed, or ValueError for a document that is too large."""
+def send(
+    connection: socket.socket, document: dict[str, Any], descriptors: Iterable[int] = (), wait: bool = True
+) -> None:
+    """Raises Closed, ValueError for a document that is too large, or Busy instead of waiting for room."""
     data = json.dumps(document).encode()
     if len(data) > LIMIT:
         raise ValueError(f"a message of {len(data)} bytes is too large for the keeper")
     try:
-        socket.send_fds(connection, [data], list(descriptors))
+        socket.send_fds(connection, [data], list(descriptors), 0 if wait else socket.MSG_DONTWAIT)
+    except BlockingIOError as error:
+        raise Busy(str(error)) from None
     except OSError as error:
         raise Closed(str(error)) from None
 

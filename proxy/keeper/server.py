@@ -2,7 +2,8 @@
 
 Called by: __main__.py. Promises: one service at a time; only processes of this user are listened to; a request that
 is malformed ends the connection that it came from, and nothing else. When a service goes, the next one finds
-everything as it was; without one the keeper ends as soon as no training process lives that the last one served.
+everything as it was; without one the keeper ends as soon as no training process lives that the last one served
+(programs.py).
 """
 
 from __future__ import annotations
@@ -18,16 +19,17 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from . import protocol
-from .birth import lives
+from . import programs, protocol
+from .door import Door
+from .programs import Programs
 from .socket_lock import SocketLock
 
-#: How often a keeper without a service looks for training processes, and for a service that should have gone.
+#: How often a keeper looks that waits for more than what it is told.
 LOOK_SECONDS = 0.5
 #: Time for a service to go when another one is to replace it; then it is killed.
 HAND_OVER_SECONDS = 15.0
-#: Connections that have not said hello.
-STRANGERS = 16
+#: Connections that have not said hello, and how long they may take.
+STRANGERS, HELLO_SECONDS = 16, 10.0
 #: In the arguments of a process that is to be started: the descriptor on which it reports that it is ready.
 READY = "{ready}"
 
@@ -37,39 +39,48 @@ Reply = dict[str, Any]
 class Keeper:
     """Has no threads: a worker ends with the thread that started it."""
 
-    def __init__(self, listener: socket.socket, first: socket.socket, lock: SocketLock) -> None:
-        self._listener, self._lock = listener, lock
+    def __init__(
+        self, listener: socket.socket, programs_listener: socket.socket, first: socket.socket, lock: SocketLock
+    ) -> None:
+        self._door, self._lock = Door(listener), lock
         self._select = selectors.DefaultSelector()
         self._select.register(listener, selectors.EVENT_READ, self._accept)
-        self._strangers: list[socket.socket] = []
+        self._programs = Programs(programs_listener, self._select, self._memory_of)
+        self._strangers: dict[socket.socket, float] = {}  # until when they may say hello
         self._service: socket.socket | None = None
         self._next: socket.socket | None = None  # is to replace the service
         self._deadline = 0.0  # when that must have gone
         self._versions: Any = None
         self._kept: dict[str, int] = {}
+        self._tokens: dict[str, str] = {}  # of what a training process may have
         self._children: dict[int, subprocess.Popen[bytes]] = {}
-        self._clients: list[tuple[int, str]] = []
         self._over = False
         self._listen_to(first)
 
     def run(self) -> None:
         while not self._over:
-            for key, _ in self._select.select(None if self._service and not self._next else LOOK_SECONDS):
-                key.data()
+            for key, _ in self._select.select(self._patience()):
+                if self._select.get_map().get(key.fd) == key:  # one before it may have closed it
+                    key.data()
             self._look()
         self._end()
+
+    def _patience(self) -> float | None:
+        waits = self._service is None or self._next or self._strangers or self._programs.ended()
+        return LOOK_SECONDS if waits else None
 
     # -- connections --------------------------------------------------------------------------------
 
     def _accept(self) -> None:
-        connection, _ = self._listener.accept()
-        if protocol.peer(connection)[1] != os.geteuid() or len(self._strangers) >= STRANGERS:
-            connection.close()
+        connection = self._door.accept()
+        if connection is None:
             return
+        if len(self._strangers) >= STRANGERS:
+            self._gone(next(iter(self._strangers)))  # a service says hello at once
         self._listen_to(connection)
 
     def _listen_to(self, connection: socket.socket) -> None:
-        self._strangers.append(protocol.roomy(connection))
+        self._strangers[protocol.roomy(connection)] = time.monotonic() + HELLO_SECONDS
         self._select.register(connection, selectors.EVENT_READ, lambda: self._read(connection))
 
     def _read(self, connection: socket.socket) -> None:
@@ -91,8 +102,7 @@ class Keeper:
     def _gone(self, connection: socket.socket) -> None:
         self._select.unregister(connection)
         connection.close()
-        if connection in self._strangers:
-            self._strangers.remove(connection)
+        self._strangers.pop(connection, None)
         if connection is self._next:
             self._next = None
         if connection is self._service:
@@ -110,38 +120,55 @@ class Keeper:
         elif self._service is None:
             self._serve(connection)
         elif request["replace"] and self._next is None:
-            self._strangers.remove(connection)
+            del self._strangers[connection]
             self._next, self._deadline = connection, time.monotonic() + HAND_OVER_SECONDS
-            protocol.send(self._service, {"event": "hand over"})
+            with contextlib.suppress(protocol.Busy):  # one that does not read is killed
+                protocol.send(self._service, {"event": "hand over"}, wait=False)
         else:
             protocol.send(connection, {"refused": "busy", "why": "a jitc-proxyd is there"})
 
     def _serve(self, connection: socket.socket) -> None:
-        if connection in self._strangers:
-            self._strangers.remove(connection)
+        self._strangers.pop(connection, None)
         self._service = connection
+        self._programs.ended().clear()  # it asks for those that it knows
         try:
             protocol.send(connection, {"kept": self._kept, "children": sorted(self._children), "pid": os.getpid()})
         except protocol.Closed:
             self._gone(connection)
 
     def _look(self) -> None:
-        """What happens by itself: a service that does not go is killed; without a service and programs it is over."""
+        """What happens by itself: a service hears of programs that have ended, and is killed when it does not go;
+        without a service and programs it is over."""
+        for connection, until in list(self._strangers.items()):
+            if time.monotonic() > until:
+                self._gone(connection)
+        self._tell()
         if self._service is not None:
             if self._next is not None and time.monotonic() > self._deadline:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(protocol.peer(self._service)[0], signal.SIGKILL)
             return
-        self._clients = [one for one in self._clients if lives(*one)]
-        if not self._clients and not self._strangers:
+        if not self._programs.any_watched() and not self._strangers:
             self._over = True
+
+    def _tell(self) -> None:
+        """One that does not read now is told later."""
+        ended = self._programs.ended()
+        while self._service is not None and ended:
+            try:
+                protocol.send(self._service, {"event": "ended", "program": ended[0]}, wait=False)
+            except protocol.Busy:
+                return
+            except protocol.Closed:
+                return self._gone(self._service)
+            del ended[0]
 
     # -- requests -----------------------------------------------------------------------------------
 
     def _answer(self, request: dict[str, Any], descriptors: list[int]) -> Reply:
         requests: dict[str, Callable[[dict[str, Any], list[int]], Reply]] = {
             "keep": self._keep, "drop": self._drop, "spawn": self._spawn, "reap": self._reap,
-            "clients": self._set_clients, "end": self._finish,
+            "watch": self._watch, "end": self._finish,
         }  # fmt: skip
         if protocol.TOO_MANY in request:
             return {"error": "jitc-keeper can have no more descriptors (ulimit -n)"}
@@ -155,13 +182,20 @@ class Keeper:
         if before >= 0:
             os.close(before)
         self._kept[name] = descriptor
+        self._tokens[name] = str(request["token"])
         return {"descriptor": descriptor}
 
     def _drop(self, request: dict[str, Any], _: list[int]) -> Reply:
         for name in request["names"]:
             if name in self._kept:
                 os.close(self._kept.pop(name))
+                del self._tokens[name]
         return {}
+
+    def _memory_of(self, token: bytes) -> int:
+        """What a training process with this token may have; -1: nothing."""
+        fits = (name for name, one in self._tokens.items() if one and programs.same(one, token))
+        return self._kept[name] if (name := next(fits, "")) else -1
 
     def _spawn(self, request: dict[str, Any], descriptors: list[int]) -> Reply:
         """A worker; descriptors: where it reports that it is ready, and where its output goes."""
@@ -184,9 +218,9 @@ class Keeper:
             del self._children[process.pid]
         return {}
 
-    def _set_clients(self, request: dict[str, Any], _: list[int]) -> Reply:
-        self._clients = [(int(pid), str(when)) for pid, when in request["clients"]]
-        return {}
+    def _watch(self, request: dict[str, Any], _: list[int]) -> Reply:
+        pid = self._programs.watch(str(request["program"]))
+        return {"there": pid is not None, "pid": pid or 0}
 
     def _finish(self, request: dict[str, Any], descriptors: list[int]) -> Reply:
         self._over = True

@@ -35,7 +35,7 @@ _HASH = "[0-9a-f]{32}"
 #: What a service and its workers make in the folder beside the marker: sockets, and images of modules.
 OURS: dict[str, Form] = {
     "w[0-9]+(-ops)?": SOCKET,
-    "keeper": SOCKET,
+    "keeper|programs": SOCKET,
     "images": {_HASH: FILE, "held": {"[0-9]+": {rf"{_HASH}(-[0-9]+\.part|\.same)?": FILE}}},
 }
 

@@ -10,7 +10,6 @@ table; what another service must know to go on is in the log before anything dep
 
 from __future__ import annotations
 
-import contextlib
 import secrets
 import threading
 from collections.abc import Iterable
@@ -18,7 +17,7 @@ from typing import Any
 
 from ..backends.base import Backend
 from ..common.config import SLOTS, Config
-from ..keeper.client import Keeper, KeeperLost
+from ..keeper.client import Keeper
 from ..keeper.log import Log
 from .communicators import Communicators
 from .gpus import Gpu, state_of, workers_of
@@ -55,8 +54,9 @@ class Registry:
         """GPUs that programs see: the first ones."""
         return len(self.backend.gpus) - self.config.spare_gpus
 
-    def add(self, request: Any) -> Session:
-        """A new session with its memory, not yet open in a worker. Raises Full or NoSpace."""
+    def add(self, request: Any, pid: int = 0) -> Session:
+        """A new session with its memory, not yet open in a worker; pid: its process, where it can be seen from here.
+        Raises Full or NoSpace."""
         with self.changed:
             slot = min(set(range(SLOTS)) - self._slots, default=None)
             if slot is None:
@@ -66,8 +66,8 @@ class Registry:
             self.last += 1
             self._count()
             session = Session(
-                self.last, token, request.gpu, request.pid, request.rank,
-                request.world_size, request.job, slot, memory, self.backend.address_base, epoch=self.epoch,
+                self.last, token, request.gpu, pid or request.pid, request.rank, request.world_size, request.job, slot,
+                memory, self.backend.address_base, program=request.program, epoch=self.epoch,
             )  # fmt: skip
             self.enter(session)
             return session
@@ -84,15 +84,6 @@ class Registry:
             for session in sessions:
                 if session.number in self.sessions and session.state is not SessionState.OPENING:
                     self.log.put(f"session/{session.number}", session.record())
-
-    def note_clients(self) -> None:
-        """Tells the keeper the processes for which it must stay when this service ends."""
-        if self.keeper is None:
-            return
-        with self.changed:
-            processes = sorted({(one.pid, one.born) for one in self.sessions.values() if one.born})
-        with contextlib.suppress(KeeperLost):
-            self.keeper.clients(processes)
 
     def stop(self, sessions: Iterable[Session], stopped: bool) -> None:
         """They may wait for a recovery from now on, or do so no longer."""
@@ -124,6 +115,15 @@ class Registry:
             self.release(session)
             self._slots.discard(session.slot)
             self.communicators.left(session)
+
+    def of_program(self, program: str) -> list[Session]:
+        """Those that are open; one that is still being opened asks for its program at the end of that."""
+        with self.changed:
+            return [
+                one
+                for one in self.sessions.values()
+                if one.program == program and one.state is not SessionState.OPENING
+            ]
 
     def by_token(self, token: str) -> Session | None:
         with self.changed:

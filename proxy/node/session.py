@@ -14,7 +14,6 @@ from typing import Any
 from ..common.config import address_range, pinned_address
 from ..common.state_machine import Machine
 from .shared_memory import SessionMemory
-from .workers.watch import Watched
 from .workers.worker import Worker
 
 
@@ -69,7 +68,7 @@ class Session:
     number: int
     token: str
     gpu: int
-    pid: int
+    pid: int  # as seen from here; as the process itself sees it where it cannot be seen from here
     rank: int
     world_size: int
     job: str
@@ -77,7 +76,7 @@ class Session:
     memory: SessionMemory
     address_base: int  # of all sessions' ranges
     host: int = -1  # the GPU that serves it: its own, or another one while that is lost
-    born: str = ""  # when its process was started (keeper/birth.py)
+    program: str = ""  # its process's ticket at the keeper (keeper/programs.py)
     worker: Worker | None = None
     epoch: int = 0
     stopped: bool = False  # it may wait for a recovery: until that is over, another service begins it anew
@@ -88,7 +87,6 @@ class Session:
     reserve: int = 0  # boundary of which its job has copies of everything beside newer ones that need peers; 0: none
     reserves_apart: int = 0  # boundaries from one such to the next; 0: there are none
     hang_seconds: float = 0.0  # that it may stand still while others wait for it; 0: nobody looks
-    process_watch: Watched | None = None
     computes_since: float = field(default_factory=time.monotonic)  # its opening, or the end of its last replay
     machine: Machine[SessionState, SessionEvent] = field(init=False)
 
@@ -107,12 +105,11 @@ class Session:
         return {"address_base": base, "address_bytes": size}
 
     def pinned(self) -> dict[str, Any]:
-        """Where its pinned memory lies, as fields of a message; none when there is none."""
+        """Where its pinned memory is mapped, as fields of a message; none when there is none."""
         pinned = self.memory.pinned
         if pinned is None:
             return {}
-        base = pinned_address(self.slot, self.address_base)
-        return {"pinned_path": pinned.path, "pinned_base": base, "pinned_bytes": pinned.size}
+        return {"pinned_base": pinned_address(self.slot, self.address_base), "pinned_bytes": pinned.size}
 
     def reachable(self) -> bool:
         return self.state in REACHABLE and self.worker is not None and self.worker.listens()
@@ -124,7 +121,7 @@ class Session:
     def record(self) -> dict[str, Any]:
         """What another service must know of it."""
         return {
-            "token": self.token, "gpu": self.gpu, "pid": self.pid, "born": self.born, "rank": self.rank,
+            "token": self.token, "gpu": self.gpu, "pid": self.pid, "program": self.program, "rank": self.rank,
             "world_size": self.world_size, "job": self.job, "slot": self.slot, "address_base": self.address_base,
             "worker": self.worker.pid if self.worker is not None else 0, "epoch": self.epoch, "state": self.state.value,
             "host": self.host, "failure": self.failure, "stopped": self.stopped, "peer_mode": self.peer_mode,

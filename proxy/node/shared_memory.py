@@ -25,7 +25,7 @@ class NoSpace(Exception):
 class Shelf(Protocol):
     """Who holds memory besides the service: the keeper."""
 
-    def keep(self, name: str, descriptor: int) -> str: ...
+    def keep(self, name: str, descriptor: int, token: str = "") -> str: ...
     def drop(self, names: list[str]) -> None: ...
 
 
@@ -47,11 +47,11 @@ class Memory:
         """Bytes that really take memory (pieces are sparse)."""
         return os.fstat(self.fd).st_blocks * 512
 
-    def keep(self, name: str, shelf: Shelf | None) -> Memory:
-        """Has the shelf hold it too, under this name."""
+    def keep(self, name: str, shelf: Shelf | None, token: str = "") -> Memory:
+        """Has the shelf hold it too, under this name; token: with which a training process is given it."""
         if shelf is not None:
             try:
-                self.kept_path = shelf.keep(name, self.fd)
+                self.kept_path = shelf.keep(name, self.fd, token)
             except (KeeperLost, OSError) as error:
                 raise NoSpace(f"no shared memory for {name}: {error}") from None
             self.name, self.shelf = name, shelf
@@ -130,15 +130,18 @@ class SessionMemory:
         """name: the session's, on the shelf."""
         with contextlib.ExitStack() as made:
 
-            def keep(part: str, memory: Memory) -> Memory:
+            def keep(part: str, memory: Memory, token: str = "") -> Memory:
                 made.callback(memory.close)
-                return memory.keep(f"{name}/{part}", shelf)
+                return memory.keep(f"{name}/{part}", shelf, token)
+
+            def pinned() -> Memory:
+                return keep("pinned", sealed("pinned", config.pinned_bytes, token.encode()), token)
 
             one = cls(
                 keep("journal", shared("journal", config.journal_bytes)),
                 keep("snapshot", shared("snapshot", config.snapshot_bytes)),
                 keep("spill", spill_file(config.spill_dir, config.spill_bytes)),
-                keep("pinned", sealed("pinned", config.pinned_bytes, token.encode())) if config.pinned_bytes else None,
+                pinned() if config.pinned_bytes else None,
             )
             made.pop_all()  # nothing is closed
             return one

@@ -113,7 +113,7 @@ class TakeOver:
             return self._log.delete(f"session/{number}")
         session = Session(
             number, left["token"], left["gpu"], left["pid"], left["rank"], left["world_size"], left["job"],
-            left["slot"], memory, left["address_base"], host=left["host"], born=left["born"], worker=worker,
+            left["slot"], memory, left["address_base"], host=left["host"], program=left["program"], worker=worker,
             epoch=left["epoch"], failure=left["failure"], peer_mode=left["peer_mode"], reserve=left["reserve"],
         )  # fmt: skip
         state = SessionState(left["state"])

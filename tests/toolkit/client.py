@@ -15,7 +15,9 @@ import grpc
 
 from jitc.v1 import control_pb2, control_pb2_grpc, session_pb2
 
-VERSION = 2
+from .program import Program
+
+VERSION = 3
 HEADER = struct.Struct("<IHHQQ")  # size, op, flags, stream, sequence
 COMPLETION = struct.Struct("<IHHIIQQ")  # size, kind, padding, status, reserved, stream, sequence
 RESULT, ACK, PROGRESS, FAULT, NOTICE = range(1, 6)
@@ -52,20 +54,35 @@ def node(socket: Path) -> tuple[grpc.Channel, Any]:
     return channel, control_pb2_grpc.NodeStub(channel)
 
 
+#: What keeps the sessions of this process alive, by token.
+_programs: dict[str, Program] = {}
+
+
 def attach(socket: Path, gpu: int = 0, version: int = VERSION, token: str = "") -> control_pb2.AttachReply:
     channel, stub = node(socket)
+    program = Program(socket)
     with channel:
         request = control_pb2.AttachRequest(
-            protocol_version=version, gpu=gpu, pid=os.getpid(), rank=-1, token=token, wait_ms=10000
-        )
-        reply: control_pb2.AttachReply = stub.Attach(request, timeout=SECONDS)
-        return reply
+            protocol_version=version, gpu=gpu, pid=os.getpid(), rank=-1, token=token, wait_ms=10000,
+            program=program.ticket,
+        )  # fmt: skip
+        try:
+            reply: control_pb2.AttachReply = stub.Attach(request, timeout=SECONDS)
+        except grpc.RpcError:
+            program.close()
+            raise
+    if reply.token in _programs:
+        program.close()
+    else:
+        _programs[reply.token] = program
+    return reply
 
 
 def detach(socket: Path, token: str) -> None:
     channel, stub = node(socket)
     with channel:
         stub.Detach(control_pb2.DetachRequest(token=token), timeout=SECONDS)
+    _programs.pop(token).close()
 
 
 class OpStream:

@@ -42,16 +42,19 @@ class Result:
 
 
 class Job:
-    """Started at once; finish() waits for the end. env holds JITC_SOCKET for a job on the service."""
+    """Started at once; finish() waits for the end. env holds JITC_SOCKET for a job on the service; before: words before
+    its command (sandbox.py)."""
 
-    def __init__(self, script: Script, folder: Path, env: dict[str, str], device: str = "cuda") -> None:
+    def __init__(
+        self, script: Script, folder: Path, env: dict[str, str], device: str = "cuda", before: tuple[str, ...] = ()
+    ) -> None:
         self.script, self.folder = script, folder
         folder.mkdir(parents=True, exist_ok=True)
         self.log = folder / "job.log"
         self.env = dict(env)
         if device == "cuda":
             self.env["LD_PRELOAD"] = str(PRELOAD)
-        launcher = [str(BIN / "torchrun"), "--standalone", "--nproc-per-node", str(script.ranks)]
+        launcher = [*before, str(BIN / "torchrun"), "--standalone", "--nproc-per-node", str(script.ranks)]
         record = ["--json", str(folder / "record.json")]
         around = [str(ROOT / one) for one in script.around]
         program = [*around, str(ROOT / "examples" / script.name), "--device", device, *script.arguments, *record]

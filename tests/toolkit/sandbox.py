@@ -1,6 +1,7 @@
-"""Commands from which the kernel hides system calls, as containers and sandboxes do.
+"""Commands from which the kernel hides system calls or other processes, as containers and sandboxes do.
 
-`refusing("personality")` goes before a command's own words. As a program: `sandbox.py 135,434 COMMAND...`.
+`refusing("personality")`, or what `pid_namespace()` says, goes before a command's own words. As a program: `sandbox.py
+135,434 COMMAND...`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import errno
 import os
 import platform
 import struct
+import subprocess
 import sys
+from functools import cache
 
 _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | errno.ENOSYS
@@ -25,6 +28,18 @@ def refusing(*calls: str) -> tuple[str, ...]:
     """Words before a command whose processes shall not have these system calls (ENOSYS)."""
     numbers = _NUMBERS[platform.machine()]
     return sys.executable, __file__, ",".join(str(numbers[one]) for one in calls)
+
+
+@cache
+def pid_namespace() -> tuple[str, ...]:
+    """Words before a command that shall neither see other processes nor be seen by them; none where that cannot be."""
+    user = () if os.geteuid() == 0 else ("--user", "--map-current-user")
+    words = ("unshare", *user, "--pid", "--fork", "--mount-proc", "--kill-child")
+    try:
+        done = subprocess.run([*words, "true"], check=False, capture_output=True, timeout=20)
+    except FileNotFoundError:
+        return ()
+    return words if done.returncode == 0 else ()
 
 
 def _refuse(number: int) -> None:

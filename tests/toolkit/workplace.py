@@ -41,11 +41,11 @@ class Workplace:
         self.services.append(service)
         return service.ready()
 
-    def job(self, script: Script, service: Service | None, **env: str) -> Job:
+    def job(self, script: Script, service: Service | None, before: tuple[str, ...] = (), **env: str) -> Job:
         """Starts a job on the service; on cpu/gloo where there is none."""
         folder = self.folder / f"job{len(self.jobs)}"
         environment = {**(service.env if service else self.env), **env}
-        job = Job(script, folder, environment, "cuda" if service else "cpu")
+        job = Job(script, folder, environment, "cuda" if service else "cpu", before)
         self.jobs.append((job, service))
         return job
 

@@ -58,7 +58,7 @@ PinnedSpace& space_of(const Session& session) {
   PinnedSpace*& space = all.by_session[&session];
   if (space) return *space;
   space = new PinnedSpace(session.pinned());
-  if (!space->missing().empty() && !session.pinned().path.empty())
+  if (!space->missing().empty() && session.pinned().bytes > 0)
     session::message_once("pinned memory is not shared with the worker, copies travel through its socket: " +
                           space->missing());
   return *space;

@@ -7,19 +7,14 @@
 #include <cerrno>
 
 #include "jitc/progress_page.h"
-#include "session/service/pinned_file.h"
 
 namespace jitc::api {
-PinnedSpace::PinnedSpace(const session::PinnedRegion& region) : base_(region.base) {
-  missing_ = region.path.empty() ? "the service shares none" : open_file(region);
-  if (missing_.empty()) missing_ = reserve(region);
+PinnedSpace::PinnedSpace(const session::PinnedRegion& region) : fd_(region.fd), base_(region.base) {
+  if (region.bytes <= kPinnedReserved)
+    missing_ = "the service shares none";
+  else
+    missing_ = fd_ < 0 ? "the service's keeper did not give its memory" : reserve(region);
   if (missing_.empty()) free_[kPinnedReserved] = region.bytes - kPinnedReserved;
-}
-
-std::string PinnedSpace::open_file(const session::PinnedRegion& region) {
-  if (region.bytes > kPinnedReserved) fd_ = session::open_pinned(region);
-  return fd_ >= 0 ? ""
-                  : "the service's memory cannot be seen from here, as in another PID namespace or container";
 }
 
 std::string PinnedSpace::reserve(const session::PinnedRegion& region) {

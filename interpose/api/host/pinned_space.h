@@ -24,13 +24,12 @@ class PinnedSpace {
 
  private:
   static constexpr uint64_t kPage = 4096;
-  std::string open_file(const session::PinnedRegion& region);
   std::string reserve(const session::PinnedRegion& region);
   uint64_t take_range(uint64_t bytes);
   void give_range(uint64_t offset, uint64_t bytes);
 
   std::string missing_;
-  int fd_ = -1;
+  int fd_ = -1;  // the session's
   uint64_t base_ = 0;
   std::mutex mutex_;
   std::map<uint64_t, uint64_t> free_;  // offset to bytes; neighbours are one range

@@ -3,14 +3,18 @@
 // The service says where the session is served; while it recovers the session, it answers "ask again". The
 // program sees none of this: its threads go on queueing ops and waiting for results. Only two things end the
 // session: a refusal, and no service for JITC_SERVICE_TIMEOUT seconds.
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <thread>
 
 #include "session/environment.h"
 #include "session/message.h"
 #include "session/order_check.h"
 #include "session/process.h"
+#include "session/service/pinned_file.h"
 #include "session_client.h"
 
 namespace jitc::session {
@@ -57,6 +61,24 @@ uint32_t error_of(bool first, const Answer& answer) {
   if (answer.is(Rpc::resource_exhausted)) return kOutOfMemory;
   if (answer.is(Rpc::failed_precondition)) return kInitializationError;
   return kUnknown;
+}
+
+/// Where the session of that token is served; without a token: a new one. For that the keeper must know this
+/// process; later its end of the connection goes only with all workers.
+Answer ask(const std::string& socket, uint32_t gpu, const std::string& token, KeeperConnection& keeper,
+           Attachment* out) {
+  if (token.empty() && !keeper.stands()) {
+    if (const int error = keeper.open(socket); error != 0) return {error, std::strerror(-error), true};
+  }
+  return attach(socket, gpu, token, keeper.ticket(), kAskMs, out);
+}
+
+/// Has the keeper give the memory of a new session.
+void take_memory(KeeperConnection& keeper, PinnedRegion* region) {
+  if (region->bytes > 0) region->fd = keeper.memory(region->token);
+  if (region->fd < 0 || is_ours(*region)) return;
+  ::close(region->fd);
+  region->fd = -1;
 }
 
 }  // namespace
@@ -126,11 +148,12 @@ bool SessionClient::connect(bool first) {
 /// One round: ask the service, connect to the worker.
 bool SessionClient::connect_once(bool first, Patience& patience) {
   Attachment attachment;
-  const Answer answer = attach(socket_, gpu_, attachment_.token, kAskMs, &attachment);
+  const Answer answer = ask(socket_, gpu_, attachment_.token, keeper_, &attachment);
   if (answer.ok()) {
     patience.present();
     std::string why;
     if (attachment_.token.empty()) {
+      take_memory(keeper_, &attachment.pinned);
       attachment_ = attachment;
       // With --check-order each wait is told by an op.
       if (!order_check::is_wanted()) page_.open(attachment_.pinned);

@@ -19,6 +19,7 @@
 #include "send_queue.h"
 #include "session/progress/progress_reader.h"
 #include "session/progress/stream_progress.h"
+#include "session/service/keeper_connection.h"
 #include "session/service/service_rpc.h"
 #include "session/session.h"
 #include "worker_connection.h"
@@ -100,6 +101,7 @@ class SessionClient final : public Session, private ConnectionListener {
 
   const std::string socket_;
   const uint32_t gpu_;
+  KeeperConnection keeper_;
   Attachment attachment_;  // token and addresses never change; the worker's socket does
 
   mutable std::mutex mutex_;

@@ -7,8 +7,6 @@
 
 #include <climits>
 
-#include "session/service/pinned_file.h"
-
 namespace jitc::session {
 namespace {
 
@@ -25,12 +23,9 @@ void wake_place(ProgressPage::Place& place) {
 }  // namespace
 
 void ProgressReader::open(const PinnedRegion& region) {
-  if (page_ != nullptr || region.bytes < kPinnedReserved) return;
-  const int fd = open_pinned(region);
-  if (fd < 0) return;
-  void* const page = ::mmap(nullptr, sizeof(ProgressPage), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+  if (page_ != nullptr || region.fd < 0 || region.bytes < kPinnedReserved) return;
+  void* const page = ::mmap(nullptr, sizeof(ProgressPage), PROT_READ | PROT_WRITE, MAP_SHARED, region.fd,
                             static_cast<off_t>(ProgressPage::kOffset));
-  ::close(fd);
   if (page == MAP_FAILED) return;
   page_ = static_cast<ProgressPage*>(page);
   page_->waiters.reader.store(ProgressPage::kReader);

@@ -1,13 +1,12 @@
-// Opens the memory that a session's worker shares with this process.
+// Looks at the memory that a session's worker shares with this process, before anything is mapped.
 //
-// Called by: the API layer's pinned memory, progress_reader.cpp. Promise: only the session's own file is
-// opened: in another PID namespace its path may lead to a file of somebody else.
+// Called by: reconnect.cpp. Promise: only the session's own file is used, and it cannot become smaller.
 #pragma once
 #include "session/session.h"
 
 namespace jitc::session {
 
-/// A descriptor that the caller closes; -1: the file is not there, or is not the session's.
-int open_pinned(const PinnedRegion& region);
+/// Whether the region's descriptor is what the service made for this session.
+bool is_ours(const PinnedRegion& region);
 
 }  // namespace jitc::session

@@ -114,9 +114,6 @@ bool read_attachment(std::string_view bytes, Attachment* out) {
       case 5:
         out->address_bytes = reader.number();
         break;
-      case 6:
-        out->pinned.path = text(reader.bytes());
-        break;
       case 7:
         out->pinned.base = reader.number();
         break;
@@ -153,8 +150,8 @@ Answer describe(const std::string& socket, std::vector<GpuInfo>* gpus) {
   return answer;
 }
 
-Answer attach(const std::string& socket, uint32_t gpu, const std::string& token, uint32_t wait_ms,
-              Attachment* out) {
+Answer attach(const std::string& socket, uint32_t gpu, const std::string& token, const std::string& program,
+              uint32_t wait_ms, Attachment* out) {
   const JobRank found = rank_in_job();
   wire::Writer request;
   request.number(1, kProtocolVersion);
@@ -165,6 +162,7 @@ Answer attach(const std::string& socket, uint32_t gpu, const std::string& token,
   request.text(6, token);
   request.number(7, wait_ms);
   request.text(8, found.job);
+  request.text(9, program);
   // The service answers within wait_ms, or a little later when it opens the session on a worker.
   Answer answer = call(socket, "Attach", request, wait_ms + 35'000);
   if (answer.ok() && !read_attachment(answer.text, out)) return damaged("Attach");
@@ -183,6 +181,8 @@ std::string explain(const std::string& socket, const Answer& answer) {
            "(jitc-proxyd --device software --gpus N --socket PATH) and set JITC_SOCKET=PATH";
   if (answer.status == -ENAMETOOLONG)
     return "the socket path " + socket + " is too long; set JITC_SOCKET to a shorter one";
+  if (answer.of_keeper)
+    return "the keeper of the node service on the socket " + socket + " cannot be reached: " + answer.text;
   if (answer.status < 0)
     return "no node service on the socket " + socket +
            "; start it with: " + "jitc-proxyd --device software --gpus N --socket " + socket;

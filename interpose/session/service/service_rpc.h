@@ -29,6 +29,7 @@ enum class Rpc : int {
 struct Answer {
   int status = 0;  // gRPC status; negative errno when the service could not be reached
   std::string text;
+  bool of_keeper = false;  // it was the service's keeper that could not be reached
   bool ok() const { return status == 0; }
   bool is(Rpc code) const { return status == static_cast<int>(code); }
   /// True when nobody is there: no socket, no listener, or no answer.
@@ -42,8 +43,9 @@ struct Attachment {
 };
 
 Answer describe(const std::string& socket, std::vector<GpuInfo>* gpus);
-Answer attach(const std::string& socket, uint32_t gpu, const std::string& token, uint32_t wait_ms,
-              Attachment* out);
+/// token: empty for a new session; program: the keeper's ticket of this process.
+Answer attach(const std::string& socket, uint32_t gpu, const std::string& token, const std::string& program,
+              uint32_t wait_ms, Attachment* out);
 Answer detach(const std::string& socket, const std::string& token, uint32_t timeout_ms);
 
 /// A message for the user: why the service could not be reached, or refused.

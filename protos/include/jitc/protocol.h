@@ -4,5 +4,5 @@
 #include <cstdint>
 
 namespace jitc {
-inline constexpr uint32_t kProtocolVersion = 2;
+inline constexpr uint32_t kProtocolVersion = 3;
 }  // namespace jitc

@@ -7,7 +7,9 @@ refusal says why.
 
 from __future__ import annotations
 
+import re
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +22,7 @@ from ...backends import KINDS
 from ...common import rpc
 from ...common.paths import PROTOCOL_VERSION, op_socket
 from ...common.rpc import refuse, version_message
-from ...keeper.birth import born
+from ...keeper.client import Keeper, KeeperLost
 from ..fault_injector import FaultInjector
 from ..gpus import Gpu
 from ..registry import Full, Registry
@@ -37,6 +39,7 @@ LONGEST_WAIT = 30.0
 OPEN_SECONDS = 30.0
 #: How long it may take until a worker that did not answer, or was killed, is seen to be dead.
 DYING_SECONDS = 2.0
+_TICKET = re.compile("[0-9a-f]{32}")
 #: After a failure a GPU is not tried again for a program before this time is over.
 RETRY_SECONDS = 10.0
 
@@ -49,12 +52,14 @@ class NodeService:
         registry: Registry,
         supervisor: Supervisor,
         watch: Watch,
+        keeper: Keeper,
         *,
         faults: FaultInjector,
         waiting: rpc.Waiting,
         ended: Callable[[Session], None],
     ) -> None:
-        self._registry, self._supervisor, self._watch = registry, supervisor, watch
+        self._registry, self._supervisor, self._keeper = registry, supervisor, keeper
+        keeper.on_ended = lambda program: watch.post(lambda: self._program_ended(program))
         self._faults, self._waiting, self._ended = faults, waiting, ended
         self.Attach = waiting.serve(self._attach)
         self.draining = False
@@ -99,11 +104,8 @@ class NodeService:
                 return
             worker = session.worker
             self._registry.remove(session)
-        if session.process_watch is not None:
-            self._watch.forget(session.process_watch)
         if worker is None or self._end(worker, session):
             self._registry.free_slot(session)
-        self._registry.note_clients()
         self._ended(session)
 
     def _end(self, worker: Worker, session: Session) -> bool:
@@ -140,7 +142,7 @@ class NodeService:
             same = [
                 one
                 for one in self._registry.sessions.values()
-                if (one.pid, one.gpu) == (request.pid, request.gpu) and one.number in self.unanswered
+                if one.program == request.program and one.number in self.unanswered
             ]
         for session in same:
             if not session_stats(session).get("received"):
@@ -159,21 +161,38 @@ class NodeService:
         if request.gpu >= self._registry.visible():
             have = self._registry.visible()
             refuse(context, grpc.StatusCode.NOT_FOUND, f"GPU {request.gpu} does not exist; this node has {have}")
+        pid = self._process_of(request, context)
         self._close_unanswered(request)
         gpu = self._registry.gpus[request.gpu]
         with self._registry.changed:
             gpu.attaching += 1
         try:
-            return self._open_on(gpu, request, context, deadline)
+            return self._open_on(gpu, request, pid, context, deadline)
         finally:
             with self._registry.changed:
                 gpu.attaching -= 1
                 self._registry.changed.notify_all()
 
-    def _open_on(self, gpu: Gpu, request: Any, context: Any, deadline: float) -> Session:
+    def _process_of(self, request: Any, context: Any) -> int:
+        """The program's process, as seen from here; 0: it is in another container."""
+        if not _TICKET.fullmatch(request.program):
+            refuse(context, grpc.StatusCode.INVALID_ARGUMENT, "this is no ticket of the keeper's")
+        pid = self._watched(request.program)
+        if pid is None:
+            message = "the program is not connected to the keeper; connect and ask again"
+            refuse(context, grpc.StatusCode.UNAVAILABLE, message)
+        return pid
+
+    def _watched(self, program: str) -> int | None:
+        try:
+            return self._keeper.watch(program)
+        except KeeperLost:  # the service ends
+            return None
+
+    def _open_on(self, gpu: Gpu, request: Any, pid: int, context: Any, deadline: float) -> Session:
         while True:
             worker = self._new_worker(gpu, context, deadline)
-            session = self._add(request, worker, context)
+            session = self._add(request, pid, worker, context)
             try:
                 worker.stub.OpenSession(open_request(self._registry, session, rebuild=False), timeout=OPEN_SECONDS)
             except grpc.RpcError as error:
@@ -197,9 +216,9 @@ class NodeService:
         except NoWorker as error:
             refuse(context, grpc.StatusCode.FAILED_PRECONDITION, f"GPU {gpu.index} has failed: {error}")
 
-    def _add(self, request: Any, worker: Worker, context: Any) -> Session:
+    def _add(self, request: Any, pid: int, worker: Worker, context: Any) -> Session:
         try:
-            return self._registry.add(request)
+            return self._registry.add(request, pid)
         except (Full, NoSpace) as error:
             worker.kill()
             refuse(context, grpc.StatusCode.RESOURCE_EXHAUSTED, str(error))
@@ -221,31 +240,23 @@ class NodeService:
         if not alive:
             self._forget(session, worker)
             return False
-        if not self.watch_process(session):
-            refuse(context, grpc.StatusCode.INVALID_ARGUMENT, f"there is no process {session.pid}")
+        if not self.watch_program(session):
+            refuse(context, grpc.StatusCode.NOT_FOUND, "the program has ended")
         self._registry.note(session)
-        self._registry.note_clients()
         self._faults.session_opened(session)
         return True
 
-    def watch_process(self, session: Session) -> bool:
-        """Has the session closed when its process ends. Returns False when that has happened already."""
-        try:
-            session.process_watch = self._watch.process(session.pid, lambda: self._process_ended(session))
-            started = born(session.pid)
-        except (ProcessLookupError, ValueError, OSError):
-            started = ""
-        if not started or started != (session.born or started):
+    def watch_program(self, session: Session) -> bool:
+        """Has the session closed when its program ends. Returns False when that has happened already."""
+        there = self._watched(session.program) is not None
+        if not there:
             self.close(session)
-            return False
-        session.born = started
-        return True
+        return there
 
-    def _process_ended(self, session: Session) -> None:
-        import threading
-
-        # Closing waits for the worker; the watch thread must not.
-        threading.Thread(target=self.close, args=(session,), name="jitc-close", daemon=True).start()
+    def _program_ended(self, program: str) -> None:
+        """Closing waits for the worker; the watch thread must not."""
+        for session in self._registry.of_program(program):
+            threading.Thread(target=self.close, args=(session,), name="jitc-close", daemon=True).start()
 
     def _wait_reachable(self, session: Session, context: Any, deadline: float) -> None:
         changed = self._registry.changed

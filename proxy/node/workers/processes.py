@@ -15,7 +15,7 @@ import select
 import signal
 import threading
 
-from ...keeper.birth import born, lives
+from .birth import born, lives
 
 LOOK_SECONDS = 0.02
 _NO_PIDFD = (errno.ENOSYS, errno.EPERM, errno.EINVAL)

@@ -11,6 +11,7 @@ from typing import Any
 
 import grpc
 from standin_client import stream
+from toolkit.program import Program
 
 from jitc.ops.generated_names import FORMATS, IDS
 from jitc.proxy.common import rpc
@@ -39,6 +40,7 @@ class RealClient:
         self.request = control_pb2.AttachRequest(
             protocol_version=PROTOCOL_VERSION, gpu=gpu, pid=os.getpid(), rank=rank, world_size=world_size, wait_ms=20000
         )
+        self.socket, self.program = service.config.socket, Program(service.config.socket, self.patience)
         self.reply = self.asked(self.node.Attach, self.request)
         self.request.token = self.reply.token
         self.sequence = self.boundaries = 0
@@ -55,11 +57,20 @@ class RealClient:
     def asked(self, method: Any, request: Any) -> Any:
         deadline = time.monotonic() + self.patience
         while True:
+            if request is self.request and not request.token:
+                self.introduce()
             try:
                 return method(request, timeout=30, wait_for_ready=self.patience > 0)
             except grpc.RpcError as error:
                 if rpc.status_of(error)[0] is not grpc.StatusCode.UNAVAILABLE or time.monotonic() > deadline:
                     raise
+
+    def introduce(self) -> None:
+        """To the keeper; a keeper without a service and without programs that were served has ended."""
+        if not self.program.stands():
+            self.program.close()
+            self.program = Program(self.socket, self.patience)
+        self.request.program = self.program.ticket
 
     def connect(self) -> None:
         self.out: SimpleQueue[bytes | None] = SimpleQueue()
@@ -161,6 +172,7 @@ class RealClient:
             if not self.patience or rpc.status_of(error)[0] is not grpc.StatusCode.NOT_FOUND:
                 raise
         self.link.close()
+        self.program.close()
 
 
 # -- what tests do with them ---------------------------------------------------------------------

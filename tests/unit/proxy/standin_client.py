@@ -10,6 +10,7 @@ from queue import SimpleQueue
 from typing import Any
 
 import grpc
+from toolkit.program import Program
 
 from jitc.proxy.common import rpc
 from jitc.proxy.common.config import Config
@@ -61,9 +62,11 @@ class Client:
         self.link = rpc.channel(service.config.socket)
         self.node, self.admin = rpc.node(self.link), rpc.admin(self.link)
         self.sent: list[dict[str, Any]] = []
+        self.program = Program(service.config.socket)
         values = {
             "protocol_version": PROTOCOL_VERSION,
             "gpu": gpu,
+            "program": self.program.ticket,
             "pid": os.getpid(),
             "rank": -1,
             "wait_ms": 20000,
@@ -121,6 +124,13 @@ class Client:
         self.close_stream()
         self.node.Detach(control_pb2.DetachRequest(token=self.reply.token), timeout=30)
         self.link.close()
+        self.program.close()
+
+    def die(self) -> None:
+        """As a process that was killed: it says nothing, and the kernel closes what it had open."""
+        self.close_stream()
+        self.link.close()
+        self.program.close()
 
 
 def stream(channel: grpc.Channel, batches: Any, token: str, **metadata: str) -> Any:

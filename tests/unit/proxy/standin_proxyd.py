@@ -6,6 +6,7 @@ import functools
 import sys
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).parents[2]))  # of the toolkit
 from standin_client import structures
 
 from jitc.proxy.commands import proxyd

@@ -64,7 +64,9 @@ def test_describe(service: Service) -> None:
         ({"protocol_version": 7}, grpc.StatusCode.FAILED_PRECONDITION, "version 7"),
         ({"gpu": 2}, grpc.StatusCode.NOT_FOUND, "GPU 2 does not exist"),
         ({"token": "0" * 32}, grpc.StatusCode.NOT_FOUND, "unknown session"),
-        ({"pid": 0x3FFFFF}, grpc.StatusCode.INVALID_ARGUMENT, "no process"),
+        ({"program": "0" * 32}, grpc.StatusCode.UNAVAILABLE, "not connected to the keeper"),
+        ({"program": "../keeper"}, grpc.StatusCode.INVALID_ARGUMENT, "no ticket"),
+        ({"program": ""}, grpc.StatusCode.INVALID_ARGUMENT, "no ticket"),
     ],
 )
 def test_attach_is_refused(service: Service, changes: Any, code: grpc.StatusCode, words: str) -> None:
@@ -154,17 +156,6 @@ def test_malformed_batch_ends_its_own_stream_only(service: Service) -> None:
     assert bad.call("get")["value"] == 1
     bad.close()
     good.close()
-
-
-def test_dead_process_is_detached(service: Service) -> None:
-    process = subprocess.Popen(["sleep", "1000"])
-    client = Client(service, pid=process.pid)
-    assert len(service.registry.sessions) == 1
-    process.kill()
-    process.wait()
-    wait_until(service, lambda: not service.registry.sessions)
-    client.close_stream()
-    client.link.close()
 
 
 def test_idle_worker_that_dies_is_replaced(service: Service) -> None:

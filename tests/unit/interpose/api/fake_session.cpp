@@ -2,6 +2,8 @@
 // of it (memory, results) to answer. Driven by the jitc_fake_* functions from pytest.
 //
 // Linked with the API layer into libjitc_interpose_fake.so; never shipped.
+#include <fcntl.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -66,7 +68,8 @@ class FakeSession final : public session::Session {
     const char* const path = std::getenv("JITC_FAKE_PINNED");
     const char* const kind = std::getenv("JITC_FAKE_KIND");
     const uint64_t base = places().pinned + (kind ? kPinnedBytes : 0);  // both kinds may be in one process
-    if (gpu == 1 && path) pinned_ = {path, std::string(32, 'f'), base, kPinnedBytes};
+    if (gpu == 1 && path)
+      pinned_ = {::open(path, O_RDWR | O_CLOEXEC), std::string(32, 'f'), base, kPinnedBytes};
   }
   bool executed(uint64_t, uint64_t sequence) const override { return sequence <= executed_; }
   bool find_executed(uint64_t stream, uint64_t sequence, Wait wait) override {

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+from fake_keeper import FakeKeeper
 from toolkit.waiting import until
 
 from jitc.proxy.common.paths import PROTOCOL_VERSION
@@ -123,6 +124,7 @@ class Node(control_pb2_grpc.NodeServicer):
         self.described = 0
         self.check_order = False
         self.pinned: dict[str, Any] = {}  # of each session, as fields of the reply
+        self.keeper = FakeKeeper(self.socket)
         self.worker_number = 0
         self.worker_socket = ""
         self._service: grpc.Server | None = None
@@ -174,6 +176,7 @@ class Node(control_pb2_grpc.NodeServicer):
     def stop(self) -> None:
         self.stop_worker()
         self.stop_service()
+        self.keeper.stop()
 
     def wait_journal(self, count: int, seconds: float = 20) -> list[Record]:
         until(lambda: len(self.journal) >= count, seconds, f"{count} ops in the journal")

@@ -30,8 +30,8 @@ def pinned() -> Iterator[int]:
 @pytest.fixture
 def page(node: Node, pinned: int) -> Page:
     node.script.withhold_progress = True
-    path = f"/proc/{os.getpid()}/fd/{pinned}"
-    node.pinned = {"pinned_path": path, "pinned_base": BASE >> 1, "pinned_bytes": RESERVED + 4096}
+    node.keeper.memory = pinned
+    node.pinned = {"pinned_base": BASE >> 1, "pinned_bytes": RESERVED + 4096}
     return Page(pinned)
 
 

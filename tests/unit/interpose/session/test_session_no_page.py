@@ -62,37 +62,38 @@ assert not s.executed_by_now(s.submit(b"x", {STREAM}), {STREAM})
 """).finish()
 
 
-def other_file(pinned: int, why: str, folder: Path) -> str:
-    """What the path leads to in its place."""
+def other_file(why: str, folder: Path) -> int:
+    """What the keeper gives in its place."""
+    if why == "none":
+        return -1
     if why == "a pipe":
         os.mkfifo(folder / "pipe")
-        return str(folder / "pipe")
-    if why in ("removed", "a folder"):
-        return str(folder / "nothing") if why == "removed" else str(folder)
+        return os.open(folder / "pipe", os.O_RDWR)
+    if why == "a folder":
+        return os.open(folder, os.O_RDONLY)
     if why == "not sealed":
         (folder / "file").write_bytes(TOKEN.encode() + bytes(RESERVED + 4096))
-        return str(folder / "file")
-    os.ftruncate(pinned, RESERVED - 4096)  # "truncated"
-    fcntl.fcntl(pinned, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
-    return f"/proc/{os.getpid()}/fd/{pinned}"
+        return os.open(folder / "file", os.O_RDWR)
+    fd = os.memfd_create("test-pinned", os.MFD_ALLOW_SEALING)  # "truncated"
+    os.pwrite(fd, TOKEN.encode(), 0)
+    os.ftruncate(fd, RESERVED - 4096)
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
+    return fd
 
 
-@pytest.mark.parametrize("why", ["removed", "truncated", "not sealed", "a pipe", "a folder"])
+@pytest.mark.parametrize("why", ["none", "truncated", "not sealed", "a pipe", "a folder"])
 def test_a_file_that_is_not_the_services_is_no_page(node: Node, client: Start, tmp_path: Path, why: str) -> None:
-    fd = os.memfd_create("test-pinned", os.MFD_ALLOW_SEALING)
-    try:
-        os.ftruncate(fd, RESERVED)
-        os.pwrite(fd, TOKEN.encode(), 0)
-        path = other_file(fd, why, tmp_path)
-        node.pinned = {"pinned_path": path, "pinned_base": BASE >> 1, "pinned_bytes": RESERVED + 4096}
-        node.script.withhold_progress = True
-        client(f"""
+    node.keeper.memory = fd = other_file(why, tmp_path)
+    node.pinned = {"pinned_base": BASE >> 1, "pinned_bytes": RESERVED + 4096}
+    node.script.withhold_progress = True
+    client(f"""
 s = Session()
 at = s.submit(b"x", {STREAM})
 assert not s.executed_by_now(at, {STREAM}) and not s.wait_executed(at, {STREAM})
 assert s.synchronize({STREAM}) == 0 and s.executed(at, {STREAM})
 """).finish()
-    finally:
+    assert node.keeper.asked == [TOKEN.encode()]
+    if fd >= 0:
         os.close(fd)
 
 
@@ -100,7 +101,7 @@ assert s.synchronize({STREAM}) == 0 and s.executed(at, {STREAM})
 def test_without_a_page_an_op_asks(node: Node, page: Page, pinned: int, client: Start, why: str) -> None:
     if why == "order":
         node.check_order = True
-    elif why == "token":  # another session's, as a path in another PID namespace could lead to
+    elif why == "token":  # another session's
         os.pwrite(pinned, b"0" * 32, 0)
     elif why == "short":
         node.pinned["pinned_bytes"] = RESERVED - 4096

@@ -10,8 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
+from fake_keeper import FakeKeeper
 from fake_node import Node, Record
+from toolkit.waiting import until
 
 Start = Callable[..., Any]
 TOKEN = f"{1:032x}"
@@ -131,7 +134,7 @@ before = (len(os.listdir("/proc/self/task")), len(os.listdir("/proc/self/fd")))
 gpus()
 assert before == (len(os.listdir("/proc/self/task")), len(os.listdir("/proc/self/fd")))
 Session().call(b"x")
-assert (before[0] + 1, before[1] + 3) == (len(os.listdir("/proc/self/task")), len(os.listdir("/proc/self/fd")))
+assert (before[0] + 1, before[1] + 4) == (len(os.listdir("/proc/self/task")), len(os.listdir("/proc/self/fd")))
 """).finish()
 
 
@@ -151,3 +154,89 @@ print(library.rt_gpus())
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     # Its run path may still lead to the built transport: then the message is the other one.
     assert result.stdout == "0\n" and result.stderr.count("\n") <= 2 and result.stderr.startswith("jitc: ")
+
+
+def connected(node: Node) -> list[str]:
+    return node.keeper.tickets()
+
+
+def test_the_keeper_knows_the_process_as_long_as_it_lives(node: Node, client: Start) -> None:
+    """A connection for each session, named in its Attach; it ends with the process, not with a child that goes on."""
+    running = client("""
+import signal
+s, t = Session(), Session(1)
+s.call(b"x"); t.call(b"x")
+pid = os.fork()
+if pid == 0:
+    os.close(1); os.close(2)
+    signal.pause()
+told(pid); go()
+os.kill(os.getpid(), 9)
+""")
+    child = int(running.hear())
+    tickets = connected(node)
+    assert sorted(tickets) == sorted(one.program for one in node.attached) and len(tickets) == 2
+    try:
+        running.go()
+        running.process.wait(20)
+        until(lambda: not connected(node), 20, "both connections have ended")
+        os.kill(child, 0)  # it lives
+    finally:
+        os.kill(child, 9)
+
+
+def test_a_child_has_no_connection_to_the_keeper(node: Node, client: Start) -> None:
+    """And nothing that it opens is closed in its place."""
+    client("""
+s, t = Session(), Session(1)
+s.call(b"x"); t.call(b"x")
+def sockets():
+    found = set()
+    for one in os.listdir("/proc/self/fd"):
+        try: name = os.readlink(f"/proc/self/fd/{one}")
+        except FileNotFoundError: continue
+        if name.startswith("socket:"): found.add(name)
+    return found
+assert len(sockets()) == 4  # to the workers too
+pid = os.fork()
+if pid == 0:
+    if sockets(): os._exit(1)
+    opened = [os.open("/", 0) for _ in range(8)]
+    again = os.fork()
+    if again == 0: [os.fstat(one) for one in opened]; os._exit(0)
+    os._exit(os.waitstatus_to_exitcode(os.waitpid(again, 0)[1]))
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+assert s.call(b"after___") == (0, b"after___")
+""").finish()
+
+
+def test_a_keeper_that_is_gone_is_waited_for(node: Node, client: Start) -> None:
+    """As the service is; then the message says what cannot be reached."""
+    node.keeper.stop()
+    out, err = client(
+        """
+try: Session()
+except NoSession as none: print(none.args[0])
+""",
+        JITC_SERVICE_TIMEOUT="1",
+    ).finish()
+    assert out == "999" and "the keeper of the node service on the socket" in err and "refused" in err
+    assert node.attached == []
+
+
+def test_a_keeper_that_came_back_before_the_session_was_opened(node: Node, client: Start) -> None:
+    """A keeper without a service ends when nobody was served: the next one has another ticket for the process."""
+    first = node.keeper
+
+    def another(request: Any, context: Any) -> None:
+        if node.keeper is first:
+            first.stop()
+            (Path(node.socket + ".d") / "programs").unlink()
+            Path(node.socket + ".d").rmdir()
+            node.keeper = FakeKeeper(node.socket)
+            context.abort(grpc.StatusCode.UNAVAILABLE, "the service has just ended")
+
+    node.script.attach = another
+    client("assert Session().call(b'x' * 8) == (0, b'x' * 8)").finish()
+    first_request, second_request = node.attached
+    assert first_request.program != second_request.program

@@ -12,12 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from toolkit.program import Program, ProgramProcess
 from toolkit.waiting import until
 
-from jitc.proxy.keeper import birth, client, protocol
+from jitc.proxy.keeper import client, protocol
 from jitc.proxy.keeper.client import Keeper, KeeperLost, open_keeper
 from jitc.proxy.keeper.server import READY
 from jitc.proxy.keeper.socket_lock import SocketInUse, SocketLock
+from jitc.proxy.node.workers import birth
 
 VERSIONS = {"keeper": 1}
 SLEEPER = [sys.executable, "-c", "import os, sys, time; os.write(int(sys.argv[1]), b'ready'); time.sleep(1000)", READY]
@@ -38,6 +40,12 @@ class Place:
 
     def gone(self) -> bool:
         return not (self.folder / "s.d").exists()
+
+    def program(self, keeper: Keeper) -> Program:
+        """For which a keeper without a service stays."""
+        one = Program(self.folder / "s")
+        assert keeper.watch(one.ticket) == os.getpid()
+        return one
 
     def connect(self) -> socket.socket:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -76,10 +84,6 @@ def descriptors_of(keeper: Keeper) -> int:
     return len(os.listdir(f"/proc/{keeper.pid}/fd"))
 
 
-def me() -> tuple[int, str]:
-    return os.getpid(), birth.born(os.getpid())
-
-
 def test_what_is_kept_outlives_the_service(place: Place) -> None:
     first, there = place.open()
     assert not there
@@ -89,7 +93,7 @@ def test_what_is_kept_outlives_the_service(place: Place) -> None:
     assert Path(first.keep("a", two)).read_bytes() == b"two"  # in place of the other
     first.drop(["b", "never kept"])
     pid = spawn(first)
-    first.clients([me()])
+    place.program(first)
     first.leave()
     for descriptor in (one, two):
         os.close(descriptor)
@@ -110,7 +114,7 @@ def test_a_process_keeps_its_number_until_it_is_reaped(place: Place) -> None:
     keeper.reap(pid)  # it lives
     os.kill(pid, signal.SIGKILL)
     until(lambda: birth.born(pid) == "", 10, "it has ended")
-    keeper.clients([me()])
+    place.program(keeper)
     keeper.leave()
     second, _ = place.open()
     assert second.children == [pid]
@@ -119,17 +123,16 @@ def test_a_process_keeps_its_number_until_it_is_reaped(place: Place) -> None:
 
 
 def test_without_service_and_programs_it_ends(place: Place) -> None:
-    program = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
     keeper, _ = place.open()
+    program = ProgramProcess(place.folder / "s")
     worker = spawn(keeper)
-    keeper.clients([(program.pid, birth.born(program.pid)), (program.pid, "1")])
+    assert keeper.watch(program.ticket) == program.process.pid
     keeper.leave()
     second, there = place.open()
     assert there
     second.leave()
     assert Path(f"/proc/{worker}").exists()
     program.kill()
-    program.wait()
     until(place.gone, 20, "the keeper has ended")
     until(lambda: not Path(f"/proc/{worker}").exists(), 10, "its worker has ended")
 
@@ -148,7 +151,7 @@ def test_there_is_one_service(place: Place) -> None:
         os.write(write, b"x")
 
     first.on_hand_over = asked
-    first.clients([me()])
+    place.program(first)
     successor = subprocess.Popen([sys.executable, "-c", SUCCESSOR, str(place.folder)], stdout=subprocess.PIPE)
     assert os.read(read, 1) == b"x"
     assert successor.poll() is None

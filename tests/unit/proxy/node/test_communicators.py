@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from standin_client import Client, absences, config, structures, wait_until
+from toolkit.program import ProgramProcess
 
 from jitc.proxy.commands import text as cli_text
 from jitc.proxy.common import rpc
@@ -204,15 +203,15 @@ def test_status_says_whom_a_session_waits_for(service: Service) -> None:
 def test_the_id_of_a_process_that_has_ended(service: Service) -> None:
     """Nobody detaches for a process that is killed."""
     client = Client(service)
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
-        ended = Client(service, 1, pid=process.pid)
-        ended.call("join", rank=0)
-        client.call("join", rank=1)
-        process.kill()
+    process = ProgramProcess(service.config.socket)
+    ended = Client(service, 1, program=process.ticket)
+    ended.call("join", rank=0)
+    client.call("join", rank=1)
+    process.kill()
     wait_until(service, lambda: ended.reply.session not in service.registry.sessions)
     answer = Client(service).call("join", rank=0)
     assert answer["status"] == EXTERNAL_DEVICE
-    assert f"rank 0 of 2, process {process.pid}, ended at" in answer["refusal"]
+    assert f"rank 0 of 2, process {process.process.pid}, ended at" in answer["refusal"]
 
 
 def test_joins_have_a_limit(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from standin_client import Client, config, wait_until
+from toolkit.program import Program
 
 from jitc.proxy.commands.options import pinned_size
 from jitc.proxy.common.config import PINNED_BASE, PINNED_MOST
@@ -26,16 +25,17 @@ def test_client_and_worker_are_given_the_same_memory(service: Service) -> None:
         session = service.registry.by_token(reply.token)
         assert session is not None
         request = open_request(service.registry, session, rebuild=True)
-        assert request.pinned_path == reply.pinned_path
+        given = client.program.memory(reply.token)
+        assert os.path.samestat(os.fstat(given), os.stat(request.pinned_path))
+        os.close(given)
         assert (request.pinned_base, request.pinned_bytes) == (reply.pinned_base, reply.pinned_bytes)
-    assert clients[0].reply.pinned_path != clients[1].reply.pinned_path
     for client in clients:
         client.close()
 
 
 def test_it_says_whose_it_is_and_takes_no_memory_before_use(service: Service) -> None:
     client = Client(service)
-    with open(client.reply.pinned_path, "rb") as memory:
+    with open(client.program.memory(client.reply.token), "rb") as memory:
         assert memory.read(32) == client.reply.token.encode()
         status = os.fstat(memory.fileno())
     assert status.st_size == 4 << 30 and status.st_blocks * 512 == 4096
@@ -45,7 +45,7 @@ def test_it_says_whose_it_is_and_takes_no_memory_before_use(service: Service) ->
 
 def test_nobody_can_take_its_pages_away(service: Service) -> None:
     client = Client(service)
-    fd = os.open(client.reply.pinned_path, os.O_RDWR)
+    fd = client.program.memory(client.reply.token)
     for size in (0, 4096, (4 << 30) + 4096):
         with pytest.raises(PermissionError):
             os.ftruncate(fd, size)
@@ -53,25 +53,18 @@ def test_nobody_can_take_its_pages_away(service: Service) -> None:
     client.close()
 
 
-def test_it_goes_with_the_session(service: Service) -> None:
-    client = Client(service)
-    path = client.reply.pinned_path
-    before = os.stat(path).st_ino
-    client.close()
+@pytest.mark.parametrize("end", ["close", "die"])
+def test_it_goes_with_the_session(service: Service, end: str) -> None:
+    """However that ends: nobody is given it any more, and no process of the node holds it."""
+    client, other = Client(service), Program(service.config.socket)
+    (session,) = service.registry.sessions.values()
+    assert session.memory.pinned is not None
+    path, before = session.memory.pinned.path, os.stat(session.memory.pinned.path).st_ino
+    getattr(client, end)()
     wait_until(service, lambda: not service.registry.sessions)
+    assert other.memory(client.reply.token) == -1
     assert not os.path.exists(path) or os.stat(path).st_ino != before
-
-
-def test_it_goes_with_a_killed_client(service: Service) -> None:
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
-        client = Client(service, pid=process.pid)
-        path = client.reply.pinned_path
-        before = os.stat(path).st_ino
-        process.kill()
-    wait_until(service, lambda: not service.registry.sessions)
-    assert not os.path.exists(path) or os.stat(path).st_ino != before
-    client.close_stream()
-    client.link.close()
+    other.close()
 
 
 def test_it_can_be_turned_off(tmp_path: Path) -> None:
@@ -79,7 +72,11 @@ def test_it_can_be_turned_off(tmp_path: Path) -> None:
     try:
         one.start()
         client = Client(one)
-        assert not client.reply.pinned_path and not client.reply.pinned_bytes
+        assert not client.reply.pinned_bytes
+        assert client.program.memory(client.reply.token) == -1  # and it is sent away, which ends its session
+        wait_until(one, lambda: not one.registry.sessions)
+        client.die()
+        client = Client(one)
         client.send("add", value=2)
         assert client.call("get")["value"] == 2
         client.close()

@@ -1,7 +1,6 @@
 """When a process was started: with its number, what tells it from any other process.
 
-Called by: the keeper (training processes that it waits for), node/workers/processes.py, the registry. Source:
-proc(5).
+Called by: processes.py. Source: proc(5).
 """
 
 from __future__ import annotations

@@ -1,0 +1,53 @@
+"""A listening socket of the keeper's: who may come in.
+
+Called by: server.py (services), programs.py (training processes). Promises: only processes of this user come in;
+accepting never raises, and a caller that there is no descriptor for is turned away instead of being found for ever.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import socket
+
+from . import protocol
+
+_NO_MORE = (errno.EMFILE, errno.ENFILE)
+
+
+class Door:
+    """Owns the listening socket."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        listener.setblocking(False)
+        self.listener = listener
+        self._reserve = self._reserved()
+
+    def accept(self) -> socket.socket | None:
+        """The next connection of this user's; None: there was none, or it was turned away."""
+        try:
+            connection, _ = self.listener.accept()
+        except OSError as error:
+            if error.errno in _NO_MORE:
+                self._turn_away()
+            return None
+        if protocol.peer(connection)[1] != os.geteuid():
+            connection.close()
+            return None
+        return connection
+
+    def _turn_away(self) -> None:
+        """With the descriptor that was set aside for it: a caller that nobody accepts would wait for ever."""
+        if self._reserve >= 0:
+            os.close(self._reserve)
+        with contextlib.suppress(OSError):
+            self.listener.accept()[0].close()
+        self._reserve = self._reserved()
+
+    @staticmethod
+    def _reserved() -> int:
+        try:
+            return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return -1

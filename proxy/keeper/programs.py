@@ -1,0 +1,147 @@
+"""The training processes: each session's program holds a connection to the keeper, whose end is the program's end.
+
+Called by: server.py. A program that connects is told a ticket, with which it opens a session at the service. With the
+session's token it is given the memory that it shares with its worker. So a program need not see the processes of the
+service, nor the service those of the program: they may be in containers of their own.
+
+Promises: a program has ended when its connection has, or when the kernel says that its process has, although a child
+holds the connection; nothing that a program says, or does not read, disturbs anybody else; there are never more than
+MOST.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import os
+import secrets
+import select
+import selectors
+import socket
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from . import protocol
+from .door import Door
+
+#: Sessions of a node are far fewer.
+MOST = 256
+#: A token, and a ticket, in hexadecimal digits. It is all that a program says.
+TOKEN_BYTES = 32
+#: The only byte of the answer that a descriptor comes with.
+GIVEN = b"+"
+#: Of Linux 6.5: a pidfd of the other end, whatever namespace it is in.
+_SO_PEERPIDFD = 77
+
+
+@dataclass(eq=False)
+class Program:
+    connection: socket.socket
+    ticket: str
+    pid: int  # 0: not to be seen from here
+    process: int  # a pidfd; -1: there is none
+    watched: bool = False  # the service wants to know of its end
+    asked: bool = False
+
+
+class Programs:
+    """All that are connected."""
+
+    def __init__(
+        self, listener: socket.socket, selector: selectors.BaseSelector, memory: Callable[[bytes], int]
+    ) -> None:
+        """memory: the descriptor that a token stands for; -1: none."""
+        self._door, self._select, self._memory = Door(listener), selector, memory
+        self._programs: dict[str, Program] = {}
+        self._untold: list[str] = []
+        selector.register(listener, selectors.EVENT_READ, self._accept)
+
+    def watch(self, ticket: str) -> int | None:
+        """Has its end told. Returns its process, 0 where that is not to be seen; None: it has ended, or never was."""
+        program = self._programs.get(ticket)
+        if program is None or _ended(program.process):
+            return None
+        program.watched = True
+        return program.pid
+
+    def any_watched(self) -> bool:
+        return any(one.watched for one in self._programs.values())
+
+    def ended(self) -> list[str]:
+        """Tickets of those whose end is to be told; who has told it takes it off."""
+        return self._untold
+
+    def _accept(self) -> None:
+        connection = self._door.accept()
+        if connection is None:
+            return
+        if len(self._programs) >= MOST:
+            connection.close()
+            return
+        connection.setblocking(False)
+        pid, _ = protocol.peer(connection)
+        program = Program(connection, secrets.token_hex(TOKEN_BYTES // 2), pid, _process(connection, pid))
+        self._programs[program.ticket] = program
+        self._select.register(connection, selectors.EVENT_READ, lambda: self._read(program))
+        if program.process >= 0:
+            self._select.register(program.process, selectors.EVENT_READ, lambda: self._end(program))
+        try:
+            connection.send(program.ticket.encode())
+        except OSError:
+            self._end(program)
+
+    def _read(self, program: Program) -> None:
+        try:
+            said = program.connection.recv(TOKEN_BYTES + 1)
+        except BlockingIOError:
+            return
+        except OSError:
+            said = b""
+        if not self._answer(program, said):
+            self._end(program)
+
+    def _answer(self, program: Program, said: bytes) -> bool:
+        """Gives it its memory, once. False: what it says is not what a program says, or it does not read."""
+        descriptor = self._memory(said) if len(said) == TOKEN_BYTES and not program.asked else -1
+        program.asked = True
+        if descriptor < 0:
+            return False
+        try:
+            socket.send_fds(program.connection, [GIVEN], [descriptor])
+        except OSError:
+            return False
+        return True
+
+    def _end(self, program: Program) -> None:
+        del self._programs[program.ticket]
+        self._select.unregister(program.connection)
+        program.connection.close()
+        if program.process >= 0:
+            self._select.unregister(program.process)
+            os.close(program.process)
+        if program.watched:
+            self._untold.append(program.ticket)
+
+
+def same(token: str, said: bytes) -> bool:
+    """Takes as long for any two of them."""
+    return hmac.compare_digest(token.encode(), said)
+
+
+def _process(connection: socket.socket, pid: int) -> int:
+    """A pidfd of the other end, where the kernel can give one: it is readable when the process has ended."""
+    with contextlib.suppress(OSError):
+        return int(struct.unpack("i", connection.getsockopt(socket.SOL_SOCKET, _SO_PEERPIDFD, 4))[0])
+    with contextlib.suppress(OSError):
+        if pid > 0:
+            return os.pidfd_open(pid)
+    return -1
+
+
+def _ended(process: int) -> bool:
+    if process < 0:
+        return False
+    asked = select.poll()
+    asked.register(process, select.POLLIN)
+    return bool(asked.poll(0))

@@ -1,0 +1,105 @@
+"""Programs in a PID namespace of their own, as in a container: neither they nor the service see the other's."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from toolkit.job import PRELOAD, Script
+from toolkit.jobs import JOBS
+from toolkit.record import Record, assert_identical
+from toolkit.sandbox import pid_namespace
+from toolkit.service import Service, kill_at
+from toolkit.waiting import until
+from toolkit.workplace import Workplace
+
+Reference = Callable[[Script, str], list[Record]]
+PINNED = Path(__file__).with_name("pinned_steps.py")
+STEPS = 80
+
+
+@pytest.fixture
+def apart() -> tuple[str, ...]:
+    words = pid_namespace()
+    if not words:
+        pytest.skip("no namespace of processes can be made here")
+    return words
+
+
+def sessions(service: Service) -> int:
+    return sum(len(gpu["sessions"]) for gpu in service.status()["gpus"])
+
+
+def kill(service: Service) -> None:
+    service.process.kill()
+    service.process.wait()
+    assert service.process.stdout is not None
+    service.process.stdout.close()
+
+
+def test_workers_and_services_die(apart: tuple[str, ...], workplace: Workplace, reference: Reference) -> None:
+    """A worker, then the service, then both: the job is identical."""
+    script = JOBS["gpt"].with_arguments("--steps", str(STEPS))
+    service = workplace.service(2)
+    service.inject(kill_at(2, "backward"), 1)
+    job = workplace.job(script, service, apart)
+
+    def has_steps(steps: int) -> None:
+        until(lambda: job.steps() >= steps or job.process.poll() is not None, 120, f"{steps} steps")
+
+    has_steps(3)
+    service.survived(1)
+    kill(service)
+    has_steps(5)
+    service.restart()
+    has_steps(8)
+    worker = service.worker_pid(0)
+    assert worker is not None
+    kill(service)
+    os.kill(worker, signal.SIGKILL)
+    service.restart()
+    assert [one["outcome"] for one in service.survived(2)] == ["recovered"] * 2
+    assert_identical(job.finish().successful().records, reference(script, "cuda"))
+    until(lambda: sessions(service) == 0, 30, "its sessions have ended")
+
+
+@pytest.mark.parametrize("there", ["with the service", "without the service"])
+def test_a_killed_job_leaves_nothing(there: str, apart: tuple[str, ...], workplace: Workplace) -> None:
+    """Nobody says good-bye: the kernel closes what the processes had open."""
+    service = workplace.service(2)
+    job = workplace.job(JOBS["gpt"].with_arguments("--steps", "500"), service, apart)
+    until(lambda: job.steps() >= 2 or job.process.poll() is not None, 120, "two steps")
+    assert sessions(service) == 2
+    if there == "without the service":
+        kill(service)
+    job.process.kill()  # which ends the namespace, and all that is in it
+    if there == "without the service":
+        until(lambda: not Path(f"{service.socket}.d").exists(), 30, "the keeper has ended, and removed what was there")
+        service.restart()
+    until(lambda: sessions(service) == 0, 30, "its sessions have ended")
+    assert [gpu["memory_used"] for gpu in service.status()["gpus"]] == [0, 0]
+
+
+def test_pinned_memory_is_shared(apart: tuple[str, ...], workplace: Workplace) -> None:
+    """And holds the same as without a namespace, whatever is lost."""
+    service = workplace.service(1)
+    env = service.env | {"LD_PRELOAD": str(PRELOAD)}
+
+    def lines(*before: str) -> list[str]:
+        command = [*before, sys.executable, str(PINNED), "6"]
+        done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+    expected = lines()
+    assert expected[-1] == "shared"
+    faults = [kill_at(1, "copy"), kill_at(3, "copy", 1), kill_at(4, "optimizer")]
+    for fault in faults:
+        service.inject(fault, 0)
+    assert lines(*apart) == expected
+    service.survived(len(faults))
