@@ -6,6 +6,7 @@ between the two marks changes.
 
 from __future__ import annotations
 
+from jitc.ops import table
 from jitc.ops.faults import CARRIERS, FAULTS, OP_PHASES, POINTS
 from jitc.ops.generator import flag
 
@@ -21,6 +22,7 @@ def header() -> str:
     return _HEADER.format(
         carriers=", ".join(CARRIERS), count=len(FAULTS), rows=rows,
         phases=_names("kPhases", OP_PHASES), points=_names("kPoints", POINTS),
+        collectives=_names("kCollectiveNames", table.ENUMS["CollectiveKind"]),
     )  # fmt: skip
 
 
@@ -60,7 +62,8 @@ struct FaultKind {{
 inline constexpr std::array<FaultKind, {count}> kFaults{{{{
 {rows}}}}};
 /// Where in a minibatch: the phase that an op is in, the point that it passes.
-{phases}{points}
+{phases}{points}/// Of the values of CollectiveKind, for texts.
+{collectives}
 /// nullptr: there is none of that name.
 constexpr const FaultKind* find_fault(std::string_view name) {{
   for (const FaultKind& one : kFaults)

@@ -31,6 +31,14 @@ QUICK = {
     ("accumulate", "backward"),
     ("fsdp", "optimizer"),
 }
+#: What a job's gradients are summed with, and how many collectives of a minibatch come before the first one.
+REDUCES = {
+    "gpt": ("all_reduce", 0),
+    "cnn": ("all_reduce", 1),
+    "amp": ("all_reduce", 0),
+    "accumulate": ("all_reduce", 0),
+    "fsdp": ("reduce_scatter", 3),
+}
 RANDOM_OPS = 20
 BOUNDARY = 2
 GPU = 1
@@ -51,16 +59,21 @@ def run_with(workplace: Workplace, script: Script, *faults: control_pb2.Fault) -
 
 
 def assert_recovered(service: Service, count: int) -> None:
-    assert {one["gpu"] for one in service.survived(count)} == {GPU}
+    """Each of the faults has fired, and each was recovered at once."""
+    told = service.survived(count)
+    assert len(service.injected()) == count, service.injected()
+    assert {(one["gpu"], one["outcome"]) for one in told} == {(GPU, "recovered")}, told
 
 
 @pytest.mark.parametrize(("job", "phase"), matrix())
 def test_worker_lost_in_phase(job: str, phase: str, workplace: Workplace, reference: Reference) -> None:
     expected = reference(JOBS[job], "cuda")
     boundary = BOUNDARY if job != "amp" else 1  # its first step is skipped: fewer boundaries
-    skip = 0 if phase in ("collective", "boundary", "copy") else 5
+    skip = REDUCES[job][1] if phase == "collective" else 0 if phase in ("boundary", "copy") else 5
     service, records = run_with(workplace, JOBS[job], kill_at(boundary, phase, skip))
     assert_recovered(service, 1)
+    if phase == "collective":
+        assert f"({REDUCES[job][0]})" in service.injected()[0]["detail"], service.injected()
     assert_identical(records, expected)
 
 

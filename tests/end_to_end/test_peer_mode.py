@@ -59,7 +59,8 @@ def run_and_check(workplace: Workplace, reference: Reference, job: str, line: st
 )
 def test_state_comes_from_a_peer(job: str, phase: str, workplace: Workplace, reference: Reference) -> None:
     recovery = run_and_check(workplace, reference, job, PEERS, phase)
-    assert recovery["bytes_restored"] > 0
+    assert sum(recovery["bytes_from_peers"].values()) > 0, recovery
+    assert recovery["decision"] == ("roll-forward" if phase == "optimizer" else "roll-back"), recovery
 
 
 @pytest.mark.parametrize("phase", ["backward", pytest.param("optimizer", marks=pytest.mark.slow)])

@@ -22,7 +22,7 @@ from toolkit.workplace import Workplace
 from jitc.v1 import control_pb2
 
 from . import schedules
-from .schedules import Happening
+from .schedules import Event
 from .ways import Way
 
 STEP_SECONDS, LIMIT_SECONDS, SERVICE_SECONDS = 180.0, 600.0, 30.0
@@ -55,7 +55,7 @@ class ChaosJob:
         assert_identical(got, expected)
 
 
-def happen(one: Happening, job: Job, service: Service) -> None:
+def happen(one: Event, job: Job, service: Service) -> None:
     if job.process.poll() is not None:
         return  # it has failed, or was fast: its end is looked at anyway
     if one.what == schedules.KILL_ALL:
@@ -82,7 +82,7 @@ def happen(one: Happening, job: Job, service: Service) -> None:
         inject(one, service)
 
 
-def inject(one: Happening, service: Service) -> None:
+def inject(one: Event, service: Service) -> None:
     fault = control_pb2.Fault(kind=one.what)
     if one.phase:
         boundary = max((session["boundary"] for session in sessions(service)), default=0) + 2

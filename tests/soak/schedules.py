@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 #: Of the job; the first ones are left alone, so that there is something to lose.
 STEPS, FIRST = 120, 6
-#: Steps from one happening to the next.
+#: Steps from one event to the next.
 GAPS = (0, 1, 2, 4, 8, 16)
 PHASES = ("forward", "backward", "optimizer", "collective", "boundary", "copy")
 #: In a worker, at a place of a minibatch to come; those that are only found by their silence come seldom.
@@ -24,7 +24,7 @@ OTHERS = (KILL_ALL, KILL_IN_RECOVERY, KILL_IN_RECOVERY, LOSE, KILL_SERVICE, KILL
 
 
 @dataclass(frozen=True)
-class Happening:
+class Event:
     """Once the job has done so many steps."""
 
     step: int
@@ -38,23 +38,23 @@ class Happening:
         return f"after step {self.step}: {self.what} on GPU {self.gpu}{place}"
 
 
-def schedule(seed: int, gpus: int) -> list[Happening]:
+def schedule(seed: int, gpus: int) -> list[Event]:
     source = random.Random(seed)
-    found: list[Happening] = []
+    found: list[Event] = []
     step, lost = FIRST, -1
     for _ in range(source.randint(4, 9)):
-        one = _happening(source, step, gpus)
+        one = _drawn(source, step, gpus)
         if one.what == LOSE and lost >= 0:
-            one = Happening(step, RETURN, lost)
+            one = Event(step, RETURN, lost)
         if one.what in (LOSE, RETURN):
             lost = one.gpu if one.what == LOSE else -1
         found.append(one)
         step += source.choice(GAPS)
-    return [*found, Happening(step + 1, RETURN, lost)] if lost >= 0 else found
+    return [*found, Event(step + 1, RETURN, lost)] if lost >= 0 else found
 
 
-def _happening(source: random.Random, step: int, gpus: int) -> Happening:
+def _drawn(source: random.Random, step: int, gpus: int) -> Event:
     gpu, kind = source.randrange(gpus), source.random()
     if kind < 0.5:
-        return Happening(step, source.choice(IN_WORKERS), gpu, source.choice(PHASES), source.randrange(12))
-    return Happening(step, source.choice(AT_ONCE if kind < 0.65 else OTHERS), gpu)
+        return Event(step, source.choice(IN_WORKERS), gpu, source.choice(PHASES), source.randrange(12))
+    return Event(step, source.choice(AT_ONCE if kind < 0.65 else OTHERS), gpu)

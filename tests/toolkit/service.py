@@ -150,6 +150,7 @@ class Service:
         until(lambda: attempts(self.report()) >= faults, RECOVERY_SECONDS, f"{faults} faults are told of")
         report = self.report()
         assert attempts(report) == faults, f"{attempts(report)} faults instead of {faults}: {report}"
+        assert all(one["outcome"].startswith("recovered") for one in report), report
         return report
 
     def inject(self, fault: control_pb2.Fault, gpu: int, wait: float = 0.0) -> control_pb2.InjectReply:

@@ -1,4 +1,4 @@
-"""The schedules of `make soak`'s random faults: equal seeds give equal ones, and all kinds of happenings come up."""
+"""The schedules of `make soak`'s random faults: equal seeds give equal ones, and all kinds of events come up."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_they_end_within_the_job_and_a_gpu_is_never_lost_twice() -> None:
     for seed in range(300):
         found = schedule(seed, 2)
         assert [one.step for one in found] == sorted(one.step for one in found)
-        assert schedules.FIRST <= found[0].step and found[-1].step < schedules.STEPS + 32
+        assert found[0].step >= schedules.FIRST and found[-1].step < schedules.STEPS + 32
         lost = [one for one in found if one.what in (schedules.LOSE, schedules.RETURN)]
         assert [one.what for one in lost] == [schedules.LOSE, schedules.RETURN] * (len(lost) // 2)
         pairs = zip(lost[::2], lost[1::2], strict=True)

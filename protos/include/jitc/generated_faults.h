@@ -30,6 +30,8 @@ inline constexpr std::array<FaultKind, 10> kFaults{{
 /// Where in a minibatch: the phase that an op is in, the point that it passes.
 inline constexpr std::array<std::string_view, 3> kPhases{"forward", "backward", "optimizer"};
 inline constexpr std::array<std::string_view, 3> kPoints{"collective", "copy", "boundary"};
+/// Of the values of CollectiveKind, for texts.
+inline constexpr std::array<std::string_view, 8> kCollectiveNames{"all_reduce", "broadcast", "reduce", "all_gather", "reduce_scatter", "all_to_all", "send", "receive"};
 
 /// nullptr: there is none of that name.
 constexpr const FaultKind* find_fault(std::string_view name) {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "base/operands.h"
 #include "executor/journal/wire.h"
 #include "jitc/generated_faults.h"
 #include "jitc/generated_op_traits.h"
@@ -46,6 +47,14 @@ bool reached(Fault& fault, const ops::OpHeader& op, std::string_view point, uint
   --fault.skip;
   return false;
 }
+/// The first collective of an op, in parentheses; empty for other ops.
+std::string collective_of(const ops::OpHeader& op) {
+  if (static_cast<ops::OpId>(op.op) != ops::OpId::collective) return {};
+  const auto& group = as<ops::Collective>(op);
+  if (!group.count) return {};
+  const uint32_t kind = reinterpret_cast<const ops::CollectiveItem*>(&group + 1)->kind;
+  return kind < ops::kCollectiveNames.size() ? " (" + std::string(ops::kCollectiveNames[kind]) + ")" : "";
+}
 }  // namespace
 
 bool Fault::of_device() const {
@@ -87,7 +96,7 @@ std::optional<Fault> Injector::match(const ops::OpHeader& op, std::string_view p
 std::string Injector::describe(const Fault& fault, const ops::OpHeader* op, uint64_t boundary) {
   std::string text = fault.kind + " fired";
   if (!op) return text + " at once";
-  text += " at " + wire::op_name(op->op) + ", sequence " + std::to_string(op->sequence);
+  text += " at " + wire::op_name(op->op) + collective_of(*op) + ", sequence " + std::to_string(op->sequence);
   return text + ", after boundary " + std::to_string(boundary) + ", phase " + std::string(phase_of(*op));
 }
 
