@@ -17,6 +17,8 @@ from toolkit.service import RECOVERY_SECONDS, Service
 from toolkit.waiting import until
 from toolkit.workplace import Workplace
 
+from jitc.proxy.recovery.peer_mode.reserves import LEAST_APART
+
 Reference = Callable[[Script, str], list[Record]]
 STEPS = ("--steps", "400")
 #: Jobs whose ranks hold the same; those of others have copies of everything at each boundary.
@@ -30,11 +32,13 @@ def reserve(service: Service) -> int:
 
 
 def has_reserve(service: Service, job: Job, after: int = 0) -> int:
-    """One that is not the newest boundary any more."""
+    """One that is not the newest boundary any more, when the next one is still far."""
 
     def there() -> bool:
         sessions = [one for gpu in service.status()["gpus"] for one in gpu["sessions"]]
-        return reserve(service) > after and all(one["boundary"] > reserve(service) + 1 for one in sessions)
+        kept = [int(one["reserve"]["boundary"]) for one in sessions]
+        passed = [one["boundary"] - min(kept) for one in sessions]
+        return bool(kept) and min(kept) > after and min(passed) > 1 and max(passed) < LEAST_APART // 2
 
     until(lambda: there() or job.process.poll() is not None, 120, f"a reserve after {after}")
     return reserve(service)
