@@ -8,7 +8,6 @@ part took; events of other jobs neither interrupt nor end it.
 from __future__ import annotations
 
 import functools
-import sys
 from typing import Any
 
 from jitc.v1 import worker_pb2
@@ -29,6 +28,7 @@ from .peer_mode.policy import Policies
 from .phases import Phase, PhaseEvent, Timeline
 from .rank_times import RankTimes
 from .replay import Replay, Stuck
+from .restore.rescue import rescue, say_kept
 from .restore.restore import STEP_MS, CannotRestore, Restore
 from .restore.transfer import Transfers
 from .worker_calls import CALL_SECONDS, CallsUnderWay, Interrupted, Refused, WorkerCalls
@@ -77,7 +77,7 @@ class Recovery:
         self.transfers = Transfers(self._calls, registry.shared.segment_bytes)
 
     def run(self) -> None:
-        self.incident.kill_unusable()
+        self._end_unusable()
         while True:
             self.attempts.begin()
             try:
@@ -146,7 +146,7 @@ class Recovery:
         ]
         kept = self._calls.begin({"Keep": requests}, CALL_SECONDS)
         for session, _ in requests:
-            kept.futures[session.number].add_done_callback(functools.partial(_say_kept, session.label()))
+            kept.futures[session.number].add_done_callback(functools.partial(say_kept, session.label()))
         return kept
 
     def _end_keeping(self, kept: CallsUnderWay | None) -> None:
@@ -267,9 +267,15 @@ class Recovery:
         """Faults that the group reported before the fence belong to this attempt; later ones interrupt it."""
         for event in self._events.take(self._concerns):
             self.incident.add(event, self._limits)
-        self.incident.kill_unusable()
+        self._end_unusable()
         if any(session.worker is None or not session.worker.alive() for session in self._healthy()):
             raise Interrupted("a worker was lost as well")
+
+    def _end_unusable(self) -> None:
+        """Ends workers whose device cannot be used any more; what they alone hold is kept where it can be read."""
+        if sick := self.incident.readable():
+            self.transfers.notes.extend(rescue(sick, self._registry.next_epoch()))
+        self.incident.kill_unusable()
 
     def _healthy(self) -> list[Session]:
         return [session for session in self.group if session.state is not SessionState.LOST]
@@ -278,7 +284,7 @@ class Recovery:
         reached = (_PHASES.index(self.timeline.machine.state), self._replay.furthest)
         for event in self._events.take(self._concerns):
             self.incident.add(event, self._limits)
-        self.incident.kill_unusable()
+        self._end_unusable()
         if self.attempts.count_interruption(reached):
             times = self.attempts.count
             self.give_up(f"the recovery was interrupted {times} times and got no further, last because {why}")
@@ -308,12 +314,6 @@ class Recovery:
             )
             for number, one in self._positions.items()
         }  # fmt: skip
-
-
-def _say_kept(label: str, answer: Any) -> None:
-    if not answer.cancelled() and answer.exception() is None:
-        message = answer.result().message or f"{answer.result().bytes} bytes"
-        print(f"jitc-proxyd: state of peers that {label} holds is copied: {message}", file=sys.stderr, flush=True)
 
 
 def _session_request(session: Session) -> Any:

@@ -2,8 +2,8 @@
 
 Answers "places" (indices that are not there, in an operator that has no check of its own), "index" (one in an operator
 that asserts on a GPU), "eigenvalues" (of infinities, which end the process on a CPU), "endless"
-(a polynomial of a degree that takes years) and "state" with one line each: the error that it got, or a hash of the
-result.
+(a polynomial of a degree that takes years), "memory" (more than there is), "nan" (to a collective that checks for it)
+and "state" with one line each: the error that it got, or a hash of the result.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable
 
 import torch
+import torch.distributed as dist
 
 
 def places(state: torch.Tensor) -> torch.Tensor:
@@ -34,6 +35,18 @@ def endless(state: torch.Tensor) -> torch.Tensor:
     return torch.special.legendre_polynomial_p(state[0, :1], torch.full((1,), 1e15, device="cuda"))
 
 
+def memory(state: torch.Tensor) -> torch.Tensor:
+    return torch.empty(1 << 50, device="cuda")
+
+
+def nan(state: torch.Tensor) -> torch.Tensor:
+    if not dist.is_initialized():
+        dist.init_process_group("nccl", store=dist.HashStore(), rank=0, world_size=1)
+    none = torch.full((4,), float("nan"), device="cuda")
+    dist.all_reduce(none)
+    return none
+
+
 def answer(state: torch.Tensor, action: Callable[[torch.Tensor], torch.Tensor]) -> str:
     try:
         return hashlib.sha256(action(state).cpu().numpy().tobytes()).hexdigest()
@@ -49,6 +62,8 @@ def main() -> None:
         "index": index,
         "eigenvalues": eigenvalues,
         "endless": endless,
+        "memory": memory,
+        "nan": nan,
         "state": torch.Tensor.clone,
     }
     print("ready", flush=True)

@@ -13,7 +13,7 @@ import pytest
 from toolkit.job import Script
 from toolkit.jobs import JOBS, OPS
 from toolkit.record import Record, assert_identical
-from toolkit.service import Service, kill_at, kill_at_op
+from toolkit.service import Service, attempts, kill_at, kill_at_op
 from toolkit.workplace import Workplace
 
 from jitc.v1 import control_pb2
@@ -123,4 +123,8 @@ def test_fault_that_always_returns_is_the_programs(workplace: Workplace) -> None
     assert result.status != 0
     # Of PyTorch's threads the one that asks about the communicator may be first: "NCCL error: unhandled cuda error".
     assert "cuda error" in result.output.lower()
+    report = service.report()
+    others = sum("communicator-ended" in one["cause"] for one in report)  # its peer has ended
+    assert attempts(report) - others == 3, "two replays, and no more"
+    assert any(one["outcome"].startswith("the program's own error") for one in report), report
     workplace.run(script, service)  # nobody else is disturbed: the next job works

@@ -9,6 +9,7 @@ import grpc
 import pytest
 from standin_client import Client, wait_until
 
+from jitc.proxy.recovery.limits import REPLAYS_OF_A_FAULT
 from jitc.proxy.recovery.worker_calls import Interrupted, WorkerCalls
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
@@ -65,6 +66,7 @@ def test_fault_that_returns_is_the_programs(service: Service) -> None:
     # Once it came in a replay, or just after one that counts as a recovery of its own.
     wait_until(service, lambda: any(one["outcome"].startswith("the program's") for one in service.recoveries()))
     assert {one["cause"] for one in service.recoveries()} == {"operator-error"}
+    assert sum(one["attempts"] for one in service.recoveries()) == REPLAYS_OF_A_FAULT + 1
     client.close()
 
 
