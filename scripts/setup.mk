@@ -25,7 +25,7 @@ $(STAMPS)/protos: $(wildcard protos/jitc/v1/*.proto) $(STAMPS)/venv
 	@$(PY) -m grpc_tools.protoc -Iprotos --python_out=protos --pyi_out=protos --grpc_python_out=protos $(wildcard protos/jitc/v1/*.proto)
 	@touch $@
 
-# Always asked: ninja knows what is out of date.
+# Always asked: ninja knows what is out of date. TARGETS=shipped builds only what an installation needs.
 .PHONY: $(STAMPS)/native
 $(STAMPS)/native: $(STAMPS)/protos
 	@$(PY) -m jitc.interpose.generator
@@ -33,4 +33,4 @@ $(STAMPS)/native: $(STAMPS)/protos
 	@$(VENV)/bin/cmake -S . -B build/native -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(VENV))/bin/ninja \
 	  -DJITC_TORCH=$$($(PY) -c 'import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])') \
 	  > build/cmake.log 2>&1 || { cat build/cmake.log >&2; exit 1; }
-	@$(VENV)/bin/cmake --build build/native > build/native.log 2>&1 || { tail -n 60 build/native.log >&2; exit 1; }
+	@$(VENV)/bin/cmake --build build/native $(addprefix --target ,$(TARGETS)) > build/native.log 2>&1 || { tail -n 60 build/native.log >&2; exit 1; }

@@ -1,0 +1,159 @@
+"""Programs and the service in real containers of their own, as docker/ has them: they share a volume with the service's
+socket and the user, and no processes. Workers and services are killed; the job is identical.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from toolkit.containers import Container, Podman, children, namespace, steps, why_not
+from toolkit.job import ROOT, Script
+from toolkit.jobs import JOBS
+from toolkit.leaks import MARK, marked_processes, new_mark
+from toolkit.record import Record, assert_identical, read_records
+from toolkit.waiting import until
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(why_not()), reason=why_not() or "podman")]
+Reference = Callable[[Script, str], list[Record]]
+#: A job that lasts until what happens to it has happened: each question to a container takes a second.
+SCRIPT = JOBS["gpt"].with_arguments("--steps", "500")
+PROGRAM = ["examples/train_gpt.py", "--device", "cuda", *SCRIPT.arguments, "--json", "/out/record.json"]
+TRAIN = ["torchrun", "--standalone", "--nproc-per-node", "2", *PROGRAM]
+OPTIONS = ["--device", "software", "--gpus", "2"]
+
+
+@pytest.fixture
+def podman(request: pytest.FixtureRequest) -> Iterator[Podman]:
+    mark, folder = new_mark(), Path(tempfile.mkdtemp(prefix="jitc-pods-"))
+    before = request.session.testsfailed
+    one = Podman(folder, {MARK: mark})
+    try:
+        if reason := one.make_images():
+            pytest.skip(f"podman cannot run a container here: {reason}")
+        yield one
+    finally:
+        said = one.close()
+        if request.session.testsfailed > before:
+            print(said)
+        shutil.rmtree(folder)
+    until(lambda: not marked_processes(mark), 20, "all processes have ended")
+
+
+def serving(service: Container) -> None:
+    until(lambda: service.status() is not None or service.has_ended(), 90, "the service answers")
+    assert not service.has_ended(), service.output()
+
+
+def has_steps(train: Container, count: int) -> None:
+    until(lambda: steps(train.output()) >= count or train.has_ended(), 120, f"{count} steps")
+    assert not train.has_ended(), train.output()
+
+
+def workers(service: Container) -> list[int]:
+    """As the service sees them."""
+    status = service.status()
+    assert status is not None
+    return [one["worker_pid"] for gpu in status["gpus"] for one in gpu["sessions"]]
+
+
+def kill_worker(service: Container, rank: int) -> None:
+    service.execute("sh", "-c", f"kill -9 {workers(service)[rank]}")
+
+
+def kill_service(service: Container) -> None:
+    """It is a child of the container's first process, which starts it again; the keeper is no longer one."""
+    (proxyd,) = [
+        one
+        for one in children(service.pid())
+        if b"jitc.proxy.commands.proxyd" in Path(f"/proc/{one}/cmdline").read_bytes()
+    ]
+    os.kill(proxyd, signal.SIGKILL)
+    until(lambda: not Path(f"/proc/{proxyd}").exists(), 20, "it has ended")
+
+
+def are_apart(*containers: Container) -> None:
+    """No process of one sees those of another; none is root; their own files cannot be written to."""
+    seen = [namespace(os.getpid()), *(namespace(one.pid()) for one in containers)]
+    assert len(set(seen)) == len(seen)
+    for one in containers:
+        status = Path(f"/proc/{one.pid()}/status").read_text()
+        assert "Uid:\t1000\t1000\t1000\t1000\n" in status
+        assert "Read-only file system" in one.execute("sh", "-c", "touch /x 2>&1", check=False)
+        own = {int(word) for word in one.execute("sh", "-c", "cd /proc; echo [0-9]*").split()}
+        assert own
+        assert not any(other.pid() in own for other in containers)
+
+
+def is_identical(service: Container, train: Container, podman: Podman, reference: Reference) -> None:
+    until(train.has_ended, 200, "the job is over")
+    assert train.state()["ExitCode"] == 0, train.output()
+    assert "not shared" not in train.output()
+    assert {one["outcome"] for one in service.report()} == {"recovered"}
+    assert_identical(read_records(podman.out), reference(SCRIPT, "cuda"))
+    until(lambda: workers(service) == [], 30, "its sessions have ended")
+
+
+def faults(service: Container, train: Container) -> None:
+    """A worker, then the service, then both."""
+    has_steps(train, 2)
+    are_apart(service, train)
+    kill_worker(service, 1)
+    until(lambda: len(service.report()) == 1, 60, "the recovery is over")
+    kill_service(service)
+    has_steps(train, steps(train.output()) + 2)
+    serving(service)
+    ranks = workers(service)
+    kill_service(service)
+    service.execute("sh", "-c", f"kill -9 {ranks[0]}")
+    serving(service)
+    until(lambda: len(service.report()) == 2, 60, "the second recovery is over")
+
+
+def test_two_containers(podman: Podman, reference: Reference) -> None:
+    service = podman.start("proxyd", "jitc-service", *OPTIONS)
+    serving(service)
+    train = podman.start("train", "jitc-train", *TRAIN)
+    faults(service, train)
+    is_identical(service, train, podman, reference)
+    podman.run("stop", "-t", "30", service.name)
+    assert service.state()["ExitCode"] == 0, service.output()
+    assert podman.in_volume() == []
+
+
+def test_a_program_s_container_is_killed(podman: Podman) -> None:
+    """Nobody says good-bye; another program begins on the same GPUs."""
+    service = podman.start("proxyd", "jitc-service", *OPTIONS)
+    serving(service)
+    train = podman.start("train", "jitc-train", *TRAIN)
+    has_steps(train, 2)
+    assert len(workers(service)) == 2
+    podman.run("kill", train.name)
+    until(lambda: workers(service) == [], 30, "its sessions have ended")
+    again = podman.start("again", "jitc-train", *TRAIN)
+    has_steps(again, 2)
+
+
+def test_a_pod(podman: Podman, reference: Reference) -> None:
+    """docker/pod.yaml, with a program that says what it has computed."""
+    program = "examples/train_gpt.py"
+    pod = (ROOT / "docker" / "pod.yaml").read_text()
+    assert pod.count(program) == 1
+    podman.play(pod.replace(program, " ".join(PROGRAM)))
+    service, train = Container(podman, "jitc-proxyd"), Container(podman, "jitc-train")
+    serving(service)
+    faults(service, train)
+    is_identical(service, train, podman, reference)
+
+
+def test_compose_says_the_same() -> None:
+    """Of what matters; nothing here runs it."""
+    text = (ROOT / "docker" / "compose.yaml").read_text()
+    assert "pid:" not in text
+    assert text.count("read_only: true") == 2
+    assert text.count("socket:/run/jitc") == 2

@@ -1,0 +1,215 @@
+"""Real containers, by podman, with storage of their own: nothing of them is left, and no registry is asked.
+
+Their image is made of the machine itself. It holds folders, a user and settings as docker/Dockerfile has them; its
+own files, this checkout and its Python are mounted into it, and cannot be written to. So what runs in it is what
+the other tests test.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from typing import Any
+
+from .job import PRELOAD, ROOT
+from .service import BIN
+
+USER = 1000
+SOCKET = "/run/jitc/proxyd.sock"
+OUT = "/out"
+#: Folders of the machine that a container sees.
+MACHINE = ("/usr", sys.base_prefix, str(ROOT))
+_CONFIGURATION = """
+[containers]
+default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+"""
+#: Images, as in docker/pod.yaml -> what docker/Dockerfile says of them.
+IMAGES = {
+    "jitc-service": [f'ENTRYPOINT ["{BIN}/jitc-proxyd", "--respawn"]'],
+    "jitc-train": [f"ENV LD_PRELOAD={PRELOAD}", "ENV OMP_NUM_THREADS=1", f"WORKDIR {ROOT}"],
+}
+_COMMON = [f"ENV PATH={BIN}:/usr/bin", f"ENV JITC_SOCKET={SOCKET}", "ENV PYTHONDONTWRITEBYTECODE=1", f"USER {USER}"]
+
+
+class Podman:
+    """close() ends and removes everything."""
+
+    def __init__(self, folder: Path, mark: dict[str, str]) -> None:
+        self._folder = folder
+        configuration = folder / "containers.conf"
+        configuration.write_text(_CONFIGURATION)
+        self.command = ["podman", "--root", str(folder / "storage"), "--runroot", str(folder / "run")]
+        self.env = {**os.environ, **mark, "CONTAINERS_CONF": str(configuration)}
+        self.out = folder / "out"
+        self.out.mkdir()
+        os.chown(self.out, USER, USER)
+
+    def run(self, *words: str, seconds: float = 60.0, check: bool = True) -> str:
+        """What the command says on standard output."""
+        done = subprocess.run(
+            [*self.command, *words], env=self.env, capture_output=True, text=True, timeout=seconds, check=False
+        )
+        assert not check or done.returncode == 0, f"{' '.join(words)}: {done.stderr}"
+        return done.stdout
+
+    def make_images(self) -> str:
+        """Returns why they cannot be run here; empty: they can."""
+        archive = self._folder / "machine.tar"
+        archive.write_bytes(_machine())
+        try:
+            for name, settings in IMAGES.items():
+                changes = [word for one in (*_COMMON, *settings) for word in ("--change", one)]
+                self.run("import", "-q", *changes, str(archive), f"localhost/{name}:latest")
+            self.run("run", "--rm", "--network", "none", "-v", "/usr:/usr:ro", "localhost/jitc-train", "/usr/bin/true")
+        except (AssertionError, subprocess.TimeoutExpired) as error:
+            return str(error)
+        return ""
+
+    def start(self, name: str, image: str, *command: str) -> Container:
+        """As docker/compose.yaml does: a read-only root, a user that is not root, and the volume with the socket."""
+        mounts = [word for one in MACHINE for word in ("-v", f"{one}:{one}:ro")]
+        self.run(
+            "run", "-d", "--name", name, "--read-only", "--cap-drop", "all", "--security-opt", "no-new-privileges",
+            "--network", "none", "-v", "socket:/run/jitc", "-v", f"{self.out}:{OUT}", *mounts, f"localhost/{image}",
+            *command,
+        )  # fmt: skip
+        return Container(self, name)
+
+    def play(self, pod: str) -> None:
+        """A pod as docker/pod.yaml describes one."""
+        mounts = "".join(f"        - {{name: machine{n}, mountPath: {one}, readOnly: true}}\n" for n, one in _mounts())
+        volumes = "".join(f"    - {{name: machine{n}, hostPath: {{path: {one}}}}}\n" for n, one in _mounts())
+        mounts += f"        - {{name: out, mountPath: {OUT}}}\n"
+        volumes += f"    - {{name: out, hostPath: {{path: {self.out}}}}}\n"
+        text = pod.replace("      volumeMounts:\n", f"      volumeMounts:\n{mounts}")
+        text = text.replace("\n  volumes:\n", f"\n  volumes:\n{volumes}")
+        (self._folder / "pod.yaml").write_text(text)
+        self.run("kube", "play", "--network", "none", str(self._folder / "pod.yaml"))
+
+    def in_volume(self) -> list[str]:
+        """What lies beside the service's socket."""
+        return os.listdir(self.run("volume", "inspect", "socket", "--format", "{{.Mountpoint}}").strip())
+
+    def close(self) -> str:
+        """Ends and removes everything. Returns what the containers said."""
+        names = self.run("ps", "-a", "--format", "{{.Names}}", check=False).split()
+        said = "\n".join(f"== {name}\n{Container(self, name).output()[-4000:]}" for name in names)
+        for words in (
+            ("pod", "rm", "-f", "-a", "-t", "0"),
+            ("rm", "-f", "-a", "-t", "0"),
+            ("volume", "rm", "-a", "-f"),
+        ):
+            self.run(*words, check=False)
+        self.run("rmi", "-a", "-f", check=False)
+        return said
+
+
+class Container:
+    """One that was started."""
+
+    def __init__(self, podman: Podman, name: str) -> None:
+        self._podman, self.name = podman, name
+
+    def execute(self, *command: str, check: bool = True) -> str:
+        return self._podman.run("exec", self.name, *command, check=check)
+
+    def output(self) -> str:
+        command = [
+            "podman",
+            "--root",
+            str(self._podman._folder / "storage"),
+            "--runroot",
+            str(self._podman._folder / "run"),
+        ]
+        done = subprocess.run(
+            [*command, "logs", self.name], env=self._podman.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, timeout=60, check=False,
+        )  # fmt: skip
+        return done.stdout
+
+    def state(self) -> dict[str, Any]:
+        document: dict[str, Any] = json.loads(self._podman.run("inspect", self.name))[0]["State"]
+        return document
+
+    def pid(self) -> int:
+        """Of its first process, as this machine has it."""
+        return int(self.state()["Pid"])
+
+    def has_ended(self) -> bool:
+        return self.state()["Status"] == "exited"
+
+    def status(self) -> dict[str, Any] | None:
+        """What `jitc status` says in it; None while there is no service."""
+        said = self.execute("jitc", "status", "--json", check=False)
+        document: dict[str, Any] | None = json.loads(said) if said.startswith("{") else None
+        return document
+
+    def report(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(self.execute("jitc", "report", "--json"))["recoveries"]
+        return found
+
+
+def children(pid: int) -> list[int]:
+    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def namespace(pid: int, kind: str = "pid") -> str:
+    return os.readlink(f"/proc/{pid}/ns/{kind}")
+
+
+def steps(output: str) -> int:
+    return len(re.findall(r"^step ", output, re.MULTILINE))
+
+
+def why_not() -> str:
+    """Why there are no containers here; empty: there are."""
+    for command in ("podman", "runc"):
+        if shutil.which(command) is None:
+            return f"there is no {command}"
+    if os.geteuid() != 0:
+        return "only root can make them of the machine's own files"
+    return ""
+
+
+def _mounts() -> list[tuple[int, str]]:
+    return list(enumerate(MACHINE))
+
+
+def _machine() -> bytes:
+    """An archive of folders into which the machine's are mounted, and what a service's image has beside them."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        folders = {
+            "tmp": 0o1777,
+            "var/tmp": 0o1777,
+            "etc": 0o755,
+            "proc": 0o755,
+            "sys": 0o755,
+            "dev": 0o755,
+            "run": 0o755,
+        }
+        for name, mode in {**folders, "run/jitc": 0o700, OUT[1:]: 0o755, **{one[1:]: 0o755 for one in MACHINE}}.items():
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.mode = tarfile.DIRTYPE, mode
+            entry.uid = entry.gid = USER if name == "run/jitc" else 0
+            archive.addfile(entry)
+        for name in ("bin", "lib", "lib64", "sbin"):
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.linkname = tarfile.SYMTYPE, f"usr/{name}"
+            archive.addfile(entry)
+        users = f"root:x:0:0::/:/bin/sh\njitc:x:{USER}:{USER}::/:/bin/sh\n".encode()
+        entry = tarfile.TarInfo("etc/passwd")
+        entry.size = len(users)
+        archive.addfile(entry, io.BytesIO(users))
+    return out.getvalue()
