@@ -47,7 +47,7 @@ _COMMUNICATOR: tuple[Function, ...] = (
     ),
     Local("ncclCommFinalize", "comm: comm"),
     Op("ncclCommDestroy", "comm: comm", ops="communicator_destroy"),
-    Op("ncclCommAbort", "comm: comm", ops="communicator_destroy"),
+    Op("ncclCommAbort", "comm: comm", ops="communicator_abort"),
     Local("ncclCommGetAsyncError", "comm: comm", "out error: enum"),
     Local("ncclCommCount", "comm: comm", "out count: int"),
     Local("ncclCommCuDevice", "comm: comm", "out device: int"),

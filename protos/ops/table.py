@@ -290,6 +290,16 @@ _OPS: tuple[Op, ...] = (
         payload="CollectiveItem[count]",
     ),
     Op(
+        COLLECTIVE,
+        5,
+        "communicator_abort",
+        "Leave a communicator at once: its collectives that wait for other ranks end, whatever they have done.",
+        (("handle", "u64", ""),),
+        waits=True,
+        result="how far they have come, in the device's own form",
+        resource=True,
+    ),
+    Op(
         BLAS,
         1,
         "matmul",

@@ -28,8 +28,9 @@ ENUMS: dict[str, tuple[str, ...]] = {
     # or whether the node has an image.
     "Skipped": ("must_run", "succeeds", "asks_images"),
     # What it creates: complete when the device has taken the op (synchronous), or when all ranks have come. A failed op
-    # is not tried again in a replay, except the end of a capture, which must come.
-    "Making": ("nothing", "synchronous", "with_others", "synchronous_and_again"),
+    # is not tried again in a replay, except the end of a capture, which must come. The last one takes a resource away
+    # and is answered, like those with others, when that is over.
+    "Making": ("nothing", "synchronous", "with_others", "synchronous_and_again", "taking_away"),
     # The point at which a fault may be asked for.
     "Point": ("none", "collective", "copy", "boundary"),
     # What its resource counts towards (limits.h).
@@ -123,6 +124,7 @@ TRAITS: dict[str, Traits] = {
     "communicator_create": _aside(window="collective", making="with_others", limit="communicators"),
     "communicator_split": _aside(window="collective", making="with_others", limit="communicators"),
     "communicator_destroy": _aside(),
+    "communicator_abort": _aside(window="collective", making="taking_away", result_size="any"),
     "collective": _captured("items", "collective", point="collective"),
     "matmul": _captured(),
     "blas_create": _aside(limit="blas_handles"),

@@ -20,7 +20,7 @@ LONG_FILES = {
 LARGE_FOLDERS = {"proxy/native/operators": 24}
 #: Class -> functions, members.
 LARGE_CLASSES = {
-    "proxy/native/executor/state/resources.h ResourceTable": (41, 18),
+    "proxy/native/executor/state/resources.h ResourceTable": (42, 18),
     "proxy/native/device/cuda/collective/nccl.h Nccl": (4, 21),
 }
 PRODUCT = ("client_shim", "interpose", "protos", "proxy")

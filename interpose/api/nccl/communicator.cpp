@@ -197,17 +197,26 @@ int32_t ncclCommSplit(uint64_t comm, int32_t color, int32_t key, uint64_t* new_c
 int32_t ncclCommFinalize(uint64_t comm) {
   return communicators().contains(comm) ? kSuccess : kNcclInvalidArgument;
 }
+// A session that is over has no communicator left, so both have succeeded either way.
 int32_t ncclCommDestroy(uint64_t comm) {
   if (!comm) return kSuccess;
   Communicator gone;
   if (!communicators().remove(comm, &gone)) return kNcclInvalidArgument;
   ops::CommunicatorDestroy op;
   op.handle = comm;
-  // A session that is over has no communicator left, so this has succeeded either way.
   (void)gone.session->submit(op);
   return kSuccess;
 }
-int32_t ncclCommAbort(uint64_t comm) { return ncclCommDestroy(comm); }
+// Returns when what it cuts short is known, so that nothing of it is under way then.
+int32_t ncclCommAbort(uint64_t comm) {
+  if (!comm) return kSuccess;
+  Communicator gone;
+  if (!communicators().remove(comm, &gone)) return kNcclInvalidArgument;
+  ops::CommunicatorAbort op;
+  op.handle = comm;
+  (void)gone.session->call(op);
+  return kSuccess;
+}
 
 int32_t ncclCommGetAsyncError(uint64_t comm, int32_t* error) {
   Communicator found;

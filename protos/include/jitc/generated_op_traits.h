@@ -8,7 +8,7 @@ enum class Check : uint8_t { none, live_blocks, items, copy_bytes, copy_size, im
 enum class Taker : uint8_t { device, images, live_set, step_begin, boundary, replay };
 enum class Window : uint8_t { none, collective, launched_collective, allocation, answer };
 enum class Skipped : uint8_t { must_run, succeeds, asks_images };
-enum class Making : uint8_t { nothing, synchronous, with_others, synchronous_and_again };
+enum class Making : uint8_t { nothing, synchronous, with_others, synchronous_and_again, taking_away };
 enum class Point : uint8_t { none, collective, copy, boundary };
 enum class Limit : uint8_t { none, streams, events, communicators, modules, functions, graphs, blas_handles, dnn_plans };
 enum class Reads : uint8_t { nothing, bytes, elements };
@@ -30,7 +30,7 @@ struct OpTraits {
   bool capturable, on_stream, images, result_is_state;
 };
 /// In the order of kOps.
-inline constexpr std::array<OpTraits, 71> kOpTraits{{
+inline constexpr std::array<OpTraits, 72> kOpTraits{{
     {Check::none, Taker::step_begin, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // step_begin
     {Check::live_blocks, Taker::boundary, Window::none, Skipped::must_run, Making::nothing, Point::boundary, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // boundary
     {Check::live_blocks, Taker::live_set, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // live_set
@@ -71,6 +71,7 @@ inline constexpr std::array<OpTraits, 71> kOpTraits{{
     {Check::none, Taker::device, Window::collective, Skipped::must_run, Making::with_others, Point::none, Limit::communicators, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // communicator_split
     {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // communicator_destroy
     {Check::items, Taker::device, Window::collective, Skipped::must_run, Making::nothing, Point::collective, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, true, true, false, false},  // collective
+    {Check::none, Taker::device, Window::collective, Skipped::must_run, Making::taking_away, Point::none, Limit::none, Reads::nothing, ResultSize::any, Shows::nothing, false, false, false, false},  // communicator_abort
     {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, true, true, false, false},  // matmul
     {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::blas_handles, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // blas_create
     {Check::none, Taker::device, Window::none, Skipped::must_run, Making::nothing, Point::none, Limit::none, Reads::nothing, ResultSize::small, Shows::nothing, false, false, false, false},  // blas_destroy
@@ -232,6 +233,9 @@ bool with_type(OpId id, Handler&& handler) {
       return true;
     case OpId::collective:
       handler.template operator()<Collective>();
+      return true;
+    case OpId::communicator_abort:
+      handler.template operator()<CommunicatorAbort>();
       return true;
     case OpId::matmul:
       handler.template operator()<Matmul>();

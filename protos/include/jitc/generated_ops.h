@@ -64,6 +64,7 @@ enum class OpId : uint16_t {
   communicator_split = 0x0502,
   communicator_destroy = 0x0503,
   collective = 0x0504,
+  communicator_abort = 0x0505,
   matmul = 0x0601,
   blas_create = 0x0602,
   blas_destroy = 0x0603,
@@ -589,6 +590,14 @@ struct Collective {
 };
 static_assert(sizeof(Collective) == 32 && std::is_trivially_copyable_v<Collective>);
 
+/// Leave a communicator at once: its collectives that wait for other ranks end, whatever they have done. Result: how far they have come, in the device's own form.
+struct CommunicatorAbort {
+  static constexpr OpId kId = OpId::communicator_abort;
+  OpHeader header{};
+  uint64_t handle{};
+};
+static_assert(sizeof(CommunicatorAbort) == 32 && std::is_trivially_copyable_v<CommunicatorAbort>);
+
 /// D = alpha * op(A) @ op(B) + beta * C (+ bias), column major, batched (cublasGemm*, cublasLtMatmul).
 struct Matmul {
   static constexpr OpId kId = OpId::matmul;
@@ -941,7 +950,7 @@ struct OpInfo {
   uint32_t fixed_size;  // header and operands
   bool has_payload, waits, compared, resource;
 };
-inline constexpr std::array<OpInfo, 71> kOps{{
+inline constexpr std::array<OpInfo, 72> kOps{{
     {OpId::step_begin, "step_begin", sizeof(StepBegin), false, false, true, false},
     {OpId::boundary, "boundary", sizeof(Boundary), true, false, true, false},
     {OpId::live_set, "live_set", sizeof(LiveSet), true, false, true, false},
@@ -982,6 +991,7 @@ inline constexpr std::array<OpInfo, 71> kOps{{
     {OpId::communicator_split, "communicator_split", sizeof(CommunicatorSplit), false, true, true, true},
     {OpId::communicator_destroy, "communicator_destroy", sizeof(CommunicatorDestroy), false, false, true, true},
     {OpId::collective, "collective", sizeof(Collective), true, false, true, false},
+    {OpId::communicator_abort, "communicator_abort", sizeof(CommunicatorAbort), false, true, true, true},
     {OpId::matmul, "matmul", sizeof(Matmul), false, false, true, false},
     {OpId::blas_create, "blas_create", sizeof(BlasCreate), false, false, true, true},
     {OpId::blas_destroy, "blas_destroy", sizeof(BlasDestroy), false, false, true, true},

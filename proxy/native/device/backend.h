@@ -177,6 +177,12 @@ struct Resources {
   std::vector<DnnPlan> dnn_plans;
 };
 
+/// What the result of an abort says (communicator_abort), for its replay.
+struct KnownAbort {
+  uint64_t handle, sequence;  // of the op
+  std::vector<std::byte> outcome;
+};
+
 /// Module images that the node keeps (executor/state/images.h).
 class ImageSource {
  public:
@@ -227,6 +233,11 @@ class Backend {
   /// What graphs and captures consist of now: a fence may have let them go. While fenced, where nothing is
   /// restored it is all that the device knows of them.
   virtual void remember_graphs(const Resources&) {}
+  /// Before unfence(): how the aborts ended that the replay comes to; all ops up to the sequence have run.
+  virtual void expect_aborts(const std::vector<KnownAbort>&, uint64_t) {}
+  /// The op is in the journal, behind ops that may wait for what it ends: collectives on that communicator
+  /// give up waiting now. Any thread, while the device runs.
+  virtual void abort_coming(const ops::CommunicatorAbort&) {}
   /// A boundary is committed: memory freed before it may really go.
   virtual void commit() = 0;
   /// Unique id that communicator_split gave to the handle (for Resources); false when unknown.

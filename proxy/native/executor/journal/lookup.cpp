@@ -1,5 +1,7 @@
 #include "lookup.h"
 
+#include <algorithm>
+
 #include "wire.h"
 
 namespace jitc {
@@ -37,6 +39,24 @@ std::vector<std::byte> known_payload(const Journal& journal, uint64_t sequence) 
   if (!record) return {};
   const auto payload = record->payload().subspan(sizeof(Results::Record));
   return {payload.begin(), payload.end()};
+}
+
+std::vector<KnownAbort> known_aborts(const Journal& journal, uint64_t from) {
+  std::vector<KnownAbort> open, known;
+  while (const RecordHeader* const record = journal.at(from)) {
+    from = Journal::after(*record);
+    if (record->kind == RecordKind::op) {
+      const ops::OpHeader& op = op_of(*record);
+      if (op.op == static_cast<uint16_t>(ops::OpId::communicator_abort))
+        open.push_back({as<ops::CommunicatorAbort>(op).handle, op.sequence, {}});
+    } else if (record->kind == RecordKind::result) {
+      const auto found = std::ranges::find(open, record->sequence, &KnownAbort::sequence);
+      if (found == open.end()) continue;
+      const auto outcome = record->payload().subspan(sizeof(Results::Record));
+      known.push_back({found->handle, found->sequence, {outcome.begin(), outcome.end()}});
+    }
+  }
+  return known;
 }
 
 ResultReader result_reader(const Journal& journal) {

@@ -1,10 +1,12 @@
 // Records that a session looks for in its journal.
 //
 // The searches are linear: for recoveries and for what goes wrong, never on the way of an op. Called by:
-// Restorer, Replay, Session (load), and the readers of results (CompletionQueue, Checkpoints).
+// Restorer, Replay, Shared (start), Session (load), and the readers of results (CompletionQueue,
+// Checkpoints).
 #pragma once
 #include <vector>
 
+#include "device/backend.h"
 #include "executor/stream/results.h"
 #include "journal.h"
 
@@ -21,6 +23,8 @@ const RecordHeader* first_op(const Journal& journal);
 const RecordHeader* find_boundary_op(const Journal& journal, uint64_t boundary);
 /// The result of an op that is in the journal with it: in memory it goes when the client has it.
 std::vector<std::byte> known_payload(const Journal& journal, uint64_t sequence);
+/// Aborts of communicators from the position on whose outcome is known.
+std::vector<KnownAbort> known_aborts(const Journal& journal, uint64_t from);
 /// Finds the bytes of results. A record may be gone when the client says what is not true: then the bytes are
 /// any of this session.
 ResultReader result_reader(const Journal& journal);

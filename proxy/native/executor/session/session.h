@@ -85,7 +85,7 @@ class Session final : public ExecutionSink, public CommunicatorSegments {
   Checkpoints checkpoints_{shared_, issuer_, copies_};
   StepGate gate_{shared_, issuer_, replay_, checkpoints_, copies_};
   BoundaryMaker boundaries_{shared_, issuer_, checkpoints_, copies_, gate_};
-  Intake intake_{shared_, checkpoints_};
+  Intake intake_{shared_, checkpoints_, replay_};
   Restorer restorer_{shared_, {issuer_, delivery_, replay_, checkpoints_, copies_, gate_, boundaries_}};
   Recovery recovery_{shared_, {replay_, checkpoints_, copies_, boundaries_, restorer_}};
   PeerTransfer transfers_{shared_, checkpoints_, restorer_};

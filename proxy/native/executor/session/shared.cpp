@@ -56,6 +56,7 @@ void Shared::stop_backend(Lifecycle::Lock& lock) {
 }
 
 void Shared::start() {
+  backend->expect_aborts(known_aborts(journal, at.cursor), at.dispatched);
   backend->unfence();
   life.accepting = true;
   life.state = Lifecycle::State::running;

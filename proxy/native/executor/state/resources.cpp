@@ -62,6 +62,7 @@ void ResourceTable::on(const ops::CommunicatorSplit& op) {
   if (op.color >= 0) communicators_[op.handle] = {op.handle, 0, 0, {}};
 }
 void ResourceTable::on(const ops::CommunicatorDestroy& op) { communicators_.erase(op.handle); }
+void ResourceTable::on(const ops::CommunicatorAbort& op) { communicators_.erase(op.handle); }
 
 void ResourceTable::on(const ops::ModuleLoad& op) { modules_[op.module] = {op.module, op.hash, op.bytes}; }
 void ResourceTable::on(const ops::ModuleUnload& op) {

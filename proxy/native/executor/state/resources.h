@@ -68,6 +68,7 @@ class ResourceTable {
   void on(const ops::CommunicatorCreate& op);
   void on(const ops::CommunicatorSplit& op);
   void on(const ops::CommunicatorDestroy& op);
+  void on(const ops::CommunicatorAbort& op);
   void on(const ops::ModuleLoad& op);
   void on(const ops::ModuleUnload& op);
   void on(const ops::FunctionGet& op);

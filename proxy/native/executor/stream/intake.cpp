@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "executor/checkpoint/checkpoints.h"
+#include "executor/replay/replay.h"
 #include "executor/session/shared.h"
 
 namespace jitc {
@@ -131,10 +132,22 @@ bool Intake::store(const wire::OpView& op, Wait wait) {
     if (!wait_for_change(!may_commit)) return true;
   }
   at.received = op.header.sequence;
-  if (op.header.op != static_cast<uint16_t>(ops::OpId::boundary)) return true;
-  at.boundary_received = wire::operands<ops::Boundary>(op).boundary;
-  shared_.life.notify();
+  announce(op);
   return true;
+}
+
+/// Ops that matter before the dispatcher comes to them. It may wait for the end of a collective, which a
+/// boundary has to see, so that an abort behind that takes effect now. Not in a replay: what the program
+/// knows to be done has to be done again first.
+void Intake::announce(const wire::OpView& op) {
+  if (op.header.op == static_cast<uint16_t>(ops::OpId::boundary)) {
+    shared_.at.boundary_received = wire::operands<ops::Boundary>(op).boundary;
+    shared_.life.notify();
+  } else if (op.header.op == static_cast<uint16_t>(ops::OpId::communicator_abort)) {
+    const Lifecycle::Lock lock(shared_.life.mutex);
+    if (shared_.runs() && replay_.is_over())
+      shared_.backend->abort_coming(wire::operands<ops::CommunicatorAbort>(op));
+  }
 }
 
 /// What others append meanwhile may take it all the same: then append says so.

@@ -15,11 +15,13 @@
 namespace jitc {
 
 class Checkpoints;
+class Replay;
 class Shared;
 
 class Intake {
  public:
-  Intake(Shared& shared, Checkpoints& checkpoints) : shared_(shared), checkpoints_(checkpoints) {}
+  Intake(Shared& shared, Checkpoints& checkpoints, const Replay& replay)
+      : shared_(shared), checkpoints_(checkpoints), replay_(replay) {}
 
   enum class Wait : bool { no, yes };
   /// One message of the op stream. Throws Error: it is none, or it does not follow the one before. False,
@@ -32,6 +34,7 @@ class Intake {
   bool store_all(const wire::Batch& batch, Wait wait);
   bool store(const wire::OpView& op, Wait wait);
   bool append(const wire::OpView& op);
+  void announce(const wire::OpView& op);
   bool has_room(const wire::OpView& op) const;
   bool is_far_ahead() const;
   bool wait_for_room();
@@ -42,6 +45,7 @@ class Intake {
 
   Shared& shared_;
   Checkpoints& checkpoints_;
+  const Replay& replay_;
   std::mutex mutex_;  // one message at a time
 };
 

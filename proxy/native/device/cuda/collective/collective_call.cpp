@@ -67,6 +67,7 @@ void CollectiveCall::prepare() {
     member->note(op_.header.sequence);
     member->wait_ready();
   }
+  if (ends()) return;
   nccl_ = &members_.front()->handle().nccl();
   for (size_t i = 0; i < items_.size(); ++i) check(items_[i], *communicators_[i]);
 }
@@ -86,6 +87,10 @@ void CollectiveCall::check_range(const char* what, uint64_t address, uint64_t co
   const uint64_t bytes = size_of(count, width, times);
   if (bytes && !context_.host.allocated(address, bytes, op_.header.sequence))
     refuse_address(what, address, bytes);
+}
+
+bool CollectiveCall::ends() const {
+  return std::any_of(members_.begin(), members_.end(), [](const Communicator* one) { return one->ends(); });
 }
 
 CollectiveCall::Locks CollectiveCall::hold_all() const {
@@ -155,12 +160,14 @@ int CollectiveCall::call_all(NcclStream stream) const {
   return first;
 }
 
-void CollectiveCall::start(NcclStream stream) {
+bool CollectiveCall::start(NcclStream stream) {
   const Locks locks = hold_all();
+  if (ends()) return false;
   for (Communicator* const member : members_) (void)member->handle().get();  // all or none
   int bad = make_reductions();
   if (!unhealthy(bad)) bad = call_all(stream);
   refuse_nccl(*nccl_, bad, members_.front()->handle().get());
+  return true;
 }
 
 void CollectiveCall::finish() {
@@ -174,6 +181,7 @@ void CollectiveCall::await(Communicator& communicator) {
   for (int times = 0;; ++times) {
     if (context_.given_up) throw Abandoned{};
     const int result = communicator.handle().result();
+    if (communicator.ends()) return;
     communicator.handle().check(result);
     if (result == kNcclSuccess) return;
     if (patience.over())
@@ -186,6 +194,7 @@ void CollectiveCall::await(Communicator& communicator) {
 void CollectiveCall::drop_reductions() {
   for (const Premul& one : premuls_) {
     const auto lock = one.communicator->handle().hold();
+    if (one.communicator->ends()) continue;  // gone, with what was made for it
     (void)nccl_->premul_destroy(one.reduction, one.communicator->handle().get());
   }
   premuls_.clear();

@@ -22,7 +22,8 @@ class CollectiveCall {
 
   /// Waits until all communicators are ready, then checks the items. Throws OpError, Abandoned.
   void prepare();
-  void start(NcclStream stream);
+  /// False: the program aborts one of the communicators, and nothing is put on the stream.
+  bool start(NcclStream stream);
   void finish();
 
  private:
@@ -33,6 +34,7 @@ class CollectiveCall {
   };
 
   Locks hold_all() const;
+  bool ends() const;
   void check(const ops::CollectiveItem& item, const Communicator& communicator) const;
   void check_range(const char* what, uint64_t address, uint64_t count, size_t width, uint64_t times) const;
   int make_reductions();

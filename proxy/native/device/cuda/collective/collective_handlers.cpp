@@ -18,6 +18,11 @@ void CollectiveHandlers::destroy(const ops::CommunicatorDestroy& op) {
   issuer_.completed_synchronously(op.header);
 }
 
+void CollectiveHandlers::end(const ops::CommunicatorAbort& op) {
+  communicators_.end(op);
+  issuer_.completed_synchronously(op.header);
+}
+
 void CollectiveHandlers::run(const ops::Collective& op) {
   Stream& stream = issuer_.stream_of(op.header);
   if (op.header.sequence == skipped_) return issuer_.submitted(stream, op.header);

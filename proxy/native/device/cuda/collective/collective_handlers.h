@@ -46,6 +46,7 @@ class CollectiveHandlers final : public CommunicatorHost {
   void create(const ops::CommunicatorCreate& op);
   void split(const ops::CommunicatorSplit& op);
   void destroy(const ops::CommunicatorDestroy& op);
+  void end(const ops::CommunicatorAbort& op);
   void run(const ops::Collective& op);
 
   Issuer& issuer_;
@@ -56,8 +57,9 @@ class CollectiveHandlers final : public CommunicatorHost {
   Communicators communicators_;
 
  public:
-  using Handled = HandlerList<&CollectiveHandlers::create, &CollectiveHandlers::split,
-                              &CollectiveHandlers::destroy, &CollectiveHandlers::run>;
+  using Handled =
+      HandlerList<&CollectiveHandlers::create, &CollectiveHandlers::split, &CollectiveHandlers::destroy,
+                  &CollectiveHandlers::end, &CollectiveHandlers::run>;
 };
 
 }  // namespace jitc::cuda

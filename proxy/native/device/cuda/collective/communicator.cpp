@@ -11,6 +11,11 @@ namespace {
 constexpr int64_t kSleep = 100'000;  // microseconds; only a safety net, the doorbell wakes
 constexpr int64_t kPoll = 500;       // while NCCL works
 constexpr std::chrono::milliseconds kWatch{100};
+
+/// Of a split whose parent the program aborts meanwhile.
+void check_goes_on(const Communicator& parent) {
+  if (parent.ends()) refuse(kUnknown, "communicator", "the communicator was aborted");
+}
 }  // namespace
 
 /// The keeper: it finds the others, makes NCCL's communicator, watches it, closes it. What it shares with the
@@ -62,7 +67,10 @@ void Communicator::start(bool wanted) {
 NcclBootstrap& Communicator::await_turn(uint64_t ticket, const Communicator& child) {
   Lock lock(mutex_);
   const auto mine = [&] { return stage_ == Stage::failed || (bootstrap_ && splits_done_ == ticket); };
-  while (!changed_.wait_for(lock, kWatch, mine)) child.check_aborted();
+  while (!changed_.wait_for(lock, kWatch, mine)) {
+    child.check_aborted();
+    check_goes_on(*this);
+  }
   child.check_aborted();
   if (stage_ == Stage::failed && !bootstrap_) throw failure_;
   if (splits_done_ != ticket) throw Abandoned{};
@@ -91,12 +99,13 @@ void Communicator::Keeper::run() {
     of_.fail(error);
   } catch (const Abandoned&) {
     const std::string text = "the communicator was left before it was made";
-    if (of_.leaving_)
+    if (of_.leaving_ && !of_.ends_)
       of_.deliver(kUnknown, std::as_bytes(std::span(text)));  // else a fence has come, or is about to
   } catch (const std::exception& error) {
     of_.fail({kUnknown, "communicator", error.what()});
   }
   close();
+  if (of_.ends_) of_.deliver(kSuccess, {});
 }
 
 /// False: this rank has no part in the split.
@@ -130,6 +139,7 @@ Identity Communicator::Keeper::agree_on_split(NcclBootstrap& bootstrap) {
   for (;;) {
     const uint32_t seen = bootstrap.doorbell();
     of_.check_aborted();
+    check_goes_on(parent);
     if (bootstrap.missing(round).empty()) break;
     bootstrap.refuse_absent();
     if (patience.over()) refuse_late(bootstrap.missing(round), of_.context_.hang_seconds);
@@ -242,7 +252,7 @@ void Communicator::Keeper::close() {
   // Others may still be on the way to where this rank has been: they get what NCCL says.
   if (of_.bootstrap_ && !ready && !failed) of_.bootstrap_->leave(token_);
   if (!inside) return;
-  if (ready && !of_.aborted_ && drain()) of_.handle_.destroy();
+  if (ready && !of_.aborted_ && !of_.ends_ && drain()) of_.handle_.destroy();
   of_.drop();
 }
 
@@ -252,7 +262,8 @@ bool Communicator::Keeper::drain() {
   while (!unhealthy(result)) {
     if ((result = of_.handle_.result()) == kNcclSuccess) return true;
     Lock lock(of_.mutex_);
-    if (of_.changed_.wait_for(lock, std::chrono::microseconds(kPoll), [this] { return of_.aborted_.load(); }))
+    if (of_.changed_.wait_for(lock, std::chrono::microseconds(kPoll),
+                              [this] { return of_.aborted_ || of_.ends_; }))
       return false;
   }
   return false;

@@ -95,8 +95,11 @@ class Communicator {
 
   /// Once. wanted: NCCL's communicator is made as soon as everybody is there; else when somebody wants it.
   void start(bool wanted);
-  /// The next op on it is the last one: closed when its work is done.
-  void leave();
+  /// The next op on it is the last one: closed when its work is done. abort: at once, and the op of that
+  /// sequence is answered once NCCL has let go; any thread.
+  void leave(uint64_t abort = 0);
+  /// What is not on its stream yet will not be put there.
+  bool ends() const { return ends_; }
   void abort();
   /// Of one that is ready: NCCL's communicator is aborted while the others count on it. An injected fault.
   void inject_hang();
@@ -154,8 +157,8 @@ class Communicator {
   bool wanted_ = false;
   bool inside_ = false;  // NCCL has something of it
   uint64_t splits_done_ = 0;
-  std::unique_ptr<NcclBootstrap> bootstrap_;             // set once
-  std::atomic<bool> leaving_, aborted_, hang_injected_;  // set with mutex_ held
+  std::unique_ptr<NcclBootstrap> bootstrap_;                    // set once
+  std::atomic<bool> leaving_, aborted_, ends_, hang_injected_;  // set with mutex_ held
 
   NcclHandle handle_;  // its mutex is taken after mutex_ is let go
   std::atomic<bool> over_{false};

@@ -12,11 +12,18 @@ bool is_fault(std::string_view cause) {
 }
 }  // namespace
 
-void Communicator::leave() {
-  const Lock lock(mutex_);
-  leaving_ = true;
-  changed_.notify_all();
-  if (bootstrap_) bootstrap_->ring_own();
+/// A join that is still owed its answer gets none: its program waits for it, and has no handle to abort.
+void Communicator::leave(uint64_t abort) {
+  {
+    const Lock lock(mutex_);
+    if (ends_) return;
+    if (abort) owed_ = abort;
+    ends_ = abort != 0;
+    leaving_ = true;
+    changed_.notify_all();
+    if (bootstrap_) bootstrap_->ring_own();
+  }
+  if (abort) tell_changed();
 }
 
 void Communicator::abort() {
@@ -71,7 +78,7 @@ void Communicator::wait_ready() {
 void Communicator::await_ready() {
   const Patience patience(context_.hang_seconds);
   Lock lock(mutex_);
-  while (stage_ != Stage::ready) {
+  while (stage_ != Stage::ready && !ends_) {
     if (aborted_ || context_.given_up) throw Abandoned{};
     if (stage_ == Stage::failed) throw failure_;
     if (patience.over())

@@ -88,9 +88,26 @@ void Communicators::destroy(const ops::CommunicatorDestroy& op) {
   reap();
   const Pointer communicator = get(op.handle);
   communicator->leave();
+  remove(op.handle, communicator);
+}
+
+void Communicators::remove(uint64_t handle, const Pointer& communicator) {
   const std::lock_guard lock(mutex_);
-  table_.erase(op.handle);
+  table_.erase(handle);
   gone_.push_back(communicator);
+}
+
+void Communicators::end(const ops::CommunicatorAbort& op) {
+  reap();
+  const Pointer communicator = get(op.handle);
+  communicator->leave(op.header.sequence);
+  remove(op.handle, communicator);
+}
+
+void Communicators::end_early(const ops::CommunicatorAbort& op) {
+  const std::lock_guard lock(mutex_);
+  const auto found = table_.find(op.handle);
+  if (found != table_.end()) found->second->leave(op.header.sequence);
 }
 
 void Communicators::collective(const ops::Collective& op, NcclStream stream) {
@@ -98,7 +115,7 @@ void Communicators::collective(const ops::Collective& op, NcclStream stream) {
   for (const ops::CollectiveItem& item : call.items()) call.add(get(item.comm));
   if (call.items().empty()) return;
   call.prepare();
-  call.start(stream);
+  if (!call.start(stream)) return;
   context_.sink.injection_point(op.header, "collective");
   call.finish();
 }

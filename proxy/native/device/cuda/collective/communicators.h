@@ -2,7 +2,8 @@
 //
 // Creating and splitting wait for other ranks in the communicators' keepers; the dispatcher never waits for
 // them, but for a collective on a communicator that is not ready: only in replay, and right after a restore.
-// Called by: Device; all but interrupt(), find(), quiet() and wait_quiet() by one thread at a time.
+// Called by: Device; all but interrupt(), find(), quiet(), wait_quiet() and end_early() by one thread at a
+// time.
 #pragma once
 #include <chrono>
 #include <memory>
@@ -24,6 +25,9 @@ class Communicators {
   void create(const ops::CommunicatorCreate& op);
   void split(const ops::CommunicatorSplit& op);
   void destroy(const ops::CommunicatorDestroy& op);
+  void end(const ops::CommunicatorAbort& op);
+  /// The op is on its way: NCCL lets go of its collectives now. Any thread.
+  void end_early(const ops::CommunicatorAbort& op);
   /// Returns when the collectives lie on the stream.
   void collective(const ops::Collective& op, NcclStream stream);
 
@@ -51,6 +55,7 @@ class Communicators {
   void check_new(uint64_t handle) const;
   void add(uint64_t handle, const Pointer& communicator);
   Pointer get(uint64_t handle) const;
+  void remove(uint64_t handle, const Pointer& communicator);
   void reap();
 
   CommunicatorContext context_;

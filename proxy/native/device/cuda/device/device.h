@@ -35,6 +35,9 @@ class Device final : public Backend {
   void fence() override;
   void unfence() override;
   bool restore(const Resources& resources, std::string& error) override;
+  void abort_coming(const ops::CommunicatorAbort& op) override {
+    families_.collectives.communicators().end_early(op);
+  }
   void remember_graphs(const Resources& content) override;
   void commit() override;
   bool communicator(uint64_t handle, Resources::Communicator& out) const override;

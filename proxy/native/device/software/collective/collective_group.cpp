@@ -18,9 +18,12 @@ Group::Group(const ops::Collective& op) : op_(op), items_(items_of(op)) {}
 
 void Group::take_tickets() {
   for (const auto& communicator : communicators_) {
-    const auto same = [&](const Turn& turn) { return turn.communicator == communicator.get(); };
-    if (std::none_of(turns_.begin(), turns_.end(), same))
-      turns_.push_back({communicator.get(), communicator->collectives.ticket()});
+    const auto same = [&](const Member& one) { return one.communicator == communicator.get(); };
+    if (std::any_of(members_.begin(), members_.end(), same)) continue;
+    Member& member =
+        members_.emplace_back(communicator.get(), communicator->ending.given(op_.header.sequence));
+    member.takes_part = !communicator->ending.excluded(member.at);
+    if (member.takes_part) member.ticket = communicator->collectives.ticket();
   }
 }
 
@@ -31,13 +34,26 @@ bool Group::Lane::advance() {
   return advanced;
 }
 
+/// None begins before all have their turn: the end of one would have to wait for what another one waits for.
 void Group::wait_turn(WaitHub& hub) {
-  for (const Turn& turn : turns_) {
-    turn.communicator->wait_known(hub);
-    turn.communicator->await_turn(turn.communicator->collectives, turn.ticket, hub);
-    turn.communicator->wait_mapped(hub);
-    turn.communicator->check_aborted();
-  }
+  for (Member& member : members_)
+    if (member.takes_part) wait_turn(member, hub);
+  for (Member& member : members_)
+    member.takes_part = member.takes_part && member.communicator->ending.begin(member.at);
+}
+
+void Group::wait_turn(Member& member, WaitHub& hub) {
+  Communicator& communicator = *member.communicator;
+  communicator.wait_known(hub);
+  member.takes_part = communicator.await_turn(communicator.collectives, member.ticket, hub);
+  if (!member.takes_part) return;
+  communicator.wait_mapped(hub);
+  communicator.check_aborted();
+}
+
+Group::Member& Group::member_of(const Communicator& communicator) {
+  return *std::find_if(members_.begin(), members_.end(),
+                       [&](const Member& one) { return one.communicator == &communicator; });
 }
 
 Group::Lane& Group::lane_of(const Call& call, const Communicator& communicator) {
@@ -49,11 +65,37 @@ Group::Lane& Group::lane_of(const Call& call, const Communicator& communicator) 
 }
 
 void Group::make_lanes(const Memory& memory) {
+  runs_.assign(items_.size(), nullptr);
   for (size_t i = 0; i < items_.size(); ++i) {
     const Communicator& communicator = *communicators_[i];
+    if (!member_of(communicator).takes_part) continue;
     const Call call = check_call(op_.header, items_[i], communicator.ranks(), communicator.rank(), memory);
-    lane_of(call, communicator).runs.push_back(make_run(call, communicator));
+    auto& run = lane_of(call, communicator).runs.emplace_back(make_run(call, communicator));
+    runs_[i] = run.get();
   }
+}
+
+/// A replay stops where the program's abort has stopped it.
+void Group::limit_steps() {
+  for (const Member& member : members_) {
+    const auto limits = member.takes_part ? member.communicator->ending.limits(member.at) : std::nullopt;
+    if (!limits) continue;
+    for (size_t i = 0; i < runs_.size(); ++i)
+      if (runs_[i] && communicators_[i].get() == member.communicator)
+        runs_[i]->limit_to(i < limits->size() ? (*limits)[i] : 0);
+  }
+}
+
+void Group::stop(const Communicator& communicator) {
+  for (size_t i = 0; i < runs_.size(); ++i)
+    if (runs_[i] && communicators_[i].get() == &communicator) runs_[i]->limit_to(runs_[i]->steps());
+}
+
+std::vector<uint64_t> Group::steps_of(const Communicator& communicator) const {
+  std::vector<uint64_t> steps(runs_.size());
+  for (size_t i = 0; i < runs_.size(); ++i)
+    if (runs_[i] && communicators_[i].get() == &communicator) steps[i] = runs_[i]->steps();
+  return steps;
 }
 
 /// Gives this rank's contributions. Receives wait until the injection point has passed.
@@ -73,26 +115,38 @@ bool Group::done() const {
 }
 
 void Group::sleep(uint32_t seen) const {
-  const Communicator& first = *turns_.front().communicator;
+  const Communicator& first = *lanes_.front().communicator;
   for (int i = 0; i < kSpins; ++i) {
     if (first.doorbell() != seen) return;
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #endif
   }
-  first.segment().sleep(seen, turns_.size() == 1 ? kSleep : kSleepOnMany);
+  first.segment().sleep(seen, members_.size() == 1 ? kSleep : kSleepOnMany);
 }
 
-void Group::finish() {
+void Group::finish(WaitHub& hub) {
   while (!done()) {
-    const uint32_t seen = turns_.front().communicator->doorbell();
-    for (const Turn& turn : turns_) turn.communicator->check_link();
+    const uint32_t seen = lanes_.front().communicator->doorbell();
+    check_members(hub);
+    for (const Member& member : members_)
+      if (member.takes_part) member.communicator->check_link();
     if (advance()) {
       Stream::note_progress();
-      for (const Turn& turn : turns_) turn.communicator->linger();
+      for (const Member& member : members_) member.communicator->linger();
     } else if (all_present()) {
       sleep(seen);
     }
+  }
+}
+
+/// One that the program aborts is left at once, whatever the others wait for.
+void Group::check_members(WaitHub& hub) {
+  for (Member& member : members_) {
+    member.communicator->check_aborted();
+    if (!member.takes_part || !member.communicator->ending.ends()) continue;
+    stop(*member.communicator);
+    leave(member, hub);
   }
 }
 
@@ -115,12 +169,29 @@ void Group::run(const Memory& memory, ExecutionSink& sink, WaitHub& hub) {
   if (items_.empty()) return;
   wait_turn(hub);
   make_lanes(memory);
+  limit_steps();
   post();
   Stream::note_entered();
   sink.injection_point(op_.header, "collective");
-  finish();
+  finish(hub);
+  for (Member& member : members_) leave(member, hub);
   lanes_.clear();
-  for (const Turn& turn : turns_) turn.communicator->collectives.pass(hub);
+  for (const Member& member : members_)
+    if (!member.whole) member.communicator->await_recorded(hub);
+}
+
+void Group::leave(Member& member, WaitHub& hub) {
+  Communicator& communicator = *member.communicator;
+  if (!member.takes_part) return;
+  member.takes_part = false;
+  member.whole = std::all_of(lanes_.begin(), lanes_.end(), [&](const Lane& lane) {
+    return lane.communicator != &communicator || lane.whole();
+  });
+  if (member.whole)
+    communicator.ending.done(member.at);
+  else
+    communicator.ending.stopped(member.at, steps_of(communicator));
+  communicator.collectives.pass(hub);
 }
 
 }  // namespace jitc::software

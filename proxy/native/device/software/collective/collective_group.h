@@ -2,7 +2,8 @@
 //
 // Placed by the dispatcher (communicators looked up, order on them fixed), run by a stream's thread.
 // Items that would wait for each other (crossing sends and receives) make progress side by side; those that
-// share the boxes of a communicator or a direction to a peer go in the order given.
+// share the boxes of a communicator or a direction to a peer go in the order given. Where the program aborts
+// one of the communicators, its items stop, and the others go on.
 #pragma once
 #include <memory>
 #include <span>
@@ -23,9 +24,13 @@ class Group {
   void run(const Memory& memory, ExecutionSink& sink, WaitHub& hub);
 
  private:
-  struct Turn {
+  /// A communicator of the group.
+  struct Member {
     Communicator* communicator;
-    uint64_t ticket;
+    CollectivePosition at;
+    uint64_t ticket = 0;
+    bool takes_part = true;  // has items to do here
+    bool whole = false;      // all of them are done
   };
   /// Collectives that must go one after the other.
   struct Lane {
@@ -35,13 +40,22 @@ class Group {
     std::vector<std::unique_ptr<Run>> runs;
     size_t at = 0;
     bool advance();
-    bool done() const { return at == runs.size(); }
+    /// Nothing more is to be done.
+    bool done() const { return at == runs.size() || (runs[at]->at_limit() && !runs[at]->done()); }
+    bool whole() const { return at == runs.size(); }
   };
 
   void wait_turn(WaitHub& hub);
+  void wait_turn(Member& member, WaitHub& hub);
+  Member& member_of(const Communicator& communicator);
   void make_lanes(const Memory& memory);
+  void limit_steps();
+  void stop(const Communicator& communicator);
+  std::vector<uint64_t> steps_of(const Communicator& communicator) const;
+  void check_members(WaitHub& hub);
+  void leave(Member& member, WaitHub& hub);
   Lane& lane_of(const Call& call, const Communicator& communicator);
-  void finish();
+  void finish(WaitHub& hub);
   bool all_present();
   void sleep(uint32_t seen) const;
   void post();
@@ -51,8 +65,9 @@ class Group {
   const ops::Collective& op_;
   std::span<const ops::CollectiveItem> items_;
   std::vector<std::shared_ptr<Communicator>> communicators_;  // by item
-  std::vector<Turn> turns_;                                   // each communicator once
+  std::vector<Member> members_;                               // each communicator once
   std::vector<Lane> lanes_;
+  std::vector<Run*> runs_;  // by item; null: it is not done
 };
 
 }  // namespace jitc::software

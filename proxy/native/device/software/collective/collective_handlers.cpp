@@ -20,6 +20,11 @@ void CollectiveHandlers::destroy(const ops::CommunicatorDestroy& op) {
   issuer_.completed_synchronously(op.header);
 }
 
+void CollectiveHandlers::end(const ops::CommunicatorAbort& op) {
+  communicators_.end(op);
+  issuer_.completed_synchronously(op.header);
+}
+
 /// The order on the communicators is that of the ops, whatever the streams do.
 void CollectiveHandlers::run(const ops::Collective& op) {
   issuer_.stream_of(op.header);

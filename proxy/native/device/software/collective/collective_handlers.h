@@ -23,6 +23,7 @@ class CollectiveHandlers {
   void create(const ops::CommunicatorCreate& op);
   void split(const ops::CommunicatorSplit& op);
   void destroy(const ops::CommunicatorDestroy& op);
+  void end(const ops::CommunicatorAbort& op);
   void run(const ops::Collective& op);
 
   const Issuer& issuer_;
@@ -31,8 +32,9 @@ class CollectiveHandlers {
   Communicators communicators_;
 
  public:
-  using Handled = HandlerList<&CollectiveHandlers::create, &CollectiveHandlers::split,
-                              &CollectiveHandlers::destroy, &CollectiveHandlers::run>;
+  using Handled =
+      HandlerList<&CollectiveHandlers::create, &CollectiveHandlers::split, &CollectiveHandlers::destroy,
+                  &CollectiveHandlers::end, &CollectiveHandlers::run>;
 };
 
 }  // namespace jitc::software

@@ -26,6 +26,7 @@ class LetterRun : public Run {
         letters_(segment_.letters(mailbox_)),
         bytes_(call.item.count * call.width) {}
   bool done() const final { return headed_ && moved_ == bytes_; }
+  uint64_t steps() const final { return headed_ + moved_; }  // the head is one, a byte is one
 
  protected:
   /// Calls copy(part of the ring, offset, bytes) for up to bytes from position on, around the ring's end.
@@ -55,7 +56,7 @@ class Send final : public LetterRun {
  public:
   Send(const Call& call, const Communicator& communicator)
       : LetterRun(call, communicator, communicator.rank(), static_cast<uint32_t>(call.item.peer)) {}
-  bool advance() override {
+  bool advance_within(uint64_t most) override {
     const uint64_t written = mailbox_.written.load();
     const uint64_t space = segment_.mailbox_size() - (written - mailbox_.read.load());
     uint64_t put = 0;
@@ -66,7 +67,7 @@ class Send final : public LetterRun {
       put = sizeof head;
       headed_ = true;
     }
-    const uint64_t body = std::min(space - put, bytes_ - moved_);
+    const uint64_t body = std::min({space - put, bytes_ - moved_, most - (put ? 1 : 0)});
     if (body) write(written + put, call_.send + moved_, body);
     moved_ += body;
     if (put + body == 0) return false;
@@ -86,7 +87,7 @@ class Receive final : public LetterRun {
  public:
   Receive(const Call& call, const Communicator& communicator)
       : LetterRun(call, communicator, static_cast<uint32_t>(call.item.peer), communicator.rank()) {}
-  bool advance() override {
+  bool advance_within(uint64_t most) override {
     uint64_t read_to = mailbox_.read.load();
     uint64_t there = mailbox_.written.load() - read_to, got = 0;
     if (!headed_) {
@@ -97,7 +98,7 @@ class Receive final : public LetterRun {
       got = sizeof head;
       headed_ = true;
     }
-    const uint64_t body = std::min(there - got, bytes_ - moved_);
+    const uint64_t body = std::min({there - got, bytes_ - moved_, most - (got ? 1 : 0)});
     if (body) read(read_to + got, call_.receive + moved_, body);
     moved_ += body;
     if (got + body == 0) return false;

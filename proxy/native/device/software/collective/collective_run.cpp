@@ -26,7 +26,7 @@ class RoundRun : public Run {
   RoundRun(const Call& call, const Communicator& communicator, uint64_t chunk, uint64_t rounds)
       : call_(call), communicator_(communicator), chunk_(chunk), total_(rounds) {}
 
-  bool advance() final {
+  bool advance_within(uint64_t) final {
     if (!rounds_) rounds_.emplace(communicator_, kCollectives);  // only now: its turn has come
     if (!published_) {
       fill(step_, rounds_->own_box());
@@ -42,6 +42,7 @@ class RoundRun : public Run {
     return true;
   }
   bool done() const final { return step_ == total_; }
+  uint64_t steps() const final { return 2 * step_ + published_; }
 
  protected:
   /// Puts this rank's part of the step into its box.
@@ -185,12 +186,13 @@ class AllToAll final : public Scatter {
 class Alone final : public Run {
  public:
   explicit Alone(const Call& call) : call_(call) {}
-  bool advance() override {
+  bool advance_within(uint64_t) override {
     if (posted_ && call_.receive) call_.contribute(call_.receive, 0, call_.item.count);
     done_ = posted_;
     return posted_ = true;
   }
   bool done() const override { return done_; }
+  uint64_t steps() const override { return uint64_t{posted_} + done_; }
 
  private:
   const Call call_;

@@ -1,7 +1,8 @@
 // One collective as a state machine, so that the items of a group can make progress together.
 //
-// Called by: Group, from one thread. Promise: the first advance() only posts this rank's contribution; no
-// advance() waits. Whatever the operands, memory outside of allocated blocks is not touched (OpError).
+// Called by: Group, from one thread. Promises: the first advance() only posts this rank's contribution; no
+// advance() waits; it is not done more than limit_to() says, so that a run can stop where another one has.
+// Whatever the operands, memory outside of allocated blocks is not touched (OpError).
 #pragma once
 #include <memory>
 
@@ -15,8 +16,19 @@ class Run {
  public:
   virtual ~Run() = default;
   /// Does what can be done now; false when nothing could be.
-  virtual bool advance() = 0;
+  bool advance() { return !at_limit() && advance_within(limit_ - steps()); }
   virtual bool done() const = 0;
+  /// How much is done, in its own measure.
+  virtual uint64_t steps() const = 0;
+  void limit_to(uint64_t steps) { limit_ = steps; }
+  bool at_limit() const { return steps() >= limit_; }
+
+ protected:
+  /// most: steps, at least one.
+  virtual bool advance_within(uint64_t most) = 0;
+
+ private:
+  uint64_t limit_ = UINT64_MAX;
 };
 
 /// A collective with its operands found in memory. Widths and sizes are in bytes.

@@ -71,8 +71,32 @@ void Communicator::wait_joined() const {
   }
 }
 
-void Communicator::await_turn(Order& order, uint64_t ticket, WaitHub& hub) const {
-  if (!order.wait(hub, ticket, aborted_)) throw Abandoned{};
+bool Communicator::await_turn(Order& order, uint64_t ticket, WaitHub& hub) const {
+  const bool its_turn = order.wait(hub, ticket, [this] { return aborted_.load() || ending.ends(); });
+  check_aborted();
+  if (!its_turn && !ending.ends()) throw Abandoned{};
+  return its_turn;
+}
+
+bool Communicator::end(uint64_t sequence, WaitHub& hub) {
+  if (end_claimed_.exchange(true)) return false;
+  ending.end(sequence);
+  if (Segment* const segment = segment_.load()) segment->ring(rank());
+  hub.changed();
+  return true;
+}
+
+Cut Communicator::await_outcome(WaitHub& hub) const {
+  hub.wait([this] { return aborted_.load() || ending.settled(); });
+  check_aborted();
+  if (!ending.settled()) throw Abandoned{};
+  return ending.outcome();
+}
+
+void Communicator::await_recorded(WaitHub& hub) const {
+  hub.wait([this] { return aborted_.load() || ending.recorded(); });
+  check_aborted();
+  if (!ending.recorded()) throw Abandoned{};
 }
 
 void Communicator::abort() {

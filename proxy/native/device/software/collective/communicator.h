@@ -1,7 +1,8 @@
 // One rank's membership in one communicator, in one recovery epoch.
 //
 // Promises: the first thread that needs it joins, once; collectives on it run in the order in which they
-// were given, whatever their streams; abort() releases every wait at once.
+// were given, whatever their streams; abort() releases every wait at once (a fence), end() those of this rank
+// for others (the program aborts it: ending.h).
 // Called by: Communicators (table), the collectives (stream threads), joining and splitting threads.
 #pragma once
 #include <array>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "device/backend.h"
+#include "device/software/abort/ending.h"
 #include "device/software/device/error.h"
 #include "device/software/stream/wait_hub.h"
 #include "segment.h"
@@ -26,10 +28,11 @@ using Identity = Resources::Communicator;
 class Order {
  public:
   uint64_t ticket() { return given_++; }  // one thread
-  /// False when that is given up.
-  bool wait(WaitHub& hub, uint64_t ticket, const std::atomic<bool>& aborted) {
-    hub.wait([&] { return aborted.load() || passed_.load() == ticket; });
-    return !aborted.load() && passed_.load() == ticket;
+  /// False when given_up() says so first.
+  template <class GivenUp>
+  bool wait(WaitHub& hub, uint64_t ticket, GivenUp given_up) const {
+    hub.wait([&] { return given_up() || passed_.load() == ticket; });
+    return !given_up() && passed_.load() == ticket;
   }
   void pass(WaitHub& hub) {
     passed_.fetch_add(1);
@@ -59,8 +62,15 @@ class Communicator {
   void wait_mapped(WaitHub& hub) const;
   /// Until every rank has joined. Throws Abandoned, OpError when one does not come (any more).
   void wait_joined() const;
-  /// Until it is the turn of the ticket in the order, which is one of this communicator's. Throws Abandoned.
-  void await_turn(Order& order, uint64_t ticket, WaitHub& hub) const;
+  /// Until it is the turn of the ticket in the order, which is one of this communicator's. False: it ends
+  /// before that. Throws Abandoned.
+  bool await_turn(Order& order, uint64_t ticket, WaitHub& hub) const;
+  /// The program aborts it. True once: the caller sees to it that the outcome becomes known.
+  bool end(uint64_t sequence, WaitHub& hub);
+  /// After end(): what of its collectives is not done. Throws Abandoned.
+  Cut await_outcome(WaitHub& hub) const;
+  /// Until the outcome is in the journal. Throws Abandoned.
+  void await_recorded(WaitHub& hub) const;
   void abort();
   void check_aborted() const;
   // Injected faults, until a recovery has made the communicator anew.
@@ -79,10 +89,12 @@ class Communicator {
   uint32_t doorbell() const { return segment().own().doorbell.rung(); }
 
   Order collectives, splits;
+  Ending ending;
 
  private:
   Identity identity_;
-  std::atomic<bool> known_, claimed_{false}, failed_{false}, aborted_{false}, cut_{false};
+  std::atomic<bool> known_, claimed_{false}, failed_{false}, aborted_{false}, end_claimed_{false},
+      cut_{false};
   std::atomic<std::chrono::milliseconds> delay_{};
   OpError failure_{};  // set before failed_
   std::mutex joining_;

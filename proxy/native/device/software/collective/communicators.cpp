@@ -15,6 +15,11 @@ constexpr int64_t kSleep = 100'000;             // microseconds; the doorbell wa
 constexpr std::chrono::milliseconds kSlow{50};  // of an injected slow link, each time that it gets on
 constexpr uint64_t kNoResult = 0;               // sequences start at 1
 
+/// Of a split whose parent the program aborts meanwhile.
+void check_goes_on(const Communicator& parent) {
+  if (parent.ending.ends()) refuse(kUnknown, "communicator", "the communicator was aborted");
+}
+
 /// The parent's round is complete.
 std::vector<SplitPost> posts_of(const Communicator& parent, const Rounds& rounds) {
   std::vector<SplitPost> posts;
@@ -31,11 +36,12 @@ Communicators::~Communicators() {
   for (Helper& helper : helpers_) helper.thread.join();
 }
 
-Communicators::Pointer Communicators::add(const Identity& identity, bool known) {
+Communicators::Pointer Communicators::add(const Identity& identity, bool known, uint64_t sequence) {
   const std::lock_guard lock(mutex_);
   if (table_.contains(identity.handle))
     refuse_handle("communicator " + hex(identity.handle) + " exists already");
   auto communicator = std::make_shared<Communicator>(identity, known);
+  expect_end(*communicator, identity.handle, sequence);
   table_.emplace(identity.handle, communicator);
   std::erase_if(all_, [](const auto& other) { return other.expired(); });
   all_.push_back(communicator);
@@ -66,7 +72,7 @@ bool Communicators::find(uint64_t handle, Identity& out) const {
 void Communicators::create(const ops::CommunicatorCreate& op) {
   if (op.ranks < 1 || op.ranks > kMostRanks || op.rank < 0 || op.rank >= op.ranks)
     refuse_value("rank " + std::to_string(op.rank) + " of " + std::to_string(op.ranks));
-  auto communicator = add({op.handle, op.ranks, op.rank, op.unique_id}, true);
+  auto communicator = add({op.handle, op.ranks, op.rank, op.unique_id}, true, op.header.sequence);
   if (op.ranks == 1) return sink_.result(op.header.sequence, kSuccess, {});
   communicator->claim_join();
   start(op.header.sequence, communicator, [this, communicator] {
@@ -78,7 +84,7 @@ void Communicators::create(const ops::CommunicatorCreate& op) {
 
 void Communicators::split(const ops::CommunicatorSplit& op) {
   const Pointer parent = get(op.parent);
-  auto child = add({op.handle, 0, -1, {}}, false);
+  auto child = add({op.handle, 0, -1, {}}, false, op.header.sequence);
   child->claim_join();
   const uint64_t ticket = parent->splits.ticket();
   start(op.header.sequence, child,
@@ -91,6 +97,7 @@ void Communicators::gather(Communicator& parent, const Rounds& rounds) const {
   while (true) {
     const uint32_t seen = parent.doorbell();
     parent.check_aborted();
+    check_goes_on(parent);
     for (const uint32_t rank : rounds.missing())
       if (parent.segment().absent(rank) && !rounds.complete()) parent.segment().refuse_absent();
     if (rounds.complete()) return;
@@ -111,7 +118,7 @@ Identity Communicators::agree_on_split(const ops::CommunicatorSplit& op, Communi
 std::vector<std::byte> Communicators::join_split(const ops::CommunicatorSplit& op, Communicator& parent,
                                                  uint64_t ticket, const Pointer& child) {
   parent.wait_known(hub_);
-  parent.await_turn(parent.splits, ticket, hub_);
+  if (!parent.await_turn(parent.splits, ticket, hub_)) check_goes_on(parent);
   Identity identity;
   try {
     identity = agree_on_split(op, parent);
@@ -164,7 +171,9 @@ void Communicators::start_join(const Pointer& communicator) {
   });
 }
 
-void Communicators::start(uint64_t sequence, Pointer communicator, Work work) {
+void Communicators::start(uint64_t sequence, Pointer communicator, Work work,
+                          std::function<void()> delivered) {
+  const std::lock_guard starting(starting_);
   for (auto helper = helpers_.begin(); helper != helpers_.end();) {
     if (!helper->over->load()) {
       ++helper;
@@ -180,15 +189,17 @@ void Communicators::start(uint64_t sequence, Pointer communicator, Work work) {
     generation = generation_;
   }
   generation->working.fetch_add(1);
-  helpers_.push_back({std::thread([=, this, communicator = std::move(communicator), work = std::move(work)] {
-                        help(generation, sequence, communicator, work);
+  helpers_.push_back({std::thread([=, this, communicator = std::move(communicator), work = std::move(work),
+                                   delivered = std::move(delivered)] {
+                        help(generation, sequence, communicator, work, delivered);
                         over->store(true);
                       }),
                       over});
 }
 
 void Communicators::help(const std::shared_ptr<Generation>& generation, uint64_t sequence,
-                         const Pointer& communicator, const Work& work) {
+                         const Pointer& communicator, const Work& work,
+                         const std::function<void()>& delivered) {
   const auto failed = [&](const OpError& error) {
     communicator->fail(error, hub_);
     remove(communicator);
@@ -196,6 +207,7 @@ void Communicators::help(const std::shared_ptr<Generation>& generation, uint64_t
   };
   try {
     deliver(generation, sequence, kSuccess, work());
+    if (delivered) delivered();
   } catch (const OpError& error) {
     failed(error);
   } catch (const Abandoned&) {
@@ -268,7 +280,7 @@ void Communicators::restore(const std::vector<Identity>& wanted) {
     const std::lock_guard lock(mutex_);
     table_.clear();
   }
-  for (const Identity& identity : wanted) add(identity, true);
+  for (const Identity& identity : wanted) add(identity, true, kNoResult);
 }
 
 }  // namespace jitc::software

@@ -32,12 +32,19 @@ class Communicators {
   void create(const ops::CommunicatorCreate& op);
   void split(const ops::CommunicatorSplit& op);
   void destroy(const ops::CommunicatorDestroy& op);
+  /// The program aborts it: its result says what is not done (ending.h).
+  void end(const ops::CommunicatorAbort& op);
   std::shared_ptr<Group> group(const ops::Collective& op);
 
   /// Runs a group, on a stream's thread. Throws OpError, Abandoned.
   void run(Group& group, const Memory& memory);
   /// Injected: from this op on its communicators reach no other rank (cut), or are slow. Throws OpError.
   void harm(const ops::Collective& op, bool cut);
+
+  /// The op is on its way: the same, but it is not out of reach yet. Any thread.
+  void end_early(const ops::CommunicatorAbort& op);
+  /// Before what comes next: how aborts end that a replay comes to; all up to the sequence has run.
+  void expect(const std::vector<KnownAbort>& aborts, uint64_t sequence);
 
   bool find(uint64_t handle, Identity& out) const;
   /// Releases every wait. Later ops need renew() or restore() first.
@@ -74,13 +81,16 @@ class Communicators {
   /// work gives the result's payload.
   using Work = std::function<std::vector<std::byte>()>;
 
-  Pointer add(const Identity& identity, bool known);
+  /// sequence: of the op that makes it, 0: it was there before.
+  Pointer add(const Identity& identity, bool known, uint64_t sequence);
+  void expect_end(Communicator& communicator, uint64_t handle, uint64_t sequence) const;
+  void start_end(const ops::CommunicatorAbort& op, const Pointer& communicator);
   Pointer get(uint64_t handle) const;
   void remove(const Pointer& communicator);
   void start_join(const Pointer& communicator);
-  void start(uint64_t sequence, Pointer communicator, Work work);
+  void start(uint64_t sequence, Pointer communicator, Work work, std::function<void()> delivered = {});
   void help(const std::shared_ptr<Generation>& generation, uint64_t sequence, const Pointer& communicator,
-            const Work& work);
+            const Work& work, const std::function<void()>& delivered);
   void deliver(const std::shared_ptr<Generation>& generation, uint64_t sequence, uint32_t status,
                std::span<const std::byte> payload);
   void gather(Communicator& parent, const Rounds& rounds) const;
@@ -92,11 +102,14 @@ class Communicators {
   CommunicatorSegments& segments_;
   WaitHub& hub_;
   const double hang_seconds_;
-  mutable std::mutex mutex_;  // table_, all_
+  mutable std::mutex mutex_;  // table_, all_, expected_, executed_
   std::unordered_map<uint64_t, Pointer> table_;
   std::vector<std::weak_ptr<Communicator>> all_;  // destroyed ones too, while ops use them
-  mutable std::mutex counting_;                   // generation_; the last one to be taken
+  std::vector<KnownAbort> expected_;
+  uint64_t executed_ = 0;
+  mutable std::mutex counting_;  // generation_; the last one to be taken
   std::shared_ptr<Generation> generation_ = std::make_shared<Generation>();
+  std::mutex starting_;  // helpers_
   std::list<Helper> helpers_;
 };
 

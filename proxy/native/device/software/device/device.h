@@ -43,6 +43,12 @@ class Device final : public Backend {
   void fence() override;
   void unfence() override;
   bool restore(const Resources& resources, std::string& error) override;
+  void expect_aborts(const std::vector<KnownAbort>& aborts, uint64_t sequence) override {
+    families_.collectives.communicators().expect(aborts, sequence);
+  }
+  void abort_coming(const ops::CommunicatorAbort& op) override {
+    families_.collectives.communicators().end_early(op);
+  }
   void commit() override;
   bool communicator(uint64_t handle, Resources::Communicator& out) const override;
   bool read(uint64_t address, std::span<std::byte> out) const override;

@@ -52,6 +52,12 @@ void Stream::note(uint64_t sequence) {
     noted_ = sequence;
 }
 
+/// They are of ops that will come again.
+void Stream::forget_notes() {
+  const std::lock_guard lock(mutex_);
+  noted_ = 0;
+}
+
 /// False: there is none, and the next push gives the stream to the crew again.
 bool Stream::take() {
   for (int i = 0; i < kSpins && !available_.load(std::memory_order_relaxed); ++i) relax();

@@ -70,6 +70,8 @@ class Stream final : public Crew::Work, public std::enable_shared_from_this<Stre
   bool try_run(const Task& task);
   /// The op was done outside of the queue, after everything in it was given.
   void note(uint64_t sequence);
+  /// While it has nothing to do, after a roll-back.
+  void forget_notes();
   uint64_t handle() const { return handle_; }
   uint32_t flags() const { return flags_; }
   bool blocking() const { return (flags_ & kNonBlocking) == 0; }

@@ -64,6 +64,7 @@ void Streams::restore(const std::vector<Resources::Stream>& wanted) {
   streams_.clear();
   blocking_.clear();
   zombies_.clear();
+  legacy_->forget_notes();
   for (const Resources::Stream& one : wanted) add(one.handle, one.flags);
 }
 

@@ -213,6 +213,34 @@ CASE(collective_fault_without_nccl) {
   CHECK(reply.text().find("NCCL cannot be opened") != std::string::npos);
 }
 
+CASE(collective_fault_aborted_while_it_waits_for_a_living_rank) {
+  // Also before its turn, while the caller waits for the device.
+  for (const bool early : {false, true}) {
+    Segments segments;
+    segments.make(unique_id(1));
+    SharedNumber over;
+    run_ranks(2, [&](int rank) {
+      Rank s(segments, rank);
+      const uint64_t data = s.allocate(8192), out = s.allocate(16384);
+      s.stream(kStream);
+      join_communicator(s, 1, 2, rank);
+      if (rank == 1) return over.wait_for(1);
+      s.work(data, out);
+      ops::CommunicatorAbort abort;
+      abort.handle = kComm;
+      if (early) {
+        abort.header.sequence = s.sequence() + 1;
+        s.backend->abort_coming(abort);
+        CHECK(s.backend->idle());
+      }
+      CHECK_EQUAL(s.ask(abort).status, 0u);
+      s.synchronize();
+      CHECK(s.sink.faults().empty());
+      over.add();
+    });
+  }
+}
+
 CASE(collective_fault_destroyed_with_work_under_way) {
   Segments segments;
   segments.make(unique_id(1));

@@ -213,6 +213,18 @@ def test_split_and_destroy(cuda: Cuda) -> None:
     assert [op.name for op in cuda.take()][-3:] == ["communicator_split", "communicator_split", "communicator_destroy"]
 
 
+def test_an_abort_is_answered(cuda: Cuda) -> None:
+    """So nothing is under way when the call returns. It cannot fail: without a worker there is no communicator."""
+    comm = communicator(cuda)
+    cuda.take()
+    cuda.jitc_fake_next_status(0x0505, 46)
+    cuda.ok("ncclCommAbort", c_uint64(comm))
+    (op,) = cuda.take()
+    assert (op.name, op.fields) == ("communicator_abort", {"handle": comm})
+    assert cuda.ncclCommAbort(c_uint64(comm)) == INVALID_ARGUMENT
+    cuda.ok("ncclCommAbort", c_uint64(0))
+
+
 def test_a_premultiplied_sum_carries_its_factor(cuda: Cuda) -> None:
     comm, a = communicator(cuda), cuda.malloc(4096)
     cuda.take()
