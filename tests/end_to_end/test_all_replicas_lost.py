@@ -17,10 +17,10 @@ from toolkit.service import RECOVERY_SECONDS, Service
 from toolkit.waiting import until
 from toolkit.workplace import Workplace
 
-from jitc.proxy.recovery.peer_mode.reserves import LEAST_APART
-
 Reference = Callable[[Script, str], list[Record]]
 STEPS = ("--steps", "400")
+#: Boundaries after a reserve in which the next one is still far.
+NEAR = 10
 #: Jobs whose ranks hold the same; those of others have copies of everything at each boundary.
 REPLICATED = ("gpt", "cnn", "amp", "accumulate")
 
@@ -38,7 +38,7 @@ def has_reserve(service: Service, job: Job, after: int = 0) -> int:
         sessions = [one for gpu in service.status()["gpus"] for one in gpu["sessions"]]
         kept = [int(one["reserve"]["boundary"]) for one in sessions]
         passed = [one["boundary"] - min(kept) for one in sessions]
-        return bool(kept) and min(kept) > after and min(passed) > 1 and max(passed) < LEAST_APART // 2
+        return bool(kept) and min(kept) > after and min(passed) > 1 and max(passed) < NEAR
 
     until(lambda: there() or job.process.poll() is not None, 120, f"a reserve after {after}")
     return reserve(service)
