@@ -135,11 +135,19 @@ class Ranks:
 
 @contextmanager
 def job(
-    directory: Path, count: int, heal: bool = False, waits: bool = False, kind: type[Rank] = Rank
+    directory: Path,
+    count: int,
+    heal: bool = False,
+    waits: bool = False,
+    kind: type[Rank] = Rank,
+    *,
+    reserves: bool = False,
 ) -> Iterator[Ranks]:
+    """reserves: whether there is something to go back to where peers have not what is lost."""
     config = Config(
-        socket=str(directory / "s"), gpus=count, snapshot_bytes=1 << 30, threads=1, validate_every=0, heal_replicas=heal
-    )
+        socket=str(directory / "s"), gpus=count, snapshot_bytes=1 << 30, threads=1, validate_every=0,
+        heal_replicas=heal, reserve_share=0.01 * reserves,
+    )  # fmt: skip
     service = Service(config)
     try:
         service.start()

@@ -19,6 +19,7 @@ from standin_client import wait_until, worker_of
 from toolkit.waiting import until
 
 from jitc.proxy.common.config import HANG_SECONDS, Config
+from jitc.proxy.node.session import SessionState
 from jitc.proxy.recovery.hangs.gaps import LEAST_SECONDS, OP, TIMES
 from jitc.proxy.service import Service
 
@@ -182,12 +183,16 @@ def test_what_a_device_reports_names_the_rank_that_it_waited_for(impatient: Serv
     ranks = together(impatient)
     train(ranks)
     check(ranks, 1)
+    [first, _] = impatient.registry.sessions.values()
+    epoch = first.epoch
     reduce(ranks[0])
     ranks[0].step()
-    wait_until(impatient, lambda: bool(impatient.recoveries()))
+    # The replay comes to the same collective, and waits there as well.
+    wait_until(impatient, lambda: first.epoch > epoch and first.state is SessionState.SERVING)
     reduce(ranks[1])
     ranks[1].step()
     check(ranks, 2)
+    until(lambda: impatient.recoveries() or None, 20, "the recovery is over")
     found = impatient.recoveries()[0]
     assert (found["cause"], found["culprits"]) == ("hung-collective", [f"rank 1 (pid {os.getpid()})"])
     assert "its program gives it nothing to do" in found["message"], found

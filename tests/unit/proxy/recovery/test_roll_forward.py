@@ -88,6 +88,20 @@ def test_small_blocks_of_a_rank_are_its_own(tmp_path: Path, alone: bool) -> None
         assert first == second != bytes(STEPS[1])
 
 
+def test_a_large_block_that_only_the_lost_rank_had_comes_from_the_reserve(tmp_path: Path) -> None:
+    """All ranks go back to it, and compute that block again."""
+    with job(tmp_path, 2, kind=Counting, reserves=True) as ranks:
+        rely_on_peers(ranks)
+        own = write_own(ranks, BUFFER)
+        lose_in_step(ranks, alone=True)
+        first, second = ranks.parameters()
+        assert first == second
+        assert ranks.read(BUFFER) == own
+        found = recovery(ranks)
+        assert (found["outcome"], found["decision"]) == ("recovered", "roll-back"), found
+        assert any("of which there are copies of everything" in one for one in found["notes"]), found
+
+
 def test_a_large_block_that_only_the_lost_rank_had_is_named(tmp_path: Path) -> None:
     with job(tmp_path, 2, kind=Counting) as ranks:
         rely_on_peers(ranks)
