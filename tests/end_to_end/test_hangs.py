@@ -40,16 +40,18 @@ def known(workplace: Workplace, service: Service, **env: str) -> PacedJob:
 
 
 @pytest.mark.parametrize(
-    ("kind", "phase", "cause"),
+    "fault",
     [
         ("stop-worker", "backward", "hung-worker"),
         ("endless-kernel", "forward", "hung-kernel"),
-        pytest.param("hung-collective", "", "hung-collective", marks=pytest.mark.slow),
+        pytest.param(("hung-collective", "", "hung-collective"), marks=pytest.mark.slow),
     ],
+    ids=lambda fault: fault[2],
 )
 def test_rank_that_hangs(
-    kind: str, phase: str, cause: str, workplace: Workplace, reference: Reference, record_property: Property
+    fault: tuple[str, str, str], workplace: Workplace, reference: Reference, record_property: Property
 ) -> None:
+    kind, phase, cause = fault
     expected = reference(SCRIPT, "cuda")
     service = workplace.service(2)
     running = known(workplace, service)
