@@ -19,6 +19,7 @@ from toolkit.waiting import until
 from toolkit.workplace import Workplace
 
 Reference = Callable[[Script, str], list[Record]]
+Property = Callable[[str, object], None]
 HANG_SECONDS = 240.0
 JOB_SECONDS = 120.0
 KNOWN_AT = 5
@@ -39,14 +40,18 @@ def known(workplace: Workplace, service: Service, **env: str) -> PacedJob:
 
 
 @pytest.mark.parametrize(
-    ("kind", "phase", "cause"),
+    "fault",
     [
         ("stop-worker", "backward", "hung-worker"),
         ("endless-kernel", "forward", "hung-kernel"),
-        pytest.param("hung-collective", "", "hung-collective", marks=pytest.mark.slow),
+        pytest.param(("hung-collective", "", "hung-collective"), marks=pytest.mark.slow),
     ],
+    ids=lambda fault: fault[2],
 )
-def test_rank_that_hangs(kind: str, phase: str, cause: str, workplace: Workplace, reference: Reference) -> None:
+def test_rank_that_hangs(
+    fault: tuple[str, str, str], workplace: Workplace, reference: Reference, record_property: Property
+) -> None:
+    kind, phase, cause = fault
     expected = reference(SCRIPT, "cuda")
     service = workplace.service(2)
     running = known(workplace, service)
@@ -55,6 +60,7 @@ def test_rank_that_hangs(kind: str, phase: str, cause: str, workplace: Workplace
     records = running.job.finish(JOB_SECONDS).successful().records
     [found] = service.survived(1)
     assert (found["cause"], found["gpus"], found["outcome"]) == (cause, [GPU], "recovered"), found
+    record_property("seconds", found["seconds"])
     [culprit] = found["culprits"]
     assert culprit.startswith("rank 1 (pid ")
     assert_identical(records, expected)

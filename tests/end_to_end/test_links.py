@@ -16,6 +16,7 @@ from toolkit.service import Service, kill_at
 from toolkit.workplace import Workplace
 
 Reference = Callable[[Script, str], list[Record]]
+Property = Callable[[str, object], None]
 GPU = 1
 
 
@@ -39,7 +40,7 @@ def assert_link_was_mended(service: Service, before: list[Any], after: list[Any]
 
 
 @pytest.mark.parametrize("line", ["", pytest.param(PEERS, marks=pytest.mark.slow)])
-def test_link_that_is_cut(line: str, workplace: Workplace, reference: Reference) -> None:
+def test_link_that_is_cut(line: str, workplace: Workplace, reference: Reference, record_property: Property) -> None:
     """With copies of everything, and when peers give back what they hold."""
     script = replace(JOBS["gpt"].with_arguments("--steps", "80" if line else "8"), around=PACED)
     expected = reference(script, "cuda")
@@ -56,6 +57,7 @@ def test_link_that_is_cut(line: str, workplace: Workplace, reference: Reference)
     running.let_go()
     records = running.job.finish().successful().records
     found = assert_link_was_mended(service, before, after)
+    record_property("seconds", found["seconds"])
     assert (found["decision"], found["boundary"]) == ("roll-back", at), found
     assert found["bytes_restored"] < kept / 4, "weights and optimizer state are where they were"
     assert_identical(records, expected)

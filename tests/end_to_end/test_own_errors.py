@@ -18,6 +18,7 @@ GUILTY = Path(__file__).with_name("guilty_steps.py")
 #: After these a fault that comes back at the same op is the program's.
 REPLAYS = 2
 Start = Callable[..., Lockstep]
+Property = Callable[[str, object], None]
 
 
 def ask(program: Lockstep, line: str) -> str:
@@ -35,7 +36,7 @@ def ended_with_its_error(service: Service, times: int) -> None:
     assert [one["outcome"] for one in report[:-1]] == ["recovered"] * (len(report) - 1), report
 
 
-def test_illegal_access(workplace: Workplace, start: Start) -> None:
+def test_illegal_access(workplace: Workplace, start: Start, record_property: Property) -> None:
     """Injected more often than it is to be tried: the last ones never come about."""
     service = workplace.service(1)
     guilty, other = start(service, GUILTY), start(service, GUILTY)
@@ -49,6 +50,7 @@ def test_illegal_access(workplace: Workplace, start: Start) -> None:
     assert ask(guilty, "state") == said, "it is sticky for the program"
     ended_with_its_error(service, REPLAYS + 1)
     assert {one["cause"] for one in service.report()} == {"sticky-error"}
+    record_property("seconds", sum(one["seconds"] for one in service.report()))
     assert ask(other, "state") == before[1]
 
 

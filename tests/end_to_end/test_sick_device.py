@@ -22,6 +22,7 @@ from toolkit.workplace import Workplace
 from jitc.v1 import control_pb2
 
 Reference = Callable[[Script, str], list[Record]]
+Property = Callable[[str, object], None]
 SCRIPT = replace(JOBS["gpt"].with_arguments("--steps", "80"), around=PACED)
 GPU = 1
 #: Boundaries after which peers are relied on for the newest one.
@@ -36,7 +37,7 @@ def read_out(text: str) -> int:
     return int(found[1])
 
 
-def test_no_replica_is_needed(workplace: Workplace, reference: Reference) -> None:
+def test_no_replica_is_needed(workplace: Workplace, reference: Reference, record_property: Property) -> None:
     expected = reference(SCRIPT, "cuda")
     service = workplace.service(2)
     running = PacedJob(workplace, SCRIPT, service)
@@ -52,6 +53,7 @@ def test_no_replica_is_needed(workplace: Workplace, reference: Reference) -> Non
     assert found["bytes_from_peers"] == {"nccl": 0, "host": 0}, found
     [note] = [one for one in found["notes"] if READ_OUT in one]
     assert read_out(note) > 0, note
+    record_property("seconds", found["seconds"])
     assert service.worker_pid(GPU) != before
     assert_identical(records, expected)
 
