@@ -75,7 +75,9 @@ def shard(
 
 
 def run_all(env: dict[str, str], options: list[str], args: argparse.Namespace, known: Any) -> dict[str, Any]:
-    """known: what there is already. Stops after a shard when the time is over."""
+    """known: what there is already. Stops after a shard when the time is over; what each shard found is kept in --json
+    at once, so that a run which is ended costs one shard.
+    """
     began = time.monotonic()
     _, count = shard([], env, options, args.limit)
     results: list[dict[str, Any]] = known["results"]
@@ -89,13 +91,22 @@ def run_all(env: dict[str, str], options: list[str], args: argparse.Namespace, k
         left = [number for number in left if number not in finished]
         passed = sum(one["result"] == "passed" for one in results)
         print(f"{len(results)} of {len(results) + len(left)} entries, {passed} passed", file=sys.stderr, flush=True)
-    results.sort(key=lambda one: int(one["entry"]))
-    return {
-        **known,
-        "left": len(left),
-        "seconds": round(known["seconds"] + time.monotonic() - began),
-        "results": results,
-    }
+        keep(args.json, figures(known, left, time.monotonic() - began))
+    return figures(known, left, time.monotonic() - began)
+
+
+def figures(known: dict[str, Any], left: list[int], seconds: float) -> dict[str, Any]:
+    results = sorted(known["results"], key=lambda one: int(one["entry"]))
+    return {**known, "left": len(left), "seconds": round(known["seconds"] + seconds), "results": results}
+
+
+def keep(path: Path | None, found: dict[str, Any]) -> None:
+    """Whole or not at all."""
+    if path is None:
+        return
+    part = path.with_name(path.name + ".part")
+    part.write_text(json.dumps(found, indent=1) + "\n")
+    part.replace(path)
 
 
 def report(results: list[dict[str, Any]]) -> int:
@@ -153,17 +164,16 @@ def main() -> int:
     if args.stand_in:
         operators = {"JITC_TEST_OPERATORS": str(ROOT / "proxy" / "lib" / "libjitc_operators.so")}
         env = {**os.environ, **threads, **operators, "LD_PRELOAD": os.environ.get("JITC_TEST_STAND_IN", str(STAND_IN))}
-        figures = run_all(env, [*shards, "--matrix-products"], args, known)
+        found = run_all(env, [*shards, "--matrix-products"], args, known)
     else:
-        figures = through_a_service(threads, shards, args, known)
-    if args.json:
-        args.json.write_text(json.dumps(figures, indent=1) + "\n")
-    passed = report(figures["results"])
-    if figures["left"]:
-        print(f"{figures['left']} entries left")
+        found = through_a_service(threads, shards, args, known)
+    keep(args.json, found)
+    passed = report(found["results"])
+    if found["left"]:
+        print(f"{found['left']} entries left")
         return 3
     if args.page:
-        coverage_page.write(ROOT, figures)
+        coverage_page.write(ROOT, found)
     wanted = GOAL if not args.entries else len(args.entries)
     print(f"{'met   ' if passed >= wanted else 'MISSED'}  at least {wanted} entries pass")
     return 0 if passed >= wanted else 1
@@ -178,9 +188,9 @@ def through_a_service(
     place, failed = Workplace("operator_coverage"), True
     try:
         env = {**place.service(1).env, **threads, "LD_PRELOAD": str(PRELOAD)}
-        figures = run_all(env, shards, args, known)
+        found = run_all(env, shards, args, known)
         failed = False
-        return figures
+        return found
     finally:
         for complaint in place.close(failed):
             print(f"warning: {complaint}", file=sys.stderr)
