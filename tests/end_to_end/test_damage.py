@@ -59,7 +59,7 @@ def test_damaged_copies_are_not_restored(workplace: Workplace, start: Start) -> 
     assert program.answer() == "", "it went on with other content"
     status, said = program.finish()
     assert status != 0
-    [recovery] = service.survived(1)
+    [recovery] = service.survived(1, "given up")
     boundary = recovery["boundary"]
     words = f"are held by no other rank and by no whole copy at boundary {boundary}; 1 kept copy is damaged: "
     assert recovery["outcome"].startswith("given up: 1 blocks (") and words in recovery["outcome"]

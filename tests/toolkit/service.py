@@ -142,7 +142,7 @@ class Service:
         found: list[dict[str, Any]] = json.loads(self._admin("Report", control_pb2.ReportRequest(), 30).json)[what]
         return found
 
-    def survived(self, faults: int) -> list[dict[str, Any]]:
+    def survived(self, faults: int, outcome: str = "recovered") -> list[dict[str, Any]]:
         """What it tells of this many faults once all of them are over.
 
         A fault that comes while an earlier one is being mended is told with it, as one more attempt.
@@ -150,7 +150,7 @@ class Service:
         until(lambda: attempts(self.report()) >= faults, RECOVERY_SECONDS, f"{faults} faults are told of")
         report = self.report()
         assert attempts(report) == faults, f"{attempts(report)} faults instead of {faults}: {report}"
-        assert all(one["outcome"].startswith("recovered") for one in report), report
+        assert all(one["outcome"].startswith(outcome) for one in report), report
         return report
 
     def inject(self, fault: control_pb2.Fault, gpu: int, wait: float = 0.0) -> control_pb2.InjectReply:
