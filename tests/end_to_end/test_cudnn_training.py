@@ -112,7 +112,7 @@ def test_damaged_descriptions_of_plans_are_not_used(
     assert program.answer() == ""
     status, _ = program.finish()
     assert status != 0
-    [recovery] = service.survived(1)
+    [recovery] = service.survived(1, "given up")
     assert recovery["outcome"].startswith("given up: ") and "is damaged" in recovery["outcome"]
 
 
