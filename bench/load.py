@@ -47,7 +47,7 @@ def main() -> int:
         finished(job)
         assert_identical(job.finish().records, plain.finish().records)
         report = service.report()
-    took, should = sum(recorded(job)), sum(recorded(plain))
+        took, should = sum(recorded(job)), sum(recorded(plain))
     outcomes = sorted({one["outcome"] for one in report})
     figures = {
         "faults": faults,
