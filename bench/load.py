@@ -7,6 +7,7 @@ run, says what it should have computed and how long it should have taken.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import statistics
 import sys
@@ -64,6 +65,7 @@ def main() -> int:
 
 def under_fire(job: Job, service: Service, ranks: int, gpus: int, every: float) -> int:
     """Until the job ends; how many faults that were."""
+    import grpc
     from toolkit.service import kill_at
 
     from jitc.v1 import control_pb2
@@ -75,8 +77,9 @@ def under_fire(job: Job, service: Service, ranks: int, gpus: int, every: float) 
         time.sleep(every)
         if job.steps() > SETTLED + 1 and job.process.poll() is None:
             one = control_pb2.Fault(kind="kill-worker", operations=faults // gpus % 2)  # 0: all workers of the GPU, now
-            service.inject(one, faults % gpus)
-            faults += 1
+            with contextlib.suppress(grpc.RpcError):  # its worker has just ended with the job
+                service.inject(one, faults % gpus)
+                faults += 1
     return faults
 
 
