@@ -48,6 +48,10 @@ class GroupPolicy:
     divergences: list[Divergence] = field(default_factory=list)  # reported, and not over
     reserve: Reserve = field(default_factory=lambda: Reserve(0.0))
 
+    def needs_peers(self) -> bool:
+        """Whether the newest boundary may lack copies, so that only peers have some of its blocks."""
+        return self.peer or self.leaving_at is not None
+
     def note(self, finding: Finding) -> None:
         self.findings = [*self.findings, finding][-AGREEING:]
         self.found += 1

@@ -42,7 +42,7 @@ class Policies:
     def peer_mode(self, group: list[Session]) -> bool:
         """Whether the newest boundary may lack copies, so that only peers have some of its blocks."""
         policies = [self._groups.get(one.number) for one in group]
-        return any(policy is not None and (policy.peer or policy.leaving_at is not None) for policy in policies)
+        return any(policy is not None and policy.needs_peers() for policy in policies)
 
     def restore(self, sessions: list[Session]) -> None:
         """Sends rebuilt workers the policy of their predecessors."""
@@ -101,7 +101,7 @@ class Policies:
                     self._watch(group, policy)
                 else:
                     self._measure(group, policy)
-                if policy.barrier:
+                if policy.barrier and policy.reserve.share:
                     self._keep_reserve(group, policy)
             except grpc.RpcError:
                 continue  # a dying worker; the coordinator gets an event
@@ -196,7 +196,7 @@ class Policies:
             policy.barrier = False
         policy.peer, policy.measuring = peer, not peer
         if peer:
-            self._note(group, True)
+            self._note(group, policy)
         policy.measured_at = max(policy.tables, default=0)
         policy.forget()
         how = "peers give back what they hold" if peer else "copies of all blocks"
@@ -213,7 +213,7 @@ class Policies:
         if min(_counts(group, "committed")) > policy.leaving_at:
             policy.leaving_at, policy.barrier = None, False
             policy.reserve = self._fresh_reserve()
-            self._note(group, False)
+            self._note(group, policy)
             self._send_all(group, policy)
 
     def _fresh_reserve(self, boundary: int = 0) -> Reserve:
@@ -222,9 +222,7 @@ class Policies:
     def _keep_reserve(self, group: list[Session], policy: GroupPolicy) -> None:
         reserve, stats = policy.reserve, stats_of(group)
         if reserve.advance([Standing.told(stats.get(one.number, {})) for one in group], time.monotonic()):
-            for session in group:
-                session.reserve, session.reserves_apart = reserve.boundary, reserve.apart
-            self._registry.note(*group)
+            self._note(group, policy)
             self._send_all(group, policy)
 
     # -- replicas ---------------------------------------------------------------------------------
@@ -257,9 +255,11 @@ class Policies:
         still_split = {split.ordinal for split in policy.replicas.splits()}
         policy.divergences = [one for one in policy.divergences if one.update(still_split, boundary)]
 
-    def _note(self, group: list[Session], peer_mode: bool) -> None:
+    def _note(self, group: list[Session], policy: GroupPolicy) -> None:
+        reserve = policy.reserve
         for session in group:
-            session.peer_mode, session.reserve = peer_mode, 0
+            session.peer_mode, session.reserve = policy.needs_peers(), reserve.boundary
+            session.reserves_apart = reserve.apart if reserve.boundary else 0
         self._registry.note(*group)
 
     def _send_all(self, group: list[Session], policy: GroupPolicy) -> None:

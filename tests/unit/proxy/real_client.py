@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import struct
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
@@ -15,6 +18,7 @@ from toolkit.program import Program
 
 from jitc.ops.generated_names import FORMATS, IDS
 from jitc.proxy.common import rpc
+from jitc.proxy.common.config import Config
 from jitc.proxy.common.paths import PROTOCOL_VERSION
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2, session_pb2
@@ -26,6 +30,18 @@ WAITS = ("allocate", "copy_d2h", "device_synchronize", "memory_info", "communica
 ALLOCATION = 2 << 20
 #: Blocks of a rank (offset, bytes): what steps shift, and what all-reduces double.
 STATE, COUNTER = (0, 64), (256, 4)
+
+
+@contextmanager
+def serving(directory: Path, **options: Any) -> Iterator[Service]:
+    """A service on the real executor, which has ended when the block is left. options: of its configuration."""
+    values = {"gpus": 2, "snapshot_bytes": 1 << 30, "threads": 1, "validate_every": 0} | options
+    service = Service(Config(socket=str(directory / "s"), **values))
+    try:
+        service.start()
+        yield service
+    finally:
+        service.stop()
 
 
 class RealClient:

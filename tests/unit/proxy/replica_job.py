@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from real_client import RealClient
+from real_client import RealClient, serving
 from toolkit.waiting import until
 
-from jitc.proxy.common.config import Config
 from jitc.proxy.node.workers.stats import stats_of
 from jitc.proxy.recovery.peer_mode.policy import Policies
 from jitc.proxy.service import Service
@@ -144,18 +143,10 @@ def job(
     reserves: bool = False,
 ) -> Iterator[Ranks]:
     """reserves: whether there is something to go back to where peers have not what is lost."""
-    config = Config(
-        socket=str(directory / "s"), gpus=count, snapshot_bytes=1 << 30, threads=1, validate_every=0,
-        heal_replicas=heal, reserve_share=0.01 * reserves,
-    )  # fmt: skip
-    service = Service(config)
-    try:
-        service.start()
+    with serving(directory, gpus=count, heal_replicas=heal, reserve_share=0.01 * reserves) as service:
         ranks = Ranks(service, count, waits, kind)
         yield ranks
         ranks.close()
-    finally:
-        service.stop()
 
 
 def look_often(monkeypatch: pytest.MonkeyPatch) -> None:

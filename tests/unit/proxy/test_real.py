@@ -9,30 +9,16 @@ from typing import Any
 
 import grpc
 import pytest
-from real_client import COUNTER, STATE, RealClient, expected, inject, reduce, states, together
+from real_client import COUNTER, STATE, RealClient, expected, inject, reduce, serving, states, together
 from standin_client import wait_until, worker_of
 
-from jitc.proxy.common.config import Config
 from jitc.proxy.service import Service
 
 
 @pytest.fixture
 def real(tmp_path: Path) -> Iterator[Service]:
-    one = Service(
-        Config(
-            socket=str(tmp_path / "s"),
-            gpus=2,
-            journal_bytes=64 << 20,
-            snapshot_bytes=1 << 30,
-            threads=1,
-            validate_every=0,
-        )
-    )
-    try:
-        one.start()
+    with serving(tmp_path, journal_bytes=64 << 20) as one:
         yield one
-    finally:
-        one.stop()
     assert not list(tmp_path.iterdir())
 
 
@@ -72,15 +58,8 @@ def test_state_comes_back(real: Service, kind: str, where: dict[str, Any]) -> No
 @pytest.fixture
 def impatient(tmp_path: Path) -> Iterator[Service]:
     """Three seconds: longer than a busy machine keeps a running worker from answering."""
-    config = Config(
-        socket=str(tmp_path / "s"), gpus=2, snapshot_bytes=1 << 30, threads=1, validate_every=0, hang_seconds=3
-    )
-    one = Service(config)
-    try:
-        one.start()
+    with serving(tmp_path, hang_seconds=3) as one:
         yield one
-    finally:
-        one.stop()
 
 
 @pytest.mark.parametrize(("kind", "cause"), [("stop-worker", "hung-worker"), ("endless-kernel", "hung-kernel")])

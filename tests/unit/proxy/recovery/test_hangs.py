@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from real_client import RealClient, check, inject, reduce, together, train
+from real_client import RealClient, check, inject, reduce, serving, together, train
 from standin_client import wait_until, worker_of
 from toolkit.waiting import until
 
-from jitc.proxy.common.config import HANG_SECONDS, Config
+from jitc.proxy.common.config import HANG_SECONDS
 from jitc.proxy.node.session import SessionState
 from jitc.proxy.recovery.hangs.gaps import LEAST_SECONDS, OP, TIMES
 from jitc.proxy.service import Service
@@ -28,24 +28,16 @@ SOON = LEAST_SECONDS + 10
 LONG = 20 * LEAST_SECONDS
 
 
-def started(path: Path, **options: Any) -> Iterator[Service]:
-    config = Config(socket=str(path / "s"), gpus=2, snapshot_bytes=1 << 30, threads=1, validate_every=0, **options)
-    one = Service(config)
-    try:
-        one.start()
-        yield one
-    finally:
-        one.stop()
-
-
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
-    yield from started(tmp_path)
+    with serving(tmp_path) as one:
+        yield one
 
 
 @pytest.fixture
 def impatient(tmp_path: Path) -> Iterator[Service]:
-    yield from started(tmp_path, hang_seconds=3)
+    with serving(tmp_path, hang_seconds=3) as one:
+        yield one
 
 
 class Looks:

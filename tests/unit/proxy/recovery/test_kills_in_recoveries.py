@@ -12,11 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from real_client import check, inject, together, train
+from real_client import check, inject, serving, together, train
 from standin_client import wait_until
 from toolkit.waiting import until
 
-from jitc.proxy.common.config import Config
 from jitc.proxy.node.workers.worker import Worker
 from jitc.proxy.recovery.phases import PhaseEvent, Timeline
 from jitc.proxy.service import Service
@@ -39,13 +38,8 @@ KILL_SECONDS = 30
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
-    config = Config(socket=str(tmp_path / "s"), gpus=2, snapshot_bytes=1 << 30, threads=1, validate_every=0, spares=2)
-    one = Service(config)
-    try:
-        one.start()
+    with serving(tmp_path, spares=2) as one:
         yield one
-    finally:
-        one.stop()
 
 
 class Second:

@@ -5,17 +5,16 @@ Two or three ranks on the real executor, with software GPUs; what they compute i
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+import functools
 from pathlib import Path
 from typing import Any
 
 import pytest
+import real_client
 from real_client import RealClient, check, inject, together, train
 from standin_client import wait_until
 from toolkit.waiting import until
 
-from jitc.proxy.common.config import Config
 from jitc.proxy.node.gpus import Gpu
 from jitc.proxy.node.placement import place, shares
 from jitc.proxy.service import Service
@@ -23,15 +22,7 @@ from jitc.proxy.service import Service
 pytestmark = pytest.mark.timeout(100)
 
 
-@contextlib.contextmanager
-def serving(folder: Path, **options: Any) -> Iterator[Service]:
-    values = {"gpus": 2, "snapshot_bytes": 1 << 30, "threads": 1, "validate_every": 0, "spares": 2} | options
-    one = Service(Config(socket=str(folder / "s"), **values))
-    try:
-        one.start()
-        yield one
-    finally:
-        one.stop()
+serving = functools.partial(real_client.serving, spares=2)
 
 
 def hosts(service: Service) -> list[int]:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from real_client import STATE, RealClient, inject
+from real_client import STATE, RealClient, inject, serving
 from standin_client import wait_until
 
 from jitc.proxy.common.config import Config
@@ -86,14 +86,8 @@ def test_an_older_boundary_where_all_ranks_keep_it(committed: tuple[int, int], b
 
 @pytest.fixture
 def noisy(tmp_path: Path) -> Iterator[Service]:
-    one = Service(
-        Config(socket=str(tmp_path / "s"), gpus=1, snapshot_bytes=1 << 30, threads=1, validate_every=0, noise=1)
-    )
-    try:
-        one.start()
+    with serving(tmp_path, gpus=1, noise=1) as one:
         yield one
-    finally:
-        one.stop()
 
 
 def lose_what_was_read(service: Service, had: bytes, element: int) -> RealClient:

@@ -9,12 +9,11 @@ from typing import Any
 
 import grpc
 import pytest
-from real_client import COUNTER, STATE, RealClient, expected, inject, reduce, states, together
+from real_client import COUNTER, STATE, RealClient, expected, inject, reduce, serving, states, together
 from standin_client import wait_until
 from toolkit.documents import differences, example
 
 from jitc.proxy.common import rpc
-from jitc.proxy.common.config import Config
 from jitc.proxy.recovery.coordinator import Coordinator
 from jitc.proxy.recovery.events import FaultReported, RecoveryEnded, ValidationWanted
 from jitc.proxy.recovery.incident import VALIDATION
@@ -24,14 +23,8 @@ from jitc.v1 import control_pb2
 
 @pytest.fixture
 def real(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Service]:
-    changes = {"validate_every": 0} | getattr(request, "param", {})
-    config = Config(socket=str(tmp_path / "s"), gpus=2, snapshot_bytes=1 << 30, threads=1, **changes)
-    one = Service(config)
-    try:
-        one.start()
+    with serving(tmp_path, **getattr(request, "param", {})) as one:
         yield one
-    finally:
-        one.stop()
 
 
 def minibatch(ranks: list[RealClient]) -> None:
