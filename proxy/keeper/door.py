@@ -45,6 +45,13 @@ class Door:
             self.listener.accept()[0].close()
         self._reserve = self._reserved()
 
+    def close(self) -> None:
+        """Nobody comes in any more."""
+        self.listener.close()
+        if self._reserve >= 0:
+            os.close(self._reserve)
+        self._reserve = -1
+
     @staticmethod
     def _reserved() -> int:
         try:

@@ -72,6 +72,13 @@ class Programs:
         """Tickets of those whose end is to be told; who has told it takes it off."""
         return self._untold
 
+    def close(self) -> None:
+        """The end of all connections, and nobody else may connect."""
+        for program in list(self._programs.values()):
+            self._end(program)
+        self._select.unregister(self._door.listener)
+        self._door.close()
+
     def _accept(self) -> None:
         connection = self._door.accept()
         if connection is None:

@@ -6,6 +6,7 @@ Malformed, and none of its descriptors stays open; descriptors are closed on exe
 
 from __future__ import annotations
 
+import array
 import json
 import os
 import socket
@@ -50,8 +51,10 @@ def send(
     data = json.dumps(document).encode()
     if len(data) > LIMIT:
         raise ValueError(f"a message of {len(data)} bytes is too large for the keeper")
+    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
     try:
-        socket.send_fds(connection, [data], list(descriptors), 0 if wait else socket.MSG_DONTWAIT)
+        # Not send_fds: that of Python 3.11 passes no flags on.
+        connection.sendmsg([data], rights, 0 if wait else socket.MSG_DONTWAIT)
     except BlockingIOError as error:
         raise Busy(str(error)) from None
     except OSError as error:

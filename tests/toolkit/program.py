@@ -45,9 +45,10 @@ class Program:
 
     def stands(self) -> bool:
         """Whether the keeper still has it."""
-        readable, _, _ = select.select([self.connection], [], [], 0)
+        waiting = select.poll()
+        waiting.register(self.connection, select.POLLIN)
         try:
-            return not readable or bool(self.connection.recv(1, socket.MSG_PEEK))
+            return not waiting.poll(0) or bool(self.connection.recv(1, socket.MSG_PEEK))
         except OSError:
             return False
 

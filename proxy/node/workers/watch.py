@@ -36,7 +36,7 @@ class Watch:
         self._lock = threading.Lock()
         self._posted: list[Callable[[], None]] = []
         self._watched: dict[int, Watched] = {}
-        self._stopped = False
+        self._stopped = self._closed = False
         self._thread = threading.Thread(target=self._loop, name="jitc-watch", daemon=True)
 
     def start(self) -> None:
@@ -50,6 +50,12 @@ class Watch:
             self._thread.join(10)
         for watched in list(self._watched.values()):
             self.forget(watched)
+        with self._lock:
+            if not self._closed and not self._thread.is_alive():
+                self._closed = True
+                self._epoll.close()
+                os.close(self._wake_read)
+                os.close(self._wake_write)
 
     def post(self, function: Callable[[], None]) -> None:
         """Runs function soon, in the watch thread."""
@@ -80,8 +86,9 @@ class Watch:
             os.close(watched.fd)
 
     def _wake(self) -> None:
-        with contextlib.suppress(BlockingIOError):
-            os.write(self._wake_write, b"x")
+        with self._lock, contextlib.suppress(BlockingIOError):
+            if not self._closed:
+                os.write(self._wake_write, b"x")
 
     def _loop(self) -> None:
         while not self._stopped:

@@ -276,6 +276,19 @@ def test_no_descriptor_is_leaked(service: Service) -> None:
     wait_until(service, lambda: descriptors() <= before + 2)  # a worker may just be starting
 
 
+def test_a_service_that_was_stopped_has_no_descriptor_left(tmp_path: Path) -> None:
+    left = []
+    for name in ("first", "second", "third"):  # gRPC keeps some of its own from the first one on
+        (tmp_path / name).mkdir()
+        one = Service(config(tmp_path / name))
+        one.start()
+        with rpc.channel(one.config.socket) as link:
+            rpc.node(link).Describe(control_pb2.DescribeRequest(protocol_version=PROTOCOL_VERSION), timeout=10)
+        one.stop()
+        left.append(len(os.listdir("/proc/self/fd")))
+    assert left[1] == left[2]
+
+
 def test_a_slot_of_the_board_is_free_only_when_its_worker_let_it_go(service: Service) -> None:
     """A slot that is given on too early would be cleared under its next session by the worker of the last one."""
     registry = service.registry

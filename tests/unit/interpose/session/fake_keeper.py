@@ -51,9 +51,7 @@ class FakeKeeper:
             return
         os.write(self._stop_write, b"x")
         self._thread.join()
-        for program in list(self.programs._programs.values()):
-            self.programs._end(program)
-        self._listener.close()
+        self.programs.close()
         self._selector.close()
         for descriptor in (self._stop_read, self._stop_write):
             os.close(descriptor)
