@@ -64,7 +64,7 @@ class Service:
             log = open_log(self.keeper)
             if self.takes_over and not has_sessions(log):
                 log = self._begin_anew()
-            note_options(config, log)
+            config = self.config = note_options(config, log)
             config.images_directory().mkdir(mode=0o700, exist_ok=True)
             self.registry = Registry(config, self.backend, log, self.keeper)
         except BaseException:

@@ -96,14 +96,18 @@ def seconds(least: float, most: float, zero: str) -> Callable[[str], float]:
     return parse
 
 
-def percent(text: str) -> float:
-    """A share of 100."""
-    value = float(text) if _SECONDS.fullmatch(text) else -1.0
-    if not 0 <= value <= config.RESERVE_BUDGET_MOST:
-        raise argparse.ArgumentTypeError(
-            f"{shown(text)} is not a percentage from 0 (never) to {config.RESERVE_BUDGET_MOST:g}"
-        )
-    return value
+def percent(zero: str) -> Callable[[str], float]:
+    """A share of 100. zero: what 0 means."""
+
+    def parse(text: str) -> float:
+        value = float(text) if _SECONDS.fullmatch(text) else -1.0
+        if not 0 <= value <= config.BUDGET_MOST:
+            raise argparse.ArgumentTypeError(
+                f"{shown(text)} is not a percentage from 0 ({zero}) to {config.BUDGET_MOST:g}"
+            )
+        return value
+
+    return parse
 
 
 def size(least: int, most: int, zero: str = "") -> Callable[[str], int]:
@@ -216,16 +220,19 @@ def add_device_options(parser: argparse.ArgumentParser) -> list[argparse.Action]
         add("--journal-limit", type=size(*config.JOURNAL_LIMITS), default=_written(DEFAULTS.journal_bytes),
             metavar="SIZE",
             help="per session, then it spills (%(default)s)"),
-        add("--copies-limit", type=size(*config.COPIES_LIMITS), default=_written(DEFAULTS.snapshot_bytes),
-            metavar="SIZE",
-            help="per session, host memory for copies of live device memory, taken as needed (%(default)s)"),
+        add("--copies-limit", type=size(*config.COPIES_LIMITS), default=DEFAULTS.snapshot_bytes, metavar="SIZE",
+            help="for all sessions together, host memory for copies of live device memory, taken as needed "
+            "(half of what is available at the start)"),
         add("--images-limit", type=size(*config.IMAGES_LIMITS), default=_written(DEFAULTS.images_limit), metavar="SIZE",
             help="for all sessions, disk space for images of kernels beside the socket (%(default)s)"),
-        add("--reserve-budget", type=percent, default=100 * DEFAULTS.reserve_share, metavar="PERCENT",
+        add("--reserve-budget", type=percent("never"), default=100 * DEFAULTS.reserve_share, metavar="PERCENT",
             help="of a job's time, for copies of what only peers hold, made now and then in case that all of them "
             "are lost at once; 0: never (%(default)g)"),
         add("--validate-every", type=number(0, (1 << 31) - 1), default=DEFAULTS.validate_every, metavar="N",
-            help="optimizer steps between validations: a minibatch is run twice and compared; 0: never (%(default)s)"),
+            help="optimizer steps between validations at least: a minibatch is run twice and compared; 0: never "
+            "(%(default)s)"),
+        add("--validate-budget", type=percent("any"), default=100 * DEFAULTS.validate_share, metavar="PERCENT",
+            help="of a job's time, for validations after the first one; 0: any (%(default)g)"),
         add("--heal-replicas", action="store_true",
             help="a rank that holds other bytes than most ranks that held the same before takes theirs"),
         add("--replay-mismatch", choices=config.MISMATCHES, default=DEFAULTS.replay_mismatch,

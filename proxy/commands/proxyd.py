@@ -120,6 +120,7 @@ def _config(arguments: argparse.Namespace) -> Config:
         images_limit=arguments.images_limit,
         reserve_share=arguments.reserve_budget / 100,
         validate_every=arguments.validate_every,
+        validate_share=arguments.validate_budget / 100,
         heal_replicas=arguments.heal_replicas,
         replay_mismatch=arguments.replay_mismatch,
         noise=arguments.noise,

@@ -21,12 +21,15 @@ def status(document: dict[str, Any]) -> str:
             lines.append(
                 f"    pid {session['pid']}  job {session['job']}  {rank}  {session['state']}  "
                 f"worker {session['worker_pid'] or 'none'}  boundary {session['boundary']}  "
-                f"journal {size(session['journal_bytes'])}  {session['ops_executed']} ops"
+                f"copies {size(session['copies_held_bytes'])}  journal {size(session['journal_bytes'])}  "
+                f"{session['ops_executed']} ops"
                 f"{_away(gpu['index'], session['host'])}{_diverged(session['diverged'])}{_races(session['races'])}"
                 f"{_reserve(session['reserve']['boundary'])}"
             )
             if session["waiting_for"]:
                 lines.append(f"        waits for a {session['waiting_for']}")
+    copies = document["copies"]
+    lines.append(f"copies of device memory  {size(copies['held_bytes'])} of {size(copies['limit_bytes'])}")
     return "\n".join(lines)
 
 

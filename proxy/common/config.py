@@ -39,12 +39,12 @@ THREADS_MOST = 512
 #: Least and most of each.
 HANG_LIMITS = 0.1, 1e6
 #: Percent.
-RESERVE_BUDGET_MOST = 50.0
+BUDGET_MOST = 50.0
 #: PyTorch's allocator takes 2 MiB for small tensors and 20 MiB for others; no session has more addresses than the most.
 MEMORY_LIMITS = 32 * MIB, LARGE_BYTES
 #: A journal needs two chunks of 4 MiB and its list of chunks. Every session's is mapped whole, as copies are.
 JOURNAL_LIMITS = 16 * MIB, TIB
-#: Two boundaries of the least memory.
+#: Two boundaries of the least memory. Every session maps as much, of which only what is written takes memory.
 COPIES_LIMITS = 2 * MEMORY_LIMITS[0], TIB
 #: One of PyTorch's own images can have 100 MB.
 IMAGES_LIMITS = 256 * MIB, TIB
@@ -90,6 +90,7 @@ class Config:
     libraries: Mapping[str, str] = field(default_factory=dict)  # what was named: option -> path; others are looked for
     reserve_share: float = 0.01  # of a job's time, for copies of everything in peer mode now and then; 0: none
     validate_every: int = 1000  # boundaries between validations (determinism/validation.py); 0: only on request
+    validate_share: float = 0.001  # of a job's time, for validations after the first; 0: any
     replay_mismatch: str = AUTO  # one of MISMATCHES
     noise: int = 0  # software device: sums in another order each time, as a GPU; 0: as a CPU
     check_order: bool = False  # software device: report ops without an order between them (races.py)
@@ -97,7 +98,7 @@ class Config:
     images_limit: int = 4 * GIB  # module images kept for all sessions
     shuffle: int = 0  # software device: delays at random, drawn from this seed; 0: none
     journal_bytes: int = GIB // 2
-    snapshot_bytes: int = 64 * GIB  # virtual: only what is written takes memory
+    snapshot_bytes: int = 0  # for copies, all sessions together; 0: half of what the node has (take_over.py)
     pinned_bytes: int = 4 * GIB  # virtual too; 0: pinned memory is not shared
     spill_bytes: int = 8 * GIB
     spill_dir: str = "/var/tmp"

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from typing import Any
 
-from ..common.config import Config
+from ..common import host_memory
+from ..common.config import COPIES_LIMITS, GIB, MIB, Config
 from ..keeper.client import Keeper
 from ..keeper.log import Log
 from ..keeper.socket_lock import SocketInUse
@@ -44,19 +46,33 @@ def has_sessions(log: Log) -> bool:
     return bool(log.entries("session/"))
 
 
-def note_options(config: Config, log: Log) -> None:
-    """Writes down the options, or compares them with those of the service before. Raises OtherOptions."""
-    ours = {name: getattr(config, name) for name in BINDING} | {"libraries": dict(config.libraries)}
+def note_options(config: Config, log: Log) -> Config:
+    """Writes down the options, or compares them with those of the service before. Raises OtherOptions.
+
+    Returns them, with those that follow from the machine: these stay as they were for the jobs that are running.
+    """
     left = log.get("options")
+    if not config.snapshot_bytes:
+        config = replace(config, snapshot_bytes=left["snapshot_bytes"] if left else _room_for_copies())
+    ours = {name: getattr(config, name) for name in BINDING} | {"libraries": dict(config.libraries)}
     if left is None:
-        return log.put("options", ours)
+        log.put("options", ours)
+        return config
     different = [name for name in BINDING if left.get(name) != ours[name]]
     if different:
         name = different[0]
+        theirs, mine = (_shown(name, one.get(name)) for one in (left, ours))
         raise OtherOptions(
-            f"jobs are running that began with {BINDING[name]} {_shown(left.get(name))}, not {_shown(ours[name])}; "
+            f"jobs are running that began with {BINDING[name]} {theirs}, not {mine}; "
             "start jitc-proxyd with the same options, or end the jobs first"
         )
+    return config
+
+
+def _room_for_copies() -> int:
+    """Half of what can be had: programs need memory too, and so do journals."""
+    least, most = COPIES_LIMITS
+    return max(least, min(most, host_memory.available() // 2 // MIB * MIB))
 
 
 class TakeOver:
@@ -148,5 +164,8 @@ def open_log(keeper: Keeper) -> Log:
     return Log.make(keep)
 
 
-def _shown(value: Any) -> str:
+def _shown(name: str, value: Any) -> str:
+    if name.endswith("_bytes") and value:
+        unit, letter = (GIB, "G") if value % GIB == 0 else (MIB, "M")
+        return f"{value // unit}{letter}iB"
     return "on" if value is True else "off" if value is False else str(value)

@@ -64,7 +64,7 @@ class Coordinator:
         self._policies = Policies(registry, self.divergences, self._healings)
         self._jobs: list[Job] = []
         self._tolerances = Tolerances(registry.config)
-        self.validations = Validations(registry, registry.config.validate_every, self._tolerances)
+        self.validations = Validations(registry, self._tolerances)
         self.reports = Reports(registry.log)
         self.late: Callable[[Session], list[str]] = lambda session: []  # set by the service
         self._supervisor: Supervisor | None = None

@@ -71,6 +71,7 @@ void Board::clear(uint32_t slot_index) const {
   leave(slot_index);
   slot(slot_index).gpu.store(0);
   slot(slot_index).memory.store(0);
+  slot(slot_index).copies.store(0);
 }
 
 uint32_t Board::doorbell() const { return doorbell_word().load(); }

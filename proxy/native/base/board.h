@@ -1,6 +1,6 @@
 // The node's board: one slot per session, in memory that all workers share. On it the sessions of a group
 // agree on the newest boundary that all of them have, and wait for each other before an optimizer step;
-// sessions on one GPU share its memory through it (memory_budget.h).
+// sessions on one GPU share its memory through it, and all sessions the node's (memory_budget.h).
 //
 // Called by: sessions and memory budgets. Promise: all fields are atomics; a worker that changes something
 // that others wait for rings the doorbell (a futex). A group: the sessions that communicators connect,
@@ -23,12 +23,13 @@ struct alignas(64) BoardSlot {
   std::atomic<uint64_t> reached;   // optimizer steps whose begin is reached, with the copies that come before
   std::atomic<uint64_t> begun;     // optimizer steps that have changed state
   std::atomic<uint64_t> memory;    // bytes on the GPU that it holds, or that its recovery needs
+  std::atomic<uint64_t> copies;    // bytes of the node's memory that copies of its boundaries take
   std::atomic<uint64_t> unskippable;  // the step that peers cannot finish without this rank, 0: none
   std::atomic<uint32_t> communicators;
   std::atomic<uint32_t> gpu;                   // index plus 1; 0: holds no memory
   std::array<std::atomic<uint64_t>, 24> keys;  // of the communicators with more than one rank
 };
-static_assert(sizeof(BoardSlot) == 256);
+static_assert(sizeof(BoardSlot) == 320);
 
 class Board {
  public:

@@ -73,4 +73,50 @@ void BoardBudget::leave() {
   left_ = true;
 }
 
+// -- copies --------------------------------------------------------------------------------------------
+
+CopiesBudget::CopiesBudget(const Board& board, uint32_t slot, uint64_t limit, uint64_t held)
+    : board_(board), slot_(board.slot(slot)), limit_(limit), held_(held) {
+  publish();
+}
+
+void CopiesBudget::publish() {
+  if (!left_) slot_.copies.store(held_);
+}
+
+uint64_t CopiesBudget::held() const {
+  const std::lock_guard lock(mutex_);
+  return held_;
+}
+
+uint64_t CopiesBudget::used() const {
+  uint64_t sum = 0;
+  for (uint32_t index = 0; index < Board::kSlots; ++index) sum += board_.slot(index).copies.load();
+  return sum;
+}
+
+bool CopiesBudget::take(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (!bytes) return true;
+  while (fits(used(), bytes, limit_)) {
+    held_ += bytes;
+    publish();
+    if (used() <= limit_) return true;
+    held_ -= bytes;
+    publish();
+  }
+  return false;
+}
+
+void CopiesBudget::give(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  held_ -= bytes;
+  publish();
+}
+
+void CopiesBudget::leave() {
+  const std::lock_guard lock(mutex_);
+  left_ = true;
+}
+
 }  // namespace jitc

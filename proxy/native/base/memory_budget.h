@@ -1,8 +1,8 @@
-// The memory of one GPU, shared by the programs on it. Each program has a worker of its own; together they
-// stay within the GPU's limit.
+// The memory of one GPU, shared by the programs on it, and the node's memory for copies, shared by all. Each
+// program has a worker of its own; together they stay within the limit.
 //
 // Promises: all programs together never hold more than the limit; no call waits for another process, be it
-// alive, stopped or dead. Called by: the devices, from any thread.
+// alive, stopped or dead. Called by: the devices, from any thread; Snapshot.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -66,6 +66,32 @@ class BoardBudget final : public MemoryBudget {
   const uint32_t mark_;  // of the GPU's slots
   std::mutex mutex_;
   uint64_t held_ = 0, reserved_ = 0;
+  bool left_ = false;
+};
+
+/// What the copies of one session take of the node's memory.
+class CopiesBudget {
+ public:
+  /// held: of an earlier worker of the session.
+  CopiesBudget(const Board& board, uint32_t slot, uint64_t limit, uint64_t held);
+  /// Takes the bytes; false if all copies on the node would then take more than the limit.
+  bool take(uint64_t bytes);
+  void give(uint64_t bytes);
+  /// As BoardBudget.
+  void leave();
+  /// Of this session; of all of them; of all of them at most.
+  uint64_t held() const;
+  uint64_t used() const;
+  uint64_t limit() const { return limit_; }
+
+ private:
+  void publish();  // with mutex_ held
+
+  const Board& board_;
+  BoardSlot& slot_;
+  const uint64_t limit_;
+  mutable std::mutex mutex_;
+  uint64_t held_;
   bool left_ = false;
 };
 

@@ -59,6 +59,20 @@ bool SharedMap::reserve(uint64_t offset, uint64_t bytes) const {
   return code == 0 || errno == EOPNOTSUPP;
 }
 
+std::map<uint64_t, uint64_t> SharedMap::holes() const {
+  std::map<uint64_t, uint64_t> found;
+  const auto end = static_cast<off_t>(size_);
+  off_t at = 0;
+  while (at < end) {
+    const off_t hole = lseek(fd_, at, SEEK_HOLE);
+    if (hole < 0 || hole >= end) break;
+    const off_t data = lseek(fd_, hole, SEEK_DATA);  // fails where there is none any more
+    at = data < 0 ? end : data;
+    found[static_cast<uint64_t>(hole)] = static_cast<uint64_t>(at - hole);
+  }
+  return found;
+}
+
 void SharedMap::release(uint64_t offset, uint64_t bytes) const {
   fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
             static_cast<off_t>(bytes));

@@ -4,6 +4,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 
 namespace jitc {
@@ -21,6 +22,8 @@ class SharedMap {
   uint64_t size() const { return size_; }
   /// Makes sure that the range can be written; false if there is no space left.
   bool reserve(uint64_t offset, uint64_t bytes) const;
+  /// Ranges that take no memory: offset and bytes.
+  std::map<uint64_t, uint64_t> holes() const;
   /// Gives the range's memory back to the system; it reads as zeros afterwards.
   void release(uint64_t offset, uint64_t bytes) const;
 

@@ -61,7 +61,10 @@ class AdminService:
 
     def Status(self, request: Any, context: Any) -> Any:
         registry = self._registry
-        document = {"gpus": [self._gpu(gpu) for gpu in registry.gpus], "shuffle": registry.config.shuffle}
+        gpus = [self._gpu(gpu) for gpu in registry.gpus]
+        held = sum(one["copies_held_bytes"] for gpu in gpus for one in gpu["sessions"])
+        copies = {"held_bytes": held, "limit_bytes": registry.config.snapshot_bytes}
+        document = {"gpus": gpus, "copies": copies, "shuffle": registry.config.shuffle}
         return control_pb2.JsonReply(json=json.dumps(document))
 
     def Report(self, request: Any, context: Any) -> Any:
@@ -165,7 +168,9 @@ def _session(session: Session, job: str, stats: dict[str, Any], waiting_for: str
         "waiting_for": waiting_for,
         "boundary": int(stats.get("boundary", 0)),
         "journal_bytes": int(stats.get("journal_bytes", 0)),
+        "memory_used": int(stats.get("memory_used", 0)),
         "copies_bytes": int(stats.get("snapshot_bytes", 0)),
+        "copies_held_bytes": int(stats.get("snapshot_held", 0)),
         "boundary_phases": _boundary_phases(stats),
         "ops_executed": int(stats.get("ops_executed", stats.get("executed", 0))),
         "diverged": session.diverged,

@@ -60,11 +60,13 @@ class _Run:
 class Validations:
     """The validations of all jobs."""
 
-    def __init__(self, registry: Registry, every: int, tolerances: Tolerances) -> None:
-        self._registry, self._every, self._tolerances = registry, every, tolerances
+    def __init__(self, registry: Registry, tolerances: Tolerances) -> None:
+        self._registry, self._tolerances = registry, tolerances
+        self._every, self._share = registry.config.validate_every, registry.config.validate_share
         self._runs: list[_Run] = []
         self._waiting: list[PendingValidation] = []  # for a worker to be replaced, or a rank to go on
         self._newest: dict[int, int] = {}  # session -> step of its newest validation
+        self._paid: dict[int, float] = {}  # session -> when that took no more than its share of the time
         self._looked = time.monotonic()
         self._lock = threading.Lock()
         self._documents: list[dict[str, Any]] = []
@@ -121,6 +123,7 @@ class Validations:
         """Its process has ended. Returns a report to recover from when another rank is stopped for a run that has
         ended."""
         self._newest.pop(session.number, None)
+        self._paid.pop(session.number, None)
         return self._interrupt([session], "a process has ended")
 
     def disturbed(self, group: list[Session]) -> FaultReported | None:
@@ -174,6 +177,9 @@ class Validations:
     def _end(self, run: _Run, interrupted: str) -> None:
         self._runs.remove(run)
         document = _describe(run, interrupted)
+        if self._share:
+            paid = time.monotonic() + run.since() / self._share
+            self._paid |= {session.number: paid for session in run.members}
         self._tolerances.learn(run.members, document)
         with self._lock:
             self._documents = [*self._documents[-KEPT + 1 :], document]
@@ -198,6 +204,8 @@ class Validations:
             due = last + self._every if last else min(FIRST, self._every)
             stats = [session_stats(one) for one in group]
             if min(int(one.get("boundary", 0)) for one in stats) < due:
+                continue
+            if time.monotonic() < max(self._paid.get(one.number, 0.0) for one in group):
                 continue
             # What steers the program may come out differently: a risk that is only taken on request.
             if not (self._tolerances.careful and any(one.get("steering_reads") for one in stats)):

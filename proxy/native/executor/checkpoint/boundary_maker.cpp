@@ -1,6 +1,7 @@
 #include "boundary_maker.h"
 
 #include <algorithm>
+#include <string>
 
 #include "checkpoints.h"
 #include "executor/journal/lookup.h"
@@ -98,8 +99,23 @@ BoundaryMaker::Kept BoundaryMaker::find_room(const ops::Boundary& op, BoundarySt
   if (kept == Kept::no_room && std::exchange(reserve_, false)) kept = keep(op, state);
   if (kept == Kept::no_room && checkpoints_.drop_reserves()) kept = keep(op, state);
   if (kept != Kept::no_room) return kept;
-  checkpoints_.enter_unprotected_mode("the memory for copies of boundaries is full", "--copies-limit");
+  const auto [why, option] = shortage(op);
+  checkpoints_.enter_unprotected_mode(why, option);
   return shared_.runs() ? keep(op, state) : Kept::stopped;
+}
+
+/// Why there is no room, and the option that makes it: two boundaries, beside what others hold.
+std::pair<std::string, std::string> BoundaryMaker::shortage(const ops::Boundary& op) {
+  const auto* const blocks = reinterpret_cast<const ops::LiveBlock*>(&op + 1);
+  uint64_t bytes = 0;
+  for (uint64_t i = 0; i < op.count; ++i) bytes += blocks[i].bytes;
+  const CopiesBudget& budget = shared_.snapshot.budget();
+  const uint64_t others = budget.used() - std::min(budget.used(), budget.held());
+  const auto mebibytes = [](uint64_t of) { return std::to_string((of + (1 << 20) - 1) >> 20) + " MiB"; };
+  return {"the memory for copies of boundaries is full (" + mebibytes(budget.limit()) + " on this node, " +
+              mebibytes(others) + " of it taken by other sessions; this program has " + mebibytes(bytes) +
+              " to copy)",
+          "--copies-limit " + std::to_string(((others + 2 * bytes) >> 30) + 1) + "GiB"};
 }
 
 BoundaryMaker::Kept BoundaryMaker::keep(const ops::Boundary& op, BoundaryState& state) {

@@ -53,6 +53,7 @@ class BoundaryMaker {
   BoundaryState begun(const ops::Boundary& op, uint64_t position) const;
   bool record(const BoundaryState& state);
   Kept find_room(const ops::Boundary& op, BoundaryState& state);
+  std::pair<std::string, std::string> shortage(const ops::Boundary& op);
   Kept keep(const ops::Boundary& op, BoundaryState& state);
   bool keep_rows(const ops::Boundary& op, BoundaryState& state);
   bool copy_wanted(std::span<LiveRow> rows, const ops::Boundary& op);

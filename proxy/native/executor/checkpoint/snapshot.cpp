@@ -4,34 +4,45 @@
 #include <iterator>
 
 namespace jitc {
+namespace {
+
+uint64_t sum(const std::map<uint64_t, uint64_t>& ranges) {
+  uint64_t bytes = 0;
+  for (const auto& range : ranges) bytes += range.second;
+  return bytes;
+}
+}  // namespace
+
+Snapshot::Snapshot(const std::string& path, uint64_t bytes, const Board& board, uint32_t slot)
+    : map_(path, bytes), bare_(map_.holes()), budget_(board, slot, bytes, bytes - sum(bare_)) {
+  free_[0] = bytes;
+}
+
+Snapshot::Ranges::const_iterator Snapshot::room_for(uint64_t size) const {
+  return std::ranges::find_if(free_, [size](const auto& extent) { return extent.second >= size; });
+}
 
 uint64_t Snapshot::take(uint64_t bytes) {
   const uint64_t size = rounded(bytes);
-  if (!size) return kNone;
-  for (auto extent = free_.begin(); extent != free_.end(); ++extent) {
-    const auto [offset, room] = *extent;
-    if (room < size) continue;
-    free_.erase(extent);
-    if (room > size) free_[offset + size] = room - size;
-    used_ += size;
-    touched_ = std::max(touched_, offset + size);
-    return offset;
+  const auto extent = size ? room_for(size) : free_.end();
+  if (extent == free_.end()) return kNone;
+  const uint64_t offset = extent->first;
+  if (!budget_.take(common(bare_, offset, size))) {
+    release_free();
+    if (!budget_.take(common(bare_, offset, size))) return kNone;
   }
-  return kNone;
+  remove(free_, offset, size);
+  remove(bare_, offset, size);
+  used_ += size;
+  return offset;
 }
 
 bool Snapshot::claim(uint64_t offset, uint64_t bytes) {
   const uint64_t size = rounded(bytes);
-  auto extent = free_.upper_bound(offset);
-  if (extent == free_.begin()) return false;
-  --extent;
-  const auto [start, room] = *extent;
-  if (size > room || offset - start > room - size) return false;
-  free_.erase(extent);
-  if (offset > start) free_[start] = offset - start;
-  if (offset + size < start + room) free_[offset + size] = start + room - offset - size;
+  if (offset > map_.size() || size > map_.size() - offset || common(free_, offset, size) != size)
+    return false;
+  remove(free_, offset, size);
   used_ += size;
-  touched_ = std::max(touched_, offset + size);
   return true;
 }
 
@@ -40,39 +51,74 @@ void Snapshot::give_back(uint64_t offset, uint64_t bytes) {
     if (--shared->second == 0) further_owners_.erase(shared);
     return;
   }
-  uint64_t size = rounded(bytes);
+  const uint64_t size = rounded(bytes);
   if (!size) return;
   used_ -= size;
-  const auto next = free_.lower_bound(offset);
-  if (next != free_.begin()) {
-    const auto before = std::prev(next);
-    if (before->first + before->second == offset) {
-      offset = before->first;
-      size += before->second;
-      free_.erase(before);
-    }
-  }
-  if (next != free_.end() && offset + size == next->first) {
-    size += next->second;
-    free_.erase(next);
-  }
-  free_[offset] = size;
-}
-
-void Snapshot::release(uint64_t offset, uint64_t size) const {
-  if (before_release_) before_release_(bytes(offset, size));
-  map_.release(offset, size);
+  add(free_, offset, size);
 }
 
 void Snapshot::trim() {
-  if (touched_ <= 4 * used_ + (4u << 20)) return;
-  uint64_t end = 0;
-  for (const auto& [offset, room] : free_) {
-    const uint64_t until = std::min(offset + room, touched_);
-    if (offset < touched_) release(offset, until - offset);
-    end = offset + room == map_.size() ? offset : map_.size();  // of the last one: where use ends
+  const bool scarce = budget_.used() > budget_.limit() - budget_.limit() / 8;
+  if (scarce || budget_.held() > 4 * used_ + (4u << 20)) release_free();
+}
+
+void Snapshot::release_free() {
+  Ranges held = free_;
+  for (const auto& [offset, size] : bare_) remove(held, offset, size);
+  for (const auto& [offset, size] : held) {
+    if (before_release_) before_release_(bytes(offset, size));
+    map_.release(offset, size);
+    budget_.give(size);
+    add(bare_, offset, size);
   }
-  touched_ = end;
+}
+
+// -- ranges --------------------------------------------------------------------------------------------
+
+void Snapshot::add(Ranges& ranges, uint64_t offset, uint64_t size) {
+  remove(ranges, offset, size);
+  const auto next = ranges.lower_bound(offset);
+  if (next != ranges.end() && offset + size == next->first) {
+    size += next->second;
+    ranges.erase(next);
+  }
+  if (const auto after = ranges.lower_bound(offset); after != ranges.begin()) {
+    const auto before = std::prev(after);
+    if (before->first + before->second == offset) {
+      before->second += size;
+      return;
+    }
+  }
+  ranges[offset] = size;
+}
+
+void Snapshot::remove(Ranges& ranges, uint64_t offset, uint64_t size) {
+  const uint64_t end = offset + size;
+  auto one = ranges.upper_bound(offset);
+  if (one != ranges.begin()) --one;
+  while (one != ranges.end() && one->first < end) {
+    const auto [start, bytes] = *one;
+    const uint64_t stop = start + bytes;
+    if (stop <= offset) {
+      ++one;
+      continue;
+    }
+    one = ranges.erase(one);
+    if (start < offset) ranges[start] = offset - start;
+    if (stop > end) ranges[end] = stop - end;
+  }
+}
+
+uint64_t Snapshot::common(const Ranges& ranges, uint64_t offset, uint64_t size) {
+  const uint64_t end = offset + size;
+  uint64_t bytes = 0;
+  auto one = ranges.upper_bound(offset);
+  if (one != ranges.begin()) --one;
+  for (; one != ranges.end() && one->first < end; ++one) {
+    const uint64_t from = std::max(one->first, offset), to = std::min(one->first + one->second, end);
+    if (to > from) bytes += to - from;
+  }
+  return bytes;
 }
 
 }  // namespace jitc

@@ -268,6 +268,7 @@ std::string stats_document(const std::vector<SessionStats>& sessions) {
                     {"received", one.received},
                     {"journal_bytes", one.journal_bytes},
                     {"snapshot_bytes", one.snapshot_bytes},
+                    {"snapshot_held", one.snapshot_held},
                     {"boundary", one.boundary},
                     {"committed", one.committed},
                     {"memory_used", one.memory_used},

@@ -60,6 +60,7 @@ SessionStats Session::stats() {
   stats.under_way = shared_.backend->under_way().value_or(UnderWay{});
   stats.steering_reads = at.steering_reads;
   stats.snapshot_bytes = shared_.snapshot.used();
+  stats.snapshot_held = shared_.snapshot.budget().held();
   // Before the verdict: a step that is no longer waited for has one.
   stats.validating = gate_.validations.step();
   stats.verdict = gate_.validations.newest();

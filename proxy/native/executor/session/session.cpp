@@ -73,6 +73,7 @@ void Session::leave() {
   client_.detach();
   stop();
   shared_.budget->leave();
+  shared_.snapshot.budget().leave();
   shared_.board.clear(shared_.request.slot);
 }
 

@@ -92,7 +92,7 @@ struct DirectTransferRequest {
 
 struct SessionStats {
   uint64_t session, ops_executed, executed, received, journal_bytes, boundary, committed, memory_used,
-      memory_total, snapshot_bytes, unread_bytes;
+      memory_total, snapshot_bytes, snapshot_held, unread_bytes;
   std::string state, policy;
   bool protected_, held_back;
   std::map<std::string, double> phases;  // of so many boundaries and steps: seconds in all (boundary_times.h)

@@ -74,9 +74,9 @@ class Shared {
   const DeviceOptions options;
   Host& host;
   Journal journal;
-  Snapshot snapshot;
   Board board;
   const std::shared_ptr<BoardBudget> budget;
+  Snapshot snapshot;
   PinnedMemory pinned;
   ImageStore images;
   std::unique_ptr<Backend> backend;  // made by Session, once

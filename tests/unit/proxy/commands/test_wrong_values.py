@@ -67,6 +67,8 @@ SIZES = [
 ]
 SECONDS = ["", "-1", "nan", "inf", "1e3", "٣", "0.001", "1e400", LONG, "99999999", "soon"]
 
+PERCENTS = ["", "-1", "nan", "inf", "1e3", "٣", LONG, "51", "1%", "half"]
+
 SERVICE = {
     "--device": ["", "abacus", "cuda "],
     "--gpus": [*NUMBERS, "0", "65"],
@@ -75,6 +77,8 @@ SERVICE = {
     "--spares": [*NUMBERS, "65"],
     "--shuffle": ["", "-1", "1.5", "seven", "9223372036854775808"],
     "--validate-every": [*NUMBERS[:-2], "2147483648"],
+    "--validate-budget": PERCENTS,
+    "--reserve-budget": PERCENTS,
     "--memory-limit": [*SIZES, "31MiB", "3TiB"],
     "--journal-limit": [*SIZES, "15MiB", "2TiB"],
     "--copies-limit": [*SIZES, "63MiB", "2TiB"],

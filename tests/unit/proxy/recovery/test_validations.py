@@ -66,7 +66,7 @@ def test_ranks_stop_together(real: Service) -> None:
         client.close()
 
 
-@pytest.mark.parametrize("real", [{"validate_every": 5}], indirect=True)
+@pytest.mark.parametrize("real", [{"validate_every": 5, "validate_share": 0.0}], indirect=True)
 def test_in_turn(real: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jitc.proxy.recovery.determinism.validation.LOOK_SECONDS", 0.0)
     client, steps = RealClient(real), 0
@@ -79,6 +79,27 @@ def test_in_turn(real: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (first["outcome"], second["outcome"]) == ("identical", "identical")
     assert second["step"] >= first["step"] + 5
     assert client.read(*STATE) == expected(steps)
+    client.close()
+
+
+@pytest.mark.parametrize("real", [{"validate_every": 5, "validate_share": 1e-9}], indirect=True)
+def test_no_more_often_than_the_budget_allows(real: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jitc.proxy.recovery.determinism.validation.LOOK_SECONDS", 0.0)
+    client = RealClient(real)
+    client.start()
+
+    def steps_until(validations: int) -> None:
+        while len(real.validations()) < validations:
+            client.step(STATE)
+            client.read(*STATE)
+
+    steps_until(1)
+    for _ in range(30):
+        client.step(STATE)
+        client.read(*STATE)
+    assert len(real.validations()) == 1
+    real._coordinator.validations._paid.clear()  # as if that long had passed
+    steps_until(2)
     client.close()
 
 

@@ -1,5 +1,5 @@
-// The memory budget of a GPU between real processes: never over the limit, and whoever could have had the
-// last bytes has them. Prints what is wrong.
+// The memory budgets of a GPU and of the node's copies between real processes: never over the limit, and
+// whoever could have had the last bytes has them. Prints what is wrong.
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -44,11 +44,29 @@ Shared& shared_memory() {
   return shared;
 }
 
+// Both, with the same functions.
+struct GpuBudget {
+  GpuBudget(const Board& board, uint32_t slot) : budget(board, slot, 0, false) {}
+  bool take(uint64_t bytes) { return budget.take(bytes, kLimit); }
+  void give(uint64_t bytes) { budget.give(bytes); }
+  uint64_t used() const { return budget.used(); }
+  BoardBudget budget;
+};
+
+struct NodeBudget {
+  NodeBudget(const Board& board, uint32_t slot) : budget(board, slot, kLimit, 0) {}
+  bool take(uint64_t bytes) { return budget.take(bytes); }
+  void give(uint64_t bytes) { budget.give(bytes); }
+  uint64_t used() const { return budget.used(); }
+  CopiesBudget budget;
+};
+
 /// All at once want what only one can have.
-void race(BoardBudget& budget, Shared& shared, int process) {
+template <class Budget>
+void race(Budget& budget, Shared& shared, int process) {
   for (int round = 0; round < kRounds; ++round) {
     pthread_barrier_wait(&shared.barrier);
-    const bool got = budget.take(kLimit - static_cast<uint64_t>(process), kLimit);
+    const bool got = budget.take(kLimit - static_cast<uint64_t>(process));
     if (got) shared.winners += 1;
     pthread_barrier_wait(&shared.barrier);
     if (got) budget.give(kLimit - static_cast<uint64_t>(process));
@@ -58,12 +76,13 @@ void race(BoardBudget& budget, Shared& shared, int process) {
 }
 
 /// Everybody takes and gives as they like.
-void churn(BoardBudget& budget, Shared& shared, int process) {
+template <class Budget>
+void churn(Budget& budget, Shared& shared, int process) {
   uint32_t random = static_cast<uint32_t>(process) + 1;
   for (int round = 0; round < kRounds * 10; ++round) {
     random = random * 1664525u + 1013904223u;
     const uint64_t bytes = 1 + (random >> 16) % 6;
-    if (!budget.take(bytes, kLimit)) continue;
+    if (!budget.take(bytes)) continue;
     const int64_t now = shared.granted += static_cast<int64_t>(bytes);
     int64_t most = shared.most.load();
     while (now > most && !shared.most.compare_exchange_weak(most, now)) {
@@ -73,15 +92,26 @@ void churn(BoardBudget& budget, Shared& shared, int process) {
   }
 }
 
-void in_processes(const Board& board, const std::function<void(BoardBudget&, int)>& body) {
+template <class Budget>
+void in_processes(const Board& board, const std::function<void(Budget&, int)>& body) {
   for (int process = 0; process < kProcesses; ++process) {
     if (fork() != 0) continue;
-    BoardBudget budget(board, static_cast<uint32_t>(process), 0, false);
+    Budget budget(board, static_cast<uint32_t>(process));
     body(budget, process);
     _exit(0);
   }
   for (int process = 0, status = 0; process < kProcesses; ++process)
     require(wait(&status) > 0 && status == 0, "a process failed");
+}
+
+template <class Budget>
+void check(const Board& board, Shared& shared) {
+  in_processes<Budget>(board, [&](Budget& budget, int process) { race(budget, shared, process); });
+  require(shared.without == 0, "in a round nobody, or more than one, had what one could have");
+  in_processes<Budget>(board, [&](Budget& budget, int process) { churn(budget, shared, process); });
+  require(shared.most <= static_cast<int64_t>(kLimit), "more was granted than the limit allows");
+  require(shared.most.exchange(0) > static_cast<int64_t>(kLimit) / 2, "hardly anything was granted");
+  require(Budget(board, 9).used() == 0, "something is still counted");
 }
 
 }  // namespace
@@ -93,10 +123,6 @@ int main() {
   const int fd = memfd_create("test-board", 0);
   const Board board("/proc/self/fd/" + std::to_string(fd));
   Shared& shared = shared_memory();
-  in_processes(board, [&](BoardBudget& budget, int process) { race(budget, shared, process); });
-  require(shared.without == 0, "in a round nobody, or more than one, had what one could have");
-  in_processes(board, [&](BoardBudget& budget, int process) { churn(budget, shared, process); });
-  require(shared.most <= static_cast<int64_t>(kLimit), "more was granted than the limit allows");
-  require(shared.most > static_cast<int64_t>(kLimit) / 2, "hardly anything was granted");
-  require(BoardBudget(board, 9, 0, false).used() == 0, "something is still counted");
+  check<GpuBudget>(board, shared);
+  check<NodeBudget>(board, shared);
 }
