@@ -225,6 +225,9 @@ def add_device_options(parser: argparse.ArgumentParser) -> list[argparse.Action]
             "(half of what is available at the start)"),
         add("--images-limit", type=size(*config.IMAGES_LIMITS), default=_written(DEFAULTS.images_limit), metavar="SIZE",
             help="for all sessions, disk space for images of kernels beside the socket (%(default)s)"),
+        add("--boundary-budget", type=percent("all"), metavar="PERCENT",
+            help="of a job's time, for boundaries: those that would take more are skipped, and a fault goes back "
+            "further; 0: all are made (0)"),
         add("--reserve-budget", type=percent("never"), default=100 * DEFAULTS.reserve_share, metavar="PERCENT",
             help="of a job's time, for copies of what only peers hold, made now and then in case that all of them "
             "are lost at once; 0: never (%(default)g)"),

@@ -118,6 +118,7 @@ def _config(arguments: argparse.Namespace) -> Config:
         journal_bytes=arguments.journal_limit,
         snapshot_bytes=arguments.copies_limit,
         images_limit=arguments.images_limit,
+        boundary_share=_boundary_share(arguments),
         reserve_share=arguments.reserve_budget / 100,
         validate_every=arguments.validate_every,
         validate_share=arguments.validate_budget / 100,
@@ -130,6 +131,13 @@ def _config(arguments: argparse.Namespace) -> Config:
         spares=arguments.spares,
         shuffle=arguments.shuffle,
     )
+
+
+def _boundary_share(arguments: argparse.Namespace) -> float:
+    from ..common.config import BOUNDARY_BUDGETS
+
+    chosen: float | None = arguments.boundary_budget
+    return (BOUNDARY_BUDGETS[arguments.device] if chosen is None else chosen) / 100
 
 
 class _Signals:

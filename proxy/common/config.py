@@ -40,6 +40,8 @@ THREADS_MOST = 512
 HANG_LIMITS = 0.1, 1e6
 #: Percent.
 BUDGET_MOST = 50.0
+#: Percent of a job's time for boundaries, of each kind of device.
+BOUNDARY_BUDGETS = {"software": 0.0, "cuda": 0.0}
 #: PyTorch's allocator takes 2 MiB for small tensors and 20 MiB for others; no session has more addresses than the most.
 MEMORY_LIMITS = 32 * MIB, LARGE_BYTES
 #: A journal needs two chunks of 4 MiB and its list of chunks. Every session's is mapped whole, as copies are.
@@ -88,6 +90,7 @@ class Config:
     threads: int = 0  # of one operator; 0: cores divided by GPUs
     hang_seconds: float = HANG_SECONDS  # nothing heard, no progress for so long: a fault; 0: never
     libraries: Mapping[str, str] = field(default_factory=dict)  # what was named: option -> path; others are looked for
+    boundary_share: float = 0.0  # of a job's time, for boundaries (recovery/spacing.py); 0: all are made
     reserve_share: float = 0.01  # of a job's time, for copies of everything in peer mode now and then; 0: none
     validate_every: int = 1000  # boundaries between validations (determinism/validation.py); 0: only on request
     validate_share: float = 0.001  # of a job's time, for validations after the first; 0: any

@@ -85,6 +85,7 @@ class Session:
     diverged: int = 0  # blocks that other ranks hold differently, though they were replicas
     compared: int = 0  # newest boundary at which that was looked at
     reserve: int = 0  # boundary of which its job has copies of everything beside newer ones that need peers; 0: none
+    boundaries_apart: int = 1  # from one that is made to the next (recovery/spacing.py)
     reserves_apart: int = 0  # boundaries from one such to the next; 0: there are none
     hang_seconds: float = 0.0  # that it may stand still while others wait for it; 0: nobody looks
     computes_since: float = field(default_factory=time.monotonic)  # its opening, or the end of its last replay

@@ -46,6 +46,7 @@ from .peer_mode.healing import Healings
 from .peer_mode.policy import Policies
 from .recovery import Recovery
 from .report import Reports
+from .spacing import Spacings
 
 IDLE_SECONDS = 0.25
 #: Between looks at a group that is being measured: two successive boundaries must be caught.
@@ -61,7 +62,8 @@ class Coordinator:
         self._limits = Limits()
         self.divergences = Divergences()
         self._healings = Healings(self.divergences, registry.config.heal_replicas)
-        self._policies = Policies(registry, self.divergences, self._healings)
+        self._spacings = Spacings(registry)
+        self._policies = Policies(registry, self._spacings, self.divergences, self._healings)
         self._jobs: list[Job] = []
         self._tolerances = Tolerances(registry.config)
         self.validations = Validations(registry, self._tolerances)
@@ -169,6 +171,7 @@ class Coordinator:
                 if event is not None:
                     self._handle(event)
                 else:
+                    self._spacings.tick()
                     self._policies.tick()
                     self._fault(self.validations.tick())
                     self._fault(self._healings.tick())
@@ -210,6 +213,7 @@ class Coordinator:
                 job.put(closed)
         self._limits.forget(session.number)
         self._policies.forget(session)
+        self._spacings.forget(session)
         self._tolerances.forget(session)
         self._fault(self.validations.closed(session))
         self._fault(self._healings.closed(session))

@@ -269,7 +269,8 @@ Call Decoder::run() {
     throw Malformed("operator call of format " + std::to_string(call_.header.version) +
                     "; this worker reads " + std::to_string(wire::kVersion) + " and " +
                     std::to_string(wire::kVersionInGraph));
-  checked_dtype(call_.header.default_dtype);
+  if (!c10::isFloatingType(checked_dtype(call_.header.default_dtype)))
+    throw Malformed("operator call with a default type that is no floating-point type");
   call_.op = &find_operator(reader_.text(call_.header.name_size));
   if (call_.header.arguments != call_.op->written.size())
     throw Malformed("operator call with a wrong number of arguments");

@@ -37,6 +37,7 @@ class GroupPolicy:
     #: such a boundary, recoveries must assume that only peers hold some blocks.
     leaving_at: int | None = None
     settled: bool = False  # no more measuring: copies of everything from now on
+    spaced: bool = False  # that is so because they are seldom enough (spacing.py)
     classes: dict[int, Classes] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)  # the newest ones
     found: int = 0  # how many there were
@@ -91,3 +92,7 @@ class GroupPolicy:
         self.findings.clear()
         self.tables.clear()
         self.found = self.obstacles = 0
+
+
+def measured(*tables: dict[int, Table]) -> bool:
+    return all(table.measured for one in tables for table in one.values())

@@ -19,9 +19,10 @@ from ...node.registry import Registry
 from ...node.session import Session, SessionState
 from ...node.workers.stats import session_stats, stats_of
 from ..restore.restore import Restore
+from ..spacing import Spacings
 from .classes import Finding, Row, Table, classify
 from .divergence import Divergence, Divergences
-from .group_policy import GroupPolicy
+from .group_policy import GroupPolicy, measured
 from .healing import Healings
 from .reserves import Reserve, Standing
 
@@ -35,8 +36,8 @@ UNKNOWN = -1
 class Policies:
     """The policies of all sessions."""
 
-    def __init__(self, registry: Registry, divergences: Divergences, healings: Healings) -> None:
-        self._registry, self._divergences, self._healings = registry, divergences, healings
+    def __init__(self, registry: Registry, spacings: Spacings, divergences: Divergences, healings: Healings) -> None:
+        self._registry, self._spacings, self._divergences, self._healings = registry, spacings, divergences, healings
         self._groups: dict[int, GroupPolicy] = {}  # by session
 
     def peer_mode(self, group: list[Session]) -> bool:
@@ -50,6 +51,7 @@ class Policies:
             policy = self._groups.get(session.number)
             if policy is not None:
                 self._send(session, policy)
+        self._spacings.restore(sessions)
 
     def resume(self, sessions: list[Session]) -> None:
         """Jobs of the service before: those in peer mode go back to copies, and are measured anew."""
@@ -95,6 +97,9 @@ class Policies:
             if policy is None:
                 continue
             try:
+                if policy.spaced and not self._spacings.enough(group):  # copies do not fit: peers may
+                    policy.settled = policy.spaced = False
+                    self._send_all(group, policy)
                 if policy.leaving_at is not None:
                     self._leave(group, policy)
                 elif policy.settled:
@@ -132,7 +137,8 @@ class Policies:
         policy = next(iter(policies.values()))
         if len(policies) == 1 and policy is not None and policy.members == members:
             return policy
-        fresh = GroupPolicy(members, reserve=self._fresh_reserve())
+        spaced = self._spacings.enough(group)
+        fresh = GroupPolicy(members, settled=spaced, spaced=spaced, reserve=self._fresh_reserve())
         for session in group:
             self._groups[session.number] = fresh
             self._send(session, fresh)
@@ -162,7 +168,7 @@ class Policies:
         self._look(group, policy, newest, later)
         # Boundaries made before the workers began to measure have no hashes of the step's begin.
         first = policy.measured_at + 2 if policy.peer else 0
-        if earlier is not None and newest > first and _measured(earlier, later):
+        if earlier is not None and newest > first and measured(earlier, later):
             self._found(group, policy, newest, classify(earlier, later))
 
     def _found(self, group: list[Session], policy: GroupPolicy, boundary: int, finding: Finding) -> None:
@@ -229,7 +235,7 @@ class Policies:
 
     def _watch(self, group: list[Session], policy: GroupPolicy) -> None:
         """Nothing is measured any more, but copies have hashes."""
-        newest = min(_counts(group, "boundary"))
+        newest = min(_counts(group, "committed" if policy.spaced else "boundary"))
         policy.looking = not 0 <= newest - policy.looked_at < MEASURE_EVERY
         tables = self._tables(group, newest) if policy.looking and newest else None
         if tables is not None:
@@ -314,7 +320,3 @@ def _counts(group: list[Session], name: str) -> list[int]:
     """A counter of each rank, asked now; 0 where a worker does not answer."""
     stats = stats_of(group)
     return [int(stats.get(session.number, {}).get(name, 0)) for session in group]
-
-
-def _measured(*tables: dict[int, Table]) -> bool:
-    return all(table.measured for one in tables for table in one.values())

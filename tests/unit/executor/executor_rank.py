@@ -19,6 +19,7 @@ from jitc.proxy.common.executor import Executor
 BLOCK = 64 << 10
 PARAMETERS, STATISTICS, BATCH, GRADIENTS = 0, BLOCK, 2 * BLOCK, 3 * BLOCK
 UNIQUE_ID = b"world".ljust(128, b"\0")
+SLOT = 320  # bytes of a session's slot on the board
 ITEM = struct.Struct("<QIIIiQQQdQ")
 
 
@@ -85,13 +86,13 @@ class Rank:
 
     def reached(self) -> int:
         """The optimizer step whose begin it has come to, as it says on the board (struct BoardSlot)."""
-        return int.from_bytes(os.pread(self.board.fds["board"], 8, 256 * self.rank + 24), "little")
+        return int.from_bytes(os.pread(self.board.fds["board"], 8, SLOT * self.rank + 24), "little")
 
     def lose(self) -> None:
         """The worker is gone. Its slot on the board is not: a killed process clears nothing."""
-        slot = os.pread(self.board.fds["board"], 256, 256 * self.rank)
+        slot = os.pread(self.board.fds["board"], SLOT, SLOT * self.rank)
         self.executor.close()
-        os.pwrite(self.board.fds["board"], slot, 256 * self.rank)
+        os.pwrite(self.board.fds["board"], slot, SLOT * self.rank)
 
     def rebuild(self, epoch: int) -> None:
         self.executor = make_executor(self.control, ordinal=self.rank)

@@ -7,6 +7,7 @@
 #include "executor/journal/lookup.h"
 #include "executor/journal/wire.h"
 #include "executor/session/op_issuer.h"
+#include "jitc/limits.h"
 #include "row_copies.h"
 #include "step_gate.h"
 
@@ -22,6 +23,8 @@ bool BoundaryMaker::at_boundary(const ops::Boundary& op, uint64_t position) {
                       std::to_string(shared_.at.last_boundary));
     return false;
   }
+  checkpoints_.plan.begin();
+  if (skips(op.boundary)) return skip(op);
   if (!shared_.drain()) return false;
   checkpoints_.plan.begin();
   issuer_.note_done(op.header);
@@ -30,6 +33,26 @@ bool BoundaryMaker::at_boundary(const ops::Boundary& op, uint64_t position) {
   park_due_ = park_after_ && op.boundary >= park_after_;
   if (stop_after_ && op.boundary >= stop_after_)
     shared_.fault(op.header.sequence, 0, "replica-divergence", "");
+  return true;
+}
+
+/// As the policy says; but there is always one to go back to, somebody may wait for it, and a journal that
+/// fills needs one.
+bool BoundaryMaker::skips(uint64_t boundary) const {
+  const bool awaited = (park_after_ && boundary >= park_after_) || (stop_after_ && boundary >= stop_after_);
+  const bool filling = shared_.journal.bytes() > shared_.journal.capacity() / 2 ||
+                       shared_.results.count() > limits::kResults / 2 || shared_.journal_full;
+  return !checkpoints_.plan.current().makes(boundary) && !awaited && !filling && !checkpoints_.empty() &&
+         checkpoints_.protects();
+}
+
+bool BoundaryMaker::skip(const ops::Boundary& op) {
+  issuer_.issue(op.header);
+  issuer_.at_point(op.header, "boundary");
+  if (!shared_.runs()) return false;
+  gate_.forget();
+  checkpoints_.skip(op.boundary);
+  checkpoints_.commit_known();
   return true;
 }
 

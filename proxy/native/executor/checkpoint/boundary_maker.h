@@ -49,6 +49,8 @@ class BoundaryMaker {
 
  private:
   enum class Kept { all, stopped, no_room };
+  bool skips(uint64_t boundary) const;
+  bool skip(const ops::Boundary& op);
   bool make(const ops::Boundary& op, uint64_t position);
   BoundaryState begun(const ops::Boundary& op, uint64_t position) const;
   bool record(const BoundaryState& state);

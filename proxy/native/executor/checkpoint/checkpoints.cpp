@@ -35,6 +35,11 @@ const BoundaryState& Checkpoints::table(uint64_t boundary, bool earlier) const {
   return *state;
 }
 
+uint64_t Checkpoints::prepared() const {
+  const uint64_t last = shared_.at.last_boundary;
+  return skipped_ && !boundaries_.empty() ? std::min(last, boundaries_.back().number) : last;
+}
+
 // -- on ------------------------------------------------------------------------------------------------
 
 bool Checkpoints::record(const BoundaryState& state) {
@@ -68,8 +73,18 @@ void Checkpoints::pass(uint64_t number) {
   announce(number);
 }
 
+void Checkpoints::skip(uint64_t number) {
+  const std::lock_guard lock(shared_.life.mutex);
+  const bool quiet = shared_.issued.quiet;
+  drop_step();
+  end_step(number);
+  skipped_ = true;
+  shared_.issued.quiet = quiet;  // nothing has waited for the device
+}
+
 /// With Lifecycle::mutex held.
 void Checkpoints::end_step(uint64_t number) {
+  skipped_ = false;
   shared_.at.last_boundary = number;
   shared_.issued.in_step = false;
   shared_.issued.quiet = true;
@@ -93,7 +108,7 @@ void Checkpoints::commit_known() {
   if (committed <= at.committed || boundaries_.empty()) return;
   forget_before(std::min(committed, boundaries_.back().number));
   at.committed = std::min(committed, at.last_boundary.load());
-  if (at.committed == at.last_boundary) shared_.snapshot.trim();
+  if (at.committed == prepared()) shared_.snapshot.trim();
   lock.unlock();
   truncate();
   issuer_.release_unused_images(boundaries_.front().sequence, boundaries_);
@@ -196,6 +211,7 @@ void Checkpoints::forget_after(uint64_t boundary) {
     reserves_.name_first(shared_.journal, boundary, boundaries_, *plan.wanted());
   drop_step();
   earlier_ = {};
+  skipped_ = false;
   shared_.at.last_boundary = boundary;
 }
 

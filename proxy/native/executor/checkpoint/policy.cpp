@@ -19,6 +19,7 @@ void Policy::pack(Packer& packer) const {
   packer.put<uint64_t>(copy_all);
   packer.put<uint64_t>(barrier);
   packer.put(measure_every);
+  packer.put(make_every);
   packer.put(reserve);
   packer.put(next_reserve);
   put(packer, mutable_ordinals);
@@ -31,6 +32,7 @@ Policy Policy::unpack(Unpacker& unpacker) {
   policy.copy_all = unpacker.get<uint64_t>() != 0;
   policy.barrier = unpacker.get<uint64_t>() != 0;
   policy.measure_every = unpacker.get<uint64_t>();
+  policy.make_every = unpacker.get<uint64_t>();
   policy.reserve = unpacker.get<uint64_t>();
   policy.next_reserve = unpacker.get<uint64_t>();
   policy.mutable_ordinals = get(unpacker);
@@ -48,7 +50,15 @@ void Plan::want(Policy policy) {
   const std::lock_guard lock(mutex_);
   if (policy.peer_mode() && wanted_->peer_mode())
     for (const uint64_t one : wanted_->mutable_ordinals) policy.mutable_ordinals.insert(one);
+  policy.make_every = wanted_->make_every;
   wanted_ = std::make_shared<Policy>(std::move(policy));
+}
+
+void Plan::space(uint64_t every) {
+  const std::lock_guard lock(mutex_);
+  auto spaced = std::make_shared<Policy>(*wanted_);
+  spaced->make_every = every;
+  wanted_ = std::move(spaced);
 }
 
 void Plan::learn_mutable(const std::vector<uint64_t>& ordinals) {

@@ -21,11 +21,18 @@ struct Policy {
   /// Blocks that have a class. All others are treated as mutable and rank-local.
   std::set<uint64_t> classified_ordinals;
   uint64_t measure_every = 0;  // boundaries between measurements, 0: none
+  // Of copy mode: only boundaries that it divides are made, so that copies take no more than their share of the
+  // time. From one number to another, ranks that hear of it at different times have some in common.
+  uint64_t make_every = 1;
   // Of peer mode: boundaries (0: none) that need no peer. The one is kept beside newer ones, in case that all
   // ranks are lost that have what those need; the other is to be made so, and kept like it.
   uint64_t reserve = 0, next_reserve = 0;
 
   bool peer_mode() const { return barrier || !copy_all; }
+  bool makes(uint64_t boundary) const {
+    return peer_mode() || make_every < 2 || boundary % make_every == 0 || measures(boundary) ||
+           measures(boundary + 1);
+  }
   bool measures(uint64_t boundary) const { return measure_every && boundary % measure_every == 0; }
   bool reserves(uint64_t boundary) const {
     return boundary && (boundary == reserve || boundary == next_reserve);
@@ -61,6 +68,8 @@ class Plan {
   /// From the next step or boundary on. What was learned here stays learned: more is copied than needed at
   /// worst.
   void want(Policy policy);
+  /// make_every, from the next step or boundary on, whatever else is wanted.
+  void space(uint64_t every);
 
   // The dispatcher's, and of commands while it is parked.
   /// A step or boundary begins.

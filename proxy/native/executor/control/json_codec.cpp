@@ -184,6 +184,8 @@ const std::map<std::string, Command>& commands() {
          return document(s.boundary_table(boundary(r), get<bool>(r, "earlier")));
        }},
       {"SetPolicy", [](Session& s, const Json& r) { return s.set_policy(policy(r)), Json::object(); }},
+      {"SetSpacing",
+       [](Session& s, const Json& r) { return s.set_spacing(get<uint64_t>(r, "every")), Json::object(); }},
       {"Validate",
        [](Session& s, const Json& r) { return Json{{"standing", !s.validate(get<uint64_t>(r, "step"))}}; }},
       {"Hold", [](Session& s, const Json& r) { return s.stop_after(boundary(r)), Json::object(); }},

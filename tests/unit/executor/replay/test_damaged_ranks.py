@@ -11,14 +11,13 @@ from typing import Any
 
 import pytest
 from damage_rig import PLACES, Flip, places, written
-from executor_rank import BLOCK, STATISTICS, Rank, minibatch, start_two, stop
+from executor_rank import BLOCK, SLOT, STATISTICS, Rank, minibatch, start_two, stop
 from executor_rig import wait_for
 from recovery_rig import RESTORED, Recoveries, holds
 
 from jitc.proxy.recovery.restore import restore
 
 POLICY = {"unique_ordinals": [1], "volatile_ordinals": [1], "known_ordinals": [0, 1]}
-SLOT = 256
 #: Of the slots of both ranks.
 COUNTERS = [(0, 48), (SLOT, SLOT + 48)]
 

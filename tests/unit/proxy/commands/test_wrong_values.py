@@ -79,6 +79,7 @@ SERVICE = {
     "--validate-every": [*NUMBERS[:-2], "2147483648"],
     "--validate-budget": PERCENTS,
     "--reserve-budget": PERCENTS,
+    "--boundary-budget": PERCENTS,
     "--memory-limit": [*SIZES, "31MiB", "3TiB"],
     "--journal-limit": [*SIZES, "15MiB", "2TiB"],
     "--copies-limit": [*SIZES, "63MiB", "2TiB"],
