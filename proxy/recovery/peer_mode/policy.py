@@ -48,8 +48,7 @@ class Policies:
     def restore(self, sessions: list[Session]) -> None:
         """Sends rebuilt workers the policy of their predecessors."""
         for session in sessions:
-            policy = self._groups.get(session.number)
-            if policy is not None:
+            if policy := self._groups.get(session.number):
                 self._send(session, policy)
         self._spacings.restore(sessions)
 
@@ -93,8 +92,7 @@ class Policies:
 
     def tick(self) -> None:
         for group in self._grouped():
-            policy = self._policy(group)
-            if policy is None:
+            if (policy := self._policy(group)) is None:
                 continue
             try:
                 if policy.spaced and not self._spacings.enough(group):  # copies do not fit: peers may

@@ -51,7 +51,7 @@ bool BoundaryMaker::skip(const ops::Boundary& op) {
   issuer_.at_point(op.header, "boundary");
   if (!shared_.runs()) return false;
   gate_.forget();
-  checkpoints_.skip(op.boundary);
+  checkpoints_.pass(op.boundary, true);
   checkpoints_.commit_known();
   return true;
 }

@@ -35,11 +35,6 @@ const BoundaryState& Checkpoints::table(uint64_t boundary, bool earlier) const {
   return *state;
 }
 
-uint64_t Checkpoints::prepared() const {
-  const uint64_t last = shared_.at.last_boundary;
-  return skipped_ && !boundaries_.empty() ? std::min(last, boundaries_.back().number) : last;
-}
-
 // -- on ------------------------------------------------------------------------------------------------
 
 bool Checkpoints::record(const BoundaryState& state) {
@@ -64,28 +59,24 @@ void Checkpoints::publish(BoundaryState state) {
   if (shared_.journal.bytes() > shared_.journal.capacity() / 2) drop_reserves();
 }
 
-void Checkpoints::pass(uint64_t number) {
+void Checkpoints::pass(uint64_t number, bool skipped) {
   {
     const std::lock_guard lock(shared_.life.mutex);
+    const uint64_t prepared = shared_.at.prepared;
+    const bool quiet = shared_.issued.quiet;
     drop_step();
     end_step(number);
+    if (skipped) {
+      shared_.at.prepared = prepared;
+      shared_.issued.quiet = quiet;  // nothing has waited for the device
+    }
   }
-  announce(number);
-}
-
-void Checkpoints::skip(uint64_t number) {
-  const std::lock_guard lock(shared_.life.mutex);
-  const bool quiet = shared_.issued.quiet;
-  drop_step();
-  end_step(number);
-  skipped_ = true;
-  shared_.issued.quiet = quiet;  // nothing has waited for the device
+  if (!skipped) announce(number);
 }
 
 /// With Lifecycle::mutex held.
 void Checkpoints::end_step(uint64_t number) {
-  skipped_ = false;
-  shared_.at.last_boundary = number;
+  shared_.at.prepared = shared_.at.last_boundary = number;
   shared_.issued.in_step = false;
   shared_.issued.quiet = true;
   shared_.life.changed.notify_all();
@@ -108,7 +99,7 @@ void Checkpoints::commit_known() {
   if (committed <= at.committed || boundaries_.empty()) return;
   forget_before(std::min(committed, boundaries_.back().number));
   at.committed = std::min(committed, at.last_boundary.load());
-  if (at.committed == prepared()) shared_.snapshot.trim();
+  if (at.committed == at.prepared) shared_.snapshot.trim();
   lock.unlock();
   truncate();
   issuer_.release_unused_images(boundaries_.front().sequence, boundaries_);
@@ -211,8 +202,7 @@ void Checkpoints::forget_after(uint64_t boundary) {
     reserves_.name_first(shared_.journal, boundary, boundaries_, *plan.wanted());
   drop_step();
   earlier_ = {};
-  skipped_ = false;
-  shared_.at.last_boundary = boundary;
+  shared_.at.prepared = shared_.at.last_boundary = boundary;
 }
 
 void Checkpoints::replace_rows(uint64_t boundary, const std::vector<LiveRow>& replaced) {
@@ -245,7 +235,7 @@ void Checkpoints::load(const RecordHeader& record) {
   const auto payload = record.payload();
   if (record.kind == RecordKind::rollback) {
     while (!boundaries_.empty() && boundaries_.back().number > record.sequence) boundaries_.pop_back();
-    shared_.at.last_boundary = record.sequence;
+    shared_.at.prepared = shared_.at.last_boundary = record.sequence;
     step_.reset();
     return;
   }
@@ -279,7 +269,7 @@ void Checkpoints::loaded() {
   if (step_)
     for (const LiveRow& row : step_->rows) claim(row);
   if (!boundaries_.empty()) {
-    shared_.at.last_boundary = boundaries_.back().number;
+    shared_.at.prepared = shared_.at.last_boundary = boundaries_.back().number;
     plan.adopt(boundaries_.back().policy);
     // The worker before was lost while it went back to a reserve.
     if (const uint64_t number = boundaries_.back().number; number < shared_.journal.first_boundary())

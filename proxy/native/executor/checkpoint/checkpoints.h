@@ -41,8 +41,6 @@ class Checkpoints {
   /// known will do.
   const BoundaryState& table(uint64_t boundary, bool earlier) const;
   const std::optional<StepState>& step() const { return step_; }
-  /// The newest boundary that was made, or that nothing was kept of; those skipped since do not count.
-  uint64_t prepared() const;
   /// Whether a fault could be recovered now.
   bool protects() const { return protected_; }
 
@@ -50,10 +48,9 @@ class Checkpoints {
   /// False when the journal has no room for it.
   bool record(const BoundaryState& state);
   void publish(BoundaryState state);
-  /// A boundary in name only: the job goes on, but there is nothing to go back to.
-  void pass(uint64_t number);
-  /// The boundary is not made: a fault goes back to one before.
-  void skip(uint64_t number);
+  /// A boundary in name only: the job goes on, but there is nothing to go back to; or, skipped: to one
+  /// before.
+  void pass(uint64_t number, bool skipped = false);
   void set_step(StepState state) { step_ = std::move(state); }
   /// With Lifecycle::mutex, when commands may look.
   void replace_newest(BoundaryState state) { boundaries_.back() = std::move(state); }
@@ -98,7 +95,6 @@ class Checkpoints {
   std::vector<uint32_t> peers_;
   Reserves reserves_;
   std::atomic<bool> protected_{true};
-  bool skipped_ = false;  // the newest boundary
   std::vector<std::byte> parts_;  // of a document that is being loaded
 };
 

@@ -21,8 +21,8 @@ struct Policy {
   /// Blocks that have a class. All others are treated as mutable and rank-local.
   std::set<uint64_t> classified_ordinals;
   uint64_t measure_every = 0;  // boundaries between measurements, 0: none
-  // Of copy mode: only boundaries that it divides are made, so that copies take no more than their share of the
-  // time. From one number to another, ranks that hear of it at different times have some in common.
+  // Of copy mode: only boundaries that it divides are made, so that copies take no more than their share of
+  // the time. From one number to another, ranks that hear of it at different times have some in common.
   uint64_t make_every = 1;
   // Of peer mode: boundaries (0: none) that need no peer. The one is kept beside newer ones, in case that all
   // ranks are lost that have what those need; the other is to be made so, and kept like it.

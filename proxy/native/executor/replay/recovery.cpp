@@ -39,7 +39,7 @@ Position Recovery::fence(uint64_t epoch) {
   slot.epoch.store(epoch);
   const Counters& at = shared_.at;
   Position position{at.committed,
-                    parts_.checkpoints.prepared(),
+                    at.prepared,
                     slot.reached,
                     slot.begun,
                     0,

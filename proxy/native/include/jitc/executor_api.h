@@ -66,8 +66,8 @@ JITC_API int jitc_session_detach(jitc_executor*, uint64_t session);
 
 /* Recovery and policy: method is the rpc's name in worker.proto ("Fence", "Rollback", "FinishStep",
  * "SkipStep", "Export", "Import", "Send", "Receive", "Resume", "Abandon", "BoundaryTable", "SetPolicy",
- * "SetSpacing", "Validate", "Hold", "Tell", "Arm", "Stats"); request and reply are JSON. The reply is freed with
- * jitc_executor_release. */
+ * "SetSpacing", "Validate", "Hold", "Tell", "Arm", "Stats"); request and reply are JSON. The reply is freed
+ * with jitc_executor_release. */
 JITC_API int jitc_executor_command(jitc_executor*, const char* method, const char* request_json,
                                    char** reply_json);
 JITC_API void jitc_executor_release(char*);

@@ -216,7 +216,7 @@ def test_a_rank_lost_inside_the_step_rolls_forward(
 
 def test_what_has_no_copy_from_before_the_step_is_not_taken_from_an_older_one() -> None:
     """The memory for copies holds those of two boundaries, but not those of a step beside them."""
-    ranks = start_two(snapshot=2 * (BLOCK + 4096))
+    ranks = start_two(snapshot=2 * 2 * (BLOCK + 4096))
     own = {"unique_ordinals": [1], "volatile_ordinals": [1], "known_ordinals": [0, 1]}
     for one in ranks:
         one.command("SetPolicy", copy_all=False, barrier=True, **own)
