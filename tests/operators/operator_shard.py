@@ -25,8 +25,10 @@ from coverage_run import Run, run
 UNDEFINED = ("empty", "new_empty", "empty_like", "empty_strided", "new_empty_strided", "empty_permuted", "resize_")
 #: On the CPU these draw only for the elements that need it, maybe none; on a GPU for all.
 DRAWS_AS_NEEDED = ("nn.functional.rrelu",)
-#: Put together of other operators on every device, and wrong about given results with gaps on each.
-WRONG_EVERYWHERE = ("fft.ihfft2", "fft.ihfftn")
+#: A GPU's kernels treat given results as the CPU's do, though neither leaves there what the operator returns. The first
+#: are put together of other operators on every device, and wrong about gaps on each. The others look at the number of
+#: elements only: what has none keeps its form, (0, 2), where the operator returns (0,).
+WRONG_EVERYWHERE = ("fft.ihfft2", "fft.ihfftn", "arange", "linspace", "logspace")
 REFUSED = "the CPU's kernels refuse it"
 CPU_ONLY = "PyTorch has it for the CPU only"
 #: Exit status where the device is lost: this process cannot go on with the next entry.

@@ -18,12 +18,13 @@ from coverage_run import Run, run
 from toolkit.stand_in import with_stand_in
 
 #: One of each kind: statistics that are updated, results that are views or arguments, sizes that depend on data, random
-#: numbers, lists, complex numbers, integers, new memory.
+#: numbers, lists, complex numbers, integers, new memory, empty results, calls that return nothing.
 SAMPLE = (
     "add", "addmm", "bernoulli", "bitwise_and (int64)", "cat", "clamp", "cumsum", "empty", "exponential", "index_put",
-    "masked_select", "multinomial", "native_batch_norm", "nn_functional_batch_norm", "nn_functional_conv2d",
-    "nn_functional_dropout", "nn_functional_instance_norm", "nn_functional_max_pool2d", "normal", "resize_",
-    "scatter_add", "sort", "t", "unique", "view_as_real (complex64)", "where", "_foreach_add", "_foreach_zero",
+    "linspace", "masked_select", "multinomial", "native_batch_norm", "nn_functional_batch_norm",
+    "nn_functional_conv2d", "nn_functional_dropout", "nn_functional_instance_norm", "nn_functional_max_pool2d",
+    "normal", "resize_", "scatter_add", "sort", "t", "unbind_copy", "unique", "view_as_real (complex64)", "where",
+    "_foreach_add", "_foreach_zero",
 )  # fmt: skip
 
 
