@@ -78,14 +78,14 @@ def run_all(env: dict[str, str], options: list[str], args: argparse.Namespace, k
     """known: what there is already. Stops after a shard when the time is over; what each shard found is kept in --json
     at once, so that a run which is ended costs one shard.
     """
-    began = time.monotonic()
+    began, commit = time.monotonic(), coverage_page.commit(ROOT)
     _, count = shard([], env, options, args.limit)
     results: list[dict[str, Any]] = known["results"]
     finished = {one["entry"] for one in results}
     left = [number for number in args.entries or range(count) if number not in finished]
     while left and time.monotonic() - began < args.seconds:
         done, _ = shard(left[: args.size], env, options, args.limit)
-        done = [{**one, "commit": coverage_page.commit(ROOT)} for one in done]
+        done = [{**one, "commit": commit} for one in done]
         results += done
         finished = {one["entry"] for one in done}
         left = [number for number in left if number not in finished]

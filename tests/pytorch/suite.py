@@ -50,7 +50,7 @@ FILES = (
     of_ranks("distributed/fsdp/test_fsdp_misc.py"),
     of_ranks("distributed/fsdp/test_fsdp_clip_grad_norm.py", seconds=1500.0),  # 72 models in one test
     of_ranks("distributed/fsdp/test_fsdp_overlap.py"),
-    of_ranks("distributed/_composable/fsdp/test_fully_shard_training.py"),
+    of_ranks("distributed/_composable/fsdp/test_fully_shard_training.py", seconds=1500.0),
 )
 
 
