@@ -10,6 +10,7 @@ import os
 import sys
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
+from typing import Any
 
 HELPERS = "torch.testing._internal."
 #: These stand on what the release that is installed has inside: its quantized engines, its process groups.
@@ -18,13 +19,43 @@ THREADS = HELPERS + "distributed.multi_threaded_pg"
 
 
 class ThreadsHelper(SourceFileLoader):
-    """The process group of threads. PyTorch 2.11 asks it for `comms` when a test ends, which its helper does not have:
-    each thread would end in an error."""
+    """The process group of threads, with what PyTorch 2.11's lacks. `comms`: PyTorch asks for it when a test ends, and
+    each thread would end in an error. Waits: rank 0's thread computes a collective on its own stream, of what others'
+    streams may not have written yet; `--check-order` reports it, and small kernels on a GPU seldom show it."""
 
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)
         if not hasattr(module.ThreadLocalWorld, "comms"):
             module.ThreadLocalWorld.comms = property(lambda _world: [])
+        join, plain = module.Collective.join, module.Collective.__init__
+
+        def init(self: Any, world_size: int, collective: Any, pg: Any) -> None:
+            plain(self, world_size, Waits(collective), pg)
+
+        def join_after_streams(self: Any, rank: int, data: Any) -> Any:
+            all_streams()
+            return join(self, rank, data)
+
+        module.Collective.__init__, module.Collective.join = init, join_after_streams
+
+
+class Waits:
+    """A collective that is done when the device has done it."""
+
+    def __init__(self, collective: Any) -> None:
+        self._collective = collective
+
+    def work(self, data: Any) -> None:
+        self._collective.work(data)
+        all_streams()
+
+
+def all_streams() -> None:
+    import torch
+
+    if torch.cuda.is_initialized():
+        for device in range(torch.cuda.device_count()):
+            torch.cuda.synchronize(device)
 
 
 class OwnHelpers(importlib.abc.MetaPathFinder):
