@@ -91,7 +91,12 @@ class Out(Form):
     def start(self, positional: Any, keywords: Any, expected: list[Any], device: str) -> Call:
         out = [self.make(one, device) for one in expected if isinstance(one, torch.Tensor)]
         given: Any = out[0] if len(expected) == 1 else tuple(out)
-        return Call(lambda: self.op(*positional, **keywords, out=given), out)
+
+        def into() -> Any:
+            returned = self.op(*positional, **keywords, out=given)
+            return given if returned is None else returned  # split_with_sizes_copy and unbind_copy return nothing
+
+        return Call(into, out)
 
 
 class IntoResults(Form):

@@ -17,8 +17,9 @@ from typing import Any
 NEVER = (
     ("element types other than the one that an entry is called with (float32 where it takes that)",
      "kernels differ little between types; `tests/unit/operators/test_operator_fuzz.py` calls with all of them"),
-    ("samples beyond {samples} of an entry", "they vary the same arguments further; the ones taken are evenly spread"),
-    ("sparse, nested and quantized tensors as arguments", "the software device refuses them"),
+    ("{beyond}", "they vary the same arguments further; the ones taken are evenly spread"),
+    ("sparse, nested and quantized tensors as arguments",
+     "the samples are dense; `tests/unit/client_shim/special_tensors.py` compares some sparse and nested ones"),
     ("second and forward-mode derivatives", "they are made of operators that are compared"),
     ("memory between the elements of a result that was resized", "nothing was ever written there"),
     ("texts of errors", "errors are those of the CPU's kernels"),
@@ -63,15 +64,23 @@ def forms(results: list[dict[str, Any]]) -> list[tuple[object, ...]]:
 
 
 def run_again(figures: dict[str, Any]) -> str:
-    """A line for each other commit that results are of."""
-    names: dict[str, list[str]] = {}
+    """A line for each other commit that results are of, or number of samples."""
+    names: dict[tuple[str, int], list[str]] = {}
+    first = (figures["commit"], figures["most_samples"])
     for one in figures["results"]:
-        if one.get("commit", figures["commit"]) != figures["commit"]:
-            names.setdefault(one["commit"], []).append(f"`{one['name']}`")
+        key = (one.get("commit", first[0]), one.get("most_samples", first[1]))
+        if key != first:
+            names.setdefault(key, []).append(f"`{one['name']}`")
     return "".join(
-        f"\n{len(which)} of these entries were run again at commit {other}, after it mended something: "
-        f"{', '.join(which)}.\n" for other, which in names.items()
+        f"\n{len(which)} of these entries were run again at commit {other}, with {most} samples at most: "
+        f"{', '.join(which)}.\n" for (other, most), which in names.items()
     )  # fmt: skip
+
+
+def beyond(results: list[dict[str, Any]]) -> str:
+    """Of samples that no call was made with."""
+    more = [one for one in results if one.get("known", 0) > one.get("samples", 0)]
+    return f"samples beyond those: {sum(one['known'] - one['samples'] for one in more):,} of {len(more)} entries"
 
 
 def left_out(results: list[dict[str, Any]]) -> list[tuple[object, ...]]:
@@ -92,7 +101,7 @@ def text(figures: dict[str, Any]) -> str:
     known = sum(one.get("known", 0) for one in results)
     failed = [(f"`{one['name']}`", form, why) for one in results for form, why in one.get("failed", {}).items()]
     skipped = [(f"`{one['name']}`", one["why"]) for one in results if one["result"] == "skipped"]
-    never: list[tuple[object, ...]] = [(what.format(samples=figures["most_samples"]), why) for what, why in NEVER]
+    never: list[tuple[object, ...]] = [(what.format(beyond=beyond(results)), why) for what, why in NEVER]
     return f"""# Operators on the software device
 
 PyTorch's own samples of its operators (OpInfo, foreach operators among them), on the software device and on the CPU.
@@ -103,7 +112,7 @@ generator on as often the first time as later.
 
 **{kinds["passed"]} of {len(results)} entries pass, {kinds["failed"]} fail, {kinds["skipped"]} have nothing to compare
 with**: PyTorch {figures["torch"]}, {figures["device"]}, commit {figures["commit"]}, {figures["date"]};
-{figures["seconds"] // 60} minutes on {figures["cores"]} cores.
+{figures["most_samples"]} samples of an entry at most; {figures["seconds"] // 60} minutes on {figures["cores"]} cores.
 `tests/operators/operator_coverage.py --page` wrote this page.
 {run_again(figures)}
 {samples:,} samples of {known:,}, each called in every form that its operator has:

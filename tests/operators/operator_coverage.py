@@ -76,28 +76,28 @@ def shard(
 
 def run_all(env: dict[str, str], options: list[str], args: argparse.Namespace, known: Any) -> dict[str, Any]:
     """known: what there is already. Stops after a shard when the time is over; what each shard found is kept in --json
-    at once, so that a run which is ended costs one shard.
+    at once, so that a run which is ended costs one shard. An entry that is run again keeps its result until then.
     """
-    began = time.monotonic()
+    began, commit = time.monotonic(), coverage_page.commit(ROOT)
     _, count = shard([], env, options, args.limit)
-    results: list[dict[str, Any]] = known["results"]
-    finished = {one["entry"] for one in results}
-    left = [number for number in args.entries or range(count) if number not in finished]
+    results: dict[int, dict[str, Any]] = {one["entry"]: one for one in known["results"]}
+    left = [number for number in args.entries or range(count) if args.again or number not in results]
     while left and time.monotonic() - began < args.seconds:
         done, _ = shard(left[: args.size], env, options, args.limit)
-        done = [{**one, "commit": coverage_page.commit(ROOT)} for one in done]
-        results += done
+        results |= {one["entry"]: {**one, "commit": commit, "most_samples": args.samples} for one in done}
         finished = {one["entry"] for one in done}
         left = [number for number in left if number not in finished]
-        passed = sum(one["result"] == "passed" for one in results)
-        print(f"{len(results)} of {len(results) + len(left)} entries, {passed} passed", file=sys.stderr, flush=True)
-        keep(args.json, figures(known, left, time.monotonic() - began))
-    return figures(known, left, time.monotonic() - began)
+        passed = sum(one["result"] == "passed" for one in results.values())
+        print(f"{len(results)} entries, {passed} passed, {len(left)} left", file=sys.stderr, flush=True)
+        keep(args.json, figures(known, results, left, time.monotonic() - began))
+    return figures(known, results, left, time.monotonic() - began)
 
 
-def figures(known: dict[str, Any], left: list[int], seconds: float) -> dict[str, Any]:
-    results = sorted(known["results"], key=lambda one: int(one["entry"]))
-    return {**known, "left": len(left), "seconds": round(known["seconds"] + seconds), "results": results}
+def figures(
+    known: dict[str, Any], results: dict[int, dict[str, Any]], left: list[int], seconds: float
+) -> dict[str, Any]:
+    found = [results[number] for number in sorted(results)]
+    return {**known, "left": len(left), "seconds": round(known["seconds"] + seconds), "results": found}
 
 
 def keep(path: Path | None, found: dict[str, Any]) -> None:
@@ -127,8 +127,9 @@ def options() -> argparse.Namespace:
         "--page", action="store_true", help="write docs/operator-coverage.md when all entries are done"
     )
     arguments.add_argument(
-        "--again", action="store_true", help="with --resume and entries: these once more, though the sources are others"
-    )
+        "--again", action="store_true",
+        help="with --resume and entries: these once more, though the sources or the number of samples are others",
+    )  # fmt: skip
     arguments.add_argument("--stand-in", action="store_true", help="without service and worker, in one process")
     arguments.add_argument("--limit", type=float, default=300.0, help="seconds that one entry may take")
     arguments.add_argument("--seconds", type=float, default=float("inf"), help="stop between two processes after this")
@@ -143,11 +144,10 @@ def options() -> argparse.Namespace:
     return args
 
 
-def resumed(before: dict[str, Any], now: dict[str, Any], again: list[int]) -> dict[str, Any]:
-    """The earlier results, if they are of the same sources, or without those that are made again from others."""
+def resumed(before: dict[str, Any], now: dict[str, Any], again: bool) -> dict[str, Any]:
+    """The earlier results, if they are of the same sources and samples, or some are made again from others."""
     if again:
-        kept = [one for one in before["results"] if one["entry"] not in again]
-        before, now = {**before, "results": kept}, {**now, "commit": before["commit"]}
+        now = {**now, "commit": before["commit"], "most_samples": before["most_samples"]}
     other = [f"{key} {before[key]}" for key in ("commit", "torch", "device", "most_samples") if before[key] != now[key]]
     if other:
         raise SystemExit(f"the results that are there are of {', '.join(other)}: begin with another --json FILE")
@@ -158,7 +158,7 @@ def main() -> int:
     args = options()
     known: dict[str, Any] = {**coverage_page.origin(ROOT, args.stand_in, args.samples), "seconds": 0, "results": []}
     if args.resume and args.json.is_file():
-        known = resumed(json.loads(args.json.read_text()), known, args.entries if args.again else [])
+        known = resumed(json.loads(args.json.read_text()), known, args.again)
     threads = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
     shards = ["--samples", str(args.samples)]
     if args.stand_in:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import json
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import coverage_page
+import operator_coverage
 import pytest
 import torch
 from coverage_chance import DRAWS, numbers, same_distribution
@@ -18,12 +20,13 @@ from coverage_run import Run, run
 from toolkit.stand_in import with_stand_in
 
 #: One of each kind: statistics that are updated, results that are views or arguments, sizes that depend on data, random
-#: numbers, lists, complex numbers, integers, new memory.
+#: numbers, lists, complex numbers, integers, new memory, empty results, calls that return nothing.
 SAMPLE = (
     "add", "addmm", "bernoulli", "bitwise_and (int64)", "cat", "clamp", "cumsum", "empty", "exponential", "index_put",
-    "masked_select", "multinomial", "native_batch_norm", "nn_functional_batch_norm", "nn_functional_conv2d",
-    "nn_functional_dropout", "nn_functional_instance_norm", "nn_functional_max_pool2d", "normal", "resize_",
-    "scatter_add", "sort", "t", "unique", "view_as_real (complex64)", "where", "_foreach_add", "_foreach_zero",
+    "linspace", "masked_select", "multinomial", "native_batch_norm", "nn_functional_batch_norm",
+    "nn_functional_conv2d", "nn_functional_dropout", "nn_functional_instance_norm", "nn_functional_max_pool2d",
+    "normal", "resize_", "scatter_add", "sort", "t", "unbind_copy", "unique", "view_as_real (complex64)", "where",
+    "_foreach_add", "_foreach_zero",
 )  # fmt: skip
 
 
@@ -168,7 +171,7 @@ def test_the_page_counts_what_it_is_given() -> None:
          "compared": {"function": 3}, "by_chance": {}, "left_out": {"in place: too large": 2}},
         {"entry": 1, "name": "b", "result": "failed", "why": "x", "samples": 2, "known": 2,
          "failed": {"function": "sample 1: other | numbers"}, "compared": {}, "by_chance": {"function": 1},
-         "left_out": {}, "commit": "def"},
+         "left_out": {}, "commit": "def", "most_samples": 9},
         {"entry": 2, "name": "c", "result": "skipped", "why": "no type"},
     ]  # fmt: skip
     origin = {"commit": "abc", "date": "2026-01-02", "torch": "2", "device": "here", "seconds": 125, "cores": 3}
@@ -179,5 +182,31 @@ def test_the_page_counts_what_it_is_given() -> None:
     assert "| `b` | function | sample 1: other / numbers |" in page
     assert "| in place: too large | 2 | 1 | `a` |" in page
     assert "| `c` | no type |" in page
-    assert "| samples beyond 5 of an entry |" in page
-    assert "1 of these entries were run again at commit def, after it mended something: `b`." in page
+    assert "5 samples of an entry at most" in page and "| samples beyond those: 67 of 1 entries |" in page
+    assert "1 of these entries were run again at commit def, with 9 samples at most: `b`." in page
+
+
+def test_an_entry_that_is_run_again_keeps_its_result_until_then(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    before = [{"entry": number, "name": str(number), "result": "failed", "why": ""} for number in range(3)]
+    known = {"commit": "abc", "seconds": 0, "results": before}
+    args = argparse.Namespace(
+        entries=[2, 0], again=True, seconds=1e9, limit=1.0, size=1, samples=9, json=tmp_path / "found"
+    )
+    given: list[list[int]] = []
+
+    def shard(numbers: list[int], *_: Any) -> tuple[list[dict[str, Any]], int]:
+        given.append(numbers)
+        if numbers == [0]:  # the run is ended here
+            raise KeyboardInterrupt
+        return [{"entry": one, "name": str(one), "result": "passed"} for one in numbers], 3
+
+    monkeypatch.setattr(operator_coverage, "shard", shard)
+    with pytest.raises(KeyboardInterrupt):
+        operator_coverage.run_all({}, [], args, known)
+    assert given == [[], [2], [0]]
+    kept = json.loads(args.json.read_text())
+    assert (kept["commit"], kept["left"]) == ("abc", 1)
+    assert [one["result"] for one in kept["results"]] == ["failed", "failed", "passed"]
+    assert kept["results"][2]["most_samples"] == 9 and kept["results"][2]["commit"] != "abc"

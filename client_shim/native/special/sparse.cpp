@@ -43,6 +43,10 @@ constexpr std::string_view kCoordinates[] = {
 constexpr std::string_view kCompressed[] = {
     "_sparse_csr_prod",
     "_sparse_csr_sum",
+    "_to_sparse_bsc",
+    "_to_sparse_bsr",
+    "_to_sparse_csc",
+    "_to_sparse_csr",
     "add",
     "addmm",
     "addmv",

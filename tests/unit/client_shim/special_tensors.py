@@ -1,11 +1,12 @@
-"""Matrix products and nested tensors on the device and on the CPU: prints what differs. See test_special_tensors.py.
+"""Matrix products, compressed and nested tensors on the device and on the CPU: prints what differs.
 
-Each case is a function of the device's name.
+Started by test_special_tensors.py. Each case is a function of the device's name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -64,6 +65,24 @@ def sums() -> dict[str, Case]:
     }
 
 
+def compressed() -> dict[str, Case]:
+    """From rows to columns and back, in batches and blocks, and a product that needs it; small whole numbers."""
+    dense = torch.arange(1.0, 33).reshape(2, 4, 4) * (torch.arange(16) % 3 > 0).reshape(4, 4)
+    cases: dict[str, Case] = {}
+    for kind, other in (("csr", "csc"), ("csc", "csr"), ("bsr", "bsc"), ("bsc", "bsr")):
+        words = {"blocksize": (2, 2)} if kind.startswith("b") else {}
+
+        def turned(device: str, kind: str = kind, other: str = other, words: dict[str, Any] = words) -> torch.Tensor:
+            of = getattr(dense, f"to_sparse_{kind}")(**words).to(device)
+            return getattr(of, f"to_sparse_{other}")(**words)  # type: ignore[no-any-return]
+
+        cases[f"values of {kind} as {other}"] = lambda device, turned=turned: turned(device).values()  # type: ignore[misc]
+        cases[f"{kind} as {other}"] = lambda device, turned=turned: turned(device).to_dense()  # type: ignore[misc]
+    columns = dense[1].to_sparse_csc()
+    cases["columns by a matrix"] = lambda device: columns.to(device) @ dense[0].to(device)
+    return cases
+
+
 def nested() -> dict[str, Case]:
     parts = [torch.arange(1.0, 7).reshape(2, 3), torch.arange(10.0, 22).reshape(4, 3)]
     mask = torch.tensor([[True, True, False], [True, True, True]])
@@ -103,7 +122,7 @@ def nested() -> dict[str, Case]:
 
 
 def main() -> None:
-    for name, case in {**products(), **sums(), **nested()}.items():
+    for name, case in {**products(), **sums(), **compressed(), **nested()}.items():
         try:
             right, mine = case("cpu"), case("cuda").cpu()
             if not torch.equal(mine, right):

@@ -1,4 +1,4 @@
-"""Products of complex numbers and operators of nested tensors are those of the CPU, to the last bit."""
+"""Products of complex numbers and operators of compressed and nested tensors are those of the CPU, to the last bit."""
 
 from __future__ import annotations
 
