@@ -34,6 +34,11 @@ class BlockCopier {
   /// Returns when all blocks are copied; only while idle or fenced. False: a block is not allocated, or the
   /// device failed, which it reports; then nothing is known of what was to be written.
   virtual bool copy(std::span<const BlockCopy> blocks) = 0;
+  /// The same beside what the device is given from now on, until finish() has returned. What is written to a
+  /// block meanwhile spoils its copy. One finish() for each; copy() may come in between.
+  virtual bool begin(std::span<const BlockCopy> blocks) = 0;
+  /// Any thread. False: the device failed, as for copy().
+  virtual bool finish() = 0;
   /// That part of the arena is about to lose its memory.
   virtual void forget(std::span<std::byte> memory) = 0;
 };

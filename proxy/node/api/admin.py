@@ -24,7 +24,7 @@ from ..session import Session, SessionState
 from ..workers.stats import stats_of
 
 # The worker's names for them (proxy/native/executor, boundary_times.h), in the order of a boundary.
-_BOUNDARY_PHASES = ("drain", "hash", "copy", "record", "gather")
+_BOUNDARY_PHASES = ("drain", "hash", "copy", "beside", "record", "gather")
 
 
 class Records(Protocol):

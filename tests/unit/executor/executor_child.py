@@ -1,4 +1,4 @@
-"""A worker process for tests that kill it: runs the job of executor_job in memory that the test holds.
+"""A worker process for tests that kill it: runs a job of executor_job in memory that the test holds.
 
 Started as: python executor_child.py REQUEST_JSON SEED STEPS [FAULT_JSON]. Writes one byte to stdout per
 minibatch sent; to stderr, which fault fired.
@@ -10,7 +10,7 @@ import json
 import os
 import sys
 
-from executor_job import Job
+from executor_job import make_job
 from executor_rig import Client, Control, make_executor
 
 
@@ -27,7 +27,7 @@ def main() -> None:
         executor.command("Arm", {"session": 1, "fault": json.loads(fault)})
     client = Client(executor)
     client.attach()
-    job = Job(seed)
+    job = make_job(seed)
     job.begin(client)
     for _ in range(steps):
         job.minibatch(client)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import random
 
 from executor_rig import BASE, MIB, Client, Shared, make_executor
@@ -43,6 +44,37 @@ class Job:
         return [client.results[one].payload for one in self.reads]
 
 
+class SteadyJob(Job):
+    """Half of the live blocks are written in steps only; in one minibatch, one of them is written before."""
+
+    def __init__(self, seed: int, disturbed: int = 0) -> None:
+        super().__init__(seed)
+        self.minibatches, self.disturbed = 0, disturbed
+
+    def forward(self, client: Client) -> None:
+        self.minibatches += 1
+        if self.minibatches == self.disturbed:
+            client.op("fill", BASE + BLOCK, 512, self.rng.randrange(256), 1)
+        for block in range(BLOCKS // 2, BLOCKS):
+            client.op("copy_d2d", BASE + block * BLOCK, BASE + self.rng.randrange(BLOCKS) * BLOCK, 4096, phase=1)
+            client.op("copy_h2d", BASE + block * BLOCK + 64, 256, payload=self.rng.randbytes(256))
+        self.reads.append(client.op("copy_d2h", BASE + self.rng.randrange(BLOCKS) * BLOCK, 2048))
+
+    def minibatch(self, client: Client) -> None:
+        self.forward(client)
+        client.step_begin()
+        for block in range(BLOCKS):
+            client.op("copy_d2d", BASE + block * BLOCK + 8192, BASE + self.rng.randrange(BLOCKS) * BLOCK, 4096, phase=2)
+            client.op("copy_h2d", BASE + block * BLOCK + 128, 64, payload=self.rng.randbytes(64), phase=2)
+        client.boundary(live())
+
+
+def make_job(seed: int) -> Job:
+    """JITC_TEST_JOB: "steady", with the minibatch in which it is not behind a colon."""
+    name, _, disturbed = os.environ.get("JITC_TEST_JOB", "").partition(":")
+    return SteadyJob(seed, int(disturbed or 0)) if name == "steady" else Job(seed)
+
+
 def digest(client: Client, blocks: list[tuple[int, int, int]] | None = None) -> str:
     hashes = hashlib.sha256()
     for address, size, _ in blocks or live():
@@ -52,7 +84,7 @@ def digest(client: Client, blocks: list[tuple[int, int, int]] | None = None) -> 
 
 def undisturbed(steps: int, seed: int) -> tuple[str, list[bytes]]:
     """Memory and results of a run without a fault."""
-    memory, executor, job = Shared(), make_executor(), Job(seed)
+    memory, executor, job = Shared(), make_executor(), make_job(seed)
     try:
         executor.open_session(memory.request())
         client = Client(executor)

@@ -8,7 +8,7 @@
 #include "executor/journal/wire.h"
 #include "executor/session/op_issuer.h"
 #include "jitc/limits.h"
-#include "row_copies.h"
+#include "late_boundary.h"
 #include "step_gate.h"
 
 namespace jitc {
@@ -23,6 +23,7 @@ bool BoundaryMaker::at_boundary(const ops::Boundary& op, uint64_t position) {
                       std::to_string(shared_.at.last_boundary));
     return false;
   }
+  if (!late_.finish()) return false;
   checkpoints_.plan.begin();
   if (skips(op.boundary)) return skip(op);
   if (!shared_.drain()) return false;
@@ -36,13 +37,23 @@ bool BoundaryMaker::at_boundary(const ops::Boundary& op, uint64_t position) {
   return true;
 }
 
-/// As the policy says; but there is always one to go back to, somebody may wait for it, and a journal that
-/// fills needs one.
+/// Somebody waits for it.
+bool BoundaryMaker::is_awaited(uint64_t boundary) const {
+  return (park_after_ && boundary >= park_after_) || (stop_after_ && boundary >= stop_after_);
+}
+
+/// As the policy says; but there is always one to go back to, and a journal that fills needs one.
 bool BoundaryMaker::skips(uint64_t boundary) const {
-  const bool awaited = (park_after_ && boundary >= park_after_) || (stop_after_ && boundary >= stop_after_);
   const bool filling = shared_.journal.bytes() > shared_.journal.capacity() / 2 ||
                        shared_.results.count() > limits::kResults / 2 || shared_.journal_full;
-  return !checkpoints_.plan.current().makes(boundary) && !awaited && !filling && !checkpoints_.empty() &&
+  return !checkpoints_.plan.current().makes(boundary) && !is_awaited(boundary) && !filling &&
+         !checkpoints_.empty() && checkpoints_.protects();
+}
+
+/// Of copy mode, where ranks do not wait for each other before a step.
+bool BoundaryMaker::may_be_late(const BoundaryState& state) const {
+  return late_.usable() && !checkpoints_.plan.current().peer_mode() && !state.measured && !reserve_ &&
+         !keep_all_ && !imported_ && !is_awaited(state.number) && !checkpoints_.empty() &&
          checkpoints_.protects();
 }
 
@@ -85,6 +96,13 @@ bool BoundaryMaker::make(const ops::Boundary& op, uint64_t position) {
   if (kept == Kept::stopped) return false;
   gate_.forget();
   if (kept == Kept::no_room) return checkpoints_.pass(op.boundary), true;
+  if (later_.blocks.empty()) return publish(std::move(state));
+  shared_.issued.quiet = true;
+  checkpoints_.pass(op.boundary, true);
+  return late_.begin(std::move(state), later_.blocks);
+}
+
+bool BoundaryMaker::publish(BoundaryState state) {
   if (!record(state)) {
     copies_.drop(state.rows);
     throw Error("the journal cannot hold even one boundary: give it more with jitc-proxyd --journal-limit");
@@ -142,6 +160,7 @@ std::pair<std::string, std::string> BoundaryMaker::shortage(const ops::Boundary&
 }
 
 BoundaryMaker::Kept BoundaryMaker::keep(const ops::Boundary& op, BoundaryState& state) {
+  later_.blocks.clear();
   try {
     if (keep_rows(op, state) && keep_variables(state)) return Kept::all;
     copies_.drop(state.rows);
@@ -157,6 +176,9 @@ bool BoundaryMaker::keep_rows(const ops::Boundary& op, BoundaryState& state) {
   const auto* const blocks = reinterpret_cast<const ops::LiveBlock*>(&op + 1);
   const Policy& plan = checkpoints_.plan.current();
   state.measured = plan.measures(op.boundary) || plan.measures(op.boundary + 1) || plan.peer_mode();
+  later_.may_wait = [this, late = may_be_late(state)](const LiveRow& row) {
+    return late && late_.may_wait(row);
+  };
   state.rows.reserve(op.count);
   for (uint64_t i = 0; i < op.count; ++i) {
     state.rows.push_back(LiveRow{blocks[i]});
@@ -179,7 +201,7 @@ bool BoundaryMaker::copy_wanted(std::span<LiveRow> rows, const ops::Boundary& op
   for (LiveRow& row : rows)
     if (row.block.bytes && (all || plan.wants_copy(row.block.ordinal, row.block.bytes)))
       wanted.push_back({&row, checkpoints_.row_at_newest(row)});
-  return copies_.copy_all(wanted, op.header.sequence);
+  return copies_.copy_all(wanted, op.header.sequence, &later_);
 }
 
 /// Variables of modules that the program has asked for: a module that is loaded again has them as they were

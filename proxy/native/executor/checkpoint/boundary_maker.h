@@ -12,20 +12,35 @@
 #include <utility>
 
 #include "boundary_state.h"
+#include "executor/copies/row_copies.h"
 #include "jitc/generated_ops.h"
 
 namespace jitc {
 
 class Checkpoints;
+class LateBoundary;
 class OpIssuer;
-class RowCopies;
 class Shared;
 class StepGate;
 
+/// What boundaries are made with.
+struct BoundaryParts {
+  OpIssuer& issuer;
+  Checkpoints& checkpoints;
+  RowCopies& copies;
+  StepGate& gate;
+  LateBoundary& late;
+};
+
 class BoundaryMaker {
  public:
-  BoundaryMaker(Shared& shared, OpIssuer& issuer, Checkpoints& checkpoints, RowCopies& copies, StepGate& gate)
-      : shared_(shared), issuer_(issuer), checkpoints_(checkpoints), copies_(copies), gate_(gate) {}
+  BoundaryMaker(Shared& shared, const BoundaryParts& parts)
+      : shared_(shared),
+        issuer_(parts.issuer),
+        checkpoints_(parts.checkpoints),
+        copies_(parts.copies),
+        gate_(parts.gate),
+        late_(parts.late) {}
 
   /// position: of the op's record. False when the session stops.
   bool at_boundary(const ops::Boundary& op, uint64_t position);
@@ -49,9 +64,12 @@ class BoundaryMaker {
 
  private:
   enum class Kept { all, stopped, no_room };
+  bool is_awaited(uint64_t boundary) const;
   bool skips(uint64_t boundary) const;
+  bool may_be_late(const BoundaryState& state) const;
   bool skip(const ops::Boundary& op);
   bool make(const ops::Boundary& op, uint64_t position);
+  bool publish(BoundaryState state);
   BoundaryState begun(const ops::Boundary& op, uint64_t position) const;
   bool record(const BoundaryState& state);
   Kept find_room(const ops::Boundary& op, BoundaryState& state);
@@ -66,7 +84,9 @@ class BoundaryMaker {
   Checkpoints& checkpoints_;
   RowCopies& copies_;
   StepGate& gate_;
+  LateBoundary& late_;
   std::optional<uint64_t> imported_;
+  RowCopies::Later later_;                   // of the boundary being made
   bool park_due_ = false, reserve_ = false;  // the boundary being made is to be a reserve
   std::atomic<bool> keep_all_{false};
   std::atomic<uint64_t> park_after_{0}, stop_after_{0};

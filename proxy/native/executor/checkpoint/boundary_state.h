@@ -10,11 +10,11 @@
 
 #include "base/checksum.h"
 #include "device/backend.h"
+#include "executor/copies/snapshot.h"
 #include "executor/journal/journal.h"
 #include "executor/state/images.h"
 #include "jitc/generated_ops.h"
 #include "policy.h"
-#include "snapshot.h"
 
 namespace jitc {
 

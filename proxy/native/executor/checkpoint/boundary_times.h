@@ -1,8 +1,8 @@
 // Where the time of steps and boundaries goes, summed over a session's life, so that a slow step explains
 // itself.
 //
-// Called by: StepGate, BoundaryMaker and RowCopies in the dispatcher's thread (writing); Session::stats, from
-// any thread. Promise: a phase that ends early is counted up to there.
+// Called by: StepGate, BoundaryMaker, LateBoundary and RowCopies (writing); Session::stats, from any thread.
+// Promise: a phase that ends early is counted up to there.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -18,6 +18,7 @@ struct BoundaryTimes {
   Phase drain{0};    // until the device has done all work, before a step and at a boundary
   Phase hash{0};     // of live blocks
   Phase copy{0};     // of live blocks to memory that outlives the worker
+  Phase beside{0};   // copies of live blocks while the device did the next minibatch
   Phase record{0};   // into the journal
   Phase gather{0};   // until all ranks have reached the step
   Phase reserve{0};  // boundaries that are reserves, copies and all
@@ -25,11 +26,8 @@ struct BoundaryTimes {
 
   std::map<std::string, double> seconds() const {
     const auto of = [](const Phase& phase) { return static_cast<double>(phase) * 1e-9; };
-    return {{"drain", of(drain)},
-            {"hash", of(hash)},
-            {"copy", of(copy)},
-            {"record", of(record)},
-            {"gather", of(gather)}};
+    return {{"drain", of(drain)},   {"hash", of(hash)},     {"copy", of(copy)},
+            {"beside", of(beside)}, {"record", of(record)}, {"gather", of(gather)}};
   }
 };
 

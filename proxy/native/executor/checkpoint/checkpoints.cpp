@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "executor/copies/row_copies.h"
 #include "executor/journal/lookup.h"
 #include "executor/session/op_issuer.h"
 #include "jitc/limits.h"
-#include "row_copies.h"
 
 namespace jitc {
 
@@ -42,14 +42,16 @@ bool Checkpoints::record(const BoundaryState& state) {
   return shared_.journal.append_parts(RecordKind::boundary, state.number, state.pack());
 }
 
-void Checkpoints::publish(BoundaryState state) {
+void Checkpoints::publish(BoundaryState state, bool late) {
   const uint64_t number = state.number;
   ++shared_.times.boundaries;
   {
     const std::lock_guard lock(shared_.life.mutex);
+    const bool quiet = shared_.issued.quiet;
     drop_step();
     boundaries_.push_back(std::move(state));
     end_step(number);
+    if (late) shared_.issued.quiet = quiet;
   }
   announce(number);
   if (!protected_.exchange(true))

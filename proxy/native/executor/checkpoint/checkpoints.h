@@ -47,7 +47,8 @@ class Checkpoints {
   // On.
   /// False when the journal has no room for it.
   bool record(const BoundaryState& state);
-  void publish(BoundaryState state);
+  /// late: ops of the minibatch after it have been given to the device.
+  void publish(BoundaryState state, bool late = false);
   /// A boundary in name only: the job goes on, but there is nothing to go back to; or, skipped: to one
   /// before.
   void pass(uint64_t number, bool skipped = false);

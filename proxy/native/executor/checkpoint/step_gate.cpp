@@ -5,9 +5,10 @@
 #include <unordered_set>
 
 #include "checkpoints.h"
+#include "executor/copies/row_copies.h"
 #include "executor/replay/replay.h"
 #include "executor/session/op_issuer.h"
-#include "row_copies.h"
+#include "late_boundary.h"
 
 namespace jitc {
 namespace {
@@ -27,6 +28,7 @@ bool StepGate::at_live_set(const ops::LiveSet& op) {
 
 bool StepGate::at_step_begin(const ops::StepBegin& op, bool waits) {
   const uint64_t step = shared_.at.last_boundary + 1;
+  if (!late_.finish() || !late_.learn(step)) return false;
   checkpoints_.plan.begin();
   if (const auto due = validations.at(step); due && !at_validation(*due, op)) return false;
   if (!prepare(step)) return false;

@@ -16,6 +16,7 @@
 namespace jitc {
 
 class Checkpoints;
+class LateBoundary;
 class OpIssuer;
 class Replay;
 class RowCopies;
@@ -23,8 +24,14 @@ class Shared;
 
 class StepGate {
  public:
-  StepGate(Shared& shared, OpIssuer& issuer, Replay& replay, Checkpoints& checkpoints, RowCopies& copies)
-      : shared_(shared), issuer_(issuer), replay_(replay), checkpoints_(checkpoints), copies_(copies) {}
+  StepGate(Shared& shared, OpIssuer& issuer, Replay& replay, Checkpoints& checkpoints, RowCopies& copies,
+           LateBoundary& late)
+      : shared_(shared),
+        issuer_(issuer),
+        replay_(replay),
+        checkpoints_(checkpoints),
+        copies_(copies),
+        late_(late) {}
 
   /// What is live, as the program reports it right before the step.
   bool at_live_set(const ops::LiveSet& op);
@@ -68,6 +75,7 @@ class StepGate {
   Replay& replay_;
   Checkpoints& checkpoints_;
   RowCopies& copies_;
+  LateBoundary& late_;
   std::vector<LiveRow> live_;                     // of the step that is about to begin
   std::unordered_map<uint64_t, Content> before_;  // by address: at the newest step's begin
 };

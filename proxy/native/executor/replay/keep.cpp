@@ -6,7 +6,7 @@
 // can be restored without peers; what it cannot keep is as it was before.
 #include "executor/checkpoint/boundary_maker.h"
 #include "executor/checkpoint/checkpoints.h"
-#include "executor/checkpoint/row_copies.h"
+#include "executor/copies/row_copies.h"
 #include "executor/session/shared.h"
 #include "recovery.h"
 #include "restorer.h"

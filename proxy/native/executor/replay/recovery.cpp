@@ -4,6 +4,7 @@
 
 #include "executor/checkpoint/boundary_maker.h"
 #include "executor/checkpoint/checkpoints.h"
+#include "executor/checkpoint/late_boundary.h"
 #include "executor/session/shared.h"
 #include "replay.h"
 #include "restorer.h"
@@ -73,6 +74,9 @@ void Recovery::stop_dispatcher(Lifecycle::Lock& lock) {
 void Recovery::park_dispatcher(Lifecycle::Lock& lock) {
   shared_.stop_backend(lock);
   shared_.life.changed.wait(lock, [&] { return shared_.life.parked; });
+  lock.unlock();  // a copy that failed may be about to say so
+  parts_.late.give_up();
+  lock.lock();
   shared_.backend->remember_graphs(shared_.issued.table.list(*shared_.backend));
   shared_.life.restored = shared_.issued.quiet;
 }

@@ -14,6 +14,7 @@ namespace jitc {
 
 class BoundaryMaker;
 class Checkpoints;
+class LateBoundary;
 class Replay;
 class Restorer;
 class RowCopies;
@@ -25,6 +26,7 @@ struct Steered {
   Checkpoints& checkpoints;
   RowCopies& copies;
   BoundaryMaker& boundaries;
+  LateBoundary& late;
   Restorer& restorer;
 };
 

@@ -2,6 +2,7 @@
 
 #include "executor/checkpoint/boundary_maker.h"
 #include "executor/checkpoint/checkpoints.h"
+#include "executor/checkpoint/late_boundary.h"
 #include "executor/checkpoint/step_gate.h"
 #include "executor/journal/lookup.h"
 #include "executor/journal/wire.h"
@@ -67,7 +68,8 @@ void Dispatcher::loop() {
 }
 
 bool Dispatcher::has_work() const {
-  return shared_.at.cursor < shared_.journal.tail() || shared_.journal_full || to_.boundaries.has_imported();
+  return shared_.at.cursor < shared_.journal.tail() || shared_.journal_full ||
+         to_.boundaries.has_imported() || to_.late.is_ready();
 }
 
 void Dispatcher::run_ops() {
@@ -77,6 +79,7 @@ void Dispatcher::run_ops() {
   }
   while (shared_.runs()) {
     if (!to_.backpressure.wait_until_read()) return;
+    if ((to_.late.is_ready() || shared_.journal_full) && !to_.late.finish()) return;
     if (shared_.journal_full) to_.checkpoints.drop_journal();
     if (!to_.boundaries.will_park()) to_.replay.release_memory_after_replay();
     uint64_t position = shared_.at.cursor;

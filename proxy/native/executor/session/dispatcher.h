@@ -17,6 +17,7 @@ namespace jitc {
 class Backpressure;
 class BoundaryMaker;
 class Checkpoints;
+class LateBoundary;
 class OpIssuer;
 class Replay;
 class Shared;
@@ -30,6 +31,7 @@ struct OpTakers {
   Checkpoints& checkpoints;
   StepGate& gate;
   BoundaryMaker& boundaries;
+  LateBoundary& late;
 };
 
 class Dispatcher {

@@ -55,6 +55,7 @@ Session::~Session() {
   shared_.board.ring();
   shared_.backend->fence();
   dispatcher_.join();
+  late_.stop();
   shared_.backend.reset();  // its threads call this object
 }
 

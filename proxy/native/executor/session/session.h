@@ -15,8 +15,9 @@
 #include "dispatcher.h"
 #include "executor/checkpoint/boundary_maker.h"
 #include "executor/checkpoint/checkpoints.h"
-#include "executor/checkpoint/row_copies.h"
+#include "executor/checkpoint/late_boundary.h"
 #include "executor/checkpoint/step_gate.h"
+#include "executor/copies/row_copies.h"
 #include "executor/replay/peer_transfer.h"
 #include "executor/replay/recovery.h"
 #include "executor/replay/replay.h"
@@ -84,14 +85,15 @@ class Session final : public ExecutionSink, public CommunicatorSegments {
   OpIssuer issuer_{shared_, backpressure_, delivery_};
   RowCopies copies_{shared_};
   Checkpoints checkpoints_{shared_, issuer_, copies_};
-  StepGate gate_{shared_, issuer_, replay_, checkpoints_, copies_};
-  BoundaryMaker boundaries_{shared_, issuer_, checkpoints_, copies_, gate_};
+  LateBoundary late_{shared_, checkpoints_, copies_};
+  StepGate gate_{shared_, issuer_, replay_, checkpoints_, copies_, late_};
+  BoundaryMaker boundaries_{shared_, {issuer_, checkpoints_, copies_, gate_, late_}};
   Intake intake_{shared_, checkpoints_, replay_};
   Restorer restorer_{shared_, {issuer_, delivery_, replay_, checkpoints_, copies_, gate_, boundaries_}};
-  Recovery recovery_{shared_, {replay_, checkpoints_, copies_, boundaries_, restorer_}};
+  Recovery recovery_{shared_, {replay_, checkpoints_, copies_, boundaries_, late_, restorer_}};
   PeerTransfer transfers_{shared_, checkpoints_, restorer_};
   ClientEnd client_{shared_, {intake_, delivery_, backpressure_, recovery_, dispatcher_}};
-  Dispatcher dispatcher_{shared_, {issuer_, backpressure_, replay_, checkpoints_, gate_, boundaries_}};
+  Dispatcher dispatcher_{shared_, {issuer_, backpressure_, replay_, checkpoints_, gate_, boundaries_, late_}};
 };
 
 }  // namespace jitc

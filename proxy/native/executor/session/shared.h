@@ -12,7 +12,7 @@
 #include "base/board.h"
 #include "device/backend.h"
 #include "executor/checkpoint/boundary_times.h"
-#include "executor/checkpoint/snapshot.h"
+#include "executor/copies/snapshot.h"
 #include "executor/journal/journal.h"
 #include "executor/progress/progress.h"
 #include "executor/state/images.h"

@@ -165,9 +165,9 @@ def test_a_transfer_that_fails_leaves_the_host_path(
     missing = lose_second(ranks)[1]["missing"]
     blocks = ends(ranks, missing)
     fakes.write_text(rule)
-    replies = transfer.move(ranks, blocks)
-    assert not any(one["complete"] for one in replies)
-    assert any("NCCL: " in one["message"] for one in replies)
+    sent, received = transfer.move(ranks, blocks)
+    assert not received["complete"]  # the sender may have given all of it before it hears
+    assert any("NCCL: " in one["message"] for one in (sent, received))
     fakes.write_text("")
     through_host(ranks, blocks)
     assert go_on(ranks) == expected

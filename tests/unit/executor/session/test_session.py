@@ -85,7 +85,7 @@ def test_the_phases_of_boundaries_are_summed_up(client: Client, executor: Execut
     client.drain()
     found = stats(executor)["boundary_phases"]
     assert found["boundaries"] == 3
-    assert set(found["seconds"]) == {"drain", "hash", "copy", "record", "gather"}
+    assert set(found["seconds"]) == {"drain", "hash", "copy", "beside", "record", "gather"}
     assert found["seconds"]["copy"] > found["seconds"]["gather"] == 0
 
 

@@ -11,31 +11,55 @@ namespace jitc::cuda {
 RegisteredCopies::~RegisteredCopies() {
   context_->bind();
   forget(arena_);
-  if (stream_) context_->driver().cuStreamDestroy(stream_);
+  for (abi::CUstream one : {stream_, beside_})
+    if (one) context_->driver().cuStreamDestroy(one);
 }
 
-bool RegisteredCopies::copy(std::span<const BlockCopy> blocks) {
+bool RegisteredCopies::copy(std::span<const BlockCopy> blocks) { return given(blocks, stream_, true); }
+
+bool RegisteredCopies::begin(std::span<const BlockCopy> blocks) { return given(blocks, beside_, false); }
+
+bool RegisteredCopies::given(std::span<const BlockCopy> blocks, abi::CUstream& stream, bool waits) {
   const auto there = [this](const BlockCopy& one) { return memory_.contains(one.address, one.into.size()); };
   if (!std::ranges::all_of(blocks, there)) return false;
   const Driver& driver = context_->driver();
   const std::lock_guard lock(mutex_);
   try {
     check(driver, "cuCtxSetCurrent", context_->bind());
-    if (!stream_)
+    // 0 is the lowest priority that there is.
+    if (!stream)
       check(driver, "cuStreamCreateWithPriority",
-            driver.cuStreamCreateWithPriority(&stream_, abi::kStreamNonBlocking, 0));
-    for (const BlockCopy& block : blocks) start(block);
-    check(driver, "cuStreamSynchronize", driver.cuStreamSynchronize(stream_));
+            driver.cuStreamCreateWithPriority(&stream, abi::kStreamNonBlocking, 0));
+    for (const BlockCopy& block : blocks) start(block, stream);
+    if (waits) check(driver, "cuStreamSynchronize", driver.cuStreamSynchronize(stream));
     return true;
   } catch (const OpError& error) {
-    if (stream_) driver.cuStreamSynchronize(stream_);  // nothing of it may be written later
+    if (stream) driver.cuStreamSynchronize(stream);  // nothing of it may be written later
+    state_.fault(0, error.status, error.cause, error.message);
+    return false;
+  }
+}
+
+std::vector<abi::CUstream> RegisteredCopies::streams() {
+  const std::lock_guard lock(mutex_);
+  return beside_ ? std::vector{beside_} : std::vector<abi::CUstream>{};
+}
+
+bool RegisteredCopies::finish() {
+  const Driver& driver = context_->driver();
+  try {
+    check(driver, "cuCtxSetCurrent", context_->bind());
+    for (const abi::CUstream one : streams())
+      check(driver, "cuStreamSynchronize", driver.cuStreamSynchronize(one));
+    return true;
+  } catch (const OpError& error) {
     state_.fault(0, error.status, error.cause, error.message);
     return false;
   }
 }
 
 /// A copy must not cross the end of what was registered in one piece.
-void RegisteredCopies::start(const BlockCopy& block) {
+void RegisteredCopies::start(const BlockCopy& block, abi::CUstream stream) {
   const Driver& driver = context_->driver();
   for (size_t at = 0; at < block.into.size();) {
     std::byte* const into = block.into.data() + at;
@@ -43,7 +67,7 @@ void RegisteredCopies::start(const BlockCopy& block) {
     const std::byte* const end = std::to_address(window(number).end());
     const size_t size = std::min(block.into.size() - at, static_cast<size_t>(end - into));
     if (is_registered(number))
-      check(driver, "cuMemcpyDtoHAsync", driver.cuMemcpyDtoHAsync(into, block.address + at, size, stream_));
+      check(driver, "cuMemcpyDtoHAsync", driver.cuMemcpyDtoHAsync(into, block.address + at, size, stream));
     else
       copy_by_detour({block.address + at, {into, size}});
     at += size;
@@ -75,6 +99,7 @@ void RegisteredCopies::forget(std::span<std::byte> memory) {
   const std::lock_guard lock(mutex_);
   if (memory.empty() || windows_.empty()) return;
   context_->bind();
+  if (beside_) context_->driver().cuStreamSynchronize(beside_);  // into other parts of the same windows
   const size_t first = static_cast<size_t>(memory.data() - arena_.data());
   const size_t last = (first + memory.size() - 1) / kWindow;
   for (auto each = windows_.lower_bound(first / kWindow); each != windows_.end() && *each <= last;) {

@@ -5,13 +5,16 @@
 // memory than is used. Where the driver registers nothing, blocks take the detour of Transfer. A window is
 // given back before its memory is (forget), at the latest by the destructor: the driver would go on writing
 // to pages that nobody sees.
-// Lock rule: mutex_ guards all of it; one call at a time, any thread. Called by: the executor, through
-// Device.
+// Copies that were begun have a stream of their own, of the lowest priority, so that the program's work goes
+// first.
+// Lock rule: mutex_ guards all of it, and is not held while begun copies are waited for; any thread. Called
+// by: the executor, through Device.
 #pragma once
 #include <memory>
 #include <mutex>
 #include <set>
 #include <span>
+#include <vector>
 
 #include "device/common/run_state.h"
 #include "device/cuda/memory/memory.h"
@@ -31,13 +34,19 @@ class RegisteredCopies final : public BlockCopier {
 
   void use(std::span<std::byte> arena) override { arena_ = arena; }
   bool copy(std::span<const BlockCopy> blocks) override;
+  bool begin(std::span<const BlockCopy> blocks) override;
+  bool finish() override;
   void forget(std::span<std::byte> memory) override;
+
+  /// Those that copies may be under way on.
+  std::vector<abi::CUstream> streams();
 
   /// Of a window of the arena: registering costs time by the piece, and memory by the page.
   static constexpr size_t kWindow = 16u << 20;
 
  private:
-  void start(const BlockCopy& block);
+  bool given(std::span<const BlockCopy> blocks, abi::CUstream& stream, bool waits);
+  void start(const BlockCopy& block, abi::CUstream stream);
   bool is_registered(size_t window);
   std::span<std::byte> window(size_t number) const;
   void copy_by_detour(const BlockCopy& block);
@@ -48,7 +57,7 @@ class RegisteredCopies final : public BlockCopier {
   Transfer& detour_;
   std::mutex mutex_;
   std::span<std::byte> arena_;
-  abi::CUstream stream_ = nullptr;
+  abi::CUstream stream_ = nullptr, beside_ = nullptr;
   std::set<size_t> windows_;  // that the driver knows
   bool given_up_ = false;     // it registers nothing
 };

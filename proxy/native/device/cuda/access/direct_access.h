@@ -34,7 +34,7 @@ class DirectAccess {
   bool read_hashed(uint64_t address, std::span<std::byte> out, Hash& hash);
   bool write(uint64_t address, std::span<const std::byte> data);
   void hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out);
-  BlockCopier& copies() { return copies_; }
+  RegisteredCopies& copies() { return copies_; }
   bool hashes_itself() const { return hasher_.usable(); }
   /// device: writes what the GPU cannot by itself.
   void poison_all(std::span<const MemoryRange> ranges, Backend& device);

@@ -70,7 +70,9 @@ Device::Device(const BackendOptions& options, std::shared_ptr<Context> context,
       access_(context_, *memory_, state_, options.libraries.path("nvrtc")),
       families_({options_, issuer_, state_, *memory_, poller_, streams_, events_, segments, images}),
       injector_(issuer_, streams_, families_.collectives, options.libraries.path("nvrtc")),
-      direct_path_(context_, *memory_, quiesce_, options.libraries.path("nccl")) {}
+      direct_path_(context_, *memory_, quiesce_, options.libraries.path("nccl")) {
+  issuer_.also_drains([this] { access_.copies().finish(); });
+}
 
 Device::~Device() { fence(); }
 
@@ -165,7 +167,9 @@ void Device::fence() {
   // Before streams are waited for: a collective whose peer is gone ends no other way.
   if (!families_.collectives.fence(quiesce_.limit())) quiesce_.give_up_process();
   injector_.release();
-  quiesce_.wait_for(context_->driver(), streams_.all());
+  std::vector<abi::CUstream> all = access_.copies().streams();
+  for (const Stream* const one : streams_.all()) all.push_back(one->own());
+  quiesce_.wait_for(context_->driver(), all);
   poller_.reset();
   streams_.forget_all();
 }

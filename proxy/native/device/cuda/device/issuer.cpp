@@ -59,6 +59,7 @@ void Issuer::drain() {
   {
     const Unlocked unlocked(mutex_);
     rests = poller_.wait_all();
+    also_();
   }
   if (!rests || !state_.running()) throw Abandoned{};
 }

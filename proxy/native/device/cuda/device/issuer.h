@@ -4,6 +4,7 @@
 // Lock rule: the device's mutex, which waits release and take again. What may not succeed throws OpError, or
 // Abandoned when a fence or fault comes first. Called by: the handlers of all families.
 #pragma once
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -45,6 +46,8 @@ class Issuer {
 
   /// Until all that was given has run.
   void drain();
+  /// What else reads memory of the program, and is waited for by drain().
+  void also_drains(std::function<void()> wait) { also_ = std::move(wait); }
   /// Pinned memory; waits when all of it is in use.
   Pinned staging(size_t bytes);
   /// A wait for something else than this device: what has been put off is due, the device goes on without.
@@ -64,6 +67,7 @@ class Issuer {
   PinnedPool& pool_;
   CompletionPoller& poller_;
   Streams& streams_;
+  std::function<void()> also_ = [] {};
   bool rebuilding_ = false;
 };
 

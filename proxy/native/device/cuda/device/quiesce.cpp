@@ -39,11 +39,11 @@ std::unique_lock<std::mutex> Quiesce::lock(std::mutex& mutex) const {
   return lock;
 }
 
-void Quiesce::wait_for(const Driver& driver, const std::vector<Stream*>& streams) const {
+void Quiesce::wait_for(const Driver& driver, const std::vector<abi::CUstream>& streams) const {
   const auto end = until();
-  for (const Stream* stream : streams) {
+  for (const abi::CUstream stream : streams) {
     // An error is rest too: nothing runs any more on a device that is lost.
-    while (driver.cuStreamQuery(stream->own()) == kNotReady) {
+    while (driver.cuStreamQuery(stream) == kNotReady) {
       if (Clock::now() > end) give_up_process();
       std::this_thread::sleep_for(kLook);
     }

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "device/cuda/driver/driver.h"
-#include "device/cuda/stream/stream.h"
 
 namespace jitc::cuda {
 
@@ -21,7 +20,7 @@ class Quiesce {
   /// Takes the mutex; ends the process when that takes too long.
   std::unique_lock<std::mutex> lock(std::mutex& mutex) const;
   /// Until the streams have done all their work; ends the process when that takes too long.
-  void wait_for(const Driver& driver, const std::vector<Stream*>& streams) const;
+  void wait_for(const Driver& driver, const std::vector<abi::CUstream>& streams) const;
   [[noreturn]] void give_up_process() const;
 
  private:

@@ -26,13 +26,13 @@ bool RowCopies::copy(LiveRow& row, uint64_t sequence) {
   return read(row, sequence);
 }
 
-bool RowCopies::copy_all(std::span<const Wanted> wanted, uint64_t sequence) {
+bool RowCopies::copy_all(std::span<const Wanted> wanted, uint64_t sequence, Later* later) {
   if (!measure_steady(wanted)) return false;
   std::vector<Wanted> changed;
   std::ranges::copy_if(wanted, std::back_inserter(changed),
                        [this](const Wanted& one) { return !reuse(one); });
   const PhaseTime time(shared_.times.copy);
-  return read_all(changed, sequence);
+  return read_all(changed, sequence, later);
 }
 
 bool RowCopies::measure_steady(std::span<const Wanted> wanted) {
@@ -63,13 +63,14 @@ bool RowCopies::reuse(const Wanted& one) {
 }
 
 /// All at once where the device can; content that has no hash yet passes through the processor in any case.
-bool RowCopies::read_all(std::span<const Wanted> wanted, uint64_t sequence) {
+bool RowCopies::read_all(std::span<const Wanted> wanted, uint64_t sequence, Later* later) {
   BlockCopier* const copier = shared_.backend->copier();
   std::vector<BlockCopy> blocks;
   for (const auto& [row, earlier] : wanted) {
     if (!copier || row->hash == kNoHash) continue;
     take_room(*row);
-    blocks.push_back({row->block.address, shared_.snapshot.bytes(row->copy, row->block.bytes)});
+    const BlockCopy copy{row->block.address, shared_.snapshot.bytes(row->copy, row->block.bytes)};
+    (later && later->may_wait(*row) ? later->blocks : blocks).push_back(copy);
   }
   if (!blocks.empty() && !copier->copy(blocks)) return refuse(*wanted.front().row, sequence);
   return std::ranges::all_of(wanted, [&](const Wanted& one) {

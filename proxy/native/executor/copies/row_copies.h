@@ -4,11 +4,12 @@
 // does not exist stops the session with the program's mistake. Called by: the dispatcher's thread
 // (boundaries, steps), and commands while it is parked.
 #pragma once
+#include <functional>
 #include <span>
 #include <unordered_set>
 #include <vector>
 
-#include "boundary_state.h"
+#include "executor/checkpoint/boundary_state.h"
 
 namespace jitc {
 
@@ -22,6 +23,13 @@ class RowCopies {
     const LiveRow* earlier;
   };
 
+  /// Copies that are to be made beside the work (BlockCopier::begin): of rows that may wait. What they are to
+  /// be is in blocks then.
+  struct Later {
+    std::function<bool(const LiveRow&)> may_wait;
+    std::vector<BlockCopy> blocks;
+  };
+
   explicit RowCopies(Shared& shared) : shared_(shared) {}
 
   std::vector<Hash> hashes_of(std::span<const LiveRow> rows);
@@ -30,15 +38,15 @@ class RowCopies {
   /// As measure(), with a copy of the content. Throws SnapshotFull.
   bool copy(LiveRow& row, uint64_t sequence);
   /// As copy(), of many. Content that did not change since then has one copy for both. Where it throws or
-  /// fails, some rows may have copies.
-  bool copy_all(std::span<const Wanted> wanted, uint64_t sequence);
+  /// fails, some rows may have copies. Where there is a later, rows that wait have room for a copy only.
+  bool copy_all(std::span<const Wanted> wanted, uint64_t sequence, Later* later = nullptr);
   /// The rows' copies are not needed any more.
   void drop(const std::vector<LiveRow>& rows);
 
  private:
   bool measure_steady(std::span<const Wanted> wanted);
   bool reuse(const Wanted& one);
-  bool read_all(std::span<const Wanted> wanted, uint64_t sequence);
+  bool read_all(std::span<const Wanted> wanted, uint64_t sequence, Later* later);
   bool read_or_reuse(const Wanted& one, uint64_t sequence);
   void take_room(LiveRow& row);
   bool read(LiveRow& row, uint64_t sequence);

@@ -1,0 +1,141 @@
+#include "late_boundary.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "checkpoints.h"
+#include "executor/copies/row_copies.h"
+#include "executor/session/shared.h"
+
+namespace jitc {
+
+// -- which blocks --------------------------------------------------------------------------------------
+
+void SteadyBlocks::saw(std::span<const LiveRow> rows, std::span<const Hash> now) {
+  std::unordered_map<uint64_t, uint64_t> times;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const uint64_t ordinal = rows[i].block.ordinal;
+    if (now[i] == kNoHash || now[i] != rows[i].hash) continue;
+    const auto before = times_.find(ordinal);
+    times[ordinal] = before == times_.end() ? 1 : before->second + 1;
+  }
+  times_ = std::move(times);
+}
+
+bool SteadyBlocks::has(const LiveRow& row) const {
+  const auto found = times_.find(row.block.ordinal);
+  return found != times_.end() && found->second >= kLooks && !restless_.contains(row.block.ordinal);
+}
+
+bool LateBoundary::usable() const { return shared_.backend->copier() && shared_.backend->hashes_itself(); }
+
+bool LateBoundary::learn(uint64_t step) {
+  if (!usable() || checkpoints_.empty() || checkpoints_.newest().number + 1 != step) return true;
+  if (!SteadyBlocks::looks_after(shared_.times.boundaries)) return true;
+  if (!shared_.drain()) return false;
+  const auto& rows = checkpoints_.newest().rows;
+  steady_.saw(rows, copies_.hashes_of(rows));
+  return true;
+}
+
+// -- one boundary --------------------------------------------------------------------------------------
+
+bool LateBoundary::begin(BoundaryState state, std::vector<BlockCopy> blocks) {
+  if (!shared_.backend->copier()->begin(blocks)) {
+    copies_.drop(state.rows);
+    return shared_.runs();
+  }
+  late_.clear();
+  for (const BlockCopy& one : blocks) late_.insert(one.address);
+  state_ = std::move(state);
+  wait_for_copies();
+  return true;
+}
+
+/// In the thread, which begins with the first such boundary.
+void LateBoundary::wait_for_copies() {
+  const std::lock_guard lock(mutex_);
+  ready_ = false;
+  order_ = Order::wait;
+  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  changed_.notify_all();
+}
+
+void LateBoundary::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return order_ != Order::none; });
+    if (order_ == Order::end) return;
+    lock.unlock();
+    bool copied = false;
+    {
+      const PhaseTime time(shared_.times.beside);
+      copied = shared_.backend->copier()->finish();
+    }
+    lock.lock();
+    if (order_ == Order::wait) order_ = Order::none;
+    copied_ = copied;
+    ready_ = true;
+    changed_.notify_all();
+    lock.unlock();
+    shared_.life.wake_dispatcher();
+    lock.lock();
+  }
+}
+
+void LateBoundary::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    order_ = Order::end;
+    changed_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+/// False: the device failed.
+bool LateBoundary::await() {
+  std::unique_lock lock(mutex_);
+  if (!ready_) {
+    const PhaseTime time(shared_.times.copy);
+    changed_.wait(lock, [this] { return ready_.load(); });
+  }
+  ready_ = false;
+  return copied_;
+}
+
+bool LateBoundary::finish() {
+  if (!state_) return true;
+  const bool copied = await();
+  BoundaryState state = std::move(*state_);
+  state_.reset();
+  const bool whole = copied && shared_.runs() && is_whole(state);
+  if (whole && checkpoints_.record(state))
+    checkpoints_.publish(std::move(state), true);
+  else
+    copies_.drop(state.rows);
+  return shared_.runs();
+}
+
+/// Whether what was copied is what the blocks held at the boundary: they hold it still.
+bool LateBoundary::is_whole(const BoundaryState& state) {
+  std::vector<LiveRow> rows;
+  std::ranges::copy_if(state.rows, std::back_inserter(rows),
+                       [this](const LiveRow& row) { return late_.contains(row.block.address); });
+  const auto now = copies_.hashes_of(rows);
+  bool whole = true;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (now[i] == rows[i].hash) continue;
+    whole = false;
+    steady_.has_changed(rows[i]);
+  }
+  return whole && shared_.runs();
+}
+
+void LateBoundary::give_up() {
+  if (!state_) return;
+  await();
+  copies_.drop(state_->rows);
+  state_.reset();
+}
+
+}  // namespace jitc
