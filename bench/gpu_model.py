@@ -39,13 +39,11 @@ HOST = 6000
 LINK = 330_000
 #: 12 sequences of 1024 tokens: 27 ms of products at 40 % of the peak; and kernels so small that launching them counts.
 PROGRAMS = {"bound by the GPU": 22_000, "bound by launches": 3_000}
-#: Steps before any is counted: memory for copies, the order of boundaries.
-WARM = 12
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Medians of a run, in milliseconds: a step, what of it was spent in calls, and in the optimizer's hooks."""
+    """Means of a run, in milliseconds: a step, what of it was spent in calls, and in the optimizer's hooks."""
 
     step: float
     calls: float
@@ -112,12 +110,14 @@ def _finish(one: subprocess.Popen[str]) -> None:
 
 
 def _steps(output: list[str]) -> Steps:
-    """Of the mean step between two reads of the loss: the program is ahead of the device in between."""
-    lines = [[int(word) / 1e6 for word in line.split()] for line in output][WARM:]
+    """Of the second half, in which the service has chosen how far apart boundaries are. Means, since some steps have a
+    boundary and others have none; of whole rounds between two reads of the loss, as the program is ahead of the device
+    in between."""
+    lines = [[int(word) / 1e6 for word in line.split()] for line in output]
     every = COUNTS["look"]
-    whole = [lines[at : at + every] for at in range(-WARM % every, len(lines) - every + 1, every)]
-    return Steps(*(statistics.median(statistics.fmean(line[column] for line in part) for part in whole)
-                   for column in range(3)))  # fmt: skip
+    first = -(-len(lines) // 2 // every) * every
+    whole = lines[first : len(lines) - len(lines) % every]
+    return Steps(*(statistics.fmean(line[column] for line in whole) for column in range(3)))
 
 
 def _slowest(ranks: list[Steps]) -> Steps:
@@ -154,7 +154,7 @@ def compare(both: dict[str, Side], counts: dict[str, int], ranks: int, rounds: i
 def main() -> int:
     arguments = parser(__doc__)
     arguments.add_argument("--scale", type=float, default=256, help="the state is smaller by it (256)")
-    arguments.add_argument("--steps", type=int, default=62, help="of a run (62)")
+    arguments.add_argument("--steps", type=int, default=240, help="of a run, of which the second half counts (240)")
     arguments.add_argument("--rounds", type=int, default=3, help="runs of each side (3)")
     arguments.add_argument("--ranks", type=int, nargs="+", default=[1, 2], help="(1 2)")
     arguments.add_argument("--service", default="", help="further options of jitc-proxyd, such as '--validate-every 0'")

@@ -40,8 +40,8 @@ THREADS_MOST = 512
 HANG_LIMITS = 0.1, 1e6
 #: Percent.
 BUDGET_MOST = 50.0
-#: Percent of a job's time for boundaries, of each kind of device.
-BOUNDARY_BUDGETS = {"software": 0.0, "cuda": 0.0}
+#: Percent of a job's time for boundaries, of each kind of device. 0: all are made.
+BOUNDARY_BUDGETS = {"software": 0.0, "cuda": 1.0}
 #: PyTorch's allocator takes 2 MiB for small tensors and 20 MiB for others; no session has more addresses than the most.
 MEMORY_LIMITS = 32 * MIB, LARGE_BYTES
 #: A journal needs two chunks of 4 MiB and its list of chunks. Every session's is mapped whole, as copies are.

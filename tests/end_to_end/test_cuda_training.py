@@ -27,7 +27,11 @@ PHASES = ("forward", "backward", "optimizer", "boundary", "copy", "collective")
 #: Ops that every run surely reaches.
 OPS = {1: 320, 2: 330}
 RANDOM_OPS = 20
+#: Boundaries at which a worker finds out which blocks may wait.
+LEARNED = 3
 PEERS = "peers give back what they hold"
+#: A job whose boundaries are spaced relies on copies, not on peers.
+ALL_BOUNDARIES = ("--boundary-budget", "0")
 #: In which the service surely has found out what replicas hold.
 MOST_STEPS = 1000
 #: Longer than anything here takes on a busy machine, shorter than a test's patience.
@@ -161,6 +165,23 @@ def test_a_worker_lost_in_every_phase(ranks: int, scene: Scene) -> None:
     assert set(job.finish()) == {"worker-death"}
 
 
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_workers_lost_while_copies_are_made(ranks: int, scene: Scene) -> None:
+    """The bus is so slow that blocks which may wait are still copied when the first op after a boundary comes."""
+    service = scene.serve(*ALL_BOUNDARIES, "--validate-every", "0", JITC_FAKE_PACE="bus=0.0001")
+    programs = scene.begin(service, ranks)
+    lines = steps(programs, LEARNED)
+    reached = [LEARNED + 1, 2 * (LEARNED + 1)]  # the next worker has to find out anew
+    for number in reached:
+        service.inject(kill_at(number, ""), ranks - 1)
+        lines += steps(programs, min(LEARNED + 1, STEPS - len(lines)))
+    finish(programs)
+    report = service.survived(len(reached))
+    assert lines == scene.expected(ranks)
+    if ranks == 1:  # two are measured, and rely on each other later
+        assert [one["boundary"] for one in report] == [number - 1 for number in reached]
+
+
 def test_sums_in_another_order(scene: Scene) -> None:
     """Without an option a GPU's job is tolerated when numbers that it has looked at come out otherwise."""
     service = scene.serve(JITC_FAKE_NOISE="1")
@@ -269,7 +290,7 @@ def strike_once_kept(scene: Scene, service: Service, kept: str, *phases: str, co
 
 def test_state_that_peers_have(scene: Scene) -> None:
     """It goes from GPU to GPU."""
-    service = scene.serve("--workers-per-gpu", "2")
+    service = scene.serve(*ALL_BOUNDARIES, "--workers-per-gpu", "2")
     for one in strike_once_kept(scene, service, PEERS, "optimizer", "backward", "boundary"):
         assert one["bytes_from_peers"]["nccl"] > one["bytes_from_peers"]["host"] == 0
         assert one["notes"] == []
@@ -277,20 +298,23 @@ def test_state_that_peers_have(scene: Scene) -> None:
 
 @pytest.mark.slow
 def test_state_that_peers_do_not_have(scene: Scene) -> None:
-    service, kept = scene.serve("--workers-per-gpu", "2"), "copies of all blocks (device variables of pid"
+    service, kept = (
+        scene.serve(*ALL_BOUNDARIES, "--workers-per-gpu", "2"),
+        "copies of all blocks (device variables of pid",
+    )
     for one in strike_once_kept(scene, service, kept, "optimizer", "backward", "boundary", counting=True):
         assert one["bytes_from_peers"] == {"nccl": 0, "host": 0}
 
 
 def test_state_of_a_worker_on_the_same_gpu(scene: Scene) -> None:
-    service = scene.serve("--workers-per-gpu", "4", gpus=1, JITC_FAKE_DEVICES="1")
+    service = scene.serve(*ALL_BOUNDARIES, "--workers-per-gpu", "4", gpus=1, JITC_FAKE_DEVICES="1")
     (one,) = strike_once_kept(scene, service, PEERS, "backward")
     assert one["bytes_from_peers"]["nccl"] > one["bytes_from_peers"]["host"] == 0
 
 
 def test_state_of_peers_that_nccl_does_not_move(scene: Scene) -> None:
     """It comes through shared memory in the same recovery, and the report says why."""
-    service = scene.serve("--workers-per-gpu", "2", JITC_FAKE_FAIL="ncclSend:1+=3")
+    service = scene.serve(*ALL_BOUNDARIES, "--workers-per-gpu", "2", JITC_FAKE_FAIL="ncclSend:1+=3")
     (one,) = strike_once_kept(scene, service, PEERS, "backward")
     assert one["bytes_from_peers"]["host"] > one["bytes_from_peers"]["nccl"] == 0
     (note,) = one["notes"]

@@ -19,6 +19,8 @@ from .lab import Lab, Program, StepFailed, make_importable
 START_SECONDS, CALL_SECONDS = 90.0, 5.0
 #: Runs by itself at step 100 of a job otherwise: in the middle of what is timed, or struck.
 NO_VALIDATION = ("--validate-every", "0")
+#: A job whose boundaries are spaced relies on copies, not on peers.
+ALL_BOUNDARIES = ("--boundary-budget", "0")
 
 
 class Service:

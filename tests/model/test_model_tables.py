@@ -18,7 +18,8 @@ SERVICE = worker_pb2.DESCRIPTOR.services_by_name["Worker"]
 DIRECT = {"Send", "Receive"}
 #: Of a worker's life or of what users ask, not of a recovery; Abandon ends a session.
 NOT_MODELLED = {
-    "Assign", "Ping", "CloseSession", "Abandon", "SetPolicy", "SetSpacing", "Validate", "Hold", "Tell", "Arm", "Stats", *DIRECT,
+    "Assign", "Ping", "CloseSession", "Abandon", "SetPolicy", "SetSpacing", "Validate", "Hold", "Tell", "Arm", "Stats",
+    *DIRECT,
 }  # fmt: skip
 #: Function -> the states that it puts a session into.
 TRANSITIONS = {

@@ -450,6 +450,9 @@ class Serving:
     def boundary(self) -> int:
         return 7
 
+    def said(self) -> str:
+        return "jitc-proxyd: job 1: one of 4 boundaries is made"
+
     def inject(self, kind: str, at: str) -> None:
         assert (kind, at) == ("kill-worker", "boundary=9,phase=backward,skip=5")
         self._recoveries += [RECOVERY] if not self._left else []

@@ -10,7 +10,7 @@ from ..jobs import Answers, Job, after, from_peers, same, start, two_workers, un
 from ..lab import Lab, Program, StepFailed, StepNotRun
 from ..preflight import libraries
 from ..programs.costs import BOUNDARIES, loops_library
-from ..service import NO_VALIDATION, Service
+from ..service import ALL_BOUNDARIES, NO_VALIDATION, Service
 from . import fault_verdict
 
 _STEPS = 8
@@ -120,7 +120,7 @@ def driver_job(lab: Lab) -> dict[str, Any]:
     native = _native(lab, paths)
     lab.note(native_error=native if isinstance(native, str) else "", recoveries=[])
     wrong = []
-    with Service(lab, *two_workers(lab), *NO_VALIDATION) as service:
+    with Service(lab, *two_workers(lab), *NO_VALIDATION, *ALL_BOUNDARIES) as service:
         job = _joined(start(lab, "driver_job", 2, service))
         wrong.append(_with_peers(lab, job, service))
         undisturbed = job.ask(do="train", steps=_STEPS)

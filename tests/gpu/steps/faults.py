@@ -17,7 +17,7 @@ from ..jobs import (
     workers,
 )
 from ..lab import Lab, StepFailed
-from ..service import NO_VALIDATION, Service
+from ..service import ALL_BOUNDARIES, NO_VALIDATION, Service
 from . import fault_verdict
 from .with_torch import STEPS, usable_attention
 
@@ -104,7 +104,7 @@ def not_deterministic(lab: Lab) -> dict[str, Any]:
 
 def peer_mode(lab: Lab) -> dict[str, Any]:
     """A kill once the service knows what the other rank holds: the state comes from there, over NCCL."""
-    with Service(lab, *two_workers(lab), *NO_VALIDATION) as service:
+    with Service(lab, *two_workers(lab), *NO_VALIDATION, *ALL_BOUNDARIES) as service:
         job = start(lab, "train", 2, service, **usable_attention(lab))
         settled = until_peers(job, service, _BLOCK, setting="small")
         service.inject("kill-worker", f"boundary={service.boundary(1) + 3},phase=backward,skip=5", gpu=1)

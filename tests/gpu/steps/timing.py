@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..jobs import PEERS, Job, interleaved, start, workers
+from ..jobs import Job, interleaved, start, workers
 from ..lab import Lab, StepSlow
 from ..service import NO_VALIDATION, Service
 from .with_torch import usable_attention
@@ -14,8 +14,8 @@ _SETTINGS = {
     "gpu-bound": (1.05, 4, 5), "launch-bound": (1.5, 12, 5), "small": (1.5, 10, 5), "convnet-large": (1.1, 5, 4),
     "convnet-large-bf16": (1.1, 5, 4), "lstm-large": (1.5, 5, 4),
 }  # fmt: skip
-#: Steps in which the service surely finds out what peers hold.
-_SETTLING = 150
+#: Steps in which the service surely finds out how far apart boundaries are to be, and what it then says.
+_SETTLING, _SPACED = 60, "boundaries is made"
 
 
 def one_rank(lab: Lab) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def one_rank(lab: Lab) -> dict[str, Any]:
 
 
 def two_ranks(lab: Lab) -> dict[str, Any]:
-    """The small GPT, data parallel on one GPU, once peers hold the state."""
+    """The small GPT, data parallel on one GPU."""
     return _timed(lab, 2, ("small",))
 
 
@@ -46,16 +46,16 @@ def torch_costs(lab: Lab) -> dict[str, Any]:
 
 
 def _timed(lab: Lab, ranks: int, settings: tuple[str, ...]) -> dict[str, Any]:
-    lab.note(times={}, workers={})
+    lab.note(times={}, workers={}, settled={})
     with Service(lab, *workers(lab, ranks), *NO_VALIDATION) as service:
         sides = {
             side: start(lab, "train", ranks, one, **usable_attention(lab))
             for side, one in (("native", None), ("proxied", service))
         }
-        if ranks > 1:
-            lab.note(settled=_settle(sides["proxied"], service, 2 if lab.rehearsal else _SETTLING))
         for setting in settings:
             goal, block, rounds = _SETTINGS[setting]
+            settled = _settle(sides["proxied"], service, setting, 2 if lab.rehearsal else _SETTLING)
+            lab.note(settled=lab.data["settled"] | {setting: settled})
             if lab.rehearsal:
                 block, rounds = 1, 1
             one = interleaved(sides, setting, rounds, block)
@@ -70,10 +70,11 @@ def _timed(lab: Lab, ranks: int, settings: tuple[str, ...]) -> dict[str, Any]:
     return {}
 
 
-def _settle(job: Job, service: Service, steps: int) -> bool:
-    """Whether the service relies on peers before the first block is timed."""
+def _settle(job: Job, service: Service, setting: str, steps: int) -> str:
+    """What the service says of the job's boundaries before the first block is timed; nothing: all are made."""
+    before = service.said().count(_SPACED)
     for _ in range(0, steps, 10):
-        if PEERS in service.said():
-            return True
-        job.ask(do="time", setting="small", steps=min(steps, 10))
-    return PEERS in service.said()
+        job.ask(do="time", setting=setting, steps=min(steps, 10))
+        if service.said().count(_SPACED) > before:
+            break
+    return next((line for line in reversed(service.said().splitlines()) if _SPACED in line), "")

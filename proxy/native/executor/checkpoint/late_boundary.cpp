@@ -1,6 +1,7 @@
 #include "late_boundary.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 
 #include "checkpoints.h"
@@ -8,6 +9,10 @@
 #include "executor/session/shared.h"
 
 namespace jitc {
+namespace {
+/// How often it is looked at whether the device has anything to do while copies are waited for.
+constexpr std::chrono::milliseconds kLook{1};
+}  // namespace
 
 // -- which blocks --------------------------------------------------------------------------------------
 
@@ -92,13 +97,13 @@ void LateBoundary::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-/// False: the device failed.
+/// False: the device failed. What it has been given goes on meanwhile; only when that has run out do copies
+/// cost time.
 bool LateBoundary::await() {
   std::unique_lock lock(mutex_);
-  if (!ready_) {
-    const PhaseTime time(shared_.times.copy);
-    changed_.wait(lock, [this] { return ready_.load(); });
-  }
+  if (!ready_) shared_.backend->flush();
+  while (!changed_.wait_for(lock, kLook, [this] { return ready_.load(); }))
+    if (!shared_.backend->under_way()) shared_.times.copy += std::chrono::nanoseconds(kLook).count();
   ready_ = false;
   return copied_;
 }
