@@ -37,9 +37,10 @@ bool BoundaryMaker::at_boundary(const ops::Boundary& op, uint64_t position) {
   return true;
 }
 
-/// Somebody waits for it.
+/// Somebody waits for it; a validation that it comes right before runs no more than one minibatch again then.
 bool BoundaryMaker::is_awaited(uint64_t boundary) const {
-  return (park_after_ && boundary >= park_after_) || (stop_after_ && boundary >= stop_after_);
+  return gate_.validations.step() == boundary + 1 || (park_after_ && boundary >= park_after_) ||
+         (stop_after_ && boundary >= stop_after_);
 }
 
 /// As the policy says; but there is always one to go back to, and a journal that fills needs one.

@@ -59,6 +59,20 @@ class Program:
 
 
 @pytest.mark.usefixtures("device")
+def test_one_is_made_before_a_step_that_is_to_be_validated(shared: Shared, executors: list[Executor]) -> None:
+    """Not all minibatches since the newest one are to run again."""
+    program = Program(shared, executors)
+    program.run(5)
+    assert program.stats("committed") == 4
+    assert not program.executor.command("Validate", {"session": 1, "step": 7})["standing"]
+    for _ in range(2):
+        program.job.minibatch(program.client)
+    program.client.flush()
+    wait_for(lambda: stats(program.executor)["state"] == "faulted")
+    assert (program.stats("boundary"), program.stats("committed")) == (6, 6)
+
+
+@pytest.mark.usefixtures("device")
 def test_only_some_are_made(shared: Shared, executors: list[Executor]) -> None:
     program = Program(shared, executors)
     program.run(11)
