@@ -13,6 +13,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, NoReturn
 
+from jitc.client_shim.inductor import registration
+
 _WHERE = '(docs/guarantees.md, "Operators that the software device does not have")'
 _TRITON = (
     "the software device runs no GPU kernels, and {} is one of Triton's. TRITON_INTERPRET=1 in the environment has "
@@ -75,6 +77,7 @@ _CHANGES: dict[str, Callable[[Any], None]] = {
     "triton.backends.nvidia.driver": _triton_driver,
     "torch.cuda.jiterator": _jiterator,
     "cupy": _cupy,
+    registration.MODULE: registration.change,
 }
 
 

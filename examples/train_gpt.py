@@ -14,9 +14,13 @@ from torch.nn.parallel import DistributedDataParallel
 def main() -> None:
     parser = arguments(__doc__, steps=20)
     parser.add_argument("--dropout", type=float, default=0.0)
+    parser.add_argument("--compile", action="store_true", help="the model with torch.compile")
     args = parser.parse_args()
     job = Job(args)
-    model = DistributedDataParallel(GPT(args.layers, args.width, args.dropout).to(job.device))
+    network = GPT(args.layers, args.width, args.dropout).to(job.device)
+    if args.compile:
+        network.compile()
+    model = DistributedDataParallel(network)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     batches = TextBatches(job, CONTEXT)
     for _ in range(args.steps):

@@ -15,6 +15,7 @@
 #include "jitc/kernel_server.h"
 #include "order/sites.h"
 #include "redirect.h"
+#include "special/compiled.h"
 #include "special/kernels.h"
 #include "special/products.h"
 #include "special/sparse.h"
@@ -130,6 +131,7 @@ JITC_API int jitc_torch_install(int redirect, int cudnn) {
       choose_plain_kernels();
       redirect_operators(redirect == 2);
       serve_sparse_tensors();
+      serve_compiled_kernels();
       jitc_set_kernel_server(&serve_kernel);
     } else {
       jitc_set_phase_source(&current_phase);

@@ -19,12 +19,8 @@ struct Kind {
   std::unique_ptr<Backend> (*make)(const BackendOptions&, ExecutionSink&, CommunicatorSegments&, ImageSource&,
                                    std::string&);
 };
-/// It runs no images.
-std::unique_ptr<Backend> make_software(const BackendOptions& options, ExecutionSink& sink,
-                                       CommunicatorSegments& segments, ImageSource&, std::string& error) {
-  return make_software_backend(options, sink, segments, error);
-}
-constexpr Kind kKinds[] = {{"software", nullptr, make_software}, {"cuda", open_cuda_gpu, make_cuda_backend}};
+constexpr Kind kKinds[] = {{"software", nullptr, make_software_backend},
+                           {"cuda", open_cuda_gpu, make_cuda_backend}};
 
 const Kind* kind_of(std::string_view name) {
   const auto* const found =

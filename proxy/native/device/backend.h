@@ -308,7 +308,7 @@ inline std::shared_ptr<MemoryBudget> budget_of(const BackendOptions& options) {
   return options.budget ? options.budget : std::make_shared<LocalBudget>();
 }
 std::unique_ptr<Backend> make_software_backend(const BackendOptions&, ExecutionSink&, CommunicatorSegments&,
-                                               std::string& error);
+                                               ImageSource&, std::string& error);
 /// What sessions on a GPU share, kept open while the pointer lives; nullptr with the reason.
 std::shared_ptr<void> open_cuda_gpu(const Libraries& libraries, int ordinal, std::string& error);
 std::unique_ptr<Backend> make_cuda_backend(const BackendOptions&, ExecutionSink&, CommunicatorSegments&,

@@ -92,7 +92,7 @@ int accesses(const uint8_t* bytes, size_t size, int query, void* context,
   }
 }
 
-constexpr jitc_operators kTable{4, &set_threads, &call, &query, &matmul, &set_noise, &accesses};
+constexpr jitc_operators kTable{5, &set_threads, &call, &query, &matmul, &set_noise, &accesses};
 
 }  // namespace
 }  // namespace jitc::operators

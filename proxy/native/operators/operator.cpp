@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "operators/composed/composed.h"
 #include "operators/placement.h"
 #include "operators/reader.h"
 
@@ -55,9 +56,10 @@ bool writes(const c10::Argument& argument) {
 Operator::Operator(const c10::OperatorHandle& found, std::string_view name)
     : handle(found),
       composed(find_composed(name)),
+      on_host(find_on_host(name)),
       check(find_check(name)),
       packs_results(takes_results_for_contiguous(name)) {
-  runs = composed || found.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU);
+  runs = composed || on_host || found.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU);
   for (const auto& argument : found.schema().arguments()) {
     if (const int64_t count = choices(argument.real_type())) numbered.emplace_back(written.size(), count);
     written.push_back(writes(argument));

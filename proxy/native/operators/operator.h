@@ -9,11 +9,13 @@
 #include <string_view>
 #include <vector>
 
+#include "jitc/operators_api.h"
 #include "operators/checks/checks.h"
 
 namespace jitc::operators {
 
 using Composed = void (*)(torch::jit::Stack&);
+using OnHost = void (*)(const jitc_operator_host&, torch::jit::Stack&);
 struct NamedComposed {
   std::string_view name;
   Composed function;
@@ -23,6 +25,7 @@ struct Operator {
   Operator(const c10::OperatorHandle& found, std::string_view name);
   c10::OperatorHandle handle;
   Composed composed;  // made from other operators: it has no CPU kernel; or null
+  OnHost on_host;     // needs more of the device than memory; or null
   Check check;        // of its arguments, before it runs; or null
   std::vector<std::pair<size_t, int64_t>> numbered;  // arguments that stand for one of so many choices
   std::vector<bool> written;                         // per argument: the operator writes to it

@@ -40,13 +40,15 @@ void apply_settings(const wire::CallHeader& header) {
     at::globalContext().setDeterministicAlgorithms(deterministic, true);
 }
 
-void invoke(Call& call) {
+void invoke(const jitc_operator_host& host, Call& call) {
   std::optional<DefaultGenerator> random;
   if ((call.header.flags & wire::kRandom) && !call.op->takes_generator)
     random.emplace(call.header.seed, call.header.offset);
   const PackedResults packed(*call.op, call.stack);
   try {
-    if (call.op->composed)
+    if (call.op->on_host)
+      call.op->on_host(host, call.stack);
+    else if (call.op->composed)
       call.op->composed(call.stack);
     else
       call.op->handle.callBoxed(&call.stack);
@@ -107,7 +109,7 @@ bool takes_other_numbers(const jitc_operator_host& host, std::span<const uint8_t
       // PyTorch takes the operands from the stack before it copies the references to them that a kernel gave.
       const auto kept = call.stack;
       check_arguments(call, host.memory_limit);  // these numbers may be wrong for a kernel that does not look
-      invoke(call);
+      invoke(host, call);
       return true;
     } catch (const c10::Error&) {  // the form is wrong, or these numbers too
     }
@@ -196,7 +198,7 @@ void run_call(const jitc_operator_host& host, std::span<const uint8_t> bytes) {
   try {  // operands of this form have been taken before
     check_arguments(call, host.memory_limit);
     const Placement placement(slots);
-    invoke(call);
+    invoke(host, call);
   } catch (const c10::Error& error) {
     if (may_be_of_numbers(error)) trigger_assert(*call.op, error);
     throw;
@@ -213,7 +215,7 @@ Call ask(const jitc_operator_host& host, std::span<const uint8_t> bytes, int64_t
   check_arguments(call, host.memory_limit);
   const bool may_assert = !(call.header.flags & wire::kFormAlone) && !looks_at_numbers(call);
   try {
-    invoke(call);
+    invoke(host, call);
   } catch (const c10::Error& error) {
     if (may_assert && may_be_of_numbers(error) && takes_other_numbers(host, bytes))
       trigger_assert(*call.op, error);

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "jitc/host_entry.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -13,6 +15,8 @@ typedef struct jitc_operator_host {
   /* Host pointer of [address, address + bytes), or NULL when that range is not allocated. */
   void* (*translate)(void* context, uint64_t address, uint64_t bytes);
   uint64_t memory_limit; /* bytes that an operator may hold besides; 0: no limit */
+  /* The kernel of that virtual handle, or NULL. May be NULL itself: there are none. */
+  jitc_host_entry (*kernel)(void* context, uint64_t function);
 } jitc_operator_host;
 
 typedef struct jitc_operator_reply {
@@ -29,7 +33,7 @@ typedef struct jitc_tensor_access {
 } jitc_tensor_access;
 
 typedef struct jitc_operators {
-  uint32_t version; /* 4 */
+  uint32_t version; /* 5 */
   void (*set_threads)(int threads);
   /* operator_call / operator_query payloads. 0: done; 1: the operator raised (reply = message);
    * 2: malformed call or bad address (reply = message); 3: the operator raised because of the numbers in its

@@ -103,8 +103,8 @@ void* translate_and_record(void* context, uint64_t address, uint64_t bytes) {
   return memory;
 }
 
-const jitc_operator_host host{nullptr, &translate, 0};
-const jitc_operator_host recording_host{nullptr, &translate_and_record, 0};
+const jitc_operator_host host{nullptr, &translate, 0, nullptr};
+const jitc_operator_host recording_host{nullptr, &translate_and_record, 0, nullptr};
 
 }  // namespace
 

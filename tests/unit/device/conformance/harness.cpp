@@ -34,7 +34,7 @@ std::unique_ptr<Backend> make_device(const Options& options, ExecutionSink& sink
   wanted.pinned = options.pinned;
   wanted.budget = options.budget;
   wanted.shuffle = shuffle_of_environment();
-  if (!is_cuda()) return make_software_backend(wanted, sink, segments, error);
+  if (!is_cuda()) return make_software_backend(wanted, sink, segments, no_images, error);
   wanted.libraries = Libraries({{"driver", JITC_TEST_DRIVER}, {"nccl", JITC_TEST_NCCL}});
   setenv("JITC_FAKE_CUDA", JITC_TEST_DRIVER, 1);  // where the fake NCCL finds the driver
   return make_cuda_backend(wanted, sink, segments, no_images, error);

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "device/common/image/image_check.h"
 #include "device/cuda/driver/error.h"
-#include "image_check.h"
 
 namespace jitc::cuda {
 namespace {

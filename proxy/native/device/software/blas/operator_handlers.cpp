@@ -4,7 +4,7 @@
 namespace jitc::software {
 
 void OperatorHandlers::call(const ops::OperatorCall& op) {
-  issuer_.queue(op.header, [this, &op] { operators_->call(memory_, op.header); });
+  issuer_.queue(op.header, [this, &op] { operators_->call(memory_, modules_, op.header); });
 }
 
 void OperatorHandlers::query(const ops::OperatorQuery& op) {

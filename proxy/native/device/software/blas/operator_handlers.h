@@ -11,8 +11,9 @@ namespace jitc::software {
 
 class OperatorHandlers {
  public:
-  OperatorHandlers(const Issuer& issuer, const Memory& memory, std::shared_ptr<const Operators> operators)
-      : issuer_(issuer), memory_(memory), operators_(std::move(operators)) {}
+  OperatorHandlers(const Issuer& issuer, const Memory& memory, const Modules& modules,
+                   std::shared_ptr<const Operators> operators)
+      : issuer_(issuer), memory_(memory), modules_(modules), operators_(std::move(operators)) {}
 
  private:
   void call(const ops::OperatorCall& op);
@@ -21,6 +22,7 @@ class OperatorHandlers {
 
   const Issuer& issuer_;
   const Memory& memory_;
+  const Modules& modules_;
   const std::shared_ptr<const Operators> operators_;
 
  public:

@@ -13,17 +13,22 @@
 
 namespace jitc::software {
 namespace {
-constexpr uint32_t kVersion = 4;
+constexpr uint32_t kVersion = 5;
 
-/// What a running operator may look up: memory as its op sees it.
+/// What a running operator may look up: memory as its op sees it, and compiled kernels.
 struct View {
   const Memory& memory;
   uint64_t sequence;
+  const Modules* modules = nullptr;
 };
 
 void* translate(void* context, uint64_t address, uint64_t bytes) {
   const View& view = *static_cast<const View*>(context);
   return view.memory.find(address, bytes, view.sequence);
+}
+
+jitc_host_entry kernel(void* context, uint64_t function) {
+  return static_cast<const View*>(context)->modules->find(function);
 }
 
 const uint8_t* bytes_of(const ops::OpHeader& op) { return reinterpret_cast<const uint8_t*>(&op); }
@@ -55,7 +60,7 @@ const jitc_operators* load(const std::string& path, std::string& error) {
   const auto get = reinterpret_cast<decltype(&jitc_operators_get)>(dlsym(library, "jitc_operators_get"));
   const jitc_operators* const functions = get ? get() : nullptr;
   if (!functions || functions->version != kVersion) {
-    error = path + " is not an operator library of version 4: build it again";
+    error = path + " is not an operator library of version 5: build it again";
     return nullptr;
   }
   return functions;
@@ -78,10 +83,10 @@ std::shared_ptr<const Operators> Operators::open(const std::string& path, int th
   return opened[path] = operators;
 }
 
-void Operators::call(const Memory& memory, const ops::OpHeader& op) const {
+void Operators::call(const Memory& memory, const Modules& modules, const ops::OpHeader& op) const {
   if (!functions_) refuse_missing();
-  View view{memory, op.sequence};
-  const jitc_operator_host host{&view, translate, memory.limit()};
+  View view{memory, op.sequence, &modules};
+  const jitc_operator_host host{&view, translate, memory.limit(), kernel};
   jitc_operator_reply reply{};
   const int answer = functions_->call(&host, bytes_of(op) + sizeof op, op.size - sizeof op, &reply);
   check(answer, kLaunchFailure, reply);
@@ -90,7 +95,7 @@ void Operators::call(const Memory& memory, const ops::OpHeader& op) const {
 std::span<const std::byte> Operators::query(const Memory& memory, const ops::OpHeader& op) const {
   if (!functions_) refuse_missing();
   View view{memory, op.sequence};
-  const jitc_operator_host host{&view, translate, memory.limit()};
+  const jitc_operator_host host{&view, translate, memory.limit(), nullptr};
   jitc_operator_reply reply{};
   const int answer = functions_->query(&host, bytes_of(op) + sizeof op, op.size - sizeof op, &reply);
   check(answer, kStatusOperator, reply);
@@ -100,7 +105,7 @@ std::span<const std::byte> Operators::query(const Memory& memory, const ops::OpH
 void Operators::matmul(const Memory& memory, const ops::OpHeader& op) const {
   if (!functions_) return plain_matmul(memory, as<ops::Matmul>(op));
   View view{memory, op.sequence};
-  const jitc_operator_host host{&view, translate, memory.limit()};
+  const jitc_operator_host host{&view, translate, memory.limit(), nullptr};
   jitc_operator_reply reply{};
   const int answer = functions_->matmul(&host, &op, sizeof(ops::Matmul), &reply);
   check(answer, kLaunchFailure, reply);

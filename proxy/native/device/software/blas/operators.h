@@ -8,6 +8,7 @@
 #include <string>
 
 #include "device/software/memory/memory.h"
+#include "device/software/module/modules.h"
 #include "jitc/operators_api.h"
 
 namespace jitc::software {
@@ -19,7 +20,7 @@ class Operators {
   static std::shared_ptr<const Operators> open(const std::string& path, int threads, uint64_t noise,
                                                std::string& error);
   /// The payload's operator; returns nothing, throws OpError.
-  void call(const Memory& memory, const ops::OpHeader& op) const;
+  void call(const Memory& memory, const Modules& modules, const ops::OpHeader& op) const;
   /// The reply; valid until the thread's next call. Throws OpError.
   std::span<const std::byte> query(const Memory& memory, const ops::OpHeader& op) const;
   void matmul(const Memory& memory, const ops::OpHeader& op) const;

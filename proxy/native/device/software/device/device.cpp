@@ -25,27 +25,29 @@ void check_health() {
 void break_device(uint32_t status) { broken.store(status); }
 
 std::unique_ptr<Device> Device::open(const BackendOptions& options, ExecutionSink& sink,
-                                     CommunicatorSegments& segments, std::string& error) {
+                                     CommunicatorSegments& segments, ImageSource& images,
+                                     std::string& error) {
   auto operators =
       Operators::open(options.libraries.path("operators"), options.threads, options.noise, error);
   if (!operators) return nullptr;
-  auto device = std::make_unique<Device>(options, std::move(operators), sink, segments);
+  auto device = std::make_unique<Device>(options, std::move(operators), sink, segments, images);
   if (!device->memory_.reserve(error)) return nullptr;
   return device;
 }
 
 Device::Device(const BackendOptions& options, std::shared_ptr<const Operators> operators, ExecutionSink& sink,
-               CommunicatorSegments& segments)
+               CommunicatorSegments& segments, ImageSource& images)
     : options_(options),
       shuffled_(options.shuffle.on() ? std::make_unique<Shuffled>(options.shuffle, sink, hub_) : nullptr),
       sink_(shuffled_ ? shuffled_->sink() : sink),
       state_(sink_, [this] { give_up_waits(); }),
       failures_(sink_, state_),
       memory_(options.address_base, options.address_bytes, options.memory_limit, budget_of(options)),
+      modules_(images),
       runner_(sink_, state_, failures_, hub_, crew_),
       streams_(shuffled_ ? shuffled_->before(runner_, crew_) : runner_, crew_, hangs_),
       issuer_(sink_, hub_, streams_, runner_),
-      families_({options_, issuer_, memory_, hub_, crew_, streams_, runner_, segments, operators}),
+      families_({options_, issuer_, memory_, modules_, hub_, crew_, streams_, runner_, segments, operators}),
       order_(options.check_order ? std::make_unique<order::Checker>(
                                        std::move(operators), families_.collectives.communicators(), sink)
                                  : nullptr),
@@ -145,6 +147,7 @@ bool Device::restore(const Resources& resources, std::string& error) {
   families_.events.restore(resources.events);
   families_.graphs.restore(resources);
   try {
+    modules_.restore(resources);
     families_.collectives.communicators().restore(resources.communicators);
   } catch (const OpError& failure) {
     return error = failure.message, false;
@@ -156,6 +159,7 @@ bool Device::restore(const Resources& resources, std::string& error) {
 void Device::commit() {
   const std::lock_guard lock(mutex_);
   memory_.commit(runner_.idle());
+  modules_.commit();
 }
 
 bool Device::communicator(uint64_t handle, Resources::Communicator& out) const {
@@ -203,7 +207,8 @@ void Device::poison_all(std::span<const MemoryRange> ranges) { poison_by_writing
 
 namespace jitc {
 std::unique_ptr<Backend> make_software_backend(const BackendOptions& options, ExecutionSink& sink,
-                                               CommunicatorSegments& segments, std::string& error) {
-  return software::Device::open(options, sink, segments, error);
+                                               CommunicatorSegments& segments, ImageSource& images,
+                                               std::string& error) {
+  return software::Device::open(options, sink, segments, images, error);
 }
 }  // namespace jitc

@@ -12,6 +12,7 @@
 #include "device/common/run_state.h"
 #include "device/software/faults/hangs.h"
 #include "device/software/memory/memory.h"
+#include "device/software/module/modules.h"
 #include "device/software/order/checker.h"
 #include "device/software/shuffle/shuffled.h"
 #include "device/software/stream/crew.h"
@@ -33,9 +34,10 @@ class Device final : public Backend {
  public:
   /// nullptr with the reason.
   static std::unique_ptr<Device> open(const BackendOptions& options, ExecutionSink& sink,
-                                      CommunicatorSegments& segments, std::string& error);
+                                      CommunicatorSegments& segments, ImageSource& images,
+                                      std::string& error);
   Device(const BackendOptions& options, std::shared_ptr<const Operators> operators, ExecutionSink& sink,
-         CommunicatorSegments& segments);
+         CommunicatorSegments& segments, ImageSource& images);
   ~Device() override;
 
   void enqueue(const ops::OpHeader& op) override;
@@ -74,6 +76,7 @@ class Device final : public Backend {
   RunState state_;
   Failures failures_;
   Memory memory_;
+  Modules modules_;
   TaskRunner runner_;
   std::mutex mutex_;  // held while ops are issued: of streams_, families_, order_
   Streams streams_;

@@ -9,10 +9,11 @@ Families::Families(const Shared& shared)
       copies(shared.issuer, shared.memory, shared.options.pinned),
       streams(shared.issuer, shared.streams),
       events(shared.issuer, shared.streams, shared.runner),
-      operators(shared.issuer, shared.memory, shared.operators),
+      modules(shared.issuer, shared.modules),
+      operators(shared.issuer, shared.memory, shared.modules, shared.operators),
       collectives(shared.issuer, shared.memory, shared.hub, shared.crew, shared.segments,
                   shared.options.hang_seconds),
       graphs(shared.issuer, shared.streams, shared.runner, events, handlers),
-      handlers(control, memory, copies, streams, events, operators, collectives, graphs) {}
+      handlers(control, memory, copies, streams, events, modules, operators, collectives, graphs) {}
 
 }  // namespace jitc::software

@@ -10,6 +10,7 @@
 #include "device/software/graph/graph_handlers.h"
 #include "device/software/memory/copy_handlers.h"
 #include "device/software/memory/memory_handlers.h"
+#include "device/software/module/module_handlers.h"
 #include "device/software/stream/event_handlers.h"
 #include "device/software/stream/stream_handlers.h"
 
@@ -20,6 +21,7 @@ struct Shared {
   const BackendOptions& options;
   Issuer& issuer;
   Memory& memory;
+  Modules& modules;
   WaitHub& hub;
   Crew& crew;
   Streams& streams;
@@ -36,6 +38,7 @@ struct Families {
   CopyHandlers copies;
   StreamHandlers streams;
   EventHandlers events;
+  ModuleHandlers modules;
   OperatorHandlers operators;
   CollectiveHandlers collectives;
   GraphHandlers graphs;

@@ -1,10 +1,18 @@
 // Test toolkit for the software device: its sessions.
 #pragma once
+#include <map>
 #include <string>
+#include <vector>
 
 #include "ranks.h"
 
 namespace jitc::test {
+
+/// Module images: what the test has put there, by a hash of its choice.
+struct Images final : ImageSource {
+  std::span<const std::byte> image(const ImageHash& hash, uint64_t bytes, std::string& error) override;
+  std::map<ImageHash, std::vector<std::byte>> known;
+};
 
 /// A session of the software device.
 class Session : public Client {
@@ -20,6 +28,7 @@ class Session : public Client {
   uint64_t sequence() const { return sequence_; }
 
   Segments no_segments;
+  Images images;
 };
 
 }  // namespace jitc::test

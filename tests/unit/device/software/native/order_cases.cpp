@@ -22,7 +22,7 @@ struct Checked : OpClient {
     options.libraries = Libraries({{"operators", std::string(JITC_TEST_OPERATORS)}});
     options.check_order = true;
     std::string error;
-    backend = make_software_backend(options, sink, segments ? *segments : no_segments, error);
+    backend = make_software_backend(options, sink, segments ? *segments : no_segments, images, error);
     if (!backend) throw Failure{error};
     stream(kOne);
     stream(kTwo);
@@ -60,6 +60,7 @@ struct Checked : OpClient {
   void synchronize_stream(uint64_t stream) { ask(ops::StreamSynchronize{}, stream); }
 
   Segments no_segments;
+  Images images;
   uint64_t data;
 };
 

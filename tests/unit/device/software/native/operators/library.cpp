@@ -50,6 +50,6 @@ int accesses(const uint8_t* call, size_t size, int query, void* context,
 }  // namespace
 
 const jitc_operators* jitc_operators_get(void) {
-  static const jitc_operators functions{4, set_threads, call, query, matmul, set_noise, accesses};
+  static const jitc_operators functions{5, set_threads, call, query, matmul, set_noise, accesses};
   return &functions;
 }

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace jitc::cuda {
+namespace jitc::device {
 namespace {
 using Bytes = std::span<const std::byte>;
 constexpr uint32_t kFatMagic = 0xBA55ED50;
@@ -65,4 +65,4 @@ ImageKind kind_of_image(Bytes image) {
   return ImageKind::text;
 }
 
-}  // namespace jitc::cuda
+}  // namespace jitc::device

@@ -1,0 +1,79 @@
+// See host_library.h.
+#include "host_library.h"
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "device/common/image/image_check.h"
+#include "device/software/device/error.h"
+
+namespace jitc::software {
+namespace {
+constexpr uint32_t kInvalidImage = 200;
+
+[[noreturn]] void refuse_image(const std::string& why) {
+  refuse(kInvalidImage, "invalid-image", "a compiled kernel cannot be loaded: " + why);
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int number() const { return number_; }
+
+ private:
+  const int number_;
+};
+
+/// A name of the descriptor that no earlier one had: the loader takes equal names for the same library, also
+/// when the number stands for another file by now. The bits of a counter are in steps that lead nowhere.
+std::string name_of(int descriptor) {
+  static std::atomic<uint32_t> loaded{1};
+  std::string name = "/proc/self";
+  for (uint32_t left = loaded.fetch_add(1); left; left >>= 1) name += left & 1 ? "/." : "/";
+  return name + "/fd/" + std::to_string(descriptor);
+}
+
+void write_all(int file, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t done = write(file, bytes.data(), bytes.size());
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) refuse_image(std::string("no memory for it: ") + std::strerror(errno));
+    bytes = bytes.subspan(static_cast<size_t>(done));
+  }
+}
+}  // namespace
+
+HostLibrary::HostLibrary(std::span<const std::byte> image) {
+  if (device::kind_of_image(image) != device::ImageKind::binary)
+    refuse_image("it is cut off, or no shared library");
+  const Descriptor file(memfd_create("jitc-kernel", MFD_CLOEXEC));
+  if (file.number() < 0) refuse_image(std::string("no memory for it: ") + std::strerror(errno));
+  write_all(file.number(), image);
+  library_ = dlopen(name_of(file.number()).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library_) refuse_image(dlerror());
+}
+
+HostLibrary::~HostLibrary() {
+  if (library_) dlclose(library_);
+}
+
+jitc_host_entry HostLibrary::entry(const std::string& name) const {
+  constexpr std::string_view kPrefix = JITC_HOST_ENTRY;
+  void* const found = name.starts_with(kPrefix) ? dlsym(library_, name.c_str()) : nullptr;
+  if (!found) refuse(kNotFound, "no-kernel", "a compiled module has no kernel " + name);
+  return reinterpret_cast<jitc_host_entry>(found);
+}
+
+}  // namespace jitc::software

@@ -1,0 +1,56 @@
+// Modules and their kernels of one session, by virtual handle: shared libraries that the program has
+// compiled for this device (torch.compile).
+//
+// Promises: what work that was given before an unload calls stays loaded until the next commit, which comes
+// after that work; restore() loads again what a rebuild has lost. May throw OpError.
+// Lock rule: the device's mutex, but for find(), which any thread may call.
+// Called by: ModuleHandlers, Device; find: the work of operators.
+#pragma once
+#include <map>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "device/backend.h"
+#include "host_library.h"
+
+namespace jitc::software {
+
+class Modules {
+ public:
+  explicit Modules(ImageSource& images) : images_(images) {}
+
+  void load(uint64_t handle, const ImageHash& hash, uint64_t bytes);
+  void unload(uint64_t handle);
+  void add_function(uint64_t handle, uint64_t module, const std::string& name);
+  /// Null: there is no such kernel.
+  jitc_host_entry find(uint64_t function) const;
+
+  /// Exactly these. Nothing is queued.
+  void restore(const Resources& wanted);
+  /// What was unloaded goes.
+  void commit();
+
+ private:
+  struct Loaded {
+    ImageHash hash;
+    std::shared_ptr<const HostLibrary> library;
+  };
+  struct Function {
+    uint64_t module;
+    std::string name;
+    jitc_host_entry entry;
+  };
+  std::shared_ptr<const HostLibrary> read(const ImageHash& hash, uint64_t bytes) const;
+  const HostLibrary& library(uint64_t module) const;
+
+  ImageSource& images_;
+  std::map<uint64_t, Loaded> modules_;
+  std::map<uint64_t, Loaded> unloaded_;  // since the last commit
+  mutable std::shared_mutex mutex_;      // of functions_
+  std::unordered_map<uint64_t, Function> functions_;
+};
+
+}  // namespace jitc::software
