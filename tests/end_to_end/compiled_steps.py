@@ -50,14 +50,7 @@ def _convolved(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     return F.max_pool2d(picture.relu(), 2).cumsum(-1).flip(-1)
 
 
-def _mixed(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    """In bfloat16, with an operator that has no code of Inductor's, and with a number that lies on the host."""
-    with torch.autocast("cuda", torch.bfloat16):
-        y = (x @ weight) * torch.tensor(1.5)
-    return y.float().tanh().mean(0) + torch.linalg.svdvals(x[:, :8]).sum()
-
-
-FUNCTIONS = (_normalized, _embedded, _attended, _convolved, _mixed)
+FUNCTIONS = (_normalized, _embedded, _attended, _convolved)
 
 
 def same() -> None:
@@ -72,8 +65,7 @@ def same() -> None:
             (result * torch.linspace(-1, 1, result.numel(), device="cuda").view_as(result)).sum().backward()
             assert x.grad is not None and weight.grad is not None
             runs.append((result.detach(), x.grad, weight.grad))
-        tolerance = 0.05 if function is _mixed else 1e-4
-        close = [torch.allclose(a, b, tolerance, tolerance) for a, b in zip(*runs, strict=True)]
+        close = [torch.allclose(a, b, 1e-4, 1e-4) for a, b in zip(*runs, strict=True)]
         print(function.__name__, close, digest(*runs[1]), flush=True)
 
 
@@ -120,6 +112,7 @@ def streams() -> None:
     def step(x: torch.Tensor) -> torch.Tensor:
         return (x.sin() + 1).cumsum(0)
 
+    torch.manual_seed(3)
     x = torch.randn(256, 64, device="cuda")
     step(x)
     side = torch.cuda.Stream()
@@ -177,24 +170,6 @@ def wrong_index() -> None:
         print(pick(table, index).sum().item())
     except RuntimeError as error:
         print(str(error).splitlines()[0], flush=True)
-
-
-def refused() -> None:
-    """What has no C++ code of Inductor's: a line, and what comes after works."""
-    from torch.nn.attention.flex_attention import flex_attention
-
-    q = torch.randn(1, 2, 128, 16, device="cuda")
-    x = torch.arange(3.0, device="cuda")
-    attempts = (
-        lambda: torch.compile(flex_attention)(q, q, q),
-        lambda: torch.compile(lambda x: x + 1, options={"cpp_wrapper": True})(x),
-        lambda: torch.compile(lambda x: x + 2)(x).tolist(),
-    )
-    for attempt in attempts:
-        try:
-            print(attempt())
-        except Exception as error:
-            print(said(error), flush=True)
 
 
 def plain() -> None:
