@@ -34,6 +34,7 @@ def say(service: Service, cache: dict[str, str], function: str, **env: str) -> l
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_results_and_gradients_are_those_without(workplace: Workplace, cache: dict[str, str]) -> None:
     """With several threads in a kernel, and the same bits in each run."""
     service = workplace.service(1, ("--threads", "3"))
@@ -44,6 +45,7 @@ def test_results_and_gradients_are_those_without(workplace: Workplace, cache: di
     assert service.report() == []
 
 
+@pytest.mark.slow
 def test_a_worker_lost_in_compiled_steps(workplace: Workplace, cache: dict[str, str]) -> None:
     """With dropout, whose random numbers are those of the run without a fault."""
     service = workplace.service(1)
@@ -62,7 +64,7 @@ def test_a_worker_lost_in_compiled_steps(workplace: Workplace, cache: dict[str, 
     assert len(service.injected()) == len(faults)
 
 
-@pytest.mark.parametrize("op", [20, 33, 70, 140])
+@pytest.mark.parametrize("op", [33, *(pytest.param(op, marks=pytest.mark.slow) for op in (20, 70, 140))])
 def test_a_worker_lost_at_an_op(op: int, workplace: Workplace, cache: dict[str, str]) -> None:
     service = workplace.service(1)
     expected = say(service, cache, "train")
@@ -72,6 +74,7 @@ def test_a_worker_lost_at_an_op(op: int, workplace: Workplace, cache: dict[str, 
     assert len(service.injected()) == 1
 
 
+@pytest.mark.slow
 def test_a_compiled_gpt_of_two_ranks_with_workers_lost(workplace: Workplace, cache: dict[str, str]) -> None:
     compiled = JOBS["gpt"].with_arguments("--compile")
 
@@ -90,6 +93,7 @@ def test_a_compiled_gpt_of_two_ranks_with_workers_lost(workplace: Workplace, cac
     assert len(service.injected()) == len(faults)
 
 
+@pytest.mark.slow
 def test_cuda_graphs_of_compiled_code_with_a_worker_lost(workplace: Workplace, cache: dict[str, str]) -> None:
     service = workplace.service(1)
     expected = say(service, cache, "graphs")
@@ -108,6 +112,7 @@ def test_shapes_and_random_numbers(workplace: Workplace, cache: dict[str, str]) 
     assert say(service, cache, "random") == [line]
 
 
+@pytest.mark.slow
 def test_the_order_of_compiled_kernels_is_checked(workplace: Workplace, cache: dict[str, str]) -> None:
     service = workplace.service(1, ("--check-order",))
     plain = say(service, cache, "streams")
