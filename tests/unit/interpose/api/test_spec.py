@@ -23,7 +23,8 @@ LIBRARY = ROOT / "interpose" / "lib" / "libjitc_interpose.so"
 FUNCTIONS = {f.name: f for api in APIS for f in api.functions}
 ENTRIES = {name for one in UNSERVED for name in one.entries}
 HEADERS = [
-    ROOT / "interpose" / "include" / "jitc" / f"{name}.h" for name in ("client_api", "gpu_questions", "kernel_server")
+    ROOT / "interpose" / "include" / "jitc" / f"{name}.h"
+    for name in ("client_api", "gpu_questions", "host_kernel", "kernel_server")
 ]
 CLIENT_API = {name for one in HEADERS for name in re.findall(r"JITC_API [\w ]+?\*? ?(jitc_\w+)\(", one.read_text())}
 
