@@ -6,7 +6,7 @@ import hashlib
 import os
 import random
 
-from executor_rig import BASE, MIB, Client, Shared, make_executor
+from executor_rig import BASE, MIB, Client, Shared, make_executor, stats
 
 BLOCK = 64 << 10
 BLOCKS = 8
@@ -98,3 +98,26 @@ def undisturbed(steps: int, seed: int) -> tuple[str, list[bytes]]:
     finally:
         executor.close()
         memory.close()
+
+
+def take_over(shared: Shared, seed: int, steps: int) -> int:
+    """The next worker goes back, runs all that is left, and has the bytes of a run without a fault; the boundary that
+    it went back to."""
+    executor = make_executor()
+    executor.open_session(shared.request(rebuild=True, epoch=1))
+    try:
+        client, job = Client(executor), make_job(seed)
+        job.begin(client)
+        for _ in range(steps):
+            job.minibatch(client)
+        client.reconnect(executor)
+        position = executor.command("Fence", {"session": 1, "epoch": 1})
+        reply = executor.command("Rollback", {"session": 1, "boundary": position["prepared"]})
+        assert reply["complete"], reply
+        executor.command("Resume", {"session": 1, "epoch": 1, "slots": [0]})
+        final = digest(client)
+        assert stats(executor)["boundary"] == steps
+    finally:
+        executor.close()
+    assert final == undisturbed(steps, seed)[0]
+    return int(position["prepared"])

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from executor_job import Job, digest, undisturbed
-from executor_rig import BASE, Client, Control, Shared, make_executor, stats
+from executor_job import take_over
+from executor_rig import BASE, Control, Shared, make_executor
 from toolkit.fakes import FakeCall, fake_calls, fake_environment, fake_library
 
 from jitc.proxy.common.executor import ExecutorError
@@ -36,27 +36,6 @@ def work_until(shared: Shared, seed: int, log: Path, settings: dict[str, str], *
     return subprocess.run(command, capture_output=True, timeout=60, check=False, env=environment).returncode
 
 
-def take_over(shared: Shared, seed: int) -> None:
-    """The next worker goes back, runs all that is left, and has the bytes of a run without a fault."""
-    executor = make_executor()
-    executor.open_session(shared.request(rebuild=True, epoch=1))
-    try:
-        client, job = Client(executor), Job(seed)
-        job.begin(client)
-        for _ in range(STEPS):
-            job.minibatch(client)
-        client.reconnect(executor)
-        position = executor.command("Fence", {"session": 1, "epoch": 1})
-        reply = executor.command("Rollback", {"session": 1, "boundary": position["prepared"]})
-        assert reply["complete"], reply
-        executor.command("Resume", {"session": 1, "epoch": 1, "slots": [0]})
-        final = digest(client)
-        assert stats(executor)["boundary"] == STEPS
-    finally:
-        executor.close()
-    assert final == undisturbed(STEPS, seed)[0]
-
-
 def named(calls: list[FakeCall], name: str) -> list[FakeCall]:
     return [call for call in calls if call.name == name and not call.runs]
 
@@ -68,7 +47,7 @@ def test_a_killed_worker_is_replaced(shared: Shared, tmp_path: Path) -> None:
     reserved = named(fake_calls(log), "cuMemAddressReserve")
     assert [int(call.args["out"], 16) for call in reserved] == [BASE]
     assert not named(fake_calls(log), "cuMemAddressFree")  # it had no time to clean up
-    take_over(shared, 5)
+    take_over(shared, 5, STEPS)
 
 
 def test_a_driver_that_fails_is_told_with_its_cause() -> None:

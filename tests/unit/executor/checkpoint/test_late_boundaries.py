@@ -10,10 +10,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from executor_job import BLOCK, BLOCKS, digest, make_job, undisturbed
+from executor_job import BLOCK, BLOCKS, digest, make_job, take_over, undisturbed
 from executor_rig import Client, Shared, make_executor, stats, wait_for
 from toolkit.fakes import fake_environment, fake_library
 
@@ -49,28 +48,6 @@ def killed(shared: Shared, boundary: int, phase: str, skip: int = 0) -> None:
     assert done.returncode == -9, done.stderr
 
 
-def goes_on(shared: Shared) -> int:
-    """The next worker has the bytes of a run without a fault; the boundary that it went back to."""
-    executor = make_executor()
-    executor.open_session(shared.request(rebuild=True, epoch=1))
-    try:
-        client, job = Client(executor), make_job(SEED)
-        job.begin(client)
-        for _ in range(STEPS):
-            job.minibatch(client)
-        client.reconnect(executor)
-        position: dict[str, Any] = executor.command("Fence", {"session": 1, "epoch": 1})
-        reply = executor.command("Rollback", {"session": 1, "boundary": position["prepared"]})
-        assert reply["complete"], reply
-        executor.command("Resume", {"session": 1, "epoch": 1, "slots": [0]})
-        final = digest(client)
-        assert stats(executor)["boundary"] == STEPS
-    finally:
-        executor.close()
-    assert final == undisturbed(STEPS, SEED)[0]
-    return int(position["prepared"])
-
-
 def test_the_boundary_counts_when_its_copies_are_there(shared: Shared) -> None:
     """Also when no op comes any more."""
     executor = make_executor()
@@ -99,26 +76,26 @@ def test_the_boundary_counts_when_its_copies_are_there(shared: Shared) -> None:
 @pytest.mark.parametrize(("phase", "skip"), [("forward", 0), ("forward", 3), ("backward", 2)])
 def test_a_worker_that_is_lost_while_copies_are_made(shared: Shared, phase: str, skip: int) -> None:
     killed(shared, LEARNS + 1, phase, skip)
-    assert goes_on(shared) == LEARNS
+    assert take_over(shared, SEED, STEPS) == LEARNS
 
 
 @pytest.mark.parametrize("skip", [0, 4])
 def test_copies_are_complete_before_the_next_step(shared: Shared, skip: int) -> None:
     killed(shared, LEARNS + 1, "optimizer", skip)
-    assert goes_on(shared) == LEARNS + 1
+    assert take_over(shared, SEED, STEPS) == LEARNS + 1
 
 
 def test_a_block_that_is_written_meanwhile_spoils_the_boundary(shared: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
     """The one before counts; and the block waits no more."""
     monkeypatch.setenv("JITC_TEST_JOB", f"steady:{LEARNS + 2}")
     killed(shared, LEARNS + 1, "optimizer")
-    assert goes_on(shared) == LEARNS
+    assert take_over(shared, SEED, STEPS) == LEARNS
 
 
 def test_after_a_spoiled_boundary_the_next_one_counts(shared: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JITC_TEST_JOB", f"steady:{LEARNS + 2}")
     killed(shared, LEARNS + 2, "optimizer")
-    assert goes_on(shared) == LEARNS + 2
+    assert take_over(shared, SEED, STEPS) == LEARNS + 2
 
 
 def test_a_fence_gives_up_what_is_under_way(shared: Shared) -> None:
