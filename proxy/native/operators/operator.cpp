@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "operators/composed/composed.h"
+#include "operators/composed/halves.h"
 #include "operators/placement.h"
 #include "operators/reader.h"
 
@@ -58,6 +59,7 @@ Operator::Operator(const c10::OperatorHandle& found, std::string_view name)
       composed(find_composed(name)),
       on_host(find_on_host(name)),
       check(find_check(name)),
+      halves(halves_in_float(name)),
       packs_results(takes_results_for_contiguous(name)) {
   runs = composed || on_host || found.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU);
   for (const auto& argument : found.schema().arguments()) {

@@ -16,6 +16,8 @@ namespace jitc::operators {
 
 using Composed = void (*)(torch::jit::Stack&);
 using OnHost = void (*)(const jitc_operator_host&, torch::jit::Stack&);
+/// The types of half precision for which an operator's kernel runs in float32 (halves.h).
+enum class Halves { kNone, kHalfAlone, kBoth };
 struct NamedComposed {
   std::string_view name;
   Composed function;
@@ -30,6 +32,7 @@ struct Operator {
   std::vector<std::pair<size_t, int64_t>> numbered;  // arguments that stand for one of so many choices
   std::vector<bool> written;                         // per argument: the operator writes to it
   std::vector<bool> returns_written;                 // per return: it is a written argument
+  Halves halves;  // operands of half precision that its CPU kernel gets in float32
   bool takes_generator = false;
   bool runs = false;           // it is composed, or PyTorch has a kernel for the CPU
   bool packs_results = false;  // its results are given to it contiguous

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "operators/checks/arguments.h"
+#include "operators/composed/halves.h"
 #include "operators/decode.h"
 #include "operators/noise.h"
 #include "operators/placement.h"
@@ -44,6 +45,7 @@ void invoke(const jitc_operator_host& host, Call& call) {
   std::optional<DefaultGenerator> random;
   if ((call.header.flags & wire::kRandom) && !call.op->takes_generator)
     random.emplace(call.header.seed, call.header.offset);
+  const WidenedHalves widened(*call.op, call.stack);
   const PackedResults packed(*call.op, call.stack);
   try {
     if (call.op->on_host)
@@ -61,6 +63,7 @@ void invoke(const jitc_operator_host& host, Call& call) {
     throw;
   }
   packed.put_back(call.stack);
+  widened.round(call.stack);
 }
 
 /// Errors that a GPU's kernel cannot find: of the numbers in operands. The other ones (no kernel, no memory,
