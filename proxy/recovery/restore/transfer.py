@@ -1,4 +1,4 @@
-"""How a rank's blocks come from a peer: from device to device where both can, else through memory of the node.
+"""How a rank's blocks come from a peer: from device to device where both can, else through memory of the node, piece by piece.
 
 Called by: restores (restore.py). Promises: each path delivers the content that was asked for. If the direct path fails,
 the host path is used at once, and for the rest of the recovery, since what hung or crashed once would do so again; the
@@ -7,6 +7,7 @@ recovery does not fail.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,11 +16,13 @@ from typing import Any
 from jitc.v1 import worker_pb2
 
 from ...node.session import Session
-from ...node.shared_memory import NoSpace, shared
-from ..worker_calls import WorkerCalls
+from ...node.shared_memory import Memory, NoSpace, shared
+from ..worker_calls import CALL_SECONDS, WorkerCalls
 from .block_match import Block, Pair, Plan
 
 NCCL, HOST = "nccl", "host"
+#: Of what goes through the host at a time: new memory is slow to write, and twice this much is enough.
+PIECE_BYTES = 32 << 20
 #: Time for a direct transfer: to connect, and for its bytes; after that it has failed.
 DIRECT_SECONDS = 20.0
 DIRECT_BYTES_PER_SECOND = 100e6
@@ -97,19 +100,50 @@ class Transfers:
         return False
 
     def _through_host(self, transfer: BlockTransfer) -> None:
+        """In pieces, through two pieces of memory in turn: one is written while the other is read."""
+        pieces = _pieces(transfer.served.pairs)
+        if not pieces:
+            return
+        source, target = transfer.source, transfer.target
+        with contextlib.ExitStack() as made:
+            memory = [self._piece_memory(made, size) for size in _sizes(pieces)]
+            for turn in range(len(pieces) + 1):
+                ends: dict[str, list[tuple[Session, Any]]] = {}
+                if turn < len(pieces):
+                    blocks = [(one.source, one) for one in pieces[turn]]
+                    ends["Export"] = [(source, _transfer_request(transfer, source, memory[turn % 2].path, blocks))]
+                if turn > 0:
+                    blocks = [(_wanted(one), one) for one in pieces[turn - 1]]
+                    ends["Import"] = [(target, _transfer_request(transfer, target, memory[1 - turn % 2].path, blocks))]
+                self._calls.all_of(ends, CALL_SECONDS)
+
+    @staticmethod
+    def _piece_memory(made: contextlib.ExitStack, size: int) -> Memory:
         try:
-            memory = shared("transfer", transfer.served.total)
+            memory = shared("transfer", size)
         except NoSpace as error:
             raise TransferFailed(str(error)) from None
-        pairs = transfer.served.pairs
-        try:
-            out = _transfer_request(transfer, transfer.source, memory.path, [(one.source, one) for one in pairs])
-            self._calls.one(transfer.source, "Export", out)
-            wanted = zip(_wanted(transfer), pairs, strict=True)
-            into = _transfer_request(transfer, transfer.target, memory.path, list(wanted))
-            self._calls.one(transfer.target, "Import", into)
-        finally:
-            memory.close()
+        made.callback(memory.close)
+        return memory
+
+
+def _pieces(pairs: list[Pair]) -> list[list[Pair]]:
+    """Consecutive pairs of PIECE_BYTES together, with offsets in the memory of their piece. A block stays whole, since
+    it is checked as one."""
+    pieces: list[list[Pair]] = []
+    start = 0
+    for pair in pairs:
+        if not pieces or pair.offset + pair.source.size > start + PIECE_BYTES:
+            pieces.append([])
+            start = pair.offset
+        pieces[-1].append(replace(pair, offset=pair.offset - start))
+    return pieces
+
+
+def _sizes(pieces: list[list[Pair]]) -> list[int]:
+    """Of the memory for the even pieces, and for the odd ones."""
+    ends = [piece[-1].offset + piece[-1].source.size for piece in pieces]
+    return [max(ends[turn::2], default=1) for turn in (0, 1)]
 
 
 def _sent(transfer: BlockTransfer, request: Any) -> Any:
@@ -117,12 +151,12 @@ def _sent(transfer: BlockTransfer, request: Any) -> Any:
 
 
 def _received(transfer: BlockTransfer, request: Any) -> Any:
-    return _end(request, transfer.target, _wanted(transfer))
+    return _end(request, transfer.target, [_wanted(pair) for pair in transfer.served.pairs])
 
 
-def _wanted(transfer: BlockTransfer) -> list[Block]:
+def _wanted(pair: Pair) -> Block:
     """The receiver compares with the hash of what it is missing or, where that is unknown, with the peer's hash."""
-    return [replace(pair.target, hash=pair.target.hash or pair.source.hash) for pair in transfer.served.pairs]
+    return replace(pair.target, hash=pair.target.hash or pair.source.hash)
 
 
 def _end(request: Any, session: Session, blocks: list[Block]) -> Any:

@@ -53,6 +53,7 @@ uint64_t PeerTransfer::export_blocks(const std::string& path, const std::vector<
   require_hashes(blocks);
   if (blocks.empty()) return 0;
   const SharedMap map(path, end_of(blocks));
+  if (!map.reserve(0, map.size())) throw Error("no memory for blocks on their way to a peer");
   check(*shared_.backend, blocks);
   uint64_t bytes = 0;
   for (const Transfer& block : blocks) {

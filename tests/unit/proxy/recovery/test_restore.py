@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from jitc.proxy.recovery.decide import RankPosition
+from jitc.proxy.recovery.restore import transfer
 from jitc.proxy.recovery.restore.restore import CannotRestore, Restore
 from jitc.proxy.recovery.restore.transfer import Transfers
 from jitc.proxy.recovery.worker_calls import Interrupted
@@ -31,7 +32,10 @@ class Workers:
         self.missing, self.incomplete, self.links = missing, incomplete, links
         self.broken: tuple[str, ...] = ()  # calls in which something else happens to the group
         self.asked: list[tuple[str, int]] = []
-        self.transfers: dict[str, list[tuple[int, int]]] = {}
+        self.transfers: dict[str, list[tuple[int, int]]] = {}  # the newest, by method
+        self.moved: dict[str, list[list[tuple[int, int]]]] = {"Export": [], "Import": []}
+        self.paths: dict[str, list[str]] = {"Export": [], "Import": []}
+        self.rows = ROWS
         self.linked: dict[str, Any] = {}
 
     def one(self, session: Any, method: str, request: Any) -> Any:
@@ -52,9 +56,11 @@ class Workers:
 
     def answer(self, method: str, number: int, request: Any) -> Any:
         if method == "BoundaryTable":
-            return worker_pb2.BoundaryTableReply(boundary=request.boundary, rows=ROWS)
+            return worker_pb2.BoundaryTableReply(boundary=request.boundary, rows=self.rows)
         if method in ("Export", "Import"):
             self.transfers[method] = [(block.address, block.offset) for block in request.blocks]
+            self.moved[method].append(self.transfers[method])
+            self.paths[method].append(request.path)
             return worker_pb2.RecoverReply(complete=True, bytes=sum(block.bytes for block in request.blocks))
         if method in ("Send", "Receive"):
             self.linked[method] = request
@@ -99,6 +105,22 @@ def test_missing_blocks_come_from_the_peer() -> None:
     assert workers.asked[2:] == [("BoundaryTable", 1), ("Export", 1), ("Import", 2)]
     assert workers.transfers == {"Export": [(100, 0), (300, 4096)], "Import": [(9001, 0), (9003, 4096)]}
     assert run.bytes == 32
+
+
+def test_what_goes_through_the_host_goes_in_pieces_written_while_others_are_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(transfer, "PIECE_BYTES", 8192)
+    rows = [row(9000 + n, n, n) for n in (1, 2, 3)]
+    rows[1].bytes = 3 * 8192  # larger than a piece, and stays whole
+    workers = Workers({2: [*rows, before(9004, 1, 1 + 64), before(9005, 3, 3 + 64)]})
+    workers.rows = [*ROWS[:1], worker_pb2.BlockRow(address=200, bytes=3 * 8192, ordinal=2, hash=b"\2"), *ROWS[2:]]
+    restore(workers, {2}).back(4)
+    assert calls_after(workers, "Export") == ["Export", *["Export", "Import"] * 3, "Import"]
+    assert workers.moved["Export"] == [[(100, 0)], [(200, 0)], [(300, 0), (100, 4096)], [(300, 0)]]
+    assert workers.moved["Import"] == [[(9001, 0)], [(9002, 0)], [(9003, 0), (9004, 4096)], [(9005, 0)]]
+    paths = workers.paths["Export"]
+    assert paths == workers.paths["Import"] and paths[0] == paths[2] != paths[1] == paths[3]
 
 
 def test_forward_finishes_the_healthy_and_skips_the_lost() -> None:
