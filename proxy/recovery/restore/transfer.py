@@ -1,4 +1,4 @@
-"""How a rank's blocks come from a peer: from device to device where both can, else through memory of the node, piece by piece.
+"""How a rank's blocks come from a peer: from device to device where both can, else piece by piece through the host.
 
 Called by: restores (restore.py). Promises: each path delivers the content that was asked for. If the direct path fails,
 the host path is used at once, and for the rest of the recovery, since what hung or crashed once would do so again; the
