@@ -6,6 +6,9 @@
 namespace jitc {
 namespace {
 
+/// So little is not worth the calls.
+constexpr uint64_t kSlack = 4u << 20;
+
 uint64_t sum(const std::map<uint64_t, uint64_t>& ranges) {
   uint64_t bytes = 0;
   for (const auto& range : ranges) bytes += range.second;
@@ -28,12 +31,12 @@ uint64_t Snapshot::take(uint64_t bytes) {
   if (extent == free_.end()) return kNone;
   const uint64_t offset = extent->first;
   if (!budget_.take(common(bare_, offset, size))) {
-    release_free();
+    release_free(0);
     if (!budget_.take(common(bare_, offset, size))) return kNone;
   }
   remove(free_, offset, size);
   remove(bare_, offset, size);
-  used_ += size;
+  count_used(size);
   return offset;
 }
 
@@ -42,7 +45,7 @@ bool Snapshot::claim(uint64_t offset, uint64_t bytes) {
   if (offset > map_.size() || size > map_.size() - offset || common(free_, offset, size) != size)
     return false;
   remove(free_, offset, size);
-  used_ += size;
+  count_used(size);
   return true;
 }
 
@@ -57,15 +60,26 @@ void Snapshot::give_back(uint64_t offset, uint64_t bytes) {
   add(free_, offset, size);
 }
 
-void Snapshot::trim() {
-  const bool scarce = budget_.used() > budget_.limit() - budget_.limit() / 8;
-  if (scarce || budget_.held() > 4 * used_ + (4u << 20)) release_free();
+void Snapshot::count_used(uint64_t more) {
+  used_ += more;
+  most_used_ = std::max(most_used_, used_.load());
 }
 
-void Snapshot::release_free() {
+void Snapshot::trim() {
+  needed_.push_back(std::exchange(most_used_, used_));
+  if (needed_.size() > kRemembered) needed_.pop_front();
+  const bool scarce = budget_.used() > budget_.limit() - budget_.limit() / 8;
+  if (scarce || budget_.held() > 4 * used_ + kSlack) return release_free(0);
+  const uint64_t needed = *std::ranges::max_element(needed_);
+  if (budget_.held() > needed + needed / 8 + kSlack) release_free(needed);
+}
+
+void Snapshot::release_free(uint64_t keep) {
   Ranges held = free_;
   for (const auto& [offset, size] : bare_) remove(held, offset, size);
-  for (const auto& [offset, size] : held) {
+  for (auto range = held.rbegin(); range != held.rend() && budget_.held() > keep; ++range) {
+    const uint64_t size = std::min(range->second, rounded(budget_.held() - keep));
+    const uint64_t offset = range->first + range->second - size;
     if (before_release_) before_release_(bytes(offset, size));
     map_.release(offset, size);
     budget_.give(size);

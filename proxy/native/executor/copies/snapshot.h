@@ -1,12 +1,13 @@
 // The snapshot arena of a session: extents in shared memory that hold copies of live blocks.
 //
 // Called by: RowCopies and Checkpoints (one thread at a time). Freed extents keep their memory for the next
-// boundary, which needs about the same again; what exceeds that is given back, and all of it where the node's
-// memory for copies becomes scarce. An extent may be part of several boundaries: nothing is written to it any
-// more then.
+// boundaries, as much as the last ones needed: new memory is slow. What exceeds that is given back, and all
+// of it where the node's memory for copies becomes scarce. An extent may be part of several boundaries:
+// nothing is written to it any more then.
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <span>
@@ -24,6 +25,8 @@ struct SnapshotFull {};
 class Snapshot {
  public:
   static constexpr uint64_t kNone = UINT64_MAX;
+  /// Copies that are made at every such boundary find their memory there.
+  static constexpr size_t kRemembered = 32;
 
   /// bytes: of all copies on the node at most, and so of the arena.
   Snapshot(const std::string& path, uint64_t bytes, const Board& board, uint32_t slot);
@@ -38,8 +41,8 @@ class Snapshot {
   /// One more owner of the extent; each gives it back.
   void share(uint64_t offset) { ++further_owners_[offset]; }
   void give_back(uint64_t offset, uint64_t bytes);
-  /// Returns memory of free extents to the system, where it is more than another boundary would need, or
-  /// scarce.
+  /// After a boundary: returns memory of free extents to the system, where it is more than any of the last
+  /// kRemembered boundaries needed, or scarce; all of it where the session now has far less to copy.
   void trim();
 
   std::span<std::byte> bytes(uint64_t offset, uint64_t size) const { return {map_.data() + offset, size}; }
@@ -56,7 +59,9 @@ class Snapshot {
   static void remove(Ranges& ranges, uint64_t offset, uint64_t size);
   static uint64_t common(const Ranges& ranges, uint64_t offset, uint64_t size);
   Ranges::const_iterator room_for(uint64_t size) const;
-  void release_free();
+  void count_used(uint64_t more);
+  /// Gives back free memory until the arena holds no more than that, from its end on.
+  void release_free(uint64_t keep);
 
   SharedMap map_;
   std::function<void(std::span<std::byte>)> before_release_;
@@ -65,6 +70,8 @@ class Snapshot {
   Ranges bare_;  // takes no memory
   CopiesBudget budget_;
   std::atomic<uint64_t> used_{0};  // read by anybody
+  uint64_t most_used_ = 0;         // since the last trim
+  std::deque<uint64_t> needed_;    // most_used_ of the last boundaries
 };
 
 }  // namespace jitc

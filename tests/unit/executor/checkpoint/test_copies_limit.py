@@ -12,6 +12,8 @@ from jitc.proxy.common.executor import Executor
 
 pytestmark = pytest.mark.usefixtures("device")
 LIMIT = 64 * MIB
+#: Snapshot::kRemembered of copies/snapshot.h.
+REMEMBERED = 32
 
 
 @pytest.fixture
@@ -94,6 +96,23 @@ def test_what_is_kept_for_the_next_boundary_is_given_up_where_it_is_scarce(
     other.step(24 * MIB, 3)
     assert other.protected()
     assert other.told() == []
+
+
+def test_what_boundaries_have_not_needed_for_long_goes_back(memories: list[Shared], executors: list[Executor]) -> None:
+    program = Program(memories, executors, 0)
+    for value in range(1, 4):
+        program.step(24 * MIB, value)
+    for value in range(4, 4 + REMEMBERED - 3):
+        program.step(16 * MIB, value)
+        assert program.held() == 48 * MIB, "a boundary like the large ones may come again"
+    for value in range(64, 72):
+        program.step(16 * MIB, value)
+    assert program.held() == 32 * MIB
+    for value in range(72, 76):  # what is left serves the boundaries that come
+        program.step(16 * MIB, value)
+    assert program.held() == 32 * MIB and program.protected()
+    program.step(24 * MIB, 76)
+    assert program.protected()
 
 
 def test_too_little_is_said_with_what_would_do(memories: list[Shared], executors: list[Executor]) -> None:
