@@ -75,10 +75,12 @@ def run(tree: Path, name: str, more: list[str]) -> dict[str, float]:
     out = ROOT / "build" / "bench" / "round.json"
     out.parent.mkdir(parents=True, exist_ok=True)
     out.unlink(missing_ok=True)
-    command = [str(tree / ".venv/bin/python"), f"bench/{name}.py", "--json", str(out), *more]
-    done = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
+    (found,) = (tree / "bench").rglob(f"{name}.py")
+    module = ".".join(found.relative_to(tree / "bench").with_suffix("").parts)
+    command = [str(tree / ".venv/bin/python"), "-m", module, "--json", str(out), *more]
+    done = subprocess.run(command, cwd=tree / "bench", capture_output=True, text=True, check=False)
     if not out.exists():  # a missed goal is an exit status too, and no failure
-        raise SystemExit(f"{tree}: bench/{name}.py failed\n{done.stdout}{done.stderr}")
+        raise SystemExit(f"{tree}: {module} of bench failed\n{done.stdout}{done.stderr}")
     return flat(json.loads(out.read_text())["figures"])
 
 

@@ -3,7 +3,7 @@
 Promises: versions are pinned here and nowhere else; an environment is made once, and again when its pins change; it
 sees the project's own virtual environment (PyTorch, which takes 5 GB, and jitc's start-up hook), and adds what is its
 own. PyTorch and NumPy stay the project's: one process cannot have two of either.
-Called by: matrix.py. Needs a package index that pip is configured for; nothing else is downloaded.
+Called by: matrix.py, bench/peers.py. Needs a package index that pip is configured for; nothing else is downloaded.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ PINS: dict[str, tuple[str, ...]] = {
     "timm": ("timm==1.0.31", "torchvision==0.26.0"),
     "nano-gpt": ("nano-gpt==0.1.0", "transformers==5.23.0"),
     "x-transformers": ("x-transformers==2.31.10",),
+    # Of bench/peers.py alone.
+    "nvrx": ("nvidia-resiliency-ext==0.4.1",),
+    "dlrover": ("dlrover[torch]==0.6.1",),
 }
 
 

@@ -1,7 +1,7 @@
 """Seconds from the kill of a worker to the first new op, for the demo's job.
 
 There are two figures: the service's report, phase by phase, and the additional time of the step as the training process
-records it, which does not depend on the service.
+records it, which does not depend on the service. Run from bench/: python -m faults.recovery_time
 """
 
 from __future__ import annotations

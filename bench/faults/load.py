@@ -2,7 +2,7 @@
 
 Eight ranks; half of the GPUs are lost at the beginning, so that ranks share what is left; then workers are killed every
 five seconds, on one GPU after the other, in turn one of them and all of them. The same job without faults, in the same
-run, says what it should have computed and how long it should have taken.
+run, says what it should have computed and how long it should have taken. Run from bench/: python -m faults.load
 """
 
 from __future__ import annotations
