@@ -4,13 +4,13 @@ import torch
 import torch.distributed as dist
 from dlrover.trainer.torch.flash_checkpoint.ddp import DdpCheckpointer, StorageType
 from torch.nn.parallel import DistributedDataParallel
-from training import GPT, RANK, Log, arguments, batch, device, next_byte_loss
+from training import GPT, RANK, WAIT, Log, arguments, batch, device, next_byte_loss
 
 
 def main() -> None:
     args = arguments()
     place, log = device(), Log(args.out)
-    dist.init_process_group("nccl" if place.type == "cuda" else "gloo")
+    dist.init_process_group("nccl" if place.type == "cuda" else "gloo", timeout=WAIT)
     torch.manual_seed(1)
     model = DistributedDataParallel(GPT(args.layers, args.width).to(place))
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)

@@ -6,7 +6,7 @@ import torch
 import torch.distributed as dist
 from nvidia_resiliency_ext import inprocess
 from torch.nn.parallel import DistributedDataParallel
-from training import GPT, Log, arguments, batch, device, next_byte_loss
+from training import GPT, WAIT, Log, arguments, batch, device, next_byte_loss
 
 
 @inprocess.Wrapper(initialize=inprocess.initialize.RetryController(max_iterations=4, min_world_size=1))
@@ -22,7 +22,11 @@ def main() -> None:
         is_master=rank == 0,
     )
     dist.init_process_group(
-        "nccl" if place.type == "cuda" else "gloo", store=store, rank=rank, world_size=int(os.environ["WORLD_SIZE"])
+        "nccl" if place.type == "cuda" else "gloo",
+        store=store,
+        rank=rank,
+        world_size=int(os.environ["WORLD_SIZE"]),
+        timeout=WAIT,
     )
     torch.manual_seed(1)
     model = DistributedDataParallel(GPT(args.layers, args.width).to(place))

@@ -7,6 +7,7 @@ here knows of any library that the programs try.
 from __future__ import annotations
 
 import argparse
+import datetime
 import hashlib
 import os
 import sys
@@ -20,10 +21,12 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "examples"))
 from model import CONTEXT, GPT, next_byte_loss  # noqa: E402
 
-__all__ = ["GPT", "RANK", "Log", "arguments", "batch", "device", "next_byte_loss"]
+__all__ = ["GPT", "RANK", "WAIT", "Log", "arguments", "batch", "device", "next_byte_loss"]
 
 TEXT = torch.frombuffer(bytearray((ROOT / "LICENSE").read_bytes()), dtype=torch.uint8)
 RANK = int(os.environ.get("RANK", "0"))
+#: For a collective, and to connect: gloo sometimes does not, right after a restart of torchrun, and waits 30 minutes.
+WAIT = datetime.timedelta(seconds=15)
 
 
 def arguments() -> argparse.Namespace:

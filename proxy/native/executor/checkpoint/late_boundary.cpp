@@ -53,59 +53,35 @@ bool LateBoundary::begin(BoundaryState state, std::vector<BlockCopy> blocks) {
   late_.clear();
   for (const BlockCopy& one : blocks) late_.insert(one.address);
   state_ = std::move(state);
-  wait_for_copies();
+  ready_ = false;
+  copying_ = std::async(std::launch::async, [this] { return wait_for_copies(); });
   return true;
 }
 
-/// In the thread, which begins with the first such boundary.
-void LateBoundary::wait_for_copies() {
-  const std::lock_guard lock(mutex_);
-  ready_ = false;
-  order_ = Order::wait;
-  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
-  changed_.notify_all();
-}
-
-void LateBoundary::run() {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    changed_.wait(lock, [this] { return order_ != Order::none; });
-    if (order_ == Order::end) return;
-    lock.unlock();
-    bool copied = false;
-    {
-      const PhaseTime time(shared_.times.beside);
-      copied = shared_.backend->copier()->finish();
-    }
-    lock.lock();
-    if (order_ == Order::wait) order_ = Order::none;
-    copied_ = copied;
-    ready_ = true;
-    changed_.notify_all();
-    lock.unlock();
-    shared_.life.wake_dispatcher();
-    lock.lock();
+/// In a thread of its own.
+bool LateBoundary::wait_for_copies() {
+  bool copied = false;
+  {
+    const PhaseTime time(shared_.times.beside);
+    copied = shared_.backend->copier()->finish();
   }
+  ready_ = true;
+  shared_.life.wake_dispatcher();
+  return copied;
 }
 
 void LateBoundary::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    order_ = Order::end;
-    changed_.notify_all();
-  }
-  if (thread_.joinable()) thread_.join();
+  if (copying_.valid()) copying_.wait();
 }
 
 /// False: the device failed. What it has been given goes on meanwhile; only when that has run out do copies
 /// cost time.
 bool LateBoundary::await() {
-  std::unique_lock lock(mutex_);
   if (!ready_) shared_.backend->flush();
-  while (!changed_.wait_for(lock, kLook, [this] { return ready_.load(); }))
+  while (copying_.wait_for(kLook) == std::future_status::timeout)
     if (!shared_.backend->under_way()) shared_.times.copy += std::chrono::nanoseconds(kLook).count();
   ready_ = false;
-  return copied_;
+  return copying_.get();
 }
 
 bool LateBoundary::finish() {

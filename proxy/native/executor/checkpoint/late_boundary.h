@@ -9,10 +9,8 @@
 // Called by: BoundaryMaker (begin), StepGate (learn, finish), Dispatcher (finish), Recovery (give_up).
 #pragma once
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
+#include <future>
 #include <optional>
-#include <thread>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -50,7 +48,7 @@ class LateBoundary {
   ~LateBoundary() { stop(); }
   LateBoundary(const LateBoundary&) = delete;
   LateBoundary& operator=(const LateBoundary&) = delete;
-  /// Its thread ends. Before the device goes.
+  /// Nothing waits for the device any more. Before it goes.
   void stop();
 
   /// Whether the device can.
@@ -71,9 +69,7 @@ class LateBoundary {
   void give_up();
 
  private:
-  enum class Order { none, wait, end };
-  void wait_for_copies();
-  void run();
+  bool wait_for_copies();
   bool await();
   bool is_whole(const BoundaryState& state);
 
@@ -84,12 +80,8 @@ class LateBoundary {
   std::optional<BoundaryState> state_;
   std::unordered_set<uint64_t> late_;  // addresses of its blocks that are copied beside the work
 
-  std::thread thread_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  Order order_ = Order::none;       // with mutex_
-  std::atomic<bool> ready_{false};  // changed with mutex_
-  bool copied_ = false;             // with mutex_: the device has not failed
+  std::atomic<bool> ready_{false};
+  std::future<bool> copying_;  // false: the device has failed
 };
 
 }  // namespace jitc
