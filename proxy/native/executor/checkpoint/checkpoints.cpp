@@ -47,11 +47,10 @@ void Checkpoints::publish(BoundaryState state, bool late) {
   ++shared_.times.boundaries;
   {
     const std::lock_guard lock(shared_.life.mutex);
-    const bool quiet = shared_.issued.quiet;
     drop_step();
     boundaries_.push_back(std::move(state));
-    end_step(number);
-    if (late) shared_.issued.quiet = quiet;
+    shared_.at.prepared = number;
+    end_step(number, !late);
   }
   announce(number);
   if (!protected_.exchange(true))
@@ -64,23 +63,18 @@ void Checkpoints::publish(BoundaryState state, bool late) {
 void Checkpoints::pass(uint64_t number, bool skipped) {
   {
     const std::lock_guard lock(shared_.life.mutex);
-    const uint64_t prepared = shared_.at.prepared;
-    const bool quiet = shared_.issued.quiet;
     drop_step();
-    end_step(number);
-    if (skipped) {
-      shared_.at.prepared = prepared;
-      shared_.issued.quiet = quiet;  // nothing has waited for the device
-    }
+    if (!skipped) shared_.at.prepared = number;
+    end_step(number, !skipped);
   }
   if (!skipped) announce(number);
 }
 
-/// With Lifecycle::mutex held.
-void Checkpoints::end_step(uint64_t number) {
-  shared_.at.prepared = shared_.at.last_boundary = number;
+/// With Lifecycle::mutex held. waited: for all that the device had to do.
+void Checkpoints::end_step(uint64_t number, bool waited) {
+  shared_.at.last_boundary = number;
   shared_.issued.in_step = false;
-  shared_.issued.quiet = true;
+  if (waited) shared_.issued.quiet = true;
   shared_.life.changed.notify_all();
 }
 

@@ -84,7 +84,7 @@ class Checkpoints {
  private:
   void forget_before(uint64_t first);
   void announce(uint64_t number);
-  void end_step(uint64_t number);
+  void end_step(uint64_t number, bool waited);
   void drop_step();
 
   Shared& shared_;

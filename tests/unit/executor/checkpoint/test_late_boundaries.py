@@ -10,11 +10,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 from executor_job import BLOCK, BLOCKS, digest, make_job, take_over, undisturbed
 from executor_rig import Client, Shared, make_executor, stats, wait_for
 from toolkit.fakes import fake_environment, fake_library
+
+from jitc.proxy.common.executor import Executor
 
 CHILD = Path(__file__).parents[1] / "executor_child.py"
 SEED, STEPS = 11, 9
@@ -48,29 +51,51 @@ def killed(shared: Shared, boundary: int, phase: str, skip: int = 0) -> None:
     assert done.returncode == -9, done.stderr
 
 
-def test_the_boundary_counts_when_its_copies_are_there(shared: Shared) -> None:
-    """Also when no op comes any more."""
+class Running(NamedTuple):
+    """A job whose steady blocks are known."""
+
+    executor: Executor
+    client: Client
+    job: Any
+
+    def minibatches(self, count: int) -> None:
+        for _ in range(count):
+            self.job.minibatch(self.client)
+        self.client.flush()
+
+
+@pytest.fixture
+def expected() -> str:
+    """Of a run without a fault. It needs the fake driver's addresses for itself."""
+    return str(undisturbed(STEPS, SEED)[0])
+
+
+@pytest.fixture
+def running(shared: Shared) -> Iterator[Running]:
     executor = make_executor()
     executor.open_session(shared.request())
     try:
-        client, job = Client(executor), make_job(SEED)
-        client.attach()
-        job.begin(client)
-        for _ in range(LEARNS):
-            job.minibatch(client)
-        client.flush()
-        wait_for(lambda: stats(executor)["committed"] == LEARNS)
-        assert stats(executor)["boundary_phases"]["seconds"]["beside"] == 0
-        for late in range(1, 4):
-            job.minibatch(client)
-            client.flush()
-            wait_for(lambda late=late: stats(executor)["committed"] == LEARNS + late)
-        phases = stats(executor)["boundary_phases"]
-        assert phases["boundaries"] == LEARNS + 3
-        assert phases["seconds"]["beside"] > 0
-        assert stats(executor)["snapshot_bytes"] == BLOCKS * BLOCK
+        one = Running(executor, Client(executor), make_job(SEED))
+        one.client.attach()
+        one.job.begin(one.client)
+        one.minibatches(LEARNS)
+        yield one
     finally:
         executor.close()
+
+
+def test_the_boundary_counts_when_its_copies_are_there(running: Running) -> None:
+    """Also when no op comes any more."""
+    executor = running.executor
+    wait_for(lambda: stats(executor)["committed"] == LEARNS)
+    assert stats(executor)["boundary_phases"]["seconds"]["beside"] == 0
+    for late in range(1, 4):
+        running.minibatches(1)
+        wait_for(lambda late=late: stats(executor)["committed"] == LEARNS + late)
+    phases = stats(executor)["boundary_phases"]
+    assert phases["boundaries"] == LEARNS + 3
+    assert phases["seconds"]["beside"] > 0
+    assert stats(executor)["snapshot_bytes"] == BLOCKS * BLOCK
 
 
 @pytest.mark.parametrize(("phase", "skip"), [("forward", 0), ("forward", 3), ("backward", 2)])
@@ -98,27 +123,15 @@ def test_after_a_spoiled_boundary_the_next_one_counts(shared: Shared, monkeypatc
     assert take_over(shared, SEED, STEPS) == LEARNS + 2
 
 
-def test_a_fence_gives_up_what_is_under_way(shared: Shared) -> None:
+def test_a_fence_gives_up_what_is_under_way(expected: str, running: Running) -> None:
     """Nothing of it is left: neither its room, nor its copies in what comes after."""
-    executor = make_executor()
-    executor.open_session(shared.request())
-    try:
-        client, job = Client(executor), make_job(SEED)
-        client.attach()
-        job.begin(client)
-        for _ in range(LEARNS + 2):
-            job.minibatch(client)
-        client.flush()
-        position = executor.command("Fence", {"session": 1, "epoch": 1})
-        assert position["prepared"] <= LEARNS + 2
-        assert executor.command("Rollback", {"session": 1, "boundary": position["prepared"]})["complete"]
-        executor.command("Resume", {"session": 1, "epoch": 1, "slots": [0]})
-        for _ in range(STEPS - LEARNS - 2):
-            job.minibatch(client)
-        client.flush()
-        wait_for(lambda: stats(executor)["committed"] == STEPS)
-        assert stats(executor)["snapshot_bytes"] == BLOCKS * BLOCK
-        final = digest(client)
-    finally:
-        executor.close()
-    assert final == undisturbed(STEPS, SEED)[0]
+    executor = running.executor
+    running.minibatches(2)
+    position = executor.command("Fence", {"session": 1, "epoch": 1})
+    assert position["prepared"] <= LEARNS + 2
+    assert executor.command("Rollback", {"session": 1, "boundary": position["prepared"]})["complete"]
+    executor.command("Resume", {"session": 1, "epoch": 1, "slots": [0]})
+    running.minibatches(STEPS - LEARNS - 2)
+    wait_for(lambda: stats(executor)["committed"] == STEPS)
+    assert stats(executor)["snapshot_bytes"] == BLOCKS * BLOCK
+    assert digest(running.client) == expected
