@@ -17,6 +17,7 @@ import argparse
 import difflib
 import os
 import signal
+import socket
 import statistics
 import subprocess
 import sys
@@ -46,7 +47,7 @@ class Case:
     program: str
     environment: str = "pytorch"
     launcher: tuple[str, ...] = TORCHRUN
-    groups: bool = False  # a launcher for each rank, and a lighthouse
+    each: str = "job"  # what a launcher is for: the job; a "group" of one rank (torchft's); a "rank", as srun does it
     env: tuple[tuple[str, str], ...] = ()
 
 
@@ -58,9 +59,9 @@ CASES = (
     Case(JITC, "plain"),
     Case("torch.save, torchrun", "torch_save"),
     Case("DCP async_save, torchrun", "dcp_async"),
-    Case("torchft", "torchft_groups", "torchft", ALONE, True, (("TORCHFT_STRICT", "0"),)),
-    Case("torchft, strict", "torchft_groups", "torchft", ALONE, True, (("TORCHFT_STRICT", "1"),)),
-    Case("NVRx in-process", "nvrx_inprocess", "nvrx", TORCHRUN),
+    Case("torchft", "torchft_groups", "torchft", ALONE, "group", (("TORCHFT_STRICT", "0"),)),
+    Case("torchft, strict", "torchft_groups", "torchft", ALONE, "group", (("TORCHFT_STRICT", "1"),)),
+    Case("NVRx in-process", "nvrx_inprocess", "nvrx", (), "rank"),
     Case("NVRx ft_launcher", "nvrx_launcher", "nvrx", FT),
     Case("DLRover flash checkpoint", "dlrover_flash", "dlrover", DLROVER),
 )
@@ -79,6 +80,10 @@ class Seen:
 
     def newest_of(self, rank: int) -> int:
         return max((step for one, step in self.steps if one == rank), default=-1)
+
+
+class DoesNotRun(Exception):
+    """Not even without a fault; its last words."""
 
 
 @dataclass
@@ -108,7 +113,9 @@ def main() -> int:
     arguments.add_argument("--every", type=int, default=10, help="steps from one checkpoint to the next, of the others")
     arguments.add_argument("--only", help="the cases whose name has this")
     args = arguments.parse_args()
-    rows, plain = [], []
+    rows: list[Row] = []
+    plain: list[float] = []
+    failed: dict[str, str] = {}
     with workplace("peers") as place:
         for case in CASES:
             if args.only and args.only not in case.name:
@@ -116,9 +123,14 @@ def main() -> int:
             if case.name == JITC:
                 plain = step_times(run(place, case, args, on_cpu=True, kill=False)[0])
                 print(f"{'plain program, cpu/gloo':<26} {statistics.median(plain) * 1000:7.1f} ms", flush=True)
-            rows.append(measured(place, case, args))
-            print(rows[-1].line(), flush=True)
+            try:
+                rows.append(measured(place, case, args))
+                print(rows[-1].line(), flush=True)
+            except DoesNotRun as error:
+                failed[case.name] = str(error)
+                print(f"{case.name:<26} does not run here: {error}", flush=True)
     figures: dict[str, Any] = {one.name: asdict(one) for one in rows}
+    figures |= {name: {"does_not_run": why} for name, why in failed.items()}
     if plain:
         figures["plain program, cpu/gloo"] = {"step_ms": statistics.median(plain) * 1000}
     ours = [one for one in rows if one.name == JITC]
@@ -179,23 +191,20 @@ def run(
         service = place.service(RANKS)
         env |= {"LD_PRELOAD": str(LIBRARIES / "libjitc_interpose.so"), "JITC_SOCKET": str(service.socket)}
     python = python_of(case.environment)
-    words = ("--steps", args.steps, "--every", args.every, "--out", out)
-    program = (str(PROGRAMS / f"{case.program}.py"), *map(str, words))
-    launcher = case.launcher
-    tool = str(python.parents[1] / launcher[0]) if launcher[0].startswith("bin/") else None
-    command = [tool, *launcher[1:], *program] if tool else [str(python), *launcher, *program]
-    started = []
+    given = ("--steps", args.steps, "--every", args.every, "--out", out)
+    program = (str(PROGRAMS / f"{case.program}.py"), *map(str, given))
+    first, *words = [*case.launcher, *program]
+    tool = first.startswith("bin/")
+    command = [str(python.parents[1] / first), *words] if tool else [str(python), first, *words]
+    started: list[subprocess.Popen[bytes]] = []
     try:
         with (out / "output").open("wb") as output:
-            if case.groups:
-                lighthouse, address = lighthouse_of(python, env, out)
-                started.append(lighthouse)
-                env["TORCHFT_LIGHTHOUSE"] = address
-            for group in range(RANKS if case.groups else 1):
-                own = {**env, "REPLICA_GROUP": str(group)} if case.groups else env
-                started.append(begin(command, own, out, output))
+            jobs = [
+                begin(command, {**env, **own}, out, output) for own in surroundings(case, python, env, out, started)
+            ]
+            started += jobs
             killed = lose(out, args.kill_at, service.worker_pid(1) if service else None) if kill else 0.0
-            wait_for_end(started[1:] if case.groups else started)
+            wait_for_end(jobs)
     finally:
         for one in started:
             end(one)
@@ -203,7 +212,7 @@ def run(
             service.stop()
     seen = read(out)
     if not kill and not seen.hashes:
-        raise SystemExit(f"{case.name} did not finish without a fault:\n{(out / 'output').read_text()[-4000:]}")
+        raise DoesNotRun((out / "output").read_text(errors="replace").strip().splitlines()[-1])
     return seen, killed
 
 
@@ -213,14 +222,22 @@ def begin(command: list[str], env: dict[str, str], out: Path, output: Any) -> su
     )
 
 
-def lighthouse_of(python: Path, env: dict[str, str], out: Path) -> tuple[subprocess.Popen[bytes], str]:
-    import socket
-
+def surroundings(
+    case: Case, python: Path, env: dict[str, str], out: Path, started: list[subprocess.Popen[bytes]]
+) -> list[dict[str, str]]:
+    """What each launcher finds in its environment; what they need besides is started."""
     with socket.create_server(("localhost", 0)) as free:
-        port = free.getsockname()[1]
+        port = str(free.getsockname()[1])
+    if case.each == "job":
+        return [{}]
+    if case.each == "rank":
+        job = {"MASTER_ADDR": "localhost", "MASTER_PORT": port, "WORLD_SIZE": str(RANKS)}
+        return [{**job, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(RANKS)]
     words = ["--bind", f"[::]:{port}", "--min_replicas", "1", "--quorum_tick_ms", "100", "--join_timeout_ms", "10000"]
     with (out / "lighthouse").open("wb") as output:
-        return begin([str(python.parent / "torchft_lighthouse"), *words], env, out, output), f"http://localhost:{port}"
+        started.append(begin([str(python.parent / "torchft_lighthouse"), *words], env, out, output))
+    lighthouse = {"TORCHFT_LIGHTHOUSE": f"http://localhost:{port}"}
+    return [{**lighthouse, "REPLICA_GROUP": str(group)} for group in range(RANKS)]
 
 
 def lose(out: Path, step: int, worker: int | None) -> float:

@@ -10,20 +10,20 @@ from training import GPT, WAIT, Log, arguments, batch, device, next_byte_loss
 
 
 @inprocess.Wrapper(initialize=inprocess.initialize.RetryController(max_iterations=4, min_world_size=1))
-def main() -> None:
+def main(wrapper: inprocess.CallWrapper | None = None) -> None:
     args = arguments()
     rank = int(os.environ["RANK"])
     place, log = device(), Log(args.out, rank)
     store = dist.TCPStore(
         os.environ["MASTER_ADDR"],
-        int(os.environ["MASTER_PORT"]),
+        int(os.environ["MASTER_PORT"]) + 1,
         use_libuv=True,
         multi_tenant=True,
         is_master=rank == 0,
     )
     dist.init_process_group(
         "nccl" if place.type == "cuda" else "gloo",
-        store=store,
+        store=dist.PrefixStore(str(wrapper.iteration), store),
         rank=rank,
         world_size=int(os.environ["WORLD_SIZE"]),
         timeout=WAIT,
