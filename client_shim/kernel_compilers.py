@@ -14,7 +14,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, NoReturn
 
-from jitc.client_shim.inductor import registration
+from jitc.client_shim.inductor import attention, registration
 
 _WHERE = '(docs/guarantees.md, "Operators that the software device does not have")'
 _TRITON = (
@@ -79,8 +79,9 @@ _CHANGES: dict[str, Callable[[Any], None]] = {
     "torch.cuda.jiterator": _jiterator,
     "cupy": _cupy,
 }
-if os.environ.get("JITC_COMPILE_ON_HOST") == "1":  # not yet for everybody: docs/decisions.md, 63
+if os.environ.get("JITC_COMPILE_ON_HOST") != "0":
     _CHANGES[registration.MODULE] = registration.change
+    _CHANGES[attention.MODULE] = attention.change
 
 
 class _Imports(importlib.abc.MetaPathFinder):

@@ -11,11 +11,14 @@ import ctypes
 import dataclasses
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch._inductor.async_compile import AsyncCompile, get_compile_threads
 from torch._inductor.codecache import CppCodeCache, LambdaFuture
+
+from jitc.client_shim.inductor import library_files, refusals
 
 _ENTRY = "jitc_host_kernel"  # proxy/native/include/jitc/host_entry.h
 _KERNEL = re.compile(r'extern "C"\s+void\s+(?:C10_ALWAYS_INLINE_ATTRIBUTE\s+)?kernel\(')
@@ -42,7 +45,9 @@ extern "C" __attribute__((visibility("default"))) const char* {entry}(void* cons
 
 def compile_for_worker(compiler: AsyncCompile, types: Sequence[str], source: str) -> Any:
     """The kernel, or what gives it when the compiler is done; in place of AsyncCompile.cpp_pybinding."""
-    code = _KERNEL.sub("static void kernel(", source) + _ENTRY_CODE.format(
+    refusals.check_compiler()
+    code = f"// for processor {library_files.processor()}\n"
+    code += _KERNEL.sub("static void kernel(", source) + _ENTRY_CODE.format(
         entry=_ENTRY, count=len(types), arguments=", ".join(_argument(one, at) for at, one in enumerate(types))
     )
     submit = compiler.submit if get_compile_threads() > 1 else None
@@ -69,6 +74,7 @@ class _Libraries(CppCodeCache):
 
     @staticmethod
     def _load_library_inner(path: str, key: str) -> Any:
+        library_files.check(Path(path))
         return _Library(path, key)
 
 
@@ -81,7 +87,8 @@ class HostKernel:
         self._by_letter = {one: [at for at, other in enumerate(self._order) if other == one] for one in "rwif"}
         self._functions: dict[int, int] = {}  # by device
         self._call = torch.ops.jitc_client.host_kernel.default
-        _check(_interposer().jitc_host_kernel_open(path.encode(), _ENTRY.encode(), ctypes.byref(self._kernel)))
+        if _interposer().jitc_host_kernel_open(path.encode(), _ENTRY.encode(), ctypes.byref(self._kernel)):
+            raise refusals.CannotCompile(f"jitc: the compiled kernel {path} is cut off, no library, or not there")
 
     def __call__(self, *arguments: Any) -> None:
         reads, writes, integers, reals = ([arguments[at] for at in places] for places in self._by_letter.values())
@@ -114,4 +121,4 @@ def _check(status: int) -> None:
     interposer = _interposer()
     interposer.jitc_last_message.restype = ctypes.c_char_p
     why = interposer.jitc_last_message().decode() or f"cudaError_t {status}"
-    raise RuntimeError(f"jitc: a compiled kernel cannot be brought to the worker: {why}")
+    raise refusals.CannotCompile(f"jitc: a compiled kernel cannot be brought to the worker: {why}")

@@ -14,20 +14,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from torch._inductor import codecache, config, cpp_builder, scheduler
+from torch._inductor import codecache, config, scheduler
 from torch._inductor.codegen.cpp import CppScheduling, KernelGroup
 from torch._inductor.codegen.wrapper import PythonWrapperCodegen
 from torch._inductor.virtualized import V
 
+from jitc.client_shim.inductor.refusals import NO_CPP_WRAPPER, CannotCompile, check_compiler
+
 _DEVICE = "cuda"
-_NO_COMPILER = (
-    "jitc: torch.compile needs a C++ compiler on the software device, and there is none ({}). Install g++, or name one "
-    "in CXX; TORCHDYNAMO_DISABLE=1 lets the program run without compiling"
-)
-_NO_CPP_WRAPPER = (
-    "jitc: Inductor's C++ wrappers (cpp_wrapper, AOTInductor) do not run on the software device; leave "
-    "torch._inductor.config.cpp_wrapper and TORCHINDUCTOR_CPP_WRAPPER off"
-)
 #: What a kernel calls when an index is wrong, and what adds from several threads in whatever order they come.
 _FOR_ONE_THREAD = re.compile(r"\b(?:TORCH_CHECK|AOTI_TORCH_CHECK|atomic_add\w*)\(")
 _PRAGMA = re.compile(r"^\s*#pragma omp .*$", re.MULTILINE)
@@ -44,7 +38,7 @@ def register(common: Any) -> None:
         """PyTorch's own insists on Triton for this device."""
         if device.type != _DEVICE:
             return plain(self, device)
-        _check_compiler()
+        check_compiler()
         V.graph.add_device_info(device)
         return WorkerScheduling(self)
 
@@ -60,13 +54,6 @@ def _settle(settings: Any, **values: bool | str) -> None:
     for name, value in values.items():
         if hasattr(settings, name):
             setattr(settings, name, value)
-
-
-def _check_compiler() -> None:
-    try:
-        cpp_builder.get_cpp_compiler()
-    except Exception as error:
-        raise RuntimeError(_NO_COMPILER.format(str(error).splitlines()[0])) from None
 
 
 def _threads() -> int:
@@ -87,12 +74,12 @@ def _keep_caches_apart() -> None:
     codecache.CacheBase.get_system = staticmethod(get_system)  # type: ignore[method-assign, assignment]
 
 
-class _NoCppWrapper:
+class _NoCppWrapper(PythonWrapperCodegen):  # type: ignore[misc]
     """In place of the wrappers that call device memory's kernels from this process."""
 
     @staticmethod
     def create(*_arguments: Any, **_keywords: Any) -> Any:
-        raise RuntimeError(_NO_CPP_WRAPPER)
+        raise CannotCompile(NO_CPP_WRAPPER)
 
 
 class _Group(KernelGroup):  # type: ignore[misc]

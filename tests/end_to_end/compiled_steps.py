@@ -173,12 +173,13 @@ def wrong_index() -> None:
 
 
 def plain() -> None:
-    """One function; without a compiler there is one line, and none of PyTorch's own."""
+    """One function; where it cannot be compiled, the line that says so. Then whether the device still answers."""
     x = torch.arange(3.0, device="cuda")
     try:
         print(torch.compile(lambda x: x.sin() + 1)(x).sum().item() > 0)
     except Exception as error:
         print(said(error), flush=True)
+    print(x.sum().item(), flush=True)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 #include "api/common/handles.h"
 #include "jitc/generated_ops.h"
+#include "session/message.h"
 
 namespace jitc::api {
 
@@ -30,7 +31,10 @@ Status ModuleImage::load(Session& session, uint64_t module) {
   op.module = module;
   op.hash = hash();
   op.bytes = bytes_.size();
-  return from_result(session.call(op).status);
+  const session::Result result = session.call(op);
+  if (result.status && !result.payload.empty())  // the device's reason, for jitc_last_message()
+    session::set_last_message({reinterpret_cast<const char*>(result.payload.data()), result.payload.size()});
+  return from_result(result.status);
 }
 
 void ModuleImage::unload() {

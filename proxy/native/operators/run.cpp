@@ -15,6 +15,7 @@
 #include "operators/checks/arguments.h"
 #include "operators/composed/halves.h"
 #include "operators/decode.h"
+#include "operators/forms.h"
 #include "operators/noise.h"
 #include "operators/placement.h"
 #include "operators/random.h"
@@ -216,6 +217,7 @@ Call ask(const jitc_operator_host& host, std::span<const uint8_t> bytes, int64_t
   auto call = decode(host, bytes, true, integers);
   apply_settings(call.header);
   check_arguments(call, host.memory_limit);
+  const Forms forms(call);
   const bool may_assert = !(call.header.flags & wire::kFormAlone) && !looks_at_numbers(call);
   try {
     invoke(host, call);
@@ -224,6 +226,7 @@ Call ask(const jitc_operator_host& host, std::span<const uint8_t> bytes, int64_t
       trigger_assert(*call.op, error);
     throw;
   }
+  forms.apply(call.stack);
   return call;
 }
 

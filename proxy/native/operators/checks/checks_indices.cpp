@@ -98,12 +98,17 @@ void bag_of_each(const Operands& in) {
   }
 }
 
+/// CUDA's kernel gives the size of one bag more with include_last_offset.
+template <bool kOneMore>
 void embedding_bag_backward(const Operands& in) {
   mode(in);
   bag_of_each(in);
   const int64_t weights = in.integer("num_weights");
   in.indices("indices", 0, weights);
-  in.elements("bag_size", in.tensor("grad").size(0));
+  in.dimensions("bag_size", 1, 1);
+  const int64_t rows = in.tensor("grad").size(0), sizes = in.tensor("bag_size").numel();
+  TORCH_CHECK(sizes == rows || (kOneMore && sizes == rows + 1), "Expected argument 'bag_size' to have ", rows,
+              " elements, but it has ", sizes);
   if (in.integer("mode") == kMax) {
     in.same_sizes("maximum_indices", "grad");
     in.indices("maximum_indices", -1, weights);
@@ -262,8 +267,8 @@ constexpr NamedCheck kChecks[] = {
     {"embedding_dense_backward", &embedding_backward},
     {"_embedding_bag", &embedding_bag},
     {"_embedding_bag_forward_only", &embedding_bag},
-    {"_embedding_bag_backward", &embedding_bag_backward},
-    {"_embedding_bag_dense_backward", &embedding_bag_backward},
+    {"_embedding_bag_backward", &embedding_bag_backward<false>},
+    {"_embedding_bag_dense_backward", &embedding_bag_backward<true>},
     {"_embedding_bag_per_sample_weights_backward", &embedding_bag_samples_backward},
     {"_ctc_loss", &ctc_loss},
     {"_ctc_loss_backward", &ctc_loss_backward},

@@ -168,7 +168,7 @@ void cdist_backward(const Operands& in) {
   auto sizes =
       at::infer_size(x1.sizes().slice(0, x1.sizes().size() - 2), x2.sizes().slice(0, x2.sizes().size() - 2));
   sizes.insert(sizes.end(), {x1.size(-2), x2.size(-2)});
-  distances(in, {"grad", "cdist"}, sizes);
+  for (const auto* name : {"grad", "cdist"}) in.sizes(name, sizes);
 }
 
 void pdist_backward(const Operands& in) {

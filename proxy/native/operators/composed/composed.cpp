@@ -217,7 +217,29 @@ void masked_scale(Stack& stack) {
   give(stack, (in[0].toTensor() * in[1].toTensor().to(in[0].toTensor().scalar_type())) * in[2].toDouble());
 }
 
+/// The CPU's kernel counts on operands without gaps; CUDA's takes all.
+std::vector<Tensor> in_one_piece(const std::vector<c10::IValue>& in, std::initializer_list<size_t> which) {
+  std::vector<Tensor> made;
+  for (const size_t one : which) made.push_back(in[one].toTensor().contiguous());
+  return made;
+}
+
+void cdist_backward(Stack& stack) {
+  const auto in = take(stack);
+  const auto of = in_one_piece(in, {0, 1, 2, 4});
+  give(stack, at::_cdist_backward(of[0], of[1], of[2], in[3].toDouble(), of[3]));
+}
+
+void cdist_backward_out(Stack& stack) {
+  const auto in = take(stack);
+  const auto of = in_one_piece(in, {0, 1, 2, 4});
+  Tensor result = in[5].toTensor();
+  give(stack, at::_cdist_backward_out(result, of[0], of[1], of[2], in[3].toDouble(), of[3]));
+}
+
 constexpr NamedComposed kComposed[] = {
+    {"aten::_cdist_backward", &cdist_backward},
+    {"aten::_cdist_backward.out", &cdist_backward_out},
     {"aten::_thnn_fused_lstm_cell", &lstm_cell},
     {"aten::_thnn_fused_lstm_cell_backward_impl", &lstm_cell_backward},
     {"aten::_thnn_fused_gru_cell", &gru_cell},
@@ -237,7 +259,7 @@ constexpr NamedComposed kComposed[] = {
 
 Composed find_composed(std::string_view name) {
   for (const auto part :
-       {std::span<const NamedComposed>(kComposed), composed_attention(), composed_softmax()})
+       {std::span<const NamedComposed>(kComposed), composed_attention(), composed_bags(), composed_softmax()})
     for (const auto& [known, function] : part)
       if (known == name) return function;
   return nullptr;

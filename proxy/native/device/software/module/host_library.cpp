@@ -2,6 +2,7 @@
 #include "host_library.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,6 +18,11 @@
 namespace jitc::software {
 namespace {
 constexpr uint32_t kInvalidImage = 200;
+#if defined(__aarch64__)
+constexpr uint16_t kMachine = EM_AARCH64;
+#else
+constexpr uint16_t kMachine = EM_X86_64;
+#endif
 
 [[noreturn]] void refuse_image(const std::string& why) {
   refuse(kInvalidImage, "invalid-image", "a compiled kernel cannot be loaded: " + why);
@@ -53,11 +59,21 @@ void write_all(int file, std::span<const std::byte> bytes) {
     bytes = bytes.subspan(static_cast<size_t>(done));
   }
 }
+
+/// Of this process's own kind: what the loader reads on without asking.
+void check_kind(std::span<const std::byte> image) {
+  if (device::kind_of_image(image) != device::ImageKind::binary)
+    refuse_image("it is cut off, or no shared library");
+  Elf64_Ehdr header;
+  if (image.size() < sizeof header) refuse_image("it is cut off");
+  std::memcpy(&header, image.data(), sizeof header);
+  if (header.e_type != ET_DYN) refuse_image("it is no shared library");
+  if (header.e_machine != kMachine) refuse_image("it is for another kind of processor");
+}
 }  // namespace
 
 HostLibrary::HostLibrary(std::span<const std::byte> image) {
-  if (device::kind_of_image(image) != device::ImageKind::binary)
-    refuse_image("it is cut off, or no shared library");
+  check_kind(image);
   const Descriptor file(memfd_create("jitc-kernel", MFD_CLOEXEC));
   if (file.number() < 0) refuse_image(std::string("no memory for it: ") + std::strerror(errno));
   write_all(file.number(), image);

@@ -1,0 +1,48 @@
+"""Compiled kernels on disk, in Inductor's cache: whether a library still is what the compiler wrote.
+
+Called by: host_kernels.py. Promises: a library that was changed or cut off since is found before a worker has it, and
+removed, so that it is compiled again; one that was compiled for another processor is not taken for this one's.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import platform
+from pathlib import Path
+
+from jitc.client_shim.inductor.refusals import CannotCompile
+
+_DAMAGED = (
+    "jitc: the compiled kernel {} is not what the compiler wrote; it has been removed, and the next run of the program "
+    "compiles it again"
+)
+
+
+def check(path: Path) -> None:
+    """The first look at a library, right after it was compiled, keeps its hash beside it."""
+    known = path.with_name(path.name + ".jitc-sha256")
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    try:
+        wanted = known.read_text()
+    except FileNotFoundError:
+        part = known.with_name(f"{known.name}.{os.getpid()}")
+        part.write_text(found)
+        part.replace(known)  # whole or not at all
+        return
+    if found != wanted:
+        path.unlink(missing_ok=True)
+        known.unlink(missing_ok=True)
+        raise CannotCompile(_DAMAGED.format(path))
+
+
+@functools.cache
+def processor() -> str:
+    """What the compiler asks this machine's processor for, as a hash: a folder may serve several machines."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    told = sorted({line for line in lines if line.startswith(("flags", "Features", "model name", "CPU part"))})
+    return hashlib.sha256("\n".join([platform.machine(), *told]).encode()).hexdigest()[:16]

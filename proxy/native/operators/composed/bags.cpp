@@ -1,0 +1,74 @@
+// Bags of embeddings: PyTorch's CPU kernel, with the sizes of what CUDA's gives beside the result.
+//
+// Those are seen by nobody but the matching backward, and by code of torch.compile, which counts on their
+// sizes.
+#include <ATen/ATen.h>
+
+#include <utility>
+
+#include "operators/composed/composed.h"
+
+namespace jitc::operators {
+namespace {
+
+using at::Tensor;
+using torch::jit::Stack;
+
+constexpr int64_t kMax = 2;
+
+/// The bag of each index.
+Tensor bag_of_each(const Tensor& indices, const Tensor& offsets) {
+  const Tensor begins = at::zeros({indices.size(0) + 1}, indices.options());
+  begins.index_add_(0, offsets.to(begins.scalar_type()), at::ones_like(offsets, begins.options()));
+  return begins.slice(0, 0, indices.size(0)).cumsum(0, begins.scalar_type()) - 1;
+}
+
+Tensor with_rows(const Tensor& given, int64_t rows) {
+  return given.size(0) == rows
+             ? given
+             : at::cat({given.slice(0, 0, rows),
+                        at::zeros({std::max<int64_t>(rows - given.size(0), 0)}, given.options())});
+}
+
+template <class Kernel>
+void bags(Stack& stack, Kernel&& kernel) {
+  const auto in = std::exchange(stack, {});
+  const Tensor indices = in[1].toTensor(), offsets = in[2].toTensor();
+  const int64_t mode = in[4].toInt();
+  const auto weights = in[6].isNone() ? std::optional<Tensor>() : in[6].toTensor();
+  auto [output, bag_of, sizes, maxima] = kernel(in[0].toTensor(), indices, offsets, in[3].toBool(), mode,
+                                                in[5].toBool(), weights, in[7].toBool(), in[8].toInt());
+  if (bag_of.size(0) != indices.size(0)) bag_of = bag_of_each(indices, offsets);
+  if (mode != kMax) maxima = at::empty({0}, indices.options());
+  stack = {output, bag_of.to(indices.scalar_type()),
+           with_rows(sizes, offsets.size(0)).to(indices.scalar_type()), maxima.to(indices.scalar_type())};
+}
+
+void embedding_bag(Stack& stack) {
+  bags(stack, [](auto&&... in) { return at::_embedding_bag(in...); });
+}
+void forward_only(Stack& stack) {
+  bags(stack, [](auto&&... in) { return at::_embedding_bag_forward_only(in...); });
+}
+
+/// CUDA's sizes of bags have one more with include_last_offset.
+void dense_backward(Stack& stack) {
+  const auto in = std::exchange(stack, {});
+  const Tensor grad = in[0].toTensor(), sizes = in[3].toTensor();
+  const auto weights = in[8].isNone() ? std::optional<Tensor>() : in[8].toTensor();
+  stack.emplace_back(at::_embedding_bag_dense_backward(
+      grad, in[1].toTensor(), in[2].toTensor(), sizes.slice(0, 0, grad.size(0)), in[4].toTensor(),
+      in[5].toInt(), in[6].toBool(), in[7].toInt(), weights, in[9].toInt()));
+}
+
+constexpr NamedComposed kComposed[] = {
+    {"aten::_embedding_bag", &embedding_bag},
+    {"aten::_embedding_bag_forward_only", &forward_only},
+    {"aten::_embedding_bag_dense_backward", &dense_backward},
+};
+
+}  // namespace
+
+std::span<const NamedComposed> composed_bags() { return kComposed; }
+
+}  // namespace jitc::operators
