@@ -76,11 +76,11 @@ bool GpuTurn::has_guests() const {
 void GpuTurn::want(uint64_t bytes) const {
   if (left_) return;
   const uint64_t at = now();
-  const bool other = slot_.wants_bytes.exchange(bytes) != bytes;
+  const bool all = slot_.wants_bytes.exchange(bytes) != bytes && bytes == kAll;
   slot_.seen_waiting.store(at);
-  if (slot_.wants_since.load() && !other) return;
-  if (!slot_.wants_since.load()) slot_.wants_since.store(at);
-  ring();
+  const bool first = slot_.wants_since.load() == 0;
+  if (first) slot_.wants_since.store(at);
+  if (first || all) ring();  // threads that want different sizes do not keep each other awake
 }
 
 std::optional<GpuTurn::Waiting> GpuTurn::waiting() const {
