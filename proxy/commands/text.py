@@ -24,7 +24,7 @@ def status(document: dict[str, Any]) -> str:
                 f"copies {size(session['copies_held_bytes'])}  journal {size(session['journal_bytes'])}  "
                 f"{session['ops_executed']} ops"
                 f"{_away(gpu['index'], session['host'])}{_diverged(session['diverged'])}{_races(session['races'])}"
-                f"{_reserve(session['reserve']['boundary'])}"
+                f"{_reserve(session['reserve']['boundary'])}{_turns(session['turns'])}"
             )
             if session["waiting_for"]:
                 lines.append(f"        waits for a {session['waiting_for']}")
@@ -70,6 +70,14 @@ def _reserve(boundary: int) -> str:
 
 def _away(gpu: int, host: int) -> str:
     return f"  on GPU {host}" if host != gpu else ""
+
+
+def _turns(turns: Mapping[str, Any]) -> str:
+    """Of a session that does not fit beside others on its GPU."""
+    if not turns["moved_out"] and not turns["waits"]:
+        return ""
+    now = ", not on it now" if turns["waits"] else ""
+    return f"  takes turns at the GPU (left it {turns['moved_out']} times, {turns['seconds']:.1f} s of moving{now})"
 
 
 def _diverged(blocks: int) -> str:

@@ -72,6 +72,9 @@ void Board::clear(uint32_t slot_index) const {
   slot(slot_index).gpu.store(0);
   slot(slot_index).memory.store(0);
   slot(slot_index).copies.store(0);
+  slot(slot_index).guest.store(0);
+  slot(slot_index).stays.store(0);
+  slot(slot_index).wants_since.store(0);
 }
 
 uint32_t Board::doorbell() const { return doorbell_word().load(); }

@@ -57,6 +57,12 @@ void BoardBudget::give(uint64_t bytes) {
   publish();
 }
 
+void BoardBudget::vacate(uint64_t) {
+  const std::lock_guard lock(mutex_);
+  held_ = reserved_ = 0;
+  publish();
+}
+
 void BoardBudget::reserve() {
   const std::lock_guard lock(mutex_);
   reserved_ = std::max(held_, reserved_);

@@ -19,6 +19,8 @@ class MemoryBudget {
   /// Takes the bytes; false if the programs on the GPU would then hold more than the limit.
   virtual bool take(uint64_t bytes, uint64_t limit) = 0;
   virtual void give(uint64_t bytes) = 0;
+  /// The session holds nothing on the GPU any more, and nothing is reserved for it. held: what it had.
+  virtual void vacate(uint64_t held) { give(held); }
   /// Bytes that all programs on the GPU hold, or have reserved.
   virtual uint64_t used() const = 0;
 };
@@ -49,6 +51,7 @@ class BoardBudget final : public MemoryBudget {
   BoardBudget(const Board& board, uint32_t slot, uint32_t gpu, bool resumes);
   bool take(uint64_t bytes, uint64_t limit) override;
   void give(uint64_t bytes) override;
+  void vacate(uint64_t held) override;
   uint64_t used() const override;
 
   /// Keeps memory that is given back from now on reserved for this session.

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/gpu_turn.h"
 #include "base/hash.h"
 #include "base/memory_budget.h"
 #include "base/shuffle.h"
@@ -44,6 +45,13 @@ struct UnderWay {
   bool collective = false;
   uint64_t part = 0;     // changes whenever a collective, or an op that consists of several, gets on
   bool entered = false;  // of a collective: this rank has given its part, and waits for what others give
+};
+
+/// Turns at the GPU (decision 67).
+struct TurnsTaken {
+  uint64_t times = 0, bytes = 0;  // that the memory was moved out, and how much that was together
+  double seconds = 0;             // that moving it took, out and in
+  bool out = false;               // it is not on the GPU now
 };
 
 /// Where a back end reports. All functions may be called from any thread and never block for long.
@@ -259,6 +267,8 @@ class Backend {
   virtual uint64_t memory_total() const = 0;
   /// The oldest op that the device has begun and not ended: whether it gets on is to be seen. Any thread.
   virtual std::optional<UnderWay> under_way() { return std::nullopt; }
+  /// Of a session that takes turns at its GPU: how often its memory was moved out, and so on.
+  virtual TurnsTaken turns_taken() const { return {}; }
   /// How many blocks are copied to the host at once; null: read() is the way.
   virtual BlockCopier* copier() { return nullptr; }
   /// How blocks move to and from another worker's device without the host; null: they do not.
@@ -303,6 +313,10 @@ struct BackendOptions {
   bool check_order = false;  // look for races (software device)
   /// Shared by the sessions on the GPU; none: this one has the limit for itself.
   std::shared_ptr<MemoryBudget> budget;
+  /// Turns at the GPU, where its sessions do not fit together; none: there are no turns.
+  std::shared_ptr<GpuTurn> turn;
+  CopiesBudget* node_memory = nullptr;                         // what memory that is moved out counts against
+  std::function<bool()> outdated = [] { return false; };  // a newer fence makes the command under way useless
 };
 inline std::shared_ptr<MemoryBudget> budget_of(const BackendOptions& options) {
   return options.budget ? options.budget : std::make_shared<LocalBudget>();

@@ -172,6 +172,7 @@ def _session(session: Session, job: str, stats: dict[str, Any], waiting_for: str
         "copies_bytes": int(stats.get("snapshot_bytes", 0)),
         "copies_held_bytes": int(stats.get("snapshot_held", 0)),
         "boundary_phases": _boundary_phases(stats),
+        "turns": _turns(stats),
         "ops_executed": int(stats.get("ops_executed", stats.get("executed", 0))),
         "diverged": session.diverged,
         "compared": session.compared,
@@ -179,6 +180,11 @@ def _session(session: Session, job: str, stats: dict[str, Any], waiting_for: str
         "reserve": {"boundary": session.reserve, "every": session.reserves_apart},
         "hang_seconds": session.hang_seconds,
     }
+
+
+def _turns(stats: dict[str, Any]) -> dict[str, Any]:
+    """At its GPU, since its worker has it; of a session that has taken none, zeros."""
+    return {"moved_out": 0, "bytes": 0, "seconds": 0.0, "waits": False} | stats.get("turns", {})
 
 
 def _boundary_phases(stats: dict[str, Any]) -> dict[str, Any]:

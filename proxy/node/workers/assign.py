@@ -100,7 +100,7 @@ def open_request(registry: Registry, session: Session, rebuild: bool) -> Any:
         journal_path=memory.journal.path, journal_bytes=memory.journal.size,
         spill_path=memory.spill.path, spill_bytes=memory.spill.size,
         snapshot_path=memory.snapshot.path, snapshot_bytes=memory.snapshot.size,
-        board_path=registry.board.path, rebuild=rebuild, epoch=session.epoch,
+        board_path=registry.board.path, rebuild=rebuild, epoch=session.epoch, guest=session.host != session.gpu,
         pinned_path=memory.pinned.path if memory.pinned is not None else "",
         **session.addresses(), **session.pinned(),
     )  # fmt: skip

@@ -245,6 +245,7 @@ SessionRequest parse_session(const std::string& text) {
   request.address_base = get<uint64_t>(json, "address_base");
   request.address_bytes = get<uint64_t>(json, "address_bytes");
   request.rebuild = get<bool>(json, "rebuild");
+  request.guest = get<bool>(json, "guest");
   request.epoch = get<uint64_t>(json, "epoch");
   request.pinned = {get<std::string>(json, "pinned_path"), get<uint64_t>(json, "pinned_base"),
                     get<uint64_t>(json, "pinned_bytes")};
@@ -284,6 +285,11 @@ std::string stats_document(const std::vector<SessionStats>& sessions) {
                     {"reserves", one.reserves},
                     {"reserve_seconds", one.reserve_seconds},
                     {"under_way", document(one.under_way)},
+                    {"turns",
+                     {{"moved_out", one.turns.times},
+                      {"bytes", one.turns.bytes},
+                      {"seconds", one.turns.seconds},
+                      {"waits", one.turns.out}}},
                     {"steering_reads", one.steering_reads},
                     {"validating", one.validating},
                     {"validation", document(one.verdict)}});

@@ -58,6 +58,7 @@ SessionStats Session::stats() {
   const BoundaryTimes& times = shared_.times;
   stats.reserve_seconds = static_cast<double>(times.reserve) * 1e-9 / std::max<double>(1, times.reserves);
   stats.under_way = shared_.backend->under_way().value_or(UnderWay{});
+  stats.turns = shared_.backend->turns_taken();
   stats.steering_reads = at.steering_reads;
   stats.snapshot_bytes = shared_.snapshot.used();
   stats.snapshot_held = shared_.snapshot.budget().held();

@@ -89,7 +89,7 @@ struct Lifecycle {
   bool stop = false;           // the session ends
   bool drain = false;          // the dispatcher is to wait for what was given to the back end
   bool restored = true;        // memory and cursor fit together: Resume may go on
-  uint64_t command_epoch = 0;  // of the recovery whose call holds mutex, 0: it did not say
+  std::atomic<uint64_t> command_epoch{0};  // of the recovery whose call holds mutex, 0: it did not say
   uint32_t over_status = 0;
   std::string over_message;
 

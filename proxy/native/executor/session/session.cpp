@@ -39,7 +39,10 @@ void Session::make_device() {
                               .hang_seconds = options.hang_seconds,
                               .pinned = shared_.pinned.range(),
                               .check_order = options.check_order,
-                              .budget = shared_.budget};
+                              .budget = shared_.budget,
+                              .turn = shared_.turn,
+                              .node_memory = &shared_.snapshot.budget(),
+                              .outdated = [this] { return shared_.life.outdated(shared_.life.command_epoch); }};
   std::string error;
   shared_.backend = make_backend(options.device, device, *this, *this, shared_.images, error);
   if (!shared_.backend) throw Error("the " + options.device + " device cannot be made: " + error);
@@ -74,6 +77,7 @@ void Session::leave() {
   client_.detach();
   stop();
   shared_.budget->leave();
+  if (shared_.turn) shared_.turn->forget();
   shared_.snapshot.budget().leave();
   shared_.board.clear(shared_.request.slot);
 }

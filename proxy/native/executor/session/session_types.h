@@ -45,6 +45,7 @@ struct SessionRequest {
   std::string snapshot_path, board_path;
   uint64_t snapshot_bytes = 0, address_base = 0, address_bytes = 0, epoch = 0;
   bool rebuild = false;
+  bool guest = false;  // its own GPU is another one
   PinnedMemory::Place pinned;
 };
 
@@ -103,6 +104,7 @@ struct SessionStats {
   double reserve_seconds;          // to make one, on the average
   Tolerance::Seen differences;     // of results, in the newest replay
   UnderWay under_way;              // on the device; sequence 0: nothing
+  TurnsTaken turns;
   uint64_t steering_reads;  // since the first boundary: copies to the host that are no floating-point numbers
 };
 

@@ -10,6 +10,12 @@ std::shared_ptr<BoardBudget> open_budget(const Board& board, const SessionReques
   if (request.slot >= Board::kSlots) throw Error("the board has no slot " + std::to_string(request.slot));
   return std::make_shared<BoardBudget>(board, request.slot, options.gpu, request.rebuild);
 }
+
+std::shared_ptr<GpuTurn> open_turn(const Board& board, const SessionRequest& request,
+                                   const DeviceOptions& options) {
+  auto turn = std::make_shared<GpuTurn>(board, request.board_path, request.slot, options.gpu, request.guest);
+  return turn->usable() ? turn : nullptr;
+}
 }  // namespace
 
 Shared::Shared(const SessionRequest& request, const DeviceOptions& options, Host& host)
@@ -19,6 +25,7 @@ Shared::Shared(const SessionRequest& request, const DeviceOptions& options, Host
       journal(request.journal, request.spill, request.rebuild),
       board(request.board_path),
       budget(open_budget(board, request, options)),
+      turn(open_turn(board, request, options)),
       snapshot(request.snapshot_path, request.snapshot_bytes, board, request.slot),
       pinned(request.pinned),
       images(options.images, request.session, request.rebuild),

@@ -77,6 +77,7 @@ class Shared {
   Journal journal;
   Board board;
   const std::shared_ptr<BoardBudget> budget;
+  const std::shared_ptr<GpuTurn> turn;  // none: the system has no locks for it
   Snapshot snapshot;
   PinnedMemory pinned;
   ImageStore images;

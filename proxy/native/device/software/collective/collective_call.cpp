@@ -34,9 +34,10 @@ Call check_call(const ops::OpHeader& op, const ops::CollectiveItem& item, uint32
   const size_t width = element_width(item.dtype);
   const Extent times = extent(item, ranks, rank);
   Call call{item, width};
-  call.send = operand(memory, op, "send buffer", item.send, size_of(item.count, width, times.send));
-  call.receive =
-      operand(memory, op, "receive buffer", item.receive, size_of(item.count, width, times.receive));
+  call.send_bytes = size_of(item.count, width, times.send);
+  call.receive_bytes = size_of(item.count, width, times.receive);
+  call.send = operand(memory, op, "send buffer", item.send, call.send_bytes);
+  call.receive = operand(memory, op, "receive buffer", item.receive, call.receive_bytes);
   if (has_reduction(call.kind()) && item.scale_address)
     call.factor = operand(memory, op, "scale", item.scale_address, width);
   if (!has_reduction(call.kind())) call.item.reduction = 0;

@@ -2,6 +2,7 @@
 #include "collective_group.h"
 
 #include <algorithm>
+#include <new>
 
 #include "device/common/operands.h"
 #include "device/software/device/error.h"
@@ -125,8 +126,20 @@ void Group::sleep(uint32_t seen) const {
   first.segment().sleep(seen, members_.size() == 1 ? kSleep : kSleepOnMany);
 }
 
-void Group::finish(WaitHub& hub) {
+void Group::stage() {
+  try {
+    staging_.emplace(runs_);
+  } catch (const std::bad_alloc&) {  // the turn changes with each round then
+  }
+}
+
+void Group::finish(const device::Residency& residency, WaitHub& hub) {
+  std::optional<device::Residency::Outside> elsewhere;
   while (!done()) {
+    if (!elsewhere && residency.takes_turns()) {
+      stage();
+      if (staging_) elsewhere.emplace();
+    }
     const uint32_t seen = lanes_.front().communicator->doorbell();
     check_members(hub);
     for (const Member& member : members_)
@@ -135,9 +148,18 @@ void Group::finish(WaitHub& hub) {
       Stream::note_progress();
       for (const Member& member : members_) member.communicator->linger();
     } else if (all_present()) {
+      if (elsewhere) {
+        sleep(seen);
+        continue;
+      }
+      device::Residency::Outside outside;
       sleep(seen);
+      outside.back();
     }
   }
+  if (!elsewhere) return;
+  elsewhere->back();
+  staging_->give_back();
 }
 
 /// One that the program aborts is left at once, whatever the others wait for.
@@ -165,19 +187,24 @@ bool Group::all_present() {
   return true;
 }
 
-void Group::run(const Memory& memory, ExecutionSink& sink, WaitHub& hub) {
+void Group::run(const Memory& memory, const device::Residency& residency, ExecutionSink& sink, WaitHub& hub) {
   if (items_.empty()) return;
+  device::Residency::Outside before;
   wait_turn(hub);
+  before.back();
   make_lanes(memory);
   limit_steps();
   post();
   Stream::note_entered();
   sink.injection_point(op_.header, "collective");
-  finish(hub);
+  finish(residency, hub);
   for (Member& member : members_) leave(member, hub);
   lanes_.clear();
+  staging_.reset();
+  device::Residency::Outside after;
   for (const Member& member : members_)
     if (!member.whole) member.communicator->await_recorded(hub);
+  after.back();
 }
 
 void Group::leave(Member& member, WaitHub& hub) {

@@ -6,11 +6,14 @@
 // one of the communicators, its items stop, and the others go on.
 #pragma once
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "collective_run.h"
 #include "communicator.h"
+#include "device/common/residency.h"
+#include "staging.h"
 
 namespace jitc::software {
 
@@ -21,7 +24,7 @@ class Group {
   /// Of the next item.
   void add(std::shared_ptr<Communicator> communicator) { communicators_.push_back(std::move(communicator)); }
   void take_tickets();
-  void run(const Memory& memory, ExecutionSink& sink, WaitHub& hub);
+  void run(const Memory& memory, const device::Residency& residency, ExecutionSink& sink, WaitHub& hub);
 
  private:
   /// A communicator of the group.
@@ -55,7 +58,8 @@ class Group {
   void check_members(WaitHub& hub);
   void leave(Member& member, WaitHub& hub);
   Lane& lane_of(const Call& call, const Communicator& communicator);
-  void finish(WaitHub& hub);
+  void finish(const device::Residency& residency, WaitHub& hub);
+  void stage();
   bool all_present();
   void sleep(uint32_t seen) const;
   void post();
@@ -68,6 +72,7 @@ class Group {
   std::vector<Member> members_;                               // each communicator once
   std::vector<Lane> lanes_;
   std::vector<Run*> runs_;  // by item; null: it is not done
+  std::optional<Staging> staging_;
 };
 
 }  // namespace jitc::software

@@ -31,7 +31,7 @@ void CollectiveHandlers::run(const ops::Collective& op) {
   auto group = communicators_.group(op);
   issuer_.queue(op.header, [this, group = std::move(group)] {
     const Crew::Absence absence(crew_);
-    communicators_.run(*group, memory_);
+    communicators_.run(*group, memory_, residency_);
   });
 }
 

@@ -10,10 +10,11 @@ namespace jitc::software {
 class CollectiveHandlers {
  public:
   /// crew: used once there are collectives.
-  CollectiveHandlers(const Issuer& issuer, const Memory& memory, WaitHub& hub, Crew& crew,
-                     CommunicatorSegments& segments, double hang_seconds)
+  CollectiveHandlers(const Issuer& issuer, const Memory& memory, const device::Residency& residency, WaitHub& hub,
+                     Crew& crew, CommunicatorSegments& segments, double hang_seconds)
       : issuer_(issuer),
         memory_(memory),
+        residency_(residency),
         crew_(crew),
         communicators_(issuer.sink(), segments, hub, hang_seconds) {}
   Communicators& communicators() { return communicators_; }
@@ -28,6 +29,7 @@ class CollectiveHandlers {
 
   const Issuer& issuer_;
   const Memory& memory_;
+  const device::Residency& residency_;
   Crew& crew_;
   Communicators communicators_;
 

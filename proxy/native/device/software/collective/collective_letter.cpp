@@ -26,6 +26,7 @@ class LetterRun : public Run {
         letters_(segment_.letters(mailbox_)),
         bytes_(call.item.count * call.width) {}
   bool done() const final { return headed_ && moved_ == bytes_; }
+  Call& call() final { return call_; }
   uint64_t steps() const final { return headed_ + moved_; }  // the head is one, a byte is one
 
  protected:
@@ -42,7 +43,7 @@ class LetterRun : public Run {
       segment_.ring(static_cast<uint32_t>(call_.item.peer));
   }
 
-  const Call call_;
+  Call call_;
   const Communicator& communicator_;
   const Segment& segment_;
   Mailbox& mailbox_;

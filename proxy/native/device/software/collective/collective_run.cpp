@@ -43,6 +43,7 @@ class RoundRun : public Run {
   }
   bool done() const final { return step_ == total_; }
   uint64_t steps() const final { return 2 * step_ + published_; }
+  Call& call() final { return call_; }
 
  protected:
   /// Puts this rank's part of the step into its box.
@@ -68,7 +69,7 @@ class RoundRun : public Run {
     reduce(call_.item.dtype, call_.item.reduction, inputs, out, count);
   }
 
-  const Call call_;
+  Call call_;
   const Communicator& communicator_;
   const uint64_t chunk_, total_;
   std::optional<Rounds> rounds_;
@@ -193,9 +194,10 @@ class Alone final : public Run {
   }
   bool done() const override { return done_; }
   uint64_t steps() const override { return uint64_t{posted_} + done_; }
+  Call& call() override { return call_; }
 
  private:
-  const Call call_;
+  Call call_;
   bool posted_ = false, done_ = false;
 };
 }  // namespace

@@ -12,6 +12,22 @@
 
 namespace jitc::software {
 
+/// A collective with its operands found in memory. Widths and sizes are in bytes.
+struct Call {
+  ops::CollectiveItem item;
+  size_t width = 0;
+  const std::byte* send = nullptr;
+  std::byte* receive = nullptr;
+  uint64_t send_bytes = 0, receive_bytes = 0;
+  const std::byte* factor = nullptr;  // of a pre-multiplied sum, in device memory, or null: item.scale
+  ops::CollectiveKind kind() const { return static_cast<ops::CollectiveKind>(item.kind); }
+  bool point_to_point() const {
+    return kind() == ops::CollectiveKind::send || kind() == ops::CollectiveKind::receive;
+  }
+  /// Elements of this rank's input, as they go into the collective.
+  void contribute(std::byte* to, uint64_t first, uint64_t count) const;
+};
+
 class Run {
  public:
   virtual ~Run() = default;
@@ -22,6 +38,8 @@ class Run {
   virtual uint64_t steps() const = 0;
   void limit_to(uint64_t steps) { limit_ = steps; }
   bool at_limit() const { return steps() >= limit_; }
+  /// Its operands, which may be moved between two advances.
+  virtual Call& call() = 0;
 
  protected:
   /// most: steps, at least one.
@@ -29,21 +47,6 @@ class Run {
 
  private:
   uint64_t limit_ = UINT64_MAX;
-};
-
-/// A collective with its operands found in memory. Widths and sizes are in bytes.
-struct Call {
-  ops::CollectiveItem item;
-  size_t width = 0;
-  const std::byte* send = nullptr;
-  std::byte* receive = nullptr;
-  const std::byte* factor = nullptr;  // of a pre-multiplied sum, in device memory, or null: item.scale
-  ops::CollectiveKind kind() const { return static_cast<ops::CollectiveKind>(item.kind); }
-  bool point_to_point() const {
-    return kind() == ops::CollectiveKind::send || kind() == ops::CollectiveKind::receive;
-  }
-  /// Elements of this rank's input, as they go into the collective.
-  void contribute(std::byte* to, uint64_t first, uint64_t count) const;
 };
 
 /// Checks the item and finds its operands. Throws OpError.

@@ -148,7 +148,9 @@ std::shared_ptr<Group> Communicators::group(const ops::Collective& op) {
   return group;
 }
 
-void Communicators::run(Group& group, const Memory& memory) { group.run(memory, sink_, hub_); }
+void Communicators::run(Group& group, const Memory& memory, const device::Residency& residency) {
+  group.run(memory, residency, sink_, hub_);
+}
 
 void Communicators::harm(const ops::Collective& op, bool cut) {
   const Group group(op);

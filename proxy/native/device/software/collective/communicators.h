@@ -37,7 +37,7 @@ class Communicators {
   std::shared_ptr<Group> group(const ops::Collective& op);
 
   /// Runs a group, on a stream's thread. Throws OpError, Abandoned.
-  void run(Group& group, const Memory& memory);
+  void run(Group& group, const Memory& memory, const device::Residency& residency);
   /// Injected: from this op on its communicators reach no other rank (cut), or are slow. Throws OpError.
   void harm(const ops::Collective& op, bool cut);
 

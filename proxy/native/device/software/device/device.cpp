@@ -42,16 +42,18 @@ Device::Device(const BackendOptions& options, std::shared_ptr<const Operators> o
       sink_(shuffled_ ? shuffled_->sink() : sink),
       state_(sink_, [this] { give_up_waits(); }),
       failures_(sink_, state_),
-      memory_(options.address_base, options.address_bytes, options.memory_limit, budget_of(options)),
+      memory_(options.address_base, options.address_bytes, options.memory_limit, budget_of(options),
+              options.node_memory),
+      residency_(memory_, state_, {options.turn, options.hang_seconds, options.outdated}),
       modules_(images),
-      runner_(sink_, state_, failures_, hub_, crew_),
+      runner_(sink_, state_, failures_, residency_, hub_, crew_),
       streams_(shuffled_ ? shuffled_->before(runner_, crew_) : runner_, crew_, hangs_),
       issuer_(sink_, hub_, streams_, runner_),
-      families_({options_, issuer_, memory_, modules_, hub_, crew_, streams_, runner_, segments, operators}),
+      families_({options_, issuer_, memory_, residency_, modules_, hub_, crew_, streams_, runner_, segments, operators}),
       order_(options.check_order ? std::make_unique<order::Checker>(
                                        std::move(operators), families_.collectives.communicators(), sink)
                                  : nullptr),
-      hangs_(hub_, state_, options.hang_seconds) {
+      hangs_(hub_, state_, residency_, options.hang_seconds) {
   streams_.watch_legacy();
 }
 
@@ -59,6 +61,7 @@ Device::~Device() { fence(); }
 
 void Device::give_up_waits() {
   hub_.give_up();
+  residency_.give_up();
   families_.collectives.communicators().abort();
   if (shuffled_) shuffled_->give_up();
   crew_.changed();
@@ -129,6 +132,7 @@ void Device::fence() {
   if (shuffled_) shuffled_->fence();
   families_.collectives.communicators().renew();
   streams_.reap();
+  residency_.reset();
 }
 
 void Device::unfence() {
@@ -153,7 +157,32 @@ bool Device::restore(const Resources& resources, std::string& error) {
     return error = failure.message, false;
   }
   memory_.host_ranges().restore(resources.host_ranges);
-  return memory_.restore(resources, error);
+  return restore_memory(resources, error);
+}
+
+bool Device::restore_memory(const Resources& resources, std::string& error) {
+  error = "it is given up: a newer recovery has begun";
+  return with_memory(
+      [&](Residency::Use& use) {
+        uint64_t missing = 0;
+        do {
+          if (memory_.restore(resources, error, missing)) return true;
+        } while (missing && use.make_room(missing));
+        return false;
+      },
+      &error);
+}
+
+template <class Work>
+bool Device::with_memory(Work&& work, std::string* error) const {
+  try {
+    Residency::Use use(residency_);
+    return work(use);
+  } catch (const OpError& failure) {
+    if (error) *error = failure.message;
+  } catch (const Abandoned&) {
+  }
+  return false;
 }
 
 void Device::commit() {
@@ -169,36 +198,46 @@ bool Device::communicator(uint64_t handle, Resources::Communicator& out) const {
 // -- direct access -------------------------------------------------------------------------------------
 
 bool Device::read(uint64_t address, std::span<std::byte> out) const {
-  const void* const from = memory_.find(address, out.size(), UINT64_MAX);
-  if (from && !out.empty()) std::memcpy(out.data(), from, out.size());
-  return from != nullptr;
+  return with_memory([&](Residency::Use&) {
+    const void* const from = memory_.find(address, out.size(), UINT64_MAX);
+    if (from && !out.empty()) std::memcpy(out.data(), from, out.size());
+    return from != nullptr;
+  });
 }
 
 bool Device::read_hashed(uint64_t address, std::span<std::byte> out, Hash& hash) const {
-  const auto* const from = static_cast<const std::byte*>(memory_.find(address, out.size(), UINT64_MAX));
-  if (!from) return false;
-  ContentHasher hasher;
-  for (size_t at = 0; at < out.size(); at += kHashedPiece) {
-    const auto piece = out.subspan(at, std::min(kHashedPiece, out.size() - at));
-    std::memcpy(piece.data(), from + at, piece.size());
-    hasher.add(piece);
-  }
-  hash = hasher.finish();
-  return true;
+  return with_memory([&](Residency::Use&) {
+    const auto* const from = static_cast<const std::byte*>(memory_.find(address, out.size(), UINT64_MAX));
+    if (!from) return false;
+    ContentHasher hasher;
+    for (size_t at = 0; at < out.size(); at += kHashedPiece) {
+      const auto piece = out.subspan(at, std::min(kHashedPiece, out.size() - at));
+      std::memcpy(piece.data(), from + at, piece.size());
+      hasher.add(piece);
+    }
+    hash = hasher.finish();
+    return true;
+  });
 }
 
 bool Device::write(uint64_t address, std::span<const std::byte> data) {
-  void* const to = memory_.find(address, data.size(), UINT64_MAX);
-  if (to && !data.empty()) std::memcpy(to, data.data(), data.size());
-  return to != nullptr;
+  return with_memory([&](Residency::Use&) {
+    void* const to = memory_.find(address, data.size(), UINT64_MAX);
+    if (to && !data.empty()) std::memcpy(to, data.data(), data.size());
+    return to != nullptr;
+  });
 }
 
 void Device::hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) const {
-  for (size_t i = 0; i < ranges.size(); ++i) {
-    const auto [address, bytes] = ranges[i];
-    const void* const from = bytes ? memory_.find(address, bytes, UINT64_MAX) : nullptr;
-    out[i] = from ? content_hash({static_cast<const std::byte*>(from), bytes}) : kNoHash;
-  }
+  std::ranges::fill(out, kNoHash);
+  with_memory([&](Residency::Use&) {
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      const auto [address, bytes] = ranges[i];
+      const void* const from = bytes ? memory_.find(address, bytes, UINT64_MAX) : nullptr;
+      if (from) out[i] = content_hash({static_cast<const std::byte*>(from), bytes});
+    }
+    return true;
+  });
 }
 
 void Device::poison_all(std::span<const MemoryRange> ranges) { poison_by_writing(*this, ranges); }

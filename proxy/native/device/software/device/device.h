@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "device/backend.h"
+#include "device/common/residency.h"
 #include "device/common/run_state.h"
 #include "device/software/faults/hangs.h"
 #include "device/software/memory/memory.h"
@@ -61,6 +62,7 @@ class Device final : public Backend {
   uint64_t memory_used() const override { return memory_.used(); }
   uint64_t memory_total() const override { return memory_.limit(); }
   std::optional<UnderWay> under_way() override { return hangs_.oldest_running(); }
+  TurnsTaken turns_taken() const override { return residency_.taken(); }
   std::string cannot_inject(std::string_view kind) const override;
   bool inject(std::string_view kind, const ops::OpHeader& op, std::string& error) override;
 
@@ -68,6 +70,10 @@ class Device final : public Backend {
   void issue(const ops::OpHeader& op);
   void perform(const ops::OpHeader& op);
   void give_up_waits();
+  /// With the memory on the GPU; false when that does not come about.
+  template <class Work>
+  bool with_memory(Work&& work, std::string* error = nullptr) const;
+  bool restore_memory(const Resources& resources, std::string& error);
 
   const BackendOptions options_;
   WaitHub hub_;
@@ -76,6 +82,7 @@ class Device final : public Backend {
   RunState state_;
   Failures failures_;
   Memory memory_;
+  mutable Residency residency_;
   Modules modules_;
   TaskRunner runner_;
   std::mutex mutex_;  // held while ops are issued: of streams_, families_, order_

@@ -5,13 +5,13 @@ namespace jitc::software {
 
 Families::Families(const Shared& shared)
     : control(shared.issuer),
-      memory(shared.issuer, shared.memory, shared.options.pinned),
+      memory(shared.issuer, shared.memory, shared.residency, shared.options.pinned),
       copies(shared.issuer, shared.memory, shared.options.pinned),
       streams(shared.issuer, shared.streams),
       events(shared.issuer, shared.streams, shared.runner),
       modules(shared.issuer, shared.modules),
       operators(shared.issuer, shared.memory, shared.modules, shared.operators),
-      collectives(shared.issuer, shared.memory, shared.hub, shared.crew, shared.segments,
+      collectives(shared.issuer, shared.memory, shared.residency, shared.hub, shared.crew, shared.segments,
                   shared.options.hang_seconds),
       graphs(shared.issuer, shared.streams, shared.runner, events, handlers),
       handlers(control, memory, copies, streams, events, modules, operators, collectives, graphs) {}

@@ -21,6 +21,7 @@ struct Shared {
   const BackendOptions& options;
   Issuer& issuer;
   Memory& memory;
+  Residency& residency;
   Modules& modules;
   WaitHub& hub;
   Crew& crew;

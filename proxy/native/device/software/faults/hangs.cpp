@@ -11,9 +11,10 @@ namespace {
 constexpr uint32_t kLaunchTimeout = 702;  // cudaErrorLaunchTimeout
 }
 
-Hangs::Hangs(WaitHub& hub, device::RunState& state, double hang_seconds)
+Hangs::Hangs(WaitHub& hub, device::RunState& state, const device::Residency& residency, double hang_seconds)
     : hub_(hub),
       state_(state),
+      residency_(residency),
       hang_watch_(hang_seconds, [this] { return oldest_running(); }, [this](auto op) { report(op); }) {}
 
 void Hangs::stall(const ops::OpHeader& op) {
@@ -42,6 +43,10 @@ std::optional<HangWatch::Running> Hangs::oldest_running() {
       if (const auto running = stream->running();
           running && (!oldest || running->sequence < oldest->sequence))
         oldest = running;
+  if (!oldest || stalled_ || !residency_.takes_turns()) return oldest;
+  oldest->part += residency_.progress();
+  oldest->collective |= residency_.waits();
+  oldest->entered |= residency_.waits();
   return oldest;
 }
 

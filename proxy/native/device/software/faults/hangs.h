@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "device/common/residency.h"
 #include "device/common/run_state.h"
 #include "device/software/stream/stream.h"
 #include "device/software/stream/wait_hub.h"
@@ -21,12 +22,13 @@ namespace jitc::software {
 class Hangs {
  public:
   /// hang_seconds: an op that runs for so long is a fault; 0: never.
-  Hangs(WaitHub& hub, device::RunState& state, double hang_seconds);
+  Hangs(WaitHub& hub, device::RunState& state, const device::Residency& residency, double hang_seconds);
   Hangs(const Hangs&) = delete;
   Hangs& operator=(const Hangs&) = delete;
 
   void watch(const std::shared_ptr<Stream>& stream);
-  /// What has been running longest, or stands still; any thread.
+  /// What has been running longest, or stands still; any thread. What waits for the turn at the GPU waits for
+  /// others.
   std::optional<HangWatch::Running> oldest_running();
   /// Injected: the op of that sequence never ends.
   void stall_at(uint64_t sequence) { stall_at_.store(sequence); }
@@ -47,6 +49,7 @@ class Hangs {
 
   WaitHub& hub_;
   device::RunState& state_;
+  const device::Residency& residency_;
   std::atomic<uint64_t> stall_at_{0};
   std::mutex mutex_;  // what follows
   std::vector<std::weak_ptr<Stream>> watched_;

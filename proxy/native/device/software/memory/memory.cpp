@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "device/software/device/error.h"
+#include "moved_out.h"
 
 namespace jitc::software {
 namespace {
@@ -20,11 +21,12 @@ bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes) {
 }
 }  // namespace
 
-Memory::Memory(uint64_t base, uint64_t bytes, uint64_t limit, std::shared_ptr<MemoryBudget> budget)
-    : base_(base), bytes_(bytes), limit_(limit), budget_(std::move(budget)) {}
+Memory::Memory(uint64_t base, uint64_t bytes, uint64_t limit, std::shared_ptr<MemoryBudget> budget,
+               CopiesBudget* node)
+    : base_(base), bytes_(bytes), limit_(limit), budget_(std::move(budget)), node_(node) {}
 
 Memory::~Memory() {
-  budget_->give(used_.load());
+  if (!out_) budget_->give(used_.load());
   for (auto* blocks : {&freed_, &condemned_})
     for (auto& block : *blocks)
       if (block.aside) Pages::drop(block.aside, block.bytes);

@@ -17,15 +17,18 @@
 #include <vector>
 
 #include "device/backend.h"
+#include "device/common/residency.h"
 #include "host_ranges.h"
 #include "pages.h"
 
 namespace jitc::software {
 
-class Memory {
+class Memory final : public device::Movable {
  public:
-  Memory(uint64_t base, uint64_t bytes, uint64_t limit, std::shared_ptr<MemoryBudget> budget);
-  ~Memory();
+  /// node: what memory that is moved out is taken of; none: there is as much as one wants.
+  Memory(uint64_t base, uint64_t bytes, uint64_t limit, std::shared_ptr<MemoryBudget> budget,
+         CopiesBudget* node = nullptr);
+  ~Memory() override;
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   /// Reserves the range; false with the reason.
@@ -49,7 +52,15 @@ class Memory {
   uint32_t free(uint64_t address, uint64_t sequence);
   /// Freed blocks go; quiet: no queued op can still use them (else they go at the next quiet commit).
   void commit(bool quiet);
-  bool restore(const Resources& wanted, std::string& error);
+  /// False with the reason; missing: bytes beyond the limit, 0: it is something else. Then it may be tried again.
+  bool restore(const Resources& wanted, std::string& error, uint64_t& missing);
+
+  // Movable. No block is found, made or freed while they are out.
+  bool move_out() override;
+  bool move_in() override;
+  uint64_t bytes() const override { return used_.load(); }
+  bool has_room_for(uint64_t more) const override;
+  bool could_have(uint64_t more) const override;
 
   /// Memory of the program that ops may use too.
   HostRanges& host_ranges() { return host_ranges_; }
@@ -72,6 +83,7 @@ class Memory {
     uint64_t size() const { return Pages::rounded(bytes); }
   };
   using Blocks = std::map<uint64_t, Block>;
+  class MovedOut;
 
   // All with mutex_ held.
   uint32_t check(uint64_t address, uint64_t bytes) const;
@@ -88,6 +100,7 @@ class Memory {
   const uint64_t base_, bytes_, limit_;
   Pages pages_;
   const std::shared_ptr<MemoryBudget> budget_;
+  CopiesBudget* const node_;
   HostRanges host_ranges_;
   std::atomic<uint64_t> used_{0};
   mutable std::shared_mutex mutex_;
@@ -95,6 +108,7 @@ class Memory {
   std::map<uint64_t, uint64_t> held_;  // handle to bytes
   std::vector<Block> freed_;           // since the last commit, oldest first
   std::vector<Block> condemned_;       // before it, but maybe still in use by queued ops
+  std::unique_ptr<MovedOut> out_;      // null: the blocks are on the device
 };
 
 }  // namespace jitc::software

@@ -19,10 +19,20 @@ void MemoryHandlers::make_room(uint64_t bytes) {
   memory_.give_up_freed(bytes);
 }
 
+/// Where other sessions have the GPU's memory, they give way.
+template <class Take>
+uint32_t MemoryHandlers::taken(uint64_t bytes, Take&& take) {
+  device::Residency::Use use(residency_);
+  uint32_t status = take();
+  while (status == kMemoryAllocation && use.make_room(bytes)) status = take();
+  return status;
+}
+
 void MemoryHandlers::allocate(const ops::Allocate& op) {
   make_room(op.bytes);
   wait_for_freed(op.address, op.bytes);
-  if (const uint32_t status = memory_.allocate(op.address, op.bytes, op.header.sequence))
+  if (const uint32_t status =
+          taken(op.bytes, [&] { return memory_.allocate(op.address, op.bytes, op.header.sequence); }))
     refuse(status, status == kMemoryAllocation ? "out-of-memory" : "invalid-value",
            std::to_string(op.bytes) + " bytes at " + hex(op.address) +
                (status == kMemoryAllocation ? ": the memory limit is reached"
@@ -32,6 +42,7 @@ void MemoryHandlers::allocate(const ops::Allocate& op) {
 }
 
 void MemoryHandlers::free(const ops::Free& op) {
+  const device::Residency::Use use(residency_);
   if (memory_.free(op.address, op.header.sequence) != kSuccess)
     refuse_value(hex(op.address) + " is not an allocation");
   issuer_.completed_synchronously(op.header);
@@ -39,7 +50,7 @@ void MemoryHandlers::free(const ops::Free& op) {
 
 void MemoryHandlers::hold(const ops::MemoryHold& op) {
   make_room(op.bytes);
-  if (const uint32_t status = memory_.hold(op.handle, op.bytes))
+  if (const uint32_t status = taken(op.bytes, [&] { return memory_.hold(op.handle, op.bytes); }))
     refuse(status, status == kMemoryAllocation ? "out-of-memory" : "invalid-value",
            std::to_string(op.bytes) + " bytes" +
                (status == kMemoryAllocation ? ": the memory limit is reached"
@@ -50,6 +61,7 @@ void MemoryHandlers::hold(const ops::MemoryHold& op) {
 
 void MemoryHandlers::map(const ops::MemoryMap& op) {
   wait_for_freed(op.address, memory_.held(op.handle));
+  const device::Residency::Use use(residency_);
   const uint32_t status = memory_.map_held(op.handle, op.address, op.header.sequence);
   if (status == kInvalidHandle) refuse_handle("memory " + hex(op.handle) + " is not held");
   if (status == kInvalidValue) refuse_value(hex(op.address) + " is not free or not in the range");
@@ -58,13 +70,14 @@ void MemoryHandlers::map(const ops::MemoryMap& op) {
 }
 
 void MemoryHandlers::drop(const ops::MemoryDrop& op) {
+  const device::Residency::Use use(residency_);
   if (memory_.drop(op.handle) != kSuccess) refuse_handle("memory " + hex(op.handle) + " is not held");
   issuer_.completed_synchronously(op.header);
 }
 
 void MemoryHandlers::info(const ops::MemoryInfo& op) {
   issuer_.completed_synchronously(op.header);
-  issuer_.answer(op.header, packed(memory_.available(), memory_.limit()));
+  issuer_.answer(op.header, packed(residency_.shares() ? memory_.limit() - memory_.used() : memory_.available(), memory_.limit()));
 }
 
 void MemoryHandlers::register_host(const ops::HostRegister& op) {

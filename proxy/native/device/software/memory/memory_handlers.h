@@ -11,8 +11,8 @@ namespace jitc::software {
 
 class MemoryHandlers {
  public:
-  MemoryHandlers(const Issuer& issuer, Memory& memory, PinnedRange pinned)
-      : issuer_(issuer), memory_(memory), pinned_(pinned) {}
+  MemoryHandlers(const Issuer& issuer, Memory& memory, device::Residency& residency, PinnedRange pinned)
+      : issuer_(issuer), memory_(memory), residency_(residency), pinned_(pinned) {}
 
  private:
   void allocate(const ops::Allocate& op);
@@ -24,10 +24,13 @@ class MemoryHandlers {
   void register_host(const ops::HostRegister& op);
   void unregister_host(const ops::HostUnregister& op);
   void make_room(uint64_t bytes);
+  template <class Take>
+  uint32_t taken(uint64_t bytes, Take&& take);
   void wait_for_freed(uint64_t address, uint64_t bytes);
 
   const Issuer& issuer_;
   Memory& memory_;
+  device::Residency& residency_;
   const PinnedRange pinned_;  // shared with the program
 
  public:

@@ -12,8 +12,11 @@ class Memory::Rollback {
  public:
   explicit Rollback(Memory& of) : of_(of) {}
   bool run(const Resources& wanted, std::string& error);
+  /// Bytes that could not be taken.
+  uint64_t missing() const { return missing_; }
 
  private:
+  bool take(uint64_t size) { return of_.take(size) || (missing_ = size, false); }
   using Wanted = std::map<uint64_t, const Resources::Allocation*>;  // by address
   std::vector<Block>::iterator find_freed(const Resources::Allocation& wanted);
   bool revive(Block& block);
@@ -23,6 +26,7 @@ class Memory::Rollback {
   bool hold_again(const std::vector<Resources::Held>& wanted, std::string& error);
 
   Memory& of_;  // its mutex is held
+  uint64_t missing_ = 0;
 };
 
 /// Of several blocks that had the same place and size the oldest is meant: restore goes back in time.
@@ -32,7 +36,7 @@ std::vector<Memory::Block>::iterator Memory::Rollback::find_freed(const Resource
 }
 
 bool Memory::Rollback::revive(Block& block) {
-  if (!of_.take(block.size())) return false;
+  if (!take(block.size())) return false;
   if (!of_.put_aside(block.address, block.bytes) ||
       (block.aside && !of_.pages_.put_back(block.aside, block.address, block.bytes)))
     return of_.give(block.size()), false;
@@ -54,7 +58,7 @@ bool Memory::Rollback::make(const Resources::Allocation& wanted, std::string& er
     error = "an allocation to restore is outside of the range or overlaps another";
     return false;
   }
-  if (!of_.take(Pages::rounded(wanted.bytes))) {
+  if (!take(Pages::rounded(wanted.bytes))) {
     error = "the memory limit is reached: cannot make all allocations again";
     return false;
   }
@@ -96,7 +100,7 @@ void Memory::Rollback::drop_unwanted_held(const std::vector<Resources::Held>& wa
 bool Memory::Rollback::hold_again(const std::vector<Resources::Held>& wanted, std::string& error) {
   for (const auto& [handle, bytes] : wanted) {
     if (of_.held_.contains(handle)) continue;
-    if (!of_.take(Pages::rounded(bytes)))
+    if (!take(Pages::rounded(bytes)))
       return error = "the memory limit is reached: cannot hold all memory again", false;
     of_.held_.emplace(handle, bytes);
   }
@@ -113,9 +117,12 @@ bool Memory::Rollback::run(const Resources& wanted, std::string& error) {
   return hold_again(wanted.held, error);
 }
 
-bool Memory::restore(const Resources& wanted, std::string& error) {
+bool Memory::restore(const Resources& wanted, std::string& error, uint64_t& missing) {
   const std::unique_lock lock(mutex_);
-  return Rollback(*this).run(wanted, error);
+  Rollback rollback(*this);
+  const bool restored = rollback.run(wanted, error);
+  missing = rollback.missing();
+  return restored;
 }
 
 }  // namespace jitc::software

@@ -18,7 +18,11 @@ bool TaskRunner::may_start(const Task& task) const {
 }
 
 void TaskRunner::run(const Task& task) {
-  if (task.work) failures_.guard(*task.op, task.work);
+  if (task.work)
+    failures_.guard(*task.op, [&] {
+      const Residency::Use use(residency_);
+      task.work();
+    });
   if (!running()) drop(task);
 }
 

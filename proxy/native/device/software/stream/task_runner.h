@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "device/common/residency.h"
 #include "device/common/run_state.h"
 #include "device/software/device/failures.h"
 #include "stream.h"
@@ -15,8 +16,9 @@ namespace jitc::software {
 class TaskRunner final : public Runner {
  public:
   /// crew: used once there are tasks.
-  TaskRunner(ExecutionSink& sink, const RunState& state, Failures& failures, WaitHub& hub, Crew& crew)
-      : sink_(sink), state_(state), failures_(failures), hub_(hub), crew_(crew) {}
+  TaskRunner(ExecutionSink& sink, const RunState& state, Failures& failures, Residency& residency, WaitHub& hub,
+             Crew& crew)
+      : sink_(sink), state_(state), failures_(failures), residency_(residency), hub_(hub), crew_(crew) {}
 
   /// Gives a task to the stream. here: the calling thread may run it, if it is the stream's turn.
   void push(Stream& stream, Task task, bool here = false);
@@ -37,6 +39,7 @@ class TaskRunner final : public Runner {
   ExecutionSink& sink_;
   const RunState& state_;
   Failures& failures_;
+  Residency& residency_;
   WaitHub& hub_;
   Crew& crew_;
   std::atomic<uint64_t> pending_{0};  // tasks on streams

@@ -1,0 +1,75 @@
+// Who may have memory on a GPU whose sessions do not fit on it together: one session's side (decision 67).
+//
+// A byte of the board's file stands for each GPU. Sessions that have memory there hold a lock on it: shared, or
+// alone. The kernel keeps these locks, so that one of a worker that dies is gone at once.
+// Promises: no call waits but wait(); at no time is a session alone on a GPU while another one is there.
+// Lock rule: beside(), alone() and leave() by one thread at a time, all else by any. Called by: Residency.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "board.h"
+
+namespace jitc {
+
+class GpuTurn {
+ public:
+  /// path: of the board. The session is not on the GPU yet.
+  GpuTurn(const Board& board, const std::string& path, uint32_t slot, uint32_t gpu, bool guest);
+  ~GpuTurn();
+  GpuTurn(const GpuTurn&) = delete;
+  GpuTurn& operator=(const GpuTurn&) = delete;
+  /// False: the system has no such locks, so that there are no turns.
+  bool usable() const { return file_ >= 0; }
+
+  /// Onto the GPU, or on it already: from now on beside others, or alone. False: others do not allow it.
+  bool beside() const;
+  bool alone() const;
+  void leave() const;
+
+  /// Whether sessions share the GPU of which one is a guest: they take turns where they do not fit.
+  bool has_guests() const;
+
+  static constexpr uint64_t kAll = UINT64_MAX;
+  struct Waiting {
+    uint64_t bytes, since;
+  };
+  /// This session wants to have so many bytes; kAll: that all others leave. To be said again while it waits.
+  void want(uint64_t bytes) const;
+  void want_no_more() const {
+    if (!left_) slot_.wants_since.store(0);
+  }
+  /// Of the others that want it, the one that has waited longest.
+  std::optional<Waiting> waiting() const;
+  /// Whether nobody else has wanted it for longer.
+  bool is_next() const;
+  /// The session cannot give way, or can again.
+  void stay(bool stays) const;
+  /// Whether one of the others cannot.
+  bool is_blocked() const;
+
+  /// Lets go of the slot, which belongs to another session from now on.
+  void forget() { left_.store(true); }
+
+  /// Changes whenever a session comes, goes, wants the turn or gets on with it.
+  uint32_t bell() const { return bell_.load(); }
+  void ring() const;
+  /// Until the bell has changed, or for the time; none: until then.
+  void wait(uint32_t seen, std::optional<std::chrono::microseconds> time) const;
+
+ private:
+  bool lock(short kind) const;
+  std::vector<const BoardSlot*> others() const;
+
+  const Board& board_;
+  BoardSlot& slot_;
+  std::atomic<uint32_t>& bell_;
+  const uint32_t gpu_;
+  int file_ = -1;
+  std::atomic<bool> left_{false};
+};
+
+}  // namespace jitc

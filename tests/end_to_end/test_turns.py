@@ -1,0 +1,128 @@
+"""Ranks that do not fit on one GPU together take turns at it: identical, through faults, and never out of memory."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from toolkit.job import Job, Script, run_command
+from toolkit.jobs import JOBS
+from toolkit.record import Record, assert_identical
+from toolkit.service import BIN, RECOVERY_SECONDS, Service, kill_at
+from toolkit.waiting import until
+from toolkit.workplace import Workplace
+
+from jitc.v1 import control_pb2
+
+Reference = Callable[[Script, str], list[Record]]
+#: One rank of each job fits on a GPU of this size, two do not.
+LIMIT = ("--memory-limit", "48MiB")
+#: A job that lasts until its rank is at home again, and one without peers.
+LONG, OTHER = ("--steps", "150"), ("--steps", "60", "--layers", "2", "--width", "64")
+TURN_SECONDS = 120.0
+
+
+def sessions(service: Service) -> list[dict[str, Any]]:
+    return [one for gpu in service.status()["gpus"] for one in gpu["sessions"]]
+
+
+def take_turns(service: Service, times: int = 2) -> None:
+    """Until each rank has left the GPU so often since its worker has it."""
+
+    def taken() -> bool:
+        turns = [one["turns"]["moved_out"] for one in sessions(service)]
+        return len(turns) == 2 and min(turns) >= times
+
+    until(taken, TURN_SECONDS, "both have left the GPU")
+
+
+def without_a_gpu(workplace: Workplace, script: Script, options: tuple[str, ...]) -> tuple[Service, Job]:
+    """A job of two ranks on one GPU of two."""
+    service = workplace.service(2, options)
+    service.inject(kill_at(2, "backward", 3, kind="lose-gpu"), 1)
+    return service, workplace.job(script, service)
+
+
+def come_back(service: Service, workplace: Workplace, gpu: int) -> None:
+    done = run_command([str(BIN / "jitc"), "gpu", "return", str(gpu), "--socket", str(service.socket)], env=workplace.env)
+    assert done.returncode == 0, done.stderr
+
+
+def assert_recovered(service: Service, losses: int) -> None:
+    report = service.report()
+    assert len(report) >= losses, report
+    assert {one["outcome"] for one in report} == {"recovered"}, report
+
+
+@pytest.mark.parametrize("name", ["gpt", "fsdp", pytest.param("accumulate", marks=pytest.mark.slow)])
+def test_ranks_take_turns(name: str, workplace: Workplace, reference: Reference) -> None:
+    script = JOBS[name].with_arguments("--steps", "40")
+    service, job = without_a_gpu(workplace, script, LIMIT)
+    take_turns(service)
+    done = run_command([str(BIN / "jitc"), "status", "--socket", str(service.socket)], env=workplace.env)
+    assert "takes turns at the GPU" in done.stdout, done.stdout
+    assert_identical(job.finish().successful().records, reference(script, "cuda"))
+    assert_recovered(service, 1)
+
+
+@pytest.mark.parametrize("out", [True, False])
+def test_a_worker_dies(out: bool, workplace: Workplace, reference: Reference) -> None:
+    """The one whose memory is elsewhere, or the one that has the turn; then both go home."""
+    script = JOBS["gpt"].with_arguments(*LONG)
+    service, job = without_a_gpu(workplace, script, LIMIT)
+    take_turns(service)
+
+    def kill() -> bool:
+        chosen = [one for one in sessions(service) if one["turns"]["waits"] is out and one["worker_pid"]]
+        if len(chosen) != 1:
+            return False
+        os.kill(chosen[0]["worker_pid"], signal.SIGKILL)
+        return True
+
+    until(kill, TURN_SECONDS, "one of them has the turn")
+    until(lambda: len(service.report()) >= 2, RECOVERY_SECONDS, "it is recovered")
+    take_turns(service)
+    come_back(service, workplace, 1)
+    until(lambda: service.hosts() == {0: 0, 1: 1}, RECOVERY_SECONDS, "rank 1 is at home")
+    assert_identical(job.finish().successful().records, reference(script, "cuda"))
+    assert_recovered(service, 3)
+
+
+def test_turns_need_no_service(workplace: Workplace, reference: Reference) -> None:
+    script = JOBS["fsdp"].with_arguments("--steps", "60")
+    service, job = without_a_gpu(workplace, script, LIMIT)
+    take_turns(service)
+    service.process.kill()
+    service.process.wait()
+    steps = job.steps()
+    until(lambda: job.steps() >= steps + 5, TURN_SECONDS, "five steps without a service")
+    assert service.process.stdout is not None
+    service.process.stdout.close()
+    service.restart()
+    assert_identical(job.finish().successful().records, reference(script, "cuda"))
+
+
+def test_a_worker_that_has_the_turn_is_stopped(workplace: Workplace, reference: Reference) -> None:
+    """It is found like any other that hangs, and its turn ends with it."""
+    script = JOBS["gpt"].with_arguments(*LONG)
+    service, job = without_a_gpu(workplace, script, LIMIT)
+    take_turns(service)
+    service.inject(control_pb2.Fault(kind="stop-worker"), 0)
+    until(lambda: len(service.report()) >= 2, RECOVERY_SECONDS, "it is recovered")
+    assert_identical(job.finish().successful().records, reference(script, "cuda"))
+    assert_recovered(service, 2)
+
+
+def test_another_job_is_on_the_gpu(workplace: Workplace, reference: Reference) -> None:
+    """One that never waits for anybody: all three take turns, and nobody starves."""
+    script, other = JOBS["gpt"].with_arguments("--steps", "40"), Script("train_gpt.py", OTHER, 1)
+    service = workplace.service(2, ("--memory-limit", "80MiB"))
+    service.inject(kill_at(2, "backward", 3, kind="lose-gpu"), 1)
+    alone = workplace.job(other, service)
+    job = workplace.job(script, service)
+    assert_identical(job.finish().successful().records, reference(script, "cuda"))
+    assert_identical(alone.finish().successful().records, reference(other, "cuda"))
+    assert_recovered(service, 1)
