@@ -47,7 +47,9 @@ def without_a_gpu(workplace: Workplace, script: Script, options: tuple[str, ...]
 
 
 def come_back(service: Service, workplace: Workplace, gpu: int) -> None:
-    done = run_command([str(BIN / "jitc"), "gpu", "return", str(gpu), "--socket", str(service.socket)], env=workplace.env)
+    done = run_command(
+        [str(BIN / "jitc"), "gpu", "return", str(gpu), "--socket", str(service.socket)], env=workplace.env
+    )
     assert done.returncode == 0, done.stderr
 
 
