@@ -1,5 +1,7 @@
 #include "dispatcher.h"
 
+#include <pthread.h>
+
 #include "executor/checkpoint/boundary_maker.h"
 #include "executor/checkpoint/checkpoints.h"
 #include "executor/checkpoint/late_boundary.h"
@@ -39,6 +41,7 @@ void Dispatcher::join() {
 }
 
 void Dispatcher::loop() {
+  pthread_setname_np(pthread_self(), "jitc-dispatch");
   Lifecycle& life = shared_.life;
   Lifecycle::Lock lock(life.mutex);
   runner_ = std::this_thread::get_id();
