@@ -1,4 +1,5 @@
-"""Triton, PyTorch's jiterator and CuPy on the software device: a program that has their kernels is told so, by name.
+"""Triton, PyTorch's jiterator and CuPy on the software device: a program that has their kernels is told so, by name;
+torch.compile makes other kernels there (inductor/).
 
 Called by: torch_device.py, on the software device only. Promises: nothing is imported for it; a program that uses
 neither notices nothing; Triton's own interpreter (TRITON_INTERPRET=1) stays as it is, and works.
@@ -19,8 +20,8 @@ from jitc.client_shim.inductor import attention, registration
 _WHERE = '(docs/guarantees.md, "Operators that the software device does not have")'
 _TRITON = (
     "the software device runs no GPU kernels, and {} is one of Triton's. TRITON_INTERPRET=1 in the environment has "
-    "Triton run its kernels on the CPU; torch.compile works with TORCHDYNAMO_DISABLE=1, or with "
-    f'backend="aot_eager" or "cudagraphs"; or use a GPU (jitc-proxyd --device cuda) {_WHERE}'
+    "Triton run its kernels on the CPU; torch.compile works unless JITC_COMPILE_ON_HOST=0, and without kernels with "
+    f"TORCHDYNAMO_DISABLE=1; or use a GPU (jitc-proxyd --device cuda) {_WHERE}"
 )
 _JITERATOR = (
     "the software device runs no GPU kernels, and {} is one that torch.cuda.jiterator compiles. Write it with "

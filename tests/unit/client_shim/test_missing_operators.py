@@ -69,7 +69,8 @@ def test_tritons_interpreter_runs_its_kernels(monkeypatch: pytest.MonkeyPatch) -
     assert done.stdout.strip() == str([1.0] * 5 + [0.0] * 3), done.stderr[-3000:]
 
 
-def test_a_compiled_function_says_it_and_runs_without_triton() -> None:
+def test_a_compiled_function_says_it_and_runs_without_triton(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JITC_COMPILE_ON_HOST", "0")
     code = "import missing_kernels\ndef f(x):\n    return torch.sin(x) * 2\nx = torch.zeros(2, device='cuda')\n"
     code += "print(torch.compile(f, backend='aot_eager')(x).tolist())\ntorch.compile(f)(x)"
     done = with_stand_in("-c", with_matrix_products(code))

@@ -189,7 +189,7 @@ void Device::commit() {
   memory_->commit(quiesced);
   if (quiesced) {
     families_.graphs.commit();
-    families_.modules.modules().commit();
+    families_.modules.commit();
   }
   streams_.reap(false);
 }
@@ -212,7 +212,7 @@ bool Device::restore(const Resources& resources, std::string& error) {
     families_.collectives.communicators().restore(resources.communicators);
     if (!memory_->restore(resources, error)) return false;
     families_.memory.restore(resources.host_ranges);
-    families_.modules.modules().restore(resources);
+    families_.modules.restore(resources);
     families_.blas.blas().restore(resources.blas);
     return true;
   } catch (const OpError& failure) {

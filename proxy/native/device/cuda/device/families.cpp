@@ -9,13 +9,16 @@ Families::Families(const Shared& shared)
       copies(shared.issuer, shared.poller, shared.options.pinned),
       streams(shared.issuer, shared.streams, shared.poller),
       events(shared.issuer, shared.state, shared.events, shared.poller),
-      modules(shared.issuer, shared.images, shared.memory),
-      kernels(shared.issuer, modules.modules()),
+      modules(shared.issuer.context(), shared.images, shared.memory),
+      loading(shared.issuer, modules),
+      functions(shared.issuer, modules),
+      kernels(shared.issuer, modules),
       blas(shared.issuer, shared.streams, shared.options),
       dnn(shared.issuer, shared.options, shared.images),
       graphs(shared.issuer, shared.state, shared.streams, shared.events, blas.blas(), handlers),
       collectives(shared.issuer, shared.state, shared.memory, graphs.captures(), shared.segments,
                   shared.options),
-      handlers(control, memory, copies, streams, events, modules, kernels, blas, dnn, graphs, collectives) {}
+      handlers(control, memory, copies, streams, events, loading, functions, kernels, blas, dnn, graphs,
+               collectives) {}
 
 }  // namespace jitc::cuda

@@ -3,14 +3,15 @@
 // Lock rule: the device's mutex. Called by: Device.
 #pragma once
 #include "device/common/control_handlers.h"
+#include "device/common/module_handlers.h"
 #include "device/cuda/blas/blas_handlers.h"
 #include "device/cuda/collective/collective_handlers.h"
 #include "device/cuda/dnn/dnn_handlers.h"
 #include "device/cuda/graph/graph_handlers.h"
 #include "device/cuda/memory/copy_handlers.h"
 #include "device/cuda/memory/memory_handlers.h"
+#include "device/cuda/module/function_handlers.h"
 #include "device/cuda/module/kernel_handlers.h"
-#include "device/cuda/module/module_handlers.h"
 #include "device/cuda/stream/event_handlers.h"
 #include "device/cuda/stream/stream_handlers.h"
 
@@ -37,7 +38,9 @@ struct Families {
   CopyHandlers copies;
   StreamHandlers streams;
   EventHandlers events;
-  ModuleHandlers modules;
+  Modules modules;
+  device::ModuleHandlers<Issuer, Modules> loading;
+  FunctionHandlers functions;
   KernelHandlers kernels;
   BlasHandlers blas;
   DnnHandlers dnn;

@@ -5,12 +5,13 @@
 #include <memory>
 
 #include "device/common/control_handlers.h"
+#include "device/common/module_handlers.h"
 #include "device/software/blas/operator_handlers.h"
 #include "device/software/collective/collective_handlers.h"
 #include "device/software/graph/graph_handlers.h"
 #include "device/software/memory/copy_handlers.h"
 #include "device/software/memory/memory_handlers.h"
-#include "device/software/module/module_handlers.h"
+#include "device/software/module/modules.h"
 #include "device/software/stream/event_handlers.h"
 #include "device/software/stream/stream_handlers.h"
 
@@ -39,7 +40,7 @@ struct Families {
   CopyHandlers copies;
   StreamHandlers streams;
   EventHandlers events;
-  ModuleHandlers modules;
+  device::ModuleHandlers<Issuer, Modules> modules;
   OperatorHandlers operators;
   CollectiveHandlers collectives;
   GraphHandlers graphs;

@@ -36,11 +36,12 @@ const HostLibrary& Modules::library(uint64_t module) const {
   return *found->second.library;
 }
 
-void Modules::add_function(uint64_t handle, uint64_t module, const std::string& name) {
+std::vector<std::byte> Modules::add_function(uint64_t handle, uint64_t module, const std::string& name) {
   const auto entry = library(module).entry(name);
   const std::unique_lock lock(mutex_);
   const auto [at, added] = functions_.try_emplace(handle, Function{module, name, entry});
   if (!added) refuse_handle("function " + hex(handle) + " exists already");
+  return std::vector<std::byte>(sizeof(ops::FunctionInfo));
 }
 
 jitc_host_entry Modules::find(uint64_t function) const {

@@ -4,7 +4,7 @@
 // Promises: what work that was given before an unload calls stays loaded until the next commit, which comes
 // after that work; restore() loads again what a rebuild has lost. May throw OpError.
 // Lock rule: the device's mutex, but for find(), which any thread may call.
-// Called by: ModuleHandlers, Device; find: the work of operators.
+// Called by: device::ModuleHandlers, Device; find: the work of operators.
 #pragma once
 #include <map>
 #include <memory>
@@ -24,7 +24,9 @@ class Modules {
 
   void load(uint64_t handle, const ImageHash& hash, uint64_t bytes);
   void unload(uint64_t handle);
-  void add_function(uint64_t handle, uint64_t module, const std::string& name);
+  /// Gives what the answer holds: a kernel of this device has no attributes, and its parameters are those of
+  /// an operator call.
+  std::vector<std::byte> add_function(uint64_t handle, uint64_t module, const std::string& name);
   /// Null: there is no such kernel.
   jitc_host_entry find(uint64_t function) const;
 

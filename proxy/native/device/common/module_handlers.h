@@ -1,0 +1,49 @@
+// Modules and their kernels, as both devices have them: loaded, unloaded, found.
+// Called by: Device::enqueue through its registry, with its mutex held.
+#pragma once
+#include <string>
+
+#include "error.h"
+#include "handlers.h"
+#include "operands.h"
+
+namespace jitc::device {
+
+/// The text that follows the operands.
+template <class Op>
+std::string name_after(const Op& op) {
+  const auto payload = payload_of(op);
+  if (op.bytes > payload.size()) refuse_value("the name is cut off");
+  return {reinterpret_cast<const char*>(payload.data()), op.bytes};
+}
+
+/// Issuer, Modules: of the device; Modules::add_function gives what the answer holds.
+template <class Issuer, class Modules>
+class ModuleHandlers {
+ public:
+  ModuleHandlers(const Issuer& issuer, Modules& modules) : issuer_(issuer), modules_(modules) {}
+
+ private:
+  void load(const ops::ModuleLoad& op) {
+    modules_.load(op.module, op.hash, op.bytes);
+    issuer_.completed_synchronously(op.header);
+    issuer_.answer(op.header);
+  }
+  void unload(const ops::ModuleUnload& op) {
+    modules_.unload(op.module);
+    issuer_.completed_synchronously(op.header);
+  }
+  void get_function(const ops::FunctionGet& op) {
+    const auto info = modules_.add_function(op.function, op.module, name_after(op));
+    issuer_.completed_synchronously(op.header);
+    issuer_.answer(op.header, info);
+  }
+
+  const Issuer& issuer_;
+  Modules& modules_;
+
+ public:
+  using Handled = HandlerList<&ModuleHandlers::load, &ModuleHandlers::unload, &ModuleHandlers::get_function>;
+};
+
+}  // namespace jitc::device
