@@ -26,13 +26,13 @@ struct alignas(64) BoardSlot {
   std::atomic<uint64_t> copies;    // bytes of the node's memory that copies of its boundaries take
   std::atomic<uint64_t> unskippable;  // the step that peers cannot finish without this rank, 0: none
   std::atomic<uint32_t> communicators;
-  std::atomic<uint32_t> gpu;                   // index plus 1; 0: holds no memory
+  std::atomic<uint32_t> gpu;  // index plus 1; 0: holds no memory
   // Turns at the GPU (gpu_turn.h).
-  std::atomic<uint32_t> guest;        // 1: its own GPU is another one
-  std::atomic<uint32_t> stays;        // 1: the node has no memory for what it would have to move out
-  std::atomic<uint64_t> wants_since;  // nanoseconds; 0: it does not want the turn
-  std::atomic<uint64_t> seen_waiting;  // when it said last that it does
-  std::atomic<uint64_t> wants_bytes;   // that it would have on the GPU
+  std::atomic<uint32_t> guest;                 // 1: its own GPU is another one
+  std::atomic<uint32_t> stays;                 // 1: the node has no memory for what it would have to move out
+  std::atomic<uint64_t> wants_since;           // nanoseconds; 0: it does not want the turn
+  std::atomic<uint64_t> seen_waiting;          // when it said last that it does
+  std::atomic<uint64_t> wants_bytes;           // that it would have on the GPU
   std::array<std::atomic<uint64_t>, 24> keys;  // of the communicators with more than one rank
 };
 static_assert(sizeof(BoardSlot) == 320);

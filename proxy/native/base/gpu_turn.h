@@ -1,9 +1,9 @@
 // Who may have memory on a GPU whose sessions do not fit on it together: one session's side (decision 67).
 //
-// A byte of the board's file stands for each GPU. Sessions that have memory there hold a lock on it: shared, or
-// alone. The kernel keeps these locks, so that one of a worker that dies is gone at once.
-// Promises: no call waits but wait(); at no time is a session alone on a GPU while another one is there.
-// Lock rule: beside(), alone() and leave() by one thread at a time, all else by any. Called by: Residency.
+// A byte of the board's file stands for each GPU. Sessions that have memory there hold a lock on it: shared,
+// or alone. The kernel keeps these locks, so that one of a worker that dies is gone at once. Promises: no
+// call waits but wait(); at no time is a session alone on a GPU while another one is there. Lock rule:
+// beside(), alone() and leave() by one thread at a time, all else by any. Called by: Residency.
 #pragma once
 #include <chrono>
 #include <cstdint>

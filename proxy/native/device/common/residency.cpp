@@ -13,8 +13,8 @@ namespace jitc::device {
 namespace {
 using std::chrono::duration_cast;
 using std::chrono::microseconds;
-// A session gives way when it has had no use for as long as moving its memory takes (where it waits for others: for
-// a share of that), or the turn for so many times that; within bounds.
+// A session gives way when it has had no use for as long as moving its memory takes (where it waits for
+// others: for a share of that), or the turn for so many times that; within bounds.
 constexpr int kTurnMoves = 8, kAwaitsShare = 8;
 constexpr microseconds kLeastIdle{1'000}, kMostIdle{200'000}, kLeastTurn{250'000}, kMostTurn{10'000'000};
 constexpr microseconds kLook{50'000}, kSeldom{1'000'000};
@@ -132,7 +132,8 @@ void Residency::wait_for_turn(Lock& lock, uint64_t more) {
       blocked.emplace(kBlockedSeconds);
     else if (blocked->over())
       refuse(kMemoryAllocation, "out-of-memory",
-             "sessions do not fit on the GPU together, and the node has no memory for what one of them would have "
+             "sessions do not fit on the GPU together, and the node has no memory for what one of them would "
+             "have "
              "to move out (jitc-proxyd --copies-limit)");
     if (state_.fenced() && patience.over())
       refuse(kMemoryAllocation, "out-of-memory", "the session's turn at the GPU did not come in time");

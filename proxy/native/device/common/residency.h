@@ -1,12 +1,11 @@
 // Whether a session's memory is on its GPU, and the turns at it that sessions take which do not fit there
 // together (decision 67). Sessions that fit pay two additions for each use.
 //
-// Promises: during a use the memory is on the GPU; between uses it may be moved out as a whole, and is moved in
-// again by the next one; a use waits for the turn, and for nothing else. Which session has the turn is settled
-// between processes by GpuTurn. Its thread gives the GPU up: when another session wants it and there has been no
-// use for as long as moving takes, or the turn has lasted several times that.
-// Lock rule: mutex_; Movable is called with it held. Called by: the devices, from any thread, without their
-// memory's lock.
+// Promises: during a use the memory is on the GPU; between uses it may be moved out as a whole, and is moved
+// in again by the next one; a use waits for the turn, and for nothing else. Which session has the turn is
+// settled between processes by GpuTurn. Its thread gives the GPU up: when another session wants it and there
+// has been no use for as long as moving takes, or the turn has lasted several times that. Lock rule: mutex_;
+// Movable is called with it held. Called by: the devices, from any thread, without their memory's lock.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -25,7 +24,8 @@ namespace jitc::device {
 class Movable {
  public:
   virtual ~Movable() = default;
-  /// All of it to memory of the node, and the GPU's is given back. False: the node has none; nothing has changed.
+  /// All of it to memory of the node, and the GPU's is given back. False: the node has none; nothing has
+  /// changed.
   virtual bool move_out() = 0;
   /// Back to where it was. False: the GPU has not that much now; nothing has changed.
   virtual bool move_in() = 0;
@@ -39,8 +39,8 @@ class Movable {
 class Residency {
  public:
   struct Options {
-    std::shared_ptr<GpuTurn> turn;  // none: the memory stays where it is
-    double hang_seconds = 0;        // that a fenced session waits for its turn at most; 0: no limit
+    std::shared_ptr<GpuTurn> turn;   // none: the memory stays where it is
+    double hang_seconds = 0;         // that a fenced session waits for its turn at most; 0: no limit
     std::function<bool()> outdated;  // nobody wants any more what a fenced session is doing
   };
   Residency(Movable& memory, const RunState& state, Options options);
@@ -49,15 +49,16 @@ class Residency {
   Residency& operator=(const Residency&) = delete;
 
   class Outside;
-  /// Of the calling thread. Throws Abandoned when a fence or fault comes first, OpError when the turn cannot come.
+  /// Of the calling thread. Throws Abandoned when a fence or fault comes first, OpError when the turn cannot
+  /// come.
   class Use {
    public:
     explicit Use(Residency& of);
     ~Use();
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
-    /// Others are to make room for so many bytes more. True: now there is. False: they cannot, or need not. Throws
-    /// as the constructor.
+    /// Others are to make room for so many bytes more. True: now there is. False: they cannot, or need not.
+    /// Throws as the constructor.
     bool make_room(uint64_t more);
 
    private:
