@@ -51,8 +51,9 @@ def plain_copy(data: bytes, into: bytearray) -> float:
 def main() -> int:
     arguments = parser(__doc__)
     arguments.add_argument("--rounds", type=int, default=9)
+    arguments.add_argument("--threads", type=int, default=1, help="of the device, which copy and hash at once (1)")
     args = arguments.parse_args()
-    options = {"device": "software", "memory_limit": 4 * TOTAL, "threads": 1}
+    options = {"device": "software", "memory_limit": 4 * TOTAL, "threads": args.threads}
     executor = Executor(executor_library(), options, NoControl())  # type: ignore[arg-type]
     keep: list[Any] = []
     feed = open_feed(executor, keep)

@@ -255,6 +255,8 @@ class Backend {
   /// The same with the content hash of what was read, in one pass over the bytes.
   virtual bool read_hashed(uint64_t address, std::span<std::byte> out, Hash& hash) const = 0;
   virtual bool write(uint64_t address, std::span<const std::byte> data) = 0;
+  /// By how many threads at once these three are best called.
+  virtual int copy_threads() const { return 1; }
   /// Content hashes (content_hash.h) of all ranges, in their order; kNoHash: empty, not allocated, or the
   /// device failed (which it reports). Where the device can, it does it by itself, in one go.
   virtual void hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) const = 0;

@@ -2,9 +2,14 @@
 
 #include <algorithm>
 
+#include "base/parallel.h"
 #include "executor/session/shared.h"
 
 namespace jitc {
+namespace {
+/// What is read at once: until then copies of what has not changed take room as well.
+constexpr uint64_t kGroupBytes = 32 << 20;
+}  // namespace
 
 std::vector<Hash> RowCopies::hashes_of(std::span<const LiveRow> rows) {
   const PhaseTime time(shared_.times.hash);
@@ -73,22 +78,45 @@ bool RowCopies::read_all(std::span<const Wanted> wanted, uint64_t sequence, Late
     (later && later->may_wait(*row) ? later->blocks : blocks).push_back(copy);
   }
   if (!blocks.empty() && !copier->copy(blocks)) return refuse(*wanted.front().row, sequence);
-  return std::ranges::all_of(wanted, [&](const Wanted& one) {
-    return one.row->copied() || (shared_.runs() && read_or_reuse(one, sequence));
-  });
+  std::vector<Wanted> group;
+  uint64_t bytes = 0;
+  for (const Wanted& one : wanted) {
+    if (one.row->copied()) continue;
+    group.push_back(one);
+    bytes += one.row->block.bytes;
+    if (bytes < kGroupBytes) continue;
+    if (!shared_.runs() || !read_or_reuse(group, sequence)) return false;
+    group.clear();
+    bytes = 0;
+  }
+  return group.empty() || (shared_.runs() && read_or_reuse(group, sequence));
 }
 
-bool RowCopies::read_or_reuse(const Wanted& one, uint64_t sequence) {
-  LiveRow& row = *one.row;
-  const bool was_known = row.hash != kNoHash;
-  take_room(row);
-  if (!read(row, sequence)) return false;
-  const uint64_t own = row.copy;
-  if (!was_known && reuse(one)) {
-    shared_.snapshot.give_back(own, row.block.bytes);
-    steady_.insert(row.block.ordinal);
+/// At once. What turns out not to have changed has no copy of its own afterwards.
+bool RowCopies::read_or_reuse(std::span<const Wanted> wanted, uint64_t sequence) {
+  std::vector<char> known(wanted.size()), there(wanted.size());
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    LiveRow& row = *wanted[i].row;
+    known[i] = row.hash != kNoHash;
+    take_room(row);
+    bytes += row.block.bytes;
   }
-  return true;
+  in_parallel(shared_.backend->copy_threads(), wanted.size(), bytes,
+              [&](size_t i) { there[i] = read(*wanted[i].row); });
+  bool all = true;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    LiveRow& row = *wanted[i].row;
+    const uint64_t own = row.copy;
+    if (!there[i]) {
+      if (all) without_copy(row, sequence);
+      all = false;
+    } else if (!known[i] && reuse(wanted[i])) {
+      shared_.snapshot.give_back(own, row.block.bytes);
+      steady_.insert(row.block.ordinal);
+    }
+  }
+  return all;
 }
 
 void RowCopies::take_room(LiveRow& row) {
@@ -96,13 +124,17 @@ void RowCopies::take_room(LiveRow& row) {
   if (row.copy == Snapshot::kNone) throw SnapshotFull();
 }
 
-bool RowCopies::read(LiveRow& row, uint64_t sequence) {
-  const auto [address, bytes, ordinal] = row.block;
-  const auto into = shared_.snapshot.bytes(row.copy, bytes);
-  const bool hashed = row.hash != kNoHash;
-  if (hashed ? shared_.backend->read(address, into) : shared_.backend->read_hashed(address, into, row.hash))
-    return true;
-  shared_.snapshot.give_back(row.copy, bytes);
+bool RowCopies::read(LiveRow& row) const {
+  const auto into = shared_.snapshot.bytes(row.copy, row.block.bytes);
+  if (row.hash != kNoHash) return shared_.backend->read(row.block.address, into);
+  return shared_.backend->read_hashed(row.block.address, into, row.hash);
+}
+
+bool RowCopies::read(LiveRow& row, uint64_t sequence) { return read(row) || without_copy(row, sequence); }
+
+/// It could not be read. Returns false.
+bool RowCopies::without_copy(LiveRow& row, uint64_t sequence) {
+  shared_.snapshot.give_back(row.copy, row.block.bytes);
   row.copy = Snapshot::kNone;
   return refuse(row, sequence);
 }

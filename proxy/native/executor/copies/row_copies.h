@@ -47,9 +47,11 @@ class RowCopies {
   bool measure_steady(std::span<const Wanted> wanted);
   bool reuse(const Wanted& one);
   bool read_all(std::span<const Wanted> wanted, uint64_t sequence, Later* later);
-  bool read_or_reuse(const Wanted& one, uint64_t sequence);
+  bool read_or_reuse(std::span<const Wanted> wanted, uint64_t sequence);
   void take_room(LiveRow& row);
+  bool read(LiveRow& row) const;
   bool read(LiveRow& row, uint64_t sequence);
+  bool without_copy(LiveRow& row, uint64_t sequence);
   bool refuse(const LiveRow& row, uint64_t sequence);
 
   Shared& shared_;

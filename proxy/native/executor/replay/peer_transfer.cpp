@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/parallel.h"
 #include "base/shared_map.h"
 #include "executor/checkpoint/checkpoints.h"
 #include "executor/session/shared.h"
@@ -45,6 +46,18 @@ void require_hashes(const std::vector<Transfer>& blocks) {
 }
 }  // namespace
 
+template <class Move>
+uint64_t PeerTransfer::move_all(const std::vector<Transfer>& blocks, const Move& move) const {
+  uint64_t bytes = 0;
+  for (const Transfer& block : blocks) bytes += block.bytes;
+  std::vector<char> moved(blocks.size());
+  in_parallel(shared_.backend->copy_threads(), blocks.size(), bytes,
+              [&](size_t i) { moved[i] = move(blocks[i]); });
+  for (size_t i = 0; i < blocks.size(); ++i)
+    if (!moved[i]) refuse(blocks[i], "is not allocated");
+  return bytes;
+}
+
 uint64_t PeerTransfer::export_blocks(const std::string& path, const std::vector<Transfer>& blocks,
                                      uint64_t epoch) {
   const std::lock_guard lock(shared_.life.mutex);
@@ -55,13 +68,9 @@ uint64_t PeerTransfer::export_blocks(const std::string& path, const std::vector<
   const SharedMap map(path, end_of(blocks));
   if (!map.reserve(0, map.size())) throw Error("no memory for blocks on their way to a peer");
   check(*shared_.backend, blocks);
-  uint64_t bytes = 0;
-  for (const Transfer& block : blocks) {
-    const std::span<std::byte> into(map.data() + block.offset, block.bytes);
-    if (!shared_.backend->read(block.address, into)) refuse(block, "is not allocated");
-    bytes += block.bytes;
-  }
-  return bytes;
+  return move_all(blocks, [&](const Transfer& block) {
+    return shared_.backend->read(block.address, {map.data() + block.offset, block.bytes});
+  });
 }
 
 uint64_t PeerTransfer::import_blocks(const std::string& path, const std::vector<Transfer>& blocks,
@@ -72,12 +81,9 @@ uint64_t PeerTransfer::import_blocks(const std::string& path, const std::vector<
   require_hashes(blocks);
   if (blocks.empty()) return 0;
   const SharedMap map(path, end_of(blocks));
-  uint64_t bytes = 0;
-  for (const Transfer& block : blocks) {
-    const std::span<const std::byte> from(map.data() + block.offset, block.bytes);
-    if (!shared_.backend->write(block.address, from)) refuse(block, "is not allocated");
-    bytes += block.bytes;
-  }
+  const uint64_t bytes = move_all(blocks, [&](const Transfer& block) {
+    return shared_.backend->write(block.address, {map.data() + block.offset, block.bytes});
+  });
   check(*shared_.backend, blocks);  // what has arrived, so that the way here is checked too
   restorer_.arrived(blocks);
   return bytes;

@@ -33,6 +33,9 @@ class PeerTransfer {
   RecoverReply with_direct_path(RecoverReply reply) const;
 
  private:
+  /// On all threads. Throws Error for a block that cannot be moved.
+  template <class Move>
+  uint64_t move_all(const std::vector<Transfer>& blocks, const Move& move) const;
   RecoverReply move_blocks(const DirectTransferRequest& request, bool sends);
   bool content_is_right(const std::vector<Transfer>& blocks) const;
 

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "base/parallel.h"
 #include "executor/checkpoint/boundary_maker.h"
 #include "executor/checkpoint/checkpoints.h"
 #include "executor/checkpoint/step_gate.h"
@@ -191,10 +192,14 @@ std::vector<LiveRow> Restorer::take_unchanged(std::vector<LiveRow>& rows) const 
 /// Compares what has arrived with the hash that the copy was made with: a damaged copy is as good as none.
 /// False when there is one.
 bool Restorer::restore_copies(const std::vector<LiveRow>& rows, RecoverReply& reply) {
-  for (const LiveRow& row : rows) {
-    shared_.life.stop_if_outdated(shared_.life.command_epoch);
-    shared_.backend->write(row.block.address, shared_.snapshot.bytes(row.copy, row.block.bytes));
-  }
+  uint64_t bytes = 0;
+  for (const LiveRow& row : rows) bytes += row.block.bytes;
+  in_parallel(shared_.backend->copy_threads(), rows.size(), bytes, [&](size_t i) {
+    const auto& [address, size, ordinal] = rows[i].block;
+    if (!shared_.life.is_overtaken(shared_.life.command_epoch))
+      shared_.backend->write(address, shared_.snapshot.bytes(rows[i].copy, size));
+  });
+  shared_.life.stop_if_outdated(shared_.life.command_epoch);
   const auto now = parts_.copies.hashes_of(rows);
   bool whole = true;
   for (size_t i = 0; i < rows.size(); ++i) {

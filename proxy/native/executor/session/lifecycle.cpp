@@ -27,7 +27,7 @@ void Lifecycle::begin_command(uint64_t of_epoch) {
 }
 
 void Lifecycle::stop_if_outdated(uint64_t of_epoch) const {
-  if (outdated(of_epoch) && state != State::over) throw Error("a newer recovery has begun");
+  if (is_overtaken(of_epoch)) throw Error("a newer recovery has begun");
 }
 
 void Lifecycle::wake_dispatcher() {

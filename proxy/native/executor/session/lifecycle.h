@@ -59,6 +59,8 @@ struct Lifecycle {
   /// A call may come late, when a newer recovery has fenced the session already. With mutex held.
   void begin_command(uint64_t of_epoch);
   bool outdated(uint64_t of_epoch) const { return of_epoch && *newest_epoch > of_epoch; }
+  /// The same while the session goes on. With mutex held, by any thread for whoever holds it.
+  bool is_overtaken(uint64_t of_epoch) const { return outdated(of_epoch) && state != State::over; }
   void stop_if_outdated(uint64_t of_epoch) const;
   /// The dispatcher waits until done() says so, which changed.tell() has it asked again; waits is true
   /// meanwhile. False when the session stops first.

@@ -7,6 +7,7 @@
 
 #include "base/content_hash.h"
 #include "base/operands.h"
+#include "base/parallel.h"
 #include "device/common/operands.h"
 #include "device/poison.h"
 
@@ -232,11 +233,13 @@ bool Device::write(uint64_t address, std::span<const std::byte> data) {
 void Device::hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) const {
   std::ranges::fill(out, kNoHash);
   with_memory([&](Residency::Use&) {
-    for (size_t i = 0; i < ranges.size(); ++i) {
+    uint64_t total = 0;
+    for (const MemoryRange& one : ranges) total += one.bytes;
+    in_parallel(copy_threads(), ranges.size(), total, [&](size_t i) {
       const auto [address, bytes] = ranges[i];
       const void* const from = bytes ? memory_.find(address, bytes, UINT64_MAX) : nullptr;
       if (from) out[i] = content_hash({static_cast<const std::byte*>(from), bytes});
-    }
+    });
     return true;
   });
 }

@@ -57,6 +57,7 @@ class Device final : public Backend {
   bool read(uint64_t address, std::span<std::byte> out) const override;
   bool read_hashed(uint64_t address, std::span<std::byte> out, Hash& hash) const override;
   bool write(uint64_t address, std::span<const std::byte> data) override;
+  int copy_threads() const override { return options_.threads; }
   void hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) const override;
   void poison_all(std::span<const MemoryRange> ranges) override;
   uint64_t memory_used() const override { return memory_.used(); }
