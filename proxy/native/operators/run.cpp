@@ -13,8 +13,8 @@
 #include <optional>
 
 #include "operators/checks/arguments.h"
+#include "operators/composed/forms.h"
 #include "operators/decode.h"
-#include "operators/forms.h"
 #include "operators/noise.h"
 #include "operators/placement.h"
 #include "operators/random.h"
