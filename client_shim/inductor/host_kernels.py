@@ -50,8 +50,9 @@ def compile_for_worker(compiler: AsyncCompile, types: Sequence[str], source: str
     code += _KERNEL.sub("static void kernel(", source) + _ENTRY_CODE.format(
         entry=_ENTRY, count=len(types), arguments=", ".join(_argument(one, at) for at, one in enumerate(types))
     )
-    submit = compiler.submit if get_compile_threads() > 1 else None
-    library = _Libraries.load_async(code, submit_fn=submit)
+    if get_compile_threads() <= 1:  # then PyTorch waits for nothing
+        return HostKernel(_Libraries.load_async(code)().path, types)
+    library = _Libraries.load_async(code, submit_fn=compiler.submit)
     return LambdaFuture(lambda: HostKernel(library().path, types))
 
 

@@ -13,9 +13,9 @@
 #include <optional>
 
 #include "operators/checks/arguments.h"
+#include "operators/composed/forms.h"
 #include "operators/composed/halves.h"
 #include "operators/decode.h"
-#include "operators/forms.h"
 #include "operators/noise.h"
 #include "operators/placement.h"
 #include "operators/random.h"

@@ -3,7 +3,7 @@
 // Lock rule: the device's mutex. Called by: Device.
 #pragma once
 #include "device/common/control_handlers.h"
-#include "device/common/module_handlers.h"
+#include "device/common/image/module_handlers.h"
 #include "device/cuda/blas/blas_handlers.h"
 #include "device/cuda/collective/collective_handlers.h"
 #include "device/cuda/dnn/dnn_handlers.h"

@@ -1,7 +1,7 @@
 // See function_handlers.h.
 #include "function_handlers.h"
 
-#include "device/common/module_handlers.h"
+#include "device/common/image/module_handlers.h"
 
 namespace jitc::cuda {
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "device/common/control_handlers.h"
-#include "device/common/module_handlers.h"
+#include "device/common/image/module_handlers.h"
 #include "device/software/blas/operator_handlers.h"
 #include "device/software/collective/collective_handlers.h"
 #include "device/software/graph/graph_handlers.h"

@@ -3,9 +3,9 @@
 #pragma once
 #include <string>
 
-#include "error.h"
-#include "handlers.h"
-#include "operands.h"
+#include "device/common/error.h"
+#include "device/common/handlers.h"
+#include "device/common/operands.h"
 
 namespace jitc::device {
 

@@ -1,4 +1,4 @@
-#include "operators/forms.h"
+#include "operators/composed/forms.h"
 
 #include <ATen/ops/empty_strided.h>
 
