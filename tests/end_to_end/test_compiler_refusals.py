@@ -88,7 +88,9 @@ def libraries(cache: Path) -> list[Path]:
     return list(cache.rglob("*.main.so"))
 
 
-@pytest.mark.parametrize("damage", [_cut_off, _changed, _of_another_processor])
+@pytest.mark.parametrize(
+    "damage", [_changed, *(pytest.param(one, marks=pytest.mark.slow) for one in (_cut_off, _of_another_processor))]
+)
 def test_a_damaged_library_is_compiled_again(
     damage: Callable[[bytearray], bytearray], workplace: Workplace, compiled: Path
 ) -> None:
@@ -102,6 +104,7 @@ def test_a_damaged_library_is_compiled_again(
     assert service.report() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [(_cut_off, "is cut off, no library, or not there"), (_of_another_processor, "for another kind of processor")],
