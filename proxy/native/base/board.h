@@ -26,13 +26,13 @@ struct alignas(64) BoardSlot {
   std::atomic<uint64_t> copies;    // bytes of the node's memory that copies of its boundaries take
   std::atomic<uint64_t> unskippable;  // the step that peers cannot finish without this rank, 0: none
   std::atomic<uint32_t> communicators;
-  std::atomic<uint32_t> gpu;                   // index plus 1; 0: holds no memory
+  std::atomic<uint32_t> gpu;  // index plus 1; 0: holds no memory
   // Turns at the GPU (gpu_turn.h).
-  std::atomic<uint32_t> guest;        // 1: its own GPU is another one
-  std::atomic<uint32_t> stays;        // 1: the node has no memory for what it would have to move out
-  std::atomic<uint64_t> wants_since;  // nanoseconds; 0: it does not want the turn
-  std::atomic<uint64_t> seen_waiting;  // when it said last that it does
-  std::atomic<uint64_t> wants_bytes;   // that it would have on the GPU
+  std::atomic<uint32_t> guest;                 // 1: its own GPU is another one
+  std::atomic<uint32_t> stays;                 // 1: the node has no memory for what it would have to move out
+  std::atomic<uint64_t> wants_since;           // nanoseconds; 0: it does not want the turn
+  std::atomic<uint64_t> seen_waiting;          // when it said last that it does
+  std::atomic<uint64_t> wants_bytes;           // that it would have on the GPU
   std::array<std::atomic<uint64_t>, 24> keys;  // of the communicators with more than one rank
 };
 static_assert(sizeof(BoardSlot) == 320);
@@ -62,16 +62,16 @@ class Board {
   void wait(uint32_t seen, int milliseconds) const;
 
   /// A doorbell of the sessions on one GPU.
-  std::atomic<uint32_t>& turn_bell(uint32_t gpu) const {
-    return *reinterpret_cast<std::atomic<uint32_t>*>(map_.data() + kSlots * sizeof(BoardSlot) +
-                                                     (1 + gpu % kTurnBells) * sizeof(uint32_t));
-  }
+  std::atomic<uint32_t>& turn_bell(uint32_t gpu) const { return word(1 + gpu % kTurnGpus); }
+  /// 1: the sessions on the GPU have been found not to fit there together.
+  std::atomic<uint32_t>& crowded(uint32_t gpu) const { return word(1 + kTurnGpus + gpu % kTurnGpus); }
 
  private:
-  static constexpr uint32_t kTurnBells = 512;
+  static constexpr uint32_t kTurnGpus = 256;
   BoardSlot* slots() const { return reinterpret_cast<BoardSlot*>(map_.data()); }
-  std::atomic<uint32_t>& doorbell_word() const {
-    return *reinterpret_cast<std::atomic<uint32_t>*>(map_.data() + kSlots * sizeof(BoardSlot));
+  std::atomic<uint32_t>& doorbell_word() const { return word(0); }
+  std::atomic<uint32_t>& word(uint32_t index) const {
+    return reinterpret_cast<std::atomic<uint32_t>*>(map_.data() + kSlots * sizeof(BoardSlot))[index];
   }
   SharedMap map_;
 };

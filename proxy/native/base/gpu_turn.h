@@ -1,9 +1,9 @@
 // Who may have memory on a GPU whose sessions do not fit on it together: one session's side (decision 67).
 //
-// A byte of the board's file stands for each GPU. Sessions that have memory there hold a lock on it: shared, or
-// alone. The kernel keeps these locks, so that one of a worker that dies is gone at once.
-// Promises: no call waits but wait(); at no time is a session alone on a GPU while another one is there.
-// Lock rule: beside(), alone() and leave() by one thread at a time, all else by any. Called by: Residency.
+// A byte of the board's file stands for each GPU. Sessions that have memory there hold a lock on it: shared,
+// or alone. The kernel keeps these locks, so that one of a worker that dies is gone at once. Promises: no
+// call waits but wait(); at no time is a session alone on a GPU while another one is there. Lock rule:
+// beside(), alone() and leave() by one thread at a time, all else by any. Called by: Residency.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -32,6 +32,10 @@ class GpuTurn {
 
   /// Whether sessions share the GPU of which one is a guest: they take turns where they do not fit.
   bool has_guests() const;
+
+  /// Whether they have been found not to fit. Cheap as long as they fit.
+  bool is_crowded() const;
+  void crowd() const { crowded_.store(1); }
 
   static constexpr uint64_t kAll = UINT64_MAX;
   struct Waiting {
@@ -66,7 +70,7 @@ class GpuTurn {
 
   const Board& board_;
   BoardSlot& slot_;
-  std::atomic<uint32_t>& bell_;
+  std::atomic<uint32_t>&bell_, &crowded_;
   const uint32_t gpu_;
   int file_ = -1;
   std::atomic<bool> left_{false};

@@ -315,7 +315,7 @@ struct BackendOptions {
   std::shared_ptr<MemoryBudget> budget;
   /// Turns at the GPU, where its sessions do not fit together; none: there are no turns.
   std::shared_ptr<GpuTurn> turn;
-  CopiesBudget* node_memory = nullptr;                         // what memory that is moved out counts against
+  CopiesBudget* node_memory = nullptr;                    // what memory that is moved out counts against
   std::function<bool()> outdated = [] { return false; };  // a newer fence makes the command under way useless
 };
 inline std::shared_ptr<MemoryBudget> budget_of(const BackendOptions& options) {

@@ -84,11 +84,11 @@ struct Lifecycle {
   std::atomic<bool> accepting{false};  // results and progress of the back end count
   std::atomic<bool> asleep{false};     // the dispatcher waits for work
   std::atomic<uint64_t> epoch;
-  bool parked = false;         // the dispatcher touches nothing
-  bool lent = false;           // the stream's reader dispatches
-  bool stop = false;           // the session ends
-  bool drain = false;          // the dispatcher is to wait for what was given to the back end
-  bool restored = true;        // memory and cursor fit together: Resume may go on
+  bool parked = false;                     // the dispatcher touches nothing
+  bool lent = false;                       // the stream's reader dispatches
+  bool stop = false;                       // the session ends
+  bool drain = false;                      // the dispatcher is to wait for what was given to the back end
+  bool restored = true;                    // memory and cursor fit together: Resume may go on
   std::atomic<uint64_t> command_epoch{0};  // of the recovery whose call holds mutex, 0: it did not say
   uint32_t over_status = 0;
   std::string over_message;

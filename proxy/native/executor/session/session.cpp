@@ -28,21 +28,22 @@ Session::Session(const SessionRequest& request, const DeviceOptions& options, Ho
 void Session::make_device() {
   const SessionRequest& request = shared_.request;
   const DeviceOptions& options = shared_.options;
-  const BackendOptions device{.address_base = request.address_base,
-                              .address_bytes = request.address_bytes,
-                              .memory_limit = options.memory_limit,
-                              .threads = options.threads,
-                              .noise = options.noise,
-                              .libraries = options.libraries,
-                              .shuffle = options.shuffle,
-                              .ordinal = options.ordinal,
-                              .hang_seconds = options.hang_seconds,
-                              .pinned = shared_.pinned.range(),
-                              .check_order = options.check_order,
-                              .budget = shared_.budget,
-                              .turn = shared_.turn,
-                              .node_memory = &shared_.snapshot.budget(),
-                              .outdated = [this] { return shared_.life.outdated(shared_.life.command_epoch); }};
+  const BackendOptions device{
+      .address_base = request.address_base,
+      .address_bytes = request.address_bytes,
+      .memory_limit = options.memory_limit,
+      .threads = options.threads,
+      .noise = options.noise,
+      .libraries = options.libraries,
+      .shuffle = options.shuffle,
+      .ordinal = options.ordinal,
+      .hang_seconds = options.hang_seconds,
+      .pinned = shared_.pinned.range(),
+      .check_order = options.check_order,
+      .budget = shared_.budget,
+      .turn = shared_.turn,
+      .node_memory = &shared_.snapshot.budget(),
+      .outdated = [this] { return shared_.life.outdated(shared_.life.command_epoch); }};
   std::string error;
   shared_.backend = make_backend(options.device, device, *this, *this, shared_.images, error);
   if (!shared_.backend) throw Error("the " + options.device + " device cannot be made: " + error);

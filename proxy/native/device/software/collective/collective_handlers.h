@@ -10,8 +10,8 @@ namespace jitc::software {
 class CollectiveHandlers {
  public:
   /// crew: used once there are collectives.
-  CollectiveHandlers(const Issuer& issuer, const Memory& memory, const device::Residency& residency, WaitHub& hub,
-                     Crew& crew, CommunicatorSegments& segments, double hang_seconds)
+  CollectiveHandlers(const Issuer& issuer, const Memory& memory, const device::Residency& residency,
+                     WaitHub& hub, Crew& crew, CommunicatorSegments& segments, double hang_seconds)
       : issuer_(issuer),
         memory_(memory),
         residency_(residency),

@@ -1,8 +1,8 @@
-// Operands of collectives in memory of the host, while sessions take turns at their GPU: a rank that waits for
-// others, one of which may need the GPU to come, does not need it then (decision 67).
+// Operands of collectives in memory of the host, while sessions take turns at their GPU: a rank that waits
+// for others, one of which may need the GPU to come, does not need it then (decision 67).
 //
-// Promise: runs see their operands as they were, where one operand lies inside the other too. Called by: Group,
-// between two advances, the first and the last time with the memory on the GPU.
+// Promise: runs see their operands as they were, where one operand lies inside the other too. Called by:
+// Group, between two advances, the first and the last time with the memory on the GPU.
 #pragma once
 #include <memory>
 #include <span>

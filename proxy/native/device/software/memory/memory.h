@@ -52,7 +52,8 @@ class Memory final : public device::Movable {
   uint32_t free(uint64_t address, uint64_t sequence);
   /// Freed blocks go; quiet: no queued op can still use them (else they go at the next quiet commit).
   void commit(bool quiet);
-  /// False with the reason; missing: bytes beyond the limit, 0: it is something else. Then it may be tried again.
+  /// False with the reason; missing: bytes beyond the limit, 0: it is something else. Then it may be tried
+  /// again.
   bool restore(const Resources& wanted, std::string& error, uint64_t& missing);
 
   // Movable. No block is found, made or freed while they are out.

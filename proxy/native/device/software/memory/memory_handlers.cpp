@@ -77,7 +77,9 @@ void MemoryHandlers::drop(const ops::MemoryDrop& op) {
 
 void MemoryHandlers::info(const ops::MemoryInfo& op) {
   issuer_.completed_synchronously(op.header);
-  issuer_.answer(op.header, packed(residency_.shares() ? memory_.limit() - memory_.used() : memory_.available(), memory_.limit()));
+  issuer_.answer(
+      op.header,
+      packed(residency_.shares() ? memory_.limit() - memory_.used() : memory_.available(), memory_.limit()));
 }
 
 void MemoryHandlers::register_host(const ops::HostRegister& op) {

@@ -1,6 +1,7 @@
 // The content of a session's blocks while another session has the GPU (device/common/residency.h).
 //
-// Promise: counts against the node's memory for copies as long as it lives. Lock rule: that of Memory, its owner.
+// Promise: counts against the node's memory for copies as long as it lives. Lock rule: that of Memory, its
+// owner.
 #pragma once
 #include <cstddef>
 #include <cstdint>

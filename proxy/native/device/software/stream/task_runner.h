@@ -16,8 +16,8 @@ namespace jitc::software {
 class TaskRunner final : public Runner {
  public:
   /// crew: used once there are tasks.
-  TaskRunner(ExecutionSink& sink, const RunState& state, Failures& failures, Residency& residency, WaitHub& hub,
-             Crew& crew)
+  TaskRunner(ExecutionSink& sink, const RunState& state, Failures& failures, Residency& residency,
+             WaitHub& hub, Crew& crew)
       : sink_(sink), state_(state), failures_(failures), residency_(residency), hub_(hub), crew_(crew) {}
 
   /// Gives a task to the stream. here: the calling thread may run it, if it is the stream's turn.
