@@ -70,12 +70,22 @@ class Side:
         }
 
     def run(self, counts: dict[str, int], ranks: int) -> Steps:
+        lines, phases = self._measured(counts, ranks)
+        return dataclasses.replace(_slowest([_steps(one) for one in lines]), phases=phases)
+
+    def steps(self, counts: dict[str, int], ranks: int) -> list[float]:
+        """Seconds of each step, of rank 0."""
+        lines, _ = self._measured(counts, ranks)
+        return [int(line.split()[0]) / 1e9 for line in lines[0]]
+
+    def _measured(self, counts: dict[str, int], ranks: int) -> tuple[list[list[str]], dict[str, float]]:
+        """What each rank prints, and the phases of a boundary."""
         words = [str(self.program), *(f"{name}={value}" for name, value in {**counts, "ranks": ranks}.items())]
         with tempfile.TemporaryDirectory(prefix="jitc-model-") as folder:
             env = {**self.environment, "JITC_MODEL_ID": str(Path(folder) / "id")}
             started = [_start([*words, f"rank={rank}"], env) for rank in range(ranks)]
             try:
-                measured = _slowest([_steps(_lines(one)) for one in started])
+                lines = [_lines(one) for one in started]
                 phases = self.phases()
                 for one in started:
                     _finish(one)
@@ -83,7 +93,7 @@ class Side:
                 for one in started:
                     one.kill()
                     one.wait()
-        return dataclasses.replace(measured, phases=phases)
+        return lines, phases
 
 
 def _start(command: Sequence[str], env: dict[str, str]) -> subprocess.Popen[str]:
@@ -125,14 +135,16 @@ def _slowest(ranks: list[Steps]) -> Steps:
 
 
 @contextlib.contextmanager
-def sides(place: Workplace, scale: float, options: tuple[str, ...]) -> Iterator[dict[str, Side]]:
+def sides(place: Workplace, scale: float, options: tuple[str, ...], gpus: int = 2) -> Iterator[dict[str, Side]]:
     from toolkit.fakes import fake_library, fake_options, fake_system
 
     driver = place.folder / "driver"
     driver.mkdir()
     pace = f"h100,bus={BUS / scale},memory={MEMORY / scale}"
-    environment = fake_system(driver, place.env, DEVICES="2", PACE=pace)
-    service: Service = place.service(2, ("--device", "cuda", *fake_options("nccl", "nvrtc"), *options), **environment)
+    environment = fake_system(driver, place.env, DEVICES=str(gpus), PACE=pace)
+    service: Service = place.service(
+        gpus, ("--device", "cuda", *fake_options("nccl", "nvrtc"), *options), **environment
+    )
     interposer = LIBRARIES / "libjitc_interpose.so"
     with_jitc = linked_program("gpu_model_jitc", "gpu_model", interposer)
     without = linked_program("gpu_model_alone", "gpu_model", fake_library("cuda"), fake_library("nccl"))
@@ -151,6 +163,12 @@ def compare(both: dict[str, Side], counts: dict[str, int], ranks: int, rounds: i
     return {name: sorted(of, key=lambda one: one.step)[len(of) // 2] for name, of in runs.items()}
 
 
+def counts_of(name: str, scale: float, steps: int) -> dict[str, int]:
+    """Of a program of `PROGRAMS`."""
+    times = {"kernel": PROGRAMS[name], "host": HOST, "link": LINK, "bytes": int(PARAMETER_BYTES / scale)}
+    return {**COUNTS, **times, "steps": steps}
+
+
 def main() -> int:
     arguments = parser(__doc__)
     arguments.add_argument("--scale", type=float, default=256, help="the state is smaller by it (256)")
@@ -164,9 +182,8 @@ def main() -> int:
     met: dict[str, bool] = {}
     with workplace("gpu_model") as place, sides(place, args.scale, tuple(args.service.split())) as both:
         for ranks in args.ranks:
-            for name, kernel in PROGRAMS.items():
-                counts = {**COUNTS, "kernel": kernel, "host": HOST, "link": LINK, "steps": args.steps}
-                counts["bytes"] = int(PARAMETER_BYTES / args.scale)
+            for name in PROGRAMS:
+                counts = counts_of(name, args.scale, args.steps)
                 found = compare(both, counts, ranks, args.rounds)
                 ratio = found["with"].step / found["without"].step
                 what = f"{ranks} rank{'s' * (ranks > 1)}, {name}"

@@ -72,18 +72,3 @@ def test_a_spare_gpu_takes_the_place(workplace: Workplace, reference: Reference)
     come_back(service, workplace, 0)
     served(service, {0: 0, 1: 1})
     assert_identical(job.finish().successful().records, reference(script, "cuda"))
-
-
-@pytest.mark.slow  # PyTorch takes a minute to give up
-def test_what_does_not_fit_is_said(workplace: Workplace) -> None:
-    """Two ranks do not fit on the GPU that is left: a clean end, with the reason."""
-    script = JOBS["gpt"].with_arguments("--steps", "500", "--layers", "6", "--width", "256")
-    service = workplace.service(2, ("--memory-limit", "192MiB"))
-    job = workplace.job(script, service)
-    until(lambda: job.steps() >= 2 or job.process.poll() is not None, 90, "two steps")
-    service.inject(control_pb2.Fault(kind="lose-gpu"), 1)
-    result = job.finish()
-    assert result.status != 0
-    (recovery,) = service.report()
-    assert recovery["outcome"].startswith("given up"), recovery
-    assert "memory" in recovery["outcome"], recovery

@@ -62,16 +62,16 @@ class Board {
   void wait(uint32_t seen, int milliseconds) const;
 
   /// A doorbell of the sessions on one GPU.
-  std::atomic<uint32_t>& turn_bell(uint32_t gpu) const {
-    return *reinterpret_cast<std::atomic<uint32_t>*>(map_.data() + kSlots * sizeof(BoardSlot) +
-                                                     (1 + gpu % kTurnBells) * sizeof(uint32_t));
-  }
+  std::atomic<uint32_t>& turn_bell(uint32_t gpu) const { return word(1 + gpu % kTurnGpus); }
+  /// 1: the sessions on the GPU have been found not to fit there together.
+  std::atomic<uint32_t>& crowded(uint32_t gpu) const { return word(1 + kTurnGpus + gpu % kTurnGpus); }
 
  private:
-  static constexpr uint32_t kTurnBells = 512;
+  static constexpr uint32_t kTurnGpus = 256;
   BoardSlot* slots() const { return reinterpret_cast<BoardSlot*>(map_.data()); }
-  std::atomic<uint32_t>& doorbell_word() const {
-    return *reinterpret_cast<std::atomic<uint32_t>*>(map_.data() + kSlots * sizeof(BoardSlot));
+  std::atomic<uint32_t>& doorbell_word() const { return word(0); }
+  std::atomic<uint32_t>& word(uint32_t index) const {
+    return reinterpret_cast<std::atomic<uint32_t>*>(map_.data() + kSlots * sizeof(BoardSlot))[index];
   }
   SharedMap map_;
 };

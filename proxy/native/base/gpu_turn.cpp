@@ -29,6 +29,7 @@ GpuTurn::GpuTurn(const Board& board, const std::string& path, uint32_t slot, uin
     : board_(board),
       slot_(board.slot(slot)),
       bell_(board.turn_bell(gpu)),
+      crowded_(board.crowded(gpu)),
       gpu_(gpu),
       file_(open(path.c_str(), O_RDWR | O_CLOEXEC)) {
   slot_.guest.store(guest);
@@ -71,6 +72,13 @@ bool GpuTurn::has_guests() const {
   return !here.empty() && (slot_.guest.load() || std::ranges::any_of(here, [](const BoardSlot* one) {
                              return one->guest.load() != 0;
                            }));
+}
+
+bool GpuTurn::is_crowded() const {
+  if (!crowded_.load(std::memory_order_relaxed)) return false;
+  if (has_guests()) return true;
+  crowded_.store(0);
+  return false;
 }
 
 void GpuTurn::want(uint64_t bytes) const {

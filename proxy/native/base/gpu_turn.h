@@ -33,6 +33,10 @@ class GpuTurn {
   /// Whether sessions share the GPU of which one is a guest: they take turns where they do not fit.
   bool has_guests() const;
 
+  /// Whether they have been found not to fit. Cheap as long as they fit.
+  bool is_crowded() const;
+  void crowd() const { crowded_.store(1); }
+
   static constexpr uint64_t kAll = UINT64_MAX;
   struct Waiting {
     uint64_t bytes, since;
@@ -66,7 +70,7 @@ class GpuTurn {
 
   const Board& board_;
   BoardSlot& slot_;
-  std::atomic<uint32_t>& bell_;
+  std::atomic<uint32_t>&bell_, &crowded_;
   const uint32_t gpu_;
   int file_ = -1;
   std::atomic<bool> left_{false};

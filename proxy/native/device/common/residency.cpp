@@ -20,6 +20,8 @@ constexpr microseconds kLeastIdle{1'000}, kMostIdle{200'000}, kLeastTurn{250'000
 constexpr microseconds kLook{50'000}, kSeldom{1'000'000};
 /// A session that cannot give way may be able to soon.
 constexpr double kBlockedSeconds = 3;
+/// Work that has not ended so long after the turn waits for what cannot come.
+constexpr std::chrono::seconds kStuck{2};
 
 thread_local Residency::Use* of_this_thread = nullptr;
 }  // namespace
@@ -37,7 +39,7 @@ Residency::Use::~Use() {
 }
 
 void Residency::Use::begin() {
-  if (!of_.options_.turn) return;
+  if (!of_.options_.turn || (before_ && &before_->of_ == &of_ && before_->counts_)) return;
   of_.uses_.fetch_add(kBegun + 1);
   if (!of_.open_.load()) {
     of_.uses_.fetch_sub(1);
@@ -58,6 +60,8 @@ bool Residency::Use::make_room(uint64_t more) {
   return counts_ = true;
 }
 
+Residency::Use* Residency::Use::current() { return of_this_thread; }
+
 Residency::Outside::Outside() : use_(of_this_thread) {
   if (!use_) return;
   use_->end();
@@ -66,6 +70,18 @@ Residency::Outside::Outside() : use_(of_this_thread) {
 
 Residency::Outside::~Outside() {
   if (use_) use_->of_.outside_.fetch_sub(1);
+}
+
+void Residency::Outside::give_way() {
+  if (!use_ || !use_->of_.options_.turn) return;
+  Residency& of = use_->of_;
+  const Lock lock(of.mutex_);
+  if (of.place_ == Place::out || of.closing_) return;
+  of.open_ = false;
+  if (of.at_rest())
+    of.leave();
+  else
+    of.open_ = true;
 }
 
 void Residency::Outside::back() {
@@ -150,6 +166,7 @@ bool Residency::is_there_with(uint64_t more) const {
 void Residency::try_to_enter(uint64_t more) {
   const GpuTurn& turn = *options_.turn;
   crowded_ |= place_ != Place::out;
+  if (crowded_) turn.crowd();
   turn.want(crowded_ ? GpuTurn::kAll : memory_.bytes() + more);
   if (place_ == Place::beside && turn.alone()) {
     place_ = Place::alone;
@@ -158,7 +175,7 @@ void Residency::try_to_enter(uint64_t more) {
   }
   if (place_ != Place::out || !turn.is_next()) return;
   if (turn.beside()) {
-    if (enter(Place::beside)) return;
+    if (enter(Place::beside)) return memory_.settle();
     crowded_ = true;
   }
   if (turn.alone() && enter(Place::alone)) return;
@@ -192,7 +209,9 @@ void Residency::loop() {
       time = give_way(*other);
     else
       time = go_on();
+    const bool stuck = is_stuck();
     lock.unlock();
+    if (stuck) options_.stuck();
     turn.wait(seen, time);
     lock.lock();
   }
@@ -212,6 +231,7 @@ void Residency::come_beside() {
   if (!options_.turn->beside()) return;
   place_ = Place::beside;
   takes_turns_ = false;
+  memory_.settle();
   options_.turn->ring();
 }
 
@@ -224,10 +244,11 @@ microseconds Residency::give_way(const GpuTurn::Waiting& other) {
   const bool over = is_over();
   if (!over && !is_idle()) return look_after();
   open_ = false;
-  if (under_way() == 0) {
+  if (at_rest()) {
     leave();
     return kLook;
   }
+  if (over && !closing_) closing_since_ = Clock::now();
   closing_ = over;  // no other use begins until they have ended
   open_ = !over;
   return look_after();
@@ -243,7 +264,8 @@ microseconds Residency::look_after() const { return idle_time() / 4; }
 bool Residency::is_idle() {
   const auto now = Clock::now();
   const uint64_t uses = uses_.load();
-  if (uses / kBegun != begun_ || uses % kBegun != 0) begun_ = uses / kBegun, idle_since_ = now;
+  if (uses / kBegun != begun_ || uses % kBegun != 0 || options_.busy())
+    begun_ = uses / kBegun, idle_since_ = now;
   return now - idle_since_ >= idle_time();
 }
 
@@ -251,6 +273,8 @@ bool Residency::is_over() const {
   return Clock::now() - entered_ >=
          std::clamp(duration_cast<microseconds>(move_takes_ * kTurnMoves), kLeastTurn, kMostTurn);
 }
+
+bool Residency::is_stuck() const { return closing_ && Clock::now() - closing_since_ > kStuck; }
 
 /// No use is under way, and none begins.
 void Residency::leave() {

@@ -34,6 +34,8 @@ class Movable {
   /// Whether it could have so many more beside all others as they are now; if it were alone there.
   virtual bool has_room_for(uint64_t more) const = 0;
   virtual bool could_have(uint64_t more) const = 0;
+  /// It is there beside others: memory of the node is needed no more for now.
+  virtual void settle() {}
 };
 
 class Residency {
@@ -42,6 +44,10 @@ class Residency {
     std::shared_ptr<GpuTurn> turn;   // none: the memory stays where it is
     double hang_seconds = 0;         // that a fenced session waits for its turn at most; 0: no limit
     std::function<bool()> outdated;  // nobody wants any more what a fenced session is doing
+    /// Whether work is under way beyond the uses; not asked for during a use that lets go of no lock.
+    std::function<bool()> busy = [] { return false; };
+    /// The turn is over, and that work does not end.
+    std::function<void()> stuck = [] {};
   };
   Residency(Movable& memory, const RunState& state, Options options);
   ~Residency();
@@ -49,8 +55,8 @@ class Residency {
   Residency& operator=(const Residency&) = delete;
 
   class Outside;
-  /// Of the calling thread. Throws Abandoned when a fence or fault comes first, OpError when the turn cannot
-  /// come.
+  /// Of the calling thread; one inside another is part of it. Throws Abandoned when a fence or fault comes
+  /// first, OpError when the turn cannot come.
   class Use {
    public:
     explicit Use(Residency& of);
@@ -60,6 +66,8 @@ class Residency {
     /// Others are to make room for so many bytes more. True: now there is. False: they cannot, or need not.
     /// Throws as the constructor.
     bool make_room(uint64_t more);
+    /// Of the calling thread; null: it has none.
+    static Use* current();
 
    private:
     friend class Residency::Outside;
@@ -76,6 +84,8 @@ class Residency {
     ~Outside();
     Outside(const Outside&) = delete;
     Outside& operator=(const Outside&) = delete;
+    /// Others may have the GPU at once. The device is at rest.
+    void give_way();
     /// Throws as Use. Without it the use has ended.
     void back();
 
@@ -84,7 +94,13 @@ class Residency {
   };
 
   /// Sessions here take turns: what waits for other ranks is better off without the GPU.
-  bool takes_turns() const { return takes_turns_.load(std::memory_order_relaxed); }
+  bool takes_turns() const {
+    return takes_turns_.load(std::memory_order_relaxed) || (options_.turn && options_.turn->is_crowded());
+  }
+  /// They will.
+  void expect_turns() const {
+    if (options_.turn) options_.turn->crowd();
+  }
   /// Whether sessions may come to take turns here.
   bool shares() const { return options_.turn && options_.turn->has_guests(); }
   /// A use waits for the turn now.
@@ -104,7 +120,7 @@ class Residency {
   enum class Place { out, beside, alone };
   static constexpr uint64_t kBegun = uint64_t{1} << 32;  // in uses_, above those under way
 
-  uint64_t under_way() const { return uses_.load() % kBegun; }
+  bool at_rest() const { return uses_.load() % kBegun == 0 && !options_.busy(); }
   bool abandoned() const { return given_up_.load() || (state_.fenced() && options_.outdated()); }
   void acquire(uint64_t more);
   void wait_for_turn(Lock& lock, uint64_t more);
@@ -118,6 +134,7 @@ class Residency {
   std::optional<std::chrono::microseconds> go_on();
   bool is_idle();
   bool is_over() const;
+  bool is_stuck() const;
   std::chrono::microseconds idle_time() const;
   std::chrono::microseconds look_after() const;
   void loop();
@@ -136,6 +153,7 @@ class Residency {
   bool closing_ = false;  // no use begins: the memory is to be moved out
   bool crowded_ = false;  // others have to leave before it can have what it wants
   bool stop_ = false;
+  Clock::time_point closing_since_{};
   Clock::time_point entered_{}, idle_since_{};
   uint64_t begun_ = 0;            // uses, at the last look
   Clock::duration move_takes_{};  // the last one, one way

@@ -19,16 +19,17 @@ OUT_OF_MEMORY = 2
 class Sessions:
     """On one GPU; the second one is a guest there. Their number is also their slot, and what they fill memory with."""
 
-    def __init__(self, executors: list[Executor], snapshot: int, guest: bool = True) -> None:
+    def __init__(self, executors: list[Executor], snapshot: int, guest: bool = True, gpu: int = 0) -> None:
+        """gpu: of the second one."""
         self.memories = [Shared(snapshot=snapshot), Shared(snapshot=snapshot), Shared(snapshot=snapshot)]
         self.executors = executors
         self.clients: list[Client] = []
         self.open(guest=False)
-        self.open(guest=guest)
+        self.open(guest=guest, gpu=gpu)
 
-    def open(self, guest: bool) -> None:
+    def open(self, guest: bool, gpu: int = 0) -> None:
         slot = len(self.clients)
-        self.executors.append(make_executor(memory_limit=LIMIT))
+        self.executors.append(make_executor(memory_limit=LIMIT, gpu=gpu))
         request = self.memories[slot].request(session=slot + 1, slot=slot, board=self.memories[0])
         self.executors[-1].open_session(request | {"guest": guest})
         client = Client(self.executors[-1], session=slot + 1, base=BASE + slot * RANGE)

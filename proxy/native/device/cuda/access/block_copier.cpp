@@ -23,8 +23,9 @@ bool RegisteredCopies::given(std::span<const BlockCopy> blocks, abi::CUstream& s
   const auto there = [this](const BlockCopy& one) { return memory_.contains(one.address, one.into.size()); };
   if (!std::ranges::all_of(blocks, there)) return false;
   const Driver& driver = context_->driver();
-  const std::lock_guard lock(mutex_);
   try {
+    const device::Residency::Use use(residency_);
+    const std::lock_guard lock(mutex_);
     check(driver, "cuCtxSetCurrent", context_->bind());
     // 0 is the lowest priority that there is.
     if (!stream)
@@ -36,8 +37,15 @@ bool RegisteredCopies::given(std::span<const BlockCopy> blocks, abi::CUstream& s
   } catch (const OpError& error) {
     if (stream) driver.cuStreamSynchronize(stream);  // nothing of it may be written later
     state_.fault(0, error.status, error.cause, error.message);
-    return false;
+  } catch (const device::Abandoned&) {
   }
+  return false;
+}
+
+bool RegisteredCopies::under_way() {
+  const auto all = streams();
+  return std::ranges::any_of(all,
+                             [this](auto one) { return context_->driver().cuStreamQuery(one) == kNotReady; });
 }
 
 std::vector<abi::CUstream> RegisteredCopies::streams() {

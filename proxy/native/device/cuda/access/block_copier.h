@@ -25,9 +25,13 @@ namespace jitc::cuda {
 
 class RegisteredCopies final : public BlockCopier {
  public:
-  RegisteredCopies(std::shared_ptr<Context> context, const Memory& memory, device::RunState& state,
-                   Transfer& detour)
-      : context_(std::move(context)), memory_(memory), state_(state), detour_(detour) {}
+  RegisteredCopies(std::shared_ptr<Context> context, const Memory& memory, device::Residency& residency,
+                   device::RunState& state, Transfer& detour)
+      : context_(std::move(context)),
+        memory_(memory),
+        residency_(residency),
+        state_(state),
+        detour_(detour) {}
   ~RegisteredCopies() override;
   RegisteredCopies(const RegisteredCopies&) = delete;
   RegisteredCopies& operator=(const RegisteredCopies&) = delete;
@@ -40,6 +44,8 @@ class RegisteredCopies final : public BlockCopier {
 
   /// Those that copies may be under way on.
   std::vector<abi::CUstream> streams();
+  /// Some are.
+  bool under_way();
 
   /// Of a window of the arena: registering costs time by the piece, and memory by the page.
   static constexpr size_t kWindow = 16u << 20;
@@ -53,6 +59,7 @@ class RegisteredCopies final : public BlockCopier {
 
   const std::shared_ptr<Context> context_;
   const Memory& memory_;
+  device::Residency& residency_;
   device::RunState& state_;
   Transfer& detour_;
   std::mutex mutex_;

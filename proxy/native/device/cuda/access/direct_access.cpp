@@ -14,13 +14,15 @@ namespace jitc::cuda {
 template <class Work>
 bool DirectAccess::tried(Work&& work) {
   try {
+    const device::Residency::Use use(residency_);
     check(context_->driver(), "cuCtxSetCurrent", context_->bind());
     work();
     return true;
   } catch (const OpError& error) {
     state_.fault(0, error.status, error.cause, error.message);
-    return false;
+  } catch (const device::Abandoned&) {
   }
+  return false;
 }
 
 bool DirectAccess::read(uint64_t address, std::span<std::byte> out) {

@@ -18,13 +18,14 @@ namespace jitc::cuda {
 
 class DirectAccess {
  public:
-  DirectAccess(std::shared_ptr<Context> context, const Memory& memory, device::RunState& state,
-               const std::string& nvrtc_path)
+  DirectAccess(std::shared_ptr<Context> context, const Memory& memory, device::Residency& residency,
+               device::RunState& state, const std::string& nvrtc_path)
       : context_(context),
         memory_(memory),
+        residency_(residency),
         state_(state),
         transfer_(context),
-        copies_(context, memory, state, transfer_),
+        copies_(context, memory, residency, state, transfer_),
         hasher_(context, nvrtc_path) {}
   DirectAccess(const DirectAccess&) = delete;
   DirectAccess& operator=(const DirectAccess&) = delete;
@@ -46,6 +47,7 @@ class DirectAccess {
 
   const std::shared_ptr<Context> context_;
   const Memory& memory_;
+  device::Residency& residency_;
   device::RunState& state_;
   Transfer transfer_;
   RegisteredCopies copies_;

@@ -62,14 +62,33 @@ void CollectiveCall::add(std::shared_ptr<Communicator> communicator) {
   communicators_.push_back(std::move(communicator));
 }
 
-void CollectiveCall::prepare() {
+bool CollectiveCall::prepare() {
   for (Communicator* const member : members_) {
     member->note(op_.header.sequence);
     member->wait_ready();
   }
-  if (ends()) return;
+  if (ends()) return false;
   nccl_ = &members_.front()->handle().nccl();
   for (size_t i = 0; i < items_.size(); ++i) check(items_[i], *communicators_[i]);
+  return true;
+}
+
+std::vector<CollectiveCall::Operands> CollectiveCall::operands() const {
+  std::vector<Operands> all;
+  for (size_t i = 0; i < items_.size(); ++i) {
+    const ops::CollectiveItem& item = items_[i];
+    const size_t width = kWidths[item.dtype];
+    const Extent times = extent(item, communicators_[i]->ranks(), communicators_[i]->rank());
+    all.push_back({item, item.send ? size_of(item.count, width, times.send) : 0,
+                   item.receive ? size_of(item.count, width, times.receive) : 0,
+                   is_premul(item) && item.scale_address ? width : 0});
+  }
+  return all;
+}
+
+void CollectiveCall::redirect(std::vector<ops::CollectiveItem> items) {
+  redirected_ = std::move(items);
+  items_ = redirected_;
 }
 
 void CollectiveCall::check(const ops::CollectiveItem& item, const Communicator& communicator) const {

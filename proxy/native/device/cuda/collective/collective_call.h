@@ -20,8 +20,17 @@ class CollectiveCall {
   /// Of the next item.
   void add(std::shared_ptr<Communicator> communicator);
 
-  /// Waits until all communicators are ready, then checks the items. Throws OpError, Abandoned.
-  void prepare();
+  /// Waits until all communicators are ready, then checks the items. False: the program aborts one of them.
+  /// Throws OpError, Abandoned.
+  bool prepare();
+  /// What an item reads and writes. After prepare().
+  struct Operands {
+    ops::CollectiveItem item;
+    uint64_t send_bytes, receive_bytes, scale_bytes;
+  };
+  std::vector<Operands> operands() const;
+  /// The same items with operands elsewhere.
+  void redirect(std::vector<ops::CollectiveItem> items);
   /// False: the program aborts one of the communicators, and nothing is put on the stream.
   bool start(NcclStream stream);
   void finish();
@@ -47,6 +56,7 @@ class CollectiveCall {
   const Nccl* nccl_ = nullptr;
   const ops::Collective& op_;
   std::span<const ops::CollectiveItem> items_;
+  std::vector<ops::CollectiveItem> redirected_;
   std::vector<std::shared_ptr<Communicator>> communicators_;  // by item
   std::vector<Communicator*> members_;                        // each once
   std::vector<int> reductions_;                               // by item, as NCCL knows them

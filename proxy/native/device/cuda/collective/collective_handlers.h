@@ -1,6 +1,7 @@
 // Communicators and collectives, and what they need of the device.
 // Called by: Device::enqueue through its registry, Device; with its mutex held and the context bound.
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <string>
 
@@ -8,17 +9,21 @@
 #include "device/common/handlers.h"
 #include "device/cuda/device/issuer.h"
 #include "device/cuda/graph/captures.h"
+#include "staging.h"
 
 namespace jitc::cuda {
 
 class CollectiveHandlers final : public CommunicatorHost {
  public:
-  CollectiveHandlers(Issuer& issuer, RunState& state, const Memory& memory, const Captures& captures,
-                     CommunicatorSegments& segments, const BackendOptions& options)
+  CollectiveHandlers(Issuer& issuer, RunState& state, const Memory& memory, Residency& residency,
+                     const Captures& captures, CommunicatorSegments& segments, const BackendOptions& options)
       : issuer_(issuer),
         state_(state),
         memory_(memory),
+        residency_(residency),
         captures_(captures),
+        staging_(issuer.context()),
+        hang_seconds_(options.hang_seconds),
         communicators_(options.libraries.path("nccl"), issuer.sink(), segments, *this, options.hang_seconds) {
   }
   Communicators& communicators() { return communicators_; }
@@ -29,10 +34,13 @@ class CollectiveHandlers final : public CommunicatorHost {
   /// As Communicators::fence.
   bool fence(std::chrono::milliseconds limit);
 
+  /// Sequence of the collective that the dispatcher's thread is at, 0: none. Any thread.
+  uint64_t at() const { return at_.load(); }
+
   // CommunicatorHost
   void enter_context() override { issuer_.check("cuCtxSetCurrent", issuer_.context()->bind()); }
   bool allocated(uint64_t address, uint64_t bytes, uint64_t) const override {
-    return memory_.contains(address, bytes);
+    return memory_.contains(address, bytes) || staging_.contains(address, bytes);
   }
   /// The mutex is let go: the poller must be able to look after the GPU, and a fence to come.
   void wait_begins() override { issuer_.wait_begins(); }
@@ -48,11 +56,18 @@ class CollectiveHandlers final : public CommunicatorHost {
   void destroy(const ops::CommunicatorDestroy& op);
   void end(const ops::CommunicatorAbort& op);
   void run(const ops::Collective& op);
+  void run_elsewhere(const ops::Collective& op, Stream& stream);
+  void come_back(Residency::Outside& outside);
+  void await(const Stream& stream);
 
   Issuer& issuer_;
   RunState& state_;
   const Memory& memory_;
+  Residency& residency_;
   const Captures& captures_;
+  Staging staging_;
+  const double hang_seconds_;
+  std::atomic<uint64_t> at_{0};
   uint64_t skipped_ = 0;  // the collective that this rank was told not to take part in
   Communicators communicators_;
 

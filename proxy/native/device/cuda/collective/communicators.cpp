@@ -110,11 +110,12 @@ void Communicators::end_early(const ops::CommunicatorAbort& op) {
   if (found != table_.end()) found->second->leave(op.header.sequence);
 }
 
-void Communicators::collective(const ops::Collective& op, NcclStream stream) {
+void Communicators::collective(const ops::Collective& op, NcclStream stream, const Redirect& redirect) {
   CollectiveCall call(context_, op);
   for (const ops::CollectiveItem& item : call.items()) call.add(get(item.comm));
   if (call.items().empty()) return;
-  call.prepare();
+  if (!call.prepare()) return;
+  if (redirect) call.redirect(redirect(call));
   if (!call.start(stream)) return;
   context_.sink.injection_point(op.header, "collective");
   call.finish();

@@ -6,11 +6,13 @@
 // time.
 #pragma once
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
 
+#include "collective_call.h"
 #include "communicator.h"
 
 namespace jitc::cuda {
@@ -28,8 +30,10 @@ class Communicators {
   void end(const ops::CommunicatorAbort& op);
   /// The op is on its way: NCCL lets go of its collectives now. Any thread.
   void end_early(const ops::CommunicatorAbort& op);
-  /// Returns when the collectives lie on the stream.
-  void collective(const ops::Collective& op, NcclStream stream);
+  using Redirect = std::function<std::vector<ops::CollectiveItem>(const CollectiveCall&)>;
+  /// Returns when the collectives lie on the stream. redirect: gives the items other operands once all
+  /// communicators are ready; none: they stay.
+  void collective(const ops::Collective& op, NcclStream stream, const Redirect& redirect = {});
 
   /// This rank leaves those of the op without a word, as one does that is lost: the others wait for it.
   void inject_hang(const ops::Collective& op);

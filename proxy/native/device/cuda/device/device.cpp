@@ -38,7 +38,7 @@ std::unique_ptr<Device> Device::open(const BackendOptions& options, ExecutionSin
   if (!context) return nullptr;
   if (error = unusable(*context); !error.empty()) return nullptr;
   auto memory = std::make_unique<Memory>(options.address_base, options.address_bytes, options.memory_limit,
-                                         budget_of(options), patience_of(options));
+                                         budget_of(options), patience_of(options), options.node_memory);
   if (!memory->reserve(context, error)) return nullptr;
   try {
     return std::make_unique<Device>(options, std::move(context), std::move(memory), sink, segments, images);
@@ -58,6 +58,7 @@ Device::Device(const BackendOptions& options, std::shared_ptr<Context> context,
       state_(sink,
              [this] {
                poller_.close();
+               residency_.give_up();
                families_.collectives.communicators().interrupt();
              }),
       memory_(std::move(memory)),
@@ -67,10 +68,14 @@ Device::Device(const BackendOptions& options, std::shared_ptr<Context> context,
       streams_(context_, poller_),
       events_(context_),
       issuer_(mutex_, state_, sink, context_, *memory_, pool_, poller_, streams_),
-      access_(context_, *memory_, state_, options.libraries.path("nvrtc")),
-      families_({options_, issuer_, state_, *memory_, poller_, streams_, events_, segments, images}),
+      access_(context_, *memory_, residency_, state_, options.libraries.path("nvrtc")),
+      families_(
+          {options_, issuer_, state_, *memory_, residency_, poller_, streams_, events_, segments, images}),
       injector_(issuer_, streams_, families_.collectives, options.libraries.path("nvrtc")),
-      direct_path_(context_, *memory_, quiesce_, options.libraries.path("nccl")) {
+      direct_path_(context_, *memory_, residency_, quiesce_, options.libraries.path("nccl")),
+      residency_(*memory_, state_,
+                 {options.turn, options.hang_seconds, options.outdated, [this] { return busy(); },
+                  [this] { stuck(); }}) {
   issuer_.also_drains([this] { access_.copies().finish(); });
 }
 
@@ -79,8 +84,19 @@ Device::~Device() { fence(); }
 // -- taking ops ----------------------------------------------------------------------------------------
 
 void Device::enqueue(const ops::OpHeader& op) {
-  const std::lock_guard lock(mutex_);
   if (!state_.running()) return;
+  try {
+    const Residency::Use use(residency_);
+    const std::lock_guard lock(mutex_);
+    if (state_.running()) issue_or_fail(op);
+  } catch (const OpError& error) {
+    const std::lock_guard lock(mutex_);
+    fail(op, error);
+  } catch (const Abandoned&) {
+  }
+}
+
+void Device::issue_or_fail(const ops::OpHeader& op) {
   try {
     issue(op);
   } catch (const OpError& error) {
@@ -160,6 +176,7 @@ bool Device::inject(std::string_view kind, const ops::OpHeader& op, std::string&
 void Device::fence() {
   state_.fence();
   poller_.close();
+  residency_.give_up();
   families_.collectives.communicators().interrupt();
   const auto lock = quiesce_.lock(mutex_);
   context_->bind();
@@ -172,10 +189,13 @@ void Device::fence() {
   quiesce_.wait_for(context_->driver(), all);
   poller_.reset();
   streams_.forget_all();
+  at_rest_ = true;
+  residency_.reset();
 }
 
 void Device::unfence() {
   const std::lock_guard lock(mutex_);
+  at_rest_ = false;
   poller_.open();
   state_.run();
   families_.collectives.communicators().resume();
@@ -200,7 +220,9 @@ bool Device::restore(const Resources& resources, std::string& error) {
   // A fault that comes back is the program's own when it comes back at the same op: until the next boundary
   // each op is marked.
   poller_.be_careful(true);
+  error = "it is given up: a newer recovery has begun";
   try {
+    const Residency::Use use(residency_);
     issuer_.check("cuCtxSetCurrent", context_->bind());
     families_.graphs.captures().clear();
     // Before graphs that execute them: what a library loads meanwhile cannot be captured.
@@ -210,13 +232,15 @@ bool Device::restore(const Resources& resources, std::string& error) {
     streams_.restore(resources.streams);
     events_.restore(resources.events);
     families_.collectives.communicators().restore(resources.communicators);
-    if (!memory_->restore(resources, error)) return false;
+    if (!restore_memory(resources, error)) return false;
     families_.memory.restore(resources.host_ranges);
     families_.modules.restore(resources);
     families_.blas.blas().restore(resources.blas);
     return true;
   } catch (const OpError& failure) {
     return error = failure.message, false;
+  } catch (const Abandoned&) {
+    return false;
   }
 }
 

@@ -6,6 +6,7 @@
 // (run_state.h): only a device that is running takes ops. The device itself holds the parts, and takes them
 // through a fence.
 #pragma once
+#include <atomic>
 #include <memory>
 #include <mutex>
 
@@ -38,6 +39,7 @@ class Device final : public Backend {
   void abort_coming(const ops::CommunicatorAbort& op) override {
     families_.collectives.communicators().end_early(op);
   }
+  TurnsTaken turns_taken() const override { return residency_.taken(); }
   void remember_graphs(const Resources& content) override;
   void commit() override;
   bool communicator(uint64_t handle, Resources::Communicator& out) const override;
@@ -49,7 +51,7 @@ class Device final : public Backend {
   void poison_all(std::span<const MemoryRange> ranges) override;
   uint64_t memory_used() const override { return memory_->used(); }
   uint64_t memory_total() const override { return memory_->total(); }
-  std::optional<UnderWay> under_way() override { return poller_.under_way(); }
+  std::optional<UnderWay> under_way() override;
   std::string cannot_inject(std::string_view kind) const override;
   bool inject(std::string_view kind, const ops::OpHeader& op, std::string& error) override;
   BlockCopier* copier() override { return &access_.copies(); }
@@ -57,7 +59,11 @@ class Device final : public Backend {
 
  private:
   void issue(const ops::OpHeader& op);
+  void issue_or_fail(const ops::OpHeader& op);
   void fail(const ops::OpHeader& op, const OpError& error);
+  bool busy();
+  void stuck();
+  bool restore_memory(const Resources& resources, std::string& error);
 
   const BackendOptions options_;
   ExecutionSink& sink_;
@@ -76,6 +82,8 @@ class Device final : public Backend {
   Families families_;
   FaultInjector injector_;
   const DirectPath direct_path_;
+  std::atomic<bool> at_rest_{false};  // fenced, and nothing runs
+  mutable Residency residency_;       // last: its thread uses all of the above
 };
 
 }  // namespace jitc::cuda

@@ -23,6 +23,7 @@ struct Shared {
   Issuer& issuer;
   RunState& state;
   Memory& memory;
+  Residency& residency;
   CompletionPoller& poller;
   Streams& streams;
   Events& events;

@@ -53,6 +53,18 @@ class Issuer {
   /// A wait for something else than this device: what has been put off is due, the device goes on without.
   void wait_begins();
   void wait_ends() { mutex_.lock(); }
+  /// The same, as long as it lives.
+  class Elsewhere {
+   public:
+    explicit Elsewhere(Issuer& issuer) : issuer_(issuer) { issuer_.wait_begins(); }
+    ~Elsewhere() { issuer_.wait_ends(); }
+    Elsewhere(const Elsewhere&) = delete;
+    Elsewhere& operator=(const Elsewhere&) = delete;
+
+   private:
+    Issuer& issuer_;
+  };
+  bool running() const { return state_.running(); }
 
   /// Ops are issued to make a graph again: nobody is told of them.
   bool rebuilding() const { return rebuilding_; }

@@ -18,15 +18,20 @@ bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes) {
 }  // namespace
 
 Memory::Memory(uint64_t base, uint64_t bytes, uint64_t limit, std::shared_ptr<MemoryBudget> budget,
-               std::chrono::duration<double> patience)
-    : base_(base), bytes_(bytes), budget_(budget), patience_(patience), physical_(limit, budget) {}
+               std::chrono::duration<double> patience, CopiesBudget* node)
+    : base_(base),
+      bytes_(bytes),
+      budget_(budget),
+      patience_(patience),
+      physical_(limit, budget),
+      moved_out_(node) {}
 
 Memory::~Memory() {
   if (!context_) return;
   context_->bind();
   for (auto* blocks : {&live_, &held_})
     for (auto& [key, block] : *blocks) {
-      budget_->give(block.size);
+      if (!out_) budget_->give(block.size);
       physical_.release(block);
     }
   for (auto* blocks : {&condemned_, &freed_})

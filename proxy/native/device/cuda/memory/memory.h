@@ -12,18 +12,21 @@
 #include <vector>
 
 #include "device/backend.h"
+#include "device/common/residency.h"
 #include "device/cuda/device/context.h"
+#include "moved_out.h"
 #include "physical.h"
 
 namespace jitc::cuda {
 
-class Memory {
+class Memory final : public device::Movable {
  public:
   /// budget: what all programs on the GPU share of the limit. patience: how long restore() waits for memory
   /// that a lost worker had and that the driver has not taken back yet.
+  /// node: what memory that is moved out is taken of; none: there is as much as one wants.
   Memory(uint64_t base, uint64_t bytes, uint64_t limit, std::shared_ptr<MemoryBudget> budget,
-         std::chrono::duration<double> patience);
-  ~Memory();
+         std::chrono::duration<double> patience, CopiesBudget* node = nullptr);
+  ~Memory() override;
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   /// Reserves the range; false with the reason.
@@ -50,6 +53,17 @@ class Memory {
   void commit(bool quiesced);
   /// At rest only.
   bool restore(const Resources& wanted, std::string& error);
+  /// The same where others may make room; missing: bytes that others have, 0: it is something else. Then it
+  /// may be tried again.
+  bool restore(const Resources& wanted, std::string& error, uint64_t& missing);
+
+  // Movable. No block is made, freed or used while they are out.
+  bool move_out() override;
+  bool move_in() override;
+  uint64_t bytes() const override { return used_.load(); }
+  bool has_room_for(uint64_t more) const override;
+  bool could_have(uint64_t more) const override;
+  void settle() override;
 
   /// Whether the range lies inside blocks that are alive, without a gap between them.
   bool contains(uint64_t address, uint64_t bytes) const;
@@ -66,6 +80,7 @@ class Memory {
   class Rollback;
   using Blocks = std::map<uint64_t, Block>;
 
+  bool roll_back(const Resources& wanted, std::string& error, uint64_t* missing);
   bool reserve_most(std::string& error);
   bool reserve_range(std::string& error);
   // All with mutex_ held.
@@ -75,6 +90,7 @@ class Memory {
   void put(Block block);
   bool covered(uint64_t address, uint64_t bytes) const;
   void drop_one(Blocks::iterator held);
+  std::vector<std::pair<uint64_t, uint64_t>> ranges() const;
 
   const uint64_t base_;
   uint64_t bytes_;  // of addresses, from base_ on
@@ -90,6 +106,8 @@ class Memory {
   std::vector<Block> condemned_;  // freed before the last commit
   std::vector<Block> freed_;      // since, oldest first
   std::map<uint64_t, uint64_t> adopted_;
+  MovedOut moved_out_;
+  bool out_ = false;  // the blocks have no physical memory
 };
 
 }  // namespace jitc::cuda

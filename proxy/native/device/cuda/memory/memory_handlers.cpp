@@ -1,15 +1,35 @@
 // See memory_handlers.h.
 #include "memory_handlers.h"
 
+#include <algorithm>
+
 #include "device/common/operands.h"
 
 namespace jitc::cuda {
+
+/// Without the mutex: this session may have to give way to others before.
+bool MemoryHandlers::others_make_room(uint64_t bytes) {
+  if (!residency_.shares() || !memory_.could_have(bytes)) return false;
+  residency_.expect_turns();
+  issuer_.drain();
+  bool made = false;
+  {
+    const Issuer::Elsewhere elsewhere(issuer_);
+    made = device::Residency::Use::current()->make_room(bytes);
+  }
+  if (!issuer_.running()) throw Abandoned{};
+  return made;
+}
 
 /// What was freed is held back for a roll-back; the program needs it more. A roll-back finds another content
 /// then, and takes it from a copy or a peer.
 uint32_t MemoryHandlers::with_room(uint64_t bytes, const std::function<uint32_t()>& take) {
   uint32_t status = take();
-  if (status != kMemoryAllocation || !memory_.fits(bytes)) return status;
+  while (status == kMemoryAllocation && !memory_.fits(bytes)) {
+    if (!others_make_room(bytes)) return status;
+    status = take();
+  }
+  if (status != kMemoryAllocation) return status;
   issuer_.drain();
   while (status == kMemoryAllocation && memory_.shrink()) status = take();
   return status;
@@ -59,7 +79,9 @@ void MemoryHandlers::drop(const ops::MemoryDrop& op) {
 }
 
 void MemoryHandlers::info(const ops::MemoryInfo& op) {
-  const uint64_t available = memory_.available(), total = memory_.total();
+  const uint64_t total = memory_.total();
+  const uint64_t available =
+      residency_.shares() ? total - std::min(memory_.used(), total) : memory_.available();
   issuer_.completed_synchronously(op.header);
   issuer_.answer(op.header, packed(available, total));
 }

@@ -14,8 +14,11 @@ namespace jitc::cuda {
 
 class MemoryHandlers {
  public:
-  MemoryHandlers(Issuer& issuer, Memory& memory, PinnedRange pinned)
-      : issuer_(issuer), memory_(memory), host_ranges_(issuer.context(), pinned, memory) {}
+  MemoryHandlers(Issuer& issuer, Memory& memory, device::Residency& residency, PinnedRange pinned)
+      : issuer_(issuer),
+        memory_(memory),
+        residency_(residency),
+        host_ranges_(issuer.context(), pinned, memory) {}
   /// At rest only. Throws OpError.
   void restore(const std::vector<Resources::HostRange>& wanted) { host_ranges_.restore(wanted); }
 
@@ -28,10 +31,12 @@ class MemoryHandlers {
   void info(const ops::MemoryInfo& op);
   void register_host(const ops::HostRegister& op);
   void unregister_host(const ops::HostUnregister& op);
+  bool others_make_room(uint64_t bytes);
   uint32_t with_room(uint64_t bytes, const std::function<uint32_t()>& take);
 
   Issuer& issuer_;
   Memory& memory_;
+  device::Residency& residency_;
   HostRanges host_ranges_;
 
  public:

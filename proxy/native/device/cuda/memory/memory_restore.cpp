@@ -14,7 +14,8 @@ constexpr std::chrono::milliseconds kBetweenLooks{20};
 /// Makes exactly what is wanted, as far as possible of what is still there. Throws OpError.
 class Memory::Rollback {
  public:
-  explicit Rollback(Memory& of) : of_(of) {}
+  /// missing: others may make room; then so many bytes are asked for, and it ends.
+  Rollback(Memory& of, uint64_t* missing) : of_(of), missing_(missing) {}
   void run(const Resources& wanted);
 
  private:
@@ -29,6 +30,7 @@ class Memory::Rollback {
   void hold_again(const std::vector<Resources::Held>& wanted);
 
   Memory& of_;  // its mutex is held
+  uint64_t* const missing_;
 };
 
 /// Of several blocks that had the same place and size the oldest is meant: restore goes back in time.
@@ -72,7 +74,14 @@ void Memory::Rollback::make(const Resources::Allocation& wanted) {
 /// Also with what else a roll-back would like to have.
 void Memory::Rollback::create_at_all_costs(Block& block) {
   while (of_.physical_.create(block) != kSuccess)
-    if (!give_up_oldest()) return wait_and_create(block);
+    if (!give_up_oldest()) {
+      if (missing_ && !of_.fits(block.bytes)) {
+        *missing_ = block.bytes;
+        refuse(kMemoryAllocation, "out-of-memory",
+               "the memory limit is reached: cannot make all allocations again");
+      }
+      return wait_and_create(block);
+    }
 }
 
 bool Memory::Rollback::give_up_oldest() {
@@ -131,14 +140,23 @@ void Memory::Rollback::run(const Resources& wanted) {
   hold_again(wanted.held);
 }
 
-bool Memory::restore(const Resources& wanted, std::string& error) {
+bool Memory::roll_back(const Resources& wanted, std::string& error, uint64_t* missing) {
   const std::lock_guard lock(mutex_);
   try {
-    Rollback(*this).run(wanted);
+    Rollback(*this, missing).run(wanted);
     return true;
   } catch (const OpError& failure) {
     return error = failure.message, false;
   }
+}
+
+bool Memory::restore(const Resources& wanted, std::string& error) {
+  return roll_back(wanted, error, nullptr);
+}
+
+bool Memory::restore(const Resources& wanted, std::string& error, uint64_t& missing) {
+  missing = 0;
+  return roll_back(wanted, error, &missing);
 }
 
 }  // namespace jitc::cuda

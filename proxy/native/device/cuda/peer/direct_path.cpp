@@ -51,11 +51,12 @@ bool comes_back(const std::future<Outcome>& done, const DirectTransfer& transfer
 
 bool DirectPath::usable() const {
   std::string error;
-  return Nccl::open(nccl_path_, error) != nullptr;
+  return !residency_.takes_turns() && Nccl::open(nccl_path_, error) != nullptr;
 }
 
 bool DirectPath::move_blocks(const DirectTransfer& transfer, std::span<const MemoryRange> ranges,
                              std::string& error) const {
+  const device::Residency::Use use(residency_);
   const auto there = [this](const MemoryRange& one) { return memory_.contains(one.address, one.bytes); };
   const std::string refusal = std::ranges::all_of(ranges, there) ? "" : "a block is not allocated";
   const std::chrono::milliseconds rest = quiesce_.limit();

@@ -17,10 +17,14 @@ namespace jitc::cuda {
 
 class DirectPath final : public BlockMover {
  public:
-  DirectPath(std::shared_ptr<Context> context, const Memory& memory, const Quiesce& quiesce,
-             std::string nccl_path)
-      : context_(std::move(context)), memory_(memory), quiesce_(quiesce), nccl_path_(std::move(nccl_path)) {}
-  /// Whether NCCL is there.
+  DirectPath(std::shared_ptr<Context> context, const Memory& memory, device::Residency& residency,
+             const Quiesce& quiesce, std::string nccl_path)
+      : context_(std::move(context)),
+        memory_(memory),
+        residency_(residency),
+        quiesce_(quiesce),
+        nccl_path_(std::move(nccl_path)) {}
+  /// Whether NCCL is there, and both ends can have their memory on their GPUs at once.
   bool usable() const override;
   bool move_blocks(const DirectTransfer& transfer, std::span<const MemoryRange> ranges,
                    std::string& error) const override;
@@ -28,6 +32,7 @@ class DirectPath final : public BlockMover {
  private:
   const std::shared_ptr<Context> context_;
   const Memory& memory_;
+  device::Residency& residency_;
   const Quiesce& quiesce_;
   const std::string nccl_path_;
 };

@@ -1,0 +1,53 @@
+// What the device has to do with turns at its GPU (device/common/residency.h): whether it is at rest, what it
+// waits for, memory that others have to make room for. See device.h.
+#include "device.h"
+
+namespace jitc::cuda {
+
+/// Whether the GPU has work; without the mutex, whose holder may be about to give it some.
+bool Device::busy() {
+  if (at_rest_) return false;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock || !state_.running() || context_->bind() != 0) return true;
+  try {
+    streams_.mark_all();
+  } catch (const OpError&) {
+    return true;
+  }
+  return !streams_.all_idle() || access_.copies().under_way();
+}
+
+/// The turn at the GPU is over, and its work does not end: a collective was begun before sessions took turns,
+/// and the rank that it waits for may need the GPU. It is begun anew, after the fault, as sessions that take
+/// turns do it.
+void Device::stuck() {
+  const auto work = poller_.under_way();
+  const uint64_t at = families_.collectives.at();
+  if (!at && !(work && work->collective)) return;
+  residency_.expect_turns();
+  state_.fault(
+      at ? at : work->sequence, kUnknown, "collective-error",
+      "sessions must take turns at GPU " + std::to_string(options_.ordinal) + ", a collective was under way");
+}
+
+std::optional<UnderWay> Device::under_way() {
+  const uint64_t at = residency_.takes_turns() ? families_.collectives.at() : 0;
+  auto work = at ? UnderWay{at, true, 0, true} : poller_.under_way();
+  if (work && residency_.takes_turns()) {
+    work->part += residency_.progress();
+    work->collective |= residency_.waits();
+    work->entered |= residency_.waits();
+  }
+  return work;
+}
+
+/// In a use.
+bool Device::restore_memory(const Resources& resources, std::string& error) {
+  if (!residency_.shares()) return memory_->restore(resources, error);
+  uint64_t missing = 0;
+  while (!memory_->restore(resources, error, missing))
+    if (!missing || !Residency::Use::current()->make_room(missing)) return false;
+  return true;
+}
+
+}  // namespace jitc::cuda
