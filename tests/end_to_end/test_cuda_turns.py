@@ -7,44 +7,82 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from test_cuda_training import ALL_BOUNDARIES, Hashes, Start, begin, finish, serve, steps
-from toolkit.service import Service, kill_at
+from toolkit.fakes import fake_options
+from toolkit.job import ROOT
+from toolkit.lockstep import Lockstep
+from toolkit.service import RECOVERY_SECONDS, Service, kill_at
 from toolkit.waiting import until
 from toolkit.workplace import Workplace
 
+TRAINING = ROOT / "tests" / "end_to_end" / "cuda_training.py"
+#: Boundaries at each step, and NVIDIA's libraries.
+OPTIONS = ("--device", "cuda", "--boundary-budget", "0", *fake_options("nccl", "cublas", "cublaslt", "nvrtc"))
 STEPS = 12
 #: Of a GPU. Each rank has one unit of 2 MiB: two do not fit.
 GPU_BYTES = 3 << 20
-RECOVERED_SECONDS = 60.0
+Start = Callable[..., Lockstep]
+Hashes = list[list[str]]
 
 
-def turns(service: Service) -> list[dict[str, Any]]:
-    return [one["turns"] for gpu in service.status()["gpus"] for one in gpu["sessions"]]
+def begin(service: Service, start: Start) -> list[Lockstep]:
+    """A rank on each of two GPUs."""
+    programs = [start(service, TRAINING, rank, 2, rank) for rank in range(2)]
+    identity = programs[0].answer()
+    for program in programs:
+        program.tell(identity)
+    return programs
+
+
+def steps(programs: list[Lockstep], count: int) -> Hashes:
+    lines = []
+    for _ in range(count):
+        for program in programs:
+            program.tell()
+        lines.append([program.answer() for program in programs])
+    return lines
+
+
+def finish(programs: list[Lockstep]) -> None:
+    assert [program.finish() for program in programs] == [(0, "")] * len(programs)
+
+
+def sessions(service: Service) -> list[dict[str, Any]]:
+    return [one for gpu in service.status()["gpus"] for one in gpu["sessions"]]
 
 
 @pytest.fixture
-def expected(workplace: Workplace, environment: dict[str, str], start: Start) -> Hashes:
-    service = serve(workplace, environment, *ALL_BOUNDARIES)
-    programs = begin(service, start, 0, 1)
-    hashes = steps(programs, STEPS)
+def settings(environment: dict[str, str]) -> dict[str, str]:
+    return environment | {"JITC_FAKE_VARIABLES": "fixed"}
+
+
+@pytest.fixture
+def expected(workplace: Workplace, settings: dict[str, str], start: Start) -> Hashes:
+    """The lines of a run without a fault."""
+    programs = begin(workplace.service(2, OPTIONS, **settings), start)
+    lines = steps(programs, STEPS)
     finish(programs)
-    return hashes
+    return lines
 
 
-def test_ranks_take_turns(expected: Hashes, workplace: Workplace, environment: dict[str, str], start: Start) -> None:
-    """Through the loss of a GPU, and of the worker whose memory is elsewhere."""
-    service = serve(workplace, environment, *ALL_BOUNDARIES, JITC_FAKE_MEMORY=str(GPU_BYTES))
+@pytest.mark.parametrize("out", [True, False])
+def test_ranks_take_turns(
+    out: bool, expected: Hashes, workplace: Workplace, settings: dict[str, str], start: Start
+) -> None:
+    """Through the loss of a GPU, and of a worker: whose memory is elsewhere, or who has the turn."""
+    service = workplace.service(2, OPTIONS, **settings | {"JITC_FAKE_MEMORY": str(GPU_BYTES)})
     service.inject(kill_at(2, "backward", 1, kind="lose-gpu"), 1)
-    programs = begin(service, start, 0, 1)
-    got = steps(programs, 6)
-    until(lambda: service.report() or None, RECOVERED_SECONDS, "rank 1 is recovered")
-    assert all(one["moved_out"] > 0 for one in turns(service)), turns(service)
-    chosen = [one for gpu in service.status()["gpus"] for one in gpu["sessions"]]
-    os.kill(next((one for one in chosen if one["turns"]["waits"]), chosen[0])["worker_pid"], signal.SIGKILL)
-    got += steps(programs, STEPS - 6)
+    programs = begin(service, start)
+    got = steps(programs, STEPS // 2)
+    until(lambda: service.report() or None, RECOVERY_SECONDS, "rank 1 is recovered")
+    assert all(one["turns"]["moved_out"] > 0 for one in sessions(service)), sessions(service)
+    (chosen,) = (one for one in sessions(service) if one["turns"]["waits"] is out)
+    os.kill(chosen["worker_pid"], signal.SIGKILL)
+    got += steps(programs, STEPS - STEPS // 2)
     finish(programs)
     assert got == expected
     assert {one["outcome"] for one in service.report()} == {"recovered"}, service.report()
+    assert len(service.report()) == 2
