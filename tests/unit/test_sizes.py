@@ -20,6 +20,10 @@ LONG_FILES = {
 LARGE_FOLDERS = {"proxy/native/operators": 24}
 #: Class -> functions, members.
 LARGE_CLASSES = {
+    "proxy/native/device/common/turns/residency.h Residency": (28, 25),
+    "proxy/native/device/cuda/device/device.h Device": (32, 19),
+    "proxy/native/device/cuda/memory/memory.h Memory": (38, 16),
+    "proxy/native/device/software/memory/memory.h Memory": (35, 12),
     "proxy/native/executor/state/resources.h ResourceTable": (42, 18),
     "proxy/native/device/cuda/collective/nccl.h Nccl": (4, 21),
 }

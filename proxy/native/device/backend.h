@@ -16,12 +16,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/gpu_turn.h"
+#include "backend_options.h"
 #include "base/hash.h"
-#include "base/memory_budget.h"
-#include "base/shuffle.h"
 #include "jitc/generated_ops.h"
-#include "progress_doorbell.h"
 #include "transfers.h"
 
 namespace jitc {
@@ -75,16 +72,6 @@ class ExecutionSink {
   virtual bool delivered(uint64_t sequence) const = 0;
   /// Of a device that checks the order of ops: each pair of places in the program once.
   virtual void race(const Race&) {}
-};
-
-/// Memory that this process and the program share, mapped in both at one address; bytes 0: none.
-struct PinnedRange {
-  uint64_t base = 0, bytes = 0;
-  /// The range, when all of it lies inside; else nullptr.
-  std::byte* find(uint64_t address, uint64_t size) const {
-    const bool inside = size <= bytes && address >= base && address - base <= bytes - size;
-    return inside && bytes ? reinterpret_cast<std::byte*>(address) : nullptr;
-  }
 };
 
 /// What is alive, with what is needed to make it again. Kept by the core from the resource ops.
@@ -287,42 +274,6 @@ class Backend {
   }
 };
 
-/// Libraries that are opened at run time: names (jitc/executor_api.h) and paths.
-class Libraries {
- public:
-  Libraries() = default;
-  explicit Libraries(std::map<std::string, std::string, std::less<>> paths) : paths_(std::move(paths)) {}
-  /// Empty: it is not there.
-  const std::string& path(std::string_view name) const {
-    static const std::string kNone;
-    const auto found = paths_.find(name);
-    return found == paths_.end() ? kNone : found->second;
-  }
-
- private:
-  std::map<std::string, std::string, std::less<>> paths_;
-};
-
-struct BackendOptions {
-  uint64_t address_base, address_bytes, memory_limit;
-  int threads;     // of one operator; fixed per job so that results do not change
-  uint64_t noise;  // of the software device's sums, 0: none
-  Libraries libraries;
-  Shuffle shuffle;           // what the software device puts off
-  int ordinal = 0;           // of the driver
-  double hang_seconds = 0;   // work that makes no progress for so long is a fault; 0: never
-  PinnedRange pinned;        // shared with the program
-  bool check_order = false;  // look for races (software device)
-  /// Shared by the sessions on the GPU; none: this one has the limit for itself.
-  std::shared_ptr<MemoryBudget> budget;
-  /// Turns at the GPU, where its sessions do not fit together; none: there are no turns.
-  std::shared_ptr<GpuTurn> turn;
-  CopiesBudget* node_memory = nullptr;                    // what memory that is moved out counts against
-  std::function<bool()> outdated = [] { return false; };  // a newer fence makes the command under way useless
-};
-inline std::shared_ptr<MemoryBudget> budget_of(const BackendOptions& options) {
-  return options.budget ? options.budget : std::make_shared<LocalBudget>();
-}
 std::unique_ptr<Backend> make_software_backend(const BackendOptions&, ExecutionSink&, CommunicatorSegments&,
                                                ImageSource&, std::string& error);
 /// What sessions on a GPU share, kept open while the pointer lives; nullptr with the reason.

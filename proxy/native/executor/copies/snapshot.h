@@ -14,8 +14,8 @@
 #include <string>
 #include <utility>
 
-#include "base/memory_budget.h"
-#include "base/shared_map.h"
+#include "base/shared/memory_budget.h"
+#include "base/shared/shared_map.h"
 
 namespace jitc {
 

@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "base/shared_map.h"
+#include "base/shared/shared_map.h"
 #include "jitc/generated_ops.h"
 
 namespace jitc {

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
-#include "base/shared_map.h"
+#include "base/shared/shared_map.h"
 #include "executor/checkpoint/checkpoints.h"
 #include "executor/session/shared.h"
 #include "restorer.h"

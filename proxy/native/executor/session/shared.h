@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/board.h"
+#include "base/shared/board.h"
 #include "device/backend.h"
 #include "executor/checkpoint/boundary_times.h"
 #include "executor/copies/snapshot.h"

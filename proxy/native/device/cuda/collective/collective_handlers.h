@@ -9,7 +9,7 @@
 #include "device/common/handlers.h"
 #include "device/cuda/device/issuer.h"
 #include "device/cuda/graph/captures.h"
-#include "staging.h"
+#include "device/cuda/turns/staging.h"
 
 namespace jitc::cuda {
 

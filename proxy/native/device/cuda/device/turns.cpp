@@ -1,5 +1,5 @@
-// What the device has to do with turns at its GPU (device/common/residency.h): whether it is at rest, what it
-// waits for, memory that others have to make room for. See device.h.
+// What the device has to do with turns at its GPU (device/common/turns/residency.h): whether it is at rest,
+// what it waits for, memory that others have to make room for. See device.h.
 #include "device.h"
 
 namespace jitc::cuda {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "device/backend.h"
-#include "device/common/residency.h"
+#include "device/common/turns/residency.h"
 #include "device/cuda/device/context.h"
-#include "moved_out.h"
+#include "device/cuda/turns/moved_out.h"
 #include "physical.h"
 
 namespace jitc::cuda {
@@ -63,7 +63,7 @@ class Memory final : public device::Movable {
   uint64_t bytes() const override { return used_.load(); }
   bool has_room_for(uint64_t more) const override;
   bool could_have(uint64_t more) const override;
-  void settle() override;
+  void came_beside() override;
 
   /// Whether the range lies inside blocks that are alive, without a gap between them.
   bool contains(uint64_t address, uint64_t bytes) const;

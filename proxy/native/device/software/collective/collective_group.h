@@ -12,8 +12,8 @@
 
 #include "collective_run.h"
 #include "communicator.h"
-#include "device/common/residency.h"
-#include "staging.h"
+#include "device/common/turns/residency.h"
+#include "device/software/turns/staging.h"
 
 namespace jitc::software {
 

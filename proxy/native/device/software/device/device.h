@@ -9,8 +9,8 @@
 #include <mutex>
 
 #include "device/backend.h"
-#include "device/common/residency.h"
 #include "device/common/run_state.h"
+#include "device/common/turns/residency.h"
 #include "device/software/faults/hangs.h"
 #include "device/software/memory/memory.h"
 #include "device/software/module/modules.h"

@@ -11,8 +11,8 @@
 #include <optional>
 #include <vector>
 
-#include "device/common/residency.h"
 #include "device/common/run_state.h"
+#include "device/common/turns/residency.h"
 #include "device/software/stream/stream.h"
 #include "device/software/stream/wait_hub.h"
 #include "hang_watch.h"

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "device/backend.h"
-#include "device/common/residency.h"
+#include "device/common/turns/residency.h"
 #include "host_ranges.h"
 #include "pages.h"
 

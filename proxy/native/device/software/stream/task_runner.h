@@ -5,8 +5,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "device/common/residency.h"
 #include "device/common/run_state.h"
+#include "device/common/turns/residency.h"
 #include "device/software/device/failures.h"
 #include "stream.h"
 #include "wait_hub.h"

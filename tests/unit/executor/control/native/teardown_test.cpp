@@ -22,7 +22,7 @@
 #include <string>
 #include <thread>
 
-#include "base/board.h"
+#include "base/shared/board.h"
 #include "jitc/executor_api.h"
 #include "jitc/generated_ops.h"
 

@@ -12,8 +12,8 @@
 #include <new>
 #include <string>
 
-#include "base/board.h"
-#include "base/memory_budget.h"
+#include "base/shared/board.h"
+#include "base/shared/memory_budget.h"
 
 namespace jitc {
 namespace {

@@ -15,8 +15,8 @@
 #include <optional>
 #include <thread>
 
-#include "base/gpu_turn.h"
-#include "run_state.h"
+#include "base/shared/gpu_turn.h"
+#include "device/common/run_state.h"
 
 namespace jitc::device {
 
@@ -35,7 +35,7 @@ class Movable {
   virtual bool has_room_for(uint64_t more) const = 0;
   virtual bool could_have(uint64_t more) const = 0;
   /// It is there beside others: memory of the node is needed no more for now.
-  virtual void settle() {}
+  virtual void came_beside() {}
 };
 
 class Residency {
@@ -106,7 +106,7 @@ class Residency {
   /// A use waits for the turn now.
   bool waits() const { return waiting_.load() != 0; }
   /// Changes as long as turns are taken.
-  uint64_t progress() const { return options_.turn ? options_.turn->bell() : 0; }
+  uint64_t progress() const { return options_.turn ? options_.turn->doorbell() : 0; }
 
   /// Uses that wait for the turn are given up, until reset().
   void give_up();

@@ -59,9 +59,9 @@ class GpuTurn {
   void forget() { left_.store(true); }
 
   /// Changes whenever a session comes, goes, wants the turn or gets on with it.
-  uint32_t bell() const { return bell_.load(); }
+  uint32_t doorbell() const { return doorbell_.load(); }
   void ring() const;
-  /// Until the bell has changed, or for the time; none: until then.
+  /// Until the doorbell has changed, or for the time; none: until then.
   void wait(uint32_t seen, std::optional<std::chrono::microseconds> time) const;
 
  private:
@@ -70,7 +70,7 @@ class GpuTurn {
 
   const Board& board_;
   BoardSlot& slot_;
-  std::atomic<uint32_t>&bell_, &crowded_;
+  std::atomic<uint32_t>&doorbell_, &crowded_;
   const uint32_t gpu_;
   int file_ = -1;
   std::atomic<bool> left_{false};

@@ -1,5 +1,5 @@
 // The content of a session's blocks in pinned host memory, while another session has the GPU
-// (device/common/residency.h).
+// (device/common/turns/residency.h).
 //
 // Promises: the memory counts against the node's for copies, and is kept for the next time, as to pin it
 // takes longer than to copy, until forget(). Lock rule: that of Memory, its owner.
@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "base/memory_budget.h"
-#include "pinned.h"
+#include "base/shared/memory_budget.h"
+#include "device/cuda/memory/pinned.h"
 
 namespace jitc::cuda {
 

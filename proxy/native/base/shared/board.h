@@ -62,7 +62,7 @@ class Board {
   void wait(uint32_t seen, int milliseconds) const;
 
   /// A doorbell of the sessions on one GPU.
-  std::atomic<uint32_t>& turn_bell(uint32_t gpu) const { return word(1 + gpu % kTurnGpus); }
+  std::atomic<uint32_t>& turn_doorbell(uint32_t gpu) const { return word(1 + gpu % kTurnGpus); }
   /// 1: the sessions on the GPU have been found not to fit there together.
   std::atomic<uint32_t>& crowded(uint32_t gpu) const { return word(1 + kTurnGpus + gpu % kTurnGpus); }
 

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "error.h"
+#include "base/error.h"
 
 namespace jitc {
 namespace {

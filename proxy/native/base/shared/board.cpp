@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <ctime>
 
-#include "checksum.h"
+#include "base/checksum.h"
 
 namespace jitc {
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "collective_call.h"
+#include "device/cuda/collective/collective_call.h"
 #include "device/cuda/memory/pinned.h"
 
 namespace jitc::cuda {

@@ -1,4 +1,4 @@
-// The content of a session's blocks while another session has the GPU (device/common/residency.h).
+// The content of a session's blocks while another session has the GPU (device/common/turns/residency.h).
 //
 // Promise: counts against the node's memory for copies as long as it lives. Lock rule: that of Memory, its
 // owner.
@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/memory_budget.h"
-#include "memory.h"
+#include "base/shared/memory_budget.h"
+#include "device/software/memory/memory.h"
 
 namespace jitc::software {
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "collective_run.h"
+#include "device/software/collective/collective_run.h"
 
 namespace jitc::software {
 

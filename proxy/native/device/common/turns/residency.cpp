@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "error.h"
-#include "patience.h"
+#include "device/common/error.h"
+#include "device/common/patience.h"
 
 namespace jitc::device {
 namespace {
@@ -139,7 +139,7 @@ void Residency::wait_for_turn(Lock& lock, uint64_t more) {
   std::optional<Patience> blocked;
   for (;;) {
     if (abandoned()) throw Abandoned{};
-    const uint32_t seen = turn.bell();
+    const uint32_t seen = turn.doorbell();
     if (!closing_ && !is_there_with(more)) try_to_enter(more);
     if (!closing_ && is_there_with(more)) return;
     if (!turn.is_blocked())
@@ -175,7 +175,7 @@ void Residency::try_to_enter(uint64_t more) {
   }
   if (place_ != Place::out || !turn.is_next()) return;
   if (turn.beside()) {
-    if (enter(Place::beside)) return memory_.settle();
+    if (enter(Place::beside)) return memory_.came_beside();
     crowded_ = true;
   }
   if (turn.alone() && enter(Place::alone)) return;
@@ -203,7 +203,7 @@ void Residency::loop() {
   const GpuTurn& turn = *options_.turn;
   Lock lock(mutex_);
   while (!stop_) {
-    const uint32_t seen = turn.bell();
+    const uint32_t seen = turn.doorbell();
     std::optional<microseconds> time;
     if (const auto other = place_ == Place::out ? std::nullopt : turn.waiting())
       time = give_way(*other);
@@ -231,11 +231,11 @@ void Residency::come_beside() {
   if (!options_.turn->beside()) return;
   place_ = Place::beside;
   takes_turns_ = false;
-  memory_.settle();
+  memory_.came_beside();
   options_.turn->ring();
 }
 
-/// Until when there is nothing to be looked at but the bell.
+/// Until when there is nothing to be looked at but the doorbell.
 microseconds Residency::give_way(const GpuTurn::Waiting& other) {
   if (memory_.could_have(other.bytes)) {  // it comes beside this one, or finds that there are more
     if (place_ == Place::alone) come_beside();

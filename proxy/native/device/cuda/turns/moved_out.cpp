@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "device/cuda/driver/error.h"
-#include "memory.h"
+#include "device/cuda/memory/memory.h"
 
 namespace jitc::cuda {
 
@@ -125,7 +125,7 @@ bool Memory::could_have(uint64_t more) const {
   return used <= total() && more <= total() - used && physical_.rounded(more) <= total() - used;
 }
 
-void Memory::settle() {
+void Memory::came_beside() {
   const std::lock_guard lock(mutex_);
   if (!out_) moved_out_.forget();
 }

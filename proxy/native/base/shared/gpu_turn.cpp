@@ -28,7 +28,7 @@ bool waits(const BoardSlot& slot, uint64_t at) {
 GpuTurn::GpuTurn(const Board& board, const std::string& path, uint32_t slot, uint32_t gpu, bool guest)
     : board_(board),
       slot_(board.slot(slot)),
-      bell_(board.turn_bell(gpu)),
+      doorbell_(board.turn_doorbell(gpu)),
       crowded_(board.crowded(gpu)),
       gpu_(gpu),
       file_(open(path.c_str(), O_RDWR | O_CLOEXEC)) {
@@ -117,15 +117,15 @@ bool GpuTurn::is_blocked() const {
 }
 
 void GpuTurn::ring() const {
-  bell_.fetch_add(1);
-  syscall(SYS_futex, &bell_, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+  doorbell_.fetch_add(1);
+  syscall(SYS_futex, &doorbell_, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
 }
 
 void GpuTurn::wait(uint32_t seen, std::optional<std::chrono::microseconds> time) const {
   constexpr int64_t kPerSecond = 1'000'000;
   timespec limit{};
   if (time) limit = {time->count() / kPerSecond, time->count() % kPerSecond * 1000};
-  syscall(SYS_futex, &bell_, FUTEX_WAIT, seen, time ? &limit : nullptr, nullptr, 0);
+  syscall(SYS_futex, &doorbell_, FUTEX_WAIT, seen, time ? &limit : nullptr, nullptr, 0);
 }
 
 }  // namespace jitc

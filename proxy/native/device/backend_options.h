@@ -1,0 +1,67 @@
+// What a back end is made with.
+//
+// Filled in by Session; read by the devices. See backend.h.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/shared/gpu_turn.h"
+#include "base/shared/memory_budget.h"
+#include "base/shuffle.h"
+#include "progress_doorbell.h"
+
+namespace jitc {
+
+/// Memory that this process and the program share, mapped in both at one address; bytes 0: none.
+struct PinnedRange {
+  uint64_t base = 0, bytes = 0;
+  /// The range, when all of it lies inside; else nullptr.
+  std::byte* find(uint64_t address, uint64_t size) const {
+    const bool inside = size <= bytes && address >= base && address - base <= bytes - size;
+    return inside && bytes ? reinterpret_cast<std::byte*>(address) : nullptr;
+  }
+};
+
+/// Libraries that are opened at run time: names (jitc/executor_api.h) and paths.
+class Libraries {
+ public:
+  Libraries() = default;
+  explicit Libraries(std::map<std::string, std::string, std::less<>> paths) : paths_(std::move(paths)) {}
+  /// Empty: it is not there.
+  const std::string& path(std::string_view name) const {
+    static const std::string kNone;
+    const auto found = paths_.find(name);
+    return found == paths_.end() ? kNone : found->second;
+  }
+
+ private:
+  std::map<std::string, std::string, std::less<>> paths_;
+};
+
+struct BackendOptions {
+  uint64_t address_base, address_bytes, memory_limit;
+  int threads;     // of one operator; fixed per job so that results do not change
+  uint64_t noise;  // of the software device's sums, 0: none
+  Libraries libraries;
+  Shuffle shuffle;           // what the software device puts off
+  int ordinal = 0;           // of the driver
+  double hang_seconds = 0;   // work that makes no progress for so long is a fault; 0: never
+  PinnedRange pinned;        // shared with the program
+  bool check_order = false;  // look for races (software device)
+  /// Shared by the sessions on the GPU; none: this one has the limit for itself.
+  std::shared_ptr<MemoryBudget> budget;
+  /// Turns at the GPU, where its sessions do not fit together; none: there are no turns.
+  std::shared_ptr<GpuTurn> turn;
+  CopiesBudget* node_memory = nullptr;                    // what memory that is moved out counts against
+  std::function<bool()> outdated = [] { return false; };  // a newer fence makes the command under way useless
+};
+inline std::shared_ptr<MemoryBudget> budget_of(const BackendOptions& options) {
+  return options.budget ? options.budget : std::make_shared<LocalBudget>();
+}
+
+}  // namespace jitc
