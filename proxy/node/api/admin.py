@@ -184,7 +184,8 @@ def _session(session: Session, job: str, stats: dict[str, Any], waiting_for: str
 
 def _turns(stats: dict[str, Any]) -> dict[str, Any]:
     """At its GPU, since its worker has it; of a session that has taken none, zeros."""
-    return {"moved_out": 0, "bytes": 0, "seconds": 0.0, "waits": False} | stats.get("turns", {})
+    told: dict[str, Any] = stats.get("turns", {})
+    return {"moved_out": 0, "bytes": 0, "seconds": 0.0, "waits": False} | told
 
 
 def _boundary_phases(stats: dict[str, Any]) -> dict[str, Any]:
