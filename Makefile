@@ -39,7 +39,7 @@ ledger: ## commit and date of the last `make test` into docs/ledger.md (SLOW=1: 
 
 bench: build ## measures overhead, call cost, recovery time, journal, hashes, import; JSON in build/bench
 	@mkdir -p build/bench
-	@for one in import_cost call_cost launch_cost dnn_cost journal_cost hash_cost copy_speed boundary_cost step_overhead order_cost faults.recovery_time faults.restart rehoming gpu_model; do \
+	@for one in import_cost call_cost launch_cost dnn_cost journal_cost hash_cost copy_speed boundary_cost step_overhead order_cost faults.recovery_time faults.restart faults.rehoming gpu_model; do \
 	  echo "== $$one"; (cd bench && $(abspath $(PY)) -m $$one --json $(abspath build/bench)/$${one##*.}.json); done
 
 # Without the build, so that it runs where nothing can be built: what is there is checked.

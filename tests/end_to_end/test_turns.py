@@ -15,8 +15,6 @@ from toolkit.service import BIN, RECOVERY_SECONDS, Service, kill_at
 from toolkit.waiting import until
 from toolkit.workplace import Workplace
 
-from jitc.v1 import control_pb2
-
 Reference = Callable[[Script, str], list[Record]]
 #: One rank of each job fits on a GPU of this size, two do not.
 LIMIT = ("--memory-limit", "48MiB")
@@ -70,21 +68,26 @@ def test_ranks_take_turns(name: str, workplace: Workplace, reference: Reference)
     assert_recovered(service, 1)
 
 
+def signal_worker(service: Service, number: signal.Signals, out: bool) -> None:
+    """Of the rank whose memory is elsewhere, or of the one that has the turn."""
+
+    def sent() -> bool:
+        chosen = [one for one in sessions(service) if one["turns"]["waits"] is out and one["worker_pid"]]
+        if len(chosen) != 1:
+            return False
+        os.kill(chosen[0]["worker_pid"], number)
+        return True
+
+    until(sent, TURN_SECONDS, "one of them has the turn")
+
+
 @pytest.mark.parametrize("out", [True, False])
 def test_a_worker_dies(out: bool, workplace: Workplace, reference: Reference) -> None:
     """The one whose memory is elsewhere, or the one that has the turn; then both go home."""
     script = JOBS["gpt"].with_arguments(*LONG)
     service, job = without_a_gpu(workplace, script, LIMIT)
     take_turns(service)
-
-    def kill() -> bool:
-        chosen = [one for one in sessions(service) if one["turns"]["waits"] is out and one["worker_pid"]]
-        if len(chosen) != 1:
-            return False
-        os.kill(chosen[0]["worker_pid"], signal.SIGKILL)
-        return True
-
-    until(kill, TURN_SECONDS, "one of them has the turn")
+    signal_worker(service, signal.SIGKILL, out)
     until(lambda: len(service.report()) >= 2, RECOVERY_SECONDS, "it is recovered")
     take_turns(service)
     come_back(service, workplace, 1)
@@ -112,7 +115,7 @@ def test_a_worker_that_has_the_turn_is_stopped(workplace: Workplace, reference: 
     script = JOBS["gpt"].with_arguments(*LONG)
     service, job = without_a_gpu(workplace, script, LIMIT)
     take_turns(service)
-    service.inject(control_pb2.Fault(kind="stop-worker"), 0)
+    signal_worker(service, signal.SIGSTOP, out=False)
     until(lambda: len(service.report()) >= 2, RECOVERY_SECONDS, "it is recovered")
     assert_identical(job.finish().successful().records, reference(script, "cuda"))
     assert_recovered(service, 2)
