@@ -68,14 +68,14 @@ def test_ranks_take_turns(name: str, workplace: Workplace, reference: Reference)
     assert_recovered(service, 1)
 
 
-def signal_worker(service: Service, number: signal.Signals, out: bool) -> None:
+def kill_worker(service: Service, out: bool) -> None:
     """Of the rank whose memory is elsewhere, or of the one that has the turn."""
 
     def sent() -> bool:
         chosen = [one for one in sessions(service) if one["turns"]["waits"] is out and one["worker_pid"]]
         if len(chosen) != 1:
             return False
-        os.kill(chosen[0]["worker_pid"], number)
+        os.kill(chosen[0]["worker_pid"], signal.SIGKILL)
         return True
 
     until(sent, TURN_SECONDS, "one of them has the turn")
@@ -87,7 +87,7 @@ def test_a_worker_dies(out: bool, workplace: Workplace, reference: Reference) ->
     script = JOBS["gpt"].with_arguments(*LONG)
     service, job = without_a_gpu(workplace, script, LIMIT)
     take_turns(service)
-    signal_worker(service, signal.SIGKILL, out)
+    kill_worker(service, out)
     until(lambda: len(service.report()) >= 2, RECOVERY_SECONDS, "it is recovered")
     take_turns(service)
     come_back(service, workplace, 1)
@@ -108,17 +108,6 @@ def test_turns_need_no_service(workplace: Workplace, reference: Reference) -> No
     service.process.stdout.close()
     service.restart()
     assert_identical(job.finish().successful().records, reference(script, "cuda"))
-
-
-def test_a_worker_that_has_the_turn_is_stopped(workplace: Workplace, reference: Reference) -> None:
-    """It is found like any other that hangs, and its turn ends with it."""
-    script = JOBS["gpt"].with_arguments(*LONG)
-    service, job = without_a_gpu(workplace, script, LIMIT)
-    take_turns(service)
-    signal_worker(service, signal.SIGSTOP, out=False)
-    until(lambda: len(service.report()) >= 2, RECOVERY_SECONDS, "it is recovered")
-    assert_identical(job.finish().successful().records, reference(script, "cuda"))
-    assert_recovered(service, 2)
 
 
 def test_another_job_is_on_the_gpu(workplace: Workplace, reference: Reference) -> None:
