@@ -15,11 +15,13 @@ from typing import Any
 
 import grpc
 
+from jitc.ops.generated_names import FORMAT_VERSION
+
 from .backends import open_backend
 from .backends.base import HealthWatch, NoDevice
 from .common import rpc
 from .common.config import Config
-from .common.paths import PROTOCOL_VERSION
+from .common.paths import BOARD_VERSION, PROTOCOL_VERSION
 from .keeper import protocol
 from .keeper.client import open_keeper
 from .keeper.log import Log
@@ -41,8 +43,13 @@ from .recovery.coordinator import Coordinator
 from .recovery.events import PendingValidation
 from .recovery.hangs.watch import HangWatch
 
-#: What a service and the one that takes over from it must agree on.
-VERSIONS = {"keeper": protocol.VERSION, "protocol": PROTOCOL_VERSION}
+#: What a service and the one that takes over from it must agree on: its workers go on with memory of the other one's.
+VERSIONS = {
+    "keeper": protocol.VERSION,
+    "protocol": PROTOCOL_VERSION,
+    "ops and records": FORMAT_VERSION,
+    "board": BOARD_VERSION,
+}
 #: Threads for calls that are answered at once.
 THREADS = 32
 #: Programs that wait for a worker, and commands that wait for a fault or a verdict, at a time.

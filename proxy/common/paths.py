@@ -1,4 +1,4 @@
-"""Where things are: sockets, shipped libraries; and the protocol version.
+"""Where things are: sockets, shipped libraries; and the versions of what is shared.
 
 Called by: everything in this package. Promises: it imports nothing heavy, so that the `jitc` command starts fast; all
 paths follow from where the package lies, none from the machine that built it.
@@ -10,6 +10,8 @@ import os
 from pathlib import Path
 
 PROTOCOL_VERSION = 3
+#: Of the board that workers share (proxy/native/base/shared/board.h); a test remembers the layout that it stands for.
+BOARD_VERSION = 2
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 

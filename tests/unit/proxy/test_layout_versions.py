@@ -1,0 +1,58 @@
+"""What services under running jobs share by its layout alone: another layout has another version.
+
+A service that takes over (`--replace`) gives memory of the one before to workers of its own. It is refused where
+versions differ (test_take_over.py), so a layout that changes must change its version.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+import pytest
+from toolkit.tree import ROOT
+
+from jitc.ops import table
+from jitc.proxy import service
+from jitc.proxy.common.paths import BOARD_VERSION
+
+#: SHA-256, the first 16 digits, of each layout that there has been.
+BOARDS = {2: "b827d787e1118371"}
+FORMATS = {1: "32cade81bc4ac511"}
+
+
+def without_comments(text: str) -> str:
+    return " ".join(re.sub(r"//[^\n]*", "", text).split())
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def board() -> str:
+    header = (ROOT / "proxy/native/base/shared/board.h").read_text()
+    slot = re.search(r"struct alignas\(64\) BoardSlot \{.*?^\};", header, re.DOTALL | re.MULTILINE)
+    words = re.findall(r"(?:constexpr|return) [^;]*(?:kSlots|kTurnGpus|kBytes|word\()[^;]*;", header)
+    assert slot and words
+    return without_comments(" ".join([slot[0], *words]))
+
+
+def ops() -> str:
+    fields = [(one.family, one.number, one.name, [field[:2] for field in one.fields], one.payload) for one in table.OPS]
+    return repr(sorted(fields))
+
+
+@pytest.mark.parametrize(
+    ("known", "version", "now", "where"),
+    [(BOARDS, BOARD_VERSION, board(), "BOARD_VERSION"), (FORMATS, table.FORMAT_VERSION, ops(), "FORMAT_VERSION")],
+    ids=["board", "ops"],
+)
+def test_a_layout_that_changes_has_another_version(known: dict[int, str], version: int, now: str, where: str) -> None:
+    assert known.get(version) == digest(now), (
+        f"the layout is another one: raise {where} (unless ops were only added), and remember {digest(now)}"
+    )
+
+
+def test_a_service_that_takes_over_must_have_the_same() -> None:
+    assert service.VERSIONS["board"] == BOARD_VERSION
+    assert service.VERSIONS["ops and records"] == table.FORMAT_VERSION
