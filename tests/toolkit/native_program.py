@@ -8,6 +8,7 @@ tests that run such a program, which mark themselves with ``TIMEOUT``: the first
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import re
 import signal
@@ -39,11 +40,11 @@ class NativeProgram:
         return sorted(name for text in texts for name in re.findall(r"^CASE\((\w+)\)", text, re.MULTILINE))
 
     def build(self) -> Path:
-        """The program, up to date."""
-        finish(
-            [str(Path(sys.executable).with_name("cmake")), "--build", str(BUILD), "--target", self.target],
-            BUILD_SECONDS,
-        )
+        """The program, up to date. Builds of several tests that run at once come one after the other."""
+        command = [str(Path(sys.executable).with_name("cmake")), "--build", str(BUILD), "--target", self.target]
+        with (BUILD / "tests.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            finish(command, BUILD_SECONDS)
         return BUILD / "tests" / self.target
 
 
