@@ -153,12 +153,18 @@ def step_seconds(job: Job) -> list[float]:
     return [float(line.split()[-2]) for line in job.output().splitlines() if line.startswith("step ")]
 
 
-def seen_at(job: Job, service: Service, steps: int) -> dict[str, Any]:
-    """What the service says of rank 0 once the job has done so many steps."""
+def wait_for_steps(job: Job, steps: int) -> int:
+    """Returns how many there are then."""
     while job.steps() < steps:
         if job.process.poll() is not None:
             raise SystemExit(f"the job ended early:\n{job.output()}")
         time.sleep(0.02)
+    return job.steps()
+
+
+def seen_at(job: Job, service: Service, steps: int) -> dict[str, Any]:
+    """What the service says of rank 0 once the job has done so many steps."""
+    wait_for_steps(job, steps)
     sessions = [one for gpu in service.status()["gpus"] for one in gpu["sessions"]]
     return next(one for one in sessions if one["rank"] == 0)
 

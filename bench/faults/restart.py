@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from common import finish, parser, summary, workplace
 
-from .growth import ENDLESS, step_seconds
+from .growth import ENDLESS, step_seconds, wait_for_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,20 +74,8 @@ def noticed(job: Job, service: Service, act: Callable[[Service], None]) -> tuple
     return max(steps[before - 1 :]) - usual, seconds
 
 
-def wait_for_steps(job: Job, steps: int) -> int:
-    """Returns how many there are then."""
-    while job.steps() < steps:
-        if job.process.poll() is not None:
-            raise SystemExit(f"the job ended early:\n{job.output()}")
-        time.sleep(0.02)
-    return job.steps()
-
-
 def killed(service: Service) -> None:
-    service.process.kill()
-    service.process.wait()
-    assert service.process.stdout is not None
-    service.process.stdout.close()
+    service.kill()
     service.restart()
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from toolkit.fakes import fake_options, fake_system
 from toolkit.job import ROOT
-from toolkit.lockstep import Lockstep
+from toolkit.lockstep import Lockstep, all_steps, begin_ranks, finish_all
 from toolkit.service import Service, kill_at, kill_at_op
 from toolkit.waiting import until
 from toolkit.workplace import Workplace
@@ -54,25 +54,11 @@ def begin(service: Service, start: Start, *gpus: int, counting: bool = True, loo
     """A rank on each of the GPUs."""
     settings = int(counting), int(looking)
     programs = [start(service, TRAINING, gpu, len(gpus), rank, *settings) for rank, gpu in enumerate(gpus)]
-    if len(gpus) > 1:
-        identity = programs[0].answer()
-        for program in programs:
-            program.tell(identity)
-    return programs
+    return begin_ranks(programs)
 
 
 def steps(programs: list[Lockstep], count: int = STEPS) -> Hashes:
-    """The lines of all ranks, step by step."""
-    lines = []
-    for _ in range(count):
-        for program in programs:
-            program.tell()
-        lines.append([program.answer() for program in programs])
-    return lines
-
-
-def finish(programs: list[Lockstep]) -> None:
-    assert [program.finish() for program in programs] == [(0, "")] * len(programs)
+    return all_steps(programs, count)
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +76,7 @@ def expected(shared_workplace: Workplace, tmp_path_factory: pytest.TempPathFacto
     def undisturbed(ranks: int) -> Hashes:
         if ranks not in known:
             known[ranks] = steps(begin(service, start, *range(ranks)))
-            finish(programs[-ranks:])
+            finish_all(programs[-ranks:])
         return known[ranks]
 
     yield undisturbed
@@ -144,7 +130,7 @@ class Run:
     def finish(self) -> list[str]:
         """The causes of the recoveries; all results are those of a run without a fault."""
         self.lines += steps(self.programs, STEPS - len(self.lines))
-        finish(self.programs)
+        finish_all(self.programs)
         report = self.service.report()
         assert len(report) == self.faults, report
         assert self.lines == self.scene.expected(self.ranks)
@@ -175,7 +161,7 @@ def test_workers_lost_while_copies_are_made(ranks: int, scene: Scene) -> None:
     for number in reached:
         service.inject(kill_at(number, ""), ranks - 1)
         lines += steps(programs, min(LEARNED + 1, STEPS - len(lines)))
-    finish(programs)
+    finish_all(programs)
     report = service.survived(len(reached))
     assert lines == scene.expected(ranks)
     if ranks == 1:  # two are measured, and rely on each other later
@@ -191,7 +177,7 @@ def test_sums_in_another_order(scene: Scene) -> None:
         steps(programs, 1)
         service.inject(kill_at(number, phase), 0)
     steps(programs, 2)
-    finish(programs)
+    finish_all(programs)
     report = service.survived(len(phases))
     assert all(one["outcome"].startswith("recovered") for one in report), report
     found = [one["differences"] for one in report if one["outcome"] == "recovered, not bit-identical"]
@@ -282,7 +268,7 @@ def strike_once_kept(scene: Scene, service: Service, kept: str, *phases: str, co
         assert steps(struck, 1) == steps(calm, 1), phase
         until(lambda: len(service.report()) == number, 60, f"the recovery of the {phase}")  # noqa: B023
     assert steps(struck, 2) == steps(calm, 2)
-    finish(calm + struck)
+    finish_all(calm + struck)
     report = service.report()
     assert causes(report) == ["worker-death"] * len(phases)
     return report
@@ -331,7 +317,7 @@ def check(scene: Scene, ranks: int, fault: control_pb2.Fault) -> None:
     programs = scene.begin(service, ranks)
     lines = steps(programs)
     until(lambda: len(service.report()) == 1, 60, "the recovery")
-    finish(programs)
+    finish_all(programs)
     assert len(causes(service.report())) == 1
     assert lines == scene.expected(ranks)
 

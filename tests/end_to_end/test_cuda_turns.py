@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from toolkit.fakes import fake_options
 from toolkit.job import ROOT
-from toolkit.lockstep import Lockstep
+from toolkit.lockstep import Lockstep, all_steps, begin_ranks, finish_all
 from toolkit.service import RECOVERY_SECONDS, Service, kill_at
 from toolkit.waiting import until
 from toolkit.workplace import Workplace
@@ -30,24 +30,7 @@ Hashes = list[list[str]]
 
 def begin(service: Service, start: Start) -> list[Lockstep]:
     """A rank on each of two GPUs."""
-    programs = [start(service, TRAINING, rank, 2, rank) for rank in range(2)]
-    identity = programs[0].answer()
-    for program in programs:
-        program.tell(identity)
-    return programs
-
-
-def steps(programs: list[Lockstep], count: int) -> Hashes:
-    lines = []
-    for _ in range(count):
-        for program in programs:
-            program.tell()
-        lines.append([program.answer() for program in programs])
-    return lines
-
-
-def finish(programs: list[Lockstep]) -> None:
-    assert [program.finish() for program in programs] == [(0, "")] * len(programs)
+    return begin_ranks([start(service, TRAINING, rank, 2, rank) for rank in range(2)])
 
 
 def sessions(service: Service) -> list[dict[str, Any]]:
@@ -63,8 +46,8 @@ def settings(environment: dict[str, str]) -> dict[str, str]:
 def expected(workplace: Workplace, settings: dict[str, str], start: Start) -> Hashes:
     """The lines of a run without a fault."""
     programs = begin(workplace.service(2, OPTIONS, **settings), start)
-    lines = steps(programs, STEPS)
-    finish(programs)
+    lines = all_steps(programs, STEPS)
+    finish_all(programs)
     return lines
 
 
@@ -76,13 +59,13 @@ def test_ranks_take_turns(
     service = workplace.service(2, OPTIONS, **settings | {"JITC_FAKE_MEMORY": str(GPU_BYTES)})
     service.inject(kill_at(2, "backward", 1, kind="lose-gpu"), 1)
     programs = begin(service, start)
-    got = steps(programs, STEPS // 2)
+    got = all_steps(programs, STEPS // 2)
     until(lambda: service.report() or None, RECOVERY_SECONDS, "rank 1 is recovered")
     assert all(one["turns"]["moved_out"] > 0 for one in sessions(service)), sessions(service)
     (chosen,) = (one for one in sessions(service) if one["turns"]["waits"] is out)
     os.kill(chosen["worker_pid"], signal.SIGKILL)
-    got += steps(programs, STEPS - STEPS // 2)
-    finish(programs)
+    got += all_steps(programs, STEPS - STEPS // 2)
+    finish_all(programs)
     assert got == expected
     assert {one["outcome"] for one in service.report()} == {"recovered"}, service.report()
     assert len(service.report()) == 2

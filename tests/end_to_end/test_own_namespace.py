@@ -35,13 +35,6 @@ def sessions(service: Service) -> int:
     return sum(len(gpu["sessions"]) for gpu in service.status()["gpus"])
 
 
-def kill(service: Service) -> None:
-    service.process.kill()
-    service.process.wait()
-    assert service.process.stdout is not None
-    service.process.stdout.close()
-
-
 def test_workers_and_services_die(apart: tuple[str, ...], workplace: Workplace, reference: Reference) -> None:
     """A worker, then the service, then both: the job is identical."""
     script = JOBS["gpt"].with_arguments("--steps", str(STEPS))
@@ -54,13 +47,13 @@ def test_workers_and_services_die(apart: tuple[str, ...], workplace: Workplace, 
 
     has_steps(3)
     service.survived(1)
-    kill(service)
+    service.kill()
     has_steps(5)
     service.restart()
     has_steps(8)
     worker = service.worker_pid(0)
     assert worker is not None
-    kill(service)
+    service.kill()
     os.kill(worker, signal.SIGKILL)
     service.restart()
     assert [one["outcome"] for one in service.survived(2)] == ["recovered"] * 2
@@ -76,7 +69,7 @@ def test_a_killed_job_leaves_nothing(there: str, apart: tuple[str, ...], workpla
     until(lambda: job.steps() >= 2 or job.process.poll() is not None, 120, "two steps")
     assert sessions(service) == 2
     if there == "without the service":
-        kill(service)
+        service.kill()
     job.process.kill()  # which ends the namespace, and all that is in it
     if there == "without the service":
         until(lambda: not Path(f"{service.socket}.d").exists(), 30, "the keeper has ended, and removed what was there")

@@ -27,13 +27,6 @@ Reference = Callable[[Script, str], list[Record]]
 LONG, LONGER = 80, 250
 
 
-def kill(service: Service) -> None:
-    service.process.kill()
-    service.process.wait()
-    assert service.process.stdout is not None
-    service.process.stdout.close()
-
-
 def has_steps(job: Job, steps: int) -> None:
     until(lambda: job.steps() >= steps or job.process.poll() is not None, 120, f"{steps} steps")
 
@@ -53,7 +46,7 @@ def test_training_needs_no_service(workplace: Workplace, reference: Reference) -
     service = workplace.service(2)
     job = workplace.job(JOBS["gpt"], service)
     has_steps(job, 1)
-    kill(service)
+    service.kill()
     assert_identical(job.finish().successful().records, reference(JOBS["gpt"], "cuda"))
     until(lambda: not Path(f"{service.socket}.d").exists(), 30, "the keeper has ended, and removed what was there")
 
@@ -66,7 +59,7 @@ def test_a_worker_is_lost_without_a_service(job_name: str, workplace: Workplace,
     has_steps(job, 3)
     worker = service.worker_pid(1)
     assert worker is not None
-    kill(service)
+    service.kill()
     os.kill(worker, signal.SIGKILL)
     service.restart()
     service.survived(1)
@@ -83,7 +76,7 @@ def test_the_service_dies_with_the_worker(phase: str, workplace: Workplace, refe
     job = workplace.job(script, service)
     has_steps(job, 3)
     until(lambda: recovering(service), 60, "a recovery has begun")
-    kill(service)
+    service.kill()
     service.restart()
     assert_identical(job.finish().successful().records, reference(script, "cuda"))
     assert all(one["outcome"] == "recovered" for one in service.report())
@@ -152,7 +145,7 @@ def test_services_and_workers_die_at_random(seed: int, workplace: Workplace, ref
         if what != "service" and workers:
             os.kill(source.choice(workers), signal.SIGKILL)
         if what != "worker":
-            kill(service)
+            service.kill()
             service.restart()
         has_steps(job, min(STEPS + turn + source.randrange(3), LONG))
     assert_identical(job.finish(300).successful().records, reference(script, "cuda"))

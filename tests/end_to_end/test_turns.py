@@ -100,12 +100,9 @@ def test_turns_need_no_service(workplace: Workplace, reference: Reference) -> No
     script = JOBS["fsdp"].with_arguments("--steps", "60")
     service, job = without_a_gpu(workplace, script, LIMIT)
     take_turns(service)
-    service.process.kill()
-    service.process.wait()
+    service.kill()
     steps = job.steps()
     until(lambda: job.steps() >= steps + 5, TURN_SECONDS, "five steps without a service")
-    assert service.process.stdout is not None
-    service.process.stdout.close()
     service.restart()
     assert_identical(job.finish().successful().records, reference(script, "cuda"))
 

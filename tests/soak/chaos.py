@@ -25,7 +25,7 @@ from . import schedules
 from .schedules import Event
 from .ways import Way
 
-STEP_SECONDS, LIMIT_SECONDS, SERVICE_SECONDS = 180.0, 600.0, 30.0
+STEP_SECONDS, LIMIT_SECONDS = 180.0, 600.0
 IN_RECOVERY = {"fenced", "lost", "held"}
 
 
@@ -66,10 +66,7 @@ def happen(one: Event, job: Job, service: Service) -> None:
         return kill(workers(service)[-1:])
     if one.what in (schedules.KILL_SERVICE, schedules.KILL_BOTH):
         victims = workers(service)[one.gpu :][:1] if one.what == schedules.KILL_BOTH else []
-        service.process.kill()
-        service.process.wait(SERVICE_SECONDS)
-        assert service.process.stdout is not None
-        service.process.stdout.close()
+        service.kill()
         kill(victims)
         service.restart()
     elif one.what == schedules.REPLACE_SERVICE:

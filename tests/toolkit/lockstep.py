@@ -54,3 +54,26 @@ class Lockstep:
     def kill(self) -> None:
         self.process.kill()
         self.process.communicate()
+
+
+def begin_ranks(programs: list[Lockstep]) -> list[Lockstep]:
+    """The first one says how the others find it, where there are others."""
+    if len(programs) > 1:
+        identity = programs[0].answer()
+        for program in programs:
+            program.tell(identity)
+    return programs
+
+
+def all_steps(programs: list[Lockstep], count: int) -> list[list[str]]:
+    """The lines of all ranks, step by step; all do a step at the same time."""
+    lines = []
+    for _ in range(count):
+        for program in programs:
+            program.tell()
+        lines.append([program.answer() for program in programs])
+    return lines
+
+
+def finish_all(programs: list[Lockstep]) -> None:
+    assert [program.finish() for program in programs] == [(0, "")] * len(programs)

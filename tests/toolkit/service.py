@@ -92,6 +92,13 @@ class Service:
         before.stdout.close()
         return self
 
+    def kill(self) -> None:
+        """SIGKILL, as the machine's administrator or a lack of memory would do it."""
+        self.process.kill()
+        self.process.wait(STOP_SECONDS)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
     def stop(self) -> int:
         """SIGTERM, and its exit status; SIGKILL and an error when it does not end."""
         if self.process.poll() is None:
