@@ -4,16 +4,12 @@
 #include <torch/library.h>
 
 #include "boundary.h"
+#include "jitc/operator_call.h"
 #include "plan.h"
 #include "redirect.h"
 
 namespace jitc::torch_device {
 namespace {
-
-constexpr const char* kSchema =
-    "host_kernel(int function, Tensor[] reads, Tensor(a!)[] writes, int[] integers, float[] reals, str "
-    "order) -> "
-    "()";
 
 /// Sends the call on as it is: it has no results of its own, so that nothing has to be asked.
 struct HostKernel final : c10::OperatorKernel {
@@ -36,7 +32,7 @@ struct HostKernel final : c10::OperatorKernel {
 void serve_compiled_kernels() {
   auto& library =
       *new torch::Library(torch::Library::FRAGMENT, "jitc_client", std::nullopt, __FILE__, __LINE__);
-  library.def(kSchema);
+  library.def(wire::kHostKernelSchema);
   library.impl("host_kernel", torch::CppFunction::makeFromBoxedFunctor(std::make_unique<HostKernel>()));
 }
 

@@ -79,4 +79,10 @@ struct TensorHead {
 #pragma pack(pop)
 static_assert(sizeof(CallHeader) == 24 && sizeof(TensorHead) == 3);
 
+/// What calls a kernel that the program has compiled: of the operator by which compiled code does it, and of
+/// the worker's.
+inline constexpr const char* kHostKernelSchema =
+    "host_kernel(int function, Tensor[] reads, Tensor(a!)[] writes, int[] integers, float[] reals, str "
+    "order) -> ()";
+
 }  // namespace jitc::wire

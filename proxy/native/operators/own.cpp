@@ -7,6 +7,8 @@
 #include <chrono>
 #include <thread>
 
+#include "jitc/operator_call.h"
+
 namespace jitc::operators {
 namespace {
 
@@ -24,8 +26,6 @@ void assert_no_nan(const at::Tensor& numbers) {
 TORCH_LIBRARY(jitc, library) {
   library.def("spin(int nanoseconds) -> ()", &jitc::operators::spin);
   // Its kernel is in composed/host_kernels.cpp: it needs what the device has.
-  library.def(
-      "host_kernel(int function, Tensor[] reads, Tensor(a!)[] writes, int[] integers, float[] reals, str "
-      "order) -> ()");
+  library.def(jitc::wire::kHostKernelSchema);
   library.def("assert_no_nan(Tensor numbers) -> ()", &jitc::operators::assert_no_nan);
 }

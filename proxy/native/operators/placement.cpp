@@ -151,12 +151,12 @@ PackedResults::PackedResults(const Operator& op, torch::jit::Stack& arguments) {
   }
 }
 
-void PackedResults::put_back(torch::jit::Stack& results) const {
-  for (const auto& [given, packed] : given_and_packed_) {
-    if (given.sizes() != packed.sizes()) given.resize_(packed.sizes());  // as the kernel would have done
-    given.copy_(packed);
+void put_back(const std::vector<GivenAndStandIn>& stand_ins, torch::jit::Stack& results) {
+  for (const auto& [given, stand_in] : stand_ins) {
+    if (given.sizes() != stand_in.sizes()) given.resize_(stand_in.sizes());  // as the kernel would have done
+    given.copy_(stand_in);
     for (auto& one : results)
-      if (one.isTensor() && one.toTensor().is_same(packed)) one = given;
+      if (one.isTensor() && one.toTensor().is_same(stand_in)) one = given;
   }
 }
 

@@ -54,6 +54,11 @@ void install_placement_allocator();
 /// By "aten::name.overload": the CPU kernel takes the results that it is given for contiguous.
 bool takes_results_for_contiguous(std::string_view name);
 
+/// A tensor that the caller gives, and what the kernel gets in its place.
+using GivenAndStandIn = std::pair<at::Tensor, at::Tensor>;
+/// After a call: what was given has what the kernel left in its place, and is what the call returns.
+void put_back(const std::vector<GivenAndStandIn>& stand_ins, torch::jit::Stack& results);
+
 /// Results that the caller gives, for CPU kernels that write to them as if they were contiguous. A GPU's
 /// kernels follow the strides of any result; these put numbers where other elements belong, or outside. They
 /// get contiguous memory instead, and what they leave there is copied. Other operators, and contiguous
@@ -63,10 +68,10 @@ class PackedResults {
   /// Gives the call other results, where its kernel needs it.
   PackedResults(const Operator& op, torch::jit::Stack& arguments);
   /// After the call: the results that were given have the numbers, and are what it returns.
-  void put_back(torch::jit::Stack& results) const;
+  void put_back(torch::jit::Stack& results) const { operators::put_back(given_and_packed_, results); }
 
  private:
-  std::vector<std::pair<at::Tensor, at::Tensor>> given_and_packed_;
+  std::vector<GivenAndStandIn> given_and_packed_;
 };
 
 }  // namespace jitc::operators

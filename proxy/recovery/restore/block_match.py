@@ -29,24 +29,19 @@ class Block:
 
 @dataclass(frozen=True)
 class Pair:
-    """source on the peer, target on the lost rank, and the offset in the transfer memory."""
+    """source on the peer, target on the lost rank."""
 
     source: Block
     target: Block
-    offset: int
 
 
 @dataclass(frozen=True)
 class Plan:
     pairs: list[Pair]
     unserved: list[Block]
-    total: int
 
 
-ALIGNMENT = 4096
-
-
-def plan(missing: Iterable[Block], peer: Iterable[Block], start: int = 0) -> Plan:
+def plan(missing: Iterable[Block], peer: Iterable[Block]) -> Plan:
     """Serves each missing block from the peer, where the peer has it."""
     rows = list(peer)
     by_hash: dict[tuple[bytes, int], Block] = {}
@@ -56,16 +51,14 @@ def plan(missing: Iterable[Block], peer: Iterable[Block], start: int = 0) -> Pla
     by_step = {(row.ordinal, row.size, row.before): row for row in rows if row.before}
     pairs: list[Pair] = []
     unserved: list[Block] = []
-    offset = start
     for block in missing:
         by_place = by_step.get((block.ordinal, block.size, block.before))
         source = by_hash.get((block.hash, block.size)) if block.hash else by_place
         if source is None:
             unserved.append(block)
         elif not (block.in_place and source.unchanged()):
-            pairs.append(Pair(source, block, offset))
-            offset += -(-block.size // ALIGNMENT) * ALIGNMENT
-    return Plan(pairs, unserved, offset)
+            pairs.append(Pair(source, block))
+    return Plan(pairs, unserved)
 
 
 def is_its_own(block: Block, peers: Iterable[Iterable[Block]]) -> bool:

@@ -23,6 +23,10 @@ from .block_match import Block, Pair, Plan
 NCCL, HOST = "nccl", "host"
 #: Of what goes through the host at a time: new memory is slow to write, and twice this much is enough.
 PIECE_BYTES = 32 << 20
+#: Of a block in it.
+ALIGNMENT = 4096
+#: Blocks, each with its offset in the memory of the piece.
+Piece = list[tuple[Pair, int]]
 #: Time for a direct transfer: to connect, and for its bytes; after that it has failed.
 DIRECT_SECONDS = 20.0
 DIRECT_BYTES_PER_SECOND = 100e6
@@ -106,44 +110,40 @@ class Transfers:
             return
         source, target = transfer.source, transfer.target
         with contextlib.ExitStack() as made:
-            memory = [self._piece_memory(made, size) for size in _sizes(pieces)]
+            memory = [_piece_memory(made, pieces[turn::2]) for turn in range(min(2, len(pieces)))]
             for turn in range(len(pieces) + 1):
                 ends: dict[str, list[tuple[Session, Any]]] = {}
                 if turn < len(pieces):
-                    blocks = [(one.source, one) for one in pieces[turn]]
+                    blocks = [(pair.source, offset) for pair, offset in pieces[turn]]
                     ends["Export"] = [(source, _transfer_request(transfer, source, memory[turn % 2].path, blocks))]
                 if turn > 0:
-                    blocks = [(_wanted(one), one) for one in pieces[turn - 1]]
+                    blocks = [(_wanted(pair), offset) for pair, offset in pieces[turn - 1]]
                     ends["Import"] = [(target, _transfer_request(transfer, target, memory[1 - turn % 2].path, blocks))]
                 self._calls.all_of(ends, CALL_SECONDS)
 
-    @staticmethod
-    def _piece_memory(made: contextlib.ExitStack, size: int) -> Memory:
-        try:
-            memory = shared("transfer", size)
-        except NoSpace as error:
-            raise TransferFailed(str(error)) from None
-        made.callback(memory.close)
-        return memory
 
-
-def _pieces(pairs: list[Pair]) -> list[list[Pair]]:
-    """Consecutive pairs of PIECE_BYTES together, with offsets in the memory of their piece. A block stays whole, since
-    it is checked as one."""
-    pieces: list[list[Pair]] = []
-    start = 0
+def _pieces(pairs: list[Pair]) -> list[Piece]:
+    """Of PIECE_BYTES at the most. A block stays whole, since it is checked as one."""
+    pieces: list[Piece] = []
+    end = 0
     for pair in pairs:
-        if not pieces or pair.offset + pair.source.size > start + PIECE_BYTES:
+        size = pair.target.size
+        if not pieces or end + size > PIECE_BYTES:
             pieces.append([])
-            start = pair.offset
-        pieces[-1].append(replace(pair, offset=pair.offset - start))
+            end = 0
+        pieces[-1].append((pair, end))
+        end += -(-size // ALIGNMENT) * ALIGNMENT
     return pieces
 
 
-def _sizes(pieces: list[list[Pair]]) -> list[int]:
-    """Of the memory for the even pieces, and for the odd ones."""
-    ends = [piece[-1].offset + piece[-1].source.size for piece in pieces]
-    return [max(ends[turn::2], default=1) for turn in (0, 1)]
+def _piece_memory(made: contextlib.ExitStack, pieces: list[Piece]) -> Memory:
+    """Room for each of them."""
+    try:
+        memory = shared("transfer", max(offset + pair.target.size for piece in pieces for pair, offset in piece))
+    except NoSpace as error:
+        raise TransferFailed(str(error)) from None
+    made.callback(memory.close)
+    return memory
 
 
 def _sent(transfer: BlockTransfer, request: Any) -> Any:
@@ -167,10 +167,10 @@ def _end(request: Any, session: Session, blocks: list[Block]) -> Any:
     return end
 
 
-def _transfer_request(transfer: BlockTransfer, end: Session, path: str, blocks: list[tuple[Block, Pair]]) -> Any:
+def _transfer_request(transfer: BlockTransfer, end: Session, path: str, blocks: list[tuple[Block, int]]) -> Any:
     transfers = [
-        worker_pb2.Transfer(address=block.address, bytes=block.size, offset=pair.offset, hash=block.hash)
-        for block, pair in blocks
+        worker_pb2.Transfer(address=block.address, bytes=block.size, offset=offset, hash=block.hash)
+        for block, offset in blocks
     ]
     return worker_pb2.TransferRequest(
         session=end.number, boundary=transfer.boundary, path=path, blocks=transfers, epoch=transfer.epoch

@@ -1,7 +1,5 @@
 #include "operators/composed/halves.h"
 
-#include <ATen/ops/empty_like.h>
-
 #include <algorithm>
 #include <array>
 
@@ -76,18 +74,11 @@ Tensor WidenedHalves::widened(const Tensor& given) {
 
 void WidenedHalves::round(torch::jit::Stack& results) const {
   if (!narrow_) return;
-  for (const auto& [given, wide] : written_) {
-    if (given.sizes() != wide.sizes()) given.resize_(wide.sizes());  // as the kernel would have done
-    given.copy_(wide);
-  }
+  put_back(written_, results);
   for (auto& one : results) {
     if (!one.isTensor() || !one.toTensor().defined()) continue;
     const Tensor result = one.toTensor();
-    const auto found = std::find_if(written_.begin(), written_.end(),
-                                    [&](const auto& pair) { return pair.second.is_same(result); });
-    if (found != written_.end())
-      one = found->first;
-    else if (result.scalar_type() == ScalarType::Float)
+    if (result.scalar_type() == ScalarType::Float)
       one = result.to(*narrow_);
     else if (result.scalar_type() == ScalarType::ComplexFloat)
       one = result.to(ScalarType::ComplexHalf);

@@ -12,10 +12,10 @@
 
 #include <optional>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "operators/operator.h"
+#include "operators/placement.h"
 
 namespace jitc::operators {
 
@@ -34,7 +34,7 @@ class WidenedHalves {
   at::Tensor widened(const at::Tensor& given);
 
   std::optional<c10::ScalarType> narrow_;  // the real type that the call was given, if it was widened
-  std::vector<std::pair<at::Tensor, at::Tensor>> written_;  // as given, and widened
+  std::vector<GivenAndStandIn> written_;
 };
 
 }  // namespace jitc::operators

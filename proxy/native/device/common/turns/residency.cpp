@@ -296,6 +296,14 @@ void Residency::leave() {
   options_.turn->ring();
 }
 
+void Residency::add_turns_to(UnderWay& work) const {
+  if (!takes_turns()) return;
+  const bool waits = waiting_.load() != 0;
+  if (options_.turn) work.part += options_.turn->doorbell();
+  work.collective |= waits;
+  work.entered |= waits;
+}
+
 TurnsTaken Residency::taken() const {
   return {moves_.load(), moved_bytes_.load(),
           std::chrono::duration<double>(Clock::duration(move_time_.load())).count(), out_.load()};

@@ -103,10 +103,8 @@ class Residency {
   }
   /// Whether sessions may come to take turns here.
   bool shares() const { return options_.turn && options_.turn->has_guests(); }
-  /// A use waits for the turn now.
-  bool waits() const { return waiting_.load() != 0; }
-  /// Changes as long as turns are taken.
-  uint64_t progress() const { return options_.turn ? options_.turn->doorbell() : 0; }
+  /// Of the oldest work: what waits for the turn waits for others, and gets on as long as turns are taken.
+  void add_turns_to(UnderWay& work) const;
 
   /// Uses that wait for the turn are given up, until reset().
   void give_up();

@@ -196,7 +196,7 @@ void CollectiveCall::finish() {
 
 void CollectiveCall::await(Communicator& communicator) {
   const Patience patience(context_.hang_seconds);
-  std::optional<Waiting> waiting;
+  std::optional<Waiting<CommunicatorHost>> waiting;
   for (int times = 0;; ++times) {
     if (context_.given_up) throw Abandoned{};
     const int result = communicator.handle().result();

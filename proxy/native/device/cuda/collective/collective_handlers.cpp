@@ -62,7 +62,7 @@ void CollectiveHandlers::run_elsewhere(const ops::Collective& op, Stream& stream
     come_back(*outside);
     auto items = staging_.take(call.operands(), stream.real());
     outside.emplace();
-    const Issuer::Elsewhere elsewhere(issuer_);
+    const Waiting waiting(issuer_);
     outside->give_way();
     return items;
   };
@@ -75,7 +75,7 @@ void CollectiveHandlers::run_elsewhere(const ops::Collective& op, Stream& stream
 
 void CollectiveHandlers::come_back(Residency::Outside& outside) {
   {
-    const Issuer::Elsewhere elsewhere(issuer_);
+    const Waiting waiting(issuer_);
     outside.back();
   }
   if (!issuer_.running()) throw Abandoned{};
@@ -89,7 +89,7 @@ void CollectiveHandlers::await(const Stream& stream) {
     if (status != kNotReady) issuer_.check("a collective", status);
     if (patience.over()) refuse(kUnknown, "hung-collective", "a collective does not end in time");
     {
-      const Issuer::Elsewhere elsewhere(issuer_);
+      const Waiting waiting(issuer_);
       std::this_thread::sleep_for(kLook);
     }
     if (!issuer_.running()) throw Abandoned{};

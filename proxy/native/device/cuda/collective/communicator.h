@@ -29,6 +29,7 @@
 
 #include "device/backend.h"
 #include "device/common/patience.h"
+#include "device/cuda/device/waiting.h"
 #include "device/cuda/driver/error.h"
 #include "nccl_bootstrap.h"
 #include "nccl_handle.h"
@@ -64,18 +65,6 @@ struct CommunicatorContext {
   std::atomic<bool> given_up{false};  // the dispatcher's waits end
   std::mutex mutex;
   std::condition_variable changed;  // a result was given, or none will be
-};
-
-/// The dispatcher's thread waits as long as this lives.
-class Waiting {
- public:
-  explicit Waiting(CommunicatorHost& host) : host_(host) { host_.wait_begins(); }
-  ~Waiting() { host_.wait_ends(); }
-  Waiting(const Waiting&) = delete;
-  Waiting& operator=(const Waiting&) = delete;
-
- private:
-  CommunicatorHost& host_;
 };
 
 class Communicator {

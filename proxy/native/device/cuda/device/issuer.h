@@ -50,20 +50,10 @@ class Issuer {
   void also_drains(std::function<void()> wait) { also_ = std::move(wait); }
   /// Pinned memory; waits when all of it is in use.
   Pinned staging(size_t bytes);
-  /// A wait for something else than this device: what has been put off is due, the device goes on without.
+  /// A wait for something else than this device: what has been put off is due, the device goes on without
+  /// (waiting.h).
   void wait_begins();
   void wait_ends() { mutex_.lock(); }
-  /// The same, as long as it lives.
-  class Elsewhere {
-   public:
-    explicit Elsewhere(Issuer& issuer) : issuer_(issuer) { issuer_.wait_begins(); }
-    ~Elsewhere() { issuer_.wait_ends(); }
-    Elsewhere(const Elsewhere&) = delete;
-    Elsewhere& operator=(const Elsewhere&) = delete;
-
-   private:
-    Issuer& issuer_;
-  };
   bool running() const { return state_.running(); }
 
   /// Ops are issued to make a graph again: nobody is told of them.

@@ -33,11 +33,7 @@ void Device::stuck() {
 std::optional<UnderWay> Device::under_way() {
   const uint64_t at = residency_.takes_turns() ? families_.collectives.at() : 0;
   auto work = at ? UnderWay{at, true, 0, true} : poller_.under_way();
-  if (work && residency_.takes_turns()) {
-    work->part += residency_.progress();
-    work->collective |= residency_.waits();
-    work->entered |= residency_.waits();
-  }
+  if (work) residency_.add_turns_to(*work);
   return work;
 }
 

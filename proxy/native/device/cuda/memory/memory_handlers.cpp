@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "device/common/operands.h"
+#include "device/cuda/device/waiting.h"
 
 namespace jitc::cuda {
 
@@ -14,7 +15,7 @@ bool MemoryHandlers::others_make_room(uint64_t bytes) {
   issuer_.drain();
   bool made = false;
   {
-    const Issuer::Elsewhere elsewhere(issuer_);
+    const Waiting waiting(issuer_);
     made = device::Residency::Use::current()->make_room(bytes);
   }
   if (!issuer_.running()) throw Abandoned{};

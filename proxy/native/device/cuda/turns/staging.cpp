@@ -1,6 +1,9 @@
 // See staging.h.
 #include "staging.h"
 
+#include <tuple>
+
+#include "device/common/turns/operand_copies.h"
 #include "device/cuda/driver/error.h"
 
 namespace jitc::cuda {
@@ -8,10 +11,6 @@ namespace {
 constexpr uint64_t kAlignment = 256;
 
 uint64_t rounded(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
-bool inside(uint64_t one, uint64_t bytes, uint64_t other, uint64_t other_bytes) {
-  return bytes && one >= other && one + bytes <= other + other_bytes;
-}
 
 void* host(uint64_t address) { return reinterpret_cast<void*>(address); }
 }  // namespace
@@ -46,15 +45,10 @@ uint64_t Staging::copy(uint64_t from, uint64_t bytes, abi::CUstream stream) {
 void Staging::move(const CollectiveCall::Operands& operands, ops::CollectiveItem& item,
                    abi::CUstream stream) {
   const auto& [given, send_bytes, receive_bytes, scale_bytes] = operands;
-  if (inside(given.receive, receive_bytes, given.send, send_bytes)) {
-    item.send = copy(given.send, send_bytes, stream);
-    item.receive = item.send + (given.receive - given.send);
-  } else {
-    item.receive = copy(given.receive, receive_bytes, stream);
-    item.send = inside(given.send, send_bytes, given.receive, receive_bytes)
-                    ? item.receive + (given.send - given.receive)
-                    : copy(given.send, send_bytes, stream);
-  }
+  using Operand = device::Operand<uint64_t>;
+  std::tie(item.send, item.receive) =
+      device::copies_of(Operand{given.send, send_bytes}, Operand{given.receive, receive_bytes},
+                        [&](const Operand& one) { return copy(one.address, one.bytes, stream); });
   if (scale_bytes) item.scale_address = copy(given.scale_address, scale_bytes, stream);
   if (receive_bytes) received_.push_back({given.receive, item.receive, receive_bytes});
 }
@@ -67,7 +61,8 @@ void Staging::give_back(abi::CUstream stream) {
 }
 
 bool Staging::contains(uint64_t address, uint64_t bytes) const {
-  return memory_ && inside(address, bytes, reinterpret_cast<uint64_t>(memory_->data()), size_);
+  return memory_ && device::Operand<uint64_t>{address, bytes}.is_inside(
+                        {reinterpret_cast<uint64_t>(memory_->data()), size_});
 }
 
 }  // namespace jitc::cuda

@@ -43,10 +43,7 @@ std::optional<HangWatch::Running> Hangs::oldest_running() {
       if (const auto running = stream->running();
           running && (!oldest || running->sequence < oldest->sequence))
         oldest = running;
-  if (!oldest || stalled_ || !residency_.takes_turns()) return oldest;
-  oldest->part += residency_.progress();
-  oldest->collective |= residency_.waits();
-  oldest->entered |= residency_.waits();
+  if (oldest && !stalled_) residency_.add_turns_to(*oldest);
   return oldest;
 }
 

@@ -3,12 +3,9 @@
 
 #include <cstring>
 
+#include "device/common/turns/operand_copies.h"
+
 namespace jitc::software {
-namespace {
-bool inside(const std::byte* one, uint64_t bytes, const std::byte* other, uint64_t other_bytes) {
-  return one && other && one >= other && one + bytes <= other + other_bytes;
-}
-}  // namespace
 
 Staging::Staging(std::span<Run* const> runs) {
   for (Run* const run : runs)
@@ -20,19 +17,15 @@ std::byte* Staging::copy(const std::byte* from, uint64_t bytes) {
 }
 
 void Staging::move(Call& call) {
+  using Operand = device::Operand<const std::byte*>;
   std::byte* const receive = call.receive;
-  if (inside(call.receive, call.receive_bytes, call.send, call.send_bytes)) {
-    std::byte* const send = copy(call.send, call.send_bytes);
-    call.receive = send + (call.receive - call.send);
-    call.send = send;
-  } else {
-    call.receive = copy(call.receive, call.receive_bytes);
-    call.send = inside(call.send, call.send_bytes, receive, call.receive_bytes)
-                    ? call.receive + (call.send - receive)
-                    : copy(call.send, call.send_bytes);
-  }
+  const auto [sent, received] = device::copies_of(
+      Operand{call.send, call.send_bytes}, Operand{receive, call.receive_bytes},
+      [this](const Operand& one) -> const std::byte* { return copy(one.address, one.bytes); });
+  call.send = sent;
+  call.receive = const_cast<std::byte*>(received);  // in memory_
   call.factor = copy(call.factor, call.width);
-  if (receive) moved_.push_back({receive, call.receive_bytes, call.receive});
+  if (receive) moved_.push_back({receive, call.receive_bytes, received});
 }
 
 void Staging::give_back() const {
