@@ -105,7 +105,7 @@ class Transfers:
 
     def _through_host(self, transfer: BlockTransfer) -> None:
         """In pieces, through two pieces of memory in turn: one is written while the other is read."""
-        pieces = _pieces(transfer.served.pairs)
+        pieces = pieces_of(transfer.served.pairs)
         if not pieces:
             return
         source, target = transfer.source, transfer.target
@@ -122,7 +122,7 @@ class Transfers:
                 self._calls.all_of(ends, CALL_SECONDS)
 
 
-def _pieces(pairs: list[Pair]) -> list[Piece]:
+def pieces_of(pairs: list[Pair]) -> list[Piece]:
     """Of PIECE_BYTES at the most. A block stays whole, since it is checked as one."""
     pieces: list[Piece] = []
     end = 0

@@ -15,6 +15,7 @@ from jitc.proxy.recovery.decide import Decision, Kind, RankPosition, decide
 from jitc.proxy.recovery.limits import LOSSES_WITHOUT_PROGRESS, REPLAYS_OF_A_FAULT, Limits
 from jitc.proxy.recovery.phases import TABLE, Phase, PhaseEvent, Timeline
 from jitc.proxy.recovery.restore.block_match import Block, is_its_own, plan
+from jitc.proxy.recovery.restore.transfer import PIECE_BYTES, pieces_of
 
 
 @pytest.mark.parametrize(
@@ -137,14 +138,17 @@ def test_a_block_is_its_own_only_if_no_step_changes_it() -> None:
     assert not is_its_own(missing, [])
 
 
-@given(st.lists(st.integers(1, 20000), max_size=20))
-def test_transfers_never_overlap(sizes: list[int]) -> None:
+@given(st.lists(st.integers(1, 2 * PIECE_BYTES), max_size=20))
+def test_blocks_in_a_piece_never_overlap(sizes: list[int]) -> None:
     rows = [Block(index, size, index, bytes([index])) for index, size in enumerate(sizes)]
     result = plan(rows, rows)
     assert not result.unserved
-    ends = [pair.offset + pair.target.size for pair in result.pairs]
-    assert all(end <= pair.offset for end, pair in zip(ends, result.pairs[1:], strict=False))
-    assert result.total >= max(ends, default=0)
+    pieces = pieces_of(result.pairs)
+    assert [pair for piece in pieces for pair, _ in piece] == result.pairs
+    for piece in pieces:
+        ends = [offset + pair.target.size for pair, offset in piece]
+        assert all(end <= offset for end, (_, offset) in zip(ends, piece[1:], strict=False))
+        assert len(piece) == 1 or ends[-1] <= PIECE_BYTES
 
 
 def test_a_fault_that_returns_is_handed_over() -> None:

@@ -356,7 +356,7 @@ def test_of_many_that_start_at_once_one_serves(tmp_path: Path) -> None:
         assert not list(tmp_path.iterdir())
 
 
-def test_signs_in_the_path_are_part_of_it(tmp_path: Path) -> None:
+def test_signs_of_a_path(tmp_path: Path) -> None:
     """gRPC reads the address as a URI: %2e%2e%2f would lead out of the folder."""
     folder = tmp_path / "f"
     folder.mkdir()
