@@ -12,6 +12,15 @@ include scripts/check.mk
 .PHONY: help demo test test-all third-party pytorch-tests soak ledger bench gpu-check gpu-bundle clean
 # Results for `make ledger`, under the commit that they are of.
 RESULTS = --junitxml=build/results/$(1).xml -o junit_suite_name=$(shell git describe --always --dirty --exclude='*' 2>/dev/null || echo none)
+# Tests of parts run beside each other; whole jobs have the machine to themselves. TESTS: only these, one after the other.
+PARALLEL := -n auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+PARTS := tests/unit tests/model tests/operators
+define RUN_TESTS
+rm -f build/results/$(2)*.xml; status=0; \
+$(if $(TESTS),,$(PYTEST) -q -m "$(1)" $(PARALLEL) $(call RESULTS,$(2)-parts) $(PARTS) || status=$$?;) \
+$(PYTEST) -q -m "$(1)" $(call RESULTS,$(2)) $(or $(TESTS),$(addprefix --ignore=,$(PARTS)) tests) || status=$$?; \
+exit $$status
+endef
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
@@ -20,10 +29,10 @@ demo: build ## trains a small GPT, kills a GPU's proxy server twice, shows that 
 
 test: build ## the quick tests; those of the native parts are driven from Python too
 	@echo "== tests (evidence of failures: tests/evidence)"
-	@$(PYTEST) -q -m "not slow and not gpu" $(call RESULTS,quick) $(TESTS)
+	@$(call RUN_TESTS,not slow and not gpu,quick)
 
 test-all: build ## all tests, also the full fault matrix and the soak (hours on a small machine)
-	@$(PYTEST) -q -m "not gpu" $(call RESULTS,all) $(TESTS)
+	@$(call RUN_TESTS,not gpu,all)
 
 third-party: build ## programs built on libraries from PyPI, with and without faults (THIRD_PARTY: options, --help)
 	@cd tests && $(abspath $(PY)) -m third_party.matrix $(THIRD_PARTY)
@@ -35,7 +44,7 @@ pytorch-tests: build ## PyTorch's own tests on the software device, with what is
 	@PYTHONPATH=tests $(PY) -m pytorch $(PYTORCH_TESTS)
 
 ledger: ## commit and date of the last `make test` into docs/ledger.md (SLOW=1: of `make test-all`; RAN="make demo": of that)
-	@python3 scripts/ledger.py $(if $(RAN),--ran "$(RAN)",$(if $(SLOW),--slow build/results/all.xml,build/results/quick.xml))
+	@python3 scripts/ledger.py $(if $(RAN),--ran "$(RAN)",$(if $(SLOW),--slow build/results/all*.xml,build/results/quick*.xml))
 
 bench: build ## measures overhead, call cost, recovery time, journal, hashes, import; JSON in build/bench
 	@mkdir -p build/bench

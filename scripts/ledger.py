@@ -1,6 +1,6 @@
 """make ledger: writes into docs/ledger.md when, and at which commit, the tests of its rows last passed.
 
-    ledger.py RESULTS.xml [--slow]     the results of `make test`, or of `make test-all`
+    ledger.py RESULTS.xml... [--slow]  the results of `make test`, or of `make test-all`
     ledger.py --ran "make demo"        a command that rows name, run by hand at the commit that is checked out
 
 Called by: `make ledger`. Promises: a row gets a commit only when every test file that it names was run there and all of
@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as xml
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
@@ -75,6 +75,18 @@ def results(path: Path) -> tuple[str, str, dict[str, bool]]:
     return commit, date, passed
 
 
+def results_of_all(paths: Sequence[Path]) -> tuple[str, str, dict[str, bool]]:
+    """As results(), of several runs at one commit; the date is that of the last one."""
+    runs = [results(path) for path in paths]
+    if len({commit for commit, _, _ in runs}) != 1:
+        raise Refused("one run's results, or those of several at one commit, are needed: run the tests again")
+    passed: dict[str, bool] = {}
+    for _, _, files_of_run in runs:
+        for file, good in files_of_run.items():
+            passed[file] = good and passed.get(file, True)
+    return runs[0][0], max(date for _, date, _ in runs), passed
+
+
 def _file(classname: str) -> str:
     """tests.unit.test_x, or tests.unit.test_x.TestClass."""
     parts = classname.split(".")
@@ -109,7 +121,7 @@ def _cell(old: str, when: str, slow: bool) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("results", nargs="?", type=Path, help="JUnit XML of a test run")
+    parser.add_argument("results", nargs="*", type=Path, help="JUnit XML of a test run")
     parser.add_argument("--slow", action="store_true", help="the run included the slow tests")
     parser.add_argument("--ran", metavar="COMMAND", help="a command that rows name")
     given = parser.parse_args()
@@ -117,7 +129,7 @@ def main() -> int:
         if given.ran:
             commit, date, passed = _checked_out(), time.strftime("%Y-%m-%d"), dict[str, bool]()
         else:
-            commit, date, passed = results(given.results)
+            commit, date, passed = results_of_all(given.results)
     except (Refused, OSError) as error:
         print(f"ledger: {error}", file=sys.stderr)
         return 1

@@ -81,3 +81,16 @@ def test_results_without_a_commit_are_refused(
     assert enter(monkeypatch, tmp_path, "", commit) == 1
     assert page.read_text() == before
     assert "commit first" in capsys.readouterr().err
+
+
+def test_several_runs_of_one_commit_are_one(tmp_path: Path) -> None:
+    paths = [tmp_path / "parts.xml", tmp_path / "jobs.xml"]
+    for path, words in zip(paths, ("", "<failure/>"), strict=True):
+        path.write_text(RESULTS.format(words=words, commit="1234567"))
+    commit, _, passed = ledger.results_of_all(paths)
+    assert commit == "1234567"
+    assert not passed["tests/unit/test_words.py"] and passed["tests/unit/test_layers.py"]
+    paths[1].write_text(RESULTS.format(words="", commit="7654321"))
+    for several in (paths, []):
+        with pytest.raises(ledger.Refused, match="one commit"):
+            ledger.results_of_all(several)
