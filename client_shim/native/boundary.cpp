@@ -29,7 +29,7 @@ class LiveBlocks {
  public:
   void add(uint64_t address, uint64_t bytes) {
     const uint32_t index = slot();
-    blocks_[index] = {{address, bytes, next_ordinal_++}, last_, kNone};
+    blocks_[index] = {{address, bytes, next_ordinal_++}, last_, kNone, false};
     (last_ == kNone ? first_ : blocks_[last_].next) = index;
     last_ = index;
     by_address_[address] = index;
@@ -44,14 +44,25 @@ class LiveBlocks {
     (block.next == kNone ? last_ : blocks_[block.next].previous) = block.previous;
     free_.push_back(index);
   }
+  /// What is scratch is not listed; false when no block begins there. All of the block has to be: with the
+  /// rest of it, data would be lost.
+  bool set_scratch(uint64_t address, uint64_t bytes, bool scratch) {
+    const auto found = by_address_.find(address);
+    if (found == by_address_.end()) return false;
+    Block& block = blocks_[found->second];
+    block.scratch = scratch && bytes >= block.live.bytes;
+    return true;
+  }
   void list(std::vector<jitc_live_block>& out) const {
-    for (uint32_t i = first_; i != kNone; i = blocks_[i].next) out.push_back(blocks_[i].live);
+    for (uint32_t i = first_; i != kNone; i = blocks_[i].next)
+      if (!blocks_[i].scratch) out.push_back(blocks_[i].live);
   }
 
  private:
   struct Block {
     jitc_live_block live;
     uint32_t previous, next;
+    bool scratch;  // a workspace of cuBLAS, until it is freed or taken from the handle
   };
   uint32_t slot() {
     if (!free_.empty()) {
@@ -95,6 +106,13 @@ void follow(const c10::cuda::CUDACachingAllocator::TraceEntry& entry) {
     blocks.remove(entry.addr_);
 }
 
+void on_workspace(uint64_t address, size_t bytes, int set) {
+  auto& all = tracked();
+  const std::lock_guard lock(all.mutex);
+  for (auto& device : all.devices)
+    if (device.set_scratch(address, bytes, set != 0)) return;
+}
+
 thread_local bool in_step = false;
 thread_local int phase = kForward;
 
@@ -120,6 +138,7 @@ void with_live_blocks(Use&& use) {
 
 void track_allocations() {
   c10::cuda::CUDACachingAllocator::attachAllocatorTraceTracker(&follow);
+  jitc_set_workspace_listener(&on_workspace);
   tracked().following = true;
 }
 

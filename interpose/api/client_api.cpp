@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "api/common/gpu_count.h"
+#include "api/cublas/blas_handle.h"
 #include "api/host/host_copy.h"
 #include "api/kernel/launch.h"
 #include "api/memory/memory.h"
@@ -203,6 +204,8 @@ void jitc_step_end(const jitc_live_block* blocks, size_t count) {
     return kSuccess;
   });
 }
+
+void jitc_set_workspace_listener(jitc_workspace_listener listener) { set_workspace_listener(listener); }
 
 void jitc_set_phase(int phase) {
   if (phase >= 0 && phase <= 2) session::set_phase(static_cast<ops::Phase>(phase));

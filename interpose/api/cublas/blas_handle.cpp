@@ -5,6 +5,7 @@
 // before every call; so the worker is informed only when a call comes and the workspace is another one.
 #include "blas_handle.h"
 
+#include <atomic>
 #include <utility>
 
 #include "api/common/handles.h"
@@ -21,6 +22,16 @@ Handles& handles() {
 }
 constexpr int kVersion = 130000;
 constexpr uint64_t kWorkspaceAlignment = 256, kNoWorkspace = UINT64_MAX;
+
+std::atomic<void (*)(uint64_t, size_t, int)> workspace_listener{nullptr};
+
+/// gone, then here: a handle has one in place of the other.
+void announce(const Blas::Workspace& gone, const Blas::Workspace& here) {
+  const auto listener = workspace_listener.load(std::memory_order_acquire);
+  if (!listener) return;
+  if (gone.address) listener(gone.address, gone.bytes, 0);
+  if (here.address) listener(here.address, here.bytes, 1);
+}
 
 /// Sends a change to the worker; a device without kernels needs none.
 Status send(const Blas& blas, uint64_t handle, ops::BlasField field, int32_t mode,
@@ -90,11 +101,15 @@ Status blas_stream(uint64_t handle, Blas* blas, StreamRef* out) {
 
 Status send_workspace(uint64_t handle) {
   Blas blas;
-  bool fresh = false;
-  const auto note = [&](Blas& b) { fresh = b.sent != b.workspace, b.sent = b.workspace, blas = b; };
+  Blas::Workspace before;
+  const auto note = [&](Blas& b) { before = std::exchange(b.sent, b.workspace), blas = b; };
   if (!handles().update(handle, note)) return kBlasNotInitialized;
-  return fresh ? send(blas, handle, ops::BlasField::workspace, 0, blas.workspace) : kSuccess;
+  if (before == blas.workspace) return kSuccess;
+  announce(before, blas.workspace);
+  return send(blas, handle, ops::BlasField::workspace, 0, blas.workspace);
 }
+
+void set_workspace_listener(void (*listener)(uint64_t, size_t, int)) { workspace_listener.store(listener); }
 
 bool is_blas_handle(uint64_t handle) { return handles().contains(handle); }
 
@@ -113,6 +128,7 @@ int32_t cublasCreate_v2(uint64_t* handle) {
 int32_t cublasDestroy_v2(uint64_t handle) {
   Blas gone;
   if (!handles().remove(handle, &gone)) return kBlasNotInitialized;
+  announce(gone.sent, {});
   ops::BlasDestroy op;
   op.handle = handle;
   return !gone.session || gone.session->submit(op) ? kSuccess : kBlasExecutionFailed;

@@ -26,6 +26,8 @@ bool find_blas(uint64_t handle, Blas* out);
 Status blas_stream(uint64_t handle, Blas* blas, StreamRef* out);
 /// Sends the handle's workspace to the worker, if the worker has another.
 Status send_workspace(uint64_t handle);
+/// Is told of each workspace that a handle gets or loses; null: nobody is.
+void set_workspace_listener(void (*listener)(uint64_t address, size_t bytes, int set));
 /// A cuBLAS handle is also accepted as a cuBLASLt handle.
 bool is_blas_handle(uint64_t handle);
 

@@ -34,6 +34,11 @@ JITC_API void jitc_step_begin(void);
 JITC_API void jitc_step_begin_live(const jitc_live_block* blocks, size_t count);
 JITC_API void jitc_step_end(const jitc_live_block* blocks, size_t count);
 
+/* Memory that a cuBLAS handle has as its workspace from now on (set), or no longer. What lies there between
+ * two calls is nothing that a program relies on, so it need not be among the live blocks. */
+typedef void (*jitc_workspace_listener)(uint64_t address, size_t bytes, int set);
+JITC_API void jitc_set_workspace_listener(jitc_workspace_listener listener);
+
 /* Phase (0 forward, 1 backward, 2 optimizer) put on ops that the calling thread submits from now on. */
 JITC_API void jitc_set_phase(int phase);
 /* The same for a caller that sees no operators: source is asked for the calling thread's phase at every op,

@@ -456,6 +456,35 @@ def check_step_boundaries() -> None:
     assert (count(LIVE_BLOCKS), count(LIVE_BYTES)) == (blocks, size)
 
 
+def check_a_workspace_of_cublas_is_not_live() -> None:
+    parameter = torch.nn.Parameter(torch.zeros(1 << 20, device="cuda"))
+    optimizer = torch.optim.SGD([parameter], lr=0.1)
+    parameter.grad = torch.ones_like(parameter)
+
+    def live() -> tuple[int, int]:
+        optimizer.step()
+        return count(LIVE_BLOCKS), count(LIVE_BYTES)
+
+    def give(block: torch.Tensor, size: int, set_: bool) -> None:
+        LOOP.loop_workspace(ctypes.c_uint64(block.data_ptr()), ctypes.c_size_t(size), int(set_))
+
+    blocks, size = live()
+    work = torch.zeros(1 << 20, device="cuda")
+    assert live() == (blocks + 1, size + (4 << 20))
+    give(work, 4 << 20, True)
+    assert live() == (blocks, size)
+    give(work, 4 << 20, False)
+    assert live() == (blocks + 1, size + (4 << 20)), "the handle has lost it"
+    give(work, 2 << 20, True)
+    assert live() == (blocks + 1, size + (4 << 20)), "the rest of it is data"
+    give(work, 4 << 20, True)
+    address = work.data_ptr()
+    del work
+    data = torch.zeros(1 << 20, device="cuda")
+    assert data.data_ptr() == address
+    assert live() == (blocks + 1, size + (4 << 20)), "what has its place now is data"
+
+
 def check_memory_in_use_by_another_stream_stays_live() -> None:
     weight = torch.nn.Parameter(torch.ones(8, device="cuda"))
     weight.grad = torch.ones_like(weight)

@@ -32,6 +32,7 @@ thread_local std::string message;
 std::atomic<long> calls, queries, begins, ends;
 std::atomic<size_t> live_blocks, live_bytes;
 std::atomic<int> phases[3], events_held;
+std::atomic<jitc_workspace_listener> workspace_listener{nullptr};
 
 const jitc_operators* operators() {
   static const jitc_operators* table = [] {
@@ -122,6 +123,7 @@ LOOP void jitc_set_phase_source(int (*)()) {}
 LOOP void jitc_set_element_type(jitc_element_type) {}
 LOOP void jitc_set_site_source(jitc_site_source) {}
 LOOP int jitc_checks_order() { return 0; }
+LOOP void jitc_set_workspace_listener(jitc_workspace_listener listener) { workspace_listener = listener; }
 LOOP void jitc_note_wait(int, void*) {}
 LOOP int jitc_device_count(void) { return 2; }
 LOOP void jitc_set_kernel_server(jitc_kernel_server) {}
@@ -170,6 +172,11 @@ LOOP long loop_count(int what) {
     default:
       return phases[1];
   }
+}
+
+/// As a cuBLAS handle that gets this memory as its workspace, or loses it.
+LOOP void loop_workspace(uint64_t address, size_t bytes, int set) {
+  workspace_listener.load()(address, bytes, set);
 }
 
 LOOP int cuDevicePrimaryCtxGetState(int, unsigned*, int* active) { return *active = 1, 0; }

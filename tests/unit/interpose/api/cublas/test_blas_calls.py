@@ -222,6 +222,22 @@ def test_modes_are_told_once_and_the_workspace_when_it_is_another_one(gpu: Cuda)
     assert gpu.cublasScopy_v2(c_uint64(handle), 1, c_uint64(work), 1, c_uint64(work), 1) == NOT_INITIALIZED
 
 
+def test_a_listener_knows_which_memory_is_a_workspace(gpu: Cuda) -> None:
+    told: list[tuple[int, int, int]] = []
+    listener = ctypes.CFUNCTYPE(None, c_uint64, c_size_t, ctypes.c_int)(lambda *of: told.append(of))
+    handle, one, other = gpu.make("cublasCreate_v2"), gpu.malloc(1 << 20), gpu.malloc(1 << 20)
+    gpu.jitc_set_workspace_listener(listener)
+    try:
+        for address in (one, one, other):
+            gpu.ok("cublasSetStream_v2", c_uint64(handle), c_uint64(0))
+            gpu.ok("cublasSetWorkspace_v2", c_uint64(handle), c_uint64(address), c_size_t(1 << 20))
+        assert told == [(one, 1 << 20, 1), (one, 1 << 20, 0), (other, 1 << 20, 1)]
+        gpu.ok("cublasDestroy_v2", c_uint64(handle))
+        assert told[3:] == [(other, 1 << 20, 0)]
+    finally:
+        gpu.jitc_set_workspace_listener(None)
+
+
 def test_wrong_calls_submit_nothing(gpu: Cuda) -> None:
     handle, a, one = gpu.make("cublasCreate_v2"), gpu.malloc(4096), c_float(1)
     gpu.ok("cudaSetDevice", 1)
