@@ -34,9 +34,9 @@ void TaskRunner::finish(Record& record) {
   for (const uint64_t sequence : record.finish()) sink_.result(sequence, kSuccess, {});
 }
 
+/// Of single tasks nobody waits for at the hub: a thread that waits for all is not woken by each of them.
 void TaskRunner::over() {
-  pending_.fetch_sub(1);
-  hub_.changed();
+  if (pending_.fetch_sub(1) == 1) hub_.changed();
   crew_.changed();
 }
 
