@@ -13,6 +13,8 @@ from .divergence import Divergence
 from .replicas import Replicas
 from .reserves import Reserve
 
+#: Between looks at a group that is as it should be.
+REST_SECONDS = 1.0
 #: Findings in a row that must agree before peers are relied on.
 AGREEING = 3
 #: Findings with an obstacle after which the group is not measured any more (it costs time in each step).
@@ -48,6 +50,16 @@ class GroupPolicy:
     looking: bool = False  # the next one is due
     divergences: list[Divergence] = field(default_factory=list)  # reported, and not over
     reserve: Reserve = field(default_factory=lambda: Reserve(0.0))
+    ticked: float = 0.0  # when it was last looked at
+
+    def due(self, now: float) -> bool:
+        """Whether it is to be looked at now: where nothing is measured or waited for, each look takes time of a job
+        that runs well."""
+        waits = self.measuring or self.looking or self.leaving_at is not None or self.reserve.wanted
+        if self.peer and not waits and now - self.ticked < REST_SECONDS:
+            return False
+        self.ticked = now
+        return True
 
     def needs_peers(self) -> bool:
         """Whether the newest boundary may lack copies, so that only peers have some of its blocks."""

@@ -92,7 +92,7 @@ class Policies:
 
     def tick(self) -> None:
         for group in self._grouped():
-            if (policy := self._policy(group)) is None:
+            if (policy := self._policy(group)) is None or not policy.due(time.monotonic()):
                 continue
             try:
                 if policy.spaced and not self._spacings.enough(group):  # copies do not fit: peers may

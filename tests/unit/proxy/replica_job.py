@@ -158,5 +158,6 @@ def look_often(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Policies, "tick", tick)
     monkeypatch.setattr("jitc.proxy.recovery.peer_mode.policy.MEASURE_EVERY", 3)
+    monkeypatch.setattr("jitc.proxy.recovery.peer_mode.group_policy.REST_SECONDS", 0.0)
     for pause in ("MEASURING_SECONDS", "IDLE_SECONDS"):
         monkeypatch.setattr(f"jitc.proxy.recovery.coordinator.{pause}", 0.001)
