@@ -27,6 +27,8 @@ PHASES = ("forward", "backward", "optimizer", "boundary", "copy", "collective")
 #: Ops that every run surely reaches.
 OPS = {1: 320, 2: 330}
 RANDOM_OPS = 20
+#: A step of one rank has fewer than the one, and more than the other.
+MOST_OPS, LEAST_OPS = 34, 30
 #: Boundaries at which a worker finds out which blocks may wait.
 LEARNED = 3
 PEERS = "peers give back what they hold"
@@ -166,6 +168,31 @@ def test_workers_lost_while_copies_are_made(ranks: int, scene: Scene) -> None:
     assert lines == scene.expected(ranks)
     if ranks == 1:  # two are measured, and rely on each other later
         assert [one["boundary"] for one in report] == [number - 1 for number in reached]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("late", [1, 2])
+def test_workers_lost_at_every_op_beside_copies(late: int, scene: Scene) -> None:
+    """Of the minibatch beside the first boundary that is late, and of the one beside the second."""
+    apart = LEARNED + late + 1  # the next worker has to find out anew
+    places = {LEARNED + late + apart * op: op for op in range(MOST_OPS)}
+    last = max(places) + 2
+    undisturbed = scene.begin(scene.serve(gpus=1), 1)
+    expected = steps(undisturbed, last)
+    finish_all(undisturbed)
+    service = scene.serve(*ALL_BOUNDARIES, "--validate-every", "0", JITC_FAKE_PACE="bus=0.0001", gpus=1)
+    programs = scene.begin(service, 1)
+    for number, op in places.items():
+        service.inject(kill_at(number, "", op), 0)
+    lines = steps(programs, last)
+    finish_all(programs)
+    report = service.report()
+    assert set(causes(report)) == {"worker-death"} and LEAST_OPS <= len(report) < MOST_OPS, "not every op was hit"
+    assert lines == expected
+    back = [number - one["boundary"] for number, one in zip(places, report, strict=False)]
+    assert set(back) == {0, 1}, "copies were complete before the step's own ops, and not before others"
+    assert back == sorted(back, reverse=True)
 
 
 def test_sums_in_another_order(scene: Scene) -> None:

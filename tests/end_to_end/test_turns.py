@@ -68,14 +68,14 @@ def test_ranks_take_turns(name: str, workplace: Workplace, reference: Reference)
     assert_recovered(service, 1)
 
 
-def kill_worker(service: Service, out: bool) -> None:
+def hit_worker(service: Service, out: bool, how: int = signal.SIGKILL) -> None:
     """Of the rank whose memory is elsewhere, or of the one that has the turn."""
 
     def sent() -> bool:
         chosen = [one for one in sessions(service) if one["turns"]["waits"] is out and one["worker_pid"]]
         if len(chosen) != 1:
             return False
-        os.kill(chosen[0]["worker_pid"], signal.SIGKILL)
+        os.kill(chosen[0]["worker_pid"], how)
         return True
 
     until(sent, TURN_SECONDS, "one of them has the turn")
@@ -87,13 +87,27 @@ def test_a_worker_dies(out: bool, workplace: Workplace, reference: Reference) ->
     script = JOBS["gpt"].with_arguments(*LONG)
     service, job = without_a_gpu(workplace, script, LIMIT)
     take_turns(service)
-    kill_worker(service, out)
+    hit_worker(service, out)
     until(lambda: len(service.report()) >= 2, RECOVERY_SECONDS, "it is recovered")
     take_turns(service)
     come_back(service, workplace, 1)
     until(lambda: service.hosts() == {0: 0, 1: 1}, RECOVERY_SECONDS, "rank 1 is at home")
     assert_identical(job.finish().successful().records, reference(script, "cuda"))
     assert_recovered(service, 3)
+
+
+@pytest.mark.slow
+def test_a_worker_that_has_the_turn_is_stopped(workplace: Workplace, reference: Reference) -> None:
+    """The other rank waits for the GPU, or in a collective: in any case it is found long before --hang-seconds."""
+    script = JOBS["gpt"].with_arguments("--steps", "60")
+    service, job = without_a_gpu(workplace, script, LIMIT)
+    take_turns(service)
+    until(lambda: max(one["hang_seconds"] for one in sessions(service)) < 30, TURN_SECONDS, "the job is known")
+    hit_worker(service, False, signal.SIGSTOP)
+    until(lambda: len(service.report()) >= 2, RECOVERY_SECONDS, "it is recovered")
+    assert service.report()[1]["cause"] == "hung-worker"
+    assert_identical(job.finish().successful().records, reference(script, "cuda"))
+    assert_recovered(service, 2)
 
 
 def test_turns_need_no_service(workplace: Workplace, reference: Reference) -> None:

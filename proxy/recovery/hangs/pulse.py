@@ -41,7 +41,7 @@ class Pulse:
     _silent: float = 0.0
 
     def __post_init__(self) -> None:
-        self.standing = Standing(self.session.number, State.IDLE)
+        self.standing = self._standing(State.IDLE)
 
     def fits(self, session: Session) -> bool:
         return session.worker is self.worker and session.epoch == self.epoch
@@ -77,27 +77,30 @@ class Pulse:
             self._ping, self._silent = None, 0.0
             self.since = time.monotonic()
         state = State.SILENT if self._silent > 0 else State.IDLE
-        self.standing = Standing(self.session.number, state, self._silent, self.executed + 1)
+        self.standing = self._standing(state, self._silent, self.executed + 1)
 
     def _stand(self, stats: dict[str, Any], elapsed: float) -> None:
         work = stats.get("under_way") or {}
         self.executed = int(stats.get("executed", self.executed))
         self.boundary = int(stats.get("boundary", self.boundary))
-        state = _state(work) if stats.get("state") == "running" else State.IDLE
+        state = _state(work, stats.get("turns") or {}) if stats.get("state") == "running" else State.IDLE
         mark = (state, work.get("sequence"), work.get("part"))
         same = mark == self._mark and state is not State.IDLE
         self._mark = mark
         if not same:
             self.since = time.monotonic()
         still = self.standing.still + elapsed if same else 0.0
-        self.standing = Standing(self.session.number, state, still, int(work.get("sequence", 0)))
+        self.standing = self._standing(state, still, int(work.get("sequence", 0)))
+
+    def _standing(self, state: State, still: float = 0.0, sequence: int = 0) -> Standing:
+        return Standing(self.session.number, state, still, sequence, self.session.host)
 
 
-def _state(work: dict[str, Any]) -> State:
+def _state(work: dict[str, Any], turns: dict[str, Any]) -> State:
     if not work.get("sequence"):
         return State.IDLE
     if not work["collective"]:
-        return State.COMPUTES
+        return State.QUEUES if turns.get("waits") else State.COMPUTES
     return State.WAITS if work["entered"] else State.LATE
 
 

@@ -20,6 +20,7 @@ class State(Enum):
     COMPUTES = "it is at op"
     LATE = "it has not given its part of a collective"
     WAITS = "it waits in a collective"
+    QUEUES = "it waits for its turn at the GPU"
 
 
 #: States in which a rank can be what others wait for, and the kind of gap that this is.
@@ -35,6 +36,7 @@ class Standing:
     state: State
     still: float = 0.0  # seconds since it got on
     sequence: int = 0  # of the op that it is at
+    gpu: int = 0  # that serves it
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,13 @@ Limit = Callable[[Standing, str], float]
 
 
 def waits_for(ranks: Sequence[Standing], peers: Mapping[int, frozenset[int]], one: Standing) -> list[Standing]:
-    """Those that wait in a collective, of the ranks that share a communicator with it."""
-    return [other for other in ranks if other.state is State.WAITS and other.session in peers[one.session]]
+    """Of the ranks that share a communicator with it: those that wait in a collective, and those that wait for the GPU
+    that it has a turn at."""
+
+    def waits(other: Standing) -> bool:
+        return other.state is State.WAITS or (other.state is State.QUEUES and other.gpu == one.gpu)
+
+    return [other for other in ranks if other.session in peers[one.session] and waits(other)]
 
 
 def suspects(ranks: Sequence[Standing], peers: Mapping[int, frozenset[int]], limit: Limit) -> list[Suspect]:

@@ -42,7 +42,7 @@ def verdict(suspect: Suspect, session: Session, waiting: list[str], limit: float
     """limit: of seconds without progress, as this job usually behaves."""
     after = f"for {suspect.seconds:.1f} s (in this job {limit:.1f} s are too long)"
     if suspect.culprit:
-        what = f"{describe(suspect.standing)}, {after}; {' and '.join(waiting)} waited for it in a collective"
+        what = f"{describe(suspect.standing)}, {after}; {' and '.join(waiting)} waited for it"
         message = f"{session.label()} on GPU {session.gpu} hangs: {what}"
     else:
         message = f"the collective that {' and '.join(waiting)} are in gets nowhere, {after}"

@@ -65,8 +65,8 @@ def test_silence_is_tolerated_longer_after_each_verdict() -> None:
     assert history.limit(SILENCE) == LEAST_SECONDS
 
 
-def rank(session: int, state: State, still: float = 6.0) -> Standing:
-    return Standing(session, state, still, 100 * session)
+def rank(session: int, state: State, still: float = 6.0, gpu: int = 0) -> Standing:
+    return Standing(session, state, still, 100 * session, gpu)
 
 
 def five(one: Standing, kind: str) -> float:
@@ -80,6 +80,14 @@ def five(one: Standing, kind: str) -> float:
 def test_rank_that_others_wait_for(state: State, cause: str) -> None:
     [found] = suspects([rank(1, State.WAITS), rank(2, state)], PEERS, five)
     assert (found.standing.session, found.cause, found.culprit, found.waiting) == (2, cause, True, (1,))
+
+
+@pytest.mark.parametrize(("state", "cause"), [(State.SILENT, "hung-worker"), (State.COMPUTES, "hung-kernel")])
+def test_rank_that_others_need_the_gpu_of(state: State, cause: str) -> None:
+    [found] = suspects([rank(1, State.QUEUES), rank(2, state)], PEERS, five)
+    assert (found.standing.session, found.cause, found.waiting) == (2, cause, (1,))
+    assert suspects([rank(1, State.QUEUES), rank(2, state, gpu=1)], PEERS, five) == [], "it has another GPU"
+    assert suspects([rank(1, State.QUEUES), rank(2, State.QUEUES)], PEERS, five) == [], "another job has the turn"
 
 
 @pytest.mark.parametrize("state", [State.SILENT, State.COMPUTES, State.LATE])
