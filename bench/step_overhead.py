@@ -1,4 +1,4 @@
-"""Step time through the proxy against cpu/gloo, for a 4-layer, width-256 GPT.
+"""Step time through the proxy against cpu/gloo, for a 4-layer, width-256 GPT of two ranks, or another one.
 
 Rounds alternate between the two, so that a slower moment of the machine hits both; the first steps of each job
 (start-up, learning of output shapes) are left out.
@@ -22,11 +22,14 @@ def main() -> int:
     arguments.add_argument("--steps", type=int, default=10, help="measured steps of each job")
     arguments.add_argument("--ranks", type=int, default=2)
     arguments.add_argument("--skip", type=int, default=3, help="first steps of each job that do not count")
+    arguments.add_argument("--layers", type=int, default=4)
+    arguments.add_argument("--width", type=int, default=256)
     args = arguments.parse_args()
     from toolkit.job import Script
 
     count = str(args.steps + args.skip)
-    script = Script("train_gpt.py", ("--layers", "4", "--width", "256", "--steps", count), args.ranks)
+    size = ("--layers", str(args.layers), "--width", str(args.width), "--steps", count)
+    script = Script("train_gpt.py", size, args.ranks)
     seconds: dict[str, list[float]] = {"cpu": [], "proxy": []}
     with workplace("step_overhead") as place:
         service = place.service(args.ranks)
