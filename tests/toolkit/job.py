@@ -1,4 +1,4 @@
-"""A training job under torchrun, through a service or on cpu/gloo."""
+"""A training job of several ranks, through a service or on cpu/gloo."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from .record import Record, read_records
 from .service import BIN
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+RANKS = Path(__file__).with_name("ranks.py")
 PRELOAD = ROOT / "interpose" / "lib" / "libjitc_interpose.so"
 
 
@@ -54,7 +55,7 @@ class Job:
         self.env = dict(env)
         if device == "cuda":
             self.env["LD_PRELOAD"] = str(PRELOAD)
-        launcher = [*before, str(BIN / "torchrun"), "--standalone", "--nproc-per-node", str(script.ranks)]
+        launcher = [*before, sys.executable, str(RANKS), str(script.ranks)]
         record = ["--json", str(folder / "record.json")]
         around = [str(ROOT / one) for one in script.around]
         program = [*around, str(ROOT / "examples" / script.name), "--device", device, *script.arguments, *record]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -10,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from toolkit import workplace as workplaces
-from toolkit.job import Script
+from toolkit.job import RANKS, Script
 from toolkit.leaks import MARK, marked_processes, new_mark
 from toolkit.native_program import NativeProgram, finish
 from toolkit.record import Record, assert_close, assert_identical
@@ -83,6 +85,35 @@ def test_cases_of_a_native_program_are_those_of_its_sources(tmp_path: Path) -> N
     assert NativeProgram("none", tmp_path).cases() == ["one", "two"]
 
 
+#: What a rank says, in one write: others say something too.
+SAYS = 'import os, sys, threading\nos.write(1, f\'{os.getpid()} {os.environ["RANK"]} {os.environ["WORLD_SIZE"]}\\n\'.encode())\n'
+
+
+def test_a_rank_that_fails_ends_the_others(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(f"{SAYS}sys.exit(3) if os.environ['RANK'] == '1' else threading.Event().wait()\n")
+    command = [sys.executable, str(RANKS), "3", str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    said = [line.split() for line in done.stdout.splitlines()]
+    assert done.returncode == 1
+    assert [where for _, *where in said if where[0] == "1"] == [["1", "3"]]
+    assert re.fullmatch(r"rank 1 \(pid \d+\) ended with 3\n", done.stderr)
+    assert not [pid for pid, *_ in said if Path(f"/proc/{pid}").exists()]
+
+
+def test_ranks_end_with_what_started_them(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(f"{SAYS}threading.Event().wait()\n")
+    command = [sys.executable, str(RANKS), "2", str(program)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as launcher:
+        assert launcher.stdout
+        said = [launcher.stdout.readline().split() for _ in range(2)]
+        launcher.terminate()
+        assert launcher.wait(60) == 128 + signal.SIGTERM
+    assert sorted(rank for _, rank, _ in said) == ["0", "1"]
+    assert not [pid for pid, *_ in said if Path(f"/proc/{pid}").exists()]
+
+
 def test_evidence_of_a_failure_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(workplaces, "EVIDENCE", tmp_path)
     place = Workplace("failing")
@@ -94,7 +125,7 @@ def test_evidence_of_a_failure_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert "no_such_script.py" in (kept / "job0" / "job.log").read_text()
     replay = (kept / "replay.txt").read_text()
     assert "a note" in replay
-    assert "torchrun" in replay
+    assert "ranks.py 2" in replay
     assert not place.folder.exists()
 
 

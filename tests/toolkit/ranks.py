@@ -1,0 +1,85 @@
+"""python ranks.py N PROGRAM...: the ranks of a job, started as torchrun would, which takes two seconds to load itself.
+
+Called by: Job. Promises: each rank has the variables of torch.distributed's env://; when a rank fails the others are
+ended, and the exit status is 1; SIGTERM ends all of them. Tests of what torchrun itself does start torchrun.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from types import FrameType
+
+#: After SIGTERM, until SIGKILL.
+ENDING_SECONDS = 20.0
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def started(count: int, program: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+    shared = {
+        "WORLD_SIZE": str(count),
+        "LOCAL_WORLD_SIZE": str(count),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(free_port()),
+        "TORCHELASTIC_RUN_ID": str(uuid.uuid4()),  # a job's name
+    }
+    command = [sys.executable, "-u", *program]
+    for rank in range(count):
+        yield subprocess.Popen(command, env={**os.environ, **shared, "RANK": str(rank), "LOCAL_RANK": str(rank)})
+
+
+def end(ranks: list[subprocess.Popen[bytes]]) -> None:
+    for one in ranks:
+        if one.poll() is None:
+            one.terminate()
+    for one in ranks:
+        try:
+            one.wait(ENDING_SECONDS)
+        except subprocess.TimeoutExpired:
+            one.kill()
+            one.wait()
+
+
+def wait(ranks: list[subprocess.Popen[bytes]]) -> int:
+    """1, and a line for each rank that has failed, as soon as one has; else 0 when all are done."""
+    left = {one.pid: (rank, one) for rank, one in enumerate(ranks)}
+    while left:
+        pid, status = os.wait()
+        if pid not in left:
+            continue
+        rank, one = left.pop(pid)
+        one.returncode = os.waitstatus_to_exitcode(status)
+        if one.returncode:
+            print(f"rank {rank} (pid {pid}) ended with {one.returncode}", file=sys.stderr, flush=True)
+            return 1
+    return 0
+
+
+def main() -> int:
+    ranks: list[subprocess.Popen[bytes]] = []
+
+    def on_signal(number: int, _frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    signal.signal(signal.SIGTERM, on_signal)
+    try:
+        for one in started(int(sys.argv[1]), sys.argv[2:]):
+            ranks.append(one)  # one by one: each is ended whenever the signal comes
+        return wait(ranks)
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        end(ranks)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
