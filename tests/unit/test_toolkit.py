@@ -86,7 +86,9 @@ def test_cases_of_a_native_program_are_those_of_its_sources(tmp_path: Path) -> N
 
 
 #: What a rank says, in one write: others say something too.
-SAYS = 'import os, sys, threading\nos.write(1, f\'{os.getpid()} {os.environ["RANK"]} {os.environ["WORLD_SIZE"]}\\n\'.encode())\n'
+SAYS = """import os, sys, threading
+os.write(1, f"{os.getpid()} {os.environ['RANK']} {os.environ['WORLD_SIZE']}\\n".encode())
+"""
 
 
 def test_a_rank_that_fails_ends_the_others(tmp_path: Path) -> None:
