@@ -17,6 +17,7 @@ PROGRAM = Path(__file__).with_name("compiled_steps.py")
 STEPS = 6
 #: A compiler takes long on a small machine that has other things to do.
 SECONDS = 400.0
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from toolkit.workplace import Workplace
 
 PROGRAM = Path(__file__).with_name("compiled_steps.py")
 SECONDS = 400.0
+pytestmark = pytest.mark.timeout(900)
 #: Compiles in the program itself, and takes the processor's word for what it can do.
 QUICK = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_VEC_ISA_OK": "1"}
 #: What the search for a compiler itself runs.

@@ -10,7 +10,7 @@ from toolkit.jobs import JOBS
 
 from . import third_party
 from .chaos import ChaosJob
-from .programs import CheckingCommand, Kills, PrintingProgram, Program, TrainingJob
+from .programs import WITHOUT_BACKWARD, CheckingCommand, Kills, PrintingProgram, Program, TrainingJob
 
 #: What PyTorch 2.11 lists, and how many of them one run takes.
 OPERATORS, SHARE = 743, 50
@@ -36,8 +36,8 @@ def programs() -> list[Program]:
         PrintingProgram("pinned", (f"{_HERE}/pinned_steps.py", "6")),
         PrintingProgram("events", (f"{_HERE}/event_steps.py", "100")),
         *(TrainingJob(name, script) for name, script in _TRAINED.items()),
-        PrintingProgram("lanes-killed", (f"{_HERE}/lane_steps.py", "8"), Kills(3, 7)),
-        PrintingProgram("pinned-killed", (f"{_HERE}/pinned_steps.py", "8"), Kills(3, 7)),
+        PrintingProgram("lanes-killed", (f"{_HERE}/lane_steps.py", "8"), Kills(3, 7, WITHOUT_BACKWARD)),
+        PrintingProgram("pinned-killed", (f"{_HERE}/pinned_steps.py", "8"), Kills(3, 7, WITHOUT_BACKWARD)),
         *(TrainingJob(f"{name}-killed", script, Kills(2, 4)) for name, script in _TRAINED.items()),
         *(ChaosJob(f"chaos-{name}", script) for name, script in JOBS.items()),
         _selected("promises", f"{_HERE}/test_promises.py"),

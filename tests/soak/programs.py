@@ -26,6 +26,7 @@ from .ways import Way
 #: Of one program; of a command, which may have to build something; for a command to end what it has started.
 LIMIT_SECONDS, COMMAND_SECONDS, END_SECONDS = 600.0, 1800.0, 60.0
 PHASES = ("forward", "backward", "optimizer", "boundary", "copy")
+WITHOUT_BACKWARD = tuple(one for one in PHASES if one != "backward")
 FAULTS_SEED = 1_000_003
 
 
@@ -48,11 +49,12 @@ class Kills:
 
     count: int
     boundaries: int
+    phases: tuple[str, ...] = PHASES  # that the program has: a kill in another one never happens
 
     def inject(self, place: Workplace, service: Service, seed: int) -> None:
         source = random.Random(seed * FAULTS_SEED)
         for boundary in source.sample(range(1, self.boundaries), self.count):
-            phase, gpu = source.choice(PHASES), source.randrange(service.gpus)
+            phase, gpu = source.choice(self.phases), source.randrange(service.gpus)
             place.note(f"killed: the worker of GPU {gpu} after boundary {boundary}, in {phase}")
             service.inject(kill_at(boundary, phase), gpu)
 

@@ -7,11 +7,14 @@ process that changed its parent is found too.
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import os
 import secrets
 from pathlib import Path
 
 MARK = "JITC_TEST_MARK"
+#: Programs beside the tests leave these for good: the locks of podman, from its first run on.
+OTHERS = ("/dev/shm/libpod_lock", "/dev/shm/libpod_rootless_lock_*")
 
 
 def new_mark() -> str:
@@ -44,11 +47,11 @@ def visible_files() -> set[str]:
     for folder in ("/dev/shm", "/var/tmp"):
         path = Path(folder)
         names |= {str(one) for one in path.iterdir()} if path.is_dir() else set()
-    return names
+    return {one for one in names if not any(fnmatch.fnmatchcase(one, each) for each in OTHERS)}
 
 
 def files_in_use() -> set[str]:
-    """What other living processes have open or mapped: programs beside the tests may have files there too."""
+    """What other living processes have open or mapped, and its folders: programs beside the tests may have some too."""
     used = set()
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
@@ -56,4 +59,4 @@ def files_in_use() -> set[str]:
         with contextlib.suppress(OSError):  # it ended meanwhile
             used |= {os.readlink(one) for one in (entry / "fd").iterdir()}
             used |= {line.split(maxsplit=5)[-1] for line in (entry / "maps").read_text().splitlines()}
-    return used
+    return used | {str(folder) for one in used if one.startswith("/") for folder in Path(one).parents}

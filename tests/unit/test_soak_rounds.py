@@ -135,3 +135,15 @@ def test_programs_have_names_of_their_own_and_are_there() -> None:
             assert (ROOT / "examples" / one.script.name).exists()
         elif isinstance(one, PrintingProgram | CheckingCommand):
             assert all((ROOT / word).exists() for word in one.words if word.startswith("tests/"))
+
+
+def test_workers_are_killed_only_in_phases_that_the_program_has() -> None:
+    """A kill in another one never happens, and the run fails for that with each seed that draws it."""
+    killed = [one for one in programs() if isinstance(one, PrintingProgram | TrainingJob) and one.kills.count]
+    without = set()
+    for one in killed:
+        path = ROOT / one.words[0] if isinstance(one, PrintingProgram) else ROOT / "examples" / one.script.name
+        if ".backward(" not in path.read_text():
+            without.add(one.name)
+            assert "backward" not in one.kills.phases, one.name
+    assert without == {"lanes-killed", "pinned-killed"}

@@ -150,3 +150,25 @@ def test_a_file_that_somebody_else_uses_is_no_complaint() -> None:
         user.kill()
         user.wait(10)
         os.unlink(other.name)
+
+
+def test_a_folder_in_which_somebody_else_uses_a_file_is_no_complaint() -> None:
+    place = Workplace("beside")
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="jitc-test-beside-") as folder:
+        with (Path(folder) / "used").open("w") as other:
+            user = subprocess.Popen(["sleep", "60"], stdin=other)
+        try:
+            assert place.close(failed=False) == []
+        finally:
+            user.kill()
+            user.wait(10)
+
+
+def test_what_programs_beside_the_tests_leave_for_good_is_no_complaint() -> None:
+    place = Workplace("beside")
+    locks = Path("/dev/shm/libpod_rootless_lock_4294967294")  # of a user that there is not
+    locks.touch()
+    try:
+        assert place.close(failed=False) == []
+    finally:
+        locks.unlink()
