@@ -13,6 +13,8 @@ from toolkit.workplace import Workplace
 _FAILED = pytest.StashKey[bool]()
 #: Bytes from which on a failure names only the first difference.
 _LARGE = 1 << 16
+#: For a run without a fault: whoever asks for it has a limit for the whole test, and knows how long that is.
+_REFERENCE_SECONDS = 1200.0
 
 
 @pytest.hookimpl(wrapper=True)
@@ -67,7 +69,7 @@ def reference() -> Callable[[Script, str], list[Record]]:
             failed = True
             try:
                 service = place.service(script.ranks) if device == "cuda" else None
-                known[script, device] = place.run(script, service).records
+                known[script, device] = place.run(script, service, _REFERENCE_SECONDS).records
                 failed = False
             finally:
                 complaints = place.close(failed)

@@ -7,7 +7,6 @@ run, says what it should have computed and how long it should have taken. Run fr
 
 from __future__ import annotations
 
-import contextlib
 import json
 import statistics
 import sys
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Boundaries that go by before GPUs are lost: peers know each other.
 SETTLED = 5
+#: Steps of its end in which nothing is killed: a rank that has ended cannot be recovered.
+LAST = 20
 
 
 def main() -> int:
@@ -64,22 +65,21 @@ def main() -> int:
 
 
 def under_fire(job: Job, service: Service, ranks: int, gpus: int, every: float) -> int:
-    """Until the job ends; how many faults that were."""
-    import grpc
+    """Until the job comes to its end; how many faults that were."""
     from toolkit.service import kill_at
 
     from jitc.v1 import control_pb2
 
+    steps = int(job.script.arguments[-1])
     for gpu in range(gpus, ranks):
         service.inject(kill_at(SETTLED, "backward", 3, kind="lose-gpu"), gpu)
     faults = ranks - gpus
     while job.process.poll() is None:
         time.sleep(every)
-        if job.steps() > SETTLED + 1 and job.process.poll() is None:
+        if SETTLED + 1 < job.steps() < steps - LAST:
             one = control_pb2.Fault(kind="kill-worker", operations=faults // gpus % 2)  # 0: all workers of the GPU, now
-            with contextlib.suppress(grpc.RpcError):  # its worker has just ended with the job
-                service.inject(one, faults % gpus)
-                faults += 1
+            service.inject(one, faults % gpus)
+            faults += 1
     return faults
 
 

@@ -2,7 +2,7 @@
 
 python paced_steps.py SCRIPT [ARGUMENTS...]
 
-PACE (toolkit.peer_mode.PacedJob) names the folder: "granted" has the number of steps that may be made; a rank that has
+PACE (toolkit.pace.Pace) names the folder: "granted" has the number of steps that may be made; a rank that has
 made them writes that number to a file of its own. Without PACE the script runs as it is. EVALUATE: evaluating_steps.py.
 """
 

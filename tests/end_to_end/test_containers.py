@@ -12,19 +12,23 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from toolkit.containers import Container, Podman, children, namespace, steps, why_not
+from toolkit.containers import OUT, Container, Podman, children, namespace, steps, why_not
 from toolkit.job import ROOT, Script
 from toolkit.jobs import JOBS
 from toolkit.leaks import MARK, marked_processes, new_mark
+from toolkit.pace import PACE, PACED, Pace
 from toolkit.record import Record, assert_identical, read_records
 from toolkit.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(why_not()), reason=why_not() or "podman")]
 Reference = Callable[[Script, str], list[Record]]
-#: A job that lasts until what happens to it has happened: each question to a container takes a second.
-SCRIPT = JOBS["gpt"].with_arguments("--steps", "500")
-PROGRAM = ["examples/train_gpt.py", "--device", "cuda", *SCRIPT.arguments, "--json", "/out/record.json"]
-TRAIN = ["torchrun", "--standalone", "--nproc-per-node", "2", *PROGRAM]
+#: A question to a container takes a second, or many on a busy machine: so the job gets no further than it was let. It
+#: is in the middle of a share of its steps when something happens to it, or stands still after them.
+SHARE, SHARES = 100, 5
+SCRIPT = JOBS["gpt"].with_arguments("--steps", str(SHARE * SHARES))
+PROGRAM = [*PACED, "examples/train_gpt.py", "--device", "cuda", *SCRIPT.arguments, "--json", f"{OUT}/record.json"]
+PACED_TORCHRUN = ["env", f"{PACE}={OUT}", "torchrun"]
+TRAIN = [*PACED_TORCHRUN, "--standalone", "--nproc-per-node", str(SCRIPT.ranks), *PROGRAM]
 OPTIONS = ["--device", "software", "--gpus", "2"]
 
 
@@ -43,6 +47,13 @@ def podman(request: pytest.FixtureRequest) -> Iterator[Podman]:
             print(said)
         shutil.rmtree(folder)
     until(lambda: not marked_processes(mark), 20, "all processes have ended")
+
+
+@pytest.fixture
+def pace(podman: Podman) -> Pace:
+    one = Pace(podman.out, SCRIPT.ranks)
+    one.grant(SHARE)
+    return one
 
 
 def serving(service: Container) -> None:
@@ -99,33 +110,38 @@ def is_identical(service: Container, train: Container, podman: Podman, reference
     until(lambda: workers(service) == [], 30, "its sessions have ended")
 
 
-def faults(service: Container, train: Container) -> None:
-    """A worker, then the service, then both."""
+def faults(service: Container, train: Container, pace: Pace) -> None:
+    """A worker, then the service, then both. The job goes on after each."""
     has_steps(train, 2)
     are_apart(service, train)
     kill_worker(service, 1)
     until(lambda: len(service.report()) == 1, 60, "the recovery is over")
+    pace.grant(2 * SHARE)
     kill_service(service)
-    has_steps(train, steps(train.output()) + 2)
+    pace.grant(3 * SHARE)
+    has_steps(train, 3 * SHARE)
     serving(service)
     ranks = workers(service)
+    pace.grant(4 * SHARE)
     kill_service(service)
     service.execute("sh", "-c", f"kill -9 {ranks[0]}")
     serving(service)
     until(lambda: len(service.report()) == 2, 60, "the second recovery is over")
+    pace.grant(SHARES * SHARE)
 
 
-def test_two_containers(podman: Podman, reference: Reference) -> None:
+def test_two_containers(podman: Podman, pace: Pace, reference: Reference) -> None:
     service = podman.start("proxyd", "jitc-service", *OPTIONS)
     serving(service)
     train = podman.start("train", "jitc-train", *TRAIN)
-    faults(service, train)
+    faults(service, train, pace)
     is_identical(service, train, podman, reference)
     podman.run("stop", "-t", "30", service.name)
     assert service.state()["ExitCode"] == 0, service.output()
     assert podman.in_volume() == []
 
 
+@pytest.mark.usefixtures("pace")
 def test_a_program_s_container_is_killed(podman: Podman) -> None:
     """Nobody says good-bye; another program begins on the same GPUs."""
     service = podman.start("proxyd", "jitc-service", *OPTIONS)
@@ -139,15 +155,16 @@ def test_a_program_s_container_is_killed(podman: Podman) -> None:
     has_steps(again, 2)
 
 
-def test_a_pod(podman: Podman, reference: Reference) -> None:
+def test_a_pod(podman: Podman, pace: Pace, reference: Reference) -> None:
     """docker/pod.yaml, with a program that says what it has computed."""
-    program = "examples/train_gpt.py"
+    program, torchrun = "examples/train_gpt.py", "torchrun "
     pod = (ROOT / "docker" / "pod.yaml").read_text()
-    assert pod.count(program) == 1
+    assert pod.count(program) == pod.count(torchrun) == 1
+    pod = pod.replace(torchrun, f"{' '.join(PACED_TORCHRUN)} ")
     podman.play(pod.replace(program, " ".join(PROGRAM)))
     service, train = Container(podman, "jitc-proxyd"), Container(podman, "jitc-train")
     serving(service)
-    faults(service, train)
+    faults(service, train, pace)
     is_identical(service, train, podman, reference)
 
 

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import pytest
 from toolkit.job import Script
+from toolkit.pace import PACED
+from toolkit.peer_mode import PacedJob
 from toolkit.record import Record, assert_identical
 from toolkit.service import RECOVERY_SECONDS, Service, kill_at
 from toolkit.waiting import until
@@ -97,19 +99,20 @@ def test_worker_lost_at_every_op(job: str, workplace: Workplace, reference: Refe
 def test_every_op_of_ranks_on_one_gpu(lost: int, workplace: Workplace, reference: Reference) -> None:
     """Two ranks on the GPU that is left; the worker of the older session is lost: at home it is, or re-homed."""
     case = CASES["gpt"]
-    first = 400  # the job is at home until it has moved, and must not be there before all faults are armed
-    ops = case.ops
-    script = Script(case.script, (*case.options, "--steps", str(steps(ops, first))))
+    first, ops = 2 * FIRST, case.ops
+    script = Script(case.script, (*case.options, "--steps", str(steps(ops, first))), around=PACED)
     service = workplace.service(2)
     service.inject(kill_at(FIRST, "backward", 3, kind="lose-gpu"), lost)
-    job = workplace.job(script, service)
+    running = PacedJob(workplace, script, service)
+    running.go_to(1)
+    running.go_to(FIRST + 2)  # it stands still until all faults are armed
     left = 1 - lost
     until(lambda: service.hosts() == {0: left, 1: left}, RECOVERY_SECONDS, "both ranks are on one GPU")
     mine = [one for one in places(ops, first) if one[0] == 0]
     for _, boundary, op in mine:
         service.inject(kill_at(boundary, "", op), left)
-    assert job.steps() < first, "the job was too fast for this test"
-    records = job.finish(SECONDS).successful().records
+    running.let_go()
+    records = running.job.finish(SECONDS).successful().records
     hit = boundaries_hit(service, left)
     missed = [op for _, boundary, op in mine if boundary not in hit]
     assert missed, "steps have more ops than expected"

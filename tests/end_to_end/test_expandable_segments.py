@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from toolkit.job import PRELOAD, Script
 from toolkit.jobs import JOBS
-from toolkit.peer_mode import PACED, PEERS, PacedJob
+from toolkit.pace import PACED
+from toolkit.peer_mode import PEERS, PacedJob
 from toolkit.record import Record, assert_identical
 from toolkit.service import Service, kill_at
 from toolkit.workplace import Workplace

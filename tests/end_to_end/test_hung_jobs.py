@@ -12,7 +12,8 @@ from dataclasses import replace
 import pytest
 from toolkit.job import Script
 from toolkit.jobs import JOBS
-from toolkit.peer_mode import PACED, PacedJob, boundary_of
+from toolkit.pace import PACED
+from toolkit.peer_mode import PacedJob, boundary_of
 from toolkit.record import Record, assert_identical
 from toolkit.service import Service, kill_at
 from toolkit.waiting import until

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from toolkit.job import Script
 from toolkit.jobs import JOBS
-from toolkit.peer_mode import PACED, PEERS, PacedJob, boundary_of
+from toolkit.pace import PACED
+from toolkit.peer_mode import PEERS, PacedJob, boundary_of
 from toolkit.record import Record, assert_identical
 from toolkit.service import Service, kill_at
 from toolkit.workplace import Workplace

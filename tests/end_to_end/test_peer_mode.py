@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from toolkit.job import Script
 from toolkit.jobs import JOBS
-from toolkit.peer_mode import COPIES, PACED, PEERS, PacedJob
+from toolkit.pace import PACED
+from toolkit.peer_mode import COPIES, PEERS, PacedJob
 from toolkit.record import Record, assert_identical
 from toolkit.waiting import until
 from toolkit.workplace import Workplace

@@ -33,6 +33,7 @@ default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]
 runtime = "runc"
 cgroup_manager = "cgroupfs"
 events_logger = "file"
+lock_type = "file"
 """
 #: Images, as in docker/pod.yaml -> what docker/Dockerfile says of them.
 IMAGES = {
@@ -49,7 +50,8 @@ class Podman:
         self._folder = folder
         configuration = folder / "containers.conf"
         configuration.write_text(_CONFIGURATION)
-        self.command = ["podman", "--root", str(folder / "storage"), "--runroot", str(folder / "run")]
+        places = {"root": "storage", "runroot": "run", "tmpdir": "tmp"}
+        self.command = ["podman", *(f"--{option}={folder / name}" for option, name in places.items())]
         self.env = {**os.environ, **mark, "CONTAINERS_CONF": str(configuration)}
         self.out = folder / "out"
         self.out.mkdir()
@@ -125,16 +127,9 @@ class Container:
         return self._podman.run("exec", self.name, *command, check=check)
 
     def output(self) -> str:
-        command = [
-            "podman",
-            "--root",
-            str(self._podman._folder / "storage"),
-            "--runroot",
-            str(self._podman._folder / "run"),
-        ]
         done = subprocess.run(
-            [*command, "logs", self.name], env=self._podman.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, timeout=60, check=False,
+            [*self._podman.command, "logs", self.name], env=self._podman.env, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, timeout=60, check=False,
         )  # fmt: skip
         return done.stdout
 

@@ -6,9 +6,8 @@ how many steps that takes, and where the fault comes.
 
 from __future__ import annotations
 
-import os
-
 from .job import Job, Script
+from .pace import PACE, PACED, Pace
 from .service import Service, kill_at
 from .waiting import until
 from .workplace import Workplace
@@ -16,8 +15,6 @@ from .workplace import Workplace
 GPU = 1
 #: What the service says of a job then.
 PEERS, COPIES = "peers give back what they hold", "copies of all blocks"
-#: A program that runs a script step by step; what its folder is named by.
-PACED, PACE = ("tests/end_to_end/paced_steps.py",), "PACE"
 #: For a step, however busy the machine is.
 STEP_SECONDS = 120.0
 #: Steps that a job has left after it was let go, at least: boundaries come after most of them, the fault after three.
@@ -34,12 +31,15 @@ class PacedJob:
     def __init__(self, workplace: Workplace, script: Script, service: Service, **env: str) -> None:
         assert script.around == PACED, "the script cannot be paced"
         self._workplace, self._service = workplace, service
-        self._folder, self._ranks = workplace.folder / f"pace{len(workplace.jobs)}", script.ranks
+        folder = workplace.folder / f"pace{len(workplace.jobs)}"
         self._steps = int(script.arguments[len(script.arguments) - script.arguments[::-1].index("--steps")])
-        self._folder.mkdir()
-        self.granted = 0
-        self._grant(1)
-        self.job: Job = workplace.job(script, service, **{PACE: str(self._folder)}, **env)
+        self._pace = Pace(folder, script.ranks)
+        self._pace.grant(1)
+        self.job: Job = workplace.job(script, service, **{PACE: str(folder)}, **env)
+
+    @property
+    def granted(self) -> int:
+        return self._pace.granted
 
     def until_settled(self, line: str) -> None:
         """Steps until the service has said the line; the job stands still then."""
@@ -49,7 +49,7 @@ class PacedJob:
             if self._said(line):
                 return
             assert self.granted < self._steps - LEFT, f"the service does not say: {line}\n{self._service.said()}"
-            self._grant(self.granted + 1)
+            self._pace.grant(self.granted + 1)
 
     def kill_once_settled(self, line: str, phase: str) -> int:
         """Arms the fault three boundaries after the service has said the line, and lets the job go; after which
@@ -64,23 +64,16 @@ class PacedJob:
 
     def go_to(self, steps: int) -> None:
         """So many steps; the job stands still then."""
-        self._grant(steps)
+        self._pace.grant(steps)
         until(self._waits, STEP_SECONDS, f"the job has made {steps} steps")
 
     def let_go(self) -> None:
-        self._grant(self._steps)
-
-    def _grant(self, steps: int) -> None:
-        self.granted = steps
-        part = self._folder / "granted.part"
-        part.write_text(str(steps))
-        os.replace(part, self._folder / "granted")
+        self._pace.grant(self._steps)
 
     def _waits(self) -> bool:
         """Whether all ranks have made the steps that they were granted."""
         assert self.job.process.poll() is None, f"the job has ended: {self.job.output()[-3000:]}"
-        files = [self._folder / f"made.rank{rank}" for rank in range(self._ranks)]
-        return all(one.exists() and int(one.read_text()) == self.granted for one in files)
+        return self._pace.waits()
 
     def _said(self, line: str) -> bool:
         return line in self._service.said()
