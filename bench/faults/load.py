@@ -7,6 +7,7 @@ run, says what it should have computed and how long it should have taken. Run fr
 
 from __future__ import annotations
 
+import contextlib
 import json
 import statistics
 import sys
@@ -66,6 +67,7 @@ def main() -> int:
 
 def under_fire(job: Job, service: Service, ranks: int, gpus: int, every: float) -> int:
     """Until the job comes to its end; how many faults that were."""
+    import grpc
     from toolkit.service import kill_at
 
     from jitc.v1 import control_pb2
@@ -78,8 +80,9 @@ def under_fire(job: Job, service: Service, ranks: int, gpus: int, every: float) 
         time.sleep(every)
         if SETTLED + 1 < job.steps() < steps - LAST:
             one = control_pb2.Fault(kind="kill-worker", operations=faults // gpus % 2)  # 0: all workers of the GPU, now
-            service.inject(one, faults % gpus)
-            faults += 1
+            with contextlib.suppress(grpc.RpcError):  # refused: the GPU's worker is being replaced
+                service.inject(one, faults % gpus)
+                faults += 1
     return faults
 
 
