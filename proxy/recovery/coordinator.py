@@ -288,6 +288,7 @@ class Coordinator:
         self._jobs.remove(job)
         recovery = job.recovery
         self._registry.stop(recovery.involved(), False)
+        self._faults.take_fired_at(recovery.involved())  # what has fired in it begins no later one
         for worker in recovery.incident.dead:
             worker.close()
         for event in job.unread():

@@ -119,3 +119,18 @@ def test_kill_in_a_recovery(
     assert all(one["outcome"] == "recovered" for one in service.recoveries()), service.recoveries()
     for client in ranks:
         client.close()
+
+
+def test_a_fault_that_fires_in_a_recovery_begins_no_later_one(service: Service) -> None:
+    """Else its time would be the begin of that one's detection."""
+    ranks = together(service)
+    train(ranks, 2)
+    inject(ranks[1], "kill-worker", operations=1)  # at an op that comes, so in the replay
+    inject(ranks[1], "kill-worker")
+    train(ranks, STEPS - 2)
+    check(ranks, STEPS)
+    wait_until(service, lambda: not service._coordinator._jobs)
+    assert sum(one["attempts"] for one in service.recoveries()) == 2
+    assert service._coordinator._faults.take_fired_at(service.registry.sessions.values()) is None
+    for client in ranks:
+        client.close()
