@@ -97,6 +97,12 @@ class Proxyd:
 
         return until(asked, 60, "a service tells of its recoveries")
 
+    def counted(self) -> list[int]:
+        """Recoveries of each GPU, as the status has them."""
+        with rpc.channel(self.config.socket) as link:
+            reply = rpc.admin(link).Status(control_pb2.StatusRequest(), timeout=30, wait_for_ready=True)
+        return [gpu["recoveries"] for gpu in json.loads(reply.json)["gpus"]]
+
     def stop(self) -> None:
         if self.follower is not None and self.died.is_set():
             self.follower.join(60)
@@ -190,6 +196,7 @@ def test_replaced_under_a_job(proxyd: Proxyd) -> None:
         check(ranks, steps)
         assert proxyd.processes[-2].wait(30) == 0
         assert proxyd.recoveries() == before
+        assert proxyd.counted() == [1, 0]
     os.kill(worker_of(ranks[1]), signal.SIGKILL)
     train(ranks, 1)
     check(ranks, 4)
