@@ -68,8 +68,8 @@ class Coordinator:
         self._tolerances = Tolerances(registry.config)
         self.validations = Validations(registry, self._tolerances)
         self.reports = Reports(registry.log)
-        for gpu in (number for one in self.reports.documents() for number in one["gpus"]):
-            registry.gpus[gpu].recoveries += 1  # of the service before
+        for gpu in registry.gpus:  # those of the service before; the machine may have had other GPUs then
+            gpu.recoveries = sum(gpu.index in one["gpus"] for one in self.reports.documents())
         self.late: Callable[[Session], list[str]] = lambda session: []  # set by the service
         self._supervisor: Supervisor | None = None
         self._thread = threading.Thread(target=self._loop, name="jitc-coordinator", daemon=True)

@@ -51,7 +51,7 @@ def end(ranks: list[subprocess.Popen[bytes]]) -> None:
 
 
 def wait(ranks: list[subprocess.Popen[bytes]]) -> int:
-    """1, and a line for each rank that has failed, as soon as one has; else 0 when all are done."""
+    """1, and a line that names it, as soon as a rank has failed; 0 when all are done."""
     left = {one.pid: (rank, one) for rank, one in enumerate(ranks)}
     while left:
         pid, status = os.wait()

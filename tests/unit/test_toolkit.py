@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO, Any
 
 import pytest
 from toolkit import workplace as workplaces
@@ -140,28 +143,31 @@ def test_file_left_behind_is_a_complaint() -> None:
     kept.rmdir()
 
 
-def test_a_file_that_somebody_else_uses_is_no_complaint() -> None:
-    place = Workplace("beside")
-    with tempfile.NamedTemporaryFile(dir="/dev/shm", prefix="jitc-test-beside-", delete=False) as other:
-        user = subprocess.Popen(["sleep", "60"], stdin=other)
+@contextlib.contextmanager
+def somebody_uses(file: IO[Any]) -> Iterator[None]:
+    """Another process has it open."""
+    user = subprocess.Popen(["sleep", "60"], stdin=file)
     try:
-        assert place.close(failed=False) == []
+        yield
     finally:
         user.kill()
         user.wait(10)
-        os.unlink(other.name)
+
+
+def test_a_file_that_somebody_else_uses_is_no_complaint() -> None:
+    place = Workplace("beside")
+    with tempfile.NamedTemporaryFile(dir="/dev/shm", prefix="jitc-test-beside-") as other, somebody_uses(other):
+        assert place.close(failed=False) == []
 
 
 def test_a_folder_in_which_somebody_else_uses_a_file_is_no_complaint() -> None:
     place = Workplace("beside")
-    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="jitc-test-beside-") as folder:
-        with (Path(folder) / "used").open("w") as other:
-            user = subprocess.Popen(["sleep", "60"], stdin=other)
-        try:
-            assert place.close(failed=False) == []
-        finally:
-            user.kill()
-            user.wait(10)
+    with (
+        tempfile.TemporaryDirectory(dir="/var/tmp", prefix="jitc-test-beside-") as folder,
+        (Path(folder) / "used").open("w") as other,
+        somebody_uses(other),
+    ):
+        assert place.close(failed=False) == []
 
 
 def test_what_programs_beside_the_tests_leave_for_good_is_no_complaint() -> None:
