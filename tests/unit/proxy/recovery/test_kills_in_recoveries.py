@@ -125,7 +125,8 @@ def test_a_fault_that_fires_in_a_recovery_begins_no_later_one(service: Service) 
     """Else its time would be the begin of that one's detection."""
     ranks = together(service)
     train(ranks, 2)
-    inject(ranks[1], "kill-worker", operations=1)  # at an op that comes, so in the replay
+    check(ranks, 2)  # nothing is under way, so the first fault waits for the replay
+    inject(ranks[1], "kill-worker", operations=1)
     inject(ranks[1], "kill-worker")
     train(ranks, STEPS - 2)
     check(ranks, STEPS)
