@@ -18,7 +18,7 @@ from toolkit.jobs import JOBS
 from toolkit.lockstep import Lockstep
 from toolkit.record import Record, assert_identical
 from toolkit.service import Service, kill_at_op
-from toolkit.waiting import until
+from toolkit.waiting import stop_process, until
 from toolkit.workplace import Workplace
 
 from jitc.v1 import control_pb2
@@ -51,7 +51,7 @@ def under_way(job: Job, steps: int) -> None:
 def stop_others(service: Service, notebook: Lockstep) -> None:
     for one in sessions(service):
         if one["pid"] != notebook.process.pid:
-            os.kill(one["pid"], signal.SIGSTOP)
+            stop_process(one["pid"])
 
 
 def continue_all(service: Service) -> None:

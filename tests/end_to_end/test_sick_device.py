@@ -17,7 +17,7 @@ from toolkit.pace import PACED
 from toolkit.peer_mode import PEERS, PacedJob, boundary_of
 from toolkit.record import Record, assert_identical
 from toolkit.service import kill_at
-from toolkit.waiting import until
+from toolkit.waiting import stop_process, until
 from toolkit.workplace import Workplace
 
 from jitc.v1 import control_pb2
@@ -68,7 +68,7 @@ def test_peer_that_has_the_replicas_is_lost_in_the_same_moment(workplace: Workpl
     running.go_to(running.granted + LATER)
     peer = service.worker_pid(0)
     assert peer is not None
-    os.kill(peer, signal.SIGSTOP)
+    stop_process(peer)
     service.inject(control_pb2.Fault(kind="sticky-error"), GPU)
     until(lambda: READ_OUT in service.said(), 30, "the sick worker has kept its state")
     assert read_out(service.said()) > 0, service.said()

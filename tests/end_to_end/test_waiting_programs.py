@@ -10,6 +10,7 @@ import pytest
 from toolkit.job import ROOT
 from toolkit.lockstep import Lockstep
 from toolkit.service import Service
+from toolkit.waiting import stop_process
 from toolkit.workplace import Workplace
 
 PROGRAM = ROOT / "tests" / "end_to_end" / "page_steps.py"
@@ -38,7 +39,7 @@ def test_workers_that_stop_while_their_programs_wait(workplace: Workplace, start
     assert [one.answer(), two.answer()] == ["good", "good"]
     for number in (1, 2):
         stopped = worker(service, 0)
-        os.kill(stopped, signal.SIGSTOP)
+        stop_process(stopped)
         begin(one, number)
         begin(two, number)
         assert two.answer() == "good"  # the other job goes on

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -21,3 +24,14 @@ def until(condition: Callable[[], T | None], seconds: float, what: str) -> T:
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {seconds:g} s: {what}")
         _never.wait(0.02)
+
+
+def stop_process(pid: int) -> None:
+    """SIGSTOP; none of its threads runs any more when this returns. On a busy machine that takes a while."""
+    os.kill(pid, signal.SIGSTOP)
+    until(lambda: _stopped(pid), 30, f"process {pid} has stopped")
+
+
+def _stopped(pid: int) -> bool:
+    states = [one.read_text().rpartition(")")[2].split()[0] for one in Path(f"/proc/{pid}/task").glob("*/stat")]
+    return all(one in "TZ" for one in states)

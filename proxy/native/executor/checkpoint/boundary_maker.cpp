@@ -201,7 +201,7 @@ bool BoundaryMaker::copy_wanted(std::span<LiveRow> rows, const ops::Boundary& op
   std::vector<RowCopies::Wanted> wanted;
   for (LiveRow& row : rows)
     if (row.block.bytes && (all || plan.wants_copy(row.block.ordinal, row.block.bytes)))
-      wanted.push_back({&row, checkpoints_.row_at_newest(row)});
+      wanted.push_back({&row, checkpoints_.earlier_row(row)});
   return copies_.copy_all(wanted, op.header.sequence, &later_);
 }
 

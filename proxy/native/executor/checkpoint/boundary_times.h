@@ -23,6 +23,7 @@ struct BoundaryTimes {
   Phase gather{0};   // until all ranks have reached the step
   Phase reserve{0};  // boundaries that are reserves, copies and all
   std::atomic<uint64_t> boundaries{0}, reserves{0};
+  std::atomic<uint64_t> hashed{0}, copied{0};  // bytes of live blocks
 
   std::map<std::string, double> seconds() const {
     const auto of = [](const Phase& phase) { return static_cast<double>(phase) * 1e-9; };

@@ -9,6 +9,14 @@
 #include "jitc/limits.h"
 
 namespace jitc {
+namespace {
+/// Of rows in the order of their ordinals.
+const LiveRow* row_of(const std::vector<LiveRow>& rows, const LiveRow& live) {
+  const auto found = std::ranges::lower_bound(rows, live.block.ordinal, {},
+                                              [](const LiveRow& row) { return row.block.ordinal; });
+  return found != rows.end() && found->same_place(live) ? &*found : nullptr;
+}
+}  // namespace
 
 // -- what there is -----------------------------------------------------------------------------------
 
@@ -19,12 +27,12 @@ const BoundaryState* Checkpoints::find(uint64_t number) const {
 }
 
 const LiveRow* Checkpoints::row_at_newest(const LiveRow& live) const {
-  if (boundaries_.empty()) return nullptr;
-  const auto& rows = boundaries_.back().rows;
-  const auto found = std::lower_bound(rows.begin(), rows.end(), live, [](const LiveRow& a, const LiveRow& b) {
-    return a.block.ordinal < b.block.ordinal;
-  });
-  return found != rows.end() && found->same_place(live) ? &*found : nullptr;
+  return boundaries_.empty() ? nullptr : row_of(boundaries_.back().rows, live);
+}
+
+const LiveRow* Checkpoints::earlier_row(const LiveRow& live) const {
+  const LiveRow* const before = step_ && live.hash != kNoHash ? row_of(step_->rows, live) : nullptr;
+  return before && before->copied() && before->hash == live.hash ? before : row_at_newest(live);
 }
 
 const BoundaryState& Checkpoints::table(uint64_t boundary, bool earlier) const {

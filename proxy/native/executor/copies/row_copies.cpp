@@ -13,6 +13,7 @@ constexpr uint64_t kGroupBytes = 32 << 20;
 
 std::vector<Hash> RowCopies::hashes_of(std::span<const LiveRow> rows) {
   const PhaseTime time(shared_.times.hash);
+  for (const LiveRow& row : rows) shared_.times.hashed += row.block.bytes;
   return jitc::hashes_of(*shared_.backend, rows);
 }
 
@@ -122,6 +123,7 @@ bool RowCopies::read_or_reuse(std::span<const Wanted> wanted, uint64_t sequence)
 void RowCopies::take_room(LiveRow& row) {
   row.copy = shared_.snapshot.take(row.block.bytes);
   if (row.copy == Snapshot::kNone) throw SnapshotFull();
+  shared_.times.copied += row.block.bytes;
 }
 
 bool RowCopies::read(LiveRow& row) const {

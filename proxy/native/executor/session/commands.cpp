@@ -51,6 +51,8 @@ SessionStats Session::stats() {
   stats.held_back = backpressure_.waits();
   stats.phases = shared_.times.seconds();
   stats.phases_of = shared_.times.boundaries;
+  stats.hashed_bytes = shared_.times.hashed;
+  stats.copied_bytes = shared_.times.copied;
   stats.differences = replay_.tolerance.seen();
   // Not while a command goes back to one of them, which may take long.
   if (const std::unique_lock lock(shared_.life.mutex, std::try_to_lock); lock)

@@ -98,7 +98,8 @@ struct SessionStats {
   bool protected_, held_back;
   std::map<std::string, double> phases;  // of so many boundaries and steps: seconds in all (boundary_times.h)
   uint64_t phases_of;
-  uint64_t validating;  // the step that is waited for; 0: none
+  uint64_t hashed_bytes, copied_bytes;  // of live blocks, in these phases
+  uint64_t validating;                  // the step that is waited for; 0: none
   Verdict verdict;
   std::vector<uint64_t> reserves;  // boundaries
   double reserve_seconds;          // to make one, on the average

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +9,7 @@ from typing import Any
 import grpc
 import pytest
 from standin_client import Client, config, wait_until, worker_of
+from toolkit.waiting import stop_process
 
 from jitc.proxy.backends.base import HealthEvent
 from jitc.proxy.backends.software import SoftwareBackend
@@ -71,7 +70,7 @@ def test_stopped_workers_are_replaced(watchful: Service) -> None:
     stop = control_pb2.InjectRequest(gpu=0, fault=control_pb2.Fault(kind="stop-worker"))
     assert client.admin.Inject(stop, timeout=30).fired
     for spare in spares:
-        os.kill(spare.pid, signal.SIGSTOP)
+        stop_process(spare.pid)
     client.send("add", value=1)
     assert client.call("get")["value"] == 9
     one = recovery(watchful)

@@ -16,10 +16,11 @@ from typing import Any
 import pytest
 from real_client import RealClient, check, inject, reduce, serving, together, train
 from standin_client import wait_until, worker_of
-from toolkit.waiting import until
+from toolkit.waiting import stop_process, until
 
 from jitc.proxy.common.config import HANG_SECONDS
 from jitc.proxy.node.session import SessionState
+from jitc.proxy.node.workers.stats import session_stats
 from jitc.proxy.recovery.hangs.gaps import LEAST_SECONDS, OP, TIMES
 from jitc.proxy.service import Service
 
@@ -56,8 +57,15 @@ class Looks:
         pulses = list(self.watch._pulses.values())
         return all(one._stats is None or one._stats.done() or one.session.gpu in self.stopped for one in pulses)
 
+    def _held_up(self) -> bool:
+        """Each worker that answers is at an op, and one of them waits in a collective."""
+        sessions = [one for one in self.service.registry.sessions.values() if one.gpu not in self.stopped]
+        work = [session_stats(one).get("under_way") or {} for one in sessions]
+        return all(one.get("sequence") for one in work) and any(one["entered"] for one in work)
+
     def until_judged(self) -> int:
-        """Looks until there is a verdict."""
+        """Looks until there is a verdict; time begins when the ranks have come as far as they can."""
+        until(self._held_up, 30, "a rank waits for another one")
         for count in range(1, int(SOON) + 1):
             self.look()
             if any(one.judged for one in self.watch._pulses.values()):
@@ -103,7 +111,7 @@ def pids(service: Service) -> list[int]:
 
 def test_stopped_worker(service: Service, ranks: list[RealClient], looks: Looks) -> None:
     before = pids(service)
-    os.kill(before[1], signal.SIGSTOP)
+    stop_process(before[1])
     looks.stopped.add(1)
     train(ranks)
     assert looks.until_judged() >= LEAST_SECONDS
