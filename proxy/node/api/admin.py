@@ -190,6 +190,6 @@ def _turns(stats: dict[str, Any]) -> dict[str, Any]:
 
 def _boundary_phases(stats: dict[str, Any]) -> dict[str, Any]:
     """All phases always: of a worker that does not answer, or has had no boundary, zeros."""
-    told = stats.get("boundary_phases", {})
+    told: dict[str, Any] = stats.get("boundary_phases", {})
     seconds = dict.fromkeys(_BOUNDARY_PHASES, 0.0) | told.get("seconds", {})
     return {"boundaries": 0, "hashed_bytes": 0, "copied_bytes": 0} | told | {"seconds": seconds}
