@@ -195,13 +195,21 @@ bool BoundaryMaker::keep_rows(const ops::Boundary& op, BoundaryState& state) {
   return shared_.runs() && copy_wanted(std::span(state.rows).subspan(half.size()), op);
 }
 
+/// What may have a copy of its content: what was copied before the step, which left it alone, or else the
+/// newest boundary.
+const LiveRow* BoundaryMaker::earlier_row(const LiveRow& row) const {
+  const auto& step = checkpoints_.step();
+  const LiveRow* const before = step && row.hash != kNoHash ? row_of(step->rows, row) : nullptr;
+  return before && before->copied() && before->hash == row.hash ? before : checkpoints_.row_at_newest(row);
+}
+
 bool BoundaryMaker::copy_wanted(std::span<LiveRow> rows, const ops::Boundary& op) {
   const Policy& plan = checkpoints_.plan.current();
   const bool all = keep_all_ || reserve_ || !checkpoints_.protects();
   std::vector<RowCopies::Wanted> wanted;
   for (LiveRow& row : rows)
     if (row.block.bytes && (all || plan.wants_copy(row.block.ordinal, row.block.bytes)))
-      wanted.push_back({&row, checkpoints_.earlier_row(row)});
+      wanted.push_back({&row, earlier_row(row)});
   return copies_.copy_all(wanted, op.header.sequence, &later_);
 }
 

@@ -76,6 +76,7 @@ class BoundaryMaker {
   std::pair<std::string, std::string> shortage(const ops::Boundary& op);
   Kept keep(const ops::Boundary& op, BoundaryState& state);
   bool keep_rows(const ops::Boundary& op, BoundaryState& state);
+  const LiveRow* earlier_row(const LiveRow& row) const;
   bool copy_wanted(std::span<LiveRow> rows, const ops::Boundary& op);
   bool keep_variables(BoundaryState& state);
 

@@ -7,6 +7,12 @@
 
 namespace jitc {
 
+const LiveRow* row_of(std::span<const LiveRow> rows, const LiveRow& live) {
+  const auto found = std::ranges::lower_bound(rows, live.block.ordinal, {},
+                                              [](const LiveRow& row) { return row.block.ordinal; });
+  return found != rows.end() && found->same_place(live) ? &*found : nullptr;
+}
+
 std::vector<Hash> hashes_of(const Backend& backend, std::span<const LiveRow> rows) {
   std::vector<MemoryRange> ranges;
   ranges.reserve(rows.size());

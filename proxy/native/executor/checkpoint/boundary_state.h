@@ -38,6 +38,9 @@ struct LiveRow {
 };
 static_assert(sizeof(LiveRow) == 64, "EarlierTables counts on it");
 
+/// The one of the same place, or nullptr; rows are in the order of their ordinals.
+const LiveRow* row_of(std::span<const LiveRow> rows, const LiveRow& live);
+
 /// Content hashes of the rows' places now, in their order; kNoHash where nothing is allocated.
 std::vector<Hash> hashes_of(const Backend& backend, std::span<const LiveRow> rows);
 

@@ -9,14 +9,6 @@
 #include "jitc/limits.h"
 
 namespace jitc {
-namespace {
-/// Of rows in the order of their ordinals.
-const LiveRow* row_of(const std::vector<LiveRow>& rows, const LiveRow& live) {
-  const auto found = std::ranges::lower_bound(rows, live.block.ordinal, {},
-                                              [](const LiveRow& row) { return row.block.ordinal; });
-  return found != rows.end() && found->same_place(live) ? &*found : nullptr;
-}
-}  // namespace
 
 // -- what there is -----------------------------------------------------------------------------------
 
@@ -28,11 +20,6 @@ const BoundaryState* Checkpoints::find(uint64_t number) const {
 
 const LiveRow* Checkpoints::row_at_newest(const LiveRow& live) const {
   return boundaries_.empty() ? nullptr : row_of(boundaries_.back().rows, live);
-}
-
-const LiveRow* Checkpoints::earlier_row(const LiveRow& live) const {
-  const LiveRow* const before = step_ && live.hash != kNoHash ? row_of(step_->rows, live) : nullptr;
-  return before && before->copied() && before->hash == live.hash ? before : row_at_newest(live);
 }
 
 const BoundaryState& Checkpoints::table(uint64_t boundary, bool earlier) const {

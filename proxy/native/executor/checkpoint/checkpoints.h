@@ -37,8 +37,6 @@ class Checkpoints {
   const BoundaryState* find(uint64_t number) const;
   /// The newest boundary's row of an allocation, or nullptr.
   const LiveRow* row_at_newest(const LiveRow& live) const;
-  /// The same; but the row that a copy was made of before the step, where that has the block's content now.
-  const LiveRow* earlier_row(const LiveRow& live) const;
   /// With Lifecycle::mutex. Throws Error: it is not kept. 0: the newest. earlier: one whose rows alone are
   /// known will do.
   const BoundaryState& table(uint64_t boundary, bool earlier) const;
