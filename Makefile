@@ -46,10 +46,14 @@ pytorch-tests: build ## PyTorch's own tests on the software device, with what is
 ledger: ## commit and date of the last `make test` into docs/ledger.md (SLOW=1: of `make test-all`; RAN="make demo": of that)
 	@python3 scripts/ledger.py $(if $(RAN),--ran "$(RAN)",$(if $(SLOW),--slow build/results/all*.xml,build/results/quick*.xml))
 
-bench: build ## measures overhead, call cost, recovery time, journal, hashes, import; JSON in build/bench
+BENCHMARKS := import_cost call_cost launch_cost dnn_cost journal_cost hash_cost copy_speed boundary_cost step_overhead order_cost \
+  faults.recovery_time faults.restart faults.rehoming faults.growth gpu_model
+bench: build ## measures overhead, call cost, recovery time, journal, hashes, import (BEFORE=COMMIT: beside those of that one); JSON in build/bench
 	@mkdir -p build/bench
-	@for one in import_cost call_cost launch_cost dnn_cost journal_cost hash_cost copy_speed boundary_cost step_overhead order_cost faults.recovery_time faults.restart faults.rehoming gpu_model; do \
-	  echo "== $$one"; (cd bench && $(abspath $(PY)) -m $$one --json $(abspath build/bench)/$${one##*.}.json); done
+	@$(if $(BEFORE),$(PY) scripts/before_after.py --before $(BEFORE) --rounds $(or $(ROUNDS),1) --json build/bench/before_after.json \
+	  $(foreach one,$(BENCHMARKS),$(lastword $(subst ., ,$(one)))),missed=; for one in $(BENCHMARKS); do echo "== $$one"; \
+	  (cd bench && $(abspath $(PY)) -m $$one --json $(abspath build/bench)/$${one##*.}.json) || missed+=" $$one"; done; \
+	  [ -z "$$missed" ] || { echo "goals were missed by$$missed" >&2; exit 1; })
 
 # Without the build, so that it runs where nothing can be built: what is there is checked.
 gpu-check: ## checks on a real NVIDIA GPU, results in docs/gpu-results (REHEARSE=1: without one, tiny; GPU_CHECK: options)

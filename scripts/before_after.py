@@ -4,22 +4,48 @@
 
 The other commit is checked out and built in build/bench/before/COMMIT, once; --tree names a checkout that is built
 already. Each round runs each benchmark there and here, so that a slower moment of the machine hits both. A figure that
-only one of them has is shown as that; options after -- go to every benchmark.
+only one of them has is shown as that, and so is a benchmark that the other commit lacks; then come the goals, met in
+every round or missed. Options after -- go to every benchmark. `make bench BEFORE=COMMIT` calls it for all of them.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import statistics
 import subprocess
 import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 #: What `summary` of bench/common.py adds to a median; two runs are compared by their medians.
 _BESIDE = {"low", "high", "count"}
+#: What was measured, behind a goal.
+_FIGURE = re.compile(r" \([^()]*\)$")
+
+
+@dataclass
+class Seen:
+    """Of one benchmark in one of the trees, over the rounds."""
+
+    figures: dict[str, list[float]] = field(default_factory=dict)
+    goals: dict[str, list[bool]] = field(default_factory=dict)
+
+    def add(self, document: dict[str, Any]) -> None:
+        for what, value in flat(document["figures"]).items():
+            self.figures.setdefault(what, []).append(value)
+        for goal, met in document.get("goals_met", {}).items():
+            self.goals.setdefault(_FIGURE.sub("", goal), []).append(met)
+
+    def medians(self) -> dict[str, float]:
+        return {what: statistics.median(one) for what, one in self.figures.items()}
+
+    def standing(self, goal: str) -> str:
+        return "-" if goal not in self.goals else "met" if all(self.goals[goal]) else "MISSED"
 
 
 def main() -> int:
@@ -35,13 +61,13 @@ def main() -> int:
     trees = {"before": args.tree or built(args.before), "after": ROOT}
     figures: dict[str, Any] = {"commits": {kind: _commit(tree) for kind, tree in trees.items()}}
     for name in args.names:
-        found: dict[str, dict[str, list[float]]] = {kind: {} for kind in trees}
+        found = {kind: Seen() for kind in trees}
         for turn in range(args.rounds):
             for kind, tree in trees.items():
                 print(f"round {turn + 1} {kind} {name}", flush=True)
-                for what, value in run(tree, name, more).items():
-                    found[kind].setdefault(what, []).append(value)
-        figures[name] = _compared(name, found)
+                found[kind].add(run(tree, name, more))
+        figures[name] = {kind: one.medians() for kind, one in found.items()}
+        _show(name, found["before"], found["after"])
     if args.json:
         args.json.write_text(json.dumps({"figures": figures}, indent=1) + "\n")
     return 0
@@ -70,21 +96,28 @@ def _commit(tree: Path, name: str = "HEAD") -> str:
     return subprocess.run(command, cwd=tree, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def run(tree: Path, name: str, more: list[str]) -> dict[str, float]:
-    """The benchmark of that checkout, in its environment; its figures by their path."""
+def run(tree: Path, name: str, more: list[str]) -> dict[str, Any]:
+    """What the benchmark of that checkout writes, in its environment; empty where it has none of that name."""
     out = ROOT / "build" / "bench" / "round.json"
     out.parent.mkdir(parents=True, exist_ok=True)
     out.unlink(missing_ok=True)
-    (found,) = (tree / "bench").rglob(f"{name}.py")
-    module = ".".join(found.relative_to(tree / "bench").with_suffix("").parts)
+    found = list((tree / "bench").rglob(f"{name}.py"))
+    if not found and tree != ROOT:
+        return {"figures": {}}
+    if len(found) != 1:
+        raise SystemExit(f"{name}: no benchmark of that name in {tree / 'bench'}")
+    module = ".".join(found[0].relative_to(tree / "bench").with_suffix("").parts)
     command = [str(tree / ".venv/bin/python"), "-m", module, "--json", str(out), *more]
     done = subprocess.run(command, cwd=tree / "bench", capture_output=True, text=True, check=False)
     if not out.exists():  # a missed goal is an exit status too, and no failure
         raise SystemExit(f"{tree}: {module} of bench failed\n{done.stdout}{done.stderr}")
-    return flat(json.loads(out.read_text())["figures"])
+    document: dict[str, Any] = json.loads(out.read_text())
+    return document
 
 
 def flat(figures: Any, path: str = "") -> dict[str, float]:
+    if isinstance(figures, list):
+        figures = {str(number): one for number, one in enumerate(figures)}
     if isinstance(figures, dict):
         parts = [
             flat(value, f"{path}.{name}" if path else name) for name, value in figures.items() if name not in _BESIDE
@@ -93,15 +126,19 @@ def flat(figures: Any, path: str = "") -> dict[str, float]:
     return {path.removesuffix(".median"): float(figures)} if isinstance(figures, int | float) else {}
 
 
-def _compared(name: str, found: dict[str, dict[str, list[float]]]) -> dict[str, dict[str, float]]:
-    medians = {kind: {what: statistics.median(one) for what, one in values.items()} for kind, values in found.items()}
+def _show(name: str, before: Seen, after: Seen) -> None:
+    old, new = before.medians(), after.medians()
     print(f"{name:<40} {'before':>12} {'after':>12} {'after/before':>13}")
-    for what in {**medians["before"], **medians["after"]}:
-        pair = [medians[kind].get(what) for kind in ("before", "after")]
-        shown = [f"{one:12.5g}" if one is not None else f"{'-':>12}" for one in pair]
-        ratio = f"{pair[1] / pair[0]:13.3f}" if pair[0] and pair[1] is not None else f"{'-':>13}"
+    for what in _either(old, new):
+        shown = [f"{one[what]:12.5g}" if what in one else f"{'-':>12}" for one in (old, new)]
+        ratio = f"{new[what] / old[what]:13.3f}" if old.get(what) and what in new else f"{'-':>13}"
         print(f"  {what:<38} {shown[0]} {shown[1]} {ratio}")
-    return medians
+    for goal in _either(before.goals, after.goals):
+        print(f"  goal: {goal}: {before.standing(goal)} before, {after.standing(goal)} after", flush=True)
+
+
+def _either(one: Iterable[str], other: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys([*one, *other]))
 
 
 if __name__ == "__main__":
