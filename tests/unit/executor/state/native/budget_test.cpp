@@ -15,6 +15,9 @@
 #include "base/shared/board.h"
 #include "base/shared/memory_budget.h"
 
+// Of a branch for null pointers that UBSan itself has added (GCC 12).
+#pragma GCC diagnostic ignored "-Wstringop-overflow"
+
 namespace jitc {
 namespace {
 constexpr int kProcesses = 4, kRounds = 3000;
