@@ -104,10 +104,15 @@ void Communicators::end(const ops::CommunicatorAbort& op) {
   remove(op.handle, communicator);
 }
 
+/// Told with nothing locked: who waits for quiet holds the context's mutex, and takes this one then.
 void Communicators::end_early(const ops::CommunicatorAbort& op) {
-  const std::lock_guard lock(mutex_);
-  const auto found = table_.find(op.handle);
-  if (found != table_.end()) found->second->leave(op.header.sequence);
+  Pointer communicator;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = table_.find(op.handle);
+    if (found != table_.end()) communicator = found->second;
+  }
+  if (communicator) communicator->leave(op.header.sequence);
 }
 
 void Communicators::collective(const ops::Collective& op, NcclStream stream, const Redirect& redirect) {

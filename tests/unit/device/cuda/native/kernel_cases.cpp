@@ -220,6 +220,7 @@ CASE(kernel_attributes_are_set_and_undone) {
   s.begin();
   const uint64_t a = s.allocate(4096);
   s.fill(a, 8, 0);
+  s.synchronize();  // it is on another stream than the kernel
   const Resources before = resources_of(a);
   CHECK_EQUAL(set(s, kAdd, kMaxDynamicShared, 100'000).status, 0u);
   s.launch(kAdd, packed_values(a, int64_t{1}, uint64_t{1}), kStream, {{1, 1, 1}, {1, 1, 1}, 100'000, {}});
