@@ -63,8 +63,9 @@ class Rank:
         client.op("collective", 1, payload=item)
         client.flush()
 
-    def step(self) -> None:
-        blocks = [*self.blocks(), (self.client.base + GRADIENTS, 4096, 1000 + self.client.steps)]
+    def step(self, gradient: int = 4096) -> None:
+        """gradient: bytes of it; nobody uses more than 4096."""
+        blocks = [*self.blocks(), (self.client.base + GRADIENTS, gradient, 1000 + self.client.steps)]
         self.client.op("live_set", len(blocks), payload=b"".join(struct.pack("<QQQ", *one) for one in blocks))
         self.client.step_begin()
         self.update()

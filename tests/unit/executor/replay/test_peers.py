@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from executor_rank import BLOCK, STATISTICS, Rank, minibatch, start_two, stop
-from executor_rig import NOTICE, wait_for
+from executor_rig import NOTICE, Control, wait_for
 
 from jitc.proxy.common.executor import ExecutorError
 
@@ -214,17 +214,29 @@ def test_a_rank_lost_inside_the_step_rolls_forward(
     assert contents(ranks) == expected[4]
 
 
+class LargeRank(Rank):
+    """Has more parameters, all of them equal, than the memory for copies takes."""
+
+    MEMORY, LARGE = 13 * BLOCK // 2, 8 * BLOCK
+
+    def blocks(self) -> list[tuple[int, int, int]]:
+        parameters, statistics, batch = super().blocks()
+        return [parameters, statistics, (self.client.base + self.LARGE, self.LARGE, 2), batch]
+
+
 def test_what_has_no_copy_from_before_the_step_is_not_taken_from_an_older_one() -> None:
-    """The memory for copies holds those of two boundaries, but not those of a step beside them."""
-    ranks = start_two(snapshot=2 * 2 * (BLOCK + 4096))
-    own = {"unique_ordinals": [1], "volatile_ordinals": [1], "known_ordinals": [0, 1]}
+    """Boundaries fit in the memory for copies; those of a step with a large gradient do not, nor a whole one."""
+    control = Control()
+    first = LargeRank.start(0, None, control, LargeRank.MEMORY)
+    ranks: list[Rank] = [first, LargeRank.start(1, first.shared, control, LargeRank.MEMORY)]
+    own = {"unique_ordinals": [1], "volatile_ordinals": [1], "known_ordinals": [0, 1, 2]}
     for one in ranks:
         one.command("SetPolicy", copy_all=False, barrier=True, **own)
     for _ in range(2):
         minibatch(ranks)
     for one in ranks:
         one.forward()
-        one.step()
+        one.step(gradient=4 * BLOCK)
     wait_for(lambda: ranks[1].stats()["executed"] == ranks[1].client.sequence)
     ranks[1].lose()
     ranks[0].command("Fence", epoch=1)
@@ -232,9 +244,9 @@ def test_what_has_no_copy_from_before_the_step_is_not_taken_from_an_older_one() 
     ranks[1].command("Fence", epoch=1)
     ranks[1].finish()
     reply = ranks[1].command("SkipStep", boundary=3, timeout_ms=20_000)
+    stop(ranks)
     assert not reply["complete"] and not reply["missing"]
     assert f"a block of {BLOCK} bytes that no other rank is known to have has no copy" in reply["message"]
-    stop(ranks)
 
 
 def test_skipping_a_step_that_waits_for_a_value_is_refused(ranks: list[Rank]) -> None:
