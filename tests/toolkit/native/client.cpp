@@ -32,6 +32,7 @@ void Sink::result(uint64_t sequence, uint32_t status, std::span<const std::byte>
 }
 
 void Sink::progress(uint64_t stream, uint64_t sequence) {
+  if (on_progress) on_progress(sequence);
   const std::lock_guard lock(mutex_);
   if (sequence < progress_[stream]) faults_.push_back({sequence, 0, "test", "progress went back"});
   progress_[stream] = sequence;

@@ -57,6 +57,8 @@ class Sink final : public ExecutionSink {
   std::vector<uint64_t> results();
   /// Called with each result once it is there, by the thread that brings it.
   std::function<void(uint64_t sequence)> on_result;
+  /// Called with how far a stream has got before that is noted, by the thread that tells it.
+  std::function<void(uint64_t sequence)> on_progress;
   /// Called at injection points, from the stream's thread.
   std::function<void(const ops::OpHeader&, std::string_view)> on_injection;
 

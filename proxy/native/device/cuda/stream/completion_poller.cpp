@@ -66,7 +66,7 @@ void CompletionPoller::note(const Pointer& timeline, uint64_t sequence) {
       timeline->marks_.back().sequence = sequence;
       return;
     }
-    if (timeline->reported_ < timeline->issued_) {  // being delivered: it must not be overtaken
+    if (timeline->handed_out_) {  // that must not be overtaken
       timeline->marks_.push_back({timeline->issued_, sequence, sequence, false});
       return;
     }
@@ -230,6 +230,7 @@ bool CompletionPoller::deliver(Lock& lock) {
   for (const Pointer& timeline : busy_)
     if (Delivery due; timeline->collect(due)) {
       due.timeline = timeline;
+      timeline->handed_out_ = true;
       for (const Completion& one : due.completions) results_due_ -= one.sequence != 0;
       deliveries.push_back(std::move(due));
     }
@@ -238,8 +239,10 @@ bool CompletionPoller::deliver(Lock& lock) {
   lock.unlock();
   hand_out(deliveries);
   lock.lock();
-  for (const Delivery& delivery : deliveries)
+  for (const Delivery& delivery : deliveries) {
     delivery.timeline->reported_ = std::max(delivery.timeline->reported_, delivery.value);
+    delivery.timeline->handed_out_ = false;
+  }
   std::erase_if(busy_, [](const Pointer& timeline) {
     // What was delivered may have added something to wait for that is there already.
     const bool due = !timeline->waiting_.empty() && timeline->waiting_.front().value <= timeline->reported_;

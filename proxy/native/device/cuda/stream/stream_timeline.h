@@ -83,6 +83,7 @@ class StreamTimeline {
   uint64_t issued_ = 0, reported_ = 0;
   uint64_t seen_ = 0, newer_ = 0;  // marks, in the looks of one round
   bool listed_ = false;
+  bool handed_out_ = false;  // what was collected of it is being told
 };
 
 }  // namespace jitc::cuda

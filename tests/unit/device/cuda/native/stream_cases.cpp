@@ -1,5 +1,6 @@
 // Streams and events: what only the cuda device has, and what its log of calls must say.
 #include <algorithm>
+#include <semaphore>
 #include <thread>
 
 #include "harness.h"
@@ -38,6 +39,34 @@ CASE(stream_progress_comes_without_a_flush_now_and_then) {
   const uint64_t first = s.sequence() + 1;
   for (int i = 0; i < 100; ++i) s.fill(a, 4096, 1, kA);
   s.sink.wait_progress(kA, first + 63);
+}
+
+/// The poller is held up while it tells of the fill, and again while it tells of what was done meanwhile
+/// without the GPU: what is done then must not be told before that.
+CASE(stream_progress_never_goes_back) {
+  Session s;
+  const uint64_t a = s.allocate(4096);
+  s.synchronize();
+  s.sink.wait_progress(0, s.sequence());
+  std::counting_semaphore<2> comes{0}, goes{0};
+  std::atomic<int> times{0};
+  const auto dispatcher = std::this_thread::get_id();
+  s.sink.on_progress = [&](uint64_t) {
+    if (std::this_thread::get_id() == dispatcher || times++ >= 2) return;
+    comes.release();
+    goes.acquire();
+  };
+  s.fill(a, 4096, 1);
+  s.backend->flush();
+  for (const uint64_t event : {kEvent, kOther}) {
+    comes.acquire();
+    s.event(event);
+    goes.release();
+  }
+  s.fill(a, 4096, 2);
+  s.backend->flush();
+  s.sink.wait_progress(0, s.sequence());  // the poller tells it, after all that it had to tell
+  CHECK(s.sink.faults().empty());
 }
 
 /// While a result is being given, work on two streams is done: first that of kB, then that of kA, which had
