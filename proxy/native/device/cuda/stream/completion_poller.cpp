@@ -230,7 +230,6 @@ bool CompletionPoller::deliver(Lock& lock) {
   for (const Pointer& timeline : busy_)
     if (Delivery due; timeline->collect(due)) {
       due.timeline = timeline;
-      timeline->handed_out_ = true;
       for (const Completion& one : due.completions) results_due_ -= one.sequence != 0;
       deliveries.push_back(std::move(due));
     }
@@ -239,10 +238,7 @@ bool CompletionPoller::deliver(Lock& lock) {
   lock.unlock();
   hand_out(deliveries);
   lock.lock();
-  for (const Delivery& delivery : deliveries) {
-    delivery.timeline->reported_ = std::max(delivery.timeline->reported_, delivery.value);
-    delivery.timeline->handed_out_ = false;
-  }
+  for (const Delivery& delivery : deliveries) delivery.timeline->was_told(delivery.value);
   std::erase_if(busy_, [](const Pointer& timeline) {
     // What was delivered may have added something to wait for that is there already.
     const bool due = !timeline->waiting_.empty() && timeline->waiting_.front().value <= timeline->reported_;

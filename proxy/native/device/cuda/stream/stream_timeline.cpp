@@ -20,7 +20,13 @@ bool StreamTimeline::collect(Delivery& out) {
   }
   for (; !waiting_.empty() && waiting_.front().value <= out.value; waiting_.pop_front())
     out.completions.push_back(std::move(waiting_.front().completion));
-  return out.sequence || !out.completions.empty();
+  handed_out_ = out.sequence || !out.completions.empty();
+  return handed_out_;
+}
+
+void StreamTimeline::was_told(uint64_t value) {
+  reported_ = std::max(reported_, value);
+  handed_out_ = false;
 }
 
 }  // namespace jitc::cuda

@@ -67,6 +67,7 @@ class StreamTimeline {
   bool look_again();
   /// What is due as of the last look; false: nothing.
   bool collect(Delivery& out);
+  void was_told(uint64_t value);
 
   const uint64_t handle_;
   const abi::CUstream real_;
