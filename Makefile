@@ -51,7 +51,7 @@ BENCHMARKS := import_cost call_cost launch_cost dnn_cost journal_cost hash_cost 
 bench: build ## measures overhead, call cost, recovery time, journal, hashes, import (BEFORE=COMMIT: beside those of that one); JSON in build/bench
 	@mkdir -p build/bench
 	@$(if $(BEFORE),$(PY) scripts/before_after.py --before $(BEFORE) --rounds $(or $(ROUNDS),1) --json build/bench/before_after.json \
-	  $(foreach one,$(BENCHMARKS),$(lastword $(subst ., ,$(one)))),missed=; for one in $(BENCHMARKS); do echo "== $$one"; \
+	  $(BENCHMARKS),missed=; for one in $(BENCHMARKS); do echo "== $$one"; \
 	  (cd bench && $(abspath $(PY)) -m $$one --json $(abspath build/bench)/$${one##*.}.json) || missed+=" $$one"; done; \
 	  [ -z "$$missed" ] || { echo "goals were missed by$$missed" >&2; exit 1; })
 

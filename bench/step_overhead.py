@@ -2,7 +2,7 @@
 
 Rounds alternate between the two, so that a slower moment of the machine hits both. Of a job's first steps those of its
 start are left out (output shapes are learned); the next ones, in which the service finds out what peers can give back
-while it copies everything, are a figure of their own. What counts is how fast a job is after that.
+(it relies on them from about the eighth step on), are a figure of their own. What counts is the speed after that.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from common import finish, parser, summary, workplace
 
 GOAL = 1.15
-#: First steps of each job: its start, and until peers are relied on.
+#: First steps of each job: its start, and until peers have been relied on for a while.
 START, LEARNED = 3, 25
 
 

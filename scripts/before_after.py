@@ -58,7 +58,7 @@ def main() -> int:
     arguments.add_argument("--rounds", type=int, default=2)
     own, _, more = (list(part) for part in _split(sys.argv[1:]))
     args = arguments.parse_args(own)
-    trees = {"before": args.tree or built(args.before), "after": ROOT}
+    trees = {"before": args.tree.resolve() if args.tree else built(args.before), "after": ROOT}
     figures: dict[str, Any] = {"commits": {kind: _commit(tree) for kind, tree in trees.items()}}
     for name in args.names:
         found = {kind: Seen() for kind in trees}
@@ -101,7 +101,7 @@ def run(tree: Path, name: str, more: list[str]) -> dict[str, Any]:
     out = ROOT / "build" / "bench" / "round.json"
     out.parent.mkdir(parents=True, exist_ok=True)
     out.unlink(missing_ok=True)
-    found = list((tree / "bench").rglob(f"{name}.py"))
+    found = list((tree / "bench").rglob(f"{name.rpartition('.')[2]}.py"))
     if not found and tree != ROOT:
         return {"figures": {}}
     if len(found) != 1:
@@ -116,8 +116,6 @@ def run(tree: Path, name: str, more: list[str]) -> dict[str, Any]:
 
 
 def flat(figures: Any, path: str = "") -> dict[str, float]:
-    if isinstance(figures, list):
-        figures = {str(number): one for number, one in enumerate(figures)}
     if isinstance(figures, dict):
         parts = [
             flat(value, f"{path}.{name}" if path else name) for name, value in figures.items() if name not in _BESIDE

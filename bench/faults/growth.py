@@ -65,11 +65,14 @@ class Row:
     recovery_s: float
     felt_s: float
 
+    def job(self) -> str:
+        return f"{self.ranks} ranks, {self.layers} layers, width {self.width}"
+
     def line(self) -> str:
         per_mb, held = self.boundary_ms / self.state_mb, self.held_mb / self.state_mb
-        job = f"{self.ranks:5} {self.layers:6} {self.width:5} {self.ops_per_step:8.0f} {self.state_mb:9.1f}"
+        size = f"{self.ranks:5} {self.layers:6} {self.width:5} {self.ops_per_step:8.0f} {self.state_mb:9.1f}"
         steps = f"{self.step_ms:8.0f} {self.boundary_ms:9.2f} {per_mb:7.4f} {held:6.2f}"
-        return f"{job} {steps} {self.recovery_s:9.2f} {self.felt_s:6.2f}"
+        return f"{size} {steps} {self.recovery_s:9.2f} {self.felt_s:6.2f}"
 
 
 HEAD = "ranks layers width ops/step  state MB  step ms  boundary   ms/MB   held  recovery   felt"
@@ -110,7 +113,7 @@ def main() -> int:
         f"copies hold at most {HELD} times the state": all(one.held_mb <= HELD * one.state_mb for one in rows),
         f"a recovery is felt for at most {FELT} s": all(one.felt_s <= FELT for one in rows),
     }
-    return finish(args, {name: [asdict(one) for one in each] for name, each in found.items()}, met)
+    return finish(args, {name: {one.job(): asdict(one) for one in each} for name, each in found.items()}, met)
 
 
 def measured(place: Workplace, cell: Cell, args: argparse.Namespace) -> Row:

@@ -33,5 +33,8 @@ def stop_process(pid: int) -> None:
 
 
 def _stopped(pid: int) -> bool:
-    states = [one.read_text().rpartition(")")[2].split()[0] for one in Path(f"/proc/{pid}/task").glob("*/stat")]
+    try:
+        states = [one.read_text().rpartition(")")[2].split()[0] for one in Path(f"/proc/{pid}/task").glob("*/stat")]
+    except (FileNotFoundError, ProcessLookupError):  # a thread has ended meanwhile
+        return False
     return all(one in "TZ" for one in states)

@@ -18,6 +18,8 @@ from jitc.proxy.common.executor import Executor
 
 BLOCK = 64 << 10
 PARAMETERS, STATISTICS, BATCH, GRADIENTS = 0, BLOCK, 2 * BLOCK, 3 * BLOCK
+#: Classes of their blocks, by ordinal: parameters have a replica, statistics are the rank's own.
+CLASSES = {"unique_ordinals": [1], "volatile_ordinals": [1], "known_ordinals": [0, 1]}
 UNIQUE_ID = b"world".ljust(128, b"\0")
 SLOT = 320  # bytes of a session's slot on the board
 ITEM = struct.Struct("<QIIIiQQQdQ")
@@ -106,11 +108,15 @@ class Rank:
         return digest(self.client, [(base, BLOCK, 0), (base + STATISTICS, BLOCK, 1), (base + BATCH, 4096, 2)])
 
 
-def start_two(snapshot: int = 256 * MIB, journal: int = 64 * MIB) -> list[Rank]:
+def start_two(snapshot: int = 256 * MIB, journal: int = 64 * MIB, kind: type[Rank] = Rank) -> list[Rank]:
     """In one communicator, on one board. snapshot: bytes for copies."""
     control = Control()
-    first = Rank.start(0, None, control, snapshot, journal)
-    return [first, Rank.start(1, first.shared, control, snapshot, journal)]
+    first = kind.start(0, None, control, snapshot, journal)
+    return [first, kind.start(1, first.shared, control, snapshot, journal)]
+
+
+def contents(ranks: list[Rank]) -> list[str]:
+    return [one.content() for one in ranks]
 
 
 def minibatch(ranks: list[Rank]) -> None:

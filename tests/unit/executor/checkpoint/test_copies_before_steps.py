@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from executor_rank import BLOCK, Rank, minibatch, start_two, stop
+from executor_rank import BLOCK, CLASSES, Rank, contents, minibatch, start_two, stop
 from executor_rig import wait_for
 from recovery_rig import RESTORED, Recoveries
 
-#: Of the ordinals of executor_rank.py: parameters have a replica, statistics are the rank's own.
-POLICY = {"unique_ordinals": [1], "volatile_ordinals": [1], "known_ordinals": [0, 1]}
 BATCH, GRADIENT = 4096, 4096
 STEPS = 3
 
@@ -20,7 +18,7 @@ def ranks() -> Iterator[list[Rank]]:
     """After three minibatches."""
     made = start_two()
     for one in made:
-        one.command("SetPolicy", copy_all=False, barrier=True, **POLICY)
+        one.command("SetPolicy", copy_all=False, barrier=True, **CLASSES)
     for _ in range(STEPS):
         minibatch(made)
     yield made
@@ -29,10 +27,6 @@ def ranks() -> Iterator[list[Rank]]:
 
 def copied(ranks: list[Rank]) -> list[int]:
     return [one.stats()["boundary_phases"]["copied_bytes"] for one in ranks]
-
-
-def contents(ranks: list[Rank]) -> list[str]:
-    return [one.content() for one in ranks]
 
 
 def test_a_boundary_shares_them(ranks: list[Rank]) -> None:

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterator
 
 import pytest
-from executor_rank import Rank, minibatch, start_two, stop
+from executor_rank import Rank, contents, minibatch, start_two, stop
 from executor_rig import Completion, wait_for
 from recovery_rig import RESTORED, Recoveries
 
@@ -33,10 +33,6 @@ def ranks() -> Iterator[list[Rank]]:
     made = begin()
     yield made
     stop(made)
-
-
-def contents(ranks: list[Rank]) -> list[str]:
-    return [one.content() for one in ranks]
 
 
 def abort(rank: Rank) -> Completion:

@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 from damage_rig import PLACES, Flip, places, written
-from executor_rank import BLOCK, SLOT, STATISTICS, Rank, minibatch, start_two, stop
+from executor_rank import BLOCK, CLASSES, SLOT, STATISTICS, Rank, minibatch, start_two, stop
 from executor_rig import wait_for
 from recovery_rig import RESTORED, Recoveries, holds
 
 from jitc.proxy.recovery.restore import restore
 
-POLICY = {"unique_ordinals": [1], "volatile_ordinals": [1], "known_ordinals": [0, 1]}
 #: Of the slots of both ranks.
 COUNTERS = [(0, 48), (SLOT, SLOT + 48)]
 
@@ -49,7 +48,7 @@ def peer_mode(ranks: list[Rank]) -> None:
     """Three boundaries; the third has copies only of what no peer holds."""
     for copy_all in (True, True, False):
         for one in ranks:
-            one.command("SetPolicy", copy_all=copy_all, barrier=True, measure_every=1, **POLICY)
+            one.command("SetPolicy", copy_all=copy_all, barrier=True, measure_every=1, **CLASSES)
         minibatch(ranks)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from executor_rank import BLOCK, Rank, minibatch, start_two, stop
+from executor_rank import BLOCK, CLASSES, Rank, minibatch, start_two, stop
 from executor_rig import library, wait_for
 from toolkit.fakes import fake_library
 
@@ -21,7 +21,6 @@ from jitc.proxy.common import executor as binding
 from jitc.proxy.common.executor import ExecutorError
 
 Reply = dict[str, Any]
-POLICY = {"unique_ordinals": [1], "volatile_ordinals": [1], "known_ordinals": [0, 1]}
 
 
 @pytest.fixture(autouse=True)
@@ -76,10 +75,10 @@ def transfer() -> Iterator[DirectTransfer]:
 
 def peer_mode(ranks: list[Rank]) -> None:
     for one in ranks:
-        one.command("SetPolicy", copy_all=True, barrier=True, measure_every=1, **POLICY)
+        one.command("SetPolicy", copy_all=True, barrier=True, measure_every=1, **CLASSES)
     minibatch(ranks)
     for one in ranks:
-        one.command("SetPolicy", copy_all=False, barrier=True, **POLICY)
+        one.command("SetPolicy", copy_all=False, barrier=True, **CLASSES)
     minibatch(ranks)
 
 

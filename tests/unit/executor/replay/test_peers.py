@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from executor_rank import BLOCK, STATISTICS, Rank, minibatch, start_two, stop
-from executor_rig import NOTICE, Control, wait_for
+from executor_rank import BLOCK, CLASSES, STATISTICS, Rank, contents, minibatch, start_two, stop
+from executor_rig import NOTICE, wait_for
 
 from jitc.proxy.common.executor import ExecutorError
 
@@ -22,10 +22,6 @@ def ranks() -> Iterator[list[Rank]]:
     made = start_two()
     yield made
     stop(made)
-
-
-def contents(ranks: list[Rank]) -> list[str]:
-    return [one.content() for one in ranks]
 
 
 @pytest.fixture
@@ -42,9 +38,8 @@ def expected() -> list[list[str]]:
 
 def peer_mode(ranks: list[Rank]) -> None:
     """As the node service does: measure some boundaries, then rely on peers for what is equal."""
-    own = {"unique_ordinals": [1], "volatile_ordinals": [1], "known_ordinals": [0, 1]}
     for one in ranks:
-        one.command("SetPolicy", copy_all=True, barrier=True, measure_every=1, **own)
+        one.command("SetPolicy", copy_all=True, barrier=True, measure_every=1, **CLASSES)
     for _ in range(2):
         minibatch(ranks)
         tables = [one.command("BoundaryTable", boundary=one.client.boundaries)["rows"] for one in ranks]
@@ -53,7 +48,7 @@ def peer_mode(ranks: list[Rank]) -> None:
     assert tables[0][0]["hash_before_step"] not in ("", tables[0][0]["hash"])  # the step changed it
     assert tables[0][1]["hash_before_step"] == tables[0][1]["hash"]  # only the forward pass did
     for one in ranks:
-        one.command("SetPolicy", copy_all=False, barrier=True, **own)
+        one.command("SetPolicy", copy_all=False, barrier=True, **CLASSES)
         assert one.stats()["policy"] == "peer"
     minibatch(ranks)
     rows = ranks[0].command("BoundaryTable", boundary=3)["rows"]
@@ -226,10 +221,8 @@ class LargeRank(Rank):
 
 def test_what_has_no_copy_from_before_the_step_is_not_taken_from_an_older_one() -> None:
     """Boundaries fit in the memory for copies; those of a step with a large gradient do not, nor a whole one."""
-    control = Control()
-    first = LargeRank.start(0, None, control, LargeRank.MEMORY)
-    ranks: list[Rank] = [first, LargeRank.start(1, first.shared, control, LargeRank.MEMORY)]
-    own = {"unique_ordinals": [1], "volatile_ordinals": [1], "known_ordinals": [0, 1, 2]}
+    ranks = start_two(snapshot=LargeRank.MEMORY, kind=LargeRank)
+    own = {**CLASSES, "known_ordinals": [0, 1, 2]}
     for one in ranks:
         one.command("SetPolicy", copy_all=False, barrier=True, **own)
     for _ in range(2):

@@ -5,21 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from executor_rank import Rank, minibatch, start_two, stop
+from executor_rank import CLASSES, Rank, contents, minibatch, start_two, stop
 from executor_rig import MIB, wait_for
 from recovery_rig import RESTORED, Recoveries
 
-OWN = {"unique_ordinals": [1], "volatile_ordinals": [1], "known_ordinals": [0, 1]}
 MINIBATCHES = 10
 
 
 def policy(ranks: list[Rank], **reserves: int) -> None:
     for one in ranks:
-        one.command("SetPolicy", copy_all=False, barrier=True, **OWN, **reserves)
-
-
-def contents(ranks: list[Rank]) -> list[str]:
-    return [one.content() for one in ranks]
+        one.command("SetPolicy", copy_all=False, barrier=True, **CLASSES, **reserves)
 
 
 @pytest.fixture

@@ -6,24 +6,18 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from executor_rank import BLOCK, Rank, minibatch, start_two, stop
+from executor_rank import BLOCK, CLASSES, Rank, contents, minibatch, start_two, stop
 from executor_rig import wait_for
 from recovery_rig import RESTORED, Recoveries
 
 from jitc.proxy.common.executor import ExecutorError
-
-OWN = {"unique_ordinals": [1], "volatile_ordinals": [1], "known_ordinals": [0, 1]}
-
-
-def contents(ranks: list[Rank]) -> list[str]:
-    return [one.content() for one in ranks]
 
 
 def in_peer_mode() -> list[Rank]:
     """Two ranks after two minibatches; what both have has no copies."""
     ranks = start_two()
     for one in ranks:
-        one.command("SetPolicy", copy_all=False, barrier=True, **OWN)
+        one.command("SetPolicy", copy_all=False, barrier=True, **CLASSES)
     for _ in range(2):
         minibatch(ranks)
     return ranks

@@ -10,12 +10,11 @@ from collections.abc import Iterator
 
 import pytest
 from executor_job import digest
-from executor_rank import BLOCK, GRADIENTS, STATISTICS, Rank, minibatch, stop
-from executor_rig import Control, wait_for
+from executor_rank import BLOCK, CLASSES, GRADIENTS, STATISTICS, Rank, minibatch, start_two, stop
+from executor_rig import wait_for
 from recovery_rig import RESTORED, Recoveries
 
 COUNTER, COUNTER_BYTES = 4 * BLOCK, 2048
-POLICY = {"unique_ordinals": [1], "volatile_ordinals": [1], "known_ordinals": [0, 1]}
 
 
 class CountingRank(Rank):
@@ -38,9 +37,7 @@ class CountingRank(Rank):
 
 
 def start() -> list[Rank]:
-    control = Control()
-    first = CountingRank.start(0, None, control)
-    return [first, CountingRank.start(1, first.shared, control)]
+    return start_two(kind=CountingRank)
 
 
 @pytest.fixture
@@ -65,7 +62,7 @@ def expected() -> list[str]:
 @pytest.mark.parametrize("done", ["nobody", "the healthy rank"])
 def test_a_rank_lost_in_it_takes_all_back(expected: list[str], ranks: list[Rank], lost: int, done: str) -> None:
     for one in ranks:
-        one.command("SetPolicy", copy_all=False, barrier=True, **POLICY)
+        one.command("SetPolicy", copy_all=False, barrier=True, **CLASSES)
     for _ in range(2):
         minibatch(ranks)
     for one in ranks:
@@ -95,7 +92,7 @@ def test_a_rank_lost_in_it_takes_all_back(expected: list[str], ranks: list[Rank]
 def test_other_steps_are_finished_without_copies(ranks: list[Rank]) -> None:
     """Only while there is such a block: a boundary without it copies what no peer has, and no more."""
     for one in ranks:
-        one.command("SetPolicy", copy_all=False, barrier=True, **{**POLICY, "known_ordinals": [0, 1, 2]})
+        one.command("SetPolicy", copy_all=False, barrier=True, **{**CLASSES, "known_ordinals": [0, 1, 2]})
     for _ in range(3):
         minibatch(ranks)
     rows = {row["ordinal"]: row for row in ranks[0].command("BoundaryTable", boundary=3)["rows"]}

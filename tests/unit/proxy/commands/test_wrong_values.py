@@ -17,6 +17,7 @@ from typing import Any
 import grpc
 import pytest
 from standin_client import PROXYD
+from toolkit.waiting import stop_process
 
 from jitc.proxy import service
 from jitc.proxy.commands import ask as cli_ask
@@ -313,8 +314,7 @@ def test_a_service_that_is_stopped(
         try:
             assert process.stdout is not None
             assert process.stdout.readline().startswith(b"jitc-proxyd ready")
-            process.send_signal(signal.SIGSTOP)
-            os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+            stop_process(process.pid)
             code, line = outcome(capsys, cli.main, ["status", "--socket", str(tmp_path / "s")])
         finally:
             process.send_signal(signal.SIGCONT)
