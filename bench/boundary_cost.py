@@ -1,4 +1,5 @@
-"""Cost of a boundary in copy mode, and of rolling back to one: live blocks that all change, or all stay the same.
+"""Cost of a boundary in copy mode, and of rolling back to one: live blocks that all change, that stay the same since
+the boundary before, or that have been at rest for longer.
 
 Blocks go straight into the executor's library, without gRPC. A plain copy of the same bytes in memory is the floor.
 """
@@ -19,6 +20,8 @@ from jitc.proxy.common.paths import executor_library
 
 MIB = 1 << 20
 TOTAL = 256 * MIB
+#: Boundaries until the device knows what is at rest; and the goal for it, in ms per MB.
+LEARNED, AT_REST = 12, 0.005
 
 
 def boundary(feed: Feed, step: int, size: int) -> float:
@@ -61,8 +64,16 @@ def main() -> int:
     data = os.urandom(MIB)
     for at in range(0, TOTAL, MIB):
         feed.run([feed.batch([(COPY_H2D, struct.pack("<QQ", BASE + at, MIB) + data, 0)])])
-    whole, place, step = os.urandom(MIB) * (TOTAL // MIB), bytearray(TOTAL), 0
+    whole, place = os.urandom(MIB) * (TOTAL // MIB), bytearray(TOTAL)
+    step, met = 0, dict[str, bool]()
     figures: dict[str, dict[str, float]] = {}
+    for size in (256 << 10, 16 * MIB):
+        first, step = step + 1, step + LEARNED + args.rounds
+        rest = [TOTAL / boundary(feed, number, size) / 1e6 for number in range(first, step + 1)][LEARNED:]
+        figures[f"at_rest_{size}"] = summary(rest)
+        per_mb = 1000 / figures[f"at_rest_{size}"]["median"]
+        met[f"a boundary takes at most {AT_REST} ms per MB that is at rest, blocks of {size}"] = per_mb <= AT_REST
+        print(f"at rest    blocks of {size:>9} bytes: {per_mb:6.4f} ms per MB")
     for size in (64 << 10, 16 * MIB):
         made, same, back, floor = [], [], [], []
         for number in range(args.rounds + 2):
@@ -81,7 +92,7 @@ def main() -> int:
     executor.detach(1)
     executor.close_session(1)
     executor.close()
-    return finish(args, figures, {})
+    return finish(args, figures, met)
 
 
 if __name__ == "__main__":

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 MB = 1e6
 #: The goals of a boundary per megabyte that is live, of the memory for copies, and of a recovery.
 BOUNDARY_MS, HELD, FELT = 0.005, 1.3, 1.0
-#: First steps that do not count: memory is new, peers get to know each other.
-SKIP = 4
+#: First steps that do not count: memory is new, peers get to know each other and copy everything meanwhile.
+SKIP = 25
 #: More steps than a job lives for, and how many seconds ahead its fault is planned.
 ENDLESS, AHEAD = 1_000_000, 0.5
 #: Of examples/model.py.

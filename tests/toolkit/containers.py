@@ -11,6 +11,7 @@ import io
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -99,9 +100,19 @@ class Podman:
         (self._folder / "pod.yaml").write_text(text)
         self.run("kube", "play", "--network", "none", str(self._folder / "pod.yaml"))
 
-    def in_volume(self) -> list[str]:
+    def compose(self, commands: dict[str, list[str]]) -> Compose:
+        """docker/compose.yaml, with commands of the test's; its images are these."""
+        mounts = [f"{one}:{one}:ro" for one in MACHINE] + [f"{self.out}:{OUT}"]
+        services = {
+            name: {"command": command, "network_mode": "none", "volumes": mounts} for name, command in commands.items()
+        }
+        more = self._folder / "compose.json"  # YAML as well
+        more.write_text(json.dumps({"services": services}))
+        return Compose(self, more)
+
+    def in_volume(self, name: str = "socket") -> list[str]:
         """What lies beside the service's socket."""
-        return os.listdir(self.run("volume", "inspect", "socket", "--format", "{{.Mountpoint}}").strip())
+        return os.listdir(self.run("volume", "inspect", name, "--format", "{{.Mountpoint}}").strip())
 
     def close(self) -> str:
         """Ends and removes everything. Returns what the containers said."""
@@ -115,6 +126,31 @@ class Podman:
             self.run(*words, check=False)
         self.run("rmi", "-a", "-f", check=False)
         return said
+
+
+class Compose:
+    """A project of podman-compose, which needs no daemon."""
+
+    NAME = "sidecar"
+
+    def __init__(self, podman: Podman, more: Path) -> None:
+        self._podman = podman
+        own = more.with_name("podman")  # with the storage of the test's
+        own.write_text(f'#!/bin/sh\nexec {shlex.join(podman.command)} "$@"\n')
+        own.chmod(0o755)
+        files = ["-f", str(ROOT / "docker" / "compose.yaml"), "-f", str(more)]
+        self._command = [str(BIN / "podman-compose"), "--podman-path", str(own), "-p", self.NAME, *files]
+
+    def run(self, *words: str) -> None:
+        done = subprocess.run(
+            [*self._command, *words], env=self._podman.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            timeout=120, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, f"podman-compose {' '.join(words)}: {done.stdout}"
+
+    def up(self, service: str) -> Container:
+        self.run("up", "-d", "--no-build", service)
+        return Container(self._podman, f"{self.NAME}_{service}_1")
 
 
 class Container:

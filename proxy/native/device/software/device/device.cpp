@@ -233,12 +233,21 @@ bool Device::write(uint64_t address, std::span<const std::byte> data) {
 void Device::hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) const {
   std::ranges::fill(out, kNoHash);
   with_memory([&](Residency::Use&) {
+    std::vector<size_t> unknown;
     uint64_t total = 0;
-    for (const MemoryRange& one : ranges) total += one.bytes;
-    in_parallel(copy_threads(), ranges.size(), total, [&](size_t i) {
+    for (size_t i = 0; i < ranges.size(); ++i) {
       const auto [address, bytes] = ranges[i];
-      const void* const from = bytes ? memory_.find(address, bytes, UINT64_MAX) : nullptr;
-      if (from) out[i] = content_hash({static_cast<const std::byte*>(from), bytes});
+      if (!bytes || !memory_.find(address, bytes, UINT64_MAX)) continue;
+      out[i] = memory_.known_hash(ranges[i]);
+      if (out[i] != kNoHash) continue;
+      unknown.push_back(i);
+      total += bytes;
+    }
+    in_parallel(copy_threads(), unknown.size(), total, [&](size_t at) {
+      const auto [address, bytes] = ranges[unknown[at]];
+      Hash& hash = out[unknown[at]];
+      hash = content_hash({reinterpret_cast<const std::byte*>(address), bytes});
+      memory_.saw_hash(ranges[unknown[at]], hash);
     });
     return true;
   });

@@ -24,7 +24,9 @@ void* map_anywhere(uint64_t bytes) {
 }  // namespace
 
 Pages::~Pages() {
-  if (bytes_) munmap(pointer(base_), bytes_);
+  if (!bytes_) return;
+  watched_.end_in(base_, bytes_);
+  munmap(pointer(base_), bytes_);
 }
 
 bool Pages::reserve(uint64_t base, uint64_t bytes, std::string& error) {
@@ -82,6 +84,7 @@ uint64_t Pages::start_of(uint64_t address, uint64_t end) const {
 
 bool Pages::open(uint64_t address, uint64_t bytes) {
   const uint64_t end = address + rounded(bytes), from = start_of(address, end);
+  watched_.end_in(address, end - address);
   if (mprotect(pointer(from), end - from, PROT_READ | PROT_WRITE) != 0) return false;
   madvise(pointer(address), end - address, MADV_DONTNEED);
   note_open(from, end);
@@ -90,12 +93,14 @@ bool Pages::open(uint64_t address, uint64_t bytes) {
 
 void Pages::close(uint64_t address, uint64_t bytes) {
   const uint64_t size = rounded(bytes);
+  watched_.end_in(address, size);
   madvise(pointer(address), size, MADV_DONTNEED);
   if (may_close(address, address + size)) mprotect(pointer(address), size, PROT_NONE);
 }
 
 std::byte* Pages::take_out(uint64_t address, uint64_t bytes) {
   const uint64_t size = rounded(bytes);
+  watched_.end_in(address, size);
   void* moved = mremap(pointer(address), size, size, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, nullptr);
   if (moved == MAP_FAILED) {  // an old kernel, or several mappings
     moved = map_anywhere(size);
@@ -107,6 +112,7 @@ std::byte* Pages::take_out(uint64_t address, uint64_t bytes) {
 
 bool Pages::put_back(std::byte* content, uint64_t address, uint64_t bytes) {
   const uint64_t size = rounded(bytes);
+  watched_.end_in(address, size);
   if (mremap(content, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, pointer(address)) == MAP_FAILED)
     return false;
   note_open(address, address + size);

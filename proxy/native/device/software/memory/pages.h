@@ -9,6 +9,8 @@
 #include <map>
 #include <string>
 
+#include "device/software/steady/watched_pages.h"
+
 namespace jitc::software {
 
 class Pages {
@@ -16,7 +18,8 @@ class Pages {
   static constexpr uint64_t kUnit = 2u << 20;
   static constexpr uint64_t rounded(uint64_t bytes) { return (bytes + kUnit - 1) / kUnit * kUnit; }
 
-  Pages() = default;
+  /// watched: parts of it that are read-only for now.
+  explicit Pages(WatchedPages& watched) : watched_(watched) {}
   ~Pages();
   Pages(const Pages&) = delete;
   Pages& operator=(const Pages&) = delete;
@@ -40,6 +43,7 @@ class Pages {
   void note_open(uint64_t from, uint64_t to);
   bool may_close(uint64_t from, uint64_t to);
 
+  WatchedPages& watched_;
   uint64_t base_ = 0, bytes_ = 0;      // bytes 0: not reserved
   std::map<uint64_t, uint64_t> open_;  // from, to: neighbours merged
 };

@@ -39,7 +39,8 @@ bool accessible(uint64_t address) {
 }
 
 struct Range {
-  Pages pages;
+  software::WatchedPages watched;
+  Pages pages{watched};
   Range() {
     std::string error;
     if (!pages.reserve(kStart, kUnits * Pages::kUnit, error)) throw Failure{error};

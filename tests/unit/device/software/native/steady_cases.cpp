@@ -1,0 +1,230 @@
+// Hashes of blocks that stay the same: known without a look at them, and never wrong when something writes.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <fstream>
+#include <thread>
+
+#include "base/content_hash.h"
+#include "device/software/steady/steady_hashes.h"
+#include "harness.h"
+
+namespace jitc::test {
+namespace {
+using software::SteadyHashes;
+constexpr uint64_t kPage = software::WatchedPages::kPage;
+constexpr uint64_t kBytes = 3 * kPage * 100 + 5000;  // not of whole pages
+constexpr int kEnough = SteadyHashes::kLooks + 2;
+
+ops::Fill fill(uint64_t address, uint64_t bytes, uint32_t value) {
+  ops::Fill op;
+  op.address = address;
+  op.bytes = bytes;
+  op.value = value;
+  op.width = 1;
+  return op;
+}
+
+/// As /proc/self/maps says: "rw-p".
+std::string access_of(uint64_t address) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    size_t dash = 0;
+    const uint64_t from = std::stoull(line, &dash, 16), to = std::stoull(line.substr(dash + 1), nullptr, 16);
+    if (address >= from && address < to) return line.substr(line.find(' ') + 1, 4);
+  }
+  return "none";
+}
+
+/// Behind the back of the processor's protection.
+void write_unseen(uint64_t address, uint8_t value) {
+  const int memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+  CHECK_EQUAL(pwrite(memory, &value, 1, static_cast<off_t>(address)), 1);
+  close(memory);
+}
+
+/// A session with a block that nothing has written for some looks. It does not begin with its page.
+struct Steady {
+  Session s;
+  const uint64_t address = s.upload(std::vector<uint8_t>(kBytes + 2 * kPage, 3)) + 512;
+  const uint64_t middle = address + kBytes / 2, last = address + kBytes - 1;
+
+  Steady() { look(kEnough); }
+  Hash hash() { return s.hash(address, kBytes); }
+  void look(int times) {
+    for (int i = 0; i < times; ++i) hash();
+  }
+  /// Computed here.
+  Hash real() {
+    const auto bytes = s.download<uint8_t>(address, kBytes);
+    return content_hash(std::as_bytes(std::span(bytes)));
+  }
+  void write(uint64_t at, uint8_t value) {
+    s.give(fill(at, 1, value));
+    s.synchronize();
+  }
+};
+}  // namespace
+
+CASE(steady_block_is_not_hashed_again) {
+  Steady one;
+  CHECK(access_of(one.middle) == "r--p");
+  const Hash before = one.hash();
+  CHECK(before == one.real());
+  write_unseen(one.middle, 9);
+  CHECK(one.real() != before && one.hash() == before);
+}
+
+CASE(steady_block_that_is_written_is_hashed_again) {
+  Steady one;
+  for (const uint64_t at : {one.address, one.middle, one.last}) {  // the ends are in pages that are not watched
+    const Hash before = one.hash();
+    one.write(at, 7);
+    CHECK(one.hash() != before);
+    CHECK(one.hash() == one.real());
+    one.look(2 * kEnough * 10);
+    CHECK(access_of(one.middle) == "r--p");
+    CHECK(one.hash() == one.real());
+  }
+  one.write(one.address - 1, 1);  // neighbours
+  one.write(one.last + 1, 1);
+  CHECK(access_of(one.middle) == "r--p");
+  CHECK(one.hash() == one.real());
+  CHECK(one.s.sink.faults().empty());
+}
+
+CASE(steady_block_that_is_written_now_and_then_is_left_alone_for_longer) {
+  Steady one;
+  one.write(one.middle, 1);
+  one.look(kEnough);
+  CHECK(access_of(one.middle) == "rw-p");
+  one.look(kEnough);
+  CHECK(access_of(one.middle) == "r--p");
+}
+
+CASE(steady_looks_between_two_steps_are_not_enough) {
+  Steady one;
+  for (int step = 1; step < 50; ++step) {
+    one.write(one.middle, static_cast<uint8_t>(step));
+    CHECK(one.hash() == one.real());
+    CHECK(one.hash() == one.real());
+    CHECK(access_of(one.middle) == "rw-p");
+  }
+}
+
+CASE(steady_block_is_written_by_many_threads_at_once) {
+  Steady one;
+  for (int round = 0; round < 20; ++round) {
+    one.look(2 * static_cast<int>(SteadyHashes::kMostLooks));
+    CHECK(access_of(one.middle) == "r--p");
+    std::atomic<int> ready{0};
+    std::vector<std::thread> threads;
+    for (uint64_t i = 0; i < 4; ++i)
+      threads.emplace_back([&, i] {
+        ++ready;
+        while (ready < 4) {
+        }
+        *reinterpret_cast<volatile uint8_t*>(one.address + (i + 1) * 20 * kPage) = static_cast<uint8_t>(round);
+      });
+    for (std::thread& thread : threads) thread.join();
+    for (uint64_t i = 0; i < 4; ++i)
+      CHECK_EQUAL(int{one.s.download<uint8_t>(one.address + (i + 1) * 20 * kPage, 1)[0]}, round);
+    CHECK(one.hash() == one.real());
+  }
+}
+
+CASE(steady_block_that_comes_anew_is_another_one) {
+  Steady one;
+  const Hash before = one.hash();
+  ops::Free gone;
+  gone.address = one.address - 512;
+  one.s.give(gone);
+  one.s.synchronize();
+  CHECK(one.hash() == kNoHash);
+  ops::Allocate again;
+  again.address = one.address - 512;
+  again.bytes = (kBytes + 3 * kPage) / kPage * kPage;
+  CHECK_EQUAL(one.s.ask(again).status, 0u);
+  CHECK(one.hash() != before && one.hash() == one.real());
+  CHECK(access_of(one.middle) == "rw-p");
+}
+
+CASE(steady_block_that_was_freed_comes_back_as_it_was) {
+  Steady one;
+  const Hash before = one.hash();
+  const uint64_t block = one.address - 512, bytes = (kBytes + 2 * kPage + kPage - 1) / kPage * kPage;
+  one.s.backend->commit();
+  for (const bool replaced : {false, true}) {
+    ops::Free gone;
+    gone.address = block;
+    one.s.give(gone);
+    one.s.synchronize();
+    ops::Allocate other;
+    other.address = block;
+    other.bytes = kPage;
+    if (replaced) CHECK_EQUAL(one.s.ask(other).status, 0u);
+    if (replaced) one.write(block + 600, 9);
+    one.s.backend->fence();
+    std::string error;
+    CHECK(one.s.backend->restore({.allocations = {{block, bytes}}}, error));
+    one.s.backend->unfence();
+    CHECK(one.hash() == before && one.real() == before);
+    one.write(one.middle, 5);
+    CHECK(one.hash() == one.real() && one.hash() != before);
+    one.write(one.middle, 3);
+    one.look(kEnough * 4);
+  }
+}
+
+CASE(steady_memory_of_the_program_is_not_watched) {
+  Session s;
+  std::vector<uint8_t> memory(kBytes, 3);
+  const auto address = reinterpret_cast<uint64_t>(memory.data());
+  s.backend->fence();
+  std::string error;
+  CHECK(s.backend->restore({.host_ranges = {{address, kBytes}}}, error));
+  s.backend->unfence();
+  for (int i = 0; i < 2 * kEnough; ++i) CHECK(s.hash(address, kBytes) != kNoHash);
+  CHECK(access_of(address + kBytes / 2) == "rw-p");
+}
+
+CASE(steady_crash_elsewhere_stays_a_crash) {
+  for (const bool handled : {false, true}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      struct sigaction earlier = {};
+      earlier.sa_handler = [](int) { _exit(42); };
+      if (handled) sigaction(SIGSEGV, &earlier, nullptr);
+      Steady one;
+      *reinterpret_cast<volatile uint8_t*>(one.s.base + (1u << 29)) = 1;
+      _exit(0);
+    }
+    int status = 0;
+    CHECK_EQUAL(waitpid(child, &status, 0), child);
+    CHECK(handled ? WIFEXITED(status) && WEXITSTATUS(status) == 42
+                  : WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+  }
+}
+
+CASE(steady_blocks_beyond_what_can_be_watched_are_hashed) {
+  Session s(nullptr, 0, 8ull << 30);
+  constexpr uint64_t kEach = SteadyHashes::kLeast, kCount = 4200;
+  std::vector<MemoryRange> blocks;
+  for (uint64_t i = 0; i * 4 < kCount; ++i) {
+    const uint64_t at = s.allocate(4 * kEach);
+    for (uint64_t part = 0; part < 4; ++part) blocks.push_back({at + part * kEach, kEach});
+  }
+  std::vector<Hash> first(blocks.size()), now(blocks.size());
+  s.backend->hash_all(blocks, first);
+  for (int i = 0; i < kEnough; ++i) s.backend->hash_all(blocks, now);
+  CHECK(now == first);
+  for (const size_t i : {size_t{0}, blocks.size() - 1}) s.give(fill(blocks[i].address + kPage, 1, 1));
+  s.synchronize();
+  s.backend->hash_all(blocks, now);
+  CHECK(now[0] != first[0] && now[1] == first[1] && now.back() != first.back());
+}
+
+}  // namespace jitc::test
