@@ -31,10 +31,12 @@ std::vector<std::byte> edges_of(const MemoryRange& block) {
 }  // namespace
 
 SteadyHashes::Block& SteadyHashes::block_of(const MemoryRange& block) {
-  if (blocks_.size() >= kMostBlocks) std::erase_if(blocks_, [](const auto& one) { return !one.second.edges; });
+  if (blocks_.size() >= kMostBlocks)
+    std::erase_if(blocks_, [](const auto& one) { return !one.second.edges; });
   Block& one = blocks_[block.address];
-  if (one.bytes != block.bytes) one = Block{.bytes = block.bytes};
-  return one;
+  if (one.bytes == block.bytes) return one;
+  if (one.edges) let_go(one, {block.address, one.bytes});
+  return one = Block{.bytes = block.bytes};
 }
 
 bool SteadyHashes::stayed(const Block& one, const MemoryRange& block) const {
@@ -42,20 +44,29 @@ bool SteadyHashes::stayed(const Block& one, const MemoryRange& block) const {
   return pages_.unwritten(from, bytes) && edges_of(block) == *one.edges;
 }
 
+void SteadyHashes::let_go(Block& one, const MemoryRange& block) {
+  const auto [from, bytes] = whole_pages(block);
+  pages_.end_in(from, bytes);
+  one.edges.reset();
+  one.is_current = false;
+}
+
 /// A block is watched before it is hashed, so that no write comes in between.
 Hash SteadyHashes::known(const MemoryRange& block) {
   if (block.bytes < kLeast) return kNoHash;
   const std::lock_guard lock(mutex_);
   Block& one = block_of(block);
-  if (one.edges && stayed(one, block)) return one.is_current ? one.hash : kNoHash;
-  if (one.edges) {
-    one.edges.reset();
-    one.looks = 0;
-    one.wanted = std::min(2 * one.wanted, kMostLooks);
+  if (one.edges && !stayed(one, block)) return let_go(one, block), kNoHash;
+  if (one.edges && one.is_current) {
+    one.looks.add(true);
+    if (!one.looks.expects_same()) let_go(one, block);
+    return one.hash;
   }
-  one.is_current = false;
+  // What it will be this time is not known yet: of what alternates, another one.
+  Looks after = one.looks;
+  after.add(one.looks.is_at_rest());
   const auto [from, bytes] = whole_pages(block);
-  if (one.looks >= one.wanted && pages_.watch(from, bytes)) one.edges = edges_of(block);
+  if (!one.edges && after.expects_same() && pages_.watch(from, bytes)) one.edges = edges_of(block);
   return kNoHash;
 }
 
@@ -63,9 +74,10 @@ void SteadyHashes::saw(const MemoryRange& block, const Hash& hash) {
   if (block.bytes < kLeast) return;
   const std::lock_guard lock(mutex_);
   Block& one = block_of(block);
-  one.looks = one.hash == hash ? one.looks + 1 : 0;
+  one.looks.add(one.hash == hash);
   one.hash = hash;
   one.is_current = one.edges.has_value();
+  if (one.edges && !one.looks.expects_same()) let_go(one, block);
 }
 
 }  // namespace jitc::software
