@@ -43,7 +43,7 @@ Device::Device(const BackendOptions& options, std::shared_ptr<const Operators> o
       sink_(shuffled_ ? shuffled_->sink() : sink),
       state_(sink_, [this] { give_up_waits(); }),
       failures_(sink_, state_),
-      memory_(options.address_base, options.address_bytes, options.memory_limit, budget_of(options),
+      memory_(watched_, options.address_base, options.address_bytes, options.memory_limit, budget_of(options),
               options.node_memory),
       residency_(memory_, state_, {options.turn, options.hang_seconds, options.outdated}),
       modules_(images),
@@ -238,7 +238,7 @@ void Device::hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) 
     for (size_t i = 0; i < ranges.size(); ++i) {
       const auto [address, bytes] = ranges[i];
       if (!bytes || !memory_.find(address, bytes, UINT64_MAX)) continue;
-      out[i] = memory_.known_hash(ranges[i]);
+      out[i] = steady_.known(ranges[i]);
       if (out[i] != kNoHash) continue;
       unknown.push_back(i);
       total += bytes;
@@ -247,7 +247,7 @@ void Device::hash_all(std::span<const MemoryRange> ranges, std::span<Hash> out) 
       const auto [address, bytes] = ranges[unknown[at]];
       Hash& hash = out[unknown[at]];
       hash = content_hash({reinterpret_cast<const std::byte*>(address), bytes});
-      memory_.saw_hash(ranges[unknown[at]], hash);
+      steady_.saw(ranges[unknown[at]], hash);
     });
     return true;
   });

@@ -16,6 +16,7 @@
 #include "device/software/module/modules.h"
 #include "device/software/order/checker.h"
 #include "device/software/shuffle/shuffled.h"
+#include "device/software/steady/steady_hashes.h"
 #include "device/software/stream/crew.h"
 #include "device/software/stream/streams.h"
 #include "device/software/stream/task_runner.h"
@@ -82,6 +83,8 @@ class Device final : public Backend {
   ExecutionSink& sink_;
   RunState state_;
   Failures failures_;
+  WatchedPages watched_;
+  mutable SteadyHashes steady_{watched_, {options_.address_base, options_.address_bytes}};
   Memory memory_;
   mutable Residency residency_;
   Modules modules_;

@@ -21,9 +21,9 @@ bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes) {
 }
 }  // namespace
 
-Memory::Memory(uint64_t base, uint64_t bytes, uint64_t limit, std::shared_ptr<MemoryBudget> budget,
-               CopiesBudget* node)
-    : base_(base), bytes_(bytes), limit_(limit), budget_(std::move(budget)), node_(node) {}
+Memory::Memory(WatchedPages& watched, uint64_t base, uint64_t bytes, uint64_t limit,
+               std::shared_ptr<MemoryBudget> budget, CopiesBudget* node)
+    : base_(base), bytes_(bytes), limit_(limit), pages_(watched), budget_(std::move(budget)), node_(node) {}
 
 Memory::~Memory() {
   if (!out_) budget_->give(used_.load());

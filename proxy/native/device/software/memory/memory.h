@@ -18,7 +18,6 @@
 
 #include "device/backend.h"
 #include "device/common/turns/residency.h"
-#include "device/software/steady/steady_hashes.h"
 #include "host_ranges.h"
 #include "pages.h"
 
@@ -27,8 +26,8 @@ namespace jitc::software {
 class Memory final : public device::Movable {
  public:
   /// node: what memory that is moved out is taken of; none: there is as much as one wants.
-  Memory(uint64_t base, uint64_t bytes, uint64_t limit, std::shared_ptr<MemoryBudget> budget,
-         CopiesBudget* node = nullptr);
+  Memory(WatchedPages& watched, uint64_t base, uint64_t bytes, uint64_t limit,
+         std::shared_ptr<MemoryBudget> budget, CopiesBudget* node = nullptr);
   ~Memory() override;
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
@@ -64,12 +63,6 @@ class Memory final : public device::Movable {
   bool has_room_for(uint64_t more) const override;
   bool could_have(uint64_t more) const override;
 
-  /// A hash that need not be computed (SteadyHashes), or kNoHash; then saw_hash() is told what came out.
-  Hash known_hash(const MemoryRange& block) const { return is_own(block) ? steady_.known(block) : kNoHash; }
-  void saw_hash(const MemoryRange& block, const Hash& hash) const {
-    if (is_own(block)) steady_.saw(block, hash);
-  }
-
   /// Memory of the program that ops may use too.
   HostRanges& host_ranges() { return host_ranges_; }
 
@@ -93,9 +86,6 @@ class Memory final : public device::Movable {
   using Blocks = std::map<uint64_t, Block>;
   class MovedOut;
 
-  /// Memory of the program is written by others too.
-  bool is_own(const MemoryRange& block) const { return block.address - base_ < bytes_; }
-
   // All with mutex_ held.
   uint32_t check(uint64_t address, uint64_t bytes) const;
   bool put(uint64_t address, uint64_t bytes, uint64_t sequence);
@@ -109,9 +99,7 @@ class Memory final : public device::Movable {
   void give(uint64_t size);
 
   const uint64_t base_, bytes_, limit_;
-  WatchedPages watched_;
-  Pages pages_{watched_};
-  mutable SteadyHashes steady_{watched_};
+  Pages pages_;
   const std::shared_ptr<MemoryBudget> budget_;
   CopiesBudget* const node_;
   HostRanges host_ranges_;

@@ -53,7 +53,7 @@ void SteadyHashes::let_go(Block& one, const MemoryRange& block) {
 
 /// A block is watched before it is hashed, so that no write comes in between.
 Hash SteadyHashes::known(const MemoryRange& block) {
-  if (block.bytes < kLeast) return kNoHash;
+  if (!is_worth_it(block)) return kNoHash;
   const std::lock_guard lock(mutex_);
   Block& one = block_of(block);
   if (one.edges && !stayed(one, block)) return let_go(one, block), kNoHash;
@@ -71,7 +71,7 @@ Hash SteadyHashes::known(const MemoryRange& block) {
 }
 
 void SteadyHashes::saw(const MemoryRange& block, const Hash& hash) {
-  if (block.bytes < kLeast) return;
+  if (!is_worth_it(block)) return;
   const std::lock_guard lock(mutex_);
   Block& one = block_of(block);
   one.looks.add(one.hash == hash);

@@ -39,7 +39,8 @@ class SteadyHashes {
  public:
   /// Smaller blocks are hashed in less time than it takes to watch them well.
   static constexpr uint64_t kLeast = 256u << 10;
-  explicit SteadyHashes(WatchedPages& pages) : pages_(pages) {}
+  /// memory: blocks elsewhere are not watched.
+  SteadyHashes(WatchedPages& pages, const MemoryRange& memory) : pages_(pages), memory_(memory) {}
 
   /// kNoHash: it has to be computed, and saw() told of it.
   Hash known(const MemoryRange& block);
@@ -54,11 +55,15 @@ class SteadyHashes {
     std::optional<std::vector<std::byte>> edges;
     bool is_current = false;  // the hash is one of since then
   };
+  bool is_worth_it(const MemoryRange& block) const {
+    return block.bytes >= kLeast && block.address - memory_.address < memory_.bytes;
+  }
   bool stayed(const Block& one, const MemoryRange& block) const;
   Block& block_of(const MemoryRange& block);
   void let_go(Block& one, const MemoryRange& block);
 
   WatchedPages& pages_;
+  const MemoryRange memory_;
   std::mutex mutex_;
   std::unordered_map<uint64_t, Block> blocks_;  // by address
 };
