@@ -2,7 +2,8 @@
 
 Promises: versions are pinned here and nowhere else; an environment is made once, and again when its pins change; it
 sees the project's own virtual environment (PyTorch, which takes 5 GB, and jitc's start-up hook), and adds what is its
-own. PyTorch and NumPy stay the project's: one process cannot have two of either.
+own. PyTorch and NumPy stay the project's: one process cannot have two of either. (One that cannot use this PyTorch pins
+another, and sees nothing of the project's.)
 Called by: matrix.py, bench/peers.py. Needs a package index that pip is configured for; nothing else is downloaded.
 """
 
@@ -17,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "third-party" / "environments"
 
-#: Name of the environment: what is installed there. PyTorch stays the project's.
+#: Name of the environment: what is installed there. PyTorch stays the project's, unless it is among that.
 PINS: dict[str, tuple[str, ...]] = {
     "pytorch": (),
     "hugging-face": ("transformers==5.23.0", "accelerate==1.15.0"),
@@ -31,7 +32,8 @@ PINS: dict[str, tuple[str, ...]] = {
     "x-transformers": ("x-transformers==2.31.10",),
     # Of bench/peers.py alone.
     "nvrx": ("nvidia-resiliency-ext==0.4.1",),
-    "dlrover": ("dlrover[torch]==0.6.1",),
+    # Newer releases of PyTorch lack what it calls; it does not say that it needs the last two.
+    "dlrover": ("dlrover[k8s,torch]==0.6.1", "torch==2.8.0", "protobuf==6.33.0", "numpy==2.3.4"),
 }
 
 
@@ -52,7 +54,8 @@ def _kept() -> list[str]:
 def python_of(name: str) -> Path:
     """The environment's interpreter; made first where it is missing or was made from other pins."""
     folder, stamp = FOLDER / name, FOLDER / f"{name}.json"
-    made = json.dumps([_kept(), PINS[name]])
+    kept = [] if any(one.startswith("torch==") for one in PINS[name]) else _kept()
+    made = json.dumps([kept, PINS[name]])
     python = folder / "bin" / "python"
     if python.exists() and stamp.exists() and stamp.read_text() == made:
         return python
@@ -63,10 +66,10 @@ def python_of(name: str) -> Path:
         [str(python), "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])"],
         capture_output=True, text=True, check=True,
     ).stdout.strip()  # fmt: skip
-    # As a statement, since a plain path would leave out the .pth files that lie there.
-    Path(theirs, "project.pth").write_text(f"import site; site.addsitedir({ours!r})\n")
+    if kept:  # as a statement, since a plain path would leave out the .pth files that lie there
+        Path(theirs, "project.pth").write_text(f"import site; site.addsitedir({ours!r})\n")
     if PINS[name]:
-        _install(python, (*_kept(), *PINS[name]))
+        _install(python, (*kept, *PINS[name]))
     stamp.write_text(made)
     return python
 
