@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -26,6 +27,7 @@ struct Slot {
 constinit std::array<Slot, kMost> slots;
 constinit std::atomic<uint32_t> slots_used{0};  // none behind these was ever taken
 constinit std::mutex taking;
+constinit uint32_t first_free = 0;  // none before it is; with `taking` held
 struct sigaction before;
 
 bool protect(uint64_t from, uint64_t to, int access) {
@@ -75,13 +77,17 @@ uint32_t take_slot() {
   const std::lock_guard lock(taking);
   static const bool installed = install();
   if (!installed) return kMost;
-  for (uint32_t i = 0; i < kMost; ++i) {
-    if (slots[i].state.load() != State::free) continue;
-    slots[i].state.store(State::taken);
-    if (i >= slots_used.load()) slots_used.store(i + 1);
-    return i;
-  }
-  return kMost;
+  while (first_free < kMost && slots[first_free].state.load() != State::free) ++first_free;
+  if (first_free == kMost) return kMost;
+  slots[first_free].state.store(State::taken);
+  if (first_free >= slots_used.load()) slots_used.store(first_free + 1);
+  return first_free++;
+}
+
+void give_slot(uint32_t number) {
+  const std::lock_guard lock(taking);
+  slots[number].state.store(State::free);
+  first_free = std::min(first_free, number);
 }
 }  // namespace
 
@@ -100,7 +106,7 @@ bool WatchedPages::watch(uint64_t address, uint64_t bytes) {
   slot.state = State::unwritten;
   if (!protect(address, address + bytes, PROT_READ)) {
     protect(address, address + bytes, PROT_READ | PROT_WRITE);
-    slot.state = State::free;
+    give_slot(number);
     return false;
   }
   ranges_[address] = {bytes, number};
