@@ -84,6 +84,7 @@ class Session:
     failure: str = ""
     diverged: int = 0  # blocks that other ranks hold differently, though they were replicas
     compared: int = 0  # newest boundary at which that was looked at
+    uneven: bool = False  # the ranks of its job make different optimizer steps
     reserve: int = 0  # boundary of which its job has copies of everything beside newer ones that need peers; 0: none
     boundaries_apart: int = 1  # from one that is made to the next (recovery/spacing.py)
     reserves_apart: int = 0  # boundaries from one such to the next; 0: there are none

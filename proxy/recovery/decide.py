@@ -3,19 +3,26 @@
 Called by: recoveries. Pure: the ranks' positions and the copying policy in, the decision out, so that every case can
 be tested without a process.
 
-Numbers: boundary n follows optimizer step n; after boundary n the next step to begin is n + 1.
+Numbers: a process numbers its own boundaries; boundary n follows its optimizer step n, and after it the next step to
+begin is n + 1. Which boundaries of different ranks belong together is not said by their numbers (cuts.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+
+from .cuts import RankHistory, newest_cut
 
 
 class Kind(Enum):
     ROLL_BACK = "roll-back"
     ROLL_FORWARD = "roll-forward"
+
+
+class NothingInCommon(Exception):
+    """No boundaries of the ranks belong together; the text goes to the programs."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +32,7 @@ class RankPosition:
     prepared: int
     begun: int
     lost: bool
+    history: RankHistory
     executed: int = 0
     received: int = 0
     committed: int = 0
@@ -32,39 +40,80 @@ class RankPosition:
     reserves: tuple[int, ...] = ()  # boundaries of which it has copies of everything
 
 
-def newest_reserve(positions: Iterable[RankPosition], before: int) -> int:
-    """The newest boundary before this one that all ranks can go back to without a peer; 0: there is none."""
-    common = set.intersection(*(set(one.reserves) for one in positions))
-    return max((one for one in common if one < before), default=0)
+#: A boundary of each rank, by session.
+Boundaries = Mapping[int, int]
+
+
+def newest_reserves(positions: Mapping[int, RankPosition], before: Boundaries) -> Boundaries | None:
+    """The newest boundaries before these that all ranks can go back to without a peer; None: there are none."""
+    return newest_cut(
+        {
+            number: one.history.only([reserve for reserve in one.reserves if reserve < before[number]])
+            for number, one in positions.items()
+        }
+    )
+
+
+def named(boundaries: Boundaries) -> str:
+    """The boundaries as a text: one number where all ranks have the same."""
+    numbers = sorted(set(boundaries.values()))
+    if len(numbers) == 1:
+        return f"boundary {numbers[0]}"
+    return "boundaries " + ", ".join(str(number) for _, number in sorted(boundaries.items())) + " of the ranks"
 
 
 @dataclass(frozen=True)
 class Decision:
     kind: Kind
-    boundary: int  # back to it, or forward to it
+    boundaries: Boundaries  # back to them, or forward to them
+
+    @property
+    def boundary(self) -> int:
+        """The number that all ranks have; of ranks whose numbers differ the largest one."""
+        return max(self.boundaries.values())
+
+    def even(self) -> bool:
+        return len(set(self.boundaries.values())) == 1
 
     def text(self) -> str:
-        return f"{self.kind.value} to boundary {self.boundary}"
+        return f"{self.kind.value} to {named(self.boundaries)}"
 
 
 def decide(
     positions: Mapping[int, RankPosition], peer_mode: bool, forward_failed: bool = False, older: bool = False
 ) -> Decision:
-    """Roll back to the newest boundary whose copies every rank has, which is always possible; or roll forward.
+    """Roll back to the newest boundaries that belong together, which is always possible; or roll forward.
 
     In peer mode the state of boundary n is on healthy peers only as long as none of them has begun to change it. Once
     one has, boundary n exists nowhere as a whole, but every gradient has been reduced: the healthy ranks finish the
     step, and the lost one takes boundary n + 1 from them. A lost rank that had finished the step counts as a healthy
-    one: copies of its state after the step were made before it was lost.
+    one: copies of its state after the step were made before it was lost. Only ranks that make the same steps can do so.
 
     forward_failed: a rank could not finish the step; rolling back serves when there are copies after all. older:
     replays from the newest boundary went another way than the program; the boundary before it, where it is still kept,
-    gives other numbers.
+    gives other numbers. Raises NothingInCommon.
     """
-    prepared = min(position.prepared for position in positions.values())
-    begun = any(position.begun > prepared for position in positions.values())
-    healthy = any(not position.lost or position.prepared > prepared for position in positions.values())
-    if peer_mode and begun and healthy and not forward_failed:
-        return Decision(Kind.ROLL_FORWARD, prepared + 1)
-    committed = max(position.committed for position in positions.values())  # older boundaries have been given back
-    return Decision(Kind.ROLL_BACK, committed if older and 0 < committed < prepared else prepared)
+    cut = newest_cut({number: one.history for number, one in positions.items()})
+    if cut is None:
+        raise NothingInCommon("no boundaries of its ranks belong together: " + _kept(positions))
+    back = Decision(Kind.ROLL_BACK, cut)
+    begun = any(one.begun > cut[number] for number, one in positions.items())
+    healthy = any(not one.lost or one.prepared > cut[number] for number, one in positions.items())
+    same_steps = back.even() and not any(one.history.uneven for one in positions.values())
+    if peer_mode and begun and healthy and same_steps and not forward_failed:
+        return Decision(Kind.ROLL_FORWARD, {number: boundary + 1 for number, boundary in cut.items()})
+    return Decision(Kind.ROLL_BACK, (_older(positions, cut) if older else None) or cut)
+
+
+def _older(positions: Mapping[int, RankPosition], cut: Boundaries) -> Boundaries | None:
+    """The boundaries before the cut that belong together, where ranks still keep them beside reserves."""
+    return newest_cut(
+        {number: one.history.only(range(max(1, one.committed), cut[number])) for number, one in positions.items()}
+    )
+
+
+def _kept(positions: Mapping[int, RankPosition]) -> str:
+    return "; ".join(
+        f"session {number} keeps " + (", ".join(str(boundary) for boundary, _ in one.history.kept) or "none")
+        for number, one in sorted(positions.items())
+    )

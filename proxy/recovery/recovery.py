@@ -18,7 +18,8 @@ from ..node.session import Session, SessionEvent, SessionState
 from ..node.workers.assign import open_request, worker_for
 from ..node.workers.supervisor import NoWorker, Supervisor
 from ..node.workers.worker import Worker
-from .decide import Decision, Kind, RankPosition, decide
+from .cuts import RankHistory
+from .decide import Decision, Kind, NothingInCommon, RankPosition, decide
 from .determinism.tolerance import MEASURING, Tolerances, differences
 from .ending import abandon, give_up
 from .events import Event, EventQueue
@@ -85,7 +86,7 @@ class Recovery:
             except Interrupted as interruption:
                 if self._events.stopped or not self._again(str(interruption)):
                     return
-            except (GivenUp, CannotRestore, Refused, NoWorker, Stuck) as error:
+            except (GivenUp, NothingInCommon, CannotRestore, Refused, NoWorker, Stuck) as error:
                 return self.give_up(str(error))
 
     def involved(self) -> list[Session]:
@@ -196,13 +197,14 @@ class Recovery:
         decision = decide(self.rank_positions(), peer_mode, older=older)
         self.decision = decision
         self.timeline.fire(PhaseEvent.DECIDE)
-        if decision.kind is Kind.ROLL_FORWARD and not restore.forward(decision.boundary):
+        if decision.kind is Kind.ROLL_FORWARD and not restore.forward(decision.boundaries):
             self.timeline.fire(PhaseEvent.FORWARD_FAILED)
             decision = self.decision = decide(self.rank_positions(), peer_mode, forward_failed=True)
             self.timeline.fire(PhaseEvent.DECIDE)
         if decision.kind is Kind.ROLL_BACK:
-            decision = self.decision = Decision(decision.kind, restore.back(decision.boundary))
-        self._policies.heal(self.group, restore, decision.boundary)
+            decision = self.decision = Decision(decision.kind, restore.back(decision.boundaries))
+        if decision.even():
+            self._policies.heal(self.group, restore, decision.boundary)
         self.bytes_restored += restore.bytes
         self.timeline.fire(PhaseEvent.RESTORE)
 
@@ -311,6 +313,7 @@ class Recovery:
             number: RankPosition(
                 prepared=one.prepared, begun=one.begun, lost=number in self._lost, executed=one.executed,
                 received=one.received, committed=one.committed, reached=one.reached, reserves=tuple(one.reserves),
+                history=RankHistory.told(one.history),
             )
             for number, one in self._positions.items()
         }  # fmt: skip

@@ -9,10 +9,11 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from dataclasses import asdict
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from ..keeper.log import Log
+from .decide import RankPosition, named
 
 if TYPE_CHECKING:
     from .recovery import Recovery
@@ -76,18 +77,24 @@ def describe(recovery: Recovery) -> dict[str, Any]:
         "culprits": list(incident.culprits),
         "decision": decision.kind.value if decision else "none",
         "boundary": decision.boundary if decision else None,
+        "boundaries": dict(decision.boundaries) if decision and not decision.even() else {},
         "seconds": round(recovery.timeline.total(), 6),
         "phases": {name: round(seconds, 6) for name, seconds in recovery.timeline.seconds.items()},
         "bytes_restored": recovery.bytes_restored,
         "bytes_from_peers": dict(recovery.transfers.bytes),
         "notes": list(recovery.transfers.notes),
         "sessions": [session.label() for session in recovery.group],
-        "standings": [{"session": number, **asdict(one)} for number, one in sorted(recovery.rank_positions().items())],
+        "standings": [_standing(number, one) for number, one in sorted(recovery.rank_positions().items())],
         "attempts": recovery.attempts.count,
         "differences": recovery.differences,
         "outcome": _outcome(recovery),
         **recovery.times.document(recovery.timeline, recovery.involved()),
     }
+
+
+def _standing(number: int, position: RankPosition) -> dict[str, Any]:
+    shown = {field.name: getattr(position, field.name) for field in fields(position) if field.name != "history"}
+    return {"session": number, **shown, "kept": [boundary for boundary, _ in position.history.kept]}
 
 
 def _outcome(recovery: Recovery) -> str:
@@ -104,10 +111,15 @@ def line(document: dict[str, Any]) -> str:
     peers = "".join(f" ({size} from peers by {path})" for path, size in document["bytes_from_peers"].items() if size)
     return (
         f"job {document['job']}, GPU {document['gpu']}: {document['cause']}{culprits_text(document)}; "
-        f"{document['decision']} to boundary {document['boundary']}, "
+        f"{document['decision']} to {_where(document)}, "
         f"{document['bytes_restored']} bytes restored{peers}, "
         f"{document['outcome']} in {document['seconds']:.2f} s ({phases}){'; ' * bool(numbers)}{numbers}"
     )
+
+
+def _where(document: dict[str, Any]) -> str:
+    boundaries = document.get("boundaries")
+    return named(boundaries) if boundaries else f"boundary {document['boundary']}"
 
 
 def culprits_text(document: dict[str, Any]) -> str:

@@ -18,6 +18,7 @@
 
 #include "backend_options.h"
 #include "base/hash.h"
+#include "base/tally.h"
 #include "jitc/generated_ops.h"
 #include "transfers.h"
 
@@ -99,6 +100,7 @@ struct Resources {
     uint64_t handle;
     int32_t ranks, rank;
     std::array<uint8_t, 128> unique_id;
+    uint64_t name = 0;  // in the tally
   };
   struct Module {
     uint64_t handle;
@@ -122,6 +124,7 @@ struct Resources {
     uint64_t bytes = 0;  // that they take in memory
     ImageHash kept{};    // name of its packed form among the images, zeros: not there
     uint64_t kept_bytes = 0;
+    std::vector<ops::CollectiveItem> collectives;  // that a launch does
     void add(std::span<const std::byte> op) {
       ops.emplace_back(op.begin(), op.end());
       bytes += op.size() + sizeof(ops.back());
@@ -170,6 +173,7 @@ struct Resources {
   std::vector<HostRange> host_ranges;
   std::vector<Held> held;
   std::vector<DnnPlan> dnn_plans;
+  Tally tally;  // what the communicators have done until then
 };
 
 /// What the result of an abort says (communicator_abort), for its replay.

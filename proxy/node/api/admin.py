@@ -176,6 +176,7 @@ def _session(session: Session, job: str, stats: dict[str, Any], waiting_for: str
         "ops_executed": int(stats.get("ops_executed", stats.get("executed", 0))),
         "diverged": session.diverged,
         "compared": session.compared,
+        "uneven_steps": session.uneven,
         "boundaries_apart": session.boundaries_apart,
         "reserve": {"boundary": session.reserve, "every": session.reserves_apart},
         "hang_seconds": session.hang_seconds,

@@ -139,7 +139,12 @@ class Validations:
     # -- runs ---------------------------------------------------------------------------------------
 
     def _begin(self, group: list[Session], pending: list[PendingValidation]) -> None:
-        newest = max(int(session_stats(session).get("boundary", 0)) for session in group)
+        stats = [session_stats(session) for session in group]
+        if any(one.get("uneven") for one in stats):
+            for validation in pending:
+                validation.refuse("its ranks make different optimizer steps, so none can be run twice by all together")
+            return
+        newest = max(int(one.get("boundary", 0)) for one in stats)
         refusal = ""
         for ahead in AHEAD:
             try:
@@ -203,7 +208,7 @@ class Validations:
             last = max(self._newest.get(one.number, 0) for one in group)
             due = last + self._every if last else min(FIRST, self._every)
             stats = [session_stats(one) for one in group]
-            if min(int(one.get("boundary", 0)) for one in stats) < due:
+            if min(int(one.get("boundary", 0)) for one in stats) < due or any(one.get("uneven") for one in stats):
                 continue
             if time.monotonic() < max(self._paid.get(one.number, 0.0) for one in group):
                 continue

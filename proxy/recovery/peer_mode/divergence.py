@@ -124,15 +124,15 @@ class Divergences:
         print(f"jitc-proxyd: job {found.job}: {text}", file=sys.stderr, flush=True)
         concerned = Ranks().union(*(one.concerned for one in found.splits))
         for session in found.by_rank(concerned | {found.by_rank()[0].number}):
-            _notify(session, text)
+            tell(session, text)
 
     def documents(self) -> list[dict[str, Any]]:
         with self._lock:
             return [one.document() for one in self._found]
 
 
-def _notify(session: Session, text: str) -> None:
-    """Sends the text without waiting for the answer."""
+def tell(session: Session, text: str) -> None:
+    """Prints a line in the program's output, without waiting for it."""
     worker = session.worker
     if worker is not None:
         request = worker_pb2.TellRequest(session=session.number, text=text)

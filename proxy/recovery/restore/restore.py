@@ -1,7 +1,7 @@
-"""Brings the group's memory to one boundary: from copies where a rank has them, else from a peer.
+"""Brings the group's memory to boundaries that belong together: from copies where a rank has them, else from a peer.
 
-Called by: recoveries, between decide and resume. Promise: afterwards every rank of the group is at the same boundary,
-or CannotRestore says which blocks are missing.
+Called by: recoveries, between decide and resume. Promise: afterwards every rank of the group is at its boundary of one
+consistent cut (cuts.py), or CannotRestore says which blocks are missing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from jitc.v1 import worker_pb2
 
 from ...node.session import Session
-from ..decide import RankPosition, newest_reserve
+from ..decide import Boundaries, RankPosition, named, newest_reserves
 from ..worker_calls import WorkerCalls
 from .block_match import Block, is_its_own, plan
 from .transfer import BlockTransfer, TransferFailed, Transfers
@@ -44,34 +44,34 @@ class Restore:
         self._not_forward = ""  # why a roll-forward was not possible, where one was tried
         self.bytes = 0
 
-    def back(self, boundary: int) -> int:
-        """To the boundary; where that is held nowhere any more, to the newest before it that all ranks have whole.
-
-        Returns which it was.
+    def back(self, boundaries: Boundaries) -> Boundaries:
+        """To these boundaries; where they are held nowhere any more, to the newest before them that all ranks have
+        whole. Returns which they were.
         """
         try:
-            self._back(boundary)
+            self._back(boundaries)
         except CannotRestore as error:
             why = "; ".join(filter(None, (str(error), self._not_forward)))
         else:
-            return boundary
-        reserve = newest_reserve(self._positions.values(), boundary)
-        if not reserve:
+            return boundaries
+        reserves = newest_reserves(self._positions, boundaries)
+        if not reserves:
             raise CannotRestore(why)
-        self._transfers.note(f"{why}: all ranks go back to boundary {reserve}, of which there are copies of everything")
-        self._back(reserve)
-        return reserve
+        self._transfers.note(f"{why}: all ranks go back to {named(reserves)}, of which there are copies of everything")
+        self._back(reserves)
+        return reserves
 
-    def _back(self, boundary: int) -> None:
-        replies = self._calls.all("Rollback", [(one, self._recover(one, boundary)) for one in self._group])
+    def _back(self, boundaries: Boundaries) -> None:
+        requests = [(one, self._recover(one, boundaries[one.number])) for one in self._group]
+        replies = self._calls.all("Rollback", requests)
         incomplete = {number: reply for number, reply in replies.items() if not reply.complete and not reply.missing}
         if incomplete:
             raise CannotRestore("; ".join(reply.message or "roll-back failed" for reply in incomplete.values()))
-        self._serve(replies, boundary, self._group)
+        self._serve(replies, boundaries, self._group)
 
-    def forward(self, boundary: int) -> bool:
-        """False when a rank cannot get to the boundary; no state is lost then that copies do not hold."""
-        requests = [(one, self._recover(one, boundary, STEP_MS)) for one in self._group]
+    def forward(self, boundaries: Boundaries) -> bool:
+        """False when a rank cannot get to its boundary; no state is lost then that copies do not hold."""
+        requests = [(one, self._recover(one, boundaries[one.number], STEP_MS)) for one in self._group]
         healthy = [(one, request) for one, request in requests if not self._positions[one.number].lost]
         lost = [(one, request) for one, request in requests if self._positions[one.number].lost]
         skipped = self._calls.all_of({"SkipStep": lost, "FinishStep": healthy}, STEP_MS / 1000 + 5)
@@ -79,9 +79,9 @@ class Restore:
             refused = [reply.message for reply in skipped.values() if not reply.complete and not reply.missing]
             if refused:
                 raise CannotRestore("; ".join(refused))
-            self._serve(skipped, boundary, [one for one in self._group if self._is_at(one, boundary)])
+            self._serve(skipped, boundaries, [one for one in self._group if self._is_at(one, boundaries[one.number])])
         except CannotRestore as error:
-            self._not_forward = f"no roll-forward to boundary {boundary}: {error}"
+            self._not_forward = f"no roll-forward to {named(boundaries)}: {error}"
             print(f"jitc-proxyd: {self._not_forward}", file=sys.stderr)
             return False
         return True
@@ -106,18 +106,18 @@ class Restore:
         if not reply.complete and not reply.missing:
             raise CannotRestore(reply.message)
         whole = {one.number: worker_pb2.RecoverReply(complete=True, links=reply.links) for one in self._group}
-        self._serve(whole | {session.number: reply}, boundary, [holder])
+        self._serve(whole | {session.number: reply}, dict.fromkeys(whole, boundary), [holder])
 
-    def _serve(self, replies: dict[int, Any], boundary: int, holders: list[Session]) -> None:
+    def _serve(self, replies: dict[int, Any], boundaries: Boundaries, holders: list[Session]) -> None:
         """Brings each missing block from a rank that has it."""
         self.bytes += sum(reply.bytes for reply in replies.values())
         tables: dict[int, list[Block]] = {}
         for session in self._group:
-            rows = list(replies[session.number].missing)
+            boundary, rows = boundaries[session.number], list(replies[session.number].missing)
             missing = [_block(row) for row in rows]
             for peer in [one for one in holders if one is not session] if missing else []:
                 if peer.number not in tables:
-                    tables[peer.number] = self._held(peer, replies[peer.number], boundary)
+                    tables[peer.number] = self._held(peer, replies[peer.number], boundaries[peer.number])
                 served = plan(missing, tables[peer.number])
                 if served.pairs:
                     both_direct = replies[session.number].links and replies[peer.number].links

@@ -22,6 +22,8 @@ PARAMETERS, STATISTICS, BATCH, GRADIENTS = 0, BLOCK, 2 * BLOCK, 3 * BLOCK
 CLASSES = {"unique_ordinals": [1], "volatile_ordinals": [1], "known_ordinals": [0, 1]}
 UNIQUE_ID = b"world".ljust(128, b"\0")
 SLOT = 320  # bytes of a session's slot on the board
+#: Where the board has what sessions show of their boundaries (BoardHistory), from one to the next, and what is used.
+HISTORIES, HISTORY, SHOWN = 256 * SLOT + 4096, 1 << 20, 64 << 10
 ITEM = struct.Struct("<QIIIiQQQdQ")
 
 
@@ -93,9 +95,11 @@ class Rank:
 
     def lose(self) -> None:
         """The worker is gone. Its slot on the board is not: a killed process clears nothing."""
-        slot = os.pread(self.board.fds["board"], SLOT, SLOT * self.rank)
+        places = [(SLOT, SLOT * self.rank), (SHOWN, HISTORIES + HISTORY * self.rank)]
+        kept = [(os.pread(self.board.fds["board"], *place), place[1]) for place in places]
         self.executor.close()
-        os.pwrite(self.board.fds["board"], slot, SLOT * self.rank)
+        for content, offset in kept:
+            os.pwrite(self.board.fds["board"], content, offset)
 
     def rebuild(self, epoch: int) -> None:
         self.executor = make_executor(self.control, ordinal=self.rank)

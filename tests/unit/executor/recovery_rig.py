@@ -11,6 +11,7 @@ from executor_rank import Rank
 from google.protobuf.message_factory import GetMessageClass
 
 from jitc.proxy.common.executor import ExecutorError
+from jitc.proxy.recovery.cuts import RankHistory
 from jitc.proxy.recovery.decide import Kind, RankPosition, decide
 from jitc.proxy.recovery.restore.restore import CannotRestore, Restore
 from jitc.proxy.recovery.restore.transfer import Transfers
@@ -76,6 +77,7 @@ class Recoveries:
             number: RankPosition(
                 **{name: one[name] for name in ("prepared", "begun", "executed")},
                 lost=number in lost,
+                history=history_of(one),
                 reserves=tuple(one["reserves"]),
             )
             for number, one in positions.items()
@@ -87,15 +89,22 @@ class Recoveries:
         transfers = Transfers(calls, lambda ranks: 4096 * ranks)
         restore = Restore(calls, transfers, group, positions, self.epoch)
         decision = decide(positions, peer_mode)
-        if decision.kind is Kind.ROLL_FORWARD and not restore.forward(decision.boundary):
+        if decision.kind is Kind.ROLL_FORWARD and not restore.forward(decision.boundaries):
             decision = decide(positions, peer_mode, forward_failed=True)
         back = decision.kind is Kind.ROLL_BACK
-        self.boundary = restore.back(decision.boundary) if back else decision.boundary
+        self.boundaries = restore.back(decision.boundaries) if back else decision.boundaries
+        self.boundary = max(self.boundaries.values())
         self.notes = transfers.notes
 
     def resume(self) -> None:
         for one in self.ranks:
             one.command("Resume", epoch=self.epoch, slots=[0, 1])
+
+
+def history_of(position: dict[str, Any]) -> RankHistory:
+    message = worker_pb2.Position()
+    from_document(position, message)
+    return RankHistory.told(message.history)
 
 
 def holds(rank: Rank, rows: list[dict[str, Any]]) -> bool:

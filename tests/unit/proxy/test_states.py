@@ -7,6 +7,7 @@ import itertools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from toolkit.histories import in_step
 
 from jitc.proxy.common.state_machine import ImpossibleEvent, Machine
 from jitc.proxy.node.session import SESSION_TABLE, SessionEvent, SessionState
@@ -59,24 +60,29 @@ def test_timeline_follows_the_phases() -> None:
 
 
 def position(prepared: int, begun: int, lost: bool = False) -> RankPosition:
-    return RankPosition(prepared=prepared, begun=begun, lost=lost)
+    """Of a rank that keeps all its boundaries."""
+    return RankPosition(prepared=prepared, begun=begun, lost=lost, history=in_step(*range(prepared + 1)))
+
+
+def decision(kind: Kind, boundary: int, ranks: int) -> Decision:
+    return Decision(kind, dict.fromkeys(range(ranks), boundary))
 
 
 @pytest.mark.parametrize(
     ("ranks", "peer_mode", "failed", "expected"),
     [
-        ([position(4, 4), position(4, 4, True)], True, False, Decision(Kind.ROLL_BACK, 4)),
-        ([position(4, 5), position(4, 4, True)], True, False, Decision(Kind.ROLL_FORWARD, 5)),
-        ([position(4, 4), position(4, 5, True)], True, False, Decision(Kind.ROLL_FORWARD, 5)),
-        ([position(5, 5), position(4, 5, True)], True, False, Decision(Kind.ROLL_FORWARD, 5)),
-        ([position(5, 5), position(4, 5, True)], False, False, Decision(Kind.ROLL_BACK, 4)),
-        ([position(4, 5), position(4, 4, True)], True, True, Decision(Kind.ROLL_BACK, 4)),
-        ([position(4, 5, True), position(4, 5, True)], True, False, Decision(Kind.ROLL_BACK, 4)),
-        ([position(0, 0, True)], False, False, Decision(Kind.ROLL_BACK, 0)),
+        ([position(4, 4), position(4, 4, True)], True, False, (Kind.ROLL_BACK, 4)),
+        ([position(4, 5), position(4, 4, True)], True, False, (Kind.ROLL_FORWARD, 5)),
+        ([position(4, 4), position(4, 5, True)], True, False, (Kind.ROLL_FORWARD, 5)),
+        ([position(5, 5), position(4, 5, True)], True, False, (Kind.ROLL_FORWARD, 5)),
+        ([position(5, 5), position(4, 5, True)], False, False, (Kind.ROLL_BACK, 4)),
+        ([position(4, 5), position(4, 4, True)], True, True, (Kind.ROLL_BACK, 4)),
+        ([position(4, 5, True), position(4, 5, True)], True, False, (Kind.ROLL_BACK, 4)),
+        ([position(0, 0, True)], False, False, (Kind.ROLL_BACK, 0)),
     ],
 )
-def test_decision(ranks: list[RankPosition], peer_mode: bool, failed: bool, expected: Decision) -> None:
-    assert decide(dict(enumerate(ranks)), peer_mode, failed) == expected
+def test_decision(ranks: list[RankPosition], peer_mode: bool, failed: bool, expected: tuple[Kind, int]) -> None:
+    assert decide(dict(enumerate(ranks)), peer_mode, failed) == decision(*expected, len(ranks))
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 1), st.booleans()), min_size=1, max_size=4))

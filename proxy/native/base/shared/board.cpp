@@ -58,12 +58,43 @@ uint64_t Board::least(const std::vector<uint32_t>& chosen, std::atomic<uint64_t>
   return least;
 }
 
+bool Board::show(uint32_t slot_index, const RankHistory& history) const {
+  BoardHistory& shown = history_of(slot_index);
+  const std::vector<uint64_t> words = history.pack();
+  const bool fits = words.size() <= BoardHistory::kWords;
+  const uint64_t revision = shown.revision.load(std::memory_order_relaxed) | 1;
+  shown.revision.store(revision, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  shown.count.store(fits ? words.size() : 0, std::memory_order_relaxed);
+  for (size_t i = 0; fits && i < words.size(); ++i)
+    shown.words[i].store(words[i], std::memory_order_relaxed);
+  shown.revision.store(revision + 1, std::memory_order_release);
+  return fits;
+}
+
+std::optional<RankHistory> Board::history(uint32_t slot_index) const {
+  constexpr int kTries = 100;  // a write takes microseconds
+  BoardHistory& shown = history_of(slot_index);
+  for (int left = kTries; left; --left) {
+    const uint64_t before = shown.revision.load(std::memory_order_acquire);
+    std::vector<uint64_t> words(std::min<uint64_t>(shown.count.load(std::memory_order_relaxed), shown.words.size()));
+    for (size_t i = 0; i < words.size(); ++i) words[i] = shown.words[i].load(std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (before % 2 == 0 && shown.revision.load(std::memory_order_relaxed) == before)
+      return words.empty() ? std::nullopt : RankHistory::unpack(words);
+  }
+  return std::nullopt;
+}
+
 void Board::leave(uint32_t slot_index) const {
   BoardSlot& own = slot(slot_index);
   own.session.store(0);
   own.communicators.store(0);
   for (auto* const counter : {&own.epoch, &own.prepared, &own.reached, &own.begun, &own.unskippable})
     counter->store(0);
+  BoardHistory& shown = history_of(slot_index);
+  shown.count.store(0);
+  shown.revision.store((shown.revision.load() | 1) + 1);
   ring();
 }
 

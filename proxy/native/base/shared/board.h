@@ -1,5 +1,5 @@
 // The node's board: one slot per session, in memory that all workers share. On it the sessions of a group
-// agree on the newest boundary that all of them have, and wait for each other before an optimizer step;
+// agree on the newest boundaries that belong together (tally.h), and wait for each other before an optimizer step;
 // sessions on one GPU share its memory through it, and all sessions the node's (memory_budget.h).
 //
 // Called by: sessions and memory budgets. Promise: all fields are atomics; a worker that changes something
@@ -9,9 +9,11 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/tally.h"
 #include "shared_map.h"
 
 namespace jitc {
@@ -37,10 +39,22 @@ struct alignas(64) BoardSlot {
 };
 static_assert(sizeof(BoardSlot) == 320);
 
+/// What a slot's session shows of its boundaries (RankHistory), as words that its worker alone writes. A reader
+/// that meets a write, or what a worker has left that ended in one, finds nothing.
+struct BoardHistory {
+  static constexpr size_t kWords = 131070;
+  std::atomic<uint64_t> revision;  // odd: being written
+  std::atomic<uint64_t> count;     // of words
+  std::array<std::atomic<uint64_t>, kWords> words;
+};
+static_assert(sizeof(BoardHistory) == 1 << 20);
+
 class Board {
  public:
   static constexpr uint32_t kSlots = 256;
-  static constexpr uint64_t kBytes = kSlots * sizeof(BoardSlot) + 4096;
+  /// Histories are hardly ever full: what is not written takes no memory.
+  static constexpr uint64_t kHistories = kSlots * sizeof(BoardSlot) + 4096;
+  static constexpr uint64_t kBytes = kHistories + kSlots * sizeof(BoardHistory);
 
   explicit Board(const std::string& path) : map_(path, kBytes) {}
 
@@ -51,6 +65,10 @@ class Board {
   std::vector<uint32_t> group(uint32_t slot, const std::vector<uint32_t>& named) const;
   /// Smallest value of a counter over the slots.
   uint64_t least(const std::vector<uint32_t>& slots, std::atomic<uint64_t> BoardSlot::* counter) const;
+  /// False: it is too long to be shown. Other ranks then find nothing that belongs with this one's boundaries.
+  bool show(uint32_t slot, const RankHistory& history) const;
+  /// Nothing: it shows none that can be read now.
+  std::optional<RankHistory> history(uint32_t slot) const;
   /// Takes the session out of its group; it may still hold memory.
   void leave(uint32_t slot) const;
   /// The same, and frees the slot: it holds no memory either.
@@ -68,6 +86,9 @@ class Board {
 
  private:
   static constexpr uint32_t kTurnGpus = 256;
+  BoardHistory& history_of(uint32_t index) const {
+    return reinterpret_cast<BoardHistory*>(map_.data() + kHistories)[index];
+  }
   BoardSlot* slots() const { return reinterpret_cast<BoardSlot*>(map_.data()); }
   std::atomic<uint32_t>& doorbell_word() const { return word(0); }
   std::atomic<uint32_t>& word(uint32_t index) const {

@@ -12,6 +12,11 @@
 #include "step_gate.h"
 
 namespace jitc {
+namespace {
+/// Boundaries that belong with none of other ranks: usually there are fewer, and more than so many are of a job
+/// whose ranks do not make boundaries that belong together.
+constexpr int kFew = 3, kMany = 16;
+}  // namespace
 
 bool BoundaryMaker::at_boundary(const ops::Boundary& op, uint64_t position) {
   // A process numbers its boundaries for all its sessions; one that is opened later begins with the newest of
@@ -25,6 +30,7 @@ bool BoundaryMaker::at_boundary(const ops::Boundary& op, uint64_t position) {
   }
   if (!late_.finish()) return false;
   checkpoints_.plan.begin();
+  gate_.leave_peers_if_uneven();
   if (skips(op.boundary)) return skip(op);
   if (!shared_.drain()) return false;
   checkpoints_.plan.begin();
@@ -47,8 +53,18 @@ bool BoundaryMaker::is_awaited(uint64_t boundary) const {
 bool BoundaryMaker::skips(uint64_t boundary) const {
   const bool filling = shared_.journal.bytes() > shared_.journal.capacity() / 2 ||
                        shared_.results.count() > limits::kResults / 2 || shared_.journal_full;
-  return !checkpoints_.plan.current().makes(boundary) && !is_awaited(boundary) && !filling &&
-         !checkpoints_.empty() && checkpoints_.protects();
+  // Where numbers of ranks differ: counted from the newest that belong together.
+  const uint64_t base = checkpoints_.pairing.uneven() ? shared_.at.committed.load() : 0;
+  return !checkpoints_.plan.current().makes(boundary - base) && !is_awaited(boundary) && !filling &&
+         !is_alone() && !checkpoints_.empty() && checkpoints_.protects();
+}
+
+/// Some boundaries have found none of other ranks that belong with them: each one is made until one has.
+bool BoundaryMaker::is_alone() const {
+  const auto uncommitted = std::ranges::count_if(checkpoints_.boundaries(), [&](const BoundaryState& one) {
+    return one.number > shared_.at.committed;
+  });
+  return uncommitted >= kFew && uncommitted < kMany;
 }
 
 /// Of copy mode, where ranks do not wait for each other before a step.

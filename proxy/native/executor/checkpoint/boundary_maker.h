@@ -66,6 +66,7 @@ class BoundaryMaker {
   enum class Kept { all, stopped, no_room };
   bool is_awaited(uint64_t boundary) const;
   bool skips(uint64_t boundary) const;
+  bool is_alone() const;
   bool may_be_late(const BoundaryState& state) const;
   bool skip(const ops::Boundary& op);
   bool make(const ops::Boundary& op, uint64_t position);

@@ -62,6 +62,7 @@ void Checkpoints::pass(uint64_t number, bool skipped) {
     if (!skipped) shared_.at.prepared = number;
     end_step(number, !skipped);
   }
+  if (!skipped) pairing.pass(number);
   if (!skipped) announce(number);
 }
 
@@ -75,6 +76,8 @@ void Checkpoints::end_step(uint64_t number, bool waited) {
 
 /// On the board: this rank is past boundary number.
 void Checkpoints::announce(uint64_t number) {
+  pairing.forget_left(shared_.board.group(shared_.request.slot, peers_), boundaries_);
+  pairing.show(boundaries_);
   BoardSlot& slot = shared_.slot();
   slot.reached.store(std::max(slot.reached.load(), number));
   slot.begun.store(std::max(slot.begun.load(), number));
@@ -86,9 +89,10 @@ void Checkpoints::commit_known() {
   Counters& at = shared_.at;
   Lifecycle::Lock lock(shared_.life.mutex);
   const auto group = shared_.board.group(shared_.request.slot, peers_);
-  const uint64_t committed = shared_.board.least(group, &BoardSlot::prepared);
+  const uint64_t committed = pairing.newest_common(group, boundaries_).value_or(0);
   if (committed <= at.committed || boundaries_.empty()) return;
   forget_before(std::min(committed, boundaries_.back().number));
+  pairing.show(boundaries_);
   at.committed = std::min(committed, at.last_boundary.load());
   if (at.committed == at.prepared) shared_.snapshot.trim();
   lock.unlock();
@@ -218,6 +222,7 @@ void Checkpoints::replace_rows(uint64_t boundary, const std::vector<LiveRow>& re
 void Checkpoints::stand_at(uint64_t boundary) {
   BoardSlot& slot = shared_.slot();
   for (auto* const counter : {&slot.prepared, &slot.reached, &slot.begun}) counter->store(boundary);
+  pairing.show(boundaries_);
 }
 
 // -- an existing journal ---------------------------------------------------------------------------------
@@ -267,6 +272,7 @@ void Checkpoints::loaded() {
       reserves_.name_first(shared_.journal, number, boundaries_, *plan.wanted());
   }
   shared_.slot().prepared.store(shared_.at.last_boundary);
+  pairing.loaded(boundaries_);
   // The oldest boundary here need not be committed: before the first one is, the start is what is gone back
   // to.
   const uint64_t first = shared_.journal.first_boundary();

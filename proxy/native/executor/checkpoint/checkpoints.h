@@ -1,8 +1,8 @@
 // The boundaries that a session can go back to: published, committed with the whole group, and forgotten.
 //
 // A boundary is published when its copies and its record are complete; the slot on the board then says
-// "prepared n". It is committed when the slots of the whole group say so: then the minibatch before it is
-// forgotten; a reserve (policy.h) stays behind, with the journal from there on, until another one has taken
+// "prepared n", and what it belongs with. It is committed when each rank of the group has one that belongs with
+// it (pairing.h): then the minibatch before it is forgotten; a reserve (policy.h) stays behind, with the journal from there on, until another one has taken
 // its place or room is needed. Promises: the journal says so first, for a worker that may have to take over;
 // the newest boundary stays until there is another one, or the journal or the arena is full, which the user
 // hears of. State: changed by the dispatcher with Lifecycle::mutex held, read by commands with it; commands
@@ -15,6 +15,7 @@
 
 #include "boundary_state.h"
 #include "executor/journal/journal.h"
+#include "pairing.h"
 #include "policy.h"
 
 namespace jitc {
@@ -26,9 +27,10 @@ class Shared;
 class Checkpoints {
  public:
   Checkpoints(Shared& shared, OpIssuer& issuer, RowCopies& copies)
-      : shared_(shared), issuer_(issuer), copies_(copies) {}
+      : pairing(shared), shared_(shared), issuer_(issuer), copies_(copies) {}
 
   Plan plan;
+  Pairing pairing;
 
   // What there is.
   const Boundaries& boundaries() const { return boundaries_; }

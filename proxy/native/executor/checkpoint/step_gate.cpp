@@ -14,6 +14,7 @@ namespace jitc {
 namespace {
 /// A group that does not gather in this time is no group: go on, with copies of everything.
 constexpr auto kGatherTime = std::chrono::seconds(10);
+constexpr const char* kUneven = "the ranks of this job make different optimizer steps";
 }  // namespace
 
 /// The step_begin that follows looks at it.
@@ -34,6 +35,7 @@ bool StepGate::at_step_begin(const ops::StepBegin& op, bool waits) {
   if (!prepare(step)) return false;
   checkpoints_.commit_known();
   shared_.slot().unskippable.store(plan().peer_mode() && !peers_can_finish(step) ? step : 0);
+  if (plan().barrier) checkpoints_.pairing.reach(step, checkpoints_.boundaries());
   shared_.slot().reached.store(step);
   shared_.board.ring();
   if (plan().barrier && waits && !wait_for_group(step)) return false;
@@ -208,9 +210,17 @@ bool StepGate::wait_for_group(uint64_t step) {
       peers = checkpoints_.peers();
     }
     const auto group = shared_.board.group(shared_.request.slot, peers);
-    if (shared_.board.least(group, &BoardSlot::reached) >= step)
-      return !is_unskippable(group, step) || keep_boundary();
-    if (std::chrono::steady_clock::now() - started > kGatherTime) return copy_rest_of_boundary();
+    switch (checkpoints_.pairing.gathering(group, step)) {
+      case Pairing::Gathering::together:
+        return !is_unskippable(group, step) || keep_boundary();
+      case Pairing::Gathering::uneven:
+        return keep_copies(kUneven);
+      case Pairing::Gathering::waits:
+        break;
+    }
+    if (std::chrono::steady_clock::now() - started > kGatherTime)
+      return keep_copies("another rank did not reach this optimizer step in " +
+                         std::to_string(kGatherTime.count()) + " s");
     shared_.board.wait(seen, 200);
   }
 }
@@ -233,15 +243,28 @@ bool StepGate::keep_boundary() {
   return true;
 }
 
-bool StepGate::copy_rest_of_boundary() {
-  shared_.notice("another rank did not reach this optimizer step in " + std::to_string(kGatherTime.count()) +
-                 " s: from now on this GPU keeps copies of all live memory at every boundary");
+/// Peers cannot be relied on any more: the newest boundary gets copies of all blocks, and so do later ones.
+bool StepGate::keep_copies(const std::string& why) {
+  shared_.notice(why + ": from now on this GPU keeps copies of all live memory at every boundary");
   if (!keep_boundary()) return false;
+  if (why == kUneven) checkpoints_.pairing.find_uneven(checkpoints_.boundaries());
+  adopt_copies();
+  return true;
+}
+
+void StepGate::adopt_copies() {
   Policy safer = plan();
   safer.copy_all = true;
   safer.barrier = false;
   checkpoints_.plan.adopt(std::move(safer));
-  return true;
+}
+
+void StepGate::leave_peers_if_uneven() {
+  if (!plan().peer_mode()) return;
+  const auto group = shared_.board.group(shared_.request.slot, checkpoints_.peers());
+  if (!checkpoints_.pairing.uneven() && !checkpoints_.pairing.has_uneven_peer(group)) return;
+  checkpoints_.pairing.find_uneven(checkpoints_.boundaries());
+  adopt_copies();
 }
 
 /// False when the session has to stop; a state without room for its copies stays as it was. A block that has

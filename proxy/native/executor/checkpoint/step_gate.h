@@ -6,6 +6,7 @@
 // long as the group gathers in time; without a group, all live allocations are copied from then on. Called
 // by: the dispatcher's thread; BoundaryMaker and Restorer for what it knows.
 #pragma once
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -40,6 +41,8 @@ class StepGate {
 
   /// What was at the row's address when the step began, as far as it was measured.
   Hash before_of(const LiveRow& row) const;
+  /// Ranks whose steps do not correspond cannot rely on each other: copies of all blocks from now on.
+  void leave_peers_if_uneven();
   /// The step is over, or never happened.
   void forget();
 
@@ -67,7 +70,8 @@ class StepGate {
   bool wait_for_group(uint64_t step);
   bool is_unskippable(const std::vector<uint32_t>& group, uint64_t step) const;
   bool keep_boundary();
-  bool copy_rest_of_boundary();
+  bool keep_copies(const std::string& why);
+  void adopt_copies();
   bool copy_rest(BoundaryState& state);
 
   Shared& shared_;

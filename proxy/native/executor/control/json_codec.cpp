@@ -43,10 +43,32 @@ Json document(const RecoverReply& reply) {
           {"missing", rows_document(reply.missing)}};
 }
 
+Json document(const Tally& tally) {
+  Json memberships = Json::array(), exchanges = Json::array();
+  for (const Membership& one : tally.memberships)
+    memberships.push_back({{"communicator", one.communicator},
+                           {"rank", one.rank},
+                           {"left", one.left != 0},
+                           {"collectives", one.collectives}});
+  for (const Exchange& one : tally.exchanges)
+    exchanges.push_back({{"communicator", one.communicator},
+                         {"peer", one.peer},
+                         {"received", one.received != 0},
+                         {"count", one.count}});
+  return {{"memberships", memberships}, {"exchanges", exchanges}};
+}
+
+Json document(const RankHistory& history) {
+  Json kept = Json::array();
+  for (const KeptTally& one : history.kept)
+    kept.push_back({{"number", one.number}, {"tally", document(one.tally)}});
+  return {{"kept", kept}, {"now", document(history.now)}, {"uneven", history.uneven}};
+}
+
 Json document(const Position& one) {
   return {{"committed", one.committed}, {"prepared", one.prepared}, {"reached", one.reached},
           {"begun", one.begun},         {"executed", one.executed}, {"received", one.received},
-          {"reserves", one.reserves}};
+          {"reserves", one.reserves},   {"history", document(one.history)}};
 }
 
 Json document(const BoundaryState& state) {
@@ -54,6 +76,7 @@ Json document(const BoundaryState& state) {
     return row.variable() && !row.settled();
   });
   return {{"boundary", state.number},
+          {"tally", document(state.resources.tally)},
           {"rows", rows_document(state.rows)},
           {"step_has_waits", state.step_waits != 0},
           {"step_has_collectives", state.step_collectives != 0},
@@ -294,6 +317,8 @@ std::string stats_document(const std::vector<SessionStats>& sessions) {
                       {"bytes", one.turns.bytes},
                       {"seconds", one.turns.seconds},
                       {"waits", one.turns.out}}},
+                    {"uncommitted", one.uncommitted},
+                    {"uneven", one.uneven},
                     {"steering_reads", one.steering_reads},
                     {"validating", one.validating},
                     {"validation", document(one.verdict)}});

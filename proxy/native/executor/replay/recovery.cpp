@@ -45,7 +45,8 @@ Position Recovery::fence(uint64_t epoch) {
                     slot.begun,
                     0,
                     at.received,
-                    reserves_in(parts_.checkpoints.boundaries(), *parts_.checkpoints.plan.wanted())};
+                    reserves_in(parts_.checkpoints.boundaries(), *parts_.checkpoints.plan.wanted()),
+                    parts_.checkpoints.pairing.history(parts_.checkpoints.boundaries())};
   lock.unlock();
   position.executed = shared_.progress.executed(at.dispatched);
   return position;

@@ -1,4 +1,6 @@
 // Commands that only look at a session, or change how it is kept: tables, validations, faults, counters.
+#include <algorithm>
+
 #include "base/error.h"
 #include "session.h"
 
@@ -7,6 +9,12 @@ namespace jitc {
 BoundaryState Session::boundary_table(uint64_t boundary, bool earlier) const {
   const std::lock_guard lock(shared_.life.mutex);
   return checkpoints_.table(boundary, earlier);
+}
+
+/// The service may not know yet that the ranks' steps do not correspond.
+void Session::set_policy(Policy policy) {
+  if (checkpoints_.pairing.uneven()) policy.copy_all = true, policy.barrier = false;
+  checkpoints_.plan.want(std::move(policy));
 }
 
 bool Session::validate(uint64_t step) {
@@ -55,12 +63,16 @@ SessionStats Session::stats() {
   stats.copied_bytes = shared_.times.copied;
   stats.differences = replay_.tolerance.seen();
   // Not while a command goes back to one of them, which may take long.
-  if (const std::unique_lock lock(shared_.life.mutex, std::try_to_lock); lock)
+  if (const std::unique_lock lock(shared_.life.mutex, std::try_to_lock); lock) {
     stats.reserves = reserves_in(checkpoints_.boundaries(), *checkpoints_.plan.wanted());
+    stats.uncommitted = static_cast<uint64_t>(std::ranges::count_if(
+        checkpoints_.boundaries(), [&](const BoundaryState& state) { return state.number > at.committed; }));
+  }
   const BoundaryTimes& times = shared_.times;
   stats.reserve_seconds = static_cast<double>(times.reserve) * 1e-9 / std::max<double>(1, times.reserves);
   stats.under_way = shared_.backend->under_way().value_or(UnderWay{});
   stats.turns = shared_.backend->turns_taken();
+  stats.uneven = checkpoints_.pairing.uneven();
   stats.steering_reads = at.steering_reads;
   stats.snapshot_bytes = shared_.snapshot.used();
   stats.snapshot_held = shared_.snapshot.budget().held();

@@ -198,8 +198,20 @@ bool Dispatcher::dispatch(const RecordHeader& record) {
     case ops::Taker::device:
       break;
   }
-  to_.issuer.issue(op);
+  issue(op);
   return true;
+}
+
+/// Other ranks see a communicator before it can be joined, and where they wait for this one before a step also
+/// its collectives: by these they know that it will not come.
+void Dispatcher::issue(const ops::OpHeader& op) {
+  Checkpoints& checkpoints = to_.checkpoints;
+  const auto id = static_cast<ops::OpId>(op.op);
+  if (id == ops::OpId::communicator_create)
+    checkpoints.pairing.will_join(as<ops::CommunicatorCreate>(op), checkpoints.boundaries());
+  to_.issuer.issue(op);
+  if (id == ops::OpId::collective && checkpoints.plan.current().barrier)
+    checkpoints.pairing.show(checkpoints.boundaries());
 }
 
 }  // namespace jitc

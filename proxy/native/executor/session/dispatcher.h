@@ -56,6 +56,7 @@ class Dispatcher {
   bool has_to_wait(const RecordHeader& record) const;
   bool take(const RecordHeader& record);
   bool dispatch(const RecordHeader& record);
+  void issue(const ops::OpHeader& op);
   void park();
 
   Shared& shared_;

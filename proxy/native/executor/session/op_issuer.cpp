@@ -28,6 +28,8 @@ void OpIssuer::issue(const ops::OpHeader& op) {
   if (failed_before(op)) return skip(op);
   if (const auto excess = shared_.issued.table.excess(op)) return refuse_excess(op, *info, *excess);
   backpressure_.promise_result(op, *info);
+  const bool leaves = info->id == ops::OpId::communicator_destroy || info->id == ops::OpId::communicator_abort;
+  if (leaves) shared_.issued.table.learn_ranks(*shared_.backend);
   shared_.backend->enqueue(op);
   // It was refused where it was placed, and the client may wait for the stream to come past it.
   if (counts && info->waits && shared_.results.status(op.sequence).value_or(0) != 0) skip(op);
@@ -70,9 +72,6 @@ void OpIssuer::note_resource(const ops::OpHeader& op, const ops::OpInfo& info) {
         op.sequence, 801, "capture-too-large",
         wire::op_name(op.op) + ": a graph of more than 256 MiB of ops, or more than 1 GiB of ops in graphs");
   if (ops::traits(info).images) images_used_ = op.sequence;
-  if (info.id != ops::OpId::communicator_create) return;
-  const auto& made = as<ops::CommunicatorCreate>(op);
-  if (made.ranks > 1) shared_.board.join(shared_.request.slot, made.unique_id);
 }
 
 void OpIssuer::pass(const ops::OpHeader& op) {

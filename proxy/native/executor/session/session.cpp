@@ -18,6 +18,7 @@ Session::Session(const SessionRequest& request, const DeviceOptions& options, Ho
     load();
   } else {
     shared_.board.leave(request.slot);
+    checkpoints_.pairing.show(checkpoints_.boundaries());
   }
   shared_.slot().session.store(request.session);
   shared_.slot().epoch.store(request.epoch);
@@ -106,6 +107,8 @@ void Session::load_record(const RecordHeader& record) {
       const ops::OpHeader& op = op_of(record);
       if (op.op == static_cast<uint16_t>(ops::OpId::boundary))
         shared_.at.boundary_received = as<ops::Boundary>(op).boundary;
+      if (op.op == static_cast<uint16_t>(ops::OpId::communicator_create))
+        checkpoints_.pairing.load(as<ops::CommunicatorCreate>(op));
       return;
     }
     case RecordKind::result: {

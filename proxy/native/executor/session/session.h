@@ -44,7 +44,7 @@ class Session final : public ExecutionSink, public CommunicatorSegments {
   Restorer& restorer() { return restorer_; }
   PeerTransfer& transfers() { return transfers_; }
   BoundaryState boundary_table(uint64_t boundary, bool earlier) const;
-  void set_policy(Policy policy) { checkpoints_.plan.want(std::move(policy)); }
+  void set_policy(Policy policy);
   void set_spacing(uint64_t every) { checkpoints_.plan.space(every); }
   /// Before this optimizer step the session stops once, and compares when it comes there again. False: it
   /// stands still or is about to, for another validation or a recovery; ask again when it has gone on.

@@ -67,6 +67,7 @@ struct DeviceOptions {
 struct Position {
   uint64_t committed = 0, prepared = 0, reached = 0, begun = 0, executed = 0, received = 0;
   std::vector<uint64_t> reserves;  // boundaries that can be gone back to without a peer
+  RankHistory history;             // of what belongs with which boundaries of other ranks
 };
 
 struct RecoverReply {
@@ -106,6 +107,8 @@ struct SessionStats {
   Tolerance::Seen differences;     // of results, in the newest replay
   UnderWay under_way;              // on the device; sequence 0: nothing
   TurnsTaken turns;
+  uint64_t uncommitted;     // boundaries that are kept and belong with none of other ranks so far
+  bool uneven;              // its steps do not correspond to those of its peers
   uint64_t steering_reads;  // since the first boundary: copies to the host that are no floating-point numbers
 };
 

@@ -32,6 +32,7 @@ class Contents {
   static void pack(Packer& packer, const Resources::Content& content) {
     packer.put(content.kept);
     packer.put(content.kept_bytes);
+    packer.put_all(content.collectives);
     if (content.kept != kNoHash) return;
     packer.put<uint64_t>(content.ops.size());
     for (const auto& op : content.ops) packer.put_bytes(op);
@@ -75,6 +76,7 @@ std::vector<Resources::Captured> unpack_contents(Unpacker& unpacker, ImageStore&
     const auto content = std::make_shared<Resources::Content>();
     content->kept = unpacker.get<ImageHash>();
     content->kept_bytes = unpacker.get<uint64_t>();
+    content->collectives = unpacker.get_all<ops::CollectiveItem>();
     if (content->kept != kNoHash)
       read_kept(*content, images);
     else
@@ -184,6 +186,8 @@ void pack(Packer& packer, const Resources& resources) {
   packer.put_all(resources.host_ranges);
   packer.put_all(resources.held);
   packer.put_all(resources.dnn_plans);
+  packer.put_all(resources.tally.memberships);
+  packer.put_all(resources.tally.exchanges);
 }
 
 Resources unpack_resources(Unpacker& unpacker, ImageStore& images) {
@@ -200,6 +204,8 @@ Resources unpack_resources(Unpacker& unpacker, ImageStore& images) {
   resources.host_ranges = unpacker.get_all<Resources::HostRange>();
   resources.held = unpacker.get_all<Resources::Held>();
   resources.dnn_plans = unpacker.get_all<Resources::DnnPlan>();
+  resources.tally.memberships = unpacker.get_all<Membership>();
+  resources.tally.exchanges = unpacker.get_all<Exchange>();
   return resources;
 }
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from jitc.proxy.recovery.decide import RankPosition, newest_reserve
+from toolkit.histories import in_step
+
+from jitc.proxy.recovery.decide import Boundaries, RankPosition, newest_reserves
 from jitc.proxy.recovery.peer_mode.reserves import AHEAD, LEAST_APART, MOST_APART, PATIENCE, Reserve, Standing
 
 
@@ -97,10 +99,11 @@ def test_a_worker_that_does_not_answer_has_none() -> None:
 
 
 def test_a_recovery_takes_the_newest_that_all_ranks_have() -> None:
-    def positions(*reserves: set[int]) -> list[RankPosition]:
-        return [RankPosition(9, 9, True, reserves=tuple(one)) for one in reserves]
+    def newest(*reserves: set[int]) -> Boundaries | None:
+        ranks = {n: RankPosition(9, 9, True, in_step(3, 7, 9), reserves=tuple(one)) for n, one in enumerate(reserves)}
+        return newest_reserves(ranks, dict.fromkeys(ranks, 9))
 
-    assert newest_reserve(positions({3, 7}, {3, 7}), 9) == 7
-    assert newest_reserve(positions({3, 7}, {3}), 9) == 3
-    assert newest_reserve(positions({3}, {7}), 9) == 0
-    assert newest_reserve(positions({3, 9}, {3, 9}), 9) == 3
+    assert newest({3, 7}, {3, 7}) == {0: 7, 1: 7}
+    assert newest({3, 7}, {3}) == {0: 3, 1: 3}
+    assert newest({3}, {7}) is None
+    assert newest({3, 9}, {3, 9}) == {0: 3, 1: 3}

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from toolkit.histories import in_step
 
 from jitc.proxy.recovery.decide import RankPosition
 from jitc.proxy.recovery.restore import transfer
@@ -73,7 +74,7 @@ class Workers:
 
 def restore(workers: Workers, lost: set[int], transfers: Transfers | None = None) -> Restore:
     group: Any = [SimpleNamespace(number=n, gpu=n, label=lambda n=n: f"rank {n}") for n in (1, 2)]
-    positions = {one.number: RankPosition(prepared=3, begun=3, lost=one.number in lost) for one in group}
+    positions = {one.number: RankPosition(3, 3, one.number in lost, in_step(3)) for one in group}
     return Restore(workers, transfers or transfers_of(workers), group, positions, 7)  # type: ignore[arg-type]
 
 
@@ -94,14 +95,14 @@ def before(address: int, ordinal: int, content: int, in_place: bool = False) -> 
 
 def test_copies_need_no_peer() -> None:
     workers = Workers({})
-    restore(workers, {2}).back(4)
+    restore(workers, {2}).back({1: 4, 2: 4})
     assert workers.asked == [("Rollback", 1), ("Rollback", 2)]
 
 
 def test_missing_blocks_come_from_the_peer() -> None:
     workers = Workers({2: [row(9001, 1, 1), row(9003, 3, 3)]})
     run = restore(workers, {2})
-    run.back(4)
+    run.back({1: 4, 2: 4})
     assert workers.asked[2:] == [("BoundaryTable", 1), ("Export", 1), ("Import", 2)]
     assert workers.transfers == {"Export": [(100, 0), (300, 4096)], "Import": [(9001, 0), (9003, 4096)]}
     assert run.bytes == 32
@@ -115,7 +116,7 @@ def test_what_goes_through_the_host_goes_in_pieces_written_while_others_are_read
     rows[1].bytes = 3 * 8192  # larger than a piece, and stays whole
     workers = Workers({2: [*rows, before(9004, 1, 1 + 64), before(9005, 3, 3 + 64)]})
     workers.rows = [*ROWS[:1], worker_pb2.BlockRow(address=200, bytes=3 * 8192, ordinal=2, hash=b"\2"), *ROWS[2:]]
-    restore(workers, {2}).back(4)
+    restore(workers, {2}).back({1: 4, 2: 4})
     assert calls_after(workers, "Export") == ["Export", *["Export", "Import"] * 3, "Import"]
     assert workers.moved["Export"] == [[(100, 0)], [(200, 0)], [(300, 0), (100, 4096)], [(300, 0)]]
     assert workers.moved["Import"] == [[(9001, 0)], [(9002, 0)], [(9003, 0), (9004, 4096)], [(9005, 0)]]
@@ -125,20 +126,20 @@ def test_what_goes_through_the_host_goes_in_pieces_written_while_others_are_read
 
 def test_forward_finishes_the_healthy_and_skips_the_lost() -> None:
     workers = Workers({2: [row(9001, 1, 1)]})
-    assert restore(workers, {2}).forward(5)
+    assert restore(workers, {2}).forward({1: 5, 2: 5})
     assert {("FinishStep", 1), ("SkipStep", 2)} <= set(workers.asked)
     assert workers.transfers["Import"] == [(9001, 0)]
 
 
 def test_after_a_step_a_rank_takes_what_the_step_made_of_the_same() -> None:
     workers = Workers({2: [before(9001, 1, 1 + 64, True), before(9002, 2, 2, True), before(9003, 3, 3 + 64)]})
-    assert restore(workers, {2}).forward(5)
+    assert restore(workers, {2}).forward({1: 5, 2: 5})
     assert workers.transfers["Import"] == [(9001, 0), (9003, 4096)], "the second is there, and the step leaves it alone"
 
 
 def test_after_a_step_a_rank_keeps_what_it_alone_had() -> None:
     workers = Workers({2: [before(9002, 2, 99, True)]})
-    assert restore(workers, {2}).forward(5)
+    assert restore(workers, {2}).forward({1: 5, 2: 5})
     assert workers.transfers == {}
 
 
@@ -146,20 +147,20 @@ def test_after_a_step_a_rank_keeps_what_it_alone_had() -> None:
 def test_what_the_step_would_have_made_of_it_is_not_guessed(block: Any) -> None:
     """The peer's step has changed another content, or what the rank alone had is not there any more."""
     workers = Workers({2: [block]})
-    assert not restore(workers, {2}).forward(5)
+    assert not restore(workers, {2}).forward({1: 5, 2: 5})
     assert workers.transfers == {}
 
 
 def test_forward_is_given_up_when_a_rank_cannot() -> None:
-    assert not restore(Workers({}, ("FinishStep",)), {2}).forward(5)
-    assert not restore(Workers({2: [row(9001, 1, 9)]}), {2}).forward(5)
+    assert not restore(Workers({}, ("FinishStep",)), {2}).forward({1: 5, 2: 5})
+    assert not restore(Workers({2: [row(9001, 1, 9)]}), {2}).forward({1: 5, 2: 5})
 
 
 def test_what_nobody_holds_is_named() -> None:
     with pytest.raises(CannotRestore, match=r"1 blocks \(8 bytes\) of rank 2 on GPU 2"):
-        restore(Workers({2: [row(9001, 1, 9)]}), {2}).back(4)
+        restore(Workers({2: [row(9001, 1, 9)]}), {2}).back({1: 4, 2: 4})
     with pytest.raises(CannotRestore, match="no"):
-        restore(Workers({}, ("Rollback",)), {2}).back(4)
+        restore(Workers({}, ("Rollback",)), {2}).back({1: 4, 2: 4})
 
 
 def calls_after(workers: Workers, what: str) -> list[str]:
@@ -172,7 +173,7 @@ def test_devices_that_can_move_blocks_do() -> None:
     workers = Workers({2: missing}, links=(1, 2))
     transfers = transfers_of(workers)
     run = restore(workers, {2}, transfers)
-    run.back(4)
+    run.back({1: 4, 2: 4})
     assert workers.asked[3:] == [("Send", 1), ("Receive", 2)]
     sent, received = workers.linked["Send"], workers.linked["Receive"]
     assert [(one.address, one.bytes) for one in sent.blocks] == [(100, 8), (300, 24)]
@@ -190,7 +191,7 @@ def test_devices_that_can_move_blocks_do() -> None:
 def test_one_device_that_cannot_is_enough_for_the_host(links: tuple[int, ...]) -> None:
     workers = Workers({2: [row(9001, 1, 1)]}, links=links)
     transfers = transfers_of(workers)
-    restore(workers, {2}, transfers).back(4)
+    restore(workers, {2}, transfers).back({1: 4, 2: 4})
     assert calls_after(workers, "BoundaryTable") == ["BoundaryTable", "Export", "Import"]
     assert transfers.bytes == {"nccl": 0, "host": 8}
     assert transfers.notes == []
@@ -200,13 +201,13 @@ def test_one_device_that_cannot_is_enough_for_the_host(links: tuple[int, ...]) -
 def test_a_direct_transfer_that_fails_costs_a_line_and_is_not_tried_again(end: str) -> None:
     workers = Workers({2: [row(9001, 1, 1)]}, incomplete=(end,), links=(1, 2))
     transfers = transfers_of(workers)
-    restore(workers, {2}, transfers).back(4)
+    restore(workers, {2}, transfers).back({1: 4, 2: 4})
     assert calls_after(workers, "Send") == ["Send", "Receive", "Export", "Import"]
     assert transfers.bytes == {"nccl": 0, "host": 8}
     who = "rank 1" if end == "Send" else "rank 2"
     assert transfers.notes == [f"blocks of rank 2 came through the host: {who}: {end} did not work"]
     workers.asked.clear()
-    restore(workers, {2}, transfers).back(4)
+    restore(workers, {2}, transfers).back({1: 4, 2: 4})
     assert calls_after(workers, "BoundaryTable") == ["BoundaryTable", "Export", "Import"]
 
 
@@ -215,8 +216,8 @@ def test_after_a_direct_transfer_that_was_interrupted_the_next_attempt_takes_the
     transfers = transfers_of(workers)
     workers.broken = ("Receive",)
     with pytest.raises(Interrupted):
-        restore(workers, {2}, transfers).back(4)
+        restore(workers, {2}, transfers).back({1: 4, 2: 4})
     workers.broken = ()
-    restore(workers, {2}, transfers).back(4)
+    restore(workers, {2}, transfers).back({1: 4, 2: 4})
     assert calls_after(workers, "Receive")[1:] == ["Rollback", "Rollback", "BoundaryTable", "Export", "Import"]
     assert transfers.bytes == {"nccl": 0, "host": 8}

@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 from real_client import STATE, RealClient, inject, serving
 from standin_client import wait_until
+from toolkit.histories import in_step
 
 from jitc.proxy.common.config import Config
 from jitc.proxy.node.session import Session
@@ -72,7 +73,8 @@ def test_replays_astray_are_counted_whatever_the_op() -> None:
 
 
 def position(prepared: int, committed: int) -> RankPosition:
-    return RankPosition(prepared=prepared, begun=prepared, lost=False, committed=committed)
+    history = in_step(*filter(None, (committed if committed < prepared else 0, prepared)))
+    return RankPosition(prepared=prepared, begun=prepared, lost=False, history=history, committed=committed)
 
 
 @pytest.mark.parametrize(
@@ -80,8 +82,8 @@ def position(prepared: int, committed: int) -> RankPosition:
 )  # fmt: skip
 def test_an_older_boundary_where_all_ranks_keep_it(committed: tuple[int, int], boundary: int) -> None:
     ranks = {number: position(7, one) for number, one in enumerate(committed)}
-    assert decide(ranks, peer_mode=False, older=True) == Decision(Kind.ROLL_BACK, boundary)
-    assert decide(ranks, peer_mode=False) == Decision(Kind.ROLL_BACK, 7)
+    assert decide(ranks, peer_mode=False, older=True) == Decision(Kind.ROLL_BACK, dict.fromkeys(ranks, boundary))
+    assert decide(ranks, peer_mode=False) == Decision(Kind.ROLL_BACK, dict.fromkeys(ranks, 7))
 
 
 @pytest.fixture

@@ -1,0 +1,77 @@
+// What a session's communicators have done before a place in its ops, and which boundaries of several ranks
+// belong together by that: a consistent cut.
+//
+// A boundary is a place in the ops of one rank. Boundaries of two ranks can be gone back to together only when,
+// for each communicator that both belong to, both have made the same collectives before them, and each has
+// received what the other had sent. How many steps a rank has made does not matter. Joining is the first
+// collective of a communicator, and splitting one of its parent. A communicator that a rank has left counts
+// with what it had done; once all have left it, it says nothing any more.
+//
+// Called by: the resource table (which counts), the board (which shows it to other ranks), checkpoints and step
+// gates (which compare). `proxy/recovery/cuts.py` finds the same cut for a recovery. Pure.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace jitc {
+
+/// A rank's part in a communicator.
+struct Membership {
+  static constexpr int32_t kUnknown = -1;
+
+  uint64_t communicator = 0;    // name, the same on all its ranks
+  int32_t rank = kUnknown;      // in it; a split tells it late
+  uint32_t left = 0;            // 1: destroyed or aborted
+  uint64_t collectives = 0;     // the join is the first
+  bool operator==(const Membership&) const = default;
+};
+
+/// What the rank has sent to another rank of a communicator, or received from it.
+struct Exchange {
+  uint64_t communicator = 0;
+  int32_t peer = 0;
+  uint32_t received = 0;  // 1: from the peer, 0: sent to it
+  uint64_t count = 0;
+  bool operator==(const Exchange&) const = default;
+};
+
+struct Tally {
+  std::vector<Membership> memberships;  // by communicator
+  std::vector<Exchange> exchanges;      // the same
+
+  const Membership* find(uint64_t communicator) const;
+  uint64_t exchanged(uint64_t communicator, int32_t peer, bool received) const;
+  bool operator==(const Tally&) const = default;
+};
+
+/// A boundary that can be gone back to, or the start of the session (number 0, nothing done).
+struct KeptTally {
+  uint64_t number = 0;
+  Tally tally;
+  bool operator==(const KeptTally&) const = default;
+};
+
+/// What a rank shows of itself.
+struct RankHistory {
+  std::vector<KeptTally> kept;  // oldest first
+  uint64_t step = 0;            // the newest optimizer step whose begin it has reached, and what it had done then
+  Tally at_step;
+  Tally now;                    // at least this much
+  bool uneven = false;          // it has found that its steps do not correspond to those of others
+
+  std::vector<uint64_t> pack() const;
+  /// Nothing: the words are none of its.
+  static std::optional<RankHistory> unpack(std::span<const uint64_t> words);
+};
+
+/// The newest boundaries that belong together: for each rank an index into `kept`. Nothing: there are none.
+std::optional<std::vector<size_t>> newest_cut(std::span<const RankHistory> ranks);
+
+/// Whether the two ranks can begin their newest steps together.
+bool agree_at_step(const RankHistory& one, const RankHistory& other);
+/// Whether a rank that is here has issued a collective that another one, which is there, has not come to.
+bool is_ahead(const Tally& here, const Tally& there);
+
+}  // namespace jitc

@@ -1,0 +1,138 @@
+#include "pairing.h"
+
+#include <algorithm>
+
+#include "executor/session/shared.h"
+#include "executor/state/communications.h"
+
+namespace jitc {
+namespace {
+/// Adds a communicator that was joined after all that is kept.
+void add(Tally& tally, const ops::CommunicatorCreate& op) {
+  Communications joined;
+  joined.join(op);
+  for (const Membership& one : joined.tally().memberships) {
+    if (tally.find(one.communicator)) continue;
+    const auto place =
+        std::ranges::lower_bound(tally.memberships, one.communicator, {}, &Membership::communicator);
+    tally.memberships.insert(place, one);
+  }
+}
+
+bool has_left(const Tally& tally, uint64_t communicator, bool or_not_there) {
+  const Membership* const one = tally.find(communicator);
+  return one ? one->left != 0 : or_not_there;
+}
+}  // namespace
+
+RankHistory Pairing::history(const Boundaries& boundaries) const {
+  RankHistory history;
+  if (shared_.journal.head() == 0) history.kept.push_back({});
+  for (const BoundaryState& one : boundaries) history.kept.push_back({one.number, one.resources.tally});
+  if (boundaries.empty() && passed_) history.kept = {*passed_};
+  history.now = shared_.issued.table.tally();
+  for (const auto& op : joined_) add(history.now, op);
+  history.step = step_;
+  history.at_step = at_step_;
+  history.uneven = uneven_;
+  return history;
+}
+
+void Pairing::show(const Boundaries& boundaries) {
+  if (shared_.board.show(shared_.request.slot, history(boundaries))) {
+    shown_ = true;
+  } else if (std::exchange(shown_, false)) {
+    shared_.notice("this program has used too many communicators since the boundary that a fault would take it "
+                   "back to: until some are destroyed on all ranks, no newer one takes its place");
+  }
+}
+
+void Pairing::will_join(const ops::CommunicatorCreate& op, const Boundaries& boundaries) {
+  if (op.ranks < 2) return;
+  shared_.board.join(shared_.request.slot, op.unique_id);
+  joined_ = {op};
+  show(boundaries);
+  joined_.clear();
+}
+
+void Pairing::pass(uint64_t boundary) { passed_ = {boundary, shared_.issued.table.tally()}; }
+
+void Pairing::loaded(const Boundaries& boundaries) {
+  const uint64_t newest = boundaries.empty() ? 0 : boundaries.back().sequence;
+  std::erase_if(joined_, [&](const auto& op) { return op.header.sequence <= newest; });
+  show(boundaries);
+}
+
+std::optional<uint64_t> Pairing::newest_common(const std::vector<uint32_t>& group, const Boundaries& boundaries) {
+  std::vector<RankHistory> ranks{history(boundaries)};
+  for (const uint32_t one : group) {
+    if (one == shared_.request.slot) continue;
+    auto other = shared_.board.history(one);
+    if (!other) return std::nullopt;  // it has not come that far, or shows another one right now
+    ranks.push_back(std::move(*other));
+  }
+  const auto cut = newest_cut(ranks);
+  if (!cut) return std::nullopt;
+  const auto number = [&](size_t rank) { return ranks[rank].kept[(*cut)[rank]].number; };
+  for (size_t rank = 1; rank < ranks.size(); ++rank)
+    if (number(rank) != number(0)) uneven_ = true;
+  return number(0);
+}
+
+void Pairing::forget_left(const std::vector<uint32_t>& group, const Boundaries& boundaries) {
+  const RankHistory own = history(boundaries);
+  std::vector<uint64_t> names;
+  for (const Membership& one : own.now.memberships)
+    if (one.left && std::ranges::all_of(own.kept, [&](const KeptTally& kept) {
+          return has_left(kept.tally, one.communicator, false);
+        }))
+      names.push_back(one.communicator);
+  for (const uint32_t slot : group) {
+    if (names.empty()) return;
+    if (slot == shared_.request.slot) continue;
+    const auto other = shared_.board.history(slot);
+    if (!other) return;
+    std::erase_if(names, [&](uint64_t name) {
+      return !has_left(other->now, name, true) || !std::ranges::all_of(other->kept, [&](const KeptTally& kept) {
+        return has_left(kept.tally, name, true);
+      });
+    });
+  }
+  shared_.issued.table.forget_communicators(names);
+}
+
+void Pairing::reach(uint64_t step, const Boundaries& boundaries) {
+  step_ = step;
+  at_step_ = shared_.issued.table.tally();
+  show(boundaries);
+}
+
+Pairing::Gathering Pairing::gathering(const std::vector<uint32_t>& group, uint64_t step) const {
+  RankHistory own;
+  own.step = step_;
+  own.at_step = own.now = at_step_;
+  Gathering found = Gathering::together;
+  for (const uint32_t one : group) {
+    if (one == shared_.request.slot) continue;
+    const bool here = shared_.board.slot(one).reached.load() >= step;
+    if (!here) found = Gathering::waits;
+    const auto other = shared_.board.history(one);
+    if (!other) continue;
+    const bool apart = here ? other->step == step && !agree_at_step(own, *other) : is_ahead(other->now, at_step_);
+    if (other->uneven || apart) return Gathering::uneven;
+  }
+  return found;
+}
+
+bool Pairing::has_uneven_peer(const std::vector<uint32_t>& group) const {
+  return std::ranges::any_of(group, [&](uint32_t slot) {
+    const auto other = slot == shared_.request.slot ? std::nullopt : shared_.board.history(slot);
+    return other && other->uneven;
+  });
+}
+
+void Pairing::find_uneven(const Boundaries& boundaries) {
+  if (!uneven_.exchange(true)) show(boundaries);
+}
+
+}  // namespace jitc

@@ -1,0 +1,60 @@
+// Which boundaries of this rank belong together with which of other ranks (base/tally.h), as the board shows it.
+//
+// Promises: what a rank keeps is shown before other ranks can rely on it, and a communicator before it can be
+// joined; only boundaries that belong together are committed. A rank whose steps do not correspond to those of
+// its peers is found, whether it makes more of them, fewer, or none: `uneven` stays set from then on. Called by:
+// Checkpoints, StepGate, Dispatcher and Recovery, in the dispatcher's thread or while it is parked.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/tally.h"
+#include "boundary_state.h"
+
+namespace jitc {
+
+class Shared;
+
+class Pairing {
+ public:
+  explicit Pairing(Shared& shared) : shared_(shared) {}
+
+  /// Shows other ranks what this one keeps.
+  void show(const Boundaries& boundaries);
+  /// Before the op is issued: other ranks may have joined, and made boundaries, as soon as it is.
+  void will_join(const ops::CommunicatorCreate& op, const Boundaries& boundaries);
+  /// A boundary without anything to go back to: others need not wait for one.
+  void pass(uint64_t boundary);
+  /// From a journal: communicators that were joined since its newest boundary.
+  void load(const ops::CommunicatorCreate& op) { joined_.push_back(op); }
+  void loaded(const Boundaries& boundaries);
+
+  /// The newest boundary of this rank for which each rank of the group (slots) has one that belongs with it.
+  std::optional<uint64_t> newest_common(const std::vector<uint32_t>& group, const Boundaries& boundaries);
+
+  /// The begin of a step is reached.
+  void reach(uint64_t step, const Boundaries& boundaries);
+  enum class Gathering { waits, together, uneven };
+  /// Of a group in which ranks wait for each other before the step.
+  Gathering gathering(const std::vector<uint32_t>& group, uint64_t step) const;
+
+  bool uneven() const { return uneven_; }
+  bool has_uneven_peer(const std::vector<uint32_t>& group) const;
+  void find_uneven(const Boundaries& boundaries);
+  RankHistory history(const Boundaries& boundaries) const;
+  /// Drops communicators that all ranks have left, wherever they may go back to.
+  void forget_left(const std::vector<uint32_t>& group, const Boundaries& boundaries);
+
+ private:
+  Shared& shared_;
+  std::optional<KeptTally> passed_;
+  std::vector<ops::CommunicatorCreate> joined_;
+  uint64_t step_ = 0;
+  Tally at_step_;
+  bool shown_ = true;  // the newest history did fit on the board
+  std::atomic<bool> uneven_{false};
+};
+
+}  // namespace jitc
