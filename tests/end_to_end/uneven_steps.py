@@ -1,7 +1,8 @@
 """A rank of a job whose ranks make different optimizer steps, run by test_uneven_steps.py.
 
 `uneven_steps.py RANK FOLDER SHAPE`: does an iteration for every line on standard input, and prints its number; at the
-end of input a hash of what the rank has. Nothing is read from the GPU before, so that work may be under way at any time.
+end of input a hash of what the rank has. Nothing is read from the GPU before, so that work may be under way at any
+time.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ def main() -> int:
     parser.add_argument("--peer-mode", action="store_true", help="copies of what ranks share are left out")
     parser.add_argument("--damages", type=int, default=0, help="of kept copies")
     parser.add_argument("--steady", action="store_true", help="begin at a boundary that is kept")
+    parser.add_argument("--extra", type=int, default=0, help="boundaries of rank 0 alone in each minibatch")
     parser.add_argument("--prompt", action="store_true", help="programs and replies never lag")
     parser.add_argument(
         "--without", action="append", default=[], metavar="RULE", help="leave this rule out (mutants.py)"
@@ -26,7 +27,15 @@ def main() -> int:
     parser.add_argument("--most", type=int, default=5_000_000, help="worlds")
     said = parser.parse_args()
     shape = Shape(
-        said.ranks, said.boundaries, said.faults, said.peer_mode, said.restarts, said.damages, said.steady, said.prompt
+        said.ranks,
+        said.boundaries,
+        said.faults,
+        said.peer_mode,
+        said.restarts,
+        said.damages,
+        said.steady,
+        said.prompt,
+        said.extra,
     )
     found = Exploration(Network(shape, frozenset(said.without)), said.most).run()
     print(found.text())

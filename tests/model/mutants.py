@@ -31,6 +31,7 @@ SHAPES = (
     Shape(boundaries=1, faults=1, prompt=True),
     Shape(boundaries=1, faults=1, steady=True, peer_mode=True, prompt=True),
     Shape(boundaries=2, faults=1, prompt=True),
+    Shape(boundaries=2, faults=1, extra=1, prompt=True),
     Shape(boundaries=1, faults=2, prompt=True),
     Shape(boundaries=1, faults=1),
     Shape(boundaries=1, faults=2, steady=True, peer_mode=True, prompt=True),
@@ -52,8 +53,9 @@ RULES = {
     "finish-forgets-import": "FinishStep refuses a rank that has skipped to the boundary and not made it yet",
     "lost-until-resume": "what a rebuilt worker has got from a peer does not count before it is resumed",
     "import-without-epoch": "a late Import of an earlier recovery is carried out",
+    "commit-by-number": "ranks commit boundaries of the same number",
     "commit-alone": "a rank commits what the others do not have yet",
-    "announce-before-record": "a boundary is announced, but not in the journal",
+    "announce-before-record": "a boundary of rank 0 is announced, but not in the journal",
     "no-barrier": "a step begins before all ranks have reached it",
     "segments-stay": "collectives of an epoch meet what was given in an earlier one",
     "results-not-in-journal": "a result is delivered before the journal has it",
@@ -68,11 +70,23 @@ def _decides(act: Callable[..., Decision]) -> Any:
 
 
 def _newest(positions: Mapping[int, Any], *rest: Any, **more: Any) -> Decision:
-    return Decision(Kind.ROLL_BACK, max(one.prepared for one in positions.values()))
+    return _all_to(positions, max(one.prepared for one in positions.values()))
 
 
 def _oldest(positions: Mapping[int, Any], *rest: Any, **more: Any) -> Decision:
-    return Decision(Kind.ROLL_BACK, min(one.committed for one in positions.values()))
+    return _all_to(positions, min(one.committed for one in positions.values()))
+
+
+def _by_number(positions: Mapping[int, Any], *rest: Any, **more: Any) -> Decision:
+    return _all_to(positions, min(one.prepared for one in positions.values()))
+
+
+def _newest_of_each(positions: Mapping[int, Any], *rest: Any, **more: Any) -> Decision:
+    return Decision(Kind.ROLL_BACK, {number: one.prepared for number, one in positions.items()})
+
+
+def _all_to(positions: Mapping[int, Any], boundary: int, kind: Kind = Kind.ROLL_BACK) -> Decision:
+    return Decision(kind, dict.fromkeys(positions, boundary))
 
 
 def _back_only(positions: Mapping[int, Any], peer_mode: bool, **more: Any) -> Decision:
@@ -84,7 +98,7 @@ def _always_forward(
 ) -> Decision:
     found = decide(positions, peer_mode, forward_failed)
     boundary = min(one.prepared for one in positions.values())
-    return Decision(Kind.ROLL_FORWARD, boundary + 1) if peer_mode and not forward_failed else found
+    return _all_to(positions, boundary + 1, Kind.ROLL_FORWARD) if peer_mode and not forward_failed else found
 
 
 def _of_healthy(positions: Mapping[int, Any], *rest: Any, **more: Any) -> Decision:
@@ -139,6 +153,8 @@ def _without(table: dict[Any, Any], *key: Any) -> Any:
 PATCHES: dict[str, tuple[str, Callable[[], Any]]] = {
     "decide-newest": ("decide takes the newest boundary of any rank", lambda: _decides(_newest)),
     "decide-committed": ("decide goes back to a boundary that may have been given back", lambda: _decides(_oldest)),
+    "decide-by-number": ("decide pairs boundaries by their numbers", lambda: _decides(_by_number)),
+    "decide-newest-of-each": ("each rank goes back to its newest boundary", lambda: _decides(_newest_of_each)),
     "decide-back-only": ("decide never rolls forward", lambda: _decides(_back_only)),
     "decide-always-forward": ("decide rolls forward though nobody has begun", lambda: _decides(_always_forward)),
     "decide-of-healthy": ("decide does not ask lost ranks how far they were", lambda: _decides(_of_healthy)),

@@ -39,11 +39,11 @@ class Network:
         if self.node(world).failure:
             return True  # rightly: anything else is a Violation
         busy = world.calls or world.replies or world.notices or self.node(world).recovering
-        return not busy and all(self._is_done(one) for one in world.ranks)
+        return not busy and all(self._is_done(number, one) for number, one in enumerate(world.ranks))
 
-    def _is_done(self, rank: Rank) -> bool:
+    def _is_done(self, number: int, rank: Rank) -> bool:
         worker = rank.worker
-        at_end = worker is not None and worker.life == RUNNING and worker.cursor == self.shape.last
+        at_end = worker is not None and worker.life == RUNNING and worker.cursor == self.shape.last(number)
         return at_end and not worker.imported and rank.got == self.shape.boundaries  # type: ignore[union-attr]
 
     def next(self, world: World) -> Iterator[tuple[str, World]]:
@@ -112,8 +112,9 @@ class Network:
                 )
         else:
             op = rank.received + 1
-            if op <= shape.last and rank.got >= shape.needed(op):
-                yield f"{name}: op {op} arrives, a {shape.part(op)}", _put(world, number, rank._replace(received=op))
+            if op <= shape.last(number) and rank.got >= shape.needed(op, number):
+                arrived = _put(world, number, rank._replace(received=op))
+                yield f"{name}: op {op} arrives, a {shape.part(op, number)}", arrived
             if worker.out:
                 yield f"{name}: the program gets result {worker.out[0]}", self._delivered(world, number)
 
@@ -178,13 +179,15 @@ class Network:
         yield f"{word}: {_said(reply)}", world
 
     def _resumed(self, world: World, call: Call, after: Rank) -> World:
-        """All ranks of an epoch must go on from one boundary."""
+        """All ranks of an epoch must go on from boundaries that belong together."""
         assert after.worker is not None
-        boundary = after.worker.imported or after.prepared
+        collectives = self.shape.collectives(after.worker.imported or after.prepared, call.rank)
         epoch, other = world.resumed
-        if epoch == call.epoch and other != boundary:
-            raise Violation(f"epoch {epoch}: rank {call.rank} goes on from boundary {boundary}, another from {other}")
-        return world._replace(resumed=max(world.resumed, (call.epoch, boundary)))
+        if epoch == call.epoch and other != collectives:
+            raise Violation(
+                f"epoch {epoch}: rank {call.rank} goes on after {collectives} collectives, another after {other}"
+            )
+        return world._replace(resumed=max(world.resumed, (call.epoch, collectives)))
 
     def _answer(self, world: World, call: Call, reply: Reply) -> World:
         if call not in self.node(world).awaited:
@@ -267,7 +270,7 @@ def _said(reply: Reply | None) -> str:
         return "it runs on to there"
     kind, *what = reply
     if kind == "position":
-        *counts, executed, received = what
+        *counts, executed, received, _ = what
         names = ("committed", "prepared", "reached", "begun")
         counted = ", ".join(f"{name} {count}" for name, count in zip(names, counts, strict=True))
         return f"{counted}, ops {executed} of {received}"

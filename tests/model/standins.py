@@ -18,11 +18,13 @@ import grpc
 from jitc.proxy.node.session import Session, SessionState
 from jitc.proxy.recovery import recovery as recovery_module
 from jitc.proxy.recovery import replay as replay_module
+from jitc.proxy.recovery.cuts import RankHistory, Tally
 from jitc.proxy.recovery.events import EventQueue, WorkerDied
 from jitc.proxy.recovery.restore import transfer as transfer_module
 from jitc.v1 import worker_pb2
 
 from .state import Call, Shape
+from .worker import history
 
 BLOCK = {"address": 4096, "bytes": 8, "ordinal": 1}
 
@@ -102,7 +104,7 @@ class Told:
         if kind == "reply":
             call, answer = what
             self.replies.append((call, answer))
-            self.open.pop(call).finish(*_message(call, answer))
+            self.open.pop(call).finish(*_message(call, answer, self.registry.shape))
         elif kind == "replayed":
             self.replay_over = True
         elif kind == "death":
@@ -272,14 +274,17 @@ class Registry:
         return tuple(recovery._replay_end(one) for one in self.sessions.values())
 
 
-def _message(call: Call, answer: Any) -> tuple[Any, Exception | None]:
+def _message(call: Call, answer: Any, shape: Shape) -> tuple[Any, Exception | None]:
     """What a worker answered, as the message that the recovery reads."""
     kind, *what = answer
     if kind == "error":
         return None, CallFailed()
     if kind == "position":
         names = ("committed", "prepared", "reached", "begun", "executed", "received")
-        return worker_pb2.Position(**dict(zip(names, what, strict=True))), None
+        *counts, kept = what
+        position = worker_pb2.Position(**dict(zip(names, counts, strict=True)))
+        _fill(position.history, history(shape, call.rank, kept))
+        return position, None
     if kind == "table":
         return worker_pb2.BoundaryTableReply(boundary=call.boundary, rows=[_row(call.boundary)]), None
     complete, missing = what
@@ -289,6 +294,16 @@ def _message(call: Call, answer: Any) -> tuple[Any, Exception | None]:
         row = _row(call.boundary)
         reply.missing.add(**BLOCK, hash=b"" if skipped else row.hash, hash_before_step=row.hash_before_step)
     return reply, None
+
+
+def _fill(message: Any, history: RankHistory) -> None:
+    def fill(tally: Any, of: Tally) -> None:
+        for one in of.memberships:
+            tally.memberships.add(communicator=one.communicator, collectives=one.collectives, rank=one.rank)
+
+    for number, tally in history.kept:
+        fill(message.kept.add(number=number).tally, tally)
+    fill(message.now, history.now)
 
 
 def _row(boundary: int) -> Any:

@@ -4,8 +4,9 @@ Called by: all modules beside. Promises: values only, so that equal worlds are o
 so that nothing of it makes a difference later.
 
 Numbers: in each minibatch k from 1 on a program does a collective whose result it reads, in peer mode begins its
-optimizer step, and ends with boundary k. Ops are numbered from 1. The content of a device is the number of ops that
-have made it: content n is right before op n + 1 and before no other.
+optimizer step, and ends with boundary k; where steps are uneven rank 0 makes further ones then. Ops are numbered from
+1. The content of a device is the number of ops that have made it: content n is right before op n + 1 and before no
+other.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class World(NamedTuple):
     damages: int = 0  # of copies
     restarts: int = 0  # of the service
     gone: bool = False  # faults have destroyed every copy of the job's state
-    resumed: tuple[int, int] = (0, 0)  # newest epoch that a rank was resumed in, and at which boundary
+    resumed: tuple[int, int] = (0, 0)  # newest epoch that a rank was resumed in, and after how many collectives
 
 
 class Violation(Exception):
@@ -104,30 +105,43 @@ class Shape(NamedTuple):
     steady: bool = False  # it begins at a boundary that is kept, not at the start of the sessions
     prompt: bool = False  # programs and replies never lag: fewer orders, so that more faults can be explored
 
-    @property
-    def ops(self) -> int:
+    extra: int = 0  # boundaries that rank 0 makes in each minibatch beyond the one that all ranks make
+
+    def ops(self, rank: int) -> int:
         """Of a minibatch."""
-        return 3 if self.peer_mode else 2
+        return (3 if self.peer_mode else 2) + self._more(rank)
 
-    @property
-    def last(self) -> int:
-        return self.boundaries * self.ops
+    def _more(self, rank: int) -> int:
+        return 0 if rank else self.extra
 
-    def minibatch(self, op: int) -> int:
-        return (op - 1) // self.ops + 1
+    def last(self, rank: int) -> int:
+        return self.boundaries * self.ops(rank)
 
-    def part(self, op: int) -> str:
-        at = (op - 1) % self.ops
-        return "collective" if at == 0 else "boundary" if at == self.ops - 1 else "step"
+    def minibatch(self, op: int, rank: int) -> int:
+        return (op - 1) // self.ops(rank) + 1
 
-    def at(self, boundary: int) -> int:
+    def part(self, op: int, rank: int) -> str:
+        at = (op - 1) % self.ops(rank)
+        return "collective" if at == 0 else "boundary" if at >= self.ops(rank) - 1 - self._more(rank) else "step"
+
+    def boundary(self, op: int, rank: int) -> int:
+        """The number that the rank gives to the boundary that this op makes."""
+        behind = self.minibatch(op, rank) * self.ops(rank) - op  # more of them in this minibatch
+        return self.minibatch(op, rank) * (1 + self._more(rank)) - behind
+
+    def at(self, boundary: int, rank: int) -> int:
         """The newest op of a boundary."""
-        return boundary * self.ops
+        minibatch = self.collectives(boundary, rank)
+        return minibatch * self.ops(rank) - (minibatch * (1 + self._more(rank)) - boundary)
 
-    def needed(self, op: int) -> int:
+    def collectives(self, boundary: int, rank: int) -> int:
+        """That came before the boundary: by these it belongs with boundaries of other ranks."""
+        return -(-boundary // (1 + self._more(rank)))
+
+    def needed(self, op: int, rank: int) -> int:
         """Results that the program has read before it sends this op."""
-        return self.minibatch(op) - (self.part(op) == "collective")
+        return self.minibatch(op, rank) - (self.part(op, rank) == "collective")
 
-    def holds(self, content: int, boundary: int) -> bool:
+    def holds(self, content: int, boundary: int, rank: int) -> bool:
         """Whether what ranks share is still as at the boundary: until a step changes it."""
-        return content in (self.at(boundary), self.at(boundary) + 1)
+        return content in (self.at(boundary, rank), self.at(boundary, rank) + 1)

@@ -11,6 +11,7 @@ from model.state import Shape
 QUICK = {
     "every order, one death": Shape(boundaries=1, faults=1),
     "two boundaries, one death": Shape(boundaries=2, faults=1, prompt=True),
+    "uneven steps": Shape(boundaries=2, faults=1, extra=1, prompt=True),
     "two deaths": Shape(boundaries=1, faults=2, prompt=True),
     "two deaths and a damaged copy": Shape(boundaries=1, faults=2, damages=1, steady=True, prompt=True),
     "peer mode, two deaths": Shape(boundaries=1, faults=2, peer_mode=True, steady=True, prompt=True),
@@ -21,6 +22,10 @@ QUICK = {
     "three ranks, peer mode": Shape(ranks=3, boundaries=1, faults=1, peer_mode=True, steady=True, prompt=True),
 }
 SLOW = {
+    "uneven steps, two deaths": Shape(boundaries=1, faults=2, extra=2, prompt=True),
+    "every order, uneven steps": Shape(boundaries=2, faults=1, extra=1),
+    "uneven steps, another service takes over": Shape(boundaries=2, faults=1, restarts=1, extra=1, prompt=True),
+    "three ranks, uneven steps": Shape(ranks=3, boundaries=2, faults=1, extra=1, prompt=True),
     "every order, two boundaries": Shape(boundaries=2, faults=1),
     "every order, peer mode": Shape(boundaries=1, faults=1, peer_mode=True),
     "two boundaries, two deaths": Shape(boundaries=2, faults=2, prompt=True),

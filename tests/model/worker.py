@@ -7,7 +7,10 @@ those of the sources.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
+
+from jitc.proxy.recovery.cuts import Membership, RankHistory, Tally, newest_cut
 
 from .state import FENCED, GARBAGE, NEW, OWN, RUNNING, WHOLE, Call, Finish, Rank, Shape, Violation, Worker
 
@@ -41,12 +44,12 @@ def run(ranks: Sequence[Rank], number: int, shape: Shape, rules: Rules) -> tuple
         return None
     if worker.content != worker.cursor:
         raise Violation(f"rank {number} runs op {op} on the content of op {worker.content}")
-    step = {"collective": _collective, "step": _begin_step, "boundary": _boundary}[shape.part(op)]
+    step = {"collective": _collective, "step": _begin_step, "boundary": _boundary}[shape.part(op, number)]
     return step(ranks, number, op, shape, rules)
 
 
 def _collective(ranks: Sequence[Rank], number: int, op: int, shape: Shape, rules: Rules) -> tuple[Rank, str] | None:
-    rank, k = ranks[number], shape.minibatch(op)
+    rank, k = ranks[number], shape.minibatch(op, number)
     worker = _worker(rank)
     first, newest = worker.joined
     if newest < k or not first:
@@ -77,10 +80,10 @@ def _joined(other: Rank, epoch: int, rules: Rules) -> tuple[int, int] | None:
 
 
 def _begin_step(ranks: Sequence[Rank], number: int, op: int, shape: Shape, rules: Rules) -> tuple[Rank, str] | None:
-    rank, k = ranks[number], shape.minibatch(op)
+    rank, k = ranks[number], shape.minibatch(op, number)
     finishes = _worker(rank).finish is not None
     if rank.reached < k:
-        reached = commit(ranks, number, rank._replace(step=k, reached=k))
+        reached = commit(ranks, number, rank._replace(step=k, reached=k), shape, rules)
         return reached, f"reaches step {k}, with pre-step copies"
     gathered = min(one.reached for one in ranks) >= k
     if not gathered and not finishes and "no-barrier" not in rules:
@@ -89,7 +92,7 @@ def _begin_step(ranks: Sequence[Rank], number: int, op: int, shape: Shape, rules
 
 
 def _boundary(ranks: Sequence[Rank], number: int, op: int, shape: Shape, rules: Rules) -> tuple[Rank, str] | None:
-    k = shape.minibatch(op)
+    k = shape.boundary(op, number)
     made = publish(ranks, number, k, shape, rules)
     return _parked(_advanced(made), k), f"makes boundary {k}"
 
@@ -106,19 +109,45 @@ def publish(ranks: Sequence[Rank], number: int, k: int, shape: Shape, rules: Rul
         reached=max(rank.reached, k),
         begun=max(rank.begun, k),
     )
-    if "announce-before-record" in rules and not rank.kept:
+    if "announce-before-record" in rules and number == 0 and not rank.kept:
         made = made._replace(kept=rank.kept)
-    return commit(ranks, number, made, rules)
+    return commit(ranks, number, made, shape, rules)
 
 
-def commit(ranks: Sequence[Rank], number: int, rank: Rank, rules: Rules = frozenset()) -> Rank:
-    """What every rank has is committed; what is older is forgotten."""
-    others = [one.prepared for at, one in enumerate(ranks) if at != number]
-    committed = rank.prepared if "commit-alone" in rules else min([rank.prepared, *others])
+def commit(ranks: Sequence[Rank], number: int, rank: Rank, shape: Shape, rules: Rules = frozenset()) -> Rank:
+    """What belongs with a boundary of every other rank is committed; what is older is forgotten."""
+    if "commit-alone" in rules:
+        committed = rank.prepared
+    elif "commit-by-number" in rules:
+        committed = min([rank.prepared, *(one.prepared for at, one in enumerate(ranks) if at != number)])
+    else:
+        shown = tuple(tally_numbers(rank if at == number else one, rules) for at, one in enumerate(ranks))
+        committed = _newest_common(shape, shown)[number]
     if committed <= rank.committed or not rank.kept:
         return rank
     kept = tuple(one for one in rank.kept[:-1] if one[0] >= committed) + rank.kept[-1:]
     return rank._replace(committed=committed, kept=kept, whole=rank.whole and kept[0][0] > committed)
+
+
+def tally_numbers(rank: Rank, rules: Rules = frozenset()) -> tuple[int, ...]:
+    """The boundaries that it can go back to, and the start where the journal begins there."""
+    numbers = [0] * rank.whole + [number for number, _ in rank.kept]
+    if "announce-before-record" in rules and rank.prepared not in numbers:
+        numbers.append(rank.prepared)
+    return tuple(numbers)
+
+
+@functools.cache
+def _newest_common(shape: Shape, shown: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
+    """By the rule of base/tally.cpp, which cuts.py has too; 0: nothing in common."""
+    cut = newest_cut({rank: history(shape, rank, numbers) for rank, numbers in enumerate(shown)})
+    return tuple(cut[rank] for rank in range(len(shown))) if cut else (0,) * len(shown)
+
+
+def history(shape: Shape, rank: int, numbers: Sequence[int]) -> RankHistory:
+    """All ranks are in one communicator from the start."""
+    kept = [(number, Tally((Membership(1, 1 + shape.collectives(number, rank)),))) for number in numbers]
+    return RankHistory(tuple(kept), kept[-1][1] if kept else Tally())
 
 
 def _advanced(rank: Rank) -> Rank:
@@ -173,9 +202,9 @@ def _fence(rank: Rank, call: Call, shape: Shape, rules: Rules) -> tuple[Rank, Re
     if worker.life == NEW:
         return rank, ERROR
     running = worker.life == RUNNING and "fence-does-not-stop" not in rules
-    at = shape.minibatch(worker.cursor) if worker.cursor else 0
+    at = shape.minibatch(worker.cursor, call.rank) if worker.cursor else 0
     # What was issued has run: right after a boundary, and from where a step is reached.
-    quiet = not at or shape.part(worker.cursor) != "collective" or (shape.peer_mode and rank.reached >= at)
+    quiet = not at or shape.part(worker.cursor, call.rank) != "collective" or (shape.peer_mode and rank.reached >= at)
     joins = worker.joined[1] > at
     worker = worker._replace(
         life=FENCED if running else worker.life, epoch=call.epoch, finish=None,
@@ -184,7 +213,8 @@ def _fence(rank: Rank, call: Call, shape: Shape, rules: Rules) -> tuple[Rank, Re
         restored=(quiet and not joins) if running else worker.restored,
     )  # fmt: skip
     rank = rank._replace(worker=worker)
-    position = (rank.committed, rank.prepared, rank.reached, rank.begun, worker.cursor, rank.received)
+    kept = tally_numbers(rank)
+    position = (rank.committed, rank.prepared, rank.reached, rank.begun, worker.cursor, rank.received, kept)
     return rank, ("position", *position)
 
 
@@ -195,14 +225,14 @@ def _rollback(rank: Rank, call: Call, shape: Shape, rules: Rules) -> tuple[Rank,
         return rank, REFUSED
     copies = kept.get(b, WHOLE)
     whole = copies == WHOLE
-    holds = copies == OWN and not worker.lost and shape.holds(worker.content, b)
+    holds = copies == OWN and not worker.lost and shape.holds(worker.content, b, call.rank)
     complete = whole or holds or "missing-is-complete" in rules
     rank = rank._replace(kept=tuple(one for one in rank.kept if one[0] <= b), step=0, committed=min(rank.committed, b))
     if "rollback-leaves-board" not in rules:
         rank = rank._replace(prepared=b, reached=b, begun=b)
-    content = shape.at(b) if whole or holds else GARBAGE
+    content = shape.at(b, call.rank) if whole or holds else GARBAGE
     lost = worker.lost and "lost-until-resume" in rules
-    rank = _with(rank, content=content, cursor=shape.at(b), imported=0, restored=True, lost=lost)
+    rank = _with(rank, content=content, cursor=shape.at(b, call.rank), imported=0, restored=True, lost=lost)
     return rank, DONE if complete else MISSING
 
 
@@ -213,7 +243,7 @@ def _finish_step(rank: Rank, call: Call, shape: Shape, rules: Rules) -> tuple[Ra
 def _finish(rank: Rank, call: Call, b: int, shape: Shape, rules: Rules) -> tuple[Rank, Reply | None]:
     worker = _worker(rank)
     whole = worker.content != GARBAGE and not worker.lost
-    at = worker.restored and whole and not worker.imported and worker.cursor == shape.at(b)
+    at = worker.restored and whole and not worker.imported and worker.cursor == shape.at(b, call.rank)
     if at and rank.last_kept() == b:
         return rank, DONE
     if b in dict(rank.kept):
@@ -234,7 +264,7 @@ def _keep(rank: Rank, call: Call, shape: Shape, rules: Rules) -> tuple[Rank, Rep
         return _finish(rank, call, rank.prepared + 1, shape, rules)
     if dict(rank.kept)[newest] != OWN:
         return rank, DONE
-    if worker.imported or not shape.holds(worker.content, newest):
+    if worker.imported or not shape.holds(worker.content, newest, call.rank):
         return rank, MISSING
     return rank._replace(kept=(*rank.kept[:-1], (newest, WHOLE))), DONE
 
@@ -246,15 +276,17 @@ def _skip_step(rank: Rank, call: Call, shape: Shape, rules: Rules) -> tuple[Rank
         return _rollback(rank, call, shape, rules)
     if b - 1 not in kept and b - 1 != 0:
         return rank, REFUSED
-    if rank.received < shape.at(b):
+    if rank.received < shape.at(b, call.rank):
         return None  # the program has not got there
     if rank.step != b or rank.results < b:
         return rank, REFUSED
     rank = rank._replace(prepared=b - 1, reached=b - 1, begun=b - 1, committed=min(rank.committed, b - 1))
     if "skip-keeps-content" in rules:
-        return _with(rank, content=shape.at(b - 1), cursor=shape.at(b), imported=b, restored=True), DONE
+        return _with(
+            rank, content=shape.at(b - 1, call.rank), cursor=shape.at(b, call.rank), imported=b, restored=True
+        ), DONE
     lost = worker.lost and "lost-until-resume" in rules
-    return _with(rank, content=GARBAGE, cursor=shape.at(b), imported=b, restored=True, lost=lost), MISSING
+    return _with(rank, content=GARBAGE, cursor=shape.at(b, call.rank), imported=b, restored=True, lost=lost), MISSING
 
 
 def _resume(rank: Rank, call: Call, shape: Shape, rules: Rules) -> tuple[Rank, Reply | None]:
@@ -267,11 +299,11 @@ def _resume(rank: Rank, call: Call, shape: Shape, rules: Rules) -> tuple[Rank, R
 
 
 def _export(rank: Rank, call: Call, shape: Shape, rules: Rules) -> tuple[Rank, Reply | None]:
-    return rank, DONE if shape.holds(_worker(rank).content, call.boundary) else ERROR
+    return rank, DONE if shape.holds(_worker(rank).content, call.boundary, call.rank) else ERROR
 
 
 def _import(rank: Rank, call: Call, shape: Shape, rules: Rules) -> tuple[Rank, Reply | None]:
-    return _with(rank, content=shape.at(call.boundary)), DONE
+    return _with(rank, content=shape.at(call.boundary, call.rank)), DONE
 
 
 def _table(rank: Rank, call: Call, shape: Shape, rules: Rules) -> tuple[Rank, Reply | None]:

@@ -2,6 +2,7 @@
 // folder.
 #include "executor/state/resources.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -306,12 +307,122 @@ void captures_at_once(const std::string& folder) {
   CHECK(all.graphs[0].ops->ops.size() == 3 && all.graphs[1].ops->ops.size() == 4);
 }
 
+ops::CollectiveItem item(uint64_t communicator, ops::CollectiveKind kind, int32_t peer = -1) {
+  ops::CollectiveItem one;
+  one.comm = communicator;
+  one.kind = static_cast<uint32_t>(kind);
+  one.peer = peer;
+  return one;
+}
+
+void collective(Bench& bench, uint64_t stream, const std::vector<ops::CollectiveItem>& items) {
+  ops::Collective op;
+  op.count = items.size();
+  bench.give(op, stream, {reinterpret_cast<const char*>(items.data()), items.size() * sizeof(items[0])});
+}
+
+void join(Bench& bench, uint64_t handle, int32_t rank, uint8_t id) {
+  ops::CommunicatorCreate op;
+  op.handle = handle;
+  op.ranks = 4;
+  op.rank = rank;
+  op.unique_id[0] = id;
+  bench.give(op);
+}
+
+void split(Bench& bench, uint64_t parent, uint64_t handle, int32_t color) {
+  ops::CommunicatorSplit op;
+  op.parent = parent;
+  op.handle = handle;
+  op.color = color;
+  bench.give(op);
+}
+
+/// Its part in the communicator of this handle, as other ranks see it.
+Membership part(const Bench& bench, uint64_t handle) {
+  const Resources all = bench.list();
+  for (const auto& one : all.communicators)
+    if (one.handle == handle) return *all.tally.find(one.name);
+  throw Error("the communicator is not there");
+}
+
+void communicators_are_counted(const std::string& folder) {
+  using Kind = ops::CollectiveKind;
+  Bench one(folder), other(folder);
+  join(one, 5, 0, 1);
+  join(other, 7, 2, 1);
+  CHECK(part(one, 5).communicator == part(other, 7).communicator);
+  CHECK(part(one, 5).collectives == 1 && part(one, 5).rank == 0 && part(other, 7).rank == 2);
+  collective(one, 9, {item(5, Kind::all_reduce), item(5, Kind::all_to_all)});
+  collective(one, 9, {item(5, Kind::send, 2), item(5, Kind::send, 2), item(5, Kind::receive, 3)});
+  CHECK(part(one, 5).collectives == 3);
+  const Tally sent = one.list().tally;
+  const uint64_t name = part(one, 5).communicator;
+  CHECK(sent.exchanged(name, 2, false) == 2 && sent.exchanged(name, 3, true) == 1);
+  CHECK(sent.exchanged(name, 2, true) == 0 && sent.exchanges.size() == 2);
+  one.give(with<ops::CommunicatorDestroy>(uint64_t{5}));
+  CHECK(one.list().communicators.empty() && one.list().tally.find(name)->left);
+  one.table.forget_communicators({name});
+  CHECK(one.list().tally == Tally{});
+}
+
+void split_communicators_have_a_name_on_all_ranks(const std::string& folder) {
+  Bench one(folder), other(folder);
+  join(one, 5, 0, 1);
+  join(other, 7, 2, 1);
+  for (const int32_t color : {3, 4}) {
+    split(one, 5, 20 + static_cast<uint64_t>(color), color);
+    split(other, 7, 30 + static_cast<uint64_t>(color), color);
+  }
+  split(one, 5, 29, -1);
+  const Tally mine = one.list().tally, others = other.list().tally;
+  CHECK(mine.memberships.size() == 3 && others.memberships.size() == 3);
+  CHECK(part(one, 5).collectives == 4 && part(other, 7).collectives == 3);  // splits of the parent count
+  for (const Membership& membership : mine.memberships) CHECK(others.find(membership.communicator));
+  const int32_t result[2] = {2, 1};
+  one.table.learn_rank(23, std::as_bytes(std::span(result)));
+  CHECK(std::ranges::count(one.list().tally.memberships, 1, &Membership::rank) == 1);
+}
+
+/// Those of a capture run when its graph is launched, on whatever stream they were captured.
+void collectives_of_graphs_are_counted_when_they_run(const std::string& folder) {
+  using Kind = ops::CollectiveKind;
+  Bench bench(folder);
+  join(bench, 5, 0, 1);
+  bench.give(ops::CaptureBegin{}, 9);
+  bench.give(with<ops::EventRecord>(uint64_t{70}), 9);
+  bench.give(with<ops::EventWait>(uint64_t{70}), 8);
+  collective(bench, 8, {item(5, Kind::all_reduce)});  // this stream is captured too
+  collective(bench, 6, {item(5, Kind::all_reduce)});  // this one is not
+  CHECK(part(bench, 5).collectives == 2);
+  bench.give(with<ops::CaptureEnd>(uint64_t{50}), 9);
+  bench.give(with<ops::GraphInstantiate>(uint64_t{50}, uint64_t{60}, uint64_t{0}));
+  CHECK(part(bench, 5).collectives == 2);
+  bench.give(with<ops::GraphLaunch>(uint64_t{60}), 9);
+  bench.give(with<ops::GraphLaunch>(uint64_t{60}), 9);
+  CHECK(part(bench, 5).collectives == 4);
+  // In another capture, which a boundary takes along before it ends.
+  bench.give(ops::CaptureBegin{}, 9);
+  bench.give(with<ops::GraphLaunch>(uint64_t{60}), 9);
+  const Resources open = bench.list();
+  Packer packer;
+  pack(packer, open);
+  Unpacker unpacker(packer.bytes());
+  bench.table.reset(unpack_resources(unpacker, bench.images));
+  CHECK(bench.list().tally == open.tally);
+  bench.give(with<ops::CaptureEnd>(uint64_t{51}), 9);
+  bench.give(with<ops::GraphInstantiate>(uint64_t{51}, uint64_t{61}, uint64_t{0}));
+  CHECK(part(bench, 5).collectives == 4);
+  bench.give(with<ops::GraphLaunch>(uint64_t{61}), 6);
+  CHECK(part(bench, 5).collectives == 5);
+}
+
 void collectives_in_graphs_are_known(const std::string& folder) {
   Bench bench(folder);
   graph(bench, 9, 50);
   bench.give(with<ops::GraphInstantiate>(uint64_t{50}, uint64_t{60}, uint64_t{0}));
   bench.give(ops::CaptureBegin{}, 9);
-  bench.give(ops::Collective{}, 9);
+  collective(bench, 9, {item(5, ops::CollectiveKind::all_reduce)});
   bench.give(with<ops::CaptureEnd>(uint64_t{51}), 9);
   bench.give(with<ops::GraphInstantiate>(uint64_t{51}, uint64_t{61}, uint64_t{0}));
   CHECK(!bench.table.has_collectives(60) && bench.table.has_collectives(61));
@@ -436,6 +547,9 @@ const std::map<std::string, std::function<void(const std::string&)>>& cases() {
       {"graphs_inline", [](const std::string&) { graphs(""); }},
       {"captures_that_fail_make_nothing", captures_that_fail_make_nothing},
       {"captures_at_once", captures_at_once},
+      {"communicators_are_counted", communicators_are_counted},
+      {"split_communicators_have_a_name_on_all_ranks", split_communicators_have_a_name_on_all_ranks},
+      {"collectives_of_graphs_are_counted_when_they_run", collectives_of_graphs_are_counted_when_they_run},
       {"collectives_in_graphs_are_known", collectives_in_graphs_are_known},
       {"an_endless_capture_is_noticed", an_endless_capture_is_noticed},
       {"so_many_of_each_and_no_more", so_many_of_each_and_no_more},
