@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from toolkit.job import ROOT
 from toolkit.lockstep import Lockstep
+from toolkit.peer_mode import PEERS, compared
 from toolkit.service import RECOVERY_SECONDS, Service
 from toolkit.waiting import until
 from toolkit.workplace import Workplace
@@ -19,6 +20,9 @@ SHAPES = ("ahead", "uneven", "joined", "local", "pipeline", "server", "groups")
 ITERATIONS = 12
 #: Before this iteration a fault is armed: on this GPU, after so many ops.
 LOSSES = {3: (1, 20), 6: (0, 25), 8: (1, 3), 10: (0, 12)}
+#: Even steps in which the service has come to rely on peers.
+MOST_EVEN = 100
+SLOW = ((0, 12), (0, 30), (1, 2), (1, 30))
 Start = Callable[..., Lockstep]
 
 
@@ -27,25 +31,44 @@ def service(shared_workplace: Workplace) -> Service:
     return shared_workplace.service(2)
 
 
+class Ranks:
+    """Both ranks of a job, in lockstep."""
+
+    def __init__(self, start: Start, service: Service, folder: Path, shape: str) -> None:
+        folder.mkdir()
+        self.service, self.made = service, 0
+        self._ranks = [start(service, PROGRAM, rank, folder, shape) for rank in range(2)]
+
+    def iterate(self, line: str = "", loss: tuple[int, int] | None = None) -> None:
+        """loss: the worker of this GPU is killed after so many ops. It has been recovered when this returns."""
+        before = len(self.service.report())
+        if loss:
+            self.service.inject(control_pb2.Fault(kind="kill-worker", operations=loss[1]), loss[0])
+        for one in self._ranks:
+            one.tell(line)
+        assert [one.answer() for one in self._ranks] == [str(self.made)] * 2
+        self.made += 1
+        if loss:
+            until(lambda: len(self.service.report()) > before, RECOVERY_SECONDS, "the rank is recovered")
+
+    def finish(self) -> list[str]:
+        """The hashes of what they have."""
+        for one in self._ranks:
+            one.close()
+        hashes = [one.answer() for one in self._ranks]
+        self.said = ""
+        for one in self._ranks:
+            status, errors = one.finish()
+            assert status == 0, errors
+            self.said += errors
+        return hashes
+
+
 def run(start: Start, service: Service, folder: Path, shape: str, losses: dict[int, tuple[int, int]]) -> list[str]:
-    """The hashes of both ranks. A fault has fired when the iteration after it is over."""
-    folder.mkdir()
-    ranks = [start(service, PROGRAM, rank, folder, shape) for rank in range(2)]
+    ranks = Ranks(start, service, folder, shape)
     for number in range(ITERATIONS):
-        before = len(service.report())
-        if number in losses:
-            gpu, operations = losses[number]
-            service.inject(control_pb2.Fault(kind="kill-worker", operations=operations), gpu)
-        for one in ranks:
-            one.tell()
-        assert [one.answer() for one in ranks] == [str(number)] * 2
-        if number in losses:
-            until(lambda before=before: len(service.report()) > before, RECOVERY_SECONDS, "the rank is recovered")
-    for one in ranks:
-        one.close()
-    hashes = [one.answer() for one in ranks]
-    assert [one.finish()[0] for one in ranks] == [0, 0]
-    return hashes
+        ranks.iterate(loss=losses.get(number))
+    return ranks.finish()
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -55,4 +78,31 @@ def test_each_rank_is_lost(service: Service, start: Start, tmp_path: Path, shape
     assert run(start, service, tmp_path / "struck", shape, LOSSES) == calm
     outcomes = [one["outcome"] for one in service.report()[before:]]
     assert outcomes == ["recovered"] * len(LOSSES)
+    assert not service.divergences()
+
+
+@pytest.mark.parametrize(
+    "loss", [(0, 2), (1, 12), *(pytest.param(one, marks=pytest.mark.slow) for one in SLOW)], ids=str
+)
+def test_steps_become_uneven_when_peers_are_relied_on(
+    workplace: Workplace, start: Start, tmp_path: Path, loss: tuple[int, int]
+) -> None:
+    """A rank that makes no step is found out by its collectives: its peers do not wait for it, and keep copies."""
+    service = workplace.service(2, ("--reserve-budget", "0"))
+    struck = Ranks(start, service, tmp_path / "struck", "late")
+    while PEERS not in service.said():
+        assert struck.made < MOST_EVEN, service.said()
+        struck.iterate("even")
+        until(lambda: PEERS in service.said() or compared(service), RECOVERY_SECONDS, "the service has looked at it")
+    even = struck.made
+    struck.iterate(loss=loss)
+    struck.iterate()
+    struck.iterate(loss=(1 - loss[0], 8))
+    found = struck.finish()
+    assert "make different optimizer steps" in struck.said and "did not reach this optimizer step" not in struck.said
+    assert [one["outcome"] for one in service.report()] == ["recovered"] * 2
+    calm = Ranks(start, service, tmp_path / "calm", "late")
+    for number in range(even + 3):
+        calm.iterate("even" if number < even else "")
+    assert found == calm.finish()
     assert not service.divergences()

@@ -25,6 +25,12 @@ def boundary_of(service: Service) -> int:
     return max((one["boundary"] for gpu in service.status()["gpus"] for one in gpu["sessions"]), default=0)
 
 
+def compared(service: Service) -> bool:
+    """Whether the service has looked at the newest boundary of each rank."""
+    sessions = [one for gpu in service.status()["gpus"] for one in gpu["sessions"]]
+    return all(one["compared"] >= one["boundary"] for one in sessions)
+
+
 class PacedJob:
     """A job on a service that goes as far as it is let. It stands still after its first step."""
 
@@ -45,7 +51,9 @@ class PacedJob:
         """Steps until the service has said the line; the job stands still then."""
         while True:
             until(self._waits, STEP_SECONDS, f"the job has made {self.granted} steps")
-            until(lambda: self._said(line) or self._compared(), STEP_SECONDS, "the service has looked at the job")
+            until(
+                lambda: self._said(line) or compared(self._service), STEP_SECONDS, "the service has looked at the job"
+            )
             if self._said(line):
                 return
             assert self.granted < self._steps - LEFT, f"the service does not say: {line}\n{self._service.said()}"
@@ -77,8 +85,3 @@ class PacedJob:
 
     def _said(self, line: str) -> bool:
         return line in self._service.said()
-
-    def _compared(self) -> bool:
-        """Whether the service has looked at the newest boundary of each rank."""
-        sessions = [one for gpu in self._service.status()["gpus"] for one in gpu["sessions"]]
-        return all(one["compared"] >= one["boundary"] for one in sessions)
