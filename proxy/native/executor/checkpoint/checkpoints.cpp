@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "executor/copies/row_copies.h"
 #include "executor/journal/lookup.h"
@@ -48,8 +49,7 @@ void Checkpoints::publish(BoundaryState state, bool late) {
     end_step(number, !late);
   }
   announce(number);
-  if (!protected_.exchange(true))
-    shared_.notice("a boundary is complete: faults of this GPU can be recovered again");
+  if (!protected_.exchange(true)) regained_ = true;
   commit_known();
   // Half of the journal is for what is not committed yet.
   if (shared_.journal.bytes() > shared_.journal.capacity() / 2) drop_reserves();
@@ -94,8 +94,10 @@ void Checkpoints::commit_known() {
   forget_before(std::min(committed, boundaries_.back().number));
   pairing.show(boundaries_);
   at.committed = std::min(committed, at.last_boundary.load());
+  const bool regained = std::exchange(regained_, false);
   if (at.committed == at.prepared) shared_.snapshot.trim();
   lock.unlock();
+  if (regained) shared_.notice("a boundary is complete: faults of this GPU can be recovered again");
   truncate();
   issuer_.release_unused_images(boundaries_.front().sequence, boundaries_);
   if (at.committed == at.last_boundary && at.dispatched == boundaries_.back().sequence)

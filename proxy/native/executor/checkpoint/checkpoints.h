@@ -98,6 +98,7 @@ class Checkpoints {
   std::vector<uint32_t> peers_;
   Reserves reserves_;
   std::atomic<bool> protected_{true};
+  bool regained_ = false;  // a boundary was made without protection, and other ranks may lack theirs
   std::vector<std::byte> parts_;  // of a document that is being loaded
 };
 
