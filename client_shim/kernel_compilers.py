@@ -15,6 +15,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, NoReturn
 
+from jitc.client_shim import context_parallel
 from jitc.client_shim.inductor import attention, registration
 
 _WHERE = '(docs/guarantees.md, "Operators that the software device does not have")'
@@ -79,6 +80,7 @@ _CHANGES: dict[str, Callable[[Any], None]] = {
     "triton.backends.nvidia.driver": _triton_driver,
     "torch.cuda.jiterator": _jiterator,
     "cupy": _cupy,
+    **dict.fromkeys(context_parallel.MODULES, context_parallel.change),
 }
 if os.environ.get("JITC_COMPILE_ON_HOST") != "0":
     _CHANGES[registration.MODULE] = registration.change

@@ -7,6 +7,7 @@
 #include <c10/cuda/CUDAGuard.h>
 
 #include <mutex>
+#include <string_view>
 
 namespace jitc::torch_device {
 namespace {
@@ -226,6 +227,10 @@ void Encoder::argument(const c10::IValue& value) {
     return put(number.imag());
   }
   if (value.isGenerator()) return generator(value);
+  // What PyTorch fills new memory with in its deterministic mode. Such numbers go only into integers without
+  // a sign, where the same bits as a number with a sign are the same number.
+  if (value.isUnsigned() && std::string_view(rules_.name) == "aten::fill_.Scalar")
+    return put_both(Tag::integer), put_both(static_cast<int64_t>(value.toUInt()));
   TORCH_CHECK_NOT_IMPLEMENTED(false, rules_.name, " with an argument of type ", value.tagKind(),
                               " is not supported on the software device");
 }

@@ -120,8 +120,21 @@ void masked_scale(const Operands& in) {
   in.same_sizes("mask", "self");
 }
 
+/// Sequences of several lengths in one tensor, and the weights as a result, are not computed here.
+void plain_attention_alone(const Operands& in) {
+  for (const auto* name : {"cum_seq_q", "cum_seq_k"})
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        !in.has(name) || !in.optional(name).defined(),
+        "The software device does not have attention with sequences of several lengths "
+        "in one tensor (argument '",
+        name, "')");
+  TORCH_CHECK_NOT_IMPLEMENTED(!in.has("return_debug_mask") || !in.boolean("return_debug_mask"),
+                              "The software device does not have fused attention with return_debug_mask");
+}
+
 /// (batch, heads, length, width): the same batch, keys like values, whole groups of heads of the query.
 void attention(const Operands& in) {
+  plain_attention_alone(in);
   for (const auto* name : {"query", "key", "value"}) in.dimensions(name, 4, 4), in.floating(name);
   const auto &query = in.tensor("query"), &key = in.tensor("key"), &value = in.tensor("value");
   in.sizes("key", {query.size(0), key.size(1), key.size(2), query.size(3)});
@@ -139,23 +152,50 @@ void attention(const Operands& in) {
               dropout);
 }
 
-void attention_backward(const Operands& in, const char* grad, const char* random) {
+/// The random state is used only with dropout.
+void attention_backward(const Operands& in, const char* grad) {
   attention(in);
   const auto &query = in.tensor("query"), &value = in.tensor("value");
-  in.sizes(grad, {query.size(0), query.size(1), query.size(2), value.size(3)});
-  TORCH_CHECK(in.real("dropout_p").value_or(0) == 0 || in.tensor(random).numel() > 0, "Expected argument '",
-              random, "' to hold the number that the mask of the dropout follows from");
+  const Sizes result{query.size(0), query.size(1), query.size(2), value.size(3)};
+  in.sizes(grad, result);
+  in.sizes("out", result);
+  if (in.real("dropout_p").value_or(0) == 0) return;
+  for (const auto* name : {"philox_seed", "philox_offset"})
+    TORCH_CHECK(in.tensor(name).numel() > 0, "Expected argument '", name,
+                "' to hold the number that the mask of the dropout follows from");
 }
-void named_backward(const Operands& in) { attention_backward(in, "grad_out", "philox_seed"); }
-void efficient_backward(const Operands& in) { attention_backward(in, "grad_out_", "philox_seed"); }
+
+void flash_backward(const Operands& in) {
+  attention_backward(in, "grad_out");
+  in.sizes("logsumexp", in.tensor("query").sizes().slice(0, 3));
+}
+
+/// The log-sum-exp may have more rows than there are queries.
+void efficient_backward(const Operands& in) {
+  attention_backward(in, "grad_out_");
+  in.list_length("grad_input_mask", 4);
+  const auto wanted = in.tensor("query").sizes();
+  const auto sums = in.tensor("logsumexp").sizes();
+  TORCH_CHECK(sums.size() == 3 && sums.slice(0, 2) == wanted.slice(0, 2) && sums[2] >= wanted[2],
+              "Expected argument 'logsumexp' to have size ", wanted.slice(0, 3),
+              ", or more rows, but it has size ", sums);
+}
+
+/// Releases of PyTorch differ in whether the log-sum-exp has a last dimension of one.
+void cudnn_backward(const Operands& in) {
+  attention_backward(in, "grad_out");
+  Sizes sums = in.tensor("query").sizes().slice(0, 3).vec();
+  if (in.tensor("logsumexp").dim() == 4) sums.push_back(1);
+  in.sizes("logsumexp", sums);
+}
 
 constexpr NamedCheck kChecks[] = {
     {"_scaled_dot_product_flash_attention", &attention},
-    {"_scaled_dot_product_flash_attention_backward", &named_backward},
+    {"_scaled_dot_product_flash_attention_backward", &flash_backward},
     {"_scaled_dot_product_efficient_attention", &attention},
     {"_scaled_dot_product_efficient_attention_backward", &efficient_backward},
     {"_scaled_dot_product_cudnn_attention", &attention},
-    {"_scaled_dot_product_cudnn_attention_backward", &named_backward},
+    {"_scaled_dot_product_cudnn_attention_backward", &cudnn_backward},
     {"_thnn_fused_lstm_cell", &lstm_cell},
     {"_thnn_fused_lstm_cell_backward_impl", &lstm_cell_backward},
     {"_thnn_fused_gru_cell", &gru_cell},

@@ -1,8 +1,10 @@
-// Bags of embeddings: PyTorch's CPU kernel, with the sizes of what CUDA's gives beside the result.
+// Bags of embeddings: PyTorch's CPU kernel, with the sizes of what CUDA's gives beside the result, and the
+// gradient of sums and means without it.
 //
 // Those are seen by nobody but the matching backward, and by code of torch.compile, which counts on their
 // sizes.
 #include <ATen/ATen.h>
+#include <ATen/OpMathType.h>
 
 #include <utility>
 
@@ -14,7 +16,7 @@ namespace {
 using at::Tensor;
 using torch::jit::Stack;
 
-constexpr int64_t kMax = 2;
+constexpr int64_t kMean = 1, kMax = 2;
 
 /// The bag of each index.
 Tensor bag_of_each(const Tensor& indices, const Tensor& offsets) {
@@ -51,9 +53,30 @@ void forward_only(Stack& stack) {
   bags(stack, [](auto&&... in) { return at::_embedding_bag_forward_only(in...); });
 }
 
+/// What each index is worth: its weight, divided by the size of its bag and by how often it comes.
+Tensor worth(const std::vector<c10::IValue>& in, const Tensor& indices, const Tensor& bags,
+             at::ScalarType type) {
+  const Tensor weights = in[8].isNone() ? Tensor() : in[8].toTensor();
+  Tensor worth = weights.defined() ? weights.to(type) : at::ones(indices.sizes(), type);
+  if (in[7].toInt() == kMean) worth = worth / in[3].toTensor().index_select(0, bags);
+  if (in[6].toBool()) worth = worth / at::bincount(indices, {}, in[5].toInt()).index_select(0, indices);
+  return worth.masked_fill(indices == in[9].toInt(), 0);
+}
+
+/// Of sums and means. The CPU's kernel divides by how often another index comes, with scale_grad_by_freq.
+Tensor summed(const std::vector<c10::IValue>& in) {
+  const Tensor grad = in[0].toTensor(), indices = in[1].toTensor(), bags = in[2].toTensor();
+  const auto type = at::toOpMathType(grad.scalar_type());
+  const Tensor parts = grad.to(type).index_select(0, bags) * worth(in, indices, bags, type).unsqueeze(1);
+  return at::zeros({in[5].toInt(), grad.size(1)}, parts.options())
+      .index_add_(0, indices, parts)
+      .to(grad.scalar_type());
+}
+
 /// CUDA's sizes of bags have one more with include_last_offset.
 void dense_backward(Stack& stack) {
   const auto in = std::exchange(stack, {});
+  if (in[7].toInt() != kMax) return void(stack.emplace_back(summed(in)));
   const Tensor grad = in[0].toTensor(), sizes = in[3].toTensor();
   const auto weights = in[8].isNone() ? std::optional<Tensor>() : in[8].toTensor();
   stack.emplace_back(at::_embedding_bag_dense_backward(
