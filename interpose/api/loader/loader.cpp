@@ -11,6 +11,7 @@
 
 #include "api/common/guard.h"
 #include "api/common/symbols.h"
+#include "pytorch.h"
 #include "session/message.h"
 
 // The C library tells callers apart by the address that it returns to. So what is not ours must go on there
@@ -60,6 +61,9 @@ bool may_be_served(std::string_view name) {
   return name.starts_with("cu") || name.starts_with("nccl") || name.starts_with("pnccl") ||
          name.starts_with("__cuda");
 }
+
+/// Python looks this function up in an extension module called _C, which is what PyTorch calls its own.
+bool is_pytorchs_start(std::string_view name) { return name == "PyInit__C"; }
 
 /// Our function of that name. NCCL has each of its functions under a second name, for profilers.
 void* ours(const char* name) {
@@ -118,5 +122,6 @@ JITC_PASSES_ON void* dlopen(const char* file, int mode) noexcept {
 JITC_PASSES_ON void* dlsym(void* __restrict library, const char* __restrict name) noexcept {
   const bool by_caller = library == RTLD_DEFAULT || library == RTLD_NEXT;
   if (!by_caller && may_be_served(name)) return found_or_nothing(library, name);
+  if (is_pytorchs_start(name)) pytorch_may_come();
   return real_find()(library, name);
 }
