@@ -2,9 +2,9 @@
 #include "pytorch.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <string_view>
 #include <type_traits>
 
@@ -41,7 +41,7 @@ struct Python {
 
 /// The program's answer to PyTorch's question whether it may load what is registered with it.
 bool entry_points_are_off() {
-  const char* const set = std::getenv(kVariable);
+  const char* const set = ::secure_getenv(kVariable);
   return set && std::string_view(set) != "1";
 }
 
