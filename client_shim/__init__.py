@@ -1,8 +1,9 @@
 """The Python side of a training process: step boundaries, and PyTorch on the software device.
 
-Called by: PyTorch, which calls autoload() at the end of `import torch` (entry point group ``torch.backends``). Promise:
-without the interposer in the process it does nothing; with it, it does nothing before the program first uses CUDA. Only
-in torchrun it looks at once whether the native part belongs to this PyTorch.
+Called by: PyTorch, which calls autoload() at the end of `import torch` (entry point group ``torch.backends``), or
+without_entry_point.py in its place. Promise: without the interposer in the process it does nothing; with it, it does
+nothing before the program first uses CUDA. Only in torchrun it looks at once whether the native part belongs to this
+PyTorch.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ def autoload() -> None:
     """Has PyTorch prepared for the device that the interposer serves; does nothing without an interposer."""
     interposer = ctypes.CDLL(None)
     if hasattr(interposer, "jitc_device_kind"):
+        interposer.jitc_expect_steps()
         import torch
 
         from jitc.client_shim import first_use

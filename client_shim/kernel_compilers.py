@@ -21,7 +21,8 @@ from jitc.client_shim.inductor import attention, registration
 _WHERE = '(docs/guarantees.md, "Operators that the software device does not have")'
 _TRITON = (
     "the software device runs no GPU kernels, and {} is one of Triton's. TRITON_INTERPRET=1 in the environment has "
-    "Triton run its kernels on the CPU; torch.compile works unless JITC_COMPILE_ON_HOST=0, and without kernels with "
+    "Triton run its kernels on the CPU (those with loops: with numpy below 2.4); torch.compile works unless "
+    "JITC_COMPILE_ON_HOST=0, and without kernels with "
     f"TORCHDYNAMO_DISABLE=1; or use a GPU (jitc-proxyd --device cuda) {_WHERE}"
 )
 _JITERATOR = (

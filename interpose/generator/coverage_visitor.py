@@ -29,6 +29,9 @@ process); *refused*: that kind refuses it like an unsupported function.
 cuDNN is served on the *cuda* kind alone, where the service has the library; elsewhere `client_shim` turns it off, and
 PyTorch's own kernels take its place. Its graph API is carried whole: attributes, descriptors and engines that this
 list does not name included.
+
+A program that opens one of these libraries itself and looks functions up in it (`dlopen`, `dlsym`, ctypes) gets the
+same functions. What the library has beyond this list is not found then, with one line that names it.
 """
 
 

@@ -15,6 +15,7 @@ from jitc.interpose.spec.cudart.cuda12 import ADDED, CUDA12, PER_THREAD_SUFFIXES
 from jitc.interpose.spec.cudart.functions import CUDART
 from jitc.interpose.spec.cudnn.functions import CUDNN
 from jitc.interpose.spec.driver.functions import DRIVER
+from jitc.interpose.spec.loader import LOADER
 from jitc.interpose.spec.nccl import NCCL
 from jitc.interpose.spec.unserved import UNSERVED
 
@@ -101,19 +102,23 @@ def _served_wrapper(api: Api, f: Function, advice: list[str]) -> str:
 
 def exports() -> str:
     """The linker's version script: the spec and jitc_*, nothing else."""
-    names = sorted({f.name for api in APIS for f in api.functions} | {e for one in UNSERVED for e in one.entries})
+    served_names = {f.name for api in APIS for f in api.functions}
+    names = sorted({*served_names, *(entry for one in UNSERVED for entry in one.entries), *LOADER})
     body = "".join(f"    {name};\n" for name in names)
     return f"/* {BANNER[3:]} */\n{{\n  global:\n    jitc_*;\n{body}  local:\n    *;\n}};\n"
 
 
 def symbols() -> str:
-    """The driver's symbols by name, for cuGetProcAddress and cudaGetDriverEntryPoint."""
+    """The driver's symbols by name, for cuGetProcAddress and cudaGetDriverEntryPoint; the libraries that we replace."""
+    libraries = sorted(api.library.partition(".")[0] for api in APIS)
     names = sorted(f.name for f in DRIVER.functions)
     lines = [BANNER, '#include "api/common/symbols.h"', "", "#include <cstdint>", "", 'extern "C" {']
     lines += [f'extern int32_t jitc_symbol_{n}() __asm__("{n}");' for n in names]
     lines += ["}", "", "namespace jitc::api {", "// sorted by name", "const Symbol kDriverSymbols[] = {"]
     lines += [f'    {{"{n}", reinterpret_cast<void*>(&jitc_symbol_{n})}},' for n in names]
-    lines += ["};", f"const unsigned kDriverSymbolCount = {len(names)};", "", "}  // namespace jitc::api", ""]
+    lines += ["};", f"const unsigned kDriverSymbolCount = {len(names)};", ""]
+    lines += ["const char* const kServedLibraries[] = {", *(f'    "{one}",' for one in libraries), "};"]
+    lines += [f"const unsigned kServedLibraryCount = {len(libraries)};", "", "}  // namespace jitc::api", ""]
     return "\n".join(lines)
 
 

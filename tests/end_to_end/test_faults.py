@@ -77,6 +77,18 @@ def test_worker_lost_in_phase(job: str, phase: str, workplace: Workplace, refere
     assert_identical(records, expected)
 
 
+def test_pytorchs_entry_points_are_off(workplace: Workplace, reference: Reference) -> None:
+    """Steps are boundaries all the same: the job goes back to the newest one."""
+    expected = reference(JOBS["gpt"], "cuda")
+    service = workplace.service(2)
+    service.inject(kill_at(BOUNDARY, "backward", 5), GPU)
+    job = workplace.job(JOBS["gpt"], service, TORCH_DEVICE_BACKEND_AUTOLOAD="0")
+    records = job.finish().successful().records
+    assert_recovered(service, 1)
+    assert [one["boundary"] for one in service.report()] == [BOUNDARY]
+    assert_identical(records, expected)
+
+
 def random_cases() -> list[Any]:
     """Ops anywhere from the first to the last steps, the same in every run of the tests."""
     cases = []

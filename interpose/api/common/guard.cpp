@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "api/loader/loader.h"
 #include "session/message.h"
 #include "status.h"
 
@@ -49,7 +50,15 @@ Status refuse_cudart(const char* name, const char* advice) noexcept {
 }
 Status refuse_driver(const char* name, const char* advice, const void* caller) noexcept {
   const char* const title = unserved_library(caller);
-  say_and_keep(name, title ? std::string(title) + ", which called it, is not served" : advice);
+  const std::string_view past = replaced_library(caller);
+  if (title)
+    say_and_keep(name, std::string(title) + ", which called it, is not served");
+  else if (!past.empty())
+    say_and_keep(name,
+                 std::string(past) +
+                     " was called past jitc (docs/guarantees.md, \"Libraries that a program opens itself\")");
+  else
+    say_and_keep(name, advice);
   return kNotSupported;
 }
 Status refuse_nccl(const char* name, const char* advice) noexcept {

@@ -1,4 +1,5 @@
-// The driver's symbols by name; the table is in generated_symbols.cpp. Used by entry_points.cpp.
+// The driver's symbols by name, and the libraries in whose place we stand; the tables are in
+// generated_symbols.cpp. Used by entry_points.cpp and loader.cpp.
 #pragma once
 
 namespace jitc::api {
@@ -8,4 +9,7 @@ struct Symbol {
 };
 extern const Symbol kDriverSymbols[];
 extern const unsigned kDriverSymbolCount;
+/// How the names of their files begin: "libnccl".
+extern const char* const kServedLibraries[];
+extern const unsigned kServedLibraryCount;
 }  // namespace jitc::api

@@ -11,6 +11,7 @@
 #include <charconv>
 #include <string_view>
 
+#include "api/loader/pytorch.h"
 #include "gpu_count.h"
 
 namespace jitc::api {
@@ -126,6 +127,7 @@ Session* session_of(int device, Status* error) {
     return nullptr;
   }
   sessions[device].store(session, std::memory_order_release);
+  tell_without_steps();
   return session;
 }
 

@@ -10,6 +10,7 @@
 
 #include "api/common/handles.h"
 #include "api/generated/generated_api.h"
+#include "api/loader/loader.h"
 #include "dnn_call.h"
 #include "session/message.h"
 
@@ -30,7 +31,7 @@ std::string& last_words() {
 /// The result of a function of the libcudnn that the program has loaded; 0 if it has loaded none.
 size_t own(const char* name) {
   void* const library = dlopen("libcudnn.so.9", RTLD_LAZY | RTLD_NOLOAD);
-  const auto function = library ? reinterpret_cast<size_t (*)()>(dlsym(library, name)) : nullptr;
+  const auto function = library ? reinterpret_cast<size_t (*)()>(look_up(library, name)) : nullptr;
   const size_t found = function ? function() : 0;
   if (library) dlclose(library);
   return found;

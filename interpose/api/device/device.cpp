@@ -12,6 +12,7 @@
 #include "api/common/gpu_count.h"
 #include "api/generated/generated_api.h"
 #include "api/generated/generated_device.h"
+#include "api/loader/loader.h"
 #include "attributes.h"
 
 namespace jitc::api {
@@ -71,7 +72,7 @@ int runtime_version() {
   for (const char* name : {"libcudart.so.13", "libcudart.so.12"}) {
     void* library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
     if (!library) continue;
-    const auto ask = reinterpret_cast<int32_t (*)(int32_t*)>(dlsym(library, "cudaRuntimeGetVersion"));
+    const auto ask = reinterpret_cast<int32_t (*)(int32_t*)>(look_up(library, "cudaRuntimeGetVersion"));
     if (!ask || ask == &cudaRuntimeGetVersion || ask(&version)) version = kDriverVersion;
     dlclose(library);
     break;

@@ -412,4 +412,14 @@ const Symbol kDriverSymbols[] = {
 };
 const unsigned kDriverSymbolCount = 200;
 
+const char* const kServedLibraries[] = {
+    "libcublas",
+    "libcublasLt",
+    "libcuda",
+    "libcudart",
+    "libcudnn",
+    "libnccl",
+};
+const unsigned kServedLibraryCount = 6;
+
 }  // namespace jitc::api

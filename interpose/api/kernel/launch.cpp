@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "api/generated/generated_api.h"
+#include "api/loader/pytorch.h"
 #include "api/module/registration.h"
 #include "api/stream/stream.h"
 #include "session/message.h"
@@ -64,11 +65,11 @@ std::atomic<jitc_kernel_server> kernel_server{nullptr};
 Status refuse_launch(const char* kernel) {
   const std::string name = readable(kernel);
   const bool pytorch = name.find("at::native::") != std::string::npos;
+  const std::string missing = pytorch ? why_without_shim() : std::string();
   const std::string why =
       "the software device runs no GPU kernels, and this is one: " + name +
-      (pytorch ? ". PyTorch's operators run there on their CPU kernels where jitc's client_shim is installed"
-                 " (pip install jitc) and there is one"
-               : "") +
+      (pytorch ? ". PyTorch's operators run there on their CPU kernels where there is one" : "") +
+      (missing.empty() ? "" : ", by jitc's client_shim, and " + missing) +
       ". Use a GPU (jitc-proxyd --device cuda), or do without it (docs/guarantees.md, \"Operators that the"
       " software device does not have\")";
   session::message_once(why);

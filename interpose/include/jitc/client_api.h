@@ -23,6 +23,10 @@ typedef struct jitc_live_block {
   uint64_t address, bytes, ordinal;
 } jitc_live_block;
 
+/* client_shim is loaded: it will announce PyTorch's optimizer steps. A program with PyTorch and without it is
+ * told so when it first uses a GPU. */
+JITC_API void jitc_expect_steps(void);
+
 /* Pre hook / post hook of an optimizer step, on every GPU on which this process has a session.
  * blocks of all devices may be mixed: each address belongs to one session. Until the call returns no other
  * thread may use memory that is not among them, or free what is. blocks == NULL: everything allocated is

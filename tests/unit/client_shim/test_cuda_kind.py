@@ -57,11 +57,13 @@ def run(service: Service, **environ: str) -> str:
     return done.stderr
 
 
+@pytest.mark.parametrize("entry_points", ["1", "0"])
 @pytest.mark.parametrize("phase", ["backward", "optimizer"])
-def test_a_fault_in_a_phase(service: Service, phase: str) -> None:
+def test_a_fault_in_a_phase(service: Service, phase: str, entry_points: str) -> None:
+    """Also where the program has turned off the entry points by which PyTorch loads client_shim."""
     fault = control_pb2.Fault(kind="kill-worker", boundary=2, armed_at_boundary=True, phase=phase)
     armed = service._faults.arm(0, fault)
-    run(service)
+    run(service, TORCH_DEVICE_BACKEND_AUTOLOAD=entry_points)
     assert armed.done.is_set()
     assert f"phase {phase}" in armed.detail
     (one,) = service.recoveries()
@@ -95,6 +97,20 @@ def test_an_allocator_that_does_not_tell(service: Service) -> None:
     said = run(service, PYTORCH_CUDA_ALLOC_CONF="backend:cudaMallocAsync")
     assert armed.done.is_set()
     assert "allocator does not say what is live" in said
+
+
+def test_a_python_without_jitc_is_told(service: Service, tmp_path: Path) -> None:
+    """Nothing else would be missing: its operators run."""
+    (tmp_path / "jitc").mkdir()
+    (tmp_path / "jitc" / "__init__.py").write_text("raise ImportError\n")
+    program = "import torch; print(torch.ones(4).to('cuda').cpu().tolist())"
+    told = {"JITC_SOCKET": service.config.socket, "LD_PRELOAD": str(paths.preload_library())}
+    told |= {"PYTHONPATH": str(tmp_path), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=os.environ | told, capture_output=True, text=True, timeout=120, check=True
+    )
+    assert done.stdout == "[1.0, 1.0, 1.0, 1.0]\n"
+    assert done.stderr.count("its optimizer steps are not seen: a fault of a GPU replays") == 1, done.stderr
 
 
 def test_reads_say_what_they_read(service: Service) -> None:

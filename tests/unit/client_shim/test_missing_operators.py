@@ -69,6 +69,15 @@ def test_tritons_interpreter_runs_its_kernels(monkeypatch: pytest.MonkeyPatch) -
     assert done.stdout.strip() == str([1.0] * 5 + [0.0] * 3), done.stderr[-3000:]
 
 
+def test_tritons_interpreter_runs_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not with each numpy: pyproject.toml says which."""
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    code = "import missing_kernels\nx, sums = torch.arange(100.0, device='cuda'), torch.zeros(1, device='cuda')\n"
+    code += "missing_kernels.total[(1,)](x, sums, 100, block=64)\nprint(sums.item())"
+    done = with_stand_in("-c", with_matrix_products(code))
+    assert done.stdout.strip() == "4950.0", done.stderr[-3000:]
+
+
 def test_a_compiled_function_says_it_and_runs_without_triton(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JITC_COMPILE_ON_HOST", "0")
     code = "import missing_kernels\ndef f(x):\n    return torch.sin(x) * 2\nx = torch.zeros(2, device='cuda')\n"

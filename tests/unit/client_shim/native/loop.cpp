@@ -123,6 +123,7 @@ LOOP void jitc_set_phase_source(int (*)()) {}
 LOOP void jitc_set_element_type(jitc_element_type) {}
 LOOP void jitc_set_site_source(jitc_site_source) {}
 LOOP int jitc_checks_order() { return 0; }
+LOOP void jitc_expect_steps(void) {}
 LOOP void jitc_set_workspace_listener(jitc_workspace_listener listener) { workspace_listener = listener; }
 LOOP void jitc_note_wait(int, void*) {}
 LOOP int jitc_device_count(void) { return 2; }

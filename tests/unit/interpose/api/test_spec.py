@@ -17,6 +17,7 @@ from interpose_symbols import defined, undefined
 from jitc.interpose.generator import __main__ as generator
 from jitc.interpose.generator.wrappers_visitor import APIS
 from jitc.interpose.spec.api import Function, Local, argument
+from jitc.interpose.spec.loader import LOADER
 from jitc.interpose.spec.unserved import UNSERVED
 
 LIBRARY = ROOT / "interpose" / "lib" / "libjitc_interpose.so"
@@ -31,7 +32,7 @@ CLIENT_API = {name for one in HEADERS for name in re.findall(r"JITC_API [\w ]+?\
 
 def test_exported_symbols_equal_the_spec() -> None:
     assert LIBRARY.exists(), "not built: run `make build`"
-    assert defined(LIBRARY) == set(FUNCTIONS) | CLIENT_API | ENTRIES
+    assert defined(LIBRARY) == set(FUNCTIONS) | CLIENT_API | ENTRIES | set(LOADER)
 
 
 def test_everything_that_pytorch_needs_is_there() -> None:

@@ -107,3 +107,23 @@ def test_a_static_runtime_is_told_what_to_do(service: Service, tmp_path: Path) -
     answers, said = call(service, tmp_path, LINKED, "cuGetExportTable")
     assert answers == ["801"]
     assert "linked in statically asks for it: link the program with -cudart shared" in said
+
+
+#: Looks a function up by its version, which is not served.
+PAST = """
+import ctypes, sys
+loader, library = ctypes.CDLL(None), ctypes.CDLL(sys.argv[1])
+loader.dlvsym.restype = ctypes.c_void_p
+found = loader.dlvsym(ctypes.c_void_p(library._handle), b"cudaGetDeviceCount", sys.argv[1].rpartition("/")[2].encode())
+print(ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(found)(ctypes.byref(ctypes.c_int())))
+"""
+
+
+def test_a_served_library_that_is_called_past_us_is_named(service: Service, tmp_path: Path) -> None:
+    """A program cannot link NVIDIA's library in another way."""
+    library = wheel("libcudart")
+    if library is None:
+        pytest.skip("libcudart is not installed")
+    answers, said = call(service, tmp_path, PAST, str(library))
+    assert answers != ["0"]
+    assert f"cuGetExportTable is not supported: {library.name} was called past jitc (docs/guarantees.md" in said
