@@ -44,6 +44,11 @@ class Lines:
 _lines = Lines()
 
 
+def complain(text: str) -> None:
+    """A line on standard error, unless there were too many."""
+    _lines.say(text)
+
+
 def guarded(what: str, act: Callable[[], None], end: Callable[[], None] = lambda: None) -> Callable[[], None]:
     """act, after whose exception end is called; what: whose end that is, for the line."""
 
@@ -51,10 +56,10 @@ def guarded(what: str, act: Callable[[], None], end: Callable[[], None] = lambda
         try:
             act()
         except Exception as error:
-            _lines.say(f"{what}: {shown(error)}")
+            complain(f"{what}: {shown(error)}")
             try:
                 end()
             except Exception as another:
-                _lines.say(f"{what} cannot be ended: {shown(another)}")
+                complain(f"{what} cannot be ended: {shown(another)}")
 
     return run

@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import hmac
 import os
+import resource
 import secrets
 import select
 import selectors
@@ -27,8 +28,8 @@ from . import protocol
 from .door import Door
 from .guard import guarded
 
-#: Sessions of a node are far fewer.
-MOST = 256
+#: Sessions of a node are far fewer. Each takes two descriptors, of which this is the share that they may have.
+MOST, SHARE = 256, 8
 #: Time for a service to ask for a program. One that was sent away connects again before it asks the service.
 IDLE_SECONDS = 60.0
 #: A token, and a ticket, in hexadecimal digits. It is all that a program says.
@@ -58,6 +59,7 @@ class Programs:
     ) -> None:
         """memory: the descriptor that a token stands for; -1: none."""
         self._door, self._select, self._memory = Door(listener), selector, memory
+        self._limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         self._programs: dict[str, Program] = {}
         self._untold: list[str] = []
         selector.register(listener, selectors.EVENT_READ, guarded("no program comes in", self._accept))
@@ -120,7 +122,7 @@ class Programs:
 
     def _room(self) -> bool:
         """Makes room for one more, where one is there that no service knows: the first of them."""
-        if len(self._programs) < MOST:
+        if len(self._programs) < min(MOST, self._limit // SHARE):
             return True
         idle = next((one for one in self._programs.values() if not one.watched), None)
         if idle is not None:

@@ -3,7 +3,8 @@
 Called by: the registry (sessions that end, recoveries), the Coordinator service (joins), the Admin service (status),
 `JoinWatch` (joins that take too long). Everything here is guarded by the registry's lock. Promises: a rank that waits
 for one that cannot come any more learns it, with the reason; a communicator with a rank that has ended admits no new
-rank, as long as its id is among the newest that have ended.
+rank, as long as its id is among the newest that have ended; a program that has used up its share of the service's
+descriptors cannot join new ones, and others can.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any, Protocol
 from ..common.config import SLOTS
 from ..common.executor import ExecutorError, Shared
 from ..keeper.log import Log
+from . import descriptors
 from .shared_memory import Memory, NoSpace, Shelf, shared, taken_over
 
 #: Ids of ended communicators that are remembered. A job has a few dozen.
@@ -110,6 +112,7 @@ class Communicators:
     def __init__(self, structures: Shared, log: Log | None = None, shelf: Shelf | None = None) -> None:
         self._structures, self._shelf = structures, shelf
         self._log = log or Log.make()
+        self._room = descriptors.for_communicators()
         self._known: dict[bytes, Communicator] = {}
         self._ended: OrderedDict[bytes, str] = OrderedDict()
 
@@ -125,7 +128,9 @@ class Communicators:
         one = self._known.get(unique_id)
         if one is None and unique_id in self._ended:
             raise Refusal(EXTERNAL_DEVICE, self._ended[unique_id])
-        one = one or Communicator(ranks)
+        if one is None:
+            self._check_share(session)
+            one = Communicator(ranks)
         comes_again = one.seats.get(rank) == session.number
         # A member may come again in a recovery although another rank has ended: not all of its work needs that rank.
         if one.ended and (one.missing() or not comes_again):
@@ -141,6 +146,18 @@ class Communicators:
         one.members[session.number] = rank
         self._note(unique_id, one)
         return one
+
+    def _check_share(self, session: Member) -> None:
+        """Whether the session may have one more. Raises Refusal: it is its program that has used descriptors up."""
+        there = [one for one in self._known.values() if one.segment is not None]
+        mine, left = sum(session.number in one.members for one in there), self._room - len(there)
+        if mine < left:
+            return
+        raise Refusal(
+            OUT_OF_MEMORY,
+            f"process {session.pid} has {mine} communicators, and jitc-proxyd has descriptors for only {max(0, left)} "
+            f"more of all programs (ulimit -n {descriptors.limit()}): destroy some, or start it with more",
+        )
 
     def take_over(self, paths: dict[str, str]) -> None:
         """What another service has left; paths: of the memory that is there, by name."""

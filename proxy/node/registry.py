@@ -19,6 +19,7 @@ from ..backends.base import Backend
 from ..common.config import SLOTS, Config
 from ..keeper.client import Keeper
 from ..keeper.log import Log
+from . import descriptors
 from .communicators import Communicators
 from .gpus import Gpu, state_of, workers_of
 from .placement import place, shares
@@ -61,6 +62,11 @@ class Registry:
             slot = min(set(range(SLOTS)) - self._slots, default=None)
             if slot is None:
                 raise Full(f"this node has {SLOTS} sessions already; end some first")
+            if not descriptors.room_for_session():
+                raise Full(
+                    f"jitc-proxyd has no descriptors for another session (ulimit -n {descriptors.limit()}); end some "
+                    "programs first, or start it with more"
+                )
             token = secrets.token_hex(16)
             memory = SessionMemory.create(self.config, token, str(self.last + 1), self.keeper)
             self.last += 1

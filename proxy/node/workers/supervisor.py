@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
+import signal
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from ...backends import KINDS
+from ...common.complaints import Complaints, scarce
 from ...common.config import Config
 from ...common.paths import op_socket
 from ...keeper.client import Keeper, KeeperLost
@@ -50,6 +51,7 @@ class Supervisor:
         self._keeper, self._log = keeper, log
         self._directory: Path = config.private_directory()
         self._loads = [] if KINDS[config.device].runs_kernels else ["--operators"]
+        self._complaints = Complaints("starting a worker")
         self._changed = threading.Condition()
         self._workers: list[Worker] = []
         self._failed_starts = self._posted = self._waiting = 0
@@ -150,27 +152,47 @@ class Supervisor:
 
     def _spawn(self) -> None:
         """Runs in the watch thread."""
-        ready_read, ready_write = os.pipe2(os.O_CLOEXEC)
-        worker = None
+        worker, later = None, False
         try:
-            worker = self._start_process(ready_write)
+            worker = self._start_watched()
         except (OSError, KeeperLost) as error:
-            print(f"jitc-proxyd: a worker cannot be started: {error}", file=sys.stderr, flush=True)
+            self._complaints.of(error)
+            later = scarce(error)  # who waits for a worker tries again in a moment
         finally:
-            os.close(ready_write)
             with self._changed:
                 self._posted -= 1
-                if worker is None:
-                    os.close(ready_read)
-                    self._failed_starts += 1
-                else:
+                if worker is not None:
                     self._workers.append(worker)
                     self._note(worker)
-                self._changed.notify_all()
-        if worker is None:
-            return
-        self._watch.readable(ready_read, lambda: self._ready(worker, ready_read))
-        self._watch.process(worker.pid, lambda: self._ended(worker))
+                elif not later:
+                    self._failed_starts += 1
+                if not later:
+                    self._changed.notify_all()
+
+    def _start_watched(self) -> Worker:
+        """A process whose end will be noticed, or none. What it calls back comes later, in this thread."""
+        with contextlib.ExitStack() as undone:
+            ready_read, ready_write = os.pipe2(os.O_CLOEXEC)
+            try:
+                worker = self._start_process(ready_write)
+            except BaseException:
+                os.close(ready_read)
+                raise
+            finally:
+                os.close(ready_write)
+            undone.callback(self._drop, worker)
+            heard = self._watch.readable(ready_read, lambda: self._ready(worker, ready_read))
+            undone.callback(self._watch.forget, heard)
+            self._watch.process(worker.pid, lambda: self._ended(worker))
+            undone.pop_all()
+        return worker
+
+    def _drop(self, worker: Worker) -> None:
+        """A process that has begun, but cannot be watched."""
+        worker.kill()
+        worker.wait()
+        worker.close()
+        self.forget(worker.pid, worker.socket)
 
     def _start_process(self, ready: int) -> Worker:
         self._started += 1
@@ -181,7 +203,11 @@ class Supervisor:
             "--parent", str(self._keeper.pid), "--ready-fd", READY,
         ]  # fmt: skip
         pid = self._keeper.spawn(command, self._environment(), ready)
-        return Worker(pid, processes.open_process(pid), socket)
+        try:
+            return Worker(pid, processes.open_process(pid), socket)
+        except OSError:
+            os.kill(pid, signal.SIGKILL)  # its number means nobody else until it is reaped
+            raise
 
     def _environment(self) -> dict[str, str]:
         threads = str(self._config.operator_threads())
