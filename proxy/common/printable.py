@@ -8,6 +8,8 @@ from __future__ import annotations
 
 #: Signs that are shown of one text.
 MOST = 300
+#: Of a whole line that has such texts in it.
+LINE = 10_000
 
 
 def printable(text: str, most: int = MOST) -> str:

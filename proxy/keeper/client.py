@@ -85,6 +85,11 @@ class Keeper:
     def drop(self, names: Iterable[str]) -> None:
         self._call({"do": "drop", "names": list(names)})
 
+    @property
+    def room(self) -> int:
+        """Bytes of a request at most; of a worker's environment that is what counts."""
+        return protocol.room(self._connection)
+
     def spawn(self, command: list[str], environment: dict[str, str], ready: int) -> int:
         """A worker process; its output goes where this process's errors go. Raises OSError."""
         request = {"do": "spawn", "command": command, "environment": environment}

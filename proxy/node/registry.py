@@ -17,6 +17,7 @@ from typing import Any
 
 from ..backends.base import Backend
 from ..common.config import SLOTS, Config
+from ..common.printable import printable
 from ..keeper.client import Keeper
 from ..keeper.log import Log
 from . import descriptors
@@ -72,7 +73,7 @@ class Registry:
             self.last += 1
             self._count()
             session = Session(
-                self.last, token, request.gpu, pid or request.pid, request.rank, request.world_size, request.job, slot,
+                self.last, token, request.gpu, pid or request.pid, request.rank, request.world_size, printable(request.job, 100), slot,
                 memory, self.backend.address_base, program=request.program, epoch=self.epoch,
             )  # fmt: skip
             self.enter(session)

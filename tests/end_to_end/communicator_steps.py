@@ -2,8 +2,8 @@
 
 Both ranks name communicators alike, by NAME and a number that counts up, so that they need not find each other. Lines:
 "make N" (more communicators), "sum" (on the newest one: the number on the device becomes the sum of all ranks'),
-"destroy N" (the newest ones), "abort N", "cycle N" (each time: make, sum, destroy), "boundary", "read". The answer is the
-number of communicators, or what went wrong; of "read" the number on the device.
+"destroy N" (the newest ones), "abort N", "cycle N" (each time: make, sum, destroy), "boundary", "read". The answer is
+the number of communicators, or what went wrong; of "read" the number on the device.
 """
 
 from __future__ import annotations

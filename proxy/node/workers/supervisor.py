@@ -9,6 +9,7 @@ while they start are not retried without end.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import threading
@@ -29,6 +30,8 @@ from .worker import Worker, WorkerEvent, WorkerState
 
 #: Starts that fail in a row before no more are tried (until a worker is asked for again).
 FAILED_STARTS = 3
+#: Of a request to start a worker, beside the environment.
+REQUEST_BYTES = 4096
 #: Processes that start at the same time: more of them would only slow each other down.
 STARTING_AT_ONCE = max(2, len(os.sched_getaffinity(0)))
 
@@ -59,7 +62,13 @@ class Supervisor:
         self._stopping = False
 
     def start(self) -> None:
-        """Begins to warm spares."""
+        """Begins to warm spares. Raises NoWorker where none could be started with this environment."""
+        size, most = len(json.dumps(self._environment())), self._keeper.room - REQUEST_BYTES
+        if size > most:
+            raise NoWorker(
+                f"the environment has {size} bytes, and jitc-keeper takes {most}; start jitc-proxyd with a smaller one "
+                "(env -i, or unset what is large)"
+            )
         self.replenish()
 
     def take(self, timeout: float) -> Worker:
