@@ -73,8 +73,9 @@ class Registry:
             self.last += 1
             self._count()
             session = Session(
-                self.last, token, request.gpu, pid or request.pid, request.rank, request.world_size, printable(request.job, 100), slot,
-                memory, self.backend.address_base, program=request.program, epoch=self.epoch,
+                self.last, token, request.gpu, pid or request.pid, request.rank, request.world_size,
+                printable(request.job, 100), slot, memory, self.backend.address_base, program=request.program,
+                epoch=self.epoch,
             )  # fmt: skip
             self.enter(session)
             return session
@@ -186,8 +187,8 @@ class Registry:
         grown = True
         while grown:
             grown = False
-            for communicator in self.communicators:
-                members = communicator.members.keys() & able
+            for connected in self.communicators.connections():
+                members = connected & able
                 if members & found and not members <= found:
                     found |= members
                     grown = True

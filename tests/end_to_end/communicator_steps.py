@@ -2,8 +2,8 @@
 
 Both ranks name communicators alike, by NAME and a number that counts up, so that they need not find each other. Lines:
 "make N" (more communicators), "sum" (on the newest one: the number on the device becomes the sum of all ranks'),
-"destroy N" (the newest ones), "abort N", "cycle N" (each time: make, sum, destroy), "boundary", "read". The answer is
-the number of communicators, or what went wrong; of "read" the number on the device.
+"destroy N" (the newest ones), "abort N", "cycle N" (each time: make, sum, destroy), "one" (the number becomes 1),
+"boundary", "read". The answer is the number of communicators, or what went wrong; of "read" the number on the device.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Rank:
             return self.read()
         acts = {
             "make": self.make, "sum": self.sum, "destroy": self.destroy, "cycle": self.cycle, "boundary": self.boundary,
-            "abort": lambda: self.destroy("ncclCommAbort"),
+            "abort": lambda: self.destroy("ncclCommAbort"), "one": lambda: self.copy(ctypes.c_int64(1), True),
         }  # fmt: skip
         for _ in range(times):
             acts[what]()

@@ -1,11 +1,14 @@
-"""Descriptors of service and keeper: one program cannot use up what others need."""
+"""Descriptors of service and keeper: one program cannot use up what others need, and gets back what it destroys."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+from toolkit.fakes import fake_options
 from toolkit.lockstep import Lockstep
 from toolkit.service import Service
 from toolkit.waiting import until
@@ -60,3 +63,63 @@ def test_a_greedy_program_takes_its_own_share(workplace: Workplace, start: Start
     assert service.status()["gpus"][0]["sessions"], "status is answered"
     assert "goes on after" not in service.said()
     assert [one.finish()[0] for one in (*innocent, *greedy, *late)] == [0] * 6
+
+
+def taken(service: Service) -> list[int]:
+    """Descriptors of the service and its keeper."""
+    keepers = [
+        int(pid)
+        for pid in os.listdir("/proc")
+        if pid.isdigit() and b"jitc.proxy.keeper" in (words := command(pid)) and str(service.socket).encode() in words
+    ]
+    return [len(os.listdir(f"/proc/{pid}/fd")) for pid in (service.process.pid, *keepers)]
+
+
+def command(pid: str) -> list[bytes]:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def flat(service: Service, before: list[int]) -> bool:
+    """Within what other things take at times."""
+    return len(before) == 2 and all(now <= then + 12 for now, then in zip(taken(service), before, strict=True))
+
+
+@pytest.mark.parametrize("device", ["software", "cuda"])
+def test_what_is_destroyed_is_given_back(
+    device: str, workplace: Workplace, start: Start, request: pytest.FixtureRequest
+) -> None:
+    """Also by a replay that makes and destroys it again, after a hand-over, and by ncclCommAbort."""
+    options, env = (), dict[str, str]()
+    if device == "cuda":
+        options = ("--device", "cuda", *fake_options("nccl", "nvrtc"))
+        env = request.getfixturevalue("environment")
+    service = workplace.service(2, options, **env)
+    ranks, power = job(start, service, "many", (0, 1)), 0
+    assert tell(ranks, "make") == ["1", "1"]
+    assert tell(ranks, "cycle 5") == tell(ranks, "one") == ["1", "1"]
+    before = taken(service)
+    for turn in range(4):
+        assert tell(ranks, "cycle 40") == ["1", "1"]
+        assert tell(ranks, "make 10") == ["11", "11"]
+        assert tell(ranks, "abort 3") == ["8", "8"]
+        assert tell(ranks, "destroy 7") == ["1", "1"]
+        if turn == 0:
+            service.inject(KILL, 0)
+            assert tell(ranks, "sum") == ["1", "1"]
+            power += 1
+        if turn == 1:
+            assert tell(ranks, "boundary") == ["1", "1"]
+        if turn == 2:
+            service.replace()
+        if turn == 3:
+            service.inject(KILL, 1)
+        power += 40
+        assert tell(ranks, "read") == [str(1 << power)] * 2
+        assert tell(ranks, "one") == ["1", "1"]
+        power = 0
+        until(lambda: flat(service, before), 20, f"what was destroyed is given back: {before}, {taken(service)}")
+    assert {one["outcome"] for one in service.report()} == {"recovered"}
+    assert [one.finish()[0] for one in ranks] == [0, 0]

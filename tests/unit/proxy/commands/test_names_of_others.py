@@ -1,4 +1,4 @@
-"""What programs and environments bring along: it steers no terminal, forges no line, and is told in one where it is too much."""
+"""What programs and environments bring along: it steers no terminal, forges no line, and too much is told in one."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ def test_documents_of_an_older_service_are_shown_likewise() -> None:
 @pytest.mark.parametrize(
     ("given", "shown"),
     [
-        ("", ""), ("plain, ä and 漢", "plain, ä and 漢"), ("a\nb\tc", r"a\nb\tc"), ("\x7f\x9b\ud800", r"\x7f\x9b\ud800"),
+        ("", ""), ("plain, ä and 漢", "plain, ä and 漢"), ("a\nb\tc", r"a\nb\tc"),
+        ("\x7f\x9b\ud800", r"\x7f\x9b\ud800"),
         ("x" * 300, "x" * 300), ("x" * 301, "x" * 300 + "..."), ("\0" * 300, "\\x00" * 75 + "..."),
     ],
 )  # fmt: skip
