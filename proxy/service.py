@@ -10,7 +10,6 @@ import contextlib
 import os
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import grpc
@@ -50,8 +49,6 @@ VERSIONS = {
     "ops and records": FORMAT_VERSION,
     "board": BOARD_VERSION,
 }
-#: Threads for calls that are answered at once.
-THREADS = 32
 #: Programs that wait for a worker, and commands that wait for a fault or a verdict, at a time.
 ATTACHES, COMMANDS = 256, 64
 
@@ -207,20 +204,15 @@ class Service:
                 last.callback(lambda server: server.stop(0.5).wait(), self._server)
 
     def _listen(self) -> None:
-        server = grpc.server(
-            ThreadPoolExecutor(THREADS, "jitc-rpc"),
-            options=rpc.SERVER_OPTIONS,
-            compression=grpc.Compression.NoCompression,
-        )
-        rpc.add_node(self._node, server)
-        rpc.add_admin(AdminService(self.registry, self._faults, self._races, self, self._commands), server)
-        rpc.add_coordinator(
-            CoordinatorService(self.registry, self._faults, self._races, self._coordinator.fault_reported), server
-        )  # fmt: skip
+        def add(server: grpc.Server) -> None:
+            rpc.add_node(self._node, server)
+            rpc.add_admin(AdminService(self.registry, self._faults, self._races, self, self._commands), server)
+            rpc.add_coordinator(
+                CoordinatorService(self.registry, self._faults, self._races, self._coordinator.fault_reported), server
+            )  # fmt: skip
+
         before = os.umask(0o177)  # the socket is this user's from the moment it exists
         try:
-            server.add_insecure_port(rpc.address(self.config.socket))
-            server.start()
+            self._server = rpc.serve(add, self.config.socket)
         finally:
             os.umask(before)
-        self._server = server

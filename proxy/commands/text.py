@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..common.printable import LINE, printable
 from ..node import races
 from ..recovery.report import differences_text
 
@@ -30,14 +31,19 @@ def status(document: dict[str, Any]) -> str:
                 lines.append(f"        waits for a {session['waiting_for']}")
     copies = document["copies"]
     lines.append(f"copies of device memory  {size(copies['held_bytes'])} of {size(copies['limit_bytes'])}")
-    return "\n".join(lines)
+    return _shown(lines)
+
+
+def _shown(lines: list[str]) -> str:
+    """What programs have said in them can end no line more than there is, nor steer a terminal."""
+    return "\n".join(printable(one, LINE) for line in lines for one in line.split("\n"))
 
 
 def report(document: dict[str, Any]) -> str:
     lines = [_recovery(number, one) for number, one in enumerate(document["recoveries"], 1)]
     lines = lines or ["no recoveries so far"]
     lines += [*map(validation, document["validations"]), *map(_divergence, document["divergences"])]
-    return "\n".join([*lines, *map(races.text, document["races"])])
+    return _shown([*lines, *map(races.text, document["races"])])
 
 
 def validation(one: dict[str, Any]) -> str:

@@ -124,6 +124,7 @@ def load(path: Path) -> ctypes.CDLL:
         "jitc_segment_bytes": (u64, [ctypes.c_uint32]),
         "jitc_segment_mark": (ctypes.c_int, [text, u64]),
         "jitc_segment_absent": (ctypes.c_int, [text, ctypes.c_uint32, text]),
+        "jitc_segment_left": (ctypes.c_int, [text, ctypes.c_uint32, ctypes.POINTER(ctypes.c_uint16)]),
     }
     for name, (result, arguments) in signatures.items():
         function = getattr(lib, name)
@@ -218,6 +219,8 @@ class Shared:
     mark_segment: Callable[[str, int], None]
     #: Path of a segment, rank, why: marks the rank as one that takes no further part.
     mark_absent: Callable[[str, int, str], None]
+    #: Path of a segment, number of ranks: how often each has let go of it, modulo 65,536.
+    ranks_left: Callable[[str, int], list[int]]
 
 
 def shared(path: Path) -> Shared:
@@ -228,12 +231,18 @@ def shared(path: Path) -> Shared:
         if code < 0:
             raise ExecutorError((lib.jitc_executor_message() or b"").decode(errors="replace"))
 
+    def ranks_left(segment: str, ranks: int) -> list[int]:
+        counts = (ctypes.c_uint16 * ranks)()
+        check(lib.jitc_segment_left(segment.encode(), ranks, counts))
+        return list(counts)
+
     return Shared(
         board_bytes=int(lib.jitc_board_bytes()),
         segment_bytes=lambda ranks: int(lib.jitc_segment_bytes(ranks)),
         clear_slot=lambda board, slot: check(lib.jitc_board_clear(board.encode(), slot)),
         mark_segment=lambda segment, identity: check(lib.jitc_segment_mark(segment.encode(), identity)),
         mark_absent=lambda segment, rank, why: check(lib.jitc_segment_absent(segment.encode(), rank, why.encode())),
+        ranks_left=ranks_left,
     )
 
 

@@ -1,12 +1,15 @@
 """gRPC channels, stubs and options in one typed place (generated stubs carry no types).
 
 Called by: the service, the worker, the command line. Promises: unix sockets only; proxy settings of the environment
-have no effect; both sides have the same size limits.
+have no effect; both sides have the same size limits; a server has so many connections at most, lets go of those that
+never speak HTTP/2, and an exception of a call is that call's end, in one line.
 """
 
 from __future__ import annotations
 
 import contextlib
+import resource
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +21,7 @@ import grpc
 from jitc.v1 import control_pb2_grpc, worker_pb2_grpc
 
 from .paths import PROTOCOL_VERSION
+from .printable import printable
 
 #: Largest message: a batch of ops (the client keeps them far smaller) or of completions.
 MESSAGE_LIMIT = 32 << 20
@@ -37,7 +41,60 @@ SERVER_OPTIONS: list[tuple[str, Any]] = [
     ("grpc.http2.max_ping_strikes", 0),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.max_concurrent_streams", 1000),
+    ("grpc.server_handshake_timeout_ms", 10_000),
 ]
+#: Threads for calls that are answered at once.
+THREADS = 32
+#: Connections that a server has at most, and of its process's descriptors the share that they may be.
+CONNECTIONS, SHARE = 1024, 4
+
+
+class Refused(Exception):
+    """Its call has been answered with a refusal."""
+
+
+def serve(add: Callable[[grpc.Server], None], socket: str, handlers: Any = ()) -> grpc.Server:
+    """A server on the socket that has begun; add: what it serves beside handlers."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = min(CONNECTIONS, soft // SHARE) if soft != resource.RLIM_INFINITY else CONNECTIONS
+    server = grpc.server(
+        ThreadPoolExecutor(THREADS, "jitc-rpc"),
+        handlers=handlers,
+        interceptors=[_OneLine()],
+        options=[*SERVER_OPTIONS, ("grpc.max_allowed_incoming_connections", most)],
+        compression=grpc.Compression.NoCompression,
+    )
+    add(server)
+    server.add_insecure_port(address(socket))
+    server.start()
+    return server
+
+
+class _OneLine(grpc.ServerInterceptor):  # type: ignore[type-arg]
+    """Of an exception in a call its caller is told, and the log, in a line."""
+
+    def intercept_service(self, continuation: Any, details: Any) -> Any:
+        handler = continuation(details)
+        if handler is None or handler.unary_unary is None:
+            return handler
+        return grpc.unary_unary_rpc_method_handler(
+            _answered(details.method, handler.unary_unary), handler.request_deserializer, handler.response_serializer
+        )
+
+
+def _answered(name: str, method: Any) -> Any:
+    def answer(request: Any, context: Any) -> Any:
+        try:
+            return method(request, context)
+        except Refused:
+            raise
+        except Exception as error:
+            text = printable(f"{name.rpartition('/')[2]}: {error!r}")
+            print(f"jitc: a call has failed: {text}", file=sys.stderr, flush=True)
+            refuse(context, grpc.StatusCode.INTERNAL, text)
+
+    pool = getattr(method, "experimental_thread_pool", None)
+    return _InPool(answer, pool) if pool is not None else answer
 
 
 def address(socket: str) -> str:
@@ -101,7 +158,10 @@ def version_message(got: object) -> str:
 
 
 def refuse(context: Any, code: grpc.StatusCode, message: str) -> NoReturn:
-    context.abort(code, message)
+    try:
+        context.abort(code, message)
+    except Exception:  # that is how it leaves the call
+        raise Refused(message) from None
     raise AssertionError("abort raises")
 
 

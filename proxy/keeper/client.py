@@ -8,6 +8,7 @@ a thread that must not call it.
 
 from __future__ import annotations
 
+import functools
 import os
 import socket
 import subprocess
@@ -18,6 +19,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from . import protocol
+from .guard import complain, guarded, shown
 from .socket_lock import SocketInUse, SocketLock, Taken
 
 #: Time for the keeper to answer; it never waits for anything but the end of workers.
@@ -83,6 +85,11 @@ class Keeper:
     def drop(self, names: Iterable[str]) -> None:
         self._call({"do": "drop", "names": list(names)})
 
+    @property
+    def room(self) -> int:
+        """Bytes of a request at most; of a worker's environment that is what counts."""
+        return protocol.room(self._connection)
+
     def spawn(self, command: list[str], environment: dict[str, str], ready: int) -> int:
         """A worker process; its output goes where this process's errors go. Raises OSError."""
         request = {"do": "spawn", "command": command, "environment": environment}
@@ -141,14 +148,16 @@ class Keeper:
             while True:
                 document, _ = protocol.receive(self._connection)
                 if "event" in document:
-                    self._told(document)
+                    guarded("what was told had no effect", functools.partial(self._told, document))()
                     continue
                 with self._answers:
                     if document.get("to") == self._number:  # else its caller has given up waiting
                         self._answer = document
                         self._answers.notify_all()
-        except (protocol.Closed, protocol.Malformed):
+        except protocol.Closed:
             pass
+        except Exception as error:  # as good as its end: nothing that it says can be relied on
+            complain(f"its service does not understand it: {shown(error)}")
         with self._answers:
             self._lost = True
             self._answers.notify_all()

@@ -8,6 +8,7 @@ not count; the log stays within a few times the size of what is in it.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import struct
@@ -77,11 +78,16 @@ class Log:
         os.pwrite(self._fd, record, self._end)
         self._end += len(record)
         if self._end > COMPACT_BYTES and self._end > 4 * self._compacted:
-            self._compact()
+            with contextlib.suppress(OSError):  # no descriptor for now: what is written stays, and is long
+                self._compact()
 
     def _compact(self) -> None:
         fresh = _written([_record(key, value) for key, value in self._values.items()])
-        self._keep(fresh)
+        try:
+            self._keep(fresh)
+        except BaseException:
+            os.close(fresh)
+            raise
         os.close(self._fd)
         self._fd, self._end = fresh, os.fstat(fresh).st_size
         self._compacted = self._end

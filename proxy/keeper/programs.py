@@ -6,7 +6,7 @@ service, nor the service those of the program: they may be in containers of thei
 
 Promises: a program has ended when its connection has, or when the kernel says that its process has, although a child
 holds the connection; nothing that a program says, or does not read, disturbs anybody else; there are never more than
-MOST.
+MOST, and those that no service asks for within IDLE_SECONDS, or that take up the room of others, are sent away.
 """
 
 from __future__ import annotations
@@ -14,19 +14,24 @@ from __future__ import annotations
 import contextlib
 import hmac
 import os
+import resource
 import secrets
 import select
 import selectors
 import socket
 import struct
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from . import protocol
 from .door import Door
+from .guard import guarded
 
-#: Sessions of a node are far fewer.
-MOST = 256
+#: Sessions of a node are far fewer. Each takes two descriptors, of which this is the share that they may have.
+MOST, SHARE = 256, 8
+#: Time for a service to ask for a program. One that was sent away connects again before it asks the service.
+IDLE_SECONDS = 60.0
 #: A token, and a ticket, in hexadecimal digits. It is all that a program says.
 TOKEN_BYTES = 32
 #: The only byte of the answer that a descriptor comes with.
@@ -43,6 +48,7 @@ class Program:
     process: int  # a pidfd; -1: there is none
     watched: bool = False  # the service wants to know of its end
     asked: bool = False
+    since: float = field(default_factory=time.monotonic)
 
 
 class Programs:
@@ -53,9 +59,10 @@ class Programs:
     ) -> None:
         """memory: the descriptor that a token stands for; -1: none."""
         self._door, self._select, self._memory = Door(listener), selector, memory
+        self._limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         self._programs: dict[str, Program] = {}
         self._untold: list[str] = []
-        selector.register(listener, selectors.EVENT_READ, self._accept)
+        selector.register(listener, selectors.EVENT_READ, guarded("no program comes in", self._accept))
 
     def watch(self, ticket: str) -> int | None:
         """Has its end told. Returns its process, 0 where that is not to be seen; None: it has ended, or never was."""
@@ -67,6 +74,16 @@ class Programs:
 
     def any_watched(self) -> bool:
         return any(one.watched for one in self._programs.values())
+
+    def waits(self) -> bool:
+        """Whether look() has something to look at."""
+        return any(not one.watched for one in self._programs.values())
+
+    def look(self) -> None:
+        """Sends those away that nobody has asked for in time."""
+        late = time.monotonic() - IDLE_SECONDS
+        for program in [one for one in self._programs.values() if not one.watched and one.since < late]:
+            self._end(program)
 
     def ended(self) -> list[str]:
         """Tickets of those whose end is to be told; who has told it takes it off."""
@@ -83,20 +100,34 @@ class Programs:
         connection = self._door.accept()
         if connection is None:
             return
-        if len(self._programs) >= MOST:
+        if not self._room():
             connection.close()
             return
         connection.setblocking(False)
         pid, _ = protocol.peer(connection)
         program = Program(connection, secrets.token_hex(TOKEN_BYTES // 2), pid, _process(connection, pid))
         self._programs[program.ticket] = program
-        self._select.register(connection, selectors.EVENT_READ, lambda: self._read(program))
-        if program.process >= 0:
-            self._select.register(program.process, selectors.EVENT_READ, lambda: self._end(program))
         try:
+            self._listen_to(program)
             connection.send(program.ticket.encode())
-        except OSError:
+        except OSError:  # it does not read, or the kernel has no room to watch it
             self._end(program)
+
+    def _listen_to(self, program: Program) -> None:
+        end = guarded("a program's end", lambda: self._end(program))
+        heard = guarded("a program is sent away", lambda: self._read(program), end)
+        self._select.register(program.connection, selectors.EVENT_READ, heard)
+        if program.process >= 0:
+            self._select.register(program.process, selectors.EVENT_READ, end)
+
+    def _room(self) -> bool:
+        """Makes room for one more, where one is there that no service knows: the first of them."""
+        if len(self._programs) < min(MOST, self._limit // SHARE):
+            return True
+        idle = next((one for one in self._programs.values() if not one.watched), None)
+        if idle is not None:
+            self._end(idle)
+        return idle is not None
 
     def _read(self, program: Program) -> None:
         try:
@@ -122,10 +153,11 @@ class Programs:
 
     def _end(self, program: Program) -> None:
         del self._programs[program.ticket]
-        self._select.unregister(program.connection)
+        for one in (program.connection, program.process):
+            with contextlib.suppress(KeyError, ValueError):  # what is not watched
+                self._select.unregister(one)
         program.connection.close()
         if program.process >= 0:
-            self._select.unregister(program.process)
             os.close(program.process)
         if program.watched:
             self._untold.append(program.ticket)

@@ -1,7 +1,7 @@
 """What a service and its keeper say to each other: a JSON document in each packet, with descriptors beside it.
 
-Used by: server.py, client.py. Promises: a packet that is cut short, is no JSON object or carries too much raises
-Malformed, and none of its descriptors stays open; descriptors are closed on exec.
+Used by: server.py, client.py. Promises: a packet that is cut short, is no JSON object, is nested deeper than any of
+ours or carries too much raises Malformed, and none of its descriptors stays open; descriptors are closed on exec.
 """
 
 from __future__ import annotations
@@ -18,6 +18,10 @@ from typing import Any
 VERSION = 2
 #: Bytes of a document: an environment may be large.
 LIMIT = 1 << 20
+#: Bytes of a document of a connection that has not been let in, and levels of any document.
+HELLO_LIMIT, DEPTH = 4096, 8
+#: What the kernel needs of a connection's room for a packet itself.
+OVERHEAD = 1024
 #: Descriptors beside a document.
 DESCRIPTORS = 4
 #: Key of a document whose descriptors could not be taken.
@@ -38,6 +42,14 @@ class Malformed(Exception):
     """What came is no packet of this protocol."""
 
 
+class TooLarge(OSError):
+    """The document does not fit into a packet; the text says what there is room for."""
+
+    def __init__(self, size: int, most: int) -> None:
+        super().__init__(f"a message of {size} bytes is too large for the keeper, which takes {most}")
+        self.size, self.most = size, most
+
+
 def roomy(connection: socket.socket) -> socket.socket:
     """The connection, with room for the largest document."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 * LIMIT)
@@ -47,10 +59,10 @@ def roomy(connection: socket.socket) -> socket.socket:
 def send(
     connection: socket.socket, document: dict[str, Any], descriptors: Iterable[int] = (), wait: bool = True
 ) -> None:
-    """Raises Closed, ValueError for a document that is too large, or Busy instead of waiting for room."""
+    """Raises Closed, TooLarge, or Busy instead of waiting for room."""
     data = json.dumps(document).encode()
-    if len(data) > LIMIT:
-        raise ValueError(f"a message of {len(data)} bytes is too large for the keeper")
+    if len(data) > (most := room(connection)):
+        raise TooLarge(len(data), most)
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
     try:
         # Not send_fds: that of Python 3.11 passes no flags on.
@@ -61,13 +73,22 @@ def send(
         raise Closed(str(error)) from None
 
 
-def receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    """The next document, and the descriptors that came with it, which are the caller's. Raises Closed or Malformed.
+def room(connection: socket.socket) -> int:
+    """Bytes of the largest document: the kernel may give a connection less than was asked for (net.core.wmem_max)."""
+    given = connection.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+    return min(LIMIT, given - OVERHEAD)
+
+
+def receive(connection: socket.socket, limit: int = LIMIT) -> tuple[dict[str, Any], list[int]]:
+    """The next document, and the descriptors that came with it, which are the caller's. Raises Closed or Malformed, and
+    Busy where a connection that never waits has nothing.
 
     Where this process can have no more descriptors there are none, and the document says so.
     """
     try:
-        data, descriptors, flags, _ = socket.recv_fds(connection, LIMIT + 1, DESCRIPTORS)
+        data, descriptors, flags, _ = socket.recv_fds(connection, limit + 1, DESCRIPTORS)
+    except BlockingIOError as error:
+        raise Busy(str(error)) from None
     except OSError as error:
         raise Closed(str(error)) from None
     for one in descriptors:
@@ -77,19 +98,35 @@ def receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
             raise Closed("the connection has ended")
         if flags & socket.MSG_TRUNC:
             raise Malformed("a packet is too large")
-        document = json.loads(data)
-        if not isinstance(document, dict):
-            raise Malformed("a packet is no JSON object")
+        document = _document(data)
         if flags & socket.MSG_CTRUNC:
             close(descriptors)
             return document | {TOO_MANY: True}, []
-    except ValueError:
-        close(descriptors)
-        raise Malformed("a packet is no JSON") from None
-    except (Closed, Malformed):
+    except BaseException:
         close(descriptors)
         raise
     return document, list(descriptors)
+
+
+def _document(data: bytes) -> dict[str, Any]:
+    try:
+        document = json.loads(data)
+    except ValueError:
+        raise Malformed("a packet is no JSON") from None
+    except RecursionError:
+        raise Malformed("a packet is nested too deep") from None
+    if not isinstance(document, dict):
+        raise Malformed("a packet is no JSON object")
+    level: list[Any] = [document]
+    for _ in range(DEPTH):
+        level = [inner for one in level if isinstance(one, (dict, list)) for inner in _within(one)]
+    if level:
+        raise Malformed("a packet is nested too deep")
+    return document
+
+
+def _within(one: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return one.values() if isinstance(one, dict) else one
 
 
 def close(descriptors: Iterable[int]) -> None:

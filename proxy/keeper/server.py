@@ -1,9 +1,10 @@
 """The keeper's process: what it holds, and what its service may ask of it.
 
-Called by: __main__.py. Promises: one service at a time; only processes of this user are listened to; a request that
-is malformed ends the connection that it came from, and nothing else. When a service goes, the next one finds
-everything as it was; without one the keeper ends as soon as no training process lives that the last one served
-(programs.py).
+Called by: __main__.py. Promises: one service at a time; only processes of this user are listened to; whatever comes
+from a connection, and whatever becomes of it here, ends that connection and nothing else (guard.py); the keeper waits
+for nobody: who does not read is dropped, but for its service, whose answers are few and wait for it. When a service
+goes, the next one finds everything as it was; without one the keeper ends as soon as no training process lives that the
+last one served (programs.py).
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ import selectors
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
 from . import programs, protocol
 from .door import Door
+from .guard import guarded, shown
 from .programs import Programs
 from .socket_lock import SocketLock
 
@@ -30,6 +31,10 @@ LOOK_SECONDS = 0.5
 HAND_OVER_SECONDS = 15.0
 #: Connections that have not said hello, and how long they may take.
 STRANGERS, HELLO_SECONDS = 16, 10.0
+#: Answers that a service has not read: it asks for one at a time, and may have given up waiting for some.
+ANSWERS = 64
+#: Pieces of memory that are held: what a new service is told of them must fit into a packet.
+KEPT = 6144
 #: In the arguments of a process that is to be started: the descriptor on which it reports that it is ready.
 READY = "{ready}"
 
@@ -44,13 +49,14 @@ class Keeper:
     ) -> None:
         self._door, self._lock = Door(listener), lock
         self._select = selectors.DefaultSelector()
-        self._select.register(listener, selectors.EVENT_READ, self._accept)
+        self._select.register(listener, selectors.EVENT_READ, guarded("nobody comes in", self._accept))
         self._programs = Programs(programs_listener, self._select, self._memory_of)
         self._strangers: dict[socket.socket, float] = {}  # until when they may say hello
         self._service: socket.socket | None = None
         self._next: socket.socket | None = None  # is to replace the service
         self._deadline = 0.0  # when that must have gone
-        self._versions: Any = None
+        self._first, self._versions = first, None  # whose versions are the keeper's
+        self._unread: list[Reply] = []  # answers that the service has not read
         self._kept: dict[str, int] = {}
         self._tokens: dict[str, str] = {}  # of what a training process may have
         self._children: dict[int, subprocess.Popen[bytes]] = {}
@@ -62,12 +68,12 @@ class Keeper:
             for key, _ in self._select.select(self._patience()):
                 if self._select.get_map().get(key.fd) == key:  # one before it may have closed it
                     key.data()
-            self._look()
+            guarded("what happens by itself", self._look)()
         self._end()
 
     def _patience(self) -> float | None:
-        waits = self._service is None or self._next or self._strangers or self._programs.ended()
-        return LOOK_SECONDS if waits else None
+        waits = (self._next, self._strangers, self._unread, self._programs.ended(), self._programs.waits())
+        return LOOK_SECONDS if self._service is None or any(waits) else None
 
     # -- connections --------------------------------------------------------------------------------
 
@@ -80,61 +86,80 @@ class Keeper:
         self._listen_to(connection)
 
     def _listen_to(self, connection: socket.socket) -> None:
+        connection.setblocking(False)
         self._strangers[protocol.roomy(connection)] = time.monotonic() + HELLO_SECONDS
-        self._select.register(connection, selectors.EVENT_READ, lambda: self._read(connection))
+        heard = guarded("a connection is closed", lambda: self._read(connection), lambda: self._gone(connection))
+        self._select.register(connection, selectors.EVENT_READ, heard)
 
     def _read(self, connection: socket.socket) -> None:
-        descriptors: list[int] = []
+        """What it raises ends the connection (guarded)."""
+        limit = protocol.HELLO_LIMIT if connection in self._strangers else protocol.LIMIT
         try:
-            request, descriptors = protocol.receive(connection)
+            request, descriptors = protocol.receive(connection, limit)
+        except protocol.Busy:
+            return
+        except protocol.Closed:
+            return self._gone(connection)
+        try:
             if connection is self._service:
-                protocol.send(connection, self._answer(request, descriptors) | {"to": request["number"]})
+                self._reply(self._answer(request, descriptors) | {"to": request["number"]})
             elif connection is not self._next:
                 self._hello(connection, request)
-        except protocol.Closed:
-            self._gone(connection)
-        except (protocol.Malformed, KeyError, TypeError, ValueError) as error:
-            print(f"jitc-keeper: a connection is closed: {error!r}", file=sys.stderr, flush=True)
-            self._gone(connection)
         finally:
             protocol.close(descriptors)
 
+    def _reply(self, answer: Reply) -> None:
+        self._unread.append(answer)
+        self._tell()
+        if len(self._unread) > ANSWERS and self._service is not None:
+            raise protocol.Malformed("it asks, and does not read the answers")
+
     def _gone(self, connection: socket.socket) -> None:
-        self._select.unregister(connection)
+        with contextlib.suppress(KeyError):  # the kernel had no room to watch it
+            self._select.unregister(connection)
         connection.close()
         self._strangers.pop(connection, None)
         if connection is self._next:
             self._next = None
         if connection is self._service:
             self._service = None
+            self._unread.clear()
             if self._next is not None:
                 successor, self._next = self._next, None
                 self._serve(successor)
 
     def _hello(self, connection: socket.socket, request: dict[str, Any]) -> None:
         if self._versions is None:
+            if connection is not self._first:
+                raise protocol.Malformed("the service that has started this keeper comes first")
             self._versions = request["versions"]
         if request["versions"] != self._versions:
-            why = f"its versions are {self._versions}, those of the new service {request['versions']}"
-            protocol.send(connection, {"refused": "version", "why": why})
+            why = f"its versions are {shown(self._versions)}, those of the new service {shown(request['versions'])}"
+            self._refuse(connection, "version", why)
         elif self._service is None:
             self._serve(connection)
         elif request["replace"] and self._next is None:
             del self._strangers[connection]
             self._next, self._deadline = connection, time.monotonic() + HAND_OVER_SECONDS
-            with contextlib.suppress(protocol.Busy):  # one that does not read is killed
+            with contextlib.suppress(protocol.Busy, protocol.Closed):  # one that does not read is killed
                 protocol.send(self._service, {"event": "hand over"}, wait=False)
         else:
-            protocol.send(connection, {"refused": "busy", "why": "a jitc-proxyd is there"})
+            self._refuse(connection, "busy", "a jitc-proxyd is there")
+
+    def _refuse(self, connection: socket.socket, how: str, why: str) -> None:
+        """Says so, once, and does not wait for anybody to read it."""
+        with contextlib.suppress(protocol.Busy, protocol.Closed):
+            protocol.send(connection, {"refused": how, "why": why}, wait=False)
+        self._gone(connection)
 
     def _serve(self, connection: socket.socket) -> None:
+        """What it raises ends the connection (guarded)."""
         self._strangers.pop(connection, None)
         self._service = connection
         self._programs.ended().clear()  # it asks for those that it knows
-        try:
-            protocol.send(connection, {"kept": self._kept, "children": sorted(self._children), "pid": os.getpid()})
-        except protocol.Closed:
-            self._gone(connection)
+        welcome = {"kept": self._kept, "children": sorted(self._children), "pid": os.getpid()}
+        with contextlib.suppress(protocol.Closed):  # its end comes as an event of its own
+            protocol.send(connection, welcome, wait=False)
 
     def _look(self) -> None:
         """What happens by itself: a service hears of programs that have ended, and is killed when it does not go;
@@ -142,26 +167,35 @@ class Keeper:
         for connection, until in list(self._strangers.items()):
             if time.monotonic() > until:
                 self._gone(connection)
+        self._programs.look()
         self._tell()
         if self._service is not None:
             if self._next is not None and time.monotonic() > self._deadline:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(protocol.peer(self._service)[0], signal.SIGKILL)
+                self._end_service(self._service)
             return
         if not self._programs.any_watched() and not self._strangers:
             self._over = True
 
+    def _end_service(self, connection: socket.socket) -> None:
+        """It has not gone in time. Its connection ends with it, where it is a process that can be seen from here."""
+        pid, _ = protocol.peer(connection)
+        if pid <= 0:
+            return self._gone(connection)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
     def _tell(self) -> None:
-        """One that does not read now is told later."""
+        """Answers, and programs that have ended. One that does not read now is told later."""
         ended = self._programs.ended()
-        while self._service is not None and ended:
+        while self._service is not None and (self._unread or ended):
+            document = self._unread[0] if self._unread else {"event": "ended", "program": ended[0]}
             try:
-                protocol.send(self._service, {"event": "ended", "program": ended[0]}, wait=False)
+                protocol.send(self._service, document, wait=False)
             except protocol.Busy:
                 return
             except protocol.Closed:
                 return self._gone(self._service)
-            del ended[0]
+            del (self._unread or ended)[0]
 
     # -- requests -----------------------------------------------------------------------------------
 
@@ -177,6 +211,8 @@ class Keeper:
     def _keep(self, request: dict[str, Any], descriptors: list[int]) -> Reply:
         """Another descriptor of that name is let go."""
         name = str(request["name"])
+        if name not in self._kept and len(self._kept) >= KEPT:
+            return {"error": f"jitc-keeper holds {KEPT} pieces of memory already; end some programs first"}
         descriptor = descriptors.pop()
         before = self._kept.pop(name, -1)
         if before >= 0:

@@ -282,8 +282,12 @@ def _dead(path: str) -> bool:
 
 
 def alive(path: str) -> bool:
-    """Whether a worker listens there."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+    """Whether a worker listens there, as far as can be seen."""
+    try:
+        probe = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    except OSError:  # no descriptor is left to ask with
+        return True
+    with probe:
         probe.settimeout(1)
         try:
             probe.connect(path)

@@ -65,4 +65,8 @@ bool mark_absent(const std::string& path, uint32_t rank, const std::string& why,
   return device::mark_absent(path, rank, why, error);
 }
 
+bool ranks_left(const std::string& path, uint32_t ranks, uint16_t* counts, std::string& error) {
+  return device::ranks_left(path, ranks, counts, error);
+}
+
 }  // namespace jitc

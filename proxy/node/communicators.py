@@ -3,26 +3,30 @@
 Called by: the registry (sessions that end, recoveries), the Coordinator service (joins), the Admin service (status),
 `JoinWatch` (joins that take too long). Everything here is guarded by the registry's lock. Promises: a rank that waits
 for one that cannot come any more learns it, with the reason; a communicator with a rank that has ended admits no new
-rank, as long as its id is among the newest that have ended.
+rank, as long as its id is among the newest that have ended; a program that has used up its share of the service's
+descriptors cannot join new ones, and others can; a segment that no rank has any more is let go (retired.py), and a
+replay that comes to it again gets a new one.
 """
 
 from __future__ import annotations
 
+import itertools
 import secrets
 import sys
 import time
 from collections import OrderedDict
 from collections.abc import Iterator, Set
-from dataclasses import dataclass, field
-from typing import Any, Protocol
 
 from ..common.config import SLOTS
 from ..common.executor import ExecutorError, Shared
 from ..keeper.log import Log
-from .shared_memory import Memory, NoSpace, Shelf, shared, taken_over
+from . import descriptors
+from .communicator import Communicator, Member
+from .retired import REMEMBERED, Retired
+from .shared_memory import NoSpace, Shelf, shared, taken_over
 
-#: Ids of ended communicators that are remembered. A job has a few dozen.
-REMEMBERED = 4096
+#: Communicators that are looked at with each join: more than one may have been destroyed since the one before.
+LOOKS = 8
 #: Missing ranks that a text names.
 NAMED = 8
 
@@ -38,83 +42,24 @@ class Refusal(Exception):
         self.status = status
 
 
-class Member(Protocol):
-    """What communicators need of a session."""
-
-    number: int
-    pid: int
-
-
-@dataclass(eq=False)
-class Communicator:
-    """The segment of the current generation; every recovery of a member begins a new generation."""
-
-    ranks: int
-    members: dict[int, int] = field(default_factory=dict)  # session -> rank, of those that must recover together
-    seats: dict[int, int] = field(default_factory=dict)  # rank -> session that has joined as it, ended or not
-    ends: dict[int, str] = field(default_factory=dict)  # rank -> why it takes no further part
-    absent: set[int] = field(default_factory=set)  # ranks of `ends` that certainly do nothing any more
-    ended: str = ""  # why no rank can join any more, except its members in a recovery
-    waited: float = 0.0  # seconds since the newest rank joined, not counting recoveries
-    generation: int = 0
-    identity: int = 0
-    segment: Memory | None = None
-
-    def missing(self) -> list[int]:
-        """Ranks that have never joined."""
-        return [rank for rank in range(self.ranks) if rank not in self.seats]
-
-    def ranks_of(self, session: Member) -> list[int]:
-        return [rank for rank, seat in self.seats.items() if seat == session.number]
-
-    def gathering(self) -> bool:
-        """Whether ranks may still join for the first time."""
-        return not self.ended and len(self.seats) < self.ranks
-
-    def used(self) -> bool:
-        """Whether a session that has joined may still look at the segment."""
-        return any(rank not in self.absent for rank in self.seats)
-
-    def kept_as(self) -> str:
-        """The name under which its segment is kept."""
-        return f"communicator/{self.identity}"
-
-    def record(self) -> dict[str, Any]:
-        """What another service must know of it."""
-        return {
-            "ranks": self.ranks, "members": list(self.members.items()), "seats": list(self.seats.items()),
-            "ends": list(self.ends.items()), "absent": sorted(self.absent), "ended": self.ended,
-            "generation": self.generation, "identity": self.identity,
-        }  # fmt: skip
-
-    @classmethod
-    def of_record(cls, left: dict[str, Any]) -> Communicator:
-        return cls(
-            left["ranks"], dict(left["members"]), dict(left["seats"]), dict(left["ends"]), set(left["absent"]),
-            left["ended"], generation=left["generation"], identity=left["identity"],
-        )  # fmt: skip
-
-    def renew(self) -> None:
-        self.generation += 1
-        self.close()
-
-    def close(self) -> None:
-        if self.segment is not None:
-            self.segment.close()
-            self.segment = None
-
-
 class Communicators:
     """All communicators of the node."""
 
     def __init__(self, structures: Shared, log: Log | None = None, shelf: Shelf | None = None) -> None:
         self._structures, self._shelf = structures, shelf
         self._log = log or Log.make()
+        self._room = descriptors.for_communicators()
         self._known: dict[bytes, Communicator] = {}
         self._ended: OrderedDict[bytes, str] = OrderedDict()
+        self._retired = Retired(self._log)
 
     def __iter__(self) -> Iterator[Communicator]:
         return iter(self._known.values())
+
+    def connections(self) -> Iterator[Set[int]]:
+        """Sessions that belong together: of each communicator, and of those that there were."""
+        yield from (one.members.keys() for one in self._known.values())
+        yield from self._retired.links
 
     # -- ranks come -------------------------------------------------------------------------------
 
@@ -122,25 +67,45 @@ class Communicators:
         """The communicator, with a segment. Raises Refusal."""
         if not 0 < ranks <= SLOTS or rank >= ranks:
             raise Refusal(INVALID_VALUE, f"rank {rank} of {ranks}: a communicator has 1 to {SLOTS} ranks on this node")
-        one = self._known.get(unique_id)
+        retired = self._retired.get(unique_id)
+        one = self._known.get(unique_id) or retired
         if one is None and unique_id in self._ended:
             raise Refusal(EXTERNAL_DEVICE, self._ended[unique_id])
-        one = one or Communicator(ranks)
+        if one is None:
+            self._check_share(session)
+            one = Communicator(ranks)
         comes_again = one.seats.get(rank) == session.number
         # A member may come again in a recovery although another rank has ended: not all of its work needs that rank.
         if one.ended and (one.missing() or not comes_again):
             raise Refusal(EXTERNAL_DEVICE, one.ended)
+        if retired is not None and not comes_again:
+            raise Refusal(EXTERNAL_DEVICE, "this communicator has been destroyed by all of its ranks")
         if one.ranks != ranks:
             raise Refusal(INVALID_VALUE, f"this communicator has {one.ranks} ranks, not {ranks}")
         if rank in one.seats and not comes_again:
             raise Refusal(INVALID_VALUE, f"rank {rank} of this communicator is another process already")
+        self.give_back(LOOKS)
         self._open(one)
         self._known[unique_id] = one
+        one.given[rank] = one.given.get(rank, 0) + 1
         if not comes_again:
             one.seats[rank], one.waited = session.number, 0.0
         one.members[session.number] = rank
         self._note(unique_id, one)
+        self._retired.forget(unique_id)  # a replay has come to it again
         return one
+
+    def _check_share(self, session: Member) -> None:
+        """Whether the session may have one more. Raises Refusal: it is its program that has used descriptors up."""
+        there = [one for one in self._known.values() if one.segment is not None]
+        mine, left = sum(session.number in one.members for one in there), self._room - len(there)
+        if mine < left:
+            return
+        raise Refusal(
+            OUT_OF_MEMORY,
+            f"process {session.pid} has {mine} communicators, and jitc-proxyd has descriptors for only {max(0, left)} "
+            f"more of all programs (ulimit -n {descriptors.limit()}): destroy some, or start it with more",
+        )
 
     def take_over(self, paths: dict[str, str]) -> None:
         """What another service has left; paths: of the memory that is there, by name."""
@@ -151,9 +116,15 @@ class Communicators:
             if one.kept_as() in paths and self._shelf is not None:
                 one.segment = taken_over(one.kept_as(), paths[one.kept_as()], self._shelf)
             self._known[bytes.fromhex(unique_id)] = one
+        self._retired.take_over()
+        for known in self._known:
+            self._retired.forget(known)  # the service before was just about to retire it
 
     def _note(self, unique_id: bytes, one: Communicator) -> None:
-        self._log.put(f"communicator/{unique_id.hex()}", one.record())
+        if unique_id in self._known:
+            self._log.put(f"communicator/{unique_id.hex()}", one.record())
+        else:
+            self._retired.note(unique_id, one)
 
     def _open(self, one: Communicator) -> None:
         if one.segment is not None:
@@ -187,12 +158,31 @@ class Communicators:
         for unique_id, one in self._of(session):
             for rank in one.ranks_of(session):
                 self._mark_absent(one, rank)
-            if not one.used():
+            if one.used():
+                self._note(unique_id, one)
+            elif self._known.pop(unique_id, None) is not None:
                 one.close()
-                del self._known[unique_id]
                 self._log.delete(f"communicator/{unique_id.hex()}")
             else:
-                self._note(unique_id, one)
+                self._retired.forget(unique_id)
+        self._retired.left(session.number)
+
+    def give_back(self, most: int | None = None) -> None:
+        """Lets go of the segments that no rank has any more; most: so many are looked at, each time others."""
+        for unique_id in list(itertools.islice(self._known, most)):
+            one = self._known.pop(unique_id)
+            self._known[unique_id] = one  # the last one to be looked at again
+            if one.segment is None:
+                continue
+            try:
+                left = self._structures.ranks_left(one.segment.path, one.ranks)
+            except ExecutorError:
+                continue  # no descriptor is left to look with
+            if one.let_go(left):
+                del self._known[unique_id]
+                one.close()
+                self._retired.add(unique_id, one)
+                self._log.delete(f"communicator/{unique_id.hex()}")
 
     def close(self) -> None:
         for one in self._known.values():
@@ -214,7 +204,8 @@ class Communicators:
         return why
 
     def _of(self, session: Member) -> list[tuple[bytes, Communicator]]:
-        return [(unique_id, one) for unique_id, one in self._known.items() if one.ranks_of(session)]
+        both = itertools.chain(self._known.items(), self._retired.items())
+        return [(unique_id, one) for unique_id, one in both if one.ranks_of(session)]
 
     def _end(self, unique_id: bytes, one: Communicator, why: str) -> None:
         one.ended = one.ended or why

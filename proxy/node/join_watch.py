@@ -1,4 +1,4 @@
-"""Ends communicators whose ranks do not come.
+"""Ends communicators whose ranks do not come, and lets go of those that have been destroyed.
 
 Called by: the service. The time limit is Config.hang_seconds, as for everything else that makes no progress, counted
 from the newest rank that has joined. Promise: time in which a session of the node is being recovered does not count,
@@ -40,6 +40,7 @@ class JoinWatch(Rounds):
         """So many seconds have passed since the last look."""
         registry = self._registry
         with registry.changed:
+            registry.communicators.give_back()
             if any(session.state in _RECOVERING for session in registry.sessions.values()):
                 return
             for one in [one for one in registry.communicators if one.gathering()]:

@@ -17,8 +17,10 @@ from typing import Any
 
 from ..backends.base import Backend
 from ..common.config import SLOTS, Config
+from ..common.printable import printable
 from ..keeper.client import Keeper
 from ..keeper.log import Log
+from . import descriptors
 from .communicators import Communicators
 from .gpus import Gpu, state_of, workers_of
 from .placement import place, shares
@@ -61,13 +63,19 @@ class Registry:
             slot = min(set(range(SLOTS)) - self._slots, default=None)
             if slot is None:
                 raise Full(f"this node has {SLOTS} sessions already; end some first")
+            if not descriptors.room_for_session():
+                raise Full(
+                    f"jitc-proxyd has no descriptors for another session (ulimit -n {descriptors.limit()}); end some "
+                    "programs first, or start it with more"
+                )
             token = secrets.token_hex(16)
             memory = SessionMemory.create(self.config, token, str(self.last + 1), self.keeper)
             self.last += 1
             self._count()
             session = Session(
-                self.last, token, request.gpu, pid or request.pid, request.rank, request.world_size, request.job, slot,
-                memory, self.backend.address_base, program=request.program, epoch=self.epoch,
+                self.last, token, request.gpu, pid or request.pid, request.rank, request.world_size,
+                printable(request.job, 100), slot, memory, self.backend.address_base, program=request.program,
+                epoch=self.epoch,
             )  # fmt: skip
             self.enter(session)
             return session
@@ -179,8 +187,8 @@ class Registry:
         grown = True
         while grown:
             grown = False
-            for communicator in self.communicators:
-                members = communicator.members.keys() & able
+            for connected in self.communicators.connections():
+                members = connected & able
                 if members & found and not members <= found:
                     found |= members
                     grown = True

@@ -12,6 +12,7 @@ import time
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from ..common.printable import LINE, printable
 from ..keeper.log import Log
 from .decide import RankPosition, named
 
@@ -45,7 +46,7 @@ class Reports:
             self._log.put(f"{_KEY}{self._count}", document)
             self._log.delete(f"{_KEY}{self._count - LOGGED}")
             _drop_old_spans(self._documents)
-        print(f"jitc-proxyd: {line(document)}", file=sys.stderr, flush=True)
+        print(f"jitc-proxyd: {printable(line(document), LINE)}", file=sys.stderr, flush=True)
 
     def documents(self) -> list[dict[str, Any]]:
         with self._lock:

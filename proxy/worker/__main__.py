@@ -14,9 +14,6 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-
-import grpc
 
 from ..common import paths, rpc
 from ..common.executor import Executor, Options
@@ -24,8 +21,6 @@ from .control import CoordinatorClient, WorkerControl
 from .warm import load_operators
 
 _PR_SET_PDEATHSIG = 1
-#: Of control calls; some of them wait for the program.
-THREADS = 32
 
 
 def main() -> int:
@@ -53,14 +48,7 @@ def serve(load: Callable[[bool], str], make: Callable[[Options, CoordinatorClien
     sys.setswitchinterval(0.0005)
     operators, op_socket = load(arguments.operators), paths.op_socket(arguments.socket)
     control = WorkerControl(make, operators, op_socket, CoordinatorClient(arguments.service))
-    server = grpc.server(
-        ThreadPoolExecutor(THREADS, "jitc-rpc"),
-        handlers=[control.handler()],
-        options=rpc.SERVER_OPTIONS,
-        compression=grpc.Compression.NoCompression,
-    )
-    server.add_insecure_port(rpc.address(arguments.socket))
-    server.start()
+    _server = rpc.serve(lambda server: None, arguments.socket, [control.handler()])
     try:
         os.write(arguments.ready_fd, b"ready\n")
     except BrokenPipeError:

@@ -29,12 +29,12 @@ class Program:
 
     def _connect(self) -> socket.socket:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        connection.settimeout(SECONDS)
         try:
-            connection.connect(self._path)
+            connection.connect(self._path)  # waits where the keeper has not looked at others yet
         except OSError:
             connection.close()
             raise
+        connection.settimeout(SECONDS)
         return connection
 
     def _connected(self) -> socket.socket | None:

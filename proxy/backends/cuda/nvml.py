@@ -1,7 +1,7 @@
 """NVML through nvidia-ml-py: which physical GPUs exist, and what happens to them.
 
 Called by: backend.py. Promises: nothing here touches CUDA, so that the service never holds a context; a message about
-something missing names the package and the command that provide it; the watch's thread ends with stop().
+something missing names the package and the command that provide it; the watch's thread ends with stop() alone.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ...common.complaints import Complaints
 from ..base import HealthEvent, NoDevice
 from .xid import APPLICATION, describe, is_lost
 
@@ -73,6 +74,8 @@ class NvmlWatch:
         self._nvml = load()
         self._stopped = threading.Event()
         self._lost: set[int] = set()
+        self._quiet = 0  # waits without an event since the last look
+        self._complaints = Complaints("jitc-nvml")
         self._gpus: dict[str, tuple[int, Any]] = {}
         self._events = self._event_set()
         for uuid, number in physical.items():
@@ -111,19 +114,26 @@ class NvmlWatch:
             print(f"jitc-proxyd: NVML does not report events of {uuid} ({error}); not watched", file=sys.stderr)
 
     def _loop(self) -> None:
-        nvml, quiet = self._nvml, 0
         while not self._stopped.is_set():
             try:
-                event = self._next_event()
-            except nvml.NVMLError as error:
-                timeout = error.value == nvml.NVML_ERROR_TIMEOUT
-                if not timeout:
-                    self._stopped.wait(WAIT_MS / 1000)
-                quiet = (quiet + 1) % WAITS_PER_LOOK if timeout else 0
-                if not quiet:
-                    self._look_for_lost()
-                continue
-            self._take(event)
+                self._round()
+            except Exception as error:
+                self._complaints.of(error)
+                self._stopped.wait(WAIT_MS / 1000)
+
+    def _round(self) -> None:
+        nvml = self._nvml
+        try:
+            event = self._next_event()
+        except nvml.NVMLError as error:
+            timeout = error.value == nvml.NVML_ERROR_TIMEOUT
+            if not timeout:
+                self._stopped.wait(WAIT_MS / 1000)
+            self._quiet = (self._quiet + 1) % WAITS_PER_LOOK if timeout else 0
+            if not self._quiet:
+                self._look_for_lost()
+            return
+        self._take(event)
 
     def _next_event(self) -> Any:
         if self._events is None:

@@ -26,5 +26,7 @@ uint64_t segment_bytes(uint32_t ranks);
 /// What the node service says in it (device/common/shared_segment.h). False with the reason.
 bool mark_segment(const std::string& path, uint64_t identity, std::string& error);
 bool mark_absent(const std::string& path, uint32_t rank, const std::string& why, std::string& error);
+/// How often each rank has let go of the segment. False with the reason.
+bool ranks_left(const std::string& path, uint32_t ranks, uint16_t* counts, std::string& error);
 
 }  // namespace jitc

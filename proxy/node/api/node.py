@@ -104,9 +104,11 @@ class NodeService:
                 return
             worker = session.worker
             self._registry.remove(session)
-        if worker is None or self._end(worker, session):
-            self._registry.free_slot(session)
-        self._ended(session)
+        try:
+            if worker is None or self._end(worker, session):
+                self._registry.free_slot(session)
+        finally:
+            self._ended(session)
 
     def _end(self, worker: Worker, session: Session) -> bool:
         """Ends the worker; what the program had on the node goes with it. Returns False when it may still be there."""
@@ -116,6 +118,8 @@ class NodeService:
             except grpc.RpcError as error:
                 if rpc.refused(error):
                     print(f"jitc-proxyd: closing session {session.number}: {error}", file=sys.stderr)
+            except ValueError:
+                pass  # its channel has been closed meanwhile: it has ended
         worker.kill()
         return worker.ends_within(DYING_SECONDS)
 

@@ -14,6 +14,7 @@ import grpc
 
 from jitc.v1 import worker_pb2
 
+from .. import descriptors
 from ..gpus import Gpu
 from ..registry import Registry
 from ..session import Session
@@ -64,6 +65,8 @@ def _assigned(registry: Registry, supervisor: Supervisor, gpu: Gpu, seconds: flo
     for _ in range(TRIES):
         if gpu.lost:
             raise NoWorker(f"GPU {gpu.index} is lost: {gpu.lost}")
+        if not descriptors.wait_for_some(max(0.0, deadline - time.monotonic())):
+            raise NotYet(f"jitc-proxyd has no descriptors left (ulimit -n {descriptors.limit()})")
         worker = supervisor.take(max(0.0, deadline - time.monotonic()))
         worker.gpu = gpu.index
         failure = worker.stub.Assign.future(request, timeout=ASSIGN_SECONDS).exception()

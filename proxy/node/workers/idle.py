@@ -1,7 +1,7 @@
 """Keeps one worker ready on every GPU that no program uses, so that the next program need not wait for the device.
 
 Called by: the service. It looks again whenever the registry changes. Promises: a GPU without any worker gets one as
-soon as there is a spare; a GPU that has failed is left alone until a program asks for it.
+soon as there is a spare; a GPU that has failed is left alone until a program asks for it; no exception ends the thread.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 
+from ...common.complaints import Complaints
 from ..gpus import Gpu
 from ..registry import Registry
 from .assign import assign_worker
@@ -24,6 +25,7 @@ class IdleWorkers:
     def __init__(self, registry: Registry, supervisor: Supervisor) -> None:
         self._registry, self._supervisor = registry, supervisor
         self._stopped = False
+        self._complaints = Complaints("jitc-idle")
         self._thread = threading.Thread(target=self._loop, name="jitc-idle", daemon=True)
 
     def start(self) -> None:
@@ -42,16 +44,24 @@ class IdleWorkers:
 
     def _loop(self) -> None:
         while not self._stopped:
-            with self._registry.changed:
-                gpu = next((one for one in self._registry.gpus if self._empty(one)), None)
-                if gpu is None:
-                    self._registry.changed.wait(LOOK_SECONDS)
-                    continue
             try:
-                self._fill(gpu)
-            except NoWorker as error:
-                if not self._stopped:
-                    print(f"jitc-proxyd: GPU {gpu.index} has no worker: {error}", file=sys.stderr, flush=True)
+                self._round()
+            except Exception as error:
+                self._complaints.of(error)
+                with self._registry.changed:
+                    self._registry.changed.wait(LOOK_SECONDS)
+
+    def _round(self) -> None:
+        with self._registry.changed:
+            gpu = next((one for one in self._registry.gpus if self._empty(one)), None)
+            if gpu is None:
+                self._registry.changed.wait(LOOK_SECONDS)
+                return
+        try:
+            self._fill(gpu)
+        except NoWorker as error:
+            if not self._stopped:
+                print(f"jitc-proxyd: GPU {gpu.index} has no worker: {error}", file=sys.stderr, flush=True)
 
     def _empty(self, gpu: Gpu) -> bool:
         registry = self._registry

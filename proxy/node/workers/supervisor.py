@@ -9,14 +9,16 @@ while they start are not retried without end.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
-import sys
+import signal
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from ...backends import KINDS
+from ...common.complaints import Complaints, scarce
 from ...common.config import Config
 from ...common.paths import op_socket
 from ...keeper.client import Keeper, KeeperLost
@@ -28,6 +30,8 @@ from .worker import Worker, WorkerEvent, WorkerState
 
 #: Starts that fail in a row before no more are tried (until a worker is asked for again).
 FAILED_STARTS = 3
+#: Of a request to start a worker, beside the environment.
+REQUEST_BYTES = 4096
 #: Processes that start at the same time: more of them would only slow each other down.
 STARTING_AT_ONCE = max(2, len(os.sched_getaffinity(0)))
 
@@ -50,6 +54,7 @@ class Supervisor:
         self._keeper, self._log = keeper, log
         self._directory: Path = config.private_directory()
         self._loads = [] if KINDS[config.device].runs_kernels else ["--operators"]
+        self._complaints = Complaints("starting a worker")
         self._changed = threading.Condition()
         self._workers: list[Worker] = []
         self._failed_starts = self._posted = self._waiting = 0
@@ -57,7 +62,13 @@ class Supervisor:
         self._stopping = False
 
     def start(self) -> None:
-        """Begins to warm spares."""
+        """Begins to warm spares. Raises NoWorker where none could be started with this environment."""
+        size, most = len(json.dumps(self._environment())), self._keeper.room - REQUEST_BYTES
+        if size > most:
+            raise NoWorker(
+                f"the environment has {size} bytes, and jitc-keeper takes {most}; start jitc-proxyd with a smaller one "
+                "(env -i, or unset what is large)"
+            )
         self.replenish()
 
     def take(self, timeout: float) -> Worker:
@@ -150,27 +161,47 @@ class Supervisor:
 
     def _spawn(self) -> None:
         """Runs in the watch thread."""
-        ready_read, ready_write = os.pipe2(os.O_CLOEXEC)
-        worker = None
+        worker, later = None, False
         try:
-            worker = self._start_process(ready_write)
+            worker = self._start_watched()
         except (OSError, KeeperLost) as error:
-            print(f"jitc-proxyd: a worker cannot be started: {error}", file=sys.stderr, flush=True)
+            self._complaints.of(error)
+            later = scarce(error)  # who waits for a worker tries again in a moment
         finally:
-            os.close(ready_write)
             with self._changed:
                 self._posted -= 1
-                if worker is None:
-                    os.close(ready_read)
-                    self._failed_starts += 1
-                else:
+                if worker is not None:
                     self._workers.append(worker)
                     self._note(worker)
-                self._changed.notify_all()
-        if worker is None:
-            return
-        self._watch.readable(ready_read, lambda: self._ready(worker, ready_read))
-        self._watch.process(worker.pid, lambda: self._ended(worker))
+                elif not later:
+                    self._failed_starts += 1
+                if not later:
+                    self._changed.notify_all()
+
+    def _start_watched(self) -> Worker:
+        """A process whose end will be noticed, or none. What it calls back comes later, in this thread."""
+        with contextlib.ExitStack() as undone:
+            ready_read, ready_write = os.pipe2(os.O_CLOEXEC)
+            try:
+                worker = self._start_process(ready_write)
+            except BaseException:
+                os.close(ready_read)
+                raise
+            finally:
+                os.close(ready_write)
+            undone.callback(self._drop, worker)
+            heard = self._watch.readable(ready_read, lambda: self._ready(worker, ready_read))
+            undone.callback(self._watch.forget, heard)
+            self._watch.process(worker.pid, lambda: self._ended(worker))
+            undone.pop_all()
+        return worker
+
+    def _drop(self, worker: Worker) -> None:
+        """A process that has begun, but cannot be watched."""
+        worker.kill()
+        worker.wait()
+        worker.close()
+        self.forget(worker.pid, worker.socket)
 
     def _start_process(self, ready: int) -> Worker:
         self._started += 1
@@ -181,7 +212,11 @@ class Supervisor:
             "--parent", str(self._keeper.pid), "--ready-fd", READY,
         ]  # fmt: skip
         pid = self._keeper.spawn(command, self._environment(), ready)
-        return Worker(pid, processes.open_process(pid), socket)
+        try:
+            return Worker(pid, processes.open_process(pid), socket)
+        except OSError:
+            os.kill(pid, signal.SIGKILL)  # its number means nobody else until it is reaped
+            raise
 
     def _environment(self) -> dict[str, str]:
         threads = str(self._config.operator_threads())

@@ -1,20 +1,20 @@
 """One thread that notices ends of workers and training processes, and readiness of new workers.
 
 Called by: the supervisor and the session registry. Promises: a death is noticed at once (processes.py); each watch
-fires once; callbacks run in the watch thread and must be short.
+fires once; callbacks run in the watch thread and must be short; no exception ends it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import select
-import sys
 import threading
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ...common.complaints import Complaints
 from . import processes
 
 
@@ -37,6 +37,7 @@ class Watch:
         self._posted: list[Callable[[], None]] = []
         self._watched: dict[int, Watched] = {}
         self._stopped = self._closed = False
+        self._complaints = Complaints("jitc-watch")
         self._thread = threading.Thread(target=self._loop, name="jitc-watch", daemon=True)
 
     def start(self) -> None:
@@ -64,11 +65,15 @@ class Watch:
         self._wake()
 
     def readable(self, fd: int, callback: Callable[[], None]) -> Watched:
-        """Calls back once when fd is readable or at its end. The descriptor is closed then."""
+        """Calls back once when fd is readable or at its end. The descriptor is closed then, or when this raises."""
         watched = Watched(fd, callback)
         with self._lock:
             self._watched[fd] = watched
-        self._epoll.register(fd, select.EPOLLIN | select.EPOLLONESHOT)
+        try:
+            self._epoll.register(fd, select.EPOLLIN | select.EPOLLONESHOT)
+        except BaseException:
+            self.forget(watched)
+            raise
         return watched
 
     def process(self, pid: int, callback: Callable[[], None]) -> Watched:
@@ -93,10 +98,7 @@ class Watch:
     def _loop(self) -> None:
         while not self._stopped:
             for fd, _ in self._epoll.poll():
-                if fd == self._wake_read:
-                    self._run_posted()
-                else:
-                    self._fire(fd)
+                self._guard(self._run_posted if fd == self._wake_read else functools.partial(self._fire, fd))
 
     def _run_posted(self) -> None:
         with contextlib.suppress(BlockingIOError):
@@ -104,18 +106,17 @@ class Watch:
         with self._lock:
             posted, self._posted = self._posted, []
         for function in posted:
-            _guard(function)
+            self._guard(function)
 
     def _fire(self, fd: int) -> None:
         with self._lock:
             watched = self._watched.get(fd)
         if watched is not None:
-            _guard(watched.callback)
+            self._guard(watched.callback)
             self.forget(watched)
 
-
-def _guard(function: Callable[[], None]) -> None:
-    try:
-        function()
-    except Exception:
-        traceback.print_exc(file=sys.stderr)
+    def _guard(self, function: Callable[[], None]) -> None:
+        try:
+            function()
+        except Exception as error:
+            self._complaints.of(error)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from enum import Enum
 from typing import Any
 
@@ -20,6 +21,9 @@ from ...keeper import socket_lock
 from . import processes
 
 WORKER_DEATH = "worker-death"
+#: How often a process is looked at that cannot be waited for.
+LOOK_SECONDS = 0.02
+_never = threading.Event()
 #: Time for the kernel to end a process that was killed, whose memory may be large.
 KILLED_SECONDS = 60.0
 
@@ -72,14 +76,21 @@ class Worker:
 
     def ends_within(self, seconds: float) -> bool:
         """Waits for a process that seems to be dying; close() may be called meanwhile."""
-        with self._opening:
-            descriptor = os.dup(self.descriptor) if self.descriptor >= 0 else -1
-        if descriptor < 0:
-            return True
-        try:
-            return processes.ends_within(descriptor, seconds)
-        finally:
-            os.close(descriptor)
+        deadline = time.monotonic() + seconds
+        while True:
+            with self._opening:
+                if self.descriptor < 0 or processes.ended(self.descriptor):
+                    return True
+                own = _duplicate(self.descriptor) if seconds > 0 else -1
+            left = deadline - time.monotonic()
+            if own >= 0:
+                try:
+                    return processes.ends_within(own, max(0.0, left))
+                finally:
+                    os.close(own)
+            if left <= 0:
+                return False
+            _never.wait(min(left, LOOK_SECONDS))
 
     def wait(self) -> None:
         """Waits for the end of a process that was killed."""
@@ -117,3 +128,11 @@ class Worker:
         if self._channel is not None:
             self._channel.close()
             self._channel = self._stub = None
+
+
+def _duplicate(descriptor: int) -> int:
+    """-1: there is no descriptor left."""
+    try:
+        return os.dup(descriptor)
+    except OSError:
+        return -1

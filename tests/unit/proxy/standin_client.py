@@ -42,6 +42,14 @@ def config(directory: Path, **changes: Any) -> Config:
 
 #: What the service has said in segments: path, rank, why.
 absences: list[tuple[str, int, str]] = []
+#: What ranks have said there: how often each has let go, by path and rank.
+letting_go: dict[tuple[str, int], int] = {}
+
+
+def _fresh_segment(path: str, identity: int) -> None:
+    """Nobody has let go of it, whoever was in another one with its path before."""
+    for place in [place for place in letting_go if place[0] == path]:
+        del letting_go[place]
 
 
 def structures() -> Shared:
@@ -50,8 +58,9 @@ def structures() -> Shared:
         board_bytes=4096,
         segment_bytes=lambda ranks: 4096 * ranks,
         clear_slot=lambda board, slot: None,
-        mark_segment=lambda segment, identity: None,
+        mark_segment=_fresh_segment,
         mark_absent=lambda *absence: absences.append(absence),
+        ranks_left=lambda segment, ranks: [letting_go.get((segment, rank), 0) for rank in range(ranks)],
     )
 
 

@@ -37,10 +37,10 @@ class File {
   const int file_, reason_;
 };
 
-bool write_head(const std::string& path, std::string& error, const std::function<void(SegmentHead&)>& write) {
+bool with_head(const std::string& path, std::string& error, const std::function<void(SegmentHead&)>& act) {
   SharedSegment segment;
   if (!segment.map(path, SharedSegment::size_for(0), 0, error)) return false;
-  write(*reinterpret_cast<SegmentHead*>(segment.data() - SharedSegment::size_for(0)));
+  act(*reinterpret_cast<SegmentHead*>(segment.data() - SharedSegment::size_for(0)));
   return true;
 }
 }  // namespace
@@ -90,6 +90,7 @@ void SharedSegment::join(CommunicatorSegments& segments, const Resources::Commun
   // The path names a descriptor of the service: when a recovery has begun since, it may be another file by
   // now.
   if (head().identity.load() != segment.identity) throw Abandoned{};
+  if (ranks > 1) rank_ = communicator.rank;
 }
 
 void SharedSegment::refuse_absent() const {
@@ -97,21 +98,31 @@ void SharedSegment::refuse_absent() const {
 }
 
 SharedSegment::~SharedSegment() {
-  if (memory_) munmap(memory_, bytes_);
+  if (!memory_) return;
+  if (rank_ >= 0 && rank_ < static_cast<int32_t>(SegmentHead::kMostRanks))
+    head().left[static_cast<uint32_t>(rank_)].fetch_add(1);
+  munmap(memory_, bytes_);
 }
 
 bool mark_segment(const std::string& path, uint64_t identity, std::string& error) {
-  return write_head(path, error, [&](SegmentHead& head) { head.identity.store(identity); });
+  return with_head(path, error, [&](SegmentHead& head) { head.identity.store(identity); });
 }
 
 bool mark_absent(const std::string& path, uint32_t rank, const std::string& why, std::string& error) {
   if (rank >= SegmentHead::kMostRanks)
     return error = "there is no rank " + std::to_string(rank) + " in a communicator", false;
-  return write_head(path, error, [&](SegmentHead& head) {
+  return with_head(path, error, [&](SegmentHead& head) {
     const bool first = std::none_of(head.absent.begin(), head.absent.end(),
                                     [](const auto& ranks) { return ranks.load() != 0; });
     if (first) head.reason[why.copy(head.reason.data(), head.reason.size() - 1)] = 0;
     head.absent[rank / 64].fetch_or(uint64_t{1} << rank % 64);
+  });
+}
+
+bool ranks_left(const std::string& path, uint32_t ranks, uint16_t* counts, std::string& error) {
+  if (ranks > SegmentHead::kMostRanks) return error = "a communicator has fewer ranks", false;
+  return with_head(path, error, [&](const SegmentHead& head) {
+    for (uint32_t rank = 0; rank < ranks; ++rank) counts[rank] = head.left[rank].load();
   });
 }
 

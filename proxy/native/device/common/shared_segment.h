@@ -1,10 +1,11 @@
 // The memory in which the ranks of a communicator meet: a file that the node service hands out, and how the
 // ranks, which are threads of different processes, wake each other in it.
 //
-// It begins with what the service says to the ranks (`SegmentHead`); what lies behind that is the device's
-// own matter and starts as zeros. Promise: a rank that waits for another one finds out within a tenth of a
-// second that the other one cannot come any more. Called by: NcclBootstrap (cuda), Segment (software);
-// mark_segment and mark_absent by the service, through the C interface.
+// It begins with what the service and the ranks say to each other (`SegmentHead`); what lies behind that is
+// the device's own matter and starts as zeros. Promises: a rank that waits for another one finds out within a
+// tenth of a second that the other one cannot come any more; once a rank has let go of the segment, the
+// service can see that. Called by: NcclBootstrap (cuda), Segment (software); mark_segment, mark_absent and
+// ranks_left by the service, through the C interface.
 #pragma once
 #include <array>
 #include <atomic>
@@ -32,12 +33,16 @@ class Doorbell {
   std::atomic<uint32_t> rung_, sleepers_;
 };
 
-/// Written by the node service alone.
+/// Written by the node service, but for what the ranks have left.
 struct SegmentHead {
   static constexpr uint32_t kMostRanks = 1024;
   std::atomic<uint64_t> identity;                             // given to each rank that joins, with the path
   std::array<std::atomic<uint64_t>, kMostRanks / 64> absent;  // a bit per rank: it does nothing here any more
   std::array<char, 1024> reason;  // of the first rank that is absent, zero-terminated; there before the bit
+  // How often each rank has let go of the segment; the service knows how often it was given to it. Of a
+  // worker that is killed, or older than this, it stays 0: then a recovery, or the session's end, frees the
+  // segment.
+  std::array<std::atomic<uint16_t>, kMostRanks> left;
 };
 
 class SharedSegment {
@@ -67,15 +72,18 @@ class SharedSegment {
  private:
   static constexpr uint64_t kHead = 4096;
   static_assert(sizeof(SegmentHead) <= kHead);
-  const SegmentHead& head() const { return *reinterpret_cast<const SegmentHead*>(memory_); }
+  SegmentHead& head() const { return *reinterpret_cast<SegmentHead*>(memory_); }
 
   std::byte* memory_ = nullptr;
   uint64_t bytes_ = 0;
+  int32_t rank_ = -1;  // as which it was given to this process
 };
 
 /// Gives the segment at the path its identity, before anybody joins. False with the reason.
 bool mark_segment(const std::string& path, uint64_t identity, std::string& error);
 /// The rank does nothing in the segment any more; those who wait for it are told. False with the reason.
 bool mark_absent(const std::string& path, uint32_t rank, const std::string& why, std::string& error);
+/// How often each of so many ranks has let go of it (SegmentHead::left). False with the reason.
+bool ranks_left(const std::string& path, uint32_t ranks, uint16_t* counts, std::string& error);
 
 }  // namespace jitc::device

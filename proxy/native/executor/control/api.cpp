@@ -124,4 +124,11 @@ int jitc_segment_absent(const char* path, uint32_t rank, const char* why) {
   });
 }
 
+int jitc_segment_left(const char* path, uint32_t ranks, uint16_t* counts) {
+  return done([&] {
+    std::string error;
+    if (!jitc::ranks_left(path, ranks, counts, error)) throw jitc::Error(error);
+  });
+}
+
 }  // extern "C"

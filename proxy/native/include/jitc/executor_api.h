@@ -83,6 +83,8 @@ JITC_API uint64_t jitc_segment_bytes(uint32_t ranks);
 JITC_API int jitc_segment_mark(const char* path, uint64_t identity);
 /* The rank does nothing in the segment any more: those who wait for it give up, with the text. */
 JITC_API int jitc_segment_absent(const char* path, uint32_t rank, const char* why);
+/* How often each of so many ranks has let go of the segment, modulo 65,536. */
+JITC_API int jitc_segment_left(const char* path, uint32_t ranks, uint16_t* counts);
 #ifdef __cplusplus
 }
 #endif

@@ -283,8 +283,11 @@ def test_packets() -> None:
         assert len(descriptors) == 1
         assert not os.get_inheritable(descriptors[0])
         protocol.close(descriptors)
-        with pytest.raises(ValueError, match="too large"):
+        with pytest.raises(protocol.TooLarge, match="too large"):
             protocol.send(one, {"text": "x" * protocol.LIMIT})
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 50_000)  # a machine that gives a connection less
+        with pytest.raises(protocol.TooLarge, match="which takes 98976"):
+            protocol.send(one, {"text": "x" * 100_000})
         before = len(os.listdir("/proc/self/fd"))
         for text in (b"[1]", b"nothing", b"\xff"):
             socket.send_fds(one, [text], [0])

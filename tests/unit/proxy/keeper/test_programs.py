@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -174,13 +175,48 @@ def test_there_is_a_limit(kept: Kept) -> None:
     """Who comes beyond it is turned away; services and programs that are there are not concerned."""
     kept.keep("1/pinned", b"mine", TOKEN)
     first = kept.watched()
-    crowd = [kept.program() for _ in range(programs.MOST - 1)]
+    crowd = [kept.watched() for _ in range(programs.MOST - 1)]
     with pytest.raises(AssertionError, match="no ticket"):
         kept.program()
     assert content(first.memory(TOKEN)) == b"mine"
     crowd[0].close()
     assert until(lambda: kept.keeper.watch(crowd[0].ticket) is None or None, 20, "its end")
     kept.watched()
+
+
+def test_a_crowd_that_no_service_knows_keeps_nobody_away(kept: Kept) -> None:
+    """Who comes when there is no room takes the place of the one that has said nothing for the longest time."""
+    kept.keep("1/pinned", b"mine", TOKEN)
+    first = kept.watched()
+    crowd = [kept.program() for _ in range(programs.MOST + 10)]
+    assert content(kept.watched().memory(TOKEN)) == b"mine"
+    assert first.stands()
+    until(lambda: not crowd[11].stands(), 20, "the oldest of the crowd have been sent away")
+    assert crowd[12].stands()
+
+
+def test_who_is_idle_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not a program that the service has asked for, however long it says nothing."""
+    ours, theirs = zip(*(socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(2)), strict=True)
+    listener, selector = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET), selectors.DefaultSelector()
+    those, coming = programs.Programs(listener, selector, lambda token: -1), list(theirs)
+    monkeypatch.setattr(those._door, "accept", lambda: coming.pop(0))
+    for _ in theirs:
+        those._accept()
+    tickets = [one.recv(100).decode() for one in ours]
+    assert those.watch(tickets[0]) == os.getpid()
+    now = time.monotonic()
+    for later, there in ((0.0, True), (programs.IDLE_SECONDS - 5, True), (programs.IDLE_SECONDS + 5, False)):
+        monkeypatch.setattr(time, "monotonic", lambda later=later: now + later)
+        assert those.waits()
+        those.look()
+        assert (tickets[1] in those._programs) is there
+    assert those.watch(tickets[0]) == os.getpid()
+    assert ours[1].recv(100) == b""
+    assert not those.waits()
+    those.close()
+    for one in (*ours, selector):
+        one.close()
 
 
 def test_it_can_have_no_more_descriptors(kept: Kept) -> None:

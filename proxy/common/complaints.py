@@ -1,0 +1,46 @@
+"""What a thread that must not end does with an exception: it says so in a line, and goes on.
+
+Called by: the threads that watch (rounds.py, idle.py, watch.py, nvml.py), the coordinator, the keeper's reader.
+Promises: the same complaint comes once in a while, not with each round; saying it raises nothing.
+"""
+
+from __future__ import annotations
+
+import errno
+import sys
+import time
+import traceback
+from pathlib import Path
+
+from .printable import printable
+
+#: Until the same is said again.
+AGAIN_SECONDS = 60.0
+#: Complaints that are remembered.
+REMEMBERED = 64
+_SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+
+
+def scarce(error: BaseException) -> bool:
+    """Whether it says that descriptors or memory are used up for now: what it stopped can be done later."""
+    return isinstance(error, OSError) and error.errno in _SCARCE
+
+
+class Complaints:
+    """Of one thread. Not thread-safe."""
+
+    def __init__(self, thread: str) -> None:
+        self._thread = thread
+        self._said: dict[str, float] = {}  # when
+
+    def of(self, error: BaseException) -> None:
+        frames = traceback.extract_tb(error.__traceback__)
+        where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+        text = printable(f"{type(error).__name__}: {error}") + where
+        now = time.monotonic()
+        if now - self._said.get(text, -AGAIN_SECONDS) < AGAIN_SECONDS:
+            return
+        if len(self._said) >= REMEMBERED:
+            self._said.clear()
+        self._said[text] = now
+        print(f"jitc-proxyd: {self._thread} goes on after {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,99 @@
+"""The gRPC sockets of service and workers under whatever comes: a connection or a call ends, and nothing else."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import resource
+import socket
+from typing import Any
+
+import grpc
+import pytest
+from standin_client import Client
+
+from jitc.proxy.common import rpc
+from jitc.proxy.common.paths import PROTOCOL_VERSION
+from jitc.proxy.node.registry import Registry
+from jitc.proxy.service import Service
+from jitc.v1 import control_pb2
+
+CROWD, PACKETS = 300, 200
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+#: An empty frame of settings, and heads of frames that say that more comes than does.
+FRAMES = [b"\0\0\0\4\0\0\0\0\0", b"\xff\xff\xff\0\0\0\0\0\1", b"\0\x40\0\1\4\0\0\0\1", b"\0\0\4\x08\0\0\0\0\0\0\0\0\0"]
+
+
+def connected(path: str) -> socket.socket:
+    one = socket.socket(socket.AF_UNIX)
+    one.connect(path)
+    one.setblocking(False)
+    return one
+
+
+def serves(service: Service) -> None:
+    with rpc.channel(service.config.socket) as link:
+        request = control_pb2.DescribeRequest(protocol_version=PROTOCOL_VERSION)
+        assert rpc.node(link).Describe(request, timeout=20, wait_for_ready=True).gpus
+
+
+@pytest.mark.parametrize("whose", ["the service's", "a worker's"])
+def test_fuzz(whose: str, service: Service) -> None:
+    """Bytes at random, the same each time, with a good beginning or none, on many connections, half of which stay."""
+    client = Client(service)
+    session = service.registry.by_token(client.reply.token)
+    assert session is not None and session.worker is not None
+    path, chance, staying = service.config.socket, random.Random(27), list[socket.socket]()
+    if whose != "the service's":
+        path = session.worker.socket
+    for turn in range(PACKETS):
+        one = connected(path)
+        said = [PREFACE] * chance.choice((0, 1, 1, 1)) + [chance.choice(FRAMES) for _ in range(chance.randrange(5))]
+        said.append(chance.randbytes(chance.choice((0, 5, 5000, 200_000))))
+        with contextlib.suppress(OSError):
+            one.send(b"".join(said))
+        if turn % 2:
+            one.close()
+        else:
+            staying.append(one)
+    serves(service)
+    client.send("add", value=1)
+    assert client.call("get")["value"] == 1
+    assert session.worker.alive()
+    for one in staying:
+        one.close()
+    client.close()
+
+
+def test_a_crowd_takes_no_more_than_a_share_of_the_descriptors(service: Service) -> None:
+    """And goes by itself where it says nothing."""
+    before = len(os.listdir("/proc/self/fd"))
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = min(rpc.CONNECTIONS, soft // rpc.SHARE)
+    crowd = [connected(service.config.socket) for _ in range(CROWD)]
+    assert len(os.listdir("/proc/self/fd")) - before - CROWD <= most + 20
+    for one in crowd:
+        one.close()
+    serves(service)
+
+
+def test_an_exception_is_the_end_of_its_call(
+    service: Service, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Its caller is told, and the log, in a line; the service goes on."""
+
+    def broken(self: Any, token: str) -> None:
+        raise ValueError(f"a defect\nwith {token}")
+
+    with monkeypatch.context() as during, rpc.channel(service.config.socket) as link:
+        during.setattr(Registry, "by_token", broken)
+        with pytest.raises(grpc.RpcError) as caught:
+            rpc.node(link).Detach(control_pb2.DetachRequest(token="\x1b[31m" + "x" * 5000), timeout=20)
+    code, text = rpc.status_of(caught.value)
+    assert code is grpc.StatusCode.INTERNAL
+    assert text.startswith("Detach: ValueError") and text.isprintable() and len(text) < 400
+    assert [one for one in capfd.readouterr().err.splitlines() if "Detach" in one] == [
+        f"jitc: a call has failed: {text}"
+    ]
+    serves(service)
