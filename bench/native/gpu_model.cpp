@@ -45,6 +45,7 @@ int ncclCommInitRank(void** comm, int ranks, UniqueId id, int rank);
 int ncclAllReduce(const void* from, void* to, size_t count, int type, int op, void* comm, void* stream);
 // Of jitc; without it there are none.
 __attribute__((weak)) void jitc_set_phase(int phase);
+__attribute__((weak)) void jitc_follow_memory(uint64_t address, size_t bytes, int followed);
 __attribute__((weak)) void jitc_step_begin_live(const LiveBlock* blocks, size_t count);
 __attribute__((weak)) void jitc_step_end(const LiveBlock* blocks, size_t count);
 }
@@ -153,6 +154,7 @@ class Model {
     const uint64_t each = shape_.bytes / shape_.tensors / 8 * 8;
     for (uint64_t& kind : kinds_) {
       require(cuMemAlloc_v2(&kind, each * shape_.tensors), "cuMemAlloc");
+      if (jitc_follow_memory) jitc_follow_memory(kind, each * shape_.tensors, 1);
       for (uint64_t tensor = 0; tensor < shape_.tensors; ++tensor)
         live_.push_back({kind + tensor * each, each, live_.size() + 1});
     }

@@ -92,9 +92,20 @@ Tracked& tracked() {
   return one;
 }
 
+/// Whether the entry says that the allocator has memory from CUDA, or gives it back. Of other memory (the
+/// allocator is off, a library's, an extension's) nothing is known here: it is kept whole.
+bool follow_segment(const c10::cuda::CUDACachingAllocator::TraceEntry& entry) {
+  using Entry = c10::cuda::CUDACachingAllocator::TraceEntry;
+  const bool comes = entry.action_ == Entry::SEGMENT_ALLOC || entry.action_ == Entry::SEGMENT_MAP;
+  const bool goes = entry.action_ == Entry::SEGMENT_FREE || entry.action_ == Entry::SEGMENT_UNMAP;
+  if (comes || goes) jitc_follow_memory(static_cast<uint64_t>(entry.addr_), entry.size_, comes);
+  return comes || goes;
+}
+
 // Called under the allocator's lock: must not call PyTorch.
 void follow(const c10::cuda::CUDACachingAllocator::TraceEntry& entry) {
   using Entry = c10::cuda::CUDACachingAllocator::TraceEntry;
+  if (follow_segment(entry)) return;
   if (entry.action_ != Entry::ALLOC && entry.action_ != Entry::FREE_COMPLETED) return;
   if (entry.device_ < 0 || static_cast<size_t>(entry.device_) >= kMostDevices) return;
   auto& all = tracked();
@@ -131,7 +142,8 @@ void with_live_blocks(Use&& use) {
   auto& all = tracked();
   const std::lock_guard lock(all.mutex);
   for (const auto& device : all.devices) device.list(live);
-  use(live.data(), live.size());
+  static const jitc_live_block none{};
+  use(live.empty() ? &none : live.data(), live.size());  // a list of none is no NULL
 }
 
 }  // namespace

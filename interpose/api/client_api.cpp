@@ -8,7 +8,9 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <new>
+#include <span>
 #include <vector>
 
 #include "api/common/gpu_count.h"
@@ -31,37 +33,43 @@ namespace {
 
 using session::Steps;
 
-/// What is live in a session: the program's blocks that lie there, or, without a list, everything that is
-/// allocated; and the device variables, which are state like memory.
+/// Rows of whole allocations are numbered from here on, by the order of allocation: behind the blocks that a
+/// program lists, before device variables.
+constexpr uint64_t kWhole = uint64_t{1} << 61;
+
+/// What is live in a session: the listed blocks of memory that is followed, all other allocations as a whole,
+/// and the device variables, which are state like memory.
 class LiveBlocks {
  public:
   LiveBlocks(const jitc_live_block* blocks, size_t count) : blocks_(blocks), count_(count) {}
-  /// Calls use with the live blocks. If the program gave no list, no thread can allocate or free until use
-  /// has submitted it.
+  /// Calls use with the live blocks. No thread can allocate or free until use has submitted them.
   template <class Use>
   void in(Session& session, Use&& use) const {
-    if (blocks_) return use(sorted(session, listed(session)));
-    addresses_of(session).with_blocks([&](const std::vector<Block>& blocks) {
+    addresses_of(session).with_blocks([&](const std::vector<Block>& allocated) {
       std::vector<ops::LiveBlock> live;
-      for (const Block& block : blocks) live.push_back({block.address, block.bytes, block.ordinal});
-      use(sorted(session, std::move(live)));
+      for (const Block& block : allocated)
+        if (!blocks_ || !block.followed) live.push_back({block.address, block.bytes, kWhole | block.ordinal});
+      add_listed(session, &live);
+      add_variables(session, &live);
+      std::sort(live.begin(), live.end(), [](const auto& a, const auto& b) {
+        return a.ordinal != b.ordinal ? a.ordinal < b.ordinal : a.address < b.address;
+      });
+      use(live);
     });
   }
 
  private:
-  std::vector<ops::LiveBlock> listed(const Session& session) const {
-    std::vector<ops::LiveBlock> live;
+  /// live: the whole allocations, by address; what lies in one of them is in it already.
+  void add_listed(const Session& session, std::vector<ops::LiveBlock>* live) const {
+    if (!blocks_) return;
+    const std::vector<ops::LiveBlock> whole = *live;
+    const auto lies_in_whole = [&](uint64_t address) {
+      const auto after = std::ranges::upper_bound(whole, address, {}, &ops::LiveBlock::address);
+      return after != whole.begin() && address - std::prev(after)->address < std::prev(after)->bytes;
+    };
     for (const jitc_live_block& block : std::span(blocks_, count_))
-      if (Node::instance().owner(block.address) == &session)
-        live.push_back({block.address, block.bytes, block.ordinal});
-    return live;
-  }
-  static std::vector<ops::LiveBlock> sorted(Session& session, std::vector<ops::LiveBlock> live) {
-    add_variables(session, &live);
-    std::sort(live.begin(), live.end(), [](const auto& a, const auto& b) {
-      return a.ordinal != b.ordinal ? a.ordinal < b.ordinal : a.address < b.address;
-    });
-    return live;
+      if (Node::instance().owner(block.address) == &session && !lies_in_whole(block.address))
+        live->push_back({block.address, block.bytes, block.ordinal});
   }
 
   const jitc_live_block* const blocks_;
@@ -204,6 +212,14 @@ void jitc_step_end(const jitc_live_block* blocks, size_t count) {
     const LiveBlocks live(blocks, count);
     count_step(&Steps::passed,
                [&](Session& session, uint64_t number) { make_boundary(session, number, live); });
+    return kSuccess;
+  });
+}
+
+void jitc_follow_memory(uint64_t address, size_t bytes, int followed) {
+  guarded([&] {
+    Session* const session = Node::instance().owner(address);
+    if (session) addresses_of(*session).follow(address, bytes, followed != 0);
     return kSuccess;
   });
 }

@@ -19,7 +19,8 @@ CONTROL_OPS: tuple[Op, ...] = (
         CONTROL,
         2,
         "boundary",
-        "The optimizer step is over (post hook): a boundary, with what is live.",
+        "The optimizer step is over (post hook): a boundary, with what is live. What is not in the list may be lost: "
+        "an allocation is in it as a whole, unless somebody names what is live there (jitc_follow_memory).",
         (("boundary", "u64", "number of the boundary, from 1"), ("count", "u64", "live blocks that follow")),
         payload="LiveBlock[count], by ordinal",
     ),
@@ -27,7 +28,8 @@ CONTROL_OPS: tuple[Op, ...] = (
         CONTROL,
         3,
         "live_set",
-        "What is live as the optimizer step begins; comes right before step_begin.",
+        "What is live as the optimizer step begins, listed as for a boundary; comes right before step_begin. An empty "
+        "list is one.",
         (("count", "u64", "live blocks that follow"),),
         payload="LiveBlock[count], by ordinal",
     ),

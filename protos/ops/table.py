@@ -24,7 +24,7 @@ RECORDS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "LiveBlock": (
         ("address", "u64", "device address"),
         ("bytes", "u64", "size in bytes"),
-        ("ordinal", "u64", "allocation order in the program: equal on equal ranks"),
+        ("ordinal", "u64", "allocation order in the program: equal on equal ranks; bit 61: a whole allocation"),
     ),
     "CollectiveItem": (
         ("comm", "u64", "virtual communicator"),

@@ -55,6 +55,8 @@ class Training:
         self.at = {name: made("cudaMalloc", c_size_t(BYTES)) for name in names}
         blocks = [api.LiveBlock(address, BYTES, number) for number, address in enumerate(self.at.values(), 1)]
         self.live = (api.LiveBlock * len(blocks))(*blocks)
+        for address in self.at.values():
+            cuda.jitc_follow_memory(c_uint64(address), c_size_t(BYTES), 1)
         for name, address in self.at.items():
             fill(address, 0.125 if name == "weights" else 0.0, self.main)
         for symbol, size in SYMBOLS:

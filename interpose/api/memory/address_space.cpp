@@ -182,6 +182,13 @@ void AddressSpace::boundary() {
   small_.boundary(boundaries_);
 }
 
+void AddressSpace::follow(uint64_t address, uint64_t bytes, bool followed) {
+  std::unique_lock lock(mutex_);
+  small_.follow(address, bytes, followed);
+  for (auto it = live_.lower_bound(address); it != live_.end() && it->first < address + bytes; ++it)
+    if (it->second.bytes <= address + bytes - it->first) it->second.followed = followed;
+}
+
 bool AddressSpace::covered(uint64_t address, uint64_t bytes, Block* first) const {
   auto after = live_.upper_bound(address);
   if (after == live_.begin()) return false;

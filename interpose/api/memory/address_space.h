@@ -50,6 +50,9 @@ class AddressSpace {
   /// Notes a boundary. A range that was freed is used again after the second boundary, because the minibatch
   /// before the last boundary may still be replayed until every rank's copies are complete.
   void boundary();
+  /// Notes that somebody names what is live in the blocks that lie wholly in the range, or no longer. It ends
+  /// with the block: what has its address later is another one.
+  void follow(uint64_t address, uint64_t bytes, bool followed);
   /// The block that holds the address, if it and the blocks that follow it without a gap hold all of
   /// [address, address + bytes).
   bool find(uint64_t address, uint64_t bytes, Block* out) const;

@@ -62,8 +62,9 @@ bool SmallBlocks::give_back(uint64_t address, uint64_t boundaries, uint64_t* sla
   const auto found = live_.find(address);
   if (found == live_.end()) return false;
   resting_.push_back({address, rounded(found->second.bytes), found->second.ordinal, boundaries});
-  live_.erase(found);
   const auto home = slabs_.find(slab_of(address));
+  home->second.followed -= found->second.followed;
+  live_.erase(found);
   if (--home->second.blocks > 0) return true;
   *slab = home->first;
   drop(home->first);
@@ -105,9 +106,20 @@ const Block* SmallBlocks::find(uint64_t address, uint64_t bytes) const {
   return offset < block.bytes && bytes <= block.bytes - offset ? &block : nullptr;
 }
 
+void SmallBlocks::follow(uint64_t address, uint64_t bytes, bool followed) {
+  for (auto it = live_.lower_bound(address); it != live_.end() && it->first < address + bytes; ++it) {
+    Block& block = it->second;
+    if (block.followed == followed || block.bytes > address + bytes - block.address) continue;
+    block.followed = followed;
+    size_t& count = slabs_.find(slab_of(block.address))->second.followed;
+    followed ? ++count : --count;
+  }
+}
+
 std::vector<Block> SmallBlocks::slabs() const {
   std::vector<Block> out;
-  for (const auto& [address, slab] : slabs_) out.push_back({address, kSlab, slab.ordinal});
+  for (const auto& [address, slab] : slabs_)
+    out.push_back({address, kSlab, slab.ordinal, true, slab.followed == slab.blocks});
   return out;
 }
 

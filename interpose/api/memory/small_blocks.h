@@ -16,7 +16,8 @@ namespace jitc::api {
 
 struct Block {
   uint64_t address = 0, bytes = 0, ordinal = 0;
-  bool there = true;  // false: the device has not confirmed its memory yet
+  bool there = true;      // false: the device has not confirmed its memory yet
+  bool followed = false;  // somebody names what is live in it (jitc_follow_memory)
 };
 
 class SmallBlocks {
@@ -39,13 +40,15 @@ class SmallBlocks {
   bool unrest();
   /// The block that holds all of [address, address + bytes), or nullptr.
   const Block* find(uint64_t address, uint64_t bytes) const;
-  /// The slabs, as blocks.
+  /// Notes that somebody names what is live in the blocks that lie wholly in the range, or no longer.
+  void follow(uint64_t address, uint64_t bytes, bool followed);
+  /// The slabs, as blocks; a slab is followed if all its blocks are.
   std::vector<Block> slabs() const;
 
  private:
   struct Slab {
     uint64_t ordinal = 0;
-    size_t blocks = 0;
+    size_t blocks = 0, followed = 0;
   };
   struct Resting {
     uint64_t address, bytes, ordinal, freed_after;

@@ -28,15 +28,22 @@ typedef struct jitc_live_block {
 JITC_API void jitc_expect_steps(void);
 
 /* Pre hook / post hook of an optimizer step, on every GPU on which this process has a session.
- * blocks of all devices may be mixed: each address belongs to one session. Until the call returns no other
- * thread may use memory that is not among them, or free what is. blocks == NULL: everything allocated is
- * live. Steps are numbered per process, so ranks that share a communicator must make the same ones. Without a
- * session both return at once. */
+ * blocks are what is live in followed memory (jitc_follow_memory); all other memory is live as a whole,
+ * whatever they say. blocks of all devices may be mixed: each address belongs to one session. Until the call
+ * returns no other thread may use followed memory that is not among them, or free what is. blocks == NULL:
+ * there is no list, everything allocated is live; a list of none (count 0) is a list. Steps are numbered per
+ * process, so ranks that share a communicator must make the same ones. Without a session both return at once.
+ */
 JITC_API void jitc_step_begin(void);
 /* The same with the blocks that are live now: what no other rank has of them can then survive a fault
  * inside the step. */
 JITC_API void jitc_step_begin_live(const jitc_live_block* blocks, size_t count);
 JITC_API void jitc_step_end(const jitc_live_block* blocks, size_t count);
+
+/* Whoever names live blocks says with this of which memory it speaks: from now on (followed), or no longer.
+ * It concerns the allocations that lie wholly in the range, until they are freed. What nobody follows is
+ * kept whole at each boundary, so that a list is never taken for more than its maker knows. */
+JITC_API void jitc_follow_memory(uint64_t address, size_t bytes, int followed);
 
 /* Memory that a cuBLAS handle has as its workspace from now on (set), or no longer. What lies there between
  * two calls is nothing that a program relies on, so it need not be among the live blocks. */

@@ -119,7 +119,7 @@ enum class SlotKind : uint32_t { number = 0, real = 1, address = 2, null = 3, ob
 struct LiveBlock {
   uint64_t address{};  // device address
   uint64_t bytes{};  // size in bytes
-  uint64_t ordinal{};  // allocation order in the program: equal on equal ranks
+  uint64_t ordinal{};  // allocation order in the program: equal on equal ranks; bit 61: a whole allocation
 };
 static_assert(sizeof(LiveBlock) == 24 && std::is_trivially_copyable_v<LiveBlock>);
 
@@ -237,7 +237,7 @@ struct StepBegin {
 };
 static_assert(sizeof(StepBegin) == 32 && std::is_trivially_copyable_v<StepBegin>);
 
-/// The optimizer step is over (post hook): a boundary, with what is live. Payload: LiveBlock[count], by ordinal.
+/// The optimizer step is over (post hook): a boundary, with what is live. What is not in the list may be lost: an allocation is in it as a whole, unless somebody names what is live there (jitc_follow_memory). Payload: LiveBlock[count], by ordinal.
 struct Boundary {
   static constexpr OpId kId = OpId::boundary;
   OpHeader header{};
@@ -246,7 +246,7 @@ struct Boundary {
 };
 static_assert(sizeof(Boundary) == 40 && std::is_trivially_copyable_v<Boundary>);
 
-/// What is live as the optimizer step begins; comes right before step_begin. Payload: LiveBlock[count], by ordinal.
+/// What is live as the optimizer step begins, listed as for a boundary; comes right before step_begin. An empty list is one. Payload: LiveBlock[count], by ordinal.
 struct LiveSet {
   static constexpr OpId kId = OpId::live_set;
   OpHeader header{};

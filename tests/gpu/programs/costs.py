@@ -100,6 +100,8 @@ class Costs:
         interposer = ctypes.CDLL(None)
         memory = [self.driver.allocate(size) for _ in range(count)]
         blocks = (LiveBlock * count)(*(LiveBlock(one.value, size, at) for at, one in enumerate(memory, 1)))
+        for one in memory:
+            interposer.jitc_follow_memory(one, c_size_t(size), 1)
         took = []
         for number in range(BOUNDARIES):
             begin = time.perf_counter()

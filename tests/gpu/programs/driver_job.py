@@ -49,6 +49,9 @@ class Rank:
         self.live = (LiveBlock * len(blocks))(*blocks)
         self.jitc: Any = ctypes.CDLL(None)
         self.proxied = hasattr(self.jitc, "jitc_step_end")
+        if self.proxied:
+            for one in self.at.values():
+                self.jitc.jitc_follow_memory(one, c_size_t(BYTES), 1)
 
     def id(self) -> dict[str, Any]:
         assert self.nccl is not None

@@ -20,9 +20,9 @@ constexpr const char* kUneven = "the ranks of this job make different optimizer 
 /// The step_begin that follows looks at it.
 bool StepGate::at_live_set(const ops::LiveSet& op) {
   const auto* const blocks = reinterpret_cast<const ops::LiveBlock*>(&op + 1);
-  live_.clear();
+  live_.emplace();
   for (uint64_t i = 0; i < op.count; ++i)
-    if (blocks[i].bytes) live_.push_back(LiveRow{blocks[i]});
+    if (blocks[i].bytes) live_->push_back(LiveRow{blocks[i]});
   issuer_.issue(op.header);
   return true;
 }
@@ -86,7 +86,7 @@ bool StepGate::at_validation(Validation due, const ops::StepBegin& op) {
 
 /// As the program reported right before the step, else all that is allocated.
 std::vector<LiveRow> StepGate::live_now() const {
-  if (!live_.empty()) return live_;
+  if (live_) return *live_;
   std::vector<LiveRow> live;
   for (const auto& one : shared_.issued.table.list(*shared_.backend).allocations)
     live.push_back(LiveRow{{one.address, one.bytes, one.sequence}});
@@ -96,8 +96,9 @@ std::vector<LiveRow> StepGate::live_now() const {
 /// In peer mode blocks are needed that the boundary had, also where the program does not report right before
 /// the step what is live.
 const std::vector<LiveRow>& StepGate::rows_before_step() const {
-  const bool reported = !live_.empty() || !plan().peer_mode() || checkpoints_.empty();
-  return reported ? live_ : checkpoints_.newest().rows;
+  static const std::vector<LiveRow> kNone;
+  if (live_) return *live_;
+  return plan().peer_mode() && !checkpoints_.empty() ? checkpoints_.newest().rows : kNone;
 }
 
 void StepGate::measure() {
@@ -303,7 +304,7 @@ Hash StepGate::before_of(const LiveRow& row) const {
 
 void StepGate::forget() {
   before_.clear();
-  live_.clear();
+  live_.reset();
 }
 
 }  // namespace jitc

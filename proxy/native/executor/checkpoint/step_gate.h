@@ -7,6 +7,7 @@
 // by: the dispatcher's thread; BoundaryMaker and Restorer for what it knows.
 #pragma once
 #include <string>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -80,7 +81,7 @@ class StepGate {
   Checkpoints& checkpoints_;
   RowCopies& copies_;
   LateBoundary& late_;
-  std::vector<LiveRow> live_;                     // of the step that is about to begin
+  std::optional<std::vector<LiveRow>> live_;      // of the step that is about to begin; not said: nothing
   std::unordered_map<uint64_t, Content> before_;  // by address: at the newest step's begin
 };
 

@@ -30,6 +30,8 @@ def test_steps_and_boundaries_are_those_of_the_process(cuda: Cuda) -> None:
     a = cuda.malloc(4096)
     cuda.ok("cudaSetDevice", 1)
     b = cuda.malloc(4096)
+    for address in (a, b):
+        cuda.jitc_follow_memory(c_uint64(address), c_size_t(4096), 1)
     cuda.take()
     blocks = (LiveBlock * 3)(LiveBlock(a + 512, 64, 9), LiveBlock(b, 128, 4), LiveBlock(a, 256, 2))
     numbers = []
@@ -124,6 +126,80 @@ def test_without_a_list_everything_allocated_is_live(cuda: Cuda) -> None:
         LiveBlock.from_buffer_copy(boundary.payload[i : i + 24]).address for i in range(0, len(boundary.payload), 24)
     ]
     assert kept in addresses and freed not in addresses and len(addresses) == boundary.fields["count"]
+
+
+def said(cuda: Cuda, *listed: LiveBlock) -> set[tuple[int, int]]:
+    """The blocks of GPU 0 that a step names, the same before it and after it."""
+    cuda.take()
+    blocks = (LiveBlock * max(1, len(listed)))(*listed)
+    cuda.jitc_step_begin_live(blocks, c_size_t(len(listed)))
+    cuda.jitc_step_end(blocks, c_size_t(len(listed)))
+    ops = cuda.take()
+    before, after = (live_of(next(op for op in ops if op.name == name)) for name in ("live_set", "boundary"))
+    ordinals = [block.ordinal for block in after]
+    assert ordinals == sorted(set(ordinals)), "no block is taken for another one"
+    named = [{(block.address, block.bytes) for block in live} for live in (before, after)]
+    assert named[0] == named[1]
+    return named[1]
+
+
+def follow(cuda: Cuda, address: int, size: int, followed: int = 1) -> None:
+    cuda.jitc_follow_memory(c_uint64(address), c_size_t(size), followed)
+
+
+def test_memory_that_nobody_follows_is_live_as_a_whole(cuda: Cuda) -> None:
+    """Whatever is listed there: a list of none, too, is no list of everything, and none of nothing."""
+    before = said(cuda)
+    mine, foreign = cuda.malloc(LARGE), cuda.malloc(LARGE)
+    follow(cuda, mine, LARGE)
+    assert said(cuda) - before == {(foreign, LARGE)}
+    listed = LiveBlock(mine + 512, 1024, 1), LiveBlock(foreign + 4096, 64, 2)
+    assert said(cuda, *listed) - before == {(mine + 512, 1024), (foreign, LARGE)}
+    follow(cuda, mine, LARGE, 0)
+    assert said(cuda, *listed) - before == {(mine, LARGE), (foreign, LARGE)}
+    cuda.jitc_step_end(None, c_size_t(0))  # without a list
+    assert {(block.address, block.bytes) for op in cuda.take()[-2:-1] for block in live_of(op)} >= {(mine, LARGE)}
+    for address in (mine, foreign):
+        cuda.ok("cudaFree", c_uint64(address))
+    assert said(cuda) == before
+
+
+def test_who_follows_a_part_of_an_allocation_does_not_speak_for_it(cuda: Cuda) -> None:
+    before = said(cuda)
+    piece, other = cuda.malloc(2 * LARGE), cuda.malloc(LARGE)
+    follow(cuda, piece, LARGE)
+    follow(cuda, piece + LARGE, LARGE)
+    assert said(cuda, LiveBlock(piece, 512, 1)) - before == {(piece, 2 * LARGE), (other, LARGE)}
+    first, past = min(piece, other), max(piece + 2 * LARGE, other + LARGE)
+    follow(cuda, first, past - first)  # several allocations at once
+    assert said(cuda, LiveBlock(piece, 512, 1)) - before == {(piece, 512)}
+    follow(cuda, first, past - first, 0)
+
+
+def test_following_ends_with_the_allocation(cuda: Cuda) -> None:
+    """What has the address later is somebody else's."""
+    before = said(cuda)
+    first = cuda.malloc(9 * LARGE)
+    follow(cuda, first, 9 * LARGE)
+    cuda.ok("cudaFree", c_uint64(first))
+    for _ in range(2):
+        said(cuda)
+    assert cuda.malloc(9 * LARGE) == first
+    assert said(cuda) - before == {(first, 9 * LARGE)}
+
+
+def test_memory_that_small_blocks_share_is_followed_if_all_of_them_are(cuda: Cuda) -> None:
+    before = said(cuda)
+    blocks = [cuda.malloc(LARGE // 2 - 512) for _ in range(9)]
+    slabs = {(address // LARGE * LARGE, LARGE) for address in blocks}
+    assert said(cuda) - before == slabs
+    for address in blocks:
+        follow(cuda, address, LARGE // 2 - 512)
+    assert said(cuda, LiveBlock(blocks[3], 64, 7)) - before == {(blocks[3], 64)} - before
+    beside = cuda.malloc(512)
+    assert (beside // LARGE * LARGE, LARGE) in said(cuda)
+    cuda.ok("cudaFree", c_uint64(beside))
+    assert not said(cuda) - before
 
 
 def test_operator_calls_and_queries(cuda: Cuda) -> None:

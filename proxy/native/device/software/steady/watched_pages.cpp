@@ -138,9 +138,9 @@ void WatchedPages::end_all_in(uint64_t address, uint64_t bytes) {
 }
 
 void WatchedPages::end(uint64_t address, const Range& range) {
-  Slot& slot = slots[range.slot];
-  if (slot.state.load() == State::unwritten) protect(address, address + range.bytes, PROT_READ | PROT_WRITE);
-  slot.state = State::free;
+  if (slots[range.slot].state.load() == State::unwritten)
+    protect(address, address + range.bytes, PROT_READ | PROT_WRITE);
+  give_slot(range.slot);
 }
 
 }  // namespace jitc::software

@@ -1,6 +1,7 @@
 // Hashes of blocks that stay the same: known without a look at them, and never wrong when something writes.
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@ using software::SteadyHashes;
 constexpr uint64_t kPage = software::WatchedPages::kPage;
 constexpr uint64_t kBytes = 3 * kPage * 100 + 5000;  // not of whole pages
 constexpr int kEnough = 6;                           // looks, until it counts as at rest
+constexpr int kWatches = 4096;                       // at once, of the process (watched_pages.cpp)
 
 ops::Fill fill(uint64_t address, uint64_t bytes, uint32_t value) {
   ops::Fill op;
@@ -65,6 +67,24 @@ struct Steady {
   void write(uint64_t at, uint8_t value) {
     s.give(fill(at, 1, value));
     s.synchronize();
+  }
+};
+
+/// Memory of no session.
+struct OwnPages {
+  const uint64_t bytes;
+  void* const memory;
+
+  explicit OwnPages(int pages)
+      : bytes(static_cast<uint64_t>(pages) * kPage),
+        memory(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    CHECK(memory != MAP_FAILED);
+  }
+  ~OwnPages() { munmap(memory, bytes); }
+  OwnPages(const OwnPages&) = delete;
+  OwnPages& operator=(const OwnPages&) = delete;
+  uint64_t page(int number) const {
+    return reinterpret_cast<uint64_t>(memory) + static_cast<uint64_t>(number) * kPage;
   }
 };
 }  // namespace
@@ -131,6 +151,29 @@ CASE(steady_between_two_steps_is_not_believed) {
     if (step % 7 == 0) one.write(step % 2 ? one.middle : one.address, 200);
     CHECK(one.hash() == one.real());
   }
+}
+
+CASE(steady_watches_can_begin_any_number_of_times) {
+  const OwnPages own(1);
+  software::WatchedPages watched;
+  for (int time = 0; time < 3 * kWatches; ++time) {
+    CHECK(watched.watch(own.page(0), kPage));  // ends the one before, written or not
+    if (time % 2) *reinterpret_cast<volatile uint8_t*>(own.page(0)) = 1;
+    CHECK_EQUAL(watched.unwritten(own.page(0), kPage), time % 2 == 0);
+    if (time % 3 == 0) watched.end_in(own.page(0), kPage);
+  }
+}
+
+CASE(steady_watches_beyond_the_limit_are_refused_until_one_ends) {
+  const OwnPages own(2 * kWatches + 2);
+  software::WatchedPages watched;
+  int taken = 0;
+  while (watched.watch(own.page(2 * taken), kPage)) ++taken;
+  CHECK_EQUAL(taken, kWatches);
+  watched.end_in(own.page(14), kPage);
+  CHECK(watched.watch(own.page(2 * kWatches), kPage));
+  CHECK(!watched.watch(own.page(14), kPage));
+  CHECK(watched.unwritten(own.page(16), kPage));
 }
 
 CASE(steady_block_is_written_by_many_threads_at_once) {
