@@ -15,6 +15,7 @@ from typing import Any
 import operand_attention
 import operand_optimizers
 import operand_parts
+import operand_sigmoid
 import torch
 from operand_cases import Case, Results
 
@@ -25,7 +26,7 @@ NARROW = (torch.float16, torch.bfloat16)
 
 
 def all_cases() -> list[Case]:
-    return [*operand_attention.cases(), *operand_parts.cases(), *operand_optimizers.cases()]
+    return [*operand_attention.cases(), *operand_parts.cases(), *operand_optimizers.cases(), *operand_sigmoid.cases()]
 
 
 def mapped(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:

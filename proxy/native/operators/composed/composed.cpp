@@ -258,8 +258,8 @@ constexpr NamedComposed kComposed[] = {
 }  // namespace
 
 Composed find_composed(std::string_view name) {
-  for (const auto part :
-       {std::span<const NamedComposed>(kComposed), composed_attention(), composed_bags(), composed_softmax()})
+  for (const auto part : {std::span<const NamedComposed>(kComposed), composed_attention(), composed_bags(),
+                          composed_sigmoid(), composed_softmax()})
     for (const auto& [known, function] : part)
       if (known == name) return function;
   return nullptr;

@@ -7,6 +7,7 @@
 namespace jitc::operators {
 
 std::span<const NamedComposed> composed_bags();
+std::span<const NamedComposed> composed_sigmoid();
 std::span<const NamedComposed> composed_softmax();
 /// What runs kernels that the program has compiled (host_kernels.cpp), or null.
 OnHost find_on_host(std::string_view name);
