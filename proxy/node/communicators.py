@@ -1,9 +1,9 @@
 """Communicators: their ranks, the segments in which these meet, and the ids of those that have ended.
 
 Called by: the registry (sessions that end, recoveries), the Coordinator service (joins), the Admin service (status),
-`JoinWatch` (joins that take too long). Everything here is guarded by the registry's lock. Promises: a rank that waits
-for one that cannot come any more learns it, with the reason; a communicator with a rank that has ended admits no new
-rank, as long as its id is among the newest that have ended.
+`JoinWatch` (joins that take too long), `Partings` (ranks that have ended). Everything here is guarded by the registry's
+lock. Promises: a rank that waits for one that cannot come any more learns it, with the reason; a communicator with a
+rank that has ended admits no new rank, as long as its id is among the newest that have ended.
 """
 
 from __future__ import annotations
@@ -25,6 +25,10 @@ from .shared_memory import Memory, NoSpace, Shelf, shared, taken_over
 REMEMBERED = 4096
 #: Missing ranks that a text names.
 NAMED = 8
+#: Seconds in which ranks of a communicator that was complete are not told that one of them has ended. Launchers end
+#: the other ranks then (torchrun within 0.3 s); ranks that had an error before that would leave words of it in a
+#: store that torchrun uses again for the next attempt. NCCL would have them wait for longer.
+PATIENCE = 5.0
 
 # cudaError_t of refusals.
 INVALID_VALUE, OUT_OF_MEMORY, EXTERNAL_DEVICE, UNKNOWN = 1, 2, 911, 999
@@ -53,7 +57,8 @@ class Communicator:
     members: dict[int, int] = field(default_factory=dict)  # session -> rank, of those that must recover together
     seats: dict[int, int] = field(default_factory=dict)  # rank -> session that has joined as it, ended or not
     ends: dict[int, str] = field(default_factory=dict)  # rank -> why it takes no further part
-    absent: set[int] = field(default_factory=set)  # ranks of `ends` that certainly do nothing any more
+    absent: set[int] = field(default_factory=set)  # ranks of `ends` that certainly do nothing any more: others know it
+    parting: dict[int, float] = field(default_factory=dict)  # such ranks, and when (time.monotonic) others are told
     ended: str = ""  # why no rank can join any more, except its members in a recovery
     waited: float = 0.0  # seconds since the newest rank joined, not counting recoveries
     generation: int = 0
@@ -73,7 +78,7 @@ class Communicator:
 
     def used(self) -> bool:
         """Whether a session that has joined may still look at the segment."""
-        return any(rank not in self.absent for rank in self.seats)
+        return any(rank not in self.absent and rank not in self.parting for rank in self.seats)
 
     def kept_as(self) -> str:
         """The name under which its segment is kept."""
@@ -150,6 +155,7 @@ class Communicators:
             one = Communicator.of_record(left)
             if one.kept_as() in paths and self._shelf is not None:
                 one.segment = taken_over(one.kept_as(), paths[one.kept_as()], self._shelf)
+            one.parting = dict.fromkeys(one.ends.keys() - one.absent, time.monotonic() + PATIENCE)
             self._known[bytes.fromhex(unique_id)] = one
 
     def _note(self, unique_id: bytes, one: Communicator) -> None:
@@ -183,16 +189,29 @@ class Communicators:
             self._note(unique_id, one)
 
     def left(self, session: Member) -> None:
-        """Nothing of the session runs any more: ranks that wait for it learn that."""
+        """Nothing of the session runs any more: ranks that wait for it learn that, sooner or later."""
         for unique_id, one in self._of(session):
-            for rank in one.ranks_of(session):
-                self._mark_absent(one, rank)
-            if not one.used():
-                one.close()
-                del self._known[unique_id]
-                self._log.delete(f"communicator/{unique_id.hex()}")
-            else:
-                self._note(unique_id, one)
+            due = time.monotonic() + (0 if one.missing() else PATIENCE)
+            one.parting |= dict.fromkeys(one.ranks_of(session), due)
+            self._tell(unique_id, one)
+
+    def tell(self) -> None:
+        """Ranks that have ended for long enough: the others learn it."""
+        for unique_id, one in list(self._known.items()):
+            if one.parting:
+                self._tell(unique_id, one)
+
+    def _tell(self, unique_id: bytes, one: Communicator) -> None:
+        if not one.used():
+            one.close()
+            del self._known[unique_id]
+            self._log.delete(f"communicator/{unique_id.hex()}")
+            return
+        now = time.monotonic()
+        for rank in [rank for rank, due in one.parting.items() if due <= now]:
+            del one.parting[rank]
+            self._mark_absent(one, rank)
+        self._note(unique_id, one)
 
     def close(self) -> None:
         for one in self._known.values():
