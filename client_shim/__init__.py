@@ -25,8 +25,9 @@ def autoload() -> None:
         interposer.jitc_expect_steps()
         import torch
 
-        from jitc.client_shim import first_use
+        from jitc.client_shim import first_use, known_fixes
 
+        known_fixes.unshare_stores_if_asked()
         torch.cuda._lazy_call(_prepare)  # type: ignore[no-untyped-call]
         first_use.initialize_before(torch)
         if _is_launcher():

@@ -30,6 +30,7 @@ from .node.api.coordinator import CoordinatorService
 from .node.api.node import NodeService
 from .node.fault_injector import FaultInjector
 from .node.join_watch import JoinWatch
+from .node.partings import Partings
 from .node.races import Races
 from .node.registry import Registry
 from .node.session import Session
@@ -85,6 +86,7 @@ class Service:
         self._coordinator.late = self._hangs.late
         self._idle = IdleWorkers(self.registry, self._supervisor)
         self._joins = JoinWatch(self.registry, config.hang_seconds)
+        self._partings = Partings(self.registry)
         self._health: HealthWatch | None = None
         self._attaches, self._commands = rpc.Waiting("jitc-attach", ATTACHES), rpc.Waiting("jitc-command", COMMANDS)
         self._node = NodeService(
@@ -111,6 +113,7 @@ class Service:
         self._heartbeat.start()
         self._hangs.start()
         self._joins.start()
+        self._partings.start()
         self._health = self.backend.watch(self._coordinator.gpu_unhealthy)
         if not sessions:
             self._listen()
@@ -192,6 +195,7 @@ class Service:
             last.callback(self._watch.stop)  # before the supervisor: it starts workers
             last.callback(self._coordinator.stop)
             last.callback(self._joins.stop)
+            last.callback(self._partings.stop)
             last.callback(self._idle.stop)
             last.callback(self._supervisor.close)
             last.callback(self._heartbeat.stop)

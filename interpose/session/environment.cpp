@@ -25,6 +25,9 @@ long first_number(std::initializer_list<const char*> names, long fallback) {
   return fallback;
 }
 
+/// Whether torchrun starts this rank again when one has failed.
+bool is_restarted() { return first_number({"TORCHELASTIC_MAX_RESTARTS"}, 0) > 0; }
+
 }  // namespace
 
 std::string service_socket() {
@@ -48,6 +51,16 @@ JobRank rank_in_job() {
   const std::string master = variable("MASTER_ADDR");
   if (found.job.empty() && !master.empty()) found.job = master + ":" + variable("MASTER_PORT");
   return found;
+}
+
+/// PyTorch takes the store of the attempt before for a new one: it finds that attempt's ids of communicators
+/// there, and its request to write dumps, after which it ends a healthy rank.
+std::string advice_for_restarts(const std::string& why) {
+  constexpr const char* kOwnStores = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE";
+  if (why.find("this communicator has ended") == why.npos || !is_restarted() || variable(kOwnStores) == "1")
+    return {};
+  return "; torchrun keeps one store for all attempts (a defect of PyTorch): `jitc run --known-fixes`, or " +
+         std::string(kOwnStores) + "=1 in its environment, gives each attempt its own";
 }
 
 }  // namespace jitc::session

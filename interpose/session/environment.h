@@ -1,6 +1,8 @@
-// What the environment variables say: where the service is, which rank of which job this process is.
+// What the environment variables say: where the service is, which rank of which job this process is, and what
+// its launcher does.
 //
-// Called by: node.cpp, reconnect.cpp, service_rpc.cpp.
+// Called by: node.cpp, reconnect.cpp, service_rpc.cpp; whoever tells the program that a rank has ended
+// (session_client.cpp, api/nccl/communicator.cpp).
 #pragma once
 #include <cstdint>
 #include <string>
@@ -18,5 +20,9 @@ struct JobRank {
 };
 /// As the launcher has set it: torchrun, Open MPI, Slurm.
 JobRank rank_in_job();
+
+/// To be put behind the reason why a communicator has ended; empty where torchrun does not start this rank
+/// again, or each attempt has a store of its own.
+std::string advice_for_restarts(const std::string& why);
 
 }  // namespace jitc::session

@@ -27,7 +27,8 @@ class Communicator:
     members: dict[int, int] = field(default_factory=dict)  # session -> rank, of those that must recover together
     seats: dict[int, int] = field(default_factory=dict)  # rank -> session that has joined as it, ended or not
     ends: dict[int, str] = field(default_factory=dict)  # rank -> why it takes no further part
-    absent: set[int] = field(default_factory=set)  # ranks of `ends` that certainly do nothing any more
+    absent: set[int] = field(default_factory=set)  # ranks of `ends` that certainly do nothing any more: others know it
+    parting: dict[int, float] = field(default_factory=dict)  # such ranks, and when (time.monotonic) others are told
     ended: str = ""  # why no rank can join any more, except its members in a recovery
     waited: float = 0.0  # seconds since the newest rank joined, not counting recoveries
     generation: int = 0
@@ -48,7 +49,7 @@ class Communicator:
 
     def used(self) -> bool:
         """Whether a session that has joined may still look at the segment."""
-        return any(rank not in self.absent for rank in self.seats)
+        return any(rank not in self.absent and rank not in self.parting for rank in self.seats)
 
     def let_go(self, left: list[int]) -> bool:
         """Whether no rank has the segment any more, and all have had it; left: how often each has let go of it."""

@@ -1,11 +1,11 @@
 """Communicators: their ranks, the segments in which these meet, and the ids of those that have ended.
 
 Called by: the registry (sessions that end, recoveries), the Coordinator service (joins), the Admin service (status),
-`JoinWatch` (joins that take too long). Everything here is guarded by the registry's lock. Promises: a rank that waits
-for one that cannot come any more learns it, with the reason; a communicator with a rank that has ended admits no new
-rank, as long as its id is among the newest that have ended; a program that has used up its share of the service's
-descriptors cannot join new ones, and others can; a segment that no rank has any more is let go (retired.py), and a
-replay that comes to it again gets a new one.
+`JoinWatch` (joins that take too long), `Partings` (ranks that have ended). Everything here is guarded by the registry's
+lock. Promises: a rank that waits for one that cannot come any more learns it, with the reason; a communicator with a
+rank that has ended admits no new rank, as long as its id is among the newest that have ended; a program that has used up
+its share of the service's descriptors cannot join new ones, and others can; a segment that no rank has any more is let
+go (retired.py), and a replay that comes to it again gets a new one.
 """
 
 from __future__ import annotations
@@ -29,6 +29,10 @@ from .shared_memory import NoSpace, Shelf, shared, taken_over
 LOOKS = 8
 #: Missing ranks that a text names.
 NAMED = 8
+#: Seconds in which ranks of a communicator that was complete are not told that one of them has ended. Launchers end
+#: the other ranks then (torchrun within 0.3 s); ranks that had an error before that would leave words of it in a
+#: store that torchrun uses again for the next attempt. NCCL would have them wait for longer.
+PATIENCE = 5.0
 
 # cudaError_t of refusals.
 INVALID_VALUE, OUT_OF_MEMORY, EXTERNAL_DEVICE, UNKNOWN = 1, 2, 911, 999
@@ -115,6 +119,7 @@ class Communicators:
             one = Communicator.of_record(left)
             if one.kept_as() in paths and self._shelf is not None:
                 one.segment = taken_over(one.kept_as(), paths[one.kept_as()], self._shelf)
+            one.parting = dict.fromkeys(one.ends.keys() - one.absent, time.monotonic() + PATIENCE)
             self._known[bytes.fromhex(unique_id)] = one
         self._retired.take_over()
         for known in self._known:
@@ -154,18 +159,30 @@ class Communicators:
             self._note(unique_id, one)
 
     def left(self, session: Member) -> None:
-        """Nothing of the session runs any more: ranks that wait for it learn that."""
+        """Nothing of the session runs any more: ranks that wait for it learn that, sooner or later."""
         for unique_id, one in self._of(session):
-            for rank in one.ranks_of(session):
-                self._mark_absent(one, rank)
-            if one.used():
-                self._note(unique_id, one)
-            elif self._known.pop(unique_id, None) is not None:
-                one.close()
-                self._log.delete(f"communicator/{unique_id.hex()}")
-            else:
-                self._retired.forget(unique_id)
+            due = time.monotonic() + (0 if one.missing() else PATIENCE)
+            one.parting |= dict.fromkeys(one.ranks_of(session), due)
+            self._tell(unique_id, one)
         self._retired.left(session.number)
+
+    def tell(self) -> None:
+        """Ranks that have ended for long enough: the others learn it."""
+        for unique_id, one in list(self._known.items()):
+            if one.parting:
+                self._tell(unique_id, one)
+
+    def _tell(self, unique_id: bytes, one: Communicator) -> None:
+        if not one.used():
+            if self._known.pop(unique_id, None) is None:
+                return self._retired.forget(unique_id)
+            one.close()
+            return self._log.delete(f"communicator/{unique_id.hex()}")
+        now = time.monotonic()
+        for rank in [rank for rank, due in one.parting.items() if due <= now]:
+            del one.parting[rank]
+            self._mark_absent(one, rank)
+        return self._note(unique_id, one)
 
     def give_back(self, most: int | None = None) -> None:
         """Lets go of the segments that no rank has any more; most: so many are looked at, each time others."""

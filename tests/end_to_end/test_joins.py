@@ -108,4 +108,5 @@ def test_restarted_by_torchrun(workplace: Workplace) -> None:
     assert "ncclRemoteError" in output
     ended = "this communicator has ended: its rank . of 2, process \\d+, ended"
     assert re.search(rf"Last error:\s+(?:\[rank\d\]: )?ncclCommInitRank: .*{ended}", output)
+    assert "TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 in its environment, gives each attempt its own" in output
     until(closed(service, 0), 30, "nobody is left")

@@ -17,6 +17,7 @@
 #include "api/generated/generated_api.h"
 #include "api/memory/memory.h"
 #include "collective_group.h"
+#include "session/environment.h"
 #include "session/message.h"
 
 namespace jitc::api {
@@ -69,7 +70,7 @@ double scalar_of(const void* from, int32_t dtype) {
 Status reported(const char* function, const session::Result& result) {
   if (result.status && !result.payload.empty()) {
     const std::string why(reinterpret_cast<const char*>(result.payload.data()), result.payload.size());
-    session::set_last_message(std::string(function) + ": " + why);
+    session::set_last_message(std::string(function) + ": " + why + session::advice_for_restarts(why));
     session::message_once(session::last_message());
   }
   return to_nccl(from_result(result.status));

@@ -6,6 +6,7 @@
 
 #include "jitc/completion.h"
 #include "jitc/packed_reader.h"
+#include "session/environment.h"
 #include "session/message.h"
 #include "session/order_check.h"
 #include "session/phase.h"
@@ -230,7 +231,8 @@ void SessionClient::on_closed(WorkerConnection& connection, int grpc_status, con
 }
 
 /// Ends the session: every waiting and every later call gets the status.
-void SessionClient::fail(uint32_t status, const std::string& text, bool report) {
+void SessionClient::fail(uint32_t status, const std::string& why, bool report) {
+  const std::string text = why + advice_for_restarts(why);
   std::map<uint64_t, Pending> pending;
   {
     const Lock lock(mutex_);

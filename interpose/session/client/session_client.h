@@ -97,7 +97,7 @@ class SessionClient final : public Session, private ConnectionListener {
   bool connect_once(bool first, Patience& patience);
   bool open_connection(const Attachment& attachment, std::string* error);
   bool final_end(const WorkerConnection& connection);
-  void fail(uint32_t status, const std::string& text, bool report = true);
+  void fail(uint32_t status, const std::string& why, bool report = true);
 
   const std::string socket_;
   const uint32_t gpu_;

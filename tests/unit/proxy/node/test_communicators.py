@@ -34,8 +34,10 @@ class Process:
 
 
 @pytest.fixture(autouse=True)
-def _no_absences() -> None:
+def _no_absences(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And no time in which a launcher could end ranks."""
     absences.clear()
+    monkeypatch.setattr(communicators, "PATIENCE", 0.0)
 
 
 @pytest.fixture
@@ -133,6 +135,25 @@ def test_those_who_wait_are_told_when_a_rank_ends(table: Communicators) -> None:
     assert refusal(table, first, 0, 3).status == EXTERNAL_DEVICE  # nor is it waited for in a replay
     end(table, first)
     assert not list(table)
+
+
+def test_launchers_have_their_time_before_others_are_told(
+    table: Communicators, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(communicators, "PATIENCE", 1000.0)
+    ranks = [Process(number) for number in range(3)]
+    for rank, process in enumerate(ranks):
+        one = table.join(process, ID, 3, rank)
+    end(table, ranks[2])
+    table.tell()
+    assert told() == []
+    assert "rank 2 of 3" in str(refusal(table, Process(7), 2, 3)), "who comes anew learns it at once"
+    one.parting[2] = 0.0  # the time is over
+    table.tell()
+    assert [rank for rank, _ in told()] == [2]
+    for process in ranks[:2]:  # the launcher has ended them too: nobody is left to be told
+        end(table, process)
+    assert not list(table) and len(told()) == 1
 
 
 def test_ended_ids_are_forgotten_in_time(table: Communicators, monkeypatch: pytest.MonkeyPatch) -> None:
