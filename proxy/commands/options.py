@@ -252,6 +252,8 @@ def add_device_options(parser: argparse.ArgumentParser) -> list[argparse.Action]
             help="for spilled journals (%(default)s)"),
         add("--spares", type=number(0, config.GPUS_MOST), default=DEFAULTS.spares, metavar="N",
             help="warm spare workers (%(default)s)"),
+        add("--core-limit", type=size(*config.CORE_LIMITS, "none"), default=DEFAULTS.core_limit, metavar="SIZE",
+            help="of the core dump of a worker that crashes; 0: none (%(default)s)"),
         add("--shuffle", type=number(0, (1 << 63) - 1), default=0, metavar="SEED",
             help="software: delay streams, reports and answers at random, to find what depends on luck; 0: never "
             "(%(default)s)"),

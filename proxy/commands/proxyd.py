@@ -129,6 +129,7 @@ def _config(arguments: argparse.Namespace) -> Config:
         pinned_bytes=arguments.pinned_limit,
         spill_dir=arguments.spill_dir,
         spares=arguments.spares,
+        core_limit=arguments.core_limit,
         shuffle=arguments.shuffle,
     )
 

@@ -50,6 +50,8 @@ JOURNAL_LIMITS = 16 * MIB, TIB
 COPIES_LIMITS = 2 * MEMORY_LIMITS[0], TIB
 #: One of PyTorch's own images can have 100 MB.
 IMAGES_LIMITS = 256 * MIB, TIB
+#: A dump of less says nothing.
+CORE_LIMITS = MIB, TIB
 PINNED_LEAST = MIB
 
 
@@ -106,6 +108,7 @@ class Config:
     spill_bytes: int = 8 * GIB
     spill_dir: str = "/var/tmp"
     spares: int = 1
+    core_limit: int = 0  # bytes of a worker's core dump at most; 0: it leaves none
     address_bases: tuple[int, ...] = ADDRESS_BASES  # where sessions' ranges may begin, best first
     address_bytes: int = LARGE_BYTES  # of the largest range
     worker: list[str] = field(default_factory=worker_command)

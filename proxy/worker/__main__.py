@@ -10,6 +10,7 @@ import argparse
 import ctypes
 import faulthandler
 import os
+import resource
 import signal
 import sys
 import threading
@@ -43,6 +44,7 @@ def serve(load: Callable[[bool], str], make: Callable[[Options, CoordinatorClien
     arguments = _parse()
     if not _die_with(arguments.parent):
         return 0
+    _limit_dumps(arguments.core_limit)
     faulthandler.enable()
     os.umask(0o177)
     sys.setswitchinterval(0.0005)
@@ -64,6 +66,14 @@ def _die_with(parent: int) -> bool:
     return os.getppid() == parent
 
 
+def _limit_dumps(most: int) -> None:
+    """Of this process's core dumps; 0: it leaves none. One byte is what the kernel takes for that, also where it gives
+    dumps to a program, which it does with a limit of 0 too."""
+    _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    soft = max(1, most)
+    resource.setrlimit(resource.RLIMIT_CORE, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))
+
+
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="jitc.proxy.worker", description="A worker of jitc-proxyd.")
     parser.add_argument("--operators", action="store_true", help="load PyTorch's CPU kernels")
@@ -71,6 +81,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--service", required=True)
     parser.add_argument("--parent", type=int, required=True)
     parser.add_argument("--ready-fd", type=int, required=True)
+    parser.add_argument("--core-limit", type=int, default=0)
     return parser.parse_args()
 
 

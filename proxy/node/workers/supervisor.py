@@ -209,7 +209,7 @@ class Supervisor:
         socket = str(self._directory / f"w{self._started}")
         command = [
             *self._config.worker, *self._loads, "--socket", socket, "--service", self._config.socket,
-            "--parent", str(self._keeper.pid), "--ready-fd", READY,
+            "--parent", str(self._keeper.pid), "--ready-fd", READY, "--core-limit", str(self._config.core_limit),
         ]  # fmt: skip
         pid = self._keeper.spawn(command, self._environment(), ready)
         try:

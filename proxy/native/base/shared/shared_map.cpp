@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/dumps.h"
 #include "base/error.h"
 
 namespace jitc {
@@ -29,6 +30,7 @@ SharedMap::SharedMap(const std::string& path, uint64_t bytes) : size_(bytes) {
     fail(fd, "cannot enlarge", path);
   void* const map = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (map == MAP_FAILED) fail(fd, "cannot map " + std::to_string(bytes) + " bytes of", path);
+  leave_out_of_dumps(map, bytes);
   fd_ = fd;
   data_ = static_cast<std::byte*>(map);
 }

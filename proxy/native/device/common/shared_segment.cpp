@@ -15,6 +15,7 @@
 #include <ctime>
 #include <functional>
 
+#include "base/dumps.h"
 #include "error.h"
 
 namespace jitc::device {
@@ -70,6 +71,7 @@ bool SharedSegment::map(const std::string& path, uint64_t announced, uint64_t by
   void* const got = mmap(nullptr, size, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, file.get(), 0);
   if (got == MAP_FAILED)
     return error = "cannot map the communicator's segment: " + std::string(std::strerror(errno)), false;
+  leave_out_of_dumps(got, size);
   memory_ = static_cast<std::byte*>(got);
   bytes_ = size;
   return true;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/checksum.h"
+#include "base/dumps.h"
 #include "base/error.h"
 
 namespace jitc {
@@ -84,7 +85,9 @@ class ImageStore::Mapping {
       return;
     }
     void* const map = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file.get(), 0);
-    if (map != MAP_FAILED) data_ = static_cast<const std::byte*>(map);
+    if (map == MAP_FAILED) return;
+    leave_out_of_dumps(map, bytes);
+    data_ = static_cast<const std::byte*>(map);
   }
   Mapping(Mapping&& other) noexcept
       : copy_(std::move(other.copy_)), data_(std::exchange(other.data_, nullptr)), size_(other.size_) {}

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/dumps.h"
 #include "base/error.h"
 
 namespace jitc {
@@ -52,6 +53,7 @@ PinnedMemory::PinnedMemory(const Place& place) {
     if (got != MAP_FAILED) munmap(got, place.bytes);
     throw Error("cannot map the pinned memory at its address: " + why);
   }
+  leave_out_of_dumps(got, place.bytes);
   range_ = {place.base, place.bytes};
 }
 

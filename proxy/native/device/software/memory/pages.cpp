@@ -11,6 +11,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "base/dumps.h"
+
 namespace jitc::software {
 namespace {
 /// Each takes two mappings: half of what a process can have.
@@ -19,7 +21,10 @@ constexpr size_t kMostRanges = 16384;
 void* pointer(uint64_t address) { return reinterpret_cast<void*>(address); }
 
 void* map_anywhere(uint64_t bytes) {
-  return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const got =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (got != MAP_FAILED) leave_out_of_dumps(got, bytes);
+  return got;
 }
 }  // namespace
 
@@ -40,6 +45,7 @@ bool Pages::reserve(uint64_t base, uint64_t bytes, std::string& error) {
   }
   base_ = base;
   bytes_ = bytes;
+  leave_out_of_dumps(got, bytes);  // parts of it stay so, wherever they are moved
   // Parts that were written for the first time after they were split never merge again; so one page is
   // written while the range is whole. Where the system does not allow that there are more mappings.
   if (mprotect(got, bytes, PROT_READ | PROT_WRITE) == 0) {

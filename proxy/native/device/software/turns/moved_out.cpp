@@ -8,6 +8,8 @@
 #include <cstring>
 #include <mutex>
 
+#include "base/dumps.h"
+
 namespace jitc::software {
 
 Memory::MovedOut::~MovedOut() {
@@ -25,6 +27,7 @@ bool Memory::MovedOut::take(uint64_t bytes) {
     if (node_) node_->give(bytes);
     return false;
   }
+  leave_out_of_dumps(got, bytes);
   madvise(got, bytes, MADV_HUGEPAGE);  // fewer page faults; only a hint
   content_ = static_cast<std::byte*>(got);
   bytes_ = bytes;
