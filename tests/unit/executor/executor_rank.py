@@ -21,7 +21,7 @@ PARAMETERS, STATISTICS, BATCH, GRADIENTS = 0, BLOCK, 2 * BLOCK, 3 * BLOCK
 #: Classes of their blocks, by ordinal: parameters have a replica, statistics are the rank's own.
 CLASSES = {"unique_ordinals": [1], "volatile_ordinals": [1], "known_ordinals": [0, 1]}
 UNIQUE_ID = b"world".ljust(128, b"\0")
-SLOT = 320  # bytes of a session's slot on the board
+SLOT = 128  # bytes of a session's slot on the board
 #: Where the board has what sessions show of their boundaries (BoardHistory), from one to the next, and what is used.
 HISTORIES, HISTORY, SHOWN = 256 * SLOT + 4096, 1 << 20, 64 << 10
 ITEM = struct.Struct("<QIIIiQQQdQ")

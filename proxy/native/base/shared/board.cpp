@@ -6,48 +6,52 @@
 
 #include <algorithm>
 #include <ctime>
-
-#include "base/checksum.h"
+#include <unordered_set>
 
 namespace jitc {
 
-void Board::join(uint32_t slot_index, const std::array<uint8_t, 128>& unique_id) const {
-  const Hash hash = hash_bytes(std::as_bytes(std::span(unique_id)));
-  uint64_t key = 0;
-  for (int i = 0; i < 8; ++i) key = key << 8 | hash[i];
-  BoardSlot& own = slot(slot_index);
-  const uint32_t count = std::min<uint32_t>(own.communicators.load(), own.keys.size());
-  for (uint32_t i = 0; i < count; ++i)
-    if (own.keys[i].load() == key) return;
-  if (count == own.keys.size()) return;  // more would hardly connect another session
-  own.keys[count].store(key);
-  own.communicators.store(count + 1);
+bool Board::join(uint32_t slot_index, uint64_t communicator) const {
+  BoardNames& names = names_of(slot_index);
+  std::atomic<uint32_t>& used = slot(slot_index).communicators;
+  std::optional<uint32_t> free;
+  for (uint32_t i = 0; i < used.load(); ++i) {
+    if (names[i].load() == communicator) return true;
+    if (!names[i].load() && !free) free = i;
+  }
+  if (!free && used.load() == names.size()) return false;
+  names[free.value_or(used.load())].store(communicator);
+  if (!free) ++used;
+  return true;
+}
+
+void Board::part(uint32_t slot_index, uint64_t communicator) const {
+  BoardNames& names = names_of(slot_index);
+  for (uint32_t i = 0; i < slot(slot_index).communicators.load(); ++i)
+    if (names[i].load() == communicator) names[i].store(0);
+}
+
+std::vector<uint64_t> Board::names(uint32_t slot_index) const {
+  std::vector<uint64_t> found;
+  const uint64_t used = std::min<uint64_t>(slot(slot_index).communicators.load(), names_of(slot_index).size());
+  for (uint64_t i = 0; i < used; ++i)
+    if (const uint64_t name = names_of(slot_index)[i].load()) found.push_back(name);
+  return found;
 }
 
 std::vector<uint32_t> Board::group(uint32_t slot_index, const std::vector<uint32_t>& named) const {
-  std::vector<uint32_t> found{slot_index};
-  for (const uint32_t one : named)
-    if (one < kSlots && one != slot_index && slot(one).session.load()) found.push_back(one);
-  std::vector<uint64_t> keys;
+  std::vector<uint32_t> found{slot_index}, rest;
+  for (uint32_t one = 0; one < kSlots; ++one)
+    if (one != slot_index && slot(one).session.load())
+      (std::ranges::count(named, one) ? found : rest).push_back(one);
+  std::unordered_set<uint64_t> reached;
   for (size_t done = 0; done < found.size(); ++done) {
-    const BoardSlot& one = slot(found[done]);
-    const uint32_t count = std::min<uint32_t>(one.communicators.load(), one.keys.size());
-    for (uint32_t i = 0; i < count; ++i) {
-      const uint64_t key = one.keys[i].load();
-      if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
-      keys.push_back(key);
-      for (uint32_t other = 0; other < kSlots; ++other) {
-        const BoardSlot& candidate = slot(other);
-        if (!candidate.session.load() || std::find(found.begin(), found.end(), other) != found.end())
-          continue;
-        const uint32_t its = std::min<uint32_t>(candidate.communicators.load(), candidate.keys.size());
-        for (uint32_t k = 0; k < its; ++k)
-          if (candidate.keys[k].load() == key) {
-            found.push_back(other);
-            break;
-          }
-      }
-    }
+    for (const uint64_t name : names(found[done])) reached.insert(name);
+    std::erase_if(rest, [&](uint32_t candidate) {
+      const auto its = names(candidate);
+      const bool connected = std::ranges::any_of(its, [&](uint64_t name) { return reached.contains(name); });
+      if (connected) found.push_back(candidate);
+      return connected;
+    });
   }
   return found;
 }

@@ -27,7 +27,7 @@ struct alignas(64) BoardSlot {
   std::atomic<uint64_t> memory;    // bytes on the GPU that it holds, or that its recovery needs
   std::atomic<uint64_t> copies;    // bytes of the node's memory that copies of its boundaries take
   std::atomic<uint64_t> unskippable;  // the step that peers cannot finish without this rank, 0: none
-  std::atomic<uint32_t> communicators;
+  std::atomic<uint32_t> communicators;  // names in use (BoardNames), free ones among them
   std::atomic<uint32_t> gpu;  // index plus 1; 0: holds no memory
   // Turns at the GPU (gpu_turn.h).
   std::atomic<uint32_t> guest;                 // 1: its own GPU is another one
@@ -35,9 +35,12 @@ struct alignas(64) BoardSlot {
   std::atomic<uint64_t> wants_since;           // nanoseconds; 0: it does not want the turn
   std::atomic<uint64_t> seen_waiting;          // when it said last that it does
   std::atomic<uint64_t> wants_bytes;           // that it would have on the GPU
-  std::array<std::atomic<uint64_t>, 24> keys;  // of the communicators with more than one rank
 };
-static_assert(sizeof(BoardSlot) == 320);
+static_assert(sizeof(BoardSlot) == 128);
+
+/// Names (tally.h) of the communicators that a slot's session belongs to, and of those that it has left and may
+/// be taken back to. 0: free.
+using BoardNames = std::array<std::atomic<uint64_t>, 8192>;
 
 /// What a slot's session shows of its boundaries (RankHistory), as words that its worker alone writes. A reader
 /// that meets a write, or what a worker has left that ended in one, finds nothing.
@@ -54,13 +57,16 @@ class Board {
   static constexpr uint32_t kSlots = 256;
   /// Histories are hardly ever full: what is not written takes no memory.
   static constexpr uint64_t kHistories = kSlots * sizeof(BoardSlot) + 4096;
-  static constexpr uint64_t kBytes = kHistories + kSlots * sizeof(BoardHistory);
+  static constexpr uint64_t kNames = kHistories + kSlots * sizeof(BoardHistory);
+  static constexpr uint64_t kBytes = kNames + kSlots * sizeof(BoardNames);
 
   explicit Board(const std::string& path) : map_(path, kBytes) {}
 
   BoardSlot& slot(uint32_t index) const { return slots()[index]; }
-  /// Notes that the slot's session belongs to the communicator.
-  void join(uint32_t slot, const std::array<uint8_t, 128>& unique_id) const;
+  /// Notes that the slot's session belongs to the communicator. False: there is no place for one more.
+  bool join(uint32_t slot, uint64_t communicator) const;
+  /// The communicator connects the session with no other any more.
+  void part(uint32_t slot, uint64_t communicator) const;
   /// Slots of the group that the slot belongs to, itself included.
   std::vector<uint32_t> group(uint32_t slot, const std::vector<uint32_t>& named) const;
   /// Smallest value of a counter over the slots.
@@ -89,6 +95,11 @@ class Board {
   BoardHistory& history_of(uint32_t index) const {
     return reinterpret_cast<BoardHistory*>(map_.data() + kHistories)[index];
   }
+  BoardNames& names_of(uint32_t index) const {
+    return reinterpret_cast<BoardNames*>(map_.data() + kNames)[index];
+  }
+  /// Those in use.
+  std::vector<uint64_t> names(uint32_t index) const;
   BoardSlot* slots() const { return reinterpret_cast<BoardSlot*>(map_.data()); }
   std::atomic<uint32_t>& doorbell_word() const { return word(0); }
   std::atomic<uint32_t>& word(uint32_t index) const {

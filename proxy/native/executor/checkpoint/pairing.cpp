@@ -39,17 +39,27 @@ RankHistory Pairing::history(const Boundaries& boundaries) const {
 }
 
 void Pairing::show(const Boundaries& boundaries) {
-  if (shared_.board.show(shared_.request.slot, history(boundaries))) {
-    shown_ = true;
-  } else if (std::exchange(shown_, false)) {
+  const RankHistory mine = history(boundaries);
+  connected_ = connected_ || connect(mine.now);
+  if (shared_.board.show(shared_.request.slot, mine) && connected_)
+    told_full_ = false;
+  else if (!std::exchange(told_full_, true))
     shared_.notice("this program has used too many communicators since the boundary that a fault would take it "
                    "back to: until some are destroyed on all ranks, no newer one takes its place");
-  }
+}
+
+bool Pairing::connect(const Tally& tally) {
+  bool all = true;
+  for (const Membership& one : tally.memberships)
+    all = shared_.board.join(shared_.request.slot, one.communicator) && all;
+  return all;
 }
 
 void Pairing::will_join(const ops::CommunicatorCreate& op, const Boundaries& boundaries) {
   if (op.ranks < 2) return;
-  shared_.board.join(shared_.request.slot, op.unique_id);
+  Communications joined;
+  joined.join(op);
+  connected_ = connect(joined.tally()) && connected_;
   joined_ = {op};
   show(boundaries);
   joined_.clear();
@@ -64,6 +74,7 @@ void Pairing::loaded(const Boundaries& boundaries) {
 }
 
 std::optional<uint64_t> Pairing::newest_common(const std::vector<uint32_t>& group, const Boundaries& boundaries) {
+  if (!connected_) return std::nullopt;  // the group may be larger than it seems
   std::vector<RankHistory> ranks{history(boundaries)};
   for (const uint32_t one : group) {
     if (one == shared_.request.slot) continue;
@@ -99,6 +110,7 @@ void Pairing::forget_left(const std::vector<uint32_t>& group, const Boundaries& 
     });
   }
   shared_.issued.table.forget_communicators(names);
+  for (const uint64_t name : names) shared_.board.part(shared_.request.slot, name);
 }
 
 void Pairing::reach(uint64_t step, const Boundaries& boundaries) {

@@ -31,7 +31,8 @@ class Pairing {
   void load(const ops::CommunicatorCreate& op) { joined_.push_back(op); }
   void loaded(const Boundaries& boundaries);
 
-  /// The newest boundary of this rank for which each rank of the group (slots) has one that belongs with it.
+  /// The newest boundary of this rank for which each rank of the group (slots) has one that belongs with it. Nothing:
+  /// there is none, or it cannot be seen now.
   std::optional<uint64_t> newest_common(const std::vector<uint32_t>& group, const Boundaries& boundaries);
 
   /// The begin of a step is reached.
@@ -48,12 +49,15 @@ class Pairing {
   void forget_left(const std::vector<uint32_t>& group, const Boundaries& boundaries);
 
  private:
+  bool connect(const Tally& tally);
+
   Shared& shared_;
   std::optional<KeptTally> passed_;
   std::vector<ops::CommunicatorCreate> joined_;
   uint64_t step_ = 0;
   Tally at_step_;
-  bool shown_ = true;  // the newest history did fit on the board
+  bool connected_ = true;  // all of its communicators are on the board
+  bool told_full_ = false;
   std::atomic<bool> uneven_{false};
 };
 
