@@ -3,9 +3,9 @@
 Called by: the registry (sessions that end, recoveries), the Coordinator service (joins), the Admin service (status),
 `JoinWatch` (joins that take too long), `Partings` (ranks that have ended). Everything here is guarded by the registry's
 lock. Promises: a rank that waits for one that cannot come any more learns it, with the reason; a communicator with a
-rank that has ended admits no new rank, as long as its id is among the newest that have ended; a program that has used up
-its share of the service's descriptors cannot join new ones, and others can; a segment that no rank has any more is let
-go (retired.py), and a replay that comes to it again gets a new one.
+rank that has ended admits no new rank, as long as its id is among the newest that have ended; a program that has used
+up its share of the service's descriptors cannot join new ones, and others can; a segment that no rank has any more is
+let go (retired.py), and a replay that comes to it again gets a new one.
 """
 
 from __future__ import annotations

@@ -23,9 +23,9 @@ class Place {
     if (const Membership* const one = tally().find(communicator))
       return Standing{one->collectives, one->left != 0};
     const auto has = [&](const KeptTally& kept) { return kept.tally.find(communicator) != nullptr; };
-    const bool joins_later = std::any_of(rank_.kept.begin() + static_cast<ptrdiff_t>(index_) + 1,
-                                         rank_.kept.end(), has) ||
-                             rank_.now.find(communicator) != nullptr;
+    const bool joins_later =
+        std::any_of(rank_.kept.begin() + static_cast<ptrdiff_t>(index_) + 1, rank_.kept.end(), has) ||
+        rank_.now.find(communicator) != nullptr;
     const bool had_joined =
         std::any_of(rank_.kept.begin(), rank_.kept.begin() + static_cast<ptrdiff_t>(index_), has);
     return joins_later && !had_joined ? std::optional(Standing{0, false}) : std::nullopt;
@@ -67,7 +67,8 @@ class Search {
 
   std::optional<std::vector<size_t>> run() {
     for (size_t& at : at_)
-      if (at == 0) return std::nullopt;
+      if (at == 0)
+        return std::nullopt;
       else
         --at;
     for (;;) {

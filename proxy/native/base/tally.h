@@ -1,14 +1,14 @@
 // What a session's communicators have done before a place in its ops, and which boundaries of several ranks
 // belong together by that: a consistent cut.
 //
-// A boundary is a place in the ops of one rank. Boundaries of two ranks can be gone back to together only when,
-// for each communicator that both belong to, both have made the same collectives before them, and each has
-// received what the other had sent. How many steps a rank has made does not matter. Joining is the first
+// A boundary is a place in the ops of one rank. Boundaries of two ranks can be gone back to together only
+// when, for each communicator that both belong to, both have made the same collectives before them, and each
+// has received what the other had sent. How many steps a rank has made does not matter. Joining is the first
 // collective of a communicator, and splitting one of its parent. A communicator that a rank has left counts
 // with what it had done; once all have left it, it says nothing any more.
 //
-// Called by: the resource table (which counts), the board (which shows it to other ranks), checkpoints and step
-// gates (which compare). `proxy/recovery/cuts.py` finds the same cut for a recovery. Pure.
+// Called by: the resource table (which counts), the board (which shows it to other ranks), checkpoints and
+// step gates (which compare). `proxy/recovery/cuts.py` finds the same cut for a recovery. Pure.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -21,10 +21,10 @@ namespace jitc {
 struct Membership {
   static constexpr int32_t kUnknown = -1;
 
-  uint64_t communicator = 0;    // name, the same on all its ranks
-  int32_t rank = kUnknown;      // in it; a split tells it late
-  uint32_t left = 0;            // 1: destroyed or aborted
-  uint64_t collectives = 0;     // the join is the first
+  uint64_t communicator = 0;  // name, the same on all its ranks
+  int32_t rank = kUnknown;    // in it; a split tells it late
+  uint32_t left = 0;          // 1: destroyed or aborted
+  uint64_t collectives = 0;   // the join is the first
   bool operator==(const Membership&) const = default;
 };
 
@@ -56,10 +56,10 @@ struct KeptTally {
 /// What a rank shows of itself.
 struct RankHistory {
   std::vector<KeptTally> kept;  // oldest first
-  uint64_t step = 0;            // the newest optimizer step whose begin it has reached, and what it had done then
+  uint64_t step = 0;  // the newest optimizer step whose begin it has reached, and what it had done then
   Tally at_step;
-  Tally now;                    // at least this much
-  bool uneven = false;          // it has found that its steps do not correspond to those of others
+  Tally now;            // at least this much
+  bool uneven = false;  // it has found that its steps do not correspond to those of others
 
   std::vector<uint64_t> pack() const;
   /// Nothing: the words are none of its.

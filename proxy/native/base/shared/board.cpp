@@ -32,7 +32,8 @@ void Board::part(uint32_t slot_index, uint64_t communicator) const {
 
 std::vector<uint64_t> Board::names(uint32_t slot_index) const {
   std::vector<uint64_t> found;
-  const uint64_t used = std::min<uint64_t>(slot(slot_index).communicators.load(), names_of(slot_index).size());
+  const uint64_t used =
+      std::min<uint64_t>(slot(slot_index).communicators.load(), names_of(slot_index).size());
   for (uint64_t i = 0; i < used; ++i)
     if (const uint64_t name = names_of(slot_index)[i].load()) found.push_back(name);
   return found;
@@ -70,8 +71,7 @@ bool Board::show(uint32_t slot_index, const RankHistory& history) const {
   shown.revision.store(revision, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
   shown.count.store(fits ? words.size() : 0, std::memory_order_relaxed);
-  for (size_t i = 0; fits && i < words.size(); ++i)
-    shown.words[i].store(words[i], std::memory_order_relaxed);
+  for (size_t i = 0; fits && i < words.size(); ++i) shown.words[i].store(words[i], std::memory_order_relaxed);
   shown.revision.store(revision + 1, std::memory_order_release);
   return fits;
 }
@@ -81,7 +81,8 @@ std::optional<RankHistory> Board::history(uint32_t slot_index) const {
   BoardHistory& shown = history_of(slot_index);
   for (int left = kTries; left; --left) {
     const uint64_t before = shown.revision.load(std::memory_order_acquire);
-    std::vector<uint64_t> words(std::min<uint64_t>(shown.count.load(std::memory_order_relaxed), shown.words.size()));
+    std::vector<uint64_t> words(
+        std::min<uint64_t>(shown.count.load(std::memory_order_relaxed), shown.words.size()));
     for (size_t i = 0; i < words.size(); ++i) words[i] = shown.words[i].load(std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_acquire);
     if (before % 2 == 0 && shown.revision.load(std::memory_order_relaxed) == before)

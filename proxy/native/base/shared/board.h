@@ -1,6 +1,6 @@
 // The node's board: one slot per session, in memory that all workers share. On it the sessions of a group
-// agree on the newest boundaries that belong together (tally.h), and wait for each other before an optimizer step;
-// sessions on one GPU share its memory through it, and all sessions the node's (memory_budget.h).
+// agree on the newest boundaries that belong together (tally.h), and wait for each other before an optimizer
+// step; sessions on one GPU share its memory through it, and all sessions the node's (memory_budget.h).
 //
 // Called by: sessions and memory budgets. Promise: all fields are atomics; a worker that changes something
 // that others wait for rings the doorbell (a futex). A group: the sessions that communicators connect,
@@ -26,24 +26,24 @@ struct alignas(64) BoardSlot {
   std::atomic<uint64_t> begun;     // optimizer steps that have changed state
   std::atomic<uint64_t> memory;    // bytes on the GPU that it holds, or that its recovery needs
   std::atomic<uint64_t> copies;    // bytes of the node's memory that copies of its boundaries take
-  std::atomic<uint64_t> unskippable;  // the step that peers cannot finish without this rank, 0: none
+  std::atomic<uint64_t> unskippable;    // the step that peers cannot finish without this rank, 0: none
   std::atomic<uint32_t> communicators;  // names in use (BoardNames), free ones among them
-  std::atomic<uint32_t> gpu;  // index plus 1; 0: holds no memory
+  std::atomic<uint32_t> gpu;            // index plus 1; 0: holds no memory
   // Turns at the GPU (gpu_turn.h).
-  std::atomic<uint32_t> guest;                 // 1: its own GPU is another one
-  std::atomic<uint32_t> stays;                 // 1: the node has no memory for what it would have to move out
-  std::atomic<uint64_t> wants_since;           // nanoseconds; 0: it does not want the turn
-  std::atomic<uint64_t> seen_waiting;          // when it said last that it does
-  std::atomic<uint64_t> wants_bytes;           // that it would have on the GPU
+  std::atomic<uint32_t> guest;         // 1: its own GPU is another one
+  std::atomic<uint32_t> stays;         // 1: the node has no memory for what it would have to move out
+  std::atomic<uint64_t> wants_since;   // nanoseconds; 0: it does not want the turn
+  std::atomic<uint64_t> seen_waiting;  // when it said last that it does
+  std::atomic<uint64_t> wants_bytes;   // that it would have on the GPU
 };
 static_assert(sizeof(BoardSlot) == 128);
 
-/// Names (tally.h) of the communicators that a slot's session belongs to, and of those that it has left and may
-/// be taken back to. 0: free.
+/// Names (tally.h) of the communicators that a slot's session belongs to, and of those that it has left and
+/// may be taken back to. 0: free.
 using BoardNames = std::array<std::atomic<uint64_t>, 8192>;
 
-/// What a slot's session shows of its boundaries (RankHistory), as words that its worker alone writes. A reader
-/// that meets a write, or what a worker has left that ended in one, finds nothing.
+/// What a slot's session shows of its boundaries (RankHistory), as words that its worker alone writes. A
+/// reader that meets a write, or what a worker has left that ended in one, finds nothing.
 struct BoardHistory {
   static constexpr size_t kWords = 131070;
   std::atomic<uint64_t> revision;  // odd: being written
@@ -71,7 +71,8 @@ class Board {
   std::vector<uint32_t> group(uint32_t slot, const std::vector<uint32_t>& named) const;
   /// Smallest value of a counter over the slots.
   uint64_t least(const std::vector<uint32_t>& slots, std::atomic<uint64_t> BoardSlot::* counter) const;
-  /// False: it is too long to be shown. Other ranks then find nothing that belongs with this one's boundaries.
+  /// False: it is too long to be shown. Other ranks then find nothing that belongs with this one's
+  /// boundaries.
   bool show(uint32_t slot, const RankHistory& history) const;
   /// Nothing: it shows none that can be read now.
   std::optional<RankHistory> history(uint32_t slot) const;

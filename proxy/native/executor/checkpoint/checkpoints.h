@@ -1,13 +1,13 @@
 // The boundaries that a session can go back to: published, committed with the whole group, and forgotten.
 //
 // A boundary is published when its copies and its record are complete; the slot on the board then says
-// "prepared n", and what it belongs with. It is committed when each rank of the group has one that belongs with
-// it (pairing.h): then the minibatch before it is forgotten; a reserve (policy.h) stays behind, with the journal from there on, until another one has taken
-// its place or room is needed. Promises: the journal says so first, for a worker that may have to take over;
-// the newest boundary stays until there is another one, or the journal or the arena is full, which the user
-// hears of. State: changed by the dispatcher with Lifecycle::mutex held, read by commands with it; commands
-// change it while the dispatcher is parked. Called by: BoundaryMaker, StepGate, Restorer, Recovery, Intake
-// (truncate) and Session.
+// "prepared n", and what it belongs with. It is committed when each rank of the group has one that belongs
+// with it (pairing.h): then the minibatch before it is forgotten; a reserve (policy.h) stays behind, with the
+// journal from there on, until another one has taken its place or room is needed. Promises: the journal says
+// so first, for a worker that may have to take over; the newest boundary stays until there is another one, or
+// the journal or the arena is full, which the user hears of. State: changed by the dispatcher with
+// Lifecycle::mutex held, read by commands with it; commands change it while the dispatcher is parked. Called
+// by: BoundaryMaker, StepGate, Restorer, Recovery, Intake (truncate) and Session.
 #pragma once
 #include <optional>
 #include <string>
@@ -98,7 +98,7 @@ class Checkpoints {
   std::vector<uint32_t> peers_;
   Reserves reserves_;
   std::atomic<bool> protected_{true};
-  bool regained_ = false;  // a boundary was made without protection, and other ranks may lack theirs
+  bool regained_ = false;         // a boundary was made without protection, and other ranks may lack theirs
   std::vector<std::byte> parts_;  // of a document that is being loaded
 };
 

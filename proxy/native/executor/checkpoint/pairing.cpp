@@ -44,8 +44,9 @@ void Pairing::show(const Boundaries& boundaries) {
   if (shared_.board.show(shared_.request.slot, mine) && connected_)
     told_full_ = false;
   else if (!std::exchange(told_full_, true))
-    shared_.notice("this program has used too many communicators since the boundary that a fault would take it "
-                   "back to: until some are destroyed on all ranks, no newer one takes its place");
+    shared_.notice(
+        "this program has used too many communicators since the boundary that a fault would take it "
+        "back to: until some are destroyed on all ranks, no newer one takes its place");
 }
 
 bool Pairing::connect(const Tally& tally) {
@@ -73,7 +74,8 @@ void Pairing::loaded(const Boundaries& boundaries) {
   show(boundaries);
 }
 
-std::optional<uint64_t> Pairing::newest_common(const std::vector<uint32_t>& group, const Boundaries& boundaries) {
+std::optional<uint64_t> Pairing::newest_common(const std::vector<uint32_t>& group,
+                                               const Boundaries& boundaries) {
   if (!connected_) return std::nullopt;  // the group may be larger than it seems
   std::vector<RankHistory> ranks{history(boundaries)};
   for (const uint32_t one : group) {
@@ -104,9 +106,9 @@ void Pairing::forget_left(const std::vector<uint32_t>& group, const Boundaries& 
     const auto other = shared_.board.history(slot);
     if (!other) return;
     std::erase_if(names, [&](uint64_t name) {
-      return !has_left(other->now, name, true) || !std::ranges::all_of(other->kept, [&](const KeptTally& kept) {
-        return has_left(kept.tally, name, true);
-      });
+      return !has_left(other->now, name, true) ||
+             !std::ranges::all_of(other->kept,
+                                  [&](const KeptTally& kept) { return has_left(kept.tally, name, true); });
     });
   }
   shared_.issued.table.forget_communicators(names);
@@ -130,7 +132,8 @@ Pairing::Gathering Pairing::gathering(const std::vector<uint32_t>& group, uint64
     if (!here) found = Gathering::waits;
     const auto other = shared_.board.history(one);
     if (!other) continue;
-    const bool apart = here ? other->step == step && !agree_at_step(own, *other) : is_ahead(other->now, at_step_);
+    const bool apart =
+        here ? other->step == step && !agree_at_step(own, *other) : is_ahead(other->now, at_step_);
     if (other->uneven || apart) return Gathering::uneven;
   }
   return found;

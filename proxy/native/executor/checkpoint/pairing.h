@@ -1,9 +1,11 @@
-// Which boundaries of this rank belong together with which of other ranks (base/tally.h), as the board shows it.
+// Which boundaries of this rank belong together with which of other ranks (base/tally.h), as the board shows
+// it.
 //
 // Promises: what a rank keeps is shown before other ranks can rely on it, and a communicator before it can be
-// joined; only boundaries that belong together are committed. A rank whose steps do not correspond to those of
-// its peers is found, whether it makes more of them, fewer, or none: `uneven` stays set from then on. Called by:
-// Checkpoints, StepGate, Dispatcher and Recovery, in the dispatcher's thread or while it is parked.
+// joined; only boundaries that belong together are committed. A rank whose steps do not correspond to those
+// of its peers is found, whether it makes more of them, fewer, or none: `uneven` stays set from then on.
+// Called by: Checkpoints, StepGate, Dispatcher and Recovery, in the dispatcher's thread or while it is
+// parked.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -31,8 +33,8 @@ class Pairing {
   void load(const ops::CommunicatorCreate& op) { joined_.push_back(op); }
   void loaded(const Boundaries& boundaries);
 
-  /// The newest boundary of this rank for which each rank of the group (slots) has one that belongs with it. Nothing:
-  /// there is none, or it cannot be seen now.
+  /// The newest boundary of this rank for which each rank of the group (slots) has one that belongs with it.
+  /// Nothing: there is none, or it cannot be seen now.
   std::optional<uint64_t> newest_common(const std::vector<uint32_t>& group, const Boundaries& boundaries);
 
   /// The begin of a step is reached.

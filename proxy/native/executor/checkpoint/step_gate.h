@@ -6,8 +6,8 @@
 // long as the group gathers in time; without a group, all live allocations are copied from then on. Called
 // by: the dispatcher's thread; BoundaryMaker and Restorer for what it knows.
 #pragma once
-#include <string>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 

@@ -66,8 +66,8 @@ Json document(const RankHistory& history) {
 }
 
 Json document(const Position& one) {
-  return {{"committed", one.committed}, {"prepared", one.prepared}, {"reached", one.reached},
-          {"begun", one.begun},         {"executed", one.executed}, {"received", one.received},
+  return {{"committed", one.committed}, {"prepared", one.prepared},        {"reached", one.reached},
+          {"begun", one.begun},         {"executed", one.executed},        {"received", one.received},
           {"reserves", one.reserves},   {"history", document(one.history)}};
 }
 

@@ -202,8 +202,8 @@ bool Dispatcher::dispatch(const RecordHeader& record) {
   return true;
 }
 
-/// Other ranks see a communicator before it can be joined, and where they wait for this one before a step also
-/// its collectives: by these they know that it will not come.
+/// Other ranks see a communicator before it can be joined, and where they wait for this one before a step
+/// also its collectives: by these they know that it will not come.
 void Dispatcher::issue(const ops::OpHeader& op) {
   Checkpoints& checkpoints = to_.checkpoints;
   const auto id = static_cast<ops::OpId>(op.op);

@@ -28,7 +28,8 @@ void OpIssuer::issue(const ops::OpHeader& op) {
   if (failed_before(op)) return skip(op);
   if (const auto excess = shared_.issued.table.excess(op)) return refuse_excess(op, *info, *excess);
   backpressure_.promise_result(op, *info);
-  const bool leaves = info->id == ops::OpId::communicator_destroy || info->id == ops::OpId::communicator_abort;
+  const bool leaves =
+      info->id == ops::OpId::communicator_destroy || info->id == ops::OpId::communicator_abort;
   if (leaves) shared_.issued.table.learn_ranks(*shared_.backend);
   shared_.backend->enqueue(op);
   // It was refused where it was placed, and the client may wait for the stream to come past it.

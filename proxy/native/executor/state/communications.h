@@ -18,15 +18,18 @@
 
 namespace jitc {
 
-/// What of a capture under way is in it: collectives that will run when the graph is launched, not now. A stream
-/// is captured when the capture began on it, or when it waits for an event that was recorded in the capture.
+/// What of a capture under way is in it: collectives that will run when the graph is launched, not now. A
+/// stream is captured when the capture began on it, or when it waits for an event that was recorded in the
+/// capture.
 class CapturedCollectives {
  public:
   explicit CapturedCollectives(uint64_t origin) : streams_{origin} {}
   /// Sees each op while the capture is under way, in order.
   void see(const ops::OpHeader& op);
   bool has(uint64_t stream) const { return streams_.contains(stream); }
-  void add(std::span<const ops::CollectiveItem> items) { items_.insert(items_.end(), items.begin(), items.end()); }
+  void add(std::span<const ops::CollectiveItem> items) {
+    items_.insert(items_.end(), items.begin(), items.end());
+  }
   const std::vector<ops::CollectiveItem>& items() const { return items_; }
 
  private:

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "device/backend.h"
 #include "communications.h"
+#include "device/backend.h"
 #include "images.h"
 #include "packer.h"
 

@@ -1,7 +1,7 @@
 // Finds the newest cut of ranks by the rule of the workers, for tests/unit/executor/state/test_cuts.py.
 //
-// Reads jobs as numbers: how many ranks; for each how many words, and the words (RankHistory::pack). Writes a line for
-// each job: the number of each rank's boundary, or "none".
+// Reads jobs as numbers: how many ranks; for each how many words, and the words (RankHistory::pack). Writes a
+// line for each job: the number of each rank's boundary, or "none".
 #include <iostream>
 
 #include "base/tally.h"
@@ -23,7 +23,8 @@ int main() {
     }
     const auto cut = jitc::newest_cut(histories);
     if (!cut) std::cout << "none";
-    for (size_t i = 0; cut && i < ranks; ++i) std::cout << (i ? " " : "") << histories[i].kept[(*cut)[i]].number;
+    for (size_t i = 0; cut && i < ranks; ++i)
+      std::cout << (i ? " " : "") << histories[i].kept[(*cut)[i]].number;
     std::cout << "\n";
   }
   return 0;
