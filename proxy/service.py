@@ -29,8 +29,8 @@ from .node.api.admin import AdminService
 from .node.api.coordinator import CoordinatorService
 from .node.api.node import NodeService
 from .node.fault_injector import FaultInjector
-from .node.join_watch import JoinWatch
-from .node.partings import Partings
+from .node.joins.join_watch import JoinWatch
+from .node.joins.partings import Partings
 from .node.races import Races
 from .node.registry import Registry
 from .node.session import Session

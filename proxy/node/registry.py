@@ -21,8 +21,8 @@ from ..common.printable import printable
 from ..keeper.client import Keeper
 from ..keeper.log import Log
 from . import descriptors
-from .communicators import Communicators
 from .gpus import Gpu, state_of, workers_of
+from .joins.communicators import Communicators
 from .placement import place, shares
 from .session import OUTSIDE, Session, SessionEvent, SessionState
 from .shared_memory import Memory, SessionMemory, shared, taken_over

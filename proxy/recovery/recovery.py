@@ -18,8 +18,7 @@ from ..node.session import Session, SessionEvent, SessionState
 from ..node.workers.assign import open_request, worker_for
 from ..node.workers.supervisor import NoWorker, Supervisor
 from ..node.workers.worker import Worker
-from .cuts import RankHistory
-from .decide import Decision, Kind, NothingInCommon, RankPosition, decide
+from .decision.decide import Decision, Kind, NothingInCommon, RankPosition, decide
 from .determinism.tolerance import MEASURING, Tolerances, differences
 from .ending import abandon, give_up
 from .events import Event, EventQueue
@@ -309,14 +308,7 @@ class Recovery:
 
     def rank_positions(self) -> dict[int, RankPosition]:
         """The position of each rank at the fence, by session."""
-        return {
-            number: RankPosition(
-                prepared=one.prepared, begun=one.begun, lost=number in self._lost, executed=one.executed,
-                received=one.received, committed=one.committed, reached=one.reached, reserves=tuple(one.reserves),
-                history=RankHistory.told(one.history),
-            )
-            for number, one in self._positions.items()
-        }  # fmt: skip
+        return {number: RankPosition.told(one, number in self._lost) for number, one in self._positions.items()}
 
 
 def _session_request(session: Session) -> Any:

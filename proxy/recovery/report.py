@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..common.printable import LINE, printable
 from ..keeper.log import Log
-from .decide import RankPosition, named
+from .decision.decide import RankPosition, named
 
 if TYPE_CHECKING:
     from .recovery import Recovery

@@ -14,7 +14,7 @@ from unittest import mock
 from jitc.proxy.node.session import SESSION_TABLE, SessionEvent, SessionState
 from jitc.proxy.recovery import phases
 from jitc.proxy.recovery import recovery as recovery_module
-from jitc.proxy.recovery.decide import Decision, Kind, decide
+from jitc.proxy.recovery.decision.decide import Decision, Kind, decide
 from jitc.proxy.recovery.incident import Incident
 from jitc.proxy.recovery.recovery import Recovery
 from jitc.proxy.recovery.restore.restore import Restore

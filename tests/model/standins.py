@@ -18,7 +18,7 @@ import grpc
 from jitc.proxy.node.session import Session, SessionState
 from jitc.proxy.recovery import recovery as recovery_module
 from jitc.proxy.recovery import replay as replay_module
-from jitc.proxy.recovery.cuts import RankHistory, Tally
+from jitc.proxy.recovery.decision.cuts import RankHistory, Tally
 from jitc.proxy.recovery.events import EventQueue, WorkerDied
 from jitc.proxy.recovery.restore import transfer as transfer_module
 from jitc.v1 import worker_pb2

@@ -12,8 +12,8 @@ from typing import Any
 
 from jitc.v1 import control_pb2
 
-from ..communicators import Refusal
 from ..fault_injector import FaultInjector
+from ..joins.communicators import Refusal
 from ..races import Races
 from ..registry import Registry
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 
 from .classes import Classes, Finding, Table
 from .divergence import Divergence
-from .lonely import Lonely
 from .replicas import Replicas
 from .reserves import Reserve
+from .unevenness import Unevenness
 
 #: Between looks at a group that is as it should be.
 REST_SECONDS = 1.0
@@ -39,8 +39,7 @@ class GroupPolicy:
     #: Peer mode is ending: copies of all blocks are made from the boundary after this one on. Until every rank has
     #: such a boundary, recoveries must assume that only peers hold some blocks.
     leaving_at: int | None = None
-    uneven: bool = False  # its ranks make different steps
-    lonely: Lonely = field(default_factory=Lonely)
+    unevenness: Unevenness = field(default_factory=Unevenness)
     settled: bool = False  # no more measuring: copies of everything from now on
     spaced: bool = False  # that is so because they are seldom enough (spacing.py)
     classes: dict[int, Classes] = field(default_factory=dict)

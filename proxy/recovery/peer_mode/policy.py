@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
-from typing import Any
 
 import grpc
 
@@ -19,21 +17,20 @@ from jitc.v1 import worker_pb2
 from ...node.registry import Registry
 from ...node.session import Session, SessionState
 from ...node.workers.stats import session_stats, stats_of
-from ..cuts import Tally, belong_together
 from ..restore.restore import Restore
 from ..spacing import Spacings
-from .classes import Finding, Row, Table, classify
+from .classes import Finding, Table, classify
 from .divergence import Divergence, Divergences, tell
 from .group_policy import GroupPolicy, measured
 from .healing import Healings
 from .reserves import Reserve, Standing
+from .tables import CALL_SECONDS, tables_of
+from .unevenness import Stats
 
 #: Boundaries between measurements in peer mode, and between looks at replicas where nothing is measured any more.
 MEASURE_EVERY = 50
-CALL_SECONDS = 10.0
 #: The boundary after which peer mode ends is to be asked for first.
 UNKNOWN = -1
-UNEVEN = "its ranks make different optimizer steps"
 
 
 class Policies:
@@ -151,7 +148,7 @@ class Policies:
         stats = stats_of(group)
         if self._are_uneven(group, policy, stats):
             return
-        newest = min(_counts_in(stats, group, "boundary"))
+        newest = min(_counts(group, "boundary", stats))
         if not policy.measuring:
             if newest - policy.measured_at >= MEASURE_EVERY:
                 policy.measuring, policy.measured_at = True, newest
@@ -161,7 +158,7 @@ class Policies:
             return
         for boundary in (newest - 1, newest):
             if boundary > 0 and boundary not in policy.tables:
-                tables = self._tables(group, boundary)
+                tables = tables_of(group, boundary)
                 if tables is not None:
                     policy.tables[boundary] = tables
         for boundary in [old for old in policy.tables if old < newest - 1]:
@@ -235,22 +232,16 @@ class Policies:
             self._note(group, policy)
             self._send_all(group, policy)
 
-    # -- uneven steps -------------------------------------------------------------------------------
-
-    def _are_uneven(self, group: list[Session], policy: GroupPolicy, stats: Mapping[int, Mapping[str, Any]]) -> bool:
-        """Whether the ranks make different steps. Then peers are not relied on, since what a peer has at its boundary
-        of the same number is something else; nor are ranks compared by number."""
-        if text := policy.lonely.look(group, stats):
+    def _are_uneven(self, group: list[Session], policy: GroupPolicy, stats: Stats) -> bool:
+        """Whether the ranks make different steps. Then peers are not relied on, nor are ranks compared by number."""
+        if text := policy.unevenness.alone(group, stats):
             print(f"jitc-proxyd: job {self._registry.job_of(group[0])}: {text}", file=sys.stderr, flush=True)
             for session in group:
                 tell(session, text)
-        uneven = any(one.get("uneven") for one in stats.values())
-        if uneven and not policy.uneven:
-            policy.uneven = policy.settled = True
-            self._change(group, policy, peer=False, why=UNEVEN)
-        for session in group:
-            session.uneven = policy.uneven
-        return policy.uneven
+        if policy.unevenness.begins(group, stats):
+            policy.settled = True
+            self._change(group, policy, peer=False, why="its ranks make different optimizer steps")
+        return policy.unevenness.found
 
     # -- replicas ---------------------------------------------------------------------------------
 
@@ -259,9 +250,9 @@ class Policies:
         stats = stats_of(group)
         if self._are_uneven(group, policy, stats):
             return
-        newest = min(_counts_in(stats, group, "committed" if policy.spaced else "boundary"))
+        newest = min(_counts(group, "committed" if policy.spaced else "boundary", stats))
         policy.looking = not 0 <= newest - policy.looked_at < MEASURE_EVERY
-        tables = self._tables(group, newest) if policy.looking and newest else None
+        tables = tables_of(group, newest) if policy.looking and newest else None
         if tables is not None:
             policy.looking = False
             self._look(group, policy, newest, tables)
@@ -296,31 +287,6 @@ class Policies:
         for session in group:
             self._send(session, policy)
 
-    def _tables(self, group: list[Session], boundary: int) -> dict[int, Table] | None:
-        """The tables of all ranks; None when a rank does not have the boundary yet, or no longer, and where boundaries
-        of this number do not belong together. Measured ones a rank has for a while after it could go back to them."""
-        asked: dict[int, Any] = {}
-        for session in group:
-            if session.worker is None:
-                return None
-            request = worker_pb2.BoundaryTableRequest(session=session.number, boundary=boundary, earlier=True)
-            asked[session.number] = session.worker.stub.BoundaryTable.future(request, timeout=CALL_SECONDS)
-        tables: dict[int, Table] = {}
-        tallies: dict[int, Tally] = {}
-        for session in group:
-            try:
-                reply = asked[session.number].result()
-            except (grpc.RpcError, grpc.FutureCancelledError):
-                return None
-            filled = [row for row in reply.rows if row.bytes]
-            if reply.boundary != boundary:
-                return None
-            rows = tuple(Row(row.ordinal, row.bytes, row.hash, row.hash_before_step, row.address) for row in filled)
-            steps = reply.step_has_waits, reply.step_has_collectives, reply.variables_change
-            tables[session.number] = Table(rows, *steps, label=session.label(), measured=reply.measured)
-            tallies[session.number] = Tally.told(reply.tally)
-        return tables if belong_together(tallies) else None
-
     def _send(self, session: Session, policy: GroupPolicy) -> None:
         classes = policy.classes.get(session.number) if policy.barrier else None
         request = worker_pb2.Policy(
@@ -342,10 +308,7 @@ class Policies:
                 print(f"jitc-proxyd: policy of {session.label()}: {error}", file=sys.stderr)
 
 
-def _counts(group: list[Session], name: str) -> list[int]:
-    """A counter of each rank, asked now; 0 where a worker does not answer."""
-    return _counts_in(stats_of(group), group, name)
-
-
-def _counts_in(stats: Mapping[int, Mapping[str, Any]], group: list[Session], name: str) -> list[int]:
+def _counts(group: list[Session], name: str, stats: Stats | None = None) -> list[int]:
+    """A counter of each rank, asked now where it was not before; 0 where a worker does not answer."""
+    stats = stats_of(group) if stats is None else stats
     return [int(stats.get(session.number, {}).get(name, 0)) for session in group]

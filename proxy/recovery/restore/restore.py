@@ -13,7 +13,7 @@ from typing import Any
 from jitc.v1 import worker_pb2
 
 from ...node.session import Session
-from ..decide import Boundaries, RankPosition, named, newest_reserves
+from ..decision.decide import Boundaries, RankPosition, named, newest_reserves
 from ..worker_calls import WorkerCalls
 from .block_match import Block, is_its_own, plan
 from .transfer import BlockTransfer, TransferFailed, Transfers

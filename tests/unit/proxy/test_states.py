@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from histories import in_step
 from hypothesis import given
 from hypothesis import strategies as st
-from toolkit.histories import in_step
 
 from jitc.proxy.common.state_machine import ImpossibleEvent, Machine
 from jitc.proxy.node.session import SESSION_TABLE, SessionEvent, SessionState
 from jitc.proxy.node.workers.worker import WORKER_TABLE, WorkerEvent, WorkerState
-from jitc.proxy.recovery.decide import Decision, Kind, RankPosition, decide
+from jitc.proxy.recovery.decision.decide import Decision, Kind, RankPosition, decide
 from jitc.proxy.recovery.limits import LOSSES_WITHOUT_PROGRESS, REPLAYS_OF_A_FAULT, Limits
 from jitc.proxy.recovery.phases import TABLE, Phase, PhaseEvent, Timeline
 from jitc.proxy.recovery.restore.block_match import Block, is_its_own, plan

@@ -145,6 +145,7 @@ BoundaryState BoundaryMaker::begun(const ops::Boundary& op, uint64_t position) c
   state.step_collectives = shared_.issued.step_collectives;
   state.step_allocations = shared_.issued.step_allocations;
   state.policy = checkpoints_.plan.current();
+  shared_.issued.table.communications().learn_ranks(*shared_.backend);
   state.resources = shared_.issued.table.list(*shared_.backend);
   return state;
 }

@@ -9,14 +9,10 @@ namespace jitc {
 namespace {
 /// Adds a communicator that was joined after all that is kept.
 void add(Tally& tally, const ops::CommunicatorCreate& op) {
-  Communications joined;
-  joined.join(op);
-  for (const Membership& one : joined.tally().memberships) {
-    if (tally.find(one.communicator)) continue;
-    const auto place =
-        std::ranges::lower_bound(tally.memberships, one.communicator, {}, &Membership::communicator);
-    tally.memberships.insert(place, one);
-  }
+  const uint64_t name = communicator_name(op.unique_id);
+  if (op.ranks < 2 || tally.find(name)) return;
+  const auto place = std::ranges::lower_bound(tally.memberships, name, {}, &Membership::communicator);
+  tally.memberships.insert(place, {name, op.rank, 0, 1});
 }
 
 bool has_left(const Tally& tally, uint64_t communicator, bool or_not_there) {
@@ -30,7 +26,7 @@ RankHistory Pairing::history(const Boundaries& boundaries) const {
   if (shared_.journal.head() == 0) history.kept.push_back({});
   for (const BoundaryState& one : boundaries) history.kept.push_back({one.number, one.resources.tally});
   if (boundaries.empty() && passed_) history.kept = {*passed_};
-  history.now = shared_.issued.table.tally();
+  history.now = shared_.issued.table.communications().tally();
   for (const auto& op : joined_) add(history.now, op);
   history.step = step_;
   history.at_step = at_step_;
@@ -58,15 +54,13 @@ bool Pairing::connect(const Tally& tally) {
 
 void Pairing::will_join(const ops::CommunicatorCreate& op, const Boundaries& boundaries) {
   if (op.ranks < 2) return;
-  Communications joined;
-  joined.join(op);
-  connected_ = connect(joined.tally()) && connected_;
+  if (!shared_.board.join(shared_.request.slot, communicator_name(op.unique_id))) connected_ = false;
   joined_ = {op};
   show(boundaries);
   joined_.clear();
 }
 
-void Pairing::pass(uint64_t boundary) { passed_ = {boundary, shared_.issued.table.tally()}; }
+void Pairing::pass(uint64_t boundary) { passed_ = {boundary, shared_.issued.table.communications().tally()}; }
 
 void Pairing::loaded(const Boundaries& boundaries) {
   const uint64_t newest = boundaries.empty() ? 0 : boundaries.back().sequence;
@@ -111,13 +105,13 @@ void Pairing::forget_left(const std::vector<uint32_t>& group, const Boundaries& 
                                   [&](const KeptTally& kept) { return has_left(kept.tally, name, true); });
     });
   }
-  shared_.issued.table.forget_communicators(names);
+  shared_.issued.table.communications().forget(names);
   for (const uint64_t name : names) shared_.board.part(shared_.request.slot, name);
 }
 
 void Pairing::reach(uint64_t step, const Boundaries& boundaries) {
   step_ = step;
-  at_step_ = shared_.issued.table.tally();
+  at_step_ = shared_.issued.table.communications().tally();
   show(boundaries);
 }
 

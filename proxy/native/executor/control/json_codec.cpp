@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "device/devices.h"
 #include "json_values.h"
+#include "tally_document.h"
 
 namespace jitc {
 namespace {
@@ -41,28 +42,6 @@ Json document(const RecoverReply& reply) {
           {"bytes", reply.bytes},
           {"links", reply.direct_path},
           {"missing", rows_document(reply.missing)}};
-}
-
-Json document(const Tally& tally) {
-  Json memberships = Json::array(), exchanges = Json::array();
-  for (const Membership& one : tally.memberships)
-    memberships.push_back({{"communicator", one.communicator},
-                           {"rank", one.rank},
-                           {"left", one.left != 0},
-                           {"collectives", one.collectives}});
-  for (const Exchange& one : tally.exchanges)
-    exchanges.push_back({{"communicator", one.communicator},
-                         {"peer", one.peer},
-                         {"received", one.received != 0},
-                         {"count", one.count}});
-  return {{"memberships", memberships}, {"exchanges", exchanges}};
-}
-
-Json document(const RankHistory& history) {
-  Json kept = Json::array();
-  for (const KeptTally& one : history.kept)
-    kept.push_back({{"number", one.number}, {"tally", document(one.tally)}});
-  return {{"kept", kept}, {"now", document(history.now)}, {"uneven", history.uneven}};
 }
 
 Json document(const Position& one) {

@@ -170,7 +170,8 @@ bool Restorer::skip_ops(uint64_t from, uint64_t to, ResourceTable& table, std::s
                 ops::traits(info).result_is_state ? known_payload(shared_.journal, op.sequence)
                                                   : std::vector<std::byte>{});
     if (info.id == ops::OpId::communicator_split)
-      table.learn_rank(as<ops::CommunicatorSplit>(op).handle, known_payload(shared_.journal, op.sequence));
+      table.communications().learn_rank(as<ops::CommunicatorSplit>(op).handle,
+                                        known_payload(shared_.journal, op.sequence));
   }
   return true;
 }

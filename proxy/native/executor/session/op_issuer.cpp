@@ -30,7 +30,7 @@ void OpIssuer::issue(const ops::OpHeader& op) {
   backpressure_.promise_result(op, *info);
   const bool leaves =
       info->id == ops::OpId::communicator_destroy || info->id == ops::OpId::communicator_abort;
-  if (leaves) shared_.issued.table.learn_ranks(*shared_.backend);
+  if (leaves) shared_.issued.table.communications().learn_ranks(*shared_.backend);
   shared_.backend->enqueue(op);
   // It was refused where it was placed, and the client may wait for the stream to come past it.
   if (counts && info->waits && shared_.results.status(op.sequence).value_or(0) != 0) skip(op);

@@ -1,6 +1,6 @@
 #include "communications.h"
 
-#include <span>
+#include <cstring>
 
 #include "base/checksum.h"
 #include "executor/journal/wire.h"
@@ -13,57 +13,50 @@ uint64_t name_from(std::span<const std::byte> bytes) {
   for (int i = 0; i < 8; ++i) name = name << 8 | hash[i];
   return name | 1;  // never 0
 }
-}  // namespace
 
 std::span<const ops::CollectiveItem> items_of(const ops::Collective& op) {
   return {reinterpret_cast<const ops::CollectiveItem*>(&op + 1), op.count};
 }
+}  // namespace
 
-void CapturedCollectives::see(const ops::OpHeader& op) {
-  const uint64_t stream = wire::stream_of(op);
-  switch (static_cast<ops::OpId>(op.op)) {
-    case ops::OpId::event_record:
-      if (has(stream))
-        events_.insert(as<ops::EventRecord>(op).event);
-      else
-        events_.erase(as<ops::EventRecord>(op).event);
-      return;
-    case ops::OpId::event_wait:
-      if (events_.contains(as<ops::EventWait>(op).event)) streams_.insert(stream);
-      return;
-    case ops::OpId::collective:
-      if (has(stream)) add(items_of(as<ops::Collective>(op)));
-      return;
-    default:
-      return;
-  }
+uint64_t communicator_name(const std::array<uint8_t, 128>& unique_id) {
+  return name_from(std::as_bytes(std::span(unique_id)));
 }
 
-void Communications::join(const ops::CommunicatorCreate& op) {
-  if (op.ranks > 1) add(op.handle, name_from(std::as_bytes(std::span(op.unique_id))), op.rank);
+// -- what ops do ---------------------------------------------------------------------------------------
+
+void Communications::on(const ops::CommunicatorCreate& op) {
+  const uint64_t name = op.ranks > 1 ? communicator_name(op.unique_id) : 0;
+  add({op.handle, op.ranks, op.rank, op.unique_id, name});
 }
 
 /// All ranks of the parent split it at the same of its collectives; those of one color form one communicator.
-void Communications::split(const ops::CommunicatorSplit& op) {
-  Part* const parent = part(op.parent);
-  if (!parent) return;
-  const uint64_t identity[] = {parent->membership.communicator, ++parent->membership.collectives,
-                               static_cast<uint64_t>(op.color)};
-  if (op.color >= 0) add(op.handle, name_from(std::as_bytes(std::span(identity))), Membership::kUnknown);
+void Communications::on(const ops::CommunicatorSplit& op) {
+  uint64_t name = 0;
+  if (Part* const parent = part(op.parent)) {
+    const uint64_t identity[] = {parent->membership.communicator, ++parent->membership.collectives,
+                                 static_cast<uint64_t>(op.color)};
+    name = name_from(std::as_bytes(std::span(identity)));
+  }
+  if (op.color >= 0) add({op.handle, 0, Membership::kUnknown, {}, name});
 }
 
-void Communications::add(uint64_t handle, uint64_t name, int32_t rank) {
-  names_[handle] = name;
-  parts_[name] = {{name, rank, 0, 1}, {}};
+void Communications::on(const ops::Collective& op) { launch(wire::stream_of(op.header), items_of(op)); }
+
+void Communications::launch(uint64_t stream, std::span<const ops::CollectiveItem> items) {
+  for (auto& [origin, capture] : captures_)
+    if (capture.streams.contains(stream)) return capture.add(items);
+  count(items);
 }
 
-void Communications::learn_rank(uint64_t handle, int32_t rank) {
-  if (Part* const one = part(handle)) one->membership.rank = rank;
+void Communications::add(const Resources::Communicator& one) {
+  communicators_[one.handle] = one;
+  if (one.name) parts_[one.name] = {{one.name, one.rank, 0, 1}, {}};
 }
 
 void Communications::leave(uint64_t handle) {
   if (Part* const one = part(handle)) one->membership.left = 1;
-  names_.erase(handle);
+  communicators_.erase(handle);
 }
 
 void Communications::count(std::span<const ops::CollectiveItem> items) {
@@ -79,8 +72,69 @@ void Communications::count(std::span<const ops::CollectiveItem> items) {
   }
 }
 
-void Communications::forget(const std::vector<uint64_t>& communicators) {
-  for (const uint64_t one : communicators) parts_.erase(one);
+Communications::Part* Communications::part(uint64_t handle) {
+  const auto found = communicators_.find(handle);
+  if (found == communicators_.end() || !found->second.name) return nullptr;
+  return &parts_[found->second.name];
+}
+
+// -- captures ------------------------------------------------------------------------------------------
+
+void Communications::see(const ops::OpHeader& op) {
+  for (auto& [origin, capture] : captures_) capture.see(op);
+}
+
+void Communications::Capture::see(const ops::OpHeader& op) {
+  const uint64_t stream = wire::stream_of(op);
+  const auto id = static_cast<ops::OpId>(op.op);
+  if (id == ops::OpId::event_wait && events.contains(as<ops::EventWait>(op).event)) streams.insert(stream);
+  if (id != ops::OpId::event_record) return;
+  const uint64_t event = as<ops::EventRecord>(op).event;
+  if (streams.contains(stream))
+    events.insert(event);
+  else
+    events.erase(event);
+}
+
+void Communications::resume_capture(const Resources::Capture& open, const Launched& launched) {
+  Capture capture{{open.stream}, {}, {}};
+  for (const auto& record : open.ops->ops) {
+    const auto& op = *reinterpret_cast<const ops::OpHeader*>(record.data());
+    capture.see(op);
+    if (!capture.streams.contains(wire::stream_of(op))) continue;
+    const auto id = static_cast<ops::OpId>(op.op);
+    if (id == ops::OpId::collective) capture.add(items_of(as<ops::Collective>(op)));
+    if (id == ops::OpId::graph_launch) capture.add(launched(as<ops::GraphLaunch>(op).executable));
+  }
+  captures_.insert_or_assign(open.stream, std::move(capture));
+}
+
+std::vector<ops::CollectiveItem> Communications::end_capture(uint64_t stream) {
+  const auto capture = captures_.extract(stream);
+  return capture ? std::move(capture.mapped().items) : std::vector<ops::CollectiveItem>{};
+}
+
+// -- all of them ---------------------------------------------------------------------------------------
+
+void Communications::learn_ranks(const Backend& backend) {
+  for (const auto& [handle, known] : communicators_) {
+    Part* const one = part(handle);
+    Resources::Communicator made{};
+    if (one && one->membership.rank == Membership::kUnknown && backend.communicator(handle, made))
+      one->membership.rank = made.rank;
+  }
+}
+
+void Communications::learn_rank(uint64_t handle, std::span<const std::byte> result) {
+  int32_t told[2];  // ranks, rank
+  Part* const one = part(handle);
+  if (!one || result.size() < sizeof(told)) return;
+  std::memcpy(told, result.data(), sizeof(told));
+  one->membership.rank = told[1];
+}
+
+void Communications::forget(const std::vector<uint64_t>& names) {
+  for (const uint64_t one : names) parts_.erase(one);
 }
 
 Tally Communications::tally() const {
@@ -94,30 +148,23 @@ Tally Communications::tally() const {
   return tally;
 }
 
-uint64_t Communications::name_of(uint64_t handle) const {
-  const auto found = names_.find(handle);
-  return found == names_.end() ? 0 : found->second;
+std::vector<Resources::Communicator> Communications::list(const Backend& backend) const {
+  std::vector<Resources::Communicator> list;
+  for (const auto& [handle, known] : communicators_) {
+    Resources::Communicator one = known;
+    const bool made = backend.communicator(handle, one);
+    one.name = known.name;
+    if (made || known.ranks) list.push_back(one);
+  }
+  return list;
 }
 
-std::vector<uint64_t> Communications::without_rank() const {
-  std::vector<uint64_t> handles;
-  for (const auto& [handle, name] : names_)
-    if (parts_.at(name).membership.rank == Membership::kUnknown) handles.push_back(handle);
-  return handles;
-}
-
-void Communications::reset(const Tally& tally, const std::map<uint64_t, uint64_t>& names) {
-  parts_.clear();
-  for (const Membership& one : tally.memberships) parts_[one.communicator].membership = one;
-  for (const Exchange& one : tally.exchanges)
+void Communications::reset(const Resources& resources) {
+  *this = {};
+  for (const auto& one : resources.communicators) communicators_[one.handle] = one;
+  for (const Membership& one : resources.tally.memberships) parts_[one.communicator].membership = one;
+  for (const Exchange& one : resources.tally.exchanges)
     parts_[one.communicator].exchanges[{one.peer, one.received != 0}] = one.count;
-  names_ = names;
-  std::erase_if(names_, [&](const auto& one) { return !parts_.contains(one.second); });
-}
-
-Communications::Part* Communications::part(uint64_t handle) {
-  const auto found = names_.find(handle);
-  return found == names_.end() ? nullptr : &parts_.at(found->second);
 }
 
 }  // namespace jitc

@@ -7,69 +7,77 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "base/tally.h"
+#include "device/backend.h"
 #include "jitc/generated_ops.h"
 
 namespace jitc {
 
-/// What of a capture under way is in it: collectives that will run when the graph is launched, not now. A
-/// stream is captured when the capture began on it, or when it waits for an event that was recorded in the
-/// capture.
-class CapturedCollectives {
- public:
-  explicit CapturedCollectives(uint64_t origin) : streams_{origin} {}
-  /// Sees each op while the capture is under way, in order.
-  void see(const ops::OpHeader& op);
-  bool has(uint64_t stream) const { return streams_.contains(stream); }
-  void add(std::span<const ops::CollectiveItem> items) {
-    items_.insert(items_.end(), items.begin(), items.end());
-  }
-  const std::vector<ops::CollectiveItem>& items() const { return items_; }
-
- private:
-  std::set<uint64_t> streams_, events_;
-  std::vector<ops::CollectiveItem> items_;
-};
-
-std::span<const ops::CollectiveItem> items_of(const ops::Collective& op);
-
 class Communications {
  public:
-  using UniqueId = std::array<uint8_t, 128>;
+  // What ops do.
+  void on(const ops::CommunicatorCreate& op);
+  void on(const ops::CommunicatorSplit& op);
+  void on(const ops::CommunicatorDestroy& op) { leave(op.handle); }
+  void on(const ops::CommunicatorAbort& op) { leave(op.handle); }
+  void on(const ops::Collective& op);
+  /// A graph with these collectives is launched.
+  void launch(uint64_t stream, std::span<const ops::CollectiveItem> items);
 
-  void join(const ops::CommunicatorCreate& op);
-  void split(const ops::CommunicatorSplit& op);
-  /// A split tells its rank late, or never: -1.
-  void learn_rank(uint64_t handle, int32_t rank);
-  void leave(uint64_t handle);
-  void count(std::span<const ops::CollectiveItem> items);
+  // Captures: their collectives run when the graph is launched, not now.
+  using Launched = std::function<std::span<const ops::CollectiveItem>(uint64_t executable)>;
+  void begin_capture(uint64_t stream) { captures_.insert_or_assign(stream, Capture{{stream}, {}, {}}); }
+  /// The capture had got so far.
+  void resume_capture(const Resources::Capture& open, const Launched& launched);
+  /// Sees each op while a capture is under way, in order.
+  void see(const ops::OpHeader& op);
+  std::vector<ops::CollectiveItem> end_capture(uint64_t stream);
+
+  /// Ranks in split communicators: by the back end, once they were made, or by the result of the split.
+  void learn_ranks(const Backend& backend);
+  void learn_rank(uint64_t handle, std::span<const std::byte> result);
   /// Drops communicators that every rank has left, at all places that are kept.
-  void forget(const std::vector<uint64_t>& communicators);
+  void forget(const std::vector<uint64_t>& names);
 
   Tally tally() const;
-  /// Name of a communicator that the rank belongs to; 0: it belongs to none of that handle.
-  uint64_t name_of(uint64_t handle) const;
-  /// Handles of communicators whose rank is not known.
-  std::vector<uint64_t> without_rank() const;
-  /// names: of the communicators that are alive then, by handle.
-  void reset(const Tally& tally, const std::map<uint64_t, uint64_t>& names);
+  size_t size() const { return communicators_.size(); }
+  /// Those that are alive. backend: asked for the unique ids of split ones; those it does not know are left
+  /// out.
+  std::vector<Resources::Communicator> list(const Backend& backend) const;
+  void reset(const Resources& resources);
 
  private:
   struct Part {
     Membership membership;
     std::map<std::pair<int32_t, bool>, uint64_t> exchanges;  // by peer, and whether it was received
   };
+  /// A stream is captured when the capture began on it, or when it waits for an event that was recorded in
+  /// the capture.
+  struct Capture {
+    std::set<uint64_t> streams, events;
+    std::vector<ops::CollectiveItem> items;
+    void see(const ops::OpHeader& op);
+    void add(std::span<const ops::CollectiveItem> more) {
+      items.insert(items.end(), more.begin(), more.end());
+    }
+  };
   Part* part(uint64_t handle);
-  void add(uint64_t handle, uint64_t name, int32_t rank);
+  void add(const Resources::Communicator& one);
+  void leave(uint64_t handle);
+  void count(std::span<const ops::CollectiveItem> items);
 
-  std::map<uint64_t, Part> parts_;      // by name
-  std::map<uint64_t, uint64_t> names_;  // by handle
+  std::map<uint64_t, Part> parts_;                             // by name
+  std::map<uint64_t, Resources::Communicator> communicators_;  // ranks == 0: split, not asked for yet
+  std::map<uint64_t, Capture> captures_;                       // by the stream that each began on
 };
+
+/// Name of a communicator that is joined by this id.
+uint64_t communicator_name(const std::array<uint8_t, 128>& unique_id);
 
 }  // namespace jitc

@@ -51,10 +51,10 @@ void ResourceTable::capture(const ops::OpHeader& op) {
     for (const auto& [handle, blas] : blas_) add_settings(*content, op, blas);
     graph_bytes_ = graph_bytes();
     captures_[wire::stream_of(op)] = content;
-    captured_.insert_or_assign(wire::stream_of(op), CapturedCollectives(wire::stream_of(op)));
+    communications_.begin_capture(wire::stream_of(op));
     return;
   }
-  for (auto& [stream, collectives] : captured_) collectives.see(op);
+  communications_.see(op);
   if (!ops::traits(id).capturable) return;
   uint64_t all = graph_bytes_;
   for (const auto& [stream, content] : captures_) {
@@ -67,20 +67,11 @@ void ResourceTable::capture(const ops::OpHeader& op) {
 
 void ResourceTable::resume_capture(const Resources::Capture& open) {
   captures_[open.stream] = std::make_shared<Resources::Content>(*open.ops);
-  CapturedCollectives& captured =
-      captured_.insert_or_assign(open.stream, CapturedCollectives(open.stream)).first->second;
-  for (const auto& record : open.ops->ops) {
-    const auto& op = *reinterpret_cast<const ops::OpHeader*>(record.data());
-    captured.see(op);
-    if (static_cast<OpId>(op.op) != OpId::graph_launch || !captured.has(wire::stream_of(op))) continue;
-    const auto launched = executables_.find(as<ops::GraphLaunch>(op).executable);
-    if (launched != executables_.end()) captured.add(launched->second.ops->collectives);
-  }
-}
-
-CapturedCollectives* ResourceTable::captured_on(uint64_t stream) {
-  const auto found = std::ranges::find_if(captured_, [&](const auto& one) { return one.second.has(stream); });
-  return found == captured_.end() ? nullptr : &found->second;
+  communications_.resume_capture(open, [this](uint64_t executable) {
+    const auto found = executables_.find(executable);
+    return found == executables_.end() ? std::span<const ops::CollectiveItem>{}
+                                       : std::span<const ops::CollectiveItem>(found->second.ops->collectives);
+  });
 }
 
 void ResourceTable::end_capture(const ops::CaptureEnd& op, uint32_t status) {
@@ -88,7 +79,7 @@ void ResourceTable::end_capture(const ops::CaptureEnd& op, uint32_t status) {
   if (found == captures_.end()) return;
   const auto content = found->second;
   captures_.erase(found);
-  content->collectives = captured_.extract(wire::stream_of(op.header)).mapped().items();
+  content->collectives = communications_.end_capture(wire::stream_of(op.header));
   if (status != 0) return;
   keep(*content);
   graphs_[op.graph] = {op.graph, content};

@@ -23,7 +23,7 @@ std::optional<ResourceTable::Excess> ResourceTable::excess(const ops::OpHeader& 
     case ops::Limit::events:
       return check("events", events_.size(), limits::kEvents);
     case ops::Limit::communicators:
-      return check("communicators", communicators_.size(), limits::kCommunicators);
+      return check("communicators", communications_.size(), limits::kCommunicators);
     case ops::Limit::modules:
       return check("modules", modules_.size(), limits::kModules);
     case ops::Limit::functions:

@@ -28,9 +28,9 @@ void ResourceTable::apply(const ops::OpHeader& op, uint32_t status, Result resul
   ops::visit(op, [&]<class Op>(const Op& one) {
     if constexpr (ops::traits(Op::kId).result_is_state)
       on(one, result);
-    else if constexpr (ops::info(Op::kId).resource && Op::kId != ops::OpId::capture_end)
-      on(one);
-    else if constexpr (ops::traits(Op::kId).window == ops::Window::collective ||
+    else if constexpr (requires { communications_.on(one); })
+      communications_.on(one);
+    else if constexpr ((ops::info(Op::kId).resource && Op::kId != ops::OpId::capture_end) ||
                        ops::traits(Op::kId).window == ops::Window::launched_collective)
       on(one);
   });
@@ -58,45 +58,10 @@ void ResourceTable::on(const ops::StreamDestroy& op) { streams_.erase(op.handle)
 void ResourceTable::on(const ops::EventCreate& op) { events_[op.handle] = {op.handle, op.flags}; }
 void ResourceTable::on(const ops::EventDestroy& op) { events_.erase(op.handle); }
 
-void ResourceTable::on(const ops::CommunicatorCreate& op) {
-  communicators_[op.handle] = {op.handle, op.ranks, op.rank, op.unique_id};
-  communications_.join(op);
-}
-void ResourceTable::on(const ops::CommunicatorSplit& op) {
-  if (op.color >= 0) communicators_[op.handle] = {op.handle, 0, 0, {}};
-  communications_.split(op);
-}
-void ResourceTable::on(const ops::CommunicatorDestroy& op) {
-  communicators_.erase(op.handle);
-  communications_.leave(op.handle);
-}
-void ResourceTable::on(const ops::CommunicatorAbort& op) {
-  communicators_.erase(op.handle);
-  communications_.leave(op.handle);
-}
-void ResourceTable::on(const ops::Collective& op) {
-  if (!captured_on(wire::stream_of(op.header))) communications_.count(items_of(op));
-}
 void ResourceTable::on(const ops::GraphLaunch& op) {
   const auto found = executables_.find(op.executable);
-  if (found == executables_.end()) return;
-  CapturedCollectives* const capture = captured_on(wire::stream_of(op.header));
-  const auto& collectives = found->second.ops->collectives;
-  capture ? capture->add(collectives) : communications_.count(collectives);
-}
-
-void ResourceTable::learn_ranks(const Backend& backend) {
-  for (const uint64_t handle : communications_.without_rank()) {
-    Resources::Communicator one{};
-    if (backend.communicator(handle, one)) communications_.learn_rank(handle, one.rank);
-  }
-}
-
-void ResourceTable::learn_rank(uint64_t communicator, Result result) {
-  int32_t told[2];  // ranks, rank
-  if (result.size() < sizeof(told)) return;
-  std::memcpy(told, result.data(), sizeof(told));
-  communications_.learn_rank(communicator, told[1]);
+  if (found != executables_.end())
+    communications_.launch(wire::stream_of(op.header), found->second.ops->collectives);
 }
 
 void ResourceTable::on(const ops::ModuleLoad& op) { modules_[op.module] = {op.module, op.hash, op.bytes}; }
@@ -151,7 +116,6 @@ void ResourceTable::reset(const Resources& resources) {
   for (const auto& one : resources.allocations) allocations_[one.address] = one;
   for (const auto& one : resources.streams) streams_[one.handle] = one;
   for (const auto& one : resources.events) events_[one.handle] = one;
-  for (const auto& one : resources.communicators) communicators_[one.handle] = one;
   for (const auto& one : resources.modules) modules_[one.handle] = one;
   for (const auto& one : resources.functions) functions_[one.handle] = one;
   for (const auto& one : resources.variables) variables_[{one.module, one.name}] = one;
@@ -161,11 +125,8 @@ void ResourceTable::reset(const Resources& resources) {
   for (const auto& one : resources.host_ranges) host_ranges_[one.address] = one;
   for (const auto& one : resources.held) held_[one.handle] = one;
   for (const auto& one : resources.dnn_plans) dnn_plans_[one.handle] = one;
+  communications_.reset(resources);
   for (const auto& one : resources.captures) resume_capture(one);
-  std::map<uint64_t, uint64_t> names;
-  for (const auto& one : resources.communicators)
-    if (one.name) names[one.handle] = one.name;
-  communications_.reset(resources.tally, names);
 }
 
 Resources ResourceTable::list(const Backend& backend) const {
@@ -173,12 +134,7 @@ Resources ResourceTable::list(const Backend& backend) const {
   resources.allocations = values(allocations_);
   resources.streams = values(streams_);
   resources.events = values(events_);
-  for (const auto& [handle, known] : communicators_) {
-    Resources::Communicator one = known;
-    const bool known_there = backend.communicator(handle, one);
-    one.name = communications_.name_of(handle);
-    if (known_there || known.ranks) resources.communicators.push_back(one);
-  }
+  resources.communicators = communications_.list(backend);
   resources.tally = communications_.tally();
   resources.modules = values(modules_);
   resources.functions = values(functions_);

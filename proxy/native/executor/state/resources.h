@@ -46,12 +46,8 @@ class ResourceTable {
   /// More than kMostCaptured in one capture, or limits::kGraphBytes in all: it cannot go on.
   bool overflown() const { return overflown_; }
   bool has_collectives(uint64_t executable) const;
-  /// Ranks in split communicators, which the back end knows once they were made.
-  void learn_ranks(const Backend& backend);
-  /// The result of a split (i32 ranks, i32 rank).
-  void learn_rank(uint64_t communicator, std::span<const std::byte> result);
-  Tally tally() const { return communications_.tally(); }
-  void forget_communicators(const std::vector<uint64_t>& names) { communications_.forget(names); }
+  const Communications& communications() const { return communications_; }
+  Communications& communications() { return communications_; }
   void reset(const Resources& resources);
   /// backend: asked for the unique ids of split communicators; those it does not know are left out.
   Resources list(const Backend& backend) const;
@@ -72,12 +68,7 @@ class ResourceTable {
   void on(const ops::StreamDestroy& op);
   void on(const ops::EventCreate& op);
   void on(const ops::EventDestroy& op);
-  void on(const ops::CommunicatorCreate& op);
-  void on(const ops::CommunicatorSplit& op);
-  void on(const ops::CommunicatorDestroy& op);
-  void on(const ops::CommunicatorAbort& op);
   void on(const ops::GraphLaunch& op);
-  void on(const ops::Collective& op);
   void on(const ops::ModuleLoad& op);
   void on(const ops::ModuleUnload& op);
   void on(const ops::FunctionGet& op);
@@ -92,7 +83,6 @@ class ResourceTable {
   void on(const ops::DnnPlanLoad& op);
   void on(const ops::DnnPlanDrop& op);
   void capture(const ops::OpHeader& op);
-  CapturedCollectives* captured_on(uint64_t stream);
   void resume_capture(const Resources::Capture& open);
   void end_capture(const ops::CaptureEnd& op, uint32_t status);
   void keep(Resources::Content& content) const;
@@ -103,7 +93,6 @@ class ResourceTable {
   std::map<uint64_t, Resources::Held> held_;
   std::map<uint64_t, Resources::Stream> streams_;
   std::map<uint64_t, Resources::Event> events_;
-  std::map<uint64_t, Resources::Communicator> communicators_;  // ranks == 0: split, not asked for yet
   std::map<uint64_t, Resources::Module> modules_;
   std::map<uint64_t, Resources::Function> functions_;
   std::map<std::pair<uint64_t, std::string>, Resources::Variable> variables_;  // by module and name
@@ -115,7 +104,6 @@ class ResourceTable {
   Communications communications_;
   // By the stream that each began on.
   std::map<uint64_t, std::shared_ptr<Resources::Content>> captures_;
-  std::map<uint64_t, CapturedCollectives> captured_;
   uint64_t graph_bytes_ = 0;  // when the newest capture under way began
   bool overflown_ = false;
 };

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from toolkit.histories import in_step
+from histories import in_step
 
-from jitc.proxy.recovery.decide import Boundaries, RankPosition, newest_reserves
+from jitc.proxy.recovery.decision.decide import Boundaries, RankPosition, newest_reserves
 from jitc.proxy.recovery.peer_mode.reserves import AHEAD, LEAST_APART, MOST_APART, PATIENCE, Reserve, Standing
 
 

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from toolkit.histories import in_step
+from histories import in_step
 
-from jitc.proxy.recovery.decide import RankPosition
+from jitc.proxy.recovery.decision.decide import RankPosition
 from jitc.proxy.recovery.restore import transfer
 from jitc.proxy.recovery.restore.restore import CannotRestore, Restore
 from jitc.proxy.recovery.restore.transfer import Transfers

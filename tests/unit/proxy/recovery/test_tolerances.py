@@ -9,13 +9,13 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from histories import in_step
 from real_client import STATE, RealClient, inject, serving
 from standin_client import wait_until
-from toolkit.histories import in_step
 
 from jitc.proxy.common.config import Config
 from jitc.proxy.node.session import Session
-from jitc.proxy.recovery.decide import Decision, Kind, RankPosition, decide
+from jitc.proxy.recovery.decision.decide import Decision, Kind, RankPosition, decide
 from jitc.proxy.recovery.determinism.tolerance import LEAST, MOST, TIMES, UNKNOWN, Tolerances
 from jitc.proxy.recovery.limits import ASTRAY_BEFORE_OLDER, REPLAYS_ASTRAY, Limits
 from jitc.proxy.service import Service

@@ -362,7 +362,7 @@ void communicators_are_counted(const std::string& folder) {
   CHECK(sent.exchanged(name, 2, true) == 0 && sent.exchanges.size() == 2);
   one.give(with<ops::CommunicatorDestroy>(uint64_t{5}));
   CHECK(one.list().communicators.empty() && one.list().tally.find(name)->left);
-  one.table.forget_communicators({name});
+  one.table.communications().forget({name});
   CHECK(one.list().tally == Tally{});
 }
 
@@ -380,7 +380,7 @@ void split_communicators_have_a_name_on_all_ranks(const std::string& folder) {
   CHECK(part(one, 5).collectives == 4 && part(other, 7).collectives == 3);  // splits of the parent count
   for (const Membership& membership : mine.memberships) CHECK(others.find(membership.communicator));
   const int32_t result[2] = {2, 1};
-  one.table.learn_rank(23, std::as_bytes(std::span(result)));
+  one.table.communications().learn_rank(23, std::as_bytes(std::span(result)));
   CHECK(std::ranges::count(one.list().tally.memberships, 1, &Membership::rank) == 1);
 }
 

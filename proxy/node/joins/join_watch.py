@@ -10,9 +10,9 @@ from __future__ import annotations
 import sys
 import time
 
-from .registry import Registry
-from .rounds import Rounds
-from .session import SessionState
+from ..registry import Registry
+from ..rounds import Rounds
+from ..session import SessionState
 
 #: Looks within the time limit.
 LOOKS = 8

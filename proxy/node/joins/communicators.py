@@ -17,13 +17,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Set
 
-from ..common.config import SLOTS
-from ..common.executor import ExecutorError, Shared
-from ..keeper.log import Log
-from . import descriptors
+from ...common.config import SLOTS
+from ...common.executor import ExecutorError, Shared
+from ...keeper.log import Log
+from .. import descriptors
+from ..shared_memory import NoSpace, Shelf, shared, taken_over
 from .communicator import Communicator, Member
 from .retired import REMEMBERED, Retired
-from .shared_memory import NoSpace, Shelf, shared, taken_over
 
 #: Communicators that are looked at with each join: more than one may have been destroyed since the one before.
 LOOKS = 8

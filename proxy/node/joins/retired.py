@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import ItemsView
 
-from ..keeper.log import Log
+from ...keeper.log import Log
 from .communicator import Communicator
 
 #: Ids of communicators that have ended, or were destroyed, that are remembered. A job has a few dozen.

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from .cuts import RankHistory, newest_cut
 
@@ -38,6 +39,14 @@ class RankPosition:
     committed: int = 0
     reached: int = 0
     reserves: tuple[int, ...] = ()  # boundaries of which it has copies of everything
+
+    @staticmethod
+    def told(message: Any, lost: bool) -> RankPosition:
+        return RankPosition(
+            prepared=message.prepared, begun=message.begun, lost=lost, executed=message.executed,
+            received=message.received, committed=message.committed, reached=message.reached,
+            reserves=tuple(message.reserves), history=RankHistory.told(message.history),
+        )  # fmt: skip
 
 
 #: A boundary of each rank, by session.

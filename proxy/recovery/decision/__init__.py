@@ -1,0 +1,1 @@
+"""Where a recovery takes each rank. Pure."""
