@@ -45,6 +45,11 @@ class Shared:
         self._map[: 8 + len(data)] = len(data).to_bytes(8, "little") + data
 
 
+def tally(boundary: int) -> dict[str, Any]:
+    """What came before it: sessions make the same steps, each with a collective."""
+    return {"memberships": [{"communicator": 1, "rank": -1, "left": False, "collectives": boundary + 1}]}
+
+
 class StandinSession:
     def __init__(self, request: dict[str, Any]) -> None:
         self.number = request["session"]
@@ -61,7 +66,11 @@ class StandinSession:
         return int(self.ops[-1]["seq"]) if self.ops else 0
 
     def boundary(self) -> int:
-        return max(map(int, self.snapshot.load()), default=0)
+        return self.kept()[-1]
+
+    def kept(self) -> list[int]:
+        """All boundaries, from the start on."""
+        return sorted({0, *map(int, self.snapshot.load())})
 
     def tell(self, document: dict[str, Any]) -> None:
         message = json.dumps(document).encode()
@@ -191,7 +200,11 @@ class StandinExecutor:
     def do_fence(self, request: Any) -> dict[str, Any]:
         one = self.sessions[request["session"]]
         one.fenced = True
-        return {"prepared": one.boundary(), "executed": one.cursor, "received": one.received()}
+        kept = [{"number": number, "tally": tally(number)} for number in one.kept()]
+        history = {"kept": kept, "now": tally(one.boundary())}
+        return {
+            "prepared": one.boundary(), "executed": one.cursor, "received": one.received(), "history": history
+        }  # fmt: skip
 
     def do_rollback(self, request: Any) -> dict[str, Any]:
         one = self.sessions[request["session"]]

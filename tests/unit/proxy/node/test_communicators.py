@@ -15,7 +15,7 @@ from toolkit.program import ProgramProcess
 from jitc.proxy.commands import text as cli_text
 from jitc.proxy.common import rpc
 from jitc.proxy.common.config import SLOTS
-from jitc.proxy.node import communicators
+from jitc.proxy.node.joins import communicators
 from jitc.proxy.node.joins.communicators import EXTERNAL_DEVICE, INVALID_VALUE, OUT_OF_MEMORY, Communicators, Refusal
 from jitc.proxy.node.joins.join_watch import JoinWatch
 from jitc.proxy.node.session import SessionEvent

@@ -9,7 +9,7 @@ import pytest
 from standin_client import letting_go, structures
 
 from jitc.proxy.keeper.log import Log
-from jitc.proxy.node import retired
+from jitc.proxy.node.joins import retired
 from jitc.proxy.node.joins.communicators import EXTERNAL_DEVICE, Communicator, Communicators, Refusal
 
 MANY = 20_000

@@ -13,6 +13,7 @@ from toolkit.waiting import until
 
 from jitc.proxy.recovery import replay
 from jitc.proxy.recovery.coordinator import Coordinator
+from jitc.proxy.recovery.decision.decide import Boundaries
 from jitc.proxy.recovery.limits import ATTEMPTS_WITHOUT_PROGRESS, Attempts
 from jitc.proxy.recovery.restore.restore import Restore
 from jitc.proxy.service import Service
@@ -125,10 +126,10 @@ def test_replay_without_progress_is_a_failure(
 def test_defect_in_a_recovery_ends_its_job_alone(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     back = Restore.back
 
-    def broken(self: Restore, boundary: int) -> None:
+    def broken(self: Restore, boundaries: Boundaries) -> Boundaries:
         if self._group[0].gpu == 0:
             raise KeyError("nobody thought of this")
-        back(self, boundary)
+        return back(self, boundaries)
 
     monkeypatch.setattr(Restore, "back", broken)
     guilty, other = Client(service), Client(service, 1)
