@@ -78,7 +78,10 @@ def describe(recovery: Recovery) -> dict[str, Any]:
         "culprits": list(incident.culprits),
         "decision": decision.kind.value if decision else "none",
         "boundary": decision.boundary if decision else None,
-        "boundaries": dict(decision.boundaries) if decision and not decision.even() else {},
+        "boundaries": [
+            {"session": session, "boundary": number}
+            for session, number in sorted(decision.boundaries.items() if decision else ())
+        ],
         "seconds": round(recovery.timeline.total(), 6),
         "phases": {name: round(seconds, 6) for name, seconds in recovery.timeline.seconds.items()},
         "bytes_restored": recovery.bytes_restored,
@@ -119,7 +122,7 @@ def line(document: dict[str, Any]) -> str:
 
 
 def _where(document: dict[str, Any]) -> str:
-    boundaries = document.get("boundaries")
+    boundaries = {one["session"]: one["boundary"] for one in document.get("boundaries", ())}
     return named(boundaries) if boundaries else f"boundary {document['boundary']}"
 
 

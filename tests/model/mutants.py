@@ -164,7 +164,7 @@ PATCHES: dict[str, tuple[str, Callable[[], Any]]] = {
     "same-epoch": (
         "a second attempt has the epoch of the first", lambda: mock.patch.object(Registry, "next_epoch", _same_epoch)
     ),
-    "no-restore": ("ranks are resumed without a roll-back", lambda: mock.patch.object(Restore, "back", _nothing)),
+    "no-restore": ("ranks are resumed without a roll-back", lambda: mock.patch.object(Restore, "back", _stays)),
     "no-transfer": ("missing blocks are not brought", lambda: mock.patch.object(Restore, "_serve", _nothing)),
     "first-answer": (
         "the first answer counts for all ranks",
@@ -206,6 +206,10 @@ def _same_epoch(registry: Registry) -> int:
     registry.epoch = max(1, registry.epoch)
     registry._told.begin(registry.epoch)
     return registry.epoch
+
+
+def _stays(restore: Restore, boundaries: Mapping[int, int]) -> Mapping[int, int]:
+    return boundaries
 
 
 def _nothing(*_: Any, **__: Any) -> None:

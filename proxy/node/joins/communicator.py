@@ -54,7 +54,8 @@ class Communicator:
     def let_go(self, left: list[int]) -> bool:
         """Whether no rank has the segment any more, and all have had it; left: how often each has let go of it."""
         return not self.missing() and all(
-            rank in self.absent or self.given.get(rank, 0) % (1 << 16) == left[rank] != 0 for rank in self.seats
+            rank in self.absent or rank in self.parting or self.given.get(rank, 0) % (1 << 16) == left[rank] != 0
+            for rank in self.seats
         )
 
     def kept_as(self) -> str:
