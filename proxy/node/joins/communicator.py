@@ -74,7 +74,8 @@ class Communicator:
     def of_record(cls, left: dict[str, Any]) -> Communicator:
         return cls(
             left["ranks"], dict(left["members"]), dict(left["seats"]), dict(left["ends"]), set(left["absent"]),
-            ended=left["ended"], generation=left["generation"], identity=left["identity"], given=dict(left.get("given", [])),
+            ended=left["ended"], generation=left["generation"], identity=left["identity"],
+            given=dict(left.get("given", [])),
         )  # fmt: skip
 
     def renew(self) -> None:
