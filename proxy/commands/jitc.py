@@ -23,6 +23,7 @@ from ..common.config import GPUS_MOST
 from .ask import CALL_SECONDS, ask
 from .options import (
     FAILED,
+    NOT_PROVEN,
     USAGE,
     CommandError,
     Parser,
@@ -98,7 +99,10 @@ def _report(arguments: argparse.Namespace) -> int:
     document = ask(arguments.socket, "Report", ReportRequest()).json
     if any(files):
         _draw(json.loads(document), arguments)
-    return _show(document, arguments.json, report) if arguments.json or not any(files) else 0
+    if arguments.json or not any(files):
+        _show(document, arguments.json, report)
+    outcomes = [one["outcome"] for one in json.loads(document)["recoveries"]]
+    return NOT_PROVEN if any(one.startswith("not proven") for one in outcomes) else 0
 
 
 def _draw(report: dict[str, Any], arguments: argparse.Namespace) -> None:

@@ -19,7 +19,7 @@ from ..backends import KINDS
 from ..common import config, paths
 from ..keeper.socket_lock import PATH_LIMIT
 
-FAILED, USAGE, NO_SERVICE, RACES = 1, 2, 3, 4
+FAILED, USAGE, NO_SERVICE, RACES, NOT_PROVEN = 1, 2, 3, 4, 5
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SIZE = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)(?:([KMGT])i?)?B?", re.IGNORECASE | re.ASCII)

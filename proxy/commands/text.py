@@ -101,12 +101,22 @@ def _recovery(number: int, one: dict[str, Any]) -> str:
         f"{from_peers(one)}, {one['seconds']:.3f} s",
         "   " + ", ".join(f"{name} {seconds * 1000:.1f} ms" for name, seconds in one["phases"].items()),
     ]
+    if proof := one.get("proof"):  # reports of an older service, that this one took over from, have none
+        lines.append(f"   {_proof(proof)}")
     if one.get("culprits"):
         lines.append(f"   others waited for {', '.join(one['culprits'])}")
     lines += [
         f"   {text}" for text in (differences_text(one.get("differences", {})), one["message"], *one["notes"]) if text
     ]
     return "\n".join(lines)
+
+
+def _proof(proof: Mapping[str, Any]) -> str:
+    """What the comparison of ranks after it has found."""
+    if proof["state"] != "proven":
+        return f"{proof['state']}: {proof['text']}"
+    compared = f"{proof['blocks']} blocks that ranks held equal are equal" if proof["blocks"] else proof["text"]
+    return f"proven at boundary {proof['boundary']}: collectives agree, {compared}"
 
 
 def from_peers(one: Mapping[str, Any]) -> str:

@@ -44,6 +44,7 @@ from .limits import Limits
 from .peer_mode.divergence import Divergences
 from .peer_mode.healing import Healings
 from .peer_mode.policy import Policies
+from .proof import Proofs
 from .recovery import Recovery
 from .report import Reports
 from .spacing import Spacings
@@ -70,6 +71,7 @@ class Coordinator:
         self.reports = Reports(registry.log)
         for gpu in registry.gpus:  # those of the service before; the machine may have had other GPUs then
             gpu.recoveries = sum(gpu.index in one["gpus"] for one in self.reports.documents())
+        self._proofs = Proofs(registry, self.reports, self._policies)
         self.late: Callable[[Session], list[str]] = lambda session: []  # set by the service
         self._supervisor: Supervisor | None = None
         self._thread = threading.Thread(target=self._loop, name="jitc-coordinator", daemon=True)
@@ -167,7 +169,7 @@ class Coordinator:
 
     def _loop(self) -> None:
         while not self._events.stopped:
-            fast = self._policies.busy() or self.validations.busy() or self._healings.busy()
+            fast = any(one.busy() for one in (self._policies, self._proofs, self.validations, self._healings))
             event = self._events.next(MEASURING_SECONDS if fast else IDLE_SECONDS)
             try:
                 if event is not None:
@@ -175,6 +177,7 @@ class Coordinator:
                 else:
                     self._spacings.tick()
                     self._policies.tick()
+                    self._proofs.tick()
                     self._fault(self.validations.tick())
                     self._fault(self._healings.tick())
             except Exception as error:
@@ -213,6 +216,7 @@ class Coordinator:
         for job in self._jobs:
             if job.touches([session]):
                 job.put(closed)
+        self._proofs.closed(session)
         self._limits.forget(session.number)
         self._policies.forget(session)
         self._spacings.forget(session)
@@ -263,6 +267,7 @@ class Coordinator:
 
     def _begin(self, first: Event, group: list[Session], session: Session, noticed: float) -> None:
         assert self._supervisor is not None
+        self._proofs.disturbed(group, first)
         fired = self._faults.take_fired_at(group)
         since = noticed if fired is None else min(noticed, fired)
         incident = Incident(detect_seconds=max(0.0, time.monotonic() - since))
@@ -302,7 +307,7 @@ class Coordinator:
                 self._fault(report)
 
     def _report(self, recovery: Recovery) -> None:
-        self.reports.add(recovery)
+        self._proofs.begin(recovery)
         with self._registry.changed:
             for gpu in recovery.incident.gpus:
                 self._registry.gpus[gpu].recoveries += 1

@@ -202,6 +202,7 @@ class Recovery:
             self.timeline.fire(PhaseEvent.DECIDE)
         if decision.kind is Kind.ROLL_BACK:
             decision = self.decision = Decision(decision.kind, restore.back(decision.boundaries))
+        self._policies.restored(self.group, decision.boundaries)
         if decision.even():
             self._policies.heal(self.group, restore, decision.boundary)
         self.bytes_restored += restore.bytes

@@ -35,22 +35,43 @@ class Reports:
     def __init__(self, log: Log) -> None:
         self._lock, self._log = threading.Lock(), log
         left = log.entries(_KEY)
-        self._documents: list[dict[str, Any]] = list(left.values())
+        self._documents: list[dict[str, Any]] = [_left(one) for one in left.values()]
         self._count = max(map(int, left), default=0)
 
-    def add(self, recovery: Recovery) -> None:
-        document = describe(recovery)
+    def add(self, recovery: Recovery, proof: dict[str, Any]) -> int:
+        """Returns the report's number. proof: what is known of what came of it (proof.py)."""
+        document = describe(recovery) | {"proof": proof}
         with self._lock:
             self._documents = [*self._documents[-KEPT + 1 :], document]
             self._count += 1
             self._log.put(f"{_KEY}{self._count}", document)
             self._log.delete(f"{_KEY}{self._count - LOGGED}")
             _drop_old_spans(self._documents)
+            number = self._count
         print(f"jitc-proxyd: {printable(line(document), LINE)}", file=sys.stderr, flush=True)
+        return number
+
+    def amend(self, number: int, changes: dict[str, Any]) -> None:
+        """What has become known of a recovery since it was reported; nothing where that is kept no longer."""
+        with self._lock:
+            at = number - 1 - self._count + len(self._documents)
+            if at < 0:
+                return
+            self._documents[at] = self._documents[at] | changes
+            if number > self._count - LOGGED:
+                self._log.put(f"{_KEY}{number}", self._documents[at])
 
     def documents(self) -> list[dict[str, Any]]:
         with self._lock:
             return list(self._documents)
+
+
+def _left(document: dict[str, Any]) -> dict[str, Any]:
+    """Of the service before: what that was still looking for, nobody looks for any more."""
+    proof = document.get("proof", {})
+    if proof.get("state") != "pending":
+        return document
+    return document | {"proof": proof | {"state": "not compared", "text": "another service has taken over"}}
 
 
 def _drop_old_spans(documents: list[dict[str, Any]]) -> None:

@@ -47,6 +47,7 @@ class Service:
         before: tuple[str, ...] = (),
     ) -> None:
         self.folder, self.gpus = folder, gpus
+        self.unproven = False  # whether a recovery of which ranks differ afterwards is what the test wants
         self.socket = folder / "proxyd.sock"
         self.log = folder / "proxyd.log"
         self.env = {**env, "JITC_SOCKET": str(self.socket)}

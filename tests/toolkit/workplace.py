@@ -71,6 +71,8 @@ class Workplace:
                     complaints.append(f"{service.folder.name}: jitc-proxyd ended with {status}")
             except AssertionError as error:
                 complaints.append(str(error))
+            if "is not proven: " in service.said() and not service.unproven:
+                complaints.append(f"{service.folder.name}: a recovery was not proven: {service.said()[-LOG_SHOWN:]}")
         complaints += self._leaks()
         if failed or complaints:
             self._keep()

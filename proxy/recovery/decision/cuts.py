@@ -59,6 +59,10 @@ class Tally:
         """Counts by communicator, peer, and whether it was received."""
         return {(one.communicator, one.peer, one.received): one.count for one in self.exchanges}
 
+    def counts(self) -> tuple[dict[int, int], dict[tuple[int, int, bool], int]]:
+        """Of collectives, by communicator, and of what was exchanged: what must agree."""
+        return {one.communicator: one.collectives for one in self.memberships}, self.exchanged
+
 
 @dataclass(frozen=True)
 class RankHistory:
@@ -72,6 +76,10 @@ class RankHistory:
     def told(message: Any) -> RankHistory:
         kept = tuple((one.number, Tally.told(one.tally)) for one in message.kept)
         return RankHistory(kept, Tally.told(message.now), message.uneven)
+
+    def tally(self, boundary: int) -> Tally | None:
+        """None: the boundary is not kept."""
+        return next((tally for number, tally in self.kept if number == boundary), None)
 
     def only(self, numbers: Any) -> RankHistory:
         """With the boundaries of these numbers alone; what it may join later stays known."""

@@ -17,12 +17,14 @@ from jitc.v1 import worker_pb2
 from ...node.registry import Registry
 from ...node.session import Session, SessionState
 from ...node.workers.stats import session_stats, stats_of
+from ..decision.decide import Boundaries
 from ..restore.restore import Restore
 from ..spacing import Spacings
-from .classes import Finding, Table, classify
-from .divergence import Divergence, Divergences, tell
+from .classes import Finding, classify
+from .divergence import Divergences, tell
 from .group_policy import GroupPolicy, measured
 from .healing import Healings
+from .looks import Comparison, Looks, newer
 from .reserves import Reserve, Standing
 from .tables import CALL_SECONDS, tables_of
 from .unevenness import Stats
@@ -37,7 +39,8 @@ class Policies:
     """The policies of all sessions."""
 
     def __init__(self, registry: Registry, spacings: Spacings, divergences: Divergences, healings: Healings) -> None:
-        self._registry, self._spacings, self._divergences, self._healings = registry, spacings, divergences, healings
+        self._registry, self._spacings, self._healings = registry, spacings, healings
+        self._looks = Looks(registry, divergences, healings)
         self._groups: dict[int, GroupPolicy] = {}  # by session
 
     def peer_mode(self, group: list[Session]) -> bool:
@@ -73,10 +76,27 @@ class Policies:
         if policy is None:
             return
         policy.replicas.healed(one.ordinal for one in healed)
-        self._note_splits(group, policy, boundary)
+        self._looks.note_splits(group, policy, boundary)
         policy.settled, policy.measuring = False, True  # peers may be relied on again
         policy.forget()
         self._send_all(group, policy)
+
+    def restored(self, group: list[Session], boundaries: Boundaries) -> None:
+        """All ranks are back at these; what was seen of later ones is not what they will hold there."""
+        for policy in {id(one): one for session in group if (one := self._groups.get(session.number))}.values():
+            policy.looked_at = min(policy.looked_at, *boundaries.values())
+
+    def compare(self, group: list[Session], boundaries: Boundaries) -> Comparison | None:
+        """What the ranks hold at a boundary after these, to which a recovery has taken them. None: they have none so
+        far."""
+        stats = stats_of(group)
+        if len(group) == 1:
+            alone = newer(boundaries, stats, "boundary")
+            return None if alone is None else Comparison(max(alone.values()), without="it has no peers")
+        policy = self._groups.get(group[0].number)
+        if policy is None or set(policy.members) != boundaries.keys():
+            return None
+        return self._looks.compare(group, policy, boundaries, stats)
 
     def replayed(self, session: Session) -> tuple[int, bool]:
         """Highest op executed, asked now; and whether the ops after it wait for the program to read its results."""
@@ -166,7 +186,7 @@ class Policies:
         earlier, later = policy.tables.get(newest - 1), policy.tables.get(newest)
         if later is None:
             return
-        self._look(group, policy, newest, later)
+        self._looks.look(group, policy, newest, later)
         # Boundaries made before the workers began to measure have no hashes of the step's begin.
         first = policy.measured_at + 2 if policy.peer else 0
         if earlier is not None and newest > first and measured(earlier, later):
@@ -255,26 +275,7 @@ class Policies:
         tables = tables_of(group, newest) if policy.looking and newest else None
         if tables is not None:
             policy.looking = False
-            self._look(group, policy, newest, tables)
-
-    def _look(self, group: list[Session], policy: GroupPolicy, boundary: int, tables: dict[int, Table]) -> None:
-        policy.looked_at = boundary
-        splits = policy.replicas.look(tables)
-        if splits:
-            sessions, job = {one.number: one for one in group}, self._registry.job_of(group[0])
-            found = Divergence(job, sessions, boundary, splits, self._healings.enabled)
-            policy.divergences.append(found)
-            self._divergences.add(found)
-        self._note_splits(group, policy, boundary)
-        for one in policy.divergences:
-            self._healings.want(one)
-
-    def _note_splits(self, group: list[Session], policy: GroupPolicy, boundary: int) -> None:
-        for session in group:
-            session.diverged = policy.replicas.count(session.number)
-            session.compared = boundary
-        still_split = {split.ordinal for split in policy.replicas.splits()}
-        policy.divergences = [one for one in policy.divergences if one.update(still_split, boundary)]
+            self._looks.look(group, policy, newest, tables)
 
     def _note(self, group: list[Session], policy: GroupPolicy) -> None:
         reserve = policy.reserve

@@ -85,6 +85,10 @@ class Replicas:
         """Splits that were reported and still exist at the newest look."""
         return list(self._splits.values())
 
+    def watched(self) -> int:
+        """Blocks that ranks have held equal for long enough, up to the newest look."""
+        return sum(any(one.watched() for one in kept) for kept in self._kept.values())
+
     def healed(self, ordinals: Iterable[int]) -> None:
         """The ranks hold these blocks equal again."""
         for ordinal in ordinals:

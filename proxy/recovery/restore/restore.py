@@ -1,7 +1,7 @@
 """Brings the group's memory to boundaries that belong together: from copies where a rank has them, else from a peer.
 
 Called by: recoveries, between decide and resume. Promise: afterwards every rank of the group is at its boundary of one
-consistent cut (cuts.py), or CannotRestore says which blocks are missing.
+consistent cut (cuts.py), which their own counts confirm, or CannotRestore says what is missing.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 from jitc.v1 import worker_pb2
 
 from ...node.session import Session
+from ..decision.cuts import Tally, belong_together
 from ..decision.decide import Boundaries, RankPosition, named, newest_reserves
 from ..worker_calls import WorkerCalls
 from .block_match import Block, is_its_own, plan
@@ -67,6 +68,7 @@ class Restore:
         incomplete = {number: reply for number, reply in replies.items() if not reply.complete and not reply.missing}
         if incomplete:
             raise CannotRestore("; ".join(reply.message or "roll-back failed" for reply in incomplete.values()))
+        self._require_cut(replies, boundaries)
         self._serve(replies, boundaries, self._group)
 
     def forward(self, boundaries: Boundaries) -> bool:
@@ -79,6 +81,7 @@ class Restore:
             refused = [reply.message for reply in skipped.values() if not reply.complete and not reply.missing]
             if refused:
                 raise CannotRestore("; ".join(refused))
+            self._require_cut(skipped, boundaries)
             self._serve(skipped, boundaries, [one for one in self._group if self._is_at(one, boundaries[one.number])])
         except CannotRestore as error:
             self._not_forward = f"no roll-forward to {named(boundaries)}: {error}"
@@ -107,6 +110,18 @@ class Restore:
             raise CannotRestore(reply.message)
         whole = {one.number: worker_pb2.RecoverReply(complete=True, links=reply.links) for one in self._group}
         self._serve(whole | {session.number: reply}, dict.fromkeys(whole, boundary), [holder])
+
+    def _require_cut(self, replies: Mapping[int, Any], boundaries: Boundaries) -> None:
+        """Every rank stands where the decision wants it: its communicators have done what they had at its boundary, and
+        what those of the others have."""
+        places = {number: Tally.told(reply.tally) for number, reply in replies.items()}
+        for session in self._group:
+            boundary = boundaries[session.number]
+            known = self._positions[session.number].history.tally(boundary)
+            if known is not None and known.counts() != places[session.number].counts():
+                raise CannotRestore(f"{session.label()} is not where boundary {boundary} is: its collectives differ")
+        if not belong_together(places):
+            raise CannotRestore(f"where ranks are at {named(boundaries)}, their communicators' collectives differ")
 
     def _serve(self, replies: dict[int, Any], boundaries: Boundaries, holders: list[Session]) -> None:
         """Brings each missing block from a rank that has it."""

@@ -213,7 +213,7 @@ class StandinExecutor:
         saved = copies.get(str(request["boundary"]), {"value": 0, "cursor": 0})
         one.snapshot.store({number: copy for number, copy in copies.items() if int(number) <= request["boundary"]})
         one.value, one.cursor, one.lost = saved["value"], saved["cursor"], False
-        return {"complete": True, "bytes": 8, "missing": []}
+        return {"complete": True, "bytes": 8, "missing": [], "tally": tally(one.boundary())}
 
     def trap(self, one: StandinSession) -> None:
         """Dies during this many recoveries, if an op said so."""

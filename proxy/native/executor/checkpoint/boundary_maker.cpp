@@ -15,7 +15,7 @@ namespace jitc {
 namespace {
 /// Boundaries that belong with none of other ranks: usually there are fewer, and more than so many are of a
 /// job whose ranks do not make boundaries that belong together.
-constexpr int kFew = 3, kMany = 16;
+constexpr uint64_t kFew = 3, kMany = 16;
 }  // namespace
 
 bool BoundaryMaker::at_boundary(const ops::Boundary& op, uint64_t position) {
@@ -61,8 +61,7 @@ bool BoundaryMaker::skips(uint64_t boundary) const {
 
 /// Some boundaries have found none of other ranks that belong with them: each one is made until one has.
 bool BoundaryMaker::is_alone() const {
-  const auto uncommitted = std::ranges::count_if(
-      checkpoints_.boundaries(), [&](const BoundaryState& one) { return one.number > shared_.at.committed; });
+  const uint64_t uncommitted = count_after(checkpoints_.boundaries(), shared_.at.committed);
   return uncommitted >= kFew && uncommitted < kMany;
 }
 

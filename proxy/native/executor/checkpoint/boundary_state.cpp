@@ -96,6 +96,11 @@ StepState StepState::unpack(std::span<const std::byte> bytes) {
   return state;
 }
 
+uint64_t count_after(const Boundaries& boundaries, uint64_t number) {
+  return static_cast<uint64_t>(
+      std::ranges::count_if(boundaries, [&](const BoundaryState& one) { return one.number > number; }));
+}
+
 std::vector<uint64_t> reserves_in(const Boundaries& boundaries, const Policy& policy) {
   std::vector<uint64_t> numbers;
   for (const BoundaryState& one : boundaries)

@@ -101,6 +101,8 @@ using Boundaries = std::deque<BoundaryState>;
 
 /// Numbers of those that can be gone back to without a peer, and stay.
 std::vector<uint64_t> reserves_in(const Boundaries& boundaries, const Policy& policy);
+/// Those after the committed one belong with none of other ranks so far.
+uint64_t count_after(const Boundaries& boundaries, uint64_t number);
 
 /// Reserves (policy.h): older boundaries that stay, whole, beside those that the group still needs. Pure but
 /// for what was given up. Called by: Checkpoints.

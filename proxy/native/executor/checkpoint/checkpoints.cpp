@@ -274,7 +274,7 @@ void Checkpoints::loaded() {
       reserves_.name_first(shared_.journal, number, boundaries_, *plan.wanted());
   }
   shared_.slot().prepared.store(shared_.at.last_boundary);
-  pairing.loaded(boundaries_);
+  pairing.show(boundaries_);
   // The oldest boundary here need not be committed: before the first one is, the start is what is gone back
   // to.
   const uint64_t first = shared_.journal.first_boundary();

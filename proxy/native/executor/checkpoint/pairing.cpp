@@ -27,7 +27,9 @@ RankHistory Pairing::history(const Boundaries& boundaries) const {
   for (const BoundaryState& one : boundaries) history.kept.push_back({one.number, one.resources.tally});
   if (boundaries.empty() && passed_) history.kept = {*passed_};
   history.now = shared_.issued.table.communications().tally();
-  for (const auto& op : joined_) add(history.now, op);
+  const uint64_t newest = boundaries.empty() ? 0 : boundaries.back().sequence;
+  for (const auto& op : joined_)
+    if (op.header.sequence > newest) add(history.now, op);
   history.step = step_;
   history.at_step = at_step_;
   history.uneven = uneven_;
@@ -61,12 +63,6 @@ void Pairing::will_join(const ops::CommunicatorCreate& op, const Boundaries& bou
 }
 
 void Pairing::pass(uint64_t boundary) { passed_ = {boundary, shared_.issued.table.communications().tally()}; }
-
-void Pairing::loaded(const Boundaries& boundaries) {
-  const uint64_t newest = boundaries.empty() ? 0 : boundaries.back().sequence;
-  std::erase_if(joined_, [&](const auto& op) { return op.header.sequence <= newest; });
-  show(boundaries);
-}
 
 std::optional<uint64_t> Pairing::newest_common(const std::vector<uint32_t>& group,
                                                const Boundaries& boundaries) {

@@ -29,9 +29,8 @@ class Pairing {
   void will_join(const ops::CommunicatorCreate& op, const Boundaries& boundaries);
   /// A boundary without anything to go back to: others need not wait for one.
   void pass(uint64_t boundary);
-  /// From a journal: communicators that were joined since its newest boundary.
+  /// From a journal: a communicator that was joined. What the newest boundary knows of it counts more.
   void load(const ops::CommunicatorCreate& op) { joined_.push_back(op); }
-  void loaded(const Boundaries& boundaries);
 
   /// The newest boundary of this rank for which each rank of the group (slots) has one that belongs with it.
   /// Nothing: there is none, or it cannot be seen now.

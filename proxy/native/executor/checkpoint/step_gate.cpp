@@ -14,7 +14,6 @@ namespace jitc {
 namespace {
 /// A group that does not gather in this time is no group: go on, with copies of everything.
 constexpr auto kGatherTime = std::chrono::seconds(10);
-constexpr const char* kUneven = "the ranks of this job make different optimizer steps";
 }  // namespace
 
 /// The step_begin that follows looks at it.
@@ -215,7 +214,9 @@ bool StepGate::wait_for_group(uint64_t step) {
       case Pairing::Gathering::together:
         return !is_unskippable(group, step) || keep_boundary();
       case Pairing::Gathering::uneven:
-        return keep_copies(kUneven);
+        if (!keep_copies("the ranks of this job make different optimizer steps")) return false;
+        checkpoints_.pairing.find_uneven(checkpoints_.boundaries());
+        return true;
       case Pairing::Gathering::waits:
         break;
     }
@@ -248,7 +249,6 @@ bool StepGate::keep_boundary() {
 bool StepGate::keep_copies(const std::string& why) {
   shared_.notice(why + ": from now on this GPU keeps copies of all live memory at every boundary");
   if (!keep_boundary()) return false;
-  if (why == kUneven) checkpoints_.pairing.find_uneven(checkpoints_.boundaries());
   adopt_copies();
   return true;
 }

@@ -37,11 +37,9 @@ Json rows_document(const std::vector<LiveRow>& rows) {
 }
 
 Json document(const RecoverReply& reply) {
-  return {{"complete", reply.complete},
-          {"message", reply.message},
-          {"bytes", reply.bytes},
-          {"links", reply.direct_path},
-          {"missing", rows_document(reply.missing)}};
+  return {{"complete", reply.complete},     {"message", reply.message},
+          {"bytes", reply.bytes},           {"links", reply.direct_path},
+          {"tally", document(reply.tally)}, {"missing", rows_document(reply.missing)}};
 }
 
 Json document(const Position& one) {
@@ -132,8 +130,9 @@ std::string path(const Json& request) { return get<std::string>(request, "path")
 std::vector<Transfer> blocks(const Json& request) { return get_all(request, "blocks", transfer); }
 
 /// The reply of a rank whose state is to be restored, or to serve others.
-Json offered(Session& session, const RecoverReply& reply) {
-  return document(session.transfers().with_direct_path(reply));
+Json offered(Session& session, RecoverReply reply) {
+  reply.tally = session.restorer().tally();
+  return document(session.transfers().with_direct_path(std::move(reply)));
 }
 
 DirectTransferRequest direct(const Json& json) {

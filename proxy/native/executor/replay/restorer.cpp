@@ -12,6 +12,7 @@
 #include "executor/journal/lookup.h"
 #include "executor/journal/wire.h"
 #include "executor/session/shared.h"
+#include "executor/state/communications.h"
 #include "replay.h"
 
 namespace jitc {
@@ -119,6 +120,12 @@ void Restorer::note_missing(const std::vector<LiveRow>& rows) {
 
 void Restorer::arrived(const std::vector<Transfer>& blocks) {
   for (const Transfer& block : blocks) missing_.erase(block.address);
+}
+
+Tally Restorer::tally() const {
+  const Lifecycle::Lock lock(shared_.life.mutex);
+  const bool stands = !shared_.runs() && shared_.life.parked;
+  return stands ? shared_.issued.table.communications().tally() : Tally{};
 }
 
 void Restorer::resumed() {

@@ -52,6 +52,8 @@ class Restorer {
   bool memory_is_whole() const { return !memory_lost_ && missing_.empty(); }
   /// Blocks that were missing have come from a peer, and have been checked. With Lifecycle::mutex.
   void arrived(const std::vector<Transfer>& blocks);
+  /// What the communicators have done where the session stands; nothing where it does not stand.
+  Tally tally() const;
   /// The session goes on: it has its memory.
   void resumed();
 

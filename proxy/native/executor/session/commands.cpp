@@ -65,8 +65,7 @@ SessionStats Session::stats() {
   // Not while a command goes back to one of them, which may take long.
   if (const std::unique_lock lock(shared_.life.mutex, std::try_to_lock); lock) {
     stats.reserves = reserves_in(checkpoints_.boundaries(), *checkpoints_.plan.wanted());
-    stats.uncommitted = static_cast<uint64_t>(std::ranges::count_if(
-        checkpoints_.boundaries(), [&](const BoundaryState& state) { return state.number > at.committed; }));
+    stats.uncommitted = count_after(checkpoints_.boundaries(), at.committed);
   }
   const BoundaryTimes& times = shared_.times;
   stats.reserve_seconds = static_cast<double>(times.reserve) * 1e-9 / std::max<double>(1, times.reserves);

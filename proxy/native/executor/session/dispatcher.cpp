@@ -210,8 +210,9 @@ void Dispatcher::issue(const ops::OpHeader& op) {
   if (id == ops::OpId::communicator_create)
     checkpoints.pairing.will_join(as<ops::CommunicatorCreate>(op), checkpoints.boundaries());
   to_.issuer.issue(op);
-  if (id == ops::OpId::collective && checkpoints.plan.current().barrier)
-    checkpoints.pairing.show(checkpoints.boundaries());
+  const ops::Window window = ops::traits(id).window;
+  const bool collective = window == ops::Window::collective || window == ops::Window::launched_collective;
+  if (collective && checkpoints.plan.current().barrier) checkpoints.pairing.show(checkpoints.boundaries());
 }
 
 }  // namespace jitc

@@ -76,6 +76,7 @@ struct RecoverReply {
   uint64_t bytes = 0;
   std::vector<LiveRow> missing;
   bool direct_path = false;  // blocks can come from, and go to, another worker's device without the host
+  Tally tally;               // what its communicators have done where the session stands now
 };
 
 struct Transfer {

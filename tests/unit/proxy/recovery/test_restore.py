@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from histories import in_step
+from histories import after, in_step
 
 from jitc.proxy.recovery.decision.decide import RankPosition
 from jitc.proxy.recovery.restore import transfer
@@ -38,6 +38,7 @@ class Workers:
         self.paths: dict[str, list[str]] = {"Export": [], "Import": []}
         self.rows = ROWS
         self.linked: dict[str, Any] = {}
+        self.collectives: dict[int, int] = {}  # of the one communicator, where a rank is not where it was sent to
 
     def one(self, session: Any, method: str, request: Any) -> Any:
         return self.all_of({method: [(session, request)]}, 1)[session.number]
@@ -67,8 +68,10 @@ class Workers:
             self.linked[method] = request
             return worker_pb2.RecoverReply(complete=method not in self.incomplete, message=f"{method} did not work")
         missing, links = self.missing.get(number, []), number in self.links
+        collectives = after(self.collectives.get(number, request.boundary)).memberships[0].collectives
+        tally = worker_pb2.Tally(memberships=[worker_pb2.Membership(communicator=1, collectives=collectives, rank=-1)])
         return worker_pb2.RecoverReply(
-            complete=method not in self.incomplete, missing=missing, message="no", links=links
+            complete=method not in self.incomplete, missing=missing, message="no", links=links, tally=tally
         )
 
 
@@ -97,6 +100,24 @@ def test_copies_need_no_peer() -> None:
     workers = Workers({})
     restore(workers, {2}).back({1: 4, 2: 4})
     assert workers.asked == [("Rollback", 1), ("Rollback", 2)]
+
+
+def test_ranks_must_stand_where_they_were_sent() -> None:
+    """One that is elsewhere is not resumed, whatever it says of its blocks."""
+    workers = Workers({})
+    workers.collectives = {2: 4}
+    with pytest.raises(CannotRestore, match="rank 2 is not where boundary 3 is"):
+        restore(workers, {2}).back({1: 3, 2: 3})
+
+
+def test_ranks_must_stand_where_their_collectives_agree() -> None:
+    """Also after a step of which nobody knew before what comes in it."""
+    workers = Workers({})
+    workers.collectives = {2: 5}
+    run = restore(workers, {2})
+    assert not run.forward({1: 4, 2: 4})
+    with pytest.raises(CannotRestore, match="where ranks are at boundary 4, their communicators' collectives differ"):
+        run.back({1: 4, 2: 4})
 
 
 def test_missing_blocks_come_from_the_peer() -> None:

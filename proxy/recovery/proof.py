@@ -1,0 +1,132 @@
+"""Whether recoveries have brought back what there was: ranks are compared at the first boundary after each of them.
+
+When a recovery ends, its ranks have been restored to one cut, block by block, and the replay has given all results that
+the programs had read. What else came of it shows at the first boundary that all ranks have after it: their
+communicators have done the same (else boundaries do not belong together), and blocks that ranks had held equal before
+the fault are equal again. The job does not wait for that.
+
+Called by: the coordinator, in its thread. Promises: a recovery whose ranks differ then, or of which a rank waits for a
+collective that no other rank gives, has the outcome "not proven: ...", which programs, the service's output and `jitc
+report` say; each proof ends, at the latest with the sessions.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..node.registry import Registry
+from ..node.session import Session
+from .decision.decide import Boundaries
+from .events import Event, FaultReported
+from .peer_mode.divergence import tell
+from .peer_mode.looks import Comparison
+from .peer_mode.policy import Policies
+from .recovery import Recovery
+from .report import Reports
+
+#: So long after a recovery the next boundary is looked for often: usually a minibatch takes no longer.
+OFTEN_SECONDS = 5.0
+#: What a rank reports that waits for a collective which others do not give.
+LONELY = ("hung-collective", "communicator-ended")
+
+PENDING, PROVEN, NOT_PROVEN, NOT_COMPARED = "pending", "proven", "not proven", "not compared"
+
+
+@dataclass(eq=False)
+class Proof:
+    """Of one recovery."""
+
+    group: list[Session]
+    boundaries: Boundaries
+    causes: list[str]
+    report: int = 0  # its number
+    since: float = field(default_factory=time.monotonic)
+    state: str = PENDING
+    boundary: int = 0
+    blocks: int = 0
+    text: str = "ranks are compared at their next boundary"
+    seconds: float = 0.0  # that the comparison took
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "state": self.state, "boundary": self.boundary, "blocks": self.blocks, "text": self.text,
+            "seconds": round(self.seconds, 6),
+        }  # fmt: skip
+
+    def touches(self, sessions: Iterable[Session]) -> bool:
+        return any(one in self.group for one in sessions)
+
+    def take(self, found: Comparison, seconds: float) -> None:
+        self.state = NOT_PROVEN if found.unlike else PROVEN
+        self.boundary, self.blocks, self.seconds = found.boundary, found.blocks, seconds
+        self.text = "; ".join(one.text() for one in found.unlike) or found.without
+
+    def end(self, state: str, text: str) -> None:
+        self.state, self.text = state, text
+
+
+class Proofs:
+    """Those that are not over."""
+
+    def __init__(self, registry: Registry, reports: Reports, policies: Policies) -> None:
+        self._registry, self._reports = registry, reports
+        self._compare: Callable[[list[Session], Boundaries], Comparison | None] = policies.compare
+        self._pending: list[Proof] = []
+
+    def begin(self, recovery: Recovery) -> None:
+        """Reports the recovery, and watches what comes of it."""
+        decided = recovery.decision.boundaries if recovery.decision is not None else {}
+        boundaries = {one.number: decided[one.number] for one in recovery.group if one.number in decided}
+        proof = Proof(recovery.group, boundaries, recovery.incident.causes)
+        if recovery.failure or not boundaries:
+            proof.end(NOT_COMPARED, "no rank went on")
+        else:
+            self._pending.append(proof)
+        proof.report = self._reports.add(recovery, proof.document())
+
+    def busy(self) -> bool:
+        """Whether ticks must come fast."""
+        return any(time.monotonic() - one.since < OFTEN_SECONDS for one in self._pending)
+
+    def tick(self) -> None:
+        for proof in list(self._pending):
+            began = time.monotonic()
+            if (found := self._compare(proof.group, proof.boundaries)) is not None:
+                proof.take(found, time.monotonic() - began)
+                self._over(proof)
+
+    def disturbed(self, group: list[Session], event: Event) -> None:
+        """Another fault of the job, before its ranks were compared."""
+        for proof in self._of(group):
+            if isinstance(event, FaultReported) and event.cause in LONELY and event.cause not in proof.causes:
+                why = f"{event.cause}: {event.message}"
+                proof.end(NOT_PROVEN, f"{event.session.label()} waited in vain after it ({why})")
+            else:
+                proof.end(NOT_COMPARED, "another recovery came before their next boundary")
+            self._over(proof)
+
+    def closed(self, session: Session) -> None:
+        for proof in self._of([session]):
+            proof.end(NOT_COMPARED, f"{session.label()} ended before all ranks had another boundary")
+            self._over(proof)
+
+    def _of(self, sessions: list[Session]) -> list[Proof]:
+        return [one for one in self._pending if one.touches(sessions)]
+
+    def _over(self, proof: Proof) -> None:
+        self._pending.remove(proof)
+        changes: dict[str, Any] = {"proof": proof.document()}
+        if proof.state == NOT_PROVEN:
+            changes["outcome"] = f"{NOT_PROVEN}: {proof.text}"
+            text = f"the recovery to {self._where(proof)} is not proven: {proof.text}"
+            print(f"jitc-proxyd: job {self._registry.job_of(proof.group[0])}: {text}", file=sys.stderr, flush=True)
+            for session in proof.group:
+                tell(session, text)
+        self._reports.amend(proof.report, changes)
+
+    def _where(self, proof: Proof) -> str:
+        return f"boundary {max(proof.boundaries.values())}"

@@ -1,0 +1,182 @@
+"""Ranks are compared at the first boundary after a recovery, with real workers; what differs then is no recovery."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from real_client import serving
+from replica_job import PARAMETERS, Rank, Ranks, job, look_often
+from toolkit.service import BIN
+from toolkit.waiting import until
+
+from jitc.proxy.recovery.events import FaultReported
+from jitc.proxy.recovery.peer_mode.looks import newer
+from jitc.proxy.recovery.proof import Proofs
+from jitc.proxy.recovery.report import Reports
+from jitc.proxy.service import Service
+
+LOST = 1
+NOT_PROVEN_STATUS = 5
+
+
+@pytest.fixture(autouse=True)
+def looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    look_often(monkeypatch)
+
+
+def lose(ranks: Ranks, count: int = 1) -> dict[str, Any]:
+    """A worker between two minibatches. Returns the newest report, of which there are so many then."""
+    os.kill(ranks.session(LOST).worker.pid, 9)
+    until(lambda: len(ranks.service.recoveries()) == count, 30, "the recovery has ended")
+    return ranks.service.recoveries()[-1]
+
+
+def ended(service: Service, number: int = 0) -> dict[str, Any]:
+    """The report, once its ranks have been compared."""
+
+    def over() -> bool:
+        return bool(service.recoveries()[number]["proof"]["state"] != "pending")
+
+    until(over, 30, "the comparison is over")
+    return service.recoveries()[number]
+
+
+def reported(ranks: Ranks) -> subprocess.CompletedProcess[str]:
+    command = [str(BIN / "jitc"), "report", "--socket", ranks.service.config.socket]
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_ranks_are_compared_at_the_next_boundary(tmp_path: Path, waits: bool) -> None:
+    """In peer mode, and where copies are kept of all blocks."""
+    with job(tmp_path, 2, waits=waits) as ranks:
+        for _ in range(4):
+            ranks.until(lambda seen=Ranks.looks: Ranks.looks > seen)
+        pending = lose(ranks)
+        assert pending["outcome"] == "recovered" and pending["proof"]["state"] == "pending"
+        assert "pending: ranks are compared at their next boundary" in reported(ranks).stdout
+        ranks.minibatch()
+        found = ended(ranks.service)
+        assert found["outcome"] == "recovered" and found["proof"]["state"] == "proven"
+        assert found["proof"]["boundary"] == found["boundary"] + 1 and found["proof"]["blocks"] == 1
+        shown = reported(ranks)
+        boundary = found["boundary"] + 1
+        assert f"proven at boundary {boundary}: collectives agree, 1 blocks that ranks held equal" in shown.stdout
+        assert shown.returncode == 0
+
+
+def test_what_differs_is_not_proven(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with job(tmp_path, 2, waits=True) as ranks:
+        for _ in range(4):
+            ranks.until(lambda seen=Ranks.looks: Ranks.looks > seen)
+        lose(ranks)
+        ranks.flip(LOST)
+        ranks.minibatch()
+        found = ended(ranks.service)
+        assert found["outcome"].startswith("not proven: replicas have stopped agreeing"), found
+        assert found["proof"]["state"] == "not proven"
+        words = (ranks.label(LOST), f"{PARAMETERS[1]} bytes (ordinal 0)", f"boundary {found['boundary'] + 1}")
+        assert all(one in found["outcome"] for one in words)
+        told = f"the recovery to boundary {found['boundary']} is not proven: "
+        assert told in capfd.readouterr().err
+        ranks.until(lambda: all(any(told in line for line in one.notices) for one in ranks.ranks))
+        shown = reported(ranks)
+        assert shown.returncode == NOT_PROVEN_STATUS and "not proven: " in shown.stdout
+
+
+def test_another_recovery_comes_first(tmp_path: Path) -> None:
+    """The second one is compared in the place of both."""
+    with job(tmp_path, 2) as ranks:
+        for _ in range(4):
+            ranks.minibatch()
+        lose(ranks)
+        lose(ranks, 2)
+        first = ended(ranks.service)
+        assert (first["proof"]["state"], first["outcome"]) == ("not compared", "recovered")
+        assert "another recovery" in first["proof"]["text"]
+        ranks.minibatch()
+        assert ended(ranks.service, 1)["proof"]["state"] == "proven"
+
+
+def test_the_programs_end_first(tmp_path: Path) -> None:
+    with serving(tmp_path) as service:
+        ranks = Ranks(service, 2, False, Rank)
+        ranks.minibatch()
+        lose(ranks)
+        ranks.close()
+        found = ended(service)
+        assert found["proof"]["state"] == "not compared" and "ended before" in found["proof"]["text"]
+        assert found["outcome"] == "recovered"
+
+
+def test_one_rank_has_nobody_to_be_compared_with(tmp_path: Path) -> None:
+    with serving(tmp_path, gpus=1) as service:
+        alone = Rank(service)
+        alone.rank = 0
+        alone.call("allocate", alone.base, 2 << 20)
+        for step in (1, 2):
+            alone.send("step_begin", step)
+            alone.send("boundary", step, len(alone.blocks()), payload=alone.live())
+            alone.call("device_synchronize")
+            if step == 1:
+                os.kill(next(iter(service.registry.sessions.values())).worker.pid, 9)
+                until(lambda: bool(service.recoveries()), 30, "the recovery has ended")
+        found = ended(service)
+        assert (found["proof"]["state"], found["proof"]["text"]) == ("proven", "it has no peers")
+        alone.close()
+
+
+class Nowhere:
+    """A registry's log that keeps nothing."""
+
+    def entries(self, _: str) -> dict[str, Any]:
+        return {}
+
+    def put(self, *_: object) -> None: ...
+
+    delete = put
+
+
+def made_up(cause: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The report of a recovery after which a rank reports this, before ranks were compared."""
+    monkeypatch.setattr("jitc.proxy.recovery.report.describe", lambda _: {"outcome": "recovered", "ranks": []})
+    monkeypatch.setattr("jitc.proxy.recovery.report.line", lambda _: "")
+    rank: Any = SimpleNamespace(number=7, worker=None, label=lambda: "rank 0", epoch=3)
+    registry: Any = SimpleNamespace(job_of=lambda _: "run")
+    policies: Any = SimpleNamespace(compare=lambda *_: None)
+    log: Any = Nowhere()
+    reports = Reports(log)
+    proofs = Proofs(registry, reports, policies)
+    recovery: Any = SimpleNamespace(
+        failure="", group=[rank], decision=SimpleNamespace(boundaries={7: 4}), incident=SimpleNamespace(causes=["xid"])
+    )
+    proofs.begin(recovery)
+    proofs.tick()
+    [before] = reports.documents()
+    assert before["proof"]["state"] == "pending" and proofs.busy()
+    proofs.disturbed([rank], FaultReported(rank, 12, 0, cause, "of communicator 5", 3))
+    assert not proofs.busy()
+    [document] = reports.documents()
+    return document
+
+
+def test_a_rank_that_waits_in_vain_is_a_failure_of_the_recovery(monkeypatch: pytest.MonkeyPatch) -> None:
+    document = made_up("hung-collective", monkeypatch)
+    assert document["outcome"] == "not proven: rank 0 waited in vain after it (hung-collective: of communicator 5)"
+
+
+def test_another_error_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    document = made_up("device-assert", monkeypatch)
+    assert document["outcome"] == "recovered" and document["proof"]["state"] == "not compared"
+
+
+def test_all_ranks_need_a_boundary_after_it() -> None:
+    stats = {1: {"committed": 5}, 2: {"committed": 9}}
+    assert newer({1: 4, 2: 8}, stats, "committed") == {1: 5, 2: 9}
+    assert newer({1: 5, 2: 8}, stats, "committed") is None
+    assert newer({1: 4, 3: 0}, stats, "committed") is None, "a worker that does not answer"
