@@ -11,7 +11,7 @@ from pathlib import Path
 
 PROTOCOL_VERSION = 3
 #: Of the board that workers share (proxy/native/base/shared/board.h); a test remembers the layout that it stands for.
-BOARD_VERSION = 3
+BOARD_VERSION = 4
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 

@@ -130,6 +130,35 @@ class Search {
   std::map<uint64_t, std::map<int32_t, size_t>> members_;  // by communicator: rank in it -> index
 };
 
+/// Whether the rank is needed for these collectives.
+bool takes_part(const RankHistory& rank, const Tally& next) {
+  const Place place(rank, 0);
+  return std::ranges::any_of(next.memberships, [&](const Membership& one) {
+    if (!rank.now.find(one.communicator)) return false;
+    return one.collectives != 0 || std::ranges::any_of(next.exchanges, [&](const Exchange& exchange) {
+             return exchange.communicator == one.communicator &&
+                    exchange.peer == place.rank_in(one.communicator);
+           });
+  });
+}
+
+/// Whether a rank has issued collectives that the other one has not, of the communicators that count.
+template <typename Counts>
+bool came_further(const RankHistory& rank, const RankHistory& other, Counts counts) {
+  for (const Membership& one : rank.now.memberships) {
+    const Membership* const there = other.now.find(one.communicator);
+    if (!there || one.left || there->left || !counts(one.communicator)) continue;
+    if (one.collectives > there->collectives) return true;
+    const int32_t rank_in = Place(rank, 0).rank_in(one.communicator);
+    const int32_t other_in = Place(other, 0).rank_in(one.communicator);
+    for (const Exchange& exchange : rank.now.exchanges)
+      if (exchange.communicator == one.communicator && exchange.peer == other_in &&
+          exchange.count > other.now.exchanged(one.communicator, rank_in, !exchange.received))
+        return true;
+  }
+  return false;
+}
+
 void put(std::vector<uint64_t>& words, const Tally& tally) {
   words.push_back(tally.memberships.size());
   for (const Membership& one : tally.memberships) {
@@ -201,6 +230,26 @@ uint64_t Tally::exchanged(uint64_t communicator, int32_t peer, bool received) co
 
 std::optional<std::vector<size_t>> newest_cut(std::span<const RankHistory> ranks) {
   return Search(ranks).run();
+}
+
+Encounter encounter(const RankHistory& mine, const Tally& next, std::span<const RankHistory> calling,
+                    std::span<const RankHistory> others) {
+  const auto is_next = [&](uint64_t communicator) { return next.find(communicator) != nullptr; };
+  const auto needs_later = [&](const RankHistory& one) {
+    return came_further(one, mine, [&](uint64_t communicator) { return !is_next(communicator); });
+  };
+  std::vector<RankHistory> ranks{mine};
+  for (const RankHistory& one : calling)
+    if (takes_part(one, next)) ranks.push_back(one);
+  const size_t here = mine.kept.size() - 1;
+  const bool is_new = here == 0 || !(mine.kept[here - 1].tally == mine.kept[here].tally);
+  if (ranks.size() == 1 || !is_new) return Encounter::none;
+  if (std::ranges::any_of(calling, needs_later) || std::ranges::any_of(others, needs_later))
+    return Encounter::none;
+  for (const RankHistory& one : std::span(ranks).subspan(1))
+    if (!came_further(one, mine, is_next)) return Encounter::waits;
+  const auto cut = newest_cut(ranks);
+  return cut && cut->front() == here ? Encounter::meets : Encounter::none;
 }
 
 bool agree_at_step(const RankHistory& one, const RankHistory& other) {

@@ -69,6 +69,18 @@ struct RankHistory {
 /// The newest boundaries that belong together: for each rank an index into `kept`. Nothing: there are none.
 std::optional<std::vector<size_t>> newest_cut(std::span<const RankHistory> ranks);
 
+/// What a rank does before collectives when other ranks' newest boundaries belong with none of its own.
+enum class Encounter {
+  none,   // nothing that would help
+  waits,  // for these ranks to come to the same collectives: then they have made what boundaries come before
+  meets,  // it has done what came before a boundary of theirs: one made here belongs with that
+};
+/// mine: with a boundary here as the last one that is kept. next: the collectives that it is about to make,
+/// counted from 0. calling: those of the others whose boundaries belong with none. Nothing is waited for
+/// where another rank needs what comes later in this one's ops.
+Encounter encounter(const RankHistory& mine, const Tally& next, std::span<const RankHistory> calling,
+                    std::span<const RankHistory> others);
+
 /// Whether the two ranks can begin their newest steps together.
 bool agree_at_step(const RankHistory& one, const RankHistory& other);
 /// Whether a rank that is here has issued a collective that another one, which is there, has not come to.

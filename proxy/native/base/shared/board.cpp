@@ -95,7 +95,8 @@ void Board::leave(uint32_t slot_index) const {
   BoardSlot& own = slot(slot_index);
   own.session.store(0);
   own.communicators.store(0);
-  for (auto* const counter : {&own.epoch, &own.prepared, &own.reached, &own.begun, &own.unskippable})
+  for (auto* const counter :
+       {&own.epoch, &own.prepared, &own.reached, &own.begun, &own.unskippable, &own.alone})
     counter->store(0);
   BoardHistory& shown = history_of(slot_index);
   shown.count.store(0);

@@ -35,6 +35,8 @@ struct alignas(64) BoardSlot {
   std::atomic<uint64_t> wants_since;   // nanoseconds; 0: it does not want the turn
   std::atomic<uint64_t> seen_waiting;  // when it said last that it does
   std::atomic<uint64_t> wants_bytes;   // that it would have on the GPU
+  // Its newest boundaries belong with none of other ranks: so many of them (executor/pairing/meeting.h).
+  std::atomic<uint64_t> alone;
 };
 static_assert(sizeof(BoardSlot) == 128);
 

@@ -13,16 +13,17 @@
 
 namespace jitc {
 namespace {
-/// Boundaries that belong with none of other ranks: usually there are fewer, and more than so many are of a
-/// job whose ranks do not make boundaries that belong together.
-constexpr uint64_t kFew = 3, kMany = 16;
+/// Boundaries that belong with none of other ranks: so many are of a job whose ranks do not make boundaries
+/// that belong together.
+constexpr uint64_t kMany = 16;
 }  // namespace
 
 bool BoundaryMaker::at_boundary(const ops::Boundary& op, uint64_t position) {
   // A process numbers its boundaries for all its sessions; one that is opened later begins with the newest of
   // them.
   const bool begins = op.header.sequence == 1 && op.boundary > shared_.at.last_boundary;
-  if (op.boundary != shared_.at.last_boundary + 1 && !begins) {
+  const Place place = place_of(op, position);
+  if (place.number != shared_.at.last_boundary + 1 && !begins) {
     shared_.fault(op.header.sequence, 1, "bad-boundary",
                   "boundary " + std::to_string(op.boundary) + " does not follow boundary " +
                       std::to_string(shared_.at.last_boundary));
@@ -31,16 +32,43 @@ bool BoundaryMaker::at_boundary(const ops::Boundary& op, uint64_t position) {
   if (!late_.finish()) return false;
   checkpoints_.plan.begin();
   gate_.leave_peers_if_uneven();
-  if (skips(op.boundary)) return skip(op);
+  checkpoints_.pairing.step_ends();
+  if (skips(place.number)) return skip(op, place.number);
   if (!shared_.drain()) return false;
   checkpoints_.plan.begin();
   issuer_.note_done(op.header);
   checkpoints_.commit_known();
-  if (!make(op, position)) return false;
-  park_due_ = park_after_ && op.boundary >= park_after_;
-  if (stop_after_ && op.boundary >= stop_after_)
+  if (!make(place)) return false;
+  park_due_ = park_after_ && place.number >= park_after_;
+  if (stop_after_ && place.number >= stop_after_)
     shared_.fault(op.header.sequence, 0, "replica-divergence", "");
   return true;
+}
+
+/// Everything that is allocated is live: nobody has said what is not.
+bool BoundaryMaker::make_between(const ops::OpHeader& next, uint64_t position) {
+  if (shared_.issued.in_step || !late_.finish() || !shared_.drain()) return shared_.runs();
+  checkpoints_.plan.begin();
+  checkpoints_.commit_known();
+  std::vector<ops::LiveBlock> blocks;
+  for (const auto& one : shared_.issued.table.list(*shared_.backend).allocations)
+    blocks.push_back({one.address, one.bytes, one.sequence});
+  std::ranges::sort(blocks, {}, &ops::LiveBlock::ordinal);
+  const Place place{next, shared_.at.last_boundary + 1, shared_.at.dispatched, position, blocks, true};
+  BoundaryState state = begun(place);
+  const Kept kept = keep(place, state);
+  if (kept != Kept::all) return kept == Kept::no_room;
+  gate_.forget();
+  return publish(std::move(state));
+}
+
+BoundaryMaker::Place BoundaryMaker::place_of(const ops::Boundary& op, uint64_t position) const {
+  return {op.header,
+          op.boundary + shared_.at.own_boundaries,
+          op.header.sequence,
+          position,
+          {reinterpret_cast<const ops::LiveBlock*>(&op + 1), op.count},
+          false};
 }
 
 /// Somebody waits for it; a validation that it comes right before runs no more than one minibatch again then.
@@ -67,17 +95,17 @@ bool BoundaryMaker::is_alone() const {
 
 /// Of copy mode, where ranks do not wait for each other before a step.
 bool BoundaryMaker::may_be_late(const BoundaryState& state) const {
-  return late_.usable() && !checkpoints_.plan.current().peer_mode() && !state.measured && !reserve_ &&
-         !keep_all_ && !imported_ && !is_awaited(state.number) && !checkpoints_.empty() &&
+  return late_.usable() && !state.between && !checkpoints_.plan.current().peer_mode() && !state.measured &&
+         !reserve_ && !keep_all_ && !imported_ && !is_awaited(state.number) && !checkpoints_.empty() &&
          checkpoints_.protects();
 }
 
-bool BoundaryMaker::skip(const ops::Boundary& op) {
+bool BoundaryMaker::skip(const ops::Boundary& op, uint64_t number) {
   issuer_.issue(op.header);
   issuer_.at_point(op.header, "boundary");
   if (!shared_.runs()) return false;
   gate_.forget();
-  checkpoints_.pass(op.boundary, true);
+  checkpoints_.pass(number, true);
   checkpoints_.commit_known();
   return true;
 }
@@ -91,29 +119,28 @@ bool BoundaryMaker::imports(uint64_t boundary) const {
 /// After SkipStep: memory and resources are those of the boundary; its copies and its record are made now.
 bool BoundaryMaker::make_imported() {
   uint64_t position = *imported_;
-  const auto& op = as<ops::Boundary>(op_of(*shared_.journal.at(position)));
-  const uint64_t number = op.boundary;
+  const Place place = place_of(as<ops::Boundary>(op_of(*shared_.journal.at(position))), position);
   checkpoints_.plan.begin();
-  if (!make(op, position)) return false;
+  if (!make(place)) return false;
   imported_.reset();
-  park_due_ = park_after_ && number >= park_after_;
+  park_due_ = park_after_ && place.number >= park_after_;
   return true;
 }
 
-bool BoundaryMaker::make(const ops::Boundary& op, uint64_t position) {
-  BoundaryState state = begun(op, position);
+bool BoundaryMaker::make(const Place& place) {
+  BoundaryState state = begun(place);
   std::optional<PhaseTime> time;
-  if ((reserve_ = checkpoints_.plan.current().next_reserve == op.boundary)) {
+  if ((reserve_ = checkpoints_.plan.current().next_reserve == place.number)) {
     time.emplace(shared_.times.reserve);
     ++shared_.times.reserves;
   }
-  const Kept kept = find_room(op, state);
+  const Kept kept = find_room(place, state);
   if (kept == Kept::stopped) return false;
   gate_.forget();
-  if (kept == Kept::no_room) return checkpoints_.pass(op.boundary), true;
+  if (kept == Kept::no_room) return checkpoints_.pass(place.number), true;
   if (later_.blocks.empty()) return publish(std::move(state));
   shared_.issued.quiet = true;
-  checkpoints_.pass(op.boundary, true);
+  checkpoints_.pass(place.number, true);
   return late_.begin(std::move(state), later_.blocks);
 }
 
@@ -135,11 +162,13 @@ bool BoundaryMaker::record(const BoundaryState& state) {
   return checkpoints_.record(state);
 }
 
-BoundaryState BoundaryMaker::begun(const ops::Boundary& op, uint64_t position) const {
+BoundaryState BoundaryMaker::begun(const Place& place) const {
   BoundaryState state;
-  state.number = op.boundary;
-  state.sequence = op.header.sequence;
-  state.position = position;
+  state.number = place.number;
+  state.sequence = place.sequence;
+  state.position = place.position;
+  state.own = shared_.at.own_boundaries + place.between;
+  state.between = place.between;
   state.step_waits = shared_.issued.step_waits;
   state.step_collectives = shared_.issued.step_collectives;
   state.step_allocations = shared_.issued.step_allocations;
@@ -151,21 +180,20 @@ BoundaryState BoundaryMaker::begun(const ops::Boundary& op, uint64_t position) c
 
 /// Copies that do not fit beside those of older boundaries are tried again: without a reserve, then without
 /// the older boundaries.
-BoundaryMaker::Kept BoundaryMaker::find_room(const ops::Boundary& op, BoundaryState& state) {
-  Kept kept = keep(op, state);
-  if (kept == Kept::no_room && std::exchange(reserve_, false)) kept = keep(op, state);
-  if (kept == Kept::no_room && checkpoints_.drop_reserves()) kept = keep(op, state);
+BoundaryMaker::Kept BoundaryMaker::find_room(const Place& place, BoundaryState& state) {
+  Kept kept = keep(place, state);
+  if (kept == Kept::no_room && std::exchange(reserve_, false)) kept = keep(place, state);
+  if (kept == Kept::no_room && checkpoints_.drop_reserves()) kept = keep(place, state);
   if (kept != Kept::no_room) return kept;
-  const auto [why, option] = shortage(op);
+  const auto [why, option] = shortage(place);
   checkpoints_.enter_unprotected_mode(why, option);
-  return shared_.runs() ? keep(op, state) : Kept::stopped;
+  return shared_.runs() ? keep(place, state) : Kept::stopped;
 }
 
 /// Why there is no room, and the option that makes it: two boundaries, beside what others hold.
-std::pair<std::string, std::string> BoundaryMaker::shortage(const ops::Boundary& op) {
-  const auto* const blocks = reinterpret_cast<const ops::LiveBlock*>(&op + 1);
+std::pair<std::string, std::string> BoundaryMaker::shortage(const Place& place) {
   uint64_t bytes = 0;
-  for (uint64_t i = 0; i < op.count; ++i) bytes += blocks[i].bytes;
+  for (const ops::LiveBlock& block : place.blocks) bytes += block.bytes;
   const CopiesBudget& budget = shared_.snapshot.budget();
   const uint64_t others = budget.used() - std::min(budget.used(), budget.held());
   const auto mebibytes = [](uint64_t of) { return std::to_string((of + (1 << 20) - 1) >> 20) + " MiB"; };
@@ -175,10 +203,10 @@ std::pair<std::string, std::string> BoundaryMaker::shortage(const ops::Boundary&
           "--copies-limit " + std::to_string(((others + 2 * bytes) >> 30) + 1) + "GiB"};
 }
 
-BoundaryMaker::Kept BoundaryMaker::keep(const ops::Boundary& op, BoundaryState& state) {
+BoundaryMaker::Kept BoundaryMaker::keep(const Place& place, BoundaryState& state) {
   later_.blocks.clear();
   try {
-    if (keep_rows(op, state) && keep_variables(state)) return Kept::all;
+    if (keep_rows(place, state) && keep_variables(state)) return Kept::all;
     copies_.drop(state.rows);
     return Kept::stopped;
   } catch (const SnapshotFull&) {
@@ -188,26 +216,25 @@ BoundaryMaker::Kept BoundaryMaker::keep(const ops::Boundary& op, BoundaryState& 
   }
 }
 
-bool BoundaryMaker::keep_rows(const ops::Boundary& op, BoundaryState& state) {
-  const auto* const blocks = reinterpret_cast<const ops::LiveBlock*>(&op + 1);
+bool BoundaryMaker::keep_rows(const Place& place, BoundaryState& state) {
   const Policy& plan = checkpoints_.plan.current();
-  state.measured = plan.measures(op.boundary) || plan.measures(op.boundary + 1) || plan.peer_mode();
+  state.measured = plan.measures(place.number) || plan.measures(place.number + 1) || plan.peer_mode();
   later_.may_wait = [this, late = may_be_late(state)](const LiveRow& row) {
     return late && late_.may_wait(row);
   };
-  state.rows.reserve(op.count);
-  for (uint64_t i = 0; i < op.count; ++i) {
-    state.rows.push_back(LiveRow{blocks[i]});
+  state.rows.reserve(place.blocks.size());
+  for (const ops::LiveBlock& block : place.blocks) {
+    state.rows.push_back(LiveRow{block});
     state.rows.back().before = gate_.before_of(state.rows.back());
   }
   // In peer mode what is not copied is known by its hash, and so is what may need a copy before the step.
   // Other copies are hashed as they are made, unless the device hashes faster.
   const bool first = state.measured || shared_.backend->hashes_itself();
-  if (!shared_.runs() || (first && !copies_.measure(state.rows, op.header.sequence))) return false;
-  const auto half = std::span(state.rows).first(op.count / 2);
-  if (!copy_wanted(half, op)) return false;
-  if (op.count) issuer_.at_point(op.header, "boundary");
-  return shared_.runs() && copy_wanted(std::span(state.rows).subspan(half.size()), op);
+  if (!shared_.runs() || (first && !copies_.measure(state.rows, place.sequence))) return false;
+  const auto half = std::span(state.rows).first(place.blocks.size() / 2);
+  if (!copy_wanted(half, place)) return false;
+  if (!place.blocks.empty()) issuer_.at_point(place.op, "boundary");
+  return shared_.runs() && copy_wanted(std::span(state.rows).subspan(half.size()), place);
 }
 
 /// What may have a copy of its content: what was copied before the step, which left it alone, or else the
@@ -218,14 +245,14 @@ const LiveRow* BoundaryMaker::earlier_row(const LiveRow& row) const {
   return before && before->copied() && before->hash == row.hash ? before : checkpoints_.row_at_newest(row);
 }
 
-bool BoundaryMaker::copy_wanted(std::span<LiveRow> rows, const ops::Boundary& op) {
+bool BoundaryMaker::copy_wanted(std::span<LiveRow> rows, const Place& place) {
   const Policy& plan = checkpoints_.plan.current();
   const bool all = keep_all_ || reserve_ || !checkpoints_.protects();
   std::vector<RowCopies::Wanted> wanted;
   for (LiveRow& row : rows)
     if (row.block.bytes && (all || plan.wants_copy(row.block.ordinal, row.block.bytes)))
       wanted.push_back({&row, earlier_row(row)});
-  return copies_.copy_all(wanted, op.header.sequence, &later_);
+  return copies_.copy_all(wanted, place.sequence, &later_);
 }
 
 /// Variables of modules that the program has asked for: a module that is loaded again has them as they were

@@ -45,6 +45,10 @@ class BoundaryMaker {
   /// position: of the op's record. False when the session stops.
   bool at_boundary(const ops::Boundary& op, uint64_t position);
 
+  /// A boundary that no op asks for, right before this one, whose record is at the position. Does nothing in
+  /// a step, or without room for copies. False when the session stops.
+  bool make_between(const ops::OpHeader& next, uint64_t position);
+
   /// Memory and resources are those of the boundary op at this position already (SkipStep); nothing: they are
   /// not.
   void import_at(std::optional<uint64_t> position) { imported_ = position; }
@@ -64,21 +68,29 @@ class BoundaryMaker {
 
  private:
   enum class Kept { all, stopped, no_room };
+  /// Where a boundary is made, and of what.
+  struct Place {
+    const ops::OpHeader& op;
+    uint64_t number, sequence, position;  // see BoundaryState
+    std::span<const ops::LiveBlock> blocks;
+    bool between;
+  };
+  Place place_of(const ops::Boundary& op, uint64_t position) const;
   bool is_awaited(uint64_t boundary) const;
   bool skips(uint64_t boundary) const;
   bool is_alone() const;
   bool may_be_late(const BoundaryState& state) const;
-  bool skip(const ops::Boundary& op);
-  bool make(const ops::Boundary& op, uint64_t position);
+  bool skip(const ops::Boundary& op, uint64_t number);
+  bool make(const Place& place);
   bool publish(BoundaryState state);
-  BoundaryState begun(const ops::Boundary& op, uint64_t position) const;
+  BoundaryState begun(const Place& place) const;
   bool record(const BoundaryState& state);
-  Kept find_room(const ops::Boundary& op, BoundaryState& state);
-  std::pair<std::string, std::string> shortage(const ops::Boundary& op);
-  Kept keep(const ops::Boundary& op, BoundaryState& state);
-  bool keep_rows(const ops::Boundary& op, BoundaryState& state);
+  Kept find_room(const Place& place, BoundaryState& state);
+  std::pair<std::string, std::string> shortage(const Place& place);
+  Kept keep(const Place& place, BoundaryState& state);
+  bool keep_rows(const Place& place, BoundaryState& state);
   const LiveRow* earlier_row(const LiveRow& row) const;
-  bool copy_wanted(std::span<LiveRow> rows, const ops::Boundary& op);
+  bool copy_wanted(std::span<LiveRow> rows, const Place& place);
   bool keep_variables(BoundaryState& state);
 
   Shared& shared_;

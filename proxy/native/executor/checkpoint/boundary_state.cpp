@@ -28,7 +28,7 @@ bool BoundaryState::whole() const {
 
 std::vector<std::byte> BoundaryState::pack() const {
   Packer packer;
-  for (const uint64_t value : {number, sequence, position}) packer.put(value);
+  for (const uint64_t value : {number, sequence, position, own, between}) packer.put(value);
   for (const uint32_t value : {step_waits, step_collectives, step_allocations, measured}) packer.put(value);
   policy.pack(packer);
   jitc::pack(packer, resources);
@@ -39,7 +39,7 @@ std::vector<std::byte> BoundaryState::pack() const {
 BoundaryState BoundaryState::unpack(std::span<const std::byte> bytes, ImageStore& images) {
   Unpacker unpacker(bytes);
   BoundaryState state;
-  for (uint64_t* const value : {&state.number, &state.sequence, &state.position})
+  for (uint64_t* const value : {&state.number, &state.sequence, &state.position, &state.own, &state.between})
     *value = unpacker.get<uint64_t>();
   for (uint32_t* const value :
        {&state.step_waits, &state.step_collectives, &state.step_allocations, &state.measured})

@@ -48,6 +48,9 @@ struct BoundaryState {
   uint64_t number = 0;
   uint64_t sequence = 0;  // of the boundary op: all ops up to it are in the state
   uint64_t position = 0;  // of its record in the journal
+  // Those that the worker makes between two ops (executor/pairing/meeting.h) have no op: this many up to it.
+  // Of such a one the sequence is that of the op before, and the position that of the op after it.
+  uint64_t own = 0, between = 0;
   // What happened between the step's begin and this boundary:
   uint32_t step_waits = 0, step_collectives = 0, step_allocations = 0;
   uint32_t measured = 0;  // not only copies were hashed: `before` may be known
@@ -103,6 +106,8 @@ using Boundaries = std::deque<BoundaryState>;
 std::vector<uint64_t> reserves_in(const Boundaries& boundaries, const Policy& policy);
 /// Those after the committed one belong with none of other ranks so far.
 uint64_t count_after(const Boundaries& boundaries, uint64_t number);
+/// Usually there are fewer: so many are of a rank whose boundaries belong with none of another's.
+inline constexpr uint64_t kFew = 3;
 
 /// Reserves (policy.h): older boundaries that stay, whole, beside those that the group still needs. Pure but
 /// for what was given up. Called by: Checkpoints.

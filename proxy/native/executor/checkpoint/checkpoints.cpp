@@ -45,6 +45,7 @@ void Checkpoints::publish(BoundaryState state, bool late) {
     const std::lock_guard lock(shared_.life.mutex);
     drop_step();
     boundaries_.push_back(std::move(state));
+    shared_.at.own_boundaries = boundaries_.back().own;
     shared_.at.prepared = number;
     end_step(number, !late);
   }
@@ -76,6 +77,7 @@ void Checkpoints::end_step(uint64_t number, bool waited) {
 
 /// On the board: this rank is past boundary number.
 void Checkpoints::announce(uint64_t number) {
+  say_alone();
   pairing.forget_left(shared_.board.group(shared_.request.slot, peers_), boundaries_);
   pairing.show(boundaries_);
   BoardSlot& slot = shared_.slot();
@@ -83,6 +85,12 @@ void Checkpoints::announce(uint64_t number) {
   slot.begun.store(std::max(slot.begun.load(), number));
   slot.prepared.store(number);
   shared_.board.ring();
+}
+
+/// Ranks that make no steps then look out for where they meet this one.
+void Checkpoints::say_alone() {
+  const uint64_t count = count_after(boundaries_, shared_.at.committed);
+  shared_.slot().alone.store(count >= kFew ? count : 0);
 }
 
 void Checkpoints::commit_known() {
@@ -94,6 +102,7 @@ void Checkpoints::commit_known() {
   forget_before(std::min(committed, boundaries_.back().number));
   pairing.show(boundaries_);
   at.committed = std::min(committed, at.last_boundary.load());
+  say_alone();
   const bool regained = std::exchange(regained_, false);
   if (at.committed == at.prepared) shared_.snapshot.trim();
   lock.unlock();
@@ -200,6 +209,7 @@ void Checkpoints::forget_after(uint64_t boundary) {
   drop_step();
   earlier_ = {};
   shared_.at.prepared = shared_.at.last_boundary = boundary;
+  shared_.at.own_boundaries = boundaries_.empty() ? 0 : boundaries_.back().own;
 }
 
 void Checkpoints::replace_rows(uint64_t boundary, const std::vector<LiveRow>& replaced) {
@@ -268,6 +278,7 @@ void Checkpoints::loaded() {
     for (const LiveRow& row : step_->rows) claim(row);
   if (!boundaries_.empty()) {
     shared_.at.prepared = shared_.at.last_boundary = boundaries_.back().number;
+    shared_.at.own_boundaries = boundaries_.back().own;
     plan.adopt(boundaries_.back().policy);
     // The worker before was lost while it went back to a reserve.
     if (const uint64_t number = boundaries_.back().number; number < shared_.journal.first_boundary())

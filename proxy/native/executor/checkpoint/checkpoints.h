@@ -15,7 +15,7 @@
 
 #include "boundary_state.h"
 #include "executor/journal/journal.h"
-#include "pairing.h"
+#include "executor/pairing/pairing.h"
 #include "policy.h"
 
 namespace jitc {
@@ -86,6 +86,7 @@ class Checkpoints {
  private:
   void forget_before(uint64_t first);
   void announce(uint64_t number);
+  void say_alone();
   void end_step(uint64_t number, bool waited);
   void drop_step();
 

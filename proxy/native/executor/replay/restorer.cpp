@@ -124,8 +124,7 @@ void Restorer::arrived(const std::vector<Transfer>& blocks) {
 
 Tally Restorer::tally() const {
   const Lifecycle::Lock lock(shared_.life.mutex);
-  const bool stands = !shared_.runs() && shared_.life.parked;
-  return stands ? shared_.issued.table.communications().tally() : Tally{};
+  return shared_.runs() ? Tally{} : shared_.issued.table.communications().tally();
 }
 
 void Restorer::resumed() {
@@ -139,7 +138,9 @@ void Restorer::go_on_from(const BoundaryState& state) {
   parts_.gate.forget();
   Counters& at = shared_.at;
   uint64_t position = state.position;
-  at.cursor = state.number ? Journal::after(*shared_.journal.at(position)) : shared_.journal.head();
+  at.cursor = !state.number   ? shared_.journal.head()
+              : state.between ? position
+                              : Journal::after(*shared_.journal.at(position));
   at.dispatched = state.sequence;
   parts_.replay.begin();
   shared_.progress.restore(state.sequence, state.resources.streams);

@@ -8,6 +8,7 @@
 #include "executor/checkpoint/step_gate.h"
 #include "executor/journal/lookup.h"
 #include "executor/journal/wire.h"
+#include "executor/pairing/meeting.h"
 #include "executor/replay/replay.h"
 #include "executor/stream/backpressure.h"
 #include "jitc/generated_op_traits.h"
@@ -198,12 +199,13 @@ bool Dispatcher::dispatch(const RecordHeader& record) {
     case ops::Taker::device:
       break;
   }
+  if (op.op == static_cast<uint16_t>(ops::OpId::collective) && !to_.meeting.before(record)) return false;
   issue(op);
   return true;
 }
 
 /// Other ranks see a communicator before it can be joined, and where they wait for this one before a step
-/// also its collectives: by these they know that it will not come.
+/// also its collectives: by these they know that it will not come. So they do where they are to meet it.
 void Dispatcher::issue(const ops::OpHeader& op) {
   Checkpoints& checkpoints = to_.checkpoints;
   const auto id = static_cast<ops::OpId>(op.op);
@@ -212,7 +214,9 @@ void Dispatcher::issue(const ops::OpHeader& op) {
   to_.issuer.issue(op);
   const ops::Window window = ops::traits(id).window;
   const bool collective = window == ops::Window::collective || window == ops::Window::launched_collective;
-  if (collective && checkpoints.plan.current().barrier) checkpoints.pairing.show(checkpoints.boundaries());
+  if (!collective || !(checkpoints.plan.current().barrier || shared_.slot().alone)) return;
+  checkpoints.pairing.show(checkpoints.boundaries());
+  shared_.board.ring();
 }
 
 }  // namespace jitc

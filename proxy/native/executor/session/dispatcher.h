@@ -18,6 +18,7 @@ class Backpressure;
 class BoundaryMaker;
 class Checkpoints;
 class LateBoundary;
+class Meeting;
 class OpIssuer;
 class Replay;
 class Shared;
@@ -32,6 +33,7 @@ struct OpTakers {
   StepGate& gate;
   BoundaryMaker& boundaries;
   LateBoundary& late;
+  Meeting& meeting;
 };
 
 class Dispatcher {

@@ -18,6 +18,7 @@
 #include "executor/checkpoint/late_boundary.h"
 #include "executor/checkpoint/step_gate.h"
 #include "executor/copies/row_copies.h"
+#include "executor/pairing/meeting.h"
 #include "executor/replay/peer_transfer.h"
 #include "executor/replay/recovery.h"
 #include "executor/replay/replay.h"
@@ -93,7 +94,9 @@ class Session final : public ExecutionSink, public CommunicatorSegments {
   Recovery recovery_{shared_, {replay_, checkpoints_, copies_, boundaries_, late_, restorer_}};
   PeerTransfer transfers_{shared_, checkpoints_, restorer_};
   ClientEnd client_{shared_, {intake_, delivery_, backpressure_, recovery_, dispatcher_}};
-  Dispatcher dispatcher_{shared_, {issuer_, backpressure_, replay_, checkpoints_, gate_, boundaries_, late_}};
+  Meeting meeting_{shared_, checkpoints_, boundaries_, replay_};
+  Dispatcher dispatcher_{
+      shared_, {issuer_, backpressure_, replay_, checkpoints_, gate_, boundaries_, late_, meeting_}};
 };
 
 }  // namespace jitc

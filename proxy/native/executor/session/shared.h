@@ -35,8 +35,9 @@ struct alignas(64) Counters {
   std::atomic<uint64_t> dispatched{0};          // newest op given to the back end
   std::atomic<uint64_t> ops_executed{0};
   std::atomic<uint64_t> steering_reads{0};
-  std::atomic<uint64_t> last_boundary{0};  // with Lifecycle::mutex held
-  std::atomic<uint64_t> prepared{0};       // the same, without those that were skipped since
+  std::atomic<uint64_t> last_boundary{0};   // with Lifecycle::mutex held
+  std::atomic<uint64_t> prepared{0};        // the same, without those that were skipped since
+  std::atomic<uint64_t> own_boundaries{0};  // of them, those that this worker has made between ops
   std::atomic<uint64_t> committed{0};
 };
 

@@ -1,5 +1,6 @@
 #include "communications.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/checksum.h"
@@ -57,6 +58,23 @@ void Communications::add(const Resources::Communicator& one) {
 void Communications::leave(uint64_t handle) {
   if (Part* const one = part(handle)) one->membership.left = 1;
   communicators_.erase(handle);
+}
+
+Tally Communications::counts_of(const ops::Collective& op) const {
+  Communications alone;
+  const uint64_t stream = wire::stream_of(op.header);
+  if (std::ranges::any_of(captures_, [&](const auto& one) { return one.second.streams.contains(stream); }))
+    return {};
+  alone.communicators_ = communicators_;
+  for (const ops::CollectiveItem& item : items_of(op)) {
+    const auto found = communicators_.find(item.comm);
+    const auto known = found == communicators_.end() ? parts_.end() : parts_.find(found->second.name);
+    if (known == parts_.end()) continue;
+    const auto& [name, one] = *known;
+    alone.parts_.try_emplace(name, Part{{name, one.membership.rank, one.membership.left, 0}, {}});
+  }
+  alone.count(items_of(op));
+  return alone.tally();
 }
 
 void Communications::count(std::span<const ops::CollectiveItem> items) {

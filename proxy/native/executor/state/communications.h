@@ -27,6 +27,8 @@ class Communications {
   void on(const ops::CommunicatorDestroy& op) { leave(op.handle); }
   void on(const ops::CommunicatorAbort& op) { leave(op.handle); }
   void on(const ops::Collective& op);
+  /// What it would add; nothing while its stream is captured.
+  Tally counts_of(const ops::Collective& op) const;
   /// A graph with these collectives is launched.
   void launch(uint64_t stream, std::span<const ops::CollectiveItem> items);
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/tally.h"
-#include "boundary_state.h"
+#include "executor/checkpoint/boundary_state.h"
 
 namespace jitc {
 
@@ -27,6 +27,10 @@ class Pairing {
   void show(const Boundaries& boundaries);
   /// Before the op is issued: other ranks may have joined, and made boundaries, as soon as it is.
   void will_join(const ops::CommunicatorCreate& op, const Boundaries& boundaries);
+  /// The program has come to a boundary, whether it is kept or not.
+  void step_ends();
+  /// Nothing has been done with other ranks since.
+  bool at_end_of_step() const;
   /// A boundary without anything to go back to: others need not wait for one.
   void pass(uint64_t boundary);
   /// From a journal: a communicator that was joined. What the newest boundary knows of it counts more.
@@ -54,6 +58,7 @@ class Pairing {
 
   Shared& shared_;
   std::optional<KeptTally> passed_;
+  std::optional<Tally> end_of_step_;
   std::vector<ops::CommunicatorCreate> joined_;
   uint64_t step_ = 0;
   Tally at_step_;

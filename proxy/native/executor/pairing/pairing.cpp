@@ -62,6 +62,12 @@ void Pairing::will_join(const ops::CommunicatorCreate& op, const Boundaries& bou
   joined_.clear();
 }
 
+void Pairing::step_ends() { end_of_step_ = shared_.issued.table.communications().tally(); }
+
+bool Pairing::at_end_of_step() const {
+  return end_of_step_ && *end_of_step_ == shared_.issued.table.communications().tally();
+}
+
 void Pairing::pass(uint64_t boundary) { passed_ = {boundary, shared_.issued.table.communications().tally()}; }
 
 std::optional<uint64_t> Pairing::newest_common(const std::vector<uint32_t>& group,

@@ -1,0 +1,69 @@
+#include "meeting.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "executor/checkpoint/boundary_maker.h"
+#include "executor/checkpoint/checkpoints.h"
+#include "executor/journal/lookup.h"
+#include "executor/journal/wire.h"
+#include "executor/replay/replay.h"
+#include "executor/session/shared.h"
+#include "executor/state/communications.h"
+
+namespace jitc {
+
+bool Meeting::before(const RecordHeader& record) {
+  if (failures_ >= kTries || !is_called() || shared_.issued.in_step || !replay_.is_over()) return true;
+  if (checkpoints_.pairing.at_end_of_step()) return true;  // its own boundary is here
+  if (passes_) return --passes_, true;
+  const auto& op = as<ops::Collective>(op_of(record));
+  const auto end = std::chrono::steady_clock::now() + patience_;
+  checkpoints_.pairing.show(checkpoints_.boundaries());
+  shared_.board.ring();
+  for (;;) {
+    const uint32_t seen = shared_.board.doorbell();
+    if (!shared_.runs()) return false;
+    switch (look(op)) {
+      case Encounter::none:
+        return true;
+      case Encounter::meets:
+        failures_ = 0;
+        return boundaries_.make_between(op.header, record.position);
+      case Encounter::waits:
+        break;
+    }
+    if (std::chrono::steady_clock::now() > end) return in_vain(), true;
+    shared_.board.wait(seen, 50);
+  }
+}
+
+/// By any rank of the node: which of them are of this job is looked up then.
+bool Meeting::is_called() const {
+  for (uint32_t slot = 0; slot < Board::kSlots; ++slot)
+    if (slot != shared_.request.slot && shared_.board.slot(slot).alone.load(std::memory_order_relaxed))
+      return true;
+  return false;
+}
+
+Encounter Meeting::look(const ops::Collective& op) const {
+  RankHistory mine = checkpoints_.pairing.history(checkpoints_.boundaries());
+  const Tally next = shared_.issued.table.communications().counts_of(op);
+  mine.kept.push_back({shared_.at.last_boundary + 1, mine.now});
+  std::vector<RankHistory> calling, others;
+  for (const uint32_t one : shared_.board.group(shared_.request.slot, checkpoints_.peers())) {
+    if (one == shared_.request.slot) continue;
+    auto history = shared_.board.history(one);
+    if (!history) continue;
+    (shared_.board.slot(one).alone.load() ? calling : others).push_back(std::move(*history));
+  }
+  return encounter(mine, next, calling, others);
+}
+
+void Meeting::in_vain() {
+  ++failures_;
+  passes_ = uint64_t{1} << failures_;
+  patience_ = std::min(2 * patience_, kLongest);
+}
+
+}  // namespace jitc
