@@ -69,7 +69,10 @@ class Service:
             log = open_log(self.keeper)
             if self.takes_over and not has_sessions(log):
                 log = self._begin_anew()
-            config = self.config = note_options(config, log)
+            self.config = note_options(config, log, self.backend.gpus[0].memory_total)
+            if self.config.memory_limit != config.memory_limit:
+                self.backend = open_backend(self.config)
+            config = self.config
             config.images_directory().mkdir(mode=0o700, exist_ok=True)
             self.registry = Registry(config, self.backend, log, self.keeper)
         except BaseException:

@@ -9,7 +9,8 @@
 namespace jitc::session {
 namespace {
 
-// A program that runs for weeks must not grow by its messages.
+// A program that runs for weeks must not grow by its messages. Full: each may come once more, rather than
+// that a new one is never said: the last one of a session tells why it has ended.
 constexpr size_t kRemembered = 1000;
 
 struct Reported {
@@ -39,7 +40,9 @@ void message_once(const std::string& text) {
   {
     Reported& state = reported();
     const std::lock_guard lock(state.mutex);
-    if (state.texts.size() >= kRemembered || !state.texts.insert(text).second) return;
+    if (state.texts.contains(text)) return;
+    if (state.texts.size() >= kRemembered) state.texts.clear();
+    state.texts.insert(text);
   }
   say(text);
 }

@@ -1,6 +1,8 @@
 """The software device: as many GPUs in host memory as the service is configured for.
 
-Called by: backends.open_backend. Promise: a GPU's uuid depends on the service's socket and its number alone.
+Called by: backends.open_backend. Promises: a GPU's uuid depends on the service's socket and its number alone; a GPU has
+no more memory by default than its share of half of what a control group (a container) may have, and who asks for more
+than that group has is told.
 """
 
 from __future__ import annotations
@@ -8,12 +10,14 @@ from __future__ import annotations
 import hashlib
 import mmap
 import re
+import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..common import paths
+from ..common import host_memory, paths
+from ..common.config import MEMORY_LIMITS, MIB
 from .base import Assignment, GpuFacts, HealthEvent, HealthWatch, NoDevice
 
 if TYPE_CHECKING:
@@ -50,6 +54,25 @@ def _torch_release() -> str | None:
     return found[1] if found else None
 
 
+def usual_memory(gpus: int) -> int:
+    """Of each GPU where nobody says: the other half is for copies, journals, and the workers themselves."""
+    limit = host_memory.limit()
+    share = limit.bytes // 2 // gpus // MIB * MIB if limit else MEMORY
+    return max(MEMORY_LIMITS[0], min(MEMORY, share))
+
+
+def _warn_of(memory: int, gpus: int) -> None:
+    limit = host_memory.limit()
+    if limit is not None and memory * gpus > limit.bytes:
+        print(
+            f"jitc-proxyd: --memory-limit {host_memory.size_text(memory)} for {gpus} GPU{'s' * (gpus > 1)} is more "
+            f"than the service's control group may have ({limit.text()}); a worker that the kernel ends for that gives "
+            "its program out of memory",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
 class SoftwareBackend:
     """See above."""
 
@@ -61,8 +84,10 @@ class SoftwareBackend:
         refuse_another_release(paths.operators_library(), _torch_release())
         self.address_base = config.address_bases[0]
         self._threads = config.operator_threads()
-        self._memory = config.memory_limit or MEMORY
-        self.gpus = [self._facts(config.socket, index) for index in range(config.gpus or 1)]
+        count = config.gpus or 1
+        self._memory = config.memory_limit or usual_memory(count)
+        _warn_of(self._memory, count)
+        self.gpus = [self._facts(config.socket, index) for index in range(count)]
 
     def assignment(self, index: int, guest: int = 0) -> Assignment:
         return Assignment(memory_limit=self._memory, threads=self._threads)

@@ -208,7 +208,7 @@ def add_device_options(parser: argparse.ArgumentParser) -> list[argparse.Action]
         add("--workers-per-gpu", type=number(1, config.GPUS_MOST), default=DEFAULTS.workers_per_gpu, metavar="K",
             help="cuda: serve each physical GPU as K GPUs, a worker and a share of the memory each (%(default)s)"),
         add("--memory-limit", type=size(*config.MEMORY_LIMITS), default=0, metavar="SIZE",
-            help="per GPU (software: 4GiB; cuda: all, divided by K)"),
+            help="per GPU (software: 4GiB, or a share of half of what a container may have; cuda: all, divided by K)"),
         add("--hang-seconds", type=seconds(*config.HANG_LIMITS, "never"), default=DEFAULTS.hang_seconds, metavar="S",
             help="a worker that says nothing or work that makes no progress for so long is a fault; "
             "0: never (%(default)s)"),

@@ -1,14 +1,45 @@
-"""How much of the node's memory can be had. Called by: the service at start (take_over.py).
+"""How much of the node's memory can be had, and what becomes of processes that want more. Called by: the service at
+start (take_over.py), the software device, the supervisor (a worker was killed).
 
-Promises: a control group's limit counts as the machine's, that of a container too; what cannot be read does not count.
+Promises: a control group's limit counts as the machine's, that of a container and of the groups around it too; what
+cannot be read does not count.
 """
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
+
+from .config import GIB, MIB
 
 PROC, CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
+
+
+class _Names(NamedTuple):
+    """Of a group's files, and of one field each in memory.stat and in what counts killed processes."""
+
+    limit: str
+    used: str
+    cached: str
+    events: str
+
+
+_SECOND = _Names("memory.max", "memory.current", "inactive_file", "memory.events")
+_FIRST = _Names("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file", "memory.oom_control")
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The least that a control group around this process may have."""
+
+    bytes: int
+    where: Path
+
+    def text(self) -> str:
+        return f"{size_text(self.bytes)}: {self.where}"
 
 
 def available() -> int:
@@ -17,37 +48,64 @@ def available() -> int:
     return max(0, min(left, default=0))
 
 
+def limit() -> Limit | None:
+    """None where no group has less than the machine."""
+    machine = _field(PROC / "meminfo", "MemTotal:", 1024)
+    limits = [
+        Limit(most, group / names.limit)
+        for names, group in _groups("self")
+        if (most := _number(group / names.limit)) is not None and (machine is None or most < machine)
+    ]
+    return min(limits, key=lambda one: one.bytes, default=None)
+
+
+def kills_file(process: int) -> Path:
+    """Where the kernel counts the processes of this one's control group, else of the machine, that it has ended for
+    want of memory."""
+    for one in (process, "self"):
+        for names, group in _groups(one):
+            if kills(group / names.events) is not None:
+                return group / names.events
+    return PROC / "vmstat"
+
+
+def kills(file: Path) -> int | None:
+    return _field(file, "oom_kill", 1)
+
+
+def size_text(bytes: int) -> str:
+    return f"{bytes / GIB:.1f} GiB" if bytes >= GIB else f"{bytes // MIB} MiB"
+
+
 def _of_machine() -> int | None:
     return _field(PROC / "meminfo", "MemAvailable:", 1024)
 
 
 def _of_groups() -> list[int]:
     """Of the control group that this process is in, and of those around it."""
+    found = []
+    for names, group in _groups("self"):
+        # Pages of files that nobody uses give way to others.
+        most, used = _number(group / names.limit), _number(group / names.used)
+        if most is not None and used is not None:
+            found.append(most - used + (_field(group / "memory.stat", names.cached, 1) or 0))
+    return found
+
+
+def _groups(process: int | str) -> Iterator[tuple[_Names, Path]]:
+    """The control groups of a process that count memory, innermost first; those of both kinds."""
     try:
-        lines = (PROC / "self" / "cgroup").read_text().splitlines()
+        lines = (PROC / str(process) / "cgroup").read_text().splitlines()
     except OSError:
-        return []
-    found: list[int] = []
+        return
     for line in lines:
         _, controllers, path = line.split(":", 2)
-        if controllers == "":
-            found += _up(CGROUPS, path, "memory.max", "memory.current", "inactive_file")
-        elif "memory" in controllers.split(","):
-            names = "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
-            found += _up(CGROUPS / "memory", path, *names)
-    return found
-
-
-def _up(root: Path, path: str, most: str, used: str, cached: str) -> list[int]:
-    found = []
-    group = root / path.strip("/")
-    while group.is_relative_to(root):
-        # Pages of files that nobody uses give way to others.
-        limit, usage = _number(group / most), _number(group / used)
-        if limit is not None and usage is not None:
-            found.append(limit - usage + (_field(group / "memory.stat", cached, 1) or 0))
-        group = group.parent
-    return found
+        if controllers == "" or "memory" in controllers.split(","):
+            names, root = (_SECOND, CGROUPS) if controllers == "" else (_FIRST, CGROUPS / "memory")
+            group = root / path.strip("/")
+            while group.is_relative_to(root):
+                yield names, group
+                group = group.parent
 
 
 def _number(path: Path) -> int | None:

@@ -98,9 +98,11 @@ class Keeper:
             raise OSError(answer["error"])
         return int(answer["pid"])
 
-    def reap(self, pid: int) -> None:
-        """A worker has ended, and nobody will ask about it any more."""
-        self._call({"do": "reap", "pid": pid})
+    def reap(self, pid: int) -> int | None:
+        """A worker has ended, and nobody will ask about it any more. Returns its exit status, negative for a signal;
+        None where the keeper does not know it."""
+        status: int | None = self._call({"do": "reap", "pid": pid}).get("status")
+        return status
 
     def watch(self, program: str) -> int | None:
         """Has on_ended called when the training process of this ticket ends; a keeper without a service waits for it.

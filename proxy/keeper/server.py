@@ -250,9 +250,10 @@ class Keeper:
     def _reap(self, request: dict[str, Any], _: list[int]) -> Reply:
         """Until then a process that has ended keeps its number, so that the number means nobody else."""
         process = self._children.get(request["pid"])
-        if process is not None and process.poll() is not None:
-            del self._children[process.pid]
-        return {}
+        if process is None or process.poll() is None:
+            return {}
+        del self._children[process.pid]
+        return {"status": process.returncode}
 
     def _watch(self, request: dict[str, Any], _: list[int]) -> Reply:
         pid = self._programs.watch(str(request["program"]))

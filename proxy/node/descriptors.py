@@ -1,9 +1,9 @@
 """How the service's descriptors (`ulimit -n`) are shared out: what one program may have leaves enough for all others.
 
 Called by: communicators (each takes one, here and in the keeper), the registry (a session takes a dozen), who gives a
-GPU a worker. Promises: a
-program can have as many communicators as descriptors are left for those of others, so that, whatever it does, another
-one finds room; a quarter of all descriptors is for sessions and their recoveries.
+GPU a worker. Promises: a program can have as many communicators as descriptors are left for those of others, so that,
+whatever it does, another one finds room; a quarter of all descriptors is for sessions and their recoveries, and so are
+places at the keeper.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ import resource
 import threading
 import time
 
-#: Of a session, with its worker.
-SESSION = 16
+from ..common.config import SLOTS
+from ..keeper.server import KEPT
+
+#: Of a session, with its worker; and of these, what the keeper holds.
+SESSION, PIECES = 16, 8
 #: What it takes to reach another process, and how often that is tried.
 SOME, LOOK_SECONDS = 6, 0.05
 _never = threading.Event()
@@ -30,8 +33,16 @@ def limit() -> int:
 
 
 def for_communicators() -> int:
-    """Descriptors that the communicators of all programs may take together."""
-    return limit() // 2
+    """Descriptors that the communicators of all programs may take together: whatever the limit is, the keeper has
+    places left for what sessions need."""
+    return min(limit() // 2, KEPT - SLOTS * PIECES)
+
+
+def advice_on_communicators() -> str:
+    """What bounds them, and what to do: the end of a text in parentheses."""
+    if for_communicators() < limit() // 2:
+        return f"jitc-keeper has {KEPT} places): destroy some"
+    return f"ulimit -n {limit()}): destroy some, or start it with more"
 
 
 def room_for_session() -> bool:

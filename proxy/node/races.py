@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .registry import Registry
 
-#: Kept; later ones are counted with their sessions only.
+#: Kept; later ones are counted with their sessions only. A worker reports as many at most.
 KEPT = 1000
 
 
@@ -49,8 +49,11 @@ class Races:
             if rank not in document["sessions"]:
                 document["sessions"].append(rank)
                 self._counts[report.session] = self._counts.get(report.session, 0) + 1
+            full = new and len(self._documents) == KEPT
         if new:
             print(f"jitc-proxyd: {text(document)}", file=sys.stderr, flush=True)
+        if full:
+            print(f"jitc-proxyd: {KEPT} races have been reported; more are not shown", file=sys.stderr, flush=True)
 
     def documents(self) -> list[dict[str, Any]]:
         with self._lock:

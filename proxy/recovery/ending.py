@@ -19,6 +19,7 @@ from .worker_calls import CALL_SECONDS
 #: Time for a killed process to be gone.
 DYING_SECONDS = 10.0
 CUDA_ERROR_UNAVAILABLE = 46  # cudaErrorDevicesUnavailable
+CUDA_ERROR_OUT_OF_MEMORY = 2  # cudaErrorMemoryAllocation
 
 
 def abandon(registry: Registry, session: Session, status: int, message: str) -> None:
@@ -38,6 +39,12 @@ def abandon(registry: Registry, session: Session, status: int, message: str) -> 
         return
     request = worker_pb2.AbandonRequest(session=session.number, status=status, message=message)
     worker.stub.Abandon.future(request, timeout=CALL_SECONDS).exception()
+
+
+def abandon_starved(registry: Registry, session: Session, why: str) -> str:
+    """The kernel has ended its workers for want of memory. Returns what is said of it."""
+    abandon(registry, session, CUDA_ERROR_OUT_OF_MEMORY, f"{why}, twice at about the same place")
+    return f"{session.label()}: {session.failure}"
 
 
 def give_up(registry: Registry, sessions: Iterable[Session], why: str) -> None:

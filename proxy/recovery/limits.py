@@ -1,7 +1,7 @@
 """When to stop trying: a fault that returns at the same op, deaths and attempts without progress.
 
 Called by: recoveries, each for its own sessions. Promise: a fault that comes back at the same op after two replays is
-the program's own, which gets its CUDA error; progress resets the counts.
+the program's own, which gets its CUDA error, and so is want of memory that comes back once; progress resets the counts.
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ REPLAYS_OF_A_FAULT = 2
 REPLAYS_ASTRAY, ASTRAY_BEFORE_OLDER = 5, 2
 #: Losses of a worker without progress in between.
 LOSSES_WITHOUT_PROGRESS = 3
+#: Workers that the kernel ends for want of memory: one may pay for others' memory, which may have become free.
+STARVED_AT_ONE_PLACE = 2
+#: Ops that count as one place, within a minibatch: what was under way when memory ran out is not the same each time.
+OPS_OF_A_PLACE = 1000
 #: Successive attempts of one recovery, none of which gets further than one before it.
 ATTEMPTS_WITHOUT_PROGRESS = 8
 
@@ -31,6 +35,7 @@ class Limits:
         self._faults: dict[int, tuple[int, int]] = {}  # session -> (sequence, how often)
         self._astray: dict[int, int] = {}  # session -> replays astray since the last one that was not
         self._losses: dict[int, _Losses] = {}
+        self._starved: dict[int, tuple[int, int, int]] = {}  # session -> (prepared, executed, how often)
         self._caught_up: dict[int, int] = {}  # session -> all ops up to this one have run since its worker was lost
 
     def count_fault(self, session: int, sequence: int) -> bool:
@@ -64,6 +69,16 @@ class Limits:
         losses.count += 1
         return losses.count > LOSSES_WITHOUT_PROGRESS
 
+    def count_starved(self, session: int, progress: tuple[int, int, int]) -> bool:
+        """Counts a worker that the kernel has ended for want of memory. Returns True when it is to be the program's own
+        error: its worker has ended so at about this place before."""
+        prepared, executed, _ = progress
+        boundary, newest, count = self._starved.get(session, (prepared, executed, 0))
+        if prepared > boundary or executed > newest + OPS_OF_A_PLACE:
+            boundary, newest, count = prepared, executed, 0
+        self._starved[session] = boundary, newest, count + 1
+        return count + 1 >= STARVED_AT_ONE_PLACE
+
     def note_caught_up(self, session: int, received: int) -> None:
         """A replay has run all ops of the session, up to this one."""
         self._caught_up[session] = received
@@ -74,6 +89,7 @@ class Limits:
         self._astray.pop(session, None)
         self._faults.pop(session, None)
         self._losses.pop(session, None)
+        self._starved.pop(session, None)
 
 
 class Attempts:

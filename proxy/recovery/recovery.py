@@ -20,7 +20,7 @@ from ..node.workers.supervisor import NoWorker, Supervisor
 from ..node.workers.worker import Worker
 from .decision.decide import Decision, Kind, NothingInCommon, RankPosition, decide
 from .determinism.tolerance import MEASURING, Tolerances, differences
-from .ending import abandon, give_up
+from .ending import abandon, abandon_starved, give_up
 from .events import Event, EventQueue
 from .incident import Incident
 from .limits import Attempts, Limits
@@ -108,8 +108,9 @@ class Recovery:
         kept = self._begin_keeping(epoch)
         self._rebuild(epoch)
         self._end_keeping(kept)
-        restore = Restore(self._calls, self.transfers, self.group, self.rank_positions(), epoch)
-        self._decide_and_restore(restore)
+        if not self.group:
+            return  # as above
+        self._decide_and_restore(Restore(self._calls, self.transfers, self.group, self.rank_positions(), epoch))
         self._hand_over()
         self._resume(epoch)
         self._wait_for_replay()
@@ -160,16 +161,20 @@ class Recovery:
 
     def _rebuild(self, epoch: int) -> None:
         lost = [session for session in self.group if session.state is SessionState.LOST]
+        starved = {one.number: one.worker.starved() if one.worker is not None else "" for one in lost}
         for session in lost:
             with self.times.rebuilds(session.number):
                 self._reopen(session, worker_for(self._registry, self._supervisor, session, self.transfers.notes))
         self._positions |= self._calls.all("Fence", [(one, _session_request(one)) for one in lost])
         for session in lost:
-            position = self._positions[session.number]
-            counts = session.number in self._suspect
-            if counts and self._limits.count_loss(
-                session.number, (position.prepared, position.executed, position.received)
-            ):
+            position, why = self._positions[session.number], starved[session.number]
+            progress = position.prepared, position.executed, position.received
+            if why and self._limits.count_starved(session.number, progress):
+                self.handed_over.append(abandon_starved(self._registry, session, why))  # restoring would take memory
+                self.group.remove(session)
+                del self._positions[session.number]
+            suspect = not why and session.number in self._suspect
+            if suspect and self._limits.count_loss(session.number, progress):
                 raise GivenUp(f"the worker of {session.label()} was lost again and again at the same place")
         self._suspect.clear()
         self.timeline.fire(PhaseEvent.REBUILD)
@@ -202,9 +207,7 @@ class Recovery:
             self.timeline.fire(PhaseEvent.DECIDE)
         if decision.kind is Kind.ROLL_BACK:
             decision = self.decision = Decision(decision.kind, restore.back(decision.boundaries))
-        self._policies.restored(self.group, decision.boundaries)
-        if decision.even():
-            self._policies.heal(self.group, restore, decision.boundary)
+        self._policies.restored(self.group, restore, decision)
         self.bytes_restored += restore.bytes
         self.timeline.fire(PhaseEvent.RESTORE)
 

@@ -7,6 +7,7 @@ then listen, then report readiness on the pipe. Promise: a worker that has repor
 from __future__ import annotations
 
 import argparse
+import contextlib
 import ctypes
 import faulthandler
 import os
@@ -15,6 +16,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 from ..common import paths, rpc
 from ..common.executor import Executor, Options
@@ -22,6 +24,9 @@ from .control import CoordinatorClient, WorkerControl
 from .warm import load_operators
 
 _PR_SET_PDEATHSIG = 1
+#: How much likelier than others the kernel ends this process where there is no memory left (oom_score_adj): a worker
+#: can be replaced; the keeper, the service and a program cannot.
+LIKELIER = 500
 
 
 def main() -> int:
@@ -45,6 +50,7 @@ def serve(load: Callable[[bool], str], make: Callable[[Options, CoordinatorClien
     if not _die_with(arguments.parent):
         return 0
     _limit_dumps(arguments.core_limit)
+    _be_the_first_to_go()
     faulthandler.enable()
     os.umask(0o177)
     sys.setswitchinterval(0.0005)
@@ -72,6 +78,12 @@ def _limit_dumps(most: int) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_CORE)
     soft = max(1, most)
     resource.setrlimit(resource.RLIMIT_CORE, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))
+
+
+def _be_the_first_to_go() -> None:
+    file = Path("/proc/self/oom_score_adj")
+    with contextlib.suppress(OSError, ValueError):  # a sandbox may forbid it; then the kernel goes by size alone
+        file.write_text(str(max(LIKELIER, int(file.read_text()))))
 
 
 def _parse() -> argparse.Namespace:

@@ -40,7 +40,9 @@ enum class Kind : uint8_t {
 /// program, so that the two cannot be confused.
 uint64_t new_handle(Kind kind);
 
-template <class T, Kind kKind>
+/// kGenerations: how often a slot is used before a handle may come again (with kResting slots in between,
+/// after 272 million objects that have been destroyed).
+template <class T, Kind kKind, uint32_t kGenerations = 1u << 22>
 class HandleTable {
  public:
   using Value = T;
@@ -97,7 +99,7 @@ class HandleTable {
     *out = slot->value;
     slot->value = T{};
     slot->live = false;
-    slot->generation = (slot->generation + 1) & kGenerationMask;
+    slot->generation = (slot->generation + 1) % kGenerations;
     free_.push_back(static_cast<uint32_t>(slot - slots_.data()));
     return true;
   }
@@ -113,7 +115,6 @@ class HandleTable {
     uint32_t generation = 0;
     bool live = false;
   };
-  static constexpr uint32_t kGenerationMask = (1u << 22) - 1;
   static constexpr size_t kResting = 64;
   static constexpr size_t kSlots = (1u << 24) - kResting;
 

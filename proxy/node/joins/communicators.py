@@ -108,7 +108,7 @@ class Communicators:
         raise Refusal(
             OUT_OF_MEMORY,
             f"process {session.pid} has {mine} communicators, and jitc-proxyd has descriptors for only {max(0, left)} "
-            f"more of all programs (ulimit -n {descriptors.limit()}): destroy some, or start it with more",
+            f"more of all programs ({descriptors.advice_on_communicators()}",
         )
 
     def take_over(self, paths: dict[str, str]) -> None:

@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -25,8 +26,9 @@ from ...keeper.client import Keeper, KeeperLost
 from ...keeper.log import Log
 from ...keeper.server import READY
 from . import processes
+from .memory_kills import MemoryKills
 from .watch import Watch
-from .worker import Worker, WorkerEvent, WorkerState
+from .worker import OUT_OF_MEMORY, Worker, WorkerEvent, WorkerState
 
 #: Starts that fail in a row before no more are tried (until a worker is asked for again).
 FAILED_STARTS = 3
@@ -55,6 +57,7 @@ class Supervisor:
         self._directory: Path = config.private_directory()
         self._loads = [] if KINDS[config.device].runs_kernels else ["--operators"]
         self._complaints = Complaints("starting a worker")
+        self._memory_kills = MemoryKills()
         self._changed = threading.Condition()
         self._workers: list[Worker] = []
         self._failed_starts = self._posted = self._waiting = 0
@@ -69,6 +72,7 @@ class Supervisor:
                 f"the environment has {size} bytes, and jitc-keeper takes {most}; start jitc-proxyd with a smaller one "
                 "(env -i, or unset what is large)"
             )
+        self._memory_kills.start()
         self.replenish()
 
     def take(self, timeout: float) -> Worker:
@@ -127,6 +131,7 @@ class Supervisor:
         with self._changed:
             self._stopping = True
             self._changed.notify_all()
+        self._memory_kills.stop()
 
     def stop(self) -> None:
         self.close()
@@ -141,19 +146,21 @@ class Supervisor:
     def adopt(self, pid: int, socket: str, state: WorkerState) -> Worker:
         """A worker of the service before, which may have ended since. Raises ProcessLookupError."""
         worker = Worker(pid, processes.open_process(pid), socket, state)
+        self._memory_kills.begin(pid)
         with self._changed:
             self._workers.append(worker)
             self._note(worker)
         self._watch.process(pid, lambda: self._ended(worker))
         return worker
 
-    def forget(self, pid: int, socket: str) -> None:
-        """A process that has ended; socket: empty where it is not known."""
+    def forget(self, pid: int, socket: str) -> int | None:
+        """A process that has ended; socket: empty where it is not known. Returns its exit status, where that is."""
         for one in (socket, op_socket(socket)) if socket else ():
             Path(one).unlink(missing_ok=True)
         self._log.delete(f"worker/{pid}")
         with contextlib.suppress(KeeperLost):
-            self._keeper.reap(pid)
+            return self._keeper.reap(pid)
+        return None
 
     def _note(self, worker: Worker) -> None:
         spare = worker.machine.state is WorkerState.SPARE
@@ -226,6 +233,7 @@ class Supervisor:
     def _ready(self, worker: Worker, pipe: int) -> None:
         if not os.read(pipe, 16):
             return  # it ended; the process watch says so too
+        self._memory_kills.begin(worker.pid)
         with self._changed:
             if worker.machine.state is WorkerState.STARTING:
                 worker.machine.fire(WorkerEvent.READY)
@@ -242,9 +250,16 @@ class Supervisor:
             self._workers.remove(worker)
             self._failed_starts += before is WorkerState.STARTING
             self._changed.notify_all()
-        self.forget(worker.pid, worker.socket)
+        self._look_at_end(worker, self.forget(worker.pid, worker.socket))
         if before is WorkerState.SERVING:
             self._died(worker)
             return
         worker.close()
         self.replenish()
+
+    def _look_at_end(self, worker: Worker, status: int | None) -> None:
+        why = self._memory_kills.explains(worker.pid, status == -signal.SIGKILL and not worker.killed)
+        if why:
+            print(f"jitc-proxyd: {why}", file=sys.stderr, flush=True)
+            worker.cause, worker.message = OUT_OF_MEMORY, why
+        worker.looked_at.set()

@@ -21,11 +21,15 @@ from ...keeper import socket_lock
 from . import processes
 
 WORKER_DEATH = "worker-death"
+#: The kernel has ended it.
+OUT_OF_MEMORY = "out-of-memory"
 #: How often a process is looked at that cannot be waited for.
 LOOK_SECONDS = 0.02
 _never = threading.Event()
 #: Time for the kernel to end a process that was killed, whose memory may be large.
 KILLED_SECONDS = 60.0
+#: Time for the watch thread to look at a worker that has ended.
+LOOKED_AT_SECONDS = 5.0
 
 
 class WorkerState(Enum):
@@ -61,6 +65,8 @@ class Worker:
         self.gpu: int | None = None
         self.noticed_dead = 0.0  # monotonic time
         self.cause, self.message = WORKER_DEATH, ""
+        self.killed = False  # by this service
+        self.looked_at = threading.Event()  # it has ended, and its cause is known as far as it can be
         self.unhealthy_since = 0.0  # monotonic time; 0: it was not killed for a cause
         self._opening = threading.Lock()
         self._channel: grpc.Channel | None = None
@@ -96,6 +102,11 @@ class Worker:
         """Waits for the end of a process that was killed."""
         self.ends_within(KILLED_SECONDS)
 
+    def starved(self) -> str:
+        """Of one that has ended: how the kernel ended it for want of memory; empty: it did not."""
+        self.looked_at.wait(LOOKED_AT_SECONDS)
+        return self.message if self.cause == OUT_OF_MEMORY else ""
+
     @property
     def stub(self) -> Any:
         with self._opening:
@@ -110,6 +121,7 @@ class Worker:
     def send(self, number: signal.Signals) -> None:
         if not self.alive():
             return
+        self.killed |= number is signal.SIGKILL
         with self._opening:
             if self.descriptor >= 0:
                 processes.send(self.descriptor, self.pid, number)

@@ -17,7 +17,7 @@ from jitc.v1 import worker_pb2
 from ...node.registry import Registry
 from ...node.session import Session, SessionState
 from ...node.workers.stats import session_stats, stats_of
-from ..decision.decide import Boundaries
+from ..decision.decide import Boundaries, Decision
 from ..restore.restore import Restore
 from ..spacing import Spacings
 from .classes import Finding, classify
@@ -68,7 +68,7 @@ class Policies:
         """It was closed; the rest of its group starts anew."""
         self._groups.pop(session.number, None)
 
-    def heal(self, group: list[Session], restore: Restore, boundary: int) -> None:
+    def _heal(self, group: list[Session], restore: Restore, boundary: int) -> None:
         """Runs in a recovery, with all ranks restored to the boundary: odd ranks take the majority's bytes, when ranks
         have stopped for that."""
         healed = self._healings.heal(group, restore, boundary)
@@ -81,10 +81,12 @@ class Policies:
         policy.forget()
         self._send_all(group, policy)
 
-    def restored(self, group: list[Session], boundaries: Boundaries) -> None:
-        """All ranks are back at these; what was seen of later ones is not what they will hold there."""
+    def restored(self, group: list[Session], restore: Restore, decision: Decision) -> None:
+        """All ranks are at their boundaries; what was seen of later ones is not what they will hold there."""
         for policy in {id(one): one for session in group if (one := self._groups.get(session.number))}.values():
-            policy.looked_at = min(policy.looked_at, *boundaries.values())
+            policy.looked_at = min(policy.looked_at, *decision.boundaries.values())
+        if decision.even():
+            self._heal(group, restore, decision.boundary)
 
     def compare(self, group: list[Session], boundaries: Boundaries) -> Comparison | None:
         """What the ranks hold at a boundary after these, to which a recovery has taken them. None: they have none so

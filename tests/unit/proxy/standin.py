@@ -2,8 +2,9 @@
 
 Run by the service under test in place of `python -m jitc.proxy.worker`. An op is a JSON line {"seq", "op", ...};
 the device's whole state is one number. Ops: add (value), get (answers the number), step, boundary (copies the number),
-fail (an error, always), join (a communicator), gate (runs once the file is there). An op with "traps" makes that many
-recoveries lose the worker again. The journal is in the session's shared memory, so it outlives this process.
+fail (an error, always), join (a communicator), gate (runs once the file is there), starve (the kernel ends the worker,
+as far as the file that counts such ends can tell, until it has done so `times` times). An op with "traps" makes that
+many recoveries lose the worker again. The journal is in the session's shared memory, so it outlives this process.
 """
 
 from __future__ import annotations
@@ -48,6 +49,13 @@ class Shared:
 def tally(boundary: int) -> dict[str, Any]:
     """What came before it: sessions make the same steps, each with a collective."""
     return {"memberships": [{"communicator": 1, "rank": -1, "left": False, "collectives": boundary + 1}]}
+
+
+def starve(file: Path, times: int) -> None:
+    count = int(file.read_text().split()[-1])
+    if count < times:
+        file.write_text(f"oom 3\noom_kill {count + 1}\n")
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 class StandinSession:
@@ -143,6 +151,8 @@ class StandinExecutor:
                 one.value += op["value"]
             elif op["op"] == "boundary":
                 one.prepare()
+            elif op["op"] == "starve":
+                starve(Path(op["file"]), op["times"])
             elif op["op"] == "get":
                 one.tell({"seq": op["seq"], "value": one.value})
             elif op["op"] == "join":

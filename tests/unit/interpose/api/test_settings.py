@@ -82,3 +82,12 @@ def test_a_log_without_room_is_not_written_to(gpu: Cuda) -> None:
     options, values = (c_int32 * 2)(3, 4), (c_void_p * 2)(addressof(info), 0)
     gpu.cuModuleLoadDataEx(byref(c_uint64()), create_string_buffer(b".version 8.0\n"), 2, options, values)
     assert info.raw == b"keep"
+
+
+def test_the_thousandth_message_is_not_the_last_one(gpu: Cuda, capfd: pytest.CaptureFixture[str]) -> None:
+    """A program that runs for weeks is told of many things, and at its end why it ends."""
+    for value in range(1, 1101):
+        gpu.ok("cudaDeviceSetLimit", HEAP, c_size_t(value))
+        gpu.ok("cudaDeviceSetLimit", HEAP, c_size_t(value))
+    said = [line for line in capfd.readouterr().err.splitlines() if "has no effect" in line]
+    assert len(said) == 1100, "each of them, once"

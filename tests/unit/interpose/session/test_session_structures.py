@@ -1,4 +1,4 @@
-"""The table that is read without a lock, the reader of packed bytes, and what is known of streams' progress.
+"""The table that is read without a lock, the reader of packed bytes, handles, and what is known of streams' progress.
 
 ``native/structures.cpp``, ``native/progress_cases.cpp``.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-CHECKS = ("table", "table_with_readers", "packed_reader")
+CHECKS = ("table", "table_with_readers", "packed_reader", "handles_of_many_objects")
 PROGRESS = ("event_result", "work_of_a_stream", "waits", "legacy", "destroyed", "captured", "random_order")
 
 

@@ -57,11 +57,15 @@ def test_a_session_that_is_gone() -> None:
     assert (one["job"], one["sessions"]) == ("", ["session 9"])
 
 
-def test_a_program_that_races_everywhere() -> None:
+def test_a_program_that_races_everywhere(capsys: pytest.CaptureFixture[str]) -> None:
     found = races()
+    for line in range(KEPT - 1):
+        found.add(report(line=line))
+    assert "are not shown" not in capsys.readouterr().err
     for line in range(KEPT + 5):
         found.add(report(line=line))
     assert len(found.documents()) == KEPT
+    assert capsys.readouterr().err.count(f"{KEPT} races have been reported; more are not shown") == 1
 
 
 def test_text_and_document() -> None:

@@ -2,7 +2,9 @@
 #include <array>
 #include <atomic>
 #include <thread>
+#include <vector>
 
+#include "api/common/handles.h"
 #include "jitc/packed_reader.h"
 #include "session/lookup_table.h"
 
@@ -66,6 +68,29 @@ TEST_API const char* rt_check_table_with_readers() {
   }
   for (auto& reader : readers) reader.join();
   return good[0] && good[1] ? nullptr : "a reader met the number of another key, or lost one";
+}
+
+/// More objects than there are handles, one after the other, and beside those that stay.
+TEST_API const char* rt_check_handles_of_many_objects() {
+  constexpr uint32_t kGenerations = 8, kResting = 64;
+  constexpr size_t kMost = 3;
+  jitc::api::HandleTable<uint64_t, jitc::api::Kind::event, kGenerations> table;
+  const uint64_t first = table.add(0, kMost), second = table.add(1, kMost);
+  uint64_t value = 0;
+  std::vector<uint64_t> gone;
+  for (uint64_t i = 2; i < 100 * kGenerations * kResting; ++i) {
+    const uint64_t handle = table.add(i, kMost);
+    if (!handle || handle == first || handle == second) return "a handle is none, or another object's";
+    if (table.add(i, kMost)) return "there are more than may be";
+    for (size_t ago = 1; ago <= gone.size() && ago < kGenerations * kResting; ++ago)
+      if (gone[gone.size() - ago] == handle) return "a handle has come again early";
+    if (!table.get(handle, &value) || value != i) return "an object is another one";
+    if (!table.remove(handle, &value) || table.contains(handle)) return "an object has not gone";
+    gone.push_back(handle);
+  }
+  if (!table.get(first, &value) || value != 0 || !table.get(second, &value) || value != 1)
+    return "what stayed is lost";
+  return nullptr;
 }
 
 TEST_API const char* rt_check_packed_reader() {

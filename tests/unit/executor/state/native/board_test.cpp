@@ -1,0 +1,61 @@
+// What the board does with more than it has places for; run by tests/unit/executor/state/test_board.py with
+// the path of a file for it. Prints what is wrong.
+#include "base/shared/board.h"
+
+#include <cstdio>
+#include <limits>
+
+namespace {
+using namespace jitc;
+
+constexpr uint64_t kNames = std::tuple_size_v<BoardNames>;
+
+#define CHECK(condition)                                         \
+  do {                                                           \
+    if (!(condition)) return std::printf("%s\n", #condition), 1; \
+  } while (false)
+
+/// Communicators that a session belongs to.
+int names(const Board& board) {
+  board.slot(1).session = 5, board.slot(2).session = 6;
+  for (uint64_t name = 1; name <= kNames; ++name) CHECK(board.join(1, name));
+  CHECK(!board.join(1, kNames + 1));
+  CHECK(board.join(1, 7));  // it belongs to that one already
+  CHECK(board.join(2, kNames));
+  CHECK(board.group(2, {}).size() == 2);
+  CHECK(board.join(2, kNames + 1) && board.group(1, {}).size() == 2);
+  for (uint64_t again = 0; again < kNames / 4; ++again) {  // one comes and another goes, without end
+    board.part(1, again + 1);
+    CHECK(board.join(1, kNames + again + 1));
+    CHECK(!board.join(1, std::numeric_limits<uint64_t>::max()));
+  }
+  return 0;
+}
+
+RankHistory history(size_t boundaries) {
+  RankHistory made;
+  for (uint64_t number = 0; number < boundaries; ++number) {
+    KeptTally kept;
+    kept.number = number;
+    kept.tally.memberships.resize(100);
+    made.kept.push_back(kept);
+  }
+  return made;
+}
+
+/// What a rank shows of its boundaries: too much is nothing, rather than a part or what was there before.
+int histories(const Board& board) {
+  size_t most = 1;
+  while (board.show(3, history(most))) ++most;
+  CHECK(history(most).pack().size() > BoardHistory::kWords);
+  CHECK(history(most - 1).pack().size() <= BoardHistory::kWords && most > 100);
+  CHECK(!board.history(3));
+  CHECK(board.show(3, history(2)) && board.history(3)->kept.size() == 2);
+  return 0;
+}
+}  // namespace
+
+int main(int, char** arguments) {
+  const Board board(arguments[1]);
+  return names(board) || histories(board);
+}

@@ -1,0 +1,159 @@
+"""docs/limits.md: its numbers are the sources', its tests are there, and no table that can be full is missing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from toolkit.tree import ROOT, tracked
+
+PAGE = ROOT / "docs" / "limits.md"
+LIMITS = "protos/include/jitc/limits.h"
+NATIVE = ROOT / "proxy" / "native"
+#: Rows that no test drives: there may only be fewer.
+NOT_DRIVEN = 7
+#: Names of constants of tables that can be full.
+TABLE = re.compile(r"\b(k(?:Most|Remembered|Places|Tables)\w*|MOST|KEPT|REMEMBERED|TOLD|SLOTS|\w+_MOST)\b")
+CACHE = "what it holds is made again; full costs time alone"
+PARTS = "more are done in several parts"
+FORM = "of a call's or an op's form: what is larger is refused as malformed, or with the library's error"
+FLOW = "what is ahead waits"
+BOUND = "of an option, checked at start: test_wrong_values.py"
+#: Of these no program notices that they are full: file, constant, why.
+INSIDE = {
+    "client_shim/native/boundary.cpp kMostDevices": "as many as a program sees at most",
+    "client_shim/native/encoder.cpp kMostInlined": "larger ones are copied to the device",
+    "client_shim/native/redirect.cpp kMostSignatures": CACHE,
+    "interpose/api/call/questions.cpp kMost": CACHE,
+    "interpose/api/cublaslt/lt_call.cpp kMostAlgorithms": FORM,
+    "interpose/api/cudnn/dnn_call.cpp kMost": CACHE,
+    "interpose/api/cudnn/dnn_call.h kMostNumbers": FORM,
+    "interpose/api/cudnn/dnn_descriptors.cpp kMostDimensions": FORM,
+    "interpose/api/cudnn/dnn_graph.cpp kMostAnswer": FORM,
+    "interpose/api/cudnn/dnn_graph.cpp kMostElements": FORM,
+    "interpose/api/host/staging_ring.cpp kMostSlots": FLOW,
+    "interpose/api/kernel/driver_launch.cpp kMostPairs": FORM,
+    "interpose/api/kernel/kernels.cpp kMostParameterBytes": FORM,
+    "interpose/api/kernel/launch.h kMost": FORM,
+    "interpose/api/kernel/occupancy.cpp kMost": CACHE,
+    "interpose/api/kernel/tensor_map.cpp kMost": CACHE,
+    "protos/include/jitc/operator_call.h kMostDimensions": FORM,
+    "protos/include/jitc/operator_call.h kMostItems": FORM,
+    "protos/transport/server/server.h kMost": "of strangers: guarantees.md",
+    "proxy/common/config.py BUDGET_MOST": BOUND,
+    "proxy/common/config.py PINNED_MOST": BOUND,
+    "proxy/common/config.py THREADS_MOST": BOUND,
+    "proxy/keeper/folders.py _LINKS_MOST": "links of a path, as the kernel counts them",
+    "proxy/native/device/common/shared_segment.h kMostRanks": "the service allows fewer",
+    "proxy/native/device/cuda/blas/lt.cpp kMostKept": CACHE,
+    "proxy/native/device/cuda/blas/old_calls.cpp kMostAlgorithms": FORM,
+    "proxy/native/device/cuda/call/arguments.cpp kMostResult": FORM,
+    "proxy/native/device/cuda/call/arguments.h kMostScalars": FORM,
+    "proxy/native/device/cuda/call/arguments.h kMostSlots": FORM,
+    "proxy/native/device/cuda/collective/communicators.cpp kMostRanks": "the service allows fewer",
+    "proxy/native/device/cuda/dnn/dnn.cpp kMostDimensions": FORM,
+    "proxy/native/device/cuda/dnn/dnn_objects.cpp kMostAnswer": FORM,
+    "proxy/native/device/cuda/dnn/dnn_objects.cpp kMostElements": FORM,
+    "proxy/native/device/cuda/dnn/dnn_objects.cpp kMostFilled": FORM,
+    "proxy/native/device/cuda/dnn/dnn_objects.cpp kMostKept": CACHE,
+    "proxy/native/device/cuda/hash/hasher.h kMostRanges": PARTS,
+    "proxy/native/device/cuda/module/modules.cpp kMostParameters": FORM,
+    "proxy/native/device/software/collective/communicators.cpp kMostRanks": "the service allows fewer",
+    "proxy/native/device/software/memory/memory.cpp kMostAside": "the oldest is read from its copy instead",
+    "proxy/native/device/software/steady/steady_hashes.cpp kMostBlocks": "others are hashed at each look",
+    "proxy/native/executor/copies/snapshot.h kRemembered": "what is kept for later boundaries: test_copies_limit.py",
+    "proxy/native/executor/journal/journal.cpp kMostKept": "memory that is kept for later minibatches",
+    "proxy/native/executor/stream/intake.cpp kMostBytesAhead": FLOW,
+    "proxy/native/executor/stream/intake.cpp kMostOpsAhead": FLOW,
+    "proxy/native/operators/checks/checks_windows.cpp kMost": FORM,
+    "proxy/native/operators/composed/forms.cpp kMostTransformed": FORM,
+    "proxy/recovery/determinism/tolerance.py MOST": "a bound of numbers",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    what: str
+    limit: str
+    beyond: str
+    constant: str
+    test: str
+
+    def constants(self) -> Iterator[tuple[Path, str]]:
+        for folder, name in re.findall(r"`([\w/.]+)` `(\w+)`", self.constant):
+            path = ROOT / folder
+            yield (path if path.exists() else NATIVE / folder), name
+
+    def tests(self) -> list[tuple[str, str]]:
+        return re.findall(r"`(\w+\.(?:py|cpp))` `(\w+)`", self.test)
+
+
+def rows() -> list[Row]:
+    lines = [line for line in PAGE.read_text().splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert {len(one) for one in cells} == {5}
+    return [Row(*one) for one in cells if one[0] != "what" and not one[0].startswith("---")]
+
+
+def value(path: Path, name: str) -> int | None:
+    """None: an expression of other names."""
+    text = path.read_text()
+    if path.suffix == ".py":
+        found = re.search(rf"^([A-Z_, ]*\b{name}\b[A-Z_, ]*)(?:: \w+)? = ([^#\n]+)", text, re.MULTILINE)
+        assert found, f"{path} has no {name}"
+        names = [one.strip() for one in found[1].split(",")]
+        expression = found[2].split(",")[names.index(name)] if len(names) > 1 else found[2]
+    else:
+        found = re.search(rf"\b{name} = ([^,;>]+(?:<<[^,;>]+)?)", text)
+        assert found, f"{path} has no {name}"
+        expression = re.sub(r"(?:uint64_t|size_t)\{(\w+)\}", r"\1", found[1])
+    expression = re.sub(r"(?<=\d)(?:[uU][lL]*|')|(?<=\d)[lL]+", "", expression).strip()
+    return int(eval(expression)) if re.fullmatch(r"[\d\s<>*+()_]+", expression) else None
+
+
+def written(number: int) -> set[str]:
+    """The ways in which a page may have it."""
+    units = {f"{number >> shift} {unit}" for shift, unit in ((20, "MiB"), (30, "GiB")) if number % (1 << shift) == 0}
+    return {f"{number:,}", *units}
+
+
+@pytest.mark.parametrize("row", rows(), ids=lambda row: row.what)
+def test_row(row: Row) -> None:
+    assert row.what and row.limit and row.beyond
+    for path, name in row.constants():
+        number = value(path, name)
+        assert number is None or any(
+            re.search(rf"(?<![\d,]){one}(?![\d,]*\d)", row.limit) for one in written(number)
+        ), f"{path} {name} is {number}, the page says {row.limit}"
+    files = {one.name: one for one in tracked("tests/*.py", "tests/*.cpp")}
+    for file, case in row.tests():
+        assert re.search(rf"\b{case}\b", files[file].read_text()), f"{file} has no {case}"
+    assert row.tests() or row.test.startswith("not driven: ") or row.test.startswith("not driven by itself: ")
+
+
+def test_no_more_rows_without_a_test() -> None:
+    assert sum(row.test.startswith("not driven") for row in rows()) <= NOT_DRIVEN
+
+
+def test_all_of_the_header_are_there() -> None:
+    there = {name for row in rows() for path, name in row.constants() if path == ROOT / LIMITS}
+    assert there == set(re.findall(r"constexpr \w+ (k\w+) =", (ROOT / LIMITS).read_text()))
+
+
+def test_all_tables_are_there() -> None:
+    """Whose names say that they can be full."""
+    listed = {f"{path.relative_to(ROOT)} {name}" for row in rows() for path, name in row.constants()}
+    found = set[str]()
+    for path in tracked(
+        *(f"{top}/*.{end}" for top in ("client_shim", "interpose", "protos", "proxy") for end in ("py", "h", "cpp"))
+    ):
+        if path.name.startswith("generated_"):
+            continue
+        defined = r"^([A-Z_, ]+)(?:: \w+)? = " if path.suffix == ".py" else r"\bconstexpr ([^;(]*=)"
+        for one in re.findall(defined, path.read_text(), re.MULTILINE):
+            found |= {f"{path.relative_to(ROOT)} {name}" for name in TABLE.findall(one)}
+    assert found - listed - set(INSIDE) == set(), "neither in docs/limits.md nor in INSIDE"
+    assert set(INSIDE) - found == set(), "no longer there: off the list"
