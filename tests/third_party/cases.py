@@ -20,7 +20,22 @@ class Case:
     cpu: float | None = None
     #: Why there is no comparison with a CPU.
     why_not_cpu: str = "its communication or its precision needs a GPU"
+    #: GPUs of the service; 0: one for each rank.
+    gpus: int = 0
+    #: More options of torchrun.
+    launcher: tuple[str, ...] = ()
+    environment_variables: tuple[tuple[str, str], ...] = ()
+    #: What a reader of its row should know.
+    note: str = ""
 
+    @property
+    def devices(self) -> int:
+        return self.gpus or self.ranks
+
+
+DROPOUT = "its dropout is drawn on the GPU"
+DRAWN = "its actions are drawn on the GPU"
+HOOK = "its hook needs NCCL"
 
 CASES: tuple[Case, ...] = (
     Case(
@@ -51,4 +66,35 @@ CASES: tuple[Case, ...] = (
         why_not_cpu="its trainer has no ranks there",
     ),
     Case("x-transformers decoder", "x-transformers", "x_decoder", ranks=1, cpu=1e-3),
+    Case("TRL, supervised fine-tuning", "trl", "trl_train", ("--method", "sft"), cpu=1e-3),
+    Case("TRL, DPO", "trl", "trl_train", ("--method", "dpo"), cpu=1e-3),
+    Case("TRL, GRPO", "trl", "trl_train", ("--method", "grpo"), why_not_cpu="what it generates is drawn on the GPU"),
+    Case("PEFT, LoRA", "trl", "peft_adapters", why_not_cpu=DROPOUT),
+    Case("PEFT, DoRA", "trl", "peft_adapters", ("--dora", "1"), why_not_cpu=DROPOUT),
+    Case("diffusers U-Net, EMA, sampling", "diffusers", "diffusers_noise", ("--model", "unet"), cpu=1e-3),
+    Case("diffusers DiT, EMA", "diffusers", "diffusers_noise", ("--model", "dit"), why_not_cpu=DROPOUT),
+    Case("PyTorch Geometric, GCN, GAT, SAGE", "torch-geometric", "pyg_graphs", why_not_cpu=DROPOUT),
+    Case("Stable-Baselines3 PPO", "stable-baselines3", "sb3_agents", ("--agent", "ppo"), 1, why_not_cpu=DRAWN),
+    Case("Stable-Baselines3 DQN", "stable-baselines3", "sb3_agents", ("--agent", "dqn"), 1, cpu=1e-3),
+    Case("sentence-transformers Trainer", "sentence-transformers", "sentence_embeddings", why_not_cpu=DROPOUT),
+    Case("GPyTorch, exact and variational", "gpytorch", "gpytorch_regression", ranks=1, cpu=1e-2),
+    Case("Opacus, private DDP", "opacus", "opacus_private", why_not_cpu="its noise is drawn on the GPU"),
+    Case(
+        "PowerSGD hook, one bucket",
+        "pytorch",
+        "power_sgd",
+        ("--bucket", "25"),
+        why_not_cpu=HOOK,
+    ),
+    Case("PowerSGD hook, several buckets", "pytorch", "power_sgd", why_not_cpu=HOOK),
+    Case(
+        "torchrun restarts after an error",
+        "pytorch",
+        "restarted_training",
+        launcher=("--max-restarts", "1"),
+        cpu=1e-3,
+        environment_variables=(("TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1"),),
+    ),
+    Case("nn.DataParallel on two GPUs", "pytorch", "data_parallel", ranks=1, gpus=2, why_not_cpu=DROPOUT),
+    Case("NCCL by ctypes, as vLLM has it", "pytorch", "own_nccl"),
 )

@@ -18,7 +18,9 @@ Libraries from PyPI in pinned versions, each in an environment of its own, drive
 (`tests/third_party/programs/`) as their documentation says, on the software device with PyTorch {torch}.
 
 - *Shuffle*: the device delays streams, completions and answers at random ([shuffle.md](shuffle.md)).
-- *Kills*: three workers are killed with SIGKILL, one after another, and three recoveries are counted.
+- *Kills*: the worker of each GPU is killed with SIGKILL, one after another, at counts of its ops, which are those of
+  the run without faults and spread over its steps (`counts.py`). "Equal (2, 2)": twice on GPU 0 and on GPU 1, and as many
+  recoveries were counted. In rows with "equal" alone three workers were killed after steps 3, 6, 9, of GPU 0, 1, 0.
 - *Equal*: the losses of all steps and the bytes of all weights, on every rank, are those of the run without faults.
 - *CPU*: losses of all steps against those of a run without any device, where the program has such a run.
 
@@ -46,9 +48,11 @@ def write(results: list[dict[str, Any]], path: Path) -> None:
     missing = [case.name for case in CASES if case.name not in found]
     rows = "".join(_row(case, one) for case, one in done)
     equal = sum(_all_equal(case, one["ways"]) for case, one in done)
+    notes = "".join(f"\n- **{case.name}**: {case.note}" for case, _ in done if case.note)
+    notes = f"\n## What is to be known of some rows\n{notes}\n" if notes else ""
     not_run = "".join(f"\nNot run: {name}.\n" for name in missing)
     head = HEAD.format(torch=version("torch"), equal=equal, count=len(CASES))
-    path.write_text(head + rows + not_run + TAIL)
+    path.write_text(head + rows + not_run + notes + TAIL)
 
 
 def _all_equal(case: Case, ways: dict[str, str]) -> bool:
@@ -59,6 +63,8 @@ def _all_equal(case: Case, ways: dict[str, str]) -> bool:
 def _row(case: Case, one: dict[str, Any]) -> str:
     ways = one["ways"]
     cells = [_cell(ways.get(way, "")) for way in ("plain", "shuffle", "kills")]
+    if cells[2] == "equal" and one.get("struck"):
+        cells[2] = f"equal ({', '.join(map(str, one['struck']))})"
     if case.cpu is None:
         cells.append(f"no: {case.why_not_cpu}")
     else:
