@@ -20,6 +20,10 @@ OTHERS = (
     "static-graph", "synced-norm", "bucket-views", "averaged", "reloaded", "redundancy", "local-steps", "batched",
     "objects", "side-stream", "loaders", "fsdp2", "hybrid", "fsdp1", "tensor-parallel", "pipelined",
 )  # fmt: skip
+#: What goes wrong; docs/third-party.md says how.
+WRONG = {
+    "late-join": "a join in one thread holds up what other threads do on the GPU: ranks wait for each other, until an error"
+}
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +31,14 @@ def service(shared_workplace: Workplace) -> Service:
     return shared_workplace.service(2)
 
 
-@pytest.mark.parametrize("shape", [*QUICK, *(pytest.param(one, marks=pytest.mark.slow) for one in OTHERS)])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        *QUICK,
+        *(pytest.param(one, marks=pytest.mark.slow) for one in OTHERS),
+        *(pytest.param(one, marks=pytest.mark.skip(why)) for one, why in WRONG.items()),
+    ],
+)
 def test_each_rank_is_lost(service: Service, start: Callable[..., Lockstep], tmp_path: Path, shape: str) -> None:
     pair = Pair(start, service, tmp_path, shape)
     calm, before = pair.run({}), len(service.report())

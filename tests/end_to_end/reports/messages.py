@@ -57,19 +57,22 @@ class TwoThreads(Own):
     def prepare(self) -> None:
         super().prepare()
         self.group, self.stream = dist.new_group([0, 1]), torch.cuda.Stream()
-        self.more = [torch.full((WIDTH,), float(self.rank), device="cuda")]
+        self.value = torch.full((WIDTH,), float(self.rank), device="cuda")
+        self.meet()
+
+    def meet(self) -> None:
+        """Joins the group's communicator before there is a second thread."""
+        dist.barrier(self.group)
 
     def exchange(self, number: int) -> None:
         with torch.cuda.stream(self.stream):
-            value = self.more[0]
             for _ in range(3):
-                came = torch.empty_like(value)
-                calls = [dist.P2POp(dist.isend, value, 1 - self.rank, self.group),
+                came = torch.empty_like(self.value)
+                calls = [dist.P2POp(dist.isend, self.value, 1 - self.rank, self.group),
                          dist.P2POp(dist.irecv, came, 1 - self.rank, self.group)]  # fmt: skip
                 for one in dist.batch_isend_irecv(calls):
                     one.wait()
-                value = (value + 0.5 * came + number).remainder(17)
-            self.more[0] = value
+                self.value = (self.value + 0.5 * came + number).remainder(17)
         self.stream.synchronize()
 
     def iterate(self, number: int) -> None:
@@ -79,6 +82,16 @@ class TwoThreads(Own):
         for part in range(2):
             self.learn(self.model(batch(self.rank, 2 * number + part)).square().mean())
         beside.join()
+
+    def result(self) -> list[torch.Tensor]:
+        return [*super().result(), self.value]
+
+
+class LateJoin(TwoThreads):
+    """The same, with a communicator that is joined in the second thread."""
+
+    def meet(self) -> None:
+        pass
 
 
 class Experts(Own):
@@ -194,6 +207,6 @@ class Loaders(Own):
 
 
 SHAPES = {
-    "batched": Batched, "two-threads": TwoThreads, "experts": Experts, "objects": Objects, "groups": Groups,
+    "batched": Batched, "two-threads": TwoThreads, "late-join": LateJoin, "experts": Experts, "objects": Objects, "groups": Groups,
     "side-stream": SideStream, "loaders": Loaders,
 }  # fmt: skip
