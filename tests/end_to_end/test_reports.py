@@ -21,9 +21,7 @@ OTHERS = (
     "objects", "side-stream", "loaders", "fsdp2", "hybrid", "fsdp1", "tensor-parallel", "pipelined",
 )  # fmt: skip
 #: What goes wrong; docs/third-party.md says how.
-WRONG = {
-    "late-join": "a join in one thread holds up what other threads do on the GPU: ranks wait for each other, until an error"
-}
+WRONG = {"late-join": "a join in one thread holds up what other threads do on the GPU: ranks wait for each other"}
 
 
 @pytest.fixture(scope="module")

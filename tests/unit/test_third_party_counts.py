@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
+import pytest
 from third_party.counts import Counts, Strike
+from third_party.execution import Blows, Wrong
+from toolkit.service import Service
 
 
 def status(*sessions: tuple[int, int]) -> dict[str, Any]:
@@ -36,3 +40,42 @@ def test_ranks_that_are_started_again_are_struck_again() -> None:
 def test_a_start_without_steps_has_no_strikes() -> None:
     assert counted(((7, 10), (8, 10))).strikes(2) == [[]]
     assert Counts().strikes(2) == []
+
+
+class Told:
+    """A service that says what it is given."""
+
+    gpus = 2
+
+    def __init__(self, fired: list[int], attempts: int, outcome: str = "recovered") -> None:
+        self._fired, self._report = fired, [{"attempts": attempts, "outcome": outcome}]
+
+    def inject(self, fault: Any, gpu: int) -> None:
+        pass
+
+    def injected(self) -> list[dict[str, Any]]:
+        return [{"gpu": gpu} for gpu in self._fired]
+
+    def report(self) -> list[dict[str, Any]]:
+        return self._report
+
+
+PLANNED = [[Strike(0, 10), Strike(1, 20)]]
+
+
+def test_a_run_is_right_when_each_planned_kill_was_made_and_recovered(tmp_path: Path) -> None:
+    assert Blows(cast(Service, Told([0, 1], 2)), PLANNED).check(tmp_path) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        (Told([0, 0], 2), r"kills of GPUs: \{0: 2\} instead of \{0: 1, 1: 1\}"),
+        (Told([0], 1), r"kills of GPUs: \{0: 1\}"),
+        (Told([0, 1], 1), "1 recoveries instead of 2"),
+        (Told([0, 1], 2, "given up: lost"), "given up: lost"),
+    ],
+)
+def test_a_gpu_that_is_spared_is_wrong(tmp_path: Path, told: Told, why: str) -> None:
+    with pytest.raises(Wrong, match=why):
+        Blows(cast(Service, told), PLANNED).check(tmp_path)

@@ -207,6 +207,7 @@ class Loaders(Own):
 
 
 SHAPES = {
-    "batched": Batched, "two-threads": TwoThreads, "late-join": LateJoin, "experts": Experts, "objects": Objects, "groups": Groups,
+    "batched": Batched, "two-threads": TwoThreads, "late-join": LateJoin,
+    "experts": Experts, "objects": Objects, "groups": Groups,
     "side-stream": SideStream, "loaders": Loaders,
 }  # fmt: skip
