@@ -76,6 +76,7 @@ CASES: tuple[Case, ...] = (
         ("--method", "sft"),
         cpu=1e-3,
         environment_variables=INTERPRETED,
+        note="as the other rows of TRL with `TRITON_INTERPRET=1`: TRL's losses are kernels in Triton's language.",
     ),
     Case("TRL, DPO", "trl", "trl_train", ("--method", "dpo"), cpu=1e-3, environment_variables=INTERPRETED),
     Case(
@@ -127,6 +128,8 @@ CASES: tuple[Case, ...] = (
         launcher=("--max-restarts", "1"),
         cpu=1e-3,
         environment_variables=(("TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1"),),
+        note="with `TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1` ([why](guarantees.md#a-rank-whose-program-has-ended)); "
+        "workers are killed before the restart and after it.",
     ),
     Case("nn.DataParallel on two GPUs", "pytorch", "data_parallel", ranks=1, gpus=2, why_not_cpu=DROPOUT),
     Case("NCCL by ctypes, as vLLM has it", "pytorch", "own_nccl"),
