@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from toolkit.service import Service, attempts, kill_at_op
+from toolkit.service import Service, kill_at_op
 
 from .cases import Case
 from .counts import Counts, Strike
@@ -146,6 +146,11 @@ def _run(
         raise Wrong(f"ended with {status}; see {folder / 'output.txt'}")
 
 
+def _recovered(one: dict[str, Any]) -> int:
+    """Workers that a recovery has replaced: those lost in later attempts of it, or at the same time."""
+    return max(one["attempts"], sum(rank["lost"] for rank in one["standings"]))
+
+
 class Blows:
     """Counts ops, and has workers killed where they are told to be; whether that came true."""
 
@@ -172,7 +177,7 @@ class Blows:
         fired = Counter(one["gpu"] for one in self._service.injected())
         if fired != planned:
             raise Wrong(f"kills of GPUs: {dict(fired)} instead of {dict(planned)}; see {folder / 'report.json'}")
-        if (recovered := attempts(report)) != planned.total():
+        if (recovered := sum(map(_recovered, report))) != planned.total():
             raise Wrong(f"{recovered} recoveries instead of {planned.total()}; see {folder / 'report.json'}")
         if bad := [one["outcome"] for one in report if not one["outcome"].startswith("recovered")]:
             raise Wrong(f"{bad[0]}; see {folder / 'report.json'}")

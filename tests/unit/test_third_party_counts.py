@@ -47,8 +47,9 @@ class Told:
 
     gpus = 2
 
-    def __init__(self, fired: list[int], attempts: int, outcome: str = "recovered") -> None:
-        self._fired, self._report = fired, [{"attempts": attempts, "outcome": outcome}]
+    def __init__(self, fired: list[int], attempts: int, outcome: str = "recovered", lost: int = 1) -> None:
+        standings = [{"lost": number < lost} for number in range(2)]
+        self._fired, self._report = fired, [{"attempts": attempts, "outcome": outcome, "standings": standings}]
 
     def inject(self, fault: Any, gpu: int) -> None:
         pass
@@ -65,6 +66,7 @@ PLANNED = [[Strike(0, 10), Strike(1, 20)]]
 
 def test_a_run_is_right_when_each_planned_kill_was_made_and_recovered(tmp_path: Path) -> None:
     assert Blows(cast(Service, Told([0, 1], 2)), PLANNED).check(tmp_path) == (1, 1)
+    assert Blows(cast(Service, Told([0, 1], 1, lost=2)), PLANNED).check(tmp_path) == (1, 1)  # both at the same time
 
 
 @pytest.mark.parametrize(
