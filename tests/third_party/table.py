@@ -95,7 +95,7 @@ def _tried(tried: dict[str, dict[str, str]], before: dict[str, str]) -> str:
     for report in REPORTS:
         if report.shape in tried:
             one = tried[report.shape]
-            said = "equal" if one["said"] == "equal" else f"**no**: {one['said']}"
+            said = one["said"] if one["said"].startswith("equal") else f"**no**: {one['said']}"
             text += f"| {report.shape} | [{report.subject}]({report.link}) | {said} | {one['origin']} |\n"
         else:
             text += before.get(report.shape, f"| {report.shape} | [{report.subject}]({report.link}) | not run | |\n")
