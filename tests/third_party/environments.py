@@ -30,6 +30,18 @@ PINS: dict[str, tuple[str, ...]] = {
     "timm": ("timm==1.0.31", "torchvision==0.26.0"),
     "nano-gpt": ("nano-gpt==0.1.0", "transformers==5.23.0"),
     "x-transformers": ("x-transformers==2.31.10",),
+    "opacus": ("opacus==1.6.0",),
+    "gpytorch": ("gpytorch==1.15.2",),
+    "stable-baselines3": ("stable-baselines3==2.9.2",),
+    "torch-geometric": ("torch-geometric==2.8.1",),
+    "diffusers": ("diffusers==0.42.1",),
+    "trl": ("trl==1.16.0", "peft==0.21.2", "transformers==5.23.0", "accelerate==1.15.0", "datasets==5.2.0"),
+    "sentence-transformers": (
+        "sentence-transformers==6.2.0",
+        "transformers==5.23.0",
+        "accelerate==1.15.0",
+        "datasets==5.2.0",
+    ),
     # Of bench/peers.py alone.
     "nvrx": ("nvidia-resiliency-ext==0.4.1",),
     # Newer releases of PyTorch lack what it calls; it does not say that it needs the last two.

@@ -1,7 +1,7 @@
 """One run of a program of the matrix: a service of its own, the program under torchrun, workers killed as it goes.
 
 Promises: the service and the program are gone afterwards; a run leaves its output, the service's log and the command
-that repeats it in its folder. A run that was to be struck and was not is wrong.
+that repeats it in its folder. A run that was to be struck and was not, or not on every GPU, is wrong.
 Called by: matrix.py.
 """
 
@@ -16,20 +16,21 @@ import signal
 import subprocess
 import tempfile
 import threading
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from toolkit.service import Service
+from toolkit.service import Service, kill_at_op
 
 from .cases import Case
+from .counts import Counts, Strike
 from .environments import ROOT
 
 RUNS = ROOT / "build" / "third-party" / "runs"
 PROGRAMS = Path(__file__).parent / "programs"
 PRELOAD = ROOT / "interpose" / "lib" / "libjitc_interpose.so"
-#: Steps after which a worker is killed, first of rank 0, then of the next.
-STRUCK_AFTER = (3, 6, 9)
 
 
 class Wrong(Exception):
@@ -38,7 +39,7 @@ class Wrong(Exception):
 
 @dataclass(frozen=True)
 class Way:
-    """A way of running: on a device or not, options of the service, workers to kill."""
+    """A way of running: on a device or not, options of the service, how often the worker of each GPU is killed."""
 
     name: str
     options: tuple[str, ...] = ()
@@ -49,32 +50,45 @@ class Way:
 
 @dataclass(frozen=True)
 class Run:
-    """What the ranks left (outcome.py), by rank."""
+    """What the ranks left (outcome.py), by rank; how many ops each GPU had done at each step; the kills of each GPU."""
 
     ranks: list[dict[str, Any]]
+    counts: Counts = field(default_factory=Counts)
+    struck: tuple[int, ...] = ()
 
 
-def execute(case: Case, python: Path, way: Way, limit: float) -> Run:
-    """Raises Wrong when the program fails, is late, or does not meet the faults that it was to meet."""
+def execute(case: Case, python: Path, way: Way, limit: float, reference: Run | None = None) -> Run:
+    """Raises Wrong when the program fails, is late, or does not meet the faults that it was to meet.
+
+    reference: a run without faults, whose counts say where the workers are killed.
+    """
     folder = RUNS / case.name.replace(" ", "-").replace(",", "") / way.name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     command = [
         str(python), "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(case.ranks),
-        str(PROGRAMS / f"{case.program}.py"), "--out", str(folder), "--device", way.device,
+        *case.launcher, str(PROGRAMS / f"{case.program}.py"), "--out", str(folder), "--device", way.device,
         *case.arguments,
     ]  # fmt: skip
-    words = ["jitc", "run", "--device", "software", "--gpus", str(case.ranks), *way.options, "--", *command]
+    words = ["jitc", "run", "--device", "software", "--gpus", str(case.devices), *way.options, "--", *command]
     (folder / "command.txt").write_text(shlex.join(command if way.device == "cpu" else words) + "\n")
+    given = dict(way.environment) | dict(case.environment_variables)
+    counts = Counts()
+    struck: tuple[int, ...] = ()
     if way.device == "cpu":
-        _run(command, folder, limit, None, way)
+        _run(command, _environment(None) | given, folder, limit)
     else:
         with _service(case, way.options) as service:
-            _run(command, folder, limit, service, way)
-            _struck(service, way.kills, folder)
+            blows = Blows(service, reference.counts.strikes(way.kills) if reference else [])
+            try:
+                _run(command, _environment(service) | given, folder, limit, blows.step)
+            finally:
+                shutil.copy(service.log, folder / "proxyd.log")
+            struck = blows.check(folder)
+            counts = blows.counts
             if races := service.races():
                 raise Wrong(f"{len(races)} races, the first: {races[0]}")
-    return Run([_outcome(folder / f"rank{rank}.json") for rank in range(case.ranks)])
+    return Run([_outcome(folder / f"rank{rank}.json") for rank in range(case.ranks)], counts, struck)
 
 
 def _outcome(path: Path) -> dict[str, Any]:
@@ -96,19 +110,21 @@ def _environment(service: Service | None) -> dict[str, str]:
 def _service(case: Case, options: tuple[str, ...]) -> Any:
     # A short name, since a socket's path may have no more than 107 characters.
     with tempfile.TemporaryDirectory(prefix="jitc-third-") as short:
-        service = Service(Path(short), dict(os.environ), gpus=case.ranks, options=("--threads", "1", *options))
+        service = Service(Path(short), dict(os.environ), gpus=case.devices, options=("--threads", "1", *options))
         try:
             yield service.ready()
         finally:
             service.stop()
 
 
-def _run(command: list[str], folder: Path, limit: float, service: Service | None, way: Way) -> None:
-    """Runs the program to its end; reads its steps as they come, and kills workers after those of STRUCK_AFTER."""
+def _run(
+    command: list[str], environment: dict[str, str], folder: Path, limit: float, step: Callable[[], None] | None = None
+) -> None:
+    """Runs the program to its end; step is called whenever rank 0 tells of a step."""
     with (folder / "output.txt").open("w") as kept:
         process = subprocess.Popen(
-            command, env=_environment(service) | dict(way.environment), stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, start_new_session=True,
+            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            start_new_session=True,
         )  # fmt: skip
         late = threading.Timer(limit, os.killpg, (process.pid, signal.SIGKILL))
         late.start()
@@ -116,34 +132,53 @@ def _run(command: list[str], folder: Path, limit: float, service: Service | None
             assert process.stdout is not None
             for line in process.stdout:
                 kept.write(line)
-                if service is not None and line.startswith("outcome: step "):
-                    _strike(service, int(line.split()[2]), way.kills)
+                if step and line.startswith("outcome: step "):
+                    step()
             status = process.wait()
         finally:
             timed_out = not late.is_alive()
             late.cancel()
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-    if service is not None:
-        shutil.copy(service.log, folder / "proxyd.log")
     if timed_out:
         raise Wrong(f"not over after {limit:g} s; see {folder / 'output.txt'}")
     if status:
         raise Wrong(f"ended with {status}; see {folder / 'output.txt'}")
 
 
-def _strike(service: Service, step: int, kills: int) -> None:
-    if step not in STRUCK_AFTER[:kills]:
-        return
-    pid = service.worker_pid(STRUCK_AFTER.index(step) % service.gpus)
-    if pid is not None:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+def _recovered(one: dict[str, Any]) -> int:
+    """Workers that a recovery has replaced: those lost in later attempts of it, or at the same time."""
+    return max(one["attempts"], sum(rank["lost"] for rank in one["standings"]))
 
 
-def _struck(service: Service, kills: int, folder: Path) -> None:
-    report = service.report()
-    (folder / "report.json").write_text(json.dumps(report, indent=1))
-    recovered = sum(one["attempts"] for one in report)
-    if recovered != kills:
-        raise Wrong(f"{recovered} recoveries instead of {kills}; see {folder / 'report.json'}")
+class Blows:
+    """Counts ops, and has workers killed where they are told to be; whether that came true."""
+
+    def __init__(self, service: Service, planned: list[list[Strike]]) -> None:
+        self.counts = Counts()
+        self._service, self._planned, self._armed = service, planned, 0
+        self._arm()  # each fault waits for its session
+
+    def step(self) -> None:
+        """Rank 0 has told of a step."""
+        if self.counts.take(self._service.status()) and len(self.counts.starts) > self._armed:
+            self._arm()
+
+    def _arm(self) -> None:
+        for strike in self._planned[self._armed] if self._armed < len(self._planned) else []:
+            self._service.inject(kill_at_op(strike.sequence), strike.gpu)
+        self._armed += 1
+
+    def check(self, folder: Path) -> tuple[int, ...]:
+        """How often each GPU's worker was killed."""
+        report = self._service.report()
+        (folder / "report.json").write_text(json.dumps(report, indent=1))
+        planned = Counter(strike.gpu for start in self._planned for strike in start)
+        fired = Counter(one["gpu"] for one in self._service.injected())
+        if fired != planned:
+            raise Wrong(f"kills of GPUs: {dict(fired)} instead of {dict(planned)}; see {folder / 'report.json'}")
+        if (recovered := sum(map(_recovered, report))) != planned.total():
+            raise Wrong(f"{recovered} recoveries instead of {planned.total()}; see {folder / 'report.json'}")
+        if bad := [one["outcome"] for one in report if not one["outcome"].startswith("recovered")]:
+            raise Wrong(f"{bad[0]}; see {folder / 'report.json'}")
+        return tuple(planned[gpu] for gpu in range(self._service.gpus)) if planned else ()

@@ -1,6 +1,6 @@
 """`make third-party`: programs built on libraries that nobody here wrote, on the software device.
 
-Each case runs without faults, then once for every further way (`--shuffle`, three killed workers), and, where the
+Each case runs without faults, then once for every further way (`--shuffle`, each worker killed twice), and, where the
 program has such a run, on the CPU. Losses of every step and the bytes of all weights must be those of the run without
 faults; losses are compared with the CPU's within a bound. Results go to JSON, `--table` writes docs/third-party.md.
 Output and results of a run that went wrong stay in build/third-party/runs/CASE/WAY, with the command that repeats it.
@@ -17,6 +17,7 @@ from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
+from . import reports
 from .cases import CASES, Case
 from .environments import PINS, ROOT, CannotInstall, python_of
 from .execution import Run, Way, Wrong, execute
@@ -24,7 +25,7 @@ from .execution import Run, Way, Wrong, execute
 RESULTS = ROOT / "build" / "third-party" / "results.json"
 WAYS = {
     one.name: one
-    for one in (Way("plain"), Way("shuffle", ("--shuffle", "7")), Way("kills", kills=3), Way("cpu", device="cpu"))
+    for one in (Way("plain"), Way("shuffle", ("--shuffle", "7")), Way("kills", kills=2), Way("cpu", device="cpu"))
 }
 
 
@@ -66,9 +67,10 @@ def one_case(case: Case, ways: list[str], limit: float) -> dict[str, Any]:
     for way in ["plain", *(one for one in ways if one != "plain")]:
         started = time.monotonic()
         try:
-            run = execute(case, python, WAYS[way], limit)
+            run = execute(case, python, WAYS[way], limit, reference)
             reference = reference or run
             said = agree(reference, run, case.cpu if way == "cpu" else None)
+            found["struck"] = run.struck or found.get("struck", ())
         except Wrong as error:
             said = str(error)
         found["ways"][way] = said or "equal"
@@ -78,6 +80,10 @@ def one_case(case: Case, ways: list[str], limit: float) -> dict[str, Any]:
     return found
 
 
+def _kept(path: Path, without: Any) -> Any:
+    return json.loads(path.read_text()) if path.exists() else without
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", metavar="TEXT", help="cases whose name or environment contains this")
@@ -85,18 +91,21 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=300, metavar="S", help="seconds that one run may take (300)")
     parser.add_argument("--json", type=Path, default=RESULTS, help="where the results go (build/third-party)")
     parser.add_argument("--table", action="store_true", help="write docs/third-party.md from the results; runs nothing")
+    parser.add_argument("--reports", action="store_true", help="run the programs after public bug reports instead")
     parser.add_argument("--list", action="store_true", help="the cases; runs nothing")
     given = parser.parse_args()
     if given.table:
         from .table import write
 
-        write(json.loads(given.json.read_text()), ROOT / "docs" / "third-party.md")
+        write(_kept(given.json, []), ROOT / "docs" / "third-party.md", _kept(reports.RESULTS, {}))
         return 0
+    if given.reports:
+        return reports.run(origin)
     wanted = [one for one in CASES if not given.only or given.only in one.name or given.only in one.environment]
     if given.list or not wanted:
         print("\n".join(f"{one.environment}: {one.name}" for one in wanted or CASES))
         return 0 if wanted else 2
-    results = {one["case"]: one for one in json.loads(given.json.read_text())} if given.json.exists() else {}
+    results = {one["case"]: one for one in _kept(given.json, [])}
     for number, case in enumerate(wanted, 1):
         print(f"== {number} of {len(wanted)}: {case.name} ({case.environment})", flush=True)
         ways = [one for one in given.ways.split(",") if one != "cpu" or case.cpu is not None]

@@ -1,16 +1,18 @@
 """docs/third-party.md from the results of matrix.py.
 
 Called by: matrix.py --table. Promises: the document is made by this alone; each row has the commit and the date of its
-run, since cases may be run one at a time.
+run, since cases may be run one at a time, and stays until it is run again.
 """
 
 from __future__ import annotations
 
+import re
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from .cases import CASES, Case
+from .reports import REPORTS
 
 HEAD = """# Programs that nobody here wrote
 
@@ -18,7 +20,9 @@ Libraries from PyPI in pinned versions, each in an environment of its own, drive
 (`tests/third_party/programs/`) as their documentation says, on the software device with PyTorch {torch}.
 
 - *Shuffle*: the device delays streams, completions and answers at random ([shuffle.md](shuffle.md)).
-- *Kills*: three workers are killed with SIGKILL, one after another, and three recoveries are counted.
+- *Kills*: the worker of each GPU is killed with SIGKILL, one after another, at counts of its ops, which are those of
+  the run without faults and spread over its steps (`counts.py`). "Equal (2, 2)": twice on GPU 0 and on GPU 1, with as
+  many recoveries. In rows with "equal" alone three workers were killed after steps 3, 6, 9, of GPU 0, 1, 0.
 - *Equal*: the losses of all steps and the bytes of all weights, on every rank, are those of the run without faults.
 - *CPU*: losses of all steps against those of a run without any device, where the program has such a run.
 
@@ -27,6 +31,27 @@ Libraries from PyPI in pinned versions, each in an environment of its own, drive
 
 | program | versions | ranks | no fault | shuffle | kills | CPU | run at |
 |---|---|---|---|---|---|---|---|
+"""
+
+#: In a row that is not equal in every way.
+_WRONG = re.compile(r"\*\*no\*\*|\| not run \|")
+
+NOTES = """
+## What is to be known of some rows
+
+"""
+
+TRIED = """
+## Shapes that were tried
+
+Small programs after public bug reports on distributed training, two ranks on the software device
+(`tests/end_to_end/reports/`, `test_reports.py`). Each makes ten iterations twice in one pair of processes: without a
+fault, and with four workers killed, two of each rank, at counts of their ops. What the ranks hold in the end must be
+the same to the last bit, with four recoveries and no difference between replicas.
+`make third-party THIRD_PARTY=--reports` runs them.
+
+| shape | after a report on | result | run at |
+|---|---|---|---|
 """
 
 TAIL = """
@@ -39,26 +64,49 @@ checkpoints, the x-transformers row near their transformer, `examples/` near the
 """
 
 
-def write(results: list[dict[str, Any]], path: Path) -> None:
-    """Overwrites the document."""
-    found = {one["case"]: one for one in results}
-    done = [(case, found[case.name]) for case in CASES if case.name in found]
-    missing = [case.name for case in CASES if case.name not in found]
-    rows = "".join(_row(case, one) for case, one in done)
-    equal = sum(_all_equal(case, one["ways"]) for case, one in done)
-    not_run = "".join(f"\nNot run: {name}.\n" for name in missing)
-    head = HEAD.format(torch=version("torch"), equal=equal, count=len(CASES))
-    path.write_text(head + rows + not_run + TAIL)
+def write(results: list[dict[str, Any]], path: Path, tried: dict[str, dict[str, str]] | None = None) -> None:
+    """Overwrites the document. What was not run here stays as the document has it."""
+    before = _rows_of(path)
+    rows = {case.name: before[case.name] for case in CASES if case.name in before}
+    rows |= {case.name: _row(case, one) for one in results for case in CASES if case.name == one["case"]}
+    done = [case for case in CASES if case.name in rows]
+    equal = sum(not _WRONG.search(rows[case.name]) for case in done)
+    notes = "".join(f"- **{case.name}**: {case.note}\n" for case in done if case.note)
+    not_run = "".join(f"\nNot run: {case.name}.\n" for case in CASES if case.name not in rows)
+    path.write_text(
+        HEAD.format(torch=version("torch"), equal=equal, count=len(CASES))
+        + "".join(rows[case.name] for case in done)
+        + not_run
+        + (NOTES + notes if notes else "")
+        + _tried(tried or {}, before)
+        + TAIL
+    )
 
 
-def _all_equal(case: Case, ways: dict[str, str]) -> bool:
-    wanted = ["plain", "shuffle", "kills", *(["cpu"] if case.cpu is not None else [])]
-    return all(ways.get(way) == "equal" for way in wanted)
+def _rows_of(path: Path) -> dict[str, str]:
+    """The rows that the document has, by their first cell."""
+    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+    return {line.split(" | ")[0].removeprefix("| "): line for line in lines if line.startswith("| ")}
+
+
+def _tried(tried: dict[str, dict[str, str]], before: dict[str, str]) -> str:
+    """The section of shapes after bug reports."""
+    text = TRIED
+    for report in REPORTS:
+        if report.shape in tried:
+            one = tried[report.shape]
+            said = one["said"] if one["said"].startswith("equal") else f"**no**: {one['said']}"
+            text += f"| {report.shape} | [{report.subject}]({report.link}) | {said} | {one['origin']} |\n"
+        else:
+            text += before.get(report.shape, f"| {report.shape} | [{report.subject}]({report.link}) | not run | |\n")
+    return text
 
 
 def _row(case: Case, one: dict[str, Any]) -> str:
     ways = one["ways"]
     cells = [_cell(ways.get(way, "")) for way in ("plain", "shuffle", "kills")]
+    if cells[2] == "equal" and one.get("struck"):
+        cells[2] = f"equal ({', '.join(map(str, one['struck']))})"
     if case.cpu is None:
         cells.append(f"no: {case.why_not_cpu}")
     else:

@@ -11,6 +11,7 @@ from third_party.cases import CASES, Case
 from third_party.environments import PINS
 from third_party.execution import PROGRAMS, Run
 from third_party.matrix import agree
+from third_party.reports import REPORTS, TEST, outcomes
 from third_party.table import write
 
 BOUND = 1e-3
@@ -76,3 +77,33 @@ def test_each_case_has_its_program_and_its_pins() -> None:
     assert [one.name for one in CASES if not (PROGRAMS / f"{one.program}.py").is_file()] == []
     assert len({one.name for one in CASES}) == len(CASES)
     assert [pin for pins in PINS.values() for pin in pins if "==" not in pin] == []
+
+
+def test_rows_that_were_not_run_again_stay(tmp_path: Path) -> None:
+    """The page is written where only some of the cases were run."""
+    first, second = CASES[0], CASES[1]
+    page = tmp_path / "page.md"
+    equal = {"plain": "equal", "shuffle": "equal", "kills": "equal", "cpu": "equal"}
+    write([result(first, **equal)], page, {"closures": {"said": "equal", "origin": "abc, today"}})
+    write([result(second, **equal)], page, {"groups": {"said": "ranks differ", "origin": "def, tomorrow"}})
+    text = page.read_text()
+    assert f"2 of {len(CASES)} programs are equal in every way" in text
+    assert f"| {first.name} | " in text and f"| {second.name} | " in text
+    assert "| equal | abc, today |" in text and "| **no**: ranks differ | def, tomorrow |" in text
+    assert text.count("| not run | |") == len(REPORTS) - 2
+
+
+def test_each_report_has_a_program_and_a_link() -> None:
+    sources = "".join(path.read_text() for path in (TEST.parent / "reports").glob("*.py"))
+    test = TEST.read_text()
+    assert [one.shape for one in REPORTS if f'"{one.shape}": ' not in sources] == []
+    assert [one.shape for one in REPORTS if f'"{one.shape}"' not in test] == []
+    assert len({one.shape for one in REPORTS}) == len(REPORTS)
+    assert [one.link for one in REPORTS if not one.link.startswith("https://github.com/")] == []
+
+
+def test_outcomes_are_read_from_the_results_of_pytest(tmp_path: Path) -> None:
+    found = tmp_path / "results.xml"
+    failure = '<testcase name="t[groups]"><failure message="AssertionError: it differs&#10;more">x</failure></testcase>'
+    found.write_text(f'<testsuites><testsuite><testcase name="t[closures]"/>{failure}</testsuite></testsuites>')
+    assert outcomes(found) == {"closures": "equal", "groups": "AssertionError: it differs"}
