@@ -1,0 +1,46 @@
+"""Twenty programs of the grammar, other ones for each commit, with workers killed: no difference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from soak.grammar import draw
+from soak.grammar.campaign import judge
+from soak.grammar.pool import Pool
+from soak.grammar.seeds import COUNT, of_this_commit
+from soak.grammar.verdict import LOUD, Verdict
+from toolkit.workplace import Workplace
+
+
+@pytest.fixture(scope="module")
+def pool(shared_workplace: Workplace) -> Iterator[Pool]:
+    one = Pool(shared_workplace)
+    yield one
+    one.close()
+
+
+@pytest.fixture(scope="module")
+def verdicts() -> list[Verdict]:
+    return []
+
+
+@pytest.mark.parametrize("number", range(COUNT))
+def test_a_program_of_this_commit(pool: Pool, verdicts: list[Verdict], number: int) -> None:
+    seed = of_this_commit()[number]
+    program = draw.program(seed)
+    verdict = judge(pool, program, twice=False)
+    verdicts.append(verdict)
+    print(f"seed {seed}: {verdict.kind} {verdict.why}, {verdict.outcomes}, {program.summary()}")
+    assert not verdict.defect, (
+        f"{verdict.kind}: {verdict.why}\n{program.summary()}\n"
+        f'again, and made small: make soak SOAK="--programs 1 --seed {seed}"\n{program.text()}'
+    )
+
+
+def test_most_of_them_come_through(verdicts: list[Verdict]) -> None:
+    """A loud end is no defect of its own; if there were many, little would have been compared."""
+    if len(verdicts) < COUNT:
+        pytest.skip("not all of them were run")
+    assert sum(one.kind == LOUD for one in verdicts) <= COUNT // 5, verdicts
+    assert sum(bool(one.outcomes) for one in verdicts) >= COUNT // 2, "few were struck"
