@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import pytest
 from soak.grammar import draw
 from soak.grammar.campaign import judge
-from soak.grammar.pool import Pool
+from soak.grammar.kinds import KINDS
+from soak.grammar.model import Part, Program, fitting
+from soak.grammar.pool import ENDED, Pool
 from soak.grammar.seeds import COUNT, of_this_commit
 from soak.grammar.verdict import LOUD, Verdict
 from toolkit.workplace import Workplace
@@ -36,6 +38,22 @@ def test_a_program_of_this_commit(pool: Pool, verdicts: list[Verdict], number: i
         f"{verdict.kind}: {verdict.why}\n{program.summary()}\n"
         f'again, and made small: make soak SOAK="--programs 1 --seed {seed}"\n{program.text()}'
     )
+
+
+def test_an_iteration_more_changes_what_every_kind_leaves(pool: Pool) -> None:
+    """Else a kind would compare nothing."""
+    simplest = {name: {each: values[0] for each, values in kind.choices.items()} for name, kind in KINDS.items()}
+    parts = tuple(Part(name, (0, 1), choices) for name, choices in simplest.items() if name != "allocator")
+    records = []
+    for iterations in (4, 5):
+        program = fitting(Program(1, 2, iterations, 16, parts))
+        assert program
+        run = pool.quiet(program)
+        assert run.how == ENDED, run.said
+        records.append(run.records)
+    for rank in range(2):
+        same = [parts[a["part"]].kind for a, b in zip(records[0][rank], records[1][rank], strict=True) if a == b]
+        assert not same, f"rank {rank}: {same}"
 
 
 def test_most_of_them_come_through(verdicts: list[Verdict]) -> None:

@@ -8,6 +8,7 @@ statuses]}. Promises: when a rank fails the others are ended, as by a launcher; 
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import signal
@@ -77,6 +78,8 @@ def wait(pids: list[int]) -> list[int]:
 
 def main() -> int:
     assert dist.is_available() and not torch.cuda.is_initialized()
+    gc.collect()
+    gc.freeze()  # what is loaded is nothing for collections in the ranks: their ends would take a second each
     say({"ready": os.getpid()})
     for line in sys.stdin:
         asked = json.loads(line)
