@@ -16,7 +16,8 @@ SMALL, LARGE = 64, 1 << 18  # numbers
 
 
 def expandable(on: bool) -> None:
-    torch.cuda.memory._set_allocator_settings(f"expandable_segments:{on}")
+    change = getattr(torch._C, "_accelerator_setAllocatorSettings", None) or torch.cuda.memory._set_allocator_settings
+    change(f"expandable_segments:{on}")
 
 
 class Buffer(Part):

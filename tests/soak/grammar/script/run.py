@@ -49,7 +49,14 @@ def run(path: Path, folder: Path, rank: int, tell: Callable[[int], None] | None 
     for one in members:
         one.finish()
     write(folder, rank, [{"part": one.number, **one.record()} for one in members])
+    wait_for_others(job)
     job.close()
+
+
+def wait_for_others(job: Job) -> None:
+    """No rank ends before all have what they computed: with one that has ended nothing can be run again."""
+    while not all((job.folder / f"rank{rank}.json").exists() for rank in range(job.ranks)):
+        never.wait(LOOK_SECONDS)
 
 
 def wait_for_faults(program: dict[str, Any], folder: Path, rank: int, iteration: int) -> None:
