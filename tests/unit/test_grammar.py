@@ -149,6 +149,7 @@ def test_hangs_false_alarms_and_errors_without_a_fault_are_defects() -> None:
     found = [
         verdict.of_struck(ran(), Ran(how=HUNG)),
         verdict.of_struck(ran(), ran(divergences=1)),
+        verdict.of_struck(ran(), Ran(how=FAILED, outcomes=[f"the program's own error: {verdict.ANOTHER_RESULT}"])),
         verdict.of_quiet(Ran(how=HUNG), None),
         verdict.of_quiet(Ran(how=FAILED), None),
         verdict.of_quiet(ran(), ran(outcomes=["recovered"])),

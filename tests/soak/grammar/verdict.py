@@ -14,13 +14,10 @@ from .pool import ENDED, HUNG, Ran
 
 #: Identical; a loud end; the rest are defects.
 IDENTICAL, LOUD = "identical", "loud"
-DIFFERENT, STUCK, UNSTABLE, BROKEN, ALARM = (
-    "silently different",
-    "hung",
-    "differs from run to run",
-    "broken",
-    "false alarm",
-)
+DIFFERENT, REPLAYED, STUCK = "silently different", "wrong in its replay", "hung"
+UNSTABLE, BROKEN, ALARM = "differs from run to run", "broken", "false alarm"
+#: Said of a replay that came out otherwise. Programs of the grammar are deterministic: what was restored was wrong.
+ANOTHER_RESULT = "gave another result in replay"
 RECOVERED = "recovered"
 
 
@@ -51,19 +48,21 @@ def of_quiet(quiet: Ran, again: Ran | None = None) -> Verdict | None:
 
 
 def of_struck(quiet: Ran, struck: Ran) -> Verdict:
-    loud = sorted({one for one in struck.outcomes if one != RECOVERED})
+    loud = "; ".join(sorted({one for one in struck.outcomes if one != RECOVERED}))
+    difference = first_difference(struck.records, quiet.records) if struck.how == ENDED else ""
     if struck.how == HUNG:
-        return Verdict(STUCK, f"outcomes {struck.outcomes}", struck.outcomes)
-    if struck.how != ENDED:
-        return Verdict(LOUD, "; ".join(loud) or last_line(struck.said), struck.outcomes)
-    difference = first_difference(struck.records, quiet.records)
-    if difference and loud:
-        return Verdict(LOUD, f"{'; '.join(loud)}: {difference}", struck.outcomes)
-    if difference:
-        return Verdict(DIFFERENT, difference, struck.outcomes)
-    if struck.divergences:
-        return Verdict(ALARM, f"{struck.divergences} divergences, and nothing differs", struck.outcomes)
-    return Verdict(IDENTICAL, "; ".join(loud), struck.outcomes)
+        kind, why = STUCK, f"outcomes {struck.outcomes}"
+    elif ANOTHER_RESULT in loud:
+        kind, why = REPLAYED, loud
+    elif struck.how != ENDED:
+        kind, why = LOUD, loud or last_line(struck.said)
+    elif difference:
+        kind, why = (LOUD, f"{loud}: {difference}") if loud else (DIFFERENT, difference)
+    elif struck.divergences:
+        kind, why = ALARM, f"{struck.divergences} divergences, and nothing differs"
+    else:
+        kind, why = IDENTICAL, loud
+    return Verdict(kind, why, struck.outcomes)
 
 
 def first_difference(got: Sequence[list[dict[str, Any]]], expected: Sequence[list[dict[str, Any]]]) -> str:
@@ -89,6 +88,6 @@ def _where(got: Any, expected: Any) -> str:
 
 def last_line(text: str) -> str:
     """Of what a rank said; the error is there."""
-    lines = [one.strip() for one in text.splitlines() if one.strip()]
-    errors = [one for one in lines if "Error" in one or "error" in one]
+    lines = [one.strip() for one in text.splitlines() if one.strip() and not one.startswith("frame #")]
+    errors = [one for one in lines if "Error: " in one] or [one for one in lines if "error" in one]
     return (errors or lines or ["it said nothing"])[-1][:300]
