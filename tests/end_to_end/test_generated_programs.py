@@ -14,6 +14,8 @@ from soak.grammar.seeds import COUNT, of_this_commit
 from soak.grammar.verdict import LOUD, Verdict
 from toolkit.workplace import Workplace
 
+pytestmark = pytest.mark.timeout(900)  # of a busy machine; a program takes some seconds
+
 
 @pytest.fixture(scope="module")
 def pool(shared_workplace: Workplace) -> Iterator[Pool]:

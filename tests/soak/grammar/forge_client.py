@@ -17,7 +17,7 @@ from typing import Any
 from toolkit.job import PRELOAD, ROOT
 from toolkit.service import Service
 
-START_SECONDS = 60.0
+START_SECONDS = 180.0
 
 
 class Forge:
@@ -32,7 +32,9 @@ class Forge:
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True,
             )  # fmt: skip
         self._seen = b""
-        assert self.line(START_SECONDS), f"the process that starts ranks does not come: {self.log.read_text()}"
+        if not self.line(START_SECONDS):
+            self.end()
+            raise AssertionError(f"the process that starts ranks does not come: {self.log.read_text()}")
 
     def ask(self, **asked: Any) -> None:
         assert self._process.stdin is not None

@@ -29,8 +29,8 @@ from .forge_client import Forge
 from .model import ALL, KILL, Fault, Program
 
 GPUS = 3
-#: Of one run; for sessions to end after their programs.
-LIMIT_SECONDS, END_SECONDS = 90.0, 30.0
+#: Of one run, which takes seconds where the machine has nothing else to do; for sessions to end after their programs.
+LIMIT_SECONDS, END_SECONDS = 240.0, 30.0
 LOOK_SECONDS = 0.1
 #: A rank that stands still is found while a run may still end.
 OPTIONS = ("--hang-seconds", "20", "--spares", "2")
@@ -81,27 +81,30 @@ class Pool:
         self.folder = self._place.folder / f"run{self._runs}"
         self.folder.mkdir()
         (self.folder / "program.json").write_text(program.text())
-        if not (self._service and self._forge):
-            self._service = self._place.service(GPUS, self._options)
-            self._forge = Forge(self._service)
         try:
-            ran = _Run(program, self.folder, self._service, self._forge).perform()
+            ran = self._perform(program)
         except (AssertionError, grpc.RpcError) as error:  # the service does not answer, or the forge is gone
             ran = Ran(FAILED, said=str(error))
-        self._place.note(f"run {self._runs}, {ran.how}, {ran.outcomes}: {command(program, self.folder, self._service)}")
+        self._place.note(f"run {self._runs}, {ran.how}, {ran.outcomes}: {self._command(program)}")
         if ran.how == ENDED:
             shutil.rmtree(self.folder)
         if ran.how != ENDED or ran.armed:
             self.close()
         return ran
 
+    def _perform(self, program: Program) -> Ran:
+        if not (self._service and self._forge):
+            self._service = self._place.service(GPUS, self._options)
+            self._forge = Forge(self._service)
+        return _Run(program, self.folder, self._service, self._forge).perform()
 
-def command(program: Program, folder: Path, service: Service) -> str:
-    """What runs the ranks by themselves, without faults."""
-    script = ROOT / "tests" / "soak" / "grammar" / "script" / "run.py"
-    ranks = [sys.executable, str(ROOT / "tests/toolkit/ranks.py"), str(program.ranks)]
-    settings = [f"LD_PRELOAD={PRELOAD}", f"JITC_SOCKET={service.socket}"]
-    return shlex.join(["env", *settings, *ranks, str(script), str(folder / "program.json"), str(folder)])
+    def _command(self, program: Program) -> str:
+        """What runs the ranks by themselves, without faults."""
+        script = ROOT / "tests" / "soak" / "grammar" / "script" / "run.py"
+        ranks = [sys.executable, str(ROOT / "tests/toolkit/ranks.py"), str(program.ranks)]
+        socket = f"JITC_SOCKET={self._service.socket}" if self._service else "JITC_SOCKET="
+        settings = [f"LD_PRELOAD={PRELOAD}", socket]
+        return shlex.join(["env", *settings, *ranks, str(script), str(self.folder / "program.json"), str(self.folder)])
 
 
 class _Run:

@@ -13,6 +13,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import threading
 import traceback
 from pathlib import Path
@@ -38,6 +39,7 @@ def rank_of(asked: dict[str, Any], rank: int) -> int:
     folder = Path(asked["folder"])
     ranks = str(asked["ranks"])
     os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": ranks, "LOCAL_WORLD_SIZE": ranks}
+    tempfile.tempdir = str(folder)  # sockets of data loaders' workers
     lines = os.dup(1)
     log = os.open(folder / f"rank{rank}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for descriptor in (1, 2):
