@@ -10,6 +10,7 @@ from toolkit.jobs import JOBS
 
 from . import third_party
 from .chaos import ChaosJob
+from .generated import GeneratedPrograms
 from .programs import WITHOUT_BACKWARD, CheckingCommand, Kills, PrintingProgram, Program, TrainingJob
 
 #: What PyTorch 2.11 lists, and how many of them one run takes.
@@ -39,6 +40,7 @@ def programs() -> list[Program]:
         PrintingProgram("lanes-killed", (f"{_HERE}/lane_steps.py", "8"), Kills(3, 7, WITHOUT_BACKWARD)),
         PrintingProgram("pinned-killed", (f"{_HERE}/pinned_steps.py", "8"), Kills(3, 7, WITHOUT_BACKWARD)),
         *(TrainingJob(f"{name}-killed", script, Kills(2, 4)) for name, script in _TRAINED.items()),
+        GeneratedPrograms(),
         *(ChaosJob(f"chaos-{name}", script) for name, script in JOBS.items()),
         _selected("promises", f"{_HERE}/test_promises.py"),
         _selected("devices", "tests/unit/device/test_conformance.py", "tests/unit/device/software"),

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from toolkit.job import ROOT
 from toolkit.workplace import EVIDENCE, Workplace
 
+from . import generated
 from .catalogue import programs
 from .programs import Program
 from .results import FAILED, Results, Run
@@ -96,6 +97,22 @@ class Soak:
 
 def main(argv: list[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
+    before = {number: signal.signal(number, _interrupted) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        return _generated(arguments) if arguments.programs or arguments.program else _rounds(arguments)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _generated(arguments: argparse.Namespace) -> int:
+    """Programs of the grammar alone."""
+    seeds = range(arguments.seed, arguments.seed + arguments.programs)
+    file = ROOT / arguments.program if arguments.program else None
+    return generated.campaign((ROOT / arguments.json).resolve(), seeds, file, not arguments.once)
+
+
+def _rounds(arguments: argparse.Namespace) -> int:
     ways = {one.name: one for one in available()}
     chosen = [one for one in programs() if any(fnmatch.fnmatch(one.name, each) for each in arguments.only.split(","))]
     wanted = arguments.ways.split(",") if arguments.ways else list(ways)
@@ -108,16 +125,12 @@ def main(argv: list[str] | None = None) -> int:
         for name in wanted:
             print(f"{name}: {' '.join(ways[name].options)}")
         return 0
-    before = {number: signal.signal(number, _interrupted) for number in (signal.SIGTERM, signal.SIGHUP)}
     results = Results((ROOT / arguments.json).resolve(), arguments.minutes)
     deadline = time.monotonic() + arguments.minutes * 60
     try:
         Soak(chosen, [ways[name] for name in wanted], results).run(arguments.seed, arguments.rounds, deadline)
     except KeyboardInterrupt:
         print("soak: interrupted", file=sys.stderr)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
     results.write()
     print(results.table())
     return 1 if results.failed() or not results.runs else 0
@@ -136,5 +149,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--only", default="*", metavar="NAME,...", help="programs, with * for a part of their names (all)")
     add("--ways", default="", metavar="NAME,...", help="ways of running (all that this build has)")
     add("--json", type=Path, default=Path("build/soak/soak.json"), metavar="FILE", help="results (%(default)s)")
+    add("--programs", type=int, default=0, metavar="N", help="instead: N programs of the grammar, from this seed on")
+    add("--program", type=Path, metavar="FILE", help="instead: the program of the grammar that this file has")
+    add("--once", action="store_true", help="these: a second run without faults only where the struck one differs")
     add("--list", action="store_true", help="names programs and ways, and runs nothing")
     return parser

@@ -116,7 +116,7 @@ class Workplace:
     def _keep(self) -> None:
         kept = EVIDENCE / self.name
         shutil.rmtree(kept, ignore_errors=True)
-        ignore = shutil.ignore_patterns("*.sock", "*.sock.d", "*.lock")
+        ignore = shutil.ignore_patterns("*.sock", "*.sock.d", "*.lock", "listener-*")
         shutil.copytree(self.folder, kept, ignore=ignore, ignore_dangling_symlinks=True)
         with_jobs = [service for _, service in self.jobs]
         alone = [shlex.join(one.command) + " &" for one in self.services if one not in with_jobs]

@@ -1,0 +1,70 @@
+"""python run.py PROGRAM.json FOLDER: one rank of a program (RANK), as a launcher starts it.
+
+Called by: forge.py in a forked process; people. Promises: it is an ordinary program of PyTorch; it writes rankN.json
+with the losses, and hashes of weights, optimizer state and all else, to FOLDER. The forge has it say where it is, and
+wait before an iteration in which a fault is to be armed until FOLDER has a file that says so.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+from soak.grammar.script import beside, exchange, learning, memory
+from soak.grammar.script.job import Job, Part, write
+
+KINDS: dict[str, type[Part]] = {
+    "learn": learning.Learn, "checkpoint": learning.Checkpoint, "graph": learning.Graph,
+    "pipeline": exchange.Pipeline, "actor": exchange.Actor, "collect": exchange.Collect, "group": exchange.Group,
+    "attend": beside.Attend, "evaluate": beside.Evaluate, "thread": beside.Thread, "streams": beside.Streams,
+    "buffer": memory.Buffer, "offload": memory.Offload, "allocator": memory.Allocator,
+}  # fmt: skip
+LOOK_SECONDS = 0.002
+INJECT = "inject"
+never = threading.Event()
+
+
+def run(path: Path, folder: Path, rank: int, tell: Callable[[int], None] | None = None) -> None:
+    """tell: is told each iteration before it begins; then faults are waited for too."""
+    program: dict[str, Any] = json.loads(path.read_text())
+    job = Job(program, rank, folder)
+    parts = [KINDS[one["kind"]](job, number, one) for number, one in enumerate(program["parts"])]
+    mine = [one for one in parts if one.member or one.everyone]
+    for iteration in range(program["iterations"]):
+        if tell:
+            tell(iteration)
+            wait_for_faults(program, folder, rank, iteration)
+        for one in mine:
+            if iteration % one.every == 0:
+                one.iterate(iteration)
+    members = [one for one in parts if one.member]
+    for one in members:
+        one.finish()
+    write(folder, rank, [{"part": one.number, **one.record()} for one in members])
+    wait_for_others(job)
+    job.close()
+
+
+def wait_for_others(job: Job) -> None:
+    """No rank ends before all have what they computed: with one that has ended nothing can be run again."""
+    while not all((job.folder / f"rank{rank}.json").exists() for rank in range(job.ranks)):
+        never.wait(LOOK_SECONDS)
+
+
+def wait_for_faults(program: dict[str, Any], folder: Path, rank: int, iteration: int) -> None:
+    for number, one in enumerate(program["faults"]):
+        if (one["what"], one["rank"], one["iteration"]) == (INJECT, rank, iteration):
+            while not (folder / f"armed.{number}").exists():
+                never.wait(LOOK_SECONDS)
+
+
+if __name__ == "__main__":
+    run(Path(sys.argv[1]), Path(sys.argv[2]), int(os.environ.get("RANK", "0")))
