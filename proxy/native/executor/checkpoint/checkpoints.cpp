@@ -77,7 +77,7 @@ void Checkpoints::end_step(uint64_t number, bool waited) {
 
 /// On the board: this rank is past boundary number.
 void Checkpoints::announce(uint64_t number) {
-  say_alone();
+  pairing.say_alone(boundaries_);
   pairing.forget_left(shared_.board.group(shared_.request.slot, peers_), boundaries_);
   pairing.show(boundaries_);
   BoardSlot& slot = shared_.slot();
@@ -85,12 +85,6 @@ void Checkpoints::announce(uint64_t number) {
   slot.begun.store(std::max(slot.begun.load(), number));
   slot.prepared.store(number);
   shared_.board.ring();
-}
-
-/// Ranks that make no steps then look out for where they meet this one.
-void Checkpoints::say_alone() {
-  const uint64_t count = count_after(boundaries_, shared_.at.committed);
-  shared_.slot().alone.store(count >= kFew ? count : 0);
 }
 
 void Checkpoints::commit_known() {
@@ -102,7 +96,7 @@ void Checkpoints::commit_known() {
   forget_before(std::min(committed, boundaries_.back().number));
   pairing.show(boundaries_);
   at.committed = std::min(committed, at.last_boundary.load());
-  say_alone();
+  pairing.say_alone(boundaries_);
   const bool regained = std::exchange(regained_, false);
   if (at.committed == at.prepared) shared_.snapshot.trim();
   lock.unlock();

@@ -86,7 +86,6 @@ class Checkpoints {
  private:
   void forget_before(uint64_t first);
   void announce(uint64_t number);
-  void say_alone();
   void end_step(uint64_t number, bool waited);
   void drop_step();
 

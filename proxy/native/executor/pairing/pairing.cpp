@@ -62,6 +62,11 @@ void Pairing::will_join(const ops::CommunicatorCreate& op, const Boundaries& bou
   joined_.clear();
 }
 
+void Pairing::say_alone(const Boundaries& boundaries) const {
+  const uint64_t count = count_after(boundaries, shared_.at.committed);
+  shared_.slot().alone.store(count >= kFew ? count : 0);
+}
+
 void Pairing::step_ends() { end_of_step_ = shared_.issued.table.communications().tally(); }
 
 bool Pairing::at_end_of_step() const {

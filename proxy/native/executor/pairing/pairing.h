@@ -27,6 +27,8 @@ class Pairing {
   void show(const Boundaries& boundaries);
   /// Before the op is issued: other ranks may have joined, and made boundaries, as soon as it is.
   void will_join(const ops::CommunicatorCreate& op, const Boundaries& boundaries);
+  /// Ranks that make no steps look out for this one when many of its boundaries belong with none of theirs.
+  void say_alone(const Boundaries& boundaries) const;
   /// The program has come to a boundary, whether it is kept or not.
   void step_ends();
   /// Nothing has been done with other ranks since.
