@@ -10,6 +10,7 @@ import ctypes
 import re
 import sys
 import sysconfig
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ def install(redirect: bool, matrix_products: bool = False, cudnn: bool = False, 
     hooks = StepHooks(native)
     register_optimizer_step_pre_hook(hooks.before)
     register_optimizer_step_post_hook(hooks.after)
-    graphed_steps.announce(native.jitc_torch_step_begin, native.jitc_torch_step_end)
+    graphed_steps.announce(lambda: native.jitc_torch_step_begin(0), native.jitc_torch_step_end)
     _installed = True
 
 
@@ -83,31 +84,39 @@ def _release(version: str) -> tuple[str, ...]:
 
 class StepHooks:
     """Turns optimizer steps into step_begin and step_end; a step inside another one is part of it, and one that is only
-    captured is announced by the graph's launches."""
+    captured is announced by the graph's launches. Threads may make steps at the same time: each is one of its own."""
 
     def __init__(self, native: Any) -> None:
         self._begin = native.jitc_torch_step_begin
         self._end = native.jitc_torch_step_end
-        self._outermost: torch.optim.Optimizer | None = None
-        self._nested = False
+        self._thread = _ThreadSteps()
 
-    def before(self, optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
+    def before(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+        mine = self._thread
         if graphed_steps.is_capturing():
-            self._outermost = None
+            mine.outermost = None
             return
         # A step that raised has no post hook: only one that is still running counts.
-        if self._outermost is not None and _is_stepping(self._outermost):
-            self._nested = True
+        if mine.outermost is not None and _is_stepping(mine.outermost):
+            mine.nested = True
             return
         known_fixes.remind()
-        self._outermost, self._nested = optimizer, False
-        self._begin()
+        mine.outermost, mine.nested = optimizer, False
+        self._begin(any(callable(one) for one in (*args[1:], *kwargs.values())))
 
     def after(self, _optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
-        if self._outermost is None or (self._nested and _is_stepping(self._outermost)):
+        mine = self._thread
+        if mine.outermost is None or (mine.nested and _is_stepping(mine.outermost)):
             return
-        self._outermost = None
+        mine.outermost = None
         self._end()
+
+
+class _ThreadSteps(threading.local):
+    """Of one thread: the optimizer whose step is under way, and whether others have stepped inside it."""
+
+    outermost: torch.optim.Optimizer | None = None
+    nested = False
 
 
 def _is_stepping(optimizer: torch.optim.Optimizer) -> bool:

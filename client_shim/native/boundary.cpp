@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "jitc/client_api.h"
@@ -125,6 +126,17 @@ void on_workspace(uint64_t address, size_t bytes, int set) {
 }
 
 thread_local bool in_step = false;
+/// Steps under way that compute gradients themselves (closures), in autograd's threads.
+std::atomic<int> computing_steps{0};
+/// Whether that of this thread is one; a thread may end after a step that failed.
+struct Computing {
+  void set(bool wanted) {
+    if (wanted != std::exchange(is, wanted)) computing_steps += wanted ? 1 : -1;
+  }
+  ~Computing() { set(false); }
+  bool is = false;
+};
+thread_local Computing computing;
 thread_local int phase = kForward;
 
 void set_phase(int wanted) {
@@ -154,8 +166,9 @@ void track_allocations() {
   tracked().following = true;
 }
 
-void step_begin() {
+void step_begin(bool computes_gradients) {
   in_step = true;
+  computing.set(computes_gradients);
   update_phase();
   if (!tracked().following) return jitc_step_begin();
   with_live_blocks(jitc_step_begin_live);
@@ -167,11 +180,14 @@ void step_end() {
   else
     jitc_step_end(nullptr, 0);
   in_step = false;
+  computing.set(false);
   update_phase();
 }
 
 int current_phase() {
-  return in_step ? kOptimizer : torch::autograd::get_current_graph_task_id() != -1 ? kBackward : kForward;
+  if (in_step) return kOptimizer;
+  if (torch::autograd::get_current_graph_task_id() == -1) return kForward;
+  return computing_steps.load(std::memory_order_relaxed) ? kOptimizer : kBackward;
 }
 
 void update_phase() { set_phase(current_phase()); }

@@ -9,7 +9,8 @@ namespace jitc::torch_device {
 /// (record_stream) stays live until the allocator gives it out again. Throws if the allocator in use cannot
 /// be followed; then everything that is allocated counts as live.
 void track_allocations();
-void step_begin();
+/// computes_gradients: the optimizer has a closure, whose backward pass is a part of the step.
+void step_begin(bool computes_gradients);
 void step_end();
 /// Reports to the interposer when this thread enters another phase; costs next to nothing.
 void update_phase();

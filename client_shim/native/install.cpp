@@ -155,6 +155,7 @@ JITC_API int jitc_torch_track(void) {
 JITC_API void jitc_torch_follow_sites(const char* torch, const char* libraries) {
   follow_sites(torch, libraries);
 }
-JITC_API void jitc_torch_step_begin(void) { step_begin(); }
+/// computes_gradients: see boundary.h.
+JITC_API void jitc_torch_step_begin(int computes_gradients) { step_begin(computes_gradients != 0); }
 JITC_API void jitc_torch_step_end(void) { step_end(); }
 }

@@ -24,6 +24,7 @@
 #include "api/stream/order.h"
 #include "jitc/generated_ops.h"
 #include "jitc/gpu_questions.h"
+#include "jitc/shared_steps.h"
 #include "session/message.h"
 #include "session/phase.h"
 #include "session/steps.h"
@@ -100,6 +101,7 @@ void submit_live(Session& session, const LiveBlocks& blocks) {
 void begin_step(Session& session, uint64_t number) {
   ops::StepBegin op;
   op.step = number;
+  if (Steps::instance().is_other_thread()) op.header.flags = ops::kFlagOtherThread;
   session.submit(op);
 }
 
@@ -191,6 +193,7 @@ void jitc_expect_steps(void) { expect_steps(); }
 
 void jitc_step_begin(void) {
   guarded([] {
+    session::set_phase(ops::Phase::optimizer);
     count_step(&Steps::begun, begin_step);
     return kSuccess;
   });
@@ -199,6 +202,7 @@ void jitc_step_begin(void) {
 void jitc_step_begin_live(const jitc_live_block* blocks, size_t count) {
   guarded([&] {
     const LiveBlocks live(blocks, count);
+    session::set_phase(ops::Phase::optimizer);
     count_step(&Steps::begun, [&](Session& session, uint64_t number) {
       submit_live(session, live);
       begin_step(session, number);
@@ -212,6 +216,7 @@ void jitc_step_end(const jitc_live_block* blocks, size_t count) {
     const LiveBlocks live(blocks, count);
     count_step(&Steps::passed,
                [&](Session& session, uint64_t number) { make_boundary(session, number, live); });
+    session::set_phase(ops::Phase::forward);
     return kSuccess;
   });
 }

@@ -2,6 +2,7 @@
 //
 // Called by: client_api.cpp (a step begins, ends), node.cpp (a session opens).
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 
@@ -18,6 +19,15 @@ struct Steps {
     static auto& one = *new Steps;
     return one;
   }
+  /// Whether a step of the calling thread is not the first thread's that has made one. Call with the mutex
+  /// held.
+  bool is_other_thread() {
+    static std::atomic<uint64_t> threads{0};
+    thread_local const uint64_t mine = ++threads;
+    if (!first_thread) first_thread = mine;
+    return first_thread != mine;
+  }
+  uint64_t first_thread = 0;
   /// Lets a new session, which no other thread can use yet, begin with the boundary that the process passed
   /// last: so a boundary has one number in all sessions of a job, whenever they were opened. Call with the
   /// mutex held.

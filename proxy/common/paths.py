@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-PROTOCOL_VERSION = 3
+PROTOCOL_VERSION = 4
 #: Of the board that workers share (proxy/native/base/shared/board.h); a test remembers the layout that it stands for.
 BOARD_VERSION = 4
 

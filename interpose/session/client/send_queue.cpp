@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "jitc/shared_steps.h"
+
 namespace jitc::session {
 namespace {
 
@@ -25,7 +27,16 @@ void SendQueue::write_record(std::byte* out, const ops::OpHeader* op, size_t op_
   header(out)->size = static_cast<uint32_t>(size);
 }
 
+/// A thread that steps is in the phase of that; work of any other one is no part of its step.
+void SendQueue::mark(ops::OpHeader& op) {
+  const auto phase = static_cast<ops::Phase>((op.flags & ops::kPhaseMask) >> ops::kPhaseShift);
+  if (in_step_ && phase != ops::Phase::optimizer) op.flags |= ops::kFlagOtherThread;
+  const auto id = static_cast<ops::OpId>(op.op);
+  in_step_ = id == ops::OpId::step_begin || (in_step_ && id != ops::OpId::boundary);
+}
+
 uint64_t SendQueue::number(std::byte* record, Chunk& chunk) {
+  mark(*header(record));
   const uint64_t sequence = ++last_;
   header(record)->sequence = sequence;
   if (chunk.first == 0) chunk.first = sequence;

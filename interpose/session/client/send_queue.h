@@ -61,11 +61,13 @@ class SendQueue {
  private:
   Chunk& room_for(size_t record);
   uint64_t number(std::byte* record, Chunk& chunk);
+  void mark(ops::OpHeader& op);
   void recycle(std::unique_ptr<Chunk> chunk);
 
   std::deque<std::unique_ptr<Chunk>> chunks_;
   std::vector<std::unique_ptr<Chunk>> free_;
   bool open_ = false;                        // the last chunk takes more records
+  bool in_step_ = false;                     // an optimizer step is under way, of whatever thread
   size_t cursor_chunk_ = 0, cursor_at_ = 0;  // first record that was not sent
   uint64_t last_ = 0, sent_ = 0;
   std::atomic<uint64_t> acknowledged_{0};

@@ -6,6 +6,7 @@
 
 #include "jitc/completion.h"
 #include "jitc/packed_reader.h"
+#include "jitc/shared_steps.h"
 #include "session/environment.h"
 #include "session/message.h"
 #include "session/order_check.h"
@@ -65,7 +66,8 @@ uint64_t SessionClient::enqueue(ops::OpHeader* op, size_t size, std::span<const 
                                   session->status_.load() != kSuccess);
         },
         this);
-  op->flags = static_cast<uint16_t>(static_cast<uint16_t>(current_phase()) << ops::kPhaseShift |
+  op->flags = static_cast<uint16_t>((op->flags & ops::kFlagOtherThread) |
+                                    static_cast<uint16_t>(current_phase()) << ops::kPhaseShift |
                                     (pending != nullptr ? ops::kFlagWait : 0));
   Lock lock(mutex_);
   std::unique_ptr<SendQueue::Chunk> large;

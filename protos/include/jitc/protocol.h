@@ -4,5 +4,5 @@
 #include <cstdint>
 
 namespace jitc {
-inline constexpr uint32_t kProtocolVersion = 3;
+inline constexpr uint32_t kProtocolVersion = 4;
 }  // namespace jitc

@@ -142,7 +142,7 @@ class Validations:
         stats = [session_stats(session) for session in group]
         if any(one.get("uneven") for one in stats):
             for validation in pending:
-                validation.refuse("its ranks make different optimizer steps, so none can be run twice by all together")
+                validation.refuse("its ranks, or threads, make different optimizer steps: none can be run twice by all")
             return
         newest = max(int(one.get("boundary", 0)) for one in stats)
         refusal = ""

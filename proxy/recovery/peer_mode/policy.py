@@ -262,7 +262,7 @@ class Policies:
                 tell(session, text)
         if policy.unevenness.begins(group, stats):
             policy.settled = True
-            self._change(group, policy, peer=False, why="its ranks make different optimizer steps")
+            self._change(group, policy, peer=False, why="its ranks, or threads, make different optimizer steps")
         return policy.unevenness.found
 
     # -- replicas ---------------------------------------------------------------------------------

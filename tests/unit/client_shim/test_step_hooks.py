@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -15,8 +16,8 @@ class Recorder:
     def __init__(self) -> None:
         self.said: list[str] = []
 
-    def jitc_torch_step_begin(self) -> None:
-        self.said.append("begin")
+    def jitc_torch_step_begin(self, computes: bool) -> None:
+        self.said.append("begin" + computes * " with a closure")
 
     def jitc_torch_step_end(self) -> None:
         self.said.append("end")
@@ -86,3 +87,31 @@ def test_the_same_optimizer_again_after_it_raised(said: list[str]) -> None:
         outer.step()
     outer.step()
     assert said == ["begin", "begin", "end"]
+
+
+def test_steps_of_two_threads_overlap(said: list[str]) -> None:
+    """Each is a boundary, whichever ends first."""
+    begun, over = threading.Event(), threading.Event()
+
+    def act() -> None:
+        begun.set()
+        assert over.wait(30)
+
+    thread = threading.Thread(target=Outer(act).step)
+    thread.start()
+    assert begun.wait(30)
+    torch.optim.SGD([parameter()], lr=0.1).step()
+    over.set()
+    thread.join()
+    assert said == ["begin", "begin", "end", "end"]
+
+
+def test_a_step_with_a_closure_computes_gradients(said: list[str]) -> None:
+    weight = parameter()
+
+    def loss() -> float:
+        return float(weight.detach().sum())
+
+    torch.optim.SGD([weight], lr=0.1).step(loss)  # type: ignore[arg-type]
+    torch.optim.SGD([weight], lr=0.1).step(closure=loss)  # type: ignore[arg-type]
+    assert said == ["begin with a closure", "end"] * 2

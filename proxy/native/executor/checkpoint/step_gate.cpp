@@ -6,6 +6,7 @@
 
 #include "checkpoints.h"
 #include "executor/copies/row_copies.h"
+#include "executor/journal/wire.h"
 #include "executor/replay/replay.h"
 #include "executor/session/op_issuer.h"
 #include "late_boundary.h"
@@ -14,6 +15,9 @@ namespace jitc {
 namespace {
 /// A group that does not gather in this time is no group: go on, with copies of everything.
 constexpr auto kGatherTime = std::chrono::seconds(10);
+constexpr const char* kFromNowOn = ": from now on this GPU keeps copies of all live memory at every boundary";
+constexpr const char* kThreads =
+    "other threads of this program make steps, too, or give work while one is made";
 }  // namespace
 
 /// The step_begin that follows looks at it.
@@ -30,6 +34,7 @@ bool StepGate::at_step_begin(const ops::StepBegin& op, bool waits) {
   const uint64_t step = shared_.at.last_boundary + 1;
   if (!late_.finish() || !late_.learn(step)) return false;
   checkpoints_.plan.begin();
+  if (wire::shares_step(op.header) && !keep_copies(kThreads, true)) return false;
   if (const auto due = validations.at(step); due && !at_validation(*due, op)) return false;
   if (!prepare(step)) return false;
   checkpoints_.commit_known();
@@ -46,6 +51,7 @@ bool StepGate::at_step_begin(const ops::StepBegin& op, bool waits) {
     issued.step_waits = issued.step_collectives = issued.step_allocations = 0;
     shared_.slot().begun.store(step);
   }
+  issuer_.step_begins();
   const bool was_quiet = issued.quiet;
   issuer_.issue(op.header);
   issued.quiet = was_quiet;
@@ -214,9 +220,7 @@ bool StepGate::wait_for_group(uint64_t step) {
       case Pairing::Gathering::together:
         return !is_unskippable(group, step) || keep_boundary();
       case Pairing::Gathering::uneven:
-        if (!keep_copies("the ranks of this job make different optimizer steps")) return false;
-        checkpoints_.pairing.find_uneven(checkpoints_.boundaries());
-        return true;
+        return keep_copies("the ranks of this job make different optimizer steps", true);
       case Pairing::Gathering::waits:
         break;
     }
@@ -246,9 +250,11 @@ bool StepGate::keep_boundary() {
 }
 
 /// Peers cannot be relied on any more: the newest boundary gets copies of all blocks, and so do later ones.
-bool StepGate::keep_copies(const std::string& why) {
-  shared_.notice(why + ": from now on this GPU keeps copies of all live memory at every boundary");
-  if (!keep_boundary()) return false;
+/// uneven: nor do numbers of boundaries say anything to other ranks.
+bool StepGate::keep_copies(const std::string& why, bool uneven) {
+  if (plan().peer_mode()) shared_.notice(why + kFromNowOn);
+  if (plan().peer_mode() && !keep_boundary()) return false;
+  if (uneven) checkpoints_.pairing.find_uneven(checkpoints_.boundaries());
   adopt_copies();
   return true;
 }
@@ -261,6 +267,10 @@ void StepGate::adopt_copies() {
 }
 
 void StepGate::leave_peers_if_uneven() {
+  if (issuer_.step_shared() && !checkpoints_.pairing.uneven()) {
+    checkpoints_.pairing.find_uneven(checkpoints_.boundaries());
+    if (plan().peer_mode()) shared_.notice(std::string(kThreads) + kFromNowOn);
+  }
   if (!plan().peer_mode()) return;
   const auto group = shared_.board.group(shared_.request.slot, checkpoints_.peers());
   if (!checkpoints_.pairing.uneven() && !checkpoints_.pairing.has_uneven_peer(group)) return;

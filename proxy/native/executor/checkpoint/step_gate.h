@@ -71,7 +71,7 @@ class StepGate {
   bool wait_for_group(uint64_t step);
   bool is_unskippable(const std::vector<uint32_t>& group, uint64_t step) const;
   bool keep_boundary();
-  bool keep_copies(const std::string& why);
+  bool keep_copies(const std::string& why, bool uneven = false);
   void adopt_copies();
   bool copy_rest(BoundaryState& state);
 

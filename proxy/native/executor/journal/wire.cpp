@@ -5,13 +5,14 @@
 
 #include "base/error.h"
 #include "jitc/generated_op_traits.h"
+#include "jitc/shared_steps.h"
 
 namespace jitc::wire {
 namespace {
 
 /// Of lt_matmul, before the description: alpha, beta, algorithm.
 constexpr uint64_t kLtFixed = 2 * sizeof(ops::BlasSlot) + 64;
-constexpr uint16_t kKnownFlags = ops::kFlagWait | ops::kPhaseMask;
+constexpr uint16_t kKnownFlags = ops::kFlagWait | ops::kPhaseMask | ops::kFlagOtherThread;
 
 /// Reads protobuf fields; every function throws Error at the end of the message.
 class Reader {
@@ -197,6 +198,15 @@ void parse_records(Bytes records, std::vector<OpView>& out) {
 }
 
 }  // namespace
+
+bool shares_step(const ops::OpHeader& op) {
+  if (!(op.flags & ops::kFlagOtherThread)) return false;
+  const auto id = static_cast<ops::OpId>(op.op);
+  const ops::OpTraits& traits = ops::traits(id);
+  const bool orders = id == ops::OpId::event_record || id == ops::OpId::event_wait;
+  const bool computes = traits.on_stream && traits.reads == ops::Reads::nothing && !orders;
+  return traits.taker == ops::Taker::step_begin || computes;
+}
 
 void refuse(const OpView& op, const std::string& why) {
   throw Error(op_name(op.header.op) + " (sequence " + std::to_string(op.header.sequence) + ") " + why);

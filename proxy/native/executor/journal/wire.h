@@ -72,4 +72,10 @@ std::string name_of(const Op& op) {
 /// The stream whose progress passes the op.
 inline uint64_t stream_of(const ops::OpHeader& op) { return op.stream <= kLastDefaultStream ? 0 : op.stream; }
 
+/// Whether several threads have a part in the optimizer step that the op begins, or is in: on another rank,
+/// or in another run, it may be at another place, so that nobody knows what the step does without running it.
+bool shares_step(const ops::OpHeader& op);
+/// Why such a step is neither finished by healthy ranks nor skipped by a lost one.
+inline constexpr const char* kSharedStep = "several threads of the program have a part in the optimizer step";
+
 }  // namespace jitc::wire

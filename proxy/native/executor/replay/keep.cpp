@@ -24,7 +24,7 @@ RecoverReply Recovery::keep(uint64_t epoch, uint32_t timeout_ms) {
   // A step that has begun has changed what peers hold: only its end can be kept.
   lock.unlock();
   parts_.boundaries.keep_all(true);
-  RecoverReply reply = finish_step(next, timeout_ms, epoch);
+  RecoverReply reply = go_to(next, timeout_ms, epoch);
   parts_.boundaries.keep_all(false);
   return reply;
 }

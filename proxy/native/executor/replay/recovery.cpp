@@ -5,6 +5,7 @@
 #include "executor/checkpoint/boundary_maker.h"
 #include "executor/checkpoint/checkpoints.h"
 #include "executor/checkpoint/late_boundary.h"
+#include "executor/journal/wire.h"
 #include "executor/session/shared.h"
 #include "replay.h"
 #include "restorer.h"
@@ -92,7 +93,15 @@ bool Recovery::is_at(uint64_t boundary) const {
          shared_.at.dispatched == checkpoints.newest().sequence;
 }
 
+/// What a step has done in which other threads have a part is not what it does on another rank.
 RecoverReply Recovery::finish_step(uint64_t boundary, uint32_t timeout_ms, uint64_t epoch) {
+  RecoverReply reply = go_to(boundary, timeout_ms, epoch);
+  const std::lock_guard lock(shared_.life.mutex);
+  if (reply.complete && parts_.checkpoints.pairing.uneven()) return {false, wire::kSharedStep, 0, {}};
+  return reply;
+}
+
+RecoverReply Recovery::go_to(uint64_t boundary, uint32_t timeout_ms, uint64_t epoch) {
   Lifecycle::Lock lock(shared_.life.mutex);
   shared_.life.require_fenced("FinishStep");
   shared_.life.begin_command(epoch);

@@ -49,6 +49,7 @@ class Recovery {
   void stop_dispatcher(Lifecycle::Lock& lock);
   void park_dispatcher(Lifecycle::Lock& lock);
   bool is_at(uint64_t boundary) const;
+  RecoverReply go_to(uint64_t boundary, uint32_t timeout_ms, uint64_t epoch);
   RecoverReply run_to(uint64_t boundary, uint32_t timeout_ms, uint64_t epoch, Lifecycle::Lock& lock);
   RecoverReply keep_newest();
   bool keep_row(LiveRow& row, const Hash& now);

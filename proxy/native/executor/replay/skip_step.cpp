@@ -159,6 +159,7 @@ bool Restorer::skip_ops(uint64_t from, uint64_t to, ResourceTable& table, std::s
     if (record->kind != RecordKind::op) continue;
     const ops::OpHeader& op = op_of(*record);
     const ops::OpInfo& info = *ops::find(op.op);
+    if (wire::shares_step(op)) return why = wire::kSharedStep, false;
     if (info.waits && !skip_result(op)) {
       why = wire::op_name(op.op) + " (sequence " + std::to_string(op.sequence) +
             ") waits for a result that only running it gives";

@@ -131,6 +131,7 @@ void OpIssuer::release_unused_images(uint64_t sequence, const std::deque<Boundar
 }
 
 void OpIssuer::note_window(const ops::OpHeader& op) {
+  if (wire::shares_step(op)) step_shared_ = true;
   switch (ops::traits(static_cast<ops::OpId>(op.op)).window) {
     case ops::Window::collective:
       ++shared_.issued.step_collectives;

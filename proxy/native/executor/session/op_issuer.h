@@ -27,6 +27,9 @@ class OpIssuer {
   void issue(const ops::OpHeader& op);
   /// The back end's result for the op that is being issued, before issue() returns.
   void completed(uint64_t sequence, uint32_t status, std::span<const std::byte> payload);
+  /// Whether several threads of the program have had a part in the newest optimizer step.
+  bool step_shared() const { return step_shared_; }
+  void step_begins() { step_shared_ = false; }
   /// An op that is nothing to the back end.
   void pass(const ops::OpHeader& op);
   /// All ops up to this one have run.
@@ -65,6 +68,7 @@ class OpIssuer {
   Delivery& delivery_;
   Injector injector_;
   Completed completed_;
+  bool step_shared_ = false;
   uint64_t images_used_ = 0;  // newest op that made an image needed, or not needed any more; 0: none
 };
 

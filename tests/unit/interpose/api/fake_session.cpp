@@ -15,6 +15,7 @@
 #include "fake_dnn.h"
 #include "fake_kernels.h"
 #include "jitc/generated_op_traits.h"
+#include "jitc/shared_steps.h"
 #include "session/phase.h"
 #include "session/service/node.h"
 #include "session/steps.h"
@@ -98,7 +99,7 @@ class FakeSession final : public session::Session {
     const std::lock_guard lock(mutex_);
     if (controls().over || size + payload.size() > ops::kMaximumRecord) return 0;
     op->size = static_cast<uint32_t>((size + payload.size() + 7) / 8 * 8);
-    op->flags = wait ? ops::kFlagWait : 0;
+    op->flags = static_cast<uint16_t>((op->flags & ops::kFlagOtherThread) | (wait ? ops::kFlagWait : 0));
     op->sequence = ++sequence_;
     if (ops::traits(static_cast<ops::OpId>(op->op)).on_stream) last_[op->stream] = op->sequence;
     std::vector<std::byte> record(op->size);

@@ -49,19 +49,20 @@ class Recorded:
     fields: dict[str, Any]
     payload: bytes
     sequence: int
+    flags: int
 
 
 def _parse(data: bytes) -> Iterator[Recorded]:
     offset = 0
     while offset < len(data):
-        size, op_id, _, stream, sequence = HEADER.unpack_from(data, offset)
+        size, op_id, flags, stream, sequence = HEADER.unpack_from(data, offset)
         name = generated_ops.NAMES[op_id]
         layout = struct.Struct(generated_ops.FORMATS[name])
         values = layout.unpack_from(data, offset + HEADER.size)
         names = [field for field, _, _ in ops.BY_NAME[name].fields]
         start = offset + HEADER.size + layout.size
         fields = dict(zip(names, values, strict=False))
-        yield Recorded(name, stream, fields, data[start : offset + size], sequence)
+        yield Recorded(name, stream, fields, data[start : offset + size], sequence, flags)
         offset += size
 
 

@@ -9,6 +9,8 @@ from ctypes import CFUNCTYPE, byref, c_int, c_size_t, c_uint64, c_void_p
 from interpose_fake import Cuda, Recorded
 from interpose_types import LiveBlock, Reply
 
+#: kFlagOtherThread of jitc/shared_steps.h.
+OTHER_THREAD = 1 << 3
 #: Bytes of a block that lies in no slab (small_blocks.h).
 LARGE = 2 << 20
 
@@ -88,6 +90,23 @@ def test_steps_of_many_threads_come_in_one_order(cuda: Cuda) -> None:
         numbers = [op.fields[field] for op in told if op.name == name]
         first = numbers[0]
         assert numbers == [first + i // 2 for i in range(len(numbers))]  # in both sessions before the next one
+
+
+def test_steps_of_another_thread_are_marked(fresh: Cuda) -> None:
+    fresh.malloc(4096)
+
+    def step() -> None:
+        fresh.jitc_step_begin()
+        fresh.jitc_step_end(None, c_size_t(0))
+
+    for one in (step, step):
+        one()
+    thread = threading.Thread(target=step)
+    thread.start()
+    thread.join()
+    step()
+    begun = [op for op in fresh.take() if op.name == "step_begin"]
+    assert [bool(op.flags & OTHER_THREAD) for op in begun] == [False, False, True, False]
 
 
 def test_memory_that_another_thread_takes_is_live_once_it_is_used(cuda: Cuda) -> None:

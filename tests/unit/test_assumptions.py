@@ -1,0 +1,48 @@
+"""Assumptions of docs/guarantees.md: each names tests that exist; no limit of time goes by the time of day."""
+
+from __future__ import annotations
+
+import re
+
+from toolkit.tree import ROOT, tracked
+
+HEAD = "| assumption | noticed by | done | test |"
+#: The time of day, which may jump.
+WALL_CLOCK = re.compile(r"\btime\.time\(|datetime\.now|\bsystem_clock\b|\bgettimeofday\b|CLOCK_REALTIME")
+#: Where it is only shown, in reports.
+SHOWN = {
+    "proxy/commands/jitc.py",
+    "proxy/node/fault_injector.py",
+    "proxy/node/races.py",
+    "proxy/recovery/determinism/validation.py",
+    "proxy/recovery/peer_mode/divergence.py",
+    "proxy/recovery/rank_times.py",
+    "proxy/recovery/report.py",
+}
+
+
+def rows() -> list[list[str]]:
+    text = (ROOT / "docs" / "guarantees.md").read_text()
+    table = text[text.index(HEAD) :].split("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in table]
+
+
+def test_each_assumption_names_tests_that_exist() -> None:
+    known = {path.name for path in tracked("tests/*")} | {
+        str(path.parent.relative_to(ROOT)) for path in tracked("tests/*")
+    }
+    assert len(rows()) > 12
+    for row in rows():
+        assert len(row) == 4 and all(row), row
+        named = re.findall(r"`([^`]+)`", row[3])
+        assert named and set(named) <= known, row
+
+
+def test_no_limit_goes_by_the_time_of_day() -> None:
+    sources = tracked("proxy/*.py", "proxy/*.cpp", "proxy/*.h", "interpose/*.cpp", "interpose/*.h", "client_shim/*")
+    found = {
+        str(path.relative_to(ROOT))
+        for path in sources
+        if path.suffix in (".py", ".cpp", ".h") and WALL_CLOCK.search(path.read_text())
+    }
+    assert found == SHOWN
