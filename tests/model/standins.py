@@ -166,6 +166,10 @@ class Worker:
             return False
         return self.gpu not in self._told.dead or self.number in self._told.registry.new[self.gpu]
 
+    def starved(self) -> str:
+        """No worker of the model ends for want of memory."""
+        return ""
+
     def kill(self) -> None:
         self._told.registry.killed.add((self.gpu, self.number))
         self._told.killed.add((self.gpu, self.number))
@@ -254,7 +258,7 @@ class Registry:
     def peer_mode(self, group: list[Session]) -> bool:
         return self.shape.peer_mode
 
-    def heal(self, group: list[Session], restore: Any, boundary: int) -> None:
+    def restored(self, group: list[Session], restore: Any, decision: Any) -> None:
         self._told.decisions.append(f"epoch {self.epoch}: {self._told.recovery.decision.text()}")
 
     def restore(self, lost: list[Session]) -> None:
@@ -289,6 +293,8 @@ def _message(call: Call, answer: Any, shape: Shape) -> tuple[Any, Exception | No
         return worker_pb2.BoundaryTableReply(boundary=call.boundary, rows=[_row(call.boundary)]), None
     complete, missing = what
     reply = worker_pb2.RecoverReply(complete=complete, message="" if complete else "it says why")
+    [(_, place)] = history(shape, call.rank, [call.boundary]).kept
+    _fill_tally(reply.tally, place)
     if missing:
         skipped = call.method == "SkipStep"
         row = _row(call.boundary)
@@ -297,13 +303,14 @@ def _message(call: Call, answer: Any, shape: Shape) -> tuple[Any, Exception | No
 
 
 def _fill(message: Any, history: RankHistory) -> None:
-    def fill(tally: Any, of: Tally) -> None:
-        for one in of.memberships:
-            tally.memberships.add(communicator=one.communicator, collectives=one.collectives, rank=one.rank)
-
     for number, tally in history.kept:
-        fill(message.kept.add(number=number).tally, tally)
-    fill(message.now, history.now)
+        _fill_tally(message.kept.add(number=number).tally, tally)
+    _fill_tally(message.now, history.now)
+
+
+def _fill_tally(message: Any, tally: Tally) -> None:
+    for one in tally.memberships:
+        message.memberships.add(communicator=one.communicator, collectives=one.collectives, rank=one.rank)
 
 
 def _row(boundary: int) -> Any:

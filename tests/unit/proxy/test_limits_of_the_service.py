@@ -137,7 +137,7 @@ def test_the_newest_recoveries_are_told(monkeypatch: pytest.MonkeyPatch) -> None
     log = Log.make()
     reports = report.Reports(log)
     for number in range(report.KEPT + 5):
-        reports.add(cast("Any", number))
+        reports.add(cast("Any", number), {})
     assert [one["number"] for one in reports.documents()] == list(range(5, report.KEPT + 5))
     left = [one["number"] for one in report.Reports(log).documents()]
     assert left == list(range(report.KEPT + 5 - report.LOGGED, report.KEPT + 5)), "what the next service knows"

@@ -183,6 +183,11 @@ def test_worker_lost_without_a_service(proxyd: Proxyd) -> None:
     close(ranks)
 
 
+def without_proofs(reports: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those go on after the report."""
+    return [{name: value for name, value in one.items() if name != "proof"} for one in reports]
+
+
 def test_replaced_under_a_job(proxyd: Proxyd) -> None:
     """The one before ends by itself, and its reports are still there."""
     _, ranks = proxyd.begin()
@@ -195,7 +200,7 @@ def test_replaced_under_a_job(proxyd: Proxyd) -> None:
         train(ranks, 1)
         check(ranks, steps)
         assert proxyd.processes[-2].wait(30) == 0
-        assert proxyd.recoveries() == before
+        assert without_proofs(proxyd.recoveries()) == without_proofs(before)
         assert proxyd.counted() == [1, 0]
     os.kill(worker_of(ranks[1]), signal.SIGKILL)
     train(ranks, 1)
