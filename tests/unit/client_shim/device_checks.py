@@ -247,7 +247,8 @@ def check_bias_of_fused_attention() -> None:
         attend = getattr(torch.ops.aten, f"_scaled_dot_product_{call}_attention")
         made = attend(on, on, on, bias.cuda(), True)[0]
         torch.testing.assert_close(made.cpu(), wanted)
-        torch.testing.assert_close(torch.autograd.grad(made.square().sum(), on)[0].cpu(), grad)
+        found = torch.autograd.grad(made.square().sum(), on)[0].cpu()
+        torch.testing.assert_close(found, grad, rtol=1e-5, atol=1e-4)  # of numbers up to 100, added in another order
 
 
 def check_sparse_tensors() -> None:
@@ -511,6 +512,7 @@ def main() -> None:
         if not name.startswith("check_"):
             continue
         wrong = None
+        torch.manual_seed(1)  # whatever checks come before it
         try:
             check()
         except Exception:
