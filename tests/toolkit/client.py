@@ -17,7 +17,7 @@ from jitc.v1 import control_pb2, control_pb2_grpc, session_pb2
 
 from .program import Program
 
-VERSION = 3
+VERSION = 4
 HEADER = struct.Struct("<IHHQQ")  # size, op, flags, stream, sequence
 COMPLETION = struct.Struct("<IHHIIQQ")  # size, kind, padding, status, reserved, stream, sequence
 RESULT, ACK, PROGRESS, FAULT, NOTICE = range(1, 6)

@@ -16,6 +16,9 @@ AGREEING = 3
 #: Blocks up to this size that no optimizer step writes are not watched: a program's own counters and sums begin with
 #: the same value on all ranks, and may differ at any time.
 SMALL = 1024
+#: In the ordinal of a whole allocation of which nobody says what is live (jitc_follow_memory): what lies in it beside
+#: replicas, small tensors of a rank's own or what was freed, may differ at any time.
+WHOLE = 1 << 61
 
 Ranks = frozenset[int]
 
@@ -73,7 +76,7 @@ class Replicas:
         """Takes in the tables of a boundary. Returns the blocks that have split since the last look."""
         rows: dict[int, dict[int, Row]] = {}
         for rank, table in tables.items():
-            for row in table.rows:
+            for row in (one for one in table.rows if not one.ordinal & WHOLE):
                 rows.setdefault(row.ordinal, {})[rank] = row
         found = [split for ordinal, held in rows.items() for split in self._apart(ordinal, held)]
         self._kept = {ordinal: self._together(ordinal, held) for ordinal, held in rows.items()}

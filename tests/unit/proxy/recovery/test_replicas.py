@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jitc.proxy.recovery.peer_mode.classes import Row, Table
-from jitc.proxy.recovery.peer_mode.replicas import AGREEING, SMALL, Replicas, Split
+from jitc.proxy.recovery.peer_mode.replicas import AGREEING, SMALL, WHOLE, Replicas, Split
 
 LARGE = SMALL + 1
 Contents = dict[int, str]
@@ -110,3 +110,12 @@ def test_a_split_in_three_has_a_majority_only_with_more_than_half() -> None:
     parts = (frozenset({0, 1, 2}), frozenset({3}), frozenset({4}))
     assert Split(1, 8, parts, True, {}).odd == {3, 4}
     assert not Split(1, 8, (frozenset({0, 1}), frozenset({2}), frozenset({3})), True, {}).majority
+
+
+def test_allocations_that_are_kept_whole_are_not_watched() -> None:
+    """Nobody says what is live in them."""
+    replicas = Replicas()
+    for _ in range(AGREEING):
+        assert replicas.look(tables({rank: {WHOLE | 1: "a"} for rank in range(2)})) == []
+    assert replicas.look(tables({rank: {WHOLE | 1: str(rank)} for rank in range(2)})) == []
+    assert replicas.watched() == 0
