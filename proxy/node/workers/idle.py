@@ -13,7 +13,7 @@ from ...common.complaints import Complaints
 from ..gpus import Gpu
 from ..registry import Registry
 from .assign import assign_worker
-from .supervisor import NoWorker, Supervisor
+from .supervisor import Closing, NoWorker, Supervisor
 
 #: The death of an idle worker is not always announced as a change of the registry, so it is looked for.
 LOOK_SECONDS = 0.5
@@ -59,9 +59,11 @@ class IdleWorkers:
                 return
         try:
             self._fill(gpu)
+        except Closing:
+            with self._registry.changed:
+                self._registry.changed.wait_for(lambda: self._stopped, LOOK_SECONDS)
         except NoWorker as error:
-            if not self._stopped:
-                print(f"jitc-proxyd: GPU {gpu.index} has no worker: {error}", file=sys.stderr, flush=True)
+            print(f"jitc-proxyd: GPU {gpu.index} has no worker: {error}", file=sys.stderr, flush=True)
 
     def _empty(self, gpu: Gpu) -> bool:
         registry = self._registry

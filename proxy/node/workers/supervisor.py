@@ -46,6 +46,10 @@ class NotYet(NoWorker):
     """No worker was ready in the given time; one is being started."""
 
 
+class Closing(NoWorker):
+    """The service ends, so no worker is started any more."""
+
+
 class Supervisor:
     """All worker processes of the node."""
 
@@ -94,7 +98,9 @@ class Supervisor:
             for worker in self._workers:
                 if worker.machine.state is WorkerState.SPARE and worker.alive():
                     return worker
-            if self._failed_starts >= FAILED_STARTS or self._stopping:
+            if self._stopping:
+                raise Closing("the service is ending")
+            if self._failed_starts >= FAILED_STARTS:
                 raise NoWorker("worker processes end while they start; see the service's output above")
             self.replenish()
             left = deadline - time.monotonic()
