@@ -53,9 +53,10 @@ def test_a_worker_killed_for_memory(
     assert ask(guilty, "again") == "AcceleratorError: CUDA error: out of memory", "it is sticky for the program"
     until(lambda: attempts(service.report()) >= 2, 20, "the report")
     report = service.report()
-    assert attempts(report) == container.kills() == 2, report
+    # Whom the kernel takes is its choice: a worker of the neighbour, or one that is starting, may be among them.
+    assert 2 <= attempts(report) <= container.kills(), report
     assert {one["cause"] for one in report} == {"out-of-memory"}
-    assert report[-1]["outcome"].startswith("the program's own error"), report
+    assert sum(one["outcome"].startswith("the program's own error") for one in report) == 1, report
     assert ask(neighbour, "state") == before
     guilty.close()
     _, errors = guilty.finish()
