@@ -20,20 +20,18 @@ from typing import Any
 
 from ..node.registry import Registry
 from ..node.session import Session
-from .decision.decide import Boundaries
+from .decision.decide import Boundaries, named
 from .events import Event, FaultReported
 from .peer_mode.divergence import tell
 from .peer_mode.looks import Comparison
 from .peer_mode.policy import Policies
 from .recovery import Recovery
-from .report import Reports
+from .report import NOT_COMPARED, NOT_PROVEN, PENDING, PROVEN, Reports
 
 #: So long after a recovery the next boundary is looked for often: usually a minibatch takes no longer.
 OFTEN_SECONDS = 5.0
 #: What a rank reports that waits for a collective which others do not give.
 LONELY = ("hung-collective", "communicator-ended")
-
-PENDING, PROVEN, NOT_PROVEN, NOT_COMPARED = "pending", "proven", "not proven", "not compared"
 
 
 @dataclass(eq=False)
@@ -122,11 +120,8 @@ class Proofs:
         changes: dict[str, Any] = {"proof": proof.document()}
         if proof.state == NOT_PROVEN:
             changes["outcome"] = f"{NOT_PROVEN}: {proof.text}"
-            text = f"the recovery to {self._where(proof)} is not proven: {proof.text}"
+            text = f"the recovery to {named(proof.boundaries)} is not proven: {proof.text}"
             print(f"jitc-proxyd: job {self._registry.job_of(proof.group[0])}: {text}", file=sys.stderr, flush=True)
             for session in proof.group:
                 tell(session, text)
         self._reports.amend(proof.report, changes)
-
-    def _where(self, proof: Proof) -> str:
-        return f"boundary {max(proof.boundaries.values())}"

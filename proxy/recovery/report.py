@@ -26,6 +26,9 @@ LOGGED = 100
 #: What ranks did in older ones is dropped first: that of thousands of ranks is more than a reply can take.
 KEPT_SPANS = 50_000
 
+#: States of a proof (proof.py).
+PENDING, PROVEN, NOT_PROVEN, NOT_COMPARED = "pending", "proven", "not proven", "not compared"
+
 _KEY = "report/"
 
 
@@ -69,9 +72,9 @@ class Reports:
 def _left(document: dict[str, Any]) -> dict[str, Any]:
     """Of the service before: what that was still looking for, nobody looks for any more."""
     proof = document.get("proof", {})
-    if proof.get("state") != "pending":
+    if proof.get("state") != PENDING:
         return document
-    return document | {"proof": proof | {"state": "not compared", "text": "another service has taken over"}}
+    return document | {"proof": proof | {"state": NOT_COMPARED, "text": "another service has taken over"}}
 
 
 def _drop_old_spans(documents: list[dict[str, Any]]) -> None:

@@ -120,14 +120,6 @@ class Interleaved(Pipelined):
 
     STAGES = 2
 
-    def iterate(self, number: int) -> None:
-        self.optimizer.zero_grad()
-        if self.rank == 0:
-            self.schedule.step(batch(0, number))
-        else:
-            self.schedule.step(target=batch(1, number))
-        self.optimizer.step()
-
 
 SHAPES = {
     "fsdp2": Fsdp, "hybrid": Hybrid, "fsdp1": OldFsdp, "tensor-parallel": Tensors, "pipelined": Pipelined,

@@ -133,6 +133,15 @@ def minibatch(ranks: list[Rank]) -> None:
         wait_for(lambda one=one: one.stats()["boundary"] == one.client.boundaries)
 
 
+def step_alone(rank: Rank) -> None:
+    """A step that no other rank makes."""
+    before = rank.stats()["boundary"]
+    rank.client.step_begin()
+    rank.client.op("fill", rank.client.base + 4096, 4096, rank.client.steps, 4, phase=2)
+    rank.finish()
+    wait_for(lambda: rank.stats()["boundary"] == before + 1)
+
+
 def stop(ranks: list[Rank]) -> None:
     for one in ranks:
         one.executor.close()

@@ -29,6 +29,8 @@ bool Meeting::before(const RecordHeader& record) {
         return true;
       case Encounter::meets:
         failures_ = 0;
+        // From now on its boundaries have other numbers than its program gives them, whatever others have.
+        checkpoints_.pairing.find_uneven(checkpoints_.boundaries());
         return boundaries_.make_between(op.header, record.position);
       case Encounter::waits:
         break;

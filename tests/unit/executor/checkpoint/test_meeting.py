@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from executor_rank import Rank, contents, start_two, stop
+from executor_rank import Rank, contents, start_two, step_alone, stop
 from executor_rig import wait_for
 from recovery_rig import RESTORED, Recoveries
 
@@ -38,14 +38,6 @@ def iterate(ranks: list[Rank], count: int) -> None:
     for _ in range(count):
         begin(ranks)
         end(ranks)
-
-
-def step_alone(rank: Rank) -> None:
-    before = rank.stats()["boundary"]
-    rank.client.step_begin()
-    rank.client.op("fill", rank.client.base + 4096, 4096, rank.client.steps, 4, phase=2)
-    rank.finish()
-    wait_for(lambda: rank.stats()["boundary"] == before + 1)
 
 
 def job(ranks: list[Rank], recoveries: Recoveries | None, lost: list[int]) -> list[str]:
@@ -82,6 +74,15 @@ def test_boundaries_are_committed(ranks: list[Rank]) -> None:
     assert ranks[0].stats()["committed"] >= ITERATIONS - FEW
     assert ranks[1].stats()["boundary"] >= 1 and ranks[1].client.boundaries == 0
     assert all(one.stats()["uncommitted"] <= FEW for one in ranks)
+
+
+def test_a_rank_that_is_given_one_makes_other_steps(ranks: list[Rank]) -> None:
+    """Also where its boundary happens to have the number of the other's: a number says nothing then."""
+    for _ in range(2):
+        step_alone(ranks[1])
+    iterate(ranks, 4)
+    assert ranks[1].stats()["boundary"] == 3 and ranks[0].stats()["committed"] == 3
+    assert ranks[1].stats()["uneven"]
 
 
 @pytest.mark.parametrize("lost", [[0], [1], [0, 1]], ids=str)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from executor_rank import UNIQUE_ID, Rank, minibatch, start_two, stop
+from executor_rank import UNIQUE_ID, Rank, minibatch, start_two, step_alone, stop
 from executor_rig import wait_for
 from recovery_rig import RESTORED, Recoveries
 
@@ -15,14 +15,6 @@ def ranks() -> Iterator[list[Rank]]:
     made = start_two()
     yield made
     stop(made)
-
-
-def step_alone(rank: Rank) -> None:
-    """A step that no other rank makes."""
-    rank.client.step_begin()
-    rank.client.op("fill", rank.client.base + 4096, 4096, rank.client.steps, 4, phase=2)
-    rank.finish()
-    wait_for(lambda: rank.stats()["boundary"] == rank.client.boundaries)
 
 
 def get_ahead(ranks: list[Rank]) -> None:
