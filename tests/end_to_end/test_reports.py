@@ -14,14 +14,12 @@ from toolkit.workplace import Workplace
 #: In the quick run; docs/third-party.md has what each is after.
 QUICK = (
     "unused-parts", "adversaries", "mixed-precision", "closures", "in-backward", "overlapped", "experts", "two-threads",
-    "groups", "interleaved",
+    "groups", "interleaved", "late-join", "ahead", "across",
 )  # fmt: skip
 OTHERS = (
     "static-graph", "synced-norm", "bucket-views", "averaged", "reloaded", "redundancy", "local-steps", "batched",
     "objects", "side-stream", "loaders", "fsdp2", "hybrid", "fsdp1", "tensor-parallel", "pipelined",
 )  # fmt: skip
-#: What goes wrong; docs/third-party.md says how.
-WRONG = {"late-join": "a join in one thread holds up what other threads do on the GPU: ranks wait for each other"}
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +32,6 @@ def service(shared_workplace: Workplace) -> Service:
     [
         *QUICK,
         *(pytest.param(one, marks=pytest.mark.slow) for one in OTHERS),
-        *(pytest.param(one, marks=pytest.mark.skip(why)) for one, why in WRONG.items()),
     ],
 )
 def test_each_rank_is_lost(service: Service, start: Callable[..., Lockstep], tmp_path: Path, shape: str) -> None:

@@ -278,6 +278,7 @@ std::vector<uint64_t> RankHistory::pack() const {
   }
   put(words, at_step);
   put(words, now);
+  put(words, waits);
   return words;
 }
 
@@ -293,6 +294,7 @@ std::optional<RankHistory> RankHistory::unpack(std::span<const uint64_t> words) 
   }
   history.at_step = reader.tally();
   history.now = reader.tally();
+  history.waits = reader.tally();
   return reader.whole() ? std::optional(std::move(history)) : std::nullopt;
 }
 

@@ -59,6 +59,9 @@ struct RankHistory {
   uint64_t step = 0;  // the newest optimizer step whose begin it has reached, and what it had done then
   Tally at_step;
   Tally now;            // at least this much
+  /// It stands until this is done, its part in what other ranks have to give, too; empty: it goes on. Has the
+  /// counts of `now`; a communicator with the join alone is being joined.
+  Tally waits;
   bool uneven = false;  // it has found that its steps do not correspond to those of others
 
   std::vector<uint64_t> pack() const;

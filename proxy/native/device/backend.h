@@ -220,7 +220,10 @@ class Backend {
   /// Nothing more is there to enqueue for now: what has been put off (marks of progress) is due.
   virtual void flush() {}
   /// Waits until everything enqueued has run; false when a fence or fault came first.
-  virtual bool idle() = 0;
+  bool idle() { return await_idle(std::nullopt) == Idle::yes; }
+  enum class Idle { yes, not_yet, never };
+  /// The same, for no longer than this; never: a fence or fault came first.
+  virtual Idle await_idle(std::optional<std::chrono::milliseconds> limit) = 0;
   /// Stops: waits inside ops (events, collectives) are given up, queued ops dropped. When it returns no
   /// thread touches device memory, and none will until unfence().
   virtual void fence() = 0;

@@ -18,6 +18,15 @@ def share(model: torch.nn.Module, group: dist.ProcessGroup | None = None) -> Non
         dist.all_reduce(one.grad, dist.ReduceOp.AVG, group)
 
 
+def join(group: dist.ProcessGroup, rank: int) -> None:
+    """A message is sent: the communicator for messages is there then."""
+    one = torch.zeros(1, device="cuda")
+    if rank:
+        dist.recv(one, 0, group)
+    else:
+        dist.send(one, 1, group)
+
+
 class Own(Shape):
     """A model and an optimizer, gradients shared by hand."""
 
@@ -92,6 +101,60 @@ class LateJoin(TwoThreads):
 
     def meet(self) -> None:
         pass
+
+
+class Ahead(Own):
+    """A message is received from before an optimizer step on; its sender waits for what comes only after that step."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.there, self.back = dist.new_group([0, 1]), dist.new_group([0, 1])
+        self.value = torch.full((1 << 20,), 1.0, device="cuda")
+        for one in (self.there, self.back):
+            join(one, self.rank)
+
+    def iterate(self, number: int) -> None:
+        loss = self.model(batch(self.rank, number)).square().mean()
+        if number % 3 == 0:
+            self.learn(loss)
+        elif self.rank:
+            came = torch.empty_like(self.value)
+            coming = dist.irecv(came, 0, self.there)
+            self.learn(loss)
+            dist.send(self.value + number, 0, self.back)
+            coming.wait()
+            self.value = came
+        else:
+            self.learn(loss)
+            came = torch.empty_like(self.value)
+            dist.recv(came, 1, self.back)
+            self.value = came * 0.5 + came.mean().item()
+            dist.send(self.value, 1, self.there)
+
+    def result(self) -> list[torch.Tensor]:
+        return [*super().result(), self.value]
+
+
+class Across(Own):
+    """Each rank's message is under way across an optimizer step, and is received only after it."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.ways = [dist.new_group([0, 1]), dist.new_group([0, 1])]
+        self.value = torch.full((3 << 20,), 1.0 + self.rank, device="cuda")
+        for one in self.ways:
+            join(one, self.rank)
+
+    def iterate(self, number: int) -> None:
+        sent = dist.isend(self.value, 1 - self.rank, self.ways[self.rank])
+        self.learn(self.model(batch(self.rank, number)).square().mean())
+        came = torch.empty_like(self.value)
+        dist.recv(came, 1 - self.rank, self.ways[1 - self.rank])
+        sent.wait()
+        self.value = 0.5 * self.value + 0.25 * came + number
+
+    def result(self) -> list[torch.Tensor]:
+        return [*super().result(), self.value]
 
 
 class Experts(Own):
@@ -207,7 +270,7 @@ class Loaders(Own):
 
 
 SHAPES = {
-    "batched": Batched, "two-threads": TwoThreads, "late-join": LateJoin,
+    "batched": Batched, "two-threads": TwoThreads, "late-join": LateJoin, "ahead": Ahead, "across": Across,
     "experts": Experts, "objects": Objects, "groups": Groups,
     "side-stream": SideStream, "loaders": Loaders,
 }  # fmt: skip

@@ -17,7 +17,7 @@ from jitc.proxy import service
 from jitc.proxy.common.paths import BOARD_VERSION
 
 #: SHA-256, the first 16 digits, of each layout that there has been.
-BOARDS = {2: "b827d787e1118371", 3: "404b2e87529ca122", 4: "31113ca4d23c308b"}
+BOARDS = {2: "b827d787e1118371", 3: "404b2e87529ca122", 4: "31113ca4d23c308b", 5: "acf03f0bd5aef4d9"}
 FORMATS = {1: "32cade81bc4ac511"}
 
 
@@ -33,8 +33,10 @@ def board() -> str:
     header = (ROOT / "proxy/native/base/shared/board.h").read_text()
     slot = re.search(r"struct alignas\(64\) BoardSlot \{.*?^\};", header, re.DOTALL | re.MULTILINE)
     words = re.findall(r"(?:constexpr|return) [^;]*(?:kSlots|kTurnGpus|kBytes|word\()[^;]*;", header)
-    assert slot and words
-    return without_comments(" ".join([slot[0], *words]))
+    tally = (ROOT / "proxy/native/base/tally.cpp").read_text()
+    history = re.search(r"^std::vector<uint64_t> RankHistory::pack.*?^\}", tally, re.DOTALL | re.MULTILINE)
+    assert slot and words and history
+    return without_comments(" ".join([slot[0], *words, history[0]]))
 
 
 def ops() -> str:

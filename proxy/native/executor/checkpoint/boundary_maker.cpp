@@ -6,6 +6,7 @@
 #include "checkpoints.h"
 #include "executor/journal/lookup.h"
 #include "executor/journal/wire.h"
+#include "executor/pairing/drain.h"
 #include "executor/session/op_issuer.h"
 #include "jitc/limits.h"
 #include "late_boundary.h"
@@ -16,6 +17,14 @@ namespace {
 /// Boundaries that belong with none of other ranks: so many are of a job whose ranks do not make boundaries
 /// that belong together.
 constexpr uint64_t kMany = 16;
+/// So many in a row that could not be made are worth a word.
+constexpr uint64_t kCircles = 16;
+
+/// Some boundaries have found none of other ranks that belong with them: each one is made until one has.
+bool is_alone(const Checkpoints& checkpoints, uint64_t committed) {
+  const uint64_t uncommitted = count_after(checkpoints.boundaries(), committed);
+  return uncommitted >= kFew && uncommitted < kMany;
+}
 }  // namespace
 
 bool BoundaryMaker::at_boundary(const ops::Boundary& op, uint64_t position) {
@@ -34,7 +43,15 @@ bool BoundaryMaker::at_boundary(const ops::Boundary& op, uint64_t position) {
   gate_.leave_peers_if_uneven();
   checkpoints_.pairing.step_ends();
   if (skips(place.number)) return skip(op, place.number);
-  if (!shared_.drain()) return false;
+  switch (is_last(place.number) ? drain_.await_patiently() : drain_.await()) {
+    case Drained::stopped:
+      return false;
+    case Drained::circle:
+      return give_up(op, place.number);
+    case Drained::done:
+      break;
+  }
+  in_circles_ = 0;
   checkpoints_.plan.begin();
   issuer_.note_done(op.header);
   checkpoints_.commit_known();
@@ -47,7 +64,8 @@ bool BoundaryMaker::at_boundary(const ops::Boundary& op, uint64_t position) {
 
 /// Everything that is allocated is live: nobody has said what is not.
 bool BoundaryMaker::make_between(const ops::OpHeader& next, uint64_t position) {
-  if (shared_.issued.in_step || !late_.finish() || !shared_.drain()) return shared_.runs();
+  if (shared_.issued.in_step || !late_.finish() || drain_.await_beside() != Drained::done)
+    return shared_.runs();
   checkpoints_.plan.begin();
   checkpoints_.commit_known();
   std::vector<ops::LiveBlock> blocks;
@@ -73,8 +91,12 @@ BoundaryMaker::Place BoundaryMaker::place_of(const ops::Boundary& op, uint64_t p
 
 /// Somebody waits for it; a validation that it comes right before runs no more than one minibatch again then.
 bool BoundaryMaker::is_awaited(uint64_t boundary) const {
-  return gate_.validations.step() == boundary + 1 || (park_after_ && boundary >= park_after_) ||
-         (stop_after_ && boundary >= stop_after_);
+  return gate_.validations.step() == boundary + 1 || is_last(boundary);
+}
+
+/// Nothing comes after it until the service says so.
+bool BoundaryMaker::is_last(uint64_t boundary) const {
+  return (park_after_ && boundary >= park_after_) || (stop_after_ && boundary >= stop_after_);
 }
 
 /// As the policy says; but there is always one to go back to, and a journal that fills needs one.
@@ -84,13 +106,7 @@ bool BoundaryMaker::skips(uint64_t boundary) const {
   // Where numbers of ranks differ: counted from the newest that belong together.
   const uint64_t base = checkpoints_.pairing.uneven() ? shared_.at.committed.load() : 0;
   return !checkpoints_.plan.current().makes(boundary - base) && !is_awaited(boundary) && !filling &&
-         !is_alone() && !checkpoints_.empty() && checkpoints_.protects();
-}
-
-/// Some boundaries have found none of other ranks that belong with them: each one is made until one has.
-bool BoundaryMaker::is_alone() const {
-  const uint64_t uncommitted = count_after(checkpoints_.boundaries(), shared_.at.committed);
-  return uncommitted >= kFew && uncommitted < kMany;
+         !is_alone(checkpoints_, shared_.at.committed) && !checkpoints_.empty() && checkpoints_.protects();
 }
 
 /// Of copy mode, where ranks do not wait for each other before a step.
@@ -98,6 +114,15 @@ bool BoundaryMaker::may_be_late(const BoundaryState& state) const {
   return late_.usable() && !state.between && !checkpoints_.plan.current().peer_mode() && !state.measured &&
          !reserve_ && !keep_all_ && !imported_ && !is_awaited(state.number) && !checkpoints_.empty() &&
          checkpoints_.protects();
+}
+
+/// It cannot be made where ranks wait for each other; a later one can.
+bool BoundaryMaker::give_up(const ops::Boundary& op, uint64_t number) {
+  gate_.leave_peers(StepGate::kCircle);
+  if (++in_circles_ == kCircles)
+    shared_.notice(std::string(StepGate::kCircle) + ": after a fault all is run again since boundary " +
+                   std::to_string(shared_.at.committed) + ", until a step can be kept");
+  return skip(op, number);
 }
 
 bool BoundaryMaker::skip(const ops::Boundary& op, uint64_t number) {

@@ -18,6 +18,7 @@
 namespace jitc {
 
 class Checkpoints;
+class Drain;
 class LateBoundary;
 class OpIssuer;
 class Shared;
@@ -30,6 +31,7 @@ struct BoundaryParts {
   RowCopies& copies;
   StepGate& gate;
   LateBoundary& late;
+  Drain& drain;
 };
 
 class BoundaryMaker {
@@ -40,7 +42,8 @@ class BoundaryMaker {
         checkpoints_(parts.checkpoints),
         copies_(parts.copies),
         gate_(parts.gate),
-        late_(parts.late) {}
+        late_(parts.late),
+        drain_(parts.drain) {}
 
   /// position: of the op's record. False when the session stops.
   bool at_boundary(const ops::Boundary& op, uint64_t position);
@@ -77,10 +80,11 @@ class BoundaryMaker {
   };
   Place place_of(const ops::Boundary& op, uint64_t position) const;
   bool is_awaited(uint64_t boundary) const;
+  bool is_last(uint64_t boundary) const;
   bool skips(uint64_t boundary) const;
-  bool is_alone() const;
   bool may_be_late(const BoundaryState& state) const;
   bool skip(const ops::Boundary& op, uint64_t number);
+  bool give_up(const ops::Boundary& op, uint64_t number);
   bool make(const Place& place);
   bool publish(BoundaryState state);
   BoundaryState begun(const Place& place) const;
@@ -99,6 +103,8 @@ class BoundaryMaker {
   RowCopies& copies_;
   StepGate& gate_;
   LateBoundary& late_;
+  Drain& drain_;
+  uint64_t in_circles_ = 0;  // boundaries in a row that could not be made where ranks wait for each other
   std::optional<uint64_t> imported_;
   RowCopies::Later later_;                   // of the boundary being made
   bool park_due_ = false, reserve_ = false;  // the boundary being made is to be a reserve

@@ -6,6 +6,7 @@
 
 #include "checkpoints.h"
 #include "executor/copies/row_copies.h"
+#include "executor/pairing/drain.h"
 #include "executor/session/shared.h"
 
 namespace jitc {
@@ -37,7 +38,7 @@ bool LateBoundary::usable() const { return shared_.backend->copier() && shared_.
 bool LateBoundary::learn(uint64_t step) {
   if (!usable() || checkpoints_.empty() || checkpoints_.newest().number + 1 != step) return true;
   if (!SteadyBlocks::looks_after(shared_.times.boundaries)) return true;
-  if (!shared_.drain()) return false;
+  if (const Drained drained = drain_.await(); drained != Drained::done) return drained == Drained::circle;
   const auto& rows = checkpoints_.newest().rows;
   steady_.saw(rows, copies_.hashes_of(rows));
   return true;

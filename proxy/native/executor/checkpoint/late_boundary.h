@@ -21,6 +21,7 @@
 namespace jitc {
 
 class Checkpoints;
+class Drain;
 class RowCopies;
 class Shared;
 
@@ -43,8 +44,8 @@ class SteadyBlocks {
 
 class LateBoundary {
  public:
-  LateBoundary(Shared& shared, Checkpoints& checkpoints, RowCopies& copies)
-      : shared_(shared), checkpoints_(checkpoints), copies_(copies) {}
+  LateBoundary(Shared& shared, Checkpoints& checkpoints, RowCopies& copies, Drain& drain)
+      : shared_(shared), checkpoints_(checkpoints), copies_(copies), drain_(drain) {}
   ~LateBoundary() { stop(); }
   LateBoundary(const LateBoundary&) = delete;
   LateBoundary& operator=(const LateBoundary&) = delete;
@@ -76,6 +77,7 @@ class LateBoundary {
   Shared& shared_;
   Checkpoints& checkpoints_;
   RowCopies& copies_;
+  Drain& drain_;
   SteadyBlocks steady_;
   std::optional<BoundaryState> state_;
   std::unordered_set<uint64_t> late_;  // addresses of its blocks that are copied beside the work

@@ -7,6 +7,7 @@
 #include "checkpoints.h"
 #include "executor/copies/row_copies.h"
 #include "executor/journal/wire.h"
+#include "executor/pairing/drain.h"
 #include "executor/replay/replay.h"
 #include "executor/session/op_issuer.h"
 #include "late_boundary.h"
@@ -15,9 +16,6 @@ namespace jitc {
 namespace {
 /// A group that does not gather in this time is no group: go on, with copies of everything.
 constexpr auto kGatherTime = std::chrono::seconds(10);
-constexpr const char* kFromNowOn = ": from now on this GPU keeps copies of all live memory at every boundary";
-constexpr const char* kThreads =
-    "other threads of this program make steps, too, or give work while one is made";
 }  // namespace
 
 /// The step_begin that follows looks at it.
@@ -34,7 +32,7 @@ bool StepGate::at_step_begin(const ops::StepBegin& op, bool waits) {
   const uint64_t step = shared_.at.last_boundary + 1;
   if (!late_.finish() || !late_.learn(step)) return false;
   checkpoints_.plan.begin();
-  if (wire::shares_step(op.header) && !keep_copies(kThreads, true)) return false;
+  if (wire::shares_step(op.header) && !keep_copies(kSharedSteps, true)) return false;
   if (const auto due = validations.at(step); due && !at_validation(*due, op)) return false;
   if (!prepare(step)) return false;
   checkpoints_.commit_known();
@@ -62,7 +60,11 @@ const Policy& StepGate::plan() const { return checkpoints_.plan.current(); }
 
 bool StepGate::prepare(uint64_t step) {
   if (!plan().peer_mode() && !plan().measures(step)) return true;
-  if (!shared_.drain()) return false;
+  if (const Drained drained = drain_.await(); drained != Drained::done) {
+    forget();
+    if (drained == Drained::circle) leave_peers(kCircle);
+    return drained == Drained::circle;
+  }
   shared_.issued.quiet = true;
   measure();
   if (!plan().peer_mode()) return true;
@@ -73,7 +75,8 @@ bool StepGate::prepare(uint64_t step) {
 /// The first time: notes what is live, and stops until the coordinator has taken the job back. The second
 /// time: reports what has become of it.
 bool StepGate::at_validation(Validation due, const ops::StepBegin& op) {
-  if (!shared_.backend->idle()) return false;
+  const Drained drained = due.measured() ? drain_.await_patiently() : drain_.await();
+  if (drained != Drained::done) return drained == Drained::circle;  // the service hears that it is too late
   shared_.issued.quiet = true;
   if (!due.measured()) {
     due.measure(*shared_.backend, live_now());
@@ -234,76 +237,6 @@ bool StepGate::wait_for_group(uint64_t step) {
 bool StepGate::is_unskippable(const std::vector<uint32_t>& group, uint64_t step) const {
   return std::ranges::any_of(
       group, [&](uint32_t one) { return shared_.board.slot(one).unskippable.load() == step; });
-}
-
-/// Nothing has changed what is stable yet: copied now, the boundary can be gone back to without peers. False
-/// when the session has to stop.
-bool StepGate::keep_boundary() {
-  if (checkpoints_.empty()) return true;
-  BoundaryState state = checkpoints_.newest();
-  if (std::ranges::all_of(state.rows, [](const LiveRow& row) { return row.copied() || !row.block.bytes; }))
-    return true;
-  if (!copy_rest(state)) return false;
-  const std::lock_guard lock(shared_.life.mutex);
-  checkpoints_.replace_newest(std::move(state));
-  return true;
-}
-
-/// Peers cannot be relied on any more: the newest boundary gets copies of all blocks, and so do later ones.
-/// uneven: nor do numbers of boundaries say anything to other ranks.
-bool StepGate::keep_copies(const std::string& why, bool uneven) {
-  if (plan().peer_mode()) shared_.notice(why + kFromNowOn);
-  if (plan().peer_mode() && !keep_boundary()) return false;
-  if (uneven) checkpoints_.pairing.find_uneven(checkpoints_.boundaries());
-  adopt_copies();
-  return true;
-}
-
-void StepGate::adopt_copies() {
-  Policy safer = plan();
-  safer.copy_all = true;
-  safer.barrier = false;
-  checkpoints_.plan.adopt(std::move(safer));
-}
-
-void StepGate::leave_peers_if_uneven() {
-  if (issuer_.step_shared() && !checkpoints_.pairing.uneven()) {
-    checkpoints_.pairing.find_uneven(checkpoints_.boundaries());
-    if (plan().peer_mode()) shared_.notice(std::string(kThreads) + kFromNowOn);
-  }
-  if (!plan().peer_mode()) return;
-  const auto group = shared_.board.group(shared_.request.slot, checkpoints_.peers());
-  if (!checkpoints_.pairing.uneven() && !checkpoints_.pairing.has_uneven_peer(group)) return;
-  checkpoints_.pairing.find_uneven(checkpoints_.boundaries());
-  adopt_copies();
-}
-
-/// False when the session has to stop; a state without room for its copies stays as it was. A block that has
-/// changed since the boundary gets no copy: it would be one of something else.
-bool StepGate::copy_rest(BoundaryState& state) {
-  const BoundaryState before = state;
-  std::vector<LiveRow> made;
-  try {
-    for (LiveRow& row : state.rows) {
-      if (row.copied() || !row.block.bytes) continue;
-      LiveRow now{row.block};
-      if (!copies_.copy(now, 0)) return copies_.drop(made), false;
-      if (now.hash != row.hash) {
-        copies_.drop({now});
-        continue;
-      }
-      made.push_back(now);
-      row.copy = now.copy;
-    }
-  } catch (const SnapshotFull&) {
-    copies_.drop(made);
-    state = before;
-    return true;
-  }
-  if (shared_.journal.append_parts(RecordKind::boundary, state.number, state.pack())) return true;
-  copies_.drop(made);
-  state = before;
-  return true;
 }
 
 /// What was at the row's address when the step began.

@@ -18,6 +18,7 @@
 namespace jitc {
 
 class Checkpoints;
+class Drain;
 class LateBoundary;
 class OpIssuer;
 class Replay;
@@ -27,13 +28,14 @@ class Shared;
 class StepGate {
  public:
   StepGate(Shared& shared, OpIssuer& issuer, Replay& replay, Checkpoints& checkpoints, RowCopies& copies,
-           LateBoundary& late)
+           LateBoundary& late, Drain& drain)
       : shared_(shared),
         issuer_(issuer),
         replay_(replay),
         checkpoints_(checkpoints),
         copies_(copies),
-        late_(late) {}
+        late_(late),
+        drain_(drain) {}
 
   /// What is live, as the program reports it right before the step.
   bool at_live_set(const ops::LiveSet& op);
@@ -44,12 +46,21 @@ class StepGate {
   Hash before_of(const LiveRow& row) const;
   /// Ranks whose steps do not correspond cannot rely on each other: copies of all blocks from now on.
   void leave_peers_if_uneven();
+  /// The same for this reason (nothing: peers have said it).
+  void leave_peers(const std::string& why = {});
   /// The step is over, or never happened.
   void forget();
+
+  /// Why ranks that wait for each other before an optimizer step, or after it, are no peers.
+  static constexpr const char* kCircle =
+      "ranks of this job need from each other, around an optimizer step, what each gives only after it (work of "
+      "several threads, or transfers under way)";
 
   Validations validations;
 
  private:
+  static constexpr const char* kSharedSteps =
+      "other threads of this program make steps, too, or give work while one is made";
   struct Content {
     uint64_t bytes;
     Hash hash;
@@ -81,6 +92,7 @@ class StepGate {
   Checkpoints& checkpoints_;
   RowCopies& copies_;
   LateBoundary& late_;
+  Drain& drain_;
   std::optional<std::vector<LiveRow>> live_;      // of the step that is about to begin; not said: nothing
   std::unordered_map<uint64_t, Content> before_;  // by address: at the newest step's begin
 };

@@ -1,6 +1,7 @@
 #include "pairing.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "executor/session/shared.h"
 #include "executor/state/communications.h"
@@ -33,6 +34,7 @@ RankHistory Pairing::history(const Boundaries& boundaries) const {
   history.step = step_;
   history.at_step = at_step_;
   history.uneven = uneven_;
+  history.waits = waits_;
   return history;
 }
 
@@ -68,6 +70,12 @@ void Pairing::say_alone(const Boundaries& boundaries) const {
 }
 
 void Pairing::step_ends() { end_of_step_ = shared_.issued.table.communications().tally(); }
+
+void Pairing::stand(Tally waits, const Boundaries& boundaries) {
+  if (waits == waits_) return;
+  waits_ = std::move(waits);
+  show(boundaries);
+}
 
 bool Pairing::at_end_of_step() const {
   return end_of_step_ && *end_of_step_ == shared_.issued.table.communications().tally();

@@ -42,6 +42,10 @@ class Pairing {
   /// Nothing: there is none, or it cannot be seen now.
   std::optional<uint64_t> newest_common(const std::vector<uint32_t>& group, const Boundaries& boundaries);
 
+  /// The rank stands until this is done, or goes on (nothing).
+  void stand(Tally waits, const Boundaries& boundaries);
+  bool stands() const { return !(waits_ == Tally{}); }
+
   /// The begin of a step is reached.
   void reach(uint64_t step, const Boundaries& boundaries);
   enum class Gathering { waits, together, uneven };
@@ -63,7 +67,7 @@ class Pairing {
   std::optional<Tally> end_of_step_;
   std::vector<ops::CommunicatorCreate> joined_;
   uint64_t step_ = 0;
-  Tally at_step_;
+  Tally at_step_, waits_;
   bool connected_ = true;  // all of its communicators are on the board
   bool told_full_ = false;
   std::atomic<bool> uneven_{false};

@@ -22,10 +22,14 @@ void Replay::wake() {
   if (waits_) shared_.life.changed.tell();
 }
 
-bool Replay::await(const RecordHeader& record) {
+bool Replay::is_there(const RecordHeader& record) const {
   if (record.position >= replay_end_) return true;
   if (record.kind != RecordKind::result && record.kind != RecordKind::reported) return true;
-  if (reached_again(record)) return true;
+  return reached_again(record);
+}
+
+bool Replay::await(const RecordHeader& record) {
+  if (is_there(record)) return true;
   shared_.backend->flush();
   return shared_.life.wait(waits_, [&] { return reached_again(record); });
 }

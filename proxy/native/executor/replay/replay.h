@@ -35,6 +35,7 @@ class Replay {
   /// The same of an op that says what the client knows.
   bool await_known(const ops::Known& op);
   /// Whether there is nothing to wait for.
+  bool is_there(const RecordHeader& record) const;
   bool is_known(const ops::Known& op) const;
   /// The cursor is past all that was in the journal when the state was restored.
   bool is_over() const;

@@ -2,12 +2,15 @@
 
 #include <pthread.h>
 
+#include <chrono>
+
 #include "executor/checkpoint/boundary_maker.h"
 #include "executor/checkpoint/checkpoints.h"
 #include "executor/checkpoint/late_boundary.h"
 #include "executor/checkpoint/step_gate.h"
 #include "executor/journal/lookup.h"
 #include "executor/journal/wire.h"
+#include "executor/pairing/drain.h"
 #include "executor/pairing/meeting.h"
 #include "executor/replay/replay.h"
 #include "executor/stream/backpressure.h"
@@ -18,7 +21,17 @@ namespace jitc {
 namespace {
 /// What the stream's reader dispatches: more are better left to a thread that runs beside it.
 constexpr int kFewOps = 16;
+/// So long without work, and others may wonder.
+constexpr std::chrono::milliseconds kRest{200};
 constexpr uint32_t kSmallOp = 64 << 10;
+
+/// It may wait for other ranks, or for a stream that does.
+bool may_stand(const ops::OpHeader& op) {
+  const auto id = static_cast<ops::OpId>(op.op);
+  return id == ops::OpId::event_wait ||
+         ops::traits(id).window == ops::Window::collective ||
+         ops::traits(id).window == ops::Window::launched_collective;
+}
 
 /// Given to the device without waiting for anything, and of no other concern to the session.
 bool is_quick(const RecordHeader& record) {
@@ -52,8 +65,7 @@ void Dispatcher::loop() {
     life.asleep.store(true);
     // With Lifecycle::wake_dispatcher: one of the two sees the other.
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    life.work.wait(lock,
-                   [&] { return !life.lent && (life.stop || life.drain || (life.runs() && has_work())); });
+    sleep(lock);
     life.asleep.store(false);
     if (life.stop) return;
     life.parked = false;
@@ -71,12 +83,37 @@ void Dispatcher::loop() {
   }
 }
 
+/// Other ranks may wait for this one, which waits for them as well: then they have to know.
+void Dispatcher::sleep(Lock& lock) {
+  Lifecycle& life = shared_.life;
+  const auto needed = [this] { return is_needed(); };
+  while (!life.work.wait_for(lock, kRest, needed)) {
+    if (life.lent || !life.runs()) continue;
+    if (!to_.drain.may_be_awaited()) return life.work.wait(lock, needed);
+    life.lent = true;  // as the reader has it: nobody else touches anything meanwhile
+    life.parked = false;
+    lock.unlock();
+    to_.drain.rest();
+    lock.lock();
+    life.lent = false;
+    life.parked = true;
+    life.changed.notify_all();
+  }
+}
+
+/// With Lifecycle::mutex held.
+bool Dispatcher::is_needed() const {
+  const Lifecycle& life = shared_.life;
+  return !life.lent && (life.stop || life.drain || (life.runs() && has_work()));
+}
+
 bool Dispatcher::has_work() const {
   return shared_.at.cursor < shared_.journal.tail() || shared_.journal_full ||
          to_.boundaries.has_imported() || to_.late.is_ready();
 }
 
 void Dispatcher::run_ops() {
+  to_.drain.go_on();
   if (to_.boundaries.has_imported()) {
     if (!to_.boundaries.make_imported()) return;
     if (to_.boundaries.take_park_due()) return park();
@@ -143,6 +180,7 @@ bool Dispatcher::comes_to_a_wait() const {
 /// Stops where the dispatcher's thread would have to wait, or finds something that is its own. What nobody
 /// expects to fail ends the process, as it would in that thread.
 void Dispatcher::run_quick_ops() noexcept {
+  to_.drain.go_on();
   while (shared_.runs() && !shared_.journal_full && !to_.backpressure.too_much_unread()) {
     uint64_t position = shared_.at.cursor;
     const RecordHeader* const record = shared_.journal.at(position);
@@ -163,13 +201,22 @@ bool Dispatcher::has_to_wait(const RecordHeader& record) const {
 // -- one op ----------------------------------------------------------------------------------------------
 
 bool Dispatcher::take(const RecordHeader& record) {
-  if (record.kind != RecordKind::op) return to_.replay.await(record);
+  if (record.kind != RecordKind::op)
+    return to_.replay.is_there(record) || stand([&] { return to_.replay.await(record); });
   try {
     return dispatch(record);
   } catch (const std::exception& error) {
     shared_.fault(record.sequence, 999, "worker-error", error.what());
     return false;
   }
+}
+
+template <class Wait>
+bool Dispatcher::stand(Wait&& wait) {
+  to_.drain.stand();
+  const bool goes_on = wait();
+  to_.drain.go_on();
+  return goes_on;
 }
 
 /// FinishStep: the boundary is made, nothing after it may run.
@@ -193,13 +240,17 @@ bool Dispatcher::dispatch(const RecordHeader& record) {
       if (!to_.issuer.serve_image(op)) return false;
       break;
     case ops::Taker::replay:
-      if (!to_.replay.await_known(as<ops::Known>(op))) return false;
+      if (const auto& known = as<ops::Known>(op);
+          !to_.replay.is_known(known) && !stand([&] { return to_.replay.await_known(known); }))
+        return false;
       to_.issuer.pass(op);
       return true;
     case ops::Taker::device:
       break;
   }
   if (op.op == static_cast<uint16_t>(ops::OpId::collective) && !to_.meeting.before(record)) return false;
+  // What is before an op that may stand has to be known by itself, as it was when the program waited for it.
+  if (!to_.replay.is_over() && may_stand(op)) shared_.backend->flush();
   issue(op);
   return true;
 }

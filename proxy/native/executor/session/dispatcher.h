@@ -17,6 +17,7 @@ namespace jitc {
 class Backpressure;
 class BoundaryMaker;
 class Checkpoints;
+class Drain;
 class LateBoundary;
 class Meeting;
 class OpIssuer;
@@ -33,6 +34,7 @@ struct OpTakers {
   StepGate& gate;
   BoundaryMaker& boundaries;
   LateBoundary& late;
+  Drain& drain;
   Meeting& meeting;
 };
 
@@ -49,7 +51,10 @@ class Dispatcher {
   bool is_this_thread() const { return std::this_thread::get_id() == runner_.load(); }
 
  private:
+  using Lock = Lifecycle::Lock;
   void loop();
+  void sleep(Lock& lock);
+  bool is_needed() const;
   bool has_work() const;
   void run_ops();
   bool run_here();
@@ -60,6 +65,9 @@ class Dispatcher {
   bool dispatch(const RecordHeader& record);
   void issue(const ops::OpHeader& op);
   void park();
+  /// Waits, and shows other ranks that it does.
+  template <class Wait>
+  bool stand(Wait&& wait);
 
   Shared& shared_;
   const OpTakers to_;

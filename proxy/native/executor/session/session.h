@@ -18,6 +18,7 @@
 #include "executor/checkpoint/late_boundary.h"
 #include "executor/checkpoint/step_gate.h"
 #include "executor/copies/row_copies.h"
+#include "executor/pairing/drain.h"
 #include "executor/pairing/meeting.h"
 #include "executor/replay/peer_transfer.h"
 #include "executor/replay/recovery.h"
@@ -86,9 +87,10 @@ class Session final : public ExecutionSink, public CommunicatorSegments {
   OpIssuer issuer_{shared_, backpressure_, delivery_};
   RowCopies copies_{shared_};
   Checkpoints checkpoints_{shared_, issuer_, copies_};
-  LateBoundary late_{shared_, checkpoints_, copies_};
-  StepGate gate_{shared_, issuer_, replay_, checkpoints_, copies_, late_};
-  BoundaryMaker boundaries_{shared_, {issuer_, checkpoints_, copies_, gate_, late_}};
+  Drain drain_{shared_, checkpoints_, replay_};
+  LateBoundary late_{shared_, checkpoints_, copies_, drain_};
+  StepGate gate_{shared_, issuer_, replay_, checkpoints_, copies_, late_, drain_};
+  BoundaryMaker boundaries_{shared_, {issuer_, checkpoints_, copies_, gate_, late_, drain_}};
   Intake intake_{shared_, checkpoints_, replay_};
   Restorer restorer_{shared_, {issuer_, delivery_, replay_, checkpoints_, copies_, gate_, boundaries_}};
   Recovery recovery_{shared_, {replay_, checkpoints_, copies_, boundaries_, late_, restorer_}};
@@ -96,7 +98,7 @@ class Session final : public ExecutionSink, public CommunicatorSegments {
   ClientEnd client_{shared_, {intake_, delivery_, backpressure_, recovery_, dispatcher_}};
   Meeting meeting_{shared_, checkpoints_, boundaries_, replay_};
   Dispatcher dispatcher_{
-      shared_, {issuer_, backpressure_, replay_, checkpoints_, gate_, boundaries_, late_, meeting_}};
+      shared_, {issuer_, backpressure_, replay_, checkpoints_, gate_, boundaries_, late_, drain_, meeting_}};
 };
 
 }  // namespace jitc

@@ -71,11 +71,6 @@ void Shared::start() {
   life.changed.notify_all();
 }
 
-bool Shared::drain() {
-  const PhaseTime time(times.drain);
-  return backend->idle();
-}
-
 void Shared::notice(const std::string& text) {
   const std::lock_guard lock(life.mutex);
   if (completions.attached())

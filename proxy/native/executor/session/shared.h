@@ -68,8 +68,6 @@ class Shared {
   /// To a client that has just attached: what it missed, and how the session ended. With Lifecycle::mutex
   /// held.
   void repeat_notices(bool with_end);
-  /// Waits until all that was given to the back end has run; counted. False when the session stops first.
-  bool drain();
   BoardSlot& slot() const { return board.slot(request.slot); }
 
   const SessionRequest request;

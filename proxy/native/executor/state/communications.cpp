@@ -28,7 +28,7 @@ uint64_t communicator_name(const std::array<uint8_t, 128>& unique_id) {
 
 void Communications::on(const ops::CommunicatorCreate& op) {
   const uint64_t name = op.ranks > 1 ? communicator_name(op.unique_id) : 0;
-  add({op.handle, op.ranks, op.rank, op.unique_id, name});
+  add({op.handle, op.ranks, op.rank, op.unique_id, name}, {true, 0, op.header.sequence});
 }
 
 /// All ranks of the parent split it at the same of its collectives; those of one color form one communicator.
@@ -38,21 +38,23 @@ void Communications::on(const ops::CommunicatorSplit& op) {
     const uint64_t identity[] = {parent->membership.communicator, ++parent->membership.collectives,
                                  static_cast<uint64_t>(op.color)};
     name = name_from(std::as_bytes(std::span(identity)));
+    parent->last = {true, 0, op.header.sequence};
   }
-  if (op.color >= 0) add({op.handle, 0, Membership::kUnknown, {}, name});
+  if (op.color >= 0) add({op.handle, 0, Membership::kUnknown, {}, name}, {});
 }
 
-void Communications::on(const ops::Collective& op) { launch(wire::stream_of(op.header), items_of(op)); }
+void Communications::on(const ops::Collective& op) { launch(op.header, items_of(op)); }
 
-void Communications::launch(uint64_t stream, std::span<const ops::CollectiveItem> items) {
+void Communications::launch(const ops::OpHeader& op, std::span<const ops::CollectiveItem> items) {
+  const uint64_t stream = wire::stream_of(op);
   for (auto& [origin, capture] : captures_)
     if (capture.streams.contains(stream)) return capture.add(items);
-  count(items);
+  count(items, {false, stream, op.sequence});
 }
 
-void Communications::add(const Resources::Communicator& one) {
+void Communications::add(const Resources::Communicator& one, const Mark& joined) {
   communicators_[one.handle] = one;
-  if (one.name) parts_[one.name] = {{one.name, one.rank, 0, 1}, {}};
+  if (one.name) parts_[one.name] = {{one.name, one.rank, 0, 1}, {}, joined};
 }
 
 void Communications::leave(uint64_t handle) {
@@ -71,22 +73,26 @@ Tally Communications::counts_of(const ops::Collective& op) const {
     const auto known = found == communicators_.end() ? parts_.end() : parts_.find(found->second.name);
     if (known == parts_.end()) continue;
     const auto& [name, one] = *known;
-    alone.parts_.try_emplace(name, Part{{name, one.membership.rank, one.membership.left, 0}, {}});
+    alone.parts_.try_emplace(name, Part{{name, one.membership.rank, one.membership.left, 0}, {}, {}});
   }
-  alone.count(items_of(op));
+  alone.count(items_of(op), {});
   return alone.tally();
 }
 
-void Communications::count(std::span<const ops::CollectiveItem> items) {
+void Communications::count(std::span<const ops::CollectiveItem> items, const Mark& mark) {
   for (const ops::CollectiveItem& item : items) {
     Part* const one = part(item.comm);
     if (!one) continue;
     const auto kind = static_cast<ops::CollectiveKind>(item.kind);
     const bool received = kind == ops::CollectiveKind::receive;
-    if (received || kind == ops::CollectiveKind::send)
-      ++one->exchanges[{item.peer, received}];
-    else
+    if (received || kind == ops::CollectiveKind::send) {
+      Transfers& transfers = one->exchanges[{item.peer, received}];
+      ++transfers.count;
+      transfers.last = mark;
+    } else {
       ++one->membership.collectives;
+      one->last = mark;
+    }
   }
 }
 
@@ -160,8 +166,21 @@ Tally Communications::tally() const {
   tally.memberships.reserve(parts_.size());
   for (const auto& [name, part] : parts_) {
     tally.memberships.push_back(part.membership);
-    for (const auto& [whom, count] : part.exchanges)
-      tally.exchanges.push_back({name, whom.first, whom.second, count});
+    for (const auto& [whom, transfers] : part.exchanges)
+      tally.exchanges.push_back({name, whom.first, whom.second, transfers.count});
+  }
+  return tally;
+}
+
+Tally Communications::unfinished(const std::function<bool(const Mark&)>& is_done) const {
+  const auto is_open = [&](const Mark& mark) { return mark.sequence && !is_done(mark); };
+  Tally tally;
+  for (const auto& [name, part] : parts_) {
+    if (part.membership.left) continue;
+    if (is_open(part.last)) tally.memberships.push_back(part.membership);
+    for (const auto& [whom, transfers] : part.exchanges)
+      if (is_open(transfers.last))
+        tally.exchanges.push_back({name, whom.first, whom.second, transfers.count});
   }
   return tally;
 }
@@ -182,7 +201,7 @@ void Communications::reset(const Resources& resources) {
   for (const auto& one : resources.communicators) communicators_[one.handle] = one;
   for (const Membership& one : resources.tally.memberships) parts_[one.communicator].membership = one;
   for (const Exchange& one : resources.tally.exchanges)
-    parts_[one.communicator].exchanges[{one.peer, one.received != 0}] = one.count;
+    parts_[one.communicator].exchanges[{one.peer, one.received != 0}] = {one.count, {}};
 }
 
 }  // namespace jitc

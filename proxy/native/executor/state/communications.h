@@ -30,7 +30,7 @@ class Communications {
   /// What it would add; nothing while its stream is captured.
   Tally counts_of(const ops::Collective& op) const;
   /// A graph with these collectives is launched.
-  void launch(uint64_t stream, std::span<const ops::CollectiveItem> items);
+  void launch(const ops::OpHeader& op, std::span<const ops::CollectiveItem> items);
 
   // Captures: their collectives run when the graph is launched, not now.
   using Launched = std::function<std::span<const ops::CollectiveItem>(uint64_t executable)>;
@@ -48,6 +48,13 @@ class Communications {
   void forget(const std::vector<uint64_t>& names);
 
   Tally tally() const;
+  /// Where it can be seen that something is done: by its result, else by its stream's progress.
+  struct Mark {
+    bool result = false;
+    uint64_t stream = 0, sequence = 0;  // 0: it was done long ago
+  };
+  /// Of all that was done, what is not done by its mark.
+  Tally unfinished(const std::function<bool(const Mark&)>& is_done) const;
   size_t size() const { return communicators_.size(); }
   /// Those that are alive. backend: asked for the unique ids of split ones; those it does not know are left
   /// out.
@@ -55,9 +62,14 @@ class Communications {
   void reset(const Resources& resources);
 
  private:
+  struct Transfers {
+    uint64_t count = 0;
+    Mark last;
+  };
   struct Part {
     Membership membership;
-    std::map<std::pair<int32_t, bool>, uint64_t> exchanges;  // by peer, and whether it was received
+    std::map<std::pair<int32_t, bool>, Transfers> exchanges;  // by peer, and whether it was received
+    Mark last;                                                // of its collectives
   };
   /// A stream is captured when the capture began on it, or when it waits for an event that was recorded in
   /// the capture.
@@ -70,9 +82,9 @@ class Communications {
     }
   };
   Part* part(uint64_t handle);
-  void add(const Resources::Communicator& one);
+  void add(const Resources::Communicator& one, const Mark& joined);
   void leave(uint64_t handle);
-  void count(std::span<const ops::CollectiveItem> items);
+  void count(std::span<const ops::CollectiveItem> items, const Mark& mark);
 
   std::map<uint64_t, Part> parts_;                             // by name
   std::map<uint64_t, Resources::Communicator> communicators_;  // ranks == 0: split, not asked for yet

@@ -105,6 +105,11 @@ void Results::promise(uint64_t sequence, uint64_t bytes) {
   promise = bytes;
 }
 
+bool Results::is_promised(uint64_t sequence) const {
+  const std::lock_guard lock(mutex_);
+  return promises_.contains(sequence);
+}
+
 void Results::drop_promises() {
   const std::lock_guard lock(mutex_);
   promises_.clear();

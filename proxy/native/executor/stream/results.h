@@ -67,6 +67,7 @@ class Results {
   void promise(uint64_t sequence, uint64_t bytes);
   /// Without a lock: the dispatcher asks before every op.
   uint64_t promised() const { return promised_.load(); }
+  bool is_promised(uint64_t sequence) const;
   /// What was being executed was dropped.
   void drop_promises();
 

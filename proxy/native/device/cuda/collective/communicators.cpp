@@ -57,9 +57,12 @@ bool Communicators::quiet() const {
          std::none_of(table_.begin(), table_.end(), [&](const auto& entry) { return owes(entry.second); });
 }
 
-void Communicators::wait_quiet() {
+bool Communicators::wait_quiet(std::optional<std::chrono::steady_clock::time_point> end) {
   std::unique_lock lock(context_.mutex);
-  context_.changed.wait(lock, [this] { return context_.given_up || quiet(); });
+  const auto over = [this] { return context_.given_up || quiet(); };
+  if (end) return context_.changed.wait_until(lock, *end, over);
+  context_.changed.wait(lock, over);
+  return true;
 }
 
 void Communicators::create(const ops::CommunicatorCreate& op) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -42,7 +43,7 @@ class Communicators {
   /// No op owes a result any more.
   bool quiet() const;
   /// Waits until that is so, or until interrupt().
-  void wait_quiet();
+  bool wait_quiet(std::optional<std::chrono::steady_clock::time_point> end = {});
 
   /// Ends the waits of collective() until resume(). Any thread.
   void interrupt();

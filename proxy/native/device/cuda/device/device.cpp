@@ -144,11 +144,12 @@ void Device::flush() {
   }
 }
 
-bool Device::idle() {
+Backend::Idle Device::await_idle(std::optional<std::chrono::milliseconds> limit) {
   flush();
-  if (!poller_.wait_all()) return false;
-  families_.collectives.communicators().wait_quiet();
-  return state_.running();
+  const auto end = limit ? std::optional(std::chrono::steady_clock::now() + *limit) : std::nullopt;
+  const bool rests = poller_.wait_all(end) && families_.collectives.communicators().wait_quiet(end);
+  if (!state_.running() || !poller_.is_open()) return Idle::never;
+  return rests ? Idle::yes : Idle::not_yet;
 }
 
 std::string Device::cannot_inject(std::string_view kind) const {

@@ -143,9 +143,11 @@ std::optional<UnderWay> CompletionPoller::under_way() const {
 
 // -- waiting -------------------------------------------------------------------------------------------
 
-bool CompletionPoller::wait_all() {
+bool CompletionPoller::wait_all(Deadline end) {
   Lock lock(mutex_);
-  changed_.wait(lock, [this] { return busy_.empty() || !open_; });
+  const auto over = [this] { return busy_.empty() || !open_; };
+  if (end) return changed_.wait_until(lock, *end, over) && open_;
+  changed_.wait(lock, over);
   return open_;
 }
 

@@ -68,8 +68,14 @@ class CompletionPoller {
     return timeline.unmarked_ ? timeline.first_ : UINT64_MAX;
   }
 
-  /// Waits until nothing is outstanding on any timeline; false when waits are given up. Without the mutex.
-  bool wait_all();
+  using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+  /// Waits until nothing is outstanding on any timeline; false when waits are given up, or the time is over.
+  /// Without the mutex.
+  bool wait_all(Deadline end = {});
+  bool is_open() const {
+    const std::lock_guard lock(mutex_);
+    return open_;
+  }
   /// Waits until some timeline has got on; false when waits are given up or nothing is outstanding.
   bool wait_some();
   /// Waits are over and nothing more is delivered (a delivery under way may still end). Any thread.

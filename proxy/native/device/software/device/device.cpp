@@ -97,12 +97,14 @@ void Device::perform(const ops::OpHeader& op) {
   (*handler)(op);
 }
 
-bool Device::idle() {
+Backend::Idle Device::await_idle(std::optional<std::chrono::milliseconds> limit) {
   const auto quiet = [this] {
     return runner_.idle() && families_.collectives.communicators().quiet() &&
            (!shuffled_ || shuffled_->quiet());
   };
-  return hub_.wait(quiet) && state_.running();
+  const bool rests = limit ? hub_.wait_for(*limit, quiet) : hub_.wait(quiet);
+  if (!rests && !hub_.given_up() && state_.running()) return Idle::not_yet;
+  return rests && state_.running() ? Idle::yes : Idle::never;
 }
 
 std::string Device::cannot_inject(std::string_view kind) const {

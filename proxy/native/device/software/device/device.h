@@ -43,7 +43,7 @@ class Device final : public Backend {
   ~Device() override;
 
   void enqueue(const ops::OpHeader& op) override;
-  bool idle() override;
+  Idle await_idle(std::optional<std::chrono::milliseconds> limit) override;
   void fence() override;
   void unfence() override;
   bool restore(const Resources& resources, std::string& error) override;

@@ -13,6 +13,11 @@ constexpr size_t kReportEvery = 64;
 
 thread_local Stream* of_this_thread = nullptr;  // while it runs a task
 
+bool may_stand(const ops::OpHeader& op) {
+  const auto id = static_cast<ops::OpId>(op.op);
+  return id == ops::OpId::collective || id == ops::OpId::graph_launch;
+}
+
 void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -102,17 +107,27 @@ void Stream::run_task(const Task& task, bool last) {
     runner_.drop(task);
   of_this_thread = nullptr;
   running_.store(0, std::memory_order_relaxed);
+  unreported_ = last ? 0 : sequence;
   if (last)
     finish_batch(sequence);
-  else if ((event || at_ % kReportEvery == kReportEvery - 1) && runner_.running())
-    runner_.report(handle_, sequence);
+  else if (event || at_ % kReportEvery == kReportEvery - 1)
+    report();
   finished_->fetch_add(1);
   runner_.over();
 }
 
+void Stream::report() {
+  if (unreported_ && runner_.running()) runner_.report(handle_, unreported_);
+  unreported_ = 0;
+}
+
+/// What stands until others have got on must not keep what is before it from being known: these others may
+/// wait for what a program does when it knows.
 void Stream::run() {
   while (at_ < batch_.size() || take()) {
-    if (!can_start()) return crew_.put_aside(shared_from_this());
+    const bool starts = can_start();
+    if (!starts || may_stand(*batch_[at_].op)) report();
+    if (!starts) return crew_.put_aside(shared_from_this());
     run_task(batch_[at_], at_ + 1 == batch_.size());
     ++at_;
   }

@@ -101,6 +101,7 @@ class Stream final : public Crew::Work, public std::enable_shared_from_this<Stre
   bool take();
   void run_task(const Task& task, bool last);
   void finish_batch(uint64_t sequence);
+  void report();
 
   const uint64_t handle_;
   const uint32_t flags_;
@@ -118,6 +119,7 @@ class Stream final : public Crew::Work, public std::enable_shared_from_this<Stre
   // Of the thread that runs the stream; nobody changes them while it is aside.
   std::vector<Task> batch_;
   size_t at_ = 0;
+  uint64_t unreported_ = 0;  // the last task that is done, where nobody has been told
 };
 
 }  // namespace jitc::software

@@ -5,6 +5,7 @@
 // Called by: streams, events, Device.
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 
@@ -16,6 +17,19 @@ class WaitHub {
   template <class Predicate>
   bool wait(Predicate done) {
     return wait_until([&] { return done() || given_up_; }, done);
+  }
+  /// The same, for no longer than this.
+  template <class Predicate>
+  bool wait_for(std::chrono::milliseconds limit, Predicate done) {
+    waiters_.fetch_add(1);
+    std::unique_lock lock(mutex_);
+    condition_.wait_for(lock, limit, [&] { return done() || given_up_; });
+    waiters_.fetch_sub(1);
+    return done();
+  }
+  bool given_up() {
+    const std::lock_guard lock(mutex_);
+    return given_up_;
   }
   /// As wait(), but goes on although waits are given up.
   template <class Predicate>

@@ -27,7 +27,7 @@ namespace {
 class NoBackend final : public Backend {
  public:
   void enqueue(const ops::OpHeader&) override {}
-  bool idle() override { return true; }
+  Idle await_idle(std::optional<std::chrono::milliseconds>) override { return Idle::yes; }
   void fence() override {}
   void unfence() override {}
   bool restore(const Resources&, std::string&) override { return true; }

@@ -1,0 +1,96 @@
+#include "drain.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/circles.h"
+#include "executor/checkpoint/checkpoints.h"
+#include "executor/replay/replay.h"
+#include "executor/session/shared.h"
+#include "executor/state/communications.h"
+
+namespace jitc {
+namespace {
+using Clock = std::chrono::steady_clock;
+/// Most waits are shorter. Afterwards also how often the rank looks for a circle.
+constexpr std::chrono::milliseconds kMoment{20};
+/// Not all circles can be seen (a rank may be in a replay, a thread may drive several GPUs). After this time one
+/// is taken for granted where giving up costs no more than a boundary.
+constexpr std::chrono::seconds kLong{10};
+}  // namespace
+
+Drained Drain::await() {
+  uint64_t position = shared_.at.cursor;
+  return await_before(Journal::after(*shared_.journal.at(position)));
+}
+
+Drained Drain::await_beside() { return await_before(shared_.at.cursor); }
+
+Drained Drain::await_patiently() {
+  const PhaseTime time(shared_.times.drain);
+  return shared_.backend->idle() ? Drained::done : Drained::stopped;
+}
+
+/// more: where ops begin that can be given when it gives up.
+Drained Drain::await_before(uint64_t more) {
+  const PhaseTime time(shared_.times.drain);
+  const auto started = Clock::now();
+  bool circle = false;
+  auto found = shared_.backend->await_idle(kMoment);
+  while (found == Backend::Idle::not_yet && !circle) {
+    stand();
+    const bool long_enough = Clock::now() - started > kLong && !checkpoints_.plan.current().peer_mode() &&
+                             checkpoints_.pairing.stands();
+    circle = shared_.journal.tail() > more && (long_enough || is_in_circle());
+    if (!circle) found = shared_.backend->await_idle(kMoment);
+  }
+  go_on();
+  if (found == Backend::Idle::never || !shared_.runs()) return Drained::stopped;
+  return circle ? Drained::circle : Drained::done;
+}
+
+bool Drain::may_be_awaited() const {
+  const Tally waits = unfinished();
+  return !waits.memberships.empty() || !waits.exchanges.empty();
+}
+
+void Drain::rest() {
+  if (program_waits()) stand();
+}
+
+void Drain::stand() { checkpoints_.pairing.stand(unfinished(), checkpoints_.boundaries()); }
+
+void Drain::go_on() {
+  if (checkpoints_.pairing.stands()) checkpoints_.pairing.stand({}, checkpoints_.boundaries());
+}
+
+/// What has a result is done when that is there; of what a replay comes to again, when it has come again.
+Tally Drain::unfinished() const {
+  auto& communications = shared_.issued.table.communications();
+  communications.learn_ranks(*shared_.backend);
+  return communications.unfinished([this](const Communications::Mark& mark) {
+    if (!mark.result) {
+      const StreamProgress wanted{mark.stream, mark.sequence};
+      return shared_.progress.reached({&wanted, 1});
+    }
+    if (shared_.results.is_promised(mark.sequence)) return false;
+    return replay_.is_over() || !shared_.results.known(mark.sequence) ||
+           shared_.progress.noted_again(mark.sequence);
+  });
+}
+
+bool Drain::program_waits() const {
+  return shared_.results.promised() || shared_.progress.progress_doorbell().is_awaited();
+}
+
+bool Drain::is_in_circle() const {
+  if (!checkpoints_.pairing.stands()) return false;
+  std::vector<RankHistory> others;
+  for (const uint32_t one : shared_.board.group(shared_.request.slot, checkpoints_.peers())) {
+    if (one == shared_.request.slot) continue;
+    if (auto history = shared_.board.history(one)) others.push_back(std::move(*history));
+  }
+  return waits_in_circle(checkpoints_.pairing.history(checkpoints_.boundaries()), others);
+}
+
+}  // namespace jitc

@@ -1,0 +1,61 @@
+// Waits until the device has done all that it was given, where other ranks may wait for this one meanwhile.
+//
+// Without jitc a program does not wait there. So what the device has still to do may need another rank, which
+// waits itself until this one gives what comes later in its ops: two threads that use communicators of their
+// own, transfers that are under way across an optimizer step, a join beside training. A rank that waits longer
+// than a moment shows what it waits for (RankHistory::waits); so does one that has nothing more to give while
+// its program waits for results, and one whose replay waits for what the program had seen. Who finds itself in
+// a circle gives up.
+//
+// Promises: as long as nobody is in a circle it waits however long it takes; who gives up has more ops to give,
+// and goes on with them. Called by: the dispatcher, and what makes boundaries, in its thread.
+#pragma once
+#include <chrono>
+#include <cstdint>
+
+#include "base/tally.h"
+
+namespace jitc {
+
+class Checkpoints;
+class Replay;
+class Shared;
+
+enum class Drained {
+  done,
+  stopped,  // the session stops
+  circle,   // ranks wait for each other: there is no waiting here
+};
+
+class Drain {
+ public:
+  Drain(Shared& shared, Checkpoints& checkpoints, const Replay& replay)
+      : shared_(shared), checkpoints_(checkpoints), replay_(replay) {}
+
+  /// Before the op at the cursor, which waits for it, too.
+  Drained await();
+  /// The same, where that op can go on meanwhile.
+  Drained await_beside();
+  /// However long others wait.
+  Drained await_patiently();
+
+  /// The dispatcher stands until something is done that it has given.
+  void stand();
+  /// The same where it has nothing more to give, and the program waits.
+  void rest();
+  bool may_be_awaited() const;
+  /// It gives more, from now on.
+  void go_on();
+
+ private:
+  Drained await_before(uint64_t more);
+  Tally unfinished() const;
+  bool program_waits() const;
+  bool is_in_circle() const;
+
+  Shared& shared_;
+  Checkpoints& checkpoints_;
+  const Replay& replay_;
+};
+
+}  // namespace jitc

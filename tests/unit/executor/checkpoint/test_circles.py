@@ -1,0 +1,149 @@
+"""Ranks that would wait for each other around a boundary, which they do not where the program runs by itself.
+
+Two ranks with a second communicator and a stream for it, as a second thread of a program has them. Each case is one
+that hung before a drain looked for circles. JITC_TEST_CIRCLES names another build of the native side.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from executor_rank import CLASSES, ITEM, Rank, contents, minibatch, start_two, stop
+from executor_rig import wait_for
+from recovery_rig import RESTORED, Recoveries
+from toolkit.tree import ROOT
+
+PROGRAM = Path(os.environ.get("JITC_TEST_CIRCLES") or ROOT / "build" / "tests" / "jitc_circles_test")
+WORLD, SIDE, LATE, STREAM = 5, 6, 7, 9
+ALL_REDUCE, SEND, RECEIVE = 0, 6, 7
+MINE, THEIRS = 256 << 10, 320 << 10  # what the second communicator takes, from the rank's memory on
+
+
+def test_circles_among_ranks() -> None:
+    done = subprocess.run([PROGRAM], capture_output=True, text=True, timeout=100, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+@pytest.fixture
+def ranks() -> Iterator[list[Rank]]:
+    made = start_two()
+    for one in made:
+        one.client.op("stream_create", STREAM, 1, 0)
+        one.client.op("communicator_create", SIDE, 2, one.rank, b"side".ljust(128, b"\0"))
+        one.client.op("fill", one.client.base + MINE, 4096, one.rank + 1, 4)
+        one.client.op("fill", one.client.base + THEIRS, 4096, 0, 4)
+        one.client.flush()
+    minibatch(made)
+    yield made
+    stop(made)
+
+
+def collective(rank: Rank, communicator: int, kind: int = ALL_REDUCE, stream: int = 0) -> None:
+    peer = 1 - rank.rank if kind in (SEND, RECEIVE) else -1
+    here = rank.client.base + (MINE if kind != RECEIVE else THEIRS)
+    to = here if kind != SEND else 0
+    rank.client.op(
+        "collective", 1, payload=ITEM.pack(communicator, kind, 7, 0, peer, 1024, here, to, 1.0, 0), stream=stream
+    )
+    rank.client.flush()
+
+
+def join_late(rank: Rank) -> int:
+    sequence = rank.client.op("communicator_create", LATE, 2, rank.rank, b"late".ljust(128, b"\0"))
+    rank.client.flush()
+    return sequence
+
+
+def step(rank: Rank) -> None:
+    rank.step()
+    rank.finish()
+
+
+def threads(ranks: list[Rank]) -> None:
+    """What each does before its step, the other one's second thread does after its own."""
+    collective(ranks[0], SIDE, stream=STREAM)
+    collective(ranks[1], WORLD)
+    for one in ranks:
+        step(one)
+    collective(ranks[0], WORLD)
+    collective(ranks[1], SIDE, stream=STREAM)
+
+
+def transfers(ranks: list[Rank]) -> None:
+    """Rank 1 receives from before the step on what rank 0 sends when it has something of after that step."""
+    collective(ranks[1], SIDE, RECEIVE, STREAM)
+    for one in ranks:
+        step(one)
+    collective(ranks[1], WORLD, SEND)
+    collective(ranks[0], WORLD, RECEIVE)
+    client = ranks[0].client
+    assert client.call("copy_d2h", client.base + THEIRS, 16).status == 0
+    collective(ranks[0], SIDE, SEND, STREAM)
+
+
+def late_join(ranks: list[Rank]) -> None:
+    """A communicator is joined by one rank before its step, by the other one after it."""
+    joined = {0: join_late(ranks[0])}
+    collective(ranks[1], WORLD)
+    for one in ranks:
+        step(one)
+    collective(ranks[0], WORLD)
+    joined[1] = join_late(ranks[1])
+    for one in ranks:
+        one.client.wait(lambda one=one: joined[one.rank] in one.client.results)
+    assert all(one.client.results[joined[one.rank]].status == 0 for one in ranks)
+
+
+CASES = [threads, transfers, late_join]
+
+
+@pytest.mark.parametrize("peers", [False, True], ids=["copies", "peers"])
+@pytest.mark.parametrize("case", CASES)
+def test_nobody_waits_in_a_circle(ranks: list[Rank], case: Callable[[list[Rank]], None], peers: bool) -> None:
+    if peers:
+        for one in ranks:
+            one.command("SetPolicy", copy_all=False, barrier=True, **CLASSES)
+    case(ranks)
+    for one in ranks:
+        one.client.drain()
+    minibatch(ranks)
+    wait_for(lambda: [one.stats()["committed"] for one in ranks] == [3, 3])
+
+
+@pytest.mark.parametrize("lost", [[0], [1], [0, 1]], ids=str)
+@pytest.mark.parametrize("case", CASES)
+def test_nor_in_a_replay(ranks: list[Rank], case: Callable[[list[Rank]], None], lost: list[int]) -> None:
+    case(ranks)
+    expected = contents(ranks)
+    recoveries = Recoveries(ranks)
+    assert recoveries.run(lost) == RESTORED
+    recoveries.resume()
+    assert contents(ranks) == expected
+    minibatch(ranks)
+
+
+@pytest.mark.parametrize("lost", [[0], [1]], ids=str)
+def test_what_a_program_knew_is_known_before_a_collective_ends(ranks: list[Rank], lost: list[int]) -> None:
+    """On the same stream: of this collective other ranks give their part when this one has used what it knew."""
+    first, second = ranks
+    filled = first.client.op("fill", first.client.base + MINE, 4096, 9, 4, stream=STREAM)
+    first.client.flush()
+    first.client.wait(
+        lambda: any((one.stream, one.sequence) == (STREAM, filled) for one in first.client.seen if one.kind == 2)
+        or any(one.stream == STREAM and one.sequence >= filled for one in first.client.seen)
+    )
+    collective(first, SIDE, stream=STREAM)
+    first.client.op("known", STREAM, filled)
+    collective(first, WORLD)
+    collective(second, WORLD)
+    assert second.client.call("copy_d2h", second.client.base + MINE, 16).status == 0
+    collective(second, SIDE, stream=STREAM)
+    expected = contents(ranks)
+    recoveries = Recoveries(ranks)
+    assert recoveries.run(lost) == RESTORED
+    recoveries.resume()
+    assert contents(ranks) == expected
