@@ -6,33 +6,40 @@
 namespace jitc {
 namespace {
 
-int32_t rank_in(const RankHistory& rank, uint64_t communicator) {
-  const Membership* const one = rank.now.find(communicator);
+int32_t rank_in(const Tally& done, uint64_t communicator) {
+  const Membership* const one = done.find(communicator);
   return one ? one->rank : Membership::kUnknown;
 }
 
 /// A communicator that ranks have made collectives of has been joined by all of them: who is not in it has no
 /// part in it. Of one that is being joined that is not known.
-bool waits_for(const RankHistory& rank, const RankHistory& other) {
-  const auto is_awaited = [&](const Membership& one) {
-    const Membership* const its = other.now.find(one.communicator);
-    if (!its) return one.collectives == 1;
-    return !its->left && its->collectives < one.collectives;
-  };
-  const auto is_owed = [&](const Exchange& one) {
-    const Membership* const its = other.now.find(one.communicator);
-    if (!its || its->left || its->rank != one.peer) return false;
-    const int32_t own = rank_in(rank, one.communicator);
-    return other.now.exchanged(one.communicator, own, !one.received) < one.count;
-  };
-  return std::ranges::any_of(rank.waits.memberships, is_awaited) ||
-         std::ranges::any_of(rank.waits.exchanges, is_owed);
+bool is_behind(const Tally& done, const Membership& awaited) {
+  const Membership* const its = done.find(awaited.communicator);
+  if (!its) return awaited.collectives == 1;
+  return !its->left && its->collectives < awaited.collectives;
+}
+
+bool owes(const Tally& done, const Exchange& awaited, int32_t whom) {
+  const Membership* const its = done.find(awaited.communicator);
+  if (!its || its->left || its->rank != awaited.peer) return false;
+  return done.exchanged(awaited.communicator, whom, !awaited.received) < awaited.count;
+}
+
+bool waits_for(const Stander& rank, const Stander& other) {
+  if (rank.at_step && other.reached < rank.reached) return true;
+  const auto& [done, waits] = rank.standing;
+  const Tally& there = other.standing.done;
+  return std::ranges::any_of(waits.memberships,
+                             [&](const Membership& one) { return is_behind(there, one); }) ||
+         std::ranges::any_of(waits.exchanges, [&](const Exchange& one) {
+           return owes(there, one, rank_in(done, one.communicator));
+         });
 }
 
 }  // namespace
 
-bool waits_in_circle(const RankHistory& mine, std::span<const RankHistory> others) {
-  std::vector<const RankHistory*> reached{&mine};
+bool waits_in_circle(const Stander& mine, std::span<const Stander> others) {
+  std::vector<const Stander*> reached{&mine};
   std::vector<char> known(others.size());
   for (size_t at = 0; at < reached.size(); ++at) {
     if (at && waits_for(*reached[at], mine)) return true;

@@ -1,8 +1,9 @@
-// Ranks that wait for each other in a circle, by what they show of themselves (tally.h).
+// Ranks that wait for each other in a circle, by what they show of themselves.
 //
-// A rank that stands (RankHistory::waits) waits for another one where that one has not come to a collective, a
-// transfer or a join that this one waits to be done. One that stands as well does not come to it before it goes
-// on: in a circle of such ranks none ever does. Called by: Drain. Pure.
+// A rank that stands (tally.h) waits for another one where that one has not come to a collective, a transfer
+// or a join that this one waits to be done; at the begin of a step, for each one that has not reached it. One
+// that stands as well does not come to it before it goes on: in a circle of such ranks none ever does. Called
+// by: Drain. Pure.
 #pragma once
 #include <span>
 
@@ -10,7 +11,13 @@
 
 namespace jitc {
 
+struct Stander {
+  Standing standing;
+  uint64_t reached = 0;  // the newest optimizer step whose begin it has reached
+  bool at_step = false;  // it waits there for others
+};
+
 /// Whether one that this rank waits for waits, itself or through others, for this one.
-bool waits_in_circle(const RankHistory& mine, std::span<const RankHistory> others);
+bool waits_in_circle(const Stander& mine, std::span<const Stander> others);
 
 }  // namespace jitc

@@ -278,7 +278,8 @@ std::vector<uint64_t> RankHistory::pack() const {
   }
   put(words, at_step);
   put(words, now);
-  put(words, waits);
+  put(words, standing.done);
+  put(words, standing.waits);
   return words;
 }
 
@@ -294,7 +295,8 @@ std::optional<RankHistory> RankHistory::unpack(std::span<const uint64_t> words) 
   }
   history.at_step = reader.tally();
   history.now = reader.tally();
-  history.waits = reader.tally();
+  history.standing.done = reader.tally();
+  history.standing.waits = reader.tally();
   return reader.whole() ? std::optional(std::move(history)) : std::nullopt;
 }
 

@@ -53,15 +53,21 @@ struct KeptTally {
   bool operator==(const KeptTally&) const = default;
 };
 
+/// A rank that stands until what it waits for is done: other ranks have to give their part.
+struct Standing {
+  Tally done;   // all that it has given
+  Tally waits;  // the same of what is not done; a communicator with the join alone is being joined. Empty: it
+                // goes on
+  bool operator==(const Standing&) const = default;
+};
+
 /// What a rank shows of itself.
 struct RankHistory {
   std::vector<KeptTally> kept;  // oldest first
   uint64_t step = 0;  // the newest optimizer step whose begin it has reached, and what it had done then
   Tally at_step;
-  Tally now;            // at least this much
-  /// It stands until this is done, its part in what other ranks have to give, too; empty: it goes on. Has the
-  /// counts of `now`; a communicator with the join alone is being joined.
-  Tally waits;
+  Tally now;  // at least this much
+  Standing standing;
   bool uneven = false;  // it has found that its steps do not correspond to those of others
 
   std::vector<uint64_t> pack() const;

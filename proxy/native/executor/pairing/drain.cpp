@@ -3,7 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/circles.h"
 #include "executor/checkpoint/checkpoints.h"
 #include "executor/replay/replay.h"
 #include "executor/session/shared.h"
@@ -14,8 +13,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 /// Most waits are shorter. Afterwards also how often the rank looks for a circle.
 constexpr std::chrono::milliseconds kMoment{20};
-/// Not all circles can be seen (a rank may be in a replay, a thread may drive several GPUs). After this time one
-/// is taken for granted where giving up costs no more than a boundary.
+/// Not all circles can be seen (a rank may be in a replay, a thread may drive several GPUs). After this time
+/// one is taken for granted where giving up costs no more than a boundary.
 constexpr std::chrono::seconds kLong{10};
 }  // namespace
 
@@ -83,14 +82,25 @@ bool Drain::program_waits() const {
   return shared_.results.promised() || shared_.progress.progress_doorbell().is_awaited();
 }
 
+/// Nothing: it goes on.
+std::optional<Stander> Drain::stander(uint32_t slot) const {
+  auto history = shared_.board.history(slot);
+  if (!history) return std::nullopt;
+  const BoardSlot& its = shared_.board.slot(slot);
+  Stander found{std::move(history->standing), its.reached, false};
+  if (found.standing != Standing{}) return found;
+  found.at_step = its.begun < found.reached;
+  found.standing.done = std::move(history->at_step);
+  return found.at_step ? std::optional(std::move(found)) : std::nullopt;
+}
+
 bool Drain::is_in_circle() const {
   if (!checkpoints_.pairing.stands()) return false;
-  std::vector<RankHistory> others;
-  for (const uint32_t one : shared_.board.group(shared_.request.slot, checkpoints_.peers())) {
-    if (one == shared_.request.slot) continue;
-    if (auto history = shared_.board.history(one)) others.push_back(std::move(*history));
-  }
-  return waits_in_circle(checkpoints_.pairing.history(checkpoints_.boundaries()), others);
+  std::vector<Stander> others;
+  for (const uint32_t one : shared_.board.group(shared_.request.slot, checkpoints_.peers()))
+    if (one != shared_.request.slot)
+      if (auto other = stander(one)) others.push_back(std::move(*other));
+  return waits_in_circle({checkpoints_.pairing.standing(), shared_.slot().reached, false}, others);
 }
 
 }  // namespace jitc

@@ -2,18 +2,19 @@
 //
 // Without jitc a program does not wait there. So what the device has still to do may need another rank, which
 // waits itself until this one gives what comes later in its ops: two threads that use communicators of their
-// own, transfers that are under way across an optimizer step, a join beside training. A rank that waits longer
-// than a moment shows what it waits for (RankHistory::waits); so does one that has nothing more to give while
-// its program waits for results, and one whose replay waits for what the program had seen. Who finds itself in
-// a circle gives up.
+// own, transfers that are under way across an optimizer step, a join beside training. A rank that waits
+// longer than a moment shows what it waits for (Standing); so does one that has nothing more to give while
+// its program waits for results, and one whose replay waits for what the program had seen. Who finds itself
+// in a circle gives up.
 //
-// Promises: as long as nobody is in a circle it waits however long it takes; who gives up has more ops to give,
-// and goes on with them. Called by: the dispatcher, and what makes boundaries, in its thread.
+// Promises: as long as nobody is in a circle it waits however long it takes; who gives up has more ops to
+// give, and goes on with them. Called by: the dispatcher, and what makes boundaries, in its thread.
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
-#include "base/tally.h"
+#include "base/circles.h"
 
 namespace jitc {
 
@@ -51,6 +52,7 @@ class Drain {
   Drained await_before(uint64_t more);
   Tally unfinished() const;
   bool program_waits() const;
+  std::optional<Stander> stander(uint32_t slot) const;
   bool is_in_circle() const;
 
   Shared& shared_;

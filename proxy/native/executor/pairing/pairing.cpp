@@ -34,7 +34,7 @@ RankHistory Pairing::history(const Boundaries& boundaries) const {
   history.step = step_;
   history.at_step = at_step_;
   history.uneven = uneven_;
-  history.waits = waits_;
+  history.standing = standing_;
   return history;
 }
 
@@ -72,8 +72,10 @@ void Pairing::say_alone(const Boundaries& boundaries) const {
 void Pairing::step_ends() { end_of_step_ = shared_.issued.table.communications().tally(); }
 
 void Pairing::stand(Tally waits, const Boundaries& boundaries) {
-  if (waits == waits_) return;
-  waits_ = std::move(waits);
+  if (waits == standing_.waits) return;
+  const bool goes_on = waits == Tally{};
+  standing_ =
+      goes_on ? Standing{} : Standing{shared_.issued.table.communications().tally(), std::move(waits)};
   show(boundaries);
 }
 

@@ -44,7 +44,8 @@ class Pairing {
 
   /// The rank stands until this is done, or goes on (nothing).
   void stand(Tally waits, const Boundaries& boundaries);
-  bool stands() const { return !(waits_ == Tally{}); }
+  const Standing& standing() const { return standing_; }
+  bool stands() const { return standing_ != Standing{}; }
 
   /// The begin of a step is reached.
   void reach(uint64_t step, const Boundaries& boundaries);
@@ -67,7 +68,8 @@ class Pairing {
   std::optional<Tally> end_of_step_;
   std::vector<ops::CommunicatorCreate> joined_;
   uint64_t step_ = 0;
-  Tally at_step_, waits_;
+  Tally at_step_;
+  Standing standing_;
   bool connected_ = true;  // all of its communicators are on the board
   bool told_full_ = false;
   std::atomic<bool> uneven_{false};

@@ -28,8 +28,7 @@ constexpr uint32_t kSmallOp = 64 << 10;
 /// It may wait for other ranks, or for a stream that does.
 bool may_stand(const ops::OpHeader& op) {
   const auto id = static_cast<ops::OpId>(op.op);
-  return id == ops::OpId::event_wait ||
-         ops::traits(id).window == ops::Window::collective ||
+  return id == ops::OpId::event_wait || ops::traits(id).window == ops::Window::collective ||
          ops::traits(id).window == ops::Window::launched_collective;
 }
 

@@ -60,8 +60,7 @@ void ResourceTable::on(const ops::EventDestroy& op) { events_.erase(op.handle); 
 
 void ResourceTable::on(const ops::GraphLaunch& op) {
   const auto found = executables_.find(op.executable);
-  if (found != executables_.end())
-    communications_.launch(op.header, found->second.ops->collectives);
+  if (found != executables_.end()) communications_.launch(op.header, found->second.ops->collectives);
 }
 
 void ResourceTable::on(const ops::ModuleLoad& op) { modules_[op.module] = {op.module, op.hash, op.bytes}; }

@@ -120,7 +120,7 @@ def words(history: RankHistory) -> list[int]:
         return list_
 
     kept = [word for number, tally in history.kept for word in (number, *packed(tally))]
-    return [0, 0, len(history.kept), *kept, *packed(Tally()), *packed(history.now), *packed(Tally())]
+    return [0, 0, len(history.kept), *kept, *packed(Tally()), *packed(history.now), *packed(Tally()), *packed(Tally())]
 
 
 @pytest.fixture(scope="module")

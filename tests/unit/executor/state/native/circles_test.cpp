@@ -4,6 +4,8 @@
 
 #include <cstdio>
 #include <initializer_list>
+#include <utility>
+#include <vector>
 
 namespace {
 using namespace jitc;
@@ -11,15 +13,15 @@ using namespace jitc;
 constexpr uint64_t kWorld = 1, kSide = 2;
 
 /// In both communicators, with so many collectives of each; it waits for those whose names are given.
-RankHistory rank(int32_t number, uint64_t world, uint64_t side, std::initializer_list<uint64_t> waits) {
-  RankHistory made;
-  made.now.memberships = {{kWorld, number, 0, world}, {kSide, number, 0, side}};
-  for (const uint64_t one : waits) made.waits.memberships.push_back(*made.now.find(one));
+Stander rank(int32_t number, uint64_t world, uint64_t side, std::initializer_list<uint64_t> waits) {
+  Stander made;
+  made.standing.done.memberships = {{kWorld, number, 0, world}, {kSide, number, 0, side}};
+  for (const uint64_t one : waits) made.standing.waits.memberships.push_back(*made.standing.done.find(one));
   return made;
 }
 
-bool circle(const RankHistory& mine, std::initializer_list<RankHistory> others) {
-  return waits_in_circle(mine, std::vector<RankHistory>(others));
+bool circle(const Stander& mine, std::initializer_list<Stander> others) {
+  return waits_in_circle(mine, std::vector<Stander>(others));
 }
 
 #define CHECK(condition)                                         \
@@ -28,7 +30,7 @@ bool circle(const RankHistory& mine, std::initializer_list<RankHistory> others) 
   } while (false)
 
 int collectives() {
-  const RankHistory ahead = rank(0, 3, 2, {kWorld}), beside = rank(1, 2, 3, {kSide});
+  const Stander ahead = rank(0, 3, 2, {kWorld}), beside = rank(1, 2, 3, {kSide});
   CHECK(circle(ahead, {beside}) && circle(beside, {ahead}));
   CHECK(!circle(ahead, {rank(1, 2, 3, {})}));        // it goes on, and will come
   CHECK(!circle(ahead, {rank(1, 3, 3, {kSide})}));   // it has come
@@ -37,43 +39,56 @@ int collectives() {
   return 0;
 }
 
-/// The third one keeps up the first, which keeps up the second, which keeps up the third.
+/// The first one waits for the second, that for the third, and that for the first.
 int through_others() {
-  RankHistory a = rank(0, 2, 2, {kWorld}), b = rank(1, 1, 3, {kSide}), c = rank(2, 2, 2, {kWorld});
-  b.now.memberships.pop_back(), c.now.memberships.pop_back();
-  b.now.memberships.push_back({3, 1, 0, 4}), c.now.memberships.push_back({3, 2, 0, 3});
-  b.waits.memberships = {{3, 1, 0, 4}};
-  CHECK(circle(a, {b, c}) && circle(a, {c, b}) && circle(b, {c}) && circle(c, {b}));
-  CHECK(!circle(a, {b}) && !circle(a, {c}));
-  const RankHistory outside = rank(3, 5, 2, {kWorld});
-  CHECK(!circle(outside, {b, c}));  // it waits for a circle, and is none of it
+  const auto in = [](int32_t number, uint64_t one, uint64_t count, uint64_t other, uint64_t least) {
+    Stander made;
+    made.standing.done.memberships = {{one, number, 0, count}, {other, number, 0, least}};
+    made.standing.waits.memberships = {made.standing.done.memberships[0]};
+    if (one > other) std::swap(made.standing.done.memberships[0], made.standing.done.memberships[1]);
+    return made;
+  };
+  const Stander a = in(0, 1, 2, 3, 1), b = in(1, 2, 2, 1, 1), c = in(2, 3, 2, 2, 1);
+  CHECK(circle(a, {b, c}) && circle(a, {c, b}) && circle(b, {a, c}) && circle(c, {b, a}));
+  CHECK(!circle(a, {b}) && !circle(a, {c}) && !circle(b, {c}));
+  CHECK(!circle(in(3, 1, 5, 4, 1), {a, b, c}));  // it waits for the circle, and is none of it
   return 0;
 }
 
 int transfers() {
-  RankHistory sender = rank(0, 1, 1, {}), receiver = rank(1, 2, 1, {kWorld});
-  sender.now.exchanges = sender.waits.exchanges = {{kSide, 1, 0, 2}};
-  receiver.now.exchanges = {{kSide, 0, 1, 1}};
+  Stander sender = rank(0, 1, 1, {}), receiver = rank(1, 2, 1, {kWorld});
+  sender.standing.done.exchanges = sender.standing.waits.exchanges = {{kSide, 1, 0, 2}};
+  receiver.standing.done.exchanges = {{kSide, 0, 1, 1}};
   CHECK(circle(sender, {receiver}) && circle(receiver, {sender}));
-  receiver.now.exchanges[0].count = 2;
+  receiver.standing.done.exchanges[0].count = 2;
   CHECK(!circle(sender, {receiver}));
-  receiver.now.exchanges = {{kSide, 0, 1, 1}};
-  receiver.now.memberships[1].rank = 2;  // another rank is the one
+  receiver.standing.done.exchanges = {{kSide, 0, 1, 1}};
+  receiver.standing.done.memberships[1].rank = 2;  // another rank is the one
   CHECK(!circle(sender, {receiver}));
   return 0;
 }
 
+/// One waits for the other to begin the step, which waits for what comes after the step.
+int steps() {
+  Stander gathers = rank(0, 2, 1, {}), other = rank(1, 2, 2, {kSide});
+  gathers.reached = 4, gathers.at_step = true, other.reached = 3;
+  CHECK(circle(other, {gathers}) && circle(gathers, {other}));
+  other.reached = 4;
+  CHECK(!circle(other, {gathers}));
+  return 0;
+}
+
 int joins() {
-  RankHistory joins = rank(0, 1, 1, {}), other = rank(1, 2, 1, {kWorld});
-  joins.waits.memberships = {{9, 0, 0, 1}};
+  Stander joins = rank(0, 1, 1, {}), other = rank(1, 2, 1, {kWorld});
+  joins.standing.waits.memberships = {{9, 0, 0, 1}};
   CHECK(circle(joins, {other}));
-  joins.waits.memberships[0].collectives = 2;  // all have joined: the other one has no part in it
+  joins.standing.waits.memberships[0].collectives = 2;  // all have joined: the other one has no part in it
   CHECK(!circle(joins, {other}));
-  joins.waits.memberships = {{kSide, 0, 0, 4}};
-  other.now.memberships[1].left = 1;  // it does not come any more
+  joins.standing.waits.memberships = {{kSide, 0, 0, 4}};
+  other.standing.done.memberships[1].left = 1;  // it does not come any more
   CHECK(!circle(joins, {other}));
   return 0;
 }
 }  // namespace
 
-int main() { return collectives() || through_others() || transfers() || joins(); }
+int main() { return collectives() || through_others() || transfers() || steps() || joins(); }
