@@ -49,6 +49,12 @@ REPORTS: tuple[Report, ...] = (
     _of("batched", 174288, "batches of sends and receives under load"),
     _of("two-threads", 175145, "messages in one thread beside collectives in another"),
     _of("late-join", 175145, "the same, where the second thread is the one that joins the communicator"),
+    _of("ahead", 109401, "a message that is received from early on, and waited for late"),
+    Report(
+        "across",
+        "messages of two groups, whose order differs from rank to rank, around a wait for the GPU",
+        "https://github.com/meta-pytorch/torchrec/pull/4149",
+    ),
     _of("experts", 160285, "experts on ranks: uneven all-to-all and its gradient"),
     _of("objects", 75619, "objects that go over NCCL; here they say how the next step is made"),
     _of("groups", 119196, "the default group is destroyed and made again at once"),

@@ -87,8 +87,8 @@ void Dispatcher::sleep(Lock& lock) {
   Lifecycle& life = shared_.life;
   const auto needed = [this] { return is_needed(); };
   while (!life.work.wait_for(lock, kRest, needed)) {
-    if (life.lent || !life.runs()) continue;
-    if (!to_.drain.may_be_awaited()) return life.work.wait(lock, needed);
+    if (life.lent) continue;
+    if (!life.runs() || !to_.drain.may_be_awaited()) return life.work.wait(lock, needed);
     life.lent = true;  // as the reader has it: nobody else touches anything meanwhile
     life.parked = false;
     lock.unlock();
