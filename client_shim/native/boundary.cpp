@@ -138,6 +138,13 @@ struct Computing {
 };
 thread_local Computing computing;
 thread_local int phase = kForward;
+std::atomic<int> newest_pass{-1};
+
+/// Numbers of backward passes grow.
+void note_pass(int pass) {
+  int before = newest_pass.load(std::memory_order_relaxed);
+  if (pass > before && newest_pass.compare_exchange_strong(before, pass)) jitc_backward_begins();
+}
 
 void set_phase(int wanted) {
   if (wanted == phase) return;
@@ -186,7 +193,9 @@ void step_end() {
 
 int current_phase() {
   if (in_step) return kOptimizer;
-  if (torch::autograd::get_current_graph_task_id() == -1) return kForward;
+  const int pass = torch::autograd::get_current_graph_task_id();
+  if (pass == -1) return kForward;
+  note_pass(pass);
   return computing_steps.load(std::memory_order_relaxed) ? kOptimizer : kBackward;
 }
 

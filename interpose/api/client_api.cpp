@@ -123,6 +123,7 @@ void count_step(uint64_t Steps::* count, Submit&& submit) {
   const std::lock_guard lock(steps.mutex);
   const std::vector<Session*> sessions = Node::instance().sessions();
   if (std::any_of(sessions.begin(), sessions.end(), is_captured)) return;
+  steps.backward_passes = 0;
   const uint64_t number = ++(steps.*count);
   for (Session* session : sessions) submit(*session, number);
 }
@@ -195,6 +196,20 @@ void jitc_step_begin(void) {
   guarded([] {
     session::set_phase(ops::Phase::optimizer);
     count_step(&Steps::begun, begin_step);
+    return kSuccess;
+  });
+}
+
+void jitc_backward_begins(void) {
+  constexpr uint32_t kMany = 1024;  // with gradients that are accumulated, and checkpoints inside a pass
+  guarded([] {
+    if (++Steps::instance().backward_passes == kMany)
+      session::message_once(
+          "1,024 backward passes without an optimizer step that is known here: a fault runs again all that "
+          "came "
+          "since the last one. Optimizers of torch.optim mark their steps by themselves; where a program "
+          "changes "
+          "its weights in another way, it calls jitc_step_begin and jitc_step_end (jitc/client_api.h)");
     return kSuccess;
   });
 }

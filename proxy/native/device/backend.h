@@ -246,7 +246,8 @@ class Backend {
   virtual bool communicator(uint64_t handle, Resources::Communicator& out) const = 0;
   /// Direct access while idle or fenced; false when the range is not allocated.
   virtual bool read(uint64_t address, std::span<std::byte> out) const = 0;
-  /// The same with the content hash of what was read, in one pass over the bytes.
+  /// The same with the content hash of what was read, in one pass over the bytes. While the device runs, too:
+  /// whoever knows what should be there can tell.
   virtual bool read_hashed(uint64_t address, std::span<std::byte> out, Hash& hash) const = 0;
   virtual bool write(uint64_t address, std::span<const std::byte> data) = 0;
   /// By how many threads at once these three are best called.

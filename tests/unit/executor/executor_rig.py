@@ -44,12 +44,14 @@ def operand_count(name: str) -> int:
     return len(struct.unpack(form, bytes(struct.calcsize(form))))
 
 
-def pack(name: str, sequence: int, *operands: Any, payload: bytes = b"", stream: int = 0, phase: int = 0) -> bytes:
-    """One op's record; operands at the end that are left out are 0."""
+def pack(
+    name: str, sequence: int, *operands: Any, payload: bytes = b"", stream: int = 0, phase: int = 0, flags: int = 0
+) -> bytes:
+    """One op's record; operands at the end that are left out are 0. flags: beside the phase."""
     operands += (0,) * (operand_count(name) - len(operands))
     body = struct.pack(ops.FORMATS[name], *operands) + payload
     body += bytes(-len(body) % 8)
-    return HEADER.pack(HEADER.size + len(body), ops.IDS[name], phase << 1, stream, sequence) + body
+    return HEADER.pack(HEADER.size + len(body), ops.IDS[name], phase << 1 | flags, stream, sequence) + body
 
 
 def varint(value: int) -> bytes:
@@ -222,9 +224,10 @@ class Client:
         self.queued = [one for one in sorted(self.kept) if one > acked]
         self.flush()
 
-    def op(self, name: str, *operands: Any, payload: bytes = b"", stream: int = 0, phase: int = 0) -> int:
+    def op(self, name: str, *operands: Any, **more: Any) -> int:
+        """more: as pack() has it."""
         self.sequence += 1
-        self.kept[self.sequence] = pack(name, self.sequence, *operands, payload=payload, stream=stream, phase=phase)
+        self.kept[self.sequence] = pack(name, self.sequence, *operands, **more)
         self.queued.append(self.sequence)
         return self.sequence
 

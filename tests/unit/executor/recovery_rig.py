@@ -28,12 +28,15 @@ class Direct:
     def __init__(self, ranks: list[Rank]) -> None:
         self._ranks = {one.rank + 1: one for one in ranks}
         self.before: Callable[[str, Any], None] = lambda method, request: None
+        self.refusals: list[tuple[str, str]] = []  # by method
 
     def one(self, session: Any, method: str, request: Any) -> Any:
         self.before(method, request)
         document = self._ranks[session.number].executor.command(method, to_document(request))
         reply = GetMessageClass(_METHODS[method].output_type)()
         from_document(document, reply)
+        if reason := getattr(reply, "message", ""):
+            self.refusals.append((method, reason))
         return reply
 
     def all(self, method: str, requests: Iterable[tuple[Any, Any]]) -> dict[int, Any]:

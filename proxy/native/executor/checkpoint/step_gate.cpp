@@ -62,8 +62,7 @@ bool StepGate::prepare(uint64_t step) {
   if (!plan().peer_mode() && !plan().measures(step)) return true;
   if (const Drained drained = drain_.await(); drained != Drained::done) {
     forget();
-    if (drained == Drained::circle) leave_peers(kCircle);
-    return drained == Drained::circle;
+    return drained == Drained::circle && (!plan().peer_mode() || keep_copies(kCircle, true));
   }
   shared_.issued.quiet = true;
   measure();
