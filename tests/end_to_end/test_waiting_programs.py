@@ -9,18 +9,22 @@ from collections.abc import Callable
 import pytest
 from toolkit.job import ROOT
 from toolkit.lockstep import Lockstep
-from toolkit.service import Service
-from toolkit.waiting import stop_process
+from toolkit.service import RECOVERY_SECONDS, Service
+from toolkit.waiting import stop_process, until
 from toolkit.workplace import Workplace
 
 PROGRAM = ROOT / "tests" / "end_to_end" / "page_steps.py"
 Start = Callable[..., Lockstep]
 
 
-def worker(service: Service, gpu: int) -> int:
-    pid = service.worker_pid(gpu)
-    assert pid is not None
-    return pid
+def worker(service: Service, gpu: int, lost: int | None = None) -> int:
+    """lost: was killed, maybe a moment ago; the next one is meant."""
+
+    def found() -> int | None:
+        pid = service.worker_pid(gpu)
+        return pid if pid != lost else None
+
+    return until(found, RECOVERY_SECONDS, f"GPU {gpu} has a worker")
 
 
 def begin(program: Lockstep, number: int) -> None:
@@ -56,10 +60,11 @@ def test_workers_that_stop_while_their_programs_wait(workplace: Workplace, start
 def test_what_a_program_has_read_there_holds_after_a_loss(workplace: Workplace, start: Start) -> None:
     """Killed where it likes, again and again, while waits and queries of all kinds are under way."""
     service = workplace.service(2)
-    program = start(service, PROGRAM, 0)
+    program, lost = start(service, PROGRAM, 0), None
     for number in range(5):
         begin(program, number)
-        os.kill(worker(service, 0), signal.SIGKILL)
+        lost = worker(service, 0, lost)
+        os.kill(lost, signal.SIGKILL)
         assert program.answer() == "good"
     service.survived(5)
     program.close()
