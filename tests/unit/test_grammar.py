@@ -13,13 +13,14 @@ from soak.grammar.model import ALL, INJECT, KILL, Program, fitting, read
 from soak.grammar.pool import ENDED, FAILED, HUNG, Ran
 from soak.grammar.shrink import shrink, smaller
 
-MANY = [draw.program(seed) for seed in range(200)]
+COUNT = 400
+MANY = [draw.program(seed) for seed in range(COUNT)]
 
 
 # ---- drawing ------------------------------------------------------------------------------------
 def test_equal_seeds_give_equal_programs_and_others_do_not() -> None:
-    assert [draw.program(seed) for seed in range(200)] == MANY
-    assert len({one.text() for one in MANY}) == 200
+    assert [draw.program(seed) for seed in range(COUNT)] == MANY
+    assert len({one.text() for one in MANY}) == COUNT
 
 
 def test_all_that_the_grammar_has_is_drawn() -> None:

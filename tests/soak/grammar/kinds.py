@@ -54,6 +54,10 @@ KINDS: dict[str, Kind] = {
         ),
         "waits": ("at once", "later"),
     }),
+    # Messages of a thread with a communicator of its own, while the others' work goes on.
+    "talk": Kind(2, 2, {"operation": ("all-reduce", "exchange"), "joins": ("before", "beside")}),
+    # Messages that are under way from one iteration to the next.
+    "ahead": Kind(2, 1, {"sends": ("at once", "later")}),
     # A communicator that is made and destroyed each time.
     "group": Kind(2, 2, {"made": ("new", "split")}),
     # Attention by name, forward and backward; in pieces as context parallel does it.

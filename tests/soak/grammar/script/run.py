@@ -18,12 +18,13 @@ from typing import Any
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from soak.grammar.script import beside, exchange, learning, memory
+from soak.grammar.script import beside, exchange, learning, memory, messages
 from soak.grammar.script.job import Job, Part, write
 
 KINDS: dict[str, type[Part]] = {
     "learn": learning.Learn, "checkpoint": learning.Checkpoint, "graph": learning.Graph,
     "pipeline": exchange.Pipeline, "actor": exchange.Actor, "collect": exchange.Collect, "group": exchange.Group,
+    "talk": messages.Talk, "ahead": messages.Ahead,
     "attend": beside.Attend, "evaluate": beside.Evaluate, "thread": beside.Thread, "streams": beside.Streams,
     "buffer": memory.Buffer, "offload": memory.Offload, "allocator": memory.Allocator,
 }  # fmt: skip
