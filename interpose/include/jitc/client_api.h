@@ -50,8 +50,8 @@ JITC_API void jitc_follow_memory(uint64_t address, size_t bytes, int followed);
 typedef void (*jitc_workspace_listener)(uint64_t address, size_t bytes, int set);
 JITC_API void jitc_set_workspace_listener(jitc_workspace_listener listener);
 
-/* A backward pass begins, in whichever threads. After very many without a step the program is told, once, that
- * it has no boundary since. */
+/* A backward pass begins, in whichever threads. After very many without a step the program is told, once,
+ * that it has no boundary since. */
 JITC_API void jitc_backward_begins(void);
 
 /* Phase (0 forward, 1 backward, 2 optimizer) put on ops that the calling thread submits from now on. */

@@ -119,6 +119,7 @@ LOOP void jitc_step_end(const jitc_live_block* blocks, size_t count) {
   live_bytes = bytes;
 }
 LOOP void jitc_follow_memory(uint64_t, size_t, int) {}
+LOOP void jitc_backward_begins(void) {}
 LOOP void jitc_set_phase(int phase) { ++phases[phase]; }
 LOOP void jitc_set_phase_source(int (*)()) {}
 LOOP void jitc_set_element_type(jitc_element_type) {}
