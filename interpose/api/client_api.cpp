@@ -206,10 +206,9 @@ void jitc_backward_begins(void) {
     if (++Steps::instance().backward_passes == kMany)
       session::message_once(
           "1,024 backward passes without an optimizer step that is known here: a fault runs again all that "
-          "came "
-          "since the last one. Optimizers of torch.optim mark their steps by themselves; where a program "
-          "changes "
-          "its weights in another way, it calls jitc_step_begin and jitc_step_end (jitc/client_api.h)");
+          "came since the last one. Optimizers of torch.optim mark their steps by themselves; where a "
+          "program changes its weights in another way, it calls jitc_step_begin and jitc_step_end "
+          "(jitc/client_api.h)");
     return kSuccess;
   });
 }

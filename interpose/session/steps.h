@@ -28,7 +28,7 @@ struct Steps {
     return first_thread != mine;
   }
   uint64_t first_thread = 0;
-  /// Since the newest step's begin.
+  /// Since a step has begun or ended.
   std::atomic<uint32_t> backward_passes{0};
   /// Lets a new session, which no other thread can use yet, begin with the boundary that the process passed
   /// last: so a boundary has one number in all sessions of a job, whenever they were opened. Call with the

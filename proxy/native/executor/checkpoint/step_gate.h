@@ -53,9 +53,8 @@ class StepGate {
 
   /// Why ranks that wait for each other before an optimizer step, or after it, are no peers.
   static constexpr const char* kCircle =
-      "ranks of this job need from each other, around an optimizer step, what each gives only after it (work "
-      "of "
-      "several threads, or transfers under way)";
+      "ranks of this job need from each other, around an optimizer step, what each gives only after it "
+      "(work of several threads, or transfers under way)";
 
   Validations validations;
 

@@ -13,8 +13,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 /// Most waits are shorter. Afterwards also how often the rank looks for a circle.
 constexpr std::chrono::milliseconds kMoment{20};
-/// Not all circles can be seen (a rank may be in a replay, a thread may drive several GPUs). After this time
-/// one is taken for granted where giving up costs no more than a boundary.
+/// Not all circles can be seen (a thread may drive several GPUs). After this time one is taken for granted
+/// where giving up costs no more than a boundary.
 constexpr std::chrono::seconds kLong{10};
 }  // namespace
 
@@ -38,9 +38,8 @@ Drained Drain::await_before(uint64_t more) {
   auto found = shared_.backend->await_idle(kMoment);
   while (found == Backend::Idle::not_yet && !circle) {
     stand();
-    const bool long_enough = Clock::now() - started > kLong && !checkpoints_.plan.current().peer_mode() &&
-                             checkpoints_.pairing.stands();
-    circle = shared_.journal.tail() > more && (long_enough || is_in_circle());
+    const bool too_long = Clock::now() - started > kLong && !checkpoints_.plan.current().peer_mode();
+    circle = shared_.journal.tail() > more && checkpoints_.pairing.stands() && (too_long || is_in_circle());
     if (!circle) found = shared_.backend->await_idle(kMoment);
   }
   go_on();
@@ -48,10 +47,7 @@ Drained Drain::await_before(uint64_t more) {
   return circle ? Drained::circle : Drained::done;
 }
 
-bool Drain::may_be_awaited() const {
-  const Tally waits = unfinished();
-  return !waits.memberships.empty() || !waits.exchanges.empty();
-}
+bool Drain::may_be_awaited() const { return unfinished() != Tally{}; }
 
 void Drain::rest() {
   if (program_waits()) stand();
@@ -95,7 +91,6 @@ std::optional<Stander> Drain::stander(uint32_t slot) const {
 }
 
 bool Drain::is_in_circle() const {
-  if (!checkpoints_.pairing.stands()) return false;
   std::vector<Stander> others;
   for (const uint32_t one : shared_.board.group(shared_.request.slot, checkpoints_.peers()))
     if (one != shared_.request.slot)

@@ -83,7 +83,7 @@ void Dispatcher::loop() {
 }
 
 /// Other ranks may wait for this one, which waits for them as well: then they have to know.
-void Dispatcher::sleep(Lock& lock) {
+void Dispatcher::sleep(Lifecycle::Lock& lock) {
   Lifecycle& life = shared_.life;
   const auto needed = [this] { return is_needed(); };
   while (!life.work.wait_for(lock, kRest, needed)) {

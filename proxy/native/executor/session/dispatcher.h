@@ -51,9 +51,8 @@ class Dispatcher {
   bool is_this_thread() const { return std::this_thread::get_id() == runner_.load(); }
 
  private:
-  using Lock = Lifecycle::Lock;
   void loop();
-  void sleep(Lock& lock);
+  void sleep(Lifecycle::Lock& lock);
   bool is_needed() const;
   bool has_work() const;
   void run_ops();

@@ -80,7 +80,7 @@ class Ahead(Part):
         self.finish()
         self.taken = torch.empty_like(self.state)
         self.given = self.state * 0.5 + self.batch(iteration).to(self.job.device)
-        before = self.place - 1 if self.place else len(self.members) - 1
+        before = (self.place - 1) % len(self.members)
         way = self.ways[before % 2]
         self.coming = dist.batch_isend_irecv([dist.P2POp(dist.irecv, self.taken, self.members[before], way)])
         self.sent = [] if self.choices["sends"] == "later" else self._send()

@@ -102,7 +102,7 @@ Backend::Idle Device::await_idle(std::optional<std::chrono::milliseconds> limit)
     return runner_.idle() && families_.collectives.communicators().quiet() &&
            (!shuffled_ || shuffled_->quiet());
   };
-  const bool rests = limit ? hub_.wait_for(*limit, quiet) : hub_.wait(quiet);
+  const bool rests = hub_.wait(quiet, limit);
   if (!rests && !hub_.given_up() && state_.running()) return Idle::not_yet;
   return rests && state_.running() ? Idle::yes : Idle::never;
 }

@@ -8,24 +8,18 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 
 namespace jitc::software {
 
 class WaitHub {
  public:
-  /// Until done() holds (true) or waits are given up (false). done() is called with the hub locked.
+  using Limit = std::optional<std::chrono::milliseconds>;
+  /// Until done() holds (true), or waits are given up or the time is over (false). done() is called with the
+  /// hub locked.
   template <class Predicate>
-  bool wait(Predicate done) {
-    return wait_until([&] { return done() || given_up_; }, done);
-  }
-  /// The same, for no longer than this.
-  template <class Predicate>
-  bool wait_for(std::chrono::milliseconds limit, Predicate done) {
-    waiters_.fetch_add(1);
-    std::unique_lock lock(mutex_);
-    condition_.wait_for(lock, limit, [&] { return done() || given_up_; });
-    waiters_.fetch_sub(1);
-    return done();
+  bool wait(Predicate done, Limit limit = {}) {
+    return wait_until([&] { return done() || given_up_; }, done, limit);
   }
   bool given_up() {
     const std::lock_guard lock(mutex_);
@@ -34,7 +28,7 @@ class WaitHub {
   /// As wait(), but goes on although waits are given up.
   template <class Predicate>
   void wait_always(Predicate done) {
-    wait_until(done, done);
+    wait_until(done, done, {});
   }
   void changed() {
     if (waiters_.load() == 0) return;
@@ -57,10 +51,13 @@ class WaitHub {
 
  private:
   template <class Enough, class Predicate>
-  bool wait_until(Enough enough, Predicate done) {
+  bool wait_until(Enough enough, Predicate done, Limit limit) {
     waiters_.fetch_add(1);
     std::unique_lock lock(mutex_);
-    condition_.wait(lock, enough);
+    if (limit)
+      condition_.wait_for(lock, *limit, enough);
+    else
+      condition_.wait(lock, enough);
     waiters_.fetch_sub(1);
     return done();
   }
