@@ -1,6 +1,6 @@
 """make gpu-bundle: a folder and a tar with all that scripts/gpu_check.py needs on a bare machine with a GPU.
 
-Python code, generated gRPC stubs, native libraries without their symbols, and libnghttp2 for machines that lack it.
+Python code, generated gRPC stubs, native libraries without what debuggers need but names, and libnghttp2 for machines that lack it.
 Run there: `python3 gpu_check.py`. Promise: under 64 MiB, or an error. `gpu_bundle.py FOLDER` fills that one instead of
 build/gpu-bundle, without a tar.
 """
@@ -74,7 +74,7 @@ def fill(folder: Path) -> None:
     )
     shutil.copy(built(LOOPS)[-1], folder / "gpu" / "native")
     for library in folder.rglob("*.so"):
-        subprocess.run(["strip", "--strip-unneeded", str(library)], check=True)
+        subprocess.run(["strip", "--strip-debug", str(library)], check=True)
     shutil.copy(ROOT / "scripts" / "gpu_check.py", folder)
     shutil.copy(ROOT / "LICENSE", folder)
     _registration(folder)

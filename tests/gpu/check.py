@@ -19,13 +19,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
-from . import children, plan, results
+from . import children, plan, results, stacks
 from .evidence import Evidence
 from .lab import PACKAGE, ROOT, Lab
 from .results import FAILED, NOT_RUN, Results
 
-#: What a step gets beyond its limit to say what it found: its own waits end with the limit.
-GRACE_SECONDS = 12.0
+#: What a step gets beyond its limit to say what it found: its own waits end with the limit, and stacks are written then.
+GRACE_SECONDS = 12.0 + stacks.SECONDS
 MISSING, BAD = "missing", "bad"
 #: Bytes of a folder's name in which services can have theirs: the name of a service's socket may have 85.
 FOLDER_LIMIT = 80

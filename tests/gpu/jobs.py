@@ -165,7 +165,7 @@ def from_peers(lab: Lab, recoveries: list[dict[str, Any]]) -> str:
         return "the fault did not fire, or nobody noticed"
     one = recoveries[-1]
     by = one["bytes_from_peers"]
-    if one["cause"] != "worker-death":
+    if "worker-death" not in one["cause"].split(", "):
         return f"the cause is {one['cause']}, not worker-death"
     if not by["nccl"] and not (lab.rehearsal and by["host"]):
         return f"nothing came from a peer over NCCL: {by}, {'; '.join(one['notes']) or 'no notes'}"

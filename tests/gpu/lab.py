@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from . import stacks
 from .results import FAILED, NOT_RUN, SLOW
 
 PACKAGE = Path(__file__).resolve().parent
@@ -203,6 +204,10 @@ class Program:
         """The last lines that it printed as errors."""
         return " | ".join(line for line in self.said().splitlines()[-6:] if line.strip())[-1200:]
 
+    def keep_stacks(self) -> None:
+        """What every process of the step does, into its folder."""
+        stacks.write(self._lab.file("stacks.txt"))
+
     def take_line(self) -> str | None:
         """A whole line that has arrived."""
         if b"\n" not in self._buffer:
@@ -248,7 +253,8 @@ def first_lines(programs: Sequence[Program], seconds: float, watched: Sequence[P
         while None in lines.values() and not ended:
             ready = selector.select(max(0.0, until - time.monotonic()))
             if not ready:
-                silent = (f"{one.name}: {one.tail()}" for one in programs if lines[one] is None)
+                silent = [f"{one.name}: {one.tail()}" for one in programs if lines[one] is None]
+                programs[0].keep_stacks()
                 raise StepFailed(f"no answer in time: {'; '.join(silent)}")
             for key, _ in ready:
                 ended = not key.data.receive() or ended
