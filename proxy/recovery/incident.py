@@ -82,6 +82,12 @@ class Incident:
             self._note(event.cause, event.session.gpu, "")
             self.involve([event.session])
 
+    def lose(self, worker: Worker) -> None:
+        """A fence finds that it has ended. Its peers may have noticed that before the kernel told its end, which is
+        then told to nobody: the GPU's driver lets a process go only once its memory is free."""
+        if worker.gpu is not None and not worker.killed and worker not in self.dead:
+            self._note(worker.cause, worker.gpu, worker.message)
+
     def involve(self, sessions: list[Session]) -> None:
         self._sessions += [session for session in sessions if session not in self._sessions]
 

@@ -122,6 +122,8 @@ class Recovery:
             for session in self.group:
                 session.epoch = epoch
                 lost = session.state is SessionState.LOST or session.worker is None or not session.worker.alive()
+                if lost and session.worker is not None:
+                    self.incident.lose(session.worker)
                 if lost and session.state is SessionState.SERVING:
                     self._suspect.add(session.number)
                 session.machine.fire(SessionEvent.LOSE if lost else SessionEvent.FENCE)

@@ -173,7 +173,7 @@ def from_peers(lab: Lab, recoveries: list[dict[str, Any]]) -> str:
 
 
 def interleaved(sides: Mapping[str, Job], setting: str, rounds: int, steps: int) -> dict[str, Any]:
-    """Medians of blocks that alternate between the two sides."""
+    """Medians of blocks that alternate between the sides, and ratios to native of the others."""
     seconds: dict[str, list[float]] = {side: [] for side in sides}
     for number in range(rounds + 1):
         for side, job in sides.items():
@@ -181,4 +181,5 @@ def interleaved(sides: Mapping[str, Job], setting: str, rounds: int, steps: int)
             if number:  # the first round warms up
                 seconds[side].append(block)
     median = {side: statistics.median(values) for side, values in seconds.items()}
-    return {"seconds": seconds, "median": median, "ratio": median["proxied"] / median["native"]}
+    ratios = {side: value / median["native"] for side, value in median.items() if side != "native"}
+    return {"seconds": seconds, "median": median, "ratio": ratios["proxied"], "ratios": ratios}

@@ -9,6 +9,7 @@
 
 #include "api/stream/capture.h"
 #include "jitc/packed_reader.h"
+#include "session/message.h"
 
 namespace jitc::api {
 namespace {
@@ -27,7 +28,9 @@ Accepted& accepted() {
 
 /// The answer; what the library said of a failure is kept for cudnnGetLastErrorString.
 Answer reported(Answer answer) {
+  constexpr Status kOtherStatus = 1000;  // those of one kind are numbered from a multiple of it
   if (answer.status) dnn_failure(answer.status, answer.text());
+  if (answer.status / kOtherStatus == kDnnBadParam / kOtherStatus) session::message_once(answer.text());
   return answer;
 }
 

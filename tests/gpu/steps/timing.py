@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from ..jobs import Job, interleaved, start, workers
 from ..lab import Lab, StepSlow
-from ..service import NO_VALIDATION, Service
+from ..service import ALL_BOUNDARIES, NO_VALIDATION, Service
 from .with_torch import usable_attention
 
 #: A setting's goal, steps of a timed block, and blocks of each side.
@@ -14,13 +15,15 @@ _SETTINGS = {
     "gpu-bound": (1.05, 4, 5), "launch-bound": (1.5, 12, 5), "small": (1.5, 10, 5), "convnet-large": (1.1, 5, 4),
     "convnet-large-bf16": (1.1, 5, 4), "lstm-large": (1.5, 5, 4),
 }  # fmt: skip
+#: The side whose every step has a boundary.
+EVERY = "every boundary"
 #: Steps in which the service surely finds out how far apart boundaries are to be, and what it then says.
 _SETTLING, _SPACED = 60, "boundaries is made"
 
 
 def one_rank(lab: Lab) -> dict[str, Any]:
     """GPT-2 with 124 M parameters, bf16: the GPU is the limit, then launching is."""
-    return _timed(lab, 1, ("gpu-bound", "launch-bound"))
+    return _timed(lab, 1, ("gpu-bound", "launch-bound"), every=True)
 
 
 def two_ranks(lab: Lab) -> dict[str, Any]:
@@ -45,13 +48,16 @@ def torch_costs(lab: Lab) -> dict[str, Any]:
     return {"costs": costs, "figures": figures}
 
 
-def _timed(lab: Lab, ranks: int, settings: tuple[str, ...]) -> dict[str, Any]:
+def _timed(lab: Lab, ranks: int, settings: tuple[str, ...], every: bool = False) -> dict[str, Any]:
+    """every: also with a boundary in each step, as far apart as they may be otherwise."""
     lab.note(times={}, workers={}, settled={})
-    with Service(lab, *workers(lab, ranks), *NO_VALIDATION) as service:
-        sides = {
-            side: start(lab, "train", ranks, one, **usable_attention(lab))
-            for side, one in (("native", None), ("proxied", service))
-        }
+    with contextlib.ExitStack() as services:
+        service = services.enter_context(Service(lab, *workers(lab, ranks), *NO_VALIDATION))
+        served: dict[str, Service | None] = {"native": None, "proxied": service}
+        if every:
+            options = (*workers(lab, ranks), *NO_VALIDATION, *ALL_BOUNDARIES)
+            served[EVERY] = services.enter_context(Service(lab, *options))
+        sides = {side: start(lab, "train", ranks, one, **usable_attention(lab)) for side, one in served.items()}
         for setting in settings:
             goal, block, rounds = _SETTINGS[setting]
             settled = _settle(sides["proxied"], service, setting, 2 if lab.rehearsal else _SETTLING)
@@ -61,13 +67,17 @@ def _timed(lab: Lab, ranks: int, settings: tuple[str, ...]) -> dict[str, Any]:
             one = interleaved(sides, setting, rounds, block)
             lab.note(
                 times=lab.data["times"] | {setting: one | {"goal": goal, "goal_met": one["ratio"] <= goal}},
-                workers=lab.data["workers"] | {setting: service.workers()},
+                workers=lab.data["workers"] | {setting: _workers(served)},
             )
     times = lab.data["times"]
     slow = [f"{name} {one['ratio']:.3f} (goal {one['goal']})" for name, one in times.items() if not one["goal_met"]]
     if slow and not lab.rehearsal:
         raise StepSlow(f"step time against native: {', '.join(slow)}")
     return {}
+
+
+def _workers(served: dict[str, Service | None]) -> dict[str, Any]:
+    return {side: service.workers() for side, service in served.items() if service is not None}
 
 
 def _settle(job: Job, service: Service, setting: str, steps: int) -> str:

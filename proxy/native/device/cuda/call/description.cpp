@@ -66,4 +66,13 @@ Invocation read_call(std::span<const std::byte> bytes, uint64_t before) {
   return call;
 }
 
+void check_count(const char* function, const Invocation& call, size_t slots) {
+  if (call.slots.size() != slots) refuse_value(std::string(function) + ": an unexpected number of arguments");
+}
+
+uint64_t value_of(const char* function, const Invocation& call, size_t at, ops::SlotKind kind) {
+  if (!call.slots[at].is(kind)) refuse_value(std::string(function) + ": an argument is of another kind");
+  return call.slots[at].slot.value;
+}
+
 }  // namespace jitc::cuda

@@ -20,6 +20,11 @@ struct ObjectView {
   std::vector<Invocation> calls;
 };
 
+/// Throws OpError unless the call has so many slots.
+void check_count(const char* function, const Invocation& call, size_t slots);
+/// Of a slot that must be of this kind, else it throws OpError.
+uint64_t value_of(const char* function, const Invocation& call, size_t at, ops::SlotKind kind);
+
 class Description {
  public:
   Description(std::span<const std::byte> bytes, uint64_t objects, bool with_call);

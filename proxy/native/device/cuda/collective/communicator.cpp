@@ -226,12 +226,12 @@ bool Communicator::Keeper::join(const NcclUniqueId& id, const std::vector<uint64
 }
 
 void Communicator::Keeper::watch() {
-  const auto ended = [this] { return of_.leaving_ || of_.aborted_ || of_.hang_injected_; };
+  const auto ended = [this] { return of_.leaving_ || of_.aborted_ || of_.cut_; };
   Lock lock(of_.mutex_);
   while (!of_.changed_.wait_for(lock, kWatch, ended)) {
     lock.unlock();
     const int found = of_.handle_.result();
-    if (of_.hang_injected_) return;
+    if (of_.cut_) return;
     of_.handle_.check(found);
     lock.lock();
   }

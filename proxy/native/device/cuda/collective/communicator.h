@@ -91,7 +91,7 @@ class Communicator {
   bool ends() const { return ends_; }
   void abort();
   /// Of one that is ready: NCCL's communicator is aborted while the others count on it. An injected fault.
-  void inject_hang();
+  void cut();
   /// After abort(): waits until nothing of it is in NCCL; false when that takes until then.
   bool left_nccl(Clock::time_point until);
   bool over() const { return over_.load() || !keeper_.joinable(); }
@@ -147,7 +147,7 @@ class Communicator {
   bool inside_ = false;  // NCCL has something of it
   uint64_t splits_done_ = 0;
   std::unique_ptr<NcclBootstrap> bootstrap_;                    // set once
-  std::atomic<bool> leaving_, aborted_, ends_, hang_injected_;  // set with mutex_ held
+  std::atomic<bool> leaving_, aborted_, ends_, cut_;  // set with mutex_ held
 
   NcclHandle handle_;  // its mutex is taken after mutex_ is let go
   std::atomic<bool> over_{false};

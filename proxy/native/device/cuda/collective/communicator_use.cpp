@@ -37,10 +37,10 @@ void Communicator::abort() {
   tell_changed();
 }
 
-void Communicator::inject_hang() {
+void Communicator::cut() {
   {
     const Lock lock(mutex_);
-    hang_injected_ = true;
+    cut_ = true;
     changed_.notify_all();
   }
   drop();

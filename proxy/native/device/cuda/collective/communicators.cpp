@@ -129,12 +129,12 @@ void Communicators::collective(const ops::Collective& op, NcclStream stream, con
   call.finish();
 }
 
-void Communicators::inject_hang(const ops::Collective& op) {
+void Communicators::cut(const ops::Collective& op) {
   const CollectiveCall call(context_, op);
   for (const ops::CollectiveItem& item : call.items()) {
     const Pointer communicator = get(item.comm);
     communicator->wait_ready();
-    communicator->inject_hang();
+    communicator->cut();
   }
 }
 

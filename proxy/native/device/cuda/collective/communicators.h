@@ -36,8 +36,8 @@ class Communicators {
   /// communicators are ready; none: they stay.
   void collective(const ops::Collective& op, NcclStream stream, const Redirect& redirect = {});
 
-  /// This rank leaves those of the op without a word, as one does that is lost: the others wait for it.
-  void inject_hang(const ops::Collective& op);
+  /// This rank leaves those of the op, as one does that is lost. An injected fault.
+  void cut(const ops::Collective& op);
 
   bool find(uint64_t handle, Identity& out) const;
   /// No op owes a result any more.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "device/cuda/driver/error.h"
+#include "dropout.h"
 
 namespace jitc::cuda {
 namespace {
@@ -15,14 +16,6 @@ constexpr int32_t kMostDimensions = 8;
 void append(std::vector<std::byte>& out, const void* from, size_t bytes) {
   const auto* const at = static_cast<const std::byte*>(from);
   out.insert(out.end(), at, at + bytes);
-}
-
-void check_count(const char* function, const Invocation& call, size_t slots) {
-  if (call.slots.size() != slots) refuse_value(std::string(function) + ": an unexpected number of arguments");
-}
-uint64_t value_of(const char* function, const Invocation& call, size_t at, ops::SlotKind kind) {
-  if (!call.slots[at].is(kind)) refuse_value(std::string(function) + ": an argument is of another kind");
-  return call.slots[at].slot.value;
 }
 
 /// Tensors of the plan whose values come with each execution.
@@ -93,7 +86,7 @@ void Dnn::invoke(const Invocation& call, const Objects& objects, CallOutcome& ou
     case ops::kDnnGetRNNWeightParams:
       return get_weights(call, objects, outcome);
     case ops::kDnnSetDropoutDescriptor:
-      return set_dropout(call);
+      return fill_states(call);
     default:
       outcome.bytes =
           cuda::invoke(*library_, library_->functions().find(call.function), handle_, handle_, call, objects);
@@ -152,20 +145,9 @@ void Dnn::get_weights(const Invocation& call, const Objects& objects, CallOutcom
   append(outcome.bytes, parts.data(), sizeof parts);
 }
 
-void Dnn::set_dropout(const Invocation& call) {
-  using ops::SlotKind;
-  constexpr const char* kName = "cudnnSetDropoutDescriptor";
-  check_count(kName, call, 4);
-  double rate = 0;
-  const uint64_t bits = value_of(kName, call, 0, SlotKind::real);
-  std::memcpy(&rate, &bits, sizeof rate);
+void Dnn::fill_states(const Invocation& call) {
   const DnnObject descriptor(library_, ops::ObjectKind::dropout);
-  const bool none = call.slots[1].is(SlotKind::null);
-  void* const states = none ? nullptr : reinterpret_cast<void*>(value_of(kName, call, 1, SlotKind::address));
-  check_dnn(*library_, kName,
-            library_->cudnnSetDropoutDescriptor(descriptor.real(), handle_, static_cast<float>(rate), states,
-                                                value_of(kName, call, 2, SlotKind::number),
-                                                value_of(kName, call, 3, SlotKind::number)));
+  set_dropout(*library_, descriptor.real(), handle_, call);
 }
 
 void Dnn::load_plan(const ops::DnnPlanLoad& op) {

@@ -50,7 +50,7 @@ class Dnn {
   void invoke(const Invocation& call, const Objects& objects, CallOutcome& outcome);
   void get_attribute(const Invocation& call, const Objects& objects, CallOutcome& outcome);
   void get_weights(const Invocation& call, const Objects& objects, CallOutcome& outcome);
-  void set_dropout(const Invocation& call);
+  void fill_states(const Invocation& call);
   ops::DnnPart part_of(const DnnObject& tensor, const void* address) const;
   std::unique_ptr<DnnObject> pack(const Plan& plan, uint64_t workspace,
                                   std::span<const ops::DnnTensor> tensors);

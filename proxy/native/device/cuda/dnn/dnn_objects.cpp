@@ -5,6 +5,7 @@
 
 #include "base/checksum.h"
 #include "device/cuda/driver/error.h"
+#include "dropout.h"
 
 namespace jitc::cuda {
 namespace {
@@ -157,6 +158,7 @@ DnnObject::Pointer DnnObjects::make_one(const ObjectView& view, const Objects& b
 }
 
 void DnnObjects::set(DnnObject& object, const Invocation& call, const Objects& before, void* handle) const {
+  if (without_dropout(call)) return set_dropout(*library_, object.real(), handle, call);
   const CallFunction& function = library_->functions().find(call.function, object.kind());
   invoke(*library_, function, object.real(), handle, call, before);
   if (call.function == ops::kDnnSetTensorNdDescriptor) object.sizes_ = extents(call);

@@ -23,11 +23,11 @@ void FaultInjector::inject(std::string_view kind, const ops::OpHeader& op) {
   issuer_.submitted(stream, op);  // found out at this op, also when it needs nothing of its stream itself
 }
 
-/// What the others still need of this rank runs first, so that they all stop at this collective.
+/// What the others still need of this rank runs first, so that they all stop at this collective. Its
+/// communicator stays: where ranks talk over sockets an abort tells the others, and nothing would hang.
 void FaultInjector::hang_collective(Stream& stream, const ops::Collective& op) {
   if (stream.diverted()) refuse_value("the collective is being captured into a graph");
   issuer_.drain();
-  collectives_.communicators().inject_hang(op);
   kernels_->stand_still(stream.own());
   collectives_.skip(op.header.sequence);
 }
@@ -36,7 +36,7 @@ void FaultInjector::hang_collective(Stream& stream, const ops::Collective& op) {
 void FaultInjector::cut_link(const Stream& stream, const ops::Collective& op) {
   if (stream.diverted()) refuse_value("the collective is being captured into a graph");
   issuer_.drain();
-  collectives_.communicators().inject_hang(op);
+  collectives_.communicators().cut(op);
   collectives_.skip(op.header.sequence);
   collectives_.communicator_fault(op.header.sequence, kUnknown, "collective-error",
                                   "the connection to the other ranks is cut (injected)");

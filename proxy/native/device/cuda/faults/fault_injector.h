@@ -1,9 +1,8 @@
 // Faults on request, as real ones happen.
 //
-// A hung collective is one that a rank has left: it aborts the communicator, so that the others wait for a
-// rank that does not come, and its own stream stands still in the collective's place. The fence ends both. At
-// a cut link it does the same, and reports the error instead of standing still.
-// Lock rule: the device's mutex, the context bound. Called by: Device.
+// A hung collective is one to which a rank does not come: its stream stands still in the collective's place,
+// and the others wait for it. The fence ends both. At a cut link it aborts the communicator, and reports
+// that. Lock rule: the device's mutex, the context bound. Called by: Device.
 #pragma once
 #include <memory>
 #include <string>
