@@ -22,6 +22,8 @@ from .rank_times import RankTimes
 
 #: Longer than any of these calls takes; a worker that overruns it is treated as lost.
 CALL_SECONDS = 60.0
+#: A worker that dies closes its connections before the kernel counts it as ended: its GPU is torn down in between.
+ENDING_SECONDS = 2.0
 
 
 class Interrupted(Exception):
@@ -102,9 +104,11 @@ class WorkerCalls:
 
     def _failed(self, session: Session, method: str, future: Any) -> NoReturn:
         error, worker = future.exception(), session.worker
+        code = error.code() if isinstance(error, grpc.RpcError) else error
+        if code is grpc.StatusCode.UNAVAILABLE and worker is not None and worker.ends_within(ENDING_SECONDS):
+            raise Interrupted(f"the worker of {session.label()} has ended")
         if session.state is not SessionState.CLOSED and worker is not None and worker.alive():
             # It lives but cannot do its part, so it is treated as lost.
-            code = error.code() if isinstance(error, grpc.RpcError) else error
             print(
                 f"jitc-proxyd: {method} of {session.label()} failed ({code}: {future.details()})",
                 file=sys.stderr,

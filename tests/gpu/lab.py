@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from . import stacks
-from .results import FAILED, NOT_RUN, SLOW
+from .results import FAILED, NOT_RUN, REFUSED, SLOW
 
 PACKAGE = Path(__file__).resolve().parent
 #: The carried folder, or the sources: gpu lies in tests/ there.
@@ -49,6 +49,12 @@ class StepSlow(Verdict):
     """All is right, but a goal of its speed is missed."""
 
     verdict = SLOW
+
+
+class StepRefused(Verdict):
+    """It is not served, by design, and the program's user is told so."""
+
+    verdict = REFUSED
 
 
 class StepNotRun(Verdict):

@@ -18,8 +18,9 @@ from typing import Any
 from . import table
 
 SCHEMA = 2
-#: passed; slow: right, but a goal of its speed is missed; failed; not run: the reason says why.
-PASSED, SLOW, FAILED, NOT_RUN = VERDICTS = ("passed", "slow", "failed", "not run")
+#: passed; refused, by design and with a word to the user; slow: right, but a goal of its speed is missed; failed; not
+#: run: the reason says why.
+PASSED, REFUSED, SLOW, FAILED, NOT_RUN = VERDICTS = ("passed", "refused", "slow", "failed", "not run")
 NOT_REACHED = "the check ended before it"
 RUNNING = "the check was ended while this step ran"
 #: Different lines of jitc's that the document keeps; the archive has all.
@@ -110,9 +111,9 @@ class Results:
         self._written = path
 
     def good(self, names: Iterable[str]) -> bool:
-        """Whether all of these were run to their end, and passed."""
+        """Whether all of these were run to their end, and did what they should."""
         verdicts = {step["name"]: step["verdict"] for step in self.document["steps"]}
-        return all(verdicts.get(name) == PASSED for name in names)
+        return all(verdicts.get(name) in (PASSED, REFUSED) for name in names)
 
     def text(self) -> str:
         return table.text(self.document)

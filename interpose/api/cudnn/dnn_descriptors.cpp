@@ -29,11 +29,10 @@ const CallSlots* find_set(ops::ObjectKind kind, uint64_t handle, uint32_t functi
   return find_descriptor(kind, handle, out) ? out->record->find(function) : nullptr;
 }
 
-/// Gives the program a matrix or a bias of a recurrent layer.
+/// Gives the program a matrix or a bias of a recurrent layer; it asks for both, or only one of them.
 Status take_part(const ops::DnnPart& part, uint64_t weights, uint64_t tensor, uint64_t* data) {
-  if (!data) return kDnnNullPointer;
-  *data = part.found ? weights + part.offset : 0;
-  if (!part.found) return kSuccess;
+  if (data) *data = part.found ? weights + part.offset : 0;
+  if (!part.found || !tensor) return kSuccess;
   std::array<int32_t, 2 * kMostDimensions> shape;
   static_assert(sizeof shape == sizeof part.shape);
   std::memcpy(shape.data(), part.shape.data(), sizeof shape);

@@ -8,9 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from ..jobs import start, two_workers
-from ..lab import Lab, StepFailed, StepNotRun
+from ..lab import Lab, StepFailed, StepNotRun, StepRefused
 from ..service import NO_VALIDATION, Service
 from . import fault_verdict
+
+
+#: What jitc says of what it does not serve by design.
+_REFUSALS = ("is not served (docs/coverage.md)", "link the program with -cudart shared")
 
 
 def fft(lab: Lab) -> dict[str, Any]:
@@ -73,9 +77,11 @@ def _feature(lab: Lab, name: str) -> dict[str, Any]:
     lab.note(proxied=answer, said_by_jitc=[one for one in program.said().splitlines() if one.startswith("jitc:")][:10])
     if absent := answer.get("absent"):
         raise StepNotRun(f"not installed: {absent}")
-    if not answer["ok"]:
-        raise _native_verdict(lab, lambda: _native(lab, name), answer["error"])
-    return {}
+    if answer["ok"]:
+        return {}
+    verdict = _native_verdict(lab, lambda: _native(lab, name), answer["error"])
+    told = [one for one in lab.data["said_by_jitc"] if any(words in one for words in _REFUSALS)]
+    raise StepRefused("; ".join(told)) if told and isinstance(verdict, StepFailed) else verdict
 
 
 def _native(lab: Lab, name: str) -> None:

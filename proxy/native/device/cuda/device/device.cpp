@@ -182,9 +182,9 @@ void Device::fence() {
   const auto lock = quiesce_.lock(mutex_);
   context_->bind();
   families_.graphs.let_communicating_go();
+  injector_.release();  // an abort waits for collectives that lie behind what stands still
   // Before streams are waited for: a collective whose peer is gone ends no other way.
   if (!families_.collectives.fence(quiesce_.limit())) quiesce_.give_up_process();
-  injector_.release();
   std::vector<abi::CUstream> all = access_.copies().streams();
   for (const Stream* const one : streams_.all()) all.push_back(one->own());
   quiesce_.wait_for(context_->driver(), all);
