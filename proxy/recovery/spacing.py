@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import grpc
@@ -23,8 +24,14 @@ from ..node.session import Session, SessionState
 from ..node.workers.stats import stats_of
 
 LOOK_SECONDS, CALL_SECONDS = 1.0, 10.0
-#: Steps that are looked at before a number is chosen.
-STEPS = 8
+#: Steps that are looked at before a number is chosen, and looks of which the shortest step counts: programs pause.
+STEPS, LOOKS = 8, 8
+#: The first boundaries of a job are left out, because the memory of their copies is new to the system and to the device.
+COLD = 2
+#: Boundaries whose cost is looked at together: counters are read while one is being made.
+MADE = 4
+#: Of the time between looks, what steps take at least: all of it but boundaries whose cost was taken for too high.
+_LEAST = 0.1
 #: Boundaries from one to the next at most. All numbers are powers of two: what one divides, a smaller one does too.
 MOST = 1024
 #: Of the journal, what the minibatches between two boundaries may fill. At half of it one is made in any case.
@@ -61,27 +68,30 @@ class Spacing:
     step: float = 0.0  # seconds of one step, without
     protected: bool = True
     _seen: tuple[float, list[Counted]] | None = None
+    _paid: list[Counted] = field(default_factory=list)  # when the cost was chosen, or at first
+    _steps: deque[float] = field(default_factory=lambda: deque(maxlen=LOOKS))
 
     def advance(self, ranks: Sequence[Counted], now: float) -> bool:
         """Whether `every` is another one now."""
         before, self.protected = self._seen, all(one.protected for one in ranks)
         if before is None or len(before[1]) != len(ranks) or any(map(_went_back, before[1], ranks)):
-            self._seen = now, list(ranks)
+            self._paid = list(ranks)
+            self._seen = (now, self._paid) if min(one.boundary for one in ranks) > COLD else None
             return False
         steps = min(one.boundary - old.boundary for old, one in zip(before[1], ranks, strict=True))
         if steps < STEPS:
             return False
         self._seen = now, list(ranks)
-        return self._choose(self._measured(before, ranks, now, steps))
+        self._measure(before, ranks, now, steps)
+        return self._choose(JOURNAL_SHARE * self.journal / max(1.0, *(one.journal_bytes for one in ranks)))
 
-    def _measured(self, before: tuple[float, list[Counted]], ranks: Sequence[Counted], now: float, steps: int) -> float:
-        """How many boundaries apart they may be for the journal's sake."""
-        made = max(one.made - old.made for old, one in zip(before[1], ranks, strict=True))
-        if made:
-            spent = max(one.seconds - old.seconds for old, one in zip(before[1], ranks, strict=True))
-            self.cost = spent / made
-        self.step = max((now - before[0] - made * self.cost) / steps, 1e-9)
-        return JOURNAL_SHARE * self.journal / max(1.0, *(one.journal_bytes for one in ranks))
+    def _measure(self, before: tuple[float, list[Counted]], ranks: Sequence[Counted], now: float, steps: int) -> None:
+        if (paid := _made(self._paid, ranks)) >= MADE:
+            self.cost = max(one.seconds - old.seconds for old, one in zip(self._paid, ranks, strict=True)) / paid
+            self._paid = list(ranks)
+        whole = (now - before[0]) / steps
+        self._steps.append(max(whole - _made(before[1], ranks) * self.cost / steps, whole * _LEAST, 1e-9))
+        self.step = min(self._steps)
 
     def _choose(self, most: float) -> bool:
         wanted = self.cost / (self.share * self.step) if self.protected else 1.0
@@ -93,6 +103,10 @@ class Spacing:
             return False
         self.every = every
         return True
+
+
+def _made(before: Sequence[Counted], ranks: Sequence[Counted]) -> int:
+    return max(one.made - old.made for old, one in zip(before, ranks, strict=True))
 
 
 def _went_back(before: Counted, now: Counted) -> bool:

@@ -1,6 +1,7 @@
 // See dnn_call.h.
 #include "dnn_call.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -103,7 +104,7 @@ DnnCall::DnnCall(uint64_t handle, const char* name, uint32_t function) : name_(n
 
 DnnCall& DnnCall::result(void* at, uint64_t bytes) {
   constexpr uint64_t kMost = 1 << 20;
-  if (!at || bytes > kMost) return fail(at ? kDnnBadParam : kDnnNullPointer);
+  if (bytes > kMost) return fail(kDnnBadParam);
   slots_.result(bytes);
   wanted_.push_back({at, bytes});
   return *this;
@@ -111,6 +112,8 @@ DnnCall& DnnCall::result(void* at, uint64_t bytes) {
 
 Status DnnCall::ask() {
   if (status_) return status_;
+  if (std::ranges::none_of(wanted_, [](const Wanted& one) { return one.at != nullptr; }))
+    return kDnnNullPointer;
   CallPayload payload;
   payload.add_call(function_, slots_);
   const Answer answer = dnn_ask(stream_, payload, 1, name_);
@@ -119,7 +122,7 @@ Status DnnCall::ask() {
   for (const Wanted& one : wanted_) {
     std::span<const std::byte> bytes;
     if (!reader.bytes(one.bytes, &bytes)) return kDnnInternalError;
-    std::memcpy(one.at, bytes.data(), bytes.size());
+    if (one.at) std::memcpy(one.at, bytes.data(), bytes.size());
   }
   return kSuccess;
 }

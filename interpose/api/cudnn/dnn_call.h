@@ -124,7 +124,7 @@ class DnnChange : public DnnArguments<DnnChange> {
 class DnnCall : public DnnArguments<DnnCall> {
  public:
   DnnCall(uint64_t handle, const char* name, uint32_t function);
-  /// Where an answer is to be written.
+  /// Where an answer is to be written; null: that one is not wanted, but another one.
   DnnCall& result(void* at, uint64_t bytes);
   Status ask();
   Status run();

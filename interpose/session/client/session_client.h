@@ -89,6 +89,8 @@ class SessionClient final : public Session, private ConnectionListener {
   // known_progress.cpp
   void poll();
   bool learn(uint64_t stream, uint64_t sequence);
+  bool bytes_due(uint64_t stream, uint64_t sequence) const;
+  void await_bytes(uint64_t stream, uint64_t sequence);
 
   // reconnect.cpp
   static void* reconnect_main(void* self);
@@ -111,7 +113,8 @@ class SessionClient final : public Session, private ConnectionListener {
   SendQueue send_queue_;
   OrderNotes order_notes_;
   Results results_;
-  std::set<uint64_t> bytes_due_;  // of these, those whose receiver has not returned yet
+  std::map<uint64_t, uint64_t> bytes_due_;  // of these, those whose receiver has not returned yet -> stream
+  std::atomic<uint64_t> bytes_given_{0};    // times that one of them has returned
   bool ever_acknowledged_ = false;
   uint32_t failed_connections_ = 0;  // in a row, without an acknowledgement
   std::string failure_;

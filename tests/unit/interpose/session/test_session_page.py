@@ -159,6 +159,19 @@ os._exit(0)  # what is still owed would be told to an interpreter that is gone
     running.finish()
 
 
+def test_bytes_of_the_stream_are_waited_for_without_a_question(node: Node, page: Page, client: Start) -> None:
+    """As `.item()` needs them: the page knows that the copy is done before its bytes have come."""
+    page.publish(STREAM, 1)
+    client(f"""
+s = Session()
+seen = []
+copy = s.receive(9, lambda *heard: seen.append(heard), {STREAM})
+assert s.wait_executed(copy, {STREAM}) and seen
+s.call(b"after___")
+""").finish()
+    assert not known(node.journal)  # the worker has noted that it gave the bytes
+
+
 def test_bytes_that_are_being_received_are_not_there_yet(node: Node, page: Page, client: Start) -> None:
     """The result has come, and its receiver has not returned: another thread must not be told that the copy is done."""
     page.publish(STREAM, 1)

@@ -136,7 +136,7 @@ def test_parts_of_weights_are_told_by_offset(dnn: Dnn) -> None:
     assert only(dnn.gpu).call == Call("cudnnGetRNNWeightParams", slots)
     assert weights.ask(0x20000) == SUCCESS  # wherever the weights are
     assert [one.value for one in weights.data] == [0x20100, 0x20200]
-    assert weights.ask(0x20000, lambda _: None) == NULL_POINTER
+    assert weights.ask(0x20000, lambda _: None) == SUCCESS  # PyTorch asks for one of the two
     assert dnn.names() == []
 
 
