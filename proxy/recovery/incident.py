@@ -85,7 +85,7 @@ class Incident:
     def lose(self, worker: Worker) -> None:
         """A fence finds that it has ended. Its peers may have noticed that before the kernel told its end, which is
         then told to nobody: the GPU's driver lets a process go only once its memory is free."""
-        if worker.gpu is not None and not worker.killed and worker not in self.dead:
+        if worker.gpu is not None and not worker.replaced and worker not in self.dead:
             self._note(worker.cause, worker.gpu, worker.message)
 
     def involve(self, sessions: list[Session]) -> None:
@@ -129,9 +129,9 @@ class Incident:
         """Kills workers whose device cannot be used any more, and waits for their end."""
         for session in self.unusable(RESTART_CAUSES):
             if session.worker is not None:
-                _end(session.worker)
+                session.worker.replace()
         for worker in self._unhealthy:
-            _end(worker)
+            worker.replace()
 
     def readable(self) -> list[Session]:
         """Of those, the ones that rely on peers and may still be able to say what they hold."""
@@ -184,8 +184,3 @@ def _returns_too_often(fault: FaultReported, limits: Limits) -> bool:
         return limits.count_astray(fault.session.number)
     real = fault.cause not in (VALIDATION, DIVERGENCE)
     return real and limits.count_fault(fault.session.number, fault.sequence)
-
-
-def _end(worker: Worker) -> None:
-    worker.kill()
-    worker.wait()

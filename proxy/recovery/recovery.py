@@ -300,8 +300,7 @@ class Recovery:
             # A rebuilt worker that has not resumed may have half-restored memory, so it is replaced. So is one that
             # was opening a lost session: it may or may not have succeeded.
             if session.without_worker() and session.worker is not None:
-                session.worker.kill()
-                session.worker.wait()
+                session.worker.replace()
         self.timeline.fire(PhaseEvent.FAULT)
         return True
 

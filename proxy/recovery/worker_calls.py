@@ -113,8 +113,7 @@ class WorkerCalls:
                 f"jitc-proxyd: {method} of {session.label()} failed ({code}: {future.details()})",
                 file=sys.stderr,
             )
-            worker.kill()
-            worker.wait()
+            worker.replace()
             if method == "OpenSession" and code is grpc.StatusCode.FAILED_PRECONDITION:
                 raise Refused(f"the session of {session.label()} cannot be opened again: {future.details()}")
         raise Interrupted(f"{method} of {session.label()} failed")

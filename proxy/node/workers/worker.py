@@ -66,6 +66,7 @@ class Worker:
         self.noticed_dead = 0.0  # monotonic time
         self.cause, self.message = WORKER_DEATH, ""
         self.killed = False  # by this service
+        self.replaced = False  # killed for the sake of another one, by a recovery
         self.looked_at = threading.Event()  # it has ended, and its cause is known as far as it can be
         self.unhealthy_since = 0.0  # monotonic time; 0: it was not killed for a cause
         self._opening = threading.Lock()
@@ -117,6 +118,12 @@ class Worker:
 
     def kill(self) -> None:
         self.send(signal.SIGKILL)
+
+    def replace(self) -> None:
+        """Kills it, because a recovery needs another one in its place. That is no fault, and ends with its end."""
+        self.replaced = True
+        self.kill()
+        self.wait()
 
     def send(self, number: signal.Signals) -> None:
         if not self.alive():
