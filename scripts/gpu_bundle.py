@@ -1,6 +1,7 @@
 """make gpu-bundle: a folder and a tar with all that scripts/gpu_check.py needs on a bare machine with a GPU.
 
-Python code, generated gRPC stubs, native libraries without what debuggers need but names, and libnghttp2 for machines that lack it.
+Python code, generated gRPC stubs, native libraries of whose symbols only names are left, and libnghttp2 for machines
+that lack it.
 Run there: `python3 gpu_check.py`. Promise: under 64 MiB, or an error. `gpu_bundle.py FOLDER` fills that one instead of
 build/gpu-bundle, without a tar.
 """

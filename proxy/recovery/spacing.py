@@ -26,7 +26,7 @@ from ..node.workers.stats import stats_of
 LOOK_SECONDS, CALL_SECONDS = 1.0, 10.0
 #: Steps that are looked at before a number is chosen, and looks of which the shortest step counts: programs pause.
 STEPS, LOOKS = 8, 8
-#: The first boundaries of a job are left out, because the memory of their copies is new to the system and to the device.
+#: The first boundaries of a job are left out: the memory of their copies is new to the system and to the device.
 COLD = 2
 #: Boundaries whose cost is looked at together: counters are read while one is being made.
 MADE = 4

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tarfile
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -128,10 +129,12 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def machine(bundle: Path, python: Path, tmp_path: Path) -> Iterator[Machine]:
+    """Its folder for temporary files has a short name, as on such a machine: services have their sockets there."""
     made: list[Bench] = []
+    short = tempfile.TemporaryDirectory(prefix="bench-", dir="/tmp")
 
     def set_up(with_gpu: bool = True, python: Path = python) -> Bench:
-        env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
+        env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TMPDIR": short.name}
         (tmp_path / "driver").mkdir()
         env = fake_system(tmp_path / "driver", env, VARIABLES="fixed") if with_gpu else env
         made.append(Bench(bundle, python, env, tmp_path / "out"))
@@ -141,6 +144,7 @@ def machine(bundle: Path, python: Path, tmp_path: Path) -> Iterator[Machine]:
     for bench in made:
         for pid in marked_processes(bench.mark):
             os.kill(pid, signal.SIGKILL)
+    short.cleanup()
 
 
 def verdicts(document: dict[str, Any]) -> dict[str, str]:

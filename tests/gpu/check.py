@@ -24,7 +24,7 @@ from .evidence import Evidence
 from .lab import PACKAGE, ROOT, Lab
 from .results import FAILED, NOT_RUN, Results
 
-#: What a step gets beyond its limit to say what it found: its own waits end with the limit, and stacks are written then.
+#: What a step gets beyond its limit to say what it found: its own waits end with it, and stacks are written then.
 GRACE_SECONDS = 12.0 + stacks.SECONDS
 MISSING, BAD = "missing", "bad"
 #: Bytes of a folder's name in which services can have theirs: the name of a service's socket may have 85.

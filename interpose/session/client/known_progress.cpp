@@ -74,7 +74,7 @@ bool SessionClient::learn(uint64_t stream, uint64_t sequence) {
   if (executed < sequence) return false;
   const Lock lock(mutex_);
   if (progress_.executed(stream, sequence)) return true;
-  const uint64_t most = bytes_due_.empty() ? UINT64_MAX : bytes_due_.begin()->first - 1;
+  const uint64_t most = bytes_due_.before();
   if (status_.load(std::memory_order_relaxed) != kSuccess || most < sequence) return false;
   ops::Known op;
   op.header.op = static_cast<uint16_t>(ops::Known::kId);
@@ -85,34 +85,6 @@ bool SessionClient::learn(uint64_t stream, uint64_t sequence) {
   kept_.store(send_queue_.bytes(), std::memory_order_relaxed);
   progress_.advance({Reach::Of::stream, stream, op.until});
   return true;
-}
-
-/// Whether bytes of the stream's ops up to this one are still to come. With mutex_.
-bool SessionClient::bytes_due(uint64_t stream, uint64_t sequence) const {
-  return std::any_of(bytes_due_.begin(), bytes_due_.upper_bound(sequence),
-                     [&](const auto& due) { return due.second == stream; });
-}
-
-/// The page cannot stand for bytes, and to ask once they are there would be a second way to the worker.
-void SessionClient::await_bytes(uint64_t stream, uint64_t sequence) {
-  struct Awaited {
-    SessionClient* session;
-    uint64_t given;
-  } awaited{this, 0};
-  while (status() == kSuccess) {
-    {
-      const Lock lock(mutex_);
-      if (!bytes_due(stream, sequence)) return;
-      awaited.given = bytes_given_;
-    }
-    wait_until(
-        [](void* self) {
-          const auto* const one = static_cast<Awaited*>(self);
-          return static_cast<int>(one->session->bytes_given_ != one->given ||
-                                  one->session->status() != kSuccess);
-        },
-        &awaited);
-  }
 }
 
 bool SessionClient::find_executed(uint64_t stream, uint64_t sequence, Wait wait) {
@@ -126,7 +98,11 @@ bool SessionClient::find_executed(uint64_t stream, uint64_t sequence, Wait wait)
   poll();
   if (is_known() || learn(stream, sequence)) return true;
   if (wait == Wait::no) return false;
-  await_bytes(stream, sequence);
+  // The page cannot stand for bytes, and to ask once they are there would be a second way to the worker.
+  auto has_bytes = [&] { return status() != kSuccess || !bytes_due_.any(stream, sequence); };
+  if (!has_bytes())
+    wait_until([](void* self) { return static_cast<int>((*static_cast<decltype(has_bytes)*>(self))()); },
+               &has_bytes);
   if (is_known() || learn(stream, sequence)) return true;
   const auto is_over = [&] { return status() != kSuccess; };
   const auto is_there = [&] { return is_known() || page_.executed(stream) >= sequence; };

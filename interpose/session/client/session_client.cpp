@@ -84,7 +84,7 @@ uint64_t SessionClient::enqueue(ops::OpHeader* op, size_t size, std::span<const 
   kept_.store(send_queue_.bytes(), std::memory_order_relaxed);
   const Reach shows = progress_.submit(*op);
   if (pending != nullptr) results_.owed.emplace(sequence, *pending).first->second.shows = shows;
-  if (pending != nullptr && pending->receiver != nullptr) bytes_due_.emplace(sequence, shows.stream);
+  if (pending != nullptr && pending->receiver != nullptr) bytes_due_.add(sequence, shows.stream);
   // Asked under the lock: the transport announces that it sleeps, then looks here once more.
   std::shared_ptr<WorkerConnection> sleeper;
   if (wake && connection_ && connection_->opened && connection_->asleep()) sleeper = connection_;
@@ -192,7 +192,7 @@ void SessionClient::on_result(uint64_t sequence, uint32_t status, std::span<cons
   if (pending.receiver != nullptr) pending.deliver(status, payload);
   {
     const Lock lock(mutex_);
-    bytes_given_ += bytes_due_.erase(sequence);
+    bytes_due_.given(sequence);
     if (status == kSuccess && pending.shows.sequence != 0) progress_.advance(pending.shows);
   }
   if (pending.receiver == nullptr) pending.deliver(status, payload);

@@ -12,11 +12,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 
 #include "order_notes.h"
 #include "send_queue.h"
+#include "session/progress/bytes_due.h"
 #include "session/progress/progress_reader.h"
 #include "session/progress/stream_progress.h"
 #include "session/service/keeper_connection.h"
@@ -89,8 +89,6 @@ class SessionClient final : public Session, private ConnectionListener {
   // known_progress.cpp
   void poll();
   bool learn(uint64_t stream, uint64_t sequence);
-  bool bytes_due(uint64_t stream, uint64_t sequence) const;
-  void await_bytes(uint64_t stream, uint64_t sequence);
 
   // reconnect.cpp
   static void* reconnect_main(void* self);
@@ -113,8 +111,7 @@ class SessionClient final : public Session, private ConnectionListener {
   SendQueue send_queue_;
   OrderNotes order_notes_;
   Results results_;
-  std::map<uint64_t, uint64_t> bytes_due_;  // of these, those whose receiver has not returned yet -> stream
-  std::atomic<uint64_t> bytes_given_{0};    // times that one of them has returned
+  BytesDue bytes_due_;  // of these
   bool ever_acknowledged_ = false;
   uint32_t failed_connections_ = 0;  // in a row, without an acknowledgement
   std::string failure_;

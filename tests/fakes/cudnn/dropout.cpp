@@ -75,8 +75,10 @@ int cudnnSetDropoutDescriptor(void* descriptor, void* handle, float rate, void* 
 int cudnnRestoreDropoutDescriptor(void* descriptor, void* handle, float rate, void* states, size_t bytes,
                                   unsigned long long seed) {
   const std::tuple shown(descriptor, handle, rate, states, bytes, seed);
-  return dnn_call("cudnnRestoreDropoutDescriptor", shown,
-                  [&](CallLine&) { set(descriptor, handle, rate, states, bytes); });
+  return dnn_call("cudnnRestoreDropoutDescriptor", shown, [&](CallLine&) {
+    require(states, "no states to restore");  // as cuDNN 9.19 does it on a GPU
+    set(descriptor, handle, rate, states, bytes);
+  });
 }
 
 }  // namespace jitc::fakes

@@ -12,7 +12,6 @@ from ..lab import Lab, StepFailed, StepNotRun, StepRefused
 from ..service import NO_VALIDATION, Service
 from . import fault_verdict
 
-
 #: What jitc says of what it does not serve by design.
 _REFUSALS = ("is not served (docs/coverage.md)", "link the program with -cudart shared")
 

@@ -146,7 +146,7 @@ class Communicator {
   bool wanted_ = false;
   bool inside_ = false;  // NCCL has something of it
   uint64_t splits_done_ = 0;
-  std::unique_ptr<NcclBootstrap> bootstrap_;                    // set once
+  std::unique_ptr<NcclBootstrap> bootstrap_;          // set once
   std::atomic<bool> leaving_, aborted_, ends_, cut_;  // set with mutex_ held
 
   NcclHandle handle_;  // its mutex is taken after mutex_ is let go

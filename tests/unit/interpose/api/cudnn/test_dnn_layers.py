@@ -38,6 +38,14 @@ def test_the_padding_of_a_sequence_is_of_its_type(dnn: Dnn, type_: int, size: in
     assert call.slots[-2:] == (("array", i32(*lengths)), ("scalar", bytes(number)[:size]))
 
 
+def test_one_of_two_results_may_not_be_wanted(dnn: Dnn) -> None:
+    """PyTorch asks for the workspace alone in a backward pass."""
+    data, rnn, size = dnn.old("rnn_data"), dnn.old("rnn"), c_size_t()
+    asked = "cudnnGetRNNTempSpaceSizes", dnn.handle, rnn, 1, data
+    dnn.ok(*asked, byref(size), None)
+    assert dnn.call(*asked, None, None) == NULL_POINTER
+
+
 def test_what_is_mentioned_stays_as_it_was(dnn: Dnn) -> None:
     """Also when the program changes or destroys it: cuDNN copies."""
     dropout, rnn, size = dnn.old("dropout"), dnn.old("rnn"), unique()

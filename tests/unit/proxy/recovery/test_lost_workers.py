@@ -1,0 +1,86 @@
+"""How a recovery learns that a worker has ended, where others notice it before the kernel tells."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import grpc
+import pytest
+
+from jitc.proxy.node.session import SessionState
+from jitc.proxy.node.workers.worker import WORKER_DEATH
+from jitc.proxy.recovery.events import EventQueue
+from jitc.proxy.recovery.incident import Incident
+from jitc.proxy.recovery.rank_times import RankTimes
+from jitc.proxy.recovery.worker_calls import ENDING_SECONDS, Interrupted, WorkerCalls
+
+
+class Gone(grpc.RpcError):
+    """What a call to a process gets that has closed its connections."""
+
+    def code(self) -> grpc.StatusCode:
+        return grpc.StatusCode.UNAVAILABLE
+
+
+class Broken:
+    """A worker whose connections are cut. ends: it is about to end."""
+
+    def __init__(self, ends: bool) -> None:
+        self.ends, self.gpu, self.cause, self.message = ends, 1, WORKER_DEATH, ""
+        self.replaced, self.waited = False, 0.0
+        self.stub = SimpleNamespace(Fence=SimpleNamespace(future=lambda request, timeout: Failed()))
+
+    def alive(self) -> bool:
+        return True  # the kernel has not told
+
+    def ends_within(self, seconds: float) -> bool:
+        self.waited += seconds
+        return self.ends
+
+    def replace(self) -> None:
+        self.replaced = True
+
+
+class Failed:
+    """A call under way that has failed."""
+
+    def add_done_callback(self, callback: Any) -> None:
+        callback(self)
+
+    def done(self) -> bool:
+        return True
+
+    def exception(self) -> Gone:
+        return Gone()
+
+    def details(self) -> str:
+        return "Connection reset by peer"
+
+    def cancel(self) -> bool:
+        return False
+
+
+def fence(worker: Broken) -> Incident:
+    """A fence of its session fails; the next one finds it ended."""
+    session: Any = SimpleNamespace(number=1, state=SessionState.FENCED, worker=worker, label=lambda: "rank 1")
+    incident = Incident(causes=["collective-error"], gpus=[0])
+    with pytest.raises(Interrupted):
+        WorkerCalls(EventQueue(), lambda event: False, RankTimes()).one(session, "Fence", None)
+    lost: Any = worker
+    incident.lose(lost)
+    return incident
+
+
+def test_one_that_dies_is_a_cause() -> None:
+    """Its peers' NCCL reports that its connections are closed before its process counts as ended."""
+    worker = Broken(ends=True)
+    incident = fence(worker)
+    assert incident.causes == ["collective-error", WORKER_DEATH] and incident.gpus == [0, 1]
+    assert not worker.replaced and worker.waited == ENDING_SECONDS
+
+
+def test_one_that_is_replaced_is_none() -> None:
+    worker = Broken(ends=False)
+    incident = fence(worker)
+    assert worker.replaced and incident.causes == ["collective-error"]
