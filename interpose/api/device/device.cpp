@@ -210,7 +210,7 @@ int32_t cudaDeviceGetPCIBusId(uint8_t* text, int32_t length, int32_t device) {
   if (!gpu) return bad_device();
   char id[32];
   const auto part = [&](int32_t attribute) { return static_cast<unsigned>(attribute_of(attribute, *gpu)); };
-  std::snprintf(id, sizeof id, "%08X:%02X:%02X.0", part(kPciDomain), part(kPciBus), part(kPciDevice));
+  std::snprintf(id, sizeof id, "%04X:%02X:%02X.0", part(kPciDomain), part(kPciBus), part(kPciDevice));
   copy_text(text, length, id);
   return kSuccess;
 }
