@@ -26,6 +26,7 @@ bool RegisteredCopies::given(std::span<const BlockCopy> blocks, abi::CUstream& s
   try {
     const device::Residency::Use use(residency_);
     const std::lock_guard lock(mutex_);
+    given_up_ = false;
     check(driver, "cuCtxSetCurrent", context_->bind());
     // 0 is the lowest priority that there is.
     if (!stream)

@@ -66,7 +66,7 @@ class RegisteredCopies final : public BlockCopier {
   std::span<std::byte> arena_;
   abi::CUstream stream_ = nullptr, beside_ = nullptr;
   std::set<size_t> windows_;  // that the driver knows
-  bool given_up_ = false;     // it registers nothing
+  bool given_up_ = false;     // it registers nothing more for the copies that are being given
 };
 
 }  // namespace jitc::cuda

@@ -11,11 +11,10 @@
 namespace jitc::cuda {
 namespace {
 constexpr auto kLookEvery = std::chrono::milliseconds(5);
-constexpr uint32_t kSpins = 4;                                 // rounds of kPauses before it sleeps
-constexpr int kPauses = 200;                                   // some microseconds
-constexpr auto kShortNap = std::chrono::microseconds(20);      // somebody waits
-constexpr auto kLongestNap = std::chrono::microseconds(1000);  // nobody does
-constexpr auto kLongestShortNap = std::chrono::microseconds(200);
+constexpr uint32_t kSpins = 4;  // rounds of kPauses before it sleeps
+constexpr int kPauses = 200;    // some microseconds
+constexpr std::chrono::microseconds kShortNap{20}, kLongestShortNap{200};  // somebody waits
+constexpr std::chrono::microseconds kLongestNap{1000};                     // nobody does
 
 void relax() {
 #if defined(__x86_64__)
@@ -146,9 +145,11 @@ std::optional<UnderWay> CompletionPoller::under_way() const {
 bool CompletionPoller::wait_all(Deadline end) {
   Lock lock(mutex_);
   const auto over = [this] { return busy_.empty() || !open_; };
-  if (end) return changed_.wait_until(lock, *end, over) && open_;
-  changed_.wait(lock, over);
-  return open_;
+  ++waiters_;
+  doorbell_.ring();
+  const bool all = end ? changed_.wait_until(lock, *end, over) : (changed_.wait(lock, over), true);
+  --waiters_;
+  return all && open_;
 }
 
 bool CompletionPoller::wait_some() {
@@ -267,15 +268,14 @@ void CompletionPoller::hand_out(std::vector<Delivery>& deliveries) {
 
 void CompletionPoller::nap(Lock& lock, uint32_t rounds) {
   const uint32_t rings = doorbell_.rings();
-  const bool awaited = results_due_ != 0 || doorbell_.is_awaited();
+  const bool awaited = waiters_ != 0 || results_due_ != 0 || doorbell_.is_awaited();
   if (awaited && rounds < kSpins) {
     lock.unlock();
     for (int i = 0; i < kPauses; ++i) relax();
     lock.lock();
     return;
   }
-  const auto longest = awaited ? kLongestShortNap : kLongestNap;
-  const auto length = std::min<std::chrono::microseconds>(longest, kShortNap * (1 + rounds / 4));
+  const auto length = std::min(awaited ? kLongestShortNap : kLongestNap, kShortNap * (1 + rounds / 4));
   lock.unlock();
   doorbell_.nap(rings, length);
   lock.lock();

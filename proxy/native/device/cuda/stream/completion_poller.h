@@ -110,7 +110,7 @@ class CompletionPoller {
   std::condition_variable work_;     // for the thread
   std::condition_variable changed_;  // for those who wait
   std::vector<Pointer> busy_;        // timelines with marks that are outstanding
-  size_t results_due_ = 0;
+  size_t results_due_ = 0, waiters_ = 0;
   uint64_t deliveries_ = 0;
   bool open_ = true, stop_ = false, delivering_ = false;
   Clock::time_point looked_{}, oldest_since_{};
