@@ -158,6 +158,7 @@ class Worker:
     def __init__(self, told: Told, rank: int, number: int) -> None:
         self._told, self.gpu, self.number = told, rank, number
         self.cause, self.message, self.noticed_dead, self.unhealthy_since = "worker-death", "", 0.0, 0.0
+        self.replaced = False
         self.stub = Stub(told, rank, number)
 
     def alive(self) -> bool:
@@ -173,6 +174,10 @@ class Worker:
     def kill(self) -> None:
         self._told.registry.killed.add((self.gpu, self.number))
         self._told.killed.add((self.gpu, self.number))
+
+    def replace(self) -> None:
+        self.replaced = True
+        self.kill()
 
     def ends_within(self, seconds: float) -> bool:
         return not self.alive()
