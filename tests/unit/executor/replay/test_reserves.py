@@ -56,9 +56,11 @@ def with_reserve(ranks: list[Rank]) -> None:
     """Boundary 3 is one, and the newest boundary is 6."""
     policy(ranks, next_reserve=3)
     run(ranks, 4)
+    caught_up(ranks, 4)
     assert kept(ranks) == [[3], [3]]
     policy(ranks, reserve=3)
     run(ranks, 6)
+    caught_up(ranks, 6)
     assert kept(ranks) == [[3], [3]]
 
 
