@@ -20,8 +20,9 @@ class Talk(Part):
     ranks come to collectives of both threads in different order."""
 
     def prepare(self) -> None:
-        self.state = self.batch(0).to(self.job.device)
         self.stream = torch.cuda.Stream()
+        with torch.cuda.stream(self.stream):  # its memory is that stream's: others may not have it before its work is done
+            self.state = self.batch(0).to(self.job.device)
         self.thread: threading.Thread | None = None
         if self.choices["joins"] == "before":
             dist.barrier(group=self.group)
