@@ -21,7 +21,7 @@ class Talk(Part):
 
     def prepare(self) -> None:
         self.stream = torch.cuda.Stream()
-        with torch.cuda.stream(self.stream):  # its memory is that stream's: others may not have it before its work is done
+        with torch.cuda.stream(self.stream):  # nobody else may have its memory before that is done
             self.state = self.batch(0).to(self.job.device)
         self.thread: threading.Thread | None = None
         if self.choices["joins"] == "before":
