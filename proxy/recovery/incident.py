@@ -85,7 +85,7 @@ class Incident:
     def lose(self, worker: Worker) -> None:
         """A fence finds that it has ended. Its peers may have noticed that before the kernel told its end, which is
         then told to nobody: the GPU's driver lets a process go only once its memory is free."""
-        if worker.gpu is not None and not worker.replaced and worker not in self.dead:
+        if worker.gpu is not None and not worker.replaced:
             self._note(worker.cause, worker.gpu, worker.message)
 
     def involve(self, sessions: list[Session]) -> None:

@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 from . import children
@@ -31,9 +32,10 @@ def write(file: Path) -> None:
         return
     with contextlib.suppress(OSError):
         started = [_debugged(debugger, pid, file.with_name(f"{file.stem}-{pid}.txt")) for pid in pids]
-        for number, process in enumerate(started):
+        until = time.monotonic() + SECONDS
+        for process in started:  # all of them run at once
             try:
-                process.wait(SECONDS if not number else 0.5)  # all of them run at once
+                process.wait(max(0.0, until - time.monotonic()))
             except subprocess.TimeoutExpired:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)

@@ -1,5 +1,5 @@
-// Ops whose bytes a program is still owed: copies to memory that the worker does not share, or has yet to be
-// told of.
+// Ops whose answer a receiver of the program still waits for, such as a copy to pinned memory that the
+// program goes on beside.
 //
 // Who learns that such an op is done must find its bytes, so they count as due until their receiver has
 // returned. Promise: any thread, with whatever else locked; nothing of it waits. Called by: SessionClient.
