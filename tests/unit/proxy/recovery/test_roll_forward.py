@@ -3,6 +3,7 @@ ranks as long as the service measured and is a rank's own since: or the job ends
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -68,9 +69,16 @@ def lose_in_step(ranks: Ranks, alone: bool) -> None:
 
 
 def recovery(ranks: Ranks) -> dict[str, Any]:
+    """The only one; its outcome may change as long as its ranks are not compared."""
     until(lambda: bool(ranks.service.recoveries()), 30, "a recovery has ended")
     [found] = ranks.service.recoveries()
     return found
+
+
+def compared(ranks: Ranks) -> dict[str, Any]:
+    """The only recovery, once its ranks have been compared."""
+    until(lambda: recovery(ranks)["proof"]["state"] != "pending", 30, "the ranks have been compared")
+    return recovery(ranks)
 
 
 @pytest.mark.parametrize("alone", [False, True])
@@ -86,10 +94,13 @@ def test_small_blocks_of_a_rank_are_its_own(tmp_path: Path, alone: bool) -> None
         assert ranks.read(COUNTER) == own
         first, second = ranks.read(STEPS)
         assert first == second != bytes(STEPS[1])
+        ranks.minibatch()
+        assert compared(ranks)["outcome"] == "recovered"
 
 
 def test_a_large_block_that_only_the_lost_rank_had_comes_from_the_reserve(tmp_path: Path) -> None:
-    """All ranks go back to it, and compute that block again."""
+    """All ranks go back to it, and compute that block again. It was equal on all ranks at the last boundary before the
+    fault and is not at the first one after it: nothing tells the service that the program means that, so it says it."""
     with job(tmp_path, 2, kind=Counting, reserves=True) as ranks:
         rely_on_peers(ranks)
         own = write_own(ranks, BUFFER)
@@ -97,8 +108,9 @@ def test_a_large_block_that_only_the_lost_rank_had_comes_from_the_reserve(tmp_pa
         first, second = ranks.parameters()
         assert first == second
         assert ranks.read(BUFFER) == own
-        found = recovery(ranks)
-        assert (found["outcome"], found["decision"]) == ("recovered", "roll-back"), found
+        found = compared(ranks)
+        assert found["decision"] == "roll-back", found
+        assert re.match(r"not proven: .* 1 block that .* differs: 8192 bytes", found["outcome"]), found
         assert any("of which there are copies of everything" in one for one in found["notes"]), found
 
 
