@@ -8,6 +8,7 @@ from __future__ import annotations
 import queue
 import sys
 import threading
+import types
 
 import torch
 
@@ -44,6 +45,23 @@ def early_free() -> None:
     assert z.data_ptr() == address
     torch.cuda.current_stream().wait_stream(side)
     (y + z).sum()
+
+
+def many_places() -> None:
+    """Before the race it has been at more lines than are remembered."""
+    x = torch.zeros(1, device="cuda")
+    for part in range(100):
+        exec(compile("x.add_(1)\n" * 1000, f"part_{part}.py", "exec"), {"x": x})
+    missing_wait()
+
+
+def many_functions() -> None:
+    """Before the race it has made more functions than are remembered."""
+    x = torch.zeros(1, device="cuda")
+    code = (lambda: x.add_(1)).__code__
+    for number in range(100_000):
+        types.FunctionType(code.replace(co_name=f"made_{number}"), globals(), closure=(types.CellType(x),))()
+    missing_wait()
 
 
 def backward() -> None:
@@ -99,5 +117,5 @@ def _load(ready: queue.Queue[torch.Tensor]) -> None:
 
 
 if __name__ == "__main__":
-    {one.__name__: one for one in (missing_wait, wrong_stream, early_free, backward, right)}[sys.argv[1]]()
+    globals()[sys.argv[1]]()
     torch.cuda.synchronize()

@@ -66,6 +66,17 @@ def test_planted_race(race: str, first: str, second: str, workplace: Workplace) 
     assert found[5].strip().startswith(line_of(f"second {race}")), done.stderr
 
 
+@pytest.mark.parametrize("race", ["many_places", pytest.param("many_functions", marks=pytest.mark.slow)])
+def test_more_places_than_are_remembered(race: str, workplace: Workplace) -> None:
+    """The race is found, and its operators are named without lines."""
+    done = run(workplace, sys.executable, str(RACES), race)
+    assert done.returncode == FOUND, done.stderr
+    [found] = RACE.findall(done.stderr)
+    assert (found[0], found[3]) == ("aten::add_.Tensor", "aten::mul.Tensor")
+    for lines in (found[2], found[5]):
+        assert lines.strip() == "(the program has been at more places than are remembered)", done.stderr
+
+
 def test_right_program(workplace: Workplace) -> None:
     done = run(workplace, sys.executable, str(RACES), "right")
     assert (done.returncode, done.stderr) == (0, "jitc: no races found\n")

@@ -104,9 +104,16 @@ bool is_wrapper(const std::string& file) {
 }
 
 constexpr size_t kInTorch = 3;  // lines inside PyTorch
+/// Functions, which are never given back, and places, of a program that makes them without end.
+constexpr size_t kMostCodes = 100'000, kMostPlaces = 100'000;
 const std::string kNothing;
 
 }  // namespace
+
+const std::string& PythonStack::unknown() {
+  static const auto& text = *new std::string("(the program has been at more places than are remembered)\n");
+  return text;
+}
 
 struct PythonStack::Code {
   enum class Kind { program, library, torch, wrapper, hidden } kind;
@@ -117,16 +124,19 @@ struct PythonStack::Code {
 struct PythonStack::Walk {
   std::vector<std::pair<const Code*, int>> frames;
   bool program = false;  // it has come to a line of the program itself
+  bool whole = true;     // else it has met code of which nothing is known
 };
 
 PythonStack::PythonStack(std::string torch, std::string libraries)
     : torch_(std::move(torch)), libraries_(std::move(libraries)), usable_(python.load()) {}
 
-/// Known codes are never given back, so that none can come at the address of another.
-const PythonStack::Code& PythonStack::code_of(Object frame) {
+/// Known codes are never given back, so that none can come at the address of another. Null:
+/// there are too many.
+const PythonStack::Code* PythonStack::code_of(Object frame) {
   static auto& known = *new std::unordered_map<Object, Code>;
   Reference code(python.frame_code(frame));
-  if (const auto found = known.find(code.get()); found != known.end()) return found->second;
+  if (const auto found = known.find(code.get()); found != known.end()) return &found->second;
+  if (known.size() >= kMostCodes) return nullptr;
   Code made{Code::Kind::program, attribute_text(code.get(), "co_filename"),
             attribute_text(code.get(), "co_name")};
   const std::string& file = made.file;
@@ -137,27 +147,32 @@ const PythonStack::Code& PythonStack::code_of(Object frame) {
   else if (file.starts_with(libraries_))
     made.kind = Code::Kind::library;
   if (made.file.starts_with(libraries_)) made.file = made.file.substr(libraries_.size());
-  return known.emplace(code.keep(), std::move(made)).first->second;
+  return &known.emplace(code.keep(), std::move(made)).first->second;
 }
 
 /// top: a reference, which is given up.
 void PythonStack::walk(Object top, Walk& walk) {
   size_t in_torch = 0, in_libraries = 0;
   for (Reference frame(top); frame && !walk.program; frame = Reference(python.frame_back(frame.get()))) {
-    const Code& code = code_of(frame.get());
-    if (code.kind == Code::Kind::hidden || code.kind == Code::Kind::wrapper) continue;
-    if (code.kind == Code::Kind::torch && in_torch++ >= kInTorch) continue;
-    if (code.kind == Code::Kind::library && in_libraries++ >= 1) continue;
-    walk.program = code.kind == Code::Kind::program;
-    walk.frames.emplace_back(&code, python.frame_line(frame.get()));
+    const Code* const code = code_of(frame.get());
+    if (!code) {
+      walk.whole = false;
+      return;
+    }
+    if (code->kind == Code::Kind::hidden || code->kind == Code::Kind::wrapper) continue;
+    if (code->kind == Code::Kind::torch && in_torch++ >= kInTorch) continue;
+    if (code->kind == Code::Kind::library && in_libraries++ >= 1) continue;
+    walk.program = code->kind == Code::Kind::program;
+    walk.frames.emplace_back(code, python.frame_line(frame.get()));
   }
 }
 
 const std::string& PythonStack::text_of(const Walk& walk, const std::string& begun_by) {
   static auto& known = *new std::map<std::pair<decltype(Walk::frames), std::string>, std::string>;
-  const auto [entry, fresh] = known.try_emplace({walk.frames, begun_by});
-  std::string& text = entry->second;
-  if (!fresh) return text;
+  const std::pair key(walk.frames, begun_by);
+  if (const auto found = known.find(key); found != known.end()) return found->second;
+  if (!walk.whole || known.size() >= kMostPlaces) return unknown();
+  std::string& text = known[key];
   text = begun_by;
   for (auto frame = walk.frames.rbegin(); frame != walk.frames.rend(); ++frame)
     text += frame->first->file + ':' + std::to_string(frame->second) + " in " + frame->first->name + '\n';
@@ -173,7 +188,8 @@ std::string PythonStack::begun_by() {
   if (!frames) return python.clear_error(), std::string();
   Object top = nullptr;
   for (ssize_t at = 0; python.next_item(frames.get(), &at, nullptr, &top) != 0;) {
-    if (code_of(top).name != "_engine_run_backward") continue;
+    const Code* const innermost = code_of(top);
+    if (!innermost || innermost->name != "_engine_run_backward") continue;
     python.retain(top);
     Walk found;
     walk(top, found);

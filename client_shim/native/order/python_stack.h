@@ -21,11 +21,13 @@ class PythonStack {
   /// innermost ones inside PyTorch; the outermost first. In the autograd engine also the line that began the
   /// backward pass of that number (-1: none). The text ends with a line feed; it belongs to this object.
   const std::string& lines(int backward);
+  /// Instead of lines, where there have been too many.
+  static const std::string& unknown();
 
  private:
   struct Code;
   struct Walk;
-  const Code& code_of(void* frame);
+  const Code* code_of(void* frame);
   void walk(void* top, Walk& walk);
   const std::string& text_of(const Walk& walk, const std::string& begun_by);
   std::string begun_by();

@@ -18,7 +18,7 @@ TORCH_API int get_current_graph_task_id();  // -1 outside the autograd engine; i
 namespace jitc::torch_device {
 namespace {
 
-/// Texts beyond that all read alike: a program that makes up places without end.
+/// Beyond that operators have no lines: a program that makes up places without end.
 constexpr size_t kMostTexts = 100'000;
 
 PythonStack* stack = nullptr;  // lives as long as the process
@@ -26,18 +26,18 @@ thread_local int depth = 0;    // of operators that call each other
 thread_local const char* site = nullptr;
 
 /// The same text at the same address each time.
-const char* kept(std::string text) {
+const char* kept(const std::string& name, const std::string& lines) {
   static auto& mutex = *new std::mutex;
   static auto& texts = *new std::unordered_set<std::string>;
+  std::string text = name + '\n' + lines;
   const std::lock_guard lock(mutex);
-  if (texts.size() >= kMostTexts && !texts.contains(text)) return nullptr;
+  if (texts.size() >= kMostTexts && !texts.contains(text)) text = name + '\n' + PythonStack::unknown();
   return texts.insert(std::move(text)).first->c_str();
 }
 
 std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   if (depth++ == 0) {
-    const std::string& lines = stack->lines(torch::autograd::get_current_graph_task_id());
-    site = kept(std::string(function.name()) + '\n' + lines);
+    site = kept(function.name(), stack->lines(torch::autograd::get_current_graph_task_id()));
   }
   return nullptr;
 }

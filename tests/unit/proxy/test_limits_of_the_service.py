@@ -17,6 +17,7 @@ import grpc
 import pytest
 from standin_client import Client, letting_go, structures
 from toolkit.program import Program
+from toolkit.waiting import until
 
 from jitc.proxy.common import rpc
 from jitc.proxy.common.config import SLOTS
@@ -27,9 +28,11 @@ from jitc.proxy.node import descriptors, fault_injector
 from jitc.proxy.node.fault_injector import FaultInjector
 from jitc.proxy.node.joins.communicators import OUT_OF_MEMORY, Communicators, Refusal
 from jitc.proxy.node.registry import Registry
+from jitc.proxy.node.session import Session
 from jitc.proxy.recovery import report
+from jitc.proxy.recovery.determinism import validation
 from jitc.proxy.recovery.peer_mode import divergence
-from jitc.proxy.service import Service
+from jitc.proxy.service import ATTACHES, Service
 from jitc.v1 import control_pb2
 
 
@@ -59,6 +62,29 @@ def test_a_node_full_of_sessions(service: Service) -> None:
         registry._slots = mine
     client.send("add", value=2)
     assert client.call("get")["value"] == 2
+    client.close()
+
+
+def test_programs_that_wait_for_a_worker(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those beyond the limit are asked to try again; the others are answered when there is one."""
+    client = Client(service)
+    registry, beyond = service.registry, 3
+    [session] = registry.sessions.values()
+    there = threading.Event()
+    monkeypatch.setattr(Session, "reachable", lambda _: there.is_set())
+    request = control_pb2.AttachRequest(protocol_version=PROTOCOL_VERSION, token=client.reply.token, wait_ms=60_000)
+    calls = [client.node.Attach.future(request, timeout=60) for _ in range(ATTACHES + beyond)]
+    until(lambda: sum(call.done() for call in calls) == beyond, 50, "those beyond the limit are refused")
+    refused = [call for call in calls if call.done()]
+    for call in refused:
+        assert rpc.status_of(cast("grpc.RpcError", call.exception())) == (
+            grpc.StatusCode.UNAVAILABLE, f"{ATTACHES} calls wait already; ask again",
+        )  # fmt: skip
+    there.set()
+    with registry.changed:
+        registry.changed.notify_all()
+    assert {call.result(30).session for call in calls if call not in refused} == {session.number}
+    Client(service, gpu=1).close()
     client.close()
 
 
@@ -149,6 +175,18 @@ def test_the_newest_divergences_are_told(monkeypatch: pytest.MonkeyPatch) -> Non
     for number in range(divergence.KEPT + 5):
         found.add(cast("Any", SimpleNamespace(text=lambda: "", document=lambda number=number: number)))
     assert found.documents() == list(range(5, divergence.KEPT + 5))
+
+
+def test_the_newest_validations_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(validation, "_describe", lambda run, interrupted: {"number": run.number})
+    monkeypatch.setattr(validation, "line", str)
+    registry = cast("Registry", SimpleNamespace(config=SimpleNamespace(validate_every=0, validate_share=0.0)))
+    found = validation.Validations(registry, cast("Any", SimpleNamespace(learn=lambda *_: None)))
+    for number in range(validation.KEPT + 5):
+        run = SimpleNamespace(number=number, members=[], pending=[], since=lambda: 0.0)
+        found._runs.append(cast("Any", run))
+        found._end(cast("Any", run), "")
+    assert [one["number"] for one in found.documents()] == list(range(5, validation.KEPT + 5))
 
 
 def test_the_newest_injected_faults_are_told() -> None:

@@ -15,7 +15,7 @@ PROGRAM = NativeProgram("jitc_software_test", Path(__file__).resolve().parent / 
 pytestmark = TIMEOUT
 SEED = os.environ.get("JITC_TEST_SHUFFLE", "1")
 #: Cases without streams, or with so much work that no delay shows.
-UNSHUFFLED = ("memory", "pages", "steady", "shuffle", "collective_larger")
+UNSHUFFLED = ("memory", "pages", "steady", "shuffle", "collective_larger", "crew")
 #: Cases that race in the program's own memory on purpose: ThreadSanitizer sees it too.
 RACING = "order_"
 

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 from executor_job import Job, digest, live, undisturbed
-from executor_rig import BASE, MIB, NOTICE, Client, Shared, make_executor, stats, wait_for
+from executor_rig import BASE, MIB, NOTICE, Client, Shared, batch, make_executor, pack, stats, wait_for
 
 from jitc.proxy.common.executor import Executor
 
+#: Of a boundary at most (limits.h), and that are asked for at once.
+RESULTS, MANY = 4 << 20, 1 << 14
 CHILD = Path(__file__).parents[1] / "executor_child.py"
 
 
@@ -87,6 +89,17 @@ def fill(client: Client, mib: int) -> None:
         client.poll()
 
 
+def answer_many(client: Client) -> None:
+    """Waits that the program makes at once; what came is not kept, but for notices."""
+    first, last = client.sequence + 1, client.sequence + MANY
+    records = b"".join(pack("stream_synchronize", sequence) for sequence in range(first, last + 1))
+    client.sequence = last
+    client.executor.submit(client.session, batch(records, client.received))
+    client.wait(lambda: last in client.results)
+    client.results.clear()
+    client.seen = [one for one in client.seen if one.kind == NOTICE]
+
+
 def open_client(executors: list[Executor], shared: Shared) -> Client:
     executor = make_executor()
     executors.append(executor)
@@ -139,6 +152,29 @@ def test_a_full_journal_is_loud_and_the_job_goes_on(executors: list[Executor]) -
         executor.command("Fence", {"session": 1, "epoch": 1})
         reply = executor.command("Rollback", {"session": 1, "boundary": 1})
         assert not reply["complete"] and "boundary 1 is not kept" in reply["message"]
+    finally:
+        shared.close()
+
+
+@pytest.mark.slow
+def test_results_without_end_are_loud_and_the_job_goes_on(executors: list[Executor]) -> None:
+    """Four million waits without a boundary between."""
+    shared = Shared(journal=1024 * MIB)
+    try:
+        client = open_client(executors, shared)
+        client.step_begin()
+        client.boundary(live(1))
+        client.drain()
+        for _ in range(RESULTS // MANY + 1):
+            answer_many(client)
+        client.drain()
+        notices = [one.payload.decode() for one in client.seen if one.kind == NOTICE]
+        assert len(notices) == 1 and notices[0].startswith(f"more than {RESULTS} results since the last boundary")
+        assert not stats(executors[-1])["protected"]
+        client.step_begin()
+        client.boundary(live(1))
+        client.drain()
+        assert stats(executors[-1])["protected"]
     finally:
         shared.close()
 

@@ -14,7 +14,10 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 PROGRAM = Path(os.environ.get("JITC_TEST_RESOURCES") or HERE.parents[3] / "build" / "tests" / "jitc_resources_test")
-CASES = sorted(re.findall(r'^      \{"(\w+)",', (HERE / "native" / "resources_test.cpp").read_text(), re.M))
+FILES = ("resources_test.cpp", "resource_limit_cases.cpp")
+CASES = sorted(
+    case for file in FILES for case in re.findall(r'^      \{"(\w+)",', (HERE / "native" / file).read_text(), re.M)
+)
 
 
 def test_the_program_has_the_cases_that_are_listed_here() -> None:

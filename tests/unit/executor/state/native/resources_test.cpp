@@ -1,118 +1,14 @@
 // Cases of the resource table: what ops do to it, and its packed form. Called with a case's name and a
 // folder.
-#include "executor/state/resources.h"
-
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <functional>
-#include <map>
 #include <random>
 
-#include "base/checksum.h"
-#include "executor/journal/wire.h"
-#include "executor/state/images.h"
-#include "jitc/limits.h"
+#include "resource_bench.h"
 
 namespace jitc {
 namespace {
-
-#define CHECK(condition)                                                                              \
-  do {                                                                                                \
-    if (!(condition)) throw Error(std::string("line ") + std::to_string(__LINE__) + ": " #condition); \
-  } while (false)
-
-/// Knows nothing but that communicators are not split.
-class NoBackend final : public Backend {
- public:
-  void enqueue(const ops::OpHeader&) override {}
-  Idle await_idle(std::optional<std::chrono::milliseconds>) override { return Idle::yes; }
-  void fence() override {}
-  void unfence() override {}
-  bool restore(const Resources&, std::string&) override { return true; }
-  void commit() override {}
-  bool communicator(uint64_t, Resources::Communicator&) const override { return false; }
-  bool read(uint64_t, std::span<std::byte>) const override { return false; }
-  bool read_hashed(uint64_t, std::span<std::byte>, Hash&) const override { return false; }
-  bool write(uint64_t, std::span<const std::byte>) override { return false; }
-  void hash_all(std::span<const MemoryRange>, std::span<Hash>) const override {}
-  void poison_all(std::span<const MemoryRange>) override {}
-  uint64_t memory_used() const override { return 0; }
-  uint64_t memory_total() const override { return 0; }
-};
-
-/// A table that is given ops as the dispatcher gives them.
-class Bench {
- public:
-  explicit Bench(const std::string& folder)
-      : images(ImageStore::Place{folder, folder.empty() ? 0 : 64u << 20}, 1, false), table(images) {}
-
-  template <class Op>
-  uint64_t give(Op op, uint64_t stream = 0, std::string_view payload = {}, uint32_t status = 0,
-                std::span<const std::byte> result = {}) {
-    std::vector<std::byte> record((sizeof(op) + payload.size() + 7) / 8 * 8);
-    op.header = {static_cast<uint32_t>(record.size()), static_cast<uint16_t>(Op::kId), 0, stream, ++sequence};
-    std::memcpy(record.data(), &op, sizeof(op));
-    if (!payload.empty()) std::memcpy(record.data() + sizeof(op), payload.data(), payload.size());
-    table.apply(*reinterpret_cast<const ops::OpHeader*>(record.data()), status, result);
-    return sequence;
-  }
-  void function(uint64_t module, uint64_t handle, std::string_view name, uint32_t status = 0) {
-    ops::FunctionGet op;
-    op.module = module;
-    op.function = handle;
-    op.bytes = name.size();
-    give(op, 0, name, status);
-  }
-  void variable(uint64_t module, std::string_view name, uint64_t address, uint64_t bytes) {
-    ops::VariableGet op;
-    op.module = module;
-    op.bytes = name.size();
-    const uint64_t result[2] = {address, bytes};
-    give(op, 0, name, 0, std::as_bytes(std::span(result)));
-  }
-  void launch(uint64_t stream, uint64_t handle) {
-    ops::KernelLaunch op;
-    op.function = handle;
-    op.parameters = 5;
-    give(op, stream, "abcde");
-  }
-  Resources list() const { return table.list(backend); }
-
-  NoBackend backend;
-  ImageStore images;
-  ResourceTable table;
-  uint64_t sequence = 0;
-};
-
-template <class Op, class... Values>
-Op with(Values... values) {
-  Op op;
-  const auto bytes = [&] {
-    std::array<std::byte, (sizeof(Values) + ... + 0)> all;
-    size_t at = 0;
-    ((std::memcpy(all.data() + at, &values, sizeof values), at += sizeof values), ...);
-    return all;
-  }();
-  static_assert(sizeof(bytes) <= sizeof(Op) - sizeof(ops::OpHeader));
-  std::memcpy(reinterpret_cast<std::byte*>(&op) + sizeof(ops::OpHeader), bytes.data(), bytes.size());
-  return op;
-}
-
-ImageHash hash_named(uint8_t value) {
-  ImageHash hash{};
-  hash[0] = value;
-  return hash;
-}
-
-void load(Bench& bench, uint64_t module, uint8_t image, uint32_t status = 0) {
-  ops::ModuleLoad op;
-  op.module = module;
-  op.hash = hash_named(image);
-  op.bytes = 100;
-  bench.give(op, 0, {}, status);
-}
 
 void load_plan(Bench& bench, uint64_t plan, uint8_t image, uint64_t bytes) {
   ops::DnnPlanLoad op;
@@ -429,19 +325,6 @@ void collectives_in_graphs_are_known(const std::string& folder) {
   CHECK(!bench.table.has_collectives(99));
 }
 
-void an_endless_capture_is_noticed(const std::string& folder) {
-  Bench bench(folder);
-  bench.give(ops::CaptureBegin{}, 9);
-  const std::string large(4u << 20, 'x');
-  ops::KernelLaunch op;
-  for (int i = 0; i < 63; ++i) bench.give(op, 9, large);
-  CHECK(!bench.table.overflown());
-  bench.give(op, 9, large);
-  CHECK(bench.table.overflown());
-  bench.table.reset({});
-  CHECK(!bench.table.overflown());
-}
-
 void packed_and_back(const std::string& folder) {
   Bench bench(folder);
   fill(bench);
@@ -510,54 +393,8 @@ void a_graph_that_is_lost_is_named(const std::string& folder) {
   CHECK(false);
 }
 
-/// Makes as many as there may be; one is the op that makes them, with its handle first.
-template <class Op>
-void fill_up(size_t most, const char* what) {
-  Bench bench("");
-  Op op = with<Op>(uint64_t{0});
-  op.header.op = static_cast<uint16_t>(Op::kId);
-  for (uint64_t handle = 1; handle <= most; ++handle) {
-    if (bench.table.excess(op.header)) throw Error("too few " + std::string(what));
-    bench.give(with<Op>(handle));
-  }
-  const auto excess = bench.table.excess(op.header);
-  CHECK(excess && excess->text().find(std::to_string(most) + " " + what) != std::string::npos);
-}
-
-template <class Op>
-bool full(const Bench& bench) {
-  Op op;
-  op.header.op = static_cast<uint16_t>(Op::kId);
-  return bench.table.excess(op.header).has_value();
-}
-
-/// Of something that is there: functions of a module, executables of a graph, which counts itself.
-void fill_up_functions_and_graphs() {
-  Bench bench("");
-  load(bench, 1, 1);
-  size_t functions = 0, graphs = 1;
-  for (; !full<ops::FunctionGet>(bench); ++functions) bench.function(1, 2 + functions, "f");
-  CHECK(functions == limits::kFunctions && full<ops::VariableGet>(bench));
-  bench.give(ops::CaptureBegin{}, 9);
-  bench.give(with<ops::CaptureEnd>(uint64_t{50}), 9);
-  for (; !full<ops::GraphInstantiate>(bench); ++graphs)
-    bench.give(with<ops::GraphInstantiate>(uint64_t{50}, uint64_t{50} + graphs, uint64_t{0}));
-  CHECK(graphs == limits::kGraphs && full<ops::CaptureEnd>(bench));
-}
-
-void so_many_of_each_and_no_more(const std::string&) {
-  fill_up<ops::StreamCreate>(limits::kStreams, "streams");
-  fill_up<ops::EventCreate>(limits::kEvents, "events");
-  fill_up<ops::CommunicatorCreate>(limits::kCommunicators, "communicators");
-  fill_up<ops::ModuleLoad>(limits::kModules, "modules");
-  fill_up<ops::BlasCreate>(limits::kBlasHandles, "cuBLAS handles");
-  fill_up<ops::DnnPlanLoad>(limits::kDnnPlans, "cuDNN plans");
-  fill_up_functions_and_graphs();
-  CHECK(!full<ops::Free>(Bench("")));
-}
-
-const std::map<std::string, std::function<void(const std::string&)>>& cases() {
-  static const std::map<std::string, std::function<void(const std::string&)>> kCases{
+Cases cases() {
+  Cases all{
       {"held_memory", held_memory},
       {"plans", plans},
       {"modules", modules},
@@ -570,15 +407,14 @@ const std::map<std::string, std::function<void(const std::string&)>>& cases() {
       {"split_communicators_have_a_name_on_all_ranks", split_communicators_have_a_name_on_all_ranks},
       {"collectives_of_graphs_are_counted_when_they_run", collectives_of_graphs_are_counted_when_they_run},
       {"collectives_in_graphs_are_known", collectives_in_graphs_are_known},
-      {"an_endless_capture_is_noticed", an_endless_capture_is_noticed},
-      {"so_many_of_each_and_no_more", so_many_of_each_and_no_more},
       {"packed_and_back", packed_and_back},
       {"packed_and_back_inline", [](const std::string&) { packed_and_back(""); }},
       {"damaged_records", damaged_records},
       {"damaged_records_inline", [](const std::string&) { damaged_records(""); }},
       {"a_graph_that_is_lost_is_named", a_graph_that_is_lost_is_named},
   };
-  return kCases;
+  all.merge(limit_cases());
+  return all;
 }
 
 }  // namespace
