@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from toolkit.job import PRELOAD, run_command
+from toolkit.forge_client import run_python
+from toolkit.job import PRELOAD
 from toolkit.lockstep import Lockstep
 from toolkit.service import Service, kill_at
 from toolkit.workplace import Workplace
@@ -121,7 +121,7 @@ def test_two_ranks_with_a_worker_lost_in_the_graphs_all_reduce(workplace: Workpl
 
 def said(service: Service, function: str) -> tuple[list[str], str]:
     """What a function of graph_captures.py prints, and what is on standard error."""
-    done = run_command([sys.executable, str(CAPTURES), function], service.env | {"LD_PRELOAD": str(PRELOAD)}, 120)
+    done = run_python([str(CAPTURES), function], service.env | {"LD_PRELOAD": str(PRELOAD)}, 120)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines(), done.stderr
 

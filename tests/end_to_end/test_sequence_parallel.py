@@ -4,10 +4,9 @@ worker is lost."""
 
 from __future__ import annotations
 
-import sys
-
 import pytest
-from toolkit.job import PRELOAD, RANKS, ROOT, run_command
+from toolkit.forge_client import run_python
+from toolkit.job import PRELOAD, ROOT
 from toolkit.service import Service, kill_at
 from toolkit.workplace import Workplace
 
@@ -21,7 +20,7 @@ WAYS = {"context default", "context allgather", "context alltoall", "ulysses", "
 
 def said(service: Service, ranks: int, what: str) -> list[str]:
     environment = service.env | {"LD_PRELOAD": str(PRELOAD)}
-    done = run_command([sys.executable, str(RANKS), str(ranks), str(PROGRAM), what], environment, SECONDS)
+    done = run_python([str(PROGRAM), what], environment, SECONDS, ranks=ranks)
     assert done.returncode == 0, done.stderr[-6000:]
     return sorted(done.stdout.splitlines())
 

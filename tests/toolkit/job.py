@@ -10,11 +10,11 @@ import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from .forge_client import RANKS, Forged, forge_for
 from .record import Record, read_records
 from .service import BIN
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-RANKS = Path(__file__).with_name("ranks.py")
 PRELOAD = ROOT / "interpose" / "lib" / "libjitc_interpose.so"
 
 
@@ -60,11 +60,17 @@ class Job:
         around = [str(ROOT / one) for one in script.around]
         program = [*around, str(ROOT / "examples" / script.name), "--device", device, *script.arguments, *record]
         self.command = [*launcher, *program]
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=self.env,
-                start_new_session=True,
-            )  # fmt: skip
+        self.process = self._start(program, forged=not before)
+
+    def _start(self, program: list[str], *, forged: bool) -> subprocess.Popen[bytes] | Forged:
+        """forged: ranks need not be started by themselves."""
+        with self.log.open("wb") as log, open(os.devnull, "rb") as nothing:
+            if forged and (forge := forge_for(self.env)):
+                output = log.fileno()
+                return forge.start(program, self.env, (nothing.fileno(), output, output), ranks=self.script.ranks)
+            return subprocess.Popen(
+                self.command, stdin=nothing, stdout=log, stderr=subprocess.STDOUT, env=self.env, start_new_session=True
+            )
 
     def finish(self, seconds: float = 150.0) -> Result:
         """Waits; ends the whole job and fails when it takes longer."""
@@ -104,7 +110,8 @@ class Job:
 
 def base_environment(mark: dict[str, str]) -> dict[str, str]:
     """The tests' own environment without what would leak into a job."""
-    drop = ("LD_PRELOAD", "JITC_SOCKET", "CUDA_VISIBLE_DEVICES", "RANK", "WORLD_SIZE", "LOCAL_RANK")
+    ranks, tests = ("RANK", "WORLD_SIZE", "LOCAL_RANK"), ("PYTEST_CURRENT_TEST",)
+    drop = ("LD_PRELOAD", "JITC_SOCKET", "CUDA_VISIBLE_DEVICES", *ranks, *tests)
     env = {name: value for name, value in os.environ.items() if name not in drop}
     path = f"{BIN}:{env.get('PATH', '')}"
     return {**env, **mark, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", "PATH": path, "PYTHON": sys.executable}

@@ -1,7 +1,8 @@
 """python ranks.py N PROGRAM...: the ranks of a job, started as torchrun would, which takes two seconds to load itself.
 
-Called by: Job. Promises: each rank has the variables of torch.distributed's env://; when a rank fails the others are
-ended, and the exit status is 1; SIGTERM ends all of them. Tests of what torchrun itself does start torchrun.
+Called by: Job; tests/forge, which forks them. Promises: each rank has the variables of torch.distributed's env://;
+when a rank fails the others are ended, and the exit status is 1; SIGTERM ends all of them. Tests of what torchrun
+itself does start torchrun.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import socket
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
+from typing import Protocol
 
 #: After SIGTERM, until SIGKILL.
 ENDING_SECONDS = 20.0
@@ -25,7 +27,27 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
-def started(count: int, program: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+class Rank(Protocol):
+    """What is used of a subprocess.Popen."""
+
+    returncode: int | None
+
+    @property
+    def pid(self) -> int: ...
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def terminate(self) -> None: ...
+    def kill(self) -> None: ...
+
+
+Start = Callable[[list[str], dict[str, str]], Rank]
+
+
+def start(program: list[str], env: dict[str, str]) -> Rank:
+    return subprocess.Popen([sys.executable, "-u", *program], env=env)
+
+
+def started(count: int, program: list[str], begin: Start) -> Iterator[Rank]:
     shared = {
         "WORLD_SIZE": str(count),
         "LOCAL_WORLD_SIZE": str(count),
@@ -33,12 +55,11 @@ def started(count: int, program: list[str]) -> Iterator[subprocess.Popen[bytes]]
         "MASTER_PORT": str(free_port()),
         "TORCHELASTIC_RUN_ID": str(uuid.uuid4()),  # a job's name
     }
-    command = [sys.executable, "-u", *program]
     for rank in range(count):
-        yield subprocess.Popen(command, env={**os.environ, **shared, "RANK": str(rank), "LOCAL_RANK": str(rank)})
+        yield begin(program, {**os.environ, **shared, "RANK": str(rank), "LOCAL_RANK": str(rank)})
 
 
-def end(ranks: list[subprocess.Popen[bytes]]) -> None:
+def end(ranks: list[Rank]) -> None:
     for one in ranks:
         if one.poll() is None:
             one.terminate()
@@ -50,7 +71,7 @@ def end(ranks: list[subprocess.Popen[bytes]]) -> None:
             one.wait()
 
 
-def wait(ranks: list[subprocess.Popen[bytes]]) -> int:
+def wait(ranks: list[Rank]) -> int:
     """1, and a line that names it, as soon as a rank has failed; 0 when all are done."""
     left = {one.pid: (rank, one) for rank, one in enumerate(ranks)}
     while left:
@@ -65,21 +86,23 @@ def wait(ranks: list[subprocess.Popen[bytes]]) -> int:
     return 0
 
 
-def main() -> int:
-    ranks: list[subprocess.Popen[bytes]] = []
+def main(count: int, program: list[str], begin: Start = start) -> int:
+    ranks: list[Rank] = []
+    launcher = os.getpid()
 
     def on_signal(number: int, _frame: FrameType | None) -> None:
         raise SystemExit(128 + number)
 
     signal.signal(signal.SIGTERM, on_signal)
     try:
-        for one in started(int(sys.argv[1]), sys.argv[2:]):
+        for one in started(count, program, begin):
             ranks.append(one)  # one by one: each is ended whenever the signal comes
         return wait(ranks)
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        end(ranks)
+        if os.getpid() == launcher:  # else it is a rank that was forked
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            end(ranks)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(int(sys.argv[1]), sys.argv[2:]))
