@@ -1,6 +1,7 @@
 #include "circles.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace jitc {
@@ -25,31 +26,84 @@ bool owes(const Tally& done, const Exchange& awaited, int32_t whom) {
   return done.exchanged(awaited.communicator, whom, !awaited.received) < awaited.count;
 }
 
-bool waits_for(const Stander& rank, const Stander& other) {
-  if (rank.at_step && other.reached < rank.reached) return true;
-  const auto& [done, waits] = rank.standing;
-  const Tally& there = other.standing.done;
-  return std::ranges::any_of(waits.memberships,
-                             [&](const Membership& one) { return is_behind(there, one); }) ||
-         std::ranges::any_of(waits.exchanges, [&](const Exchange& one) {
-           return owes(there, one, rank_in(done, one.communicator));
-         });
+/// Whether the other one has given its part, and that is not done.
+bool has_open(const Tally& open, const Membership& awaited) { return open.find(awaited.communicator); }
+
+bool has_open(const Tally& open, const Exchange& awaited, int32_t whom) {
+  return open.exchanged(awaited.communicator, whom, !awaited.received) != 0;
 }
+
+enum class Waits { no, perhaps, surely };
+
+Waits waits_for(const Stander& rank, const Stander& other) {
+  if (rank.at_step && other.reached < rank.reached) return Waits::surely;
+  const auto& [done, waits] = rank.standing;
+  const auto& [there, open] = other.standing;
+  Waits found = Waits::no;
+  for (const Membership& one : waits.memberships) {
+    if (is_behind(there, one)) return Waits::surely;
+    if (has_open(open, one)) found = Waits::perhaps;
+  }
+  for (const Exchange& one : waits.exchanges) {
+    const int32_t mine = rank_in(done, one.communicator);
+    if (owes(there, one, mine)) return Waits::surely;
+    if (has_open(open, one, mine)) found = Waits::perhaps;
+  }
+  return found;
+}
+
+/// All ranks, this one first, and which of them waits for which; looked up where it is asked for.
+class Graph {
+ public:
+  Graph(const Stander& mine, std::span<const Stander> others)
+      : mine_(mine), others_(others), size_(others.size() + 1), edges_(size_ * size_) {}
+
+  /// Whether a circle leads through this rank in which one waits surely for the next; least: of each.
+  bool has_circle(Waits least) {
+    const auto ahead = reached([&](size_t from, size_t to) { return edge(from, to) >= least; });
+    if (ahead.size() == 1) return false;  // this one waits for nobody
+    const auto behind = reached([&](size_t from, size_t to) { return edge(to, from) >= least; });
+    return std::ranges::any_of(ahead, [&](size_t from) {
+      return std::ranges::any_of(behind, [&](size_t to) { return edge(from, to) == Waits::surely; });
+    });
+  }
+
+ private:
+  const Stander& at(size_t i) const { return i ? others_[i - 1] : mine_; }
+  Waits edge(size_t from, size_t to) {
+    auto& known = edges_[from * size_ + to];
+    if (!known) known = from == to ? Waits::no : waits_for(at(from), at(to));
+    return *known;
+  }
+  /// From this rank on, which is reached itself.
+  template <class Next>
+  std::vector<size_t> reached(Next next) const {
+    std::vector<char> known(size_);
+    std::vector<size_t> found{0};
+    known[0] = true;
+    for (size_t at = 0; at < found.size(); ++at)
+      for (size_t to = 0; to < size_; ++to)
+        if (!known[to] && next(found[at], to)) {
+          known[to] = true;
+          found.push_back(to);
+        }
+    return found;
+  }
+
+  const Stander& mine_;
+  std::span<const Stander> others_;
+  size_t size_;
+  std::vector<std::optional<Waits>> edges_;
+};
 
 }  // namespace
 
 bool waits_in_circle(const Stander& mine, std::span<const Stander> others) {
-  std::vector<const Stander*> reached{&mine};
-  std::vector<char> known(others.size());
-  for (size_t at = 0; at < reached.size(); ++at) {
-    if (at && waits_for(*reached[at], mine)) return true;
-    for (size_t i = 0; i < others.size(); ++i) {
-      if (known[i] || !waits_for(*reached[at], others[i])) continue;
-      known[i] = true;
-      reached.push_back(&others[i]);
-    }
-  }
-  return false;
+  return Graph(mine, others).has_circle(Waits::surely);
+}
+
+bool may_wait_in_circle(const Stander& mine, std::span<const Stander> others) {
+  return Graph(mine, others).has_circle(Waits::perhaps);
 }
 
 }  // namespace jitc

@@ -13,6 +13,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 /// Most waits are shorter. Afterwards also how often the rank looks for a circle.
 constexpr std::chrono::milliseconds kMoment{20};
+/// Until ranks that do not get on, and may be in a circle, are taken to be in one.
+constexpr std::chrono::milliseconds kStill{200};
 /// Not all circles can be seen (a thread may drive several GPUs). After this time one is taken for granted
 /// where giving up costs no more than a boundary.
 constexpr std::chrono::seconds kLong{10};
@@ -35,6 +37,7 @@ Drained Drain::await_before(uint64_t more) {
   const PhaseTime time(shared_.times.drain);
   const auto started = Clock::now();
   bool circle = false;
+  stood_.clear();
   auto found = shared_.backend->await_idle(kMoment);
   while (found == Backend::Idle::not_yet && !circle) {
     stand();
@@ -90,12 +93,19 @@ std::optional<Stander> Drain::stander(uint32_t slot) const {
   return found.at_step ? std::optional(std::move(found)) : std::nullopt;
 }
 
-bool Drain::is_in_circle() const {
-  std::vector<Stander> others;
+bool Drain::is_in_circle() {
+  std::vector<Stander> ranks{{checkpoints_.pairing.standing(), shared_.slot().reached, false}};
   for (const uint32_t one : shared_.board.group(shared_.request.slot, checkpoints_.peers()))
     if (one != shared_.request.slot)
-      if (auto other = stander(one)) others.push_back(std::move(*other));
-  return waits_in_circle({checkpoints_.pairing.standing(), shared_.slot().reached, false}, others);
+      if (auto other = stander(one)) ranks.push_back(std::move(*other));
+  const std::span<const Stander> others = std::span(ranks).subspan(1);
+  if (waits_in_circle(ranks.front(), others)) return true;
+  if (ranks != stood_) {
+    still_since_ = Clock::now();
+    stood_ = std::move(ranks);
+    return false;
+  }
+  return Clock::now() - still_since_ > kStill && may_wait_in_circle(ranks.front(), others);
 }
 
 }  // namespace jitc

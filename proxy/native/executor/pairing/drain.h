@@ -5,7 +5,8 @@
 // own, transfers that are under way across an optimizer step, a join beside training. A rank that waits
 // longer than a moment shows what it waits for (Standing); so does one that has nothing more to give while
 // its program waits for results, and one whose replay waits for what the program had seen. Who finds itself
-// in a circle gives up.
+// in a circle gives up. What has been given and is not done may be behind something else in its stream: where
+// that may close a circle, and none of the ranks gets on, it is taken for one after a while.
 //
 // Promises: as long as nobody is in a circle it waits however long it takes; who gives up has more ops to
 // give, and goes on with them. Called by: the dispatcher, and what makes boundaries, in its thread.
@@ -13,6 +14,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "base/circles.h"
 
@@ -53,11 +55,14 @@ class Drain {
   Tally unfinished() const;
   bool program_waits() const;
   std::optional<Stander> stander(uint32_t slot) const;
-  bool is_in_circle() const;
+  bool is_in_circle();
 
   Shared& shared_;
   Checkpoints& checkpoints_;
   const Replay& replay_;
+  /// How ranks stood at the last looks, this one first, and since when.
+  std::vector<Stander> stood_;
+  std::chrono::steady_clock::time_point still_since_;
 };
 
 }  // namespace jitc

@@ -107,7 +107,22 @@ def late_join(ranks: list[Rank]) -> None:
     assert all(one.client.results[joined[one.rank]].status == 0 for one in ranks)
 
 
-CASES = [threads, transfers, late_join]
+def streams(ranks: list[Rank]) -> None:
+    """Rank 1 has sent before its step what rank 0 receives from before its own one on: behind what rank 0 gives after
+    that."""
+    collective(ranks[0], SIDE, RECEIVE, STREAM)
+    collective(ranks[1], WORLD)
+    client = ranks[1].client
+    client.op("event_create", 2, 0)
+    client.op("event_record", 2)
+    client.op("event_wait", 2, stream=STREAM)
+    collective(ranks[1], SIDE, SEND, STREAM)
+    for one in ranks:
+        step(one)
+    collective(ranks[0], WORLD)
+
+
+CASES = [threads, transfers, late_join, streams]
 
 
 @pytest.mark.parametrize("peers", [False, True], ids=["copies", "peers"])

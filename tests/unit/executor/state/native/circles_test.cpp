@@ -24,6 +24,10 @@ bool circle(const Stander& mine, std::initializer_list<Stander> others) {
   return waits_in_circle(mine, std::vector<Stander>(others));
 }
 
+bool perhaps(const Stander& mine, std::initializer_list<Stander> others) {
+  return may_wait_in_circle(mine, std::vector<Stander>(others));
+}
+
 #define CHECK(condition)                                         \
   do {                                                           \
     if (!(condition)) return std::printf("%s\n", #condition), 1; \
@@ -78,6 +82,22 @@ int steps() {
   return 0;
 }
 
+/// The other one has given what this one waits for, behind something that waits for this one.
+int streams() {
+  Stander mine = rank(0, 3, 2, {kSide}), other = rank(1, 4, 2, {kWorld, kSide});
+  CHECK(!circle(mine, {other}) && perhaps(mine, {other}) && perhaps(other, {mine}));
+  CHECK(!perhaps(mine, {rank(1, 4, 2, {kWorld})}));  // it is done
+  CHECK(!perhaps(mine, {rank(1, 3, 2, {kSide})}));   // both have given it: it takes long
+  CHECK(!perhaps(mine, {rank(1, 3, 2, {kWorld, kSide})}));
+  mine = rank(0, 3, 1, {}), other = rank(1, 4, 1, {kWorld});
+  mine.standing.done.exchanges = mine.standing.waits.exchanges = {{kSide, 1, 1, 2}};
+  other.standing.done.exchanges = other.standing.waits.exchanges = {{kSide, 0, 0, 2}};
+  CHECK(!circle(mine, {other}) && perhaps(mine, {other}));
+  other.standing.waits.exchanges[0].peer = 2;  // that is for another one
+  CHECK(!perhaps(mine, {other}));
+  return 0;
+}
+
 int joins() {
   Stander joins = rank(0, 1, 1, {}), other = rank(1, 2, 1, {kWorld});
   joins.standing.waits.memberships = {{9, 0, 0, 1}};
@@ -91,4 +111,4 @@ int joins() {
 }
 }  // namespace
 
-int main() { return collectives() || through_others() || transfers() || steps() || joins(); }
+int main() { return collectives() || through_others() || transfers() || steps() || streams() || joins(); }
