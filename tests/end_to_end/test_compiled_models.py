@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from toolkit.inductor import QUICK
 from toolkit.job import PRELOAD, run_command
 from toolkit.service import Service, kill_at
 from toolkit.workplace import Workplace
@@ -14,8 +15,6 @@ from toolkit.workplace import Workplace
 PROGRAM = Path(__file__).with_name("compiled_models.py")
 #: A compiler takes long on a small machine that has other things to do.
 SECONDS = 500.0
-#: Compiles in the program itself, and takes the processor's word for what it can do.
-QUICK = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_VEC_ISA_OK": "1"}
 SLOW = (
     "any_size", "attention", "autotuned", "broken", "in_bfloat16", "one_graph", "own_gradient", "pictures", "scattered",
     "whole_step",

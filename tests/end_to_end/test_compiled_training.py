@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from toolkit.inductor import QUICK
 from toolkit.job import PRELOAD, Script, run_command
 from toolkit.jobs import JOBS
 from toolkit.record import assert_close, assert_identical
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.timeout(900)
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Where Inductor keeps what it has compiled, for all programs here."""
-    return {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path_factory.mktemp("inductor"))}
+    return QUICK | {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path_factory.mktemp("inductor"))}
 
 
 def say(service: Service, cache: dict[str, str], function: str, **env: str) -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from toolkit.inductor import QUICK
 from toolkit.job import PRELOAD, run_command
 from toolkit.service import Service
 from toolkit.workplace import Workplace
@@ -17,8 +18,6 @@ from toolkit.workplace import Workplace
 PROGRAM = Path(__file__).with_name("compiled_steps.py")
 SECONDS = 400.0
 pytestmark = pytest.mark.timeout(900)
-#: Compiles in the program itself, and takes the processor's word for what it can do.
-QUICK = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_VEC_ISA_OK": "1"}
 #: What the search for a compiler itself runs.
 COMMANDS = ("bash", "cat", "env", "sh", "uname")
 
