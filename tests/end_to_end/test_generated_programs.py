@@ -16,9 +16,6 @@ from toolkit.workplace import Workplace
 
 pytestmark = pytest.mark.timeout(900)  # of a busy machine; a program takes some seconds
 
-#: A program whose ranks receive from before a step on what others have given behind something of after it.
-BEHIND = 20265
-
 
 @pytest.fixture(scope="module")
 def pool(shared_workplace: Workplace) -> Iterator[Pool]:
@@ -43,12 +40,6 @@ def test_a_program_of_this_commit(pool: Pool, verdicts: list[Verdict], number: i
         f"{verdict.kind}: {verdict.why}\n{program.summary()}\n"
         f'again, and made small: make soak SOAK="--programs 1 --seed {seed}"\n{program.text()}'
     )
-
-
-def test_messages_behind_others_in_a_stream(pool: Pool) -> None:
-    """Ranks that stood around a boundary, and were taken for hung: the program was lost without a fault."""
-    run = pool.quiet(draw.program(BEHIND))
-    assert (run.how, run.outcomes) == (ENDED, []), run.said
 
 
 def test_an_iteration_more_changes_what_every_kind_leaves(pool: Pool) -> None:
