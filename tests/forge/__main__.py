@@ -60,9 +60,7 @@ def run(program: list[str]) -> int:
     sys.path[0] = os.path.dirname(os.path.abspath(program[0]))
     try:
         runpy.run_path(program[0], run_name="__main__")
-    except SystemExit:
-        raise
-    except BaseException:
+    except Exception:
         traceback.print_exc()
         return 1
     return 0

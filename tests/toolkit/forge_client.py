@@ -84,10 +84,10 @@ class Forged:
 
     def _next(self, seconds: float | None) -> dict[str, int] | None:
         """The next line; None: there is none within so long."""
-        deadline = time.monotonic() + (seconds if seconds is not None else float("inf"))
+        deadline = None if seconds is None else time.monotonic() + seconds
         while b"\n" not in self._seen:
-            left = deadline - time.monotonic()
-            if not select.select([self._pipe], [], [], None if left == float("inf") else max(0.0, left))[0]:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            if not select.select([self._pipe], [], [], left)[0]:
                 return None
             more = os.read(self._pipe, 4096)
             assert more, f"nobody knows how process {self.pid} ended"
@@ -151,18 +151,28 @@ class Forge:
 _forges: list[Forge] = []
 
 
+def start_python(
+    program: Sequence[str], env: dict[str, str], *, ranks: int = 0, forged: bool = True
+) -> subprocess.Popen[str] | Forged:
+    """Starts a script with pipes for its standard input, output and errors; ranks: as ranks.py has it; forged: it loads
+    PyTorch."""
+    if forged and (forge := forge_for(env)):
+        return forge.start_piped(program, env, ranks=ranks)
+    before = [sys.executable, str(RANKS), str(ranks)] if ranks else [sys.executable]
+    pipe = subprocess.PIPE
+    return subprocess.Popen([*before, *program], stdin=pipe, stdout=pipe, stderr=pipe, text=True, bufsize=1, env=env)
+
+
 def run_python(
     program: Sequence[str], env: dict[str, str], timeout: float, *, ranks: int = 0
 ) -> subprocess.CompletedProcess[str]:
     """Runs a script to its end, whatever its exit status; ranks: as ranks.py has it."""
-    forge = forge_for(env)
-    if not forge:
-        before = [sys.executable, str(RANKS), str(ranks)] if ranks else [sys.executable]
-        return subprocess.run(
-            [*before, *program], check=False, env=env, capture_output=True, text=True, timeout=timeout
-        )
-    one = forge.start_piped(program, env, ranks=ranks)
-    output, errors = one.communicate(timeout)
+    one = start_python(program, env, ranks=ranks)
+    try:
+        output, errors = one.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        one.kill()
+        raise
     assert one.returncode is not None
     return subprocess.CompletedProcess(list(program), one.returncode, output, errors)
 

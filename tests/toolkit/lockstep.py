@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
-from .forge_client import Forged, forge_for
+from .forge_client import start_python
 from .job import PRELOAD
 from .service import Service
 
@@ -19,16 +17,7 @@ class Lockstep:
     def __init__(self, service: Service, path: Path, *arguments: object) -> None:
         env = service.env | {"LD_PRELOAD": str(PRELOAD)}
         program = [str(path), *map(str, arguments)]
-        self.process = self._start(program, env, forged="import torch" in path.read_text())
-
-    @staticmethod
-    def _start(program: list[str], env: dict[str, str], *, forged: bool) -> subprocess.Popen[str] | Forged:
-        if forged and (forge := forge_for(env)):
-            return forge.start_piped(program, env)
-        pipe = subprocess.PIPE
-        return subprocess.Popen(
-            [sys.executable, *program], stdin=pipe, stdout=pipe, stderr=pipe, text=True, bufsize=1, env=env
-        )
+        self.process = start_python(program, env, forged="import torch" in path.read_text())
 
     def tell(self, line: str = "") -> None:
         assert self.process.stdin is not None

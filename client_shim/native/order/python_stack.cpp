@@ -169,9 +169,10 @@ void PythonStack::walk(Object top, Walk& walk) {
 
 const std::string& PythonStack::text_of(const Walk& walk, const std::string& begun_by) {
   static auto& known = *new std::map<std::pair<decltype(Walk::frames), std::string>, std::string>;
+  if (!walk.whole) return unknown();
   const std::pair key(walk.frames, begun_by);
   if (const auto found = known.find(key); found != known.end()) return found->second;
-  if (!walk.whole || known.size() >= kMostPlaces) return unknown();
+  if (known.size() >= kMostPlaces) return unknown();
   std::string& text = known[key];
   text = begun_by;
   for (auto frame = walk.frames.rbegin(); frame != walk.frames.rend(); ++frame)

@@ -149,6 +149,16 @@ def job(
         ranks.close()
 
 
+def compared(service: Service, number: int = 0) -> dict[str, Any]:
+    """The report of a recovery, once its ranks have been compared: until then its outcome may change."""
+
+    def over() -> bool:
+        return bool(service.recoveries()[number]["proof"]["state"] != "pending")
+
+    until(over, 30, "the comparison is over")
+    return service.recoveries()[number]
+
+
 def look_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """The service looks often, and minibatches wait for it."""
 

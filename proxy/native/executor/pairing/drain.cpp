@@ -37,12 +37,13 @@ Drained Drain::await_before(uint64_t more) {
   const PhaseTime time(shared_.times.drain);
   const auto started = Clock::now();
   bool circle = false;
-  stood_.clear();
+  Look last;
   auto found = shared_.backend->await_idle(kMoment);
   while (found == Backend::Idle::not_yet && !circle) {
     stand();
     const bool too_long = Clock::now() - started > kLong && !checkpoints_.plan.current().peer_mode();
-    circle = shared_.journal.tail() > more && checkpoints_.pairing.stands() && (too_long || is_in_circle());
+    circle =
+        shared_.journal.tail() > more && checkpoints_.pairing.stands() && (too_long || is_in_circle(last));
     if (!circle) found = shared_.backend->await_idle(kMoment);
   }
   go_on();
@@ -93,19 +94,18 @@ std::optional<Stander> Drain::stander(uint32_t slot) const {
   return found.at_step ? std::optional(std::move(found)) : std::nullopt;
 }
 
-bool Drain::is_in_circle() {
+bool Drain::is_in_circle(Look& last) const {
   std::vector<Stander> ranks{{checkpoints_.pairing.standing(), shared_.slot().reached, false}};
   for (const uint32_t one : shared_.board.group(shared_.request.slot, checkpoints_.peers()))
     if (one != shared_.request.slot)
       if (auto other = stander(one)) ranks.push_back(std::move(*other));
   const std::span<const Stander> others = std::span(ranks).subspan(1);
   if (waits_in_circle(ranks.front(), others)) return true;
-  if (ranks != stood_) {
-    still_since_ = Clock::now();
-    stood_ = std::move(ranks);
+  if (ranks != last.ranks) {
+    last = {std::move(ranks), Clock::now()};
     return false;
   }
-  return Clock::now() - still_since_ > kStill && may_wait_in_circle(ranks.front(), others);
+  return Clock::now() - last.since > kStill && may_wait_in_circle(ranks.front(), others);
 }
 
 }  // namespace jitc

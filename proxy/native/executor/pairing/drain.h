@@ -51,18 +51,20 @@ class Drain {
   void go_on();
 
  private:
+  /// How ranks stand, this one first, and since when.
+  struct Look {
+    std::vector<Stander> ranks;
+    std::chrono::steady_clock::time_point since;
+  };
   Drained await_before(uint64_t more);
   Tally unfinished() const;
   bool program_waits() const;
   std::optional<Stander> stander(uint32_t slot) const;
-  bool is_in_circle();
+  bool is_in_circle(Look& last) const;
 
   Shared& shared_;
   Checkpoints& checkpoints_;
   const Replay& replay_;
-  /// How ranks stood at the last looks, this one first, and since when.
-  std::vector<Stander> stood_;
-  std::chrono::steady_clock::time_point still_since_;
 };
 
 }  // namespace jitc

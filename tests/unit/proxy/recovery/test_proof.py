@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from real_client import serving
-from replica_job import PARAMETERS, Rank, Ranks, job, look_often
+from replica_job import PARAMETERS, Rank, Ranks, compared, job, look_often
 from toolkit.service import BIN
 from toolkit.waiting import until
 
@@ -18,7 +18,6 @@ from jitc.proxy.recovery.events import FaultReported
 from jitc.proxy.recovery.peer_mode.looks import newer
 from jitc.proxy.recovery.proof import Proofs
 from jitc.proxy.recovery.report import Reports
-from jitc.proxy.service import Service
 
 LOST = 1
 NOT_PROVEN_STATUS = 5
@@ -36,16 +35,6 @@ def lose(ranks: Ranks, count: int = 1) -> dict[str, Any]:
     return ranks.service.recoveries()[-1]
 
 
-def ended(service: Service, number: int = 0) -> dict[str, Any]:
-    """The report, once its ranks have been compared."""
-
-    def over() -> bool:
-        return bool(service.recoveries()[number]["proof"]["state"] != "pending")
-
-    until(over, 30, "the comparison is over")
-    return service.recoveries()[number]
-
-
 def reported(ranks: Ranks) -> subprocess.CompletedProcess[str]:
     command = [str(BIN / "jitc"), "report", "--socket", ranks.service.config.socket]
     return subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
@@ -61,7 +50,7 @@ def test_ranks_are_compared_at_the_next_boundary(tmp_path: Path, waits: bool) ->
         assert pending["outcome"] == "recovered" and pending["proof"]["state"] == "pending"
         assert "pending: ranks are compared at their next boundary" in reported(ranks).stdout
         ranks.minibatch()
-        found = ended(ranks.service)
+        found = compared(ranks.service)
         assert found["outcome"] == "recovered" and found["proof"]["state"] == "proven"
         assert found["proof"]["boundary"] == found["boundary"] + 1 and found["proof"]["blocks"] == 1
         shown = reported(ranks)
@@ -77,7 +66,7 @@ def test_what_differs_is_not_proven(tmp_path: Path, capfd: pytest.CaptureFixture
         lose(ranks)
         ranks.flip(LOST)
         ranks.minibatch()
-        found = ended(ranks.service)
+        found = compared(ranks.service)
         assert found["outcome"].startswith("not proven: replicas have stopped agreeing"), found
         assert found["proof"]["state"] == "not proven"
         words = (ranks.label(LOST), f"{PARAMETERS[1]} bytes (ordinal 0)", f"boundary {found['boundary'] + 1}")
@@ -96,11 +85,11 @@ def test_another_recovery_comes_first(tmp_path: Path) -> None:
             ranks.minibatch()
         lose(ranks)
         lose(ranks, 2)
-        first = ended(ranks.service)
+        first = compared(ranks.service)
         assert (first["proof"]["state"], first["outcome"]) == ("not compared", "recovered")
         assert "another recovery" in first["proof"]["text"]
         ranks.minibatch()
-        assert ended(ranks.service, 1)["proof"]["state"] == "proven"
+        assert compared(ranks.service, 1)["proof"]["state"] == "proven"
 
 
 def test_the_programs_end_first(tmp_path: Path) -> None:
@@ -109,7 +98,7 @@ def test_the_programs_end_first(tmp_path: Path) -> None:
         ranks.minibatch()
         lose(ranks)
         ranks.close()
-        found = ended(service)
+        found = compared(service)
         assert found["proof"]["state"] == "not compared" and "ended before" in found["proof"]["text"]
         assert found["outcome"] == "recovered"
 
@@ -126,7 +115,7 @@ def test_one_rank_has_nobody_to_be_compared_with(tmp_path: Path) -> None:
             if step == 1:
                 os.kill(next(iter(service.registry.sessions.values())).worker.pid, 9)
                 until(lambda: bool(service.recoveries()), 30, "the recovery has ended")
-        found = ended(service)
+        found = compared(service)
         assert (found["proof"]["state"], found["proof"]["text"]) == ("proven", "it has no peers")
         alone.close()
 

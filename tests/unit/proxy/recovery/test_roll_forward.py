@@ -10,7 +10,7 @@ from typing import Any
 import grpc
 import pytest
 from real_client import inject
-from replica_job import Rank, Ranks, job, look_often
+from replica_job import Rank, Ranks, compared, job, look_often
 from toolkit.waiting import until
 
 #: The same on all ranks at first: counters, of which the optimizer step changes the second; and a buffer.
@@ -69,16 +69,10 @@ def lose_in_step(ranks: Ranks, alone: bool) -> None:
 
 
 def recovery(ranks: Ranks) -> dict[str, Any]:
-    """The only one; its outcome may change as long as its ranks are not compared."""
+    """The only one, as it ended."""
     until(lambda: bool(ranks.service.recoveries()), 30, "a recovery has ended")
     [found] = ranks.service.recoveries()
     return found
-
-
-def compared(ranks: Ranks) -> dict[str, Any]:
-    """The only recovery, once its ranks have been compared."""
-    until(lambda: recovery(ranks)["proof"]["state"] != "pending", 30, "the ranks have been compared")
-    return recovery(ranks)
 
 
 @pytest.mark.parametrize("alone", [False, True])
@@ -95,7 +89,7 @@ def test_small_blocks_of_a_rank_are_its_own(tmp_path: Path, alone: bool) -> None
         first, second = ranks.read(STEPS)
         assert first == second != bytes(STEPS[1])
         ranks.minibatch()
-        assert compared(ranks)["outcome"] == "recovered"
+        assert compared(ranks.service)["outcome"] == "recovered"
 
 
 def test_a_large_block_that_only_the_lost_rank_had_comes_from_the_reserve(tmp_path: Path) -> None:
@@ -108,7 +102,8 @@ def test_a_large_block_that_only_the_lost_rank_had_comes_from_the_reserve(tmp_pa
         first, second = ranks.parameters()
         assert first == second
         assert ranks.read(BUFFER) == own
-        found = compared(ranks)
+        recovery(ranks)
+        found = compared(ranks.service)
         assert found["decision"] == "roll-back", found
         assert re.match(r"not proven: .* 1 block that .* differs: 8192 bytes", found["outcome"]), found
         assert any("of which there are copies of everything" in one for one in found["notes"]), found
