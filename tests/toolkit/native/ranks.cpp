@@ -46,13 +46,22 @@ void Segments::make_spares(size_t count) {
 CommunicatorSegment Segments::join(const std::array<uint8_t, 128>& id, uint32_t, uint32_t) {
   ++asked_;
   CommunicatorSegment segment;
-  segment.superseded = superseded_;
-  segment.path = superseded_ ? "" : find(id);
+  const bool misled = misled_ > 0 && misled_-- > 0;
+  segment.superseded = superseded_ && !misled;
+  segment.path = segment.superseded ? "" : find(id);
   segment.bytes = kSegmentBytes;
-  segment.identity = identity_;
   segment.status = 999;
   segment.error = "nobody knows this communicator";
+  if (!misled) return segment;
+  segment.path = wrong_path_.empty() ? segment.path : wrong_path_;
+  segment.identity = wrong_identity_;
   return segment;
+}
+
+void Segments::mislead(int times, const std::string& path, uint64_t identity) {
+  wrong_path_ = path;
+  wrong_identity_ = identity;
+  misled_ = times;
 }
 
 void Segments::absent(const std::array<uint8_t, 128>& id, uint32_t rank, const std::string& why) {

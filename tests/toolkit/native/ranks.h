@@ -17,9 +17,11 @@ class Segments final : public CommunicatorSegments {
   CommunicatorSegment join(const std::array<uint8_t, 128>& unique_id, uint32_t ranks, uint32_t rank) override;
   /// Says, as the service does, that the rank does nothing any more in a communicator that was made here.
   void absent(const std::array<uint8_t, 128>& unique_id, uint32_t rank, const std::string& why);
-  /// From now on joins are answered so; the identity is what the segment is expected to begin with.
+  /// From now on joins are answered so.
   void supersede(bool superseded) { superseded_ = superseded; }
-  void expect(uint64_t identity) { identity_ = identity; }
+  /// So many of the next answers are out of date when they are used: they name this path, the segment's own
+  /// when it is empty, and this identity. The others are as above.
+  void mislead(int times, const std::string& path, uint64_t identity);
   /// Whether nobody has written to the segment.
   bool blank(const std::array<uint8_t, 128>& unique_id);
   /// How often it was asked.
@@ -43,7 +45,9 @@ class Segments final : public CommunicatorSegments {
   std::string find(const std::array<uint8_t, 128>& unique_id);
   std::atomic<int> epoch_{0}, asked_{0};
   std::atomic<bool> superseded_{false};
-  std::atomic<uint64_t> identity_{0};
+  std::atomic<int> misled_{0};
+  std::string wrong_path_;
+  uint64_t wrong_identity_ = 0;
   Entry* table_ = nullptr;
   std::atomic<uint32_t>* lock_ = nullptr;
 };

@@ -79,20 +79,39 @@ bool SharedSegment::map(const std::string& path, uint64_t announced, uint64_t by
 
 void SharedSegment::join(CommunicatorSegments& segments, const Resources::Communicator& communicator,
                          uint64_t bytes) {
-  const auto ranks = static_cast<uint32_t>(communicator.ranks);
-  CommunicatorSegment segment;
-  if (ranks > 1)
-    segment = segments.join(communicator.unique_id, ranks, static_cast<uint32_t>(communicator.rank));
-  if (segment.superseded) throw Abandoned{};
-  if (ranks > 1 && segment.path.empty())
-    refuse(segment.status, segment.status == kExternalDevice ? kCommunicatorEnded : "communicator-refused",
-           "cannot join the communicator: " + segment.error);
   std::string error;
-  if (!map(segment.path, segment.bytes, bytes, error)) refuse(kUnknown, "communicator", error);
-  // The path names a descriptor of the service: when a recovery has begun since, it may be another file by
-  // now.
-  if (head().identity.load() != segment.identity) throw Abandoned{};
-  if (ranks > 1) rank_ = communicator.rank;
+  if (communicator.ranks < 2) {
+    if (!map("", 0, bytes, error)) refuse(kUnknown, "communicator", error);
+    return;
+  }
+  const auto rank = static_cast<uint32_t>(communicator.rank);
+  const auto ask = [&] {
+    return segments.join(communicator.unique_id, static_cast<uint32_t>(communicator.ranks), rank);
+  };
+  // The path names a descriptor of a process of the service. When a recovery begins between the answer and
+  // its use, it leads to nothing, or to another file: the service is asked again, and says so.
+  CommunicatorSegment given = ask();
+  uint16_t unused = 0;
+  while (!take(given, bytes, error)) {
+    CommunicatorSegment again = ask();
+    if (again.path == given.path && again.identity == given.identity) refuse(kUnknown, "communicator", error);
+    unused = again.identity == given.identity ? unused + 1 : 0;
+    given = std::move(again);
+  }
+  if (rank >= SegmentHead::kMostRanks) return;
+  rank_ = communicator.rank;
+  head().left[rank].fetch_add(unused);
+}
+
+bool SharedSegment::take(const CommunicatorSegment& given, uint64_t bytes, std::string& error) {
+  if (given.superseded) throw Abandoned{};
+  if (given.path.empty())
+    refuse(given.status, given.status == kExternalDevice ? kCommunicatorEnded : "communicator-refused",
+           "cannot join the communicator: " + given.error);
+  unmap();
+  if (!map(given.path, given.bytes, bytes, error)) return false;
+  if (head().identity.load() == given.identity) return true;
+  return error = "the communicator's segment is another one", false;
 }
 
 void SharedSegment::refuse_absent() const {
@@ -100,10 +119,13 @@ void SharedSegment::refuse_absent() const {
 }
 
 SharedSegment::~SharedSegment() {
-  if (!memory_) return;
-  if (rank_ >= 0 && rank_ < static_cast<int32_t>(SegmentHead::kMostRanks))
-    head().left[static_cast<uint32_t>(rank_)].fetch_add(1);
-  munmap(memory_, bytes_);
+  if (memory_ && rank_ >= 0) head().left[static_cast<uint32_t>(rank_)].fetch_add(1);
+  unmap();
+}
+
+void SharedSegment::unmap() {
+  if (memory_) munmap(memory_, bytes_);
+  memory_ = nullptr;
 }
 
 bool mark_segment(const std::string& path, uint64_t identity, std::string& error) {

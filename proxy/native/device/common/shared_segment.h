@@ -58,7 +58,8 @@ class SharedSegment {
   /// the file is said to hold. False with the reason.
   bool map(const std::string& path, uint64_t announced, uint64_t bytes, std::string& error);
   /// Asks the node service for the communicator's segment and maps it; of one rank alone it is private
-  /// memory. Throws OpError when that is refused, Abandoned when a recovery has begun in between.
+  /// memory. Throws OpError when that is refused, or not there although the service says so twice; Abandoned
+  /// when a recovery has begun in between.
   void join(CommunicatorSegments& segments, const Resources::Communicator& communicator, uint64_t bytes);
 
   std::byte* data() const { return memory_ + kHead; }
@@ -73,6 +74,9 @@ class SharedSegment {
   static constexpr uint64_t kHead = 4096;
   static_assert(sizeof(SegmentHead) <= kHead);
   SegmentHead& head() const { return *reinterpret_cast<SegmentHead*>(memory_); }
+  /// Maps what the service has answered. False with the reason when that is not there; throws as join does.
+  bool take(const CommunicatorSegment& given, uint64_t bytes, std::string& error);
+  void unmap();
 
   std::byte* memory_ = nullptr;
   uint64_t bytes_ = 0;

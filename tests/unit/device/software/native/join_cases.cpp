@@ -174,13 +174,43 @@ CASE(collective_whose_join_is_taken_back_waits_for_the_fence) {
               0u);  // a has joined by its first collective
 }
 
-CASE(join_leaves_a_segment_alone_that_is_another_one) {
+/// A recovery begins between the service's answer and its use: the path leads to something else, or to
+/// nothing.
+CASE(join_asks_again_for_a_segment_that_is_not_there_any_more) {
+  for (const std::string& path : {std::string(), std::string("/proc/self/fd/9999")}) {
+    Pair pair;
+    pair.segments.mislead(1, path, 7);
+    const uint64_t first = create(pair.a, 1, 2, 0), second = create(pair.b, 1, 2, 1);
+    CHECK_EQUAL(pair.a.sink.wait_result(first).status, 0u);
+    CHECK_EQUAL(pair.b.sink.wait_result(second).status, 0u);
+    CHECK_EQUAL(pair.segments.asked(), 3);
+  }
+}
+
+CASE(join_says_that_a_segment_is_not_there) {
+  const std::pair<std::string, std::string> wrong[]{
+      {"", "the communicator's segment is another one"},
+      {"/proc/self/fd/9999", "cannot open the communicator's segment: No such file or directory"}};
+  for (const auto& [path, said] : wrong) {
+    Segments segments;
+    segments.make(unique_id(1));
+    segments.mislead(2, path, 7);
+    Session a(&segments, 0);
+    const Reply reply = a.sink.wait_result(create(a, 1, 2, 0));
+    CHECK_EQUAL(reply.status, 999u);
+    CHECK_EQUAL(reply.text(), said);
+    CHECK(segments.blank(unique_id(1)));
+  }
+}
+
+CASE(join_whose_segment_a_recovery_has_renewed_is_told_to_nobody) {
   Segments segments;
   segments.make(unique_id(1));
-  segments.expect(7);  // the path leads to something else by now
+  segments.mislead(1, "/proc/self/fd/9999", 7);
+  segments.supersede(true);
   Session a(&segments, 0);
   const uint64_t sequence = create(a, 1, 2, 0);
-  while (segments.asked() < 1) std::this_thread::yield();
+  while (segments.asked() < 2) std::this_thread::yield();
   CHECK(a.backend->idle());
   CHECK(!a.sink.has_result(sequence) && a.sink.faults().empty());
   CHECK(segments.blank(unique_id(1)));
