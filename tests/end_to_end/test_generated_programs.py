@@ -17,6 +17,19 @@ from toolkit.workplace import Workplace
 pytestmark = pytest.mark.timeout(900)  # of a busy machine; a program takes some seconds
 
 
+ALONE = {
+    **{"model": "norm", "optimizer": "sgd", "optimizers": 1, "together": "alone", "steps": "equal", "accumulate": 1},
+    **{"loss": "each", "data": "device", "stream": "default", "clip": "yes", "average": "yes"},
+}
+#: Of seed 20265: a communicator is made at its first message, so that ranks wait for each other in PyTorch's store.
+WAIT_IN_THE_STORE = (
+    Part("ahead", (0, 1), {"sends": "later"}, 2),
+    Part("actor", (0, 1), {"optimizer": "adamw", "transfer": "broadcast"}, 3),
+    Part("learn", (0, 1), ALONE, 3),
+    Part("pipeline", (0, 1), {"optimizer": "fused-adam", "batches": 2, "steps": "last-seldom"}, 2),
+)
+
+
 @pytest.fixture(scope="module")
 def pool(shared_workplace: Workplace) -> Iterator[Pool]:
     one = Pool(shared_workplace)
@@ -40,6 +53,11 @@ def test_a_program_of_this_commit(pool: Pool, verdicts: list[Verdict], number: i
         f"{verdict.kind}: {verdict.why}\n{program.summary()}\n"
         f'again, and made small: make soak SOAK="--programs 1 --seed {seed}"\n{program.text()}'
     )
+
+
+def test_ranks_that_wait_for_each_other_outside_of_the_gpu_are_not_taken_for_hung(pool: Pool) -> None:
+    run = pool.quiet(Program(1, 2, 8, 64, WAIT_IN_THE_STORE))
+    assert (run.how, run.outcomes) == (ENDED, []), run.said
 
 
 def test_an_iteration_more_changes_what_every_kind_leaves(pool: Pool) -> None:

@@ -90,10 +90,11 @@ class Pulse:
         if not same:
             self.since = time.monotonic()
         still = self.standing.still + elapsed if same else 0.0
-        self.standing = self._standing(state, still, int(work.get("sequence", 0)))
+        sequence, will_go_on = int(work.get("sequence", 0)), bool(stats.get("will_go_on"))
+        self.standing = self._standing(state, still, sequence, will_go_on=will_go_on)
 
-    def _standing(self, state: State, still: float = 0.0, sequence: int = 0) -> Standing:
-        return Standing(self.session.number, state, still, sequence, self.session.host)
+    def _standing(self, state: State, still: float = 0.0, sequence: int = 0, *, will_go_on: bool = False) -> Standing:
+        return Standing(self.session.number, state, still, sequence, self.session.host, will_go_on)
 
 
 def _state(work: dict[str, Any], turns: dict[str, Any]) -> State:

@@ -2,7 +2,8 @@
 
 Called by: the hang watch, at each look. Promises: a rank that gets on, or whose program gives it nothing to do, is
 never suspected, however long others wait for it (a slow data loader, an evaluation, a checkpoint); a rank that has
-given its part of a collective is not to blame for one that has not. Pure.
+given its part of a collective is not to blame for one that has not; where a rank will go on by itself, a collective
+that all are in is no hang yet. Pure.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class Standing:
     still: float = 0.0  # seconds since it got on
     sequence: int = 0  # of the op that it is at
     gpu: int = 0  # that serves it
+    will_go_on: bool = False  # it waits for others before a boundary, and soon goes on without it
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ def _all_in_it(ranks: Sequence[Standing], peers: Mapping[int, frozenset[int]], l
     for one in ranks:
         group = [other for other in ranks if other is one or other.session in peers[one.session]]
         complete = len(group) == len(peers[one.session]) + 1 > 1
-        if not complete or any(other.state is not State.WAITS for other in group):
+        if not complete or any(other.state is not State.WAITS or other.will_go_on for other in group):
             continue
         seconds = min(other.still for other in group)
         if seconds >= limit(one, COLLECTIVE):

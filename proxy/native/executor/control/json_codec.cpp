@@ -295,6 +295,7 @@ std::string stats_document(const std::vector<SessionStats>& sessions) {
                       {"bytes", one.turns.bytes},
                       {"seconds", one.turns.seconds},
                       {"waits", one.turns.out}}},
+                    {"will_go_on", one.will_go_on},
                     {"uncommitted", one.uncommitted},
                     {"uneven", one.uneven},
                     {"steering_reads", one.steering_reads},

@@ -15,9 +15,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kMoment{20};
 /// Until ranks that do not get on, and may be in a circle, are taken to be in one.
 constexpr std::chrono::milliseconds kStill{200};
-/// Not all circles can be seen (a thread may drive several GPUs). After this time one is taken for granted
-/// where giving up costs no more than a boundary.
-constexpr std::chrono::seconds kLong{10};
 }  // namespace
 
 Drained Drain::await() {
@@ -35,19 +32,21 @@ Drained Drain::await_patiently() {
 /// more: where ops begin that can be given when it gives up.
 Drained Drain::await_before(uint64_t more) {
   const PhaseTime time(shared_.times.drain);
-  const auto started = Clock::now();
-  bool circle = false;
   Look last;
+  bool circle = false;
   auto found = shared_.backend->await_idle(kMoment);
   while (found == Backend::Idle::not_yet && !circle) {
     stand();
-    const bool too_long = Clock::now() - started > kLong && !checkpoints_.plan.current().peer_mode();
-    circle =
-        shared_.journal.tail() > more && checkpoints_.pairing.stands() && (too_long || is_in_circle(last));
+    const bool can_go_on = shared_.journal.tail() > more && checkpoints_.pairing.stands();
+    circle = can_go_on && is_in_circle(last);
+    will_go_on_ = can_go_on && !checkpoints_.plan.current().peer_mode();
+    if (!circle && will_go_on_) circle = limit_.is_over(Clock::now() - last.mine_since);
     if (!circle) found = shared_.backend->await_idle(kMoment);
   }
+  will_go_on_ = false;
   go_on();
   if (found == Backend::Idle::never || !shared_.runs()) return Drained::stopped;
+  if (!circle) limit_.paid_off(Clock::now() - last.mine_since);
   return circle ? Drained::circle : Drained::done;
 }
 
@@ -101,11 +100,12 @@ bool Drain::is_in_circle(Look& last) const {
       if (auto other = stander(one)) ranks.push_back(std::move(*other));
   const std::span<const Stander> others = std::span(ranks).subspan(1);
   if (waits_in_circle(ranks.front(), others)) return true;
-  if (ranks != last.ranks) {
-    last = {std::move(ranks), Clock::now()};
-    return false;
-  }
-  return Clock::now() - last.since > kStill && may_wait_in_circle(ranks.front(), others);
+  const Time now = Clock::now();
+  if (ranks == last.ranks) return now - last.since > kStill && may_wait_in_circle(ranks.front(), others);
+  if (last.ranks.empty() || ranks.front() != last.ranks.front()) last.mine_since = now;
+  last.ranks = std::move(ranks);
+  last.since = now;
+  return false;
 }
 
 }  // namespace jitc

@@ -6,17 +6,21 @@
 // longer than a moment shows what it waits for (Standing); so does one that has nothing more to give while
 // its program waits for results, and one whose replay waits for what the program had seen. Who finds itself
 // in a circle gives up. What has been given and is not done may be behind something else in its stream: where
-// that may close a circle, and none of the ranks gets on, it is taken for one after a while.
+// that may close a circle, and none of the ranks gets on, it is taken for one after a while. So is what
+// cannot be seen, after a longer while, where giving up costs no more than a boundary.
 //
-// Promises: as long as nobody is in a circle it waits however long it takes; who gives up has more ops to
-// give, and goes on with them. Called by: the dispatcher, and what makes boundaries, in its thread.
+// Promises: where peers are relied on, and nobody is in a circle, it waits however long it takes; who gives
+// up has more ops to give, and goes on with them. Called by: the dispatcher, and what makes boundaries, in
+// its thread.
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "base/circles.h"
+#include "drain_limit.h"
 
 namespace jitc {
 
@@ -49,12 +53,15 @@ class Drain {
   bool may_be_awaited() const;
   /// It gives more, from now on.
   void go_on();
+  /// It waits for what others have to give, and will go on without it. For any thread.
+  bool will_go_on() const { return will_go_on_.load(std::memory_order_relaxed); }
 
  private:
-  /// How ranks stand, this one first, and since when.
+  using Time = std::chrono::steady_clock::time_point;
+  /// How ranks stand, this one first, and since when; of this one alone, too.
   struct Look {
     std::vector<Stander> ranks;
-    std::chrono::steady_clock::time_point since;
+    Time since = std::chrono::steady_clock::now(), mine_since = since;
   };
   Drained await_before(uint64_t more);
   Tally unfinished() const;
@@ -65,6 +72,8 @@ class Drain {
   Shared& shared_;
   Checkpoints& checkpoints_;
   const Replay& replay_;
+  DrainLimit limit_;
+  std::atomic<bool> will_go_on_{false};
 };
 
 }  // namespace jitc

@@ -122,6 +122,16 @@ def streams(ranks: list[Rank]) -> None:
     collective(ranks[0], WORLD)
 
 
+def outside(ranks: list[Rank]) -> None:
+    """What rank 1 sends to rank 0 it gives only when rank 0's program says so, which waits for something behind its
+    boundary: nobody can see that."""
+    collective(ranks[0], SIDE, RECEIVE, STREAM)
+    for one in ranks:
+        step(one)
+    assert ranks[0].client.call("copy_d2h", ranks[0].client.base, 16).status == 0
+    collective(ranks[1], SIDE, SEND, STREAM)
+
+
 CASES = [threads, transfers, late_join, streams]
 
 
@@ -139,6 +149,18 @@ def test_nobody_waits_in_a_circle(ranks: list[Rank], case: Callable[[list[Rank]]
     minibatch(ranks)
     minibatch(ranks)
     assert all(one.stats()["committed"] >= 3 for one in ranks)
+
+
+def test_a_circle_that_cannot_be_seen_costs_boundaries(ranks: list[Rank]) -> None:
+    for one in ranks:
+        begin(one)
+    for _ in range(4):
+        outside(ranks)
+        for one in ranks:
+            one.client.drain()
+    minibatch(ranks)
+    minibatch(ranks)
+    assert all(one.stats()["committed"] >= 6 for one in ranks)
 
 
 @pytest.mark.parametrize("lost", [[0], [1], [0, 1]], ids=str)

@@ -117,6 +117,14 @@ def test_collective_that_all_are_in() -> None:
     assert suspects([rank(1, State.WAITS), rank(2, State.WAITS), rank(3, State.IDLE)], three, five) == []
 
 
+def test_collective_in_which_one_waits_only_for_a_boundary() -> None:
+    """It gives what the others may wait for when it goes on."""
+    waits = Standing(2, State.WAITS, 100, 7, will_go_on=True)
+    assert suspects([rank(1, State.WAITS, 100), waits], PEERS, five) == []
+    [found] = suspects([rank(1, State.COMPUTES, 100), waits], PEERS, five)
+    assert (found.standing.session, found.waiting) == (1, (2,)), "it can be waited for all the same"
+
+
 def test_only_those_wait_that_share_a_communicator() -> None:
     """1 and 2 share one, 2 and 3: a rank that is slow for nobody is left alone."""
     chain = {1: frozenset({2}), 2: frozenset({1, 3}), 3: frozenset({2})}

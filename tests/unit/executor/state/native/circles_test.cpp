@@ -2,10 +2,13 @@
 // what is wrong.
 #include "base/circles.h"
 
+#include <chrono>
 #include <cstdio>
 #include <initializer_list>
 #include <utility>
 #include <vector>
+
+#include "executor/pairing/drain_limit.h"
 
 namespace {
 using namespace jitc;
@@ -109,6 +112,31 @@ int joins() {
   CHECK(!circle(joins, {other}));
   return 0;
 }
+
+/// Waits in vain are followed by short ones, more of them each time; those that pay off are not.
+int limits() {
+  using namespace std::chrono_literals;
+  DrainLimit limit;
+  const auto gives_up_soon = [&](uint32_t times) {
+    for (uint32_t i = 0; i < times; ++i)
+      if (limit.is_over(150ms) || !limit.is_over(250ms)) return false;
+    return !limit.is_over(250ms);
+  };
+  CHECK(!limit.is_over(900ms) && limit.is_over(1100ms) && gives_up_soon(4));
+  CHECK(!limit.is_over(2900ms) && limit.is_over(3100ms) && gives_up_soon(16));
+  CHECK(limit.is_over(9100ms) && gives_up_soon(64));
+  CHECK(!limit.is_over(9900ms));
+  limit.paid_off(100ms);  // at once: nobody had to wait
+  CHECK(limit.is_over(11s) && gives_up_soon(256));
+  limit.paid_off(5s);
+  CHECK(!limit.is_over(9900ms) && limit.is_over(11s) && gives_up_soon(4));
+  limit.is_over(11s);
+  limit.paid_off(5s);  // one that is given up soon says nothing of those at length
+  CHECK(gives_up_soon(16) && limit.is_over(11s) && gives_up_soon(64));
+  return 0;
+}
 }  // namespace
 
-int main() { return collectives() || through_others() || transfers() || steps() || streams() || joins(); }
+int main() {
+  return collectives() || through_others() || transfers() || steps() || streams() || joins() || limits();
+}
