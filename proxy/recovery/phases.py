@@ -48,14 +48,14 @@ TABLE = {
     **{(phase, PhaseEvent.FAULT): Phase.DETECTED for phase in _OPEN},
     **{(phase, PhaseEvent.GIVE_UP): Phase.GIVEN_UP for phase in _OPEN},
 }
-#: The name in reports of the time that ends with an event.
+#: What is done in each of them, as reports name it.
 NAMES = {
-    PhaseEvent.FENCE: "fence",
-    PhaseEvent.REBUILD: "rebuild",
-    PhaseEvent.DECIDE: "decide",
-    PhaseEvent.RESTORE: "restore",
-    PhaseEvent.RESUME: "resume",
-    PhaseEvent.REPLAY: "replay",
+    Phase.DETECTED: "fence",
+    Phase.FENCED: "rebuild",
+    Phase.REBUILT: "decide",
+    Phase.DECIDED: "restore",
+    Phase.RESTORED: "resume",
+    Phase.RESUMED: "replay",
 }
 
 
@@ -82,13 +82,14 @@ class Timeline:
         self._attempt = 1
 
     def fire(self, event: PhaseEvent) -> None:
+        """Whatever ends it: time that a fault has made vain is of the phase that it came in."""
+        name = NAMES.get(self.machine.state)
         self.machine.fire(event)
         self.newest = now = time.monotonic()
-        name = NAMES.get(event)
         if name is not None:
             self.seconds[name] += now - self._last
             self.parts.append(Part(name, self._last, now - self._last, self._attempt))
-            self._last = now
+        self._last = now
         self._attempt += event is PhaseEvent.FAULT
 
     def total(self) -> float:

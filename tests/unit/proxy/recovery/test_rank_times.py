@@ -107,7 +107,8 @@ def test_a_second_fault_begins_another_attempt(clock: Clock) -> None:
     clock.passes(1)
     timeline.fire(PhaseEvent.FENCE)
     document = times.document(timeline, group)
-    assert [one["attempt"] for one in document["timeline"]] == [1, 1, 1, 1, 1, 1, 2]
+    assert [one["attempt"] for one in document["timeline"]] == [1, 1, 1, 1, 1, 1, 1, 2]
+    assert [(one["phase"], one["seconds"]) for one in document["timeline"]][-2:] == [("replay", 1), ("fence", 1)]
     assert [spans(one) for one in document["ranks"]] == [[("replay", 5.0, 1.0)]] * 2
     assert [one["lost"] for one in document["ranks"]] == [True, True]
     assert sum(one["seconds"] for one in document["timeline"]) == pytest.approx(timeline.total())
