@@ -98,6 +98,20 @@ class Graph {
 
 }  // namespace
 
+Tally awaited_before(const Tally& done, const Tally& next) {
+  Tally awaited;
+  for (Membership one : next.memberships) {
+    if (!one.collectives) continue;  // messages alone
+    if (const Membership* const mine = done.find(one.communicator)) one.collectives += mine->collectives;
+    awaited.memberships.push_back(one);
+  }
+  for (Exchange one : next.exchanges) {
+    one.count += done.exchanged(one.communicator, one.peer, one.received != 0);
+    awaited.exchanges.push_back(one);
+  }
+  return awaited;
+}
+
 bool waits_in_circle(const Stander& mine, std::span<const Stander> others) {
   return Graph(mine, others).has_circle(Waits::surely);
 }

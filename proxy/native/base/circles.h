@@ -19,6 +19,8 @@ struct Stander {
   bool operator==(const Stander&) const = default;
 };
 
+/// What a rank waits for that goes no further before all have come to these collectives (counted from 0).
+Tally awaited_before(const Tally& done, const Tally& next);
 /// Whether one that this rank waits for waits, itself or through others, for this one.
 bool waits_in_circle(const Stander& mine, std::span<const Stander> others);
 /// The same, where what others have given and not done is waited for as well. So it is of ranks none of which

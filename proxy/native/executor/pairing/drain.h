@@ -5,21 +5,17 @@
 // own, transfers that are under way across an optimizer step, a join beside training. A rank that waits
 // longer than a moment shows what it waits for (Standing); so does one that has nothing more to give while
 // its program waits for results, and one whose replay waits for what the program had seen. Who finds itself
-// in a circle gives up. What has been given and is not done may be behind something else in its stream: where
-// that may close a circle, and none of the ranks gets on, it is taken for one after a while. So is what
-// cannot be seen, after a longer while, where giving up costs no more than a boundary.
+// in a circle gives up (lookout.h). A circle that cannot be seen is taken for granted after a while, where
+// giving up costs no more than a boundary (drain_limit.h).
 //
 // Promises: where peers are relied on, and nobody is in a circle, it waits however long it takes; who gives
 // up has more ops to give, and goes on with them. Called by: the dispatcher, and what makes boundaries, in
 // its thread.
 #pragma once
 #include <atomic>
-#include <chrono>
 #include <cstdint>
-#include <optional>
-#include <vector>
 
-#include "base/circles.h"
+#include "base/tally.h"
 #include "drain_limit.h"
 
 namespace jitc {
@@ -57,17 +53,9 @@ class Drain {
   bool will_go_on() const { return will_go_on_.load(std::memory_order_relaxed); }
 
  private:
-  using Time = std::chrono::steady_clock::time_point;
-  /// How ranks stand, this one first, and since when; of this one alone, too.
-  struct Look {
-    std::vector<Stander> ranks;
-    Time since = std::chrono::steady_clock::now(), mine_since = since;
-  };
   Drained await_before(uint64_t more);
   Tally unfinished() const;
   bool program_waits() const;
-  std::optional<Stander> stander(uint32_t slot) const;
-  bool is_in_circle(Look& last) const;
 
   Shared& shared_;
   Checkpoints& checkpoints_;

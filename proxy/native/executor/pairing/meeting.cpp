@@ -10,6 +10,7 @@
 #include "executor/replay/replay.h"
 #include "executor/session/shared.h"
 #include "executor/state/communications.h"
+#include "lookout.h"
 
 namespace jitc {
 
@@ -18,26 +19,39 @@ bool Meeting::before(const RecordHeader& record) {
   if (checkpoints_.pairing.at_end_of_step()) return true;  // its own boundary is here
   if (passes_) return --passes_, true;
   const auto& op = as<ops::Collective>(op_of(record));
-  const auto end = std::chrono::steady_clock::now() + patience_;
   checkpoints_.pairing.show(checkpoints_.boundaries());
   shared_.board.ring();
+  const Encounter found = await(op);
+  if (waits_.exchange(false)) checkpoints_.pairing.stand({}, checkpoints_.boundaries());
+  if (!shared_.runs()) return false;
+  if (found != Encounter::meets) return true;
+  failures_ = in_vain_ = 0;
+  // From now on its boundaries have other numbers than its program gives them, whatever others have.
+  checkpoints_.pairing.find_uneven(checkpoints_.boundaries());
+  return boundaries_.make_between(op.header, record.position);
+}
+
+/// Whether others come to it. Waits as long as that is worth it, and they do not wait for this one.
+Encounter Meeting::await(const ops::Collective& op) {
+  Lookout lookout(shared_, checkpoints_);
+  const auto end = Lookout::Clock::now() + patience_;
   for (;;) {
     const uint32_t seen = shared_.board.doorbell();
-    if (!shared_.runs()) return false;
-    switch (look(op)) {
-      case Encounter::none:
-        return true;
-      case Encounter::meets:
-        failures_ = 0;
-        // From now on its boundaries have other numbers than its program gives them, whatever others have.
-        checkpoints_.pairing.find_uneven(checkpoints_.boundaries());
-        return boundaries_.make_between(op.header, record.position);
-      case Encounter::waits:
-        break;
-    }
-    if (std::chrono::steady_clock::now() > end) return in_vain(), true;
-    shared_.board.wait(seen, 50);
+    const Encounter found = look(op);
+    if (found != Encounter::waits || !shared_.runs()) return found;
+    stand_before(op);
+    const bool in_circle = lookout.is_in_circle();
+    if (in_circle || Lookout::Clock::now() > end) return in_vain(in_circle), Encounter::none;
+    shared_.board.wait(seen, kLookMilliseconds);
   }
+}
+
+/// Others see what this rank waits for: that they come to it.
+void Meeting::stand_before(const ops::Collective& op) {
+  waits_ = true;
+  const auto& communications = shared_.issued.table.communications();
+  checkpoints_.pairing.stand(awaited_before(communications.tally(), communications.counts_of(op)),
+                             checkpoints_.boundaries());
 }
 
 /// By any rank of the node: which of them are of this job is looked up then.
@@ -62,9 +76,12 @@ Encounter Meeting::look(const ops::Collective& op) const {
   return encounter(mine, next, calling, others);
 }
 
-void Meeting::in_vain() {
+/// A circle costs no time, so it may come again.
+void Meeting::in_vain(bool in_circle) {
+  in_vain_ = std::min(in_vain_ + 1, kTries);
+  passes_ = uint64_t{1} << in_vain_;
+  if (in_circle) return;
   ++failures_;
-  passes_ = uint64_t{1} << failures_;
   patience_ = std::min(2 * patience_, kLongest);
 }
 

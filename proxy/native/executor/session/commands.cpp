@@ -71,7 +71,7 @@ SessionStats Session::stats() {
   stats.reserve_seconds = static_cast<double>(times.reserve) * 1e-9 / std::max<double>(1, times.reserves);
   stats.under_way = shared_.backend->under_way().value_or(UnderWay{});
   stats.turns = shared_.backend->turns_taken();
-  stats.will_go_on = drain_.will_go_on();
+  stats.will_go_on = drain_.will_go_on() || meeting_.waits();
   stats.uneven = checkpoints_.pairing.uneven();
   stats.steering_reads = at.steering_reads;
   stats.snapshot_bytes = shared_.snapshot.used();

@@ -108,7 +108,7 @@ struct SessionStats {
   Tolerance::Seen differences;     // of results, in the newest replay
   UnderWay under_way;              // on the device; sequence 0: nothing
   TurnsTaken turns;
-  bool will_go_on;          // what it waits for is given up soon: a boundary
+  bool will_go_on;          // it waits for other ranks, and not for long
   uint64_t uncommitted;     // boundaries that are kept and belong with none of other ranks so far
   bool uneven;              // its steps do not correspond to those of its peers
   uint64_t steering_reads;  // since the first boundary: copies to the host that are no floating-point numbers

@@ -113,30 +113,83 @@ int joins() {
   return 0;
 }
 
+/// One has not given what it waits for the others to come to.
+int meetings() {
+  const auto comes_to = [](Stander rank, uint64_t name) {
+    Tally next;
+    next.memberships = {{name, rank.standing.done.memberships[0].rank, 0, 1}};
+    rank.standing.waits = awaited_before(rank.standing.done, next);
+    return rank;
+  };
+  const Stander meets = comes_to(rank(0, 3, 2, {}), kWorld);
+  CHECK(meets.standing.waits.memberships[0].collectives == 4);
+  CHECK(circle(meets, {comes_to(rank(1, 3, 2, {}), kSide)}));
+  CHECK(!circle(meets, {rank(1, 4, 2, {kWorld})}));  // it has come
+  CHECK(!circle(meets, {rank(1, 3, 2, {})}));        // it goes on
+  CHECK(circle(meets, {rank(1, 3, 3, {kSide})}));    // comes when this one has given that
+  CHECK(!circle(comes_to(rank(0, 3, 2, {}), 9), {rank(1, 3, 2, {kSide})}));  // they share nothing there
+  Tally done = rank(0, 3, 2, {}).standing.done, next;
+  done.exchanges = {{kSide, 1, 1, 2}};
+  next.memberships = {{kSide, 0, 0, 0}};
+  next.exchanges = {{kSide, 1, 0, 1}, {kSide, 1, 1, 1}};
+  const Tally awaited = awaited_before(done, next);
+  CHECK(awaited.memberships.empty() && awaited.exchanges[0].count == 1 && awaited.exchanges[1].count == 3);
+  return 0;
+}
+
 /// Waits in vain are followed by short ones, more of them each time; those that pay off are not.
 int limits() {
   using namespace std::chrono_literals;
   DrainLimit limit;
+  uint64_t count = 0;
+  const auto gives_up = [&](std::chrono::milliseconds waited) {  // each time for something else
+    return limit.is_over(rank(0, ++count, 1, {kWorld}).standing.waits, waited);
+  };
   const auto gives_up_soon = [&](uint32_t times) {
     for (uint32_t i = 0; i < times; ++i)
-      if (limit.is_over(150ms) || !limit.is_over(250ms)) return false;
-    return !limit.is_over(250ms);
+      if (gives_up(150ms) || !gives_up(250ms)) return false;
+    return !gives_up(250ms);
   };
-  CHECK(!limit.is_over(900ms) && limit.is_over(1100ms) && gives_up_soon(4));
-  CHECK(!limit.is_over(2900ms) && limit.is_over(3100ms) && gives_up_soon(16));
-  CHECK(limit.is_over(9100ms) && gives_up_soon(64));
-  CHECK(!limit.is_over(9900ms));
+  CHECK(!gives_up(900ms) && gives_up(1100ms) && gives_up_soon(4));
+  CHECK(!gives_up(2900ms) && gives_up(3100ms) && gives_up_soon(16));
+  CHECK(gives_up(9100ms) && gives_up_soon(64));
+  CHECK(!gives_up(9900ms));
   limit.paid_off(100ms);  // at once: nobody had to wait
-  CHECK(limit.is_over(11s) && gives_up_soon(256));
+  CHECK(gives_up(11s) && gives_up_soon(256));
   limit.paid_off(5s);
-  CHECK(!limit.is_over(9900ms) && limit.is_over(11s) && gives_up_soon(4));
-  limit.is_over(11s);
+  CHECK(!gives_up(9900ms) && gives_up(11s) && gives_up_soon(4));
+  gives_up(11s);
   limit.paid_off(5s);  // one that is given up soon says nothing of those at length
-  CHECK(gives_up_soon(16) && limit.is_over(11s) && gives_up_soon(64));
+  CHECK(gives_up_soon(16) && gives_up(11s) && gives_up_soon(64));
+  return 0;
+}
+
+/// What has been given up on is given up on at once, until all is done.
+int limits_of_the_same() {
+  using namespace std::chrono_literals;
+  DrainLimit limit;
+  const Tally one = rank(0, 3, 1, {kWorld}).standing.waits, two = rank(0, 4, 1, {kWorld}).standing.waits;
+  CHECK(!limit.is_over(one, 900ms) && limit.is_over(one, 1100ms) && limit.is_over(one, 20ms));
+  CHECK(!limit.is_over(two, 20ms) && limit.is_over(two, 250ms) && limit.is_over(two, 20ms));
+  limit.paid_off(0ms);
+  CHECK(!limit.is_over(two, 20ms));
+  return 0;
+}
+
+int doubts() {
+  using namespace std::chrono_literals;
+  DrainLimit limit;
+  CHECK(limit.doubt() == 200ms);
+  limit.was_doubtful();
+  limit.paid_off(10ms);
+  CHECK(limit.doubt() == 20ms);
+  limit.paid_off(50ms);  // the device took long: what stands still for a moment is no circle here
+  CHECK(limit.doubt() == 200ms);
   return 0;
 }
 }  // namespace
 
 int main() {
-  return collectives() || through_others() || transfers() || steps() || streams() || joins() || limits();
+  return collectives() || through_others() || transfers() || steps() || streams() || joins() || meetings() ||
+         limits() || limits_of_the_same() || doubts();
 }
