@@ -58,11 +58,18 @@ class _Kept:
 
     ranks: Ranks
     size: int
+    hash: bytes
     looks: int
     stepped: bool
+    changed: bool  # its content was another one at an earlier of these looks
 
     def watched(self) -> bool:
         return self.looks >= AGREEING and (self.stepped or self.size > SMALL)
+
+    def is_filled(self, held: Mapping[int, Row]) -> bool:
+        """Whether each rank has given it its own content, which none of them had written before: a buffer that was
+        zeroed is no replica. A bit that flips changes one rank's, and leaves the others'."""
+        return not self.stepped and not self.changed and all(held[rank].hash != self.hash for rank in self.ranks)
 
 
 class Replicas:
@@ -106,7 +113,7 @@ class Replicas:
         found = []
         for one in self._kept.get(ordinal, []):
             parts = _parts(held, [rank for rank in one.ranks if rank in held and held[rank].size == one.size])
-            if len(parts) > 1 and one.watched():
+            if len(parts) > 1 and one.watched() and not (one.ranks <= held.keys() and one.is_filled(held)):
                 addresses = {rank: held[rank].address for part in parts for rank in part}
                 found.append(Split(ordinal, one.size, tuple(parts), one.stepped, addresses))
         return found
@@ -118,9 +125,10 @@ class Replicas:
         for part in _parts(held, held):
             if len(part) < 2:
                 continue
-            looks = next((one.looks for one in old if one.ranks == part), 0)
+            row, same = held[min(part)], next((one for one in old if one.ranks == part), None)
             stepped = _stepped(held, part) or any(one.stepped for one in old if part <= one.ranks)
-            kept.append(_Kept(part, held[min(part)].size, looks + 1, stepped))
+            changed = same is not None and (same.changed or same.hash != row.hash)
+            kept.append(_Kept(part, row.size, row.hash, (same.looks if same else 0) + 1, stepped, changed))
         return kept
 
 

@@ -118,7 +118,7 @@ class _Run:
         self._armed = 0
 
     def perform(self) -> Ran:
-        before, begun = self._told(), time.monotonic()
+        before, begun, clock = self._told(), time.monotonic(), time.time()
         program = str(self._folder / "program.json")
         faults = bool(self._program.faults)
         self._forge.ask(program=program, folder=str(self._folder), ranks=self._program.ranks, faults=faults)
@@ -137,8 +137,10 @@ class _Run:
                 self._forge.line(LOOK_SECONDS)  # it says nothing now
         after = self._told()
         ran.armed = self._armed - (after[2] - before[2])
-        ran.outcomes = [str(one["outcome"]) for one in after[0][len(before[0]) :]]
-        ran.causes = [str(one["cause"]) for one in after[0][len(before[0]) :]]
+        # Of the program before a recovery may end only now: it is told of when it is over.
+        told = [one for one in after[0][len(before[0]) :] if one["time"] - one["seconds"] > clock]
+        ran.outcomes = [str(one["outcome"]) for one in told]
+        ran.causes = [str(one["cause"]) for one in told]
         ran.divergences = len(after[1]) - len(before[1])
         return ran
 

@@ -119,3 +119,21 @@ def test_allocations_that_are_kept_whole_are_not_watched() -> None:
         assert replicas.look(tables({rank: {WHOLE | 1: "a"} for rank in range(2)})) == []
     assert replicas.look(tables({rank: {WHOLE | 1: str(rank)} for rank in range(2)})) == []
     assert replicas.watched() == 0
+
+
+def test_a_buffer_that_each_rank_fills_was_no_replica() -> None:
+    """Zeros on all of them, up to where each one writes what is its own."""
+    fills: dict[int, Contents] = {0: {1: "a"}, 1: {1: "b"}, 2: {1: "a"}}
+    assert constant(stepped=False).look(tables(fills, stepped=False)) == []
+    assert constant(stepped=True).look(tables(fills)), "steps write it"
+    assert watched(3, stepped=False).look(tables(fills, stepped=False)), "they had written the same before"
+    [split] = constant(stepped=False).look(tables(same(3, "zeros") | {1: {1: "b"}}, stepped=False))
+    assert split.odd == {1}, "a bit of one of them may have flipped"
+
+
+def constant(stepped: bool) -> Replicas:
+    """The same, of a block that nobody has written."""
+    replicas = Replicas()
+    for _ in range(AGREEING):
+        assert replicas.look(tables(same(3, "zeros"), stepped=stepped)) == []
+    return replicas
