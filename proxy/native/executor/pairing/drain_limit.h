@@ -4,8 +4,8 @@
 // outside of them (PyTorch's store, as a communicator is made at its first message). Or another rank is late,
 // and the boundary worth the wait. Nobody can tell which: so a wait at length that was in vain is followed by
 // boundaries that are given up soon, more of them each time, and the next one at length is longer. Called by:
-// Drain. Promises: of kFinally boundaries in a row one at least is waited for at length; waits that pay off are
-// never too long again.
+// Drain. Promises: of kFinally boundaries in a row one at least is waited for at length; waits that pay off
+// are never too long again.
 #pragma once
 #include <chrono>
 #include <cstdint>
