@@ -119,6 +119,8 @@ class Recovery:
         epoch = self._registry.next_epoch()
         with self._registry.changed:
             self._lost = set()
+            if any(session.state is SessionState.CLOSED for session in self.group):
+                raise Interrupted("a session was closed")  # since the group was looked up
             for session in self.group:
                 session.epoch = epoch
                 lost = session.state is SessionState.LOST or session.worker is None or not session.worker.alive()
@@ -156,10 +158,9 @@ class Recovery:
         for number, reply in (self._calls.answers(kept) if kept is not None else {}).items():
             if not reply.complete:
                 session = self._registry.sessions.get(number)
-                self.transfers.notes.append(
-                    f"{session.label() if session else number}: state that only this rank holds "
-                    f"could not be copied: {reply.message}"
-                )
+                whose = session.label() if session else number
+                why = f"state that only this rank holds could not be copied: {reply.message}"
+                self.transfers.notes.append(f"{whose}: {why}")
 
     def _rebuild(self, epoch: int) -> None:
         lost = [session for session in self.group if session.state is SessionState.LOST]
@@ -297,8 +298,7 @@ class Recovery:
             self.give_up(f"the recovery was interrupted {times} times and got no further, last because {why}")
             return False
         for session in self.group:
-            # A rebuilt worker that has not resumed may have half-restored memory, so it is replaced. So is one that
-            # was opening a lost session: it may or may not have succeeded.
+            # A rebuilt worker that has not resumed may have restored half of its memory, or opened half of its session.
             if session.without_worker() and session.worker is not None:
                 session.worker.replace()
         self.timeline.fire(PhaseEvent.FAULT)

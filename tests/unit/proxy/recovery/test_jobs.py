@@ -11,6 +11,8 @@ import pytest
 from standin_client import Client, wait_until, worker_of
 from toolkit.waiting import until
 
+from jitc.proxy.node.registry import Registry
+from jitc.proxy.node.session import SessionState
 from jitc.proxy.recovery import replay
 from jitc.proxy.recovery.coordinator import Coordinator
 from jitc.proxy.recovery.decision.decide import Boundaries
@@ -121,6 +123,26 @@ def test_replay_without_progress_is_a_failure(
     assert outcome.startswith("given up: the replay of")
     assert "made no progress" in outcome
     client.close()
+
+
+def test_a_program_that_ends_as_its_recovery_begins(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the look for whom the recovery concerns and their fence."""
+    client = Client(service)
+    client.send("add", value=3)
+    assert client.call("get")["value"] == 3
+    session = service.registry.by_token(client.reply.token)
+    assert session is not None and session.worker is not None
+    next_epoch = Registry.next_epoch
+
+    def ends(registry: Registry) -> int:
+        if session.state is not SessionState.CLOSED:
+            client.close()
+            until(lambda: session.state is SessionState.CLOSED, 30, "the session is closed")
+        return next_epoch(registry)
+
+    monkeypatch.setattr(Registry, "next_epoch", ends)
+    session.worker.kill()
+    assert outcomes(service, 1) == ["given up: the processes have ended"]
 
 
 def test_defect_in_a_recovery_ends_its_job_alone(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
