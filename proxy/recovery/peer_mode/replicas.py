@@ -68,8 +68,14 @@ class _Kept:
 
     def is_filled(self, held: Mapping[int, Row]) -> bool:
         """Whether each rank has given it its own content, which none of them had written before: a buffer that was
-        zeroed is no replica. A bit that flips changes one rank's, and leaves the others'."""
-        return not self.stepped and not self.changed and all(held[rank].hash != self.hash for rank in self.ranks)
+        zeroed is no replica. A bit that flips changes one rank's, and leaves the others'. What an optimizer step has
+        written, or may have, is not meant: weights may be trained only from some step on."""
+        mine = [held[rank] for rank in self.ranks]
+        return (
+            not self.stepped
+            and not self.changed
+            and all(row.hash != self.hash and not row.changed_in_step() for row in mine)
+        )
 
 
 class Replicas:

@@ -126,6 +126,7 @@ def test_a_buffer_that_each_rank_fills_was_no_replica() -> None:
     fills: dict[int, Contents] = {0: {1: "a"}, 1: {1: "b"}, 2: {1: "a"}}
     assert constant(stepped=False).look(tables(fills, stepped=False)) == []
     assert constant(stepped=True).look(tables(fills)), "steps write it"
+    assert constant(stepped=False).look(tables(fills)), "a step has written it now: weights that were frozen until then"
     assert watched(3, stepped=False).look(tables(fills, stepped=False)), "they had written the same before"
     [split] = constant(stepped=False).look(tables(same(3, "zeros") | {1: {1: "b"}}, stepped=False))
     assert split.odd == {1}, "a bit of one of them may have flipped"
