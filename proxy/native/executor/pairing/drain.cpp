@@ -1,8 +1,5 @@
 #include "drain.h"
 
-#include <utility>
-#include <vector>
-
 #include "executor/checkpoint/checkpoints.h"
 #include "executor/replay/replay.h"
 #include "executor/session/shared.h"
@@ -10,10 +7,6 @@
 #include "lookout.h"
 
 namespace jitc {
-namespace {
-/// Most waits are shorter. Afterwards also how often the rank looks for a circle.
-constexpr std::chrono::milliseconds kMoment{20};
-}  // namespace
 
 Drained Drain::await() {
   uint64_t position = shared_.at.cursor;
@@ -32,14 +25,14 @@ Drained Drain::await_before(uint64_t more) {
   const PhaseTime time(shared_.times.drain);
   Lookout look(shared_, checkpoints_, limit_.doubt());
   bool circle = false;
-  auto found = shared_.backend->await_idle(kMoment);
+  auto found = shared_.backend->await_idle(DrainLimit::kMoment);
   while (found == Backend::Idle::not_yet && !circle) {
     stand();
     const bool can_go_on = shared_.journal.tail() > more && checkpoints_.pairing.stands();
     circle = can_go_on && look.is_in_circle();
     will_go_on_ = can_go_on && !checkpoints_.plan.current().peer_mode();
     if (!circle && will_go_on_) circle = limit_.is_over(checkpoints_.pairing.standing().waits, look.still());
-    if (!circle) found = shared_.backend->await_idle(kMoment);
+    if (!circle) found = shared_.backend->await_idle(DrainLimit::kMoment);
   }
   will_go_on_ = false;
   go_on();

@@ -27,6 +27,7 @@ class DrainLimit {
   /// How long nothing changes before that.
   Duration doubt() const { return doubt_; }
 
+  /// kMoment: most waits are shorter; afterwards also how often a rank looks for a circle.
   static constexpr std::chrono::milliseconds kMoment{20}, kSoon{200}, kFirst{1'000}, kLongest{10'000};
   static constexpr uint32_t kFewest = 4, kFinally = 1024;  // boundaries that are given up soon, at a time
 

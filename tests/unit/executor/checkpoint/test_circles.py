@@ -135,6 +135,15 @@ def outside(ranks: list[Rank]) -> None:
 CASES = [threads, transfers, late_join, streams]
 
 
+def go_on(ranks: list[Rank], committed: int) -> None:
+    """To their end and by two minibatches, with so many boundaries that belong together."""
+    for one in ranks:
+        one.client.drain()
+    minibatch(ranks)
+    minibatch(ranks)
+    assert all(one.stats()["committed"] >= committed for one in ranks)
+
+
 @pytest.mark.parametrize("peers", [False, True], ids=["copies", "peers"])
 @pytest.mark.parametrize("case", CASES)
 def test_nobody_waits_in_a_circle(ranks: list[Rank], case: Callable[[list[Rank]], None], peers: bool) -> None:
@@ -144,11 +153,7 @@ def test_nobody_waits_in_a_circle(ranks: list[Rank], case: Callable[[list[Rank]]
     for one in ranks:
         begin(one)
     case(ranks)
-    for one in ranks:
-        one.client.drain()
-    minibatch(ranks)
-    minibatch(ranks)
-    assert all(one.stats()["committed"] >= 3 for one in ranks)
+    go_on(ranks, 3)
 
 
 def test_a_circle_that_cannot_be_seen_costs_boundaries(ranks: list[Rank]) -> None:
@@ -158,9 +163,7 @@ def test_a_circle_that_cannot_be_seen_costs_boundaries(ranks: list[Rank]) -> Non
         outside(ranks)
         for one in ranks:
             one.client.drain()
-    minibatch(ranks)
-    minibatch(ranks)
-    assert all(one.stats()["committed"] >= 6 for one in ranks)
+    go_on(ranks, 6)
 
 
 @pytest.mark.parametrize("lost", [[0], [1], [0, 1]], ids=str)
