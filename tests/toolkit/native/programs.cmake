@@ -18,12 +18,15 @@ add_library(jitc_test_toolkit STATIC EXCLUDE_FROM_ALL ${toolkit_sources})
 target_include_directories(jitc_test_toolkit PRIVATE ${jitc_test_folders})
 target_link_libraries(jitc_test_toolkit PUBLIC jitc_options jitc_executor_archive Threads::Threads ${CMAKE_DL_LIBS})
 
+jitc_common_headers(jitc_test_toolkit)
+
 # jitc_test_program(NAME SOURCE...): all sources of the folder, and these.
 function(jitc_test_program name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   add_executable(${name} ${sources} ${ARGN})
   target_include_directories(${name} PRIVATE ${jitc_test_folders})
   target_link_libraries(${name} PRIVATE jitc_test_toolkit)
+  jitc_common_headers(${name})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endfunction()
 
