@@ -80,6 +80,8 @@ def _say_hello(path: str) -> None:
             raise _silent(path) from None
         except OSError:
             answer = b""
+    if not answer:
+        raise _closed(path)
     if len(answer) < _FRAME_BYTES or answer[3] != _SETTINGS:
         raise _stranger(path)
 
@@ -113,6 +115,14 @@ def _no_service(path: str, why: str) -> CommandError:
 def _silent(path: str) -> CommandError:
     return CommandError(
         f"{path} accepts connections but does not answer: is it a jitc-proxyd, and running?", NO_SERVICE
+    )
+
+
+def _closed(path: str) -> CommandError:
+    return CommandError(
+        f"{path} closes the connection at once: it has no place left (one that is not used is free again after 30 s), "
+        "or is the socket of something else than a jitc-proxyd; name another with --socket or JITC_SOCKET",
+        NO_SERVICE,
     )
 
 

@@ -2,7 +2,7 @@
 
 Called by: the service, the worker, the command line. Promises: unix sockets only; proxy settings of the environment
 have no effect; both sides have the same size limits; a server has so many connections at most, lets go of those that
-never speak HTTP/2, and an exception of a call is that call's end, in one line.
+never speak HTTP/2 or have not called for a while, and an exception of a call is that call's end, in one line.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ SERVER_OPTIONS: list[tuple[str, Any]] = [
     ("grpc.max_concurrent_streams", 1000),
     ("grpc.server_handshake_timeout_ms", 10_000),
 ]
+#: A connection without a call ends after so long: a crowd of them may not take all places for good. Ours come again.
+IDLE_MS = 30_000
 #: Threads for calls that are answered at once.
 THREADS = 32
 #: Connections that a server has at most, and of its process's descriptors the share that they may be.
@@ -61,7 +63,11 @@ def serve(add: Callable[[grpc.Server], None], socket: str, handlers: Any = ()) -
         ThreadPoolExecutor(THREADS, "jitc-rpc"),
         handlers=handlers,
         interceptors=[_OneLine()],
-        options=[*SERVER_OPTIONS, ("grpc.max_allowed_incoming_connections", most)],
+        options=[
+            *SERVER_OPTIONS,
+            ("grpc.max_connection_idle_ms", IDLE_MS),
+            ("grpc.max_allowed_incoming_connections", most),
+        ],
         compression=grpc.Compression.NoCompression,
     )
     add(server)

@@ -7,11 +7,12 @@ import os
 import random
 import resource
 import socket
+from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
-from standin_client import Client
+from standin_client import Client, config
 
 from jitc.proxy.common import rpc
 from jitc.proxy.common.paths import PROTOCOL_VERSION
@@ -67,7 +68,6 @@ def test_fuzz(whose: str, service: Service) -> None:
 
 
 def test_a_crowd_takes_no_more_than_a_share_of_the_descriptors(service: Service) -> None:
-    """And goes by itself where it says nothing."""
     before = len(os.listdir("/proc/self/fd"))
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = min(rpc.CONNECTIONS, soft // rpc.SHARE)
@@ -76,6 +76,24 @@ def test_a_crowd_takes_no_more_than_a_share_of_the_descriptors(service: Service)
     for one in crowd:
         one.close()
     serves(service)
+
+
+@pytest.mark.parametrize("said", [b"", PREFACE + FRAMES[0]], ids=["silent", "speaking"])
+def test_a_crowd_that_calls_nothing_goes(said: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though it took all places and stays as long as it can; who has come when none was free is served then."""
+    monkeypatch.setattr(rpc, "CONNECTIONS", 8)
+    monkeypatch.setattr(rpc, "IDLE_MS", 1000)
+    options = [one for one in rpc.SERVER_OPTIONS if one[0] != "grpc.server_handshake_timeout_ms"]
+    monkeypatch.setattr(rpc, "SERVER_OPTIONS", [*options, ("grpc.server_handshake_timeout_ms", 1000)])
+    with contextlib.ExitStack() as ends:
+        service = Service(config(tmp_path))
+        ends.callback(service.stop)
+        service.start()
+        crowd = [ends.enter_context(connected(service.config.socket)) for _ in range(64)]
+        for one in crowd:
+            with contextlib.suppress(OSError):
+                one.send(said)
+        serves(service)
 
 
 def test_an_exception_is_the_end_of_its_call(

@@ -293,6 +293,7 @@ def test_a_listener_that_speaks_otherwise(
     code, line = outcome(capsys, cli.main, ["status", "--socket", listener.getsockname()])
     thread.join(20)
     assert (code, "something else than a jitc-proxyd" in line) == (3, True), line
+    assert ("no place left" in line) == (not answer), line
 
 
 @pytest.mark.parametrize("words", ASKING, ids=lambda words: words[0])
