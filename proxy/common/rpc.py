@@ -41,10 +41,10 @@ SERVER_OPTIONS: list[tuple[str, Any]] = [
     ("grpc.http2.max_ping_strikes", 0),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.max_concurrent_streams", 1000),
+    # A crowd that says or calls nothing may not hold all places for good; a channel of ours connects again by itself.
     ("grpc.server_handshake_timeout_ms", 10_000),
+    ("grpc.max_connection_idle_ms", 30_000),
 ]
-#: A connection without a call ends after so long: a crowd of them may not take all places for good. Ours come again.
-IDLE_MS = 30_000
 #: Threads for calls that are answered at once.
 THREADS = 32
 #: Connections that a server has at most, and of its process's descriptors the share that they may be.
@@ -63,11 +63,7 @@ def serve(add: Callable[[grpc.Server], None], socket: str, handlers: Any = ()) -
         ThreadPoolExecutor(THREADS, "jitc-rpc"),
         handlers=handlers,
         interceptors=[_OneLine()],
-        options=[
-            *SERVER_OPTIONS,
-            ("grpc.max_connection_idle_ms", IDLE_MS),
-            ("grpc.max_allowed_incoming_connections", most),
-        ],
+        options=[*SERVER_OPTIONS, ("grpc.max_allowed_incoming_connections", most)],
         compression=grpc.Compression.NoCompression,
     )
     add(server)

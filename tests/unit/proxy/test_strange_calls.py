@@ -7,6 +7,8 @@ import os
 import random
 import resource
 import socket
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -78,22 +80,40 @@ def test_a_crowd_takes_no_more_than_a_share_of_the_descriptors(service: Service)
     serves(service)
 
 
-@pytest.mark.parametrize("said", [b"", PREFACE + FRAMES[0]], ids=["silent", "speaking"])
-def test_a_crowd_that_calls_nothing_goes(said: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Though it took all places and stays as long as it can; who has come when none was free is served then."""
+@pytest.fixture
+def hasty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+    """A service with eight places, which lets go of connections after a second."""
+    limits = [("grpc.server_handshake_timeout_ms", 1000), ("grpc.max_connection_idle_ms", 1000)]
     monkeypatch.setattr(rpc, "CONNECTIONS", 8)
-    monkeypatch.setattr(rpc, "IDLE_MS", 1000)
-    options = [one for one in rpc.SERVER_OPTIONS if one[0] != "grpc.server_handshake_timeout_ms"]
-    monkeypatch.setattr(rpc, "SERVER_OPTIONS", [*options, ("grpc.server_handshake_timeout_ms", 1000)])
+    monkeypatch.setattr(rpc, "SERVER_OPTIONS", [*limits, *rpc.SERVER_OPTIONS])  # the first of a name counts
+    one = Service(config(tmp_path))
+    try:
+        one.start()
+        yield one
+    finally:
+        one.stop()
+
+
+@pytest.mark.parametrize("said", [b"", PREFACE + FRAMES[0]], ids=["silent", "speaking"])
+def test_a_crowd_that_calls_nothing_goes(said: bytes, hasty: Service) -> None:
+    """Though it took all places and stays as long as it can; who has come when none was free is served then."""
     with contextlib.ExitStack() as ends:
-        service = Service(config(tmp_path))
-        ends.callback(service.stop)
-        service.start()
-        crowd = [ends.enter_context(connected(service.config.socket)) for _ in range(64)]
-        for one in crowd:
+        for _ in range(64):
+            one = ends.enter_context(connected(hasty.config.socket))
             with contextlib.suppress(OSError):
                 one.send(said)
-        serves(service)
+        serves(hasty)
+
+
+def test_a_channel_that_called_nothing_for_long_goes_on(hasty: Service) -> None:
+    """Its connection has ended meanwhile; the next call makes another, and is not told to wait for it."""
+    request, ended = control_pb2.DescribeRequest(protocol_version=PROTOCOL_VERSION), threading.Event()
+    with rpc.channel(hasty.config.socket) as link:
+        assert rpc.node(link).Describe(request, timeout=20).gpus
+        link.subscribe(lambda state: ended.set() if state is grpc.ChannelConnectivity.IDLE else None)
+        ended.clear()
+        assert ended.wait(20)
+        assert rpc.node(link).Describe(request, timeout=20).gpus
 
 
 def test_an_exception_is_the_end_of_its_call(
