@@ -7,7 +7,7 @@ from typing import Any
 
 from ..common.printable import LINE, printable
 from ..node import races
-from ..recovery.report import differences_text
+from ..recovery.report import NOTHING_TO_COMPARE, PROVEN, differences_text
 
 
 def status(document: dict[str, Any]) -> str:
@@ -113,10 +113,13 @@ def _recovery(number: int, one: dict[str, Any]) -> str:
 
 def _proof(proof: Mapping[str, Any]) -> str:
     """What the comparison of ranks after it has found."""
-    if proof["state"] != "proven":
-        return f"{proof['state']}: {proof['text']}"
-    compared = f"{proof['blocks']} blocks that ranks held equal are equal" if proof["blocks"] else proof["text"]
-    return f"proven at boundary {proof['boundary']}: collectives agree, {compared}"
+    state = proof["state"]
+    if state == NOTHING_TO_COMPARE:
+        return f"{state} at boundary {proof['boundary']}: collectives agree, {proof['text']}"
+    if state != PROVEN:
+        return f"{state}: {proof['text']}"
+    compared = f"{proof['blocks']} blocks that ranks held equal are equal"
+    return f"{state} at boundary {proof['boundary']}: collectives agree, {compared}"
 
 
 def from_peers(one: Mapping[str, Any]) -> str:

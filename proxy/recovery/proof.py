@@ -6,8 +6,9 @@ communicators have done the same (else boundaries do not belong together), and b
 the fault are equal again. The job does not wait for that.
 
 Called by: the coordinator, in its thread. Promises: a recovery whose ranks differ then, or of which a rank waits for a
-collective that no other rank gives, has the outcome "not proven: ...", which programs, the service's output and `jitc
-report` say; each proof ends, at the latest with the sessions.
+collective that no other rank gives (one has ended, say), has the outcome "not proven: ...", which programs, the
+service's output and `jitc report` say; one after which no block was compared is never called proven; each proof ends,
+at the latest with the sessions.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ from typing import Any
 
 from ..node.registry import Registry
 from ..node.session import Session
+from ..node.workers.stats import stats_of
 from .decision.decide import Boundaries, named
 from .events import Event, FaultReported
 from .peer_mode.divergence import tell
-from .peer_mode.looks import Comparison
+from .peer_mode.looks import Comparison, newer
 from .peer_mode.policy import Policies
 from .recovery import Recovery
-from .report import NOT_COMPARED, NOT_PROVEN, PENDING, PROVEN, Reports
+from .report import NOT_COMPARED, NOT_PROVEN, NOTHING_TO_COMPARE, PENDING, PROVEN, Reports
 
 #: So long after a recovery the next boundary is looked for often: usually a minibatch takes no longer.
 OFTEN_SECONDS = 5.0
@@ -48,6 +50,7 @@ class Proof:
     blocks: int = 0
     text: str = "ranks are compared at their next boundary"
     seconds: float = 0.0  # that the comparison took
+    ended: set[int] = field(default_factory=set)  # sessions that have closed since
 
     def document(self) -> dict[str, Any]:
         return {
@@ -58,8 +61,11 @@ class Proof:
     def touches(self, sessions: Iterable[Session]) -> bool:
         return any(one in self.group for one in sessions)
 
+    def living(self) -> list[Session]:
+        return [one for one in self.group if one.number not in self.ended]
+
     def take(self, found: Comparison, seconds: float) -> None:
-        self.state = NOT_PROVEN if found.unlike else PROVEN
+        self.state = NOT_PROVEN if found.unlike else PROVEN if found.blocks else NOTHING_TO_COMPARE
         self.boundary, self.blocks, self.seconds = found.boundary, found.blocks, seconds
         self.text = "; ".join(one.text() for one in found.unlike) or found.without
 
@@ -82,6 +88,8 @@ class Proofs:
         proof = Proof(recovery.group, boundaries, recovery.incident.causes)
         if recovery.failure or not boundaries:
             proof.end(NOT_COMPARED, "no rank went on")
+        elif recovery.handed_over:
+            proof.end(NOT_COMPARED, "a program was given its error")
         else:
             self._pending.append(proof)
         proof.report = self._reports.add(recovery, proof.document())
@@ -93,9 +101,17 @@ class Proofs:
     def tick(self) -> None:
         for proof in list(self._pending):
             began = time.monotonic()
-            if (found := self._compare(proof.group, proof.boundaries)) is not None:
+            if proof.ended:
+                self._look_at_those_left(proof)
+            elif (found := self._compare(proof.group, proof.boundaries)) is not None:
                 proof.take(found, time.monotonic() - began)
                 self._over(proof)
+
+    def _look_at_those_left(self, proof: Proof) -> None:
+        """They may yet wait in vain for the rank that has ended; once each has another boundary, they have not."""
+        left = {one.number: proof.boundaries[one.number] for one in proof.living() if one.number in proof.boundaries}
+        if newer(left, stats_of(proof.living()), "boundary") is not None:
+            self._over(proof)
 
     def disturbed(self, group: list[Session], event: Event) -> None:
         """Another fault of the job, before its ranks were compared."""
@@ -109,14 +125,18 @@ class Proofs:
 
     def closed(self, session: Session) -> None:
         for proof in self._of([session]):
-            proof.end(NOT_COMPARED, f"{session.label()} ended before all ranks had another boundary")
-            self._over(proof)
+            proof.ended.add(session.number)
+            proof.text = f"{session.label()} ended before all ranks had another boundary"
+            if not proof.living():
+                self._over(proof)
 
     def _of(self, sessions: list[Session]) -> list[Proof]:
         return [one for one in self._pending if one.touches(sessions)]
 
     def _over(self, proof: Proof) -> None:
         self._pending.remove(proof)
+        if proof.state == PENDING:
+            proof.state = NOT_COMPARED  # for the reason that its text has
         changes: dict[str, Any] = {"proof": proof.document()}
         if proof.state == NOT_PROVEN:
             changes["outcome"] = f"{NOT_PROVEN}: {proof.text}"

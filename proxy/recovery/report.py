@@ -28,6 +28,7 @@ KEPT_SPANS = 50_000
 
 #: States of a proof (proof.py).
 PENDING, PROVEN, NOT_PROVEN, NOT_COMPARED = "pending", "proven", "not proven", "not compared"
+NOTHING_TO_COMPARE = "nothing to compare"
 
 _KEY = "report/"
 

@@ -120,6 +120,7 @@ def become(asked: dict[str, Any], descriptors: list[int]) -> int:
             os.close(one)
         os.write(pipe, (json.dumps({"pid": pid}) + "\n").encode())
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        write_mark({})  # what is left of this process is nothing of the program
         os.write(pipe, (json.dumps({"status": status}) + "\n").encode())
         os._exit(0)
     os.close(pipe)

@@ -18,6 +18,7 @@ from jitc.proxy.recovery.events import FaultReported
 from jitc.proxy.recovery.peer_mode.looks import newer
 from jitc.proxy.recovery.proof import Proofs
 from jitc.proxy.recovery.report import Reports
+from jitc.proxy.service import Service
 
 LOST = 1
 NOT_PROVEN_STATUS = 5
@@ -28,6 +29,12 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> None:
     look_often(monkeypatch)
 
 
+def watch(ranks: Ranks) -> None:
+    """Until the service has found blocks equal often enough."""
+    for _ in range(4):
+        ranks.until(lambda seen=Ranks.looks: Ranks.looks > seen)
+
+
 def lose(ranks: Ranks, count: int = 1) -> dict[str, Any]:
     """A worker between two minibatches. Returns the newest report, of which there are so many then."""
     os.kill(ranks.session(LOST).worker.pid, 9)
@@ -35,17 +42,20 @@ def lose(ranks: Ranks, count: int = 1) -> dict[str, Any]:
     return ranks.service.recoveries()[-1]
 
 
+def command(name: str, service: Service) -> subprocess.CompletedProcess[str]:
+    words = [str(BIN / "jitc"), name, "--socket", service.config.socket]
+    return subprocess.run(words, check=False, capture_output=True, text=True, timeout=60)
+
+
 def reported(ranks: Ranks) -> subprocess.CompletedProcess[str]:
-    command = [str(BIN / "jitc"), "report", "--socket", ranks.service.config.socket]
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    return command("report", ranks.service)
 
 
 @pytest.mark.parametrize("waits", [False, True])
 def test_ranks_are_compared_at_the_next_boundary(tmp_path: Path, waits: bool) -> None:
     """In peer mode, and where copies are kept of all blocks."""
     with job(tmp_path, 2, waits=waits) as ranks:
-        for _ in range(4):
-            ranks.until(lambda seen=Ranks.looks: Ranks.looks > seen)
+        watch(ranks)
         pending = lose(ranks)
         assert pending["outcome"] == "recovered" and pending["proof"]["state"] == "pending"
         assert "pending: ranks are compared at their next boundary" in reported(ranks).stdout
@@ -61,8 +71,7 @@ def test_ranks_are_compared_at_the_next_boundary(tmp_path: Path, waits: bool) ->
 
 def test_what_differs_is_not_proven(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with job(tmp_path, 2, waits=True) as ranks:
-        for _ in range(4):
-            ranks.until(lambda seen=Ranks.looks: Ranks.looks > seen)
+        watch(ranks)
         lose(ranks)
         ranks.flip(LOST)
         ranks.minibatch()
@@ -81,8 +90,7 @@ def test_what_differs_is_not_proven(tmp_path: Path, capfd: pytest.CaptureFixture
 def test_another_recovery_comes_first(tmp_path: Path) -> None:
     """The second one is compared in the place of both."""
     with job(tmp_path, 2) as ranks:
-        for _ in range(4):
-            ranks.minibatch()
+        watch(ranks)
         lose(ranks)
         lose(ranks, 2)
         first = compared(ranks.service)
@@ -103,6 +111,54 @@ def test_the_programs_end_first(tmp_path: Path) -> None:
         assert found["outcome"] == "recovered"
 
 
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ranks that wait for one that has ended learn it 0.5 s later, not 5 s."""
+    monkeypatch.setattr("jitc.proxy.node.joins.communicators.PATIENCE", 0.5)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_rank_that_ends_leaves_another_waiting(tmp_path: Path) -> None:
+    """The one that is left learns it seconds later; until then the recovery is neither proven nor not."""
+    with serving(tmp_path) as service:
+        ranks = Ranks(service, 2, False, Rank)
+        ranks.minibatch()
+        lose(ranks)
+        waiting, ends = ranks.ranks
+        ends.close()
+        until(lambda: len(service.registry.sessions) == 1, 30, "the session has closed")
+        assert service.recoveries()[0]["proof"]["state"] == "pending"
+        waiting.begin_step()
+        with pytest.raises(AssertionError, match="this communicator has ended: its rank 1"):
+            waiting.call("device_synchronize")
+        found = compared(service)
+        assert found["outcome"].startswith("not proven: rank 0 (pid "), found
+        assert "waited in vain after it (communicator-ended: " in found["outcome"]
+        assert reported(ranks).returncode == NOT_PROVEN_STATUS
+        waiting.close()
+        ranks.threads.shutdown()
+
+
+def test_a_rank_that_ends_is_not_waited_for(tmp_path: Path) -> None:
+    """The one that is left has another boundary without it."""
+    with serving(tmp_path) as service:
+        ranks = Ranks(service, 2, False, Rank)
+        ranks.minibatch()
+        lose(ranks)
+        left, ends = ranks.ranks
+        ends.close()
+        until(lambda: len(service.registry.sessions) == 1, 30, "the session has closed")
+        left.send("live_set", len(left.blocks()), payload=left.live())
+        left.send("step_begin", left.boundaries + 1)
+        left.end_step(False)
+        left.call("device_synchronize")
+        found = compared(service)
+        assert (found["outcome"], found["proof"]["state"]) == ("recovered", "not compared")
+        assert "ended before all ranks had another boundary" in found["proof"]["text"]
+        left.close()
+        ranks.threads.shutdown()
+
+
 def test_one_rank_has_nobody_to_be_compared_with(tmp_path: Path) -> None:
     with serving(tmp_path, gpus=1) as service:
         alone = Rank(service)
@@ -116,7 +172,9 @@ def test_one_rank_has_nobody_to_be_compared_with(tmp_path: Path) -> None:
                 os.kill(next(iter(service.registry.sessions.values())).worker.pid, 9)
                 until(lambda: bool(service.recoveries()), 30, "the recovery has ended")
         found = compared(service)
-        assert (found["proof"]["state"], found["proof"]["text"]) == ("proven", "it has no peers")
+        assert (found["proof"]["state"], found["proof"]["text"]) == ("nothing to compare", "it has no peers")
+        shown = "nothing to compare at boundary 2: collectives agree, it has no peers"
+        assert shown in command("report", service).stdout
         alone.close()
 
 
@@ -142,7 +200,11 @@ def made_up(cause: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     reports = Reports(log)
     proofs = Proofs(registry, reports, policies)
     recovery: Any = SimpleNamespace(
-        failure="", group=[rank], decision=SimpleNamespace(boundaries={7: 4}), incident=SimpleNamespace(causes=["xid"])
+        failure="",
+        handed_over=[],
+        group=[rank],
+        decision=SimpleNamespace(boundaries={7: 4}),
+        incident=SimpleNamespace(causes=["xid"]),
     )
     proofs.begin(recovery)
     proofs.tick()
