@@ -6,6 +6,7 @@ wrong; only a call without a time limit to a jitc-proxyd that answers waits long
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import stat
@@ -74,7 +75,8 @@ def _say_hello(path: str) -> None:
         except OSError:
             raise _no_service(path, "nothing answers") from None
         try:
-            connection.sendall(_PREFACE)
+            with contextlib.suppress(BrokenPipeError):  # closed already; what was said before can be read all the same
+                connection.sendall(_PREFACE)
             answer = connection.recv(_FRAME_BYTES, socket.MSG_WAITALL)
         except BlockingIOError:
             raise _silent(path) from None

@@ -1,7 +1,8 @@
 """A worker whose executor is a stand-in in Python: real processes, sockets and shared memory, no device.
 
 Run by the service under test in place of `python -m jitc.proxy.worker`. An op is a JSON line {"seq", "op", ...};
-the device's whole state is one number. Ops: add (value), get (answers the number), step, boundary (copies the number),
+the device's whole state is one number. Ops: add (value), get (answers the number), step, boundary (copies the number;
+"alone": it belongs with none of other sessions, and no other is kept),
 fail (an error, always), join (a communicator), gate (runs once the file is there), starve (the kernel ends the worker,
 as far as the file that counts such ends can tell, until it has done so `times` times). An op with "traps" makes that
 many recoveries lose the worker again. The journal is in the session's shared memory, so it outlives this process.
@@ -46,9 +47,14 @@ class Shared:
         self._map[: 8 + len(data)] = len(data).to_bytes(8, "little") + data
 
 
-def tally(boundary: int) -> dict[str, Any]:
+#: Collectives that no other session has made.
+ALONE = 1000
+
+
+def tally(boundary: int, alone: bool = False) -> dict[str, Any]:
     """What came before it: sessions make the same steps, each with a collective."""
-    return {"memberships": [{"communicator": 1, "rank": -1, "left": False, "collectives": boundary + 1}]}
+    collectives = boundary + 1 + ALONE * alone
+    return {"memberships": [{"communicator": 1, "rank": -1, "left": False, "collectives": collectives}]}
 
 
 def starve(file: Path, times: int) -> None:
@@ -77,18 +83,22 @@ class StandinSession:
         return self.kept()[-1]
 
     def kept(self) -> list[int]:
-        """All boundaries, from the start on."""
-        return sorted({0, *map(int, self.snapshot.load())})
+        """All boundaries, from the start on, or the one that is alone."""
+        copies = self.snapshot.load()
+        return sorted(int(one) for one in copies if copies[one].get("alone")) or sorted({0, *map(int, copies)})
+
+    def tally(self, boundary: int) -> dict[str, Any]:
+        return tally(boundary, self.snapshot.load().get(str(boundary), {}).get("alone", False))
 
     def tell(self, document: dict[str, Any]) -> None:
         message = json.dumps(document).encode()
         self.owed.append(message)
         self.out.put(message)
 
-    def prepare(self) -> None:
+    def prepare(self, alone: bool) -> None:
         """A boundary: copies of all of them are kept."""
-        copies = self.snapshot.load()
-        self.snapshot.store(copies | {str(self.boundary() + 1): {"value": self.value, "cursor": self.cursor}})
+        copy = {"value": self.value, "cursor": self.cursor, "alone": alone}
+        self.snapshot.store(self.snapshot.load() | {str(self.boundary() + 1): copy})
 
 
 class StandinExecutor:
@@ -150,7 +160,7 @@ class StandinExecutor:
             if op["op"] == "add":
                 one.value += op["value"]
             elif op["op"] == "boundary":
-                one.prepare()
+                one.prepare(op.get("alone", False))
             elif op["op"] == "starve":
                 starve(Path(op["file"]), op["times"])
             elif op["op"] == "get":
@@ -210,8 +220,8 @@ class StandinExecutor:
     def do_fence(self, request: Any) -> dict[str, Any]:
         one = self.sessions[request["session"]]
         one.fenced = True
-        kept = [{"number": number, "tally": tally(number)} for number in one.kept()]
-        history = {"kept": kept, "now": tally(one.boundary())}
+        kept = [{"number": number, "tally": one.tally(number)} for number in one.kept()]
+        history = {"kept": kept, "now": one.tally(one.boundary())}
         return {
             "prepared": one.boundary(), "executed": one.cursor, "received": one.received(), "history": history
         }  # fmt: skip
@@ -223,7 +233,7 @@ class StandinExecutor:
         saved = copies.get(str(request["boundary"]), {"value": 0, "cursor": 0})
         one.snapshot.store({number: copy for number, copy in copies.items() if int(number) <= request["boundary"]})
         one.value, one.cursor, one.lost = saved["value"], saved["cursor"], False
-        return {"complete": True, "bytes": 8, "missing": [], "tally": tally(one.boundary())}
+        return {"complete": True, "bytes": 8, "missing": [], "tally": one.tally(one.boundary())}
 
     def trap(self, one: StandinSession) -> None:
         """Dies during this many recoveries, if an op said so."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jitc.proxy.common.state_machine import ImpossibleEvent, Machine
 from jitc.proxy.node.session import SESSION_TABLE, SessionEvent, SessionState
 from jitc.proxy.node.workers.worker import WORKER_TABLE, WorkerEvent, WorkerState
-from jitc.proxy.recovery.decision.decide import Decision, Kind, RankPosition, decide
+from jitc.proxy.recovery.decision.decide import Decision, Kind, NothingInCommon, RankPosition, decide
 from jitc.proxy.recovery.limits import LOSSES_WITHOUT_PROGRESS, REPLAYS_OF_A_FAULT, Limits
 from jitc.proxy.recovery.phases import TABLE, Phase, PhaseEvent, Timeline
 from jitc.proxy.recovery.restore.block_match import Block, is_its_own, plan
@@ -83,6 +83,30 @@ def decision(kind: Kind, boundary: int, ranks: int) -> Decision:
 )
 def test_decision(ranks: list[RankPosition], peer_mode: bool, failed: bool, expected: tuple[Kind, int]) -> None:
     assert decide(dict(enumerate(ranks)), peer_mode, failed) == decision(*expected, len(ranks))
+
+
+def apart(*, committed: int = 0) -> dict[int, RankPosition]:
+    """Two ranks, of which the second one has made a step alone: its boundaries have the next number each."""
+    kept = range(committed, 5)
+    first = RankPosition(4, 5, False, in_step(*kept), committed=committed)
+    return {
+        0: first,
+        1: RankPosition(5, 5, True, in_step(*(one + 1 for one in kept), ahead=1), committed=committed + 1),
+    }
+
+
+def test_ranks_of_which_one_is_ahead() -> None:
+    """They go back together, never forward: not all would make the same step."""
+    assert decide(apart(), peer_mode=True) == Decision(Kind.ROLL_BACK, {0: 4, 1: 5})
+    assert decide(apart(committed=3), peer_mode=False, older=True) == Decision(Kind.ROLL_BACK, {0: 3, 1: 4})
+    assert decide(apart(committed=4), peer_mode=False, older=True) == Decision(Kind.ROLL_BACK, {0: 4, 1: 5})
+
+
+def test_boundaries_of_one_number_that_do_not_belong_together() -> None:
+    """Nothing is decided; the text says what each keeps."""
+    ranks = {n: RankPosition(4, 4, n == 1, in_step(3, 4, ahead=-9 * n)) for n in range(2)}
+    with pytest.raises(NothingInCommon, match=r"belong together: session 0 keeps 3, 4; session 1 keeps 3, 4$"):
+        decide(ranks, peer_mode=True)
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 1), st.booleans()), min_size=1, max_size=4))

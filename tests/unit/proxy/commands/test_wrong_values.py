@@ -279,13 +279,18 @@ def test_a_listener_that_takes_no_more(
         one.close()
 
 
+@pytest.mark.parametrize("reads", [True, False])
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"220 "])
 def test_a_listener_that_speaks_otherwise(
-    answer: bytes, listener: socket.socket, capsys: pytest.CaptureFixture[str]
+    answer: bytes, reads: bool, listener: socket.socket, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """reads: what it is asked, before it closes the connection; else that may be closed before we have asked."""
+
     def serve() -> None:
         link, _ = listener.accept()
         link.sendall(answer)
+        if reads:
+            link.recv(1)
         link.close()
 
     thread = threading.Thread(target=serve)

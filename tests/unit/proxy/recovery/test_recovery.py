@@ -106,6 +106,35 @@ def test_communicator_joins_two_sessions_in_one_recovery(service: Service) -> No
     second.close()
 
 
+def test_boundaries_that_do_not_belong_together(service: Service, capfd: pytest.CaptureFixture[str]) -> None:
+    """The programs get the reason, and nothing has been restored before; the next ones are served."""
+    first, second = Client(service, 0), Client(service, 1)
+    for rank, one in enumerate((first, second)):
+        one.call("join", rank=rank)
+    train(first)
+    second.send("boundary", alone=True)
+    assert second.call("get")["value"] == 0
+    inject(first, "kill-worker")
+    sessions = [one.number for one in service.registry.sessions.values()]
+    why = f"no boundaries of its ranks belong together: session {sessions[0]} keeps 0, 1; session {sessions[1]} keeps 1"
+    for one in (first, second):
+        with pytest.raises(grpc.RpcError) as refused:
+            one.call("get")
+        assert why in refused.value.details(), refused.value.details()
+    [found] = report(service, first, 1)
+    assert found["outcome"] == f"given up: {why}"
+    assert (found["decision"], found["boundary"], found["bytes_restored"]) == ("none", None, 0)
+    assert found["proof"]["state"] == "not compared"
+    assert "restore" not in {one["phase"] for one in found["timeline"]}
+    assert f"GPU 0: worker-death; given up: {why} in " in capfd.readouterr().err
+    first.close()
+    second.close()
+    again = Client(service)
+    again.send("add", value=1)
+    assert again.call("get")["value"] == 1
+    again.close()
+
+
 @pytest.mark.parametrize("traps", [1, 2])
 def test_second_fault_during_a_recovery_restarts_it(service: Service, traps: int) -> None:
     client = Client(service)

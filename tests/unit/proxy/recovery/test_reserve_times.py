@@ -107,3 +107,17 @@ def test_a_recovery_takes_the_newest_that_all_ranks_have() -> None:
     assert newest({3, 7}, {3}) == {0: 3, 1: 3}
     assert newest({3}, {7}) is None
     assert newest({3, 9}, {3, 9}) == {0: 3, 1: 3}
+
+
+def test_reserves_of_a_rank_that_is_ahead() -> None:
+    """Its number 8 is the other's 7; reserves of one number do not belong together."""
+
+    def newest(*reserves: set[int]) -> Boundaries | None:
+        histories = in_step(3, 7, 9), in_step(4, 7, 8, 10, ahead=1)
+        ranks = {n: RankPosition(9 + n, 9 + n, True, histories[n], reserves=tuple(reserves[n])) for n in range(2)}
+        return newest_reserves(ranks, {0: 9, 1: 10})
+
+    assert newest({3, 7}, {4, 8}) == {0: 7, 1: 8}
+    assert newest({3, 7}, {4, 7}) == {0: 3, 1: 4}
+    assert newest({7}, {7}) is None
+    assert newest({9}, {10}) is None, "the boundaries that are to be left"
