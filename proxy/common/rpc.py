@@ -33,6 +33,8 @@ OPTIONS: list[tuple[str, Any]] = [
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 1000),
+    # Before the server does (below), which gRPC would tell of on standard error; the next call connects again.
+    ("grpc.client_idle_timeout_ms", 15_000),
 ]
 SERVER_OPTIONS: list[tuple[str, Any]] = [
     *OPTIONS[:2],

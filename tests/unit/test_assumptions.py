@@ -39,7 +39,9 @@ def test_each_assumption_names_tests_that_exist() -> None:
 
 
 def test_no_limit_goes_by_the_time_of_day() -> None:
-    sources = tracked("proxy/*.py", "proxy/*.cpp", "proxy/*.h", "interpose/*.cpp", "interpose/*.h", "client_shim/*")
+    sources = tracked(
+        "proxy/*.py", "proxy/*.cpp", "proxy/*.h", "interpose/*.cpp", "interpose/*.h", "client_shim/*", "protos/*"
+    )
     found = {
         str(path.relative_to(ROOT))
         for path in sources

@@ -105,15 +105,29 @@ def test_a_crowd_that_calls_nothing_goes(said: bytes, hasty: Service) -> None:
         serves(hasty)
 
 
-def test_a_channel_that_called_nothing_for_long_goes_on(hasty: Service) -> None:
-    """Its connection has ended meanwhile; the next call makes another, and is not told to wait for it."""
+def go_idle(service: Service) -> None:
+    """A channel that calls nothing loses its connection; the next call makes another, and need not wait for that."""
     request, ended = control_pb2.DescribeRequest(protocol_version=PROTOCOL_VERSION), threading.Event()
-    with rpc.channel(hasty.config.socket) as link:
+    with rpc.channel(service.config.socket) as link:
         assert rpc.node(link).Describe(request, timeout=20).gpus
         link.subscribe(lambda state: ended.set() if state is grpc.ChannelConnectivity.IDLE else None)
         ended.clear()
         assert ended.wait(20)
         assert rpc.node(link).Describe(request, timeout=20).gpus
+
+
+def test_a_channel_that_called_nothing_for_long_goes_on(hasty: Service) -> None:
+    go_idle(hasty)
+
+
+def test_our_channels_let_go_first(
+    service: Service, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Of a server that lets go gRPC tells on standard error, which workers share with the service's output."""
+    assert dict(rpc.OPTIONS)["grpc.client_idle_timeout_ms"] < dict(rpc.SERVER_OPTIONS)["grpc.max_connection_idle_ms"]
+    monkeypatch.setattr(rpc, "OPTIONS", [("grpc.client_idle_timeout_ms", 1000), *rpc.OPTIONS])
+    go_idle(service)
+    assert "goaway" not in capfd.readouterr().err.lower()
 
 
 def test_an_exception_is_the_end_of_its_call(

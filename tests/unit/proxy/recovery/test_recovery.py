@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import sys
+import time
+from types import SimpleNamespace
 from typing import Any
 
 import grpc
@@ -104,6 +108,25 @@ def test_communicator_joins_two_sessions_in_one_recovery(service: Service) -> No
     assert len(one["sessions"]) == 2
     first.close()
     second.close()
+
+
+def test_the_time_of_day_jumps(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By days, forth and back, whenever the service asks for it: it is only shown."""
+    jumps = itertools.cycle([86_400.0, -400_000.0, 0.0])
+    jumping = SimpleNamespace(**vars(time) | {"time": lambda: time.time() + next(jumps)})
+    ours = [module for name, module in sys.modules.items() if name.startswith("jitc.")]
+    asking = [one for one in ours if getattr(one, "time", None) is time]
+    assert "jitc.proxy.recovery.report" in {one.__name__ for one in asking}
+    for module in asking:
+        monkeypatch.setattr(module, "time", jumping)
+    client = Client(service)
+    train(client)
+    for kill in range(3):
+        assert inject(client, "kill-worker").fired
+        assert client.call("get")["value"] == 8
+        found = report(service, client, kill + 1)[-1]
+        assert (found["outcome"], found["boundary"]) == ("recovered", 1) and 0 < found["seconds"] < 60
+    client.close()
 
 
 def test_boundaries_that_do_not_belong_together(service: Service, capfd: pytest.CaptureFixture[str]) -> None:
