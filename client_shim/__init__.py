@@ -3,7 +3,7 @@
 Called by: PyTorch, which calls autoload() at the end of `import torch` (entry point group ``torch.backends``), or
 without_entry_point.py in its place. Promise: without the interposer in the process it does nothing; with it, it does
 nothing before the program first uses CUDA. Only in torchrun it looks at once whether the native part belongs to this
-PyTorch.
+PyTorch, and gives each attempt of a job a store (attempt_stores.py).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ def autoload() -> None:
         interposer.jitc_expect_steps()
         import torch
 
-        from jitc.client_shim import first_use, known_fixes
+        from jitc.client_shim import attempt_stores, first_use
 
-        known_fixes.unshare_stores_if_asked()
+        attempt_stores.give_each_its_own()
         torch.cuda._lazy_call(_prepare)  # type: ignore[no-untyped-call]
         first_use.initialize_before(torch)
         if _is_launcher():

@@ -7,15 +7,12 @@ neither notices nothing; Triton's own interpreter (TRITON_INTERPRET=1) stays as 
 
 from __future__ import annotations
 
-import importlib.abc
 import os
 import sys
-from collections.abc import Callable, Sequence
-from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, NoReturn
 
-from jitc.client_shim import context_parallel
+from jitc.client_shim import context_parallel, late_modules
 from jitc.client_shim.inductor import attention, registration
 
 _WHERE = '(docs/guarantees.md, "Operators that the software device does not have")'
@@ -38,10 +35,7 @@ _CUPY = (
 
 def refuse_kernels() -> None:
     """From now on, and for modules that are imported later."""
-    for name, change in _CHANGES.items():
-        if name in sys.modules:
-            change(sys.modules[name])
-    sys.meta_path.insert(0, _Imports())
+    late_modules.change(_CHANGES)
 
 
 def _refusal(text: str, name: str) -> NoReturn:
@@ -76,7 +70,7 @@ def _cupy(_module: ModuleType) -> None:
     print(f"jitc: {_CUPY}", file=sys.stderr, flush=True)
 
 
-_CHANGES: dict[str, Callable[[Any], None]] = {
+_CHANGES: dict[str, late_modules.Change] = {
     "triton.runtime.jit": _triton_functions,
     "triton.backends.nvidia.driver": _triton_driver,
     "torch.cuda.jiterator": _jiterator,
@@ -86,32 +80,3 @@ _CHANGES: dict[str, Callable[[Any], None]] = {
 if os.environ.get("JITC_COMPILE_ON_HOST") != "0":
     _CHANGES[registration.MODULE] = registration.change
     _CHANGES[attention.MODULE] = attention.change
-
-
-class _Imports(importlib.abc.MetaPathFinder):
-    """Has the others find a module, and changes it after it was executed."""
-
-    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        change = _CHANGES.get(name)
-        if not change:
-            return None
-        found = (one.find_spec(name, path, target) for one in sys.meta_path if one is not self)
-        spec = next((one for one in found if one is not None), None)
-        if spec is not None and spec.loader is not None:
-            spec.loader = _Changed(spec.loader, change)
-        return spec
-
-
-class _Changed(importlib.abc.Loader):
-    def __init__(self, loader: Any, change: Callable[[Any], None]) -> None:
-        self._loader, self._change = loader, change
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self._loader.create_module(spec)  # type: ignore[no-any-return]
-
-    def exec_module(self, module: ModuleType) -> None:
-        self._loader.exec_module(module)
-        self._change(module)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._loader, name)  # what else a loader can do, such as showing the source

@@ -1,17 +1,13 @@
 """Remedies for known defects of PyTorch, applied where the user asks for them (`jitc run --known-fixes`).
 
-Called by: autoload(), at once and (through PyTorch) once CUDA is first used; the optimizer hooks. Promises: PyTorch
-stays as it is unless JITC_KNOWN_FIXES=1; a program that uses what is affected is told once, on rank 0, that there is a
-remedy: at its first optimizer step, or at its end where it takes none (of restarts, with the error that they can meet).
+Called by: torch_device.py, once CUDA is first used, and its optimizer hooks. Promises: PyTorch stays as it is unless
+JITC_KNOWN_FIXES=1; a program that uses what is affected is told once, on rank 0, that there is a remedy: at its first
+optimizer step, or at its end where it takes none. What a program cannot do without is not here (attempt_stores.py).
 
-One is for FSDP2: at the end of a backward pass it waits for an all-gather that nobody used (of a prefetch that
+There is one, for FSDP2: at the end of a backward pass it waits for an all-gather that nobody used (of a prefetch that
 went astray, as in the first backward pass after an evaluation) with `torch.accelerator.current_stream()`, and that
 waits for nothing when the event is a `torch.cuda.Event`. The buffer is used again while the all-gather still runs. The
 remedy waits on the stream of the device's own kind first.
-
-The other is for torchrun with restarts: it keeps one store for all attempts, and takes it for a new one each time. In
-it are ids of communicators of the attempt before, and that attempt's request to write dumps, after which PyTorch ends a
-healthy rank. The remedy is PyTorch's own variable, which gives each attempt a store.
 """
 
 from __future__ import annotations
@@ -26,7 +22,6 @@ from typing import Any
 import torch
 
 VARIABLE = "JITC_KNOWN_FIXES"
-_OWN_STORES = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
 #: What releases with the defect have in FSDPParamGroup.finalize_backward (2.11.0 was run).
 DEFECT = "torch.accelerator.current_stream().wait_event("
 _MODULE = "torch.distributed.fsdp._fully_shard._fsdp_param_group"
@@ -34,12 +29,6 @@ _MODULE = "torch.distributed.fsdp._fully_shard._fsdp_param_group"
 _SHARDING = "torch.distributed.fsdp._fully_shard._fully_shard"
 
 _fixed = _looked = _told = False
-
-
-def unshare_stores_if_asked() -> None:
-    """For the ranks that this process starts, if it is torchrun, which asks for the variable when it starts them."""
-    if os.environ.get(VARIABLE) == "1":
-        os.environ.setdefault(_OWN_STORES, "1")
 
 
 def apply_if_asked() -> None:

@@ -25,8 +25,11 @@ long first_number(std::initializer_list<const char*> names, long fallback) {
   return fallback;
 }
 
-/// Whether torchrun starts this rank again when one has failed.
-bool is_restarted() { return first_number({"TORCHELASTIC_MAX_RESTARTS"}, 0) > 0; }
+/// Whether torchrun starts this rank again when one has failed, with the store that it uses now.
+bool attempts_share_a_store() {
+  return first_number({"TORCHELASTIC_MAX_RESTARTS"}, 0) > 0 &&
+         variable("TORCHELASTIC_USE_AGENT_STORE") == "True" && variable("JITC_STORE_PER_ATTEMPT") != "1";
+}
 
 }  // namespace
 
@@ -54,13 +57,11 @@ JobRank rank_in_job() {
 }
 
 /// PyTorch takes the store of the attempt before for a new one: it finds that attempt's ids of communicators
-/// there, and its request to write dumps, after which it ends a healthy rank.
+/// there, and its request to write dumps, after which it ends a healthy rank (client_shim/attempt_stores.py).
 std::string advice_for_restarts(const std::string& why) {
-  constexpr const char* kOwnStores = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE";
-  if (why.find("this communicator has ended") == why.npos || !is_restarted() || variable(kOwnStores) == "1")
-    return {};
-  return "; torchrun keeps one store for all attempts (a defect of PyTorch): `jitc run --known-fixes`, or " +
-         std::string(kOwnStores) + "=1 in its environment, gives each attempt its own";
+  if (why.find("this communicator has ended") == why.npos || !attempts_share_a_store()) return {};
+  return "; this torchrun keeps one store for all attempts (a defect of PyTorch): with LD_PRELOAD set for "
+         "torchrun itself, --nnodes 1, and not JITC_STORE_PER_ATTEMPT=0, each attempt gets its own";
 }
 
 }  // namespace jitc::session

@@ -1,8 +1,7 @@
 """A job of two that fails once and is started again by torchrun, run by test_restarts.py: `restarted_steps.py FOLDER`.
 
 In the first attempt rank 1 raises an error after FAILS steps, while rank 0 goes on to a collective. Each rank writes a
-line for each step, with a hash of its weights, to FOLDER/ATTEMPT-RANK. Where torchrun has one store for all attempts,
-the program's names in it are those of one attempt, so that whichever rank comes first finds no old ones.
+line for each step, with a hash of its weights, to FOLDER/ATTEMPT-RANK.
 """
 
 from __future__ import annotations
@@ -19,20 +18,11 @@ from torch.nn.parallel import DistributedDataParallel
 STEPS, FAILS = 30, 8
 
 
-def meet(attempt: int, rank: int) -> None:
-    if os.environ["TORCHELASTIC_USE_AGENT_STORE"] != str(True):
-        dist.init_process_group("nccl")
-        return
-    shared = dist.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), 2, is_master=False)
-    store = dist.PrefixStore(f"attempt-{attempt}", shared)
-    dist.init_process_group("nccl", store=store, rank=rank, world_size=2)
-
-
 def main(folder: Path) -> None:
     attempt, rank = int(os.environ["TORCHELASTIC_RESTART_COUNT"]), int(os.environ["RANK"])
     device = torch.device("cuda", rank)
     torch.cuda.set_device(device)
-    meet(attempt, rank)
+    dist.init_process_group("nccl")
     torch.manual_seed(1)
     model = DistributedDataParallel(torch.nn.Linear(16, 16).to(device), device_ids=[rank])
     optimizer = torch.optim.AdamW(model.parameters(), 1e-2)

@@ -97,9 +97,10 @@ def test_a_rank_that_never_comes(workplace: Workplace, options: Any, start: Star
 
 @pytest.mark.slow
 def test_restarted_by_torchrun(workplace: Workplace) -> None:
-    """The first rank of the second attempt finds the id of the first attempt in the store."""
+    """The first rank of the second attempt finds the id of the first attempt in a store that the attempts share."""
     service = workplace.service(2)
     env = service.env | {"LD_PRELOAD": str(PRELOAD), "TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC": "500"}
+    env["JITC_STORE_PER_ATTEMPT"] = "0"
     command = [str(BIN / "torchrun"), "--standalone", "--nproc-per-node", "2", "--max-restarts", "1", str(RESTARTED)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)
     output = done.stdout + done.stderr
@@ -108,5 +109,5 @@ def test_restarted_by_torchrun(workplace: Workplace) -> None:
     assert "ncclRemoteError" in output
     ended = "this communicator has ended: its rank . of 2, process \\d+, ended"
     assert re.search(rf"Last error:\s+(?:\[rank\d\]: )?ncclCommInitRank: .*{ended}", output)
-    assert "TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 in its environment, gives each attempt its own" in output
+    assert "JITC_STORE_PER_ATTEMPT=0, each attempt gets its own" in output
     until(closed(service, 0), 30, "nobody is left")

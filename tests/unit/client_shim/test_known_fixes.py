@@ -69,17 +69,6 @@ def test_only_on_request(asked: str | None, group: Any) -> None:
     assert done.stdout.split() == [str(asked == "1" and known_fixes.affected(group))]
 
 
-@pytest.mark.parametrize(("asked", "set_by_hand", "found"), [("1", None, "1"), ("1", "0", "0"), ("0", None, None)])
-def test_stores_of_attempts(
-    asked: str, set_by_hand: str | None, found: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """For the ranks that torchrun starts; what the user has set stays."""
-    given = {known_fixes.VARIABLE: asked} | ({"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": set_by_hand} if set_by_hand else {})
-    monkeypatch.setattr(os, "environ", given)
-    known_fixes.unshare_stores_if_asked()
-    assert given.get("TORCH_DISABLE_SHARE_RDZV_TCP_STORE") == found
-
-
 REMIND = """
 import torch
 from jitc.client_shim import known_fixes
