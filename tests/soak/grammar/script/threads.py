@@ -159,7 +159,8 @@ class Threads(Part):
         self.wait()
         for one in self.trainers:
             one.pool.shutdown()
-            torch.cuda.synchronize(one.device)
+            with one.context():  # the whole device may wait for a message that is sent when a later part ends
+                torch.cuda.current_stream().synchronize()
             self.read += one.losses
 
     def result(self) -> dict[str, Any]:
