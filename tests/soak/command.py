@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -21,6 +22,8 @@ from toolkit.workplace import EVIDENCE, Workplace
 
 from . import generated
 from .catalogue import programs
+from .grammar import draw
+from .grammar.kinds import KINDS
 from .programs import Program
 from .results import FAILED, Results, Run
 from .ways import PLAIN, Way, available
@@ -107,9 +110,15 @@ def main(argv: list[str] | None = None) -> int:
 
 def _generated(arguments: argparse.Namespace) -> int:
     """Programs of the grammar alone."""
-    seeds = range(arguments.seed, arguments.seed + arguments.programs)
-    file = ROOT / arguments.program if arguments.program else None
-    return generated.campaign((ROOT / arguments.json).resolve(), seeds, file, not arguments.once)
+    kinds = [one for one in arguments.having.split(",") if one]
+    if unknown := [one for one in kinds if one not in KINDS]:
+        print(f"soak: no kind {', '.join(unknown)}; known: {', '.join(KINDS)}", file=sys.stderr)
+        return WRONG_USE
+    if arguments.program:
+        drawn = generated.of_file(ROOT / arguments.program)
+    else:
+        drawn = islice(draw.programs(arguments.seed, kinds), arguments.programs)
+    return generated.campaign((ROOT / arguments.json).resolve(), drawn, not arguments.once)
 
 
 def _rounds(arguments: argparse.Namespace) -> int:
@@ -151,6 +160,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--json", type=Path, default=Path("build/soak/soak.json"), metavar="FILE", help="results (%(default)s)")
     add("--programs", type=int, default=0, metavar="N", help="instead: N programs of the grammar, from this seed on")
     add("--program", type=Path, metavar="FILE", help="instead: the program of the grammar that this file has")
+    add("--having", default="", metavar="KIND,...", help="these: only those with a part of one of these kinds (all)")
     add("--once", action="store_true", help="these: a second run without faults only where the struck one differs")
     add("--list", action="store_true", help="names programs and ways, and runs nothing")
     return parser

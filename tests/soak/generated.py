@@ -52,13 +52,13 @@ def each(
         pool.close()
 
 
-def campaign(path: Path, seeds: range, file: Path | None, twice: bool) -> int:
-    """`--programs N`, or the one of `--program FILE`; the exit status."""
-    if file:
-        one = read(file.read_text())
-        programs: Iterable[tuple[int, Program]] = [(one.seed, one)]
-    else:
-        programs = ((seed, draw.program(seed)) for seed in seeds)
+def of_file(path: Path) -> Iterable[tuple[int, Program]]:
+    one = read(path.read_text())
+    return [(one.seed, one)]
+
+
+def campaign(path: Path, programs: Iterable[tuple[int, Program]], twice: bool) -> int:
+    """Each of them; the exit status."""
     made = Campaign(path, commit(), twice, lambda line: print(line, flush=True))
     place = Workplace(f"soak-{NAME}")
     complaints: list[str] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ from soak.grammar.kinds import KINDS
 from soak.grammar.model import ALL, INJECT, KILL, Program, fitting, read
 from soak.grammar.pool import ENDED, FAILED, HUNG, Ran
 from soak.grammar.shrink import shrink, smaller
+
+from jitc.proxy.recovery.ending import of_defect
+from jitc.proxy.recovery.report import NOT_PROVEN
 
 COUNT = 400
 MANY = [draw.program(seed) for seed in range(COUNT)]
@@ -60,6 +64,51 @@ def test_every_kind_can_be_run() -> None:
     assert all(f'"{kind}": ' in text for kind in KINDS)
 
 
+#: Kinds that came later than others; each in one program of eight, or more.
+THREADS, CHILD = "threads", "child"
+
+
+def with_part(kind: str) -> list[Program]:
+    return [one for one in MANY if any(part.kind == kind for part in one.parts)]
+
+
+@pytest.mark.parametrize("kind", [THREADS, CHILD])
+def test_threads_that_step_and_forks_are_in_many_programs_and_named(kind: str) -> None:
+    found = with_part(kind)
+    assert len(found) > COUNT // 8
+    assert all(f"; {kind}" in f"; {one.summary().split(': ')[1]}" for one in found)
+    loaders = [one for one in MANY for part in one.parts if str(part.choices.get("data")).startswith("workers")]
+    assert len(loaders) > COUNT // 8
+
+
+def chosen(kind: str) -> list[dict[str, object]]:
+    return [dict(part.choices) for one in MANY for part in one.parts if part.kind == kind]
+
+
+def test_threads_make_no_program_that_would_wait_in_a_circle() -> None:
+    averaged = [one for one in chosen(THREADS) if one["together"] == "averaged"]
+    assert averaged and all((one["stream"], one["gpus"]) == ("own", "one") for one in averaged)
+    assert all(one["steps"] != "hooks" for one in averaged)
+
+
+def test_children_write_to_memory_that_they_have() -> None:
+    pinned = [one for one in chosen(CHILD) if one["gives"] == "pinned"]
+    assert pinned and all(one["made"] in ("fork", "process") and one["lives"] != "early" for one in pinned)
+
+
+def test_every_kind_is_in_the_readme() -> None:
+    text = (Path(draw.__file__).parent / "README.md").read_text()
+    assert not [kind for kind in KINDS if f"`{kind}`" not in text]
+
+
+def test_programs_that_have_a_kind_are_found_from_a_seed_on() -> None:
+    found = list(islice(draw.programs(5, [THREADS, CHILD]), 20))
+    assert [seed for seed, _ in found] == sorted({seed for seed, _ in found}) and found[0][0] >= 5
+    assert all({THREADS, CHILD} & {part.kind for part in one.parts} for _, one in found)
+    assert all(draw.program(seed) == one for seed, one in found)
+    assert [seed for seed, _ in islice(draw.programs(5), 3)] == [5, 6, 7]
+
+
 # ---- shrinking ----------------------------------------------------------------------------------
 def whole() -> Program:
     return next(one for one in MANY if one.ranks == 3 and len(one.parts) == 4 and len(one.faults) == 3)
@@ -85,6 +134,20 @@ def test_shrinking_ends_in_the_smallest_program_that_fails() -> None:
     odd = {name for name, value in part.choices.items() if value != KINDS["learn"].choices[name][0]}
     assert odd == {"loss", "clip"}
     assert tries < 200 and not any(fails(one) for one in smaller(small))
+
+
+@pytest.mark.parametrize(
+    ("kind", "wanted"), [(THREADS, {"steps": "beside", "stream": "own"}), (CHILD, {"made": "fork", "lives": "late"})]
+)
+def test_shrinking_leaves_of_a_later_kind_what_the_failure_needs(kind: str, wanted: dict[str, str]) -> None:
+    def fails(one: Program) -> bool:
+        return any(part.kind == kind and wanted.items() <= part.choices.items() for part in one.parts)
+
+    small, _ = shrink(next(one for one in MANY if fails(one) and len(one.parts) > 1), fails, 1000)
+    [part] = small.parts
+    odd = {name: value for name, value in part.choices.items() if value != KINDS[kind].choices[name][0]}
+    simplest = {name: values[0] for name, values in KINDS[kind].choices.items()}
+    assert len(part.ranks) == len(small.faults) == 1 and simplest | odd == simplest | wanted
 
 
 def test_shrinking_needs_no_more_tries_than_it_has_and_is_the_same_each_time() -> None:
@@ -138,6 +201,28 @@ def test_each_difference_is_a_defect(other: Ran, why: str) -> None:
     assert unstable and unstable.kind == verdict.UNSTABLE and why in unstable.why
 
 
+@pytest.mark.parametrize(
+    ("outcome", "kind"),
+    [
+        (f"given up: {of_defect(KeyError(7))}", verdict.OWN),
+        (f"{NOT_PROVEN}: replicas have stopped agreeing", verdict.UNPROVEN),
+        ("recovered, not bit-identical", verdict.REPLAYED),
+        ("the program's own error: op 7 gave another result in replay than before", verdict.REPLAYED),
+    ],
+)
+@pytest.mark.parametrize(
+    "struck", [ran(), ran(weights="bb"), ran(divergences=1), Ran(how=FAILED, said="RuntimeError: 46"), Ran(how=HUNG)]
+)
+def test_what_jitc_says_of_itself_is_a_defect_however_the_run_ended(struck: Ran, outcome: str, kind: str) -> None:
+    found = verdict.of_struck(ran(), replace(struck, outcomes=["recovered", outcome]))
+    assert (found.kind, found.defect) == (kind, True) and found.why.startswith(outcome)
+
+
+def test_a_defect_of_its_own_weighs_more_than_what_came_of_it() -> None:
+    outcomes = [f"{NOT_PROVEN}: ranks differ", f"given up: {of_defect(KeyError(7))}"]
+    assert verdict.of_struck(ran(), ran(outcomes=outcomes)).kind == verdict.OWN
+
+
 def test_a_loud_end_is_counted_apart() -> None:
     given_up = ran(weights="bb", outcomes=["recovered", "given up: nobody holds it"])
     assert verdict.of_struck(ran(), given_up).kind == verdict.LOUD
@@ -150,7 +235,6 @@ def test_hangs_false_alarms_and_errors_without_a_fault_are_defects() -> None:
     found = [
         verdict.of_struck(ran(), Ran(how=HUNG)),
         verdict.of_struck(ran(), ran(divergences=1)),
-        verdict.of_struck(ran(), Ran(how=FAILED, outcomes=[f"the program's own error: {verdict.ANOTHER_RESULT}"])),
         verdict.of_quiet(Ran(how=HUNG), None),
         verdict.of_quiet(Ran(how=FAILED), None),
         verdict.of_quiet(ran(), ran(outcomes=["recovered"])),

@@ -7,6 +7,8 @@ guarantees.md promises to recover; a few seconds at most on two cores.
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator, Sequence
+from itertools import count
 
 from .kinds import KINDS
 from .model import ALL, INJECT, KILL, Fault, Part, Program, fitting
@@ -28,6 +30,14 @@ def program(seed: int) -> Program:
     made = fitting(Program(seed, ranks, iterations, width, parts, faults))
     assert made
     return made
+
+
+def programs(first: int, kinds: Sequence[str] = ()) -> Iterator[tuple[int, Program]]:
+    """Of the seeds from this one on, those that have a part of one of these kinds; of no kinds: all."""
+    for seed in count(first):
+        made = program(seed)
+        if not kinds or any(one.kind in kinds for one in made.parts):
+            yield seed, made
 
 
 def _kinds(source: random.Random, ranks: int) -> list[str]:

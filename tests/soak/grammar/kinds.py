@@ -36,7 +36,7 @@ KINDS: dict[str, Kind] = {
         "steps": ("equal", "first-more", "last-more", "first-only"),
         "accumulate": (1, 2, 3),
         "loss": ("end", "each", "scaled"),
-        "data": ("plain", "pinned", "workers", "device"),
+        "data": ("plain", "pinned", "workers", "workers-pinned", "workers-kept", "device"),
         "stream": ("default", "side"),
         "clip": ("no", "yes"),
         "average": ("no", "yes"),
@@ -68,6 +68,25 @@ KINDS: dict[str, Kind] = {
     "checkpoint": Kind(1, 2, {"optimizer": FEW, "to": ("memory", "file", "device")}),
     # A thread beside the others' work.
     "thread": Kind(1, 2, {"work": ("copy", "evaluate"), "stream": ("default", "side")}),
+    # Models that are stepped in threads of their own: when these threads run, and who makes which step.
+    "threads": Kind(1, 5, {
+        "steps": ("joined", "turns", "beside", "overlap", "handed", "backward", "hooks"),
+        "model": ("linear", "norm", "batch-norm", "conv", "embedding"),
+        "optimizer": FEW,
+        "count": (2, 3),
+        "stream": ("default", "own"),
+        "gpus": ("one", "two"),
+        "together": ("alone", "averaged"),
+        "loss": ("end", "each"),
+    }),
+    # A child made by fork that computes on the CPU and ends; the rank takes what it gave.
+    "child": Kind(1, 5, {
+        "made": ("fork", "process", "executor", "subprocess"),
+        "lives": ("inside", "beside", "late", "early"),
+        "gives": ("pipe", "pinned"),
+        "ends": ("well", "killed"),
+        "thread": ("main", "other"),
+    }),
     "streams": Kind(1, 2, {"count": (2, 3, 4)}),
     # Memory that changes outside of optimizer steps, and where it comes from.
     "buffer": Kind(1, 4, {"memory": ("caching", "off", "expandable", "pool"), "grows": ("no", "yes")}),

@@ -92,12 +92,35 @@ def fitting(program: Program) -> Program | None:
 def _fitting(part: Part, members: int) -> dict[str, str | int]:
     """Choices that exclude each other become the simplest ones."""
     chosen = {name: part.choices.get(name, values[0]) for name, values in KINDS[part.kind].choices.items()}
-    if part.kind != "learn":
-        return chosen
-    if members < 2:
+    if members < 2 and "together" in chosen:
         chosen["together"] = "alone"
+    if part.kind == "learn":
+        return _learn(chosen)
+    if part.kind == "threads":
+        return _threads(chosen)
+    return _child(chosen) if part.kind == "child" else chosen
+
+
+def _learn(chosen: dict[str, str | int]) -> dict[str, str | int]:
     if chosen["together"] in ("ddp", "averaged"):
         chosen["steps"] = "equal"  # these ranks step together
     if chosen["together"] == "join":
         chosen |= {"accumulate": 1, "optimizers": 1, "loss": "end", "clip": "no"}
+    return chosen
+
+
+def _threads(chosen: dict[str, str | int]) -> dict[str, str | int]:
+    if chosen["steps"] == "hooks":  # there a backward pass makes the steps
+        chosen["together"] = "alone"
+    if chosen["together"] == "averaged":
+        # Ranks come to the collectives of their threads in different order: on one stream they would wait in a circle.
+        chosen |= {"stream": "own", "gpus": "one"}
+    return chosen
+
+
+def _child(chosen: dict[str, str | int]) -> dict[str, str | int]:
+    if chosen["made"] in ("executor", "subprocess") or chosen["lives"] == "early":
+        chosen["gives"] = "pipe"  # the others do not have the rank's memory
+    if chosen["made"] == "executor":
+        chosen |= {"ends": "well", "thread": "main"}  # it starts and ends its processes by itself
     return chosen

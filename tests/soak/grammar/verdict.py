@@ -16,8 +16,12 @@ from .pool import ENDED, HUNG, Ran
 IDENTICAL, LOUD = "identical", "loud"
 DIFFERENT, REPLAYED, STUCK = "silently different", "wrong in its replay", "hung"
 UNSTABLE, BROKEN, ALARM = "differs from run to run", "broken", "false alarm"
-#: Said of a replay that came out otherwise. Programs of the grammar are deterministic: what was restored was wrong.
-ANOTHER_RESULT = "gave another result in replay"
+#: jitc says so itself: an exception that it did not expect; ranks that were compared after a recovery and differ.
+OWN, UNPROVEN = "a defect of jitc's own", "not proven"
+#: What recoveries say then. Programs of the grammar are deterministic: where a replay came out otherwise, what was
+#: restored was wrong, whether or not the difference was tolerated.
+HAS_A_DEFECT, NOT_PROVEN = "jitc has a defect", "not proven: "
+ANOTHER_RESULT = ("gave another result in replay", "not bit-identical")
 RECOVERED = "recovered"
 
 
@@ -50,10 +54,11 @@ def of_quiet(quiet: Ran, again: Ran | None = None) -> Verdict | None:
 def of_struck(quiet: Ran, struck: Ran) -> Verdict:
     loud = "; ".join(sorted({one for one in struck.outcomes if one != RECOVERED}))
     difference = first_difference(struck.records, quiet.records) if struck.how == ENDED else ""
-    if struck.how == HUNG:
+    if wrong := _wrong(struck):
+        ended = difference if struck.how == ENDED else f"it {struck.how}"
+        kind, why = wrong, "; ".join(filter(None, (loud, ended)))
+    elif struck.how == HUNG:
         kind, why = STUCK, f"outcomes {struck.outcomes}"
-    elif ANOTHER_RESULT in loud:
-        kind, why = REPLAYED, loud
     elif struck.how != ENDED:
         kind, why = LOUD, loud or last_line(struck.said)
     elif difference:
@@ -63,6 +68,19 @@ def of_struck(quiet: Ran, struck: Ran) -> Verdict:
     else:
         kind, why = IDENTICAL, loud
     return Verdict(kind, why, struck.outcomes)
+
+
+def _wrong(struck: Ran) -> str:
+    """The defect that the recoveries themselves tell of, however the run ended; empty: they tell of none."""
+    for one in struck.outcomes:
+        if HAS_A_DEFECT in one:
+            return OWN
+    for one in struck.outcomes:
+        if one.startswith(NOT_PROVEN):
+            return UNPROVEN
+        if any(each in one for each in ANOTHER_RESULT):
+            return REPLAYED
+    return ""
 
 
 def first_difference(got: Sequence[list[dict[str, Any]]], expected: Sequence[list[dict[str, Any]]]) -> str:

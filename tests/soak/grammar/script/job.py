@@ -18,9 +18,17 @@ import torch.distributed as dist
 BATCH = 8
 
 
+def numbers(seed: int, *more: int) -> torch.Generator:
+    """Other ones for other numbers."""
+    for one in more:
+        seed = (seed * 1_000_003 + one + 1) % (1 << 31)
+    return torch.Generator().manual_seed(seed)
+
+
 class Job:
-    def __init__(self, program: dict[str, Any], rank: int, folder: Path) -> None:
-        self.program, self.rank, self.folder = program, rank, folder
+    def __init__(self, program: dict[str, Any], rank: int, folder: Path, early: Mapping[int, Any]) -> None:
+        """early: what parts have begun before CUDA was used, by their numbers."""
+        self.program, self.rank, self.folder, self.early = program, rank, folder, early
         self.ranks, self.width, self.seed = program["ranks"], program["width"], program["seed"]
         self.device = torch.device("cuda", rank)
         torch.cuda.set_device(rank)
@@ -53,6 +61,10 @@ class Part:
         if self.member:
             self.prepare()
 
+    @classmethod
+    def begin(cls, program: Mapping[str, Any], rank: int, number: int) -> Any:
+        """On members, before CUDA is used; what it gives is in the job's `early`."""
+
     def prepare(self) -> None:
         """Before the first iteration, on members."""
 
@@ -69,10 +81,7 @@ class Part:
     # ---- for kinds ----------------------------------------------------------------------------------
     def numbers(self, iteration: int, *more: int) -> torch.Generator:
         """Other ones for each part, rank and iteration."""
-        seed = self.job.seed
-        for one in (self.number, self.job.rank, iteration, *more):
-            seed = (seed * 1_000_003 + one + 1) % (1 << 31)
-        return torch.Generator().manual_seed(seed)
+        return numbers(self.job.seed, self.number, self.job.rank, iteration, *more)
 
     def batch(self, iteration: int, *more: int) -> torch.Tensor:
         """On the host."""

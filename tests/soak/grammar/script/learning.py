@@ -51,6 +51,7 @@ class Learn(Part):
         self.average = [one.detach().clone() for one in weights] if chosen["average"] == "yes" else []
         self.source = torch.Generator(job.device).manual_seed(job.seed + self.place)
         self.taken, self.rows = 0, iter(())
+        self.loader: DataLoader[torch.Tensor] | None = None
         self.pinned = torch.empty(BATCH, job.width, pin_memory=True) if chosen["data"] == "pinned" else None
         torch.manual_seed(job.seed * 17 + job.rank)
 
@@ -60,8 +61,8 @@ class Learn(Part):
         kind, device = self.choices["data"], self.job.device
         if kind == "device":
             return torch.randn(BATCH, self.job.width, device=device, generator=self.source)
-        if kind == "workers":
-            return self._loaded().to(device)
+        if kind.startswith("workers"):
+            return self._loaded().to(device, non_blocking=True)
         if self.pinned is None:
             return self.batch(self.taken).to(device)
         torch.cuda.current_stream().synchronize()  # the copy before has been made
@@ -69,11 +70,20 @@ class Learn(Part):
         return self.pinned.to(device, non_blocking=True)
 
     def _loaded(self) -> torch.Tensor:
+        """From children made by fork: others for each epoch, or the same ones, which make the same rows again."""
         for rows in self.rows:
             return rows
-        loader = DataLoader(Rows(self, self.taken, EPOCH), batch_size=None, num_workers=1)
-        self.rows: Iterator[torch.Tensor] = iter(loader)
+        kind = self.choices["data"]
+        if self.loader is None or kind != "workers-kept":
+            self.loader = DataLoader(
+                Rows(self, self.taken, EPOCH), batch_size=None, num_workers=1 if kind == "workers" else 2,
+                pin_memory=kind == "workers-pinned", persistent_workers=kind == "workers-kept",
+            )  # fmt: skip
+        self.rows: Iterator[torch.Tensor] = iter(self.loader)
         return next(self.rows)
+
+    def finish(self) -> None:
+        self.rows, self.loader = iter(()), None  # its workers end
 
     # ---- steps ----------------------------------------------------------------------------------
     def steps(self) -> int:

@@ -18,13 +18,14 @@ from typing import Any
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from soak.grammar.script import beside, exchange, learning, memory, messages
+from soak.grammar.script import beside, children, exchange, learning, memory, messages, threads
 from soak.grammar.script.job import Job, Part, write
 
 KINDS: dict[str, type[Part]] = {
     "learn": learning.Learn, "checkpoint": learning.Checkpoint, "graph": learning.Graph,
     "pipeline": exchange.Pipeline, "actor": exchange.Actor, "collect": exchange.Collect, "group": exchange.Group,
     "talk": messages.Talk, "ahead": messages.Ahead,
+    "threads": threads.Threads, "child": children.Child,
     "attend": beside.Attend, "evaluate": beside.Evaluate, "thread": beside.Thread, "streams": beside.Streams,
     "buffer": memory.Buffer, "offload": memory.Offload, "allocator": memory.Allocator,
 }  # fmt: skip
@@ -36,7 +37,12 @@ never = threading.Event()
 def run(path: Path, folder: Path, rank: int, tell: Callable[[int], None] | None = None) -> None:
     """tell: is told each iteration before it begins; then faults are waited for too."""
     program: dict[str, Any] = json.loads(path.read_text())
-    job = Job(program, rank, folder)
+    early = {
+        number: KINDS[one["kind"]].begin(program, rank, number)
+        for number, one in enumerate(program["parts"])
+        if rank in one["ranks"]
+    }
+    job = Job(program, rank, folder, early)
     parts = [KINDS[one["kind"]](job, number, one) for number, one in enumerate(program["parts"])]
     mine = [one for one in parts if one.member or one.everyone]
     for iteration in range(program["iterations"]):
