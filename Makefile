@@ -12,13 +12,14 @@ include scripts/check.mk
 .PHONY: help demo test test-all third-party pytorch-tests soak ledger bench gpu-check gpu-bundle clean
 # Results for `make ledger`, under the commit that they are of.
 RESULTS = --junitxml=build/results/$(1).xml -o junit_suite_name=$(shell git describe --always --dirty --exclude='*' 2>/dev/null || echo none)
-# Tests of parts run beside each other; whole jobs have the machine to themselves. TESTS: only these, one after the other.
-PARALLEL := -n auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+# Tests run beside each other, quick whole jobs two at a time: their ranks wait for each other for a third of the time, and
+# limits of time are made for a machine as busy as that. TESTS: only these, one after the other.
+BESIDE = -n auto --maxprocesses $(1) --dist loadfile --no-loadscope-reorder
 PARTS := tests/unit tests/model tests/operators
 define RUN_TESTS
 rm -f build/results/$(2)*.xml; status=0; \
-$(if $(TESTS),,$(PYTEST) -q -m "$(1)" $(PARALLEL) $(call RESULTS,$(2)-parts) $(PARTS) || status=$$?;) \
-$(PYTEST) -q -m "$(1)" $(call RESULTS,$(2)) $(or $(TESTS),$(addprefix --ignore=,$(PARTS)) tests) || status=$$?; \
+$(if $(TESTS),,$(PYTEST) -q -m "$(1)" $(call BESIDE,8) $(call RESULTS,$(2)-parts) $(PARTS) || status=$$?;) \
+$(PYTEST) -q -m "$(1)" $(call RESULTS,$(2)) $(or $(TESTS),$(3) $(addprefix --ignore=,$(PARTS)) tests) || status=$$?; \
 exit $$status
 endef
 help: ## this list
@@ -29,7 +30,7 @@ demo: build ## trains a small GPT, kills a GPU's proxy server twice, shows that 
 
 test: build ## the quick tests; those of the native parts are driven from Python too
 	@echo "== tests (evidence of failures: tests/evidence)"
-	@$(call RUN_TESTS,not slow and not gpu,quick)
+	@$(call RUN_TESTS,not slow and not gpu,quick,$(call BESIDE,2))
 
 test-all: build ## all tests, also the full fault matrix and the soak (hours on a small machine)
 	@$(call RUN_TESTS,not gpu,all)
