@@ -20,7 +20,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from ..backends import KINDS
-from ..common import paths
+from ..common import paths, standard_streams
 from .options import (
     FAILED,
     LIBRARIES,
@@ -49,6 +49,7 @@ def main(argv: list[str] | None = None) -> int:
         config = _config(arguments)
     except CommandError as error:
         return complain("jitc-proxyd", str(error), error.code)
+    standard_streams.shield()
     if arguments.die_with_parent:
         die_with_parent(os.getppid())
     if arguments.respawn:

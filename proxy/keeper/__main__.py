@@ -14,6 +14,7 @@ import socket
 import sys
 from pathlib import Path
 
+from ..common import standard_streams
 from .server import Keeper
 from .socket_lock import SocketLock
 
@@ -25,6 +26,7 @@ def main() -> int:
     for name in ("parent", "folder", "listener", "programs", "connection"):
         parser.add_argument(f"--{name}", required=True, type=int)
     given = parser.parse_args()
+    standard_streams.shield()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     os.umask(0o177)
     lock = SocketLock(given.socket, given.directory)

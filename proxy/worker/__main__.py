@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from ..common import paths, rpc
+from ..common import paths, rpc, standard_streams
 from ..common.executor import Executor, Options
 from .control import CoordinatorClient, WorkerControl
 from .warm import load_operators
@@ -47,6 +47,7 @@ def main() -> int:
 def serve(load: Callable[[bool], str], make: Callable[[Options, CoordinatorClient], Executor]) -> int:
     """The worker's life. load: opens what is slow and returns the operators' path; make: makes the executor."""
     arguments = _parse()
+    standard_streams.shield()
     if not _die_with(arguments.parent):
         return 0
     _limit_dumps(arguments.core_limit)

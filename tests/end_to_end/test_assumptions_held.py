@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -109,6 +112,38 @@ def test_a_forked_child_uses_cuda(
     assert lines == expected
     ranks.finish()
     assert min(recovered(service, before)) > 0
+
+
+def fill(fifo: Path) -> None:
+    """Until there is no room in it."""
+    writer = os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(writer, bytes(1024))
+    os.close(writer)
+
+
+@pytest.mark.parametrize("reader", ["gone", "standing still"])
+def test_nobody_reads_what_the_service_says(
+    workplace: Workplace, start: Start, calm: Callable[[str], list[list[str]]], tmp_path: Path, reader: str
+) -> None:
+    """As after `jitc-proxyd 2>&1 | head`, or where a collector of logs hangs: recoveries do not depend on that."""
+    fifo = tmp_path / "stderr"
+    os.mkfifo(fifo)
+    reading = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    fcntl.fcntl(reading, fcntl.F_SETPIPE_SZ, 4096)
+    service = workplace.service(2, before=("sh", "-c", f'exec "$@" 2> {fifo}', "sh"))
+    expected = calm("plain")
+    if reader == "gone":
+        os.close(reading)
+    else:
+        fill(fifo)
+    ranks = Ranks(start, service, tmp_path / "job", "plain")
+    assert [ranks.step(LOSSES.get(number)) for number in range(STEPS)] == expected
+    ranks.finish()
+    recovered(service, 0)
+    if reader != "gone":
+        os.close(reading)
 
 
 def test_a_second_process_is_the_same_rank(
