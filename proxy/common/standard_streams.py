@@ -22,8 +22,10 @@ from collections.abc import Callable
 
 
 def shield() -> None:
-    """This process's own, from now on."""
-    sys.stdout, sys.stderr = Shielded(1), Shielded(2)
+    """This process's own, from now on; something else that was put in the place of one stays."""
+    for descriptor, name in enumerate(("stdout", "stderr"), 1):
+        if getattr(sys, name) is getattr(sys, f"__{name}__"):
+            setattr(sys, name, Shielded(descriptor))
 
 
 class Shielded(io.TextIOBase):

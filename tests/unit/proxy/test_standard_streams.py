@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import os
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -117,10 +119,15 @@ def test_a_part_of_a_line_is_written_when_it_is_flushed(pipe: tuple[int, int]) -
     assert os.read(pipe[0], ROOM) == b"\\udc80 of another kind\n"
 
 
-def test_whoever_asks_for_a_descriptor_gets_it(pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whoever_asks_for_a_descriptor_gets_it(pipe: tuple[int, int]) -> None:
     stream = Shielded(pipe[1])
     assert (stream.fileno(), stream.isatty(), stream.writable(), stream.encoding) == (pipe[1], False, True, "utf-8")
-    for name in ("stdout", "stderr"):
-        monkeypatch.setattr(standard_streams.sys, name, getattr(standard_streams.sys, name))
+
+
+def test_a_process_has_its_own_shielded(monkeypatch: pytest.MonkeyPatch) -> None:
+    another = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", sys.__stdout__)
+    monkeypatch.setattr(sys, "stderr", another)
     standard_streams.shield()
-    assert [one.fileno() for one in (standard_streams.sys.stdout, standard_streams.sys.stderr)] == [1, 2]
+    assert isinstance(sys.stdout, Shielded) and sys.stdout.fileno() == 1
+    assert sys.stderr is another
