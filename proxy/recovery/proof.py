@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..node.registry import Registry
-from ..node.session import Session
+from ..node.session import Session, SessionState
 from ..node.workers.stats import stats_of
 from .decision.decide import Boundaries, named
 from .events import Event, FaultReported
@@ -50,7 +50,6 @@ class Proof:
     blocks: int = 0
     text: str = "ranks are compared at their next boundary"
     seconds: float = 0.0  # that the comparison took
-    ended: set[int] = field(default_factory=set)  # sessions that have closed since
 
     def document(self) -> dict[str, Any]:
         return {
@@ -62,7 +61,7 @@ class Proof:
         return any(one in self.group for one in sessions)
 
     def living(self) -> list[Session]:
-        return [one for one in self.group if one.number not in self.ended]
+        return [one for one in self.group if one.state is not SessionState.CLOSED]
 
     def take(self, found: Comparison, seconds: float) -> None:
         self.state = NOT_PROVEN if found.unlike else PROVEN if found.blocks else NOTHING_TO_COMPARE
@@ -101,16 +100,20 @@ class Proofs:
     def tick(self) -> None:
         for proof in list(self._pending):
             began = time.monotonic()
-            if proof.ended:
+            if len(proof.living()) < len(proof.group):
                 self._look_at_those_left(proof)
             elif (found := self._compare(proof.group, proof.boundaries)) is not None:
                 proof.take(found, time.monotonic() - began)
                 self._over(proof)
 
     def _look_at_those_left(self, proof: Proof) -> None:
-        """They may yet wait in vain for the rank that has ended; once each has another boundary, they have not."""
-        left = {one.number: proof.boundaries[one.number] for one in proof.living() if one.number in proof.boundaries}
-        if newer(left, stats_of(proof.living()), "boundary") is not None:
+        """They may yet wait in vain for a rank that has ended; once each has another boundary, they have not."""
+        living = proof.living()
+        left = {one.number: proof.boundaries[one.number] for one in living if one.number in proof.boundaries}
+        ended = ", ".join(one.label() for one in proof.group if one not in living)
+        proof.text = f"{ended} ended before all ranks had another boundary"
+        if newer(left, stats_of(living), "boundary") is not None:
+            proof.state = NOT_COMPARED
             self._over(proof)
 
     def disturbed(self, group: list[Session], event: Event) -> None:
@@ -125,18 +128,13 @@ class Proofs:
 
     def closed(self, session: Session) -> None:
         for proof in self._of([session]):
-            proof.ended.add(session.number)
-            proof.text = f"{session.label()} ended before all ranks had another boundary"
-            if not proof.living():
-                self._over(proof)
+            self._look_at_those_left(proof)
 
     def _of(self, sessions: list[Session]) -> list[Proof]:
         return [one for one in self._pending if one.touches(sessions)]
 
     def _over(self, proof: Proof) -> None:
         self._pending.remove(proof)
-        if proof.state == PENDING:
-            proof.state = NOT_COMPARED  # for the reason that its text has
         changes: dict[str, Any] = {"proof": proof.document()}
         if proof.state == NOT_PROVEN:
             changes["outcome"] = f"{NOT_PROVEN}: {proof.text}"

@@ -138,9 +138,9 @@ def line(document: dict[str, Any]) -> str:
     phases = ", ".join(f"{name} {seconds * 1000:.0f} ms" for name, seconds in document["phases"].items())
     numbers = differences_text(document["differences"])
     peers = "".join(f" ({size} from peers by {path})" for path, size in document["bytes_from_peers"].items() if size)
-    restored = f"{document['decision']} to {_where(document)}, {document['bytes_restored']} bytes restored{peers}, "
-    if document["boundary"] is None:
-        restored = ""  # nothing was decided
+    restored = ""
+    if document["boundary"] is not None:  # something was decided
+        restored = f"{document['decision']} to {_where(document)}, {document['bytes_restored']} bytes restored{peers}, "
     return (
         f"job {document['job']}, GPU {document['gpu']}: {document['cause']}{culprits_text(document)}; "
         f"{restored}{document['outcome']} in {document['seconds']:.2f} s ({phases}){'; ' * bool(numbers)}{numbers}"

@@ -14,6 +14,7 @@ from replica_job import PARAMETERS, Rank, Ranks, compared, job, look_often
 from toolkit.service import BIN
 from toolkit.waiting import until
 
+from jitc.proxy.node.session import SessionState
 from jitc.proxy.recovery.events import FaultReported
 from jitc.proxy.recovery.peer_mode.looks import newer
 from jitc.proxy.recovery.proof import Proofs
@@ -117,16 +118,23 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jitc.proxy.node.joins.communicators.PATIENCE", 0.5)
 
 
+def recovered_and_left(service: Service) -> tuple[Ranks, Rank]:
+    """A job after a recovery, of which one rank has ended since; the other one."""
+    ranks = Ranks(service, 2, False, Rank)
+    ranks.minibatch()
+    lose(ranks)
+    left, ends = ranks.ranks
+    ends.close()
+    ranks.threads.shutdown()
+    until(lambda: len(service.registry.sessions) == 1, 30, "the session has closed")
+    return ranks, left
+
+
 @pytest.mark.usefixtures("at_once")
 def test_a_rank_that_ends_leaves_another_waiting(tmp_path: Path) -> None:
     """The one that is left learns it seconds later; until then the recovery is neither proven nor not."""
     with serving(tmp_path) as service:
-        ranks = Ranks(service, 2, False, Rank)
-        ranks.minibatch()
-        lose(ranks)
-        waiting, ends = ranks.ranks
-        ends.close()
-        until(lambda: len(service.registry.sessions) == 1, 30, "the session has closed")
+        ranks, waiting = recovered_and_left(service)
         assert service.recoveries()[0]["proof"]["state"] == "pending"
         waiting.begin_step()
         with pytest.raises(AssertionError, match="this communicator has ended: its rank 1"):
@@ -136,18 +144,12 @@ def test_a_rank_that_ends_leaves_another_waiting(tmp_path: Path) -> None:
         assert "waited in vain after it (communicator-ended: " in found["outcome"]
         assert reported(ranks).returncode == NOT_PROVEN_STATUS
         waiting.close()
-        ranks.threads.shutdown()
 
 
 def test_a_rank_that_ends_is_not_waited_for(tmp_path: Path) -> None:
     """The one that is left has another boundary without it."""
     with serving(tmp_path) as service:
-        ranks = Ranks(service, 2, False, Rank)
-        ranks.minibatch()
-        lose(ranks)
-        left, ends = ranks.ranks
-        ends.close()
-        until(lambda: len(service.registry.sessions) == 1, 30, "the session has closed")
+        _, left = recovered_and_left(service)
         left.send("live_set", len(left.blocks()), payload=left.live())
         left.send("step_begin", left.boundaries + 1)
         left.end_step(False)
@@ -156,7 +158,6 @@ def test_a_rank_that_ends_is_not_waited_for(tmp_path: Path) -> None:
         assert (found["outcome"], found["proof"]["state"]) == ("recovered", "not compared")
         assert "ended before all ranks had another boundary" in found["proof"]["text"]
         left.close()
-        ranks.threads.shutdown()
 
 
 def test_one_rank_has_nobody_to_be_compared_with(tmp_path: Path) -> None:
@@ -189,31 +190,53 @@ class Nowhere:
     delete = put
 
 
-def made_up(cause: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The report of a recovery after which a rank reports this, before ranks were compared."""
+def made_up_rank(number: int) -> Any:
+    return SimpleNamespace(
+        number=number, worker=None, label=lambda: f"rank {number - 7}", epoch=3, state=SessionState.SERVING
+    )
+
+
+def begun(monkeypatch: pytest.MonkeyPatch, *ranks: Any) -> tuple[Reports, Proofs]:
+    """The proof of a recovery of these ranks."""
     monkeypatch.setattr("jitc.proxy.recovery.report.describe", lambda _: {"outcome": "recovered", "ranks": []})
     monkeypatch.setattr("jitc.proxy.recovery.report.line", lambda _: "")
-    rank: Any = SimpleNamespace(number=7, worker=None, label=lambda: "rank 0", epoch=3)
     registry: Any = SimpleNamespace(job_of=lambda _: "run")
     policies: Any = SimpleNamespace(compare=lambda *_: None)
     log: Any = Nowhere()
     reports = Reports(log)
     proofs = Proofs(registry, reports, policies)
+    decision = SimpleNamespace(boundaries={one.number: 4 for one in ranks})
     recovery: Any = SimpleNamespace(
-        failure="",
-        handed_over=[],
-        group=[rank],
-        decision=SimpleNamespace(boundaries={7: 4}),
-        incident=SimpleNamespace(causes=["xid"]),
+        failure="", handed_over=[], group=list(ranks), decision=decision, incident=SimpleNamespace(causes=["xid"])
     )
     proofs.begin(recovery)
     proofs.tick()
     [before] = reports.documents()
     assert before["proof"]["state"] == "pending" and proofs.busy()
+    return reports, proofs
+
+
+def made_up(cause: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The report of a recovery after which a rank reports this, before ranks were compared."""
+    rank = made_up_rank(7)
+    reports, proofs = begun(monkeypatch, rank)
     proofs.disturbed([rank], FaultReported(rank, 12, 0, cause, "of communicator 5", 3))
     assert not proofs.busy()
     [document] = reports.documents()
     return document
+
+
+def test_a_rank_had_ended_before_the_recovery_was_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its end is not told again; the proof is over with the others'."""
+    ranks = [made_up_rank(7), made_up_rank(8)]
+    ranks[0].state = SessionState.CLOSED
+    reports, proofs = begun(monkeypatch, *ranks)
+    ranks[1].state = SessionState.CLOSED
+    proofs.closed(ranks[1])
+    assert not proofs.busy()
+    [document] = reports.documents()
+    assert document["proof"]["state"] == "not compared"
+    assert document["proof"]["text"] == "rank 0, rank 1 ended before all ranks had another boundary"
 
 
 def test_a_rank_that_waits_in_vain_is_a_failure_of_the_recovery(monkeypatch: pytest.MonkeyPatch) -> None:
