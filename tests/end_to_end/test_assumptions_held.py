@@ -11,11 +11,8 @@ from pathlib import Path
 import pytest
 from toolkit.job import ROOT
 from toolkit.lockstep import Lockstep
-from toolkit.service import RECOVERY_SECONDS, Service
-from toolkit.waiting import until
+from toolkit.service import Service
 from toolkit.workplace import Workplace
-
-from jitc.v1 import control_pb2
 
 PROGRAM = ROOT / "tests" / "end_to_end" / "assumption_steps.py"
 STEPS, FORKS = 8, 2
@@ -39,16 +36,12 @@ class Ranks:
         self.service, self.programs = service, [start(service, PROGRAM, rank, folder, way) for rank in range(2)]
 
     def step(self, loss: tuple[int, int] | None = None) -> list[str]:
-        """loss: the worker of this GPU is killed after so many ops; it has been recovered when this returns."""
-        before = len(self.service.report())
-        if loss:
-            self.service.inject(control_pb2.Fault(kind="kill-worker", operations=loss[1]), loss[0])
-        for one in self.programs:
-            one.tell()
-        lines = [one.answer() for one in self.programs]
-        assert all(lines), [one.finish() for one in self.programs]
-        if loss:
-            until(lambda: len(self.service.report()) > before, RECOVERY_SECONDS, "the rank is recovered")
+        """loss: as of losing()."""
+        with self.service.losing(loss):
+            for one in self.programs:
+                one.tell()
+            lines = [one.answer() for one in self.programs]
+            assert all(lines), [one.finish() for one in self.programs]
         return lines
 
     def finish(self) -> list[str]:

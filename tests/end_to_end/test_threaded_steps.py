@@ -13,8 +13,6 @@ from toolkit.service import RECOVERY_SECONDS, Service, kill_at
 from toolkit.waiting import until
 from toolkit.workplace import Workplace
 
-from jitc.v1 import control_pb2
-
 PROGRAM = ROOT / "tests" / "end_to_end" / "threaded_steps.py"
 RANKS = ROOT / "tests" / "end_to_end" / "threaded_ranks.py"
 ON_ONE_GPU = ("streams", "stream", "overlap", "backward", "engine", "copier", "turns")
@@ -38,13 +36,8 @@ def run(start: Start, service: Service, shape: str, losses: dict[int, int], gpus
     """A hash of what the program has at its end."""
     program = start(service, PROGRAM, shape)
     for number in range(ITERATIONS):
-        before = len(service.report())
-        if number in losses:
-            fault = control_pb2.Fault(kind="kill-worker", operations=losses[number])
-            service.inject(fault, number % gpus)
-        assert program.step() == str(number), program.finish()
-        if number in losses:
-            until_told(service, before + 1)
+        with service.losing((number % gpus, losses[number]) if number in losses else None):
+            assert program.step() == str(number), program.finish()
     program.close()
     found = program.answer()
     status, errors = program.finish()

@@ -14,8 +14,6 @@ from toolkit.service import RECOVERY_SECONDS, Service
 from toolkit.waiting import until
 from toolkit.workplace import Workplace
 
-from jitc.v1 import control_pb2
-
 PROGRAM = ROOT / "tests" / "end_to_end" / "uneven_steps.py"
 SHAPES = ("ahead", "uneven", "joined", "local", "pipeline", "server", "groups")
 ITERATIONS = 12
@@ -43,16 +41,12 @@ class Ranks:
         self._ranks = [start(service, PROGRAM, rank, folder, shape) for rank in range(2)]
 
     def iterate(self, line: str = "", loss: tuple[int, int] | None = None) -> None:
-        """loss: the worker of this GPU is killed after so many ops. It has been recovered when this returns."""
-        before = len(self.service.report())
-        if loss:
-            self.service.inject(control_pb2.Fault(kind="kill-worker", operations=loss[1]), loss[0])
-        for one in self._ranks:
-            one.tell(line)
-        assert [one.answer() for one in self._ranks] == [str(self.made)] * 2
-        self.made += 1
-        if loss:
-            until(lambda: len(self.service.report()) > before, RECOVERY_SECONDS, "the rank is recovered")
+        """loss: as of losing()."""
+        with self.service.losing(loss):
+            for one in self._ranks:
+                one.tell(line)
+            assert [one.answer() for one in self._ranks] == [str(self.made)] * 2
+            self.made += 1
 
     def finish(self) -> list[str]:
         """The hashes of what they have."""

@@ -9,6 +9,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +166,17 @@ class Service:
         request = control_pb2.InjectRequest(gpu=gpu, fault=fault, wait_ms=int(wait * 1000))
         reply: control_pb2.InjectReply = self._admin("Inject", request, wait + 30)
         return reply
+
+    @contextlib.contextmanager
+    def losing(self, loss: tuple[int, int] | None) -> Iterator[None]:
+        """The worker of this GPU is killed after so many ops of what is done meanwhile, and has been recovered at the
+        end. None: no worker is."""
+        before = len(self.report())
+        if loss:
+            self.inject(control_pb2.Fault(kind="kill-worker", operations=loss[1]), loss[0])
+        yield
+        if loss:
+            until(lambda: len(self.report()) > before, RECOVERY_SECONDS, "the loss is told of")
 
     def validate(self, gpu: int, wait: float = 60.0) -> dict[str, Any]:
         request = control_pb2.ValidationRequest(gpu=gpu, wait_ms=int(wait * 1000))
