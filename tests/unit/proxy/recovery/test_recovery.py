@@ -121,6 +121,7 @@ def test_the_time_of_day_jumps(service: Service, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(module, "time", jumping)
     client = Client(service)
     train(client)
+    assert client.call("get")["value"] == 8  # the boundary is made
     for kill in range(3):
         assert inject(client, "kill-worker").fired
         assert client.call("get")["value"] == 8
@@ -136,7 +137,7 @@ def test_boundaries_that_do_not_belong_together(service: Service, capfd: pytest.
         one.call("join", rank=rank)
     train(first)
     second.send("boundary", alone=True)
-    assert second.call("get")["value"] == 0
+    assert [one.call("get")["value"] for one in (first, second)] == [8, 0]  # both have made theirs
     inject(first, "kill-worker")
     sessions = [one.number for one in service.registry.sessions.values()]
     why = f"no boundaries of its ranks belong together: session {sessions[0]} keeps 0, 1; session {sessions[1]} keeps 1"
