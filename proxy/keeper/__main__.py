@@ -28,7 +28,7 @@ def main() -> int:
     given = parser.parse_args()
     standard_streams.shield()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    os.umask(0o177)
+    os.umask(0o077)
     lock = SocketLock(given.socket, given.directory)
     lock.adopt(given.parent, given.folder)
     listener, programs, first = (

@@ -31,7 +31,7 @@ from .replay import Replay, Stuck
 from .restore.rescue import rescue, say_kept
 from .restore.restore import STEP_MS, CannotRestore, Restore
 from .restore.transfer import Transfers
-from .worker_calls import CALL_SECONDS, CallsUnderWay, Interrupted, Refused, WorkerCalls
+from .worker_calls import CALL_SECONDS, CallsUnderWay, Interrupted, Refused, WorkerCalls, want_open
 
 _PHASES = tuple(Phase)
 
@@ -119,8 +119,7 @@ class Recovery:
         epoch = self._registry.next_epoch()
         with self._registry.changed:
             self._lost = set()
-            if any(session.state is SessionState.CLOSED for session in self.group):
-                raise Interrupted("a session was closed")  # since the group was looked up
+            want_open(self.group)
             for session in self.group:
                 session.epoch = epoch
                 lost = session.state is SessionState.LOST or session.worker is None or not session.worker.alive()
@@ -183,17 +182,16 @@ class Recovery:
         self.timeline.fire(PhaseEvent.REBUILD)
 
     def _reopen(self, session: Session, worker: Worker) -> None:
-        with self._registry.changed:
-            closed = session.state is SessionState.CLOSED
-            if not closed:
+        try:
+            with self._registry.changed:
+                want_open([session])
                 session.worker = worker
-        if closed:
+        except Interrupted:
             worker.kill()
-            raise Interrupted("the session was closed")
+            raise
         self._calls.one(session, "OpenSession", open_request(self._registry, session, rebuild=True))
         with self._registry.changed:
-            if session.state is SessionState.CLOSED:
-                raise Interrupted("the session was closed")
+            want_open([session])
             session.machine.fire(SessionEvent.REBUILD)
             self._registry.note(session)
             self._registry.changed.notify_all()  # its client may connect and send ops; nothing runs yet
@@ -235,9 +233,8 @@ class Recovery:
             for one in self.group
         ]
         with self._registry.changed:
+            want_open(self.group)
             for session in self.group:
-                if session.state is SessionState.CLOSED:
-                    raise Interrupted("a session was closed")
                 session.machine.fire(SessionEvent.RESUME)
             self._registry.note(*self.group)
             self._registry.changed.notify_all()

@@ -34,6 +34,12 @@ class Refused(Exception):
     """A worker refuses for good; asking again will not help."""
 
 
+def want_open(sessions: list[Session]) -> None:
+    """With the registry locked: programs end whenever they like, also since the group was looked up."""
+    if ended := [one.label() for one in sessions if one.state is SessionState.CLOSED]:
+        raise Interrupted(f"{', '.join(ended)} ended")
+
+
 @dataclass(eq=False)
 class CallsUnderWay:
     """Calls without an answer so far, by session."""

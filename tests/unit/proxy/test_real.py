@@ -12,6 +12,7 @@ import pytest
 from real_client import COUNTER, STATE, RealClient, expected, inject, reduce, serving, states, together
 from standin_client import wait_until, worker_of
 
+from jitc.proxy.node.workers.worker import WorkerState
 from jitc.proxy.service import Service
 
 
@@ -20,6 +21,13 @@ def real(tmp_path: Path) -> Iterator[Service]:
     with serving(tmp_path, journal_bytes=64 << 20) as one:
         yield one
     assert not list(tmp_path.iterdir())
+
+
+def test_files_of_workers_are_their_users_alone_and_folders_can_be_entered(real: Service) -> None:
+    """As of a driver's and a library's caches, which nobody but a worker makes."""
+    wait_until(real, lambda: (one := worker_of(real, 0)) is not None and one.machine.state is not WorkerState.STARTING)
+    status = Path(f"/proc/{worker_of(real, 0).pid}/status").read_text()
+    assert "\nUmask:\t0077\n" in status, status
 
 
 def test_ops_run(real: Service) -> None:

@@ -66,7 +66,7 @@ class File {
   int fd_;
 };
 
-/// With its own mode whatever the process's umask is (a worker's leaves folders that cannot be entered).
+/// With its own mode whatever the process's umask is.
 void make_folder(const std::string& path) {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) fail("cannot make", path);
   if (chmod(path.c_str(), 0700) != 0) fail("cannot use", path);

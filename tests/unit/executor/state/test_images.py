@@ -91,7 +91,7 @@ def boundary(client: Client) -> None:
 
 
 def test_an_image_comes_in_parts_and_is_there(node: Node) -> None:
-    before = os.umask(0o177)  # a worker's, under which new folders cannot be entered
+    before = os.umask(0o177)  # under which new folders cannot be entered
     try:
         client, data = node.client(node.worker()), image_of(1, 2 * MIB + 5)
     finally:
