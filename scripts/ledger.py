@@ -10,6 +10,7 @@ their tests passed; results of a tree with uncommitted changes are refused; noth
 from __future__ import annotations
 
 import argparse
+import functools
 import re
 import subprocess
 import sys
@@ -53,8 +54,13 @@ def files(name: str) -> list[str]:
     return sorted(str(one.relative_to(ROOT)) for one in found)
 
 
+@functools.cache
+def _slow(file: str) -> bool:
+    return "pytest.mark.slow" in (ROOT / file).read_text()
+
+
 def has_slow(rows_names: Iterable[str]) -> bool:
-    return any("pytest.mark.slow" in (ROOT / file).read_text() for name in rows_names for file in files(name))
+    return any(_slow(file) for name in rows_names for file in files(name))
 
 
 def results(path: Path) -> tuple[str, str, dict[str, bool]]:
@@ -108,15 +114,17 @@ def stamped(text: str, done: Callable[[str], bool], when: str, slow: bool) -> st
             continue
         previous = [*(previous if "the same" in cells[1] else []), *names(cells[1])]
         if previous and all(map(done, previous)):
-            cells[-1] = _cell(cells[-1].removesuffix(" |"), when, slow and has_slow(previous)) + " |"
+            cells[-1] = _cell(cells[-1].removesuffix(" |"), when, slow, has_slow(previous)) + " |"
         lines.append(" | ".join(cells))
     return "\n".join(lines)
 
 
-def _cell(old: str, when: str, slow: bool) -> str:
+def _cell(old: str, when: str, slow_ran: bool, has_slow_tests: bool) -> str:
+    if not has_slow_tests:
+        return when
     found = RUN.fullmatch(old)
-    of_slow = when if slow else found["slow"] if found else None
-    return when + (f"; slow: {of_slow}" if of_slow else "")
+    before = found["slow"] if found and found["slow"] else "not recorded"
+    return f"{when}; slow: {when if slow_ran else before}"
 
 
 def main() -> int:
