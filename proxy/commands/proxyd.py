@@ -64,6 +64,7 @@ def _serve(config: Config, replace: bool) -> int:
     if KINDS[config.device].fixed_layout:
         _fix_layout()
     from ..backends.base import NoDevice  # after the arguments: --help and mistakes answer at once
+    from ..common.host_memory import size_text
     from ..keeper.socket_lock import SocketInUse, WrongSocket
     from ..node.shared_memory import NoSpace
     from ..node.workers.supervisor import NoWorker
@@ -78,9 +79,8 @@ def _serve(config: Config, replace: bool) -> int:
     try:
         service.start()
         begun = True
-        print(
-            f"jitc-proxyd ready: {service.registry.visible()} {config.device} GPUs, socket {config.socket}", flush=True
-        )
+        gpus, room = f"{service.registry.visible()} {config.device} GPUs", size_text(service.config.snapshot_bytes)
+        print(f"jitc-proxyd ready: {gpus}, up to {room} of host memory for copies, socket {config.socket}", flush=True)
         notify("READY=1")
         # With a time limit: a signal may arrive in another thread, but Python runs handlers in this one.
         while not signals.first.wait(SIGNAL_SECONDS):

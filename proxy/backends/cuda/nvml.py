@@ -27,8 +27,7 @@ def load() -> Any:
         import pynvml
     except ImportError:
         raise NoDevice(
-            "--device cuda needs the Python package nvidia-ml-py; install it with `pip install 'jitc[cuda]'` "
-            "or `pip install nvidia-ml-py`"
+            "--device cuda needs the Python package nvidia-ml-py; install it with `pip install nvidia-ml-py`"
         ) from None
     try:
         pynvml.nvmlInit()

@@ -63,7 +63,10 @@ def test_ready_line_and_clean_stop(tmp_path: Path) -> None:
         notified.bind(str(tmp_path / "n"))
         notified.settimeout(30)
         one = Proxyd(tmp_path, NOTIFY_SOCKET=str(tmp_path / "n"))
-        assert one.ready() == f"jitc-proxyd ready: 2 software GPUs, socket {one.socket}\n"
+        said = re.fullmatch(
+            r"jitc-proxyd ready: 2 software GPUs, up to (.+) of host memory for copies, socket (.+)\n", one.ready()
+        )
+        assert said and re.fullmatch(r"[\d.]+ [MG]iB", said[1]) and said[2] == str(one.socket), said
         assert notified.recv(100) == b"READY=1"
         one.process.terminate()
         assert notified.recv(100) == b"STOPPING=1"
