@@ -9,7 +9,7 @@ PYTEST := $(PY) -m pytest
 include scripts/setup.mk
 include scripts/check.mk
 
-.PHONY: help demo test test-all third-party pytorch-tests soak ledger bench gpu-check gpu-bundle clean
+.PHONY: help demo test test-all third-party pytorch-tests soak ledger durations bench gpu-check gpu-bundle clean
 # Results for `make ledger`, under the commit that they are of.
 RESULTS = --junitxml=build/results/$(1).xml -o junit_suite_name=$(shell git describe --always --dirty --exclude='*' 2>/dev/null || echo none)
 # Tests run beside each other, quick whole jobs two at a time: their ranks wait for each other for a third of the time, and
@@ -46,6 +46,9 @@ pytorch-tests: build ## PyTorch's own tests on the software device, with what is
 
 ledger: ## commit and date of the last `make test` into docs/ledger.md (SLOW=1: of `make test-all`; RAN="make demo": of that)
 	@python3 scripts/ledger.py $(if $(RAN),--ran "$(RAN)",$(if $(SLOW),--slow build/results/all*.xml,build/results/quick*.xml))
+
+durations: ## the slowest tests and files of the last `make test` (MOST=30: so many)
+	@python3 scripts/durations.py $(if $(MOST),--most $(MOST)) $(wildcard build/results/quick*.xml)
 
 BENCHMARKS := import_cost call_cost launch_cost dnn_cost journal_cost hash_cost copy_speed boundary_cost step_overhead order_cost \
   faults.recovery_time faults.restart faults.rehoming faults.growth gpu_model
