@@ -51,6 +51,12 @@ class Way:
     def turn(self) -> None:
         """In step TURN, before its forward pass; in each TURN steps after it again."""
 
+    def pass_on(self, ledger: torch.Tensor) -> None:
+        """Between the forward pass and the backward pass of each step; leaves the ledger's content as it was."""
+
+    def check(self, ledger: torch.Tensor) -> None:
+        """When the step is over."""
+
 
 def viewed(address: int, count: int) -> torch.Tensor:
     """Memory that PyTorch has not allocated, as a tensor of zeros."""
@@ -64,13 +70,20 @@ def viewed(address: int, count: int) -> torch.Tensor:
         }
 
     tensor = torch.as_tensor(Foreign(), device="cuda")
-    assert tensor.data_ptr() == address
+    assert tensor.is_cuda and tensor.data_ptr() == address
     return tensor.zero_()
 
 
 def called(name: str, *arguments: Any) -> None:
     status = getattr(ctypes.CDLL(None), name)(*arguments)
     assert status == 0, f"{name} gave {status}"
+
+
+def made_pool(library: Path, take: str, give: str) -> torch.cuda.MemPool:
+    own = torch.cuda.memory.CUDAPluggableAllocator(str(library), take, give)
+    pool = torch.cuda.MemPool(own.allocator())
+    made.extend((own, pool))
+    return pool
 
 
 class Off(Way):
@@ -111,10 +124,7 @@ class Pool(Way):
     take, give = "plain_take", "plain_give"
 
     def around(self) -> contextlib.AbstractContextManager[Any]:
-        own = torch.cuda.memory.CUDAPluggableAllocator(str(self.library), self.take, self.give)
-        pool = torch.cuda.MemPool(own.allocator())
-        made.extend((own, pool))
-        return torch.cuda.use_mem_pool(pool)
+        return torch.cuda.use_mem_pool(made_pool(self.library, self.take, self.give))
 
 
 class PartsOfOne(Pool):
@@ -127,6 +137,25 @@ class PartsOfOne(Pool):
         own.pool_of.restype = c_void_p
         own.pool_bytes.restype = c_size_t
         return viewed(own.pool_of(self.rank) + own.pool_bytes() - 4 * LEDGER, LEDGER)
+
+
+class TwoPools(Way):
+    """Pools of two allocators beside the default one, where the optimizer has its moments; the ledger moves between
+    them."""
+
+    def around(self) -> contextlib.AbstractContextManager[Any]:
+        self.pools = [made_pool(self.library, kind.take, kind.give) for kind in (Pool, PartsOfOne)]
+        with torch.cuda.use_mem_pool(self.pools[1]):
+            self.kept = torch.zeros(LEDGER, device="cuda")
+        return torch.cuda.use_mem_pool(self.pools[0])
+
+    def ledger(self) -> torch.Tensor:
+        return self.kept
+
+    def turn(self) -> None:
+        self.pools.reverse()
+        with torch.cuda.use_mem_pool(self.pools[1]):
+            self.kept.data = self.kept.clone()
 
 
 class Plain(Way):
@@ -158,10 +187,41 @@ class Small(Plain):
         return viewed(address.value, 1024)
 
 
+class Pitched(Plain):
+    """Two rows of cudaMallocPitch. The second one is the ledger; it goes to the first one and back in each step."""
+
+    def ledger(self) -> torch.Tensor:
+        address, self.pitch = c_uint64(), c_size_t()
+        row = c_size_t(4 * LEDGER)
+        called("cudaMallocPitch", ctypes.byref(address), ctypes.byref(self.pitch), row, c_size_t(2))
+        assert self.pitch.value > 4 * LEDGER, "the second row begins behind a gap"
+        self.rows = [viewed(address.value + row * self.pitch.value, LEDGER) for row in range(2)]
+        return self.rows[1]
+
+    def pass_on(self, ledger: torch.Tensor) -> None:
+        on_device, stream = 3, c_void_p(torch.cuda.current_stream().cuda_stream)
+        first, second = (c_void_p(one.data_ptr()) for one in self.rows)
+        size = c_size_t(4 * LEDGER), c_size_t(1)
+        called("cudaMemcpy2DAsync", first, self.pitch, second, self.pitch, *size, on_device, stream)
+        ledger.zero_()
+        called("cudaMemcpy2DAsync", second, self.pitch, first, self.pitch, *size, on_device, stream)
+
+
+class Nccl(Plain):
+    """A MemPool with memory of ncclMemAlloc, as for collectives without copies; so is the ledger, by hand. The group's
+    own `mem_allocator` is refused by PyTorch, as wherever the device has no multicast."""
+
+    allocate = ("ncclMemAlloc",)
+
+    def around(self) -> contextlib.AbstractContextManager[Any]:
+        return torch.cuda.use_mem_pool(made_pool(self.library, "nccl_take", "nccl_give"))
+
+
 class Expandable(Way):
     """Segments that grow, made while the other GPU is the current one."""
 
-    environment: ClassVar = {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}
+    def before_cuda(self) -> None:
+        torch.cuda.memory._set_allocator_settings("expandable_segments:True")
 
     @contextlib.contextmanager
     def around(self) -> Iterator[None]:
@@ -199,8 +259,32 @@ class Pinned(Way):
 
     def ledger(self) -> torch.Tensor:
         self.host = torch.zeros(LEDGER).pin_memory()
-        self.device = torch.zeros(LEDGER, device="cuda")
-        return self.device
+        return torch.zeros(LEDGER, device="cuda")
+
+    def pass_on(self, ledger: torch.Tensor) -> None:
+        self.host.copy_(ledger)
+        ledger.copy_(self.host)
+
+
+class PinnedKernel(Pinned):
+    """The same, but operators write pinned memory and read it, at its own address. What they left there last is the
+    program's when the step is over."""
+
+    def ledger(self) -> torch.Tensor:
+        ledger = super().ledger()
+        address, here = self.host.data_ptr(), c_uint64()
+        called("cudaHostGetDevicePointer", ctypes.byref(here), c_void_p(address), 0)
+        assert here.value == address
+        self.view = viewed(address, LEDGER)
+        return ledger
+
+    def pass_on(self, ledger: torch.Tensor) -> None:
+        torch.mul(ledger, 2, out=self.view)
+        torch.mul(self.view, 0.5, out=ledger)
+
+    def check(self, ledger: torch.Tensor) -> None:
+        torch.cuda.synchronize()
+        assert torch.equal(self.host[:-1], 2 * ledger[:-1].cpu())
 
 
 WAYS: dict[str, type[Way]] = {
@@ -211,7 +295,10 @@ WAYS: dict[str, type[Way]] = {
     "pluggable": Pluggable,
     "pool": Pool,
     "parts-of-one": PartsOfOne,
+    "two-pools": TwoPools,
+    "nccl": Nccl,
     "malloc": Plain,
+    "pitch": Pitched,
     "driver": Driver,
     "ordered": Ordered,
     "small": Small,
@@ -219,6 +306,7 @@ WAYS: dict[str, type[Way]] = {
     "async-backend": AsyncBackend,
     "graph": Graphed,
     "pinned": Pinned,
+    "pinned-kernel": PinnedKernel,
 }
 
 
@@ -242,14 +330,13 @@ class Training:
         loss = self.model(torch.randn(8, WIDTH, generator=generator).cuda()).square().mean()
         with torch.no_grad():
             self.ledger.mul_(0.5).add_(loss.detach())
-            if isinstance(self.way, Pinned):
-                self.way.host.copy_(self.ledger)
-                self.ledger.copy_(self.way.host)
+            self.way.pass_on(self.ledger)
         (loss + self.ledger[:8].mean()).backward()
         self.optimizer.step()
         with torch.no_grad():
             self.ledger[-1:].add_(self.layers[0].weight[0, :1])
         self.optimizer.zero_grad(set_to_none=number % 2 == 0)
+        self.way.check(self.ledger)
         return self.digest()
 
     def digest(self) -> str:

@@ -30,9 +30,11 @@ LOSSES = ((1, "forward", 0), (3, "backward", 1), (6, "optimizer", 0), (9, "backw
 STATE_BYTES = 3 * 4 * 2 * 300 * 300
 Start = Callable[..., Lockstep]
 
-WAYS = ("caching", "off", "off-and-on", "uncached", "pluggable", "pool", "parts-of-one", "malloc", "driver", "ordered",
-        "small", "expandable", "async-backend", "graph", "pinned")  # fmt: skip
-QUICK = ("off", "off-and-on", "pluggable", "parts-of-one", "small")
+WAYS = ("caching", "off", "off-and-on", "uncached", "pluggable", "pool", "parts-of-one", "two-pools", "nccl",
+        "malloc", "pitch", "driver", "ordered", "small", "expandable", "async-backend", "graph", "pinned",
+        "pinned-kernel")  # fmt: skip
+#: They load PyTorch anew, or have a run of their own without a loss.
+SLOW = ("uncached", "async-backend", "graph")
 #: No allocator of PyTorch says what their blocks are, so none is compared with another rank's.
 UNKNOWN = ("off", "off-and-on", "uncached", "pluggable", "async-backend")
 #: Their ledgers are other ones.
@@ -109,7 +111,7 @@ def expected(shared_workplace: Workplace, jobs: Jobs) -> Iterator[Callable[[str]
             one.kill()
 
 
-@pytest.mark.parametrize("way", [pytest.param(one, marks=[] if one in QUICK else pytest.mark.slow) for one in WAYS])
+@pytest.mark.parametrize("way", [pytest.param(one, marks=pytest.mark.slow if one in SLOW else []) for one in WAYS])
 def test_state_comes_back_from_wherever_it_lies(
     way: str, jobs: Jobs, expected: Callable[[str], list[list[str]]], start: Start, tmp_path: Path
 ) -> None:
@@ -131,7 +133,7 @@ def test_state_comes_back_from_wherever_it_lies(
         )
 
 
-#: What is asked for, and what its answer must be: CUDA's "not supported", and a line with the name.
+#: What is asked for; the answer must be an error, with a line that has the name.
 REFUSED = (
     "cudaMallocManaged(byref(address), c_size_t(4096), 1)",
     "cudaMallocFromPoolAsync(byref(address), c_size_t(4096), c_uint64(1), c_uint64(0))",
@@ -142,6 +144,12 @@ REFUSED = (
     "cuMemExportToShareableHandle(byref(address), c_uint64(1), 1, c_uint64(0))",
     "cuMemImportFromShareableHandle(byref(address), c_uint64(1), 1)",
     "cudaMalloc3D((c_uint64 * 4)(), c_size_t(64), c_size_t(8), c_size_t(8))",
+    "cudaMallocArray(byref(address), (c_uint64 * 3)(), c_size_t(64), c_size_t(8), 0)",
+    "cudaMemPoolImportPointer(byref(address), c_uint64(1), (c_uint64 * 8)())",
+    "cudaImportExternalMemory(byref(address), (c_uint64 * 16)())",
+    "cudaGraphAddMemAllocNode(byref(address), c_uint64(1), None, c_size_t(0), (c_uint64 * 16)())",
+    "cuMulticastCreate(byref(address), (c_uint64 * 8)())",
+    "ncclCommWindowRegister(c_uint64(1), address, c_size_t(4096), byref(address), 0)",
 )
 
 

@@ -123,3 +123,15 @@ def test_what_is_destroyed_is_given_back(
         until(lambda: flat(service, before), 20, f"what was destroyed is given back: {before}, {taken(service)}")
     assert {one["outcome"] for one in service.report()} == {"recovered"}
     assert [one.finish()[0] for one in ranks] == [0, 0]
+
+
+@pytest.mark.parametrize("times", [500, pytest.param(20_000, marks=(pytest.mark.slow, pytest.mark.timeout(900)))])
+def test_so_many_that_come_and_go_take_no_more(times: int, workplace: Workplace, start: Start) -> None:
+    service = workplace.service(2)
+    ranks = job(start, service, "many", (0, 1))
+    assert tell(ranks, "make") == tell(ranks, "cycle 5") == ["1", "1"]
+    before = taken(service)
+    for _ in range(times // 250):
+        assert tell(ranks, "cycle 250") == tell(ranks, "boundary") == ["1", "1"]
+    until(lambda: flat(service, before), 20, f"what was destroyed is given back: {before}, {taken(service)}")
+    assert [one.finish()[0] for one in ranks] == [0, 0]

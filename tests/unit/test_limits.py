@@ -13,12 +13,16 @@ from toolkit.tree import ROOT, tracked
 PAGE = ROOT / "docs" / "limits.md"
 LIMITS = "protos/include/jitc/limits.h"
 NATIVE = ROOT / "proxy" / "native"
-#: Names of constants of tables that can be full.
-TABLE = re.compile(r"\b(k(?:Most|Remembered|Places|Tables)\w*|MOST|KEPT|REMEMBERED|TOLD|SLOTS|\w+_MOST)\b")
+#: Names of constants that say how much or how many there may be.
+TABLE = re.compile(
+    r"\b(k(?:Most|Max(?=\w)|Remembered|Places|Tables|Capacity|Queue|Resting|Largest|Keep|Limit)\w*|k\w+Limit"
+    r"|_?(?:[A-Z_]+_)?(?:MOST|MAX|MAXIMUM|KEPT|REMEMBERED|TOLD|SLOTS|LIMITS?|CAPACITY|LARGEST|DEPTH)(?:_[A-Z_]+)?)\b"
+)
 CACHE = "what it holds is made again; full costs time alone"
 PARTS = "more are done in several parts"
 FORM = "of a call's or an op's form: what is larger is refused as malformed, or with the library's error"
 FLOW = "what is ahead waits"
+KEPT_FREE = "memory that is kept for later ops: more, or larger pieces, are given back"
 BOUND = "of an option, checked at start: test_wrong_values.py"
 #: Of these no program notices that they are full: file, constant, why.
 INSIDE = {
@@ -26,6 +30,9 @@ INSIDE = {
     "client_shim/native/encoder.cpp kMostInlined": "larger ones are copied to the device",
     "client_shim/native/redirect.cpp kMostSignatures": CACHE,
     "interpose/api/call/questions.cpp kMost": CACHE,
+    "interpose/api/common/handles.h kResting": "slots that wait before they are used again: part of kGenerations' row",
+    "interpose/api/common/settings.cpp kUnsupportedLimit": "the number of an error",
+    "interpose/api/common/visible_devices.h kMaxDevices": "as many as a service may have: GPUS_MOST",
     "interpose/api/cublaslt/lt_call.cpp kMostAlgorithms": FORM,
     "interpose/api/cudnn/dnn_call.cpp kMost": CACHE,
     "interpose/api/cudnn/dnn_call.h kMostNumbers": FORM,
@@ -34,14 +41,29 @@ INSIDE = {
     "interpose/api/cudnn/dnn_graph.cpp kMostElements": FORM,
     "interpose/api/host/staging_ring.cpp kMostSlots": FLOW,
     "interpose/api/kernel/driver_launch.cpp kMostPairs": FORM,
+    "interpose/api/kernel/function.cpp kMaxThreads": "an answer: what such a device says of itself",
     "interpose/api/kernel/kernels.cpp kMostParameterBytes": FORM,
     "interpose/api/kernel/launch.h kMost": FORM,
     "interpose/api/kernel/occupancy.cpp kMost": CACHE,
     "interpose/api/kernel/tensor_map.cpp kMost": CACHE,
+    "interpose/api/memory/small_blocks.h kLargest": "larger pieces have memory of their own",
+    "interpose/session/client/send_queue.cpp kKeepFree": KEPT_FREE,
+    "interpose/session/client/send_queue.cpp kLargestFree": KEPT_FREE,
+    "interpose/session/service/node.cpp kGpuLimit": "as many as a service may have: GPUS_MOST",
+    "interpose/spec/cudart/kernels.py _LIMITS": "a text",
     "protos/include/jitc/operator_call.h kMostDimensions": FORM,
     "protos/include/jitc/operator_call.h kMostItems": FORM,
+    "protos/transport/common/sending.h kCapacity": FLOW,
+    "protos/transport/common/socket.cpp kQueue": "of a socket: who connects then waits",
     "protos/transport/server/server.h kMost": "of strangers: guarantees.md",
     "proxy/common/config.py BUDGET_MOST": BOUND,
+    "proxy/common/config.py COPIES_LIMITS": BOUND,
+    "proxy/common/config.py CORE_LIMITS": BOUND,
+    "proxy/common/config.py HANG_LIMITS": BOUND,
+    "proxy/common/config.py IMAGES_LIMITS": BOUND,
+    "proxy/common/config.py JOURNAL_LIMITS": BOUND,
+    "proxy/common/config.py LARGE_SLOTS": "of addresses that can be reserved: in that row",
+    "proxy/common/config.py MEMORY_LIMITS": BOUND,
     "proxy/common/config.py PINNED_MOST": BOUND,
     "proxy/common/config.py THREADS_MOST": BOUND,
     "proxy/keeper/folders.py _LINKS_MOST": "links of a path, as the kernel counts them",
@@ -58,16 +80,22 @@ INSIDE = {
     "proxy/native/device/cuda/dnn/dnn_objects.cpp kMostFilled": FORM,
     "proxy/native/device/cuda/dnn/dnn_objects.cpp kMostKept": CACHE,
     "proxy/native/device/cuda/hash/hasher.h kMostRanges": PARTS,
+    "proxy/native/device/cuda/memory/pinned.h kLargest": PARTS,
     "proxy/native/device/cuda/module/modules.cpp kMostParameters": FORM,
+    "proxy/native/device/software/blas/blas.cpp kLimit": FORM,
     "proxy/native/device/software/collective/communicators.cpp kMostRanks": "the service allows fewer",
+    "proxy/native/device/software/collective/segment.cpp kLargest": PARTS,
     "proxy/native/device/software/memory/memory.cpp kMostAside": "the oldest is read from its copy instead",
     "proxy/native/device/software/steady/steady_hashes.cpp kMostBlocks": "others are hashed at each look",
     "proxy/native/executor/copies/snapshot.h kRemembered": "what is kept for later boundaries: test_copies_limit.py",
     "proxy/native/executor/journal/journal.cpp kMostKept": "memory that is kept for later minibatches",
+    "proxy/native/executor/journal/wire.h kMaximumBatch": "the transport takes no larger message: kMessageLimit",
+    "proxy/native/executor/stream/completion_queue.h kMaximumPayload": "of a result: no op has a larger one; a fault",
     "proxy/native/executor/stream/intake.cpp kMostBytesAhead": FLOW,
     "proxy/native/executor/stream/intake.cpp kMostOpsAhead": FLOW,
     "proxy/native/operators/checks/checks_windows.cpp kMost": FORM,
     "proxy/native/operators/composed/forms.cpp kMostTransformed": FORM,
+    "proxy/node/joins/join_watch.py MOST_SECONDS": "a time",
     "proxy/recovery/determinism/tolerance.py MOST": "a bound of numbers",
 }
 
@@ -109,12 +137,13 @@ def value(path: Path, name: str) -> int | None:
         assert found, f"{path} has no {name}"
         expression = re.sub(r"(?:uint64_t|size_t)\{(\w+)\}", r"\1", found[1])
     expression = re.sub(r"(?<=\d)(?:[uU][lL]*|')|(?<=\d)[lL]+", "", expression).strip()
-    return int(eval(expression)) if re.fullmatch(r"[\d\s<>*+()_]+", expression) else None
+    return int(eval(expression)) if re.fullmatch(r"[\d\s<>*+()_-]+", expression) else None
 
 
 def written(number: int) -> set[str]:
     """The ways in which a page may have it."""
-    units = {f"{number >> shift} {unit}" for shift, unit in ((20, "MiB"), (30, "GiB")) if number % (1 << shift) == 0}
+    shifts = ((10, "KiB"), (20, "MiB"), (30, "GiB"))
+    units = {f"{number >> shift} {unit}" for shift, unit in shifts if number % (1 << shift) == 0}
     return {f"{number:,}", *units}
 
 

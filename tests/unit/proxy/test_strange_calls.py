@@ -20,7 +20,7 @@ from jitc.proxy.common import rpc
 from jitc.proxy.common.paths import PROTOCOL_VERSION
 from jitc.proxy.node.registry import Registry
 from jitc.proxy.service import Service
-from jitc.v1 import control_pb2
+from jitc.v1 import control_pb2, control_pb2_grpc
 
 CROWD, PACKETS = 300, 200
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -67,6 +67,18 @@ def test_fuzz(whose: str, service: Service) -> None:
     for one in staying:
         one.close()
     client.close()
+
+
+def test_a_call_that_is_too_large(service: Service) -> None:
+    """It is refused unread."""
+    unlimited = [("grpc.max_send_message_length", -1)]
+    with grpc.insecure_channel(f"unix:{service.config.socket}", options=unlimited) as link:
+        inject = control_pb2_grpc.AdminStub(link).Inject
+        with pytest.raises(grpc.RpcError) as told:
+            inject(control_pb2.InjectRequest(fault=control_pb2.Fault(kind="x" * rpc.MESSAGE_LIMIT)), timeout=20)
+    assert told.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert f"vs. {rpc.MESSAGE_LIMIT}" in told.value.details()
+    serves(service)
 
 
 def test_a_crowd_takes_no_more_than_a_share_of_the_descriptors(service: Service) -> None:

@@ -16,7 +16,7 @@ import grpc
 ERROR_TEXT = "no such thing: 100 % \u00e4\u00f6 \u2713, two\nlines"
 OPTIONS = [
     ("grpc.max_receive_message_length", 64 << 20),
-    ("grpc.max_send_message_length", 64 << 20),
+    ("grpc.max_send_message_length", 65 << 20),  # more than our client takes
     ("grpc.http2.min_ping_interval_without_data_ms", 10),  # as the worker's: PINGs are welcome
     ("grpc.http2.max_ping_strikes", 0),
 ]

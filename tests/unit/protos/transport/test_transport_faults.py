@@ -84,6 +84,18 @@ def test_full_pipe_blocks_the_sender(process: Any, stream: Make) -> None:
     assert slow.wait_for(total) == [b"1048576"] * total
 
 
+def test_a_message_that_is_too_large_ends_the_call(process: Any, stream: Make) -> None:
+    """As soon as it is announced: nothing of it is kept."""
+    burst = stream(process.path, "/test.Test/Burst")
+    size = (64 << 20) + 1
+    burst.send(b"1 %d" % size)
+    assert burst.wait_end() == (
+        INTERNAL,
+        f"the server announced a message of {size} bytes; the limit is {size - 1}",
+    )
+    assert burst.received == []
+
+
 def test_death_releases_a_blocked_sender(process: Any, stream: Make) -> None:
     slow = stream(process.path, "/test.Test/Slow")
     statuses: list[int] = []

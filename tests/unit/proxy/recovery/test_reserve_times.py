@@ -5,7 +5,15 @@ from __future__ import annotations
 from histories import in_step
 
 from jitc.proxy.recovery.decision.decide import Boundaries, RankPosition, newest_reserves
-from jitc.proxy.recovery.peer_mode.reserves import AHEAD, LEAST_APART, MOST_APART, PATIENCE, Reserve, Standing
+from jitc.proxy.recovery.peer_mode.reserves import (
+    AHEAD,
+    LEAST_APART,
+    MOST_AHEAD,
+    MOST_APART,
+    PATIENCE,
+    Reserve,
+    Standing,
+)
 
 
 def standing(boundary: int, *reserves: int, seconds: float = 0.0) -> Standing:
@@ -38,6 +46,17 @@ def test_one_that_a_rank_has_missed_is_wished_for_again_and_further_ahead() -> N
     assert (reserve.boundary, reserve.wanted) == (0, 11 + 2 * AHEAD)
     assert reserve.advance([standing(20), standing(20)], 0.0)
     assert reserve.wanted == 20 + 4 * AHEAD
+
+
+def test_it_is_wished_for_no_further_ahead_than_the_limit() -> None:
+    reserve, ahead = Reserve(0.01), list[int]()
+    reserve.advance([standing(8), standing(8)], 0.0)
+    while ahead[-2:] != [MOST_AHEAD] * 2:
+        newest = reserve.wanted + 1
+        assert reserve.advance([standing(newest)] * 2, 0.0)
+        ahead.append(reserve.wanted - newest)
+        assert ahead[-1] <= MOST_AHEAD
+    assert ahead == [*(AHEAD << missed for missed in range(1, len(ahead))), MOST_AHEAD]
 
 
 def test_peers_are_relied_on_with_one_or_where_there_is_no_room_for_any() -> None:
