@@ -1,6 +1,8 @@
 # Set-up: system packages, virtual environment, gRPC stubs, native build. Included by the Makefile.
 # Each step leaves a stamp in build/stamps and is repeated only when its inputs change.
 STAMPS := build/stamps
+# In a container everybody is root; pip's advice against that is of no use there.
+export PIP_ROOT_USER_ACTION := ignore
 TORCH ?= torch===2.11.0
 
 .PHONY: setup build
@@ -29,8 +31,8 @@ $(STAMPS)/protos: $(wildcard protos/jitc/v1/*.proto) $(STAMPS)/venv
 .PHONY: $(STAMPS)/native
 $(STAMPS)/native: $(STAMPS)/protos
 	@$(PY) -m jitc.interpose.generator
-	@test -f build/native/build.ninja || echo "== native build (a few minutes the first time)"
+	@test -f build/native/build.ninja || echo "== native build: about 5 minutes on two cores, the first time"
 	@$(VENV)/bin/cmake -S . -B build/native -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(VENV))/bin/ninja \
 	  -DJITC_TORCH=$$($(PY) -c 'import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])') \
 	  > build/cmake.log 2>&1 || { cat build/cmake.log >&2; exit 1; }
-	@$(VENV)/bin/cmake --build build/native $(addprefix --target ,$(TARGETS)) > build/native.log 2>&1 || { tail -n 60 build/native.log >&2; exit 1; }
+	@$(PY) scripts/build.py build/native.log $(VENV)/bin/cmake --build build/native $(addprefix --target ,$(TARGETS))
