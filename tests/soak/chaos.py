@@ -42,28 +42,33 @@ class ChaosJob:
         script = self.script.with_arguments("--steps", str(schedules.STEPS))
         service = place.service(script.ranks, way.with_seed(seed or 0), **dict(way.environment))
         job = place.job(script, service)
-        for one in schedules.schedule(seed, script.ranks) if seed is not None else []:
+        events = schedules.schedule(seed, script.ranks) if seed is not None else []
+        done = 0
+        for one in events:
             place.note(one.text())
             until(lambda one=one: job.steps() >= one.step or job.process.poll() is not None, STEP_SECONDS, one.text())  # type: ignore[misc]
-            happen(one, job, service)
+            done += happen(one, job, service)
         records = job.finish(LIMIT_SECONDS).successful().records
-        outcomes = {one["outcome"] for one in service.report()}
-        assert outcomes <= {"recovered"}, outcomes
+        fired, outcomes = done + len(service.injected()), [one["outcome"] for one in service.report()]
+        place.note(f"{fired} of {len(events)} events took place, {len(outcomes)} recoveries")
+        assert set(outcomes) <= {"recovered"}, outcomes
+        assert fired or not events, "nothing happened to the job: it was over before"
         return records
 
     def compare(self, got: Any, expected: Any) -> None:
         assert_identical(got, expected)
 
 
-def happen(one: Event, job: Job, service: Service) -> None:
+def happen(one: Event, job: Job, service: Service) -> int:
+    """How many processes were lost or told something at once; what is armed in a worker counts where it fires."""
     if job.process.poll() is not None:
-        return  # it has failed, or was fast: its end is looked at anyway
+        return 0  # it has failed, or was fast: its end is looked at anyway
     if one.what == schedules.KILL_ALL:
         return kill(workers(service))
     if one.what == schedules.KILL_IN_RECOVERY:
-        kill(workers(service)[:1])
+        killed = kill(workers(service)[:1])
         until(lambda: recovering(service) or job.process.poll() is not None, STEP_SECONDS, "a recovery")
-        return kill(workers(service)[-1:])
+        return killed + kill(workers(service)[-1:])
     if one.what in (schedules.KILL_SERVICE, schedules.KILL_BOTH):
         victims = workers(service)[one.gpu :][:1] if one.what == schedules.KILL_BOTH else []
         service.kill()
@@ -77,6 +82,8 @@ def happen(one: Event, job: Job, service: Service) -> None:
         )
     else:
         inject(one, service)
+        return 0
+    return 1
 
 
 def inject(one: Event, service: Service) -> None:
@@ -103,7 +110,11 @@ def recovering(service: Service) -> bool:
     return any(one["state"] in IN_RECOVERY for one in sessions(service))
 
 
-def kill(pids: list[int]) -> None:
+def kill(pids: list[int]) -> int:
+    """How many there were."""
+    killed = 0
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+            killed += 1
+    return killed

@@ -35,11 +35,15 @@ def assert_identical(got: list[Record], expected: list[Record]) -> None:
     """Every loss to the last bit, every hash."""
     assert len(got) == len(expected) > 0, f"{len(got)} records instead of {len(expected)}"
     for mine, other in zip(got, expected, strict=True):
+        assert mine.rank == other.rank
+        assert mine.losses and mine.hashes, f"rank {mine.rank} has recorded nothing that could differ"
         pairs = zip(mine.losses, other.losses, strict=False)
         differing = next((step for step, (a, b) in enumerate(pairs, 1) if a != b), None)
         assert differing is None, f"rank {mine.rank}: losses differ from step {differing} on"
         assert len(mine.losses) == len(other.losses), f"rank {mine.rank}: other number of steps"
-        wrong = [name for (name, a), (_, b) in zip(mine.hashes, other.hashes, strict=True) if a != b]
+        ours, theirs = dict(mine.hashes), dict(other.hashes)
+        assert ours.keys() == theirs.keys(), f"rank {mine.rank}: hashes of {sorted(ours)}, not of {sorted(theirs)}"
+        wrong = [name for name in ours if ours[name] != theirs[name]]
         assert not wrong, f"rank {mine.rank}: SHA-256 differs of {', '.join(wrong)}"
 
 

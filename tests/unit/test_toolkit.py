@@ -36,6 +36,8 @@ def test_identical_accepts_the_same() -> None:
         (Record(0, ((1.5).hex(), (0.25 + 2**-50).hex()), HASHES), "step 2"),
         (Record(0, ((1.5).hex(),), HASHES), "number of steps"),
         (Record(0, ONE.losses, (("data", "a"), ("weights", "x"))), "weights"),
+        (Record(0, ONE.losses, (("data", "a"), ("loads", "b"))), "loads"),
+        (Record(0, ONE.losses, ()), "nothing that could differ"),
     ],
 )
 def test_identical_names_the_difference(other: Record, what: str) -> None:
