@@ -83,6 +83,7 @@ def test_a_graph_is_captured_made_executable_and_launched(gpu: Cuda) -> None:
 
 def test_the_driver_api_does_the_same(gpu: Cuda) -> None:
     stream = stream_of(gpu)
+    gpu.take()
     gpu.ok("cuStreamBeginCapture_v2", stream, RELAXED)
     graph = c_uint64()
     gpu.ok("cuStreamEndCapture", stream, byref(graph))
@@ -90,6 +91,13 @@ def test_the_driver_api_does_the_same(gpu: Cuda) -> None:
     gpu.ok("cuGraphLaunch", c_uint64(executable), stream)
     gpu.ok("cuGraphExecDestroy", c_uint64(executable))
     gpu.ok("cuGraphDestroy", graph)
+    ops = gpu.take()
+    assert [op.name for op in ops] == [
+        "capture_begin", "capture_end", "graph_instantiate", "graph_launch", "executable_destroy", "graph_destroy",
+    ]  # fmt: skip
+    assert [ops[number].stream for number in (0, 1, 3)] == [stream.value] * 3
+    assert [ops[number].fields["graph"] for number in (1, 2, 5)] == [graph.value] * 3
+    assert [ops[number].fields["executable"] for number in (2, 3, 4)] == [executable] * 3
 
 
 @pytest.mark.parametrize("update", ["cudaGraphExecUpdate", "cuGraphExecUpdate_v2"])
