@@ -43,7 +43,7 @@ def document() -> str:
 def _unserved() -> list[str]:
     lines = ["## Libraries that are not served", ""]
     lines += ["The functions that a program begins with are refused, with one line that names library and function,"]
-    lines += ["on every device. A program that looks them up in the library itself gets the library's own error.", ""]
+    lines += ["on every device, also where a program looks them up in the library itself (`dlsym`, ctypes).", ""]
     lines += ["| library | file | met by | refused at | status |", "|---|---|---|---|---:|"]
     for one in UNSERVED:
         names = ", ".join(f"`{name}`" for name in one.entries)

@@ -74,6 +74,27 @@ def backward() -> None:
     loss.backward()  # second backward
 
 
+def callback() -> None:
+    """As PyTorch's PowerSGD hook: a copy is made on the default stream, a future's callback reads it on a stream of its
+    own, and lets it go."""
+    x, future = torch.ones(N, device="cuda"), torch.futures.Future(devices=["cuda:0"])
+    copy = x.clone()
+
+    def lost(done: torch.futures.Future[torch.Tensor]) -> torch.Tensor:
+        nonlocal copy
+        found = copy - done.value()  # first callback
+        address.append(copy.data_ptr())
+        del copy
+        return found
+
+    address: list[int] = []
+    after = future.then(lost)
+    future.set_result(x)
+    z = torch.ones(N, device="cuda")  # second callback
+    assert [z.data_ptr()] == address
+    (after.wait() + z).sum()
+
+
 def right() -> None:
     """Order by events, host waits, queries, threads, reuse with record_stream; views that interleave."""
     side, x = torch.cuda.Stream(), torch.zeros(N, device="cuda")

@@ -1,16 +1,21 @@
-"""A rank of a job whose ranks share a sequence, run by test_sequence_parallel.py: `sequence_parts.py compare|train`.
+"""A rank of a job whose ranks share a sequence, run by test_sequence_parallel.py: `sequence_parts.py compare|train`, or
+`sequence_parts.py passes RANK RANKS FOLDER KERNEL`.
 
 compare: attention in parts, in each way that programs do it, beside the same on one rank in float64; a line for each
 way with the largest relative error of the output and of the three gradients. train: a few steps of a small model on
-PyTorch's context parallel, with dropout; a line per step with the hash of loss and weights.
+PyTorch's context parallel, with dropout; a line per step with the hash of loss and weights. passes: a pass and an
+optimizer step in the way that a line of standard input names, as often as there are lines; the answer is a hash of
+output, gradients and what the optimizer keeps.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -25,13 +30,15 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 Tensors = tuple[torch.Tensor, ...]
 aten: Any = torch.ops.aten
 BATCH, HEADS, ROWS, WIDTH, STEPS = 1, 4, 64, 16, 6  # ROWS: of each rank
+learned: list[torch.Tensor] = []  # in passes: what query, key and value have become
 
 
 def sequence(dtype: torch.dtype) -> Tensors:
     """Query, key, value and the gradient of the output, all of it, equal on all ranks."""
     torch.manual_seed(0)
     sizes = BATCH, HEADS, ROWS * dist.get_world_size(), WIDTH
-    return tuple(torch.randn(sizes, dtype=torch.float64).to("cuda", dtype) for _ in range(4))
+    drawn = [torch.randn(sizes, dtype=torch.float64).to("cuda", dtype) for _ in range(4)]
+    return *(one.detach().clone() for one in learned), *drawn[len(learned) :]
 
 
 def mine(tensor: torch.Tensor) -> torch.Tensor:
@@ -237,6 +244,34 @@ def compare(mesh: DeviceMesh) -> Iterator[tuple[str, float]]:
             yield f"{way.__name__} {name} {dtype}", error(way(name, dtype), False)
 
 
+def ways_of(mesh: DeviceMesh, kernel: str) -> dict[str, Callable[[], Tensors]]:
+    """Forward and backward in each way; all ranks get the whole of it."""
+    dtype, backend = KERNELS[kernel], getattr(SDPBackend, f"{kernel.upper()}_ATTENTION")
+
+    def turned(method: str) -> Tensors:
+        with options(method, False):
+            return context(mesh, backend, dtype, False)
+
+    found: dict[str, Callable[[], Tensors]] = {
+        f"context {one}": functools.partial(turned, one) for one in ("allgather", "alltoall")
+    }
+    found["ulysses"] = functools.partial(ulysses, backend, dtype)
+    return found | {one.__name__: functools.partial(one, kernel, dtype) for one in WAYS}
+
+
+def passes(mesh: DeviceMesh, kernel: str) -> None:
+    learned.extend(one.requires_grad_() for one in sequence(KERNELS[kernel])[:3])
+    optimizer = torch.optim.AdamW(learned, 1e-2)
+    ways = ways_of(mesh, kernel)
+    for line in sys.stdin:
+        out, *grads = ways[line.strip()]()
+        for one, grad in zip(learned, grads, strict=True):
+            one.grad = grad.clone()
+        optimizer.step()
+        kept = [value for one in optimizer.state.values() for value in one.values()]
+        say(digest(out, *grads, *learned, *kept))
+
+
 class Block(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -255,7 +290,8 @@ def say(line: str) -> None:
 
 
 def digest(*tensors: torch.Tensor) -> str:
-    return hashlib.sha256(b"".join(one.detach().cpu().numpy().tobytes() for one in tensors)).hexdigest()
+    content = (one.detach().cpu().contiguous().view(torch.uint8 if one.dim() else one.dtype) for one in tensors)
+    return hashlib.sha256(b"".join(one.numpy().tobytes() for one in content)).hexdigest()
 
 
 def train(mesh: DeviceMesh) -> None:
@@ -274,12 +310,18 @@ def train(mesh: DeviceMesh) -> None:
         say(f"step {step} of rank {dist.get_rank()}: {digest(loss, *model.parameters())}")
 
 
-def main() -> None:
-    dist.init_process_group("nccl")
-    rank, ranks = dist.get_rank(), dist.get_world_size()
+def main(what: str, *given: str) -> None:
+    if what == "passes":
+        rank, ranks, folder = int(given[0]), int(given[1]), Path(given[2])
+        dist.init_process_group("nccl", init_method=f"file://{folder}/meeting", rank=rank, world_size=ranks)
+    else:
+        dist.init_process_group("nccl")
+        rank, ranks = dist.get_rank(), dist.get_world_size()
     torch.cuda.set_device(rank)
     mesh = init_device_mesh("cuda", (ranks,))
-    if sys.argv[1] == "train":
+    if what == "passes":
+        passes(mesh, given[3])
+    elif what == "train":
         train(mesh)
     else:
         for name, far in compare(mesh):
@@ -289,4 +331,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -1,5 +1,6 @@
 """`--check-order`: planted races are found with their operators and lines, whatever the timing; right programs are not
-reported; FSDP2's race in PyTorch 2.11 is found, and gone with `--known-fixes`.
+reported; FSDP2's race in PyTorch 2.11 is found, and gone with `--known-fixes`; that of the PowerSGD hook, and gone with
+its copies kept.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ RACES, FSDP2 = Path(__file__).with_name("races.py"), Path(__file__).with_name("f
 FOUND = 4
 EXAMPLES = sorted(one.name for one in (ROOT / "examples").glob("train_*.py"))
 QUICK = ("train_fsdp.py", "train_moe.py")
-FSDP2_HAS_THE_RACE = torch.__version__.startswith("2.11.")
+POWER_SGD = ROOT / "tests" / "third_party" / "programs" / "power_sgd.py"
+#: Races of its own are those of this release.
+KNOWN_RELEASE = torch.__version__.startswith("2.11.")
 
 
 #: Of a report: operator, what it does, lines; twice.
@@ -53,6 +56,7 @@ def line_of(mark: str) -> str:
         ("missing_wait", "aten::add_.Tensor writes", "aten::mul.Tensor reads"),
         ("wrong_stream", "aten::add_.Tensor writes", "aten::mul_.Tensor writes"),
         ("early_free", "aten::exp reads", "aten::fill_.Scalar writes"),
+        ("callback", "aten::sub.Tensor reads", "aten::fill_.Scalar writes"),
         ("backward", "aten::mul_.Tensor writes", "aten::mul.Tensor reads"),
     ],
 )
@@ -100,7 +104,7 @@ def test_a_recovery_reports_nothing_twice(workplace: Workplace) -> None:
     assert [one["outcome"] for one in service.report()] == ["recovered"]
 
 
-needs_the_defect = pytest.mark.skipif(not FSDP2_HAS_THE_RACE, reason="this release of PyTorch waits as it should")
+needs_the_defect = pytest.mark.skipif(not KNOWN_RELEASE, reason="this release of PyTorch waits as it should")
 
 
 @needs_the_defect
@@ -139,6 +143,26 @@ def assert_right_with_the_remedy(workplace: Workplace) -> None:
     assert "jitc: no races found" in done.stderr
     assert "--known-fixes" not in done.stderr, done.stderr
     assert sorted(re.findall(r"rank \d (\w+)", done.stdout)) == ["right", "right"]
+
+
+@needs_the_defect
+@pytest.mark.slow
+@pytest.mark.parametrize("kept", [False, True])
+def test_powersgd_with_several_buckets(workplace: Workplace, kept: bool) -> None:
+    """The hook's callback reads a copy that it lets go, and the default stream writes there (docs/third-party.md)."""
+    out = str(workplace.folder / "out")
+    done = run_ranks(
+        workplace, str(POWER_SGD), "--device", "cuda", "--steps", "6", "--out", out, *(("--keep", "1") if kept else ())
+    )
+    assert done.returncode == (0 if kept else FOUND), done.stderr
+    races = RACE.findall(done.stderr)
+    assert bool(races) != kept, done.stderr
+    assert {(first, does, also_does) for first, does, _, _, also_does, _ in races} <= {
+        ("aten::sub.Tensor", "reads", "writes")
+    }, done.stderr
+    for _, _, began, _, _, also_began in races:
+        for lines in (began, also_began):
+            assert lines.strip().startswith(f"{POWER_SGD}:"), done.stderr
 
 
 def test_threads_that_begin_during_a_backward_pass(workplace: Workplace) -> None:

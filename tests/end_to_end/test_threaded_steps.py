@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from toolkit.job import ROOT
+from toolkit.kills import Killer
 from toolkit.lockstep import Lockstep
 from toolkit.peer_mode import PEERS, boundary_of, compared
 from toolkit.service import RECOVERY_SECONDS, Service, kill_at
@@ -17,9 +18,13 @@ PROGRAM = ROOT / "tests" / "end_to_end" / "threaded_steps.py"
 RANKS = ROOT / "tests" / "end_to_end" / "threaded_ranks.py"
 ON_ONE_GPU = ("streams", "stream", "overlap", "backward", "engine", "copier", "turns")
 ON_TWO_GPUS = ("gpus", "gpus-overlap")
+ALL = ON_ONE_GPU + ON_TWO_GPUS
 ITERATIONS = 5
 #: Before this iteration a fault is armed: after so many ops. Iterations have a hundred on each GPU.
 LOSSES = {1: 5, 2: 47, 3: 61, 4: 23}
+#: Workers that kill -9 ends, one after the other.
+KILLS = 4
+KILLED_QUICK = ("overlap", "engine", "gpus-overlap")
 Start = Callable[..., Lockstep]
 
 
@@ -32,12 +37,8 @@ def until_told(service: Service, count: int) -> None:
     until(lambda: len(service.report()) >= count, RECOVERY_SECONDS, "the loss is told of")
 
 
-def run(start: Start, service: Service, shape: str, losses: dict[int, int], gpus: int = 1) -> str:
+def result(program: Lockstep) -> str:
     """A hash of what the program has at its end."""
-    program = start(service, PROGRAM, shape)
-    for number in range(ITERATIONS):
-        with service.losing((number % gpus, losses[number]) if number in losses else None):
-            assert program.step() == str(number), program.finish()
     program.close()
     found = program.answer()
     status, errors = program.finish()
@@ -45,12 +46,42 @@ def run(start: Start, service: Service, shape: str, losses: dict[int, int], gpus
     return found
 
 
-@pytest.mark.parametrize("shape", ON_ONE_GPU + ON_TWO_GPUS)
+def iterate(program: Lockstep, number: int) -> None:
+    assert program.step() == str(number), program.finish()
+
+
+def run(start: Start, service: Service, shape: str, losses: dict[int, int], gpus: int = 1) -> str:
+    program = start(service, PROGRAM, shape)
+    for number in range(ITERATIONS):
+        with service.losing((number % gpus, losses[number]) if number in losses else None):
+            iterate(program, number)
+    return result(program)
+
+
+@pytest.mark.parametrize("shape", ALL)
 def test_workers_are_lost(service: Service, start: Start, shape: str) -> None:
     calm = run(start, service, shape, {})
     before = len(service.report())
     assert run(start, service, shape, LOSSES, 1 + (shape in ON_TWO_GPUS)) == calm
     assert [one["outcome"] for one in service.report()[before:]] == ["recovered"] * len(LOSSES)
+
+
+@pytest.mark.parametrize(
+    "shape", [pytest.param(one, marks=() if one in KILLED_QUICK else pytest.mark.slow) for one in ALL]
+)
+def test_workers_are_killed_at_any_time(service: Service, start: Start, shape: str) -> None:
+    gpus = tuple(number % (1 + (shape in ON_TWO_GPUS)) for number in range(KILLS))
+    before = len(service.report())
+    struck, made = start(service, PROGRAM, shape), 0
+    with Killer(service, gpus, ALL.index(shape)) as killer:
+        for made in killer.rounds():
+            iterate(struck, made)
+    found = result(struck)
+    assert [one["outcome"] for one in service.report()[before:]] == ["recovered"] * KILLS
+    calm = start(service, PROGRAM, shape)
+    for number in range(made + 1):
+        iterate(calm, number)
+    assert found == result(calm)
 
 
 class Job:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from toolkit.job import ROOT
+from toolkit.kills import Killer
 from toolkit.lockstep import Lockstep
 from toolkit.peer_mode import PEERS, compared
 from toolkit.service import RECOVERY_SECONDS, Service
@@ -23,6 +24,9 @@ LOSSES = {3: (1, 20), 6: (0, 25), 8: (1, 3), 10: (0, 12)}
 GONE_BACK = 8
 #: Even steps in which the service has come to rely on peers.
 MOST_EVEN = 100
+#: By kill -9, one after the other: the workers of these GPUs.
+KILLED = (1, 0, 0, 1)
+KILLED_QUICK = ("uneven", "pipeline", "server")
 SLOW = ((0, 12), (0, 30), (1, 2), (1, 30))
 Start = Callable[..., Lockstep]
 
@@ -83,6 +87,24 @@ def test_each_rank_is_lost(service: Service, start: Start, tmp_path: Path, shape
     assert [one["outcome"] for one in reports] == ["recovered"] * len(LOSSES)
     # However few steps a rank makes: each goes back by some of its boundaries, not to its start.
     assert max(max(gone_back(one)) for one in reports) <= GONE_BACK, reports
+    assert not service.divergences()
+
+
+@pytest.mark.parametrize(
+    "shape", [pytest.param(one, marks=() if one in KILLED_QUICK else pytest.mark.slow) for one in SHAPES]
+)
+def test_each_rank_is_killed_at_any_time(service: Service, start: Start, tmp_path: Path, shape: str) -> None:
+    before = len(service.report())
+    struck = Ranks(start, service, tmp_path / "struck", shape)
+    with Killer(service, KILLED, SHAPES.index(shape)) as killer:
+        for _ in killer.rounds():
+            struck.iterate()
+    found = struck.finish()
+    assert [one["outcome"] for one in service.report()[before:]] == ["recovered"] * len(KILLED)
+    calm = Ranks(start, service, tmp_path / "calm", shape)
+    for _ in range(struck.made):
+        calm.iterate()
+    assert found == calm.finish()
     assert not service.divergences()
 
 

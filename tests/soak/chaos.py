@@ -6,14 +6,12 @@ allow: what happens in a worker is at the same op again, what happens to process
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
 from dataclasses import dataclass
 from typing import Any
 
 import grpc
 from toolkit.job import Job, Script, run_command
+from toolkit.kills import kill, sessions, workers
 from toolkit.record import assert_identical
 from toolkit.service import BIN, Service, kill_at
 from toolkit.waiting import until
@@ -98,23 +96,5 @@ def inject(one: Event, service: Service) -> None:
             raise
 
 
-def sessions(service: Service) -> list[dict[str, Any]]:
-    return [one for gpu in service.status()["gpus"] for one in gpu["sessions"]]
-
-
-def workers(service: Service) -> list[int]:
-    return [one["worker_pid"] for one in sessions(service) if one["worker_pid"]]
-
-
 def recovering(service: Service) -> bool:
     return any(one["state"] in IN_RECOVERY for one in sessions(service))
-
-
-def kill(pids: list[int]) -> int:
-    """How many there were."""
-    killed = 0
-    for pid in pids:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-            killed += 1
-    return killed

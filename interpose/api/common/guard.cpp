@@ -31,7 +31,8 @@ void say_and_keep(const char* name, const std::string& why) noexcept {
   }
 }
 
-/// The title of the library that holds the address, if that library is not served; else null.
+}  // namespace
+
 const char* unserved_library(const void* address) {
   Dl_info found{};
   if (!address || !dladdr(address, &found) || !found.dli_fname) return nullptr;
@@ -41,8 +42,6 @@ const char* unserved_library(const void* address) {
     if (file.starts_with(one.file)) return one.title;
   return nullptr;
 }
-
-}  // namespace
 
 Status refuse_cudart(const char* name, const char* advice) noexcept {
   say_and_keep(name, advice);

@@ -66,6 +66,8 @@ struct Unserved {
 };
 extern const Unserved kUnserved[];
 extern const unsigned kUnservedCount;
+/// The title of the library that holds the address, if that library is not served; else null.
+const char* unserved_library(const void* address);
 /// For an entry of such a library: says once that it is not served, returns the library's own status.
 Status refuse_unserved(const char* title, const char* name, Status status) noexcept;
 

@@ -56,10 +56,10 @@ bool is_file_of(std::string_view file, std::string_view library) {
   return (next == '.' || next == '-') && file.find(".so", library.size()) != file.npos;
 }
 
-/// Whether a function of that name could be one that we serve.
-bool may_be_served(std::string_view name) {
+/// Whether a function of that name could be one that we serve, or refuse.
+bool may_be_ours(std::string_view name) {
   return name.starts_with("cu") || name.starts_with("nccl") || name.starts_with("pnccl") ||
-         name.starts_with("__cuda");
+         name.starts_with("__cuda") || name.starts_with("nvshmem");
 }
 
 /// Python looks this function up in an extension module called _C, which is what PyTorch calls its own.
@@ -74,6 +74,10 @@ void* ours(const char* name) {
 /// What a library gives a program that looks into it.
 void* found_in(void* library, const char* name) {
   void* const found = real_find()(library, name);
+  if (found && unserved_library(found)) {
+    void* const refusing = ours(name);  // where a program begins with that library
+    return refusing ? refusing : found;
+  }
   const std::string_view file = found ? replaced_library(found) : std::string_view();
   if (file.empty()) return found;
   void* const served = ours(name);
@@ -121,7 +125,7 @@ JITC_PASSES_ON void* dlopen(const char* file, int mode) noexcept {
 
 JITC_PASSES_ON void* dlsym(void* __restrict library, const char* __restrict name) noexcept {
   const bool by_caller = library == RTLD_DEFAULT || library == RTLD_NEXT;
-  if (!by_caller && may_be_served(name)) return found_or_nothing(library, name);
+  if (!by_caller && may_be_ours(name)) return found_or_nothing(library, name);
   if (is_pytorchs_start(name)) pytorch_may_come();
   return real_find()(library, name);
 }

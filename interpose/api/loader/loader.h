@@ -3,9 +3,10 @@
 //
 // Called by: programs and libraries (dlopen, dlsym), parts of api/ that mean NVIDIA's own functions
 // (look_up). Promises: whatever library it is looked up in, a function that we serve is ours, and one that
-// NVIDIA's library has beyond that is not found, with a line on stderr; every other question is answered by
-// the C library as if we were not there, also where the answer depends on the caller (RTLD_NEXT,
-// RTLD_DEFAULT, DT_RUNPATH, $ORIGIN). Nothing is opened, and no memory taken, for questions that do not
+// NVIDIA's library has beyond that is not found, with a line on stderr; what a program begins with in a
+// library that is not served is ours as well, and refuses; every other question is answered by the C library
+// as if we were not there, also where the answer depends on the caller (RTLD_NEXT, RTLD_DEFAULT, DT_RUNPATH,
+// $ORIGIN). Nothing is opened, and no memory taken, for questions that do not
 // concern us.
 #pragma once
 #include <string_view>
