@@ -40,7 +40,7 @@ INSIDE = {
     "interpose/api/kernel/tensor_map.cpp kMost": CACHE,
     "protos/include/jitc/operator_call.h kMostDimensions": FORM,
     "protos/include/jitc/operator_call.h kMostItems": FORM,
-    "protos/transport/server/server.h kMost": "of strangers: guarantees.md",
+    "protos/transport/server/server.h kMost": "more than there are sessions and strangers",
     "proxy/common/config.py BUDGET_MOST": BOUND,
     "proxy/common/config.py PINNED_MOST": BOUND,
     "proxy/common/config.py THREADS_MOST": BOUND,
