@@ -59,7 +59,7 @@ int main(int argc, char** argv) {
                      : nullptr;
   if (!get) return std::fprintf(stderr, "echo_server: %s\n", dlerror()), 1;
   api = get();
-  const jitc_server_callbacks callbacks{nullptr, Echo::begin, Echo::message, Echo::next, Echo::closed};
+  const jitc_server_callbacks callbacks{nullptr, Echo::begin, Echo::message, Echo::next, Echo::closed, 0};
   jitc_bytes error{};
   jitc_server* const server = api->start(argv[2], "/bench.Echo/Stream", &callbacks, &error);
   if (!server) return std::fprintf(stderr, "echo_server: %s\n", reinterpret_cast<char*>(error.data)), 1;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include <initializer_list>
+#include <string_view>
 
 namespace jitc::session {
 namespace {
@@ -23,6 +24,37 @@ long first_number(std::initializer_list<const char*> names, long fallback) {
     if (!text.empty() && *end == 0 && value >= 0 && value < 1'000'000'000) return value;
   }
   return fallback;
+}
+
+/// Bytes of the sign that the text begins with; 0: it is no UTF-8 (RFC 3629).
+size_t sign_of_utf8(std::string_view text) {
+  const auto byte = [&](size_t at) { return static_cast<unsigned char>(text[at]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < size) return 0;
+  for (size_t at = 1; at < size; ++at)
+    if ((byte(at) & 0xc0) != 0x80) return 0;
+  const bool too_long = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
+  const bool no_sign = (first == 0xed && byte(1) > 0x9f) || (first == 0xf4 && byte(1) > 0x8f);
+  return too_long || no_sign ? 0 : size;
+}
+
+/// The service takes UTF-8 alone. A variable may hold anything: one that is none has its bytes as escapes.
+std::string as_utf8(const std::string& text) {
+  std::string_view rest = text;
+  while (!rest.empty() && sign_of_utf8(rest) > 0) rest.remove_prefix(sign_of_utf8(rest));
+  if (rest.empty()) return text;
+  std::string shown;
+  for (const char one : text) {
+    constexpr const char* kDigits = "0123456789abcdef";
+    const auto byte = static_cast<unsigned char>(one);
+    if (byte < 0x80)
+      shown += one;
+    else
+      shown += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+  }
+  return shown;
 }
 
 /// Whether torchrun starts this rank again when one has failed, with the store that it uses now.
@@ -53,6 +85,7 @@ JobRank rank_in_job() {
   if (found.job == "none") found.job.clear();  // torchrun's default says nothing
   const std::string master = variable("MASTER_ADDR");
   if (found.job.empty() && !master.empty()) found.job = master + ":" + variable("MASTER_PORT");
+  found.job = as_utf8(found.job);
   return found;
 }
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 from ..common.printable import LINE, printable
@@ -34,19 +35,23 @@ def status(document: dict[str, Any]) -> str:
     return _shown(lines)
 
 
-def _shown(lines: list[str]) -> str:
-    """What programs have said in them can end no line more than there is, nor steer a terminal."""
-    return "\n".join(printable(one, LINE) for line in lines for one in line.split("\n"))
+def _shown(lines: Iterable[str]) -> str:
+    """What programs have said in a line can neither end it nor steer a terminal."""
+    return "\n".join(printable(one, LINE) for one in lines)
 
 
 def report(document: dict[str, Any]) -> str:
-    lines = [_recovery(number, one) for number, one in enumerate(document["recoveries"], 1)]
-    lines = lines or ["no recoveries so far"]
-    lines += [*map(validation, document["validations"]), *map(_divergence, document["divergences"])]
-    return _shown([*lines, *map(races.text, document["races"])])
+    parts = [_recovery(number, one) for number, one in enumerate(document["recoveries"], 1)]
+    parts = parts or [["no recoveries so far"]]
+    parts += [*map(_validation, document["validations"]), *map(_divergence, document["divergences"])]
+    return _shown(chain(*parts, *map(races.lines, document["races"])))
 
 
 def validation(one: dict[str, Any]) -> str:
+    return _shown(_validation(one))
+
+
+def _validation(one: dict[str, Any]) -> list[str]:
     gpus = ", ".join(map(str, one["gpus"]))
     lines = [
         f"validation on GPU {gpus}, step {one['step']}: {one['outcome']} "
@@ -56,10 +61,10 @@ def validation(one: dict[str, Any]) -> str:
         lines.append(f"   differs: {size(block['bytes'])} at address {block['address']:#x}, session {block['session']}")
     if numbers := differences_text(one.get("differences", {})):
         lines.append(f"   {numbers}")
-    return "\n".join(lines)
+    return lines
 
 
-def _divergence(one: dict[str, Any]) -> str:
+def _divergence(one: dict[str, Any]) -> list[str]:
     odd = f", odd: {', '.join(one['odd'])}" if one["odd"] else ""
     lines = [f"job {one['job']}: replicas stopped agreeing at boundary {one['boundary']}{odd}; {one['outcome']}"]
     for block in one["blocks"]:
@@ -67,7 +72,7 @@ def _divergence(one: dict[str, Any]) -> str:
             f"   differs: {size(block['bytes'])} at address {block['address']:#x}, ordinal {block['ordinal']}, "
             f"{block['rank']} on GPU {block['gpu']}"
         )
-    return "\n".join(lines)
+    return lines
 
 
 def _reserve(boundary: int) -> str:
@@ -94,7 +99,7 @@ def _races(count: int) -> str:
     return f"  {count} {'race' if count == 1 else 'races'}" if count else ""
 
 
-def _recovery(number: int, one: dict[str, Any]) -> str:
+def _recovery(number: int, one: dict[str, Any]) -> list[str]:
     lines = [
         f"{number}. job {one['job']}, GPU {one['gpu']}: {one['cause']}, {one['outcome']}",
         f"   {one['decision']} to boundary {one['boundary']}, {size(one['bytes_restored'])} restored"
@@ -108,7 +113,7 @@ def _recovery(number: int, one: dict[str, Any]) -> str:
     lines += [
         f"   {text}" for text in (differences_text(one.get("differences", {})), one["message"], *one["notes"]) if text
     ]
-    return "\n".join(lines)
+    return lines
 
 
 def _proof(proof: Mapping[str, Any]) -> str:

@@ -12,6 +12,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from ..common.printable import LINE, printable
+
 if TYPE_CHECKING:
     from .registry import Registry
 
@@ -51,7 +53,8 @@ class Races:
                 self._counts[report.session] = self._counts.get(report.session, 0) + 1
             full = new and len(self._documents) == KEPT
         if new:
-            print(f"jitc-proxyd: {text(document)}", file=sys.stderr, flush=True)
+            said = "\n".join(printable(one, LINE) for one in lines(document))
+            print(f"jitc-proxyd: {said}", file=sys.stderr, flush=True)
         if full:
             print(f"jitc-proxyd: {KEPT} races have been reported; more are not shown", file=sys.stderr, flush=True)
 
@@ -64,18 +67,18 @@ class Races:
             return self._counts.get(session, 0)
 
 
-def text(document: dict[str, Any]) -> str:
-    """Some lines for a user."""
+def lines(document: dict[str, Any]) -> list[str]:
+    """For a user; what they hold of a program's is as it gave it."""
     job = f" in job {document['job']}" if document["job"] else ""
-    lines = [f"race{job}, {', '.join(document['sessions'])}: no order between two operators that touch the same memory"]
+    told = [f"race{job}, {', '.join(document['sessions'])}: no order between two operators that touch the same memory"]
     for name in ("first", "second"):
         side = document[name]
         within = f" ({side['operator']})" if side["operator"] not in ("", side["op"]) else ""
         stream = f"stream {side['stream']:#x}" if side["stream"] else "the default stream"
-        lines.append(f"  {side['op']}{within} {'writes' if side['writes'] else 'reads'} on {stream}")
-        lines += [f"      {line}" for line in side["place"].splitlines() or ["(no Python code called it)"]]
-    lines.append(f"  {document['bytes']} bytes at {document['address']:#x}")
-    return "\n".join(lines)
+        told.append(f"  {side['op']}{within} {'writes' if side['writes'] else 'reads'} on {stream}")
+        told += [f"      {line}" for line in side["place"].splitlines() or ["(no Python code called it)"]]
+    told.append(f"  {document['bytes']} bytes at {document['address']:#x}")
+    return told
 
 
 def _side(side: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..common import host_memory
 from ..common.config import COPIES_LIMITS, GIB, MIB, Config
+from ..common.printable import printable
 from ..keeper.client import Keeper
 from ..keeper.log import Log
 from ..keeper.socket_lock import SocketInUse
@@ -131,7 +132,7 @@ class TakeOver:
             print(f"jitc-proxyd: session {number} is gone: {error!r}", file=sys.stderr, flush=True)
             return self._log.delete(f"session/{number}")
         session = Session(
-            number, left["token"], left["gpu"], left["pid"], left["rank"], left["world_size"], left["job"],
+            number, left["token"], left["gpu"], left["pid"], left["rank"], left["world_size"], printable(left["job"]),
             left["slot"], memory, left["address_base"], host=left["host"], program=left["program"], worker=worker,
             epoch=left["epoch"], failure=left["failure"], peer_mode=left["peer_mode"], reserve=left["reserve"],
         )  # fmt: skip

@@ -223,12 +223,32 @@ def test_a_defect_of_its_own_weighs_more_than_what_came_of_it() -> None:
     assert verdict.of_struck(ran(), ran(outcomes=outcomes)).kind == verdict.OWN
 
 
+#: As proxy/recovery/report.py says it.
+OWN_ERROR = "the program's own error, handed to it"
+
+
 def test_a_loud_end_is_counted_apart() -> None:
     given_up = ran(weights="bb", outcomes=["recovered", "given up: nobody holds it"])
     assert verdict.of_struck(ran(), given_up).kind == verdict.LOUD
-    failed = Ran(how=FAILED, said="Traceback\nRuntimeError: CUDA error: 46\n")
+    for why in ("given up: nobody holds it", f"{OWN_ERROR}: rank 0 (pid 7): no memory, twice at about the same place"):
+        failed = Ran(how=FAILED, said="Traceback\nRuntimeError: CUDA error: 46\n", outcomes=["recovered", why])
+        found = verdict.of_struck(ran(), failed)
+        assert (found.kind, found.why, found.defect) == (verdict.LOUD, why, False)
+
+
+@pytest.mark.parametrize("outcomes", [[], ["recovered"], ["recovered", "recovered"]])
+def test_an_error_that_nothing_explains_is_a_defect(outcomes: list[str]) -> None:
+    failed = Ran(how=FAILED, said="Traceback\nRuntimeError: CUDA error: 46\n", outcomes=outcomes)
     found = verdict.of_struck(ran(), failed)
-    assert (found.kind, found.why) == (verdict.LOUD, "RuntimeError: CUDA error: 46")
+    assert (found.kind, found.why, found.defect) == (verdict.RAISED, "RuntimeError: CUDA error: 46", True)
+
+
+@pytest.mark.parametrize("struck", [ran(), ran(weights="bb"), Ran(how=FAILED, said="RuntimeError: 700")])
+def test_no_error_is_the_programs_own(struck: Ran) -> None:
+    """Even where a recovery says so, and where it is one of several."""
+    outcome = f"{OWN_ERROR}: rank 1 (pid 7): an illegal address"
+    found = verdict.of_struck(ran(), replace(struck, outcomes=["given up: x", outcome]))
+    assert (found.kind, found.defect) == (verdict.RAISED, True) and outcome in found.why
 
 
 def test_hangs_false_alarms_and_errors_without_a_fault_are_defects() -> None:

@@ -55,7 +55,7 @@ INSIDE = {
     "protos/include/jitc/operator_call.h kMostItems": FORM,
     "protos/transport/common/sending.h kCapacity": FLOW,
     "protos/transport/common/socket.cpp kQueue": "of a socket: who connects then waits",
-    "protos/transport/server/server.h kMost": "of strangers: guarantees.md",
+    "protos/transport/server/server.h kMost": "more than there are sessions and strangers",
     "proxy/common/config.py BUDGET_MOST": BOUND,
     "proxy/common/config.py COPIES_LIMITS": BOUND,
     "proxy/common/config.py CORE_LIMITS": BOUND,

@@ -5,7 +5,9 @@
  * a time (a client with more of them opens another connection). Messages come in that thread; they go out in
  * whichever thread says that there are any (wake), so that an answer needs no hop between threads. Promises:
  * closed is the last callback of a call, and comes once; a peer that breaks the protocol ends its connection,
- * never the process; PINGs are answered and results go out also while the callee takes no messages (pause).
+ * never the process; PINGs are answered and results go out also while the callee takes no messages (pause). A
+ * connection without a call that begin has accepted ends after hello_ms, and the oldest of them when there
+ * are many; one with a call has no time limit.
  */
 #pragma once
 #include "jitc/transport.h"
@@ -49,10 +51,12 @@ typedef struct jitc_server_callbacks {
   size_t (*next)(void* user, jitc_bytes* parts, size_t capacity);
   /* The call is over: next, message and this are not called any more. */
   void (*closed)(void* user);
+  /* How long a connection may be without a call, in milliseconds; 0: as long as server.h says. */
+  uint32_t hello_ms;
 } jitc_server_callbacks;
 
 typedef struct jitc_transport_server_api {
-  uint32_t version; /* 1 */
+  uint32_t version; /* 2 */
   /* Listens and serves. NULL and an error text when it cannot. The socket is for this user only. */
   jitc_server* (*start)(const char* socket_path, const char* method, const jitc_server_callbacks* callbacks,
                         jitc_bytes* error);

@@ -1,10 +1,10 @@
 #include "server.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <exception>
 #include <system_error>
@@ -12,22 +12,26 @@
 #include "server_connection.h"
 
 namespace jitc::transport {
+namespace {
+
+jitc_server_callbacks with_limit(jitc_server_callbacks callbacks) {
+  if (callbacks.hello_ms == 0) callbacks.hello_ms = Server::kHelloSeconds * 1000;
+  return callbacks;
+}
+
+}  // namespace
 
 Server::Server(std::string path, std::string method, const jitc_server_callbacks& callbacks)
-    : path_(std::move(path)),
-      method_(std::move(method)),
-      callbacks_(callbacks),
-      doorbell_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    : path_(std::move(path)), method_(std::move(method)), callbacks_(with_limit(callbacks)) {
   int error = 0;
   listener_ = listen_unix(path_, &error);
   if (!listener_) throw std::system_error(-error, std::generic_category(), "cannot listen on " + path_);
-  if (!doorbell_) throw std::system_error(errno, std::generic_category(), "eventfd");
   thread_ = std::thread([this] { accept_all(); });
 }
 
 Server::~Server() {
-  const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = ::write(doorbell_.get(), &one, sizeof one);
+  stops_ = true;
+  waker_.now();
   thread_.join();
   ::unlink(path_.c_str());
   for (const auto& one : connections_) one->shut_down();
@@ -37,9 +41,10 @@ Server::~Server() {
 void Server::accept_all() {
   pthread_setname_np(pthread_self(), "jitc-accept");
   for (;;) {
-    pollfd watched[] = {{listener_.get(), POLLIN, 0}, {doorbell_.get(), POLLIN, 0}};
+    pollfd watched[] = {{listener_.get(), POLLIN, 0}, {waker_.doorbell(), POLLIN, 0}};
     if (::poll(watched, std::size(watched), -1) < 0 && errno != EINTR) return;
-    if (watched[1].revents) return;
+    if (watched[1].revents) waker_.take_doorbell();
+    if (stops_) return;
     let_go_of_finished();
     if (watched[0].revents) accept_one();
   }
@@ -53,14 +58,24 @@ void Server::accept_one() {
     if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) ::poll(nullptr, 0, kPauseMs);
     return;
   }
-  if (connections_.size() >= kMost) return;
+  if (!make_room()) return;
   try {
-    auto connection = std::make_shared<ServerConnection>(std::move(socket), method_, callbacks_);
+    auto connection = std::make_shared<ServerConnection>(std::move(socket), method_, callbacks_, waker_);
     connection->start();
     connections_.push_back(std::move(connection));
   } catch (const std::exception&) {
     // No memory or thread for it: its client sees a closed connection, and tries again.
   }
+}
+
+/// False: there is none. The oldest stranger goes, so that a crowd of them keeps nobody out who says hello at
+/// once. One that says it at this very moment may be hit: it connects again, as after any lost connection.
+bool Server::make_room() {
+  if (connections_.size() >= kMost) return false;
+  const auto stranger = [](const auto& one) { return one->stranger(); };
+  if (static_cast<size_t>(std::ranges::count_if(connections_, stranger)) >= kStrangers)
+    (*std::ranges::find_if(connections_, stranger))->turn_away();
+  return true;
 }
 
 void Server::let_go_of_finished() {

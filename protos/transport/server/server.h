@@ -1,7 +1,10 @@
 // Accepts connections on a unix socket, and keeps them until they have ended.
 //
 // Called by: server_api.cpp. Promises: the socket is its user's alone; when it is destroyed, no thread of it
-// runs and the socket's file is gone; too many connections (kMost) are closed at once, the others go on.
+// runs and the socket's file is gone. Whoever may connect may also say nothing: a connection is a stranger's
+// while it has no call that was accepted, and then ends after a time (kHelloSeconds), or before, as the
+// oldest of too many (kStrangers). Those with a call are touched by neither; beyond kMost of all a new one is
+// closed.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -11,6 +14,7 @@
 
 #include "common/socket.h"
 #include "jitc/transport_server.h"
+#include "waker.h"
 
 namespace jitc::transport {
 
@@ -18,7 +22,8 @@ class ServerConnection;
 
 class Server {
  public:
-  static constexpr size_t kMost = 1024;
+  static constexpr size_t kMost = 1024, kStrangers = 64;
+  static constexpr uint32_t kHelloSeconds = 10;
   /// Throws std::system_error when it cannot listen.
   Server(std::string path, std::string method, const jitc_server_callbacks& callbacks);
   ~Server();
@@ -28,12 +33,15 @@ class Server {
  private:
   void accept_all();
   void accept_one();
+  bool make_room();
   void let_go_of_finished();
 
   const std::string path_, method_;
   const jitc_server_callbacks callbacks_;
-  Descriptor listener_, doorbell_;                              // an eventfd that ends the thread
-  std::vector<std::shared_ptr<ServerConnection>> connections_;  // the thread's own
+  Descriptor listener_;
+  Waker waker_;  // of the thread: it is to end, or a connection has ended
+  std::atomic<bool> stops_{false};
+  std::vector<std::shared_ptr<ServerConnection>> connections_;  // the thread's own, the oldest first
   std::thread thread_;
 };
 

@@ -47,7 +47,7 @@ void release_bytes(jitc_bytes* bytes) {
   *bytes = {};
 }
 
-constexpr jitc_transport_server_api kApi{1,     start,  stop,    wake,         wake_after,
+constexpr jitc_transport_server_api kApi{2,     start,  stop,    wake,         wake_after,
                                          pause, finish, release, release_bytes};
 
 }  // namespace

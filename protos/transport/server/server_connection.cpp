@@ -3,7 +3,9 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <limits>
 
 #include "call_handle.h"
 
@@ -14,10 +16,11 @@ constexpr size_t kReadBytes = size_t{256} << 10;
 }  // namespace
 
 ServerConnection::ServerConnection(Descriptor socket, std::string method,
-                                   const jitc_server_callbacks& callbacks)
+                                   const jitc_server_callbacks& callbacks, Waker& owner)
     : socket_(std::move(socket)),
       method_(std::move(method)),
       callbacks_(callbacks),
+      owner_(owner),
       in_(std::make_unique_for_overwrite<uint8_t[]>(kReadBytes)),
       call_(next, this) {}
 
@@ -28,6 +31,11 @@ void ServerConnection::start() {
 }
 
 void ServerConnection::shut_down() { ::shutdown(socket_.get(), SHUT_RDWR); }
+
+void ServerConnection::turn_away() {
+  broken_ = true;
+  shut_down();
+}
 
 void ServerConnection::join() {
   if (thread_.joinable()) thread_.join();
@@ -41,12 +49,22 @@ void ServerConnection::serve() {
     const std::lock_guard lock(io_);
     pump_out();  // the greeting
   }
-  while (wait_for_work() && read_socket()) {
+  // What has come in time counts, also where this thread is late: it reads before it looks at the clock.
+  while (wait_for_work() && read_socket() && time_left() != 0) {
   }
   broken_ = true;
   if (user_ != nullptr) end_call();
   shut_down();
   finished_ = true;
+  owner_.now();
+}
+
+/// Until a connection without a call is over, in milliseconds; -1: there is a call.
+int ServerConnection::time_left() const {
+  if (user_ != nullptr) return -1;
+  const auto end = without_call_ + std::chrono::milliseconds(callbacks_.hello_ms);
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
+  return static_cast<int>(std::clamp<int64_t>(left, 0, std::numeric_limits<int>::max()));
 }
 
 /// False when nothing more can come.
@@ -55,7 +73,7 @@ bool ServerConnection::wait_for_work() {
   pollfd watched[] = {{socket_.get(), static_cast<short>(POLLIN | (blocked_ ? POLLOUT : 0)), 0},
                       {waker_.doorbell(), POLLIN, 0},
                       {waker_.timer(), POLLIN, 0}};
-  if (::poll(watched, std::size(watched), -1) < 0 && errno != EINTR) return false;
+  if (::poll(watched, std::size(watched), time_left()) < 0 && errno != EINTR) return false;
   if (watched[1].revents) waker_.take_doorbell();
   if (watched[2].revents) {
     waker_.take_timer();
@@ -95,8 +113,8 @@ bool ServerConnection::read_socket() {
   }
   if (read > 0) {
     const std::lock_guard lock(io_);
-    held_ += read;
-    if (!paused_) call_.consume(std::exchange(held_, 0));
+    held_.bytes += read;
+    if (!held_.paused) call_.consume(std::exchange(held_.bytes, 0));
     pump_out();
   }
   send_wanted();
@@ -134,8 +152,7 @@ void ServerConnection::begin_call() {
   if (user == nullptr) return refuse(ending.status, ending.text);
   user_ = user;
   const std::lock_guard lock(io_);
-  paused_ = false;
-  held_ = 0;
+  held_ = {};
   current_ = number;
   call_.accept();
   pump_out();
@@ -164,6 +181,7 @@ void ServerConnection::end_call() {
     current_ = 0;
   }
   callbacks_.closed(std::exchange(user_, nullptr));
+  without_call_ = Clock::now();
 }
 
 // -- sending, from any thread --------------------------------------------------------------------------
@@ -200,9 +218,9 @@ void ServerConnection::pause(uint64_t call, bool paused) {
   {
     const std::lock_guard lock(io_);
     if (current_ != call) return;
-    paused_ = paused;
+    held_.paused = paused;
     if (paused) return;
-    call_.consume(std::exchange(held_, 0));
+    call_.consume(std::exchange(held_.bytes, 0));
     pump_out();
   }
   send_wanted();

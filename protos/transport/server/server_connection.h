@@ -3,12 +3,13 @@
 // Called by: server.cpp (its life), server_api.cpp (the functions of jitc_call). The thread carries out what
 // the client does, in order and without the lock. Whoever wakes the connection sends in its own thread; where
 // another thread has the lock, that one looks again when it has let go. What the socket does not take is left
-// to the connection's thread.
+// to the connection's thread, which also ends a connection that is without a call for too long.
 //
 // Locks: io_ guards the call and the socket's writing side; it is never held across a wait, nor in begin,
 // message or closed; next is called with it.
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -24,8 +25,9 @@ namespace jitc::transport {
 
 class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
  public:
-  /// Throws std::system_error.
-  ServerConnection(Descriptor socket, std::string method, const jitc_server_callbacks& callbacks);
+  /// owner: is woken when the connection has ended. Throws std::system_error.
+  ServerConnection(Descriptor socket, std::string method, const jitc_server_callbacks& callbacks,
+                   Waker& owner);
   ~ServerConnection();
   ServerConnection(const ServerConnection&) = delete;
   ServerConnection& operator=(const ServerConnection&) = delete;
@@ -35,6 +37,9 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   void shut_down();
   void join();
   bool finished() const { return finished_.load(); }
+  /// It has no call now, and has not been turned away.
+  bool stranger() const { return current_ == 0 && !broken_; }
+  void turn_away();
 
   // Of a call: its number, which later calls do not have.
   void wake(uint64_t call);
@@ -43,10 +48,18 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   void finish(uint64_t call, int status, const std::string& text);
 
  private:
+  using Clock = std::chrono::steady_clock;
+  /// Bytes of messages that are not acknowledged yet, and whether that waits for the callee.
+  struct Held {
+    bool paused = false;
+    size_t bytes = 0;
+  };
+
   static size_t next(void* self, jitc_bytes* parts, size_t capacity);
 
   void serve();
   bool wait_for_work();
+  int time_left() const;
   bool read_socket();
   void carry_out(const Event& event);
   void begin_call();
@@ -61,6 +74,7 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   const Descriptor socket_;
   const std::string method_;
   const jitc_server_callbacks callbacks_;
+  Waker& owner_;
   Waker waker_;
   std::unique_ptr<uint8_t[]> in_;
 
@@ -68,13 +82,13 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   AcceptedCall call_;
   Outgoing out_;
   std::atomic<uint64_t> current_{0};  // number of the call that is accepted, 0: none
-  bool paused_ = false;
-  size_t held_ = 0;  // bytes of messages that are not acknowledged yet
+  Held held_;
 
   std::atomic<bool> wanted_{false}, blocked_{false}, broken_{false}, finished_{false};
 
   // The thread's own.
   void* user_ = nullptr;
+  Clock::time_point without_call_ = Clock::now();  // since when, if there is none
   uint64_t calls_ = 0;
   Assembler assembler_;
   std::vector<Event> events_;

@@ -1,6 +1,7 @@
 """Elements of a page, from the standard library's tree: what is text stays text, whatever it holds.
 
-Called by: the modules beside. Promise: every text and every attribute is escaped when the page is written.
+Called by: the modules beside. Promises: every text and every attribute is escaped when the page is written; a text of
+a user cannot break out of its line, nor turn the line's direction, and is cut where it is longer than a line.
 """
 
 from __future__ import annotations
@@ -8,22 +9,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from xml.etree.ElementTree import Element, tostring
 
-from .words import clean
+from ...common.printable import LINE, printable
 
 Child = Element | str
 
 
 def element(tag: str, *children: Child, **attributes: object) -> Element:
     """An attribute's name may end in _, where Python has a word of that name; its other _ are hyphens."""
-    made = Element(tag, {name.rstrip("_").replace("_", "-"): clean(value) for name, value in attributes.items()})
+    made = Element(
+        tag, {name.rstrip("_").replace("_", "-"): printable(str(value), LINE) for name, value in attributes.items()}
+    )
     for child in children:
         if not isinstance(child, str):
             made.append(child)
         elif len(made):
-            made[-1].tail = (made[-1].tail or "") + clean(child)
+            made[-1].tail = (made[-1].tail or "") + printable(child, LINE)
         else:
-            made.text = (made.text or "") + clean(child)
+            made.text = (made.text or "") + printable(child, LINE)
     return made
+
+
+def lines(texts: Sequence[str], **attributes: object) -> Element:
+    """A paragraph of them."""
+    broken = [child for text in texts for child in (text, element("br"))]
+    return element("p", *broken[:-1], **attributes)
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[Child]], *, caption: str = "", numbers: int = 0) -> Element:
@@ -39,6 +48,8 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[Child]], *, caption: str
 
 def document(title: str, style: str, *body: Child) -> str:
     """A whole page that loads nothing and runs nothing."""
+    rules = element("style")
+    rules.text = style  # ours, of many lines
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -46,7 +57,7 @@ def document(title: str, style: str, *body: Child) -> str:
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
         element("title", title),
-        element("style", style),
+        rules,
     )
     page = element("html", head, element("body", *body), lang="en")
     return "<!doctype html>\n" + tostring(page, encoding="unicode", method="html") + "\n"

@@ -14,7 +14,7 @@ from ...node import races
 from ...recovery.report import differences_text
 from ..text import from_peers, size
 from .chart import jobs_chart, recovery_chart
-from .html import Child, document, element, table
+from .html import Child, document, element, lines, table
 from .model import ACTIVITIES, PHASES, Recovery, recoveries
 from .style import STYLE
 from .words import clock, duration
@@ -94,9 +94,9 @@ def _section(one: Recovery) -> Element:
     attempts = f", {document['attempts']} attempts" if document["attempts"] > 1 else ""
     facts = f"job {one.job}, {clock(one.began)}: {one.decision()}, {restored}{attempts}"
     texts = [differences_text(document.get("differences", {})), document["message"], *document["notes"]]
-    lines = [element("p", text, class_="message") for text in texts if text]
+    messages = [element("p", text, class_="message") for text in texts if text]
     return element(
-        "section", head, element("p", facts, class_="soft"), *lines, recovery_chart(one), *_ranks(one),
+        "section", head, element("p", facts, class_="soft"), *messages, recovery_chart(one), *_ranks(one),
         class_="recovery", id=f"recovery-{one.number}",
     )  # fmt: skip
 
@@ -151,6 +151,5 @@ def _others(report: Mapping[str, Any]) -> list[Element]:
         heads = ["time", "job", "odd ranks", "outcome", "boundary", "blocks"]
         parts += [element("h2", "Replicas that stopped agreeing"), table(heads, rows, numbers=4)]
     if report["races"]:
-        lines = [element("p", races.text(one), class_="message") for one in report["races"]]
-        parts += [element("h2", "Races"), *lines]
+        parts += [element("h2", "Races"), *(lines(races.lines(one), class_="message") for one in report["races"])]
     return parts

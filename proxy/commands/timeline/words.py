@@ -1,18 +1,9 @@
-"""Numbers and texts as the page shows them. Called by: the modules beside. Promises: pure; a text of a user cannot
-break out of its line, nor turn the line's direction."""
+"""Numbers and times as the page shows them. Called by: the modules beside. Promise: pure."""
 
 from __future__ import annotations
 
 import math
 import time
-
-
-def clean(text: object) -> str:
-    """The text with what cannot be printed as an escape: control characters, directions, lone surrogates."""
-    whole = str(text)
-    if whole.isprintable():
-        return whole
-    return "".join(one if one.isprintable() or one == "\n" else repr(one)[1:-1] for one in whole)
 
 
 def duration(seconds: float) -> str:

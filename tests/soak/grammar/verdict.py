@@ -18,6 +18,12 @@ DIFFERENT, REPLAYED, STUCK = "silently different", "wrong in its replay", "hung"
 UNSTABLE, BROKEN, ALARM = "differs from run to run", "broken", "false alarm"
 #: jitc says so itself: an exception that it did not expect; ranks that were compared after a recovery and differ.
 OWN, UNPROVEN = "a defect of jitc's own", "not proven"
+#: No part of the grammar raises by itself, and the quiet run of the same program has not: an error that is called the
+#: program's own, or that nothing explains, is jitc's. (Three errors that are injected at one and the same op would be
+#: handed over rightly; nobody has drawn them yet.)
+RAISED = "an error that the program does not have"
+#: But memory that the machine does not have: `jitc` says so, after the kernel has ended the worker twice for it.
+HANDED_OVER, STARVED = "the program's own error", "twice at about the same place"
 #: What recoveries say then. Programs of the grammar are deterministic: where a replay came out otherwise, what was
 #: restored was wrong, whether or not the difference was tolerated.
 HAS_A_DEFECT, NOT_PROVEN = "jitc has a defect", "not proven: "
@@ -55,12 +61,12 @@ def of_struck(quiet: Ran, struck: Ran) -> Verdict:
     loud = "; ".join(sorted({one for one in struck.outcomes if one != RECOVERED}))
     difference = first_difference(struck.records, quiet.records) if struck.how == ENDED else ""
     if wrong := _wrong(struck):
-        ended = difference if struck.how == ENDED else f"it {struck.how}"
+        ended = difference if struck.how == ENDED else f"it {struck.how}" if loud else last_line(struck.said)
         kind, why = wrong, "; ".join(filter(None, (loud, ended)))
     elif struck.how == HUNG:
         kind, why = STUCK, f"outcomes {struck.outcomes}"
     elif struck.how != ENDED:
-        kind, why = LOUD, loud or last_line(struck.said)
+        kind, why = LOUD, loud
     elif difference:
         kind, why = (LOUD, f"{loud}: {difference}") if loud else (DIFFERENT, difference)
     elif struck.divergences:
@@ -71,7 +77,8 @@ def of_struck(quiet: Ran, struck: Ran) -> Verdict:
 
 
 def _wrong(struck: Ran) -> str:
-    """The defect that the recoveries themselves tell of, however the run ended; empty: they tell of none."""
+    """The defect that the recoveries themselves tell of, however the run ended, or an error that none of them tells of;
+    empty: there is none."""
     for one in struck.outcomes:
         if HAS_A_DEFECT in one:
             return OWN
@@ -80,7 +87,10 @@ def _wrong(struck: Ran) -> str:
             return UNPROVEN
         if any(each in one for each in ANOTHER_RESULT):
             return REPLAYED
-    return ""
+    if any(HANDED_OVER in one and STARVED not in one for one in struck.outcomes):
+        return RAISED
+    unexplained = struck.how not in (ENDED, HUNG) and all(one == RECOVERED for one in struck.outcomes)
+    return RAISED if unexplained else ""
 
 
 def first_difference(got: Sequence[list[dict[str, Any]]], expected: Sequence[list[dict[str, Any]]]) -> str:

@@ -1,4 +1,5 @@
-"""Runs the cases of the native test program of the devices' registry of handlers (registry/)."""
+"""Runs the cases of the native test program of the devices' registry of handlers, and of lines on standard error
+(registry/)."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ const jitc_transport_server_api* open_transport(const std::string& path) {
   if (!library) throw Error("cannot load " + path + " (" + dlerror() + ")" + hint);
   const auto get =
       reinterpret_cast<decltype(&jitc_transport_server_get)>(dlsym(library, "jitc_transport_server_get"));
-  if (!get || get()->version != 1)
+  if (!get || get()->version != 2)
     throw Error(path + " is of another version; build jitc again with `make build`");
   return get();
 }
@@ -61,7 +61,7 @@ struct OpServer::Client {
 
 OpServer::OpServer(const std::string& library, const std::string& socket, Find find)
     : api_(open_transport(library)), find_(std::move(find)) {
-  const jitc_server_callbacks callbacks{this, begin, message, next, closed};
+  const jitc_server_callbacks callbacks{this, begin, message, next, closed, 0};
   jitc_bytes error{};
   server_ = api_->start(socket.c_str(), kMethod, &callbacks, &error);
   if (server_) return;

@@ -214,6 +214,12 @@ for gpu in (2, 63, 64, 2**31):
             3, 8, "h:29500",
         ),
         ({"RANK": "0", "WORLD_SIZE": "2", "TORCHELASTIC_RUN_ID": "run7", "MASTER_ADDR": "h"}, 0, 2, "run7"),
+        ({"TORCHELASTIC_RUN_ID": "r\u00fc\u6f22\U0001f600"}, -1, 0, "r\u00fc\u6f22\U0001f600"),
+        ({"TORCHELASTIC_RUN_ID": "r\u00fc\udcff"}, -1, 0, r"r\xc3\xbc\xff"),  # no UTF-8, as what follows
+        ({"TORCHELASTIC_RUN_ID": "\udcc3"}, -1, 0, r"\xc3"),
+        ({"TORCHELASTIC_RUN_ID": "\udcc0\udc80"}, -1, 0, r"\xc0\x80"),
+        ({"TORCHELASTIC_RUN_ID": "\udced\udca0\udc80"}, -1, 0, r"\xed\xa0\x80"),
+        ({"TORCHELASTIC_RUN_ID": "\udcf4\udc90\udc80\udc80"}, -1, 0, r"\xf4\x90\x80\x80"),
         ({"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "4"}, 1, 4, ""),
         ({"SLURM_PROCID": "5", "SLURM_NTASKS": "6", "RANK": "junk"}, 5, 6, ""),
     ],

@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import raw_client
 import raw_server as server
 import transport_binding as binding
+from http2_bytes import METHOD
 
 
 @pytest.fixture
@@ -74,6 +75,20 @@ def clients() -> Iterator[raw_client.Clients]:
         made.connect()
         yield made
         running.end()
+
+
+@pytest.fixture
+def connect(folder: Path, clients: raw_client.Clients) -> Iterator[Callable[..., raw_client.Client]]:
+    """Makes stock clients of the server at s in the folder."""
+    made: list[raw_client.Client] = []
+
+    def make(method: str = METHOD, metadata: tuple[tuple[str, str], ...] = ()) -> raw_client.Client:
+        made.append(clients.Client(str(folder / "s"), method, metadata))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
 
 
 @pytest.fixture

@@ -34,6 +34,7 @@ class Callbacks(ctypes.Structure):
         ("message", MESSAGE),
         ("next", NEXT),
         ("closed", CLOSED),
+        ("hello_ms", ctypes.c_uint32),
     )
 
 
@@ -87,15 +88,25 @@ class ServedCall:
         self._api.release(self._handle)
 
 
+def echo(call: ServedCall, message: bytes) -> None:
+    call.send(message)
+
+
 class NativeServer:
-    """on_message(call, message): what a call does with it; an (status, text) ends the call."""
+    """on_message(call, message): what a call does with it; an (status, text) ends the call. hello_ms: how long a
+    connection may be without a call."""
 
     def __init__(
-        self, path: str, on_message: Callable[[ServedCall, bytes], tuple[int, str] | None], refuses: str = ""
+        self,
+        path: str,
+        on_message: Callable[[ServedCall, bytes], tuple[int, str] | None],
+        refuses: str = "",
+        hello_ms: int = 0,
     ) -> None:
         self.api, self.calls, self._on_message, self._refuses = load(), [], on_message, refuses
         self._changed = threading.Condition()
-        self._kept = Callbacks(None, BEGIN(self._begin), MESSAGE(self._message), NEXT(self._next), CLOSED(self._closed))
+        hooks = (BEGIN(self._begin), MESSAGE(self._message), NEXT(self._next), CLOSED(self._closed))
+        self._kept = Callbacks(None, *hooks, hello_ms)
         error = Bytes()
         self._server = self.api.start(
             path.encode(), b"/test.Echo/Stream", ctypes.byref(self._kept), ctypes.byref(error)

@@ -11,17 +11,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from raw_client import Client, Clients, Refused
-from server_binding import NativeServer, ServedCall
+from http2_bytes import GREETING, METHOD, PREFACE, frame, literal, request
+from raw_client import Client, Refused
+from server_binding import NativeServer, ServedCall, echo
 
-METHOD = "/test.Echo/Stream"
-PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 FAILED_PRECONDITION, INVALID_ARGUMENT, RESOURCE_EXHAUSTED, UNIMPLEMENTED = 9, 3, 8, 12
 Connect = Callable[..., Client]
-
-
-def echo(call: ServedCall, message: bytes) -> None:
-    call.send(message)
 
 
 @pytest.fixture
@@ -30,20 +25,6 @@ def served(folder: Path) -> Iterator[NativeServer]:
     yield server
     server.stop()
     assert not (folder / "s").exists()
-
-
-@pytest.fixture
-def connect(folder: Path, clients: Clients) -> Iterator[Connect]:
-    """Makes stock clients of the server in the folder."""
-    made: list[Client] = []
-
-    def make(method: str = METHOD, metadata: tuple[tuple[str, str], ...] = ()) -> Client:
-        made.append(clients.Client(str(folder / "s"), method, metadata))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.close()
 
 
 @pytest.fixture
@@ -180,21 +161,6 @@ def test_the_socket_is_its_users_alone(folder: Path, served: NativeServer) -> No
 # -- peers that break the rules --------------------------------------------------------------------------
 
 
-def frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
-    return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
-
-
-def literal(name: str, value: str) -> bytes:
-    """A header that is not put into the table (RFC 7541, 6.2.2), up to 126 bytes each."""
-    return b"\x00" + bytes([len(name)]) + name.encode() + bytes([len(value)]) + value.encode()
-
-
-def request(stream: int = 1, **more: str) -> bytes:
-    pairs = {":method": "POST", ":scheme": "http", ":path": METHOD, "content-type": "application/grpc", **more}
-    return frame(1, 4, stream, b"".join(literal(*one) for one in pairs.items()))
-
-
-GREETING = PREFACE + frame(4, 0, 0, b"")
 HOSTILE = {
     "nothing": b"",
     "half a greeting": PREFACE[:10],

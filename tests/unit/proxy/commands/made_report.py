@@ -58,6 +58,20 @@ def _rank(
     }  # fmt: skip
 
 
+def hostile(text: str) -> dict[str, Any]:
+    """Every text of a report that a user, a program or a worker has a say in is this one."""
+    one = recovery(**dict.fromkeys(("job", "cause", "message", "decision"), text))
+    one |= {"outcome": f"given up: {text}", "notes": [text], "culprits": [text], "bytes_from_peers": {text: 5}}
+    one["ranks"][0]["name"] = one["sessions"][0] = text
+    (race,) = examples("races")
+    race |= {"job": text, "sessions": [text], "first": race["first"] | {"op": text, "operator": text, "place": text}}
+    (divergence,) = examples("divergences")
+    divergence |= {"job": text, "odd": [text], "outcome": text}
+    (validation,) = examples("validations")
+    validation |= {"outcome": text}
+    return report(one, races=[race], divergences=[divergence], validations=[validation])
+
+
 def many(count: int, ranks: int) -> dict[str, Any]:
     """A long run: recoveries minutes apart, each with ranks that have computed since the one before."""
     found: list[dict[str, Any]] = []

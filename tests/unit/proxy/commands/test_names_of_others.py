@@ -8,10 +8,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from made_report import hostile
 from standin_client import PROXYD, Client, config
 
+from jitc.proxy.commands import jitc as commands
 from jitc.proxy.commands import text
-from jitc.proxy.common.printable import printable
+from jitc.proxy.commands.timeline.trace import trace
+from jitc.proxy.common.printable import LINE, printable
 from jitc.proxy.service import Service
 from jitc.v1 import control_pb2
 
@@ -44,6 +47,29 @@ def test_documents_of_an_older_service_are_shown_likewise() -> None:
     shown = text.status({"shuffle": 0, "gpus": [gpu], "copies": {"held_bytes": 0, "limit_bytes": 0}})
     assert all(line.isprintable() for line in shown.split("\n"))
     assert r"job\x1b[2J" in shown
+
+
+def test_a_report_of_an_older_service_is_shown_likewise(capsys: pytest.CaptureFixture[str]) -> None:
+    """As text no text of others makes a line but the places of a race, which are lines; as JSON, and as a trace, all is
+    there, in signs that any terminal shows. The page: test_report_page.py."""
+    document = hostile(EVIL)
+    lines, plain = text.report(document).split("\n"), text.report(hostile("plain")).split("\n")
+    assert all(line.isprintable() for line in lines)
+    assert [line for line in lines if line.lstrip().startswith("jitc-proxyd: forged")] == ["      jitc-proxyd: forged"]
+    assert len(lines) == len(plain) + 2 and sum(r"job\x1b[2J" in line for line in lines) >= 10
+    assert all(line.isprintable() for line in text.validation(document["validations"][0]).split("\n"))
+    commands._show(json.dumps(document), True, text.report)
+    shown = capsys.readouterr().out
+    assert shown.isascii() and all(line.isprintable() for line in shown.splitlines())
+    assert json.loads(shown) == document
+    drawn = json.dumps(trace(document))
+    assert drawn.isascii() and drawn.isprintable()
+
+
+def test_a_very_long_name_ends_with_its_line() -> None:
+    lines = text.report(hostile("x" * 3 * LINE)).split("\n")
+    assert len(lines) == len(text.report(hostile("plain")).split("\n"))
+    assert max(map(len, lines)) == LINE + 3
 
 
 @pytest.mark.parametrize(

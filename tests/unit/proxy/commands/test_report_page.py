@@ -4,34 +4,19 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
-from made_report import STARTED, examples, many, recovery, report
+from made_report import STARTED, hostile, many, recovery, report
 from toolkit.browser import rendered, screenshot
 from toolkit.page import Node, parse
 
 from jitc.proxy.commands.timeline.model import Lane, Span, recoveries
 from jitc.proxy.commands.timeline.page import page
-from jitc.proxy.commands.timeline.words import clean, clock, duration, ticks
+from jitc.proxy.commands.timeline.words import clock, duration, ticks
+from jitc.proxy.common.printable import LINE, printable
 
-HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&lt;\x00\u202eabc\x1b[31m\ud800]]>--></style>"
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&lt;\x00\u202eabc\x1b[31m\n\ud800]]>--></style>"
 NOW = STARTED + 1e6
-
-
-def hostile() -> dict[str, Any]:
-    """Every text of a report that a user, a program or a worker has a say in."""
-    texts = {name: HOSTILE for name in ("job", "cause", "message", "decision")}
-    one = recovery(**texts, outcome=f"given up: {HOSTILE}", notes=[HOSTILE])
-    one["ranks"][0]["name"] = one["sessions"][0] = HOSTILE
-    one["bytes_from_peers"] = {HOSTILE: 5}
-    (race,) = examples("races")
-    race |= {"job": HOSTILE, "sessions": [HOSTILE], "first": race["first"] | {"op": HOSTILE, "place": HOSTILE}}
-    (divergence,) = examples("divergences")
-    divergence |= {"job": HOSTILE, "odd": [HOSTILE], "outcome": HOSTILE}
-    (validation,) = examples("validations")
-    validation |= {"outcome": HOSTILE}
-    return report(one, races=[race], divergences=[divergence], validations=[validation])
 
 
 def bars(page: Node) -> list[tuple[str, float, float]]:
@@ -49,12 +34,18 @@ def rows(table: Node) -> list[list[str]]:
 
 
 def test_hostile_texts_stay_texts() -> None:
-    shown = parse(page(hostile(), NOW))
+    shown = parse(page(hostile(HOSTILE), NOW))
     assert not [one.tag for one in shown.all() if one.tag in ("script", "img", "iframe", "object", "link")]
     assert not [name for one in shown.all() for name in one.attributes if name.startswith("on") or name == "src"]
     assert {one.attributes["href"] for one in shown.all("a")} == {"#recovery-1"}
-    assert shown.text().count(clean(HOSTILE)) >= 10
+    assert shown.text().count(printable(HOSTILE)) >= 10
     assert not re.search("[\x00-\x09\x0b-\x1f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", shown.text())
+
+
+def test_a_long_text_is_cut() -> None:
+    shown = parse(page(hostile("x" * 2 * LINE), NOW))
+    assert max(len(cell.text()) for cell in shown.all("td")) == LINE + 3
+    assert max(len(said) for one in shown.all() for said in one.attributes.values()) == LINE + 3
 
 
 def test_the_page_loads_nothing() -> None:
@@ -167,7 +158,7 @@ def test_clock_is_utc() -> None:
 
 def test_a_browser_shows_the_page(tmp_path: Path) -> None:
     """Chromium reads the same elements and texts as were written, and paints something."""
-    file, text = tmp_path / "report.html", page(hostile(), NOW)
+    file, text = tmp_path / "report.html", page(hostile(HOSTILE), NOW)
     file.write_text(text, encoding="utf-8")
     written, read = parse(text), parse(rendered(file, tmp_path / "profile"))
     tags = [one.tag for one in written.all()]

@@ -10,7 +10,7 @@ import pytest
 from toolkit.documents import differences, example
 
 from jitc.proxy.commands import text as cli_text
-from jitc.proxy.node.races import KEPT, Races, text
+from jitc.proxy.node.races import KEPT, Races, lines
 from jitc.proxy.node.registry import Registry
 from jitc.v1.control_pb2 import RaceReport, RaceSide
 
@@ -50,6 +50,16 @@ def test_a_pair_is_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert said.count("jitc-proxyd: race in job run-7") == 2
 
 
+def test_what_a_program_says_steers_no_log(capsys: pytest.CaptureFixture[str]) -> None:
+    found, evil = races(), "a\x1b[2J\x07\njitc-proxyd: forged\u202e"
+    one = report()
+    one.first.op = one.first.operator = one.first.place = evil
+    found.add(one)
+    said = capsys.readouterr().err.splitlines()
+    assert all(line.isprintable() for line in said)
+    assert [line for line in said if line.startswith("jitc-proxyd: ")] == said[:1]
+
+
 def test_a_session_that_is_gone() -> None:
     found = races()
     found.add(report(9))
@@ -72,7 +82,7 @@ def test_text_and_document() -> None:
     found = races()
     found.add(report())
     [one] = found.documents()
-    assert text(one).splitlines() == [
+    assert lines(one) == [
         "race in job run-7, rank 0: no order between two operators that touch the same memory",
         "  aten::add_.Tensor (aten::add_) writes on stream 0x3",
         "      train.py:14 in load",
@@ -82,4 +92,4 @@ def test_text_and_document() -> None:
     ]
     assert differences([one], example("jitc report --json")["races"]) == []
     document: dict[str, Any] = {"recoveries": [], "validations": [], "divergences": [], "races": [one]}
-    assert text(one) in cli_text.report(document)
+    assert "\n".join(lines(one)) in cli_text.report(document)

@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <thread>
 
 #include "device/cuda/driver/error.h"
+#include "device/standard_error.h"
 
 namespace jitc::cuda {
 namespace {
@@ -51,11 +51,9 @@ void Quiesce::wait_for(const Driver& driver, const std::vector<abi::CUstream>& s
 }
 
 void Quiesce::give_up_process() const {
-  std::fprintf(stderr,
-               "jitc-worker: GPU %d does not come to rest within %g s (a hung kernel or collective): this "
-               "process ends, another takes over\n",
-               ordinal_, seconds_);
-  std::fflush(stderr);
+  say("GPU %d does not come to rest within %g s (a hung kernel or collective): this "
+      "process ends, another takes over",
+      ordinal_, seconds_);
   _exit(kExitNoRest);
 }
 

@@ -2,9 +2,9 @@
 #include "hasher.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "device/cuda/driver/error.h"
+#include "device/standard_error.h"
 
 namespace jitc::cuda {
 namespace {
@@ -119,8 +119,8 @@ void Hasher::give_up(const std::string& why) {
   hash_ = poison_ = nullptr;
   tables_.reset();
   module_.reset();
-  std::fprintf(stderr, "jitc-worker: GPU %d cannot hash its memory by itself, the host does (slower): %s\n",
-               context_->ordinal(), why.c_str());
+  say("GPU %d cannot hash its memory by itself, the host does (slower): %s", context_->ordinal(),
+      why.c_str());
 }
 
 void Hasher::run(std::span<const MemoryRange> ranges, std::span<Hash> out) {

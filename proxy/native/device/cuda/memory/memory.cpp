@@ -2,9 +2,9 @@
 #include "memory.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "device/cuda/driver/error.h"
+#include "device/standard_error.h"
 
 namespace jitc::cuda {
 namespace {
@@ -52,9 +52,9 @@ bool Memory::reserve_most(std::string& error) {
     bytes_ = std::max(bytes_ / 2, least);
   }
   if (bytes_ != whole)
-    std::fprintf(stderr, "jitc-worker: GPU %d: a session has %llu GiB of addresses instead of %llu (%s)\n",
-                 context_->ordinal(), static_cast<unsigned long long>(bytes_ >> 30),
-                 static_cast<unsigned long long>(whole >> 30), error.c_str());
+    say("GPU %d: a session has %llu GiB of addresses instead of %llu (%s)", context_->ordinal(),
+        static_cast<unsigned long long>(bytes_ >> 30), static_cast<unsigned long long>(whole >> 30),
+        error.c_str());
   return true;
 }
 

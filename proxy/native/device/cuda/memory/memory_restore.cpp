@@ -1,9 +1,9 @@
 // Memory goes back in time; see memory.h.
 #include <algorithm>
-#include <cstdio>
 #include <thread>
 
 #include "device/cuda/driver/error.h"
+#include "device/standard_error.h"
 #include "memory.h"
 
 namespace jitc::cuda {
@@ -103,8 +103,7 @@ void Memory::Rollback::wait_and_create(Block& block) {
       refuse(kMemoryAllocation, "out-of-memory", "the GPU has no memory for all allocations to restore");
     std::this_thread::sleep_for(kBetweenLooks);
   } while (of_.physical_.create(block) != kSuccess);
-  std::fprintf(stderr, "jitc-worker: GPU %d: waited %.2f s for memory that a lost worker had\n",
-               of_.context_->ordinal(), waited().count());
+  say("GPU %d: waited %.2f s for memory that a lost worker had", of_.context_->ordinal(), waited().count());
 }
 
 void Memory::Rollback::drop_unwanted_held(const std::vector<Resources::Held>& wanted) {

@@ -2,10 +2,10 @@
 #include "moved_out.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "device/cuda/driver/error.h"
 #include "device/cuda/memory/memory.h"
+#include "device/standard_error.h"
 
 namespace jitc::cuda {
 
@@ -82,7 +82,7 @@ bool Memory::move_out() {
     if (!moved_out_.prepare(context_, bytes)) return false;
     moved_out_.take(blocks);
   } catch (const OpError& failure) {
-    std::fprintf(stderr, "jitc-worker: memory cannot be moved out: %s\n", failure.message.c_str());
+    say("memory cannot be moved out: %s", failure.message.c_str());
     return false;
   }
   for (auto* kept : {&condemned_, &freed_}) {
@@ -108,7 +108,7 @@ bool Memory::move_in() {
       }
     if (there && !live_.empty()) moved_out_.give(ranges());
   } catch (const OpError& failure) {
-    std::fprintf(stderr, "jitc-worker: memory cannot be moved in: %s\n", failure.message.c_str());
+    say("memory cannot be moved in: %s", failure.message.c_str());
     there = false;
   }
   if (there) return out_ = false, true;
