@@ -16,7 +16,7 @@ uint32_t service_timeout_seconds();
 
 struct JobRank {
   int32_t rank = -1, world_size = 0;  // -1: unknown
-  std::string job;  // UTF-8
+  std::string job;                    // UTF-8
 };
 /// As the launcher has set it: torchrun, Open MPI, Slurm.
 JobRank rank_in_job();
