@@ -127,9 +127,7 @@ CASES: tuple[Case, ...] = (
         "restarted_training",
         launcher=("--max-restarts", "1"),
         cpu=1e-3,
-        environment_variables=(("TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1"),),
-        note="with `TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1` ([why](guarantees.md#a-rank-whose-program-has-ended)); "
-        "workers are killed before the restart and after it.",
+        note="the program and the launcher as they are; workers are killed before the restart and after it.",
     ),
     Case("nn.DataParallel on two GPUs", "pytorch", "data_parallel", ranks=1, gpus=2, why_not_cpu=DROPOUT),
     Case("NCCL by ctypes, as vLLM has it", "pytorch", "own_nccl"),

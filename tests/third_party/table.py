@@ -21,8 +21,8 @@ Libraries from PyPI in pinned versions, each in an environment of its own, drive
 
 - *Shuffle*: the device delays streams, completions and answers at random ([shuffle.md](shuffle.md)).
 - *Kills*: the worker of each GPU is killed with SIGKILL, one after another, at counts of its ops, which are those of
-  the run without faults and spread over its steps (`counts.py`). "Equal (2, 2)": twice on GPU 0 and on GPU 1, with as
-  many recoveries. In rows with "equal" alone three workers were killed after steps 3, 6, 9, of GPU 0, 1, 0.
+  the run without faults and spread over its steps (`counts.py`). "Equal (2, 2)": twice on GPU 0 and on GPU 1, and each
+  killed worker was replaced.
 - *Equal*: the losses of all steps and the bytes of all weights, on every rank, are those of the run without faults.
 - *CPU*: losses of all steps against those of a run without any device, where the program has such a run.
 
