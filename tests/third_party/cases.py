@@ -126,7 +126,7 @@ CASES: tuple[Case, ...] = (
         "pytorch",
         "restarted_training",
         launcher=("--max-restarts", "1"),
-        cpu=1e-3,
+        why_not_cpu="without jitc all attempts share a store, and gloo's ranks find addresses of the first one",
         note="the program and the launcher as they are; workers are killed before the restart and after it.",
     ),
     Case("nn.DataParallel on two GPUs", "pytorch", "data_parallel", ranks=1, gpus=2, why_not_cpu=DROPOUT),
