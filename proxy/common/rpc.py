@@ -2,7 +2,8 @@
 
 Called by: the service, the worker, the command line. Promises: unix sockets only; proxy settings of the environment
 have no effect; both sides have the same size limits; a server has so many connections at most, lets go of those that
-never speak HTTP/2 or have not called for a while, and an exception of a call is that call's end, in one line.
+never speak HTTP/2 or have not called for a while; an exception of a call is that call's end, in one line, and a
+request that does not parse is refused.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 from urllib.parse import quote
 
 import grpc
@@ -82,12 +83,32 @@ class _OneLine(grpc.ServerInterceptor):  # type: ignore[type-arg]
         if handler is None or handler.unary_unary is None:
             return handler
         return grpc.unary_unary_rpc_method_handler(
-            _answered(details.method, handler.unary_unary), handler.request_deserializer, handler.response_serializer
+            _answered(details.method, handler.unary_unary),
+            _read(handler.request_deserializer),
+            handler.response_serializer,
         )
+
+
+class _Unreadable(NamedTuple):
+    """In place of a request that does not parse: gRPC would print a traceback of each."""
+
+    why: str
+
+
+def _read(deserialize: Any) -> Any:
+    def read(data: bytes) -> Any:
+        try:
+            return deserialize(data)
+        except Exception as error:
+            return _Unreadable(printable(str(error)))
+
+    return read
 
 
 def _answered(name: str, method: Any) -> Any:
     def answer(request: Any, context: Any) -> Any:
+        if isinstance(request, _Unreadable):
+            refuse(context, grpc.StatusCode.INVALID_ARGUMENT, f"the request cannot be read: {request.why}")
         try:
             return method(request, context)
         except Refused:

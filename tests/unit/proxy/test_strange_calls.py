@@ -69,6 +69,19 @@ def test_fuzz(whose: str, service: Service) -> None:
     client.close()
 
 
+def test_a_request_that_does_not_parse(service: Service, capfd: pytest.CaptureFixture[str]) -> None:
+    """It is refused, and the log has nothing of it."""
+    with rpc.channel(service.config.socket) as link:
+        for name in ("Node/Describe", "Admin/Inject"):
+            call = link.unary_unary(f"/jitc.v1.{name}")  # what it is given goes as it is
+            with pytest.raises(grpc.RpcError) as told:
+                call(b"\xff" * 100, timeout=20)
+            assert told.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+            assert "the request cannot be read" in told.value.details()
+    serves(service)
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def test_a_call_that_is_too_large(service: Service) -> None:
     """It is refused unread."""
     unlimited = [("grpc.max_send_message_length", -1)]
