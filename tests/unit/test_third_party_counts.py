@@ -47,9 +47,13 @@ class Told:
 
     gpus = 2
 
-    def __init__(self, fired: list[int], attempts: int, outcome: str = "recovered", lost: int = 1) -> None:
-        standings = [{"lost": number < lost} for number in range(2)]
-        self._fired, self._report = fired, [{"attempts": attempts, "outcome": outcome, "standings": standings}]
+    def __init__(self, fired: list[int], replaced: tuple[int, int], outcome: str = "recovered") -> None:
+        """replaced: how often each rank's worker was, in one recovery; a rank that kept its own helped meanwhile."""
+        ranks = [
+            {"lost": bool(times), "spans": [{"phase": "fence"}, *[{"phase": "rebuild"}] * max(times, 1)]}
+            for times in replaced
+        ]
+        self._fired, self._report = fired, [{"outcome": outcome, "ranks": ranks}]
 
     def inject(self, fault: Any, gpu: int) -> None:
         pass
@@ -65,17 +69,18 @@ PLANNED = [[Strike(0, 10), Strike(1, 20)]]
 
 
 def test_a_run_is_right_when_each_planned_kill_was_made_and_recovered(tmp_path: Path) -> None:
-    assert Blows(cast(Service, Told([0, 1], 2)), PLANNED).check(tmp_path) == (1, 1)
-    assert Blows(cast(Service, Told([0, 1], 1, lost=2)), PLANNED).check(tmp_path) == (1, 1)  # both at the same time
+    assert Blows(cast(Service, Told([0, 1], (1, 1))), PLANNED).check(tmp_path) == (1, 1)
+    twice = [[Strike(0, 10), Strike(1, 20), Strike(0, 30)]]  # one of them again while the recovery went on
+    assert Blows(cast(Service, Told([0, 1, 0], (2, 1))), twice).check(tmp_path) == (2, 1)
 
 
 @pytest.mark.parametrize(
     ("told", "why"),
     [
-        (Told([0, 0], 2), r"kills of GPUs: \{0: 2\} instead of \{0: 1, 1: 1\}"),
-        (Told([0], 1), r"kills of GPUs: \{0: 1\}"),
-        (Told([0, 1], 1), "1 recoveries instead of 2"),
-        (Told([0, 1], 2, "given up: lost"), "given up: lost"),
+        (Told([0, 0], (2, 0)), r"kills of GPUs: \{0: 2\} instead of \{0: 1, 1: 1\}"),
+        (Told([0], (1, 0)), r"kills of GPUs: \{0: 1\}"),
+        (Told([0, 1], (0, 1)), "1 workers replaced, 2 killed"),
+        (Told([0, 1], (1, 1), "given up: lost"), "given up: lost"),
     ],
 )
 def test_a_gpu_that_is_spared_is_wrong(tmp_path: Path, told: Told, why: str) -> None:
