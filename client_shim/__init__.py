@@ -81,8 +81,9 @@ def _prepare() -> None:
     interposer = ctypes.CDLL(None)
     kind = interposer.jitc_device_kind()
     if kind in (_SOFTWARE, _CUDA):
-        from jitc.client_shim import torch_device
+        from jitc.client_shim import refused_libraries, torch_device
 
+        refused_libraries.explain_errors(interposer)
         # PyTorch has one switch for all GPUs, and all GPUs of a service have the same libraries.
         torch_device.install(
             redirect=kind == _SOFTWARE,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from jitc.interpose.generator.wrappers_visitor import APIS, refused, served
 from jitc.interpose.spec.api import Api, Function
-from jitc.interpose.spec.unserved import UNSERVED
+from jitc.interpose.spec.unserved import STATIC_RUNTIMES, UNSERVED
 from jitc.ops.kernels import KERNEL_OPS
 from jitc.ops.op import GRAPH
 
@@ -44,10 +44,19 @@ def _unserved() -> list[str]:
     lines = ["## Libraries that are not served", ""]
     lines += ["The functions that a program begins with are refused, with one line that names library and function,"]
     lines += ["on every device, also where a program looks them up in the library itself (`dlsym`, ctypes).", ""]
-    lines += ["| library | file | met by | refused at | status |", "|---|---|---|---|---:|"]
+    lines += ["| library | file | met by | instead | refused at | status |", "|---|---|---|---|---|---:|"]
     for one in UNSERVED:
         names = ", ".join(f"`{name}`" for name in one.entries)
-        lines.append(f"| {one.title} | `{one.library}` | {one.met} | {names} | {one.status} |")
+        lines.append(f"| {one.title} | `{one.library}` | {one.met} | {one.instead} | {names} | {one.status} |")
+    lines += [
+        "",
+        "So is `cuGetExportTable`, which a CUDA runtime asks for that is linked in statically. The line names the",
+    ]
+    lines += [
+        "file that called it, and says what helps: "
+        + "; ".join(f"`{one.part}`: {one.instead}" for one in STATIC_RUNTIMES)
+        + "."
+    ]
     return [*lines, ""]
 
 

@@ -15,13 +15,29 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Unserved:
-    """``status``: the library's own value for "not supported"; ``met``: how programs come to use the library."""
+    """``status``: the library's own value for "not supported"; ``met``: how programs come to use the library;
+    ``instead``: what they can do."""
 
     title: str
     library: str
     status: int
     met: str
+    instead: str
     entries: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class StaticRuntime:
+    """A package whose libraries have a CUDA runtime linked in; ``part``: of their files' paths."""
+
+    part: str
+    instead: str
+
+
+STATIC_RUNTIMES = (
+    StaticRuntime("/cupy", "CuPy's wheels up to 12.3 load the runtime as a library"),
+    StaticRuntime("/bitsandbytes", "use PyTorch's own optimizers and types"),
+)
 
 
 UNSERVED: tuple[Unserved, ...] = (
@@ -30,6 +46,7 @@ UNSERVED: tuple[Unserved, ...] = (
         "libcufft",
         16,
         "torch.fft, torch.stft",
+        "transform on the CPU",
         ("cufftCreate", "cufftPlan1d", "cufftPlan2d", "cufftPlan3d", "cufftPlanMany"),
     ),
     Unserved(
@@ -37,16 +54,39 @@ UNSERVED: tuple[Unserved, ...] = (
         "libcusolver",
         9,
         "torch.linalg (solve, inv, svd, eigh, qr, cholesky)",
+        "solve on the CPU",
         ("cusolverDnCreate", "cusolverMgCreate", "cusolverRfCreate", "cusolverSpCreate"),
     ),
-    Unserved("cuSPARSE", "libcusparse", 10, "products with sparse tensors", ("cusparseCreate",)),
-    Unserved("cuSPARSELt", "libcusparseLt", 10, "semi-structured sparse products", ("cusparseLtInit",)),
-    Unserved("cuRAND", "libcurand", 203, "generators of CuPy and C++ programs", ("curandCreateGenerator",)),
+    Unserved(
+        "cuSPARSE",
+        "libcusparse",
+        10,
+        "products with sparse tensors",
+        "multiply dense tensors, or on the CPU",
+        ("cusparseCreate",),
+    ),
+    Unserved(
+        "cuSPARSELt",
+        "libcusparseLt",
+        10,
+        "semi-structured sparse products",
+        "multiply dense tensors",
+        ("cusparseLtInit",),
+    ),
+    Unserved(
+        "cuRAND",
+        "libcurand",
+        203,
+        "generators of CuPy and C++ programs",
+        "use PyTorch's generators, or cuRAND's on the host",
+        ("curandCreateGenerator",),
+    ),
     Unserved(
         "NVSHMEM",
         "libnvshmem_host",
         3,
         "torch.distributed's symmetric memory over NVSHMEM",
+        "use NCCL's collectives",
         ("nvshmemid_hostlib_init_attr", "nvshmemx_hostlib_init_attr"),
     ),
     Unserved(
@@ -54,6 +94,7 @@ UNSERVED: tuple[Unserved, ...] = (
         "libcufile",
         5007,
         "torch.cuda.gds",
+        "read and write files by way of the host",
         ("cuFileBufRegister", "cuFileDriverOpen", "cuFileHandleRegister"),
     ),
     Unserved(
@@ -61,6 +102,7 @@ UNSERVED: tuple[Unserved, ...] = (
         "libcupti",
         27,
         "torch.profiler with CUDA activities: what runs on the GPU is not in the profile",
+        "profile without ProfilerActivity.CUDA",
         ("cuptiActivityEnable", "cuptiActivityRegisterCallbacks", "cuptiSubscribe", "cuptiSubscribe_v2"),
     ),
 )

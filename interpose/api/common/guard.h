@@ -1,7 +1,8 @@
 // The guard between an exported symbol and the hand-written function behind it.
 //
-// Included by the generated wrappers only. Promises: no exception leaves; the runtime API's last error
-// is kept per thread; in a child made by fork, no function that needs the service is called.
+// Included by the generated wrappers and the loader. Promises: no exception leaves; the
+// runtime API's last error is kept per thread; in a child made by fork, no function that needs the service is
+// called.
 #pragma once
 #include <exception>
 #include <new>
@@ -62,13 +63,19 @@ Status refuse_cudnn(const char* name, const char* advice) noexcept;
 
 /// A library of NVIDIA that is not served: how the name of its file begins, and its title.
 struct Unserved {
-  const char *file, *title;
+  const char *file, *title, *instead;
 };
 extern const Unserved kUnserved[];
 extern const unsigned kUnservedCount;
-/// The title of the library that holds the address, if that library is not served; else null.
-const char* unserved_library(const void* address);
+/// Of a package whose libraries have a CUDA runtime linked in: a part of their files' paths, and what helps.
+struct StaticRuntime {
+  const char *part, *instead;
+};
+extern const StaticRuntime kStaticRuntimes[];
+extern const unsigned kStaticRuntimeCount;
+/// The library that holds the address, if that library is not served; else null.
+const Unserved* unserved_library(const void* address);
 /// For an entry of such a library: says once that it is not served, returns the library's own status.
-Status refuse_unserved(const char* title, const char* name, Status status) noexcept;
+Status refuse_unserved(const Unserved& library, const char* name, Status status) noexcept;
 
 }  // namespace jitc::api

@@ -7,9 +7,9 @@ using namespace jitc::api;
 // CUDA driver: libcuda.so.1
 namespace {
 constexpr const char* kAdvice0 = "a CUDA graph can only be made by capturing a stream";
-constexpr const char* kAdvice1 = "a CUDA runtime that is linked in statically asks for it: link the program with -cudart shared";
-constexpr const char* kAdvice2 = "contexts of your own are not supported: use the primary context";
-constexpr const char* kAdvice3 = "device memory cannot be shared between processes: use another sharing strategy (CPU tensors)";
+constexpr const char* kAdvice1 = "contexts of your own are not supported: use the primary context";
+constexpr const char* kAdvice2 = "device memory cannot be shared between processes: use another sharing strategy (CPU tensors)";
+constexpr const char* kAdvice3 = "link it with -cudart shared";
 constexpr const char* kAdvice4 = "linking is not served through the proxy: link with nvcc or nvJitLink and load the result";
 constexpr const char* kAdvice5 = "managed memory is not supported: use cuMemAlloc or pinned memory";
 constexpr const char* kAdvice6 = "memory cannot be mapped twice or shared between processes or devices: do without symmetric memory";
@@ -164,25 +164,25 @@ JITC_EXPORT int32_t cuTensorMapEncodeIm2col(void* map, int32_t type, uint32_t ra
 JITC_EXPORT int32_t cuTensorMapEncodeTiled(void* map, int32_t type, uint32_t rank, uint64_t address, const uint64_t* dims, const uint64_t* strides, const uint32_t* box, const uint32_t* steps, int32_t interleave, int32_t swizzle, int32_t promotion, int32_t fill) { return guard_driver<true>([&] { return runs_kernels() ? ::jitc::api::cuTensorMapEncodeTiled(map, type, rank, address, dims, strides, box, steps, interleave, swizzle, promotion, fill) : refuse_driver("cuTensorMapEncodeTiled", kAdvice8); }); }
 JITC_EXPORT int32_t cuThreadExchangeStreamCaptureMode(int32_t* mode) { return guard_driver<false>([&] { return ::jitc::api::cudaThreadExchangeStreamCaptureMode(mode); }); }
 
-JITC_EXPORT int32_t cuCtxCreate_v4() { return refuse_driver("cuCtxCreate_v4", kAdvice2, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuCtxDestroy_v2() { return refuse_driver("cuCtxDestroy_v2", kAdvice2, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuCtxFromGreenCtx() { return refuse_driver("cuCtxFromGreenCtx", kAdvice2, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuDevResourceGenerateDesc() { return refuse_driver("cuDevResourceGenerateDesc", kAdvice2, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuDevSmResourceSplitByCount() { return refuse_driver("cuDevSmResourceSplitByCount", kAdvice2, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuDeviceGetDevResource() { return refuse_driver("cuDeviceGetDevResource", kAdvice2, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuDevicePrimaryCtxReset_v2() { return refuse_driver("cuDevicePrimaryCtxReset_v2", kAdvice2, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuCtxCreate_v4() { return refuse_driver("cuCtxCreate_v4", kAdvice1, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuCtxDestroy_v2() { return refuse_driver("cuCtxDestroy_v2", kAdvice1, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuCtxFromGreenCtx() { return refuse_driver("cuCtxFromGreenCtx", kAdvice1, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuDevResourceGenerateDesc() { return refuse_driver("cuDevResourceGenerateDesc", kAdvice1, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuDevSmResourceSplitByCount() { return refuse_driver("cuDevSmResourceSplitByCount", kAdvice1, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuDeviceGetDevResource() { return refuse_driver("cuDeviceGetDevResource", kAdvice1, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuDevicePrimaryCtxReset_v2() { return refuse_driver("cuDevicePrimaryCtxReset_v2", kAdvice1, __builtin_return_address(0)); }
 JITC_EXPORT int32_t cuFuncGetModule() { return refuse_driver("cuFuncGetModule", kAdvice7, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuGetExportTable() { return refuse_driver("cuGetExportTable", kAdvice1, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuGetExportTable() { return refuse_driver("cuGetExportTable", kAdvice3, __builtin_return_address(0)); }
 JITC_EXPORT int32_t cuGraphCreate() { return refuse_driver("cuGraphCreate", kAdvice0, __builtin_return_address(0)); }
 JITC_EXPORT int32_t cuGraphDebugDotPrint() { return refuse_driver("cuGraphDebugDotPrint", kAdvice0, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuGreenCtxCreate() { return refuse_driver("cuGreenCtxCreate", kAdvice2, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuGreenCtxDestroy() { return refuse_driver("cuGreenCtxDestroy", kAdvice2, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuGreenCtxStreamCreate() { return refuse_driver("cuGreenCtxStreamCreate", kAdvice2, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuIpcCloseMemHandle() { return refuse_driver("cuIpcCloseMemHandle", kAdvice3, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuIpcGetEventHandle() { return refuse_driver("cuIpcGetEventHandle", kAdvice3, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuIpcGetMemHandle() { return refuse_driver("cuIpcGetMemHandle", kAdvice3, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuIpcOpenEventHandle() { return refuse_driver("cuIpcOpenEventHandle", kAdvice3, __builtin_return_address(0)); }
-JITC_EXPORT int32_t cuIpcOpenMemHandle_v2() { return refuse_driver("cuIpcOpenMemHandle_v2", kAdvice3, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuGreenCtxCreate() { return refuse_driver("cuGreenCtxCreate", kAdvice1, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuGreenCtxDestroy() { return refuse_driver("cuGreenCtxDestroy", kAdvice1, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuGreenCtxStreamCreate() { return refuse_driver("cuGreenCtxStreamCreate", kAdvice1, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuIpcCloseMemHandle() { return refuse_driver("cuIpcCloseMemHandle", kAdvice2, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuIpcGetEventHandle() { return refuse_driver("cuIpcGetEventHandle", kAdvice2, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuIpcGetMemHandle() { return refuse_driver("cuIpcGetMemHandle", kAdvice2, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuIpcOpenEventHandle() { return refuse_driver("cuIpcOpenEventHandle", kAdvice2, __builtin_return_address(0)); }
+JITC_EXPORT int32_t cuIpcOpenMemHandle_v2() { return refuse_driver("cuIpcOpenMemHandle_v2", kAdvice2, __builtin_return_address(0)); }
 JITC_EXPORT int32_t cuLinkAddData_v2() { return refuse_driver("cuLinkAddData_v2", kAdvice4, __builtin_return_address(0)); }
 JITC_EXPORT int32_t cuLinkAddFile_v2() { return refuse_driver("cuLinkAddFile_v2", kAdvice4, __builtin_return_address(0)); }
 JITC_EXPORT int32_t cuLinkComplete() { return refuse_driver("cuLinkComplete", kAdvice4, __builtin_return_address(0)); }

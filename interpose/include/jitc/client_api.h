@@ -87,6 +87,10 @@ JITC_API int jitc_operator_call(int device, void* stream, const void* call, size
 JITC_API int jitc_operator_query(int device, void* stream, const void* call, size_t size, jitc_reply* reply);
 JITC_API void jitc_reply_free(jitc_reply* reply);
 
+/* Of NVIDIA's libraries that are not served the one that was refused last: 1, its title and what helps
+ * instead, which stay for good; 0: none was. PyTorch's own errors of them say neither. */
+JITC_API int jitc_refused_library(const char** title, const char** instead);
+
 /* Last error text of this thread, for messages; never NULL. */
 JITC_API const char* jitc_last_message(void);
 #ifdef __cplusplus

@@ -269,7 +269,7 @@ _REFUSED = (
     cuDevSmResourceSplitByCount cuDeviceGetDevResource cuGreenCtxCreate cuGreenCtxDestroy cuGreenCtxStreamCreate""",
     ),
     *unsupported(
-        "a CUDA runtime that is linked in statically asks for it: link the program with -cudart shared",
+        "link it with -cudart shared",
         "cuGetExportTable",
     ),
     *unsupported(

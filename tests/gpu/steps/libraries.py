@@ -13,7 +13,7 @@ from ..service import NO_VALIDATION, Service
 from . import fault_verdict
 
 #: What jitc says of what it does not serve by design.
-_REFUSALS = ("is not served (docs/coverage.md)", "link the program with -cudart shared")
+_REFUSALS = ("is not served: ", "has a CUDA runtime of its own, linked in statically: ")
 
 
 def fft(lab: Lab) -> dict[str, Any]:

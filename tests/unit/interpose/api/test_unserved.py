@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from interpose_symbols import defined
 from toolkit.service import Service
 from toolkit.workplace import Workplace
 
-from jitc.interpose.spec.unserved import UNSERVED, Unserved
+from jitc.interpose.spec.unserved import STATIC_RUNTIMES, UNSERVED, StaticRuntime, Unserved
 from jitc.proxy.common import paths
 
 #: Calls each function that is named, as a program that is linked with its library does: found by the loader's order.
@@ -75,7 +76,7 @@ def call(service: Service, tmp_path: Path, program: str, *arguments: str) -> tup
 def test_the_first_call_names_library_and_function(service: Service, tmp_path: Path, one: Unserved) -> None:
     answers, said = call(service, tmp_path, LINKED, *one.entries, *one.entries)
     assert answers == [str(one.status)] * 2 * len(one.entries)
-    expected = [f"jitc: {name} is not supported: {one.title} is not served (docs/coverage.md)" for name in one.entries]
+    expected = [f"jitc: {name} is not supported: {one.title} is not served: {one.instead}" for name in one.entries]
     assert said.splitlines() == expected
 
 
@@ -101,7 +102,7 @@ def test_a_library_that_is_looked_into_is_named(service: Service, tmp_path: Path
     name = one.entries[0]
     answers, said = call(service, tmp_path, LOOKED_UP, *loaded(one), name)
     assert answers == [str(one.status)]
-    assert said == f"jitc: {name} is not supported: {one.title} is not served (docs/coverage.md)\n"
+    assert said == f"jitc: {name} is not supported: {one.title} is not served: {one.instead}\n"
 
 
 @pytest.mark.parametrize("library", ["libcusolver", "libcusparse", "libcusparseLt", "libcurand", "libcupti"])
@@ -110,7 +111,9 @@ def test_a_library_that_is_called_past_us_is_named(service: Service, tmp_path: P
     [one] = [one for one in UNSERVED if one.library == library]
     answers, said = call(service, tmp_path, LOOKED_UP_PAST_US, *loaded(one), one.entries[0])
     assert answers[-1] != "0"
-    assert f"jitc: cuGetExportTable is not supported: {one.title}, which called it, is not served" in said
+    assert (
+        f"jitc: cuGetExportTable is not supported: {one.title}, which called it, is not served: {one.instead}" in said
+    )
 
 
 def test_what_needs_no_gpu_is_left_alone(service: Service, tmp_path: Path) -> None:
@@ -126,7 +129,23 @@ def test_a_static_runtime_is_told_what_to_do(service: Service, tmp_path: Path) -
     """As CuPy's wheels from version 13 on have it: the caller is no library that we know."""
     answers, said = call(service, tmp_path, LINKED, "cuGetExportTable")
     assert answers == ["801"]
-    assert "linked in statically asks for it: link the program with -cudart shared" in said
+    runtime = "has a CUDA runtime of its own, linked in statically: "
+    assert re.search(rf"cuGetExportTable is not supported: \S+ {runtime}link it with -cudart shared", said), said
+
+
+@pytest.mark.parametrize("one", STATIC_RUNTIMES, ids=lambda one: one.part)
+def test_packages_with_a_static_runtime_are_known(service: Service, tmp_path: Path, one: StaticRuntime) -> None:
+    folder = tmp_path / one.part.strip("/")
+    folder.mkdir()
+    library = folder / "libcaller.so"
+    source = (
+        "int cuGetExportTable(void **, void *); int call(void) { void *t = 0; return cuGetExportTable(&t, 0) + 0; }"
+    )
+    build = ["cc", "-shared", "-fPIC", "-O1", "-x", "c", "-", "-o", str(library)]
+    subprocess.run(build, input=source.encode(), check=True, timeout=60)
+    answers, said = call(service, tmp_path, LOOKED_UP, str(library), "call")
+    assert answers == ["801"]
+    assert f"libcaller.so has a CUDA runtime of its own, linked in statically: {one.instead}" in said
 
 
 #: Looks a function up by its version, which is not served.
