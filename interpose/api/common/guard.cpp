@@ -72,10 +72,10 @@ Status refuse_cudart(const char* name, const char* advice) noexcept {
 Status refuse_driver(const char* name, const char* advice, const void* caller) noexcept {
   const Unserved* const library = unserved_library(caller);
   const std::string_view past = replaced_library(caller);
-  if (library) newest_refused = library;
-  if (library)
+  if (library) {
+    newest_refused = library;
     say_and_keep(name, std::string(library->title) + ", which called it, is not served: " + library->instead);
-  else if (!past.empty())
+  } else if (!past.empty())
     say_and_keep(name,
                  std::string(past) +
                      " was called past jitc (docs/guarantees.md, \"Libraries that a program opens itself\")");

@@ -1,8 +1,7 @@
 // The guard between an exported symbol and the hand-written function behind it.
 //
-// Included by the generated wrappers and the loader. Promises: no exception leaves; the
-// runtime API's last error is kept per thread; in a child made by fork, no function that needs the service is
-// called.
+// Included by the generated wrappers and the loader. Promises: no exception leaves; the runtime API's last
+// error is kept per thread; in a child made by fork, no function that needs the service is called.
 #pragma once
 #include <exception>
 #include <new>
@@ -61,7 +60,7 @@ Status refuse_cublas(const char* name, const char* advice) noexcept;
 Status refuse_cublaslt(const char* name, const char* advice) noexcept;
 Status refuse_cudnn(const char* name, const char* advice) noexcept;
 
-/// A library of NVIDIA that is not served: how the name of its file begins, and its title.
+/// A library of NVIDIA that is not served: how the name of its file begins, its title, what helps instead.
 struct Unserved {
   const char *file, *title, *instead;
 };
