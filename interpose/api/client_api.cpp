@@ -87,7 +87,7 @@ void make_boundary(Session& session, uint64_t number, const LiveBlocks& blocks) 
           "no boundary: " + std::to_string(live.size()) +
           " live blocks are too many for one record; a fault from here on goes back further");
   });
-  addresses_of(session).boundary();
+  addresses_of(session).boundary(is_over(session));
 }
 
 void submit_live(Session& session, const LiveBlocks& blocks) {

@@ -62,7 +62,7 @@ _COMMUNICATOR: tuple[Function, ...] = (
     ),
     Local("ncclCommDeregister", "comm: comm", "registration: registration"),
     Sync("ncclMemAlloc", "out address: address", "bytes: size", ops="allocate"),
-    Op("ncclMemFree", "address: address", ops="free"),
+    Sync("ncclMemFree", "address: address", ops="device_synchronize free"),
     Custom(
         "ncclRedOpCreatePreMulSum",
         "out reduction: reduction",

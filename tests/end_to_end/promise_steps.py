@@ -4,7 +4,7 @@ Run by test_promises.py on the CUDA runtime's own functions. A line on standard 
 to try it; the answer is how often it was kept. ``know``, ``recall`` and ``good`` are for a worker that is lost in
 between: what the program was told before, whether it is told the same again, whether times and memory are right.
 ``names`` is answered with the names of all promises. Those of copies and host functions are here, those of waits in
-promise_waits.py.
+promise_waits.py, those of memory that is given back in promise_memory.py.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import ctypes
 import sys
 from ctypes import CFUNCTYPE, byref, c_float, c_int, c_uint64, c_void_p
 
+import promise_memory  # noqa: F401 - adds its promises
 import promise_waits  # noqa: F401 - adds its promises
 from cuda_api import call, made
 from promise_calls import (

@@ -42,7 +42,7 @@ uint64_t take_cell(Session& session) {
       const std::lock_guard lock(cells().mutex);
       base = cells().by_session.try_emplace(&session, made).first->second;
     }
-    if (base != made) release(made, 0);
+    if (base != made) release(made, {});
   }
   return base + cells().turn++ % Cells::kCount * Cells::kBytes;
 }

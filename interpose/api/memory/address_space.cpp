@@ -68,8 +68,8 @@ void AddressSpace::arrived(uint64_t address) {
   if (found != live_.end()) found->second.there = true;
 }
 
-void AddressSpace::rest(uint64_t address, uint64_t bytes) {
-  resting_.push_back({address, rounded(bytes), boundaries_});
+void AddressSpace::rest(uint64_t address, uint64_t bytes, const LastUse& use) {
+  resting_.push_back({address, rounded(bytes), boundaries_, use});
 }
 
 uint64_t AddressSpace::take_small(uint64_t bytes) {
@@ -97,21 +97,22 @@ bool AddressSpace::small_rest() const {
   return small_.rests();
 }
 
-bool AddressSpace::unrest_small() {
+bool AddressSpace::unrest_small(const IsOver& is_over) {
+  const LastUses over = find_over(UINT64_MAX, is_over);
   std::unique_lock lock(mutex_);
-  return small_.unrest();
+  return small_.end_rests(UINT64_MAX, over);
 }
 
-bool AddressSpace::give_back(uint64_t address, uint64_t* allocation) {
+bool AddressSpace::give_back(uint64_t address, const LastUse& use, uint64_t* allocation) {
   std::unique_lock lock(mutex_);
-  if (small_.give_back(address, boundaries_, allocation)) {
-    if (*allocation) rest(*allocation, SmallBlocks::kSlab);
+  if (small_.give_back(address, boundaries_, use, allocation)) {
+    if (*allocation) rest(*allocation, SmallBlocks::kSlab, use);
     return true;
   }
   const auto found = live_.find(address);
   if (found == live_.end() || is_reserved(address, 0)) return false;
   *allocation = address;
-  rest(address, found->second.bytes);
+  rest(address, found->second.bytes, use);
   live_.erase(found);
   return true;
 }
@@ -172,14 +173,28 @@ bool AddressSpace::overlaps_block(uint64_t address, uint64_t bytes) const {
   return block.address + block.bytes > address;
 }
 
-void AddressSpace::boundary() {
-  std::unique_lock lock(mutex_);
-  ++boundaries_;
-  while (!resting_.empty() && resting_.front().freed_after + 2 <= boundaries_) {
-    free_[resting_.front().bytes].push_back(resting_.front().address);
-    resting_.pop_front();
+void AddressSpace::boundary(const IsOver& is_over) {
+  uint64_t before = 0;
+  {
+    std::unique_lock lock(mutex_);
+    if (++boundaries_ < 2) return;
+    before = boundaries_ - 1;
   }
-  small_.boundary(boundaries_);
+  const LastUses over = find_over(before, is_over);
+  std::unique_lock lock(mutex_);
+  end_rests(resting_, before, over, [&](const Resting& one) { free_[one.bytes].push_back(one.address); });
+  small_.end_rests(before, over);
+}
+
+LastUses AddressSpace::find_over(uint64_t before, const IsOver& is_over) const {
+  LastUses uses;
+  {
+    std::shared_lock lock(mutex_);
+    small_.add_uses(before, &uses);
+    add_uses(resting_, before, &uses);
+  }
+  std::erase_if(uses, [&](const auto& one) { return !is_over({one.first, one.second}); });
+  return uses;
 }
 
 void AddressSpace::follow(uint64_t address, uint64_t bytes, bool followed) {

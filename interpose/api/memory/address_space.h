@@ -7,6 +7,7 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <shared_mutex>
@@ -18,6 +19,9 @@ namespace jitc::api {
 
 class AddressSpace {
  public:
+  /// Whether the device has done that. It is asked without the lock.
+  using IsOver = std::function<bool(const LastUse&)>;
+
   /// Reserves [base, base + bytes) in this process.
   AddressSpace(uint64_t base, uint64_t bytes);
   /// An address for bytes (2 MiB aligned), still without memory; 0 when the range is full.
@@ -32,10 +36,10 @@ class AddressSpace {
   void drop_slab(uint64_t address);
   bool small_rest() const;
   /// Makes resting small blocks usable again, after the device has finished all work. False: there were none.
-  bool unrest_small();
+  bool unrest_small(const IsOver& is_over);
   /// Forgets a block of take or take_small; its range rests (see boundary). False: no block starts there.
   /// *allocation: memory that is not needed any more; 0: none.
-  bool give_back(uint64_t address, uint64_t* allocation);
+  bool give_back(uint64_t address, const LastUse& use, uint64_t* allocation);
   /// Addresses without memory, at a multiple of the alignment (a power of two); 0 when the range is full.
   uint64_t reserve(uint64_t bytes, uint64_t alignment);
   /// Gives back a whole reservation in which nothing is mapped; its range rests. False: there is no such one.
@@ -48,8 +52,9 @@ class AddressSpace {
   /// Whether mapped blocks cover the range.
   bool is_mapped(uint64_t address, uint64_t bytes) const;
   /// Notes a boundary. A range that was freed is used again after the second boundary, because the minibatch
-  /// before the last boundary may still be replayed until every rank's copies are complete.
-  void boundary();
+  /// before the last boundary may still be replayed until every rank's copies are complete; and not before
+  /// its last use is over, since a boundary that is skipped waits for no stream.
+  void boundary(const IsOver& is_over);
   /// Notes that somebody names what is live in the blocks that lie wholly in the range, or no longer. It ends
   /// with the block: what has its address later is another one.
   void follow(uint64_t address, uint64_t bytes, bool followed);
@@ -69,6 +74,7 @@ class AddressSpace {
   static uint64_t rounded(uint64_t bytes) { return (bytes + kGranule - 1) / kGranule * kGranule; }
   struct Resting {
     uint64_t address, bytes, freed_after;
+    LastUse use;
   };
   // All with mutex_ held.
   std::vector<Block> blocks() const;
@@ -76,10 +82,12 @@ class AddressSpace {
   uint64_t extend(uint64_t bytes, uint64_t alignment);
   uint64_t unrest(uint64_t bytes, uint64_t alignment);
   uint64_t take_range(uint64_t bytes, uint64_t alignment);
-  void rest(uint64_t address, uint64_t bytes);
+  void rest(uint64_t address, uint64_t bytes, const LastUse& use = {});
   bool is_reserved(uint64_t address, uint64_t bytes) const;
   bool overlaps_block(uint64_t address, uint64_t bytes) const;
   bool covered(uint64_t address, uint64_t bytes, Block* first) const;
+  // Without it.
+  LastUses find_over(uint64_t before, const IsOver& is_over) const;
 
   mutable std::shared_mutex mutex_;
   uint64_t base_, end_, next_, ordinal_ = 0, boundaries_ = 0;

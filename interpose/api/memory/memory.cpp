@@ -1,7 +1,8 @@
 // Device memory: allocate, free, fill, information; the default pool; attributes of pointers.
 //
 // Promises: addresses are chosen here; an allocation waits only until the device says whether there is room;
-// a free never waits. Small allocations share memory, as with CUDA.
+// cudaFree waits for the device, as with CUDA, and cudaFreeAsync for nothing; freed memory is never another
+// block's while work may use it. Small allocations share memory, as with CUDA.
 #include "memory.h"
 
 #include <array>
@@ -68,7 +69,8 @@ Status add_slab(Session& session, AddressSpace& space) {
 
 /// For a device without free memory: uses resting blocks again, once the ops that may use them are over.
 bool use_what_rests(Session& session, AddressSpace& space) {
-  return space.small_rest() && !session.call(ops::DeviceSynchronize{}).status && space.unrest_small();
+  return space.small_rest() && !session.call(ops::DeviceSynchronize{}).status &&
+         space.unrest_small(is_over(session));
 }
 
 Status allocate_small(Session& session, uint64_t bytes, uint64_t* address) {
@@ -120,7 +122,7 @@ Status allocate(Session& session, uint64_t bytes, uint64_t* address) {
   const Status status = map_memory(session, taken, bytes);
   uint64_t ignored;
   if (status) {
-    space.give_back(taken, &ignored);
+    space.give_back(taken, {}, &ignored);
     return status;
   }
   space.arrived(taken);
@@ -128,12 +130,20 @@ Status allocate(Session& session, uint64_t bytes, uint64_t* address) {
   return kSuccess;
 }
 
-Status release(uint64_t address, uint64_t stream) {
+Status release(uint64_t address, const LastUse& use) {
   if (!address) return kSuccess;
   Session* session = Node::instance().owner(address);
-  auto op = on_stream<ops::Free>(stream);
-  if (!session || !addresses_of(*session).give_back(address, &op.address)) return kInvalidValue;
+  auto op = on_stream<ops::Free>(use.stream);
+  if (!session || !addresses_of(*session).give_back(address, use, &op.address)) return kInvalidValue;
   return op.address ? submitted(*session, session->submit(op)) : from_result(session->status());
+}
+
+AddressSpace::IsOver is_over(Session& session) {
+  return [&session](const LastUse& use) {
+    if (!session.find_executed(use.stream, use.sequence, Session::Wait::no)) return false;
+    tell_waited(session, use.stream, use.sequence);
+    return true;
+  };
 }
 
 int32_t cudaMalloc(uint64_t* address, size_t bytes) {
@@ -155,14 +165,17 @@ int32_t cudaMallocPitch(uint64_t* address, size_t* pitch, size_t width, size_t h
 }
 int32_t cudaFree(uint64_t address) {
   Session* const session = address ? Node::instance().owner(address) : nullptr;
-  if (session) tell_waited(*session, 0, 0);  // CUDA waits for the whole device here
-  return release(address, 0);
+  const Status waited = session ? wait_for_device(*session) : kSuccess;
+  const Status released = release(address, {});
+  return released ? released : waited;
 }
 int32_t cudaFreeAsync(uint64_t address, uint64_t stream) {
   StreamRef ref;
   Status status = resolve_stream(stream, &ref);
   if (!status) status = refuse_in_capture(ref, kNoPool);
-  return status ? status : release(address, ref.id);
+  if (status) return status;
+  if (!is_ordered_alone(stream)) return cudaFree(address);
+  return release(address, {ref.id, ref.session->last_submitted(ref.id)});
 }
 int32_t cudaMemGetInfo(size_t* free, size_t* total) {
   Status status = kSuccess;

@@ -16,6 +16,8 @@ Session* device_owner(uint64_t address);
 Session* device_range(uint64_t address, uint64_t bytes, Block* block = nullptr);
 
 Status allocate(Session& session, uint64_t bytes, uint64_t* address);
-Status release(uint64_t address, uint64_t stream);
+/// use: what may still use the memory; nothing does when the caller has waited.
+Status release(uint64_t address, const LastUse& use);
+AddressSpace::IsOver is_over(Session& session);
 
 }  // namespace jitc::api

@@ -57,11 +57,11 @@ void SmallBlocks::add_slab(uint64_t address, uint64_t ordinal) {
   insert_free(address, kSlab);
 }
 
-bool SmallBlocks::give_back(uint64_t address, uint64_t boundaries, uint64_t* slab) {
+bool SmallBlocks::give_back(uint64_t address, uint64_t boundaries, const LastUse& use, uint64_t* slab) {
   *slab = 0;
   const auto found = live_.find(address);
   if (found == live_.end()) return false;
-  resting_.push_back({address, rounded(found->second.bytes), found->second.ordinal, boundaries});
+  resting_.push_back({address, rounded(found->second.bytes), found->second.ordinal, boundaries, use});
   const auto home = slabs_.find(slab_of(address));
   home->second.followed -= found->second.followed;
   live_.erase(found);
@@ -79,22 +79,16 @@ void SmallBlocks::drop(uint64_t slab) {
 }
 
 /// False: its slab is gone.
-bool SmallBlocks::end_rest() {
-  const Resting one = resting_.front();
-  resting_.pop_front();
+bool SmallBlocks::end_rest(const Resting& one) {
   const auto slab = slabs_.find(slab_of(one.address));
   if (slab == slabs_.end() || slab->second.ordinal != one.ordinal) return false;
   add_free(one.address, one.bytes);
   return true;
 }
 
-void SmallBlocks::boundary(uint64_t boundaries) {
-  while (!resting_.empty() && resting_.front().freed_after + 2 <= boundaries) end_rest();
-}
-
-bool SmallBlocks::unrest() {
+bool SmallBlocks::end_rests(uint64_t before, const LastUses& over) {
   bool freed = false;
-  while (!resting_.empty()) freed |= end_rest();
+  api::end_rests(resting_, before, over, [&](const Resting& one) { freed |= end_rest(one); });
   return freed;
 }
 

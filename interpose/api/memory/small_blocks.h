@@ -2,7 +2,8 @@
 // slabs each small block would take a whole unit.
 //
 // Called by: AddressSpace, with its lock held. Promises: addresses depend on the sequence of calls alone; a
-// block's bytes are its own; what is given back rests like any other address (address_space.h).
+// block's bytes are its own, once all work is done that was given before it was given back; what is given
+// back rests like any other address (address_space.h).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,8 @@
 #include <set>
 #include <utility>
 #include <vector>
+
+#include "resting.h"
 
 namespace jitc::api {
 
@@ -32,12 +35,12 @@ class SmallBlocks {
   void add_slab(uint64_t address, uint64_t ordinal);
   /// False: no block starts there. *slab: the slab that held it, if that was its last block (the slab is
   /// forgotten); else 0.
-  bool give_back(uint64_t address, uint64_t boundaries, uint64_t* slab);
-  /// Frees what was given back two boundaries ago.
-  void boundary(uint64_t boundaries);
+  bool give_back(uint64_t address, uint64_t boundaries, const LastUse& use, uint64_t* slab);
+  /// Adds what may still use blocks that were given back before that boundary.
+  void add_uses(uint64_t before, LastUses* uses) const { api::add_uses(resting_, before, uses); }
+  /// Frees what was given back before that boundary and is used no more. False: there was nothing.
+  bool end_rests(uint64_t before, const LastUses& over);
   bool rests() const { return !resting_.empty(); }
-  /// Frees everything that rests; false: there was nothing.
-  bool unrest();
   /// The block that holds all of [address, address + bytes), or nullptr.
   const Block* find(uint64_t address, uint64_t bytes) const;
   /// Notes that somebody names what is live in the blocks that lie wholly in the range, or no longer.
@@ -52,12 +55,13 @@ class SmallBlocks {
   };
   struct Resting {
     uint64_t address, bytes, ordinal, freed_after;
+    LastUse use;
   };
   static uint64_t slab_of(uint64_t address) { return address / kSlab * kSlab; }
   void insert_free(uint64_t address, uint64_t bytes);
   void erase_free(std::map<uint64_t, uint64_t>::iterator range);
   void add_free(uint64_t address, uint64_t bytes);
-  bool end_rest();
+  bool end_rest(const Resting& one);
   void drop(uint64_t slab);
 
   std::map<uint64_t, Slab> slabs_;                    // by address

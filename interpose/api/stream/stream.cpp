@@ -88,6 +88,10 @@ bool is_blocking(uint64_t stream) {
   return streams().get(stream, &found) && !(found.flags & kNonBlocking);
 }
 
+bool is_ordered_alone(uint64_t stream) {
+  return is_default_stream(stream) ? stands_alone({nullptr, 0, current_device()}) : !is_blocking(stream);
+}
+
 Status resolve_stream(uint64_t stream, StreamRef* out) {
   const Status status = find_stream(stream, out);
   return status ? status : check_capture(*out);
@@ -105,15 +109,19 @@ Status synchronize(const StreamRef& stream) {
   return from_result(stream.session->call(on_stream<ops::StreamSynchronize>(stream.id)).status);
 }
 
+Status wait_for_device(Session& session) {
+  if (const uint32_t over = session.status()) return from_result(over);
+  if (session.find_all_executed()) return tell_waited(session, 0, 0), kSuccess;
+  return from_result(session.call(ops::DeviceSynchronize{}).status);
+}
+
 int32_t cudaDeviceSynchronize() {
   Status status = kSuccess;
   Session* session = current_session(&status);
   if (!session) return status;
   status = refuse_in_any_capture(*session, "the process cannot wait for the device");
   if (status) return status;
-  if (const uint32_t over = session->status()) return from_result(over);
-  if (session->find_all_executed()) return kSuccess;
-  return from_result(session->call(ops::DeviceSynchronize{}).status);
+  return wait_for_device(*session);
 }
 int32_t cudaDeviceReset() { return has_session(current_device()) ? cudaDeviceSynchronize() : kSuccess; }
 

@@ -24,10 +24,14 @@ Status resolve_stream(uint64_t stream, StreamRef* out);
 Status find_stream(uint64_t stream, StreamRef* out);
 /// Waits until the stream has done everything submitted so far.
 Status synchronize(const StreamRef& stream);
+/// Waits until the GPU has done everything submitted so far, on all streams.
+Status wait_for_device(Session& session);
 /// Whether there is such a stream, without opening a session.
 bool is_known_stream(uint64_t stream);
 /// Whether the stream and the default stream wait for each other.
 bool is_blocking(uint64_t stream);
+/// Whether no other stream's work comes before its next work but by events.
+bool is_ordered_alone(uint64_t stream);
 
 /// Gives work on a GPU's memory to a stream. Where the stream is another GPU's, the work goes to the default
 /// stream of the memory's GPU, and has its place in the given stream by waiting before and after.

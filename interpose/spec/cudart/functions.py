@@ -47,7 +47,12 @@ _MEMORY: tuple[Function, ...] = (
     Sync("cudaMalloc", "out address: address", "bytes: size", ops="allocate"),
     Sync("cudaMallocAsync", "out address: address", "bytes: size", "stream: stream", ops="allocate"),
     Sync("cudaMallocPitch", "out address: address", "out pitch: size", "width: size", "height: size", ops="allocate"),
-    Op("cudaFree", "address: address", ops="free"),
+    Sync(
+        "cudaFree",
+        "address: address",
+        ops="device_synchronize free",
+        note="waits for all work of the GPU, as CUDA does",
+    ),
     Op("cudaFreeAsync", "address: address", "stream: stream", ops="free"),
     Custom("cudaMallocHost", "out pointer: host", "bytes: size", ops="host_register"),
     Custom("cudaHostAlloc", "out pointer: host", "bytes: size", "flags: uint", ops="host_register"),

@@ -80,7 +80,7 @@ _MEMORY: tuple[Function, ...] = (
         ops="allocate",
         like="cudaMallocAsync",
     ),
-    Op("cuMemFree_v2", "address: address", ops="free", like="cudaFree"),
+    Sync("cuMemFree_v2", "address: address", ops="device_synchronize free", like="cudaFree"),
     Op("cuMemFreeAsync", "address: address", "stream: stream", ops="free", like="cudaFreeAsync"),
     Custom("cuMemAllocHost_v2", "out pointer: host", "bytes: size", ops="host_register", like="cudaMallocHost"),
     Custom(

@@ -77,7 +77,10 @@ class FakeSession final : public session::Session {
     if (wait == Wait::no && !controls().hold) run_all();
     return executed(stream, sequence);
   }
-  bool find_all_executed() override { return false; }
+  bool find_all_executed() override {
+    const std::lock_guard lock(mutex_);
+    return std::ranges::all_of(last_, [this](const auto& one) { return one.second <= executed_; });
+  }
   bool acknowledged(uint64_t sequence, Wait wait) override {
     if (wait == Wait::yes) run_all();  // it keeps no bytes before that
     return executed_ >= sequence;

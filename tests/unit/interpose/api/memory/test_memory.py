@@ -277,3 +277,52 @@ def test_memory_information_comes_from_the_device(cuda: Cuda) -> None:
     free, total = c_size_t(), c_size_t()
     cuda.ok("cudaMemGetInfo", byref(free), byref(total))
     assert (free.value, total.value) == (1 << 29, 1 << 30)
+
+
+@pytest.mark.parametrize("size", [8192, 7 * MIB])
+def test_a_free_waits_for_all_work_of_the_gpu(cuda: Cuda, size: int) -> None:
+    """As CUDA's does; whatever the stream, since no event of the program orders it."""
+    address, other = cuda.malloc(size), cuda.malloc(4096)
+    stream = cuda.make("cudaStreamCreateWithFlags", c_int(1))
+    cuda.ok("cudaMemsetAsync", c_uint64(other), c_int(1), c_size_t(8), c_uint64(stream))
+    cuda.take()
+    cuda.ok("cudaFree", c_uint64(address))
+    assert cuda.take()[0].name == "device_synchronize"
+    cuda.ok("cudaFree", c_uint64(other))
+
+
+@pytest.mark.parametrize("size", [8192, 9 * MIB])
+def test_memory_that_is_freed_in_a_stream_is_nobody_s_while_the_stream_may_use_it(cuda: Cuda, size: int) -> None:
+    """Boundaries that are skipped, or given up, wait for no stream."""
+    kept, address = cuda.malloc(4096), cuda.malloc(size)
+    stream = cuda.make("cudaStreamCreateWithFlags", c_int(1))
+    cuda.jitc_fake_hold(1)
+    cuda.ok("cudaMemsetAsync", c_uint64(address), c_int(1), c_size_t(8), c_uint64(stream))
+    cuda.take()
+    cuda.ok("cudaFreeAsync", c_uint64(address), c_uint64(stream))
+    assert "device_synchronize" not in [op.name for op in cuda.take()]
+    for _ in range(3):
+        cuda.jitc_step_end(None, c_size_t(0))
+    more = cuda.make("cudaMallocAsync", c_size_t(size), c_uint64(0))
+    assert more not in (address, kept)
+    cuda.jitc_fake_hold(0)
+    cuda.jitc_step_end(None, c_size_t(0))
+    again = cuda.make("cudaMallocAsync", c_size_t(size), c_uint64(0))
+    assert again == address
+    for one in (kept, more, again):
+        cuda.ok("cudaFree", c_uint64(one))
+
+
+def test_a_free_in_a_stream_that_others_order_waits(cuda: Cuda) -> None:
+    """A blocking stream and the default one wait for each other without a word."""
+    address = cuda.malloc(4096)
+    blocking = cuda.make("cudaStreamCreate")
+    cuda.ok("cudaMemsetAsync", c_uint64(address), c_int(1), c_size_t(8), c_uint64(blocking))
+    for stream in (0, blocking):
+        other = cuda.malloc(4096)
+        cuda.ok("cudaMemsetAsync", c_uint64(address), c_int(1), c_size_t(8), c_uint64(blocking))
+        cuda.take()
+        cuda.ok("cudaFreeAsync", c_uint64(other), c_uint64(stream))
+        assert [op.name for op in cuda.take()] == ["device_synchronize"], stream
+    cuda.ok("cudaFree", c_uint64(address))
+    cuda.ok("cudaStreamDestroy", c_uint64(blocking))
