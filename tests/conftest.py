@@ -1,4 +1,4 @@
-"""Fixtures for all tests: a workplace per test, reference runs once per session."""
+"""Fixtures for all tests: a workplace per test, reference runs once per session; a share of the tests, if one is asked for."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Iterator
 import pytest
 from toolkit.job import Script
 from toolkit.record import Record
+from toolkit.share import Share
 from toolkit.workplace import Workplace
 
 _FAILED = pytest.StashKey[bool]()
@@ -15,6 +16,21 @@ _FAILED = pytest.StashKey[bool]()
 _LARGE = 1 << 16
 #: For a run without a fault: whoever asks for it has a limit for the whole test, and knows how long that is.
 _REFERENCE_SECONDS = 1200.0
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--share", type=Share.read, metavar="K/N", help="of the tests, the K-th of N shares (0 to N - 1)")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """After the marks have chosen."""
+    share: Share | None = config.getoption("--share")
+    if share is None:
+        return
+    left = [one for one in items if not share.has(one.nodeid)]
+    items[:] = [one for one in items if share.has(one.nodeid)]
+    config.hook.pytest_deselected(items=left)
 
 
 @pytest.hookimpl(wrapper=True)

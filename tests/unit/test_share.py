@@ -1,0 +1,47 @@
+"""The share of the slow tests that a commit runs: tests/toolkit/share.py, `pytest --share`, `make test-share`."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from toolkit.job import ROOT
+from toolkit.share import Share
+
+NAMES = [f"tests/end_to_end/test_faults.py::test_a_fault[{number}]" for number in range(800)]
+PROBE = "import pytest\n@pytest.mark.parametrize('at', range(40))\ndef test_it(at): pass\n"
+
+
+def test_each_test_is_in_one_share_and_commits_come_round() -> None:
+    shares = [[one for one in NAMES if Share.read(f"{commit}/20").has(one)] for commit in range(100, 120)]
+    assert sorted(one for share in shares for one in share) == sorted(NAMES)
+    assert min(map(len, shares)) >= 20  # of 40 on average
+    assert Share.read("7/20") == Share.read("27/20") == (7, 20)
+
+
+@pytest.mark.parametrize("text", ["", "3", "3/0", "-1/20", "a/20", "3/20/1", "3/"])
+def test_what_is_no_share_is_refused(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="is no share"):
+        Share.read(text)
+
+
+def test_pytest_runs_a_share(tmp_path: Path) -> None:
+    (tmp_path / "test_probe.py").write_text(PROBE)
+    (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
+
+    def ran(*options: str) -> list[str]:
+        command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", "."]
+        done = subprocess.run(
+            [*command, *options, "test_probe.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60,
+            env={"PYTHONPATH": str(ROOT / "tests")},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return [line.split()[0] for line in done.stdout.splitlines() if " PASSED" in line]
+
+    everything = ran()
+    shares = [ran("--share", f"{number}/3") for number in range(3)]
+    assert len(everything) == 40 and all(shares)
+    assert sorted(one for share in shares for one in share) == sorted(everything)
