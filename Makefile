@@ -9,7 +9,7 @@ PYTEST := $(PY) -m pytest
 include scripts/setup.mk
 include scripts/check.mk
 
-.PHONY: help demo test test-share test-all third-party pytorch-tests soak ledger durations bench gpu-check gpu-bundle clean
+.PHONY: help demo test test-changed test-share test-all third-party pytorch-tests soak ledger durations bench gpu-check gpu-bundle clean
 # Results for `make ledger`, under the commit that they are of.
 RESULTS = --junitxml=build/results/$(1).xml -o junit_suite_name=$(shell git describe --always --dirty --exclude='*' 2>/dev/null || echo none)
 # Tests run beside each other, quick whole jobs two at a time: their ranks wait for each other for a third of the time, and
@@ -31,6 +31,11 @@ demo: build ## trains a small GPT, kills a GPU's proxy server twice, shows that 
 test: build ## the quick tests; those of the native parts are driven from Python too
 	@echo "== tests (evidence of failures: tests/evidence)"
 	@$(call RUN_TESTS,not slow and not gpu,quick,$(call BESIDE,2))
+
+SINCE ?= HEAD
+test-changed: build ## quick tests of what has changed since the last commit, and of what may import it (SINCE=main: since that)
+	@tests=$$(python3 scripts/changed.py --since "$(SINCE)"); \
+	  $(PYTEST) -q -m "not slow and not gpu" $(call BESIDE,2) $$tests
 
 SHARE ?= $(shell git rev-list --count HEAD 2>/dev/null || echo 0)/20
 test-share: build ## of the slow tests a twentieth, which one by the commit's number (SHARE=3/20: that one)

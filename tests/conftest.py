@@ -1,4 +1,4 @@
-"""Fixtures for all tests: a workplace per test, reference runs once per session; a share of the tests, if one is asked for."""
+"""Fixtures for all tests: a workplace per test, reference runs once per session; a share of the tests, if asked for."""
 
 from __future__ import annotations
 
