@@ -23,6 +23,12 @@ ROOT = Path(__file__).resolve().parents[1]
 MORE = {
     "proxy/recovery": ("tests/model",),
     "proxy/native/operators": ("tests/operators", "tests/unit/operators"),
+    "proxy/native": ("tests/unit/device", "tests/unit/executor"),  # it puts them together
+    "proxy/worker": (
+        "tests/unit/executor",
+        "tests/unit/proxy/test_real.py",
+        "tests/unit/proxy/test_standard_streams.py",
+    ),
     "protos": ("tests/unit/protos",),
     "interpose/generator": ("tests/unit/interpose/api",),  # what it writes
 }

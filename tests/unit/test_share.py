@@ -35,8 +35,8 @@ def test_pytest_runs_a_share(tmp_path: Path) -> None:
     def ran(*options: str) -> list[str]:
         command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", "."]
         done = subprocess.run(
-            [*command, *options, "test_probe.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
-            env={"PYTHONPATH": str(ROOT / "tests")},
+            [*command, *options, "test_probe.py"], cwd=tmp_path, env={"PYTHONPATH": str(ROOT / "tests")},
+            capture_output=True, text=True, timeout=60, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
         return [line.split()[0] for line in done.stdout.splitlines() if " PASSED" in line]
