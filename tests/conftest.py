@@ -9,6 +9,7 @@ import pytest
 from toolkit.job import Script
 from toolkit.record import Record
 from toolkit.share import Share
+from toolkit.waiting import PATIENCE, patient
 from toolkit.workplace import Workplace
 
 _FAILED = pytest.StashKey[bool]()
@@ -25,6 +26,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """After the marks have chosen."""
+    if PATIENCE != 1.0:
+        for one in items:
+            mark = one.get_closest_marker("timeout")
+            limit = mark.args[0] if mark and mark.args else config.getoption("timeout") or config.getini("timeout")
+            one.add_marker(pytest.mark.timeout(patient(float(limit or 0))), append=False)
     share: Share | None = config.getoption("--share")
     if share is None:
         return

@@ -21,6 +21,7 @@ from threading import Thread
 from typing import TextIO
 
 from .leaks import MARK
+from .waiting import patient
 
 TESTS = Path(__file__).resolve().parents[1]
 RANKS = Path(__file__).with_name("ranks.py")
@@ -39,7 +40,7 @@ class Forged:
         self.stderr: TextIO | None = None
         self.returncode: int | None = None
         self.pid = 0
-        said = self._next(START_SECONDS)
+        said = self._next(patient(START_SECONDS))
         assert said is not None, "no process was started"
         self.pid = said["pid"]
 
@@ -169,7 +170,7 @@ def run_python(
     """Runs a script to its end, whatever its exit status; ranks: as ranks.py has it."""
     one = start_python(program, env, ranks=ranks)
     try:
-        output, errors = one.communicate(timeout=timeout)
+        output, errors = one.communicate(timeout=patient(timeout))
     except subprocess.TimeoutExpired:
         one.kill()
         raise

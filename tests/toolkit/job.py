@@ -13,6 +13,7 @@ from pathlib import Path
 from .forge_client import RANKS, Forged, forge_for
 from .record import Record, read_records
 from .service import BIN
+from .waiting import patient
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PRELOAD = ROOT / "interpose" / "lib" / "libjitc_interpose.so"
@@ -75,10 +76,10 @@ class Job:
     def finish(self, seconds: float = 150.0) -> Result:
         """Waits; ends the whole job and fails when it takes longer."""
         try:
-            status = self.process.wait(seconds)
+            status = self.process.wait(patient(seconds))
         except subprocess.TimeoutExpired:
             self.kill()
-            raise AssertionError(f"the job took over {seconds:g} s:\n{self.output()[-6000:]}") from None
+            raise AssertionError(f"the job took over {patient(seconds):g} s:\n{self.output()[-6000:]}") from None
         return Result(status, self.output(), read_records(self.folder))
 
     def kill(self) -> None:
@@ -121,4 +122,6 @@ def run_command(
     command: list[str], env: dict[str, str] | None = None, timeout: float = 60
 ) -> subprocess.CompletedProcess[str]:
     """Runs a command in the checkout, to its end, whatever its exit status."""
-    return subprocess.run(command, check=False, cwd=ROOT, env=env, capture_output=True, text=True, timeout=timeout)
+    return subprocess.run(
+        command, check=False, cwd=ROOT, env=env, capture_output=True, text=True, timeout=patient(timeout)
+    )

@@ -7,6 +7,7 @@ from pathlib import Path
 from .forge_client import start_python
 from .job import PRELOAD
 from .service import Service
+from .waiting import patient
 
 END_SECONDS = 30.0
 
@@ -44,7 +45,7 @@ class Lockstep:
 
     def finish(self) -> tuple[int, str]:
         """Its exit status, and what it wrote on standard error."""
-        _, errors = self.process.communicate(timeout=END_SECONDS)
+        _, errors = self.process.communicate(timeout=patient(END_SECONDS))
         return self.process.returncode, errors
 
     def kill(self) -> None:

@@ -19,6 +19,8 @@ from pathlib import Path
 
 import pytest
 
+from .waiting import patient
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = Path(os.environ.get("JITC_TEST_BUILD") or ROOT / "build" / "native").resolve()
 BUILD_SECONDS = 3600.0  # with sanitizers, on a machine that is busy with other things
@@ -64,7 +66,7 @@ def finish(command: list[str], seconds: float, env: dict[str, str] | None = None
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env, start_new_session=True
     ) as process:
         try:
-            output, _ = process.communicate(timeout=seconds)
+            output, _ = process.communicate(timeout=patient(seconds))
         except BaseException:  # the time is over, or pytest gives the test up
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)

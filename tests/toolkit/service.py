@@ -17,7 +17,7 @@ import grpc
 
 from jitc.v1 import control_pb2, control_pb2_grpc
 
-from .waiting import until
+from .waiting import patient, until
 
 BIN = Path(sys.executable).parent
 START_SECONDS = 90.0
@@ -97,7 +97,7 @@ class Service:
     def kill(self) -> None:
         """SIGKILL, as the machine's administrator or a lack of memory would do it."""
         self.process.kill()
-        self.process.wait(STOP_SECONDS)
+        self.process.wait(patient(STOP_SECONDS))
         assert self.process.stdout is not None
         self.process.stdout.close()
 
@@ -106,11 +106,11 @@ class Service:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
-            return self.process.wait(STOP_SECONDS)
+            return self.process.wait(patient(STOP_SECONDS))
         except subprocess.TimeoutExpired:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
-            raise AssertionError(f"jitc-proxyd did not end within {STOP_SECONDS:g} s of SIGTERM") from None
+            raise AssertionError(f"jitc-proxyd did not end within {patient(STOP_SECONDS):g} s of SIGTERM") from None
         finally:
             if self.process.stdout is not None:
                 self.process.stdout.close()
@@ -123,7 +123,7 @@ class Service:
     def _admin(self, method: str, request: Any, timeout: float) -> Any:
         with grpc.insecure_channel(f"unix:{self.socket}") as channel:
             stub = control_pb2_grpc.AdminStub(channel)
-            return getattr(stub, method)(request, timeout=timeout)
+            return getattr(stub, method)(request, timeout=patient(timeout))
 
     def status(self) -> dict[str, Any]:
         document: dict[str, Any] = json.loads(self._admin("Status", control_pb2.StatusRequest(), 30).json)

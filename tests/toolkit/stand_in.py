@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 from .tree import ROOT
+from .waiting import patient
 
 STAND_IN = ROOT / "build" / "lib" / "libjitc_loop.so"
 OPERATORS = ROOT / "proxy" / "lib" / "libjitc_operators.so"
@@ -21,5 +22,10 @@ def environment(**more: str) -> dict[str, str]:
 def with_stand_in(*command: str, limit: float = 240) -> subprocess.CompletedProcess[str]:
     """Runs Python with these arguments."""
     return subprocess.run(
-        [sys.executable, *command], env=environment(), capture_output=True, text=True, timeout=limit, check=False
+        [sys.executable, *command],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=patient(limit),
+        check=False,
     )

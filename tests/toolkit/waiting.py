@@ -1,4 +1,9 @@
-"""Waiting for something to become true, with a time limit."""
+"""Waiting for something to become true, with a time limit.
+
+Limits are made for a machine with two cores on which two jobs run; `JITC_TEST_PATIENCE=3` makes all of them, and
+pytest's own for each test, three times as long. Called by: tests, the toolkit, conftest.py. Promise: what becomes true
+early is seen early, whatever the limit.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +17,23 @@ from typing import TypeVar
 
 T = TypeVar("T")
 _never = threading.Event()
+PATIENCE = float(os.environ.get("JITC_TEST_PATIENCE") or 1.0)
+
+
+def patient(seconds: float) -> float:
+    """A limit of time, on this machine."""
+    return seconds * PATIENCE
 
 
 def until(condition: Callable[[], T | None], seconds: float, what: str) -> T:
     """The first result that is neither None nor False; AssertionError when the time is over."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + patient(seconds)
     while True:
         value = condition()
         if value is not None and value is not False:
             return value
         if time.monotonic() > deadline:
-            raise AssertionError(f"not within {seconds:g} s: {what}")
+            raise AssertionError(f"not within {patient(seconds):g} s: {what}")
         _never.wait(0.02)
 
 

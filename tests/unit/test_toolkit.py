@@ -15,7 +15,7 @@ from typing import IO, Any
 
 import pytest
 from toolkit import workplace as workplaces
-from toolkit.job import RANKS, Script
+from toolkit.job import RANKS, ROOT, Script, run_command
 from toolkit.leaks import MARK, marked_processes, new_mark
 from toolkit.native_program import NativeProgram, finish
 from toolkit.record import Record, assert_close, assert_identical
@@ -180,3 +180,19 @@ def test_what_programs_beside_the_tests_leave_for_good_is_no_complaint() -> None
         assert place.close(failed=False) == []
     finally:
         locks.unlink()
+
+
+def test_patience_makes_every_limit_longer(tmp_path: Path) -> None:
+    """Of a condition that is never true, and of pytest's own limit for a test."""
+    (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
+    (tmp_path / "test_probe.py").write_text(
+        "import pytest\nfrom toolkit.waiting import until\n"
+        "@pytest.mark.timeout(7)\ndef test_limits(request):\n"
+        "    assert request.node.get_closest_marker('timeout').args == (14.0,)\n"
+        "    with pytest.raises(AssertionError, match='not within 0.2 s: it comes'):\n"
+        "        until(lambda: False, 0.1, 'it comes')\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", "."]
+    environment = {"PYTHONPATH": str(ROOT / "tests"), "JITC_TEST_PATIENCE": "2"}
+    done = run_command([*command, "--timeout", "50", str(tmp_path)], environment)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -8,15 +8,15 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import functools
-import itertools
 import os
 import struct
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from toolkit.waiting import until
 
 from jitc.ops import generated_names as ops
 from jitc.proxy.common import executor as binding
@@ -277,12 +277,7 @@ class Client:
 
 
 def wait_for(condition: Any, seconds: float = 30) -> None:
-    end = time.monotonic() + seconds
-    for attempt in itertools.count():
-        if condition():
-            return
-        assert time.monotonic() < end, "waited too long"
-        time.sleep(min(0.001 * attempt, 0.02))
+    until(lambda: bool(condition()), seconds, "what the test waits for")
 
 
 def stats(executor: binding.Executor, session: int = 1) -> dict[str, Any]:
