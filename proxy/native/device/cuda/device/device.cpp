@@ -176,7 +176,7 @@ bool Device::inject(std::string_view kind, const ops::OpHeader& op, std::string&
 
 /// The dispatcher has the mutex, and may be inside the driver behind a collective that does not end:
 /// collectives are given up without it. What runs on the GPU after them is told to nobody: the poller is
-/// closed before.
+/// closed before, and the sink takes no result any more of the op that the dispatcher is at.
 void Device::fence() {
   state_.fence();
   poller_.close();
