@@ -55,6 +55,7 @@ enum DeviceAttribute : int32_t {
   kMaxThreadsPerBlock = 1,
   kMaxBlockX = 2,  // y and z follow
   kMaxGridX = 5,   // y and z follow
+  kMultiprocessors = 16,
   kPciBus = 33,
   kPciDevice = 34,
   kPciDomain = 50,

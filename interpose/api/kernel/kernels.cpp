@@ -32,6 +32,7 @@ uint32_t device_limit(int device, int32_t attribute) {
 
 void set_limits(Function& function, int device) {
   function.most_threads_in_block = device_limit(device, kMaxThreadsPerBlock);
+  function.multiprocessors = device_limit(device, kMultiprocessors);
   for (int32_t i = 0; i < 3; ++i) {
     function.most_threads[static_cast<size_t>(i)] = device_limit(device, kMaxBlockX + i);
     function.most_blocks[static_cast<size_t>(i)] = device_limit(device, kMaxGridX + i);

@@ -47,9 +47,9 @@ struct Function {
   uint64_t buffer_bytes = 0;  // of its parameters
   std::vector<ops::FunctionParameter> parameters;
   std::array<std::atomic<int32_t>, kAttributes> attributes{};
-  std::array<uint32_t, 3> most_blocks{}, most_threads{};  // of the device, per dimension
-  uint32_t most_threads_in_block = 0;
-  std::shared_mutex mutex;  // of occupancy
+  std::array<uint32_t, 3> most_blocks{}, most_threads{};    // of the device, per dimension
+  uint32_t most_threads_in_block = 0, multiprocessors = 0;  // of the device
+  std::shared_mutex mutex;                                  // of occupancy
   std::vector<Occupancy> occupancy;
 };
 

@@ -14,12 +14,13 @@
 #include "api/loader/pytorch.h"
 #include "api/module/registration.h"
 #include "api/stream/stream.h"
+#include "launch_check.h"
 #include "session/message.h"
 
 namespace jitc::api {
 namespace {
 
-constexpr Status kMissingConfiguration = 52, kInvalidConfiguration = 9, kOutOfResources = 701;
+constexpr Status kMissingConfiguration = 52, kInvalidConfiguration = 9;
 constexpr LaunchErrors kRuntimeErrors{kInvalidDeviceFunction, kInvalidConfiguration};
 
 /// The meaning of these does not depend on the process.
@@ -102,23 +103,6 @@ class Payload {
   std::byte small_[5120];
 };
 
-bool within(uint32_t value, uint32_t most) { return value - 1 < most; }
-
-Status check(const Function& function, const Shape& shape, Status bad_shape) {
-  const auto& [blocks, threads] = std::pair(function.most_blocks, function.most_threads);
-  if (!within(shape.grid.x, blocks[0]) || !within(shape.grid.y, blocks[1]) ||
-      !within(shape.grid.z, blocks[2]))
-    return bad_shape;
-  if (!within(shape.block.x, threads[0]) || !within(shape.block.y, threads[1]) ||
-      !within(shape.block.z, threads[2]))
-    return bad_shape;
-  const uint64_t in_block = uint64_t{shape.block.x} * shape.block.y * shape.block.z;
-  if (in_block > function.most_threads_in_block) return bad_shape;
-  if (in_block > static_cast<uint64_t>(function.attributes[Function::kMaxThreads])) return kOutOfResources;
-  const auto most = static_cast<uint64_t>(function.attributes[Function::kMaxDynamicShared]);
-  return shape.shared > most ? kInvalidValue : kSuccess;
-}
-
 /// Writes buffer_bytes. The gaps between parameters are zero, so that no other bytes of this process leave
 /// it.
 Status pack(const Function& function, const Arguments& arguments, std::byte* out) {
@@ -198,9 +182,9 @@ Status launch(uint64_t kernel, const Shape& shape, const Arguments& arguments, u
   if (status) return status;
   Kernel* known = find_kernel(kernel);
   if (!known) return errors.unknown_kernel;
-  const Function* function = known->on(*ref.session, ref.device, &status);
+  Function* function = known->on(*ref.session, ref.device, &status);
   if (!function) return status;
-  status = check(*function, shape, errors.bad_shape);
+  status = check_launch(*function, shape, attributes, errors.bad_shape);
   return status ? status : submit(*function, shape, arguments, ref.id, attributes);
 }
 

@@ -1,7 +1,8 @@
 // Kernel launches: packs the parameter buffer, which an op carries to the worker.
 //
 // Used by launch.cpp (runtime API) and driver_launch.cpp. Promises: a launch that a driver would refuse at
-// the call is refused at the call; a launch of a known kernel takes no lock before it is queued and, with
+// the call is refused at the call, as far as launch_check.h can tell; a launch of a known kernel takes no
+// lock before it is queued (but for what is looked up of clusters and cooperative launches) and, with
 // parameters of up to 4 KiB, does not allocate.
 #pragma once
 #include "api/common/abi_types.h"

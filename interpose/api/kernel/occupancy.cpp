@@ -1,6 +1,7 @@
-// How many blocks of a kernel fit. The device is asked once per kernel and configuration.
-//
-// Promise: a known answer costs a look through a short list (PyTorch asks before many launches).
+// How many blocks of a kernel fit: what the program asks (PyTorch does before many launches). See
+// occupancy.h.
+#include "occupancy.h"
+
 #include <algorithm>
 #include <cstring>
 #include <shared_mutex>
@@ -35,17 +36,9 @@ void remember(Function& function, const ops::FunctionQuery& query, uint64_t answ
   function.occupancy.push_back({query, answer});
 }
 
-Status ask(Function* function, Status why, ops::OccupancyKind kind, ops::FunctionQuery query,
+Status ask(Function* function, Status why, ops::OccupancyKind kind, const ops::FunctionQuery& query,
            uint64_t* answer) {
-  if (!function) return why;
-  query.function = function->handle;
-  query.kind = static_cast<uint32_t>(kind);
-  if (known_answer(*function, query, answer)) return kSuccess;
-  const session::Result result = function->session->call(query);
-  if (result.status) return from_result(result.status);
-  if (!unpack(result.payload, answer)) return kUnknown;
-  remember(*function, query, *answer);
-  return kSuccess;
+  return function ? occupancy(*function, kind, query, answer) : why;
 }
 
 Status active_blocks(uint64_t kernel, Status unknown, int32_t block, size_t shared, uint32_t flags,
@@ -119,6 +112,17 @@ Status driver_clusters(uint64_t kernel, ops::OccupancyKind kind, const void* con
 }
 
 }  // namespace
+
+Status occupancy(Function& function, ops::OccupancyKind kind, ops::FunctionQuery query, uint64_t* answer) {
+  query.function = function.handle;
+  query.kind = static_cast<uint32_t>(kind);
+  if (known_answer(function, query, answer)) return kSuccess;
+  const session::Result result = function.session->call(query);
+  if (result.status) return from_result(result.status);
+  if (!unpack(result.payload, answer)) return kUnknown;
+  remember(function, query, *answer);
+  return kSuccess;
+}
 
 int32_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int32_t* blocks, const void* host_function,
                                                                int32_t block, size_t shared, uint32_t flags) {

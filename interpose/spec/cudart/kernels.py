@@ -83,14 +83,14 @@ _LAUNCH: tuple[Function, ...] = (
             "inout arguments: host",
             "shared: size",
             "stream: stream",
-            ops=f"kernel_launch {LOAD}",
+            ops=f"kernel_launch {asks}{LOAD}",
             like=like,
             note=_BY_NAME,
         )
-        for name, like in (
-            ("__cudaLaunchKernel", ""),
-            ("cudaLaunchKernel", "__cudaLaunchKernel"),
-            ("cudaLaunchCooperativeKernel", ""),
+        for name, like, asks in (
+            ("__cudaLaunchKernel", "", ""),
+            ("cudaLaunchKernel", "__cudaLaunchKernel", ""),
+            ("cudaLaunchCooperativeKernel", "", "function_query "),
         )
     ),
     Custom(
@@ -98,7 +98,7 @@ _LAUNCH: tuple[Function, ...] = (
         "in config: launch_config",
         "function: kernel",
         "inout arguments: host",
-        ops=f"kernel_launch {LOAD}",
+        ops=f"kernel_launch function_query {LOAD}",
         note=_BY_NAME,
     ),
 )

@@ -191,14 +191,20 @@ _LAUNCHES: tuple[Function, ...] = (
         ops=f"kernel_launch {LOAD}",
         kernels=NO_KERNELS,
     ),
-    Custom("cuLaunchCooperativeKernel", "kernel: kernel", *_LAUNCH, ops=f"kernel_launch {LOAD}", kernels=NO_KERNELS),
+    Custom(
+        "cuLaunchCooperativeKernel",
+        "kernel: kernel",
+        *_LAUNCH,
+        ops=f"kernel_launch function_query {LOAD}",
+        kernels=NO_KERNELS,
+    ),
     Custom(
         "cuLaunchKernelEx",
         "in config: launch_config",
         "kernel: kernel",
         "inout arguments: host",
         "inout extra: host",
-        ops=f"kernel_launch {LOAD}",
+        ops=f"kernel_launch function_query {LOAD}",
         kernels=NO_KERNELS,
     ),
 )

@@ -224,8 +224,9 @@ class Backend {
   enum class Idle { yes, not_yet, never };
   /// The same, for no longer than this; never: a fence or fault came first.
   virtual Idle await_idle(std::optional<std::chrono::milliseconds> limit) = 0;
-  /// Stops: waits inside ops (events, collectives) are given up, queued ops dropped. When it returns no
-  /// thread touches device memory, and none will until unfence().
+  /// Stops: waits inside ops (events, collectives) are given up, queued ops dropped. What runs behind a
+  /// collective that is given up works with whatever lies in memory: the sink takes no result from before the
+  /// call on until unfence(). When it returns no thread touches device memory, and none will until unfence().
   virtual void fence() = 0;
   virtual void unfence() = 0;
   /// Makes resources exactly as given (missing ones made again, others released; frees since the last

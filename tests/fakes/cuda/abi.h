@@ -85,6 +85,7 @@ enum Result : int {
   kAlreadyRegistered = 712,
   kNotRegistered = 713,
   kLaunchFailed = 719,
+  kCooperativeTooLarge = 720,
   kNotPermitted = 800,
   kNotSupported = 801,
   kCaptureUnsupported = 900,
@@ -96,6 +97,7 @@ enum Result : int {
   kCaptureImplicit = 906,
   kCapturedEvent = 907,
   kCaptureWrongThread = 908,
+  kInvalidClusterSize = 912,
 };
 
 }  // namespace jitc::fakes

@@ -100,6 +100,8 @@ class Context : public std::enable_shared_from_this<Context> {
   /// Waits until the points are reached. Throws the sticky error.
   void wait(std::unique_lock<std::mutex>& lock, const MarkerPointer& marker);
   void wait_all(std::unique_lock<std::mutex>& lock, const std::vector<MarkerPointer>& markers);
+  /// Of a call behind which a real driver may wait for all work of the context: with JITC_FAKE_WAITS it does.
+  void wait_if_asked();
 
   bool over() const { return ended || sticky; }
 

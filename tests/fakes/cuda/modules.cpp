@@ -117,6 +117,7 @@ int load(const char* name, CUmodule* out, const void* image, unsigned options) {
               [&](Call& call) {
                 const std::string text = text_of(image);
                 call.note(Field::text("text", text.c_str()));
+                call.context().wait_if_asked();
                 Content content = parse(text);
                 auto module = std::make_shared<Module>(
                     Module{call.context().shared_from_this(), std::move(content.kernels), {}});

@@ -146,8 +146,10 @@ int cuMemHostRegister_v2(void* start, size_t size, unsigned flags) {
 }
 
 int cuMemHostUnregister(void* start) {
-  return call("cuMemHostUnregister", Needs::unsafe, {Field::address("address", start)},
-              [&](Call&) { memory().unregister_host(start); });
+  return call("cuMemHostUnregister", Needs::unsafe, {Field::address("address", start)}, [&](Call& call) {
+    call.context().wait_if_asked();
+    memory().unregister_host(start);
+  });
 }
 
 int cuPointerGetAttribute(void* out, int attribute, CUdeviceptr pointer) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from fake_driver import Driver, fat, image
 from toolkit.fakes import fake_calls
 
 INVALID, INVALID_IMAGE, NO_BINARY, INVALID_HANDLE, NOT_FOUND, NOT_READY = 1, 200, 209, 400, 500, 600
-ILLEGAL_ADDRESS, MISALIGNED, ASSERT, DESTROYED = 700, 716, 710, 709
+ILLEGAL_ADDRESS, MISALIGNED, ASSERT, DESTROYED, TOO_LARGE, BAD_CLUSTER = 700, 716, 710, 709, 720, 912
+COOPERATIVE, CLUSTER, PREFERRED = 2, 4, 11  # CUlaunchAttributeID
 
 
 @pytest.mark.parametrize("wrap", [bytes, fat])
@@ -87,6 +89,39 @@ def test_the_shape_of_a_launch(driver: Driver) -> None:
     assert driver.launch(function, stream, parameters, (1, 1, 1, 1024, 2, 1, 0)) == INVALID
     driver.synchronize(stream)
     assert struct.unpack("7Q", driver.read(place, 56)) == (1, 2, 3, 4, 5, 6, 50000)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "attributes", "code"),
+    [
+        (132 * 8, [(COOPERATIVE, 1)], 0),
+        (132 * 8 + 1, [(COOPERATIVE, 1)], TOO_LARGE),
+        (132 * 8 + 1, [(COOPERATIVE, 0)], 0),
+        (8, [(CLUSTER, 8, 1, 1)], 0),
+        (16, [(CLUSTER, 16, 1, 1)], BAD_CLUSTER),
+        (7, [(CLUSTER, 2, 1, 1)], BAD_CLUSTER),
+        (8, [(CLUSTER, 2, 0, 1)], BAD_CLUSTER),
+        (8, [(CLUSTER, 2, 1, 1), (PREFERRED, 4, 1, 1)], 0),
+        (8, [(CLUSTER, 2, 1, 1), (PREFERRED, 3, 1, 1)], BAD_CLUSTER),
+        (1, [(17, 1)], INVALID),
+    ],
+)
+def test_launches_that_cannot_be(driver: Driver, blocks: int, attributes: Sequence[tuple[int, ...]], code: int) -> None:
+    """What cuda.h says of CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE and of CUlaunchAttributeValue."""
+    stream, function = driver.stream(), ctypes.c_void_p(driver.kernel("empty"))
+    records = [
+        struct.pack("<II64s", number, 0, struct.pack(f"<{len(value)}I", *value)) for number, *value in attributes
+    ]
+    data = ctypes.create_string_buffer(b"".join(records))
+    config = struct.pack("<7I4xQQI4x", blocks, 1, 1, 256, 1, 1, 0, stream, ctypes.addressof(data), len(records))
+    assert driver.cuLaunchKernelEx(config, function, None, None) == code
+    driver.synchronize(stream)  # nothing is broken
+
+
+def test_cooperative_launches_have_a_function_of_their_own(driver: Driver) -> None:
+    stream, function = ctypes.c_void_p(driver.stream()), ctypes.c_void_p(driver.kernel("empty"))
+    for blocks, code in ((132 * 8, 0), (132 * 8 + 1, TOO_LARGE)):
+        assert driver.cuLaunchCooperativeKernel(function, blocks, 1, 1, 256, 1, 1, 0, stream, None) == code
 
 
 def test_variables_of_a_module(driver: Driver) -> None:

@@ -189,7 +189,7 @@ def test_launches_reach_the_driver_byte_for_byte(program: Path, tmp_path: Path) 
     assert launch["shape"] == "".join(value.to_bytes(4, "little").hex() for value in (5, 4, 3, 32, 2, 1, 1024))
     attributes = bytes.fromhex(launch["attributes"])
     assert [attributes[at] for at in (0, 72, 144)] == [2, 4, 8]  # id, value, end of the value
-    assert [attributes[at + 8] for at in (0, 72, 144)] == [1, 2, 3]
+    assert [attributes[at + 8] for at in (0, 72, 144)] == [1, 1, 3]
     assert [attributes[at + 71] for at in (0, 72, 144)] == [0x5A] * 3
 
 

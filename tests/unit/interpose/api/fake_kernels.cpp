@@ -13,7 +13,8 @@ using session::Result;
 using Record = std::vector<std::byte>;
 using Hash = std::array<uint8_t, 16>;
 
-constexpr uint32_t kInvalidImage = 200, kNotFound = 500;
+constexpr uint32_t kInvalidImage = 200, kNotFound = 500, kInvalidClusterSize = 912;
+constexpr uint32_t kMostCluster = 8;
 
 struct Variable {
   uint64_t address, bytes;
@@ -90,6 +91,7 @@ bool FakeKernels::answer(const Record& record, Memory& memory, Result& out) {
       return true;
     case ops::OpId::function_query: {
       const auto& op = as<ops::FunctionQuery>(record);
+      if (op.cluster > kMostCluster) out.status = kInvalidClusterSize;
       put(out, uint64_t{op.kind} * 1000000 + op.block + op.shared + op.cluster);
       return true;
     }

@@ -198,8 +198,8 @@ void CollectiveCall::await(Communicator& communicator) {
   const Patience patience(context_.hang_seconds);
   std::optional<Waiting<CommunicatorHost>> waiting;
   for (int times = 0;; ++times) {
-    if (context_.given_up) throw Abandoned{};
     const int result = communicator.handle().result();
+    if (context_.given_up) throw Abandoned{};  // what became of it is the fence's doing, maybe
     if (communicator.ends()) return;
     communicator.handle().check(result);
     if (result == kNcclSuccess) return;

@@ -2,8 +2,8 @@
 //
 // Creating and splitting wait for other ranks in the communicators' keepers; the dispatcher never waits for
 // them, but for a collective on a communicator that is not ready: only in replay, and right after a restore.
-// Called by: Device; all but interrupt(), find(), quiet(), wait_quiet() and end_early() by one thread at a
-// time.
+// Called by: Device; all but interrupt(), abort_all(), find(), quiet(), wait_quiet() and end_early() by one
+// thread at a time.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -47,6 +47,9 @@ class Communicators {
 
   /// Ends the waits of collective() until resume(). Any thread.
   void interrupt();
+  /// A fence has come: what of NCCL is there now is being aborted, and so lets go whom it holds up. Waits for
+  /// nothing. Any thread.
+  void abort_all();
   /// Aborts everything of NCCL. False when something does not come back in time: then the process must go.
   /// Afterwards the same communicators are there, not joined.
   bool fence(std::chrono::milliseconds limit);

@@ -1,7 +1,9 @@
 // NCCL's communicator, as one rank has it.
 //
 // ncclCommAbort must never meet another call, and even ncclCommGetAsyncError must not meet itself: a thread
-// that is inside NCCL with the communicator holds its mutex.
+// that is inside NCCL with the communicator holds its mutex. An abort may have to wait for what only a fence
+// lets go (graphs), and the fence for the dispatcher: so it begins with the mutex held, goes on without it,
+// and who comes meanwhile finds no communicator.
 // Lock rule: a mutex of its own, taken by all but open(), nccl() and get(). Called by: Communicator,
 // CollectiveCall.
 #pragma once
@@ -65,14 +67,20 @@ class NcclHandle {
     const std::lock_guard lock(mutex_);
     nccl_->destroy(std::exchange(comm_, nullptr));
   }
-  /// Nothing happens when there is none.
+  /// When it returns no thread is inside NCCL with it. Nothing happens when there is none.
   void abort() {
-    const std::lock_guard lock(mutex_);
-    if (comm_) nccl_->abort(std::exchange(comm_, nullptr));
+    const std::lock_guard one_at_a_time(ending_);
+    if (const NcclComm ended = take()) nccl_->abort(ended);
   }
 
  private:
+  NcclComm take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(comm_, nullptr);
+  }
+
   const Nccl* nccl_ = nullptr;
+  std::mutex ending_;  // taken before mutex_
   std::mutex mutex_;
   NcclComm comm_ = nullptr;
 };

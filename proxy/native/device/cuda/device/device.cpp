@@ -174,16 +174,21 @@ bool Device::inject(std::string_view kind, const ops::OpHeader& op, std::string&
 
 // -- fence and restore ---------------------------------------------------------------------------------
 
+/// The dispatcher has the mutex, and may be inside the driver behind a collective that does not end:
+/// collectives are given up without it. What runs on the GPU after them is told to nobody: the poller is
+/// closed before, and the sink takes no result any more of the op that the dispatcher is at.
 void Device::fence() {
   state_.fence();
   poller_.close();
   residency_.give_up();
-  families_.collectives.communicators().interrupt();
+  injector_.release();
+  families_.collectives.communicators().abort_all();
   const auto lock = quiesce_.lock(mutex_);
   context_->bind();
   families_.graphs.let_communicating_go();
-  injector_.release();  // an abort waits for collectives that lie behind what stands still
-  // Before streams are waited for: a collective whose peer is gone ends no other way.
+  injector_.release();  // what stands still since; an abort waits for collectives that lie behind it
+  // With those that the dispatcher has made meanwhile. Before streams are waited for: a collective whose peer
+  // is gone ends no other way.
   if (!families_.collectives.fence(quiesce_.limit())) quiesce_.give_up_process();
   std::vector<abi::CUstream> all = access_.copies().streams();
   for (const Stream* const one : streams_.all()) all.push_back(one->own());

@@ -14,6 +14,7 @@ void FaultInjector::inject(std::string_view kind, const ops::OpHeader& op) {
   Stream* const found = streams_.find(op.stream);
   Stream& stream = found ? *found : streams_.legacy();
   if (!kernels_) kernels_ = std::make_unique<FaultKernels>(issuer_.context(), nvrtc_path_);
+  made_ = kernels_.get();
   if (kind == "cut-link") return cut_link(stream, as<ops::Collective>(op));
   if (kind == "hung-collective") return hang_collective(stream, as<ops::Collective>(op));
   if (kind == "illegal-access")
@@ -43,7 +44,7 @@ void FaultInjector::cut_link(const Stream& stream, const ops::Collective& op) {
 }
 
 void FaultInjector::release() {
-  if (kernels_) kernels_->release();
+  if (FaultKernels* const kernels = made_) kernels->release();
 }
 
 }  // namespace jitc::cuda

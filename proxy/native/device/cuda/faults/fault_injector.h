@@ -2,8 +2,9 @@
 //
 // A hung collective is one to which a rank does not come: its stream stands still in the collective's place,
 // and the others wait for it. The fence ends both. At a cut link it aborts the communicator, and reports
-// that. Lock rule: the device's mutex, the context bound. Called by: Device.
+// that. Lock rule: the device's mutex, the context bound, but for release(). Called by: Device.
 #pragma once
+#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,7 +25,8 @@ class FaultInjector {
   static bool knows(std::string_view kind);
   /// Throws OpError, Abandoned.
   void inject(std::string_view kind, const ops::OpHeader& op);
-  /// Streams that stand still go on. Without the context.
+  /// Streams that stand still go on. Without the context, by one thread at a time; also while a fault is
+  /// being injected, of which it need not know then.
   void release();
 
  private:
@@ -35,7 +37,8 @@ class FaultInjector {
   Streams& streams_;
   CollectiveHandlers& collectives_;
   const std::string nvrtc_path_;
-  std::unique_ptr<FaultKernels> kernels_;  // once a fault is injected
+  std::unique_ptr<FaultKernels> kernels_;      // once a fault is injected
+  std::atomic<FaultKernels*> made_ = nullptr;  // the same
 };
 
 }  // namespace jitc::cuda

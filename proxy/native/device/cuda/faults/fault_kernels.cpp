@@ -72,14 +72,15 @@ void FaultKernels::launch(const char* kernel, abi::CUstream stream) {
 
 void FaultKernels::stand_still(abi::CUstream stream) {
   const Driver& driver = context_->driver();
-  if (!gate_) gate_ = words_.take();
+  if (!gate_.host) gate_ = words_.take();
+  opened_ = gate_.host;
   check(driver, "cuStreamWaitValue64",
-        driver.cuStreamWaitValue64(stream, gate_->device, gates_ + 1, abi::kWaitValueGeq));
+        driver.cuStreamWaitValue64(stream, gate_.device, gates_ + 1, abi::kWaitValueGeq));
   ++gates_;
 }
 
 void FaultKernels::release() {
-  if (gate_) gate_->host->store(gates_, std::memory_order_release);
+  if (std::atomic<uint64_t>* const word = opened_) word->store(gates_, std::memory_order_release);
 }
 
 }  // namespace jitc::cuda

@@ -1,10 +1,10 @@
 // Injected faults that a GPU really has: kernels that do harm, and a stream that stands still.
 //
 // Promises: nothing is loaded or allocated before the first one is asked for; release() lets streams that
-// stand still go on. Called by: FaultInjector, with the device's mutex held.
+// stand still go on. Called by: FaultInjector, with the device's mutex held; release() without it as well.
 #pragma once
+#include <atomic>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "device/cuda/memory/pinned.h"
@@ -37,8 +37,9 @@ class FaultKernels {
   const std::string nvrtc_path_;
   abi::CUmodule module_ = nullptr;
   Words words_;
-  std::optional<Word> gate_;
-  uint64_t gates_ = 0;  // so often has a stream been told to stand still
+  Word gate_;
+  std::atomic<std::atomic<uint64_t>*> opened_ = nullptr;  // the gate's, once there is one
+  std::atomic<uint64_t> gates_ = 0;                       // so often has a stream been told to stand still
 };
 
 }  // namespace jitc::cuda

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "collectives.h"
-#include "harness.h"
+#include "kernels.h"
 #include "ranks.h"
 
 namespace jitc::test {
@@ -141,6 +141,33 @@ CASE(collective_fault_a_peer_that_calls_nothing_is_a_hang) {
     s.work(data, out);
     s.synchronize();
     CHECK(s.download<uint8_t>(out, kPart * 2) == std::vector<uint8_t>(kPart * 2, 14));
+  });
+}
+
+/// A driver may wait for all work of the context where nobody expects it (JITC_FAKE_WAITS). The dispatcher is
+/// inside it then with the device's mutex, and comes back when the collective is given up.
+CASE(collective_fault_a_driver_call_waits_behind_a_hung_collective) {
+  setenv("JITC_FAKE_WAITS", "1", 1);
+  Segments segments;
+  segments.make(unique_id(1), 2);
+  SharedNumber over;
+  run_ranks(2, [&](int rank) {
+    Rank s(segments, rank);
+    const uint64_t data = s.allocate(8192), out = s.allocate(16384);
+    s.stream(kStream);
+    join_communicator(s, 1, 2, rank);
+    if (rank == 0) {
+      s.work(data, out);
+      fence_while_a_module_is_loaded(s);
+      over.add();
+    } else {
+      over.wait_for(1);
+    }
+    s.restore(segments, s.resources(data, out, 2));
+    s.work(data, out);
+    s.synchronize();
+    CHECK(s.download<uint8_t>(out, kPart * 2) == std::vector<uint8_t>(kPart * 2, 14));
+    CHECK(s.sink.faults().empty());
   });
 }
 

@@ -113,6 +113,25 @@ CASE(graph_with_collectives_under_capture_goes_on_after_a_fence) {
   CHECK_EQUAL(one.s.number(one.s.a), 4);
 }
 
+/// The communicator is given up before the graph can be let go of: the dispatcher is inside the driver,
+/// behind the graph.
+CASE(graph_with_collectives_that_hangs_while_a_module_is_loaded) {
+  setenv("JITC_FAKE_WAITS", "1", 1);
+  prepare_failures();
+  Alone one;
+  one.make();
+  Resources resources = one.resources();
+  resources.executables = {{kExecutable, 0, one.content}};
+  ask_for_failures("ncclWork:1=hang");
+  one.s.launch_graph(kExecutable);
+  fence_while_a_module_is_loaded(one.s);
+  one.segments.next_epoch();
+  ask_for_failures("");
+  one.restore(resources);
+  one.s.run(2);
+  CHECK(one.s.sink.faults().empty());
+}
+
 CASE(graph_with_collectives_may_outlive_its_communicator) {
   Alone one;
   one.make();

@@ -13,6 +13,7 @@ ImageHash Images::add(const std::string& name, const std::string& content, size_
 }
 
 std::span<const std::byte> Images::image(const ImageHash& hash, uint64_t bytes, std::string& error) {
+  on_asked();
   const auto found = images_.find(hash);
   if (found == images_.end() || found->second.bytes != bytes) {
     error = "the image is not there";

@@ -1,5 +1,6 @@
 // Module images for tests: what the fake driver takes for modules (tests/fakes/README.md), by name.
 #pragma once
+#include <functional>
 #include <map>
 #include <string>
 
@@ -18,6 +19,8 @@ class Images final : public ImageSource {
   uint64_t size(const ImageHash& hash) const { return images_.at(hash).bytes; }
   void lose(const ImageHash& hash) { images_.erase(hash); }
   std::span<const std::byte> image(const ImageHash& hash, uint64_t bytes, std::string& error) override;
+  /// Called when a device asks for one, which it is about to load.
+  std::function<void()> on_asked = [] {};
 
  private:
   struct Image {

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "collectives.h"
-#include "harness.h"
+#include "kernels.h"
 #include "ranks.h"
 
 namespace jitc::test {
@@ -43,6 +43,42 @@ void check_that_it_goes_on(Session& s, Segments& segments, int rank, const ops::
   give_group(s, {one}, kStream);
   s.synchronize();
   CHECK(s.download<uint8_t>(one.send, kCount) == std::vector<uint8_t>(kCount, 6));
+}
+
+/// in_driver: the rank that is told to leave is inside the driver by then, behind its own stream.
+void check_rank_that_leaves(bool in_driver) {
+  Segments segments;
+  segments.make(unique_id(1), 2);
+  run_ranks(2, [&](int rank) {
+    setenv("NCCL_HOSTID", std::to_string(rank).c_str(), 1);
+    Options options;
+    options.segments = &segments;
+    const bool loads = in_driver && rank == 1;
+    options.hang_seconds = loads ? 0 : 2;
+    Session s(options);
+    const uint64_t data = s.allocate(4096);
+    s.stream(kStream, 1);
+    join_communicator(s, 1, 2, rank);
+    const auto one = item(kComm, ops::CollectiveKind::all_reduce, 1, kCount, data, data);
+    s.fill(data, kCount, 3, kStream);
+    give_group(s, {one}, kStream);
+    if (rank == 1) {
+      ops::Collective op;
+      op.count = 1;
+      inject(s, "hung-collective", next_op(s, op, kStream, &one, sizeof one));
+    }
+    const uint64_t last = give_group(s, {one}, kStream);
+    s.backend->flush();
+    if (loads) {
+      fence_while_a_module_is_loaded(s);
+    } else {
+      const auto fault = s.sink.wait_fault();
+      CHECK_EQUAL(fault.cause, "hung-collective");
+      CHECK(fault.sequence <= last);
+      s.backend->fence();  // comes back: nothing has to end for it
+    }
+    check_that_it_goes_on(s, segments, rank, one);
+  });
 }
 }  // namespace
 
@@ -113,34 +149,10 @@ CASE(fault_hung_kernel_on_request_ends_only_with_the_process) {
   CHECK_EQUAL(status, 70);
 }
 
-CASE(collective_fault_a_rank_that_leaves_on_request) {
-  Segments segments;
-  segments.make(unique_id(1), 2);
-  run_ranks(2, [&](int rank) {
-    setenv("NCCL_HOSTID", std::to_string(rank).c_str(), 1);
-    Options options;
-    options.segments = &segments;
-    options.hang_seconds = 2;
-    Session s(options);
-    const uint64_t data = s.allocate(4096);
-    s.stream(kStream, 1);
-    join_communicator(s, 1, 2, rank);
-    const auto one = item(kComm, ops::CollectiveKind::all_reduce, 1, kCount, data, data);
-    s.fill(data, kCount, 3, kStream);
-    give_group(s, {one}, kStream);
-    if (rank == 1) {
-      ops::Collective op;
-      op.count = 1;
-      inject(s, "hung-collective", next_op(s, op, kStream, &one, sizeof one));
-    }
-    const uint64_t last = give_group(s, {one}, kStream);
-    s.backend->flush();
-    const auto fault = s.sink.wait_fault();
-    CHECK_EQUAL(fault.cause, "hung-collective");
-    CHECK(fault.sequence <= last);
-    s.backend->fence();  // comes back: nothing has to end for it
-    check_that_it_goes_on(s, segments, rank, one);
-  });
+CASE(collective_fault_a_rank_that_leaves_on_request) { check_rank_that_leaves(false); }
+CASE(collective_fault_a_rank_that_leaves_while_a_module_is_loaded) {
+  setenv("JITC_FAKE_WAITS", "1", 1);
+  check_rank_that_leaves(true);
 }
 
 CASE(collective_fault_a_link_that_is_cut_on_request) {

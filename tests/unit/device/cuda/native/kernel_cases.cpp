@@ -56,6 +56,13 @@ ops::LaunchAttribute attribute(uint32_t id, uint8_t first) {
   one.value[63] = 0x5a;
   return one;
 }
+
+ops::LaunchAttribute cluster(uint8_t x, uint8_t y, uint8_t z) {
+  ops::LaunchAttribute one = attribute(4, x);
+  one.value[4] = y;
+  one.value[8] = z;
+  return one;
+}
 }  // namespace
 
 CASE(kernel_launches_run_in_stream_order) {
@@ -94,7 +101,7 @@ CASE(kernel_shape_and_attributes_reach_the_driver) {
   s.begin();
   s.function(kModule, kOther, "shape_of");
   const uint64_t out = s.allocate(4096);
-  Launch shape{{5, 4, 3}, {32, 2, 1}, 1024, {attribute(2, 1), attribute(4, 2), attribute(8, 3)}};
+  Launch shape{{5, 4, 3}, {32, 2, 1}, 1024, {attribute(2, 1), cluster(1, 2, 3), attribute(8, 3)}};
   s.launch(kOther, packed_values(out), kStream, shape);
   s.synchronize();
   CHECK(s.download<uint64_t>(out, 7) == (std::vector<uint64_t>{5, 4, 3, 32, 2, 1, 1024}));
@@ -106,6 +113,8 @@ CASE(kernel_launches_that_cannot_be_are_faults) {
   CHECK(fault.status == 1 && fault.cause == "op-error");
   CHECK(fault.message.find("op kernel_launch") == 0);
   CHECK(fault.message.find("launch of kernel add_i64: CUDA_ERROR_INVALID_VALUE") != std::string::npos);
+  CHECK_EQUAL(fault_of_launch(good, {{5000, 1, 1}, {256, 1, 1}, 0, {attribute(2, 1)}}).status, 720u);
+  CHECK_EQUAL(fault_of_launch(good, {{3, 1, 1}, {1, 1, 1}, 0, {cluster(2, 1, 1)}}).status, 912u);
   const auto shorter = fault_of_launch({good.begin(), good.end() - 8}, {});
   CHECK_EQUAL(shorter.status, 1u);
   CHECK(shorter.message.find("kernel add_i64 has 24 bytes of parameters, the launch brings 16") !=
@@ -243,6 +252,7 @@ CASE(kernel_occupancy_is_asked_of_the_driver) {
   CHECK_EQUAL(query(s, Kind::available_shared, 256, 0, 8).value<uint64_t>(), 29184u);
   CHECK_EQUAL(query(s, Kind::potential_cluster, 256, 0, 0).value<uint64_t>(), 8u);
   CHECK_EQUAL(query(s, Kind::active_clusters, 256, 0, 4).value<uint64_t>(), 16u);
+  CHECK_EQUAL(query(s, Kind::active_clusters, 256, 0, 16).status, 912u);
 }
 
 CASE(kernel_variables_are_memory) {

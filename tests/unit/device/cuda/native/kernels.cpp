@@ -2,6 +2,7 @@
 #include "kernels.h"
 
 #include <algorithm>
+#include <thread>
 
 namespace jitc::test {
 namespace {
@@ -24,6 +25,23 @@ ImageHash all_kernels() {
                       "JITCFAKE 1\nkernel add_i64\nkernel fill_f32\nkernel axpy_f32\nkernel struct_args\n"
                       "kernel shape_of\nkernel bump_global\nkernel wait_flag\nkernel illegal\n"
                       "kernel second add_i64\nglobal counter 8\nglobal table 64\n");
+}
+
+void fence_while_a_module_is_loaded(Session& session) {
+  ops::ModuleLoad load;
+  load.module = KernelSession::kModule + 1;
+  load.hash = all_kernels();
+  load.bytes = images().size(load.hash);
+  Gate loading;
+  images().on_asked = [&] { loading.open(); };
+  std::thread dispatcher([&] {
+    session.give(load);
+    loading.open();
+  });
+  loading.pass();
+  session.backend->fence();
+  dispatcher.join();
+  images().on_asked = [] {};
 }
 
 void KernelSession::begin() {

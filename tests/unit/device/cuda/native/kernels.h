@@ -49,5 +49,7 @@ class KernelSession : public Session {
 /// Adds the image "all", with every kernel and a variable "counter".
 ImageHash all_kernels();
 ImageHash named(const std::string& name);
+/// The dispatcher loads that image, which waits for all work where JITC_FAKE_WAITS is set.
+void fence_while_a_module_is_loaded(Session& session);
 
 }  // namespace jitc::test

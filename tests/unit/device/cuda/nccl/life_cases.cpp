@@ -260,6 +260,23 @@ CASE(nccl_life_an_abort_that_hangs_is_noticed) {
   stub_set("block_abort", 0);
 }
 
+/// As that of a communicator with graphs does until the fence lets them go, for which it needs the
+/// dispatcher's mutex: so the dispatcher, which comes to a collective meanwhile, must not wait.
+CASE(nccl_life_a_collective_does_not_wait_for_an_abort) {
+  Segments segments;
+  Rank rank(segments);
+  CHECK_EQUAL(rank.wait_result(rank.create(kComm, 1, 1, 0)).status, 0u);
+  stub_set("block_abort", 1);
+  rank.communicators->abort_all();
+  await("the abort", [] { return stub_count("aborting") == 1; });
+  CHECK(Apart([&] { all_reduce(rank, kComm); }).abandoned());
+  CHECK(!rank.communicators->fence(std::chrono::milliseconds(20)));  // it is not over
+  stub_set("block_abort", 0);
+  CHECK(rank.fence());
+  CHECK_EQUAL(stub_count("aborted"), 1);
+  CHECK_EQUAL(stub_count("violations"), 0);
+}
+
 CASE(nccl_life_a_collective_that_nccl_does_not_place) {
   Segments segments;
   Rank rank(segments);

@@ -109,7 +109,7 @@ def test_hints_stay_here(gpu: Cuda) -> None:
     cluster = struct.pack("<II64s", 4, 0xFFFF, struct.pack("<III", 2, 1, 1))
     data = b"".join(attribute(number, b"\1" * 64) for number in (0, 1, 3)) + cluster + attribute(16, b"\1")
     attributes = ctypes.create_string_buffer(data, len(data))
-    config = RuntimeConfig(ONE, ONE, 0, 0, ctypes.addressof(attributes), 5)
+    config = RuntimeConfig(Dim3(2, 1, 1), ONE, 0, 0, ctypes.addressof(attributes), 5)
     gpu.ok("cudaLaunchKernelExC", byref(config), kernel, NOTHING)
     assert launched(gpu).payload == attribute(4, struct.pack("<III", 2, 1, 1))
 
@@ -163,6 +163,59 @@ def test_what_cannot_run_is_refused_at_the_call(
     assert launch(gpu, kernel, NOTHING, (Dim3(*shape[:3]), Dim3(*shape[3:])), shared) == statuses[0]
     assert gpu.cuLaunchKernel(kernel, *shape, shared, c_uint64(0), NOTHING, NOTHING) == statuses[1]
     assert "kernel_launch" not in [op.name for op in gpu.take()]
+
+
+def cluster_of(*dimension: int, preferred: bool = False) -> bytes:
+    return attribute(11 if preferred else 4, struct.pack("<III", *dimension))
+
+
+def launch_with(gpu: Cuda, kernel: c_uint64, grid: Dim3, block: Dim3, *attributes: bytes) -> int:
+    """By both APIs, which agree."""
+    data = ctypes.create_string_buffer(b"".join(attributes))
+    at, count = ctypes.addressof(data), len(attributes)
+    runtime, driver = RuntimeConfig(grid, block, 0, 0, at, count), DriverConfig(grid, block, 0, 0, at, count)
+    status = int(gpu.cudaLaunchKernelExC(byref(runtime), kernel, NOTHING))
+    assert gpu.cuLaunchKernelEx(byref(driver), kernel, NOTHING, NOTHING) == status
+    return status
+
+
+def test_cooperative_launches_fit_on_the_device_at_once(gpu: Cuda) -> None:
+    """The recording session says that as many blocks fit as a block has threads; the GPU has 132 multiprocessors."""
+    kernel = Program(gpu).kernel()
+    cooperative = attribute(2, struct.pack("<i", 1))
+    assert launch_with(gpu, kernel, Dim3(64, 132, 1), Dim3(64, 1, 1), cooperative) == 0
+    assert launch_with(gpu, kernel, Dim3(8449, 1, 1), Dim3(64, 1, 1), cooperative) == 720
+    assert launch_with(gpu, kernel, Dim3(8449, 1, 1), Dim3(64, 1, 1), attribute(2, bytes(4))) == 0
+    too_many = (Dim3(8449, 1, 1), Dim3(64, 1, 1), NOTHING, c_size_t(0), c_uint64(0))
+    assert gpu.cudaLaunchCooperativeKernel(kernel, *too_many) == 720
+    assert gpu.cuLaunchCooperativeKernel(kernel, 8449, 1, 1, 64, 1, 1, 0, c_uint64(0), NOTHING) == 720
+    assert [op.name for op in gpu.take()][-5:] == ["function_query", *["kernel_launch"] * 4]  # asked once
+
+
+def test_clusters_cover_the_grid(gpu: Cuda) -> None:
+    kernel = Program(gpu).kernel()
+    for grid, cluster in ((Dim3(6, 4, 2), (3, 2, 1)), (Dim3(8, 1, 1), (8, 1, 1)), (Dim3(7, 1, 1), (1, 1, 1))):
+        assert launch_with(gpu, kernel, grid, ONE, cluster_of(*cluster)) == 0
+    assert [op.name for op in gpu.take()].count("function_query") == 2  # none for clusters of one block
+    for dimension in ((4, 1, 1), (1, 3, 1), (1, 1, 3), (0, 1, 1), (1, 0, 1)):
+        assert launch_with(gpu, kernel, Dim3(6, 4, 2), ONE, cluster_of(*dimension)) == 912
+    assert gpu.take() == []
+    assert launch_with(gpu, kernel, Dim3(32, 1, 1), ONE, cluster_of(16, 1, 1)) == 912  # so the device says
+    assert "kernel_launch" not in [op.name for op in gpu.take()]
+
+
+def test_preferred_clusters_consist_of_clusters(gpu: Cuda) -> None:
+    kernel = Program(gpu).kernel()
+    regular, grid = cluster_of(2, 1, 1), Dim3(8, 1, 1)
+    assert launch_with(gpu, kernel, grid, ONE, regular, cluster_of(4, 1, 1, preferred=True)) == 0
+    for size in (3, 0, 16):
+        assert launch_with(gpu, kernel, grid, ONE, regular, cluster_of(size, 1, 1, preferred=True)) == 912
+
+
+def test_clusters_of_the_kernel_itself_are_the_devices_business(gpu: Cuda) -> None:
+    """Its grid may be counted in clusters."""
+    kernel = Program(gpu).kernel(info=(*USUAL[:11], 4, 1, 1, *USUAL[14:]))
+    assert launch_with(gpu, kernel, Dim3(6, 1, 1), ONE, cluster_of(4, 1, 1)) == 0
 
 
 def test_a_kernel_that_is_none_is_an_error(gpu: Cuda) -> None:

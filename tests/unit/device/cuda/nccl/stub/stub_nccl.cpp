@@ -165,6 +165,7 @@ int ncclCommDestroy(Communicator* comm) {
 }
 int ncclCommAbort(Communicator* comm) {
   const Visit visit(comm, false);
+  count("aborting");
   while (on("block_abort")) std::this_thread::yield();
   comm->closed = true;
   count("live", -1);
